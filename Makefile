@@ -1,0 +1,45 @@
+# The Transformer, Shape by Shape. `make help` lists the commands.
+
+PYTHON ?= python3
+BIN := .venv/bin
+# One thread each: with a busy neighbour, two threads are slower than one.
+ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
+
+.PHONY: help book test notebooks repository clean
+
+help:
+	@echo "make book        build the HTML book in _build/html"
+	@echo "make test        build the book, then test everything"
+	@echo "make notebooks   re-run the chapters that changed (.md to .ipynb)"
+	@echo "make repository URL=https://...   set the repository's address"
+	@echo "make clean       remove everything that make made"
+	@echo
+	@echo "PYTHON=python3.12 chooses the Python to set up with (3.11 or newer)."
+
+.venv/book.done: book/requirements.txt book/constraints.txt
+	@$(PYTHON) book/_tools/environment.py .venv book/requirements.txt 1
+	@touch $@
+
+.venv/all.done: requirements.txt .venv/book.done
+	@$(PYTHON) book/_tools/environment.py .venv requirements.txt 3
+	@touch $@
+
+# Always from scratch: an incremental build hides warnings.
+book: .venv/book.done
+	@rm -rf _build/html _build/.doctrees
+	@$(BIN)/jupyter-book build . -W -n --keep-going --quiet
+	@echo "The book: _build/html/index.html"
+
+test: .venv/all.done book
+	@$(ONE) $(BIN)/python -m pytest tests chapters --nbval \
+	  --nbval-current-env -n 2 --dist loadfile -q
+
+notebooks: .venv/all.done
+	@$(ONE) $(BIN)/python book/_tools/notebooks.py
+
+repository:
+	@$(PYTHON) book/_tools/repository.py "$(URL)"
+
+clean:
+	rm -rf .venv _build install.log .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,50 @@
+"""Put a notebook's figures into the page: inline SVG, with alternative text.
+
+Inline, a figure's text is the page's text and its colours follow the
+light/dark switch. What a figure shows is said in the first paragraph of the
+text/plain output beside it.
+"""
+
+from html import escape
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+
+class Figures(SphinxPostTransform):
+    # Before myst-nb chooses one of the output's faces, and before Sphinx
+    # collects the images.
+    default_priority = 1
+
+    def run(self) -> None:
+        for bundle in self.document.findall(is_output):
+            faces = {face.get("mime_type"): face for face in bundle.children}
+            words = faces.get("text/plain")
+            if words is None:
+                continue
+            alt = words.astext().split("\n\n")[0].replace("\n", " ")
+            for image in list(bundle.findall(nodes.image)):
+                image["alt"] = alt
+            if "image/svg+xml" in faces and self.app.builder.format == "html":
+                image = next(faces["image/svg+xml"].findall(nodes.image))
+                image.replace_self(self.inline(image, alt))
+
+    def inline(self, image: nodes.image, alt: str) -> nodes.raw:
+        """Read the drawing that myst-nb stored, and name it."""
+        svg = Path(self.app.srcdir, image["uri"].lstrip("/")).read_text("utf8")
+        label = f'<svg class="figure" role="img" aria-label="{escape(alt)}" '
+        return nodes.raw("", svg.replace("<svg ", label, 1), format="html")
+
+
+def is_output(node: nodes.Node) -> bool:
+    return (
+        isinstance(node, nodes.container)
+        and node.get("nb_element") == "mime_bundle"
+    )
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_post_transform(Figures)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,68 @@
+"""Run the chapters that changed: chapters/NN.md to NN.ipynb, one way.
+
+A notebook is fresh when the text, the module and the installed packages it
+last ran with are the ones here now; that is noted in _build/notebooks.
+"""
+
+import hashlib
+import sys
+from importlib.metadata import distributions
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).parents[2]
+
+
+def main(root: Path = ROOT) -> None:
+    notes = root / "_build" / "notebooks"
+    notes.mkdir(parents=True, exist_ok=True)
+    world = fingerprint(*sorted((root / "tformer_lite").rglob("*.py")))
+    for text in sorted((root / "chapters").glob("*.md")):
+        note, notebook = notes / text.stem, text.with_suffix(".ipynb")
+        if notebook.exists() and note.exists():
+            if note.read_text() == fingerprint(text, notebook) + world:
+                continue
+        print(f"running {text.relative_to(root)}", flush=True)
+        refresh(text, notebook)
+        note.write_text(fingerprint(text, notebook) + world)
+
+
+def fingerprint(*files: Path) -> str:
+    """Condense files, and the packages installed, to one word."""
+    packages = sorted(f"{d.name} {d.version}" for d in distributions())
+    parts = [file.read_bytes() for file in files]
+    return hashlib.sha256(b"\0".join([*parts, *map(str.encode, packages)])).hexdigest()
+
+
+def refresh(text: Path, notebook: Path) -> None:
+    """Run one chapter and store it, the same bytes for the same outputs."""
+    chapter = read(text)
+    client = NotebookClient(
+        chapter,
+        timeout=600,
+        kernel_name="python3",
+        record_timing=False,
+        coalesce_streams=True,
+        resources={"metadata": {"path": str(text.parent)}},
+    )
+    client.execute()
+    chapter.metadata.language_info = {"name": "python"}
+    nbformat.write(chapter, notebook)
+
+
+def read(text: Path) -> nbformat.NotebookNode:
+    """Read a chapter's text as a notebook whose cell ids depend on it alone."""
+    chapter = jupytext.read(text)
+    seen = {}
+    for cell in chapter.cells:
+        count = seen[cell.source] = seen.get(cell.source, 0) + 1
+        word = hashlib.sha256(f"{count} {cell.source}".encode()).hexdigest()
+        cell.id = word[:8]
+    return chapter
+
+
+if __name__ == "__main__":
+    sys.exit(main())

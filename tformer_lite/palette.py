@@ -1,0 +1,48 @@
+"""The book's colours: axis letters, and a scale for each kind of matrix."""
+
+from dataclasses import dataclass
+
+from matplotlib.colors import LinearSegmentedColormap, to_hex
+
+# Colours come in pairs, for a light page and a dark one.
+PAPER = ("#ffffff", "#14181e")
+INK = ("#1f2328", "#e6edf3")
+EDGE = ("#d0d7de", "#343b45")
+HATCH = ("#afb8c1", "#57606a")
+AXES = {
+    "B": ("example in the batch", ("#8b1a5b", "#f2a9a8")),
+    "T": ("position that asks", ("#275a90", "#a3bcfc")),
+    "S": ("position that answers", ("#167986", "#89f3fc")),
+    "H": ("head", ("#8c672f", "#f78823")),
+    "D": ("channel of the head", ("#2f5201", "#c3f69d")),
+    "C": ("channel", ("#884bcf", "#b77efd")),
+    "F": ("hidden channel", ("#57606a", "#a9b4c0")),
+    "V": ("word of the vocabulary", ("#57606a", "#a9b4c0")),
+}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How matrices of a kind are coloured, from the lowest value up."""
+
+    light: tuple[str, ...]
+    dark: tuple[str, ...]
+
+    def scale(self, ends: tuple[str, ...]) -> LinearSegmentedColormap:
+        """Blend the colours, in 256 steps."""
+        return LinearSegmentedColormap.from_list("kind", ends)
+
+    def counterparts(self) -> dict[str, str]:
+        """Map each colour of the light scale to its step of the dark one."""
+        light, dark = self.scale(self.light), self.scale(self.dark)
+        return {to_hex(light(i)): to_hex(dark(i)) for i in range(light.N)}
+
+
+SHARE = Kind(("#ffffff", "#6fb0e0"), ("#14181e", "#1b64a5"))
+KINDS = {
+    "scores": Kind(
+        ("#84b8e6", "#ffffff", "#f2a65e"), ("#1e66a8", "#14181e", "#a5500f")
+    ),
+    "weights": SHARE,
+    "mask": SHARE,
+}
