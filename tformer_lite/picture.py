@@ -84,7 +84,7 @@ def themed(svg: str, dark: dict[str, str]) -> str:
     for clutter in CLUTTER:
         svg = re.sub(clutter, "", svg)
     svg = re.sub(r"\s+", " ", svg).replace("> <", ">\n<")
-    svg = re.sub(r"(\.\d)\d+", r"\1", svg)
+    svg = re.sub(r'(?<= )[\w-]+="[^"]*"', short, svg)
     svg = svg.replace("<svg ", f'<svg style="font-family: {FAMILY}" ', 1)
 
     def both(match: re.Match) -> str:
@@ -93,3 +93,8 @@ def themed(svg: str, dark: dict[str, str]) -> str:
         return f"{match[0]}; {match[1]}: {themes}"
 
     return re.sub(r"(fill|stroke): (#[0-9a-f]{6})", both, svg)
+
+
+def short(attribute: re.Match) -> str:
+    """Keep one decimal of an attribute's lengths: a tenth of a point."""
+    return re.sub(r"(\.\d)\d+", r"\1", attribute[0])
