@@ -86,7 +86,10 @@ class MultiHeadAttention(nn.Module):
             nn.init.xavier_uniform_(projection.weight)
 
     def forward(
-        self, x: Tensor, source: Tensor | None = None, mask: Tensor | None = None
+        self,
+        x: Tensor,
+        source: Tensor | None = None,
+        mask: Tensor | None = None,
     ) -> Tensor:
         """Let x attend to source: (B, T, C), (B, S, C) -> (B, T, C).
 

@@ -29,8 +29,8 @@ class Kind:
     dark: tuple[str, ...]
 
     def scale(self, ends: tuple[str, ...]) -> LinearSegmentedColormap:
-        """Blend the colours, in 256 steps."""
-        return LinearSegmentedColormap.from_list("kind", ends)
+        """Blend the colours in 255 steps: an odd number has a middle."""
+        return LinearSegmentedColormap.from_list("kind", ends, N=255)
 
     def counterparts(self) -> dict[str, str]:
         """Map each colour of the light scale to its step of the dark one."""

@@ -20,7 +20,7 @@ FAMILY = "'DejaVu Sans', 'Noto Sans Devanagari', sans-serif"
 CLUTTER = (
     r"(?s)<metadata>.*?</metadata>",
     r"(?s)<defs>\s*<style.*?</style>\s*</defs>",
-    r' id="[A-Za-z]\w*_\d+"',
+    r' id="[A-Za-z][\w.]*_\d+"',
     r' transform="rotate\(-0 [^"]*"',
     r" font-family: [^;\"]*;?",
 )
@@ -68,7 +68,10 @@ class Picture:
         file = io.BytesIO()
         with mpl.rc_context(STYLE | {"svg.hashsalt": salt}):
             self.figure.savefig(
-                file, format=form, bbox_inches="tight", pad_inches=0.05,
+                file,
+                format=form,
+                bbox_inches="tight",
+                pad_inches=0.05,
                 **options,
             )
         return file.getvalue()

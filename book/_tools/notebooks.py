@@ -34,7 +34,9 @@ def fingerprint(*files: Path) -> str:
     """Condense files, and the packages installed, to one word."""
     packages = sorted(f"{d.name} {d.version}" for d in distributions())
     parts = [file.read_bytes() for file in files]
-    return hashlib.sha256(b"\0".join([*parts, *map(str.encode, packages)])).hexdigest()
+    return hashlib.sha256(
+        b"\0".join([*parts, *map(str.encode, packages)])
+    ).hexdigest()
 
 
 def refresh(text: Path, notebook: Path) -> None:

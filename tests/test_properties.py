@@ -1,0 +1,41 @@
+"""`same` says what is wrong, and where."""
+
+import math
+
+import pytest
+import torch
+
+from tformer_lite import same
+
+
+def test_equal_tensors_are_the_same(capsys):
+    x = torch.tensor([[1.0, math.nan], [math.inf, -math.inf]])
+    same(x, x + 1e-7)
+    assert capsys.readouterr().out == "same: all 4 values of (2, 2) agree\n"
+
+
+def test_another_shape_is_named():
+    with pytest.raises(
+        ValueError, match=r"mine is \(2, 3\), theirs is \(3, 2"
+    ):
+        same(torch.zeros(2, 3), torch.zeros(3, 2))
+
+
+def test_shapes_are_not_broadcast():
+    with pytest.raises(ValueError, match="not the same shape"):
+        same(torch.zeros(1, 3), torch.zeros(2, 3))
+
+
+def test_the_first_difference_is_shown():
+    theirs = torch.zeros(2, 3)
+    theirs[1, 2] = 0.5
+    with pytest.raises(
+        ValueError, match=r"1 of 6 differ, .*\[1, 2\].*0, .*0.5"
+    ):
+        same(torch.zeros(2, 3), theirs)
+
+
+def test_whole_numbers_and_masks_are_compared_too(capsys):
+    same(torch.arange(3), torch.arange(3))
+    with pytest.raises(ValueError, match="1 of 2 differ"):
+        same(torch.tensor([True, False]), torch.tensor([True, True]))
