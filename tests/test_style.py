@@ -55,8 +55,8 @@ def upward(file: Path, source: str) -> list[str]:
     for name in imports(ast.parse(source)):
         top, part = [*name.split("."), ""][:2]
         if top == "tformer_lite" and part != here:
-            if part not in FLOORS or FLOORS[part] >= FLOORS[here]:
-                found.append(name)
+            up = FLOORS.get(part, 9) >= FLOORS[here]
+            found += [name] if up else []
     return found
 
 

@@ -34,9 +34,8 @@ def test_tuples_and_dicts_of_tensors_are_opened(capsys):
 
 def test_nothing_is_left_behind_even_after_an_error(capsys):
     layer = nn.Linear(4, 5)
-    with pytest.raises(RuntimeError, match="shapes cannot"):
-        with print_shapes(layer):
-            layer(torch.randn(3))
+    with pytest.raises(RuntimeError), print_shapes(layer):
+        layer(torch.randn(3))
     layer(torch.randn(4))
     assert capsys.readouterr().out == ""
     assert not layer._forward_hooks

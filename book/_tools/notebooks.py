@@ -22,21 +22,24 @@ def main(root: Path = ROOT) -> None:
     world = fingerprint(*sorted((root / "tformer_lite").rglob("*.py")))
     for text in sorted((root / "chapters").glob("*.md")):
         note, notebook = notes / text.stem, text.with_suffix(".ipynb")
-        if notebook.exists() and note.exists():
-            if note.read_text() == fingerprint(text, notebook) + world:
-                continue
+        if fresh(note, fingerprint(text, notebook) + world):
+            continue
         print(f"running {text.relative_to(root)}", flush=True)
         refresh(text, notebook)
         note.write_text(fingerprint(text, notebook) + world)
 
 
+def fresh(note: Path, state: str) -> bool:
+    """Tell whether a chapter last ran in the state that things are in."""
+    return note.exists() and note.read_text() == state
+
+
 def fingerprint(*files: Path) -> str:
     """Condense files, and the packages installed, to one word."""
     packages = sorted(f"{d.name} {d.version}" for d in distributions())
-    parts = [file.read_bytes() for file in files]
-    return hashlib.sha256(
-        b"\0".join([*parts, *map(str.encode, packages)])
-    ).hexdigest()
+    parts = [file.read_bytes() for file in files if file.exists()]
+    parts += map(str.encode, packages)
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
 def refresh(text: Path, notebook: Path) -> None:
@@ -56,7 +59,7 @@ def refresh(text: Path, notebook: Path) -> None:
 
 
 def read(text: Path) -> nbformat.NotebookNode:
-    """Read a chapter's text as a notebook whose cell ids depend on it alone."""
+    """Read a chapter as a notebook; its text alone decides the cell ids."""
     chapter = jupytext.read(text)
     seen = {}
     for cell in chapter.cells:
