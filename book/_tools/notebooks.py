@@ -51,6 +51,7 @@ def refresh(text: Path, notebook: Path) -> None:
         kernel_name="python3",
         record_timing=False,
         coalesce_streams=True,
+        extra_arguments=["--log-level=ERROR"],
         resources={"metadata": {"path": str(text.parent)}},
     )
     client.execute()
