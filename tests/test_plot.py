@@ -65,6 +65,15 @@ def test_the_description_names_tensor_index_shape_and_largest_cell():
     ]  # fmt: skip
 
 
+def test_a_screen_reader_says_the_first_paragraph():
+    drawing = heatmap(
+        SCORES, rows=NEPALI, columns=['"quoted"', "<b>", "&", "'"]
+    )
+    root = ElementTree.fromstring(drawing.svg())
+    assert root.get("role") == "img"
+    assert root.get("aria-label") == drawing.text.split("\n\n")[0]
+
+
 def test_masked_cells_are_hatched_and_counted():
     plain, masked = heatmap(SCORES[:, :3]), heatmap(SCORES)
     assert "pattern" not in plain.svg()
@@ -177,13 +186,13 @@ def test_a_notebook_gets_text_svg_and_png():
 
 
 def test_a_matplotlib_that_cannot_shape_nepali_draws_no_wrong_png(monkeypatch):
-    monkeypatch.setattr(picture, "SHAPES_DEVANAGARI", False)
+    monkeypatch.setattr(picture, "SHAPES_COMPLEX", False)
     assert "image/png" not in heatmap(SCORES, rows=NEPALI)._repr_mimebundle_()
-    assert "image/png" in heatmap(SCORES[:, :3])._repr_mimebundle_()
+    assert "image/png" in heatmap(SCORES)._repr_mimebundle_()
 
 
 @pytest.mark.skipif(
-    not picture.SHAPES_DEVANAGARI, reason="needs matplotlib 3.11 or newer"
+    not picture.SHAPES_COMPLEX, reason="needs matplotlib 3.11 or newer"
 )
 def test_nepali_is_shaped_in_the_png():
     """Drawn by matplotlib, थि looks as HarfBuzz sets it, not as typed."""

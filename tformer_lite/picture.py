@@ -5,6 +5,7 @@ import hashlib
 import io
 import re
 from dataclasses import dataclass
+from xml.sax.saxutils import quoteattr
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -16,7 +17,7 @@ STYLE = {
     "hatch.linewidth": 0.6,
     "svg.fonttype": "none",
 }
-FAMILY = "'DejaVu Sans', 'Noto Sans Devanagari', sans-serif"
+FAMILY = "font-family: 'DejaVu Sans', 'Noto Sans Devanagari', sans-serif"
 CLUTTER = (
     r"(?s)<metadata>.*?</metadata>",
     r"(?s)<defs>\s*<style.*?</style>\s*</defs>",
@@ -24,7 +25,9 @@ CLUTTER = (
     r' transform="rotate\(-0 [^"]*"',
     r" font-family: [^;\"]*;?",
 )
-SHAPES_DEVANAGARI = tuple(map(int, mpl.__version__.split(".")[:2])) >= (3, 11)
+# Scripts whose letters change shape and place with their neighbours.
+COMPLEX = re.compile("[\u0590-\u1cff]")
+SHAPES_COMPLEX = tuple(map(int, mpl.__version__.split(".")[:2])) >= (3, 11)
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,8 @@ class Picture:
 
     `text` describes the figure in words and numbers: its first paragraph
     is the alternative text. `dark` gives each colour of the drawing its
-    counterpart on a dark page.
+    counterpart on a dark page. A matplotlib that would draw Nepali letter
+    by letter (before 3.11) gives no PNG of it: the browser sets the SVG.
     """
 
     figure: Figure
@@ -45,7 +49,7 @@ class Picture:
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         faces = {"text/plain": self.text, "image/svg+xml": self.svg()}
-        if SHAPES_DEVANAGARI or self.text.isascii():
+        if SHAPES_COMPLEX or not COMPLEX.search(faces["image/svg+xml"]):
             faces["image/png"] = base64.b64encode(self.png()).decode()
         return faces
 
@@ -53,7 +57,7 @@ class Picture:
         """Draw as SVG: text stays text, `light-dark()` picks the colours."""
         salt = hashlib.sha256(self.text.encode()).hexdigest()
         svg = self.save("svg", salt, metadata={"Date": None}).decode()
-        return themed(svg, self.dark)
+        return themed(svg, self.text.split("\n\n")[0], self.dark)
 
     def png(self) -> bytes:
         """Draw as PNG on white, in 48 colours."""
@@ -77,18 +81,20 @@ class Picture:
         return file.getvalue()
 
 
-def themed(svg: str, dark: dict[str, str]) -> str:
+def themed(svg: str, alt: str, dark: dict[str, str]) -> str:
     """Make matplotlib's SVG fit to stand in a page, and give it two themes.
 
     A browser without `light-dark()` keeps the light colour before it. Ids,
-    styles and notes that would leak into the page are taken out.
+    styles and notes that would leak into the page are taken out. `alt` is
+    what a screen reader says.
     """
     svg = svg[svg.index("<svg") :]
     for clutter in CLUTTER:
         svg = re.sub(clutter, "", svg)
     svg = re.sub(r"\s+", " ", svg).replace("> <", ">\n<")
     svg = re.sub(r'(?<= )[\w-]+="[^"]*"', short, svg)
-    svg = svg.replace("<svg ", f'<svg style="font-family: {FAMILY}" ', 1)
+    name = f'<svg role="img" aria-label={quoteattr(alt)} style="{FAMILY}" '
+    svg = svg.replace("<svg ", name, 1)
 
     def both(match: re.Match) -> str:
         light = match[2]

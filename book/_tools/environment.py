@@ -44,8 +44,8 @@ REASONS = (
     ),
     (
         ("No matching distribution found", "Requires-Python"),
-        "a pinned package does not exist for this Python or platform: use "
-        "Python 3.11 to 3.14 on Linux or macOS.",
+        "pip finds no package that fits: check the network, and use Python "
+        "3.11 to 3.14 on Linux or macOS.",
     ),
 )
 
