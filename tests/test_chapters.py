@@ -1,13 +1,13 @@
 """Every chapter: text and notebook are one, and it keeps the book's form."""
 
 import ast
-import importlib.util
 import itertools
 import re
 import statistics
 from pathlib import Path
 
 import nbformat
+import notebooks
 import pytest
 
 import tformer_lite
@@ -17,15 +17,6 @@ CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 each_chapter = pytest.mark.parametrize(
     "text", CHAPTERS, ids=lambda path: path.stem
 )
-
-
-def tool():
-    """The tool that runs the notebooks, as a module."""
-    path = ROOT / "book" / "_tools" / "notebooks.py"
-    spec = importlib.util.spec_from_file_location("notebooks", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def notebook(text: Path) -> nbformat.NotebookNode:
@@ -62,13 +53,13 @@ def faults(cells: list) -> list[str]:
 
 def test_there_are_chapters_and_each_notebook_has_its_text():
     assert CHAPTERS
-    notebooks = (ROOT / "chapters").glob("*.ipynb")
-    assert {n.stem for n in notebooks} == {text.stem for text in CHAPTERS}
+    run = (ROOT / "chapters").glob("*.ipynb")
+    assert {path.stem for path in run} == {text.stem for text in CHAPTERS}
 
 
 @each_chapter
 def test_text_and_notebook_say_the_same(text):
-    assert inputs(notebook(text).cells) == inputs(tool().read(text).cells)
+    assert inputs(notebook(text).cells) == inputs(notebooks.read(text).cells)
 
 
 @each_chapter
@@ -239,7 +230,7 @@ def small(tmp_path):
 
 def test_a_notebook_is_run_only_when_something_changed(small, capsys):
     root, path = small
-    main = tool().main
+    main = notebooks.main
     main(root)
     once = path.read_bytes()
     assert "running" in capsys.readouterr().out
@@ -267,7 +258,7 @@ def test_a_notebook_is_run_only_when_something_changed(small, capsys):
 def test_cell_ids_differ_and_depend_on_the_text_alone(small):
     root, _ = small
     text = root / "chapters" / "00_small.md"
-    once, twice = (tool().read(text).cells for _ in range(2))
+    once, twice = (notebooks.read(text).cells for _ in range(2))
     ids = [cell.id for cell in once]
     assert ids == [cell.id for cell in twice]
     assert len(set(ids)) == len(ids)

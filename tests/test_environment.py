@@ -1,11 +1,11 @@
 """What cannot work is said in one sentence, not in a traceback."""
 
-import importlib.util
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import environment
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -16,14 +16,6 @@ sys.version_info = (3, 9, 6, "final", 0)
 sys.argv = sys.argv[1:]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-
-
-def tool():
-    """The set-up tool as a module."""
-    spec = importlib.util.spec_from_file_location("environment", TOOL)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
@@ -87,7 +79,7 @@ def test_a_full_disk_is_named(checkout):
     ],
 )
 def test_pips_failures_become_one_sentence(printed, said):
-    sentence = tool().pip_problem(printed)
+    sentence = environment.pip_problem(printed)
     assert said in sentence
     assert "\n" not in sentence
 
@@ -98,7 +90,7 @@ def test_a_failing_command_leaves_its_output_in_a_file(
     monkeypatch.chdir(tmp_path)
     command = [sys.executable, "-c", "print('error: command \\'cc\\''); 1/0"]
     with pytest.raises(SystemExit, match="no working C compiler") as caught:
-        tool().run(command, tool().pip_problem)
+        environment.run(command, environment.pip_problem)
     assert "ZeroDivisionError" not in str(caught.value)
     assert "ZeroDivisionError" in (tmp_path / "install.log").read_text()
 

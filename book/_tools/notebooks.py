@@ -11,6 +11,7 @@ from pathlib import Path
 
 import jupytext
 import nbformat
+from cells import ids
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[2]
@@ -62,11 +63,9 @@ def refresh(text: Path, notebook: Path) -> None:
 def read(text: Path) -> nbformat.NotebookNode:
     """Read a chapter as a notebook; its text alone decides the cell ids."""
     chapter = jupytext.read(text)
-    seen = {}
-    for cell in chapter.cells:
-        count = seen[cell.source] = seen.get(cell.source, 0) + 1
-        word = hashlib.sha256(f"{count} {cell.source}".encode()).hexdigest()
-        cell.id = word[:8]
+    sources = [cell.source for cell in chapter.cells]
+    for cell, word in zip(chapter.cells, ids(sources)):
+        cell.id = word
     return chapter
 
 
