@@ -15,8 +15,9 @@ def add_link(app: Sphinx, page: str, _template, context: dict, doctree):
     repository = options["repository_url"].removeprefix("https://github.com/")
     branch = options["repository_branch"]
     url = escape(f"{COLAB}/{repository}/blob/{branch}/{page}.ipynb")
-    link = f'<p class="colab"><a href="{url}">Run this chapter in Colab</a></p>'
-    context["body"] = context["body"].replace("</h1>", f"</h1>\n{link}", 1)
+    link = f'<a href="{url}">Run this chapter in Colab</a>'
+    title = f'</h1>\n<p class="colab">{link}</p>'
+    context["body"] = context["body"].replace("</h1>", title, 1)
 
 
 def setup(app: Sphinx) -> dict:

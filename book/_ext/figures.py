@@ -1,11 +1,10 @@
 """Put a notebook's figures into the page: inline SVG, with alternative text.
 
 Inline, a figure's text is the page's text and its colours follow the
-light/dark switch. What a figure shows is said in the first paragraph of the
-text/plain output beside it.
+light/dark switch. An SVG says itself what it shows; for other images the
+first paragraph of the text/plain output beside them does.
 """
 
-from html import escape
 from pathlib import Path
 
 from docutils import nodes
@@ -29,13 +28,13 @@ class Figures(SphinxPostTransform):
                 image["alt"] = alt
             if "image/svg+xml" in faces and self.app.builder.format == "html":
                 image = next(faces["image/svg+xml"].findall(nodes.image))
-                image.replace_self(self.inline(image, alt))
+                image.replace_self(self.inline(image))
 
-    def inline(self, image: nodes.image, alt: str) -> nodes.raw:
-        """Read the drawing that myst-nb stored, and name it."""
+    def inline(self, image: nodes.image) -> nodes.raw:
+        """Read the drawing that myst-nb stored."""
         svg = Path(self.app.srcdir, image["uri"].lstrip("/")).read_text("utf8")
-        label = f'<svg class="figure" role="img" aria-label="{escape(alt)}" '
-        return nodes.raw("", svg.replace("<svg ", label, 1), format="html")
+        svg = svg.replace("<svg ", '<svg class="figure" ', 1)
+        return nodes.raw("", svg, format="html")
 
 
 def is_output(node: nodes.Node) -> bool:
