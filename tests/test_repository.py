@@ -1,6 +1,5 @@
 """The repository's address: one place, copies that follow, one command."""
 
-import importlib.util
 import json
 import os
 import re
@@ -10,11 +9,11 @@ import sys
 import tomllib
 from pathlib import Path
 
+import notebooks
 import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
-TOOLS = ROOT / "book" / "_tools"
 # In parts, so that this file does not hold it.
 NEW = "/".join(["https://git.example.org", "some_one", "a-book.2"])
 # Where a reader, or a machine, is sent to this repository.
@@ -128,20 +127,11 @@ def test_a_new_address_keeps_text_and_notebook_a_pair(tmp_path):
     """The witness is the tool that makes notebooks from texts."""
     copy = copy_project(tmp_path)
     move(copy, NEW)
-    read = notebooks_tool().read
     for text in (copy / "chapters").glob("*.md"):
         cells = json.loads(text.with_suffix(".ipynb").read_text())["cells"]
+        wanted = notebooks.read(text).cells
         new = [(cell["id"], "".join(cell["source"])) for cell in cells]
-        assert new == [(cell.id, cell.source) for cell in read(text).cells]
-
-
-def notebooks_tool():
-    """The tool that makes notebooks from texts, as a module."""
-    path = TOOLS / "notebooks.py"
-    spec = importlib.util.spec_from_file_location("notebooks", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+        assert new == [(cell.id, cell.source) for cell in wanted]
 
 
 def test_longer_addresses_that_begin_alike_are_left_alone(tmp_path):
