@@ -27,7 +27,7 @@ PAGES = sorted(
 CHAPTERS = [page for page in PAGES if page.startswith("chapters/")]
 # What a page does while it sets itself up.
 READY = """async () => {
-    await window.MathJax?.startup.promise;
+    await window.MathJax?.startup?.promise;
     await document.fonts.ready;
     document.querySelectorAll("details").forEach(d => d.open = true);
 }"""

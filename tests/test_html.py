@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -27,12 +28,7 @@ from tests.browser import (
 from tformer_lite.palette import AXES, PAPER
 
 SCHEMES = ["light", "dark"]
-LOOKS = [
-    (page, scheme, width)
-    for page in PAGES
-    for scheme in SCHEMES
-    for width in (390, 1280)
-]
+PHONE, DESK = 390, 1280
 FONT = "Noto Sans Devanagari"
 
 
@@ -49,14 +45,18 @@ def browser():
         chromium.close()
 
 
-@pytest.fixture(
-    scope="module", params=LOOKS, ids=lambda p: "-".join(map(str, p))
-)
-def view(browser, request):
-    """Every page, light and dark, on a phone and on a desk."""
+@pytest.fixture(scope="module", params=product(PAGES, SCHEMES), ids="-".join)
+def opened(browser, request):
     view = open_page(browser, *request.param)
     yield view
     view.page.context.close()
+
+
+@pytest.fixture(scope="module", params=[PHONE, DESK])
+def view(opened, request):
+    """Every page, light and dark, on a phone and on a desk."""
+    opened.page.set_viewport_size({"width": request.param, "height": 900})
+    return opened
 
 
 @pytest.fixture(scope="module", params=CHAPTERS)
@@ -128,6 +128,7 @@ def test_every_button_of_the_header_shows_an_icon(view):
     buttons = ".bd-header-article button"
     assert view.page.locator(buttons).count() >= 4
     assert view.page.eval_on_selector_all(buttons, blank) == []
+    assert view.page.locator("svg .missing").count() == 0
 
 
 def test_every_figure_says_what_it_shows_and_has_real_text(view):
@@ -138,7 +139,7 @@ def test_every_figure_says_what_it_shows_and_has_real_text(view):
     figures = view.page.eval_on_selector_all("svg.figure", read)
     for role, label, texts in figures:
         assert role == "img"
-        assert re.search(r"\(\d+(, \d+)*\)", label), label
+        assert re.search(r"\(\d+(, \d+)+\)", label), label
         assert texts, label
 
 
@@ -149,8 +150,11 @@ def test_every_image_is_described_in_words(view):
 
 
 def test_axe_finds_no_obstacle(view):
-    # The parts of a figure are one image, which the test above reads.
-    found = Axe().run(view.page, {"exclude": [["svg.figure > *"]]})
+    # The parts of a figure are one image, which the test above reads. Axe
+    # would fetch the style sheets again, and a page on a disk may not.
+    parts = {"exclude": [["svg.figure > *"]]}
+    options = {"preload": False, "resultTypes": ["violations"]}
+    found = Axe().run(view.page, parts, options)
     assert found.violations_count == 0, found.generate_report()
 
 
@@ -189,7 +193,7 @@ def test_nepali_is_drawn_with_the_font_of_the_book(chapter):
     chapter.page.eval_on_selector_all("article p, article text", mark)
     fonts = fonts_of(chapter.page, ".nepali")
     assert fonts
-    assert all((FONT, True) in families for families in fonts)
+    assert [used for used in fonts if (FONT, True) not in used] == []
 
 
 # What a reader does
@@ -198,11 +202,11 @@ def test_nepali_is_drawn_with_the_font_of_the_book(chapter):
 def test_the_first_page_is_the_introduction(visit):
     page = visit("search.html").page
     page.goto((HTML / "index.html").as_uri())
-    page.wait_for_url("**/book/intro.html")
+    expect(page).to_have_url(re.compile("book/intro.html$"))
 
 
 def test_on_a_phone_the_keyboard_opens_and_closes_the_sidebar(visit):
-    page = visit("book/intro.html", "light", 390).page
+    page = visit("book/intro.html", "light", PHONE).page
     sidebar = page.locator("#pst-primary-sidebar")
     expect(sidebar).not_to_be_visible()
     page.locator(".primary-toggle").focus()
@@ -213,7 +217,7 @@ def test_on_a_phone_the_keyboard_opens_and_closes_the_sidebar(visit):
 
 
 def test_on_a_phone_a_touch_opens_and_closes_the_sidebar(visit):
-    page = visit("book/intro.html", "light", 390).page
+    page = visit("book/intro.html", "light", PHONE).page
     sidebar = page.locator("#pst-primary-sidebar")
     page.locator(".primary-toggle").click()
     expect(sidebar).to_be_in_viewport()
@@ -269,7 +273,21 @@ def test_the_switch_changes_the_colours_of_every_figure(chapter):
             page.locator(".theme-switch-button").click()
     after = page.eval_on_selector_all(parts, read)
     assert len(before) > 100
-    assert all(a != b for a, b in zip(before, after))
+    assert [a for a, b in zip(before, after) if a == b] == []
+
+
+def test_without_scripts_a_chapter_can_be_read(browser):
+    context = browser.new_context(
+        java_script_enabled=False, color_scheme="dark", offline=True
+    )
+    page = context.new_page()
+    page.goto((HTML / CHAPTERS[0]).as_uri())
+    for part, ground in [("p", "body"), ("pre", "pre"), ("text", "body")]:
+        name = "fill" if part == "text" else "color"
+        ink = computed(page, f"article {part}", name)[0]
+        paper = computed(page, ground, "background-color")[0]
+        assert contrast(ink, paper) >= 4.5, part
+    context.close()
 
 
 # The axis letters

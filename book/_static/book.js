@@ -1,3 +1,12 @@
+// Light or dark: the reader's choice, or else the system's. Said here, before
+// the page is drawn, so that nothing flashes.
+{
+  const root = document.documentElement.dataset;
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  root.mode ||= "auto";
+  root.theme ||= dark ? "dark" : "light";
+}
+
 // A page opened from the disk may not read other pages, so the search cannot
 // show extracts of them there: it lists the titles.
 if (location.protocol === "file:") {
