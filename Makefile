@@ -37,8 +37,8 @@ test: .venv/all.done book
 notebooks: .venv/all.done
 	@$(ONE) $(BIN)/python book/_tools/notebooks.py
 
-repository:
-	@$(PYTHON) book/_tools/repository.py "$(URL)"
+repository: .venv/book.done
+	@$(BIN)/python book/_tools/repository.py "$(URL)"
 
 clean:
 	rm -rf .venv _build install.log .pytest_cache .ruff_cache .hypothesis

@@ -30,7 +30,7 @@ class Kind:
 
     def scale(self, ends: tuple[str, ...]) -> LinearSegmentedColormap:
         """Blend the colours in 255 steps: an odd number has a middle."""
-        return LinearSegmentedColormap.from_list("kind", ends, N=255)
+        return LinearSegmentedColormap.from_list("kind", list(ends), N=255)
 
     def counterparts(self) -> dict[str, str]:
         """Map each colour of the light scale to its step of the dark one."""

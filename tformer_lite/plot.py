@@ -21,6 +21,9 @@ from tformer_lite.tracing.source import argument_texts
 FONT = files("tformer_lite") / "fonts" / "NotoSansDevanagari-Regular.ttf"
 HEAD = 0.85  # inches above and below a panel's cells, for its words
 font_manager.fontManager.addfont(FONT)
+# Before any copy that the machine has, so that drawings are the same.
+FONTS = font_manager.fontManager.ttflist
+FONTS.insert(0, FONTS.pop())
 
 
 def heatmap(
