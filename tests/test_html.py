@@ -254,6 +254,7 @@ def test_the_search_opens_the_page_that_it_found(visit):
 
 def test_a_folded_answer_opens_with_the_keyboard(chapter):
     for summary in chapter.page.locator("article summary").all():
+        assert summary.get_attribute("aria-label") is None  # says its words
         summary.evaluate("summary => summary.parentElement.open = false")
         summary.focus()
         chapter.page.keyboard.press("Enter")
