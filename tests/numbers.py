@@ -11,9 +11,7 @@ def agree(test: str, reference: str) -> bool:
     """Compare an output with the stored one."""
     if skeleton(test) != skeleton(reference):
         return False
-    pairs = zip(
-        DECIMAL.findall(test), DECIMAL.findall(reference), strict=True
-    )
+    pairs = zip(DECIMAL.findall(test), DECIMAL.findall(reference), strict=True)
     return all(close(Decimal(a), Decimal(b)) for a, b in pairs)
 
 

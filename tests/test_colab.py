@@ -20,41 +20,12 @@ import torch
 from nbclient import NotebookClient
 
 from tests.numbers import agree
-from tests.test_repository import copy_project, run
+from tests.project import HOME, every_notebook, run, setup_source
 
-ROOT = Path(__file__).parents[1]
-CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 # August 2026. The last three are what IPython 7 needs and 9 does not.
 COLAB = ["matplotlib==3.10.*", "seaborn==0.13.*", "ipython==7.34.*"]
 COLAB += ["backcall", "decorator", "pickleshare"]
-HOME = re.compile(r'(?<=^HOME = ")[^"]+', re.MULTILINE)
 DEVANAGARI = re.compile("[\u0900-\u097f]")
-NOTHING = "file:///nowhere"
-
-every_chapter = pytest.mark.parametrize(
-    "chapter", CHAPTERS, ids=lambda chapter: chapter.stem
-)
-
-
-def setup_cell(chapter: Path) -> nbformat.NotebookNode:
-    """Find a chapter's first code cell."""
-    cells = nbformat.read(chapter, as_version=4).cells
-    return next(cell for cell in cells if cell.cell_type == "code")
-
-
-def setup(address: str) -> str:
-    """Give the first cell's source, with another repository's address."""
-    return HOME.sub(address, setup_cell(CHAPTERS[0]).source)
-
-
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory) -> Path:
-    """A repository whose only commit is the working tree as it is now."""
-    copy = copy_project(tmp_path_factory.mktemp("checkout"))
-    me = ["-c", "user.name=Nobody", "-c", "user.email=nobody@example.org"]
-    run(copy, "git", "add", "-A").check_returncode()
-    run(copy, "git", *me, "commit", "-qm", "All").check_returncode()
-    return copy
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +42,7 @@ def colab(tmp_path_factory, checkout) -> Path:
         give_up(f"Colab's packages cannot be installed: {reason}")
     lend(python)
     empty = tmp_path_factory.mktemp("content")
-    first = setup(f"file://{checkout}")
+    first = setup_source(f"file://{checkout}")
     done = run(empty, python, "-c", first)
     assert done.returncode == 0, done.stderr
     return python
@@ -143,7 +114,7 @@ def text(output) -> str:
     return output.get("text") or output["data"]["text/plain"]
 
 
-@every_chapter
+@every_notebook
 def test_a_chapter_in_colab_shows_what_the_book_shows(chapter, opened):
     stored = outputs(nbformat.read(chapter, as_version=4))
     shown = outputs(opened(chapter))[:-1]
@@ -154,7 +125,7 @@ def test_a_chapter_in_colab_shows_what_the_book_shows(chapter, opened):
             assert agree(text(new), text(old)), f"{text(new)}\n\n{text(old)}"
 
 
-@every_chapter
+@every_notebook
 def test_a_chapter_in_colab_runs_on_what_colab_has(chapter, opened, colab):
     lines = text(outputs(opened(chapter))[-1][0]).splitlines()
     ipython, drawing, plots, tensors, module = (li.split() for li in lines)
@@ -165,7 +136,7 @@ def test_a_chapter_in_colab_runs_on_what_colab_has(chapter, opened, colab):
     assert Path(module[1]).is_relative_to(own_packages(colab))
 
 
-@every_chapter
+@every_notebook
 def test_figures_in_colab_let_the_browser_shape_nepali(chapter, opened):
     """matplotlib 3.10 writes थिएन wrongly: of that, and of that alone, it
     must not make a PNG."""
@@ -187,36 +158,3 @@ def test_the_first_cell_installs_the_module_and_nothing_else(colab):
     assert '"vcs": "git"' in (folder / "direct_url.json").read_text()
     assert not (installed / "torch").exists()
     assert not (installed / "numpy").exists()
-
-
-def test_without_the_repository_the_first_cell_says_what_to_do(tmp_path):
-    done = run(tmp_path, sys.executable, "-c", setup(NOTHING))
-    said = done.stderr.splitlines()[-1]
-    assert said.startswith("ImportError: tformer_lite could not be installed")
-    assert "connect to the network and run this cell again" in said
-    assert said.endswith(f"in a copy of {NOTHING}.")
-    assert not re.search(r"[.!?] ", said), "more than one sentence"
-
-
-def test_in_a_checkout_the_first_cell_uses_the_checkout(checkout, tmp_path):
-    """Even when some other tformer_lite is installed, or not reachable."""
-    other = tmp_path / "tformer_lite"
-    other.mkdir()
-    (other / "__init__.py").touch()
-    find = f"""\
-import sys
-sys.path.insert(1, {str(tmp_path)!r})
-{setup(NOTHING)}
-print(importlib.util.find_spec("tformer_lite").origin)
-"""
-    done = run(checkout / "chapters", sys.executable, "-c", find)
-    found = checkout / "tformer_lite" / "__init__.py"
-    assert done.stdout.strip() == str(found), done.stderr
-
-
-@every_chapter
-def test_every_chapter_starts_with_the_same_hidden_setup(chapter):
-    cell, first = setup_cell(chapter), setup_cell(CHAPTERS[0])
-    assert cell.source == first.source
-    assert len(HOME.findall(cell.source)) == 1
-    assert cell.metadata.tags == ["setup", "hide-cell"]

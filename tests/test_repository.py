@@ -1,7 +1,6 @@
 """The repository's address: one place, copies that follow, one command."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -13,6 +12,8 @@ import notebooks
 import pytest
 import yaml
 
+from tests.project import copy_project, project_files, run
+
 ROOT = Path(__file__).parents[1]
 # In parts, so that this file does not hold it.
 NEW = "/".join(["https://git.example.org", "some_one", "a-book.2"])
@@ -23,32 +24,6 @@ COPIES = (
     r"\bgit clone (https://[\w./-]+)",
 )
 COLAB = r"colab\.research\.google\.com/github/([\w.-]+/[\w.-]+)"
-
-
-def run(folder: Path, *command) -> subprocess.CompletedProcess:
-    """Run a command in a folder, and let git find no repository but its own:
-    in a hook, GIT_DIR would be set, to the repository that is tested."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    return subprocess.run(
-        command, cwd=folder, env=env, capture_output=True, text=True
-    )
-
-
-def project_files(root: Path) -> list[Path]:
-    """The files that git has, or would take."""
-    listing = run(root, "git", "ls-files", "-coz", "--exclude-standard")
-    names = listing.stdout.split("\0")
-    return [root / name for name in names if (root / name).is_file()]
-
-
-def copy_project(folder: Path) -> Path:
-    """Copy the working tree, as it is now, into an empty repository."""
-    for file in project_files(ROOT):
-        copy = folder / file.relative_to(ROOT)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(file, copy)
-    run(folder, "git", "init", "-q").check_returncode()
-    return folder
 
 
 def move(root: Path, url: str) -> subprocess.CompletedProcess:
