@@ -19,7 +19,7 @@ from tformer_lite.plot import FONT
 
 def test_a_screen_reader_says_the_first_paragraph():
     drawing = heatmap(
-        SCORES, rows=NEPALI, columns=["<b> \"it's\" &", "b", "c", "d"]
+        SCORES, rows=NEPALI, columns=['<b> "it\'s" &', "b", "c", "d"]
     )
     root = ElementTree.fromstring(drawing.svg())
     assert root.get("role") == "img"

@@ -149,6 +149,28 @@ def test_what_cannot_be_drawn_is_refused_with_a_way_out():
         heatmap(SCORES, axes="T")
 
 
+def test_a_mask_that_does_not_fit_is_refused():
+    with pytest.raises(TypeError, match="torch.float32"):
+        heatmap(SCORES, mask=torch.ones(1, 4))
+    with pytest.raises(ValueError, match="axis 1"):
+        heatmap(SCORES, mask=torch.ones(4, 3).bool())
+
+
+def test_arrays_and_lists_and_masks_of_ones_and_zeros_are_drawn_too():
+    assert heatmap(SCORES.numpy()).svg()
+    drawn = heatmap([[1, 0]], kind="mask")
+    assert {"True", "False"} <= set(texts(drawn.svg()))
+    assert "1 of 2 cells are masked" in drawn.text
+
+
+def test_each_matrix_has_one_title():
+    with pytest.raises(ValueError, match="2 matrices, 1 titles"):
+        heatmap(SCORES, SCORES, titles=["one"])
+    with pytest.raises(ValueError, match="0 matrices"):
+        heatmap()
+    assert repr(heatmap(*[SCORES])).startswith("matrix (4, 4)")
+
+
 def test_titles_can_be_given():
     picture = heatmap(SCORES, SCORES, titles=["before", "after"])
     assert "before (4, 4)" in texts(picture.svg())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from tformer_lite.masks import check_mask
 from tformer_lite.palette import AXES, KINDS
 
 
@@ -30,7 +31,7 @@ class Panel:
         """Write one value: two decimals, −∞, True or False."""
         value = self.values[i, j].item()
         if self.kind == "mask":
-            return str(value)
+            return str(bool(value))
         return f"{round(value, 2) + 0.0:.2f}".replace("inf", "∞")
 
     def cells(self) -> list[list[str]]:
@@ -41,16 +42,17 @@ class Panel:
 
 def make_panel(title, matrix, axes, labels, mask, kind) -> Panel:
     """Check a matrix and what belongs to it, and fill in what was left out."""
-    values = matrix.detach().cpu()
+    values = torch.as_tensor(matrix).detach().cpu()
     if values.ndim != 2:
         raise ValueError(
             f"{title} has shape {tuple(values.shape)}, and a heatmap shows a "
             "matrix: choose one, such as weights[0, 1]."
         )
     kind = choice("kind", kind or kind_of(values), KINDS)
-    hidden = ~values if kind == "mask" else values == -math.inf
+    hidden = values == (False if kind == "mask" else -math.inf)
     if mask is not None:
-        hidden = hidden | ~mask.cpu().expand_as(values)
+        check_mask(mask, values)
+        hidden = hidden | ~mask.cpu()
     labels = tuple(map(labels_for, labels, values.shape))
     return Panel(title, values, hidden, kind, axes, labels)
 

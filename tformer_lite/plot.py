@@ -45,8 +45,9 @@ def heatmap(
     False, are hatched. Raises ValueError for anything but matrices.
     """
     titles = titles or argument_texts(sys._getframe(1))
-    if len(titles) != len(matrices):
-        titles = ["matrix"] * len(matrices)
+    titles = titles or ["matrix"] * len(matrices)
+    if not matrices or len(titles) != len(matrices):
+        raise ValueError(f"{len(matrices)} matrices, {len(titles)} titles.")
     letters = tuple(choice("axis", letter, AXES) for letter in axes.split())
     if len(letters) != 2:
         raise ValueError(f"{axes=} must be two letters, such as 'T S'.")
