@@ -1,5 +1,6 @@
 """Shape-printing hooks, and the source of the call in progress."""
 
+import linecache
 import sys
 
 import pytest
@@ -71,3 +72,10 @@ def test_arguments_over_several_lines_and_in_other_scripts():
 def test_what_cannot_be_read_is_left_out():
     assert seen_from(*[1, 2]) == []
     assert eval("seen_from(1)") == []
+
+
+@pytest.mark.parametrize("now", ["first + second\n", "a b c d e f\n", ""])
+def test_a_file_that_changed_since_it_was_read_does_no_harm(now):
+    was = compile("seen_from(1)", "changed.py", "eval")
+    linecache.cache["changed.py"] = len(now), None, [now], "changed.py"
+    assert eval(was) == []

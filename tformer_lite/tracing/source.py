@@ -14,12 +14,18 @@ def argument_texts(caller: FrameType) -> list[str]:
     code, step = caller.f_code, caller.f_lasti // 2
     first, last, start, end = list(code.co_positions())[step]
     lines = linecache.getlines(code.co_filename, caller.f_globals)
-    if not lines or None in (first, last, start, end):
+    known = lines and None not in (first, last, start, end)
+    # Whatever was evaluated from a string is called <string>.
+    if not known or code.co_filename == "<string>":
         return []
     chosen = [line.encode() for line in lines[first - 1 : last]]
     chosen[-1] = chosen[-1][:end]
     chosen[0] = chosen[0][start:]
-    call = ast.parse(b"".join(chosen).decode(), mode="eval").body
-    if any(isinstance(argument, ast.Starred) for argument in call.args):
+    try:
+        call = ast.parse(b"".join(chosen), mode="eval").body
+    except SyntaxError:  # the file is no longer what is running
         return []
-    return [ast.unparse(argument) for argument in call.args]
+    arguments = call.args if isinstance(call, ast.Call) else []
+    if any(isinstance(argument, ast.Starred) for argument in arguments):
+        return []
+    return [ast.unparse(argument) for argument in arguments]
