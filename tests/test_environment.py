@@ -100,3 +100,12 @@ def test_the_tool_can_be_read_by_old_pythons():
     source = TOOL.read_text()
     assert 'f"' not in source
     assert "match " not in source
+
+
+def test_what_a_failed_attempt_left_behind_is_made_anew(checkout, monkeypatch):
+    monkeypatch.chdir(checkout)
+    half = [sys.executable, "-m", "venv", "--without-pip", ".venv"]
+    subprocess.run(half, check=True)
+    Path("nothing.txt").touch()
+    environment.main(".venv", "nothing.txt", 0)
+    assert Path(".venv/bin/pip").exists()

@@ -117,8 +117,9 @@ def main(folder, requirements, gigabytes):
     if problem:
         fail(problem)
     python = os.path.join(folder, "bin", "python")
-    if not os.path.exists(python):
-        run([sys.executable, "-m", "venv", folder], venv_problem)
+    # Without pip, it is what a failed attempt left behind.
+    if not os.path.exists(os.path.join(folder, "bin", "pip")):
+        run([sys.executable, "-m", "venv", "--clear", folder], venv_problem)
     print("Installing %s into %s ..." % (requirements, folder))
     sys.stdout.flush()
     constraints = os.path.join("book", "constraints.txt")
