@@ -13,18 +13,18 @@ strictly = IPyNbCell.compare_outputs
 
 def compare_outputs(cell, test, ref, skip_compare=None) -> bool:
     """Take over the stored texts that agree, then compare strictly."""
-    for mine, stored in zip(test, ref, strict=False):
-        for new, old in [
-            (mine, stored),
-            (mine.get("data"), stored.get("data")),
-        ]:
-            for key in (
-                {"text", "text/plain"} & set(new or ()) & set(old or ())
-            ):
-                if agree(new[key], old[key]):
-                    new[key] = old[key]
+    for mine, stored in zip(map(faces, test), map(faces, ref)):
+        for key in {"text", "text/plain"} & set(mine) & set(stored):
+            if agree(mine[key], stored[key]):
+                mine[key] = stored[key]
     skip = skip_compare or cell.parent.skip_compare
     return strictly(cell, test, ref, (*skip, "image/svg+xml"))
+
+
+def faces(output) -> dict:
+    """The part of an output that holds its texts: what was shown, by kind,
+    or the output itself where something was printed."""
+    return output.get("data", output)
 
 
 IPyNbCell.compare_outputs = compare_outputs

@@ -4,12 +4,12 @@ import os
 import re
 import shutil
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-ROOT = Path(__file__).parents[1]
+from tests.project import ROOT
+
 HTML = ROOT / "_build" / "html"
 MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 NAMES = ["chromium", "chromium-browser", "google-chrome", MAC]

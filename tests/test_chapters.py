@@ -11,8 +11,8 @@ import notebooks
 import pytest
 
 import tformer_lite
+from tests.project import ROOT
 
-ROOT = Path(__file__).parents[1]
 CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 each_chapter = pytest.mark.parametrize(
     "text", CHAPTERS, ids=lambda path: path.stem

@@ -8,7 +8,8 @@ from pathlib import Path
 import environment
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.project import ROOT
+
 TOOL = ROOT / "book" / "_tools" / "environment.py"
 OLD_PYTHON = """#!{python}
 import runpy, sys
@@ -84,9 +85,7 @@ def test_pips_failures_become_one_sentence(printed, said):
     assert "\n" not in sentence
 
 
-def test_a_failing_command_leaves_its_output_in_a_file(
-    tmp_path, monkeypatch, capsys
-):
+def test_a_failing_command_leaves_its_output_in_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     command = [sys.executable, "-c", "print('error: command \\'cc\\''); 1/0"]
     with pytest.raises(SystemExit, match="no working C compiler") as caught:
@@ -109,3 +108,15 @@ def test_what_a_failed_attempt_left_behind_is_made_anew(checkout, monkeypatch):
     Path("nothing.txt").touch()
     environment.main(".venv", "nothing.txt", 0)
     assert Path(".venv/bin/pip").exists()
+
+
+def test_an_environment_whose_python_is_gone_is_made_anew(
+    checkout, monkeypatch
+):
+    monkeypatch.chdir(checkout)
+    Path(".venv/bin").mkdir(parents=True)
+    Path(".venv/bin/pip").touch()
+    Path(".venv/bin/python").symlink_to("nowhere")
+    Path("nothing.txt").touch()
+    environment.main(".venv", "nothing.txt", 0)
+    assert Path(".venv/bin/python").exists()

@@ -12,9 +12,8 @@ import notebooks
 import pytest
 import yaml
 
-from tests.project import copy_project, project_files, run
+from tests.project import ROOT, copy_project, project_files, run
 
-ROOT = Path(__file__).parents[1]
 # In parts, so that this file does not hold it.
 NEW = "/".join(["https://git.example.org", "some_one", "a-book.2"])
 # Where a reader, or a machine, is sent to this repository.

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import tformer_lite
+from tests.project import ROOT
 from tformer_lite import attention, layers, masks
 
-ROOT = Path(__file__).parents[1]
 MODULE = ROOT / "tformer_lite"
 FLOORS = {
     "tracing": 0,

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.project import ROOT
+
 FONT = "tformer_lite/fonts/NotoSansDevanagari-Regular.ttf"
 LICENCES = {
     "LICENSE": b"MIT License",

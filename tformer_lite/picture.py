@@ -11,13 +11,14 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from PIL import Image
 
+FONTS = ["DejaVu Sans", "Noto Sans Devanagari"]
 STYLE = {
-    "font.family": ["DejaVu Sans", "Noto Sans Devanagari"],
+    "font.family": FONTS,
     "font.size": 10,
     "hatch.linewidth": 0.6,
     "svg.fonttype": "none",
 }
-FAMILY = "font-family: 'DejaVu Sans', 'Noto Sans Devanagari', sans-serif"
+FAMILY = f"font-family: {', '.join(map(repr, FONTS))}, sans-serif"
 CLUTTER = (
     r"(?s)<metadata>.*?</metadata>",
     r"(?s)<defs>\s*<style.*?</style>\s*</defs>",

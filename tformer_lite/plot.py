@@ -75,13 +75,13 @@ def draw(panels: list[Panel]) -> Figure:
     heights = [len(panel.values) * cell[1] + HEAD for panel in panels]
     size = columns * cell[0] + 1.5, sum(heights)
     figure = Figure(figsize=size, facecolor=PAPER[0])
-    bottom = size[1]
+    bottom, limit = size[1], largest(panels)
     for panel, height in zip(panels, heights):
         bottom -= height
         wide = panel.values.shape[1] * cell[0]
         box = 1.5 / size[0], bottom / size[1]
         box += wide / size[0], (height - HEAD) / size[1]
-        draw_panel(panel, figure.add_axes(box), cell, largest(panels))
+        draw_panel(panel, figure.add_axes(box), cell, limit)
     return figure
 
 
@@ -95,14 +95,15 @@ def largest(panels: list[Panel]) -> float:
 def draw_panel(panel: Panel, ax: Axes, cell: tuple, limit: float) -> None:
     """Draw one matrix: coloured cells, numbers, hatching, labels."""
     kind = KINDS[panel.kind]
-    numbers = [[x.replace("-", "−") for x in row] for row in panel.cells()]
+    low, high = (-limit, limit) if panel.kind == "scores" else (0, 1)
+    room = cell[0] >= 0.45 and cell[1] >= 0.25
     sns.heatmap(
         panel.values.double().masked_fill(panel.hidden, 0).numpy(),
-        vmin=-limit if panel.kind == "scores" else 0,
-        vmax=limit if panel.kind == "scores" else 1,
+        vmin=low,
+        vmax=high,
         cmap=kind.scale(kind.light),
         cbar=False,
-        annot=numbers if cell[0] >= 0.45 and cell[1] >= 0.25 else None,
+        annot=numbers(panel) if room else None,
         fmt="",
         annot_kws={"color": INK[0]},
         linewidths=0.7,
@@ -113,6 +114,11 @@ def draw_panel(panel: Panel, ax: Axes, cell: tuple, limit: float) -> None:
     for row, column in panel.hidden.nonzero().tolist():
         ax.add_patch(hatching(row, column))
     label(panel, ax, cell)
+
+
+def numbers(panel: Panel) -> list[list[str]]:
+    """Write the cells with a minus sign that is as wide as a plus."""
+    return [[text.replace("-", "−") for text in row] for row in panel.cells()]
 
 
 def hatching(row: int, column: int) -> Rectangle:

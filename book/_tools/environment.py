@@ -117,8 +117,10 @@ def main(folder, requirements, gigabytes):
     if problem:
         fail(problem)
     python = os.path.join(folder, "bin", "python")
-    # Without pip, it is what a failed attempt left behind.
-    if not os.path.exists(os.path.join(folder, "bin", "pip")):
+    # Without pip, a failed attempt left it behind; without python (a link
+    # that leads nowhere), the Python that it was made with is gone.
+    pip = os.path.join(folder, "bin", "pip")
+    if not (os.path.exists(python) and os.path.exists(pip)):
         run([sys.executable, "-m", "venv", "--clear", folder], venv_problem)
     print("Installing %s into %s ..." % (requirements, folder))
     sys.stdout.flush()

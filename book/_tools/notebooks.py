@@ -20,7 +20,8 @@ ROOT = Path(__file__).parents[2]
 def main(root: Path = ROOT) -> None:
     notes = root / "_build" / "notebooks"
     notes.mkdir(parents=True, exist_ok=True)
-    world = fingerprint(*sorted((root / "tformer_lite").rglob("*.py")))
+    module = sorted((root / "tformer_lite").rglob("*.py"))
+    world = fingerprint(*module) + packages()
     for text in sorted((root / "chapters").glob("*.md")):
         note, notebook = notes / text.stem, text.with_suffix(".ipynb")
         if fresh(note, fingerprint(text, notebook) + world):
@@ -36,11 +37,15 @@ def fresh(note: Path, state: str) -> bool:
 
 
 def fingerprint(*files: Path) -> str:
-    """Condense files, and the packages installed, to one word."""
-    packages = sorted(f"{d.name} {d.version}" for d in distributions())
+    """Condense files to one word."""
     parts = [file.read_bytes() for file in files if file.exists()]
-    parts += map(str.encode, packages)
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
+
+
+def packages() -> str:
+    """Condense the names and versions of all that is installed."""
+    names = sorted(f"{d.name} {d.version}" for d in distributions())
+    return hashlib.sha256("\0".join(names).encode()).hexdigest()
 
 
 def refresh(text: Path, notebook: Path) -> None:
