@@ -20,6 +20,7 @@ def test_every_module_prints_its_measured_shapes(capsys):
         "query Linear        (2, 5, 12) -> (2, 5, 12)",
         "key Linear          (2, 6, 12) -> (2, 6, 12)",
         "value Linear        (2, 6, 12) -> (2, 6, 12)",
+        "dropout Dropout     (2, 3, 5, 6) -> (2, 3, 5, 6)",
         "output Linear       (2, 5, 12) -> (2, 5, 12)",
         "MultiHeadAttention  (2, 5, 12), (2, 6, 12) -> (2, 5, 12)",
     ]

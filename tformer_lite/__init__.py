@@ -7,36 +7,112 @@ from tformer_lite.attention import (
     softmax,
     split_heads,
 )
-from tformer_lite.data import Batch, WordTokenizer, running_example
+from tformer_lite.config import (
+    Config,
+    bert_window,
+    building_blocks,
+    char_lm,
+    paper_base,
+    tiny_translator,
+)
+from tformer_lite.data import (
+    Batch,
+    WordTokenizer,
+    running_example,
+)
+from tformer_lite.decoding import (
+    greedy,
+)
 from tformer_lite.layers import (
+    FeedForward,
+    LayerNorm,
     LearnedPositions,
+    PostNorm,
+    PreNorm,
     SinusoidalPositions,
     TokenEmbedding,
     sinusoids,
 )
-from tformer_lite.masks import causal_mask, padding_mask, window_mask
-from tformer_lite.plot import heatmap
-from tformer_lite.properties import same
-from tformer_lite.tracing import print_shapes
+from tformer_lite.masks import (
+    causal_mask,
+    padding_mask,
+    window_mask,
+)
+from tformer_lite.models import (
+    Block,
+    CrossBlock,
+    DecoderOnly,
+    EncoderDecoder,
+    Stack,
+)
+from tformer_lite.plot import (
+    heatmap,
+)
+from tformer_lite.pretrained import (
+    BertEmbedding,
+    WordPieceTokenizer,
+)
+from tformer_lite.properties import (
+    same,
+)
+from tformer_lite.tracing import (
+    print_shapes,
+)
+from tformer_lite.variants import (
+    FusedAttention,
+    FusedCrossAttention,
+    PlainEmbedding,
+    ShrunkEmbedding,
+    UnbiasedNorm,
+    gelu,
+    gelu_tanh,
+    sliding_mask,
+)
 
 __version__ = "0.1.0"
 __all__ = [
     "Batch",
+    "BertEmbedding",
+    "Block",
+    "Config",
+    "CrossBlock",
+    "DecoderOnly",
+    "EncoderDecoder",
+    "FeedForward",
+    "FusedAttention",
+    "FusedCrossAttention",
+    "LayerNorm",
     "LearnedPositions",
     "MultiHeadAttention",
+    "PlainEmbedding",
+    "PostNorm",
+    "PreNorm",
+    "ShrunkEmbedding",
     "SinusoidalPositions",
+    "Stack",
     "TokenEmbedding",
+    "UnbiasedNorm",
+    "WordPieceTokenizer",
     "WordTokenizer",
+    "bert_window",
+    "building_blocks",
     "causal_mask",
+    "char_lm",
     "dot_product_attention",
+    "gelu",
+    "gelu_tanh",
+    "greedy",
     "heatmap",
     "join_heads",
     "padding_mask",
+    "paper_base",
     "print_shapes",
     "running_example",
     "same",
     "sinusoids",
+    "sliding_mask",
     "softmax",
     "split_heads",
+    "tiny_translator",
     "window_mask",
 ]

@@ -1,10 +1,12 @@
 """Attention: the arithmetic of the paper's equation 1, and the layer."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
+from tformer_lite.linear import Linear
 from tformer_lite.masks import check_mask
 
 
@@ -22,19 +24,28 @@ def softmax(scores: Tensor) -> Tensor:
 
 
 def dot_product_attention(
-    q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None = None,
+    dropout: Callable[[Tensor], Tensor] | None = None,
 ) -> Tensor:
     """Mix the values by how well each key answers each query:
     (..., T, D), (..., S, D), (..., S, D), (..., T, S) -> (..., T, D).
 
-    `mask` is boolean, True = may attend; an axis of size 1 serves all.
+    `mask` is boolean, True = may attend; an axis of size 1 serves all, but
+    S, its last, has every key. `dropout` is applied to the weights. Raises
+    ValueError when shapes do not fit, TypeError for a mask of numbers.
     Vaswani et al. (2017), equation 1.
     """
+    check_fit(q, k, v)
     scores = q @ k.mT / math.sqrt(q.shape[-1])
     if mask is not None:
         check_mask(mask, scores)
         scores = scores.masked_fill(~mask, -math.inf)
     weights = softmax(scores)
+    if dropout is not None:
+        weights = dropout(weights)
     return weights @ v
 
 
@@ -65,25 +76,36 @@ def check_heads(d_model: int, n_heads: int) -> None:
         )
 
 
+def check_fit(q: Tensor, k: Tensor, v: Tensor) -> None:
+    """Raise ValueError unless queries, keys and values fit together."""
+    expected = (*k.shape[:-2], *q.shape[-2:-1], *k.shape[-1:])
+    if tuple(q.shape) != expected or k.shape[:-1] != v.shape[:-1]:
+        raise ValueError(
+            f"q {tuple(q.shape)}, k {tuple(k.shape)} and v {tuple(v.shape)} "
+            "do not fit: q and k share their last axis (D), k and v the one "
+            "before (S), and all three every axis in front of those."
+        )
+
+
 class MultiHeadAttention(nn.Module):
     """Let every position of one sequence attend to another, in several heads.
 
-    `d_model` channels are shared out to `n_heads` heads. The projections
-    start from Xavier's uniform draw, which keeps the variance of `x`.
-    Vaswani et al. (2017), section 3.2.2, which writes no biases: `bias`
-    adds one to each of the four projections.
+    `d_model` channels are shared out to `n_heads` heads; `dropout` is the
+    share of weights dropped in training. The projections start from
+    Xavier's uniform draw, which keeps the variance of `x`. Vaswani et al.
+    (2017), section 3.2.2, which writes no biases: `bias` adds one to each
+    of the four projections.
     """
 
-    def __init__(self, d_model: int, n_heads: int, bias: bool = False):
+    def __init__(self, d_model: int, n_heads: int, bias=False, dropout=0.0):
         super().__init__()
         check_heads(d_model, n_heads)
         self.n_heads = n_heads
-        self.query = nn.Linear(d_model, d_model, bias)
-        self.key = nn.Linear(d_model, d_model, bias)
-        self.value = nn.Linear(d_model, d_model, bias)
-        self.output = nn.Linear(d_model, d_model, bias)
-        for projection in self.children():
-            nn.init.xavier_uniform_(projection.weight)
+        self.query = Linear(d_model, d_model, bias)
+        self.key = Linear(d_model, d_model, bias)
+        self.value = Linear(d_model, d_model, bias)
+        self.dropout = nn.Dropout(dropout)
+        self.output = Linear(d_model, d_model, bias)
 
     def forward(
         self,
@@ -100,5 +122,5 @@ class MultiHeadAttention(nn.Module):
         q = split_heads(self.query(x), self.n_heads)
         k = split_heads(self.key(source), self.n_heads)
         v = split_heads(self.value(source), self.n_heads)
-        heads = dot_product_attention(q, k, v, mask)
+        heads = dot_product_attention(q, k, v, mask, self.dropout)
         return self.output(join_heads(heads))

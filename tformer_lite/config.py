@@ -1,0 +1,90 @@
+"""The sizes and choices of a model, and those of the five sources."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Choice = str | Callable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Everything that makes one Transformer different from another.
+
+    Sizes are counts: `max_len` of positions, `n_layers` of blocks in each
+    stack, the others of channels (`d_model`, `d_ff`), heads and tokens;
+    without `src_vocab_size` the source has as many tokens as the target.
+    `dropout` is the share of values dropped in training: after the
+    embedding, from the weights, in the hidden layer, and before each
+    residual sum. `pad` is the id that nobody attends to. `bias` and
+    `head_bias` give biases to the linear layers, and to the last one;
+    `final_norm` ends each stack with a norm.
+
+    A choice is the name of a part, or a part of your own: a class (a
+    function for `activation` and `mask`). A model looks it up once:
+    `EncoderDecoder(replace(paper_base, norm=MyNorm))`. Without a choice of
+    its own, the source is embedded as the target is, and cross-attention
+    is built as self-attention is.
+
+    The default sizes are the paper's (Vaswani et al., 2017, table 3).
+    """
+
+    vocab_size: int
+    max_len: int
+    src_vocab_size: int | None = None
+    d_model: int = 512
+    n_heads: int = 8
+    n_layers: int = 6
+    d_ff: int = 2048
+    dropout: float = 0.1
+    pad: int = 1
+    bias: bool = True
+    head_bias: bool = False
+    final_norm: bool = True
+    embedding: Choice = "scaled"
+    positions: Choice = "sinusoidal"
+    attention: Choice = "split"
+    mask: Choice = "causal"
+    residual: Choice = "pre"
+    norm: Choice = "layer"
+    activation: Choice = "relu"
+    src_embedding: Choice | None = None
+    src_positions: Choice | None = None
+    cross_attention: Choice | None = None
+
+
+# fmt: off
+# The English-Nepali translator of the book, from source 000.
+tiny_translator = Config(
+    vocab_size=1024, max_len=8,
+    d_model=12, n_heads=3, n_layers=1, d_ff=48, dropout=0.0,
+    bias=False, positions="learned", norm="unbiased",
+)
+
+# Source 002: a language model that writes character by character.
+# `vocab_size` is the number of different characters in your text.
+char_lm = Config(
+    vocab_size=65, max_len=64,
+    d_model=128, n_heads=4, n_layers=2, d_ff=256,
+    embedding="plain", positions="learned", residual="post",
+)
+
+# Source 003: the paper's base model, with the source's vocabularies and
+# length.
+paper_base = Config(
+    vocab_size=120, src_vocab_size=100, max_len=200,
+    head_bias=True, final_norm=False, attention="fused", residual="post",
+)
+
+# Source 001: the blocks it explains, put together. It stops before the
+# stacks: their sizes are the paper's, the vocabulary is the book's.
+building_blocks = Config(vocab_size=1024, max_len=5000, head_bias=True)
+
+# Source 004: from the states of a frozen BERT to text. WordPiece ids on
+# both sides; a target position sees itself and the few before it. BERT's
+# states know their positions already.
+bert_window = Config(
+    vocab_size=30522, max_len=512, pad=0,
+    mask="sliding", activation="gelu",
+    src_embedding="bert", src_positions="none",
+)
+# fmt: on

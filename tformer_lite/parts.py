@@ -1,0 +1,94 @@
+"""The parts that a `Config` names, looked up and built."""
+
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from tformer_lite.attention import MultiHeadAttention
+from tformer_lite.config import Config
+from tformer_lite.layers import (
+    FeedForward,
+    LayerNorm,
+    LearnedPositions,
+    PostNorm,
+    PreNorm,
+    SinusoidalPositions,
+    TokenEmbedding,
+)
+from tformer_lite.masks import causal_mask
+from tformer_lite.pretrained import BertEmbedding
+from tformer_lite.variants import (
+    FusedAttention,
+    FusedCrossAttention,
+    PlainEmbedding,
+    ShrunkEmbedding,
+    UnbiasedNorm,
+    gelu,
+    gelu_tanh,
+    sliding_mask,
+)
+
+EMBEDDINGS = {
+    "scaled": TokenEmbedding,
+    "plain": PlainEmbedding,
+    "shrunk": ShrunkEmbedding,
+}
+POSITIONS = {
+    "sinusoidal": SinusoidalPositions,
+    "learned": LearnedPositions,
+    "none": nn.Identity,
+}
+PARTS = {
+    "embedding": EMBEDDINGS,
+    "positions": POSITIONS,
+    "src_embedding": EMBEDDINGS | {"bert": BertEmbedding},
+    "src_positions": POSITIONS,
+    "attention": {"split": MultiHeadAttention, "fused": FusedAttention},
+    "cross_attention": {
+        "split": MultiHeadAttention,
+        "fused": FusedCrossAttention,
+    },
+    "mask": {"causal": causal_mask, "sliding": sliding_mask},
+    "residual": {"pre": PreNorm, "post": PostNorm},
+    "norm": {"layer": LayerNorm, "unbiased": UnbiasedNorm},
+    "activation": {"relu": torch.relu, "gelu": gelu, "gelu_tanh": gelu_tanh},
+}
+
+
+def choose(config: Config, kind: str) -> Callable:
+    """Look up the part that a config names, or take the one it brings.
+
+    `src_...` and `cross_...` fall back on the choice without the prefix.
+    Raises ValueError for an unknown name, listing the known.
+    """
+    choice = getattr(config, kind) or getattr(config, kind.split("_")[-1])
+    if callable(choice):
+        return choice
+    known = PARTS[kind]
+    if choice not in known:
+        raise ValueError(
+            f"{kind}={choice!r} is unknown: choose one of "
+            f"{', '.join(known)}, or give a part of your own."
+        )
+    return known[choice]
+
+
+def make_attention(config: Config, kind: str = "attention") -> nn.Module:
+    """Build self-attention, or cross-attention with its kind."""
+    numbers = config.d_model, config.n_heads, config.bias, config.dropout
+    return choose(config, kind)(*numbers)
+
+
+def make_feed_forward(config: Config) -> FeedForward:
+    """Build the feed-forward layer of a block."""
+    bend = choose(config, "activation")
+    numbers = config.bias, config.dropout
+    return FeedForward(config.d_model, config.d_ff, bend, *numbers)
+
+
+def make_residuals(config: Config, n: int) -> nn.ModuleList:
+    """Build the residual connections around n sublayers."""
+    build, norm = choose(config, "residual"), choose(config, "norm")
+    numbers = config.d_model, norm, config.dropout
+    return nn.ModuleList(build(*numbers) for _ in range(n))
