@@ -30,7 +30,7 @@ NUMBERS = {
     "config": CONFIG,
     "d_ff": 6,
     "d_model": "C",
-    "end": 3,
+    "end": 99,  # no id: a row of `greedy` goes on to its last position
     "length": 8,
     "max_len": "T",
     "model": EncoderDecoder(CONFIG),
