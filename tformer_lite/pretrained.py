@@ -1,5 +1,6 @@
 """Pretrained BERT: its WordPiece tokenizer, and its states as embedding."""
 
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -25,6 +26,17 @@ def library(name: str) -> ModuleType:
         ) from error
 
 
+def fetch(load: Callable, source: str | Path):
+    """Load from a folder or the hub; OSError names what could not be had."""
+    try:
+        return load(str(source))
+    except (OSError, ValueError) as error:
+        raise OSError(
+            f"{str(source)!r} is neither a folder with BERT's files nor a "
+            "hub name that could be fetched: give a folder, or connect."
+        ) from error
+
+
 class WordPieceTokenizer:
     """Cut texts into pieces of words, as BERT reads them.
 
@@ -42,7 +54,7 @@ class WordPieceTokenizer:
             file = str(folder / "vocab.txt")
             self.pieces = tokenizers.BertWordPieceTokenizer(file)
         else:
-            self.pieces = tokenizers.Tokenizer.from_pretrained(str(source))
+            self.pieces = fetch(tokenizers.Tokenizer.from_pretrained, source)
         self.pad, self.start, self.end = map(
             self.pieces.token_to_id, ("[PAD]", "[CLS]", "[SEP]")
         )
@@ -74,7 +86,8 @@ class BertEmbedding(nn.Module):
     ):
         super().__init__()
         if not isinstance(bert, nn.Module):
-            bert = library("transformers").BertModel.from_pretrained(bert)
+            model = library("transformers").BertModel
+            bert = fetch(model.from_pretrained, bert)
         if bert.config.vocab_size != vocab_size:
             raise ValueError(
                 f"{vocab_size=} is not BERT's, which is "
