@@ -61,7 +61,21 @@ def check_mask(mask: Tensor, scores: Tensor) -> None:
     """Raise unless `mask` is boolean and fits `scores` axis by axis.
 
     The last axis, S, has the scores' size: a mask hides keys. Any other has
-    that size, or 1. Axes are never added or shifted in silence.
+    that size, or 1.
+    """
+    check_axes(mask, scores)
+    if mask.shape[-1] != scores.shape[-1]:
+        raise ValueError(
+            f"axis {mask.ndim - 1} of the mask, S (the keys), has size 1, the "
+            f"scores {tuple(scores.shape)} have {scores.shape[-1]} there: a "
+            "mask hides keys, so it needs a value for each of them."
+        )
+
+
+def check_axes(mask: Tensor, scores: Tensor) -> None:
+    """Raise unless `mask` is boolean and each axis has a fitting size or 1.
+
+    Axes are never added or shifted in silence.
     """
     want, got = tuple(scores.shape), tuple(mask.shape)
     if mask.dtype != torch.bool:
@@ -75,13 +89,11 @@ def check_mask(mask: Tensor, scores: Tensor) -> None:
             f"{len(want)} {want}: give the mask every axis, of size 1 where "
             "one value serves all."
         )
-    fits = [size in (1, axis) for size, axis in zip(got, want)]
-    fits[-1] = got[-1] == want[-1]
-    if not all(fits):
-        axis = fits.index(False)
-        letter = "BHTS"[axis - len(want)]
-        raise ValueError(
-            f"axis {axis} of the mask, {letter} ({AXES[letter]}), has size "
-            f"{got[axis]}, the scores have {want[axis]} there: mask {got}, "
-            f"scores {want}. A mask hides keys: its last axis is S."
-        )
+    for axis, (size, allowed) in enumerate(zip(got, want)):
+        if size not in (1, allowed):
+            letter = "BHTS"[axis - len(want)]
+            raise ValueError(
+                f"axis {axis} of the mask, {letter} ({AXES[letter]}), has "
+                f"size {size}, the scores have {allowed} there: mask {got}, "
+                f"scores {want}."
+            )

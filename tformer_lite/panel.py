@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tformer_lite.masks import check_mask
+from tformer_lite.masks import check_axes
 from tformer_lite.palette import AXES, KINDS
 
 
@@ -51,7 +51,7 @@ def make_panel(title, matrix, axes, labels, mask, kind) -> Panel:
     kind = choice("kind", kind or kind_of(values), KINDS)
     hidden = values == (False if kind == "mask" else -math.inf)
     if mask is not None:
-        check_mask(mask, values)
+        check_axes(mask, values)
         hidden = hidden | ~mask.cpu()
     labels = tuple(map(labels_for, labels, values.shape))
     return Panel(title, values, hidden, kind, axes, labels)
