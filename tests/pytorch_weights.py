@@ -9,8 +9,7 @@ from functools import partial
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
-from torch.testing import assert_close
+from torch.nn.functional import gelu
 
 from tformer_lite import (
     Block,
@@ -23,11 +22,10 @@ from tformer_lite import (
     Stack,
 )
 
-PAD = 1
 ACTIVATIONS = {
-    "relu": F.relu,
-    "gelu": F.gelu,
-    "gelu_tanh": partial(F.gelu, approximate="tanh"),
+    "relu": torch.relu,
+    "gelu": gelu,
+    "gelu_tanh": partial(gelu, approximate="tanh"),
 }
 
 
@@ -163,10 +161,19 @@ def counterpart(mine: nn.Module, config: Config) -> nn.Module:
                 config.bias,
                 batch_first=True,
             )
-    names = [n for n in theirs.state_dict() if n.endswith("bias")]
-    zeros = {name: torch.zeros_like(theirs.state_dict()[name]) for name in names}
+    theirs.to(next(mine.parameters()).dtype)
+    zeros = {
+        name: torch.zeros_like(weight)
+        for name, weight in theirs.state_dict().items()
+        if name.endswith("bias")
+    }
     theirs.load_state_dict(zeros | as_pytorch(mine))
-    return theirs.to(next(mine.parameters()).dtype)
+    return theirs
+
+
+def hidden_future(t: int) -> Tensor:
+    """PyTorch's causal mask: True = hidden."""
+    return torch.ones(t, t, dtype=torch.bool).triu(1)
 
 
 def stirred(mine: nn.Module) -> nn.Module:
@@ -176,31 +183,3 @@ def stirred(mine: nn.Module) -> nn.Module:
             if parameter.ndim == 1:
                 parameter.add_(torch.randn_like(parameter), alpha=0.3)
     return mine
-
-
-def ripple(out: Tensor) -> Tensor:
-    """A gradient to send back, another number for each value."""
-    return torch.arange(out.numel()).view_as(out).sin().to(out)
-
-
-def agree(mine: Tensor, theirs: Tensor, atol: float = 1e-6) -> None:
-    """Compare all values; where PyTorch has none (NaN), we have one.
-
-    Before version 2.5, PyTorch gives NaN where nobody is seen. The first
-    row of every batch here sees somebody.
-    """
-    assert theirs[0].isfinite().all()
-    assert mine.isfinite().all()
-    mine = torch.where(theirs.isnan(), torch.nan, mine)
-    assert_close(mine, theirs, atol=atol, rtol=0, equal_nan=True)
-
-
-def agree_in_gradients(
-    mine: nn.Module, theirs: nn.Module, atol: float
-) -> None:
-    """Compare the gradients of all weights, by PyTorch's names."""
-    ours = as_pytorch(mine, gradients)
-    for name, parameter in theirs.named_parameters():
-        if name in ours:
-            assert_close(ours.pop(name), parameter.grad, atol=atol, rtol=0)
-    assert not ours
