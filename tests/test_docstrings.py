@@ -19,6 +19,7 @@ from tformer_lite import (
     models,
     variants,
 )
+from tformer_lite.parts import PARTS
 
 MODULES = attention, data, decoding, layers, masks, models, variants
 SIZES = {"B": 2, "T": 5, "S": 7, "H": 3, "D": 4, "C": 12, "V": 11}
@@ -159,3 +160,12 @@ def no_shape(ids: Tensor) -> Tensor:
 def test_a_docstring_that_lies_is_caught(function):
     with pytest.raises(AssertionError):
         check(function, None)
+
+
+def test_configs_docstring_lists_the_names_of_all_parts():
+    text = " ".join(inspect.getdoc(Config).split())
+    for kind, known in PARTS.items():
+        if not kind.startswith(("src_", "cross_")):
+            assert f"`{kind}`: {', '.join(known)}" in text
+    new = PARTS["src_embedding"].keys() - PARTS["embedding"].keys()
+    assert f"`src_embedding` knows {', '.join(new)} too" in text

@@ -90,11 +90,10 @@ def check_fit(q: Tensor, k: Tensor, v: Tensor) -> None:
 class MultiHeadAttention(nn.Module):
     """Let every position of one sequence attend to another, in several heads.
 
-    `d_model` channels are shared out to `n_heads` heads; `dropout` is the
-    share of weights dropped in training. The projections start from
-    Xavier's uniform draw, which keeps the variance of `x`. Vaswani et al.
-    (2017), section 3.2.2, which writes no biases: `bias` adds one to each
-    of the four projections.
+    `d_model` channels are shared out to `n_heads` heads (ValueError when
+    they do not divide); `dropout` is the share of weights dropped in
+    training. Vaswani et al. (2017), section 3.2.2, which writes no biases:
+    `bias` adds one to each projection.
     """
 
     def __init__(self, d_model: int, n_heads: int, bias=False, dropout=0.0):
@@ -116,7 +115,8 @@ class MultiHeadAttention(nn.Module):
         """Let x attend to source: (B, T, C), (B, S, C) -> (B, T, C).
 
         Without `source`, x attends to itself (self-attention). `mask` is
-        boolean, (1 or B, 1 or H, 1 or T, S), True = may attend.
+        boolean, (1 or B, 1 or H, 1 or T, S), True = may attend; one that
+        does not fit raises TypeError or ValueError.
         """
         source = x if source is None else source
         q = split_heads(self.query(x), self.n_heads)

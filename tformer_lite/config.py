@@ -19,11 +19,15 @@ class Config:
     `head_bias` give biases to the linear layers, and to the last one;
     `final_norm` ends each stack with a norm.
 
-    A choice is the name of a part, or a part of your own: a class (a
-    function for `activation` and `mask`). A model looks it up once:
-    `EncoderDecoder(replace(paper_base, norm=MyNorm))`. Without a choice of
-    its own, the source is embedded as the target is, and cross-attention
-    is built as self-attention is.
+    A choice is the name of a part, or a part of your own that is built and
+    called as those are: `EncoderDecoder(replace(paper_base, norm=MyNorm))`.
+    A model looks it up once. The names are
+    `embedding`: scaled, plain, shrunk; `positions`: sinusoidal, learned,
+    none; `attention`: split, fused; `mask`: causal, sliding; `residual`:
+    pre, post; `norm`: layer, unbiased; `activation`: relu, gelu, gelu_tanh.
+    Without a choice of its own, the source is embedded as the target is
+    (`src_embedding` knows bert too), and cross-attention is built as
+    self-attention is.
 
     The default sizes are the paper's (Vaswani et al., 2017, table 3).
     """

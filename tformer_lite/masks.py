@@ -3,12 +3,7 @@
 import torch
 from torch import Tensor
 
-AXES = {
-    "B": "the batch",
-    "H": "the heads",
-    "T": "the queries",
-    "S": "the keys",
-}
+AXES = "B (the batch)", "H (the heads)", "T (the queries)", "S (the keys)"
 
 
 def padding_mask(ids: Tensor, pad: int) -> Tensor:
@@ -66,9 +61,9 @@ def check_mask(mask: Tensor, scores: Tensor) -> None:
     check_axes(mask, scores)
     if mask.shape[-1] != scores.shape[-1]:
         raise ValueError(
-            f"axis {mask.ndim - 1} of the mask, S (the keys), has size 1, the "
-            f"scores {tuple(scores.shape)} have {scores.shape[-1]} there: a "
-            "mask hides keys, so it needs a value for each of them."
+            f"axis {mask.ndim - 1} of the mask, {AXES[-1]}, has size 1, the "
+            f"scores have {scores.shape[-1]} there: a mask hides keys, so it "
+            "needs a value for each of them."
         )
 
 
@@ -91,9 +86,8 @@ def check_axes(mask: Tensor, scores: Tensor) -> None:
         )
     for axis, (size, allowed) in enumerate(zip(got, want)):
         if size not in (1, allowed):
-            letter = "BHTS"[axis - len(want)]
             raise ValueError(
-                f"axis {axis} of the mask, {letter} ({AXES[letter]}), has "
-                f"size {size}, the scores have {allowed} there: mask {got}, "
-                f"scores {want}."
+                f"axis {axis} of the mask, {AXES[axis - len(want)]}, has size "
+                f"{size}, the scores have {allowed} there: mask {got}, scores "
+                f"{want}."
             )
