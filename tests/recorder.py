@@ -25,11 +25,12 @@ def shapes(values) -> list[Shape]:
 
 class Recorder(TorchFunctionMode):
     """Write down each torch call that makes a tensor: what it reads into
-    `seen`, what it makes into `seen` and `made`."""
+    `seen`, what it makes into `seen` and `made`; modules into `named`."""
 
     def __init__(self, inputs):
         super().__init__()
         self.seen, self.made = shapes(inputs), shapes(inputs)
+        self.named: list[tuple[str, Shape]] = []
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -45,7 +46,10 @@ class Recorder(TorchFunctionMode):
 def record(call: Callable, *inputs) -> Recorder:
     """Run a part, and write down its inputs and then every torch call."""
     with Recorder(inputs) as recorder:
-        call(*inputs)
+        if isinstance(call, nn.Module):
+            recorder.named = outputs(call, *inputs)
+        else:
+            call(*inputs)
     return recorder
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tests.printed_003 import BLOCKS, TABLE
-from tests.recorder import outputs, record
+from tests.recorder import record
 from tformer_lite import (
     EncoderDecoder,
     causal_mask,
@@ -134,12 +134,10 @@ def test_a_counterpart_is_in_our_run_and_the_printed_shape_is_not(recorded):
 
 @pytest.mark.parametrize("block", MODULES)
 def test_each_after_in_a_block_is_the_output_of_the_module_it_names(
-    block, runs
+    block, recorded
 ):
     names = MODULES[block].split()
     rows = [row for row in expected(block) if row[0].startswith("after")]
-    with torch.no_grad():
-        found = outputs(*runs[block])
-    found = [row for row in found if row[0] in names]
+    found = [row for row in recorded[block].named if row[0] in names]
     assert [name for name, _ in found] == names
     assert [shape for _, shape in found] == [shape for _, shape in rows]
