@@ -23,13 +23,22 @@ def shapes(values) -> list[Shape]:
     return [tuple(tensor.shape) for tensor in tensors(values)]
 
 
+def sums(x: Tensor) -> bool:
+    """Whether the rows of a batch of matrices sum to 1."""
+    if x.ndim < 3 or not x.is_floating_point():
+        return False
+    return bool((x.sum(-1) - 1).abs().max() < 1e-5)
+
+
 class Recorder(TorchFunctionMode):
     """Write down each torch call that makes a tensor: what it reads into
-    `seen`, what it makes into `seen` and `made`; modules into `named`."""
+    `seen`, what it makes into `seen` and `made`, and into `weights` if its
+    rows sum to 1; modules into `named`."""
 
     def __init__(self, inputs):
         super().__init__()
         self.seen, self.made = shapes(inputs), shapes(inputs)
+        self.weights: list[Shape] = []
         self.named: list[tuple[str, Shape]] = []
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
@@ -40,6 +49,7 @@ class Recorder(TorchFunctionMode):
         if made:
             self.seen += read + made
             self.made += made
+            self.weights += shapes([t for t in tensors(result) if sums(t)])
         return result
 
 
