@@ -12,6 +12,7 @@ from functools import partial
 
 import pytest
 import torch
+from tokenizers import BertWordPieceTokenizer
 from torch.testing import assert_close
 from transformers import BertConfig, BertModel, BertTokenizer
 
@@ -67,8 +68,8 @@ def test_pieces_and_padding_are_those_of_berts_own_tokenizer(folder):
 
 
 def test_a_tokenizer_saved_whole_is_read_too(folder, tmp_path):
-    BertTokenizer(str(folder / "vocab.txt")).save_pretrained(tmp_path)
-    assert not (tmp_path / "vocab.txt").exists()
+    pieces = BertWordPieceTokenizer(str(folder / "vocab.txt"))
+    pieces.save(str(tmp_path / "tokenizer.json"))
     ids = WordPieceTokenizer(tmp_path).encode([SENTENCE])
     assert ids.equal(WordPieceTokenizer(folder).encode([SENTENCE]))
 
@@ -156,7 +157,8 @@ def test_a_hub_name_is_read_from_what_was_fetched_before(folder, tmp_path):
     store = tmp_path / "hub" / f"models--{NAME}"
     snapshot = store / "snapshots" / ("0" * 40)
     shutil.copytree(folder, snapshot)
-    BertTokenizer(str(folder / "vocab.txt")).save_pretrained(snapshot)
+    pieces = BertWordPieceTokenizer(str(folder / "vocab.txt"))
+    pieces.save(str(snapshot / "tokenizer.json"))
     (store / "refs").mkdir()
     (store / "refs" / "main").write_text("0" * 40)
     done = subprocess.run(
@@ -189,12 +191,4 @@ def test_without_the_extra_one_sentence_says_what_to_install(
     assert missing in said
     assert "pip install transformers tokenizers" in said
     assert ".[bert]" in said
-    assert said.count(". ") == 0
-
-
-def test_the_module_imports_without_the_extra():
-    code = (
-        "import sys; sys.modules.update(transformers=None, tokenizers=None)\n"
-        "import tformer_lite as t; t.EncoderDecoder(t.tiny_translator)"
-    )
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    assert ". " not in said
