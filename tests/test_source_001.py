@@ -62,7 +62,6 @@ def test_the_table_is_the_formula_up_to_position_4999(d_model):
     check_formula(d_model)
 
 
-@pytest.mark.xfail(strict=True, reason="sinusoids rounds its frequencies")
 @pytest.mark.parametrize("d_model", [12, 512, 7])
 def test_the_table_is_the_formula_in_single_precision_too(d_model):
     torch.set_default_dtype(torch.float32)

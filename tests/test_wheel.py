@@ -120,6 +120,7 @@ def test_installed_far_from_here_it_draws_nepali(wheel, tmp_path):
     assert Path(module) == target / "tformer_lite"
     assert Path(font) == target / FONT
 
+
 def test_the_module_imports_without_the_extra():
     code = (
         "import sys; sys.modules.update(transformers=None, tokenizers=None)\n"

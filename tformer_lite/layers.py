@@ -100,7 +100,7 @@ def sinusoids(max_len: int, d_model: int) -> Tensor:
     radians a position. Vaswani et al. (2017), section 3.5.
     """
     positions = torch.arange(max_len, dtype=torch.float64)[:, None]
-    channels = torch.arange(0, d_model, 2)
+    channels = torch.arange(0, d_model, 2, dtype=torch.float64)
     angles = positions * 10000 ** (-channels / d_model)
     waves = torch.stack((angles.sin(), angles.cos()), dim=-1)
     return waves.flatten(-2)[:, :d_model].to(torch.get_default_dtype())
