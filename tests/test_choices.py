@@ -22,6 +22,7 @@ from tformer_lite import (
     sliding_mask,
     window_mask,
 )
+from tformer_lite.config import SIZES
 from tformer_lite.parts import PARTS
 
 CONFIG = small("paper_base", final_norm=True)
@@ -41,12 +42,9 @@ def test_every_choice_has_known_names():
 @pytest.mark.parametrize("field", CHOICES)
 def test_an_unknown_choice_lists_the_known(field):
     known = ", ".join(PARTS[field])
-    match = f"{field}='round' is unknown: choose one of {known}, or give"
-    # The source is built first; the field that is wrong is the target's.
-    sides = {"src_embedding": "plain", "src_positions": "none"}
-    wrong = replace(CONFIG, **(sides | {field: "round"}))
+    match = f"^{field}='round' is unknown: choose one of {known}, or give"
     with pytest.raises(ValueError, match=match):
-        EncoderDecoder(wrong)
+        EncoderDecoder(replace(CONFIG, **{field: "round"}))
 
 
 @pytest.mark.parametrize("field", CHOICES)
@@ -69,6 +67,14 @@ def test_a_config_is_frozen_and_named():
     with pytest.raises(TypeError, match="n_head"):
         Config(vocab_size=11, max_len=8, n_head=3)
     assert replace(CONFIG, d_model=24).d_model == 24
+
+
+@pytest.mark.parametrize("field", SIZES)
+def test_a_size_below_one_is_refused_by_name(field):
+    for size in (0, -1):
+        with pytest.raises(ValueError, match=f"^{field}={size}: every size"):
+            replace(CONFIG, **{field: size})
+    assert getattr(replace(CONFIG, **{field: 1}), field) == 1
 
 
 def counted(model: nn.Module, part: type) -> int:

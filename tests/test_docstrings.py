@@ -109,7 +109,8 @@ def promising() -> list:
             if getattr(thing, "__module__", "") != part.__name__:
                 continue
             if inspect.isclass(thing) and issubclass(thing, nn.Module):
-                if thing not in (models.Head, layers.Positions):
+                own = thing.forward.__module__.startswith("tformer_lite")
+                if own and thing is not layers.Positions:
                     found.append((thing.forward, thing))
             elif inspect.isfunction(thing):
                 returns = str(inspect.signature(thing).return_annotation)

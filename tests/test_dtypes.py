@@ -78,7 +78,8 @@ def test_a_compiled_model_is_the_same_and_nothing_warns(kind):
         warnings.simplefilter("always")
         # What PyTorch thinks of Python 3.13.0, whatever it compiles.
         warnings.filterwarnings("ignore", "Guards may run slower")
-        compiled = torch.compile(model, backend="aot_eager")(*inputs)
+        whole = torch.compile(model, backend="aot_eager", fullgraph=True)
+        compiled = whole(*inputs)
         theirs = gradient(model, compiled)
     assert warned == []
     assert_close(compiled, logits, rtol=0, atol=1e-12)
@@ -171,3 +172,5 @@ def test_the_paper_model_can_be_built_without_memory():
     assert all(p.is_meta for p in model.state_dict().values())
     assert model.src_embedding.positions.table.is_meta
     assert sum(p.numel() for p in model.parameters()) == 44_312_696
+    ids = torch.zeros(2, 5, dtype=torch.int64, device="meta")
+    assert model(ids, ids).shape == (2, 5, 120)

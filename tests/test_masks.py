@@ -61,3 +61,21 @@ def test_a_mask_whose_batch_happens_to_equal_the_heads_is_refused():
     q = torch.randn(3, 3, 5, 4)
     with pytest.raises(ValueError, match="every axis"):
         dot_product_attention(q, q, q, torch.ones(3, 1, 5).bool())
+
+
+@pytest.mark.parametrize("front", [(), (2,), (2, 3), (2, 3, 2)])
+def test_the_last_two_axes_are_named_whatever_stands_in_front(front):
+    q, k = torch.randn(*front, 5, 4), torch.randn(*front, 6, 4)
+    n = len(front)
+    with pytest.raises(ValueError, match=rf"axis {n + 1} .* S \(the keys\)"):
+        dot_product_attention(q, k, k, torch.ones(*front, 5, 7) > 0)
+    with pytest.raises(ValueError, match=rf"axis {n} .* T \(the queries\)"):
+        dot_product_attention(q, k, k, torch.ones(*front, 4, 6) > 0)
+
+
+def test_the_first_axes_are_batch_and_heads_when_there_are_four():
+    for front, name in (((2, 3), "B"), ((2,), "in front"), ((2,) * 3, "in f")):
+        q = torch.randn(*front, 5, 4)
+        mask = torch.ones(9, *[1] * len(front), 5) > 0
+        with pytest.raises(ValueError, match=f"axis 0 of the mask, {name}"):
+            dot_product_attention(q, q, q, mask)

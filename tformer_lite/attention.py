@@ -6,8 +6,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from tformer_lite.checks import check_fit, check_heads, check_mask
 from tformer_lite.linear import Linear
-from tformer_lite.masks import check_mask
 
 
 def softmax(scores: Tensor) -> Tensor:
@@ -65,26 +65,6 @@ def join_heads(x: Tensor) -> Tensor:
     The inverse of `split_heads`; C = H * D.
     """
     return x.transpose(1, 2).flatten(-2)
-
-
-def check_heads(d_model: int, n_heads: int) -> None:
-    """Raise ValueError unless the channels divide among the heads."""
-    if n_heads < 1 or d_model % n_heads:
-        raise ValueError(
-            f"{d_model=} is not divisible by {n_heads=}: every head gets the "
-            "same number of channels. Choose an n_heads that divides d_model."
-        )
-
-
-def check_fit(q: Tensor, k: Tensor, v: Tensor) -> None:
-    """Raise ValueError unless queries, keys and values fit together."""
-    expected = (*k.shape[:-2], *q.shape[-2:-1], *k.shape[-1:])
-    if tuple(q.shape) != expected or k.shape[:-1] != v.shape[:-1]:
-        raise ValueError(
-            f"q {tuple(q.shape)}, k {tuple(k.shape)} and v {tuple(v.shape)} "
-            "do not fit: q and k share their last axis (D), k and v the one "
-            "before (S), and all three every axis in front of those."
-        )
 
 
 class MultiHeadAttention(nn.Module):

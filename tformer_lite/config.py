@@ -4,6 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 Choice = str | Callable
+SIZES = (
+    "vocab_size",
+    "src_vocab_size",
+    "max_len",
+    "d_model",
+    "n_heads",
+    "n_layers",
+    "d_ff",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +38,8 @@ class Config:
     (`src_embedding` knows bert too), and cross-attention is built as
     self-attention is.
 
-    The default sizes are the paper's (Vaswani et al., 2017, table 3).
+    The default sizes are the paper's (Vaswani et al., 2017, table 3). A
+    size below 1 raises ValueError.
     """
 
     vocab_size: int
@@ -54,6 +64,13 @@ class Config:
     src_embedding: Choice | None = None
     src_positions: Choice | None = None
     cross_attention: Choice | None = None
+
+    def __post_init__(self):
+        """Raise ValueError for a size that is less than 1."""
+        for name in SIZES:
+            size = getattr(self, name)
+            if size is not None and size < 1:
+                raise ValueError(f"{name}={size}: every size is 1 or more.")
 
 
 # fmt: off

@@ -11,14 +11,15 @@ from tformer_lite.models import EncoderDecoder
 
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
-    """Run without dropout and gradients; then train again, if it did."""
-    training = model.training
+    """Run without dropout and gradients; then train again what did."""
+    training = [part for part in model.modules() if part.training]
     model.eval()
     try:
         with torch.no_grad():
             yield
     finally:
-        model.train(training)
+        for part in training:
+            part.training = True
 
 
 def greedy(

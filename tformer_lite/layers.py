@@ -5,8 +5,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from tformer_lite.checks import check_ids, check_length
 from tformer_lite.linear import Linear
-from tformer_lite.masks import check_batch
 
 
 class TokenEmbedding(nn.Embedding):
@@ -21,8 +21,10 @@ class TokenEmbedding(nn.Embedding):
 
     def __init__(self, vocab_size: int, d_model: int):
         super().__init__(vocab_size, d_model)
-        self.scale = d_model**self.power
-        nn.init.normal_(self.weight, std=1 / self.scale)
+
+    def reset_parameters(self) -> None:
+        """Draw the table anew."""
+        nn.init.normal_(self.weight, std=self.embedding_dim**-self.power)
 
     def forward(self, ids: Tensor) -> Tensor:
         """Look each id's vector up and scale it: (B, T) -> (B, T, C).
@@ -30,27 +32,7 @@ class TokenEmbedding(nn.Embedding):
         Raises ValueError for an id outside the vocabulary.
         """
         check_ids(ids, self.num_embeddings)
-        return super().forward(ids) * self.scale
-
-
-def check_ids(ids: Tensor, vocab_size: int) -> None:
-    """Raise ValueError unless every id is one of the vocabulary's."""
-    check_batch(ids)
-    outside = (ids < 0) | (ids >= vocab_size)
-    if outside.any():
-        raise ValueError(
-            f"id {ids[outside][0].item()} is outside the vocabulary: "
-            f"ids run from 0 to {vocab_size - 1}."
-        )
-
-
-def check_length(t: int, max_len: int) -> None:
-    """Raise ValueError for a sequence that is too long."""
-    if t > max_len:
-        raise ValueError(
-            f"a sequence of {t} positions is longer than {max_len=}: "
-            "shorten it, or build with a larger max_len."
-        )
+        return super().forward(ids) * self.embedding_dim**self.power
 
 
 class Positions(nn.Module):

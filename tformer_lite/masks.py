@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-AXES = "B (the batch)", "H (the heads)", "T (the queries)", "S (the keys)"
+from tformer_lite.checks import check_batch
 
 
 def padding_mask(ids: Tensor, pad: int) -> Tensor:
@@ -39,55 +39,3 @@ def window_mask(
     positions = torch.arange(t, device=device)
     near = (positions[:, None] - positions[None, :]).abs() < width
     return near[None, None]
-
-
-def check_batch(ids: Tensor) -> None:
-    """Raise unless `ids` is a batch of rows of whole numbers."""
-    if ids.ndim != 2 or 0 in ids.shape:
-        raise ValueError(
-            f"ids have shape {tuple(ids.shape)}, not (B, T): rows of at least "
-            "one id. A single row becomes a batch with ids[None]."
-        )
-    if ids.dtype not in (torch.int64, torch.int32):
-        raise TypeError(f"ids are {ids.dtype}: make them whole, ids.long()")
-
-
-def check_mask(mask: Tensor, scores: Tensor) -> None:
-    """Raise unless `mask` is boolean and fits `scores` axis by axis.
-
-    The last axis, S, has the scores' size: a mask hides keys. Any other has
-    that size, or 1.
-    """
-    check_axes(mask, scores)
-    if mask.shape[-1] != scores.shape[-1]:
-        raise ValueError(
-            f"axis {mask.ndim - 1} of the mask, {AXES[-1]}, has size 1, the "
-            f"scores have {scores.shape[-1]} there: a mask hides keys, so it "
-            "needs a value for each of them."
-        )
-
-
-def check_axes(mask: Tensor, scores: Tensor) -> None:
-    """Raise unless `mask` is boolean and each axis has a fitting size or 1.
-
-    Axes are never added or shifted in silence.
-    """
-    want, got = tuple(scores.shape), tuple(mask.shape)
-    if mask.dtype != torch.bool:
-        raise TypeError(
-            f"the mask is {mask.dtype}, not torch.bool. True means 'may "
-            "attend'; from numbers, write mask != 0."
-        )
-    if len(want) != len(got):
-        raise ValueError(
-            f"the mask has {len(got)} axes {got}, the scores have "
-            f"{len(want)} {want}: give the mask every axis, of size 1 where "
-            "one value serves all."
-        )
-    for axis, (size, allowed) in enumerate(zip(got, want)):
-        if size not in (1, allowed):
-            raise ValueError(
-                f"axis {axis} of the mask, {AXES[axis - len(want)]}, has size "
-                f"{size}, the scores have {allowed} there: mask {got}, scores "
-                f"{want}."
-            )

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
+from tformer_lite.checks import check_pair
 from tformer_lite.config import Config
 from tformer_lite.linear import Linear
 from tformer_lite.masks import padding_mask
@@ -119,9 +120,10 @@ class Head(Linear):
     guess nearly uniform, and the first loss nearly ln V.
     """
 
-    def __init__(self, d_model: int, vocab_size: int, bias: bool = False):
-        super().__init__(d_model, vocab_size, bias)
-        nn.init.normal_(self.weight, std=0.1 * d_model**-0.5)
+    def reset_parameters(self) -> None:
+        """Draw the weights anew and set the biases to 0."""
+        super().reset_parameters()
+        nn.init.normal_(self.weight, std=0.1 * self.in_features**-0.5)
 
 
 class EncoderDecoder(nn.Module):
@@ -149,11 +151,6 @@ class EncoderDecoder(nn.Module):
         Raises ValueError for ids outside the vocabulary, sequences longer
         than `max_len`, and batches that differ.
         """
-        if len(src) != len(tgt):
-            raise ValueError(
-                f"src has a batch of {len(src)}, tgt of {len(tgt)}: each "
-                "source needs its target."
-            )
         return self.decode(tgt, self.encode(src), src)
 
     def encode(self, src: Tensor) -> Tensor:
@@ -165,9 +162,10 @@ class EncoderDecoder(nn.Module):
         """Score the token after each of tgt, given the memory of src:
         (B, T), (B, S, C), (B, S) -> (B, T, V).
         """
-        mask = self.mask(tgt.shape[1], tgt.device)
-        mask = mask & padding_mask(tgt, self.pad)
+        check_pair(src, tgt)
         memory_mask = padding_mask(src, self.pad)
+        mask = padding_mask(tgt, self.pad)
+        mask = mask & self.mask(tgt.shape[1], tgt.device)
         x = self.tgt_embedding(tgt)
         return self.head(self.decoder(x, memory, mask, memory_mask))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tformer_lite.masks import check_axes
+from tformer_lite.checks import check_axes
 from tformer_lite.palette import AXES, KINDS
 
 

@@ -62,14 +62,15 @@ def choose(config: Config, kind: str) -> Callable:
     `src_...` and `cross_...` fall back on the choice without the prefix.
     Raises ValueError for an unknown name, listing the known.
     """
-    choice = getattr(config, kind) or getattr(config, kind.split("_")[-1])
+    field = kind if getattr(config, kind) else kind.split("_")[-1]
+    choice = getattr(config, field)
     if callable(choice):
         return choice
     known = PARTS[kind]
     if choice not in known:
         raise ValueError(
-            f"{kind}={choice!r} is unknown: choose one of "
-            f"{', '.join(known)}, or give a part of your own."
+            f"{field}={choice!r} is unknown: choose one of "
+            f"{', '.join(PARTS[field])}, or give a part of your own."
         )
     return known[choice]
 

@@ -8,7 +8,7 @@ from types import ModuleType
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.layers import check_ids, check_length
+from tformer_lite.checks import check_ids, check_length
 from tformer_lite.linear import Linear
 
 NAME = "bert-base-uncased"

@@ -6,11 +6,11 @@ import torch
 from torch import Tensor, nn
 
 from tformer_lite.attention import (
-    check_heads,
     dot_product_attention,
     join_heads,
     split_heads,
 )
+from tformer_lite.checks import check_heads
 from tformer_lite.layers import LayerNorm, TokenEmbedding
 from tformer_lite.linear import Linear
 from tformer_lite.masks import causal_mask, window_mask
@@ -76,12 +76,14 @@ def sliding_mask(
     return causal_mask(t, device) & window_mask(t, width, device)
 
 
-def stacked(d_model: int, parts: int, bias: bool) -> Linear:
-    """Make one linear layer of several square ones, each started alone."""
-    layer = Linear(d_model, parts * d_model, bias)
-    for square in layer.weight.chunk(parts):
-        nn.init.xavier_uniform_(square)
-    return layer
+class Stacked(Linear):
+    """Several square linear layers in one, each started on its own."""
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew and set the biases to 0."""
+        super().reset_parameters()
+        for square in self.weight.split(self.in_features):
+            nn.init.xavier_uniform_(square)
 
 
 class FusedAttention(nn.Module):
@@ -97,7 +99,7 @@ class FusedAttention(nn.Module):
         super().__init__()
         check_heads(d_model, n_heads)
         self.n_heads = n_heads
-        self.qkv = stacked(d_model, 3, bias)
+        self.qkv = Stacked(d_model, 3 * d_model, bias)
         self.dropout = nn.Dropout(dropout)
         self.output = Linear(d_model, d_model, bias)
 
@@ -122,7 +124,7 @@ class FusedCrossAttention(nn.Module):
         super().__init__()
         check_heads(d_model, n_heads)
         self.n_heads = n_heads
-        self.key_value = stacked(d_model, 2, bias)
+        self.key_value = Stacked(d_model, 2 * d_model, bias)
         self.query = Linear(d_model, d_model, bias)
         self.dropout = nn.Dropout(dropout)
         self.output = Linear(d_model, d_model, bias)

@@ -1,0 +1,111 @@
+"""Bad input, refused with the values and the rule that they break."""
+
+import torch
+from torch import Tensor
+
+AXES = "B (the batch)", "H (the heads)", "T (the queries)", "S (the keys)"
+
+
+def check_batch(ids: Tensor) -> None:
+    """Raise unless `ids` is a batch of rows of whole numbers."""
+    if ids.ndim != 2 or 0 in ids.shape:
+        raise ValueError(
+            f"ids have shape {tuple(ids.shape)}, not (B, T): rows of at least "
+            "one id. A single row becomes a batch with ids[None]."
+        )
+    if ids.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"ids are {ids.dtype}: make them whole, ids.long()")
+
+
+def check_pair(src: Tensor, tgt: Tensor) -> None:
+    """Raise unless `src` and `tgt` are batches of as many rows of ids."""
+    check_batch(src)
+    check_batch(tgt)
+    if len(src) != len(tgt):
+        raise ValueError(
+            f"src has a batch of {len(src)}, tgt of {len(tgt)}: each source "
+            "needs its target."
+        )
+
+
+def check_ids(ids: Tensor, vocab_size: int) -> None:
+    """Raise ValueError unless every id is one of the vocabulary's."""
+    check_batch(ids)
+    if ids.is_meta or torch.compiler.is_compiling():
+        return  # there are no values to look at
+    outside = (ids < 0) | (ids >= vocab_size)
+    if outside.any():
+        raise ValueError(
+            f"id {ids[outside][0].item()} is outside the vocabulary: "
+            f"ids run from 0 to {vocab_size - 1}."
+        )
+
+
+def check_length(t: int, max_len: int) -> None:
+    """Raise ValueError for a sequence that is too long."""
+    if t > max_len:
+        raise ValueError(
+            f"a sequence of {t} positions is longer than {max_len=}: "
+            "shorten it, or build with a larger max_len."
+        )
+
+
+def check_heads(d_model: int, n_heads: int) -> None:
+    """Raise ValueError unless the channels divide among the heads."""
+    if n_heads < 1 or d_model % n_heads:
+        raise ValueError(
+            f"{d_model=} is not divisible by {n_heads=}: every head gets the "
+            "same number of channels. Choose an n_heads that divides d_model."
+        )
+
+
+def check_fit(q: Tensor, k: Tensor, v: Tensor) -> None:
+    """Raise ValueError unless queries, keys and values fit together."""
+    expected = (*k.shape[:-2], *q.shape[-2:-1], *k.shape[-1:])
+    if tuple(q.shape) != expected or k.shape[:-1] != v.shape[:-1]:
+        raise ValueError(
+            f"q {tuple(q.shape)}, k {tuple(k.shape)} and v {tuple(v.shape)} "
+            "do not fit: q and k share their last axis (D), k and v the one "
+            "before (S), and all three every axis in front of those."
+        )
+
+
+def check_mask(mask: Tensor, scores: Tensor) -> None:
+    """Raise unless `mask` is boolean and fits `scores` axis by axis.
+
+    The last axis, S, has the scores' size: a mask hides keys. Any other has
+    that size, or 1.
+    """
+    check_axes(mask, scores)
+    if mask.shape[-1] != scores.shape[-1]:
+        raise ValueError(
+            f"axis {mask.ndim - 1} of the mask, {AXES[-1]}, has size 1, the "
+            f"scores have {scores.shape[-1]} there: a mask hides keys, so it "
+            "needs a value for each of them."
+        )
+
+
+def check_axes(mask: Tensor, scores: Tensor) -> None:
+    """Raise unless `mask` is boolean and each axis has a fitting size or 1.
+
+    Axes are never added or shifted in silence.
+    """
+    want, got = tuple(scores.shape), tuple(mask.shape)
+    if mask.dtype != torch.bool:
+        raise TypeError(
+            f"the mask is {mask.dtype}, not torch.bool. True means 'may "
+            "attend'; from numbers, write mask != 0."
+        )
+    if len(want) != len(got):
+        raise ValueError(
+            f"the mask has {len(got)} axes {got}, the scores have "
+            f"{len(want)} {want}: give the mask every axis, of size 1 where "
+            "one value serves all."
+        )
+    front = AXES[:2] if len(want) == 4 else ("in front",) * len(want[:-2])
+    for axis, name in enumerate((*front, *AXES[2:])):
+        if got[axis] not in (1, want[axis]):
+            raise ValueError(
+                f"axis {axis} of the mask, {name}, has size {got[axis]}, the "
+                f"scores have {want[axis]} there: mask {got}, scores {want}."
+            )
