@@ -113,6 +113,8 @@ def test_a_single_row_is_told_how_to_become_a_batch(coder, writer):
     for src, tgt in ((SRC, TGT[0]), (SRC, TGT[0, :2]), (TGT[0], TGT)):
         with pytest.raises(ValueError, match=match.replace("4", r"\d")):
             coder(src, tgt)
+    with pytest.raises(ValueError, match=r"shape \(3,\), not \(B, T\)"):
+        coder.decode(TGT, coder.encode(SRC), SRC[0])
     with pytest.raises(ValueError, match=r"shape \(0, 3\), not"):
         coder(SRC[:0], TGT[:0])
     assert writer(TGT[0][None]).shape == (1, 4, 11)
