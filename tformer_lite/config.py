@@ -30,13 +30,18 @@ class Config:
 
     A choice is the name of a part, or a part of your own that is built and
     called as those are: `EncoderDecoder(replace(paper_base, norm=MyNorm))`.
-    A model looks it up once. The names are
-    `embedding`: scaled, plain, shrunk; `positions`: sinusoidal, learned,
-    none; `attention`: split, fused; `mask`: causal, sliding; `residual`:
-    pre, post; `norm`: layer, unbiased; `activation`: relu, gelu, gelu_tanh.
-    Without a choice of its own, the source is embedded as the target is
-    (`src_embedding` knows bert too), and cross-attention is built as
-    self-attention is.
+    A model looks it up once. The names:
+
+    - `embedding`: scaled, plain, shrunk (`src_embedding` knows bert too)
+    - `positions`: sinusoidal, learned, none
+    - `attention`: split, fused
+    - `mask`: causal, sliding
+    - `residual`: pre, post
+    - `norm`: layer, unbiased
+    - `activation`: relu, gelu, gelu_tanh
+
+    Without a choice of its own the source is embedded as the target is, and
+    cross-attention is built as self-attention is.
 
     The default sizes are the paper's (Vaswani et al., 2017, table 3). A
     size below 1 raises ValueError.
@@ -74,7 +79,8 @@ class Config:
 
 
 # fmt: off
-# The English-Nepali translator of the book, from source 000.
+# Source 000: the English-Nepali translator of the book. The source itself
+# shrinks its tokens: embedding="shrunk".
 tiny_translator = Config(
     vocab_size=1024, max_len=8,
     d_model=12, n_heads=3, n_layers=1, d_ff=48, dropout=0.0,
@@ -89,8 +95,8 @@ char_lm = Config(
     embedding="plain", positions="learned", residual="post",
 )
 
-# Source 003: the paper's base model, with the source's vocabularies and
-# length.
+# Source 003: the paper's base model. The source itself does not scale its
+# tokens: embedding="plain".
 paper_base = Config(
     vocab_size=120, src_vocab_size=100, max_len=200,
     head_bias=True, final_norm=False, attention="fused", residual="post",

@@ -111,7 +111,7 @@ class LayerNorm(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Widen each position to `d_ff` channels, bend, and narrow it again.
+    """Widen each position to `d_ff` channels, activate, and narrow it.
 
     Vaswani et al. (2017), equation 2. Weights start from Xavier's uniform
     draw, biases from 0; `dropout` is applied to the hidden channels.

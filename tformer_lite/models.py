@@ -41,9 +41,10 @@ class InputEmbedding(nn.Module):
 
 
 class Block(nn.Module):
-    """Attend to one sequence, then bend each position of it.
+    """A layer of an encoder: self-attention, then feed-forward.
 
-    Vaswani et al. (2017), section 3.1, encoder.
+    Vaswani et al. (2017), section 3.1. Also the layer of a decoder that has
+    no source to look at.
     """
 
     def __init__(self, config: Config):
@@ -63,9 +64,9 @@ class Block(nn.Module):
 
 
 class CrossBlock(nn.Module):
-    """Attend to one's own sequence and to the memory of another, then bend.
+    """A layer of a decoder: self-attention, cross-attention, feed-forward.
 
-    Vaswani et al. (2017), section 3.1, decoder.
+    Vaswani et al. (2017), section 3.1.
     """
 
     def __init__(self, config: Config):
@@ -160,7 +161,7 @@ class EncoderDecoder(nn.Module):
 
     def decode(self, tgt: Tensor, memory: Tensor, src: Tensor) -> Tensor:
         """Score the token after each of tgt, given the memory of src:
-        (B, T), (B, S, C), (B, S) -> (B, T, V).
+        (B, T), (B, S, C), (B, S) -> (B, T, V). Raises as `forward` does.
         """
         check_pair(src, tgt)
         memory_mask = padding_mask(src, self.pad)

@@ -83,9 +83,9 @@ def make_attention(config: Config, kind: str = "attention") -> nn.Module:
 
 def make_feed_forward(config: Config) -> FeedForward:
     """Build the feed-forward layer of a block."""
-    bend = choose(config, "activation")
+    activation = choose(config, "activation")
     numbers = config.bias, config.dropout
-    return FeedForward(config.d_model, config.d_ff, bend, *numbers)
+    return FeedForward(config.d_model, config.d_ff, activation, *numbers)
 
 
 def make_residuals(config: Config, n: int) -> nn.ModuleList:
