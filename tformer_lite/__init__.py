@@ -55,9 +55,7 @@ from tformer_lite.pretrained import (
 from tformer_lite.properties import (
     same,
 )
-from tformer_lite.tracing import (
-    print_shapes,
-)
+from tformer_lite.tracing import print_shapes, trace
 from tformer_lite.variants import (
     FusedAttention,
     FusedCrossAttention,
@@ -114,5 +112,6 @@ __all__ = [
     "softmax",
     "split_heads",
     "tiny_translator",
+    "trace",
     "window_mask",
 ]

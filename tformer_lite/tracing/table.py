@@ -1,0 +1,82 @@
+"""The table of a trace: one row a torch call, as text and as HTML."""
+
+import html
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+WIDTH = 34
+HEADERS = "module", "call", "inputs", "output"
+
+
+class Row(NamedTuple):
+    """One torch call, in words: where, what, and the named shapes."""
+
+    path: str
+    call: str
+    reads: str
+    makes: str
+
+
+class Table:
+    """Rows that print themselves, and show themselves in a notebook."""
+
+    def __init__(self, rows: list[Row], notes: list[str]):
+        self.rows, self.notes = rows, notes
+
+    def at(self, pattern: str) -> "Table":
+        """Keep the rows of a module and of all within it.
+
+        `pattern` is a path; * stands for anything. Raises KeyError when
+        there is none.
+        """
+        within = pattern, f"{pattern}.*"
+        rows = [
+            row
+            for row in self.rows
+            if any(fnmatchcase(row.path, glob) for glob in within)
+        ]
+        if not rows:
+            paths = dict.fromkeys(row.path for row in self.rows if row.path)
+            raise KeyError(
+                f"no call in {pattern!r}: the paths are {', '.join(paths)}"
+            )
+        return Table(rows, self.notes)
+
+    def __str__(self) -> str:
+        """Write a heading for each module, and a line for each call."""
+        lines, path = [], None
+        for row in self.rows:
+            if row.path != path:
+                path = row.path
+                lines.append(path or "(outside every module)")
+            call = short(row.call).ljust(WIDTH)
+            lines.append(f"  {call}  {row.reads} -> {row.makes}".rstrip())
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        """Write a real table: readable without style and without script."""
+        head = "".join(f'<th scope="col">{name}</th>' for name in HEADERS)
+        body = "".join(map(html_row, self.rows))
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return (
+            f"<table><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table>{notes}"
+        )
+
+
+def short(call: str) -> str:
+    """Cut a call that is too long for its column."""
+    return call if len(call) <= WIDTH else f"{call[: WIDTH - 1]}…"
+
+
+def html_row(row: Row) -> str:
+    """Write one row; the module is its header."""
+    cells = "".join(
+        f"<td>{cell}</td>"
+        for cell in (
+            f"<code>{html.escape(row.call)}</code>",
+            html.escape(row.reads),
+            html.escape(row.makes),
+        )
+    )
+    return f'<tr><th scope="row">{html.escape(row.path)}</th>{cells}</tr>'
