@@ -2,8 +2,8 @@
 
 import itertools
 import sys
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
@@ -11,8 +11,10 @@ from weakref import ref
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
+from tformer_lite.tracing.values import Values, written
 from tformer_lite.tracing.visits import Visit, Visits
 
 LIBRARIES = tuple(
@@ -20,6 +22,7 @@ LIBRARIES = tuple(
 )
 HOLDERS = Tensor, tuple, list, dict
 Place = tuple[CodeType, int]
+Keep = Callable[..., bool] | None
 
 
 class Mark(NamedTuple):
@@ -59,39 +62,70 @@ class Recorder(TorchFunctionMode):
     everything is as it was, whatever happened.
     """
 
-    def __init__(self, model: Callable):
+    def __init__(self, model: Callable, keep: Keep = None):
         super().__init__()
         self.visits = Visits(model)
         self.marks = Marks()
         self.raw: list[tuple] = []
+        self.values = Values()
+        self.keep = keep
+        self.failed: tuple[Exception | None, Step | None] = None, None
 
     def __enter__(self):
-        self.visits.__enter__()
+        self.base = sys._getframe(1).f_code
+        self.open = ExitStack()
+        self.open.enter_context(opened())
+        self.open.enter_context(self.visits)
         return super().__enter__()
 
     def __exit__(self, *error):
-        self.visits.__exit__(*error)
+        self.open.close()
         return super().__exit__(*error)
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
-        result = function(*args, **kwargs) if kwargs else function(*args)
+        if self.keep:
+            self.values.save(written(function, args, kwargs or {}))
+        try:
+            result = function(*args, **kwargs) if kwargs else function(*args)
+        except Exception as error:
+            self.failed = (
+                error,
+                named_step(self.call(function, args, kwargs, [])),
+            )
+            raise
         if isinstance(result, HOLDERS) and type(result) is not torch.Size:
             makes = self.marks(result)
             if makes:
-                reads = self.marks((args, kwargs) if kwargs else args)
-                where = place(sys._getframe(1))
-                visit = self.visits.now
-                self.raw.append((function, *where, visit, reads, makes))
+                self.raw.append(self.call(function, args, kwargs, makes))
+                if self.keep and self.keep(*self.raw[-1][1:5]):
+                    made = tensors(result)
+                    self.values.keep(len(self.raw) - 1, made, args, kwargs)
         return result
 
-    @property
-    def steps(self) -> list[Step]:
-        """The calls so far."""
-        steps = []
-        for *what, reads, makes in self.raw:
-            both = [Mark(*m) for m in reads], [Mark(*m) for m in makes]
-            steps.append(Step(*what, *both))
-        return steps
+    def call(self, function, args, kwargs, makes: list) -> tuple:
+        """Write a call down."""
+        reads = self.marks((args, kwargs) if kwargs else args)
+        where = place(sys._getframe(2), self.base)
+        return function, *where, self.visits.now, reads, makes
+
+
+@contextmanager
+def opened() -> Iterator[None]:
+    """Let the lines of nn.MultiheadAttention be seen: as long as a function
+    is overridden, it would be one call."""
+    before = functional.has_torch_function
+    functional.has_torch_function = lambda tensors: False
+    try:
+        yield
+    finally:
+        functional.has_torch_function = before
+
+
+def named_step(raw: tuple) -> Step:
+    """Give the parts of a call their names."""
+    *what, reads, makes = raw
+    both = [Mark(*m) for m in reads], [Mark(*m) for m in makes]
+    return Step(*what, *both)
 
 
 class Marks:
@@ -103,12 +137,11 @@ class Marks:
 
     def __call__(self, value) -> list[tuple[int, torch.Size]]:
         """Give the number and shape of each tensor in a value."""
-        found = []
+        found, numbers = [], self.known
         for tensor in tensors(value):
-            known = self.known.get(id(tensor))
+            known = numbers.get(id(tensor))
             if known is None or known[0]() is not tensor:
-                known = ref(tensor), next(self.count)
-                self.known[id(tensor)] = known
+                numbers[id(tensor)] = known = ref(tensor), next(self.count)
             found.append((known[1], tensor.shape))
         return found
 
@@ -130,19 +163,29 @@ def tensors(value) -> list[Tensor]:
     return found
 
 
-@cache
-def in_library(code: CodeType) -> bool:
+class Libraries(dict):
     """Whether code is PyTorch's or ours, and not the reader's."""
-    return code.co_filename.startswith(LIBRARIES)
+
+    def __missing__(self, code: CodeType) -> bool:
+        self[code] = code.co_filename.startswith(LIBRARIES)
+        return self[code]
 
 
-def place(frame: FrameType) -> tuple[CodeType, int, tuple[Place, ...]]:
+in_library = Libraries()
+
+
+def place(
+    frame: FrameType, base: CodeType
+) -> tuple[CodeType, int, tuple[Place, ...]]:
     """Find the reader's own line that led here, and those that led there
-    within the same module."""
-    while in_library(frame.f_code) and frame.f_back:
+    within the same module. Where there is none, it is `base`, the code that
+    started the recording."""
+    while in_library[frame.f_code] and frame.f_code is not base:
         frame = frame.f_back
     first, found, outer = frame, [], frame.f_back
-    while outer and not in_library(outer.f_code):
+    while outer and not in_library[outer.f_code]:
         found.append((outer.f_code, outer.f_lasti))
         outer = outer.f_back
+    if first.f_code is base:
+        found = []
     return first.f_code, first.f_lasti, tuple(found)

@@ -1,23 +1,48 @@
 """Traced runs: the calls of one run, named by how others differ from it."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import cached_property
 
 from tformer_lite.tracing.names import Axis, Dims
-from tformer_lite.tracing.record import Step
+from tformer_lite.tracing.record import (
+    Recorder,
+    Step,
+    in_library,
+    named_step,
+)
+from tformer_lite.tracing.scores import Attention, attention
 from tformer_lite.tracing.source import expression, variable
 from tformer_lite.tracing.table import Row, Table
+from tformer_lite.tracing.values import Values
 
 Axes = list[tuple[Axis, ...]]
 
 
 class Run:
-    """One run: its sizes, its steps, and how to find a step again."""
+    """One run: its sizes, its steps, and how to find a step again.
 
-    def __init__(self, sizes: dict[str, int], steps: list[Step]):
-        self.sizes, self.steps, self.keys = sizes, steps, []
+    `result` is what the model gave, `error` what stopped it; a torch call
+    that failed is the last step, and `failed` is then true.
+    """
+
+    def __init__(self, sizes: dict[str, int], error: Exception | None = None):
+        self.sizes, self.error = sizes, error
+        self.result = None
+        self.failed = False
+        self.steps: list[Step] = []
+        self.keys: list[tuple] = []
+        self.places: dict[tuple, int] = {}
+        self.values = Values()
+
+    def fill(self, recorder: Recorder) -> None:
+        """Take over what was recorded."""
+        self.steps = list(map(named_step, recorder.raw))
+        self.values = recorder.values
+        self.failed = recorder.failed[0] is self.error is not None
+        if self.failed:
+            self.steps.append(recorder.failed[1])
         seen: Counter = Counter()
-        for step in steps:
+        for step in self.steps:
             place = step.visit[:2], step.code, step.at, step.callers
             self.keys.append((place, seen[place]))
             seen[place] += 1
@@ -39,9 +64,9 @@ class Trace:
     notebook; `at` shows a part.
     """
 
-    def __init__(self, runs: list[Run], result, notes: list[str]):
-        self.runs, self.result, self.notes = runs, result, notes
-        self.steps = runs[0].steps
+    def __init__(self, runs: list[Run], notes: list[str]):
+        self.runs, self.notes = runs, notes
+        self.steps, self.result = runs[0].steps, runs[0].result
 
     @cached_property
     def axes(self) -> list[tuple[Axes, Axes]]:
@@ -55,11 +80,17 @@ class Trace:
     @cached_property
     def table(self) -> Table:
         """One row a step."""
-        return Table(list(map(row, self.steps, self.axes)), self.notes)
+        rows = map(row, self.steps, self.axes, hidden(self.runs[0]))
+        return Table(list(rows), self.notes)
 
     def at(self, pattern: str) -> Table:
         """Show a module, and all within it; * stands for anything."""
         return self.table.at(pattern)
+
+    def attention(self) -> list[Attention]:
+        """Give every attention that the data shows: `scores`, `masked` and
+        `weights`, with their named shape. Needs what was kept: keep=True."""
+        return attention(self.steps, self.axes, self.runs[0].values)
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -72,6 +103,18 @@ class Trace:
 
 
 SIDES = "reads", "makes"
+
+
+def hidden(run: Run) -> list[bool]:
+    """Whether each step happens inside a library's function: at a place
+    where nobody wrote it, or that makes calls of several kinds."""
+    kinds = defaultdict(set)
+    for (place, _), step in zip(run.keys, run.steps):
+        kinds[place].add(step.name)
+    return [
+        len(kinds[place]) > 1 or in_library[step.code]
+        for (place, _), step in zip(run.keys, run.steps)
+    ]
 
 
 def named(runs: list[Run], dims: Dims, key, side: str) -> Axes:
@@ -92,14 +135,21 @@ def named(runs: list[Run], dims: Dims, key, side: str) -> Axes:
     return found
 
 
-def row(step: Step, axes: tuple[Axes, Axes]) -> Row:
-    """Write a step in words."""
-    name = variable(step.code, step.at)
-    call = expression(step.code, step.at) or step.name
-    call = f"{name} = {call}" if name else call
-    return Row(step.visit.path, call, *map(shown, axes))
+def row(step: Step, axes: tuple[Axes, Axes], hidden: bool) -> Row:
+    """Write a step in words: its line; or what was called, if it is hidden
+    inside a library's function."""
+    call = "" if hidden else expression(step.code, step.at)
+    name = call and variable(step.code, step.at)
+    call = f"{name} = {call}" if name else call or step.name
+    reads, makes = (", ".join(map(shape_text, side)) for side in axes)
+    return Row(where(step), call, reads, makes or "failed")
 
 
-def shown(tensors: Axes) -> str:
-    """Write the named shapes of some tensors: (B, T, C), (C)."""
-    return ", ".join(f"({', '.join(map(str, axes))})" for axes in tensors)
+def where(step: Step) -> str:
+    """Name the module of a step; the whole model by its class."""
+    return step.visit.path or f"({step.visit.kind or 'outside every module'})"
+
+
+def shape_text(axes: tuple[Axis, ...]) -> str:
+    """Write a named shape: (B, T, C)."""
+    return f"({', '.join(map(str, axes))})"

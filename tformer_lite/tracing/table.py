@@ -36,7 +36,7 @@ class Table:
             if any(fnmatchcase(row.path, glob) for glob in within)
         ]
         if not rows:
-            paths = dict.fromkeys(row.path for row in self.rows if row.path)
+            paths = dict.fromkeys(row.path for row in self.rows)
             raise KeyError(
                 f"no call in {pattern!r}: the paths are {', '.join(paths)}"
             )
@@ -48,7 +48,7 @@ class Table:
         for row in self.rows:
             if row.path != path:
                 path = row.path
-                lines.append(path or "(outside every module)")
+                lines.append(path)
             call = short(row.call).ljust(WIDTH)
             lines.append(f"  {call}  {row.reads} -> {row.makes}".rstrip())
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])

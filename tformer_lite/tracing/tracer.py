@@ -1,10 +1,12 @@
 """The tracer: run a model, record it, and run it again at other sizes."""
 
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 
 import torch
 from torch import nn
 
+from tformer_lite.tracing.errors import explain
 from tformer_lite.tracing.probes import (
     Given,
     Named,
@@ -14,8 +16,9 @@ from tformer_lite.tracing.probes import (
     plan,
     resized,
 )
-from tformer_lite.tracing.record import Recorder
-from tformer_lite.tracing.runs import Run, Trace
+from tformer_lite.tracing.record import Keep, Recorder
+from tformer_lite.tracing.runs import Run, Trace, shape_text
+from tformer_lite.tracing.source import variable
 
 
 def trace(
@@ -24,6 +27,7 @@ def trace(
     build: Callable | None = None,
     dims: Given | None = None,
     axes: list[str] | None = None,
+    keep: bool | str | list[str] = False,
     **options,
 ) -> Trace:
     """Run a model and record every torch call, with named axes.
@@ -38,38 +42,78 @@ def trace(
     are resized; other dimensions are then known by value (C~) or unknown
     (12?). Without either, every name is by value.
 
+    `keep` keeps what the calls made: True for all, or patterns of
+    "path:variable". An error of the model's own is raised with a note, and
+    with the trace up to there as its `trace`.
+
     Raises ValueError for dims that are unknown or circular, TypeError for a
     ScriptModule, which PyTorch runs out of sight.
     """
     given = dims or {}
     sizes = evaluated(given)
+    if build is not None:
+        model, inputs = build(**accepted(build, sizes))
+    refuse(model)
+    run = recorded(model, inputs, options, sizes, keeper(keep))
 
     def made(sizes: Named) -> tuple:
         if build is not None:
             return build(**accepted(build, sizes))
         return model, resized(inputs, axes, sizes)
 
-    first = model, inputs
-    if build is not None:
-        first = made(sizes)
-    refuse(first[0])
-    run, result = recorded(*first, options, sizes)
     varied = independent(given, build, axes)
     runs, notes = [run], []
     for other in plan(given, varied) if varied else []:
         try:
-            with aside(first[0]):
-                runs.append(recorded(*made(other), options, other)[0])
+            with aside(model):
+                again = recorded(*made(other), options, other)
+        except Exception as error:  # it cannot be built so, or resized
+            again = Run(other, error)
+        if again.error and not run.error:
+            notes.append(refusal(other, varied, again.error))
+        else:
+            runs.append(again)
+    return finished(Trace(runs, notes), run.error)
+
+
+def recorded(
+    model: Callable, inputs, options: dict, sizes: Named, keep: Keep = None
+) -> Run:
+    """Run a model once; what went wrong is in the run's `error`."""
+    run = Run(sizes)
+    with Recorder(model, keep) as recorder:
+        try:
+            run.result = model(*inputs, **options)
         except Exception as error:
-            notes.append(refusal(other, varied, error))
-    return Trace(runs, result, notes)
+            run.error = error
+    run.fill(recorder)
+    return run
 
 
-def recorded(model: Callable, inputs, options: dict, sizes: Named) -> tuple:
-    """Run a model once: what was recorded, and what it gave."""
-    with Recorder(model) as recorder:
-        result = model(*inputs, **options)
-    return Run(sizes, recorder.steps), result
+def finished(seen: Trace, error: Exception | None) -> Trace:
+    """Hand out a trace; or raise what stopped it, with a note."""
+    if error is None:
+        return seen
+    if seen.runs[0].failed:
+        shapes = list(map(shape_text, seen.axes[-1][0]))
+        error.add_note(explain(seen.steps[-1], seen.steps, shapes))
+    error.trace = seen
+    raise error
+
+
+def keeper(keep: bool | str | list[str]) -> Keep:
+    """Say of each call whether to keep what it made."""
+    if not keep:
+        return None
+    if keep is True:
+        return lambda *place: True
+    patterns = [keep] if isinstance(keep, str) else keep
+
+    def wanted(code, at, callers, visit) -> bool:
+        name = f"{visit.path}:{variable(code, at)}"
+        return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+    return wanted
 
 
 def independent(

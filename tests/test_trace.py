@@ -1,0 +1,130 @@
+"""A trace of the running example: every call, every axis by its name."""
+
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+import torch
+from torch import nn
+
+from tformer_lite import EncoderDecoder, tiny_translator, trace
+
+DIMS = {"B": 2, "S": 8, "T": 8, "H": 3, "D": 4, "C": "H*D"}
+
+
+def translator(B, S, T, H, D):
+    """The tiny translator at any sizes, and ids for it."""
+    sizes = {"d_model": H * D, "n_heads": H, "d_ff": 4 * H * D}
+    model = EncoderDecoder(replace(tiny_translator, max_len=16, **sizes))
+    ids = [torch.randint(2, 1024, (B, n)) for n in (S, T)]
+    return model.eval(), ids
+
+
+@pytest.fixture(scope="module")
+def seen():
+    return trace(build=translator, dims=DIMS)
+
+
+def test_cross_attention_tells_t_from_s_though_both_are_8(seen):
+    text = str(seen.at("decoder.blocks.0.cross_attention"))
+    assert "(B, H, T, D), (B, H, D, S) -> (B, H, T, S)" in text
+    assert "(B, H, T, S), (B, H, S, D) -> (B, H, T, D)" in text
+    own = str(seen.at("decoder.blocks.0.self_attention"))
+    assert "(B, H, T, D), (B, H, D, T) -> (B, H, T, T)" in own
+
+
+def test_every_axis_is_proved_and_sizes_are_the_measured_ones(seen):
+    for step, sides in zip(seen.steps, seen.axes):
+        for marks, side in zip((step.reads, step.makes), sides):
+            for mark, axes in zip(marks, side, strict=True):
+                assert tuple(axis.size for axis in axes) == mark.shape
+                assert {axis.proof for axis in axes} <= {"proved"}
+
+
+def test_a_line_is_a_path_and_what_was_written_there(seen):
+    first, second, *_ = seen.at("encoder.blocks.0.feed_forward").rows
+    assert first.path == "encoder.blocks.0.feed_forward.hidden"
+    assert first.call == "self.hidden(x)"
+    assert first.reads == "(B, S, C), (4C, C)"
+    assert first.makes == "(B, S, 4C)"
+    assert second.call == "hidden = self.activation(self.hidden(x))"
+    text = str(seen.at("encoder.blocks.0.feed_forward"))
+    assert text.startswith(f"{first.path}\n  {first.call} ")
+
+
+def test_the_result_is_the_models(seen):
+    torch.manual_seed(0)
+    seen = trace(build=translator, dims=DIMS)
+    torch.manual_seed(0)
+    model, ids = translator(2, 8, 8, 3, 4)
+    assert seen.result.equal(model(*ids))
+
+
+def test_a_path_that_is_not_there_names_those_that_are(seen):
+    with pytest.raises(KeyError, match="'tail'.*encoder.blocks.0"):
+        seen.at("tail")
+
+
+def test_resized_inputs_prove_what_they_can_and_mark_the_rest():
+    model, ids = translator(2, 8, 8, 3, 4)
+    seen = trace(model, *ids, dims=DIMS, axes=["B S", "B T"])
+    text = str(seen.at("decoder.blocks.0.cross_attention"))
+    assert "(B, H~, T, D~), (B, H~, D~, S) -> (B, H~, T, S)" in text
+
+
+def test_without_other_runs_names_are_by_value_or_unknown():
+    model, ids = translator(2, 8, 8, 3, 4)
+    text = str(trace(model, *ids, dims=DIMS))
+    assert "(B~, 8?, C~)" in text
+    proofs = {
+        a.proof for _, made in trace(model, *ids).axes for m in made for a in m
+    }
+    assert proofs == {"unknown"}
+
+
+class Cells(HTMLParser):
+    """The texts of a table's cells, and of its headers."""
+
+    def __init__(self, source: str):
+        super().__init__()
+        self.found: dict[str, list[str]] = {}
+        self.feed(source)
+
+    def handle_starttag(self, tag, attrs):
+        self.tag = dict(attrs).get("scope", tag)
+
+    def handle_data(self, data):
+        self.found.setdefault(self.tag, []).append(data)
+
+
+def test_the_html_is_a_table_with_headers(seen):
+    cells = Cells(seen._repr_html_()).found
+    assert cells["col"] == ["module", "call", "inputs", "output"]
+    assert cells["row"] == [row.path for row in seen.table.rows]
+    assert cells["code"] == [row.call for row in seen.table.rows]
+    assert "(B, H, T, S)" in cells["td"]
+
+
+def test_lines_inside_a_librarys_function_are_named_by_their_call():
+    def build(B, T, S, H, D):
+        layer = nn.MultiheadAttention(H * D, H, batch_first=True)
+        return layer.eval(), (
+            torch.randn(B, T, H * D),
+            *[torch.randn(B, S, H * D)] * 2,
+        )
+
+    text = str(trace(build=build, dims=DIMS))
+    assert "baddbmm" in text or "bmm" in text
+    assert "(B*H, T, D), (B*H, D, S) -> (B*H, T, S)" in text
+    assert "trace(" not in text
+
+
+def test_a_script_module_is_refused():
+    model = nn.Sequential(torch.jit.ScriptModule())
+    with pytest.raises(TypeError, match="ScriptModule"):
+        trace(model, torch.zeros(1, 2))
+
+
+def test_what_cannot_be_called_is_refused():
+    with pytest.raises(TypeError, match="give a model: NoneType"):
+        trace(dims=DIMS)

@@ -1,0 +1,103 @@
+"""A failing call raises its own error, with what it was given."""
+
+import pytest
+import torch
+from torch import nn
+
+from tformer_lite import trace
+
+DIMS = {"B": 2, "T": 8, "S": 8, "C": 12}
+
+
+class Twisted(nn.Module):
+    """Forget to transpose the keys."""
+
+    def __init__(self, C):
+        super().__init__()
+        self.query, self.key = nn.Linear(C, C), nn.Linear(C, C)
+
+    def forward(self, x, source):
+        q = self.query(x)
+        k = self.key(source)
+        return q @ k
+
+
+def twisted(B, T, S, C):
+    return Twisted(C), (torch.randn(B, T, C), torch.randn(B, S, C))
+
+
+@pytest.fixture
+def error():
+    with pytest.raises(RuntimeError) as caught:
+        trace(build=twisted, dims=DIMS)
+    return caught.value
+
+
+def test_the_note_names_the_operands_and_the_lines_that_made_them(error):
+    assert error.__notes__ == [
+        "in Twisted: q @ k\n"
+        "  q: (B, T, C), made by q = self.query(x)\n"
+        "  k: (B, S, C), made by k = self.key(source)"
+    ]
+
+
+def test_the_error_is_pytorchs_own(error):
+    model, inputs = twisted(**DIMS)
+    with pytest.raises(RuntimeError) as plain:
+        model(*inputs)
+    assert str(error) == str(plain.value)
+
+
+def test_the_trace_is_there_up_to_the_failure(error):
+    lines = str(error.trace).splitlines()
+    assert lines[-1].startswith("  q @ k ")
+    assert lines[-1].endswith(" (B, T, C), (B, S, C) -> failed")
+    assert len(error.trace) == 3
+
+
+def test_an_error_that_the_model_catches_is_none():
+    def careful(x):
+        try:
+            return x @ x
+        except RuntimeError:
+            return x @ x.mT
+
+    seen = trace(careful, torch.randn(2, 3))
+    assert seen.steps[-1].makes
+    assert seen.result.shape == (2, 2)
+
+
+def test_an_error_that_is_no_torch_calls_has_no_note():
+    def wrong(x):
+        y = x * 2
+        raise ValueError(f"{y.shape} is not what I wanted")
+
+    with pytest.raises(ValueError, match="not what I wanted") as caught:
+        trace(wrong, torch.randn(2, 3))
+    assert not hasattr(caught.value, "__notes__")
+    assert len(caught.value.trace) == 1
+
+
+def test_a_probe_that_is_refused_is_noted():
+    def even(B, T):
+        def halves(x):
+            if T == 2:
+                raise ValueError("two is too few")
+            return x * 2
+
+        return halves, (torch.randn(B, T),)
+
+    seen = trace(build=even, dims={"B": 3, "T": 8})
+    assert any("T=2: ValueError: two is too few" in n for n in seen.notes)
+    assert "(B, T) -> (B, T)" in str(seen)
+
+
+def test_methods_and_keywords_are_operands_too():
+    def stacked(x, y):
+        return torch.cat((x, y), dim=0).matmul(other=y)
+
+    with pytest.raises(RuntimeError) as caught:
+        trace(stacked, torch.randn(2, 3), torch.randn(4, 3), dims={"C": 3})
+    note = caught.value.__notes__[0]
+    assert "  torch.cat((x, y), dim=0): (6?, C~), made by torch.cat" in note
+    assert "  y: (4?, C~)" in note

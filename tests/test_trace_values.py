@@ -1,0 +1,79 @@
+"""Kept values stay what they were when they were made."""
+
+import pytest
+import torch
+from torch.nn import functional
+from torch.testing import assert_close
+
+from tformer_lite import trace
+
+
+def kept(seen) -> list[torch.Tensor]:
+    """The first tensor that each step made."""
+    values = seen.runs[0].values.kept
+    return [values[i][0] for i in range(len(seen))]
+
+
+WRITERS = {
+    "masked_fill_": lambda y: y.masked_fill_(y > 0, -1),
+    "add_": lambda y: y.add_(1),
+    "a slice": lambda y: y[0].zero_(),
+    "an item": lambda y: y.__setitem__(0, 7.0),
+    "out": lambda y: torch.add(y, 1, out=y),
+    "two outs": lambda y: torch.max(
+        torch.ones(3, 3), 0, out=(y[0], torch.zeros(3, dtype=torch.int64))
+    ),
+    "inplace": lambda y: functional.relu(y, inplace=True),
+    "+=": lambda y: y.__iadd__(1),
+    "many": lambda y: torch._foreach_add_([y, y.clone()], 1),
+    "a view": lambda y: y.view(-1).mul_(2),
+    "an initialiser": lambda y: torch.nn.init.ones_(y),
+}
+
+
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+def test_what_is_written_over_was_copied(write):
+    x = torch.tensor([[1.0, -2.0, 3.0], [-4.0, 5.0, -6.0]])
+
+    def model(x):
+        y = x * 2
+        z = y + 1
+        write(y)
+        return y, z
+
+    y, z = trace(model, x, keep=True).result
+    first, second, *_ = kept(trace(model, x, keep=True))
+    assert not y.equal(x * 2)
+    assert_close(first, x * 2)
+    assert_close(second, z)
+
+
+def test_what_is_not_written_over_is_not_copied():
+    seen = trace(lambda x: x * 2, torch.ones(3), keep=True)
+    assert kept(seen)[0].data_ptr() == seen.result.data_ptr()
+
+
+def test_nothing_is_kept_unless_asked():
+    seen = trace(lambda x: x * 2, torch.ones(3))
+    assert seen.runs[0].values.kept == {}
+
+
+@pytest.mark.parametrize(
+    ("keep", "steps"),
+    [(":y", {0}), ([":z", ":w"], {1}), ("*", {0, 1}), ("*:[yz]", {0, 1})],
+)
+def test_patterns_choose_what_to_keep(keep, steps):
+    def model(x):
+        y = x * 2
+        z = y + 1
+        return y, z
+
+    seen = trace(model, torch.ones(3), keep=keep)
+    assert seen.runs[0].values.kept.keys() == steps
+
+
+def test_kept_values_have_no_graph():
+    x = torch.ones(3, requires_grad=True)
+    seen = trace(lambda x: x * 2, x, keep=True)
+    assert seen.result.requires_grad
+    assert not kept(seen)[0].requires_grad
