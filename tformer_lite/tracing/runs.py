@@ -11,6 +11,7 @@ from tformer_lite.tracing.record import (
     named_step,
 )
 from tformer_lite.tracing.scores import Attention, attention
+from tformer_lite.tracing.scrambles import Scramble, scrambles
 from tformer_lite.tracing.source import expression, variable
 from tformer_lite.tracing.table import Row, Table
 from tformer_lite.tracing.values import Values
@@ -64,8 +65,8 @@ class Trace:
     notebook; `at` shows a part.
     """
 
-    def __init__(self, runs: list[Run], notes: list[str]):
-        self.runs, self.notes = runs, notes
+    def __init__(self, runs: list[Run], notes: list[str], given: dict):
+        self.runs, self.notes, self.given = runs, notes, given
         self.steps, self.result = runs[0].steps, runs[0].result
 
     @cached_property
@@ -86,6 +87,11 @@ class Trace:
     def at(self, pattern: str) -> Table:
         """Show a module, and all within it; * stands for anything."""
         return self.table.at(pattern)
+
+    def check_axes(self) -> list[Scramble]:
+        """Find reshapes that keep every size and scramble the elements."""
+        rows = zip(self.steps, self.table.rows, self.axes)
+        return scrambles(rows, self.given)
 
     def attention(self) -> list[Attention]:
         """Give every attention that the data shows: `scores`, `masked` and

@@ -73,7 +73,7 @@ def trace(
             notes.append(refusal(other, varied, again.error))
         else:
             runs.append(again)
-    return finished(Trace(runs, notes), run.error)
+    return finished(Trace(runs, notes, given), run.error)
 
 
 def recorded(
