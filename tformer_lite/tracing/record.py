@@ -2,10 +2,9 @@
 
 import itertools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType
 from typing import NamedTuple
 from weakref import ref
 
@@ -14,14 +13,13 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
+from tformer_lite.tracing.places import Place, place
 from tformer_lite.tracing.values import Values, written
 from tformer_lite.tracing.visits import Visit, Visits
 
-LIBRARIES = tuple(
-    str(Path(file).parent) for file in (torch.__file__, __file__)
-)
 HOLDERS = Tensor, tuple, list, dict
-Place = tuple[CodeType, int]
+# What most arguments are that are no tensors: told apart without a search.
+PLAIN = {int, float, bool, str, type(None), torch.dtype}
 Keep = Callable[..., bool] | None
 
 
@@ -69,7 +67,7 @@ class Recorder(TorchFunctionMode):
         self.raw: list[tuple] = []
         self.values = Values()
         self.keep = keep
-        self.failed: tuple[Exception | None, Step | None] = None, None
+        self.failed: tuple[Exception | None, tuple | None] = None, None
 
     def __enter__(self):
         self.base = sys._getframe(1).f_code
@@ -94,7 +92,7 @@ class Recorder(TorchFunctionMode):
             )
             raise
         if isinstance(result, HOLDERS) and type(result) is not torch.Size:
-            makes = self.marks(result)
+            makes = self.marks((result,))
             if makes:
                 self.raw.append(self.call(function, args, kwargs, makes))
                 if self.keep and self.keep(*self.raw[-1][1:5]):
@@ -104,7 +102,7 @@ class Recorder(TorchFunctionMode):
 
     def call(self, function, args, kwargs, makes: list) -> tuple:
         """Write a call down."""
-        reads = self.marks((args, kwargs) if kwargs else args)
+        reads = self.marks((*args, kwargs) if kwargs else args)
         where = place(sys._getframe(2), self.base)
         return function, *where, self.visits.now, reads, makes
 
@@ -135,14 +133,22 @@ class Marks:
         self.known: dict[int, tuple[ref, int]] = {}
         self.count = itertools.count()
 
-    def __call__(self, value) -> list[tuple[int, torch.Size]]:
-        """Give the number and shape of each tensor in a value."""
+    def __call__(self, values: Iterable) -> list[tuple[int, torch.Size]]:
+        """Give the number and shape of each tensor among values."""
         found, numbers = [], self.known
-        for tensor in tensors(value):
-            known = numbers.get(id(tensor))
-            if known is None or known[0]() is not tensor:
-                numbers[id(tensor)] = known = ref(tensor), next(self.count)
-            found.append((known[1], tensor.shape))
+        for part in values:
+            if type(part) in PLAIN:
+                continue
+            if isinstance(part, Tensor):
+                known = numbers.get(id(part))
+                if known is None or known[0]() is not part:
+                    known = ref(part), next(self.count)
+                    numbers[id(part)] = known
+                found.append((known[1], part.shape))
+            elif isinstance(part, (tuple, list)):
+                found += self(part)
+            elif isinstance(part, dict):
+                found += self(part.values())
         return found
 
 
@@ -161,31 +167,3 @@ def tensors(value) -> list[Tensor]:
         elif isinstance(part, HOLDERS):
             found += tensors(part)
     return found
-
-
-class Libraries(dict):
-    """Whether code is PyTorch's or ours, and not the reader's."""
-
-    def __missing__(self, code: CodeType) -> bool:
-        self[code] = code.co_filename.startswith(LIBRARIES)
-        return self[code]
-
-
-in_library = Libraries()
-
-
-def place(
-    frame: FrameType, base: CodeType
-) -> tuple[CodeType, int, tuple[Place, ...]]:
-    """Find the reader's own line that led here, and those that led there
-    within the same module. Where there is none, it is `base`, the code that
-    started the recording."""
-    while in_library[frame.f_code] and frame.f_code is not base:
-        frame = frame.f_back
-    first, found, outer = frame, [], frame.f_back
-    while outer and not in_library[outer.f_code]:
-        found.append((outer.f_code, outer.f_lasti))
-        outer = outer.f_back
-    if first.f_code is base:
-        found = []
-    return first.f_code, first.f_lasti, tuple(found)

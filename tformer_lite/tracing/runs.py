@@ -4,14 +4,12 @@ from collections import Counter, defaultdict
 from functools import cached_property
 
 from tformer_lite.tracing.names import Axis, Dims
+from tformer_lite.tracing.places import in_library
 from tformer_lite.tracing.record import (
     Recorder,
     Step,
-    in_library,
     named_step,
 )
-from tformer_lite.tracing.scores import Attention, attention
-from tformer_lite.tracing.scrambles import Scramble, scrambles
 from tformer_lite.tracing.source import expression, variable
 from tformer_lite.tracing.table import Row, Table
 from tformer_lite.tracing.values import Values
@@ -30,24 +28,35 @@ class Run:
         self.sizes, self.error = sizes, error
         self.result = None
         self.failed = False
-        self.steps: list[Step] = []
-        self.keys: list[tuple] = []
-        self.places: dict[tuple, int] = {}
+        self.raw: list[tuple] = []
         self.values = Values()
 
     def fill(self, recorder: Recorder) -> None:
         """Take over what was recorded."""
-        self.steps = list(map(named_step, recorder.raw))
-        self.values = recorder.values
+        self.raw, self.values = recorder.raw, recorder.values
         self.failed = recorder.failed[0] is self.error is not None
         if self.failed:
-            self.steps.append(recorder.failed[1])
-        seen: Counter = Counter()
+            self.raw.append(recorder.failed[1])
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """The calls, in order."""
+        return list(map(named_step, self.raw))
+
+    @cached_property
+    def keys(self) -> list[tuple]:
+        """Where each step is, and how many were there before it."""
+        seen, keys = Counter(), []
         for step in self.steps:
             place = step.visit[:2], step.code, step.at, step.callers
-            self.keys.append((place, seen[place]))
+            keys.append((place, seen[place]))
             seen[place] += 1
-        self.places = {key: i for i, key in enumerate(self.keys)}
+        return keys
+
+    @cached_property
+    def places(self) -> dict[tuple, int]:
+        """The step of each key."""
+        return {key: i for i, key in enumerate(self.keys)}
 
     def shapes(self, key, side: str) -> list:
         """The shapes that a call read or made; none if it is not here."""
@@ -57,17 +66,17 @@ class Run:
         return [mark.shape for mark in getattr(step, side)]
 
 
-class Trace:
-    """The torch calls of a run, with named shapes.
-
-    `steps` are the calls in order, `result` is what the model gave, and
-    `notes` say what could not be found out. Print it, or show it in a
-    notebook; `at` shows a part.
-    """
+class Calls:
+    """The torch calls of a run, named by the runs at other sizes."""
 
     def __init__(self, runs: list[Run], notes: list[str], given: dict):
         self.runs, self.notes, self.given = runs, notes, given
-        self.steps, self.result = runs[0].steps, runs[0].result
+        self.result = runs[0].result
+
+    @property
+    def steps(self) -> list[Step]:
+        """The torch calls, in order."""
+        return self.runs[0].steps
 
     @cached_property
     def axes(self) -> list[tuple[Axes, Axes]]:
@@ -87,16 +96,6 @@ class Trace:
     def at(self, pattern: str) -> Table:
         """Show a module, and all within it; * stands for anything."""
         return self.table.at(pattern)
-
-    def check_axes(self) -> list[Scramble]:
-        """Find reshapes that keep every size and scramble the elements."""
-        rows = zip(self.steps, self.table.rows, self.axes)
-        return scrambles(rows, self.given)
-
-    def attention(self) -> list[Attention]:
-        """Give every attention that the data shows: `scores`, `masked` and
-        `weights`, with their named shape. Needs what was kept: keep=True."""
-        return attention(self.steps, self.axes, self.runs[0].values)
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -118,7 +117,7 @@ def hidden(run: Run) -> list[bool]:
     for (place, _), step in zip(run.keys, run.steps):
         kinds[place].add(step.name)
     return [
-        len(kinds[place]) > 1 or in_library[step.code]
+        len(kinds[place]) > 1 or in_library[step.code.co_filename]
         for (place, _), step in zip(run.keys, run.steps)
     ]
 

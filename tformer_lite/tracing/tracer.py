@@ -16,8 +16,9 @@ from tformer_lite.tracing.probes import (
     plan,
     resized,
 )
+from tformer_lite.tracing.questions import Trace
 from tformer_lite.tracing.record import Keep, Recorder
-from tformer_lite.tracing.runs import Run, Trace, shape_text
+from tformer_lite.tracing.runs import Run, shape_text
 from tformer_lite.tracing.source import variable
 
 
