@@ -117,3 +117,9 @@ def test_a_convolution_is_counted():
     layer = nn.Conv2d(4, 6, 3, groups=2)
     whole = flops(layer, torch.randn(2, 4, 8, 8))[""]
     assert whole.flops == 2 * 2 * 6 * (4 // 2) * 9 * 6 * 6
+
+
+def test_layer_10_is_not_counted_within_layer_1():
+    layers = nn.Sequential(*(nn.Linear(4, 4) for _ in range(11)))
+    sheet = flops(layers, torch.randn(3, 4))
+    assert {row.flops for row in sheet.rows[:-1]} == {2 * 3 * 4 * 4}

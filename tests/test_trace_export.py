@@ -108,7 +108,8 @@ def test_tensors_are_numbered_from_0_as_they_appear(seen):
     appeared, seen_as = [], {}
     steps = json.loads(to_json(seen))["steps"]
     for step, data in zip(seen.steps, steps):
-        assert (data["module"], data["nth"], data["kind"]) == step.visit
+        visit = data["module"], data["nth"], data["kind"]
+        assert visit == step.visit[:3]
         marks = [*step.reads, *step.makes]
         for mark, tensor in zip(marks, data["inputs"] + data["outputs"]):
             appeared.append(tensor["number"])
