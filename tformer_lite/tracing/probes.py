@@ -2,47 +2,36 @@
 
 import contextlib
 import inspect
-import io
+import random
+import sys
+import threading
+import warnings
 from collections.abc import Callable, Iterator
+from typing import TextIO
 
 import torch
 from torch import Tensor, nn
 
-Given = dict[str, int | str]
-Named = dict[str, int]
+from tformer_lite.tracing.sizes import Given, Named, evaluated
 
-
-def evaluated(dims: Given) -> Named:
-    """Work out the dimensions that are written with others.
-
-    Raises ValueError for a name that is unknown, or that needs itself.
-    """
-    known = {name: n for name, n in dims.items() if isinstance(n, int)}
-    rest = {name: text for name, text in dims.items() if name not in known}
-    while rest:
-        ready = [n for n, text in rest.items() if uses(text) <= set(known)]
-        if not ready:
-            raise ValueError(
-                f"dims {rest} use names that are unknown, or each other. "
-                f"Known are {', '.join(known) or 'none'}."
-            )
-        for name in ready:
-            text = rest.pop(name)
-            known[name] = int(eval(text, {"__builtins__": {}}, known))
-    return {name: known[name] for name in dims}
-
-
-def uses(text: str) -> set[str]:
-    """The names in an expression."""
-    return set(compile(text, "dims", "eval").co_names)
+__all__ = [
+    "Given",
+    "Named",
+    "accepted",
+    "aside",
+    "evaluated",
+    "plan",
+    "resized",
+]
 
 
 def plan(dims: Given, varied: list[str]) -> Iterator[Named]:
     """Choose the sizes of the probes: all small, then each name larger
-    alone, then all larger. A size keeps its parity."""
+    alone, then all larger still. A size keeps its parity, and the steps
+    differ: S // 3 looks like a line at 2, 4 and 6, and not at 2, 4 and 8."""
     small = {name: 2 + dims[name] % 2 for name in varied}
     larger = [{name: small[name] + 2} for name in varied]
-    everything = {name: small[name] + 4 for name in varied}
+    everything = {name: small[name] + 6 for name in varied}
     for change in [{}, *larger, everything]:
         yield evaluated(dims | small | change)
 
@@ -51,13 +40,20 @@ def resized(inputs: tuple, axes: list[str], dims: Named) -> tuple:
     """Give the inputs other sizes, with values that they have already.
 
     `axes` names the axes of each tensor, "B S"; a name that `dims` lacks
-    keeps its size. A tensor that comes twice stays one.
+    keeps its size. A tensor that comes twice is named once, and stays one.
+
+    Raises ValueError where `axes` and the tensors do not match.
     """
-    made: dict[int, Tensor] = {}
-    names = iter(axes)
-    for tensor in inputs:
-        if isinstance(tensor, Tensor) and id(tensor) not in made:
-            made[id(tensor)] = taken(tensor, next(names).split(), dims)
+    tensors = {id(x): x for x in inputs if isinstance(x, Tensor)}
+    if isinstance(axes, str) or len(axes) != len(tensors):
+        raise ValueError(
+            f"{axes=} must be a list with one string for each input tensor. "
+            f"There are {len(tensors)} (one that comes twice counts once)."
+        )
+    made = {
+        key: taken(tensor, names.split(), dims)
+        for (key, tensor), names in zip(tensors.items(), axes)
+    }
     return tuple(made.get(id(x), x) for x in inputs)
 
 
@@ -77,20 +73,59 @@ def taken(tensor: Tensor, axes: list[str], dims: Named) -> Tensor:
 
 @contextlib.contextmanager
 def aside(model: Callable) -> Iterator[None]:
-    """Run something that leaves no trace: no gradients, no printing, no
+    """Run something that leaves no trace: no printing, no warnings, no
     random numbers used up, no running statistics moved."""
-    buffers = list(model.buffers()) if isinstance(model, nn.Module) else []
-    before = [buffer.clone() for buffer in buffers]
     devices = range(torch.cuda.device_count())
+    drawn = random.getstate()
     with (
         torch.random.fork_rng(devices=devices),
-        torch.no_grad(),
-        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stdout(Hush(sys.stdout)),
+        warnings.catch_warnings(),
+        unchanged(model),
     ):
+        warnings.simplefilter("ignore")
         try:
             yield
         finally:
-            for buffer, value in zip(buffers, before):
+            random.setstate(drawn)
+
+
+class Hush:
+    """A standard output that this thread cannot write to; others can."""
+
+    def __init__(self, stream: TextIO):
+        self.stream, self.thread = stream, threading.get_ident()
+
+    def write(self, text: str) -> int:
+        """Drop a text of this thread."""
+        if threading.get_ident() == self.thread:
+            return len(text)
+        return self.stream.write(text)
+
+    def __getattr__(self, name: str):
+        return getattr(self.stream, name)
+
+
+@contextlib.contextmanager
+def unchanged(model: Callable) -> Iterator[None]:
+    """Put back the attributes of every module, and the buffers' values."""
+    modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    spaces = [
+        space
+        for module in modules
+        for space in (vars(module), module._buffers)
+    ]
+    before = [space.copy() for space in spaces]
+    buffers = [b for m in modules for b in m._buffers.values()]
+    values = [(b, b.clone()) for b in buffers if b is not None]
+    try:
+        yield
+    finally:
+        for space, was in zip(spaces, before):
+            space.clear()
+            space.update(was)
+        with torch.no_grad():
+            for buffer, value in values:
                 buffer.copy_(value)
 
 

@@ -1,0 +1,75 @@
+"""A GPT and an LSTM as one writes them: what the tracer is tried on."""
+
+import torch
+from torch import nn
+from torch.nn.functional import (
+    cross_entropy,
+    gelu,
+    scaled_dot_product_attention,
+)
+
+
+class GPTBlock(nn.Module):
+    """Pre-norm, one matrix for query, key and value, PyTorch's attention."""
+
+    def __init__(self, heads, channels):
+        super().__init__()
+        self.heads = heads
+        self.norms = nn.ModuleList(nn.LayerNorm(channels) for _ in range(2))
+        self.qkv = nn.Linear(channels, 3 * channels)
+        self.output = nn.Linear(channels, channels)
+        self.widen = nn.Linear(channels, 4 * channels)
+        self.narrow = nn.Linear(4 * channels, channels)
+
+    def attend(self, x):
+        rows, length, channels = x.shape
+        parts = self.qkv(x).split(channels, dim=2)
+        shape = rows, length, self.heads, channels // self.heads
+        q, k, v = (part.view(shape).transpose(1, 2) for part in parts)
+        y = scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.output(y.transpose(1, 2).reshape(x.shape))
+
+    def forward(self, x):
+        x = x + self.attend(self.norms[0](x))
+        return x + self.narrow(gelu(self.widen(self.norms[1](x))))
+
+
+class GPT(nn.Module):
+    """Tokens, places, blocks, one table at both ends, and the loss."""
+
+    def __init__(self, heads, channels, length, vocabulary=37):
+        super().__init__()
+        self.tokens = nn.Embedding(vocabulary, channels)
+        self.places = nn.Embedding(length, channels)
+        self.blocks = nn.ModuleList(
+            GPTBlock(heads, channels) for _ in range(2)
+        )
+        self.norm = nn.LayerNorm(channels)
+
+    def forward(self, ids, targets):
+        places = torch.arange(ids.shape[1])
+        x = self.tokens(ids) + self.places(places)
+        for block in self.blocks:
+            x = block(x)
+        logits = self.norm(x) @ self.tokens.weight.T
+        return cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+class OwnLSTM(nn.Module):
+    """A long short-term memory that goes through time step by step."""
+
+    def __init__(self, channels, hidden):
+        super().__init__()
+        self.hidden = hidden
+        self.gates = nn.Linear(channels + hidden, 4 * hidden)
+
+    def forward(self, x):
+        h = c = torch.zeros(x.shape[0], self.hidden)
+        states = []
+        for now in x.unbind(1):
+            gates = self.gates(torch.cat([now, h], dim=-1))
+            i, f, g, o = gates.chunk(4, dim=-1)
+            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * c.tanh()
+            states.append(h)
+        return torch.stack(states, dim=1)

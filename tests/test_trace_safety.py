@@ -1,0 +1,212 @@
+"""After a trace everything is as it was, and the result is the untraced."""
+
+import sys
+import threading
+
+import pytest
+import torch
+from torch import nn
+from torch.overrides import _get_current_function_mode_stack as modes
+from torch.utils.checkpoint import checkpoint
+
+from tformer_lite.tracing import trace
+
+DIMS = {"B": 4, "C": 6}
+
+
+def small_model():
+    torch.manual_seed(1)
+    return nn.Sequential(
+        nn.Linear(6, 6), nn.BatchNorm1d(6), nn.Dropout(), nn.ReLU()
+    )
+
+
+def rows():
+    return torch.randn(4, 6, generator=torch.Generator().manual_seed(2))
+
+
+def surroundings():
+    """What a trace may not leave changed."""
+    grad = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+    hooks = sys.getprofile(), sys.gettrace(), sys.stdout, sys.stderr
+    return nn.Module.__call__, modes(), grad, hooks, sys.excepthook
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_behind():
+    before = surroundings()
+    yield
+    assert surroundings() == before
+
+
+def test_the_result_and_what_moved_are_those_of_an_untraced_run():
+    plain, traced = small_model(), small_model()
+    torch.manual_seed(3)
+    expected, after = plain(rows()), torch.random.get_rng_state()
+    torch.manual_seed(3)
+    seen = trace(traced, rows(), dims=DIMS, axes=["B C"])
+    assert torch.equal(seen.result, expected)
+    assert torch.equal(torch.random.get_rng_state(), after)
+    assert seen.result.requires_grad
+    for name, value in plain.state_dict().items():
+        assert torch.equal(value, traced.state_dict()[name]), name
+    for one, other in zip(plain.parameters(), traced.parameters()):
+        assert other.requires_grad is one.requires_grad
+        assert other.grad is None
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize("call", [1, 2, 4])
+def test_an_error_in_the_run_or_in_a_probe_leaves_nothing(error, call, capsys):
+    model, calls = small_model(), []
+
+    def stop(*_):
+        calls.append(1)
+        if len(calls) == call:
+            raise error("stop")
+
+    model[1].register_forward_hook(stop)
+    if call > 1 and error is RuntimeError:
+        seen = trace(model, rows(), dims=DIMS, axes=["B same"])
+        assert len(seen.notes) == 1
+    else:
+        with pytest.raises(error, match="stop"):
+            trace(model, rows(), dims=DIMS, axes=["B same"])
+    assert model[1].num_batches_tracked == 1
+    assert capsys.readouterr().out == ""
+
+
+def test_a_trace_within_a_traced_model_sees_its_own_part():
+    inner, found = small_model().eval(), []
+
+    def model(x):
+        found.append(trace(inner, x + 1))
+        return inner(x) * 2
+
+    seen = trace(model, rows())
+    assert len(found) == 1
+    assert torch.equal(seen.result, inner(rows()) * 2)
+    assert torch.equal(found[0].result, inner(rows() + 1))
+    assert len(found[0]) == len(trace(inner, rows()))
+
+
+def test_a_generator_runs_when_it_is_asked():
+    model = small_model().eval()
+
+    def lines(x):
+        for row in x.split(1):
+            yield model(row)
+
+    seen = trace(lines, rows())
+    assert len(seen) == 0
+    results = torch.cat(list(seen.result))
+    torch.testing.assert_close(results, model(rows()))
+
+
+def test_a_generator_that_is_left_open_changes_nothing():
+    def model(x):
+        pending = (row.sin() for row in x)
+        return next(pending), pending
+
+    first, pending = trace(model, rows()).result
+    assert first.equal(rows()[0].sin())
+    assert next(pending).equal(rows()[1].sin())
+
+
+def test_other_threads_run_as_ever_and_are_not_recorded():
+    other, stop, results = small_model().eval(), threading.Event(), []
+
+    def work():
+        while not stop.is_set():
+            results.append(other(rows()))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        model = nn.Sequential(*(nn.Linear(6, 6) for _ in range(40))).eval()
+        seen = trace(model, rows(), dims=DIMS, axes=["B same"])
+    finally:
+        stop.set()
+        thread.join()
+    assert len(seen) == 40
+    assert seen.notes == []
+    assert all(torch.equal(result, results[0]) for result in results)
+
+
+def test_autocast_stays_as_it_is():
+    model = small_model().eval()
+    with torch.autocast("cpu", torch.bfloat16):
+        expected = model(rows())
+        seen = trace(model, rows(), dims=DIMS, axes=["B same"])
+        assert torch.is_autocast_enabled("cpu")
+        assert model[0](rows()).dtype == torch.bfloat16
+    assert torch.equal(seen.result, expected)
+    assert seen.result.dtype == expected.dtype
+    assert not torch.is_autocast_enabled("cpu")
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_grad_modes_stay_as_they_are(mode):
+    model = small_model().eval()
+    with mode():
+        before = surroundings()
+        seen = trace(model, rows(), dims=DIMS, axes=["B same"])
+        assert surroundings() == before
+        assert torch.equal(seen.result, model(rows()))
+    assert seen.notes == []
+    assert not seen.result.requires_grad
+
+
+def test_vmap_gives_what_it_gives():
+    model = small_model().eval()
+    each = torch.func.vmap(model)
+    seen = trace(each, rows().view(4, 1, 6))
+    assert torch.equal(seen.result, each(rows().view(4, 1, 6)))
+
+
+def test_checkpoints_give_the_same_gradients_after_the_trace():
+    gradients = []
+    for traced in (False, True):
+        model, x = small_model().eval(), rows().requires_grad_()
+
+        def run(x, model=model):
+            return checkpoint(model, x, use_reentrant=False)
+
+        y = trace(run, x).result if traced else run(x)
+        y.square().sum().backward()
+        gradients.append([x.grad, *(p.grad for p in model.parameters())])
+    for one, other in zip(*gradients):
+        assert torch.equal(one, other)
+
+
+def test_hooks_of_others_run_and_stay():
+    model, seen = small_model().eval(), []
+    hook = model[0].register_forward_hook(lambda *_: seen.append("layer"))
+    everywhere = nn.modules.module.register_module_forward_hook(
+        lambda *_: seen.append("any")
+    )
+    trace(model, rows())
+    assert seen.count("layer") == 1
+    assert seen.count("any") == 5
+    model(rows())
+    assert len(seen) == 12
+    hook.remove()
+    everywhere.remove()
+
+
+@pytest.mark.parametrize("kind", ["profile", "trace"])
+def test_an_active_profiler_or_debugger_stays_active(kind):
+    get, put = getattr(sys, f"get{kind}"), getattr(sys, f"set{kind}")
+    before, calls = get(), []
+
+    def watch(frame, event, argument):
+        calls.append(event)
+
+    put(watch)
+    try:
+        seen = trace(small_model().eval(), rows())
+        assert get() is watch
+    finally:
+        put(before)
+    assert len(calls) > 10
+    assert torch.equal(seen.result, small_model().eval()(rows()))

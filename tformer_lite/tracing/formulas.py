@@ -1,0 +1,144 @@
+"""Formulas: what can be written with the names of dimensions, by fitting."""
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from fractions import Fraction
+
+from tformer_lite.tracing.sizes import evaluated
+
+Sizes = tuple[int, ...]
+Columns = dict[str, Sizes]
+
+
+class Formulas:
+    """What can be written with some names: a name, a product of up to four,
+    a sum of two; and each of these times a number, plus a number.
+
+    All that fit are compared in a run that nobody made, `unseen`. Where
+    they part there, the runs were too few to tell. So they are where a name
+    never moves alone, or where no run is left to check a formula with.
+    """
+
+    def __init__(self, varied: Columns, run: dict[str, int]):
+        given = getattr(run, "given", run)
+        alone = [name for name in varied if isinstance(given[name], int)]
+        unseen = elsewhere(alone, run)
+        self.columns = {name: varied[name] for name in alone}
+        self.pairs = [lone_pair(name, self.columns) for name in alone]
+        rows = set(zip(*self.columns.values()))
+        self.enough = None not in self.pairs and len(rows) > len(alone) + 1
+        self.known = defaultdict(list)
+        for text, values in candidates(
+            {name: (*sizes, unseen[name]) for name, sizes in varied.items()}
+        ):
+            self.known[outline(values[:-1])].append((text, values))
+        self.found: dict[Sizes, str] = {}
+
+    def find(self, sizes: Sizes) -> str:
+        """Write sizes, one a run, as the simplest formula that fits; "" if
+        none does, or if those that fit say different things."""
+        if sizes not in self.found:
+            fits = self.known.get(outline(sizes), [])
+            name = ""
+            if self.enough:
+                name = agreed(fits, sizes) if fits else self.product(sizes)
+            self.found[sizes] = name
+        return self.found[sizes]
+
+    def product(self, sizes: Sizes) -> str:
+        """Write sizes as a product of names with numbers added: B*(X-2).
+
+        What is added to a name shows in two runs that differ in it alone.
+        """
+        factors, values = [], [1] * len(sizes)
+        for (name, column), pair in zip(self.columns.items(), self.pairs):
+            lone = [[c[i] for i in pair] for c in (column, sizes)]
+            factor, added = line(*lone)
+            if factor:
+                b, a = (added / factor).as_integer_ratio()
+                factors.append(written(name, Fraction(a), Fraction(b)))
+                values = [v * (a * n + b) for v, n in zip(values, column)]
+        many = Fraction(sizes[0], values[0]) if values[0] else 0
+        if any(many * v != size for v, size in zip(values, sizes)):
+            return ""
+        text = "*".join(f if f.isidentifier() else f"({f})" for f in factors)
+        return written(text, many, Fraction(0))
+
+
+def elsewhere(alone: list[str], run: dict[str, int]) -> dict[str, int]:
+    """Give sizes that no run has to the names that vary alone."""
+    primes = (n for n in itertools.count(101, 2) if is_prime(n))
+    return evaluated(getattr(run, "given", run) | dict(zip(alone, primes)))
+
+
+def is_prime(n: int) -> bool:
+    """Whether only 1 and n divide n."""
+    return all(n % m for m in range(2, math.isqrt(n) + 1))
+
+
+def agreed(fits: list[tuple[str, Sizes]], sizes: Sizes) -> str:
+    """Write sizes with the simplest of some formulas; "" where they part."""
+    lines = [line(values, sizes) for _, values in fits]
+    said = {
+        factor * values[-1] + added
+        for (_, values), (factor, added) in zip(fits, lines)
+    }
+    if len(said) > 1:
+        return ""
+    texts = [written(text, *fit) for (text, _), fit in zip(fits, lines)]
+    name = next(filter(str.isidentifier, texts), texts[0])
+    return name[1:-1] if name == fits[0][0] and name[0] == "(" else name
+
+
+def lone_pair(name: str, columns: Columns) -> tuple[int, int] | None:
+    """Find two runs that differ in nothing but one name."""
+    rest = [column for other, column in columns.items() if other != name]
+    for i, j in itertools.combinations(range(len(columns[name])), 2):
+        moves = columns[name][i] != columns[name][j]
+        if moves and all(column[i] == column[j] for column in rest):
+            return i, j
+    return None
+
+
+def candidates(columns: Columns) -> Iterator[tuple[str, Sizes]]:
+    """Give names, products and sums of names with their sizes."""
+    for n in (1, 2, 3, 4):
+        for names in itertools.combinations_with_replacement(columns, n):
+            rows = zip(*(columns[name] for name in names))
+            yield "*".join(names), tuple(map(math.prod, rows))
+    for one, other in itertools.combinations(columns, 2):
+        rows = zip(columns[one], columns[other])
+        yield f"({one}+{other})", tuple(map(sum, rows))
+
+
+def outline(sizes: Sizes) -> Sizes:
+    """Tell what stays the same when all sizes are multiplied by a number,
+    and a number is added."""
+    steps = [size - sizes[0] for size in sizes]
+    first = next((step for step in steps if step), 1)
+    unit = math.gcd(*steps) * (1 if first > 0 else -1) or 1
+    return tuple(step // unit for step in steps)
+
+
+def line(values: Sizes, sizes: Sizes) -> tuple[Fraction, Fraction]:
+    """Fit sizes = factor * values + added, by the first two that differ."""
+    for value, size in zip(values, sizes):
+        if value != values[0]:
+            factor = Fraction(size - sizes[0], value - values[0])
+            return factor, sizes[0] - factor * values[0]
+    return Fraction(0), Fraction(sizes[0])
+
+
+def written(text: str, factor: Fraction, added: Fraction) -> str:
+    """Write factor * text + added as one writes it by hand."""
+    if added.denominator > 1:
+        whole = math.lcm(factor.denominator, added.denominator)
+        return f"({written(text, factor * whole, added * whole)})/{whole}"
+    if factor < 0 and added > 0:
+        return f"{added}{written(text, factor, Fraction(0))}"
+    over = "" if factor.denominator == 1 else f"/{factor.denominator}"
+    many = {1: "", -1: "-"}.get(factor.numerator, str(factor.numerator))
+    plus = "" if added == 0 else f"{'+' if added > 0 else '-'}{abs(added)}"
+    return f"{many}{text}{over}{plus}"
