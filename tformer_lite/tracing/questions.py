@@ -1,6 +1,11 @@
 """Questions: what one may ask of a traced run."""
 
-from tformer_lite.tracing.runs import Calls
+from collections.abc import Callable
+
+from tformer_lite.tracing.compare import compare
+from tformer_lite.tracing.costs import flops, gradients, parameters
+from tformer_lite.tracing.export import to_json
+from tformer_lite.tracing.runs import Calls, Run
 from tformer_lite.tracing.scores import Attention, attention
 from tformer_lite.tracing.scrambles import Scramble, scrambles
 
@@ -13,6 +18,16 @@ class Trace(Calls):
     notebook; `at` shows a part.
     """
 
+    def __init__(
+        self,
+        runs: list[Run],
+        notes: list[str],
+        given: dict,
+        ran: tuple[Callable, tuple, dict],
+    ):
+        super().__init__(runs, notes, given)
+        self.model, self.inputs, self.options = ran
+
     def check_axes(self) -> list[Scramble]:
         """Find reshapes that keep every size and scramble the elements."""
         rows = zip(self.steps, self.table.rows, self.axes)
@@ -22,3 +37,23 @@ class Trace(Calls):
         """Give every attention that the data shows: `scores`, `masked` and
         `weights`, with their named shape. Needs what was kept: keep=True."""
         return attention(self.steps, self.axes, self.runs[0].values)
+
+    def compare(self, reference: "Trace"):
+        """Find the first call at which this run and a reference part."""
+        return compare(self, reference)
+
+    def parameters(self):
+        """Count the parameters of each module."""
+        return parameters(self.model)
+
+    def flops(self):
+        """Count the multiply-adds of each module, by another run."""
+        return flops(self.model, *self.inputs, **self.options)
+
+    def gradients(self):
+        """List the shape of each parameter's gradient, by another run."""
+        return gradients(self.model, *self.inputs, **self.options)
+
+    def to_json(self) -> str:
+        """Write the trace as JSON; `tracing.export` has the schema."""
+        return to_json(self)

@@ -1,5 +1,6 @@
 """The tracer: run a model, record it, and run it again at other sizes."""
 
+import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
@@ -65,16 +66,22 @@ def trace(
     varied = independent(given, build, axes)
     runs, notes = [run], []
     for other in plan(given, varied) if varied else []:
-        try:
-            with aside(model):
-                again = recorded(*made(other), options, other)
-        except Exception as error:  # it cannot be built so, or resized
-            again = Run(other, error)
+        again = probe(model, made, options, other)
         if again.error and not run.error:
             notes.append(refusal(other, varied, again.error))
         else:
             runs.append(again)
-    return finished(Trace(runs, notes, given), run.error)
+    ran = model, tuple(inputs), options
+    return finished(Trace(runs, notes, given, ran), run.error)
+
+
+def probe(model: Callable, made: Callable, options: dict, sizes: Named) -> Run:
+    """Run again at other sizes; what went wrong is in the run's `error`."""
+    try:
+        with aside(model):
+            return recorded(*made(sizes), options, sizes)
+    except Exception as error:  # it cannot be built so, or resized
+        return Run(sizes, error)
 
 
 def recorded(
@@ -144,5 +151,5 @@ def refuse(model: Callable | None) -> None:
 def refusal(sizes: Named, varied: list[str], error: Exception) -> str:
     """Say which sizes a model refused, and in which words."""
     tried = ", ".join(f"{name}={sizes[name]}" for name in varied)
-    first = str(error).split("\n")[0]
+    first = re.sub("0x[0-9a-f]+", "0x…", str(error).split("\n")[0])
     return f"refused at {tried}: {type(error).__name__}: {first}"
