@@ -100,6 +100,19 @@ def test_without_enough_runs_nothing_is_proved():
     assert str(Dims(others).axis((8, 6))) == "8?"
 
 
+def test_a_name_of_two_sizes_is_not_told_from_its_square():
+    runs = [{"B": 2, "T": 2}, {"B": 4, "T": 2}, {"B": 2, "T": 4}]
+    runs.append({"B": 8, "T": 4})
+    assert str(Dims(runs).axis((2, 2, 4, 4))) == "2?"
+    assert str(Dims(runs).axis((4, 4, 16, 16))) == "4?"
+
+
+def test_a_product_that_no_run_is_left_to_check_is_not_proved():
+    """X + Y² is (X+4)*(Y-1) in these three runs."""
+    runs = [{"X": 2, "Y": 2}, {"X": 4, "Y": 2}, {"X": 2, "Y": 4}]
+    assert str(Dims(runs).axis((6, 8, 18))) == "6?"
+
+
 @settings(deadline=None, max_examples=200)
 @given(
     dims,

@@ -43,7 +43,7 @@ def test_the_result_and_what_moved_are_those_of_an_untraced_run():
     torch.manual_seed(3)
     expected, after = plain(rows()), torch.random.get_rng_state()
     torch.manual_seed(3)
-    seen = trace(traced, rows(), dims=DIMS, axes=["B C"])
+    seen = trace(traced, rows(), dims=DIMS, axes=["B same"])
     assert torch.equal(seen.result, expected)
     assert torch.equal(torch.random.get_rng_state(), after)
     assert seen.result.requires_grad
