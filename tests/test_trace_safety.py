@@ -2,6 +2,7 @@
 
 import sys
 import threading
+import time
 
 import pytest
 import torch
@@ -120,14 +121,21 @@ def test_other_threads_run_as_ever_and_are_not_recorded():
             results.append(other(rows()))
 
     thread = threading.Thread(target=work)
+    patience = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
     thread.start()
+    while not results:
+        time.sleep(0.001)
     try:
-        model = nn.Sequential(*(nn.Linear(6, 6) for _ in range(40))).eval()
+        model = nn.Sequential(*(nn.Linear(6, 6) for _ in range(300))).eval()
         seen = trace(model, rows(), dims=DIMS, axes=["B same"])
     finally:
         stop.set()
         thread.join()
-    assert len(seen) == 40
+        sys.setswitchinterval(patience)
+    assert [step.visit.path for step in seen.steps] == list(
+        map(str, range(300))
+    )
     assert seen.notes == []
     assert all(torch.equal(result, results[0]) for result in results)
 
