@@ -2,6 +2,7 @@
 
 import ast
 import linecache
+from collections.abc import Iterator
 from functools import cache
 from types import CodeType, FrameType
 
@@ -69,6 +70,16 @@ def place(node: ast.AST) -> Span:
     return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
+def run_place(node: ast.AST) -> Span:
+    """Where Python says that an expression runs: of a chain of attributes
+    over several lines, only the last name and what follows it."""
+    name = node.func if isinstance(node, ast.Call) else node
+    if isinstance(name, ast.Attribute) and name.lineno != name.end_lineno:
+        start = name.end_col_offset - len(name.attr.encode())
+        return name.end_lineno, node.end_lineno, start, node.end_col_offset
+    return place(node)
+
+
 @cache
 def variable(code: CodeType, at: int) -> str:
     """Name the variable that an instruction's value is bound to, or ""."""
@@ -87,3 +98,61 @@ def argument_texts(caller: FrameType) -> list[str]:
     if any(isinstance(argument, ast.Starred) for argument in arguments):
         return []
     return [ast.unparse(argument) for argument in arguments]
+
+
+def definition(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
+    """Find where a function is defined, with its places in the whole file.
+
+    Gives None where the source cannot be found, or is not what was run.
+    """
+    lines = tuple(linecache.getlines(code.co_filename))
+    known = lines and code.co_filename != "<string>"
+    return defined(code, lines) if known else None
+
+
+@cache
+def defined(code: CodeType, lines: tuple[str, ...]):
+    """Find a function among the lines of its file."""
+    try:
+        tree = ast.parse("".join(lines))
+        now = list(codes(compile(tree, code.co_filename, "exec")))
+    except (SyntaxError, ValueError):
+        return None
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, FUNCTIONS)
+        and getattr(node, "name", "<lambda>") == code.co_name
+        and first_line(node) == code.co_firstlineno
+    ]
+    if len(found) != 1:
+        return None
+    # pytest writes assert statements anew.
+    checked = any(isinstance(node, ast.Assert) for node in ast.walk(found[0]))
+    return found[0] if checked or any(same(code, c) for c in now) else None
+
+
+FUNCTIONS = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda
+
+
+def first_line(node: ast.AST) -> int:
+    """The first line of a definition, decorators included."""
+    decorators = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(d.lineno for d in decorators)])
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """Give a piece of code, and all that is defined in it."""
+    yield code
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from codes(part)
+
+
+def same(one: CodeType, other: CodeType) -> bool:
+    """Whether two pieces of code do the same at the same places."""
+    return one.co_qualname == other.co_qualname and all(
+        (a.co_code, a.co_names, [*a.co_positions()])
+        == (b.co_code, b.co_names, [*b.co_positions()])
+        for a, b in zip(codes(one), codes(other))
+    )
