@@ -62,13 +62,13 @@ def test_an_error_in_the_run_or_in_a_probe_leaves_nothing(error, call, capsys):
 
     def stop(*_):
         calls.append(1)
-        if len(calls) == call:
+        if len(calls) >= call:
             raise error("stop")
 
     model[1].register_forward_hook(stop)
     if call > 1 and error is RuntimeError:
         seen = trace(model, rows(), dims=DIMS, axes=["B same"])
-        assert len(seen.notes) == 1
+        assert seen.notes
     else:
         with pytest.raises(error, match="stop"):
             trace(model, rows(), dims=DIMS, axes=["B same"])

@@ -20,6 +20,7 @@ __all__ = [
     "accepted",
     "aside",
     "evaluated",
+    "grown",
     "plan",
     "resized",
 ]
@@ -34,6 +35,23 @@ def plan(dims: Given, varied: list[str]) -> Iterator[Named]:
     everything = {name: small[name] + 6 for name in varied}
     for change in [{}, *larger, everything]:
         yield evaluated(dims | small | change)
+
+
+def grown(dims: Given, varied: list[str]) -> Iterator[Named]:
+    """Choose larger sizes than the traced ones: each name alone, twice, then
+    all; for a model that refuses small sizes, or loops over one.
+
+    The power of two that a size can be divided by, it still can.
+    """
+    steps = {name: max(2, dims[name] & -dims[name]) for name in varied}
+    alone = [
+        {name: dims[name] + many * steps[name]}
+        for name in varied
+        for many in (1, 3)
+    ]
+    everything = {name: dims[name] + 2 * steps[name] for name in varied}
+    for change in [*alone, everything]:
+        yield evaluated(dims | change)
 
 
 def resized(inputs: tuple, axes: list[str], dims: Named) -> tuple:

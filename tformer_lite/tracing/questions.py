@@ -5,7 +5,8 @@ from collections.abc import Callable
 from tformer_lite.tracing.compare import compare
 from tformer_lite.tracing.costs import flops, gradients, parameters
 from tformer_lite.tracing.export import to_json
-from tformer_lite.tracing.runs import Calls, Run
+from tformer_lite.tracing.listing import Listing, annotate
+from tformer_lite.tracing.runs import Calls
 from tformer_lite.tracing.scores import Attention, attention
 from tformer_lite.tracing.scrambles import Scramble, scrambles
 
@@ -18,15 +19,16 @@ class Trace(Calls):
     notebook; `at` shows a part.
     """
 
-    def __init__(
-        self,
-        runs: list[Run],
-        notes: list[str],
-        given: dict,
-        ran: tuple[Callable, tuple, dict],
-    ):
-        super().__init__(runs, notes, given)
+    def __init__(self, *calls, ran: tuple[Callable, tuple, dict]):
+        super().__init__(*calls)
         self.model, self.inputs, self.options = ran
+
+    def source(self, thing, path: str | None = None, nth: int = 0) -> Listing:
+        """Show a function's source with the named shapes beside its lines.
+
+        `path` is the module to look in, and `nth` which of its runs.
+        """
+        return annotate(self, thing, path, nth)
 
     def check_axes(self) -> list[Scramble]:
         """Find reshapes that keep every size and scramble the elements."""

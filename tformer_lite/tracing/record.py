@@ -62,15 +62,15 @@ class Recorder(TorchFunctionMode):
 
     def __init__(self, model: Callable, keep: Keep = None):
         super().__init__()
-        self.visits = Visits(model)
         self.marks = Marks()
         self.raw: list[tuple] = []
+        self.visits = Visits(model, self.marks.numbers, self.raw)
         self.values = Values()
         self.keep = keep
         self.failed: tuple[Exception | None, tuple | None] = None, None
 
     def __enter__(self):
-        self.base = sys._getframe(1).f_code
+        self.base = self.visits.base = sys._getframe(1).f_code
         self.open = ExitStack()
         self.open.enter_context(opened())
         self.open.enter_context(self.visits)
@@ -86,10 +86,7 @@ class Recorder(TorchFunctionMode):
         try:
             result = function(*args, **kwargs) if kwargs else function(*args)
         except Exception as error:
-            self.failed = (
-                error,
-                named_step(self.call(function, args, kwargs, [])),
-            )
+            self.failed = error, self.call(function, args, kwargs, [])
             raise
         if isinstance(result, HOLDERS) and type(result) is not torch.Size:
             makes = self.marks((result,))
@@ -142,14 +139,27 @@ class Marks:
             if isinstance(part, Tensor):
                 known = numbers.get(id(part))
                 if known is None or known[0]() is not part:
-                    known = ref(part), next(self.count)
-                    numbers[id(part)] = known
-                found.append((known[1], part.shape))
+                    number = self.number(part)
+                else:
+                    number = known[1]
+                found.append((number, part.shape))
             elif isinstance(part, (tuple, list)):
                 found += self(part)
             elif isinstance(part, dict):
                 found += self(part.values())
         return found
+
+    def number(self, tensor: Tensor) -> int:
+        """Give the number of a tensor, a new one if it is new."""
+        known = self.known.get(id(tensor))
+        if known is None or known[0]() is not tensor:
+            self.known[id(tensor)] = known = ref(tensor), next(self.count)
+        return known[1]
+
+    def numbers(self, value) -> list[int]:
+        """Give the number of each tensor in a value. No tensor is asked for
+        its shape: outside of a recorded call, that would be one."""
+        return [self.number(tensor) for tensor in tensors(value)]
 
 
 def tensors(value) -> list[Tensor]:

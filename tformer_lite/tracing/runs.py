@@ -130,7 +130,7 @@ def named(runs: list[Run], dims: Dims, key, side: str) -> Axes:
     first, *others = (run.shapes(key, side) for run in runs)
     found = []
     for i, shape in enumerate(first):
-        alike = [o[i] for o in others if len(o) == len(first)]
+        alike = [o[i] for o in others if i < len(o)]
         alike = [other for other in alike if len(other) == len(shape)]
         if others and len(alike) == len(others):
             sizes = zip(shape, *alike)

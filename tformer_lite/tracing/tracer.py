@@ -14,6 +14,7 @@ from tformer_lite.tracing.probes import (
     accepted,
     aside,
     evaluated,
+    grown,
     plan,
     resized,
 )
@@ -63,16 +64,38 @@ def trace(
             return build(**accepted(build, sizes))
         return model, resized(inputs, axes, sizes)
 
+    if axes is not None and build is None:
+        resized(inputs, axes, sizes)  # raises what is wrong with axes
+
+    def again(sizes: Named) -> Run:
+        return probe(model, made, options, sizes)
+
     varied = independent(given, build, axes)
-    runs, notes = [run], []
-    for other in plan(given, varied) if varied else []:
-        again = probe(model, made, options, other)
-        if again.error and not run.error:
-            notes.append(refusal(other, varied, again.error))
-        else:
-            runs.append(again)
+    runs, notes = probed(run, again, given, varied)
     ran = model, tuple(inputs), options
-    return finished(Trace(runs, notes, given, ran), run.error)
+    return finished(Trace(runs, notes, given, ran=ran), run.error)
+
+
+def probed(
+    run: Run, again: Callable[[Named], Run], dims: Given, varied: list[str]
+) -> tuple[list[Run], list[str]]:
+    """Run again at small sizes; at larger ones, where small ones are refused
+    or lack a call. Gives the runs of the better choice, and its notes."""
+    tried = []
+    for choose in (plan, grown):
+        runs, notes = [run], []
+        for other in map(again, choose(dims, varied) if varied else []):
+            if other.error and not run.error:
+                notes.append(refusal(other.sizes, varied, other.error))
+            else:
+                runs.append(other)
+        lacking = sum(
+            key not in other.places for other in runs for key in run.keys
+        )
+        tried.append((len(notes), lacking, runs, notes))
+        if run.error or not (notes or lacking):
+            break
+    return min(tried, key=lambda found: found[:2])[2:]
 
 
 def probe(model: Callable, made: Callable, options: dict, sizes: Named) -> Run:
