@@ -3,6 +3,9 @@
 from collections import Counter, defaultdict
 from functools import cached_property
 
+from torch import Tensor
+
+from tformer_lite.tracing.lookup import looked_up
 from tformer_lite.tracing.names import Axis, Dims
 from tformer_lite.tracing.places import in_library
 from tformer_lite.tracing.record import (
@@ -96,6 +99,12 @@ class Calls:
     def at(self, pattern: str) -> Table:
         """Show a module, and all within it; * stands for anything."""
         return self.table.at(pattern)
+
+    def __getitem__(self, name: str | tuple[str, int]) -> Tensor:
+        """Give a kept value by "path:variable"; with a number after it, one
+        of several of that name."""
+        name, nth = name if isinstance(name, tuple) else (name, None)
+        return looked_up(self.steps, self.runs[0].values.kept, name, nth)
 
     def __len__(self) -> int:
         return len(self.steps)

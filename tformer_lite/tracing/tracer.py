@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from tformer_lite.tracing.errors import explain
+from tformer_lite.tracing.lookup import bound
 from tformer_lite.tracing.probes import (
     Given,
     Named,
@@ -21,7 +22,6 @@ from tformer_lite.tracing.probes import (
 from tformer_lite.tracing.questions import Trace
 from tformer_lite.tracing.record import Keep, Recorder
 from tformer_lite.tracing.runs import Run, shape_text
-from tformer_lite.tracing.source import variable
 
 
 def trace(
@@ -140,8 +140,8 @@ def keeper(keep: bool | str | list[str]) -> Keep:
         return lambda *place: True
     patterns = [keep] if isinstance(keep, str) else keep
 
-    def wanted(code, at, callers, visit) -> bool:
-        name = f"{visit.path}:{variable(code, at)}"
+    def wanted(*where) -> bool:
+        name = bound(*where)
         return any(fnmatchcase(name, pattern) for pattern in patterns)
 
     return wanted
