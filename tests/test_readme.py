@@ -22,7 +22,9 @@ def test_the_readmes_code_runs_as_it_stands(capsys):
     assert len(blocks) == 2
     for block in blocks:
         exec(block, names)
-    assert "(2, 12) -> (2, 12)" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "(2, 12) -> (2, 12)" in said
+    assert "(B, C~), (C~, C~), (C~) -> (B, C~)" in said
     assert isinstance(names["yours"].encoder.norm, nn.Identity)
     assert isinstance(
         names["yours"].encoder.blocks[1].residuals[0].norm, nn.LayerNorm

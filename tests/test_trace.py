@@ -128,3 +128,23 @@ def test_a_script_module_is_refused():
 def test_what_cannot_be_called_is_refused():
     with pytest.raises(TypeError, match="give a model: NoneType"):
         trace(dims=DIMS)
+
+
+class Attends(nn.Module):
+    """A reader's module that calls a library's."""
+
+    def __init__(self):
+        super().__init__()
+        self.mix = nn.MultiheadAttention(12, 3, batch_first=True)
+
+    def forward(self, x):
+        mixed, _ = self.mix(x, x, x)
+        return mixed + x
+
+
+def test_a_librarys_calls_are_told_from_the_readers_line():
+    seen = trace(Attends(), torch.randn(2, 5, 12), dims={"T": 5})
+    calls = [row.call for row in seen.at("mix").rows]
+    assert "softmax" in calls
+    assert not any("self.mix" in call for call in calls)
+    assert seen.table.rows[-1].call == "mixed + x"

@@ -77,3 +77,14 @@ def test_kept_values_have_no_graph():
     seen = trace(lambda x: x * 2, x, keep=True)
     assert seen.result.requires_grad
     assert not kept(seen)[0].requires_grad
+
+
+def test_a_mask_that_is_narrowed_in_place_was_copied():
+    def model(x):
+        mask = x > 0
+        mask &= x > 1
+        return mask
+
+    x = torch.tensor([-1.0, 0.5, 2.0])
+    first, *_ = kept(trace(model, x, keep=True))
+    assert first.tolist() == [False, True, True]
