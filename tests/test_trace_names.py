@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.test_trace_zoo import value
 from tformer_lite.tracing.formulas import line, written
 from tformer_lite.tracing.names import Dims
-from tformer_lite.tracing.probes import evaluated, plan
+from tformer_lite.tracing.probes import plan
+from tformer_lite.tracing.sizes import evaluated
 
 LETTERS = ["B", "S", "T", "H", "D"]
 FRESH = {"B": 19, "S": 46, "T": 23, "H": 31, "D": 58, "C": 31 * 58}

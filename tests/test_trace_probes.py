@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from tformer_lite.tracing import trace
-from tformer_lite.tracing.probes import aside, evaluated, plan, resized
+from tformer_lite.tracing.probes import aside, plan, resized
+from tformer_lite.tracing.sizes import evaluated
 
 SENTENCE = {"B": 2, "S": 8, "T": 7, "H": 3, "D": 4, "C": "H*D", "F": "4*C"}
 

@@ -16,8 +16,8 @@ SAME |= {"dropout", "unsqueeze", "squeeze", "expand", "clone", "nan_to_num"}
 class Found(NamedTuple):
     """One attention: steps that made its scores, masked scores, weights.
 
-    A place is a step and which of its outputs. `scores` never contain the
-    mask. `opaque` is the step that did it all in one, if one did.
+    `scores` never contain the mask. `opaque` is the step that did it all in
+    one, if one did.
     """
 
     path: str

@@ -42,8 +42,9 @@ def compare(mine, theirs) -> Comparison:
     """
     traces = mine, theirs
     pairs = paired(Side(mine), Side(theirs))
+    names = alike(traces)
     for pair in sorted(pairs):
-        if shapes_part(traces, pair):
+        if shapes_part(traces, pair, names):
             return parted(traces, pairs, pair)
     valued = 0
     for pair in sorted(pairs):
@@ -138,14 +139,14 @@ def alike(traces) -> bool:
     return mine == theirs
 
 
-def shapes_part(traces, pair: Pair) -> bool:
-    """Whether two steps make other shapes: other sizes, or, after the same
-    probes, other names that are proved."""
+def shapes_part(traces, pair: Pair, names: bool) -> bool:
+    """Whether two steps make other shapes: other sizes, or, if `names` are
+    compared, other names that are proved."""
     mine, theirs = (t.axes[i][1] for t, i in zip(traces, pair))
     if list(map(len, mine)) != list(map(len, theirs)):
         return True
     for a, b in zip(chain(*mine), chain(*theirs)):
-        proved = a.proof == b.proof == "proved" and alike(traces)
+        proved = names and a.proof == b.proof == "proved"
         if a.size != b.size or (proved and a.name != b.name):
             return True
     return False

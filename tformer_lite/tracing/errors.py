@@ -3,7 +3,7 @@
 import ast
 
 from tformer_lite.tracing.record import Step
-from tformer_lite.tracing.source import expression, passage, variable
+from tformer_lite.tracing.source import expression, passage
 
 
 def explain(step: Step, steps: list[Step], axes: list[str]) -> str:
@@ -41,7 +41,5 @@ def origin(number: int, steps: list[Step]) -> str:
     """Say which line made a tensor, if a recorded one did."""
     for step in reversed(steps):
         if any(mark.number == number for mark in step.makes):
-            call = expression(step.code, step.at) or step.name
-            name = variable(step.code, step.at)
-            return f", made by {f'{name} = ' if name else ''}{call}"
+            return f", made by {step.line}"
     return ""

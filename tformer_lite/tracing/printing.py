@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from torch import Tensor, nn
+from torch import nn
+
+from tformer_lite.tracing.record import tensors
 
 
 @contextmanager
@@ -40,10 +42,4 @@ def label(module: nn.Module, path: str) -> str:
 
 def shapes(value) -> str:
     """Write the shape of every tensor in a value, in order."""
-    if isinstance(value, Tensor):
-        return str(tuple(value.shape))
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, (tuple, list)):
-        return ""
-    return ", ".join(filter(None, map(shapes, value)))
+    return ", ".join(str(tuple(x.shape)) for x in tensors(value))

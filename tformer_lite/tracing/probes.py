@@ -14,17 +14,6 @@ from torch import Tensor, nn
 
 from tformer_lite.tracing.sizes import Given, Named, evaluated
 
-__all__ = [
-    "Given",
-    "Named",
-    "accepted",
-    "aside",
-    "evaluated",
-    "grown",
-    "plan",
-    "resized",
-]
-
 
 def plan(dims: Given, varied: list[str]) -> Iterator[Named]:
     """Choose the sizes of the probes: all small, then each name larger

@@ -2,7 +2,7 @@
 
 import itertools
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import CodeType
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from tformer_lite.tracing.places import Place, place
+from tformer_lite.tracing.source import expression, variable
 from tformer_lite.tracing.values import Values, written
 from tformer_lite.tracing.visits import Visit, Visits
 
@@ -52,6 +53,14 @@ class Step(NamedTuple):
             return self.function.__self__.__name__
         return self.function.__name__
 
+    @property
+    def line(self) -> str:
+        """The line, as it is written: q = self.query(x); the function's
+        name, where it cannot be read."""
+        call = expression(self.code, self.at)
+        name = call and variable(self.code, self.at)
+        return f"{name} = {call}" if name else call or self.name
+
 
 class Recorder(TorchFunctionMode):
     """Write down each torch call of this thread that makes a tensor.
@@ -89,7 +98,7 @@ class Recorder(TorchFunctionMode):
             self.failed = error, self.call(function, args, kwargs, [])
             raise
         if isinstance(result, HOLDERS) and type(result) is not torch.Size:
-            makes = self.marks((result,))
+            makes = self.marks(result)
             if makes:
                 self.raw.append(self.call(function, args, kwargs, makes))
                 if self.keep and self.keep(*self.raw[-1][1:5]):
@@ -130,24 +139,9 @@ class Marks:
         self.known: dict[int, tuple[ref, int]] = {}
         self.count = itertools.count()
 
-    def __call__(self, values: Iterable) -> list[tuple[int, torch.Size]]:
-        """Give the number and shape of each tensor among values."""
-        found, numbers = [], self.known
-        for part in values:
-            if type(part) in PLAIN:
-                continue
-            if isinstance(part, Tensor):
-                known = numbers.get(id(part))
-                if known is None or known[0]() is not part:
-                    number = self.number(part)
-                else:
-                    number = known[1]
-                found.append((number, part.shape))
-            elif isinstance(part, (tuple, list)):
-                found += self(part)
-            elif isinstance(part, dict):
-                found += self(part.values())
-        return found
+    def __call__(self, value) -> list[tuple[int, torch.Size]]:
+        """Give the number and shape of each tensor in a value."""
+        return [(self.number(x), x.shape) for x in tensors(value)]
 
     def number(self, tensor: Tensor) -> int:
         """Give the number of a tensor, a new one if it is new."""
@@ -174,6 +168,6 @@ def tensors(value) -> list[Tensor]:
     for part in value:
         if isinstance(part, Tensor):
             found.append(part)
-        elif isinstance(part, HOLDERS):
+        elif type(part) not in PLAIN:
             found += tensors(part)
     return found

@@ -13,7 +13,6 @@ from tformer_lite.tracing.record import (
     Step,
     named_step,
 )
-from tformer_lite.tracing.source import expression, variable
 from tformer_lite.tracing.table import Row, Table
 from tformer_lite.tracing.values import Values
 
@@ -152,9 +151,7 @@ def named(runs: list[Run], dims: Dims, key, side: str) -> Axes:
 def row(step: Step, axes: tuple[Axes, Axes], hidden: bool) -> Row:
     """Write a step in words: its line; or what was called, if it is hidden
     inside a library's function."""
-    call = "" if hidden else expression(step.code, step.at)
-    name = call and variable(step.code, step.at)
-    call = f"{name} = {call}" if name else call or step.name
+    call = step.name if hidden else step.line
     reads, makes = (", ".join(map(shape_text, side)) for side in axes)
     return Row(where(step), call, reads, makes or "failed")
 

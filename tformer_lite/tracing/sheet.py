@@ -3,6 +3,8 @@
 import html
 from typing import NamedTuple
 
+from tformer_lite.tracing.table import html_table
+
 HEADERS = {"kind": "class", "flops": "FLOPs", "multiply_adds": "multiply-adds"}
 
 
@@ -43,13 +45,8 @@ class Sheet:
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
-        head = "".join(f'<th scope="col">{name}</th>' for name in self.headers)
-        body = "".join(map(html_row, self.rows))
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        return (
-            f"<table><thead><tr>{head}</tr></thead>"
-            f"<tbody>{body}</tbody></table>{notes}"
-        )
+        rows = [[html.escape(cell(x)) for x in row] for row in self.rows]
+        return html_table(self.headers, rows, self.notes)
 
 
 def cell(value) -> str:
@@ -57,10 +54,3 @@ def cell(value) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return "total" if value == "" else str(value)
-
-
-def html_row(row: NamedTuple) -> str:
-    """Write one row; its first cell is its header."""
-    first, *others = (html.escape(cell(value)) for value in row)
-    cells = "".join(f"<td>{text}</td>" for text in others)
-    return f'<tr><th scope="row">{first}</th>{cells}</tr>'

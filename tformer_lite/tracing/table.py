@@ -1,6 +1,7 @@
 """The table of a trace: one row a torch call, as text and as HTML."""
 
 import html
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -55,13 +56,16 @@ class Table:
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
-        head = "".join(f'<th scope="col">{name}</th>' for name in HEADERS)
-        body = "".join(map(html_row, self.rows))
-        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
-        return (
-            f"<table><thead><tr>{head}</tr></thead>"
-            f"<tbody>{body}</tbody></table>{notes}"
-        )
+        rows = [
+            [
+                html.escape(row.path),
+                f"<code>{html.escape(row.call)}</code>",
+                html.escape(row.reads),
+                html.escape(row.makes),
+            ]
+            for row in self.rows
+        ]
+        return html_table(HEADERS, rows, self.notes)
 
 
 def short(call: str) -> str:
@@ -69,14 +73,19 @@ def short(call: str) -> str:
     return call if len(call) <= WIDTH else f"{call[: WIDTH - 1]}…"
 
 
-def html_row(row: Row) -> str:
-    """Write one row; the module is its header."""
-    cells = "".join(
-        f"<td>{cell}</td>"
-        for cell in (
-            f"<code>{html.escape(row.call)}</code>",
-            html.escape(row.reads),
-            html.escape(row.makes),
-        )
+def html_table(
+    headers: Iterable[str], rows: list[list[str]], notes: list[str]
+) -> str:
+    """Write a table of cells that are HTML; the first names its row."""
+    head = "".join(f'<th scope="col">{name}</th>' for name in headers)
+    body = "".join(
+        f'<tr><th scope="row">{first}</th>'
+        + "".join(f"<td>{cell}</td>" for cell in others)
+        + "</tr>"
+        for first, *others in rows
     )
-    return f'<tr><th scope="row">{html.escape(row.path)}</th>{cells}</tr>'
+    said = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
+    return (
+        f"<table><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table>{said}"
+    )

@@ -10,11 +10,8 @@ from torch import nn
 from tformer_lite.tracing.errors import explain
 from tformer_lite.tracing.lookup import bound
 from tformer_lite.tracing.probes import (
-    Given,
-    Named,
     accepted,
     aside,
-    evaluated,
     grown,
     plan,
     resized,
@@ -22,6 +19,7 @@ from tformer_lite.tracing.probes import (
 from tformer_lite.tracing.questions import Trace
 from tformer_lite.tracing.record import Keep, Recorder
 from tformer_lite.tracing.runs import Run, shape_text
+from tformer_lite.tracing.sizes import Given, Named, evaluated
 
 
 def trace(

@@ -12,8 +12,7 @@ class Values:
     def __init__(self):
         self.kept: dict[int, list[Tensor]] = {}
         self.given: dict[int, tuple[tuple, dict]] = {}
-        self.users: defaultdict[int, list[tuple[int, int]]]
-        self.users = defaultdict(list)
+        self.users: dict[int, list[tuple[int, int]]] = defaultdict(list)
 
     def keep(self, step: int, made: list[Tensor], args, kwargs) -> None:
         """Keep what a step made, and what it was given."""
