@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.test_trace_zoo import value
@@ -119,6 +119,11 @@ def test_a_product_that_no_run_is_left_to_check_is_not_proved():
     dims,
     functions(),
     st.lists(st.booleans(), min_size=7, max_size=7),
+)
+@example(
+    {"B": 1, "S": 2, "T": 1, "H": 2, "D": 1},
+    (lambda d: (d["B"] + 2) * (d["S"] + 3), True),
+    [True, True, True, True, False, True, False],
 )
 def test_refused_probes_make_no_name_wrong(sizes, chosen, went):
     function, ours = chosen

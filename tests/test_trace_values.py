@@ -88,3 +88,21 @@ def test_a_mask_that_is_narrowed_in_place_was_copied():
     x = torch.tensor([-1.0, 0.5, 2.0])
     first, *_ = kept(trace(model, x, keep=True))
     assert first.tolist() == [False, True, True]
+
+
+def test_a_tensor_keeps_its_number_until_its_data_is_another():
+    def run(x, y):
+        z = x + 1
+        z.unsqueeze_(0)
+        z.data = y
+        return z + 1
+
+    add, unsqueeze, again = [
+        step
+        for step in trace(run, torch.ones(3), torch.ones(2)).steps
+        if step.name != "data"
+    ]
+    assert unsqueeze.reads[0] == add.makes[0]
+    assert unsqueeze.makes == [(add.makes[0].number, (1, 3))]
+    assert again.reads[0].number != add.makes[0].number
+    assert again.reads[0].shape == again.makes[0].shape == (2,)

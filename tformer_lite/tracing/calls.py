@@ -62,7 +62,7 @@ def events(trace, known: Known) -> list[Event]:
         if call is None or call.place != chain:
             shapes = tuple(trace.axes[i][1])
             found.append((i, 0, Event(step.visit, chain, shapes, step.name)))
-    for visit in visits(trace):
+    for visit in trace.runs[0].visits:
         call = visit.call
         if call.direct:
             made = known.shapes(call.makes, call.end)
@@ -70,19 +70,6 @@ def events(trace, known: Known) -> list[Event]:
             found.append((call.end - 0.5, len(visit.path), event))
     found.sort(key=lambda item: (item[0], -item[1]))
     return [event for *_, event in found]
-
-
-def visits(trace) -> list[Visit]:
-    """List every visit of a run."""
-    if not trace.steps or trace.steps[0].visit.call is None:
-        return []
-    root = trace.steps[0].visit
-    while root.call.parent:
-        root = root.call.parent
-    found = [root]
-    for visit in found:
-        found += visit.call.inner
-    return found[1:]
 
 
 class Frame:

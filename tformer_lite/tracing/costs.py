@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
+from tformer_lite.tracing.marks import tensors
 from tformer_lite.tracing.probes import aside
-from tformer_lite.tracing.record import tensors
 from tformer_lite.tracing.sheet import Sheet
 from tformer_lite.tracing.visits import Visits
 

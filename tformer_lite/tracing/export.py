@@ -30,8 +30,9 @@ from collections.abc import Iterable
 from itertools import repeat
 from typing import TypedDict
 
+from tformer_lite.tracing.marks import Mark
 from tformer_lite.tracing.names import Axis
-from tformer_lite.tracing.record import Mark, Step
+from tformer_lite.tracing.record import Step
 from tformer_lite.tracing.source import variable
 from tformer_lite.tracing.table import Row, Table
 

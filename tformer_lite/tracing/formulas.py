@@ -18,7 +18,8 @@ class Formulas:
 
     All that fit are compared in a run that nobody made, `unseen`. Where
     they part there, the runs were too few to tell. So they are where a name
-    never moves alone, or where no run is left to check a formula with.
+    never moves alone, or where no run is left to check a formula with: one
+    in which every name has a size that it did not have when it moved alone.
     """
 
     def __init__(self, varied: Columns, run: dict[str, int]):
@@ -27,8 +28,9 @@ class Formulas:
         unseen = elsewhere(alone, run)
         self.columns = {name: varied[name] for name in alone}
         self.pairs = [lone_pair(name, self.columns) for name in alone]
-        rows = set(zip(*self.columns.values()))
-        self.enough = None not in self.pairs and len(rows) > len(alone) + 1
+        self.enough = None not in self.pairs and checked(
+            self.columns, self.pairs
+        )
         self.known = defaultdict(list)
         for text, values in candidates(
             {name: (*sizes, unseen[name]) for name, sizes in varied.items()}
@@ -93,13 +95,27 @@ def agreed(fits: list[tuple[str, Sizes]], sizes: Sizes) -> str:
 
 
 def lone_pair(name: str, columns: Columns) -> tuple[int, int] | None:
-    """Find two runs that differ in nothing but one name."""
+    """Find two runs that differ in nothing but one name. The traced run,
+    the first, comes last: it may be like any of the others."""
     rest = [column for other, column in columns.items() if other != name]
-    for i, j in itertools.combinations(range(len(columns[name])), 2):
+    order = *range(1, len(columns[name])), 0
+    for i, j in itertools.combinations(order, 2):
         moves = columns[name][i] != columns[name][j]
         if moves and all(column[i] == column[j] for column in rest):
             return i, j
     return None
+
+
+def checked(columns: Columns, pairs: list[tuple[int, int]]) -> bool:
+    """Whether a run is left to check a formula with: none of its sizes is
+    one of a name's pair."""
+    return any(
+        all(
+            n not in (c[i], c[j])
+            for n, c, (i, j) in zip(run, columns.values(), pairs)
+        )
+        for run in zip(*columns.values())
+    )
 
 
 def candidates(columns: Columns) -> Iterator[tuple[str, Sizes]]:

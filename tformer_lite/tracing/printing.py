@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from torch import nn
 
-from tformer_lite.tracing.record import tensors
+from tformer_lite.tracing.marks import tensors
 
 
 @contextmanager

@@ -1,34 +1,21 @@
 """Recording: every torch call of a run, and the module it happens in."""
 
-import itertools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import CodeType
 from typing import NamedTuple
-from weakref import ref
 
-import torch
-from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
+from tformer_lite.tracing.marks import Mark, Marks, tensors
 from tformer_lite.tracing.places import Place, place
 from tformer_lite.tracing.source import expression, variable
 from tformer_lite.tracing.values import Values, written
 from tformer_lite.tracing.visits import Visit, Visits
 
-HOLDERS = Tensor, tuple, list, dict
-# What most arguments are that are no tensors: told apart without a search.
-PLAIN = {int, float, bool, str, type(None), torch.dtype}
 Keep = Callable[..., bool] | None
-
-
-class Mark(NamedTuple):
-    """A tensor, as it was when a call read or made it."""
-
-    number: int
-    shape: torch.Size
 
 
 class Step(NamedTuple):
@@ -97,18 +84,19 @@ class Recorder(TorchFunctionMode):
         except Exception as error:
             self.failed = error, self.call(function, args, kwargs, [])
             raise
-        if isinstance(result, HOLDERS) and type(result) is not torch.Size:
-            makes = self.marks(result)
-            if makes:
-                self.raw.append(self.call(function, args, kwargs, makes))
-                if self.keep and self.keep(*self.raw[-1][1:5]):
-                    made = tensors(result)
-                    self.values.keep(len(self.raw) - 1, made, args, kwargs)
+        makes = self.marks(result)
+        if makes:
+            self.raw.append(self.call(function, args, kwargs, makes))
+            if self.keep and self.keep(*self.raw[-1][1:5]):
+                made = tensors(result)
+                self.values.keep(len(self.raw) - 1, made, args, kwargs)
+        elif function.__name__ == "__set__":
+            self.marks.forget(args[0])
         return result
 
     def call(self, function, args, kwargs, makes: list) -> tuple:
         """Write a call down."""
-        reads = self.marks((*args, kwargs) if kwargs else args)
+        reads = self.marks.numbers((*args, kwargs) if kwargs else args)
         where = place(sys._getframe(2), self.base)
         return function, *where, self.visits.now, reads, makes
 
@@ -125,49 +113,11 @@ def opened() -> Iterator[None]:
         functional.has_torch_function = before
 
 
-def named_step(raw: tuple) -> Step:
-    """Give the parts of a call their names."""
-    *what, reads, makes = raw
-    both = [Mark(*m) for m in reads], [Mark(*m) for m in makes]
-    return Step(*what, *both)
-
-
-class Marks:
-    """Give each tensor a number, the same one as long as it lives."""
-
-    def __init__(self):
-        self.known: dict[int, tuple[ref, int]] = {}
-        self.count = itertools.count()
-
-    def __call__(self, value) -> list[tuple[int, torch.Size]]:
-        """Give the number and shape of each tensor in a value."""
-        return [(self.number(x), x.shape) for x in tensors(value)]
-
-    def number(self, tensor: Tensor) -> int:
-        """Give the number of a tensor, a new one if it is new."""
-        known = self.known.get(id(tensor))
-        if known is None or known[0]() is not tensor:
-            self.known[id(tensor)] = known = ref(tensor), next(self.count)
-        return known[1]
-
-    def numbers(self, value) -> list[int]:
-        """Give the number of each tensor in a value. No tensor is asked for
-        its shape: outside of a recorded call, that would be one."""
-        return [self.number(tensor) for tensor in tensors(value)]
-
-
-def tensors(value) -> list[Tensor]:
-    """Find the tensors in a value, in order."""
-    if isinstance(value, Tensor):
-        return [value]
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, (tuple, list)):
-        return []
-    found = []
-    for part in value:
-        if isinstance(part, Tensor):
-            found.append(part)
-        elif type(part) not in PLAIN:
-            found += tensors(part)
-    return found
+def named_steps(raw: list[tuple], shapes: dict) -> Iterator[Step]:
+    """Give the parts of the calls their names; `shapes` are those that the
+    tensors had at first."""
+    now = shapes.copy()
+    for *what, reads, makes in raw:
+        before = [Mark(number, now[number]) for number in reads]
+        now.update(makes)
+        yield Step(*what, before, [Mark(*made) for made in makes])

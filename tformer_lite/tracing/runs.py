@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from functools import cached_property
 
+import torch
 from torch import Tensor
 
 from tformer_lite.tracing.lookup import looked_up
@@ -11,10 +12,11 @@ from tformer_lite.tracing.places import in_library
 from tformer_lite.tracing.record import (
     Recorder,
     Step,
-    named_step,
+    named_steps,
 )
 from tformer_lite.tracing.table import Row, Table
 from tformer_lite.tracing.values import Values
+from tformer_lite.tracing.visits import Visit
 
 Axes = list[tuple[Axis, ...]]
 
@@ -31,11 +33,15 @@ class Run:
         self.result = None
         self.failed = False
         self.raw: list[tuple] = []
+        self.first: dict[int, torch.Size] = {}
+        self.visits: list[Visit] = []
         self.values = Values()
 
     def fill(self, recorder: Recorder) -> None:
         """Take over what was recorded."""
         self.raw, self.values = recorder.raw, recorder.values
+        self.first = recorder.marks.shapes
+        self.visits = recorder.visits.done
         self.failed = recorder.failed[0] is self.error is not None
         if self.failed:
             self.raw.append(recorder.failed[1])
@@ -43,7 +49,7 @@ class Run:
     @cached_property
     def steps(self) -> list[Step]:
         """The calls, in order."""
-        return list(map(named_step, self.raw))
+        return list(named_steps(self.raw, self.first))
 
     @cached_property
     def keys(self) -> list[tuple]:

@@ -88,7 +88,7 @@ def probed(
             else:
                 runs.append(other)
         lacking = sum(
-            key not in other.places for other in runs for key in run.keys
+            key not in other.places for other in runs[1:] for key in run.keys
         )
         tried.append((len(notes), lacking, runs, notes))
         if run.error or not (notes or lacking):

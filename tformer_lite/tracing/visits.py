@@ -2,7 +2,7 @@
 
 import sys
 import threading
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -20,7 +20,6 @@ class Call:
         self.parent, self.place, self.reads = parent, place, reads
         self.start = self.end = start
         self.makes: list | None = None
-        self.inner: list[Visit] = []
         self.direct = False
 
 
@@ -37,10 +36,13 @@ class Visits:
     """Follow the modules of a model while they run, in this thread.
 
     `now` is the visit under way; outside every module its path is "". Use
-    it in a `with` statement: nn.Module is as it was afterwards. To note how
-    each was called, give what `mark`s a value with the numbers of its
-    tensors, and the list of `steps` so far; `base` is the code that started
-    the recording.
+    it in a `with` statement: nn.Module is as it was afterwards. (What its
+    __call__ calls is swapped, and not __call__ itself: Python would have to
+    tell every class of modules.)
+
+    To note how each was called, give `mark`, which gives the numbers of the
+    tensors in some values, and the list of `steps` so far; `base` is the
+    code that started the recording.
     """
 
     def __init__(
@@ -51,37 +53,40 @@ class Visits:
     ):
         modules = getattr(model, "named_modules", dict)
         self.paths = {id(part): path for path, part in dict(modules()).items()}
-        self.counts: Counter[str] = Counter()
+        self.counts: dict[str, int] = defaultdict(int)
+        self.done: list[Visit] = []
         self.thread = threading.get_ident()
         self.mark, self.steps, self.base = mark, steps, None
         self.now = Visit("", 0, "", mark and Call(None, (), {}, 0))
 
     def __enter__(self) -> "Visits":
-        visits, self.call = self, nn.Module.__call__
+        visits, self.call = self, nn.Module._call_impl
 
         def enter(module: nn.Module, *args, **kwargs):
             return visits.visit(module, args, kwargs)
 
-        nn.Module.__call__ = enter
+        nn.Module._call_impl = enter
         return self
 
     def __exit__(self, *error) -> None:
-        nn.Module.__call__ = self.call
+        nn.Module._call_impl = self.call
 
     def visit(self, module: nn.Module, args: tuple, kwargs: dict):
         """Run a module, and be there meanwhile."""
         if threading.get_ident() != self.thread:
             return self.call(module, *args, **kwargs)
-        kind, before = type(module).__name__, self.now
-        path = self.paths.get(id(module), f"({kind})")
-        call = self.mark and noted(self, sys._getframe(2), args, kwargs)
-        self.now = Visit(path, self.counts[path], kind, call)
-        self.counts[path] += 1
+        before, kind = self.now, type(module).__name__
+        path = self.paths.get(id(module))
+        path = f"({kind})" if path is None else path
+        nth = self.counts[path]
+        self.counts[path] = nth + 1
+        call = self.mark and noted(self, sys._getframe(3), args, kwargs)
+        self.now = Visit(path, nth, kind, call)
         try:
             result = self.call(module, *args, **kwargs)
             if call:
-                before.call.inner.append(self.now)
-                call.makes, call.end = self.mark(result), len(self.steps)
+                self.done.append(self.now)
+                call.makes, call.end = self.mark((result,)), len(self.steps)
             return result
         finally:
             self.now = before
@@ -90,9 +95,9 @@ class Visits:
 def noted(visits: Visits, frame, args: tuple, kwargs: dict) -> Call:
     """Note how a module is called from a frame."""
     code, at, callers = place(frame, visits.base)
-    reads = {i: visits.mark(value) for i, value in enumerate(args)}
-    for name, value in kwargs.items():
-        reads[name] = visits.mark(value)
+    reads = dict(enumerate(args), **kwargs)
+    for name in reads:
+        reads[name] = visits.mark((reads[name],))
     where = (code, at), *callers
     call = Call(visits.now, where, reads, len(visits.steps))
     call.direct = code is frame.f_code
