@@ -29,7 +29,7 @@ def surroundings():
     """What a trace may not leave changed."""
     grad = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
     hooks = sys.getprofile(), sys.gettrace(), sys.stdout, sys.stderr
-    return nn.Module.__call__, modes(), grad, hooks, sys.excepthook
+    return nn.Module._call_impl, modes(), grad, hooks, sys.excepthook
 
 
 @pytest.fixture(autouse=True)

@@ -87,7 +87,7 @@ def state(model):
         *(len(m._forward_pre_hooks) for m in parts),
         len(torch.nn.modules.module._global_forward_hooks),
         len(torch.nn.modules.module._global_forward_pre_hooks),
-        id(nn.Module.__call__),
+        id(nn.Module._call_impl),
         torch.get_rng_state().tolist(),
         torch.is_grad_enabled(),
         torch._C._len_torch_dispatch_stack(),

@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from types import CodeType
 from typing import NamedTuple
 
+import torch
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
@@ -115,9 +116,9 @@ def opened() -> Iterator[None]:
 
 def named_steps(raw: list[tuple], shapes: dict) -> Iterator[Step]:
     """Give the parts of the calls their names; `shapes` are those that the
-    tensors had at first."""
-    now = shapes.copy()
+    tensors had at first. Both may grow meanwhile."""
+    now: dict[int, torch.Size] = {}
     for *what, reads, makes in raw:
-        before = [Mark(number, now[number]) for number in reads]
+        before = [Mark(n, now.get(n, shapes[n])) for n in reads]
         now.update(makes)
         yield Step(*what, before, [Mark(*made) for made in makes])

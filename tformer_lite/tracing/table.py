@@ -17,6 +17,11 @@ class Row(NamedTuple):
     reads: str
     makes: str
 
+    def __str__(self) -> str:
+        """Write a line: what was called, and the shapes."""
+        call = short(self.call).ljust(WIDTH)
+        return f"  {call}  {self.reads} -> {self.makes}"
+
 
 class Table:
     """Rows that print themselves, and show themselves in a notebook."""
@@ -50,8 +55,7 @@ class Table:
             if row.path != path:
                 path = row.path
                 lines.append(path)
-            call = short(row.call).ljust(WIDTH)
-            lines.append(f"  {call}  {row.reads} -> {row.makes}".rstrip())
+            lines.append(str(row))
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:

@@ -1,0 +1,162 @@
+"""Printing live: each step as it runs, with named axes, and nothing left."""
+
+import pytest
+import torch
+from torch import nn
+from torch.overrides import _get_current_function_mode_stack as modes
+
+from tformer_lite import MultiHeadAttention, print_shapes
+
+DIMS = {"B": 2, "S": 8, "T": 8, "H": 3, "D": 4, "C": "H*D"}
+
+
+def build(B, S, T, H, D):
+    asks, answers = torch.randn(B, T, H * D), torch.randn(B, S, H * D)
+    return MultiHeadAttention(H * D, H), (asks, answers)
+
+
+class Chatty(nn.Module):
+    """Says something between two steps."""
+
+    def forward(self, x):
+        y = x + 1
+        print("between")
+        return y * 2
+
+
+class Broken(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 5), nn.Linear(6, 7)
+
+    def forward(self, x):
+        x = self.first(x)
+        return self.second(x)
+
+
+def printed(capsys, model, *inputs, **options) -> list[str]:
+    with print_shapes(model, **options):
+        model(*inputs)
+    return capsys.readouterr().out.splitlines()
+
+
+def test_a_module_s_line_has_the_names_of_its_axes(capsys):
+    layer, inputs = build(2, 8, 8, 3, 4)
+    assert printed(capsys, layer, *inputs, dims=DIMS, build=build) == [
+        "query Linear        (B, T, C) -> (B, T, C)",
+        "key Linear          (B, S, C) -> (B, S, C)",
+        "value Linear        (B, S, C) -> (B, S, C)",
+        "dropout Dropout     (B, H, T, S) -> (B, H, T, S)",
+        "output Linear       (B, T, C) -> (B, T, C)",
+        "MultiHeadAttention  (B, T, C), (B, S, C) -> (B, T, C)",
+    ]
+
+
+def test_resized_inputs_name_by_value_what_they_cannot_prove(capsys):
+    layer, inputs = build(2, 8, 8, 3, 4)
+    axes = ["B T C", "B S C"]
+    lines = printed(capsys, layer, *inputs, dims=DIMS, axes=axes)
+    assert lines[3] == "dropout Dropout     (B, H~, T, S) -> (B, H~, T, S)"
+
+
+def test_a_line_for_each_torch_call(capsys):
+    layer, inputs = build(2, 8, 8, 3, 4)
+    options = {"calls": True, "dims": DIMS, "build": build}
+    lines = printed(capsys, layer, *inputs, **options)
+    assert lines[:3] == [
+        "query",
+        "  self.query(x)                       (B, T, C), (C, C) -> (B, T, C)",
+        "(MultiHeadAttention)",
+    ]
+    scores = (line for line in lines if line.startswith("  scores = "))
+    assert next(scores).endswith("  (B, H, T, S) -> (B, H, T, S)")
+
+
+def test_without_dims_sizes_are_printed(capsys):
+    layer, inputs = build(2, 8, 5, 3, 4)
+    lines = printed(capsys, layer, *inputs, calls=True)
+    assert lines[1].endswith("  (2, 5, 12), (12, 12) -> (2, 5, 12)")
+
+
+def test_a_line_is_printed_when_its_step_has_run(capsys):
+    x = torch.ones(2, 3)
+    options = {"dims": {"B": 2, "C": 3}, "axes": ["B C"]}
+    assert printed(capsys, Chatty(), x, calls=True, **options) == [
+        "(Chatty)",
+        "  y = x + 1                           (B, C) -> (B, C)",
+        "between",
+        "  y * 2                               (B, C) -> (B, C)",
+    ]
+
+
+def test_a_failing_call_is_the_last_line(capsys):
+    options = {"dims": {"B": 2}, "axes": ["B _"], "calls": True}
+    with pytest.raises(RuntimeError, match="cannot be multiplied"):
+        printed(capsys, Broken(), torch.ones(2, 4), **options)
+    assert capsys.readouterr().out.splitlines() == [
+        "first",
+        "  x = self.first(x)                   (B, 4), (5, 4), (5) -> (B, 5)",
+        "second",
+        "  self.second(x)                      (B, 5), (7, 6), (7) -> failed",
+    ]
+
+
+def test_sizes_of_a_run_that_the_factory_does_not_make_are_numbers(capsys):
+    layer, _ = build(2, 8, 8, 3, 4)
+    other = torch.randn(3, 7, 12)
+    lines = printed(capsys, layer, other, dims=DIMS, build=build)
+    assert lines[0] == "query Linear        (3, 7, 12) -> (3, 7, 12)"
+
+
+def test_each_run_of_the_model_is_named_anew(capsys):
+    layer, inputs = build(2, 8, 8, 3, 4)
+    with print_shapes(layer, calls=True, dims=DIMS, build=build):
+        layer(*inputs)
+        first = capsys.readouterr().out
+        torch.zeros(3) + 1  # outside of the model
+        layer(*inputs)
+    assert capsys.readouterr().out in first
+    assert "(B, H, T, S)" in first
+
+
+def test_inside_a_library_s_layer_a_call_has_the_function_s_name(capsys):
+    layer, x = nn.MultiheadAttention(12, 3), torch.randn(8, 2, 12)
+    plain = printed(capsys, layer, x, x, x, calls=True)
+    options = {"dims": {"T": 8, "B": 2}, "axes": ["T B _"]}
+    named = printed(capsys, layer, x, x, x, calls=True, **options)
+    assert len(plain) == len(named) > 10
+    words = [line.split()[0] for line in plain]
+    assert words[3:] == [line.split()[0] for line in named][3:]
+    assert {"unflatten", "bmm"} < set(words)
+    assert named[1].endswith("(T, B, 12), (36, 12), (36) -> (T, B, 36)")
+
+
+@pytest.mark.parametrize("calls", [False, True])
+@pytest.mark.parametrize("names", [{}, {"dims": DIMS, "build": build}])
+def test_the_run_is_the_unprinted_one_and_nothing_is_left(calls, names):
+    layer, inputs = build(2, 8, 8, 3, 4)
+    layer.dropout.p = 0.5
+    torch.manual_seed(7)
+    expected, after = layer(*inputs), torch.random.get_rng_state()
+    before = nn.Module._call_impl, modes()
+    torch.manual_seed(7)
+    with print_shapes(layer, calls=calls, **names):
+        result = layer(*inputs)
+    assert torch.equal(result, expected)
+    assert torch.equal(torch.random.get_rng_state(), after)
+    assert before == (nn.Module._call_impl, modes())
+    parts = layer.modules()
+    assert not any(p._forward_hooks or p._forward_pre_hooks for p in parts)
+
+
+@pytest.mark.parametrize("calls", [False, True])
+def test_dims_that_cannot_be_are_refused_and_nothing_is_left(calls):
+    layer, inputs = build(2, 8, 8, 3, 4)
+    with (
+        pytest.raises(ValueError, match="unknown"),
+        print_shapes(layer, calls=calls, dims={"B": "X"}, axes=["B T C"] * 2),
+    ):
+        layer(*inputs)
+    assert not modes()
+    assert not layer._forward_pre_hooks
+    assert torch.equal(layer(*inputs), layer(*inputs))
