@@ -3,13 +3,11 @@
 The source prints after 11 of its codeblocks; the labels are its own.
 """
 
-import re
-from functools import partial
+from functools import cache, partial
 
 import pytest
 import torch
 
-from tests import source_003
 from tests.printed_003 import BLOCKS, TABLE
 from tests.recorder import record
 from tformer_lite import (
@@ -17,9 +15,7 @@ from tformer_lite import (
     causal_mask,
     dot_product_attention,
     paper_base,
-    print_shapes,
     sinusoids,
-    trace,
 )
 
 # What has another shape here, and which: our masks have every axis.
@@ -53,8 +49,8 @@ def x(channels=512):
     return torch.randn(1, 200, channels)
 
 
-@pytest.fixture(scope="module")
-def runs():
+@cache
+def ours() -> dict[int, tuple]:
     """For each codeblock our part, and inputs for it."""
     torch.manual_seed(0)
     model = EncoderDecoder(paper_base)
@@ -76,10 +72,10 @@ def runs():
 
 
 @pytest.fixture(scope="module")
-def recorded(runs):
+def recorded():
     """What each run reads and makes."""
     with torch.no_grad():
-        return {block: record(*run) for block, run in runs.items()}
+        return {block: record(*run) for block, run in ours().items()}
 
 
 def expected(block):
@@ -151,57 +147,3 @@ def test_each_after_in_a_block_is_the_output_of_the_module_it_names(
     found = [row for row in recorded[block].named if row[0] in names]
     assert [name for name, _ in found] == names
     assert [shape for _, shape in found] == [shape for _, shape in rows]
-
-
-@pytest.fixture(scope="module")
-def theirs():
-    """The source's own parts."""
-    torch.manual_seed(0)
-    model = source_003.Translator()
-    reader, writer = model.readers[0], model.writers[0]
-    attend = partial(writer.own.layer.attention, masked=True)
-    return {
-        4: (model.src_words, ids()),
-        5: (model.tgt_words, ids()),
-        7: (model.waves,),
-        9: (attend, x(64), x(64), x(64)),
-        12: (reader.own.layer, x()),
-        15: (writer.cross.layer, x(), x()),
-        17: (reader.bend.layer, x()),
-        19: (reader.own.norm, x()),
-        21: (reader, x()),
-        23: (writer, x(), x()),
-        26: (model, ids(), ids()),
-    }
-
-
-def traced(call, *inputs):
-    """The shape of each input, and of all that each step reads and makes."""
-    with torch.no_grad():
-        steps = trace(call, *inputs).steps
-    both = [mark for step in steps for mark in (*step.reads, *step.makes)]
-    return [tuple(one.shape) for one in (*inputs, *both)]
-
-
-@pytest.mark.parametrize("block", BLOCKS)
-def test_a_trace_has_every_printed_shape_in_the_printed_order(
-    block, runs, theirs
-):
-    shapes = [shape for _, shape in expected(block)]
-    assert in_order(shapes, traced(*runs[block]))
-    printed = [shape for n, _, shape in TABLE if n == block]
-    assert in_order(printed, traced(*theirs[block]))
-
-
-@pytest.mark.parametrize("block", BLOCKS)
-def test_printing_live_says_what_the_source_prints(block, theirs, capsys):
-    part, *inputs = theirs[block]
-    module = getattr(part, "func", part)
-    with torch.no_grad(), print_shapes(module, calls=True):
-        part(*inputs)
-    lines = capsys.readouterr().out
-    found = [tuple(one.shape) for one in inputs]
-    for sizes in re.findall(r"\(((?:\d+,? ?)+)\)", lines):
-        found.append(tuple(map(int, re.findall(r"\d+", sizes))))
-    printed = [shape for n, _, shape in TABLE if n == block]
-    assert in_order(printed, found)

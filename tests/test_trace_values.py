@@ -94,15 +94,17 @@ def test_a_tensor_keeps_its_number_until_its_data_is_another():
     def run(x, y):
         z = x + 1
         z.unsqueeze_(0)
+        z = z.relu_()
         z.data = y
         return z + 1
 
-    add, unsqueeze, again = [
+    add, unsqueeze, relu, again = [
         step
         for step in trace(run, torch.ones(3), torch.ones(2)).steps
         if step.name != "data"
     ]
     assert unsqueeze.reads[0] == add.makes[0]
     assert unsqueeze.makes == [(add.makes[0].number, (1, 3))]
+    assert relu.reads == relu.makes == unsqueeze.makes
     assert again.reads[0].number != add.makes[0].number
     assert again.reads[0].shape == again.makes[0].shape == (2,)
