@@ -160,3 +160,10 @@ def test_dims_that_cannot_be_are_refused_and_nothing_is_left(calls):
     assert not modes()
     assert not layer._forward_pre_hooks
     assert torch.equal(layer(*inputs), layer(*inputs))
+
+
+def test_running_ahead_moves_no_running_statistics(capsys):
+    norm = nn.BatchNorm1d(3)
+    options = {"dims": {"B": 4}, "axes": ["B _"]}
+    printed(capsys, norm, torch.randn(4, 3), **options)
+    assert norm.num_batches_tracked == 1
