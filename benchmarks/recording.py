@@ -1,55 +1,79 @@
-"""What recording costs: traced runs against plain ones, side by side.
+"""What recording costs: tools that look at a run, against a plain one.
 
-python benchmarks/recording.py
+pip install -r benchmarks/requirements.txt    # the other tools
+python -m benchmarks.recording                # about ten minutes
+
+Each number says how many times as long as a plain run a tool takes, on one
+thread and without gradients: the two take turns, and each round gives a
+ratio. Printed are the median of the rounds and, in brackets, the quartiles.
+Each tool has a process of its own for each model.
 """
 
-import sys
-import time
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from statistics import median
+from importlib.metadata import PackageNotFoundError, version
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from tformer_lite import (
-    EncoderDecoder,
-    paper_base,
-    running_example,
-    tiny_translator,
-    trace,
-)
+from benchmarks.alone import alone
+from benchmarks.models import MODELS
+from benchmarks.rounds import in_turns, spread
+from benchmarks.tools import TOOLS
 
 
-def seconds(run: Callable) -> float:
-    """Time one run."""
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
+def cost(model: str, tool: str) -> str:
+    """Write how many times as long as a plain run a tool takes."""
+    net, inputs = MODELS[model]()
+    mine = TOOLS[tool].use(net, inputs)
+    rounds = in_turns(mine, partial(net, *inputs))
+    return spread([ours / plain for ours, plain in rounds])
 
 
-def ratio(mine: Callable, plain: Callable, rounds: int) -> float:
-    """Compare the medians of runs that take turns."""
-    pairs = [(seconds(mine), seconds(plain)) for _ in range(rounds)]
-    return median(a for a, _ in pairs) / median(b for _, b in pairs)
+def plain_run(model: str) -> str:
+    """Write how many milliseconds a plain run takes."""
+    net, inputs = MODELS[model]()
+    rounds = in_turns(partial(net, *inputs), budget=10)
+    return spread([1000 * seconds for (seconds,) in rounds], 1)
+
+
+def attempted(model: str, tool: str, failures: list[str]) -> str:
+    """Write a tool's cost; or that there is none, and why to `failures`."""
+    if found(tool) == "not installed":
+        return found(tool)
+    try:
+        return alone("benchmarks.recording:cost", model, tool)
+    except RuntimeError as error:
+        failures.append(f"{tool} fails on {model}: {error}")
+        return "fails"
+
+
+def found(tool: str) -> str:
+    """Give the version of a tool that is installed, if it is."""
+    try:
+        package = TOOLS[tool].package
+        return version(package) if package else ""
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def line(first: str, cells: list[str]) -> None:
+    """Print a row of the table, as soon as it is known."""
+    print(f"{first:28}", *(f"{cell:24}" for cell in cells), flush=True)
 
 
 def main() -> None:
-    """Print a ratio for each model, on one thread."""
-    torch.set_num_threads(1)
-    torch.set_grad_enabled(False)
-    example = running_example()
-    ids = torch.randint(2, 100, (1, 200))
-    cases = {
-        "running example": (tiny_translator, (example.src, example.tgt), 300),
-        "paper_base": (paper_base, (ids, ids), 15),
-    }
-    for name, (config, inputs, rounds) in cases.items():
-        model = EncoderDecoder(config).eval()
-        mine, plain = partial(trace, model, *inputs), partial(model, *inputs)
-        mine(), plain()
-        print(f"{name}: {ratio(mine, plain, rounds):.2f} times a plain run")
+    """Print one row for each tool, and then what each was given."""
+    failures: list[str] = []
+    print(f"torch {torch.__version__}, one thread: times a plain run\n")
+    line("", list(MODELS))
+    plain = [alone("benchmarks.recording:plain_run", m) for m in MODELS]
+    line("(a plain run, ms)", plain)
+    for name in TOOLS:
+        cells = [attempted(model, name, failures) for model in MODELS]
+        line(f"{name} {found(name)}", cells)
+    print("", *failures, sep="\n")
+    print("What each was given:")
+    for name, tool in TOOLS.items():
+        print(f"- {name}: {' '.join(tool.use.__doc__.split())}")
 
 
 if __name__ == "__main__":
