@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
+from tformer_lite.tracing.detours import eagerly, unfused
 from tformer_lite.tracing.marks import tensors
 from tformer_lite.tracing.probes import aside
 from tformer_lite.tracing.sheet import Sheet
@@ -106,7 +107,7 @@ def flops(model: Callable, *inputs, **options) -> Sheet:
     """
     counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
     counter.mod_tracker = Here(model)
-    with aside(model), counter:
+    with aside(model), eagerly(), unfused(), counter:
         model(*inputs, **options)
     counts = counter.get_flop_counts()
     own = {key: sum(count.values()) for key, count in counts.items()}

@@ -4,9 +4,7 @@ import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
-import torch
-from torch import nn
-
+from tformer_lite.tracing.detours import detours, eagerly, refuse
 from tformer_lite.tracing.errors import explain
 from tformer_lite.tracing.lookup import bound
 from tformer_lite.tracing.probes import (
@@ -47,8 +45,13 @@ def trace(
     "path:variable". An error of the model's own is raised with a note, and
     with the trace up to there as its `trace`.
 
+    The trace's `notes` say which probes the model refused, and what an
+    untraced run does in another way: PyTorch then fuses some layers of its
+    own, and runs compiled code.
+
     Raises ValueError for dims that are unknown or circular, TypeError for a
-    ScriptModule, which PyTorch runs out of sight.
+    ScriptModule, which PyTorch runs out of sight, and for an exported
+    program.
     """
     given = dims or {}
     sizes = evaluated(given)
@@ -70,6 +73,8 @@ def trace(
 
     varied = independent(given, build, axes)
     runs, notes = probed(run, again, given, varied)
+    if run.error is None:
+        notes += detours(model, inputs, options)
     ran = model, tuple(inputs), options
     return finished(Trace(runs, notes, given, ran=ran), run.error)
 
@@ -110,7 +115,7 @@ def recorded(
 ) -> Run:
     """Run a model once; what went wrong is in the run's `error`."""
     run = Run(sizes)
-    with Recorder(model, keep) as recorder:
+    with eagerly(), Recorder(model, keep) as recorder:
         try:
             run.result = model(*inputs, **options)
         except Exception as error:
@@ -154,19 +159,6 @@ def independent(
         return list(accepted(build, plain))
     letters = " ".join(axes or []).split()
     return [name for name in plain if name in letters]
-
-
-def refuse(model: Callable | None) -> None:
-    """Raise TypeError for what cannot be traced."""
-    if not callable(model):
-        raise TypeError(f"give a model: {type(model).__name__} has no call")
-    modules = model.modules() if isinstance(model, nn.Module) else [model]
-    for module in modules:
-        if isinstance(module, torch.jit.ScriptModule):
-            raise TypeError(
-                "a ScriptModule runs out of Python's sight: trace the module "
-                "that it was made from."
-            )
 
 
 def refusal(sizes: Named, varied: list[str], error: Exception) -> str:
