@@ -102,3 +102,14 @@ def test_what_runs_out_of_sight_is_refused():
     with pytest.raises(TypeError, match="ScriptFunction runs out of"):
         trace(torch.jit.trace(lambda x: x + 1, (x,)), x)
     assert len(trace(torch.export.export(layer, (x,)).module(), x)) == 1
+
+
+def test_looking_for_fused_layers_draws_no_random_numbers():
+    model, x = nn.Sequential(LAYER.eval(), nn.Dropout()), torch.randn(2, 5, 8)
+    with torch.no_grad():
+        torch.manual_seed(1)
+        model(x)
+        after = torch.random.get_rng_state()
+        torch.manual_seed(1)
+        assert trace(model, x).notes
+    assert torch.equal(torch.random.get_rng_state(), after)
