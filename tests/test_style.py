@@ -32,6 +32,7 @@ FLOORS = {
     "decoding": 6,
     "plot": 6,
     "properties": 6,
+    "running": 6,
 }
 # What a reader of the model reads: the first five have it whole.
 MODEL = "masks", "config", "attention", "layers", "models"

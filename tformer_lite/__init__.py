@@ -55,6 +55,10 @@ from tformer_lite.pretrained import (
 from tformer_lite.properties import (
     same,
 )
+from tformer_lite.running import (
+    running_model,
+    running_trace,
+)
 from tformer_lite.tracing import print_shapes, trace
 from tformer_lite.variants import (
     FusedAttention,
@@ -106,6 +110,8 @@ __all__ = [
     "paper_base",
     "print_shapes",
     "running_example",
+    "running_model",
+    "running_trace",
     "same",
     "sinusoids",
     "sliding_mask",
