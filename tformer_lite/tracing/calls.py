@@ -1,23 +1,15 @@
-"""Calls: which values the expressions of a function had in a run."""
+"""Calls: what was called in a run, from where, and what it made."""
 
-import ast
+from collections.abc import Iterator
 from types import CodeType
 from typing import NamedTuple
 
 from tformer_lite.tracing.names import Axis
 from tformer_lite.tracing.places import Place
-from tformer_lite.tracing.source import (
-    FUNCTIONS,
-    codes,
-    definition,
-    run_place,
-    span,
-)
 from tformer_lite.tracing.visits import Visit
 
 Shapes = tuple[tuple[Axis, ...], ...]
-LOOPS = ast.For, ast.While, ast.ListComp, ast.GeneratorExp, ast.DictComp
-RESUMED = 0x20 | 0x80 | 0x200  # generators and coroutines
+Chain = tuple[Place, ...]
 
 
 class Event(NamedTuple):
@@ -25,9 +17,21 @@ class Event(NamedTuple):
     the innermost first; what it made, and a torch function's name."""
 
     visit: Visit
-    chain: tuple[Place, ...]
+    chain: Chain
     shapes: Shapes | None
     name: str
+
+    def runs(self, code: CodeType) -> Iterator[tuple[Visit, Chain]]:
+        """Go outwards from here, through the modules: give each run of a
+        function that led here, by its visit and who called it."""
+        # A cell that is run again has the same code; so may another cell.
+        wanted, visit, chain = (code, code.co_filename), *self[:2]
+        while visit:
+            found = [(one, one.co_filename) for one, _ in chain]
+            if wanted in found:
+                yield visit, chain[found.index(wanted) + 1 :]
+            call = visit.call
+            visit, chain = (call.parent, call.place) if call else (None, ())
 
 
 class Known:
@@ -70,88 +74,3 @@ def events(trace, known: Known) -> list[Event]:
             found.append((call.end - 0.5, len(visit.path), event))
     found.sort(key=lambda item: (item[0], -item[1]))
     return [event for *_, event in found]
-
-
-class Frame:
-    """One run of a function: its visit, who called it, and its events."""
-
-    def __init__(self, code: CodeType, visit, callers, all_events):
-        self.node, self.visit, self.callers = definition(code), visit, callers
-        own, depth = set(codes(code)), len(callers)
-        self.events, self.values = all_events, {}
-        self.inner: dict = {}
-        for event in all_events:
-            where = own_place(event, own, visit, code, callers)
-            if where is None:
-                continue
-            j, (at_code, at) = where
-            key = span(at_code, at)
-            if j == 0:
-                self.values.setdefault(key, []).append(event)
-            elif event.visit is visit and len(event.chain) > depth:
-                called = event.chain[j - 1][0], event.chain[j:]
-                self.inner.setdefault(key, set()).add(called)
-
-    def value(self, node: ast.AST) -> list[Shapes]:
-        """Give the shapes that an expression had, each time it was made.
-
-        Gives [] unless it is certain.
-        """
-        found = self.values.get(run_place(node), [])
-        if found:
-            call = isinstance(node, ast.Call)
-            several = {event.name for event in found}
-            if call and len(several) > 1:
-                return []
-            if not all(event.shapes for event in found):
-                return []
-            return [event.shapes for event in found]
-        if isinstance(node, ast.Call):
-            return returned(self, node)
-        return []
-
-
-def returned(outer: Frame, node: ast.Call) -> list[Shapes]:
-    """Give what a function of the reader's returned."""
-    called = outer.inner.get(run_place(node), set())
-    name = ast.unparse(node.func).split(".")[-1]
-    if len(called) != 1:
-        return []
-    code, callers = called.copy().pop()
-    if code.co_name != name or code.co_flags & RESUMED:
-        return []
-    frame = Frame(code, outer.visit, callers, outer.events)
-    if frame.node is None or isinstance(frame.node, ast.Lambda):
-        return []
-    found = [n for n in walk(frame.node) if isinstance(n, ast.Return)]
-    if any(isinstance(n, ast.Try) for n in walk(frame.node)):
-        return []
-    given = [frame.value(n.value) for n in found if n.value]
-    given = [values for values in given if values]
-    if len(given) != 1 or (len(found) > 1 and len(given[0]) > 1):
-        return []
-    return given[0]
-
-
-def own_place(event, own: set, visit: Visit, code, callers):
-    """Find where in a function an event comes from: how deep, and where."""
-    at_visit, chain = event.visit, event.chain
-    first = next((i for i, p in enumerate(chain) if p[0] in own), None)
-    where = None if first is None else (first, chain[first])
-    while True:
-        for i, (one, _) in enumerate(chain):
-            if one is code:
-                here = at_visit is visit and chain[i + 1 :] == callers
-                return where if here else None
-        call = at_visit.call
-        if call is None or call.parent is None:
-            return None
-        at_visit, chain = call.parent, call.place
-
-
-def walk(node: ast.AST):
-    """Give all that a function consists of, but what it defines itself."""
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, (*FUNCTIONS, ast.ClassDef)):
-            yield child
-            yield from walk(child)

@@ -10,16 +10,8 @@ def runs_of(every: list[Event], code: CodeType) -> list[tuple]:
     """List the runs of a function: in which visit, and who called it."""
     found = {}
     for event in every:
-        visit, chain = event.visit, event.chain
-        while True:
-            for i, (one, _) in enumerate(chain):
-                if one is code:
-                    run = visit, chain[i + 1 :]
-                    found[visit[:2], run[1]] = run
-                    break
-            if visit.call is None or visit.call.parent is None:
-                break
-            visit, chain = visit.call.parent, visit.call.place
+        for visit, callers in event.runs(code):
+            found[visit[:2], callers] = visit, callers
     return sorted(found.values(), key=lambda run: start(run[0]))
 
 

@@ -3,7 +3,7 @@
 import html
 import re
 
-WIDTH = 76
+WIDTH, MANY = 76, 4
 HEADERS = "line", "code", "shapes"
 
 
@@ -62,13 +62,21 @@ def items(notes: list) -> list[str]:
     ]
 
 
-def shapes_text(values: list) -> str:
-    """Write the shapes that an expression had each time, and how often."""
-    texts = [", ".join(map(shape_text, value)) for value in values]
+def shapes_text(values: list | None) -> str:
+    """Write the shapes that an expression had each time, and how often; "?"
+    where they are not certain."""
+    if values is None:
+        return "?"
+    texts = [", ".join(few(list(map(shape_text, v)))) for v in values]
     many = f" × {len(texts)}" if len(texts) > 1 else ""
     if len(set(texts)) == 1:
         return texts[0] + many
     return f"{texts[0]} … {texts[-1]}{many}"
+
+
+def few(texts: list[str]) -> list[str]:
+    """Leave out the middle of a long list."""
+    return texts if len(texts) <= MANY else [texts[0], "…", texts[-1]]
 
 
 def shape_text(axes: tuple) -> str:

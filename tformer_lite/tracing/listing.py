@@ -2,32 +2,28 @@
 
 import ast
 import inspect
-import linecache
 from collections import defaultdict
 from types import CodeType
 from typing import NamedTuple
 
-from tformer_lite.tracing.calls import (
-    Frame,
-    Known,
-    Shapes,
-    events,
-    walk,
-)
+from tformer_lite.tracing.calls import Known, events
 from tformer_lite.tracing.choosing import chosen, runs_of, where
+from tformer_lite.tracing.frames import Frame, Values
 from tformer_lite.tracing.layout import as_html, as_text
+from tformer_lite.tracing.lines import lines_of
 from tformer_lite.tracing.places import in_library
 from tformer_lite.tracing.source import definition, first_line
 
 LONG = 24
+Notes = dict[int, list["Note"]]
 
 
 class Note(NamedTuple):
     """What an expression was: its text, "" for a statement's own value; and
-    its shapes, each time that it was made."""
+    its shapes, each time that it was made, None where they are not known."""
 
     label: str
-    shapes: list[Shapes]
+    shapes: Values
 
 
 class Listing:
@@ -50,32 +46,29 @@ def annotate(trace, thing, path: str | None = None, nth: int = 0) -> Listing:
     """Write the source of a function, method or class with the named shapes
     that its expressions had; of a class, its `forward`.
 
-    `path` is the module in which it ran, `nth` which of several runs there.
-    A docstring is left out. Raises TypeError for what is not a function,
+    `path` is the module in which it ran, `nth` which of several runs there;
+    runs from one line are one. A ? stands where a shape is not certain, a
+    docstring is left out. Raises TypeError for what is not a function,
     ValueError when its source cannot be shown, or where `path` or `nth`
     choose no run.
     """
     code = code_of(thing)
-    node = definition(code)
-    if node is None:
-        raise ValueError(
-            f"the source of {code.co_qualname} cannot be found, or has "
-            "changed since it was loaded: load it again, and trace again."
-        )
     known = Known(trace)
     every = events(trace, known)
     runs = chosen(runs_of(every, code), path, code.co_qualname)
     if not 0 <= nth < len(runs):
         raise ValueError(f"{nth=}: there is nth=0 to nth={len(runs) - 1}")
     frame = Frame(code, *runs[nth], every)
-    title = f"{code.co_qualname} in {where(runs[nth][0])}"
+    title = f"{code.co_qualname} in {where(frame.visit)}"
     if len(runs) > 1:
         title += f", run {nth + 1} of {len(runs)} (nth={nth})"
-    notes = parameters(code, frame, known)
-    for statement in walk(node):
-        if isinstance(statement, ast.stmt):
-            note_statement(statement, frame, notes)
-    return Listing(title, written(code, node, notes))
+    if frame.times() > 1:
+        title += f", {frame.times()} runs shown as one"
+    notes = parameters(frame, known)
+    for part in ast.walk(frame.node):
+        if isinstance(part, ast.stmt) or part is frame.node:
+            note_statement(part, frame, notes)
+    return Listing(title, written(frame, notes))
 
 
 def code_of(thing) -> CodeType:
@@ -93,13 +86,19 @@ def code_of(thing) -> CodeType:
             f"{code.co_qualname} is PyTorch's own code, which is not "
             "recorded line by line: give the code that calls it."
         )
+    if definition(code) is None:
+        raise ValueError(
+            f"the source of {code.co_qualname} cannot be found. If its file "
+            "has changed, load it again and trace again; if it was typed at "
+            "a prompt, put it in a file or a notebook's cell."
+        )
     return code
 
 
-def parameters(code: CodeType, frame: Frame, known: Known) -> dict:
+def parameters(frame: Frame, known: Known) -> Notes:
     """Note the tensors that a module's `forward` was given."""
     notes, call = defaultdict(list), frame.visit.call
-    if code.co_name != "forward" or frame.callers or not call:
+    if frame.code.co_name != "forward" or frame.callers or not call:
         return notes
     arguments = frame.node.args
     given = [*arguments.posonlyargs, *arguments.args][1:]
@@ -114,38 +113,32 @@ def parameters(code: CodeType, frame: Frame, known: Known) -> dict:
     return notes
 
 
-def note_statement(statement: ast.stmt, frame: Frame, notes: dict) -> None:
-    """Note the values of the expressions in a statement."""
-    own = None
-    if isinstance(statement, ast.AugAssign):
-        value = frame.value(statement)
-        own = statement.value
-        if value:
-            note_expression(own, value, frame, notes)
-            notes[statement.end_lineno].append(Note("", value))
-            return
-    elif isinstance(statement, VALUED):
-        own = statement.value
+def note_statement(statement: ast.AST, frame: Frame, notes: Notes) -> None:
+    """Note the values of the expressions in a statement, or in a lambda."""
+    own = getattr(statement, "value", getattr(statement, "body", None))
+    value = frame.value(statement)
+    if isinstance(statement, ast.AugAssign) and value != []:
+        note(own, value, frame, notes)
+        notes[statement.end_lineno].append(Note("", value))
+        return
+    if isinstance(statement, ast.For) and value != []:  # as of Python 3.11
+        each = statement.iter
+        notes[each.end_lineno].append(Note(label(each), value))
     for child in ast.iter_child_nodes(statement):
-        if isinstance(child, PARTS):
-            value = note_expression(child, [], frame, notes, child is own)
-            if value and child is own:
-                notes[child.end_lineno].append(Note("", value))
+        if isinstance(child, (ast.expr, ast.withitem)):
+            note(child, [], frame, notes, child is own)
 
 
-def note_expression(node, outer, frame, notes, own=False) -> list[Shapes]:
+def note(node: ast.AST, outer, frame: Frame, notes: Notes, own=False) -> None:
     """Note what an expression was, if not the same as the one around it;
-    inner ones first."""
+    inner ones first. A statement's own value needs no label."""
     value = frame.value(node) if isinstance(node, ast.expr) else []
+    around = outer if value == [] else value
     for child in ast.iter_child_nodes(node):
-        note_expression(child, value or outer, frame, notes)
-    if value and value != outer and not own:
-        notes[node.end_lineno].append(Note(label(node), value))
-    return value
-
-
-VALUED = ast.Assign, ast.AnnAssign, ast.Return, ast.Expr
-PARTS = ast.expr, ast.withitem
+        note(child, around, frame, notes)
+    if value not in ([], outer):
+        text = "" if own else label(node)
+        notes[node.end_lineno].append(Note(text, value))
 
 
 def label(node: ast.expr) -> str:
@@ -156,9 +149,9 @@ def label(node: ast.expr) -> str:
     return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
 
 
-def written(code: CodeType, node: ast.AST, notes: dict) -> list[tuple]:
+def written(frame: Frame, notes: Notes) -> list[tuple[str, list[Note]]]:
     """Give the lines of a definition with their notes, without docstring."""
-    lines = linecache.getlines(code.co_filename)
+    node, lines = frame.node, lines_of(frame.code)
     first = first_line(node)
     text = lines[first - 1]
     indent = len(text) - len(text.lstrip())

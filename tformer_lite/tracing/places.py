@@ -6,35 +6,36 @@ from types import CodeType, FrameType
 import torch
 
 Place = tuple[CodeType, int]
-LIBRARIES = tuple(
-    str(Path(file).parent) for file in (torch.__file__, __file__)
-)
+TORCH, TRACER = (str(Path(f).parent) for f in (torch.__file__, __file__))
 
 
-class Libraries(dict):
-    """Whether a file is PyTorch's or ours, and not the reader's."""
+class Within(dict):
+    """Whether a file is in some folders. By file name: a string knows its
+    hash, a code object works it out anew."""
+
+    def __init__(self, *folders: str):
+        super().__init__()
+        self.folders = folders
 
     def __missing__(self, filename: str) -> bool:
-        self[filename] = filename.startswith(LIBRARIES)
+        self[filename] = filename.startswith(self.folders)
         return self[filename]
 
 
-# By file name: a string knows its hash, a code object works it out anew.
-in_library = Libraries()
+in_tracer, in_library = Within(TRACER), Within(TORCH, TRACER)
 
 
 def place(
     frame: FrameType, base: CodeType
 ) -> tuple[CodeType, int, tuple[Place, ...]]:
     """Find the reader's own line that led here, and those that led there
-    within the same module. Where there is none, it is `base`, the code that
-    started the recording."""
+    within the same module, past PyTorch's. Where there is none, it is
+    `base`, the code that started the recording."""
     while in_library[frame.f_code.co_filename] and frame.f_code is not base:
         frame = frame.f_back
-    first, found, outer = frame, [], frame.f_back
-    while outer and not in_library[outer.f_code.co_filename]:
-        found.append((outer.f_code, outer.f_lasti))
+    found, outer = [], None if frame.f_code is base else frame.f_back
+    while outer and not in_tracer[outer.f_code.co_filename]:
+        if not in_library[outer.f_code.co_filename]:
+            found.append((outer.f_code, outer.f_lasti))
         outer = outer.f_back
-    if first.f_code is base:
-        found = []
-    return first.f_code, first.f_lasti, tuple(found)
+    return frame.f_code, frame.f_lasti, tuple(found)

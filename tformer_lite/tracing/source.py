@@ -6,9 +6,12 @@ from collections.abc import Iterator
 from functools import cache
 from types import CodeType, FrameType
 
+from tformer_lite.tracing.lines import Lines, lines_of, parsed
+
 Span = tuple[int, int, int, int]
 
 
+@cache
 def span(code: CodeType, at: int) -> Span | None:
     """Where the instruction at offset `at` was written: first line, last
     line, first and last column (in bytes); None when that is not known."""
@@ -16,18 +19,18 @@ def span(code: CodeType, at: int) -> Span | None:
     return None if None in found else found
 
 
-def passage(
-    code: CodeType, at: int, module_globals: dict | None = None
-) -> ast.expr | None:
+def passage(code: CodeType, at: int) -> ast.expr | None:
     """Read the expression that an instruction evaluates, as it is written.
 
     Gives None where the source cannot be found, or has changed.
     """
-    where = span(code, at)
-    lines = linecache.getlines(code.co_filename, module_globals)
-    # Whatever was evaluated from a string is called <string>.
-    if where is None or not lines or code.co_filename == "<string>":
-        return None
+    where, lines = span(code, at), lines_of(code)
+    return read(lines, where) if where and lines else None
+
+
+@cache
+def read(lines: Lines, where: Span) -> ast.expr | None:
+    """Read the expression at a place."""
     first, last, start, end = where
     chosen = [line.encode() for line in lines[first - 1 : last]]
     if not chosen:
@@ -36,26 +39,24 @@ def passage(
     chosen[0] = chosen[0][start:]
     try:
         return ast.parse(b"".join(chosen).strip(), mode="eval").body
-    except (SyntaxError, ValueError):  # not what is running any more
+    except (SyntaxError, ValueError):  # it is a statement, not an expression
         return None
 
 
-@cache
+written = cache(ast.unparse)
+
+
 def expression(code: CodeType, at: int) -> str:
     """Write the expression of an instruction on one line, or ""."""
     found = passage(code, at)
-    return "" if found is None else ast.unparse(found)
+    return "" if found is None else written(found)
 
 
 @cache
-def assignments(filename: str, lines: tuple[str, ...]) -> dict[Span, str]:
+def assignments(lines: Lines) -> dict[Span, str]:
     """List the names that a file binds, by where the value is written."""
-    try:
-        tree = ast.parse("".join(lines))
-    except (SyntaxError, ValueError):
-        return {}
     found = {}
-    for node in ast.walk(tree):
+    for node in ast.walk(parsed(lines)):
         targets = getattr(node, "targets", [getattr(node, "target", None)])
         value = getattr(node, "value", None)
         if len(targets) == 1 and isinstance(targets[0], ast.Name) and value:
@@ -80,11 +81,9 @@ def run_place(node: ast.AST) -> Span:
     return place(node)
 
 
-@cache
 def variable(code: CodeType, at: int) -> str:
     """Name the variable that an instruction's value is bound to, or ""."""
-    lines = tuple(linecache.getlines(code.co_filename))
-    return assignments(code.co_filename, lines).get(span(code, at), "")
+    return assignments(lines_of(code)).get(span(code, at), "")
 
 
 def argument_texts(caller: FrameType) -> list[str]:
@@ -93,7 +92,9 @@ def argument_texts(caller: FrameType) -> list[str]:
     `caller` is the frame that makes the call. Gives [] where its source
     cannot be found, or when an argument is starred.
     """
-    call = passage(caller.f_code, caller.f_lasti, caller.f_globals)
+    code = caller.f_code
+    linecache.lazycache(code.co_filename, caller.f_globals)
+    call = passage(code, caller.f_lasti)
     arguments = call.args if isinstance(call, ast.Call) else []
     if any(isinstance(argument, ast.Starred) for argument in arguments):
         return []
@@ -105,34 +106,22 @@ def definition(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
 
     Gives None where the source cannot be found, or is not what was run.
     """
-    lines = tuple(linecache.getlines(code.co_filename))
-    known = lines and code.co_filename != "<string>"
-    return defined(code, lines) if known else None
-
-
-@cache
-def defined(code: CodeType, lines: tuple[str, ...]):
-    """Find a function among the lines of its file."""
-    try:
-        tree = ast.parse("".join(lines))
-        now = list(codes(compile(tree, code.co_filename, "exec")))
-    except (SyntaxError, ValueError):
-        return None
     found = [
         node
-        for node in ast.walk(tree)
-        if isinstance(node, FUNCTIONS)
-        and getattr(node, "name", "<lambda>") == code.co_name
+        for node in functions(lines_of(code))
+        if getattr(node, "name", "<lambda>") == code.co_name
         and first_line(node) == code.co_firstlineno
     ]
-    if len(found) != 1:
-        return None
-    # pytest writes assert statements anew.
-    checked = any(isinstance(node, ast.Assert) for node in ast.walk(found[0]))
-    return found[0] if checked or any(same(code, c) for c in now) else None
+    return found[0] if len(found) == 1 else None
 
 
 FUNCTIONS = ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda
+
+
+@cache
+def functions(lines: Lines) -> list[ast.AST]:
+    """List the functions that a file defines."""
+    return [n for n in ast.walk(parsed(lines)) if isinstance(n, FUNCTIONS)]
 
 
 def first_line(node: ast.AST) -> int:
@@ -141,18 +130,9 @@ def first_line(node: ast.AST) -> int:
     return min([node.lineno, *(d.lineno for d in decorators)])
 
 
-def codes(code: CodeType) -> Iterator[CodeType]:
-    """Give a piece of code, and all that is defined in it."""
-    yield code
-    for part in code.co_consts:
-        if isinstance(part, CodeType):
-            yield from codes(part)
-
-
-def same(one: CodeType, other: CodeType) -> bool:
-    """Whether two pieces of code do the same at the same places."""
-    return one.co_qualname == other.co_qualname and all(
-        (a.co_code, a.co_names, [*a.co_positions()])
-        == (b.co_code, b.co_names, [*b.co_positions()])
-        for a, b in zip(codes(one), codes(other))
-    )
+def walk(node: ast.AST) -> Iterator[ast.AST]:
+    """Give all that a function consists of, but what it defines itself."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, (*FUNCTIONS, ast.ClassDef)):
+            yield child
+            yield from walk(child)

@@ -1,0 +1,89 @@
+"""A line is shown only where it is what runs."""
+
+import __future__
+
+import ast
+import builtins
+import importlib
+import linecache
+from types import CodeType, FunctionType
+
+import pytest
+import torch
+
+from tformer_lite import trace
+
+
+def test_a_file_that_was_edited_since_shows_no_other_line(
+    tmp_path, monkeypatch
+):
+    """Each line is a whole one, and stands where another stood."""
+    lines = ["def f(x):", "    a = x + 1", "    b = x * 2", "    return a @ b"]
+    file = tmp_path / "edited_model.py"
+    file.write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(tmp_path)
+    model = importlib.import_module("edited_model")
+    file.write_text("\n".join([lines[0], lines[2], lines[1], lines[3]]))
+    linecache.clearcache()
+    seen = trace(model.f, torch.ones(2, 2), keep=True)
+    assert [row.call for row in seen.table.rows] == ["add", "mul", "matmul"]
+    with pytest.raises(KeyError, match="no line binds ':a'"):
+        seen[":a"]
+    with pytest.raises(ValueError, match="load it again and trace again"):
+        seen.source(model.f)
+    file.write_text("\n".join(lines))
+    linecache.clearcache()
+    seen = trace(model.f, torch.ones(2, 2), keep=True)
+    assert seen.table.rows[0].call == "a = x + 1"
+    assert seen[":a"].equal(torch.full((2, 2), 2.0))
+    assert "a = x + 1     # (2?, 2?)" in str(seen.source(model.f))
+
+
+def cell(name: str, text: str, monkeypatch, flags: int = 0) -> CodeType:
+    """Compile a cell as IPython does; its lines are those of `name`."""
+    lines = text.splitlines(keepends=True)
+    monkeypatch.setitem(linecache.cache, name, (1, None, lines, name))
+    return compile(text, name, "exec", flags)
+
+
+@pytest.mark.parametrize(
+    ("first", "flag"),
+    [
+        ("await later()\n", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT),
+        ("\n", __future__.annotations.compiler_flag),
+    ],
+)
+def test_a_cell_is_compiled_as_ipython_compiles_it(first, flag, monkeypatch):
+    """It may await, and what an earlier cell imported from __future__ is
+    still in force."""
+    body = "def f(x):\n  def g(x: int):\n    return x + 1\n  return g(x)\n"
+    whole = cell(first, first + body, monkeypatch, flag)
+    (code,) = (part for part in whole.co_consts if hasattr(part, "co_code"))
+    f = FunctionType(code, {"__builtins__": builtins})
+    seen = trace(f, torch.ones(2))
+    assert seen.table.rows[0].call == "x + 1"
+    assert "return g(x)     # (2?)" in str(seen.source(f))
+
+
+def test_a_name_may_be_given_in_another_cell(monkeypatch):
+    names = {}
+    exec(cell("one", "first = lambda x: x[0]\n", monkeypatch), names)
+    text = "def f(x):\n    return first(x)\n"
+    exec(cell("two", text, monkeypatch), names)
+    seen = trace(names["f"], torch.ones(2, 3))
+    assert "return first(x)  # (3?)" in str(seen.source(names["f"]))
+
+
+def test_a_cell_that_is_run_again_is_the_same_and_its_copy_is_another(
+    monkeypatch,
+):
+    text = "def f(x):\n    return x[0]\n"
+    code, copy = (cell(name, text, monkeypatch) for name in ("one", "two"))
+    first, again, other = {}, {}, {}
+    exec(code, first)
+    exec(cell("one", text, monkeypatch), again)
+    exec(copy, other)
+    seen = trace(first["f"], torch.ones(2, 3))
+    assert str(seen.source(again["f"])) == str(seen.source(first["f"]))
+    with pytest.raises(ValueError, match="f made no tensor in this run"):
+        seen.source(other["f"])
