@@ -35,6 +35,7 @@ test: .venv/all.done book
 	  --nbval-current-env -n 2 --dist loadfile -q
 
 notebooks: .venv/all.done
+	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/shapes.py
 	@$(ONE) $(BIN)/python book/_tools/notebooks.py
 
 repository: .venv/book.done

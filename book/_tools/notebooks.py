@@ -13,6 +13,7 @@ import jupytext
 import nbformat
 from cells import ids
 from nbclient import NotebookClient
+from roles import UnknownNameError, filled
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,11 +25,12 @@ def main(root: Path = ROOT) -> None:
     world = fingerprint(*module) + packages()
     for text in sorted((root / "chapters").glob("*.md")):
         note, notebook = notes / text.stem, text.with_suffix(".ipynb")
-        if fresh(note, fingerprint(text, notebook) + world):
+        said = condensed(*(cell.source for cell in read(text).cells))
+        if fresh(note, said + fingerprint(notebook) + world):
             continue
         print(f"running {text.relative_to(root)}", flush=True)
         refresh(text, notebook)
-        note.write_text(fingerprint(text, notebook) + world)
+        note.write_text(said + fingerprint(notebook) + world)
 
 
 def fresh(note: Path, state: str) -> bool:
@@ -38,14 +40,18 @@ def fresh(note: Path, state: str) -> bool:
 
 def fingerprint(*files: Path) -> str:
     """Condense files to one word."""
-    parts = [file.read_bytes() for file in files if file.exists()]
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()
+    return condensed(*(f.read_text("utf8") for f in files if f.exists()))
+
+
+def condensed(*texts: str) -> str:
+    """Condense texts to one word."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def packages() -> str:
     """Condense the names and versions of all that is installed."""
     names = sorted(f"{d.name} {d.version}" for d in distributions())
-    return hashlib.sha256("\0".join(names).encode()).hexdigest()
+    return condensed(*names)
 
 
 def refresh(text: Path, notebook: Path) -> None:
@@ -71,7 +77,17 @@ def read(text: Path) -> nbformat.NotebookNode:
     sources = [cell.source for cell in chapter.cells]
     for cell, word in zip(chapter.cells, ids(sources)):
         cell.id = word
+        if cell.cell_type == "markdown":
+            cell.source = said(cell.source, text)
     return chapter
+
+
+def said(source: str, text: Path) -> str:
+    """Fill in the roles of a chapter's cell."""
+    try:
+        return filled(source, text.parents[1] / "book")
+    except UnknownNameError as error:
+        sys.exit(f"{text.name}: {error}")
 
 
 if __name__ == "__main__":

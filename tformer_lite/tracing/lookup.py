@@ -4,8 +4,9 @@ from types import CodeType
 
 from torch import Tensor
 
+from tformer_lite.tracing.places import Place
 from tformer_lite.tracing.record import Step
-from tformer_lite.tracing.source import variable
+from tformer_lite.tracing.source import returned, variable
 from tformer_lite.tracing.visits import Visit
 
 Kept = dict[int, list[Tensor]]
@@ -15,10 +16,29 @@ def bound(code: CodeType, at: int, callers: tuple, visit: Visit) -> str:
     """Write "path:variable" for a line: the module in whose code it stands,
     and what it binds, or "". A line that calls a library's layer stands in
     the module that makes the call."""
-    chain = (code, at), *callers
+    visit, chain = within((code, at), *callers, visit=visit)
+    return f"{visit.path}:{variable(*chain[0])}"
+
+
+def received(code: CodeType, at: int, callers: tuple, visit: Visit) -> str:
+    """Write "path:variable" for what a function of the reader's returns:
+    what the line that called it binds, or ""."""
+    visit, chain = within((code, at), *callers, visit=visit)
+    while returned(*chain[0]):
+        if chain[1:]:
+            chain = chain[1:]
+        elif visit.call and visit.call.parent:
+            visit, chain = visit.call.parent, visit.call.place
+        else:
+            break
+    return f"{visit.path}:{variable(*chain[0])}"
+
+
+def within(*chain: Place, visit: Visit) -> tuple[Visit, tuple[Place, ...]]:
+    """Leave the layers of a library: find the module that calls them."""
     while visit.call and visit.call.place == chain and visit.call.parent:
         visit = visit.call.parent
-    return f"{visit.path}:{variable(code, at)}"
+    return visit, chain
 
 
 def looked_up(
@@ -30,6 +50,8 @@ def looked_up(
     kept, ValueError when it is not clear which value is meant.
     """
     names = [bound(*step[1:5]) for step in steps]
+    if name not in names:
+        names = [received(*step[1:5]) for step in steps]
     found = [i for i, one in enumerate(names) if one == name]
     times = len(found)
     if not found:

@@ -9,6 +9,7 @@ from types import CodeType, FrameType
 from tformer_lite.tracing.lines import Lines, lines_of, parsed
 
 Span = tuple[int, int, int, int]
+RETURN = "return"  # no variable can be called so
 
 
 @cache
@@ -63,6 +64,8 @@ def assignments(lines: Lines) -> dict[Span, str]:
             if isinstance(node, ast.AugAssign):
                 value = node
             found[place(value)] = targets[0].id
+        elif isinstance(node, ast.Return) and value:
+            found[place(value)] = RETURN
     return found
 
 
@@ -83,7 +86,13 @@ def run_place(node: ast.AST) -> Span:
 
 def variable(code: CodeType, at: int) -> str:
     """Name the variable that an instruction's value is bound to, or ""."""
-    return assignments(lines_of(code)).get(span(code, at), "")
+    name = assignments(lines_of(code)).get(span(code, at), "")
+    return "" if name == RETURN else name
+
+
+def returned(code: CodeType, at: int) -> bool:
+    """Whether an instruction's value is what its function returns."""
+    return assignments(lines_of(code)).get(span(code, at)) == RETURN
 
 
 def argument_texts(caller: FrameType) -> list[str]:

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 from tformer_lite.tracing.detours import detours, eagerly, refuse
 from tformer_lite.tracing.errors import explain
-from tformer_lite.tracing.lookup import bound
+from tformer_lite.tracing.lookup import bound, received
 from tformer_lite.tracing.probes import (
     accepted,
     aside,
@@ -144,8 +144,8 @@ def keeper(keep: bool | str | list[str]) -> Keep:
     patterns = [keep] if isinstance(keep, str) else keep
 
     def wanted(*where) -> bool:
-        name = bound(*where)
-        return any(fnmatchcase(name, pattern) for pattern in patterns)
+        names = {bound(*where), received(*where)}
+        return any(fnmatchcase(n, one) for n in names for one in patterns)
 
     return wanted
 

@@ -1,0 +1,127 @@
+"""Fill in what a chapter's prose leaves to the run: shapes, terms, sources.
+
+A chapter writes {axes}`scores`, {sizes}`scores`, {size}`F`, {count}`encoder`,
+{axis}`T`, {term}`query`, {term}`queries <query>` or {cite}`vaswani2017`; the
+notebook has the words for it, so that they can be read in Colab as well.
+"""
+
+import html
+import json
+import re
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+
+from pybtex.database import Entry, parse_file
+
+ROLE = re.compile(r"\{(axes|axis|sizes|size|count|term|cite)\}`([^`]+)`")
+TERM = re.compile(r"^(\S.*)$(?=\n: )", re.MULTILINE)
+
+
+class UnknownNameError(Exception):
+    """A role names what there is not."""
+
+
+def filled(text: str, book: Path) -> str:
+    """Put words in the place of each role; `book` has what they refer to.
+
+    Raises UnknownNameError for a name that does not exist.
+    """
+
+    def words(match: re.Match) -> str:
+        return WRITERS[match[1]](match[2], book)
+
+    return ROLE.sub(words, text)
+
+
+@cache
+def shapes(book: Path) -> dict:
+    return json.loads((book / "shapes.json").read_text("utf8"))
+
+
+def found(name: str, known: dict, what: str):
+    """Look a name up; UnknownNameError, with names like it, without it."""
+    if name not in known:
+        near = get_close_matches(name, known, cutoff=0)
+        raise UnknownNameError(f"there is no {what} {name!r}; near are {near}")
+    return known[name]
+
+
+def axis(letter: str, book: Path) -> str:
+    """Write an axis letter in its colour."""
+    found(letter, shapes(book)["sizes"], "axis")
+    return coloured(letter)
+
+
+def coloured(name: str) -> str:
+    """Write each letter of an axis's name in its colour: B, H*D, 1."""
+    span = r'<span class="axis axis-\g<0>">\g<0></span>'
+    return re.sub(r"[A-Z]", span, name).replace("*", "·")
+
+
+def axes(name: str, book: Path) -> str:
+    """Write the letters of a measured shape: (B, T, C)."""
+    shape = found(name, shapes(book)["shapes"], "shape")
+    return f"({', '.join(coloured(letter) for letter, _ in shape)})"
+
+
+def sizes(name: str, book: Path) -> str:
+    """Write a measured shape in numbers: (2, 8, 12)."""
+    shape = found(name, shapes(book)["shapes"], "shape")
+    return f"({', '.join(str(size) for _, size in shape)})"
+
+
+def size(letter: str, book: Path) -> str:
+    """Write the size of an axis."""
+    return f"{found(letter, shapes(book)['sizes'], 'axis'):,}"
+
+
+def count(path: str, book: Path) -> str:
+    """Write how many parameters a module has; . is the whole model."""
+    counts = shapes(book)["counts"]
+    return f"{found(path.strip('.'), counts, 'module'):,}"
+
+
+def term(text: str, book: Path) -> str:
+    """Link a term to the glossary: queries <query> shows the first word."""
+    shown, _, name = text.removesuffix(">").partition(" <")
+    name = name or shown
+    page = (book / "glossary.md").read_text("utf8")
+    found(name, dict.fromkeys(TERM.findall(page)), "term")
+    address = f"../book/glossary.html#term-{name.replace(' ', '-')}"
+    return f'<a class="term" href="{address}">{shown}</a>'
+
+
+def cite(key: str, book: Path) -> str:
+    """Write a source in full, with a link."""
+    return reference(found(key, references(book), "source"))
+
+
+@cache
+def references(book: Path) -> dict[str, Entry]:
+    return dict(parse_file(book / "references.bib").entries)
+
+
+def reference(entry: Entry) -> str:
+    """Write who, what, where and when."""
+    fields = entry.fields
+    people = [str(p.last_names[-1]) for p in entry.persons.get("author", [])]
+    who = (
+        " and ".join(people) if len(people) < 3 else f"{people[0]} and others"
+    )
+    title = html.escape(fields["title"].translate({123: None, 125: None}))
+    title = f"[{title}]({fields['url']})" if "url" in fields else f"*{title}*"
+    rest = [fields.get("journal") or fields.get("booktitle", "")]
+    rest = [part for part in (*rest, fields.get("year", "")) if part]
+    return ", ".join([part for part in (who, title, *rest) if part])
+
+
+WRITERS = {
+    "axis": axis,
+    "axes": axes,
+    "sizes": sizes,
+    "size": size,
+    "count": count,
+    "term": term,
+    "cite": cite,
+}

@@ -1,0 +1,62 @@
+"""What prose leaves to the run is filled in, or the build fails."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import roles
+import shapes
+
+from tests.project import ROOT
+from tformer_lite import running_trace, tiny_translator
+
+BOOK = ROOT / "book"
+
+
+def said(text: str) -> str:
+    """A text with its roles filled in, without colours."""
+    filled = roles.filled(text, BOOK)
+    return roles.re.sub(r"</?span[^>]*>", "", filled)
+
+
+def test_the_recorded_shapes_are_those_of_the_run():
+    """`make notebooks` writes book/shapes.json anew."""
+    written = json.loads((BOOK / "shapes.json").read_text())
+    assert written == shapes.recorded(running_trace())
+
+
+def test_other_sizes_of_the_model_are_other_words():
+    config = replace(tiny_translator, d_model=20, n_heads=5, d_ff=7)
+    found = shapes.recorded(running_trace(config))
+    assert found["sizes"]["C"] == 20
+    assert found["shapes"]["scores"][1] == ["H", 5]
+    assert found["shapes"]["hidden"] == [["B", 2], ["S", 8], ["F", 7]]
+    assert found["counts"][""] != 41256
+
+
+def test_shapes_sizes_and_counts_are_the_measured_ones():
+    assert said("{axes}`scores` is {sizes}`scores`.") == (
+        "(B, H, T, S) is (2, 3, 8, 8)."
+    )
+    assert said("{axes}`causal mask`") == "(1, 1, T, T)"
+    assert said("{axes}`decoder.blocks.0.cross_attention:q`") == "(B, H, T, D)"
+    assert said("{size}`V` words, {count}`.` in all") == (
+        "1,024 words, 41,256 in all"
+    )
+
+
+def test_letters_have_the_class_of_their_axis():
+    span = '<span class="axis axis-H">H</span>'
+    assert roles.filled("{axis}`H`", BOOK) == span
+    assert span in roles.filled("{axes}`scores`", BOOK)
+
+
+@pytest.mark.parametrize("role", ["axes", "sizes", "size", "count", "axis"])
+def test_a_name_that_does_not_exist_stops_the_build(role):
+    with pytest.raises(roles.UnknownNameError, match="there is no .* 'skores"):
+        roles.filled(f"{{{role}}}`skores`", BOOK)
+
+
+def test_other_text_is_left_alone():
+    text = "{kbd}`Tab`, ${x}$, {axes} and `axes`"
+    assert roles.filled(text, BOOK) == text
