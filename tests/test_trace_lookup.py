@@ -10,6 +10,9 @@ from tformer_lite import (
     causal_mask,
     padding_mask,
     running_example,
+    running_model,
+    running_trace,
+    split_heads,
     tiny_translator,
     trace,
 )
@@ -71,3 +74,18 @@ def test_the_pattern_that_is_asked_for_keeps_what_was_asked_for():
     src, tgt, *_ = running_example()
     model, name = EncoderDecoder(tiny_translator), f"{CROSS}:weights"
     assert trace(model, src, tgt, keep=name)[name].shape == (2, 3, 8, 8)
+
+
+def test_what_a_function_returned_is_found_by_the_callers_variable():
+    seen = running_trace()
+    layer = running_model().decoder.blocks[0].cross_attention
+    q, heads = seen[f"{CROSS}:q"], seen[f"{CROSS}:heads"]
+    assert q.shape == heads.shape == (2, 3, 8, 4)
+    weights, v = seen[f"{CROSS}:weights"], seen[f"{CROSS}:v"]
+    assert_close(weights @ v, heads)
+    memory = seen["encoder.norm:normal"] * 1.0
+    assert_close(split_heads(layer.value(memory), 3), v)
+    only = trace(running_model(), *running_example()[:2], keep=f"{CROSS}:q")
+    assert_close(only[f"{CROSS}:q"], q)
+    with pytest.raises(KeyError, match="was not kept"):
+        only[f"{CROSS}:k"]

@@ -71,7 +71,7 @@ def by_line(seen: Trace) -> dict[str, list]:
     for step, (_, makes) in zip(seen.steps, seen.axes):
         name = bound(*step[1:5])
         call = f"{name.partition(':')[0]}:{expression(step.code, step.at)}"
-        for one in {name, call, received(*step[1:5])}:
+        for one in dict.fromkeys((name, call, received(*step[1:5]))):
             found.setdefault(one, []).append(written(makes[0]))
     return {
         name: shapes[0]
