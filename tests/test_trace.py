@@ -1,5 +1,6 @@
 """A trace of the running example: every call, every axis by its name."""
 
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -98,7 +99,7 @@ class Cells(HTMLParser):
 
 
 def test_the_html_is_a_table_with_headers(seen):
-    cells = Cells(seen._repr_html_()).found
+    cells = Cells(re.sub("</?span[^>]*>", "", seen._repr_html_())).found
     assert cells["col"] == ["module", "call", "inputs", "output"]
     assert cells["row"] == [row.path for row in seen.table.rows]
     assert cells["code"] == [row.call for row in seen.table.rows]
@@ -148,3 +149,13 @@ def test_a_librarys_calls_are_told_from_the_readers_line():
     assert "softmax" in calls
     assert not any("self.mix" in call for call in calls)
     assert seen.table.rows[-1].call == "mixed + x"
+
+
+def test_axis_names_in_the_html_have_a_class_and_nothing_else_has():
+    dims = {"B": 2, "S": 8, "T": 8, "H": 3, "D": 4, "C": "H*D"}
+    table = trace(build=build, dims=dims)._repr_html_()
+    marked = re.findall(r'<span class="axis axis-(\w+)">(\w+)</span>', table)
+    assert all(one == other for one, other in marked)
+    assert {name for name, _ in marked} == {"B", "S", "T", "H", "D", "C"}
+    plain = re.sub(r"</?span[^>]*>", "", table)
+    assert "(B, H, T, S)" in plain

@@ -1,7 +1,9 @@
 """The layout of annotated source, as text and as HTML."""
 
 import html
-import re
+
+from tformer_lite.tracing.names import shape_text
+from tformer_lite.tracing.table import coloured
 
 WIDTH, MANY = 76, 4
 HEADERS = "line", "code", "shapes"
@@ -79,17 +81,12 @@ def few(texts: list[str]) -> list[str]:
     return texts if len(texts) <= MANY else [texts[0], "…", texts[-1]]
 
 
-def shape_text(axes: tuple) -> str:
-    """Write a named shape: (B, T, C)."""
-    return f"({', '.join(map(str, axes))})"
-
-
 def as_html(title: str, lines: list[tuple]) -> str:
     """Write a real table: readable without style and without script."""
     head = "".join(f'<th scope="col">{name}</th>' for name in HEADERS)
     body = "".join(html_row(i, *line) for i, line in enumerate(lines, 1))
     return (
-        f"<table><caption>{html.escape(title)}</caption>"
+        f'<table class="trace"><caption>{html.escape(title)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
 
@@ -105,13 +102,4 @@ def html_row(number: int, code: str, notes: list) -> str:
         f'<tr><th scope="row">{number}</th>'
         f"<td><pre>{html.escape(code)}</pre></td>"
         f"<td>{'<br>'.join(cells)}</td></tr>"
-    )
-
-
-def coloured(shapes: str) -> str:
-    """Mark each axis name, for the style sheet to colour."""
-    return re.sub(
-        r"[^\W\d]\w*",
-        lambda name: f'<span class="axis axis-{name[0]}">{name[0]}</span>',
-        shapes,
     )

@@ -56,3 +56,8 @@ class Dims:
         if len(alike) == 1 and size > 1:
             return Axis(size, alike[0], "value")
         return Axis(size, str(size), "unknown")
+
+
+def shape_text(axes: tuple[Axis, ...]) -> str:
+    """Write a named shape: (B, T, C)."""
+    return f"({', '.join(map(str, axes))})"

@@ -9,8 +9,9 @@ from torch import nn
 
 from tformer_lite.tracing.ahead import Ahead
 from tformer_lite.tracing.marks import tensors
+from tformer_lite.tracing.names import shape_text
 from tformer_lite.tracing.record import Recorder, Step, named_steps
-from tformer_lite.tracing.runs import Axes, shape_text, where
+from tformer_lite.tracing.runs import Axes, where
 from tformer_lite.tracing.sizes import Given
 from tformer_lite.tracing.table import Row
 

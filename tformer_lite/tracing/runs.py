@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from tformer_lite.tracing.lookup import looked_up
-from tformer_lite.tracing.names import Axis, Dims
+from tformer_lite.tracing.names import Axis, Dims, shape_text
 from tformer_lite.tracing.places import in_library
 from tformer_lite.tracing.record import (
     Recorder,
@@ -165,8 +165,3 @@ def row(step: Step, axes: tuple[Axes, Axes], hidden: bool) -> Row:
 def where(step: Step) -> str:
     """Name the module of a step; the whole model by its class."""
     return step.visit.path or f"({step.visit.kind or 'outside every module'})"
-
-
-def shape_text(axes: tuple[Axis, ...]) -> str:
-    """Write a named shape: (B, T, C)."""
-    return f"({', '.join(map(str, axes))})"

@@ -1,6 +1,7 @@
 """The table of a trace: one row a torch call, as text and as HTML."""
 
 import html
+import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import NamedTuple
@@ -64,8 +65,8 @@ class Table:
             [
                 html.escape(row.path),
                 f"<code>{html.escape(row.call)}</code>",
-                html.escape(row.reads),
-                html.escape(row.makes),
+                coloured(row.reads),
+                coloured(row.makes),
             ]
             for row in self.rows
         ]
@@ -75,6 +76,12 @@ class Table:
 def short(call: str) -> str:
     """Cut a call that is too long for its column."""
     return call if len(call) <= WIDTH else f"{call[: WIDTH - 1]}…"
+
+
+def coloured(shapes: str) -> str:
+    """Mark each axis name in some shapes, for the style sheet to colour."""
+    span = r'<span class="axis axis-\g<0>">\g<0></span>'
+    return re.sub(r"(?<=[(, *+/\d-])[^\W\d]\w*", span, html.escape(shapes))
 
 
 def html_table(
@@ -90,6 +97,6 @@ def html_table(
     )
     said = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
     return (
-        f"<table><thead><tr>{head}</tr></thead>"
+        f'<table class="trace"><thead><tr>{head}</tr></thead>'
         f"<tbody>{body}</tbody></table>{said}"
     )

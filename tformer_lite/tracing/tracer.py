@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from tformer_lite.tracing.detours import detours, eagerly, refuse
 from tformer_lite.tracing.errors import explain
 from tformer_lite.tracing.lookup import bound, received
+from tformer_lite.tracing.names import shape_text
 from tformer_lite.tracing.probes import (
     accepted,
     aside,
@@ -16,7 +17,7 @@ from tformer_lite.tracing.probes import (
 )
 from tformer_lite.tracing.questions import Trace
 from tformer_lite.tracing.record import Keep, Recorder
-from tformer_lite.tracing.runs import Run, shape_text
+from tformer_lite.tracing.runs import Run
 from tformer_lite.tracing.sizes import Given, Named, evaluated
 
 
