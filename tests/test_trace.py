@@ -151,11 +151,10 @@ def test_a_librarys_calls_are_told_from_the_readers_line():
     assert seen.table.rows[-1].call == "mixed + x"
 
 
-def test_axis_names_in_the_html_have_a_class_and_nothing_else_has():
-    dims = {"B": 2, "S": 8, "T": 8, "H": 3, "D": 4, "C": "H*D"}
-    table = trace(build=build, dims=dims)._repr_html_()
+def test_axis_names_in_the_html_have_a_class_and_nothing_else_has(seen):
+    table = seen._repr_html_()
     marked = re.findall(r'<span class="axis axis-(\w+)">(\w+)</span>', table)
     assert all(one == other for one, other in marked)
-    assert {name for name, _ in marked} == {"B", "S", "T", "H", "D", "C"}
+    assert {name for name, _ in marked} == set(DIMS)
     plain = re.sub(r"</?span[^>]*>", "", table)
     assert "(B, H, T, S)" in plain
