@@ -40,6 +40,7 @@ def test_shapes_sizes_and_counts_are_the_measured_ones():
     )
     assert said("{axes}`causal mask`") == "(1, 1, T, T)"
     assert said("{axes}`decoder.blocks.0.cross_attention:q`") == "(B, H, T, D)"
+    assert said("{sizes}`q[0, 1]` @ {sizes}`k.mT[0, 1]`") == "(8, 4) @ (4, 8)"
     assert said("{size}`V` words, {count}`.` in all") == (
         "1,024 words, 41,256 in all"
     )
@@ -60,3 +61,12 @@ def test_a_name_that_does_not_exist_stops_the_build(role):
 def test_other_text_is_left_alone():
     text = "{kbd}`Tab`, ${x}$, {axes} and `axes`"
     assert roles.filled(text, BOOK) == text
+
+
+def test_a_source_is_cited_in_full_with_its_link():
+    text = said("{cite}`vaswani2017` and {cite}`ba2016`")
+    paper = "[Attention Is All You Need](https://arxiv.org/abs/1706.03762)"
+    assert text.startswith(f"Vaswani and others, {paper}, NeurIPS, 2017 and")
+    assert "Ba and others, [Layer Normalization](" in text
+    with pytest.raises(roles.UnknownNameError, match="no source 'vaswani'"):
+        said("{cite}`vaswani`")

@@ -59,16 +59,25 @@ def coloured(name: str) -> str:
     return re.sub(r"[A-Z]", span, name).replace("*", "·")
 
 
+def measured(name: str, book: Path) -> list[tuple[str, int]]:
+    """Give the axes of a tensor; scores[0, 1] lacks the first two."""
+    known = shapes(book)["shapes"]
+    index = re.search(r"\[[\d, ]+\]$", name)
+    if name in known or not index:
+        return found(name, known, "shape")
+    left = index[0].count(",") + 1
+    return found(name[: index.start()], known, "shape")[left:]
+
+
 def axes(name: str, book: Path) -> str:
     """Write the letters of a measured shape: (B, T, C)."""
-    shape = found(name, shapes(book)["shapes"], "shape")
-    return f"({', '.join(coloured(letter) for letter, _ in shape)})"
+    letters = [coloured(letter) for letter, _ in measured(name, book)]
+    return f"({', '.join(letters)})"
 
 
 def sizes(name: str, book: Path) -> str:
     """Write a measured shape in numbers: (2, 8, 12)."""
-    shape = found(name, shapes(book)["shapes"], "shape")
-    return f"({', '.join(str(size) for _, size in shape)})"
+    return f"({', '.join(str(n) for _, n in measured(name, book))})"
 
 
 def size(letter: str, book: Path) -> str:
