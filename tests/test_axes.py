@@ -48,7 +48,7 @@ def test_the_axis_role_knows_the_letters_of_the_figures(tmp_path):
 def test_an_unknown_axis_letter_stops_the_build(tmp_path):
     done = build("{axis}`Q`", tmp_path)
     assert done.returncode != 0
-    assert "'Q' is not an axis letter" in done.stderr
+    assert "there is no axis 'Q'" in done.stderr
 
 
 def build(text, folder):

@@ -70,3 +70,13 @@ def test_a_source_is_cited_in_full_with_its_link():
     assert "Ba and others, [Layer Normalization](" in text
     with pytest.raises(roles.UnknownNameError, match="no source 'vaswani'"):
         said("{cite}`vaswani`")
+
+
+def test_a_term_links_to_the_glossary_and_one_that_is_not_there_fails():
+    link = '<a class="term" href="../book/glossary.html#term-causal-mask">'
+    assert said("{term}`causal mask`") == f"{link}causal mask</a>"
+    assert said("{term}`hidden future <causal mask>`") == (
+        f"{link}hidden future</a>"
+    )
+    with pytest.raises(roles.UnknownNameError, match="no term 'causal'"):
+        said("{term}`causal`")

@@ -1,26 +1,35 @@
-"""The role {axis}`B`: an axis letter in the axis's own colour."""
+"""Roles for pages: {axis}`B`, {axes}`scores`, {sizes}`q`, {count}`encoder`.
+
+They say what chapters let the same roles say: `book/_tools/roles.py`.
+"""
+
+import sys
+from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxRole
 
-# The colours are in book.css.
-LETTERS = "BTSHDCFV"
+BOOK = Path(__file__).parents[1]
+sys.path.append(str(BOOK / "_tools"))
+import roles  # noqa: E402
 
 
-class Axis(SphinxRole):
+class Measured(SphinxRole):
+    """Words that come from the recorded run."""
+
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        if len(self.text) != 1 or self.text not in LETTERS:
-            logging.getLogger(__name__).warning(
-                f"{self.text!r} is not an axis letter: write one of "
-                f"{' '.join(LETTERS)}",
-                location=self.get_location(),
-            )
-        classes = ["axis", f"axis-{self.text}"]
-        return [nodes.inline("", self.text, classes=classes)], []
+        try:
+            words = roles.WRITERS[self.name](self.text, BOOK)
+        except roles.UnknownNameError as error:
+            log = logging.getLogger(__name__)
+            log.warning(str(error), location=self.get_location())
+            words = self.text
+        return [nodes.raw("", words, format="html")], []
 
 
 def setup(app: Sphinx) -> dict:
-    app.add_role("axis", Axis())
+    for name in ("axis", "axes", "sizes", "size", "count"):
+        app.add_role(name, Measured())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

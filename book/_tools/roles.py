@@ -15,7 +15,7 @@ from pathlib import Path
 from pybtex.database import Entry, parse_file
 
 ROLE = re.compile(r"\{(axes|axis|sizes|size|count|term|cite)\}`([^`]+)`")
-TERM = re.compile(r"^(\S.*)$(?=\n: )", re.MULTILINE)
+TERM = re.compile(r"^(\S.*)$(?=\n  \S)", re.MULTILINE)
 
 
 class UnknownNameError(Exception):
