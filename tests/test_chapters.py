@@ -6,7 +6,6 @@ import re
 import statistics
 from pathlib import Path
 
-import jupytext
 import nbformat
 import notebooks
 import pytest
@@ -188,26 +187,3 @@ def test_a_chapter_is_as_long_as_it_should_be_and_ends_as_all_do(text):
     assert 1200 <= words <= 1800
     heads = re.findall(r"^## (.*)$", "\n".join(prose), re.MULTILINE)
     assert heads[-3:] == ["What we saw", "Exercises", "Sources"]
-
-
-# --- the shapes ----------------------------------------------------------
-
-TYPED = re.compile(r"\((?:\d+|[BTSHDCFV])(?:, (?:\d+|[BTSHDCFV]))+\)")
-
-
-def typed_shapes(prose: str) -> list[str]:
-    """The shapes in a text that its author typed."""
-    prose = re.sub(r"```.*?```|`[^`]*`|\$[^$]*\$", "", prose, flags=re.DOTALL)
-    return TYPED.findall(prose)
-
-
-@each_chapter
-def test_no_shape_in_prose_is_typed_by_hand(text):
-    cells = jupytext.read(text).cells
-    prose = [cell.source for cell in cells if cell.cell_type == "markdown"]
-    assert typed_shapes("\n".join(prose)) == []
-
-
-def test_a_typed_shape_is_caught():
-    assert typed_shapes("(B, T, C) times\n(12, 4)") == ["(B, T, C)", "(12, 4)"]
-    assert not typed_shapes("{axes}`x` and `(2, 8)` (both) $(T, S)$ (2026)")

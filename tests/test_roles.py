@@ -1,8 +1,10 @@
 """What prose leaves to the run is filled in, or the build fails."""
 
 import json
+import re
 from dataclasses import replace
 
+import jupytext
 import pytest
 import roles
 import shapes
@@ -11,12 +13,13 @@ from tests.project import ROOT
 from tformer_lite import running_trace, tiny_translator
 
 BOOK = ROOT / "book"
+CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 
 
 def said(text: str) -> str:
     """A text with its roles filled in, without colours."""
     filled = roles.filled(text, BOOK)
-    return roles.re.sub(r"</?span[^>]*>", "", filled)
+    return re.sub(r"</?span[^>]*>", "", filled)
 
 
 def test_the_recorded_shapes_are_those_of_the_run():
@@ -80,3 +83,24 @@ def test_a_term_links_to_the_glossary_and_one_that_is_not_there_fails():
     )
     with pytest.raises(roles.UnknownNameError, match="no term 'causal'"):
         said("{term}`causal`")
+
+
+TYPED = re.compile(r"\((?:\d+|[BTSHDCFV])(?:, (?:\d+|[BTSHDCFV]))+\)")
+
+
+def typed_shapes(prose: str) -> list[str]:
+    """The shapes in a text that its author typed."""
+    prose = re.sub(r"```.*?```|`[^`]*`|\$[^$]*\$", "", prose, flags=re.DOTALL)
+    return TYPED.findall(prose)
+
+
+@pytest.mark.parametrize("text", CHAPTERS, ids=lambda path: path.stem)
+def test_no_shape_in_prose_is_typed_by_hand(text):
+    cells = jupytext.read(text).cells
+    prose = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    assert typed_shapes("\n".join(prose)) == []
+
+
+def test_a_typed_shape_is_caught():
+    assert typed_shapes("(B, T, C) times\n(12, 4)") == ["(B, T, C)", "(12, 4)"]
+    assert not typed_shapes("{axes}`x` and `(2, 8)` (both) $(T, S)$ (2026)")

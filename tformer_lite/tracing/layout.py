@@ -84,9 +84,10 @@ def few(texts: list[str]) -> list[str]:
 def as_html(title: str, lines: list[tuple]) -> str:
     """Write a real table: readable without style and without script."""
     head = "".join(f'<th scope="col">{name}</th>' for name in HEADERS)
+    caption = html.escape(title).replace("\n", "<br>")
     body = "".join(html_row(i, *line) for i, line in enumerate(lines, 1))
     return (
-        f'<table class="trace"><caption>{html.escape(title)}</caption>'
+        f'<table class="trace"><caption>{caption}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
 

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import re
 from collections import defaultdict
 from types import CodeType
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from tformer_lite.tracing.choosing import chosen, runs_of, where
 from tformer_lite.tracing.frames import Frame, Values
 from tformer_lite.tracing.layout import as_html, as_text
 from tformer_lite.tracing.lines import lines_of
+from tformer_lite.tracing.names import Axis
 from tformer_lite.tracing.places import in_library
 from tformer_lite.tracing.source import definition, first_line
 
@@ -68,7 +70,23 @@ def annotate(trace, thing, path: str | None = None, nth: int = 0) -> Listing:
     for part in ast.walk(frame.node):
         if isinstance(part, ast.stmt) or part is frame.node:
             note_statement(part, frame, notes)
-    return Listing(title, written(frame, notes))
+    lines = written(frame, notes)
+    return Listing(title + sizes(lines, trace.runs[0].sizes), lines)
+
+
+def sizes(lines: list[tuple[str, list[Note]]], known: dict[str, int]) -> str:
+    """List the sizes of the names that the notes use, on a line of its own."""
+    notes = [note for _, found in lines for note in found]
+    axes = [axis.name for note in notes for axis in flat(note.shapes)]
+    used = set(re.findall(r"[^\W\d]\w*", " ".join(axes)))
+    found = [f"{name}={n}" for name, n in known.items() if name in used]
+    return f"\n{', '.join(found)}" if found else ""
+
+
+def flat(values: list | None) -> list[Axis]:
+    """Give every axis of the shapes that an expression had."""
+    each = [shape for shapes in values or [] for shape in shapes]
+    return [axis for shape in each for axis in shape]
 
 
 def code_of(thing) -> CodeType:

@@ -4,10 +4,11 @@ import html
 import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
+from itertools import groupby
 from typing import NamedTuple
 
 WIDTH = 34
-HEADERS = "module", "call", "inputs", "output"
+HEADERS = "call", "inputs", "output"
 
 
 class Row(NamedTuple):
@@ -61,16 +62,22 @@ class Table:
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
-        rows = [
-            [
-                html.escape(row.path),
-                f"<code>{html.escape(row.call)}</code>",
-                coloured(row.reads),
-                coloured(row.makes),
-            ]
-            for row in self.rows
-        ]
-        return html_table(HEADERS, rows, self.notes)
+        groups = groupby(self.rows, key=lambda row: row.path)
+        bodies = "".join(
+            f"<tbody>{html_rows(*group)}</tbody>" for group in groups
+        )
+        return framed(HEADERS, bodies, self.notes)
+
+
+def html_rows(path: str, rows: Iterable[Row]) -> str:
+    """Write a heading for a module, and a row for each call."""
+    lines = [
+        f"<tr><td><code>{html.escape(row.call)}</code></td>"
+        f"<td>{coloured(row.reads)}</td><td>{coloured(row.makes)}</td></tr>"
+        for row in rows
+    ]
+    heading = f'<th scope="rowgroup" colspan="3">{html.escape(path)}</th>'
+    return f"<tr>{heading}</tr>{''.join(lines)}"
 
 
 def short(call: str) -> str:
@@ -79,24 +86,30 @@ def short(call: str) -> str:
 
 
 def coloured(shapes: str) -> str:
-    """Mark each axis name in some shapes, for the style sheet to colour."""
-    span = r'<span class="axis axis-\g<0>">\g<0></span>'
-    return re.sub(r"(?<=[(, *+/\d-])[^\W\d]\w*", span, html.escape(shapes))
+    """Mark each shape, and each axis name in it, for the style sheet."""
+    axis = r'<span class="axis axis-\g<0>">\g<0></span>'
+    text = re.sub(r"(?<=[(, *+/\d-])[^\W\d]\w*", axis, html.escape(shapes))
+    return re.sub(r"\([^()]*\)", r'<span class="shape">\g<0></span>', text)
 
 
 def html_table(
     headers: Iterable[str], rows: list[list[str]], notes: list[str]
 ) -> str:
     """Write a table of cells that are HTML; the first names its row."""
-    head = "".join(f'<th scope="col">{name}</th>' for name in headers)
     body = "".join(
         f'<tr><th scope="row">{first}</th>'
         + "".join(f"<td>{cell}</td>" for cell in others)
         + "</tr>"
         for first, *others in rows
     )
+    return framed(headers, f"<tbody>{body}</tbody>", notes)
+
+
+def framed(headers: Iterable[str], bodies: str, notes: list[str]) -> str:
+    """Write the headers above the rows of a table, and notes below."""
+    head = "".join(f'<th scope="col">{name}</th>' for name in headers)
     said = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
     return (
         f'<table class="trace"><thead><tr>{head}</tr></thead>'
-        f"<tbody>{body}</tbody></table>{said}"
+        f"{bodies}</table>{said}"
     )
