@@ -29,6 +29,7 @@ FLOORS = {
     "pretrained": 3,
     "parts": 4,
     "models": 5,
+    "chart": 6,
     "decoding": 6,
     "plot": 6,
     "properties": 6,

@@ -7,6 +7,9 @@ from tformer_lite.attention import (
     softmax,
     split_heads,
 )
+from tformer_lite.chart import (
+    curves,
+)
 from tformer_lite.config import (
     Config,
     bert_window,
@@ -100,6 +103,7 @@ __all__ = [
     "building_blocks",
     "causal_mask",
     "char_lm",
+    "curves",
     "dot_product_attention",
     "gelu",
     "gelu_tanh",

@@ -1,4 +1,4 @@
-"""The book's colours: axis letters, and a scale for each kind of matrix."""
+"""The book's colours: axis letters, lines, a scale for each kind of matrix."""
 
 from dataclasses import dataclass
 
@@ -19,6 +19,15 @@ AXES = {
     "F": ("hidden channel", ("#57606a", "#a9b4c0")),
     "V": ("word of the vocabulary", ("#57606a", "#a9b4c0")),
 }
+
+# Lines of one figure: a colour, a dash and a marker each.
+LINES = [
+    (("#0b5cad", "#7db7ff"), "solid", "o"),
+    (("#a04000", "#ffa657"), "dashed", "s"),
+    (("#1a6b3c", "#6fdd8b"), "dashdot", "^"),
+    (("#7a3fa0", "#d2a8ff"), "dotted", "D"),
+    (("#4a5058", "#c4ccd6"), (0, (7, 2)), "v"),
+]
 
 
 @dataclass(frozen=True)
