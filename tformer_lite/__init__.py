@@ -26,6 +26,9 @@ from tformer_lite.data import (
 from tformer_lite.decoding import (
     greedy,
 )
+from tformer_lite.diagram import (
+    where,
+)
 from tformer_lite.layers import (
     FeedForward,
     LayerNorm,
@@ -123,5 +126,6 @@ __all__ = [
     "split_heads",
     "tiny_translator",
     "trace",
+    "where",
     "window_mask",
 ]
