@@ -74,11 +74,12 @@ def refresh(text: Path, notebook: Path) -> None:
 def read(text: Path) -> nbformat.NotebookNode:
     """Read a chapter as a notebook; its text alone decides the cell ids."""
     chapter = jupytext.read(text)
+    for cell in chapter.cells:
+        if cell.cell_type == "markdown":
+            cell.source = said(cell.source, text)
     sources = [cell.source for cell in chapter.cells]
     for cell, word in zip(chapter.cells, ids(sources)):
         cell.id = word
-        if cell.cell_type == "markdown":
-            cell.source = said(cell.source, text)
     return chapter
 
 
