@@ -28,7 +28,9 @@ def test_axis_letters_can_be_read_on_page_panel_and_code(visit, scheme):
     panel = """article => article.insertAdjacentHTML("beforeend",
         "<div class=panel style='background: var(--pst-color-surface)'>")"""
     page.locator("article").evaluate(panel)
-    grounds = computed(page, "body, .panel, article pre", "background-color")
+    grounds = computed(
+        page, ".panel, body, article .highlight pre", "background-color"
+    )
     grounds = {*grounds, rgb(PAPER[SCHEMES.index(scheme)])}
     assert len(grounds) >= 2
     for letter, (_, pair) in AXES.items():

@@ -160,3 +160,10 @@ def test_axis_names_in_the_html_have_a_class_and_nothing_else_has(seen):
     assert {name for name, _ in marked} == set(DIMS)
     plain = re.sub(r"</?span[^>]*>", "", table)
     assert "(B, H, T, S)" in plain
+
+
+def test_at_a_prompt_each_answer_shows_itself_and_no_address(seen):
+    code = type(seen.model).forward
+    for shown in (seen, seen.table, seen.source(code), seen.parameters()):
+        assert repr(shown) == str(shown)
+        assert "0x" not in repr(shown)

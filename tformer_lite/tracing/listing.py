@@ -40,6 +40,8 @@ class Listing:
     def __str__(self) -> str:
         return as_text(self.title, self.lines)
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         return as_html(self.title, self.lines)
 

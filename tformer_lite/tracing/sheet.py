@@ -43,6 +43,8 @@ class Sheet:
         text = ["  ".join(line).rstrip() for line in zip(*columns)]
         return "\n".join([*text, *(f"note: {note}" for note in self.notes)])
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
         rows = [[html.escape(cell(x)) for x in row] for row in self.rows]

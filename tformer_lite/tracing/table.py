@@ -60,6 +60,8 @@ class Table:
             lines.append(str(row))
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
         groups = groupby(self.rows, key=lambda row: row.path)
