@@ -23,7 +23,11 @@ def explain(step: Step, steps: list[Step], axes: list[str]) -> str:
 
 def operands(step: Step) -> list[str]:
     """Write the operands of a call as its line does, if there is one for
-    each tensor that it reads; else []."""
+    each tensor that it reads; else [], and for what a library's layer does:
+    it reads its parameters as well."""
+    chain, call = ((step.code, step.at), *step.callers), step.visit.call
+    if call and call.place == chain:
+        return []
     node = passage(step.code, step.at)
     found: list[ast.expr] = []
     if isinstance(node, ast.BinOp):
