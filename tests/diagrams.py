@@ -8,10 +8,18 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
+from torch.nn.functional import scaled_dot_product_attention
 
 from tests.small import small
 from tests.test_trace import DIMS, translator
-from tformer_lite import EncoderDecoder, trace, where
+from tformer_lite import (
+    EncoderDecoder,
+    FusedAttention,
+    join_heads,
+    split_heads,
+    trace,
+    where,
+)
 
 SIZES = {"B": 4, "S": 7, "T": 5, "H": 2, "D": 8, "C": "H*D"}
 LARGE = {"B": 32, "S": 100, "T": 90, "H": 8, "D": 16, "C": "H*D"}
@@ -23,6 +31,15 @@ def paper(B, S, T, H, D):
     config = small("paper_base", cross_attention="fused", **sizes)
     ids = [torch.randint(2, 9, (B, n)) for n in (S, T)]
     return EncoderDecoder(config).eval(), ids
+
+
+class OneCall(FusedAttention):
+    """Attention that PyTorch does in one call."""
+
+    def forward(self, x, mask=None):
+        heads = split_heads(self.qkv(x), self.n_heads).chunk(3, dim=-1)
+        mixed = scaled_dot_product_attention(*heads, attn_mask=mask)
+        return self.output(join_heads(mixed))
 
 
 @cache

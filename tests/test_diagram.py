@@ -7,7 +7,7 @@ import torch
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyBboxPatch
 
-from tests.diagrams import boxes, drawn, holds, traced, written
+from tests.diagrams import OneCall, boxes, drawn, holds, traced, written
 from tests.small import small
 from tests.test_plot import texts
 from tformer_lite import DecoderOnly, EncoderDecoder, char_lm, trace, where
@@ -85,6 +85,17 @@ def test_fused_projections_are_drawn_as_they_ran():
     assert "key_value (B, S, 2C) = (4, 7, 32)" in text
 
 
+def test_shapes_that_the_run_does_not_have_are_left_out():
+    one_call = {"attention": OneCall, "cross_attention": "fused"}
+    model = EncoderDecoder(small("paper_base", **one_call))
+    ids = torch.ones(1, 4, dtype=torch.long)
+    picture = where(trace(model, ids, ids), "softmax")
+    assert "self-attention. The map shows" in picture.text
+    assert "k (1?, 3?, 4?, 4?) = (1, 3, 4, 4)" in picture.text
+    drawn = texts(picture.svg())
+    assert {f"softmax {HERE}", "masked", "k"} <= {*drawn}
+
+
 def test_parts_stand_in_the_order_in_which_they_ran():
     order = {}
     for name in "tiny", "paper":
@@ -150,6 +161,21 @@ def test_the_text_says_where_we_are_and_lists_the_parts(seen):
     assert names.index("self-attention") < names.index("target ids")
     assert max(map(len, listing.splitlines())) <= 76
     assert "head, after the decoder's blocks" in where(seen, "head").text
+
+
+@pytest.mark.parametrize(
+    ("part", "gives"),
+    [
+        ("scores", "scores (B, H, S, S)"),
+        ("mask", "masked (B, H, S, S)"),
+        ("softmax", "weights (B, H, S, S)"),
+        ("output", "output (B, S, C)"),
+    ],
+)
+def test_each_step_of_attention_gives_what_the_book_calls_so(
+    seen, part, gives
+):
+    assert f"It gives {gives} = (2, " in describe(look(seen, part))
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 
 from tests.colours import contrast, rgb
-from tests.diagrams import boxes, drawn, holds, traced, written
+from tests.diagrams import boxes, drawn, traced, written
 from tformer_lite import where
 from tformer_lite.diagram import PARTS
 from tformer_lite.palette import AXES, INK, PAPER
@@ -30,13 +30,15 @@ def overlaps(figure) -> list[tuple[str, str]]:
 
 
 def strays(figure) -> list[str]:
-    """The texts that leave a box, the frame or the page they stand in."""
+    """The texts that stand across the edge of a box, a frame or the page."""
     found, grounds = [], boxes(figure).values()
     for text, place in written(figure).items():
-        around = [ground for ground in grounds if holds(ground, place)]
-        for page in [figure.bbox, *around]:
-            wide = page.x0 < place.x0 and place.x1 < page.x1
-            if not (wide and page.y0 < place.y0 and place.y1 < page.y1):
+        for ground in [figure.bbox, *grounds]:
+            apart = not ground.overlaps(place)
+            within = ground.contains(*place.min) and ground.contains(
+                *place.max
+            )
+            if not (within or (apart and ground is not figure.bbox)):
                 found.append(text.get_text())
     return found
 

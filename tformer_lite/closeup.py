@@ -50,7 +50,8 @@ def arrows(inner: Inside, cross: bool) -> list[Arrow]:
     found = [Arrow(0, i, *each) for i, each in enumerate(read.items())]
     for i, (name, _, made) in enumerate(ordered):
         found.append(Arrow(1, i, name, made))
-    for i, name in enumerate(("q", "kᵀ", "v")):
+    key = "kᵀ" if inner.scores else "k"  # one call for all reads k itself
+    for i, name in enumerate(("q", key, "v")):
         found.append(Arrow(2, i, name, inner.heads[i], rows=1 + 3 * (i == 2)))
     names = ("scores", "masked", "weights", "output")
     for row, name in enumerate(names, 3):

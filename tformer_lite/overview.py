@@ -65,7 +65,7 @@ class Column:
 def draw_column(ax: Axes, col: Column) -> None:
     """Draw the block's frame, the sums, the arrows and the boxes."""
     draw_frame(ax, col)
-    for number in {part.sublayer for part in col.parts} - {None}:
+    for number in sorted({part.sublayer for part in col.parts} - {None}):
         draw_sum(ax, col, number)
     for part, top, end in zip(col.parts, col.tops, col.tops[1:]):
         draw_arrow(ax, col, part, top + BOX, end)
