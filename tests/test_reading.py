@@ -110,7 +110,7 @@ def test_a_folded_answer_opens_with_the_keyboard(chapter):
 
 def test_the_switch_changes_the_colours_of_every_figure(chapter):
     page = chapter.page
-    parts = "svg.figure path, svg.figure text"
+    parts = "svg.figure :is(path, text, use):not(defs *)"
     read = """parts => parts.map(part => getComputedStyle(part).fill)
         .filter(fill => fill.startsWith("rgb"))"""
     before = page.eval_on_selector_all(parts, read)
