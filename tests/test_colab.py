@@ -72,7 +72,10 @@ def session(python: Path, notebook, folder: Path):
     kernels = str(python.parents[1] / "share" / "jupyter")
     with patch.dict(os.environ, JUPYTER_PATH=kernels, OMP_NUM_THREADS="1"):
         NotebookClient(
-            notebook, kernel_name="colab", resources=resources
+            notebook,
+            kernel_name="colab",
+            resources=resources,
+            coalesce_streams=True,  # where a stream is cut is chance
         ).execute()
     return notebook
 

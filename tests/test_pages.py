@@ -79,7 +79,7 @@ def test_every_figure_says_what_it_shows_and_has_real_text(view):
     figures = view.page.eval_on_selector_all("svg.figure", read)
     for role, label, texts in figures:
         assert role == "img"
-        assert re.search(r"\(\d+(, \d+)+\)", label), label
+        assert re.search(r"\(\d+(,|(, \d+)+)\)", label), label
         assert texts, label
 
 

@@ -90,7 +90,8 @@ TYPED = re.compile(r"\((?:\d+|[BTSHDCFV])(?:, (?:\d+|[BTSHDCFV]))+\)")
 
 def typed_shapes(prose: str) -> list[str]:
     """The shapes in a text that its author typed."""
-    prose = re.sub(r"```.*?```|`[^`]*`|\$[^$]*\$", "", prose, flags=re.DOTALL)
+    code = r"```.*?```|`[^`]*`|\$[^$]*\$|<code>.*?</code>"
+    prose = re.sub(code, "", prose, flags=re.DOTALL)
     return TYPED.findall(prose)
 
 
@@ -104,3 +105,8 @@ def test_no_shape_in_prose_is_typed_by_hand(text):
 def test_a_typed_shape_is_caught():
     assert typed_shapes("(B, T, C) times\n(12, 4)") == ["(B, T, C)", "(12, 4)"]
     assert not typed_shapes("{axes}`x` and `(2, 8)` (both) $(T, S)$ (2026)")
+
+
+def test_the_page_of_references_has_every_source():
+    page = (BOOK / "references.md").read_text()
+    assert re.findall("{cite}`(.*?)`", page) == sorted(roles.references(BOOK))

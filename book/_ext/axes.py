@@ -1,8 +1,9 @@
-"""Roles for pages: {axis}`B`, {axes}`scores`, {sizes}`q`, {count}`encoder`.
+"""Roles for pages: {axis}`B`, {axes}`scores`, {count}`encoder`, {cite}`key`.
 
 They say what chapters let the same roles say: `book/_tools/roles.py`.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -26,10 +27,12 @@ class Measured(SphinxRole):
             log = logging.getLogger(__name__)
             log.warning(str(error), location=self.get_location())
             words = self.text
+        words = re.sub(r"\[(.*?)\]\((.*?)\)", r'<a href="\2">\1</a>', words)
+        words = re.sub(r"\*(.*?)\*", r"<cite>\1</cite>", words)
         return [nodes.raw("", words, format="html")], []
 
 
 def setup(app: Sphinx) -> dict:
-    for name in ("axis", "axes", "sizes", "size", "count"):
+    for name in ("axis", "axes", "sizes", "size", "count", "cite"):
         app.add_role(name, Measured())
     return {"parallel_read_safe": True, "parallel_write_safe": True}
