@@ -13,8 +13,8 @@ from tformer_lite.anatomy import (
     n_blocks,
 )
 from tformer_lite.closeup import STEPS, Arrow, arrows
+from tformer_lite.tracing.names import shape_text
 from tformer_lite.tracing.questions import Trace
-from tformer_lite.tracing.runs import shape_text
 
 INSIDE = {name: label for name, label, _ in STEPS}
 ATTENTIONS = "self_attention", "cross_attention"

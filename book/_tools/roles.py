@@ -95,10 +95,15 @@ def term(text: str, book: Path) -> str:
     """Link a term to the glossary: queries <query> shows the first word."""
     shown, _, name = text.removesuffix(">").partition(" <")
     name = name or shown
-    page = (book / "glossary.md").read_text("utf8")
-    found(name, dict.fromkeys(TERM.findall(page)), "term")
+    found(name, terms(book), "term")
     address = f"../book/glossary.html#term-{name.replace(' ', '-')}"
     return f'<a class="term" href="{address}">{shown}</a>'
+
+
+@cache
+def terms(book: Path) -> dict[str, None]:
+    page = (book / "glossary.md").read_text("utf8")
+    return dict.fromkeys(TERM.findall(page))
 
 
 def cite(key: str, book: Path) -> str:

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from tformer_lite import running_trace
-from tformer_lite.tracing.calls import Known
+from tformer_lite.tracing.ahead import modules
 from tformer_lite.tracing.lookup import bound, received
 from tformer_lite.tracing.questions import Trace
 from tformer_lite.tracing.source import expression
@@ -56,11 +56,7 @@ def recorded(seen: Trace) -> dict:
 
 def by_module(seen: Trace) -> dict[str, list]:
     """Name what each module makes by the module's path."""
-    known = Known(seen)
-    made = {
-        visit.path: known.shapes(visit.call.makes, visit.call.end)
-        for visit in seen.runs[0].visits
-    }
+    made = {path: makes for path, _, makes in modules(seen)}
     return {path: written(axes[0]) for path, axes in made.items() if axes}
 
 

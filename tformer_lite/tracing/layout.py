@@ -3,7 +3,7 @@
 import html
 
 from tformer_lite.tracing.names import shape_text
-from tformer_lite.tracing.table import coloured
+from tformer_lite.tracing.table import coloured, framed
 
 WIDTH, MANY = 76, 4
 HEADERS = "line", "code", "shapes"
@@ -83,13 +83,10 @@ def few(texts: list[str]) -> list[str]:
 
 def as_html(title: str, lines: list[tuple]) -> str:
     """Write a real table: readable without style and without script."""
-    head = "".join(f'<th scope="col">{name}</th>' for name in HEADERS)
-    caption = html.escape(title).replace("\n", "<br>")
-    body = "".join(html_row(i, *line) for i, line in enumerate(lines, 1))
-    return (
-        f'<table class="trace"><caption>{caption}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    )
+    text = html.escape(title).replace("\n", "<br>")
+    rows = "".join(html_row(i, *line) for i, line in enumerate(lines, 1))
+    caption = f"<caption>{text}</caption>"
+    return framed(HEADERS, f"<tbody>{rows}</tbody>", [], caption)
 
 
 def html_row(number: int, code: str, notes: list) -> str:

@@ -107,11 +107,13 @@ def html_table(
     return framed(headers, f"<tbody>{body}</tbody>", notes)
 
 
-def framed(headers: Iterable[str], bodies: str, notes: list[str]) -> str:
+def framed(
+    headers: Iterable[str], bodies: str, notes: list[str], caption: str = ""
+) -> str:
     """Write the headers above the rows of a table, and notes below."""
     head = "".join(f'<th scope="col">{name}</th>' for name in headers)
     said = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
     return (
-        f'<table class="trace"><thead><tr>{head}</tr></thead>'
+        f'<table class="trace">{caption}<thead><tr>{head}</tr></thead>'
         f"{bodies}</table>{said}"
     )
