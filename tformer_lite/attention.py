@@ -42,7 +42,7 @@ def dot_product_attention(
     scores = q @ k.mT / math.sqrt(q.shape[-1])
     if mask is not None:
         check_mask(mask, scores)
-        scores = scores.masked_fill(~mask, -math.inf)
+        scores = scores + torch.where(mask, 0.0, -math.inf).to(scores)
     weights = softmax(scores)
     if dropout is not None:
         weights = dropout(weights)

@@ -37,7 +37,7 @@ class Config:
     - `attention`: split, fused
     - `mask`: causal, sliding
     - `residual`: pre, post
-    - `norm`: layer, unbiased
+    - `norm`: layer, written, unbiased
     - `activation`: relu, gelu, gelu_tanh
 
     Without a choice of its own the source is embedded as the target is, and

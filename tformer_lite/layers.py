@@ -93,7 +93,8 @@ class LayerNorm(nn.Module):
     an offset to each channel.
 
     The variance is the biased one; `eps` is added to it. Ba et al. (2016),
-    equation 4. nn.LayerNorm is the same function, and can be dropped in.
+    equation 4. nn.LayerNorm is the same function in one fast step: models
+    use it, unless their `norm` is "written".
     """
 
     def __init__(self, d_model: int, eps: float = 1e-5):

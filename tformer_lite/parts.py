@@ -51,7 +51,11 @@ PARTS = {
     },
     "mask": {"causal": causal_mask, "sliding": sliding_mask},
     "residual": {"pre": PreNorm, "post": PostNorm},
-    "norm": {"layer": LayerNorm, "unbiased": UnbiasedNorm},
+    "norm": {
+        "layer": nn.LayerNorm,
+        "written": LayerNorm,
+        "unbiased": UnbiasedNorm,
+    },
     "activation": {"relu": torch.relu, "gelu": gelu, "gelu_tanh": gelu_tanh},
 }
 
