@@ -37,9 +37,12 @@ NUMBERS = {
     "model": EncoderDecoder(CONFIG),
     "n_heads": "H",
     "pad": 1,
+    "pairs": data.PAIRS,
+    "source": data.WordTokenizer(data.ENGLISH),
     "start": 2,
     "sublayer": torch.tanh,
     "t": "T",
+    "target": data.WordTokenizer(data.NEPALI),
     "vocab_size": "V",
     "width": 3,
 }

@@ -23,6 +23,8 @@ FLOORS = {
     "linear": 0,
     "anatomy": 1,
     "strokes": 1,
+    "examples": 1,
+    "loading": 1,
     "closeup": 2,
     "overview": 2,
     "masks": 1,

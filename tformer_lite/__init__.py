@@ -20,7 +20,9 @@ from tformer_lite.config import (
 )
 from tformer_lite.data import (
     Batch,
+    CharTokenizer,
     WordTokenizer,
+    lay_out,
     running_example,
 )
 from tformer_lite.decoding import (
@@ -28,6 +30,12 @@ from tformer_lite.decoding import (
 )
 from tformer_lite.diagram import (
     where,
+)
+from tformer_lite.examples import (
+    Pairs,
+    Windows,
+    fitting,
+    split_text,
 )
 from tformer_lite.layers import (
     FeedForward,
@@ -38,6 +46,11 @@ from tformer_lite.layers import (
     SinusoidalPositions,
     TokenEmbedding,
     sinusoids,
+)
+from tformer_lite.loading import (
+    read_pairs,
+    read_text,
+    vocabulary,
 )
 from tformer_lite.masks import (
     causal_mask,
@@ -56,7 +69,9 @@ from tformer_lite.plot import (
 )
 from tformer_lite.pretrained import (
     BertEmbedding,
+    PieceTokenizer,
     WordPieceTokenizer,
+    train_pieces,
 )
 from tformer_lite.properties import (
     same,
@@ -82,6 +97,7 @@ __all__ = [
     "Batch",
     "BertEmbedding",
     "Block",
+    "CharTokenizer",
     "Config",
     "CrossBlock",
     "DecoderOnly",
@@ -92,6 +108,8 @@ __all__ = [
     "LayerNorm",
     "LearnedPositions",
     "MultiHeadAttention",
+    "Pairs",
+    "PieceTokenizer",
     "PlainEmbedding",
     "PostNorm",
     "PreNorm",
@@ -100,6 +118,7 @@ __all__ = [
     "Stack",
     "TokenEmbedding",
     "UnbiasedNorm",
+    "Windows",
     "WordPieceTokenizer",
     "WordTokenizer",
     "bert_window",
@@ -108,14 +127,18 @@ __all__ = [
     "char_lm",
     "curves",
     "dot_product_attention",
+    "fitting",
     "gelu",
     "gelu_tanh",
     "greedy",
     "heatmap",
     "join_heads",
+    "lay_out",
     "padding_mask",
     "paper_base",
     "print_shapes",
+    "read_pairs",
+    "read_text",
     "running_example",
     "running_model",
     "running_trace",
@@ -124,8 +147,11 @@ __all__ = [
     "sliding_mask",
     "softmax",
     "split_heads",
+    "split_text",
     "tiny_translator",
     "trace",
+    "train_pieces",
+    "vocabulary",
     "where",
     "window_mask",
 ]

@@ -1,6 +1,6 @@
-"""Pretrained BERT: its WordPiece tokenizer, and its states as embedding."""
+"""WordPiece, BERT's and one's own; BERT's states as an embedding."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from tformer_lite.checks import check_ids, check_length
+from tformer_lite.data import SPECIALS, WordTokenizer
 from tformer_lite.linear import Linear
 
 NAME = "bert-base-uncased"
@@ -20,8 +21,8 @@ def library(name: str) -> ModuleType:
         return import_module(name)
     except ImportError as error:
         raise ImportError(
-            f"BERT needs the library {name}, which is not installed: run "
-            "pip install transformers tokenizers, or in a copy of this "
+            f"WordPiece and BERT need the library {name}, which is missing: "
+            "run pip install transformers tokenizers, or in a copy of this "
             "project, pip install .[bert]."
         ) from error
 
@@ -68,6 +69,55 @@ class WordPieceTokenizer:
     def decode(self, ids: Tensor) -> list[str]:
         """Turn ids (B, T) into texts, without the special tokens."""
         return self.pieces.decode_batch(ids.tolist())
+
+
+class PieceTokenizer(WordTokenizer):
+    """Turn pieces of words into ids and back, as WordTokenizer does words.
+
+    `file` is a vocabulary that `train_pieces` saved. Words are cut as
+    WordTokenizer cuts them, then each into the longest pieces there are;
+    all but a word's first begin with ##. A word that no pieces make up
+    becomes [UNK]. Wu et al. (2016), section 4.1.
+    """
+
+    def __init__(self, file: str | Path):
+        pieces = Path(file).read_text("utf8").split()
+        super().__init__({piece: i for i, piece in enumerate(pieces)})
+        model = library("tokenizers").models.WordPiece
+        self.pieces = model(self.ids, unk_token="[UNK]")
+
+    def split(self, text: str) -> list[str]:
+        """Cut a text into pieces of words."""
+        words = super().split(text)
+        return [p.value for word in words for p in self.pieces.tokenize(word)]
+
+    def decode(self, ids: Tensor | list[int]) -> str:
+        """Write a row of ids (T) as a text, its pieces joined to words."""
+        return super().decode(ids).replace(" ##", "")
+
+
+def train_pieces(texts: Iterable[str], size: int, file: str | Path) -> None:
+    """Train a WordPiece vocabulary of up to `size` ids, and save it.
+
+    The file has a piece a line, the four specials first. The same texts
+    may give another vocabulary next time: the file is what to keep. Raises
+    ValueError when `size` is too small for the characters of the texts.
+    """
+    tokenizers, split = library("tokenizers"), WordTokenizer({}).split
+    trainer = tokenizers.trainers.WordPieceTrainer(
+        vocab_size=size, special_tokens=[*SPECIALS], show_progress=False
+    )
+    model = tokenizers.models.WordPiece(unk_token="[UNK]")
+    pieces = tokenizers.Tokenizer(model)
+    pieces.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    pieces.train_from_iterator((" ".join(split(t)) for t in texts), trainer)
+    ids = pieces.get_vocab()
+    if len(ids) > size:
+        raise ValueError(
+            f"{size=} is too small: specials and single characters alone "
+            f"are {len(ids)} pieces."
+        )
+    Path(file).write_text("\n".join(sorted(ids, key=ids.get)), "utf8")
 
 
 class BertEmbedding(nn.Module):
