@@ -5,12 +5,13 @@ BIN := .venv/bin
 # One thread each: with a busy neighbour, two threads are slower than one.
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
-.PHONY: help book test notebooks repository clean
+.PHONY: help book test notebooks corpus repository clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
 	@echo "make test        build the book, then test everything"
 	@echo "make notebooks   re-run the chapters that changed (.md to .ipynb)"
+	@echo "make corpus      write the English-Nepali sentences from the grammar"
 	@echo "make repository URL=https://...   set the repository's address"
 	@echo "make clean       remove everything that make made"
 	@echo
@@ -37,6 +38,9 @@ test: .venv/all.done book
 notebooks: .venv/all.done
 	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/shapes.py
 	@$(ONE) $(BIN)/python book/_tools/notebooks.py
+
+corpus: .venv/all.done
+	@PYTHONPATH=. $(BIN)/python book/_tools/grammar.py
 
 repository: .venv/book.done
 	@$(BIN)/python book/_tools/repository.py "$(URL)"

@@ -23,6 +23,7 @@ FLOORS = {
     "linear": 0,
     "anatomy": 1,
     "strokes": 1,
+    "corpus": 1,
     "examples": 1,
     "loading": 1,
     "closeup": 2,

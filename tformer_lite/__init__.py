@@ -18,6 +18,11 @@ from tformer_lite.config import (
     paper_base,
     tiny_translator,
 )
+from tformer_lite.corpus import (
+    english_nepali,
+    english_tokenizer,
+    nepali_tokenizer,
+)
 from tformer_lite.data import (
     Batch,
     CharTokenizer,
@@ -127,6 +132,8 @@ __all__ = [
     "char_lm",
     "curves",
     "dot_product_attention",
+    "english_nepali",
+    "english_tokenizer",
     "fitting",
     "gelu",
     "gelu_tanh",
@@ -134,6 +141,7 @@ __all__ = [
     "heatmap",
     "join_heads",
     "lay_out",
+    "nepali_tokenizer",
     "padding_mask",
     "paper_base",
     "print_shapes",

@@ -1,0 +1,155 @@
+"""Write the English-Nepali corpus: every sentence that the grammar allows,
+thinned, and parted so that what is tested is a new combination."""
+
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from hashlib import sha256
+from itertools import islice, product
+from pathlib import Path
+from typing import NamedTuple
+
+from constructions import CONSTRUCTIONS, Construction
+
+from tformer_lite.data import ENGLISH, NEPALI, WordTokenizer
+
+TEXTS = Path(__file__).parents[2] / "tformer_lite" / "texts"
+PARTS = "train", "valid", "test"
+# What training keeps of the sentences with a word: so many, and this share.
+OFTEN, MOST = 8, 0.6
+FIRST = 4  # the first id after the specials
+split = WordTokenizer({}).split
+
+
+class Sentence(NamedTuple):
+    """A pair, the construction that made it, and the words it brings
+    together."""
+
+    english: str
+    nepali: str
+    construction: str
+    core: tuple[str, ...]
+
+
+def sentences() -> list[Sentence]:
+    """Make the corpus, in the order of the constructions."""
+    return [made for row in CONSTRUCTIONS for made in thinned(row)]
+
+
+def thinned(row: Construction) -> Iterator[Sentence]:
+    """Make the sentences of one construction: of those with the same core
+    as many as the construction says, chosen by their hash."""
+    by_core = defaultdict(list)
+    for core, slots in row.fillers():
+        english = {name: pair[0] for name, pair in slots.items()}
+        nepali = {name: pair[1] for name, pair in slots.items()}
+        texts = filled(row.english, english), filled(row.nepali, nepali)
+        by_core[core].append(Sentence(*texts, row.name, core))
+    for group in by_core.values():
+        yield from sorted(group, key=lambda one: digest(one.english))[
+            : row.each
+        ]
+
+
+def filled(pattern: str, slots: dict[str, str]) -> str:
+    """Put words in the slots of a pattern; an empty one leaves no space."""
+    return " ".join(pattern.format(**slots).split())
+
+
+def digest(text: str) -> str:
+    """Hash a text: an order that is nobody's choice, the same everywhere."""
+    return sha256(text.encode()).hexdigest()
+
+
+def parted(corpus: list[Sentence]) -> dict[str, list[Sentence]]:
+    """Hold out a tenth of the cores of each construction for the test, and
+    another for validation, with all the sentences that they have.
+
+    Cores are taken in the order of their hash; one that would leave some
+    word too rare in training is passed over.
+    """
+    cores, kinds = defaultdict(list), {}
+    for one in corpus:
+        cores[one.core].append(one)
+        kinds.setdefault(one.core, one.construction)
+    share = Share(corpus)
+    part = dict.fromkeys(cores, "train")
+    for name, kind in product(
+        ("test", "valid"), dict.fromkeys(kinds.values())
+    ):
+        own = [core for core in cores if kinds[core] == kind]
+        free = [core for core in own if part[core] == "train"]
+        free.sort(key=lambda core: digest(" ".join(core)))
+        chosen = (core for core in free if share.spares(cores[core]))
+        part |= dict.fromkeys(islice(chosen, len(own) // 10 or 1), name)
+    return {
+        name: [one for one in corpus if part[one.core] == name]
+        for name in PARTS
+    }
+
+
+class Share:
+    """How many sentences with each word are left for training."""
+
+    def __init__(self, corpus: list[Sentence]):
+        self.left = Counter(w for one in corpus for w in words_of(one))
+        self.least = {w: max(OFTEN, MOST * n) for w, n in self.left.items()}
+
+    def spares(self, group: list[Sentence]) -> bool:
+        """Let a group go, if no word becomes rare in training by that."""
+        used = Counter(w for one in group for w in words_of(one))
+        spared = all(
+            self.left[w] - n >= self.least[w] for w, n in used.items()
+        )
+        if spared:
+            self.left.subtract(used)
+        return spared
+
+
+def words_of(sentence: Sentence) -> set[tuple[str, str]]:
+    """List the different words of a pair, each with its language."""
+    return {
+        (language, word)
+        for language in ("english", "nepali")
+        for word in split(getattr(sentence, language))
+    }
+
+
+def vocabulary(texts: list[str], fixed: dict[str, int]) -> dict[str, int]:
+    """Number words from 4 up, the most frequent first, but for the words
+    whose ids the running example has fixed."""
+    counts = Counter(word for text in texts for word in split(text))
+    order = sorted(counts.keys() - fixed, key=lambda w: (-counts[w], w))
+    free = (i for i in range(FIRST, 1024) if i not in fixed.values())
+    ids = dict(zip(order, free)) | fixed
+    return dict(sorted(ids.items(), key=lambda item: item[1]))
+
+
+def files() -> dict[str, str]:
+    """Give each shipped file's text by its name."""
+    parts = parted(sentences())
+    made = {
+        f"{name}.tsv": lines((s.english, s.nepali) for s in parts[name])
+        for name in PARTS
+    }
+    for name, fixed in (("english", ENGLISH), ("nepali", NEPALI)):
+        texts = [getattr(sentence, name) for sentence in parts["train"]]
+        ids = vocabulary(texts, fixed)
+        made[f"{name}.tsv"] = lines((n, word) for word, n in ids.items())
+    return made
+
+
+def lines(rows) -> str:
+    """Write rows with a tab between their columns."""
+    return "".join("\t".join(map(str, row)) + "\n" for row in rows)
+
+
+def main() -> None:
+    """Write the files anew."""
+    TEXTS.mkdir(exist_ok=True)
+    for name, text in files().items():
+        (TEXTS / name).write_text(text, "utf8", newline="\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
