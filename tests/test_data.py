@@ -14,6 +14,7 @@ from tformer_lite import (
 from tformer_lite.data import ENGLISH, NEPALI, PAIRS
 
 WORDS = "the", "dog", "is", "not", "मुख", "खाली", "थिएन", "छैन"
+fixed = settings(deadline=None, derandomize=True, database=None)
 KNOWN = WordTokenizer({w: i for i, w in enumerate([*WORDS, *".,!?।"], 4)})
 
 
@@ -92,13 +93,15 @@ def test_two_spellings_that_look_alike_are_one_word():
         ([2, 6, 7, 4, 3, 1, 1], "is not."),
         ([0, 6, 7, 4], "[UNK] is not."),
         ([6, 999, 3, 7], "is [UNK]"),
+        ([6, 9, 7, 8, 5], "is, not!?"),
         ([2, 1, 1], ""),
         ([3], ""),
         ([], ""),
     ],
 )
 def test_a_row_of_ids_is_read_up_to_its_end(ids, text):
-    tokenizer = WordTokenizer({".": 4, "is": 6, "not": 7})
+    marks = {".": 4, "?": 5, "!": 8, ",": 9}
+    tokenizer = WordTokenizer({"is": 6, "not": 7} | marks)
     assert tokenizer.decode(ids) == text
     assert tokenizer.decode(torch.tensor(ids)) == text
 
@@ -112,7 +115,7 @@ def test_the_danda_keeps_its_space_and_a_full_stop_has_none():
 
 
 @given(st.lists(st.sampled_from(sorted(KNOWN.ids.keys() - {"[UNK]"}))))
-@settings(max_examples=200, deadline=None)
+@fixed
 def test_known_words_come_back_as_they_went_in(words):
     words = [word for word in words if word[0] != "["]
     ids = KNOWN.encode([KNOWN.row(" ".join(words), 99)])
@@ -159,13 +162,13 @@ def test_characters_are_numbered_in_their_order():
 
 
 @given(st.text())
-@settings(max_examples=200, deadline=None)
+@fixed
 def test_any_text_comes_back_from_its_characters_ids(text):
     tokenizer = CharTokenizer(text)
     ids = tokenizer.encode(text)
     assert ids.shape == (len(text),)
     assert tokenizer.decode(ids) == text
-    assert tokenizer.known(text + "\ue000") in (text, text + "\ue000")
+    assert tokenizer.known(text) == text
 
 
 def test_unknown_characters_are_named_and_can_be_left_out():

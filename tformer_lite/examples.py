@@ -7,6 +7,8 @@ from torch.utils.data import Dataset
 
 from tformer_lite.data import WordTokenizer, lay_out
 
+Example = tuple[tuple[Tensor, ...], Tensor]  # a model's inputs, and labels
+
 
 class Pairs(Dataset):
     """Pairs of sentences: data[rows] is ((src, tgt), labels).
@@ -30,7 +32,7 @@ class Pairs(Dataset):
     def __len__(self) -> int:
         return len(self.src)
 
-    def __getitem__(self, rows):
+    def __getitem__(self, rows: int | list[int]) -> Example:
         return (self.src[rows], self.tgt[rows]), self.labels[rows]
 
 
@@ -74,7 +76,7 @@ class Windows(Dataset):
     def __len__(self) -> int:
         return len(self.windows)
 
-    def __getitem__(self, rows):
+    def __getitem__(self, rows: int | list[int]) -> Example:
         windows = self.windows[rows]
         return (windows[..., :-1],), windows[..., 1:]
 
