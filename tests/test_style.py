@@ -43,6 +43,10 @@ FLOORS = {
     "plot": 6,
     "properties": 6,
     "running": 6,
+    "recipe": 0,
+    "checkpoints": 6,
+    "batches": 8,
+    "training": 9,
 }
 # What a reader of the model reads: the first five have it whole.
 MODEL = "masks", "config", "attention", "layers", "models"

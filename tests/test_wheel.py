@@ -100,6 +100,7 @@ def test_the_wheel_asks_for_what_it_needs_and_no_more(metadata):
         "seaborn": "0.13",
         "numpy": "1.26",
         "pillow": "10",
+        "tqdm": "4.60",
     }
 
 

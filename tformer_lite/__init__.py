@@ -7,8 +7,16 @@ from tformer_lite.attention import (
     softmax,
     split_heads,
 )
+from tformer_lite.batches import (
+    mean_loss,
+)
 from tformer_lite.chart import (
     curves,
+)
+from tformer_lite.checkpoints import (
+    Checkpoint,
+    load_checkpoint,
+    save_checkpoint,
 )
 from tformer_lite.config import (
     Config,
@@ -81,11 +89,19 @@ from tformer_lite.pretrained import (
 from tformer_lite.properties import (
     same,
 )
+from tformer_lite.recipe import (
+    Recipe,
+)
 from tformer_lite.running import (
     running_model,
     running_trace,
 )
 from tformer_lite.tracing import print_shapes, trace
+from tformer_lite.training import (
+    Trainer,
+    resume,
+    train,
+)
 from tformer_lite.variants import (
     FusedAttention,
     FusedCrossAttention,
@@ -103,6 +119,7 @@ __all__ = [
     "BertEmbedding",
     "Block",
     "CharTokenizer",
+    "Checkpoint",
     "Config",
     "CrossBlock",
     "DecoderOnly",
@@ -118,10 +135,12 @@ __all__ = [
     "PlainEmbedding",
     "PostNorm",
     "PreNorm",
+    "Recipe",
     "ShrunkEmbedding",
     "SinusoidalPositions",
     "Stack",
     "TokenEmbedding",
+    "Trainer",
     "UnbiasedNorm",
     "Windows",
     "WordPieceTokenizer",
@@ -141,16 +160,20 @@ __all__ = [
     "heatmap",
     "join_heads",
     "lay_out",
+    "load_checkpoint",
+    "mean_loss",
     "nepali_tokenizer",
     "padding_mask",
     "paper_base",
     "print_shapes",
     "read_pairs",
     "read_text",
+    "resume",
     "running_example",
     "running_model",
     "running_trace",
     "same",
+    "save_checkpoint",
     "sinusoids",
     "sliding_mask",
     "softmax",
@@ -158,6 +181,7 @@ __all__ = [
     "split_text",
     "tiny_translator",
     "trace",
+    "train",
     "train_pieces",
     "vocabulary",
     "where",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from tformer_lite.data import WordTokenizer, lay_out
+from tformer_lite.data import PAD, WordTokenizer, lay_out
 
 Example = tuple[tuple[Tensor, ...], Tensor]  # a model's inputs, and labels
 
@@ -18,6 +18,8 @@ class Pairs(Dataset):
     number one pair without a batch axis. Raises ValueError for a sentence
     that does not fit into `length`; `fitting` leaves such pairs out.
     """
+
+    ignore = PAD  # no loss where this is the label
 
     def __init__(
         self,
@@ -59,6 +61,8 @@ class Windows(Dataset):
     one number one window without a batch axis. The windows share the
     memory of `ids`. Raises ValueError for a text too short for one.
     """
+
+    ignore = -100  # no id: each label counts
 
     def __init__(self, ids: Tensor, size: int):
         if ids.ndim != 1:

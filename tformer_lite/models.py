@@ -137,6 +137,7 @@ class EncoderDecoder(nn.Module):
 
     def __init__(self, config: Config):
         super().__init__()
+        self.config = config
         self.pad = config.pad
         self.mask = choose(config, "mask")
         src_size = config.src_vocab_size or config.vocab_size
@@ -180,6 +181,7 @@ class DecoderOnly(nn.Module):
 
     def __init__(self, config: Config):
         super().__init__()
+        self.config = config
         self.mask = choose(config, "mask")
         self.embedding = InputEmbedding(config, config.vocab_size)
         self.decoder = Stack(config, Block)
