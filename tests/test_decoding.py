@@ -5,7 +5,7 @@ import torch
 
 from tests.small import NAMES, build, kind_of, small, words
 from tformer_lite import EncoderDecoder, greedy
-from tformer_lite.decoding import evaluating
+from tformer_lite.modes import evaluating
 
 presets = pytest.mark.parametrize(
     "name", [name for name in NAMES if kind_of(name) is EncoderDecoder]

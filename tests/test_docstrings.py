@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from tformer_lite import (
     Block,
     Config,
+    DecoderOnly,
     EncoderDecoder,
     attention,
     data,
@@ -17,11 +18,21 @@ from tformer_lite import (
     layers,
     masks,
     models,
+    sampling,
     variants,
 )
 from tformer_lite.parts import PARTS
 
-MODULES = attention, data, decoding, layers, masks, models, variants
+MODULES = (
+    attention,
+    data,
+    decoding,
+    layers,
+    masks,
+    models,
+    sampling,
+    variants,
+)
 SIZES = {"B": 2, "T": 5, "S": 7, "H": 3, "D": 4, "C": 12, "V": 11}
 CONFIG = Config(
     vocab_size=11, max_len=8, d_model=12, n_heads=3, n_layers=1, d_ff=6
@@ -34,18 +45,22 @@ NUMBERS = {
     "end": 99,  # no id: a row of `greedy` goes on to its last position
     "length": 8,
     "max_len": "T",
-    "model": EncoderDecoder(CONFIG),
+    "n": 2,  # S = T + n
     "n_heads": "H",
     "pad": 1,
     "pairs": data.PAIRS,
+    "penalty": 0.6,
     "source": data.WordTokenizer(data.ENGLISH),
     "start": 2,
     "sublayer": torch.tanh,
     "t": "T",
     "target": data.WordTokenizer(data.NEPALI),
+    "top_k": 3,
+    "top_p": 0.5,
     "vocab_size": "V",
     "width": 3,
 }
+MODELS = {kind: kind(CONFIG) for kind in (DecoderOnly, EncoderDecoder)}
 SHAPE = re.compile(r"\(((?:\.\.\.|[A-Z1])(?:, [A-Z1])*)\)")
 
 
@@ -75,7 +90,7 @@ def tensor(name: str, letters: list[str]) -> Tensor:
     ]
     if name in ("ids", "src", "tgt"):
         return torch.randint(SIZES["V"], shape)
-    if name == "mask":
+    if name in ("done", "mask"):
         return torch.rand(shape) > 0.2
     return torch.randn(shape)
 
@@ -88,7 +103,8 @@ def run(function, call, inputs: list[list[str]]):
             if left:
                 arguments[name] = tensor(name, left.pop(0))
         elif parameter.default is inspect.Parameter.empty:
-            arguments[name] = number(name)
+            model = MODELS.get(parameter.annotation)
+            arguments[name] = model or number(name)
     assert not left, "more shapes are stated than there are tensors"
     return call(**arguments)
 

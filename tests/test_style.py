@@ -21,6 +21,7 @@ FLOORS = {
     "config": 0,
     "data": 0,
     "linear": 0,
+    "modes": 0,
     "anatomy": 1,
     "strokes": 1,
     "corpus": 1,
@@ -37,8 +38,8 @@ FLOORS = {
     "pretrained": 3,
     "parts": 4,
     "models": 5,
+    "cache": 6,
     "chart": 6,
-    "decoding": 6,
     "diagram": 6,
     "plot": 6,
     "properties": 6,
@@ -47,6 +48,9 @@ FLOORS = {
     "checkpoints": 6,
     "batches": 8,
     "training": 9,
+    "decoding": 7,
+    "metrics": 7,
+    "sampling": 7,
 }
 # What a reader of the model reads: the first five have it whole.
 MODEL = "masks", "config", "attention", "layers", "models"

@@ -7,12 +7,9 @@ from tformer_lite.attention import (
     softmax,
     split_heads,
 )
-from tformer_lite.batches import (
-    mean_loss,
-)
-from tformer_lite.chart import (
-    curves,
-)
+from tformer_lite.batches import mean_loss
+from tformer_lite.cache import cached
+from tformer_lite.chart import curves
 from tformer_lite.checkpoints import (
     Checkpoint,
     load_checkpoint,
@@ -38,18 +35,9 @@ from tformer_lite.data import (
     lay_out,
     running_example,
 )
-from tformer_lite.decoding import (
-    greedy,
-)
-from tformer_lite.diagram import (
-    where,
-)
-from tformer_lite.examples import (
-    Pairs,
-    Windows,
-    fitting,
-    split_text,
-)
+from tformer_lite.decoding import beam, greedy
+from tformer_lite.diagram import where
+from tformer_lite.examples import Pairs, Windows, fitting, split_text
 from tformer_lite.layers import (
     FeedForward,
     LayerNorm,
@@ -60,16 +48,9 @@ from tformer_lite.layers import (
     TokenEmbedding,
     sinusoids,
 )
-from tformer_lite.loading import (
-    read_pairs,
-    read_text,
-    vocabulary,
-)
-from tformer_lite.masks import (
-    causal_mask,
-    padding_mask,
-    window_mask,
-)
+from tformer_lite.loading import read_pairs, read_text, vocabulary
+from tformer_lite.masks import causal_mask, padding_mask, window_mask
+from tformer_lite.metrics import bleu, chrf, exact_match, perplexity
 from tformer_lite.models import (
     Block,
     CrossBlock,
@@ -77,31 +58,19 @@ from tformer_lite.models import (
     EncoderDecoder,
     Stack,
 )
-from tformer_lite.plot import (
-    heatmap,
-)
+from tformer_lite.plot import heatmap
 from tformer_lite.pretrained import (
     BertEmbedding,
     PieceTokenizer,
     WordPieceTokenizer,
     train_pieces,
 )
-from tformer_lite.properties import (
-    same,
-)
-from tformer_lite.recipe import (
-    Recipe,
-)
-from tformer_lite.running import (
-    running_model,
-    running_trace,
-)
+from tformer_lite.properties import same
+from tformer_lite.recipe import Recipe
+from tformer_lite.running import running_model, running_trace
+from tformer_lite.sampling import Sampler, generate, likeliest
 from tformer_lite.tracing import print_shapes, trace
-from tformer_lite.training import (
-    Trainer,
-    resume,
-    train,
-)
+from tformer_lite.training import Trainer, resume, train
 from tformer_lite.variants import (
     FusedAttention,
     FusedCrossAttention,
@@ -136,6 +105,7 @@ __all__ = [
     "PostNorm",
     "PreNorm",
     "Recipe",
+    "Sampler",
     "ShrunkEmbedding",
     "SinusoidalPositions",
     "Stack",
@@ -145,26 +115,34 @@ __all__ = [
     "Windows",
     "WordPieceTokenizer",
     "WordTokenizer",
+    "beam",
     "bert_window",
+    "bleu",
     "building_blocks",
+    "cached",
     "causal_mask",
     "char_lm",
+    "chrf",
     "curves",
     "dot_product_attention",
     "english_nepali",
     "english_tokenizer",
+    "exact_match",
     "fitting",
     "gelu",
     "gelu_tanh",
+    "generate",
     "greedy",
     "heatmap",
     "join_heads",
     "lay_out",
+    "likeliest",
     "load_checkpoint",
     "mean_loss",
     "nepali_tokenizer",
     "padding_mask",
     "paper_base",
+    "perplexity",
     "print_shapes",
     "read_pairs",
     "read_text",

@@ -8,7 +8,7 @@ from torch import Tensor, distributed, nn
 from torch.nn.functional import cross_entropy
 from torch.utils.data import BatchSampler, Dataset, DistributedSampler
 
-from tformer_lite.decoding import evaluating
+from tformer_lite.modes import evaluating
 from tformer_lite.recipe import Recipe
 
 

@@ -1,0 +1,80 @@
+"""How good a model's texts are."""
+
+import math
+from importlib import import_module
+from types import ModuleType
+from typing import NamedTuple
+
+
+class Score(NamedTuple):
+    """A score from 0 to 100, and the settings that it was reached with.
+
+    A score without its `signature` cannot be compared with another: Post
+    (2018).
+    """
+
+    value: float
+    signature: str
+
+
+def perplexity(loss: float) -> float:
+    """Turn a cross-entropy, in nats a token, into a number of tokens: from
+    so many, all alike, a model would have to guess with that loss."""
+    return math.exp(loss)
+
+
+def exact_match(written: list[str], wanted: list[str]) -> float:
+    """The share of texts that are what was wanted, letter for letter.
+
+    Raises ValueError, as `bleu` and `chrf` do, unless there is one wanted
+    text for each.
+    """
+    check_texts(written, wanted)
+    return sum(map(str.__eq__, written, wanted)) / len(wanted)
+
+
+def bleu(
+    written: list[str], wanted: list[str], tokenize: str = "intl"
+) -> Score:
+    """Compare runs of one to four words: Papineni et al. (2002).
+
+    The usual `tokenize`, "13a", leaves the danda at its word; "intl" cuts
+    it off, as every punctuation mark; "none" takes words that are cut
+    already, with spaces between them.
+    """
+    check_texts(written, wanted)
+    return score(sacrebleu().BLEU(tokenize=tokenize), written, wanted)
+
+
+def chrf(written: list[str], wanted: list[str]) -> Score:
+    """Compare runs of one to six characters, spaces left out: Popović
+    (2015)."""
+    check_texts(written, wanted)
+    return score(sacrebleu().CHRF(), written, wanted)
+
+
+def score(metric, written: list[str], wanted: list[str]) -> Score:
+    """Let one of sacrebleu's metrics compare all texts with those wanted."""
+    value = metric.corpus_score(written, [wanted]).score
+    return Score(value, str(metric.get_signature()))
+
+
+def sacrebleu() -> ModuleType:
+    """Import sacrebleu's metrics; ImportError says how to get them."""
+    try:
+        return import_module("sacrebleu.metrics")
+    except ImportError as error:
+        raise ImportError(
+            "BLEU and chrF need the library sacrebleu, which is not "
+            "installed: run pip install sacrebleu, or in a copy of this "
+            "project, pip install .[scores]."
+        ) from error
+
+
+def check_texts(written: list[str], wanted: list[str]) -> None:
+    """Raise ValueError unless there are as many texts as are wanted."""
+    if len(written) != len(wanted) or not wanted:
+        raise ValueError(
+            f"{len(written)} texts written, {len(wanted)} wanted: give one "
+            "wanted text for each written, and at least one."
+        )

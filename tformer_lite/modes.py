@@ -1,0 +1,20 @@
+"""Training and evaluation: what drops out, and what has a gradient."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import nn
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Run without dropout and gradients; then train again what did."""
+    training = [part for part in model.modules() if part.training]
+    model.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        for part in training:
+            part.training = True
