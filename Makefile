@@ -41,6 +41,7 @@ notebooks: .venv/all.done
 
 corpus: .venv/all.done
 	@PYTHONPATH=. $(BIN)/python book/_tools/grammar.py
+	@PYTHONPATH=. $(BIN)/python book/_tools/corpus_page.py
 
 repository: .venv/book.done
 	@$(BIN)/python book/_tools/repository.py "$(URL)"

@@ -15,8 +15,9 @@ from tformer_lite.data import ENGLISH, NEPALI, WordTokenizer
 
 TEXTS = Path(__file__).parents[2] / "tformer_lite" / "texts"
 PARTS = "train", "valid", "test"
+LANGUAGES = "english", "nepali"
 # What training keeps of the sentences with a word: so many, and this share.
-OFTEN, MOST = 8, 0.6
+OFTEN, MOST = 8, 0.65
 FIRST = 4  # the first id after the specials
 split = WordTokenizer({}).split
 
@@ -110,9 +111,14 @@ def words_of(sentence: Sentence) -> set[tuple[str, str]]:
     """List the different words of a pair, each with its language."""
     return {
         (language, word)
-        for language in ("english", "nepali")
-        for word in split(getattr(sentence, language))
+        for language in LANGUAGES
+        for word in used([sentence], language)
     }
+
+
+def used(part: list[Sentence], language: str) -> set[str]:
+    """List the different words of some sentences in one language."""
+    return {w for one in part for w in split(getattr(one, language))}
 
 
 def vocabulary(texts: list[str], fixed: dict[str, int]) -> dict[str, int]:

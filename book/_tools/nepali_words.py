@@ -45,15 +45,15 @@ bicycle | साइकल sāikal | good new old strong expensive cheap black re
 chair | मेच mech | big small strong new old clean vacant
 table | टेबल ṭebal | big small strong new old clean dirty long
 bed | खाट khāṭ | big small strong new old clean cheap vacant
-rice | भात bhāt | good hot cold
-bread | रोटी roṭī | good big small hot cold cheap
-meat | मासु māsu | good hot cold expensive cheap
-fish | माछा māchhā | good big small expensive cheap
-tea | चिया chiyā | good hot cold cheap
-milk | दूध dūdh | good hot cold expensive cheap
-water | पानी pānī | good hot cold clean dirty
-dog | कुकुर kukur | good big small strong black white
-flower | फूल phūl | good beautiful small red white
+rice | भात bhāt | hot cold
+bread | रोटी roṭī | big small hot cold cheap
+meat | मासु māsu | hot cold expensive cheap
+fish | माछा māchhā | big small expensive cheap
+tea | चिया chiyā | hot cold expensive cheap
+milk | दूध dūdh | hot cold expensive cheap
+water | पानी pānī | hot cold clean dirty
+dog | कुकुर kukur | big small good beautiful strong black white
+flower | फूल phūl | big small good beautiful red white cheap
 lesson | पाठ pāṭh | good easy difficult long new old
 story | कथा kathā | good easy difficult beautiful long new old
 song | गीत gīt | good easy difficult beautiful long new old
@@ -131,6 +131,10 @@ outside | बाहिर bāhira
 inside | भित्र bhitra
 upstairs | माथि māthi
 downstairs | तल tala
+"""
+# In front of a question.
+ASKING = """
+(yes or no?) | के ke
 """
 POINTERS = """
 this | यो yo

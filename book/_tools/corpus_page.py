@@ -1,0 +1,183 @@
+"""Fill in the tables of book/corpus.md, from the grammar and what it makes.
+
+A table stands between <!-- its name --> and <!-- end -->.
+"""
+
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import grammar
+import nepali_verbs as verbs
+import nepali_words as words
+from constructions import CONSTRUCTIONS
+from paradigms import COLUMN, PEOPLE, rows
+
+PAGE = Path(__file__).parents[1] / "corpus.md"
+PLACE = re.compile(r"<!-- (?!end)(\w+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
+SAID = re.compile(r"([\u0900-\u097f]+) (\S+)")
+SLOT = re.compile(r"\{(\w+)\}")
+ENDING = re.compile(r"-(?=[\u0900-\u097f])")
+SAMPLES = 20
+MANY = "i", "we", "you", "he", "they"
+TENSES = "present", "past", "future"
+
+
+def filled(page: str) -> str:
+    """Write each table of a page anew."""
+    return PLACE.sub(lambda m: f"<!-- {m[1]} -->\n\n{TABLES[m[1]]()}\n", page)
+
+
+def table(head: str, body: Iterable[Iterable]) -> str:
+    """Write rows as a table; `head` names the columns, parted by bars."""
+    names = head.split("|")
+    made = [names, ["---"] * len(names), *body]
+    text = "".join(f"| {' | '.join(map(str, row))} |\n" for row in made)
+    return re.sub(r" (?=।)", "\u00a0", ENDING.sub("\u2011", text))
+
+
+@cache
+def sounds() -> dict[str, str]:
+    """Tell how each Nepali word of the tables is said."""
+    texts = [*vars(verbs).values(), *vars(words).values()]
+    texts += [deed[1] for deed in verbs.DEEDS + verbs.MOVES]
+    return dict(SAID.findall("\n".join(t for t in texts if type(t) is str)))
+
+
+def said(nepali: str) -> str:
+    """Write how a Nepali sentence is said."""
+    known = sounds()
+    return " ".join(known[w] for w in grammar.split(nepali) if w not in "।?")
+
+
+def italic(cell: str) -> str:
+    """Set what stands behind a Nepali word in italics."""
+    return SAID.sub(r"\1 *\2*", cell)
+
+
+def counts() -> str:
+    parts = grammar.parted(grammar.sentences())
+    body = []
+    for name, part in parts.items():
+        cores = len({one.core for one in part})
+        used = [
+            len(grammar.used(part, side)) for side in ("english", "nepali")
+        ]
+        body.append((name, f"{len(part):,}", f"{cores:,}", *used))
+    head = "part|pairs|combinations|English words|Nepali words"
+    return table(head, body)
+
+
+def constructions() -> str:
+    made = defaultdict(list)
+    for one in grammar.sentences():
+        made[one.construction].append(one)
+    body = []
+    for row in CONSTRUCTIONS:
+        one = min(made[row.name], key=lambda one: grammar.digest(one.nepali))
+        patterns = SLOT.sub(r"*\1*", f"{row.english}<br>{row.nepali}")
+        example = f"{one.english}<br>{one.nepali}<br>*{said(one.nepali)}*"
+        name = f"**{row.name}**<br>{len(made[row.name]):,} pairs"
+        body.append((name, f"{patterns}<br><br>{example}", row.rule))
+    return table("construction|pattern, and an example|rule", body)
+
+
+def people() -> str:
+    body = [
+        (row[0], *map(italic, row[1:4]), row[4], italic(row[5]))
+        for row in PEOPLE.values()
+    ]
+    return table("who|alone|did it|has it|whose|whose, in Nepali", body)
+
+
+def paradigm(text: str) -> str:
+    """Write the forms of a verb: a row for each person, and in each cell
+    what is affirmed above what is denied."""
+    forms, body = rows(text), []
+    for who in MANY:
+        column = [italic(row[COLUMN[who]]) for row in forms]
+        if column[0]:
+            cells = zip(column[::2], column[1::2])
+            name = italic(PEOPLE[who][1])
+            body.append((f"{who}<br>{name}", *map("<br>".join, cells)))
+    return table("|".join(["who", *TENSES[: len(forms) // 2]]), body)
+
+
+def conjugations() -> str:
+    titles = [
+        ("be (somewhere, or somehow): हुनु *hunu*", verbs.BE),
+        ("be (somebody, or something): हुनु *hunu*", verbs.BE_SOMEBODY),
+    ]
+    for english, nepali, text, _ in verbs.DEEDS + verbs.MOVES:
+        titles.append((f"{english.split()[0]}: {italic(nepali)}", text))
+    parts = [f"**{title}**\n\n{paradigm(text)}" for title, text in titles]
+    return "\n".join(parts)
+
+
+def objects() -> str:
+    body = [
+        (deed[0].split()[0], ", ".join(deed[3].split()))
+        for deed in verbs.DEEDS + verbs.MOVES
+    ]
+    return table("verb|what, or where to", body)
+
+
+def things() -> str:
+    body = [
+        (row[0], italic(row[1]), ", ".join(row[2].split()))
+        for row in rows(words.THINGS)
+    ]
+    return table("thing|in Nepali|what can be said of it", body)
+
+
+def plain(name: str) -> str:
+    """Write a table of words in two columns."""
+    body = [(row[0], italic(row[1])) for row in rows(getattr(words, name))]
+    return table("English|Nepali", body)
+
+
+def samples() -> str:
+    parts = []
+    for name, part in grammar.parted(grammar.sentences()).items():
+        body = [
+            (one.english, f"{one.nepali}<br>*{said(one.nepali)}*")
+            for one in mixed(part)
+        ]
+        parts.append(f"**{name}**\n\n{table('English|Nepali', body)}")
+    return "\n".join(parts)
+
+
+def mixed(part: list[grammar.Sentence]) -> list[grammar.Sentence]:
+    """Choose sentences by their hash, from each construction in turn."""
+    rank, order = Counter(), []
+    for one in sorted(part, key=lambda one: grammar.digest(one.nepali)):
+        order.append((rank[one.construction], one))
+        rank[one.construction] += 1
+    return [one for _, one in sorted(order, key=lambda o: o[0])][:SAMPLES]
+
+
+TABLES = {
+    "counts": counts,
+    "constructions": constructions,
+    "people": people,
+    "conjugations": conjugations,
+    "objects": objects,
+    "things": things,
+    "samples": samples,
+} | {
+    name: lambda name=name: plain(name)
+    for name, text in vars(words).items()
+    if name.isupper() and name != "THINGS"
+}
+
+
+def main() -> None:
+    """Write the page anew."""
+    PAGE.write_text(filled(PAGE.read_text("utf8")), "utf8", newline="\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
