@@ -87,6 +87,17 @@ def test_titles_can_be_given_and_starred_rows_are_numbered():
     assert repr(curves(*[WAVE, RAMP])).startswith("row 0, row 1 (8,): 2")
 
 
+def test_a_line_over_steps_stands_at_the_steps_that_it_is_given():
+    picture = curves(1 - RAMP, axis="step", places=range(50, 450, 50))
+    first, numbers = picture.text.split("\n\n")
+    assert "1 line over step (batches learned from), 50 to 400." in first
+    assert "lowest at 400 (0.00) and highest at 50 (1.00)" in first
+    steps = [row.split()[0] for row in numbers.splitlines()[2:]]
+    assert steps == [str(step) for step in range(50, 450, 50)]
+    drawn = texts(picture.svg())
+    assert {"step: batches learned from", "80", "400"} <= set(drawn)
+
+
 def test_a_title_that_is_long_goes_on_below_and_fits_the_page():
     title = "the sum of a great many things that somebody wanted to see"
     picture = curves(WAVE, RAMP, titles=[title, title[::-1]])
@@ -176,6 +187,8 @@ def test_what_cannot_be_drawn_is_refused_with_a_way_out():
         curves()
     with pytest.raises(ValueError, match="2 vectors, 1 titles"):
         curves(WAVE, RAMP, titles=["one"])
+    with pytest.raises(ValueError, match="7 places, 8 numbers"):
+        curves(WAVE, places=range(7))
 
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf])

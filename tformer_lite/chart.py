@@ -4,6 +4,7 @@ import itertools
 import math
 import sys
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import matplotlib as mpl
@@ -23,18 +24,23 @@ from tformer_lite.tracing.source import argument_texts
 WIDTH, MARGIN, HEIGHT, LINE, LETTER = 7.1, 0.6, 2.4, 0.2, 0.09
 WRAP = 24  # letters after which a name goes on below
 ROWS = 16  # places whose numbers the text face gives, at most
+RUNS = AXES | {"step": ("batches learned from", INK)}
 
 
 def curves(
-    *rows: Tensor, axis: str = "T", titles: list[str] | None = None
+    *rows: Tensor,
+    axis: str = "T",
+    titles: list[str] | None = None,
+    places: Sequence[int] | None = None,
 ) -> Picture:
     """Draw vectors as lines over one axis: (T), (T) -> a picture.
 
     The figure is headed by its arguments as you wrote them and their shape;
     `titles` replaces what you wrote. Each line has its name at its end, and
     a dash, a marker and a colour of its own. `axis` is the letter of the
-    axis that the vectors run along. Raises ValueError for anything but
-    equally long vectors, and for more of them than can be told apart.
+    axis that the vectors run along, or "step" for what training noted, and
+    `places` are the numbers along it (0, 1, 2, ...). Raises ValueError for
+    anything but equally long vectors, and for too many to tell apart.
     """
     titles = titles or argument_texts(sys._getframe(1))
     titles = titles or [f"row {i}" for i in range(len(rows))]
@@ -46,10 +52,14 @@ def curves(
     values = [torch.as_tensor(row).detach().cpu().double() for row in rows]
     for title, value in zip(titles, values):
         check_line(title, value, values[0].numel())
-    chart = Chart(choice("axis", axis, AXES), titles, torch.stack(values))
+    places = list(range(len(values[0])) if places is None else places)
+    if len(places) != len(values[0]):
+        raise ValueError(f"{len(places)} places, {len(values[0])} numbers.")
+    choice("axis", axis, RUNS)
+    chart = Chart(axis, titles, torch.stack(values), places)
     with mpl.rc_context(STYLE):
         figure = draw(chart)
-    pairs = [INK, EDGE, AXES[axis][1], PAPER, *(pair for pair, *_ in LINES)]
+    pairs = [INK, EDGE, RUNS[axis][1], PAPER, *(pair for pair, *_ in LINES)]
     return Picture(figure, describe(chart), dict(pairs))
 
 
@@ -71,11 +81,12 @@ def check_line(title: str, value: Tensor, size: int) -> None:
 
 @dataclass(frozen=True)
 class Chart:
-    """Vectors along one axis, with their titles: a row of values each."""
+    """Vectors along one axis: a row of values each; titles, and places."""
 
     letter: str
     titles: list[str]
     values: Tensor
+    places: list[int]
 
     @property
     def heading(self) -> str:
@@ -85,16 +96,16 @@ class Chart:
 
 def describe(chart: Chart) -> str:
     """Say what the lines show: one paragraph of words, then the numbers."""
-    letter, words = chart.letter, AXES[chart.letter][0]
-    count, last = chart.values.shape[0], chart.values.shape[1] - 1
-    lines = "1 line" if count == 1 else f"{count} lines"
-    say = [f"{chart.heading}: {lines} over {letter} ({words}), 0 to {last}."]
+    letter, words, at = chart.letter, RUNS[chart.letter][0], chart.places
+    count = len(chart.titles)
+    lines = f"{count} line{'s' * (count > 1)} over {letter} ({words})"
+    say = [f"{chart.heading}: {lines}, {at[0]} to {at[-1]}."]
     for title, row in zip(chart.titles, chart.values):
         low, high = row.argmin().item(), row.argmax().item()
         say.append(
             f"{title} runs from {number(row[0])} to {number(row[-1])}, is "
-            f"lowest at {low} ({number(row[low])}) and highest at {high} "
-            f"({number(row[high])})."
+            f"lowest at {at[low]} ({number(row[low])}) and highest at "
+            f"{at[high]} ({number(row[high])})."
         )
     return " ".join(say) + "\n\n" + numbers(chart)
 
@@ -108,7 +119,7 @@ def numbers(chart: Chart) -> str:
     """Set the values in columns, a row for each place or each few."""
     step = math.ceil(chart.values.shape[1] / ROWS)
     shown = chart.values.T[::step]
-    places = [str(i * step) for i in range(len(shown))]
+    places = [str(place) for place in chart.places[::step]]
     labels = places, chart.titles
     hidden = torch.zeros_like(shown).bool()
     axes = chart.letter, "line"
@@ -140,7 +151,7 @@ def draw_frame(chart: Chart, ax: Axes) -> None:
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0, labelcolor=INK[0])
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    words, colours = AXES[chart.letter]
+    words, colours = RUNS[chart.letter]
     ax.set_xlabel(f"{chart.letter}: {words}", color=colours[0])
 
 
@@ -149,7 +160,8 @@ def draw_lines(chart: Chart, ax: Axes) -> None:
     every = math.ceil(chart.values.shape[1] / ROWS)
     for row, (pair, dash, marker) in zip(chart.values, LINES):
         style = {"color": pair[0], "linestyle": dash, "marker": marker}
-        ax.plot(row.tolist(), **style, markersize=4, markevery=every)
+        style |= {"markersize": 4, "markevery": every}
+        ax.plot(chart.places, row.tolist(), **style)
 
 
 def draw_names(chart: Chart, ax: Axes, names: list[list[str]]) -> None:
@@ -163,7 +175,7 @@ def draw_names(chart: Chart, ax: Axes, names: list[list[str]]) -> None:
     ):
         ax.annotate(
             "\n".join(name),
-            xy=(chart.values.shape[1] - 1, end),
+            xy=(chart.places[-1], end),
             xytext=(1.04, place),
             textcoords=ax.get_yaxis_transform(),
             verticalalignment="center",
