@@ -42,7 +42,7 @@ CONSTRUCTIONS = (
         "{this} {quality} {thing} हो ।",
         "What a thing is: हो. The adjective stands before its noun.",
         fillers.kinds,
-        1,
+        2,
     ),
     Construction(
         "name",
@@ -51,7 +51,7 @@ CONSTRUCTIONS = (
         "What a thing is: हो, denied होइन; in the past थियो, थिएन."
         " There is no word for *a*.",
         fillers.names,
-        2,
+        3,
     ),
     Construction(
         "belonging",

@@ -59,7 +59,7 @@ def italic(cell: str) -> str:
 
 
 def counts() -> str:
-    parts = grammar.parted(grammar.sentences())
+    parts = grammar.parted()
     body = []
     for name, part in parts.items():
         cores = len({one.core for one in part})
@@ -141,7 +141,7 @@ def plain(name: str) -> str:
 
 def samples() -> str:
     parts = []
-    for name, part in grammar.parted(grammar.sentences()).items():
+    for name, part in grammar.parted().items():
         body = [
             (one.english, f"{one.nepali}<br>*{said(one.nepali)}*")
             for one in mixed(part)

@@ -4,6 +4,7 @@ thinned, and parted so that what is tested is a new combination."""
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 from itertools import islice, product
 from pathlib import Path
@@ -32,9 +33,10 @@ class Sentence(NamedTuple):
     core: tuple[str, ...]
 
 
-def sentences() -> list[Sentence]:
+@cache
+def sentences() -> tuple[Sentence, ...]:
     """Make the corpus, in the order of the constructions."""
-    return [made for row in CONSTRUCTIONS for made in thinned(row)]
+    return tuple(made for row in CONSTRUCTIONS for made in thinned(row))
 
 
 def thinned(row: Construction) -> Iterator[Sentence]:
@@ -47,9 +49,8 @@ def thinned(row: Construction) -> Iterator[Sentence]:
         texts = filled(row.english, english), filled(row.nepali, nepali)
         by_core[core].append(Sentence(*texts, row.name, core))
     for group in by_core.values():
-        yield from sorted(group, key=lambda one: digest(one.english))[
-            : row.each
-        ]
+        group.sort(key=lambda one: digest(one.english))
+        yield from group[: row.each]
 
 
 def filled(pattern: str, slots: dict[str, str]) -> str:
@@ -62,22 +63,22 @@ def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def parted(corpus: list[Sentence]) -> dict[str, list[Sentence]]:
+@cache
+def parted() -> dict[str, list[Sentence]]:
     """Hold out a tenth of the cores of each construction for the test, and
     another for validation, with all the sentences that they have.
 
     Cores are taken in the order of their hash; one that would leave some
     word too rare in training is passed over.
     """
-    cores, kinds = defaultdict(list), {}
+    corpus, cores, kinds = sentences(), defaultdict(list), {}
     for one in corpus:
         cores[one.core].append(one)
         kinds.setdefault(one.core, one.construction)
     share = Share(corpus)
     part = dict.fromkeys(cores, "train")
-    for name, kind in product(
-        ("test", "valid"), dict.fromkeys(kinds.values())
-    ):
+    order = dict.fromkeys(kinds.values())
+    for name, kind in product(("test", "valid"), order):
         own = [core for core in cores if kinds[core] == kind]
         free = [core for core in own if part[core] == "train"]
         free.sort(key=lambda core: digest(" ".join(core)))
@@ -92,18 +93,16 @@ def parted(corpus: list[Sentence]) -> dict[str, list[Sentence]]:
 class Share:
     """How many sentences with each word are left for training."""
 
-    def __init__(self, corpus: list[Sentence]):
+    def __init__(self, corpus: tuple[Sentence, ...]):
         self.left = Counter(w for one in corpus for w in words_of(one))
         self.least = {w: max(OFTEN, MOST * n) for w, n in self.left.items()}
 
     def spares(self, group: list[Sentence]) -> bool:
         """Let a group go, if no word becomes rare in training by that."""
-        used = Counter(w for one in group for w in words_of(one))
-        spared = all(
-            self.left[w] - n >= self.least[w] for w, n in used.items()
-        )
+        lost = Counter(w for one in group for w in words_of(one))
+        spared = all(self.left[w] - lost[w] >= self.least[w] for w in lost)
         if spared:
-            self.left.subtract(used)
+            self.left.subtract(lost)
         return spared
 
 
@@ -133,7 +132,7 @@ def vocabulary(texts: list[str], fixed: dict[str, int]) -> dict[str, int]:
 
 def files() -> dict[str, str]:
     """Give each shipped file's text by its name."""
-    parts = parted(sentences())
+    parts = parted()
     made = {
         f"{name}.tsv": lines((s.english, s.nepali) for s in parts[name])
         for name in PARTS
