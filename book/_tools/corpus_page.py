@@ -80,9 +80,9 @@ def constructions() -> str:
         one = min(made[row.name], key=lambda one: grammar.digest(one.nepali))
         patterns = SLOT.sub(r"*\1*", f"{row.english}<br>{row.nepali}")
         example = f"{one.english}<br>{one.nepali}<br>*{said(one.nepali)}*"
-        name = f"**{row.name}**<br>{len(made[row.name]):,} pairs"
-        body.append((name, f"{patterns}<br><br>{example}", row.rule))
-    return table("construction|pattern, and an example|rule", body)
+        name = f"**{row.name}** ({len(made[row.name]):,} pairs)"
+        body.append((f"{name}<br>{row.rule}", f"{patterns}<br>{example}"))
+    return table("construction, and its rule|patterns, and an example", body)
 
 
 def people() -> str:
