@@ -70,7 +70,8 @@ from tformer_lite.recipe import Recipe
 from tformer_lite.running import running_model, running_trace
 from tformer_lite.sampling import Sampler, generate, likeliest
 from tformer_lite.tracing import print_shapes, trace
-from tformer_lite.training import Trainer, resume, train
+from tformer_lite.trainer import Trainer
+from tformer_lite.training import resume, train
 from tformer_lite.variants import (
     FusedAttention,
     FusedCrossAttention,

@@ -53,7 +53,7 @@ def mean_loss(model: nn.Module, data: Dataset, batch_size: int = 256) -> float:
     total, count = 0.0, 0
     with evaluating(model):
         for rows in torch.arange(len(data)).split(batch_size):
-            inputs, labels = data[rows]
+            inputs, labels = data[rows.tolist()]
             total += loss_of(model, inputs, labels, **options).item()
             count += (labels != data.ignore).sum().item()
     return total / count

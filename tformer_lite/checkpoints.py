@@ -1,9 +1,11 @@
 """Models in files: weights, config, vocabularies, losses."""
 
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from pickle import UnpicklingError
+from tempfile import TemporaryDirectory
+from warnings import catch_warnings
 
 import torch
 from torch import nn
@@ -11,10 +13,15 @@ from torch import nn
 from tformer_lite.config import Config
 from tformer_lite.data import SPECIALS, CharTokenizer, WordTokenizer
 from tformer_lite.models import DecoderOnly, EncoderDecoder
+from tformer_lite.pretrained import PieceTokenizer
 
 FORMAT = 1
 MODELS = {kind.__name__: kind for kind in (DecoderOnly, EncoderDecoder)}
 Tokenizer = CharTokenizer | WordTokenizer
+DAMAGED = (
+    "is damaged, or no checkpoint: it cannot be read. Train again, or take a "
+    "copy of it."
+)
 
 
 @dataclass
@@ -39,16 +46,20 @@ def save_checkpoint(checkpoint: Checkpoint, path: str | Path) -> None:
 
     A file of that name is replaced once the new one is complete. It is
     source 002's dictionary, with more keys. Raises ValueError for a model
-    with parts of the reader's own, which are code, and no file keeps code.
+    or a tokenizer of the reader's own, which are code, and no file keeps
+    code.
     """
-    path = Path(path)
+    packed, path = pack(checkpoint), Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.part")
-    with open(part, "wb") as file:
-        torch.save(pack(checkpoint), file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(part, path)
+    try:
+        with open(part, "wb") as file:
+            torch.save(packed, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:
@@ -59,20 +70,31 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no checkpoint {path}: train first.")
-    try:
-        packed = torch.load(path, map_location="cpu", weights_only=True)
-    except (RuntimeError, EOFError, UnpicklingError, ValueError) as error:
-        raise ValueError(
-            f"{path} is damaged, or no checkpoint: it cannot be read. Train "
-            "again, or take a copy of it."
-        ) from error
+    packed = read(path)
     found = packed.get("format") if isinstance(packed, dict) else None
+    if found is None:
+        raise ValueError(
+            f"{path} is no checkpoint of tformer_lite, though PyTorch can "
+            "read it: give one that save_checkpoint wrote."
+        )
     if found != FORMAT:
         raise ValueError(
             f"{path} has format {found}, and this version of tformer_lite "
             f"reads format {FORMAT}: train again."
         )
-    return unpack(packed)
+    try:
+        return unpack(packed)
+    except (LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} {DAMAGED}") from error
+
+
+def read(path: str | Path) -> object:
+    """Read tensors, numbers and words; ValueError for any other file."""
+    with open(path, "rb") as file, catch_warnings(action="ignore"):
+        try:
+            return torch.load(file, map_location="cpu", weights_only=True)
+        except Exception as error:  # there is no end to what files hold
+            raise ValueError(f"{path} {DAMAGED}") from error
 
 
 def pack(checkpoint: Checkpoint) -> dict:
@@ -80,6 +102,7 @@ def pack(checkpoint: Checkpoint) -> dict:
 
     Its first seven keys, and those in `config`, are source 002's.
     """
+    kind = check_known(checkpoint.model, MODELS)
     model, config = checkpoint.model, checkpoint.model.config
     ids = checkpoint.tokenizers[-1].ids if checkpoint.tokenizers else {}
     return {
@@ -99,7 +122,7 @@ def pack(checkpoint: Checkpoint) -> dict:
         "train_losses": checkpoint.train_losses,
         "val_losses": checkpoint.val_losses,
         "format": FORMAT,
-        "model": type(model).__name__,
+        "model": kind,
         "model_config": plain(config),
         "tokenizers": [pack_ids(one) for one in checkpoint.tokenizers],
         "training": checkpoint.training,
@@ -109,7 +132,8 @@ def pack(checkpoint: Checkpoint) -> dict:
 def unpack(packed: dict) -> Checkpoint:
     """Build the model and the tokenizers again, with what was learned."""
     config = Config(**packed["model_config"])
-    model = MODELS[packed["model"]](config)
+    with torch.random.fork_rng(devices=[]):  # first weights, soon replaced
+        model = MODELS[packed["model"]](config)
     model.load_state_dict(packed["model_state_dict"])
     tokenizers = tuple(unpack_ids(*one) for one in packed["tokenizers"])
     losses = packed["train_losses"], packed["val_losses"]
@@ -117,6 +141,17 @@ def unpack(packed: dict) -> Checkpoint:
     return Checkpoint(
         model.eval(), tokenizers, size, *losses, packed["training"]
     )
+
+
+def check_known(thing: object, known: dict[str, Callable]) -> str:
+    """Name the class of a thing; ValueError for a class of one's own."""
+    name = type(thing).__name__
+    if name not in known:
+        raise ValueError(
+            f"{name} is no class that a checkpoint keeps, and a file keeps no "
+            f"code: use {', '.join(known)}, or save model.state_dict()."
+        )
+    return name
 
 
 def plain(config: Config) -> dict:
@@ -133,11 +168,29 @@ def plain(config: Config) -> dict:
 
 def pack_ids(tokenizer: Tokenizer) -> tuple[str, dict[str, int]]:
     """Give a tokenizer's kind and its vocabulary."""
-    return type(tokenizer).__name__, tokenizer.ids
+    return check_known(tokenizer, TOKENIZERS), tokenizer.ids
 
 
 def unpack_ids(kind: str, ids: dict[str, int]) -> Tokenizer:
     """Build a tokenizer again."""
-    if kind == "CharTokenizer":
-        return CharTokenizer("".join(ids))
+    return TOKENIZERS[kind](ids)
+
+
+def words(ids: dict[str, int]) -> WordTokenizer:
+    """Build a WordTokenizer from the ids of its words and specials."""
     return WordTokenizer({w: i for w, i in ids.items() if w not in SPECIALS})
+
+
+def pieces(ids: dict[str, int]) -> PieceTokenizer:
+    """Build a PieceTokenizer from the ids of its pieces, by a file of them."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "pieces.txt")
+        file.write_text("\n".join(sorted(ids, key=ids.get)), "utf8")
+        return PieceTokenizer(file)
+
+
+TOKENIZERS = {
+    "CharTokenizer": lambda ids: CharTokenizer("".join(ids)),
+    "WordTokenizer": words,
+    "PieceTokenizer": pieces,
+}

@@ -21,7 +21,8 @@ class Recipe:
     each `every` steps; after `patience` notes without a lower validation
     loss training stops. `seed` shuffles the data and drives dropout.
 
-    Raises ValueError for a count below 1 and for an unknown schedule.
+    Raises ValueError for a count below 1, for a number below 0, and for an
+    unknown schedule.
     """
 
     steps: int
@@ -43,6 +44,10 @@ class Recipe:
             count = getattr(self, name)
             if count is not None and count < 1:
                 raise ValueError(f"{name}={count}: every count is 1 or more.")
+        for name in ("lr", "warmup", "weight_decay", "smoothing", "clip"):
+            value = getattr(self, name)
+            if not value >= 0:
+                raise ValueError(f"{name}={value}: it is 0 or more.")
         if not callable(self.schedule) and self.schedule not in SCHEDULES:
             raise ValueError(
                 f"schedule={self.schedule!r} is unknown: choose one of "
@@ -63,11 +68,12 @@ def constant(step: int, recipe: Recipe) -> float:
 def cosine(step: int, recipe: Recipe) -> float:
     """Climb as `constant` does, then fall to 0 along half a cosine.
 
-    Loshchilov and Hutter (2017), equation 5, without restarts.
+    Loshchilov and Hutter (2017), equation 5, without restarts: the 0 is
+    where the step after the last would be.
     """
     if step <= recipe.warmup:
         return constant(step, recipe)
-    done = (step - recipe.warmup) / max(recipe.steps - recipe.warmup, 1)
+    done = (step - 1 - recipe.warmup) / max(recipe.steps - recipe.warmup, 1)
     return (1 + math.cos(math.pi * min(done, 1.0))) / 2
 
 
@@ -78,7 +84,7 @@ def noam(step: int, recipe: Recipe) -> float:
     1 / sqrt(d_model * warmup).
     """
     warmup = max(recipe.warmup, 1)
-    return min(step / warmup, math.sqrt(warmup / step))
+    return min(step / warmup, math.sqrt(warmup / max(step, 1)))
 
 
 SCHEDULES = {"constant": constant, "cosine": cosine, "noam": noam}
