@@ -49,6 +49,7 @@ FLOORS = {
     "checkpoints": 6,
     "batches": 7,
     "trainer": 8,
+    "trained": 7,
     "training": 9,
     "decoding": 7,
     "metrics": 7,

@@ -14,6 +14,7 @@ from tests.project import ROOT
 FONT = "tformer_lite/fonts/NotoSansDevanagari-Regular.ttf"
 LICENCES = {
     "LICENSE": b"MIT License",
+    "book/LICENSE": b"CC BY 4.0",
     "tformer_lite/fonts/OFL.txt": b"SIL OPEN FONT LICENSE Version 1.1",
 }
 DRAW = """\
@@ -80,7 +81,7 @@ def test_the_wheel_holds_the_module_whole_and_nothing_beside_it(contents):
 
 
 def test_the_wheel_carries_its_licences(contents, metadata):
-    assert metadata["License-Expression"] == "MIT AND OFL-1.1"
+    assert metadata["License-Expression"] == "MIT AND OFL-1.1 AND CC-BY-4.0"
     assert set(metadata.get_all("License-File")) == set(LICENCES)
     for licence, title in LICENCES.items():
         (name,) = (n for n in contents if n.endswith(f"licenses/{licence}"))

@@ -24,6 +24,7 @@ from tformer_lite.config import (
     tiny_translator,
 )
 from tformer_lite.corpus import (
+    book_text,
     english_nepali,
     english_tokenizer,
     nepali_tokenizer,
@@ -70,6 +71,7 @@ from tformer_lite.recipe import Recipe
 from tformer_lite.running import running_model, running_trace
 from tformer_lite.sampling import Sampler, generate, likeliest
 from tformer_lite.tracing import print_shapes, trace
+from tformer_lite.trained import stored, trained_translator
 from tformer_lite.trainer import Trainer
 from tformer_lite.training import resume, train
 from tformer_lite.variants import (
@@ -119,6 +121,7 @@ __all__ = [
     "beam",
     "bert_window",
     "bleu",
+    "book_text",
     "building_blocks",
     "cached",
     "causal_mask",
@@ -158,10 +161,12 @@ __all__ = [
     "softmax",
     "split_heads",
     "split_text",
+    "stored",
     "tiny_translator",
     "trace",
     "train",
     "train_pieces",
+    "trained_translator",
     "vocabulary",
     "where",
     "window_mask",
