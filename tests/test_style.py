@@ -54,6 +54,8 @@ FLOORS = {
     "decoding": 7,
     "metrics": 7,
     "sampling": 7,
+    "commands": 10,
+    "__main__": 11,
 }
 # What a reader of the model reads: the first five have it whole.
 MODEL = "masks", "config", "attention", "layers", "models"

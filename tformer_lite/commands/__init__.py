@@ -1,0 +1,1 @@
+"""What `python -m tformer_lite` does, one file for each command."""

@@ -1,0 +1,85 @@
+"""The command `train char`: a model that writes."""
+
+import argparse
+
+import torch
+
+from tformer_lite.batches import processes
+from tformer_lite.commands.fitting import (
+    built,
+    fit,
+    planned,
+    resumed,
+    sized,
+)
+from tformer_lite.commands.session import (
+    announce,
+    composed,
+    say,
+    together,
+    warn,
+)
+from tformer_lite.commands.writing import shorten
+from tformer_lite.config import char_lm
+from tformer_lite.data import CharTokenizer
+from tformer_lite.examples import split_text
+from tformer_lite.loading import read_text
+from tformer_lite.models import DecoderOnly
+from tformer_lite.sampling import Sampler, generate
+from tformer_lite.training import Trainer
+
+# Source 002's optimizer: Adam, which clips nothing.
+ADAM = {"betas": (0.9, 0.999), "clip": float("inf")}
+LENGTH = 100  # characters of the sample
+
+
+def train_char(args: argparse.Namespace) -> None:
+    """Train a model on a text, character by character, and let it write."""
+    with together(args.device) as device:
+        text = read_text(args.path)
+        old = resumed(args, DecoderOnly, device)
+        tokenizer = old.tokenizers[0] if old else CharTokenizer(text)
+        size = old.block_size if old else args.block_size
+        parts = split_text(tokenizer.encode(text), size, args.train_split)
+        recipe = planned(args, len(parts[0]), old and old.recipe, **ADAM)
+        trainer = old or begun(args, tokenizer, device, recipe)
+        trainer.recipe = recipe
+        size = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
+        announce(trainer.model, device, f"Loaded corpus with {size}")
+        fit(trainer, *parts, args)
+        if processes()[1] == 0:
+            demonstrate(trainer, args)
+
+
+def begun(args, tokenizer: CharTokenizer, device, recipe) -> Trainer:
+    """Build the model that the options describe, to train it."""
+    size, positions = args.block_size, args.max_seq_len
+    if size > positions:
+        raise ValueError(
+            f"--block_size {size} is more than --max_seq_len {positions}: a "
+            "row of a batch needs a position for each character."
+        )
+    if size < positions:
+        warn(
+            f"positions {size} to {positions - 1} are never trained, since "
+            f"--block_size is {size}: `generate` leaves them out."
+        )
+    config = sized(char_lm, args, vocab_size=len(tokenizer))
+    model = built(DecoderOnly, config, args.seed, device)
+    return Trainer(model, recipe, (tokenizer,), size)
+
+
+def demonstrate(trainer: Trainer, args: argparse.Namespace) -> None:
+    """Let a model write a little, after what it knows of the prompt."""
+    (tokenizer,), model = trainer.tokenizers, trainer.model
+    prompt = tokenizer.known(composed(args.demo))
+    say("\n==== Demo generation ====")
+    say(f"Prompt: {args.demo}")
+    if not prompt:
+        say("None of its characters is in the vocabulary: nothing to write.")
+        return
+    shorten(model, trainer.block_size)
+    ids = tokenizer.encode(prompt)[None]
+    draw = Sampler(generator=torch.Generator().manual_seed(args.seed))
+    ids = generate(model.cpu(), ids, LENGTH, draw)
+    say(f"Generated: {tokenizer.decode(ids[0])}")

@@ -1,0 +1,99 @@
+"""The command `trace`: the shapes of a preset."""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from tformer_lite.commands.session import say
+from tformer_lite.config import (
+    Config,
+    building_blocks,
+    char_lm,
+    paper_base,
+    tiny_translator,
+)
+from tformer_lite.data import running_example
+from tformer_lite.models import DecoderOnly
+from tformer_lite.running import SEED, built
+from tformer_lite.tracing import print_shapes, trace
+
+PRESETS = {
+    "tiny_translator": tiny_translator,
+    "building_blocks": building_blocks,
+    "char_lm": char_lm,
+    "paper_base": paper_base,
+}
+
+
+def show_trace(args: argparse.Namespace) -> None:
+    """Print the shapes of a preset: of its modules, or of its calls."""
+    build, dims = subject(args.preset)
+    named = ", ".join(f"{name}={size}" for name, size in dims.items())
+    say(f"{args.preset}: {named}")
+    if args.json or args.calls or args.path:
+        show_calls(args, build, dims)
+    else:
+        show_modules(build, dims)
+
+
+def show_calls(args: argparse.Namespace, build: Callable, dims: dict) -> None:
+    """Print every torch call, or those in a module; write them as JSON."""
+    with torch.no_grad():
+        seen = trace(build=build, dims=dims)
+    if args.json:
+        Path(args.json).write_text(seen.to_json(), "utf8")
+        say(f"Trace saved to {args.json}")
+    if args.path:
+        say(str(within(seen, args.path)))
+    elif args.calls:
+        say(str(seen))
+
+
+def show_modules(build: Callable, dims: dict) -> None:
+    """Print each module as it runs."""
+    sizes = {name: dims[name] for name in "BSTHDFV" if name in dims}
+    model, inputs = build(**sizes)
+    options = {"build": build, "dims": dims}
+    with torch.no_grad(), print_shapes(model, **options):
+        model(*inputs)
+
+
+def within(seen, path: str):
+    """Choose the calls in a module; ValueError when it has none."""
+    try:
+        return seen.at(path)
+    except KeyError as error:
+        raise ValueError(error.args[0]) from None
+
+
+def subject(name: str) -> tuple[Callable, dict]:
+    """Give what builds a preset at any sizes, and its own sizes.
+
+    Translators read the running example, and have its vocabulary; the
+    character model reads as many characters of any kind.
+    """
+    config, example = PRESETS[name], running_example()
+    dims = dict(zip("BST", (*example.src.shape, example.tgt.shape[1])))
+    if config is char_lm:
+        del dims["S"]
+        build = partial(writer, config)
+    else:
+        words = {"vocab_size": tiny_translator.vocab_size}
+        config = replace(config, **words, src_vocab_size=None)
+        build = partial(built, config)
+    dims |= {"H": config.n_heads, "D": config.d_model // config.n_heads}
+    dims |= {"C": "H*D", "F": config.d_ff, "V": config.vocab_size}
+    return build, dims
+
+
+def writer(config: Config, B: int, T: int, H: int, D: int, F: int, V: int):
+    """Build a model that writes, at any sizes, and ids for it: (B, T)."""
+    sizes = {"d_model": H * D, "n_heads": H, "d_ff": F, "vocab_size": V}
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(SEED)
+        model = DecoderOnly(replace(config, **sizes)).eval()
+        return model, (torch.randint(V, (B, T)),)

@@ -1,0 +1,61 @@
+"""The command `translate`: sentences in another language."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+from tformer_lite.checkpoints import Checkpoint
+from tformer_lite.commands.session import composed, opened, say, warn
+from tformer_lite.data import EOS, SOS
+from tformer_lite.decoding import beam, greedy
+from tformer_lite.models import EncoderDecoder
+
+
+def translate(args: argparse.Namespace) -> None:
+    """Load a translator, and print a translation of each sentence."""
+    if args.ckpt is None:
+        from tformer_lite.trained import trained_translator
+
+        kept = trained_translator()
+    else:
+        kept = opened(args.ckpt, EncoderDecoder)
+    for sentence in args.sentences or lines():
+        say(translated(composed(sentence), kept, args))
+
+
+def lines() -> Iterator[str]:
+    """Read sentences from stdin, unless somebody sits there."""
+    if sys.stdin.isatty():
+        raise ValueError(
+            "there is nothing to translate: give a sentence, in quotes."
+        )
+    return (line.strip() for line in sys.stdin)
+
+
+def translated(
+    sentence: str, kept: Checkpoint, args: argparse.Namespace
+) -> str:
+    """Translate a sentence; note the words that the model does not know."""
+    source, target = kept.tokenizers
+    words = source.split(sentence)
+    unknown = [word for word in dict.fromkeys(words) if word not in source.ids]
+    if unknown:
+        names = ", ".join(map(repr, unknown))
+        warn(f"Not in the vocabulary, and read as [UNK]: {names}")
+    check_length(words, kept.block_size)
+    src = source.encode([source.row(sentence, len(words) + 2)])
+    ends = SOS, EOS, args.max_len or kept.block_size
+    if args.beam == 1:
+        (row,) = greedy(kept.model, src, *ends)
+    else:
+        (row,) = beam(kept.model, src, *ends, width=args.beam)
+    return target.decode(row)
+
+
+def check_length(words: list[str], length: int) -> None:
+    """Raise ValueError for more words than the model was trained with."""
+    if len(words) > length - 2:
+        raise ValueError(
+            f"{' '.join(words)!r} has {len(words)} words and marks, and the "
+            f"translator reads {length - 2} at most: shorten it."
+        )
