@@ -30,6 +30,8 @@ class Marks:
         """Give the number and shape of each tensor in a value."""
         if type(value) is Tensor:
             return [self.mark(value)]
+        if type(value) in PLAIN:
+            return []
         return list(map(self.mark, tensors(value)))
 
     def mark(self, tensor: Tensor) -> tuple[int, torch.Size]:

@@ -36,6 +36,13 @@ class Dims:
         self.first = runs[0]
         self.fixed = {n: s for n, s in runs[0].items() if n not in varied}
         self.formulas = Formulas(varied, runs[0])
+        self.known: dict[tuple[Sizes, ...], tuple[Axis, ...]] = {}
+
+    def shape(self, *shapes: Sizes) -> tuple[Axis, ...]:
+        """Name the axes of a tensor that has these shapes, one a run."""
+        if shapes not in self.known:
+            self.known[shapes] = tuple(map(self.axis, zip(*shapes)))
+        return self.known[shapes]
 
     def axis(self, sizes: Sizes) -> Axis:
         """Name the axis that has these sizes, one a run."""

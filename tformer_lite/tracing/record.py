@@ -97,9 +97,18 @@ class Recorder(TorchFunctionMode):
 
     def call(self, function, args, kwargs, makes: list) -> tuple:
         """Write a call down."""
-        reads = self.marks.numbers((*args, kwargs) if kwargs else args)
-        where = place(sys._getframe(2), self.base)
-        return function, *where, self.visits.now, reads, makes
+        given = (*args, *kwargs.values()) if kwargs else args
+        reads = self.marks.numbers(given)
+        code, at, callers = place(sys._getframe(2), self.base)
+        return function, code, at, callers, self.visits.now, reads, makes
+
+
+class Glance(Recorder):
+    """Write down no more of a module's call than its path."""
+
+    def __init__(self, model: Callable):
+        super().__init__(model)
+        self.visits = Visits(model)
 
 
 @contextmanager
@@ -114,11 +123,18 @@ def opened() -> Iterator[None]:
         functional.has_torch_function = before
 
 
-def named_steps(raw: list[tuple], shapes: dict) -> Iterator[Step]:
-    """Give the parts of the calls their names; `shapes` are those that the
-    tensors had at first. Both may grow meanwhile."""
+def shapes_in(raw: list[tuple], first: dict) -> Iterator[tuple[list, list]]:
+    """Give the shapes that each call read, and those that it made; `first`
+    are those that the tensors had at first. Both may grow meanwhile."""
     now: dict[int, torch.Size] = {}
-    for *what, reads, makes in raw:
-        before = [Mark(n, now.get(n, shapes[n])) for n in reads]
+    for *_, reads, makes in raw:
+        before = [now.get(n, first[n]) for n in reads]
         now.update(makes)
-        yield Step(*what, before, [Mark(*made) for made in makes])
+        yield before, [shape for _, shape in makes]
+
+
+def named_steps(raw: list[tuple], first: dict) -> Iterator[Step]:
+    """Give the parts of the calls their names, as they are made."""
+    for (*what, reads, makes), (before, _) in zip(raw, shapes_in(raw, first)):
+        made = [Mark(*mark) for mark in makes]
+        yield Step(*what, list(map(Mark, reads, before)), made)

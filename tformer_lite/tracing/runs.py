@@ -13,12 +13,15 @@ from tformer_lite.tracing.record import (
     Recorder,
     Step,
     named_steps,
+    shapes_in,
 )
 from tformer_lite.tracing.table import Row, Table
 from tformer_lite.tracing.values import Values
 from tformer_lite.tracing.visits import Visit
 
 Axes = list[tuple[Axis, ...]]
+Sides = tuple[list[torch.Size], list[torch.Size]]
+NONE: Sides = [], []
 
 
 class Run:
@@ -52,26 +55,32 @@ class Run:
         return list(named_steps(self.raw, self.first))
 
     @cached_property
+    def places(self) -> list[tuple]:
+        """Where each step is: in which visit, and called from which lines."""
+        return [(visit[:2], *lines) for _, *lines, visit, _, _ in self.raw]
+
+    @cached_property
     def keys(self) -> list[tuple]:
         """Where each step is, and how many were there before it."""
         seen, keys = Counter(), []
-        for step in self.steps:
-            place = step.visit[:2], step.code, step.at, step.callers
+        for place in self.places:
             keys.append((place, seen[place]))
             seen[place] += 1
         return keys
 
     @cached_property
-    def places(self) -> dict[tuple, int]:
-        """The step of each key."""
-        return {key: i for i, key in enumerate(self.keys)}
+    def shapes(self) -> list[Sides]:
+        """The shapes that each step read, and those that it made."""
+        return list(shapes_in(self.raw, self.first))
 
-    def shapes(self, key, side: str) -> list:
-        """The shapes that a call read or made; none if it is not here."""
-        if key not in self.places:
-            return []
-        step = self.steps[self.places[key]]
-        return [mark.shape for mark in getattr(step, side)]
+
+def shapes_at(run: Run, other: Run) -> list[Sides]:
+    """Give the shapes that a run has where another's steps are: the nth at
+    a place is the nth there. NONE are those of a step that it lacks."""
+    if run.places == other.places:
+        return run.shapes
+    known = dict(zip(run.keys, run.shapes))
+    return [known.get(key, NONE) for key in other.keys]
 
 
 class Calls:
@@ -90,9 +99,10 @@ class Calls:
     def axes(self) -> list[tuple[Axes, Axes]]:
         """The named axes of what each step reads, and of what it makes."""
         dims = Dims([run.sizes for run in self.runs])
+        first, *others = self.runs
+        steps = zip(first.shapes, *(shapes_at(run, first) for run in others))
         return [
-            tuple(named(self.runs, dims, key, side) for side in SIDES)
-            for key in self.runs[0].keys
+            tuple(named(dims, *side) for side in zip(*step)) for step in steps
         ]
 
     @cached_property
@@ -123,36 +133,32 @@ class Calls:
         return self.table._repr_html_()
 
 
-SIDES = "reads", "makes"
-
-
 def hidden(run: Run) -> list[bool]:
     """Whether each step happens inside a library's function: at a place
     where nobody wrote it, or that makes calls of several kinds."""
     kinds = defaultdict(set)
-    for (place, _), step in zip(run.keys, run.steps):
+    for place, step in zip(run.places, run.steps):
         kinds[place].add(step.name)
     return [
         len(kinds[place]) > 1 or in_library[step.code.co_filename]
-        for (place, _), step in zip(run.keys, run.steps)
+        for place, step in zip(run.places, run.steps)
     ]
 
 
-def named(runs: list[Run], dims: Dims, key, side: str) -> Axes:
-    """Name the axes of the tensors on one side of a step.
+def named(dims: Dims, shapes: list, *others: list) -> Axes:
+    """Name the axes of the tensors on one side of a step, by their shapes
+    in every run.
 
     What another run does not have is named by its value alone.
     """
-    first, *others = (run.shapes(key, side) for run in runs)
     found = []
-    for i, shape in enumerate(first):
+    for i, shape in enumerate(shapes):
         alike = [o[i] for o in others if i < len(o)]
         alike = [other for other in alike if len(other) == len(shape)]
         if others and len(alike) == len(others):
-            sizes = zip(shape, *alike)
-            found.append(tuple(dims.axis(column) for column in sizes))
+            found.append(dims.shape(shape, *alike))
         else:
-            found.append(tuple(dims.guess(size) for size in shape))
+            found.append(tuple(map(dims.guess, shape)))
     return found
 
 

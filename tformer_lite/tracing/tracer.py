@@ -16,8 +16,8 @@ from tformer_lite.tracing.probes import (
     resized,
 )
 from tformer_lite.tracing.questions import Trace
-from tformer_lite.tracing.record import Keep, Recorder
-from tformer_lite.tracing.runs import Run
+from tformer_lite.tracing.record import Glance, Keep, Recorder
+from tformer_lite.tracing.runs import NONE, Run, shapes_at
 from tformer_lite.tracing.sizes import Given, Named, evaluated
 
 
@@ -59,7 +59,8 @@ def trace(
     if build is not None:
         model, inputs = build(**accepted(build, sizes))
     refuse(model)
-    run = recorded(model, inputs, options, sizes, keeper(keep))
+    recorder = Recorder(model, keeper(keep))
+    run = recorded(recorder, model, inputs, options, sizes)
 
     def made(sizes: Named) -> tuple:
         if build is not None:
@@ -93,9 +94,7 @@ def probed(
                 notes.append(refusal(other.sizes, varied, other.error))
             else:
                 runs.append(other)
-        lacking = sum(
-            key not in other.places for other in runs[1:] for key in run.keys
-        )
+        lacking = sum(shapes_at(r, run).count(NONE) for r in runs[1:])
         tried.append((len(notes), lacking, runs, notes))
         if run.error or not (notes or lacking):
             break
@@ -106,17 +105,18 @@ def probe(model: Callable, made: Callable, options: dict, sizes: Named) -> Run:
     """Run again at other sizes; what went wrong is in the run's `error`."""
     try:
         with aside(model):
-            return recorded(*made(sizes), options, sizes)
+            model, inputs = made(sizes)
+            return recorded(Glance(model), model, inputs, options, sizes)
     except Exception as error:  # it cannot be built so, or resized
         return Run(sizes, error)
 
 
 def recorded(
-    model: Callable, inputs, options: dict, sizes: Named, keep: Keep = None
+    recorder: Recorder, model: Callable, inputs, options: dict, sizes: Named
 ) -> Run:
     """Run a model once; what went wrong is in the run's `error`."""
     run = Run(sizes)
-    with eagerly(), Recorder(model, keep) as recorder:
+    with eagerly(), recorder:
         try:
             run.result = model(*inputs, **options)
         except Exception as error:

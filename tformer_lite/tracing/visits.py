@@ -52,7 +52,7 @@ class Visits:
         steps: list | None = None,
     ):
         modules = getattr(model, "named_modules", dict)
-        self.paths = {id(part): path for path, part in dict(modules()).items()}
+        self.paths = {id(part): path for path, part in modules()}
         self.counts: dict[str, int] = defaultdict(int)
         self.done: list[Visit] = []
         self.thread = threading.get_ident()
