@@ -49,7 +49,10 @@ class CachedDecoderOnly(CachedModel):
         """
         x = self.embedding(ids)
         start = self.go_on(ids)
-        x = self.decoder(x[:, start:], self.rows(start, ids))
+        mask = self.rows(start, ids)
+        # A single new token may see all: nothing to hide, nothing to add.
+        mask = None if mask.all() else mask
+        x = self.decoder(x[:, start:], mask)
         self.seen = ids.clone()
         return self.head(x)
 
