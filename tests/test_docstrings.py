@@ -13,6 +13,7 @@ from tformer_lite import (
     DecoderOnly,
     EncoderDecoder,
     attention,
+    batches,
     data,
     decoding,
     layers,
@@ -25,6 +26,7 @@ from tformer_lite.parts import PARTS
 
 MODULES = (
     attention,
+    batches,
     data,
     decoding,
     layers,
@@ -61,7 +63,8 @@ NUMBERS = {
     "width": 3,
 }
 MODELS = {kind: kind(CONFIG) for kind in (DecoderOnly, EncoderDecoder)}
-SHAPE = re.compile(r"\(((?:\.\.\.|[A-Z1])(?:, [A-Z1])*)\)")
+MODELS[nn.Module] = MODELS[DecoderOnly]
+SHAPE = re.compile(r"(?<!\w)\(((?:(?:\.\.\.|[A-Z1])(?:, [A-Z1])*)?)\)")
 
 
 def promise(function) -> tuple[list[list[str]], list[list[str]]]:
@@ -70,7 +73,7 @@ def promise(function) -> tuple[list[list[str]], list[list[str]]]:
     before, arrow, after = first.rpartition("->")
     inputs, outputs = (before, after) if arrow else ("", first)
     return tuple(
-        [shape.split(", ") for shape in SHAPE.findall(part)]
+        [re.findall(r"[^ ,]+", shape) for shape in SHAPE.findall(part)]
         for part in (inputs, outputs)
     )
 
@@ -88,8 +91,9 @@ def tensor(name: str, letters: list[str]) -> Tensor:
         for x in letters
         for n in ((2, 3) if x == "..." else (SIZES.get(x, 1),))
     ]
-    if name in ("ids", "src", "tgt"):
-        return torch.randint(SIZES["V"], shape)
+    if name in ("ids", "inputs", "labels", "src", "tgt"):
+        ids = torch.randint(SIZES["V"], shape)
+        return (ids,) if name == "inputs" else ids
     if name in ("done", "mask"):
         return torch.rand(shape) > 0.2
     return torch.randn(shape)
@@ -102,7 +106,7 @@ def run(function, call, inputs: list[list[str]]):
         if "Tensor" in str(parameter.annotation):
             if left:
                 arguments[name] = tensor(name, left.pop(0))
-        elif parameter.default is inspect.Parameter.empty:
+        elif parameter.default is parameter.empty and name != "options":
             model = MODELS.get(parameter.annotation)
             arguments[name] = model or number(name)
     assert not left, "more shapes are stated than there are tensors"
@@ -111,7 +115,7 @@ def run(function, call, inputs: list[list[str]]):
 
 def matches(shape: tuple, letters: list[str], known: dict[str, int]) -> bool:
     """Whether a measured shape is the stated one; learns unknown letters."""
-    if letters[0] == "...":
+    if letters[:1] == ["..."]:
         shape, letters = shape[2:], letters[1:]
     return len(shape) == len(letters) and all(
         size == (1 if letter == "1" else known.setdefault(letter, size))

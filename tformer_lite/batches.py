@@ -37,7 +37,7 @@ def processes() -> tuple[int, int]:
 def loss_of(
     model: nn.Module, inputs: tuple[Tensor, ...], labels: Tensor, **options
 ) -> Tensor:
-    """Compare what a model guesses from `inputs` with labels: (B, T) -> ().
+    """Compare guesses from inputs with labels: (B, T), (B, T) -> ().
 
     Cross-entropy in nats; `options` are those of cross_entropy, such as
     `ignore_index`, the label that does not count.
