@@ -30,6 +30,7 @@ def translate(folder: Path, *options: str, pairs=PAIRS) -> list[str]:
 
 def refusal(capsys, *words: str) -> str:
     """The one line that a wrong command is answered with."""
+    capsys.readouterr()
     try:
         code = main([str(word) for word in words])
     except SystemExit as end:

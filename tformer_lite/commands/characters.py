@@ -8,8 +8,8 @@ from tformer_lite.batches import processes
 from tformer_lite.commands.fitting import (
     built,
     fit,
+    left_off,
     planned,
-    resumed,
     sized,
 )
 from tformer_lite.commands.session import (
@@ -25,8 +25,10 @@ from tformer_lite.data import CharTokenizer
 from tformer_lite.examples import split_text
 from tformer_lite.loading import read_text
 from tformer_lite.models import DecoderOnly
+from tformer_lite.recipe import Recipe
 from tformer_lite.sampling import Sampler, generate
-from tformer_lite.training import Trainer
+from tformer_lite.trainer import Trainer
+from tformer_lite.training import resume
 
 # Source 002's optimizer: Adam, which clips nothing.
 ADAM = {"betas": (0.9, 0.999), "clip": float("inf")}
@@ -37,13 +39,16 @@ def train_char(args: argparse.Namespace) -> None:
     """Train a model on a text, character by character, and let it write."""
     with together(args.device) as device:
         text = read_text(args.path)
-        old = resumed(args, DecoderOnly, device)
+        old = left_off(args, DecoderOnly)
         tokenizer = old.tokenizers[0] if old else CharTokenizer(text)
         size = old.block_size if old else args.block_size
         parts = split_text(tokenizer.encode(text), size, args.train_split)
-        recipe = planned(args, len(parts[0]), old and old.recipe, **ADAM)
-        trainer = old or begun(args, tokenizer, device, recipe)
-        trainer.recipe = recipe
+        plan = planned(args, len(parts[0]), old)
+        if old:
+            trainer = resume(args.save_path, **plan)
+        else:
+            trainer = begun(args, tokenizer, Recipe(**plan, **ADAM))
+        trainer.model.to(device)
         size = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
         announce(trainer.model, device, f"Loaded corpus with {size}")
         fit(trainer, *parts, args)
@@ -51,7 +56,7 @@ def train_char(args: argparse.Namespace) -> None:
             demonstrate(trainer, args)
 
 
-def begun(args, tokenizer: CharTokenizer, device, recipe) -> Trainer:
+def begun(args, tokenizer: CharTokenizer, recipe: Recipe) -> Trainer:
     """Build the model that the options describe, to train it."""
     size, positions = args.block_size, args.max_seq_len
     if size > positions:
@@ -65,7 +70,7 @@ def begun(args, tokenizer: CharTokenizer, device, recipe) -> Trainer:
             f"--block_size is {size}: `generate` leaves them out."
         )
     config = sized(char_lm, args, vocab_size=len(tokenizer))
-    model = built(DecoderOnly, config, args.seed, device)
+    model = built(DecoderOnly, config, args.seed)
     return Trainer(model, recipe, (tokenizer,), size)
 
 

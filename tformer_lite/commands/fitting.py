@@ -12,13 +12,14 @@ from torch import nn
 from torch.utils.data import Dataset
 
 from tformer_lite.batches import processes
-from tformer_lite.checkpoints import load_checkpoint, save_checkpoint
+from tformer_lite.checkpoints import load_checkpoint
 from tformer_lite.commands.losses import save_curve
 from tformer_lite.commands.session import PROGRAM, check_kind, say, warn
 from tformer_lite.config import Config
 from tformer_lite.metrics import perplexity
 from tformer_lite.recipe import Recipe
-from tformer_lite.training import Trainer, resume, train
+from tformer_lite.trainer import Trainer
+from tformer_lite.training import resume, train
 
 # The options that are a recipe's, and those that are a config's.
 RECIPE = (
@@ -48,19 +49,17 @@ def sized(config: Config, args: argparse.Namespace, **others) -> Config:
     return replace(config, **fields, **others)
 
 
-def built(
-    kind: type[nn.Module], config: Config, seed: int, device: torch.device
-) -> nn.Module:
+def built(kind: type[nn.Module], config: Config, seed: int) -> nn.Module:
     """Build a model whose first weights come from the seed."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return kind(config).to(device)
+        return kind(config)
 
 
-def resumed(
-    args: argparse.Namespace, kind: type[nn.Module], device: torch.device
+def left_off(
+    args: argparse.Namespace, kind: type[nn.Module]
 ) -> Trainer | None:
-    """Take up the training in --save_path, if --resume says so and it is
+    """Find the training in --save_path, if --resume says so and it is
     there. Raises ValueError where it is not of this kind and these sizes."""
     path = Path(args.save_path)
     check_place(path)
@@ -68,17 +67,10 @@ def resumed(
         if path.exists():
             warn(f"{path} will be replaced; --resume goes on from it.")
         return None
-    trainer = resume(path)
-    check_kind(path, trainer.model, kind)
-    check_sizes(trainer, args)
-    return moved(trainer, device)
-
-
-def moved(trainer: Trainer, device: torch.device) -> Trainer:
-    """Move a model, and its optimizer's numbers with it."""
-    trainer.model.to(device)
-    trainer.optimizer.load_state_dict(trainer.optimizer.state_dict())
-    return trainer
+    old = resume(path)
+    check_kind(path, old.model, kind)
+    check_sizes(old, args)
+    return old
 
 
 def check_sizes(trainer: Trainer, args: argparse.Namespace) -> None:
@@ -111,22 +103,22 @@ def epoch_of(rows: int, batch_size: int) -> int:
     return math.ceil(math.ceil(rows / processes()[0]) / batch_size)
 
 
-def planned(
-    args: argparse.Namespace, rows: int, old: Recipe | None, **fixed
-) -> Recipe:
-    """Make a recipe of the options; of an old one only what was typed."""
+def planned(args: argparse.Namespace, rows: int, old: Trainer | None) -> dict:
+    """Give the fields of a recipe that the options say; to go on with an old
+    training, only those that were typed."""
     options = args.given if old else vars(args)
     fields = {name: options[name] for name in RECIPE if name in options}
-    epoch = epoch_of(rows, fields.get("batch_size") or old.batch_size)
     typed = "steps" in args.given or "epochs" in args.given
     counts = args.given if typed else options
-    steps = counts.get("steps")
-    if counts.get("epochs"):
-        fields |= {"steps": counts["epochs"] * epoch, "every": epoch}
-    elif steps:
-        every = old.every if old else max(steps // 10, 1)
-        fields |= {"steps": steps, "every": every}
-    return replace(old, **fields) if old else Recipe(**fields, **fixed)
+    steps, epochs = counts.get("steps"), counts.get("epochs")
+    if epochs:
+        size = fields.get("batch_size") or old.recipe.batch_size
+        epoch = epoch_of(rows, size)
+        return fields | {"steps": epochs * epoch, "every": epoch}
+    if steps:
+        every = old.recipe.every if old else max(steps // 10, 1)
+        return fields | {"steps": steps, "every": every}
+    return fields
 
 
 def fit(
@@ -139,29 +131,20 @@ def fit(
 
     At each note a line is printed. Ctrl-C saves, and says where.
     """
-    path, recipe = Path(args.save_path), trainer.recipe
-    if trainer.step >= recipe.steps:
-        say(f"{path} has had its {recipe.steps} steps: choose more to go on.")
-    unit, size = unit_of(recipe, len(data))
+    path = Path(args.save_path)
+    if not trainer.left():
+        say(f"{path} is trained: more --steps or --patience would go on.")
+    unit, size = unit_of(trainer.recipe, len(data))
     reporting(trainer, unit, size)
     try:
         train(trainer, data, valid, path, show=sys.stderr.isatty())
     except KeyboardInterrupt:
         raise KeyboardInterrupt(stopped(trainer, path)) from None
     if processes()[1] == 0:
-        keep_best(trainer, path)
         say(f"Model saved to {path}")
         curve = path.with_name("loss_curve.png")
         save_curve(trainer, unit, size, curve)
         say(f"Loss curve saved to {curve}")
-
-
-def keep_best(trainer: Trainer, path: Path) -> None:
-    """Write the best weights, where `train` has written the latest."""
-    if trainer.recipe.patience:
-        kept = trainer.checkpoint()
-        kept.training["rng_state"] = trainer.random
-        save_checkpoint(kept, path)
 
 
 def unit_of(recipe: Recipe, rows: int) -> tuple[str, int]:

@@ -8,7 +8,7 @@ from matplotlib.ticker import MaxNLocator
 
 from tformer_lite.palette import EDGE, LINES
 from tformer_lite.picture import STYLE
-from tformer_lite.training import Trainer
+from tformer_lite.trainer import Trainer
 
 NAMES = "Training", "Validation"
 

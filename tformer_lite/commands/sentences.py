@@ -5,7 +5,7 @@ import random
 from typing import NamedTuple
 
 from tformer_lite.batches import processes
-from tformer_lite.commands.fitting import built, fit, planned, resumed, sized
+from tformer_lite.commands.fitting import built, fit, left_off, planned, sized
 from tformer_lite.commands.session import announce, say, together, warn
 from tformer_lite.config import tiny_translator
 from tformer_lite.corpus import (
@@ -20,7 +20,9 @@ from tformer_lite.examples import Pairs, fitting
 from tformer_lite.loading import read_pairs, vocabulary
 from tformer_lite.metrics import bleu, chrf, exact_match
 from tformer_lite.models import EncoderDecoder
-from tformer_lite.training import Trainer
+from tformer_lite.recipe import Recipe
+from tformer_lite.trainer import Trainer
+from tformer_lite.training import resume
 
 Sentences = list[tuple[str, str]]
 Both = tuple[WordTokenizer, WordTokenizer]
@@ -45,27 +47,30 @@ class Corpus(NamedTuple):
 def train_translate(args: argparse.Namespace) -> None:
     """Train a translator, and test it on pairs that it has not seen."""
     with together(args.device) as device:
-        old = resumed(args, EncoderDecoder, device)
+        old = left_off(args, EncoderDecoder)
         length = old.block_size if old else args.max_len
         seed = old.recipe.seed if old else args.seed
         corpus = own(args, length, seed) if args.path else shipped()
         tokenizers = old.tokenizers if old else corpus.tokenizers
         data, valid = (Pairs(p, *tokenizers, length) for p in corpus[:2])
-        recipe = planned(args, len(data), old and old.recipe)
-        trainer = old or begun(args, tokenizers, device, recipe)
-        trainer.recipe = recipe
+        plan = planned(args, len(data), old)
+        if old:
+            trainer = resume(args.save_path, **plan)
+        else:
+            trainer = begun(args, tokenizers, Recipe(**plan))
+        trainer.model.to(device)
         announce(trainer.model, device, corpus.sizes())
         fit(trainer, data, valid, args)
         if processes()[1] == 0:
             examine(trainer, corpus.test)
 
 
-def begun(args, tokenizers: Both, device, recipe) -> Trainer:
+def begun(args, tokenizers: Both, recipe: Recipe) -> Trainer:
     """Build the model that the options describe, to train it."""
     source, target = map(len, tokenizers)
     words = {"vocab_size": target, "src_vocab_size": source}
     config = sized(tiny_translator, args, **words if args.path else {})
-    model = built(EncoderDecoder, config, args.seed, device)
+    model = built(EncoderDecoder, config, args.seed)
     return Trainer(model, recipe, tokenizers, args.max_len)
 
 

@@ -32,7 +32,8 @@ PRESETS = {
 def show_trace(args: argparse.Namespace) -> None:
     """Print the shapes of a preset: of its modules, or of its calls."""
     build, dims = subject(args.preset)
-    named = ", ".join(f"{name}={size}" for name, size in dims.items())
+    sizes = dims | {"C": dims["H"] * dims["D"]}
+    named = ", ".join(f"{name}={size}" for name, size in sizes.items())
     say(f"{args.preset}: {named}")
     if args.json or args.calls or args.path:
         show_calls(args, build, dims)

@@ -9,16 +9,16 @@ from tformer_lite.commands.session import composed, opened, say, warn
 from tformer_lite.data import EOS, SOS
 from tformer_lite.decoding import beam, greedy
 from tformer_lite.models import EncoderDecoder
+from tformer_lite.trained import trained_translator
 
 
 def translate(args: argparse.Namespace) -> None:
     """Load a translator, and print a translation of each sentence."""
     if args.ckpt is None:
-        from tformer_lite.trained import trained_translator
-
         kept = trained_translator()
     else:
         kept = opened(args.ckpt, EncoderDecoder)
+    check_room(args.max_len, kept.block_size)
     for sentence in args.sentences or lines():
         say(translated(composed(sentence), kept, args))
 
@@ -50,6 +50,15 @@ def translated(
     else:
         (row,) = beam(kept.model, src, *ends, width=args.beam)
     return target.decode(row)
+
+
+def check_room(asked: int | None, length: int) -> None:
+    """Raise ValueError for more tokens than the model was trained with."""
+    if asked and asked > length:
+        raise ValueError(
+            f"--max_len {asked}: the translator was trained to write {length} "
+            "tokens at most, [SOS] included."
+        )
 
 
 def check_length(words: list[str], length: int) -> None:
