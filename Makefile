@@ -5,13 +5,14 @@ BIN := .venv/bin
 # One thread each: with a busy neighbour, two threads are slower than one.
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
-.PHONY: help book test notebooks corpus repository clean
+.PHONY: help book test notebooks corpus results repository clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
 	@echo "make test        build the book, then test everything"
 	@echo "make notebooks   re-run the chapters that changed (.md to .ipynb)"
 	@echo "make corpus      write the English-Nepali sentences from the grammar"
+	@echo "make results     train what ships and what the chapters show"
 	@echo "make repository URL=https://...   set the repository's address"
 	@echo "make clean       remove everything that make made"
 	@echo
@@ -42,6 +43,10 @@ notebooks: .venv/all.done
 corpus: .venv/all.done
 	@PYTHONPATH=. $(BIN)/python book/_tools/grammar.py
 	@PYTHONPATH=. $(BIN)/python book/_tools/corpus_page.py
+
+# RUNS="positions wider" does these alone.
+results: .venv/all.done
+	@$(ONE) PYTHONPATH=. $(BIN)/python -m benchmarks.results $(RUNS)
 
 repository: .venv/book.done
 	@$(BIN)/python book/_tools/repository.py "$(URL)"

@@ -12,15 +12,19 @@ def lasting(run: Callable, clock: Callable = time.perf_counter) -> float:
     return clock() - start
 
 
-def warm(run: Callable) -> float:
+def warm(run: Callable, clock: Callable = time.perf_counter) -> float:
     """Time a run after another one of its kind: what ran in between has
     left the processor's caches cold."""
     run()
-    return lasting(run)
+    return lasting(run, clock)
 
 
 def in_turns(
-    *runs: Callable, budget: float = 15, least: int = 7, most: int = 300
+    *runs: Callable,
+    budget: float = 15,
+    least: int = 7,
+    most: int = 300,
+    clock: Callable = time.perf_counter,
 ) -> list[list[float]]:
     """Time runs that take turns: for each round, the seconds of each.
 
@@ -29,7 +33,7 @@ def in_turns(
     """
     rounds, start = [], time.monotonic()
     while len(rounds) < most:
-        rounds.append([warm(run) for run in runs])
+        rounds.append([warm(run, clock) for run in runs])
         if time.monotonic() - start > budget and len(rounds) >= least:
             break
     return rounds

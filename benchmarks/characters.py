@@ -1,0 +1,161 @@
+"""Character models that learn the book's text: source 002's, and nanoGPT's."""
+
+import math
+from dataclasses import replace
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, gelu
+
+from benchmarks.translators import curves_of
+from tformer_lite import (
+    CharTokenizer,
+    Config,
+    DecoderOnly,
+    Recipe,
+    Trainer,
+    Windows,
+    book_text,
+    char_lm,
+    split_text,
+    train,
+)
+from tformer_lite.modes import evaluating
+from tformer_lite.recipe import cosine
+
+LENGTH = 6000  # characters of the book: source 002's text is short, too
+BLOCK, POSITIONS, EPOCHS = 32, 64, 20  # source 002's, but for its 50 epochs
+# nanoGPT's settings for a computer without a GPU, as its README and
+# config/train_shakespeare_char.py give them; and ours at its size.
+SIZES = Config(
+    vocab_size=1,
+    max_len=64,
+    d_model=128,
+    n_heads=4,
+    n_layers=4,
+    d_ff=512,
+    dropout=0.0,
+    bias=False,
+    positions="learned",
+    activation=gelu,
+)
+STEPS = Recipe(steps=2000, batch_size=12, lr=1e-3, warmup=100, every=100)
+
+
+def source_002(patience: int) -> tuple[Trainer, tuple[Windows, Windows]]:
+    """Train with source 002's settings, and keep the best weights."""
+    text = book_text()[:LENGTH]
+    tokenizer = CharTokenizer(text)
+    data, valid = split_text(tokenizer.encode(text), BLOCK)
+    epoch = math.ceil(len(data) / 32)
+    recipe = Recipe(
+        steps=EPOCHS * epoch,
+        schedule="constant",
+        betas=(0.9, 0.999),
+        clip=math.inf,
+        every=epoch,
+        patience=patience,
+    )
+    torch.manual_seed(0)
+    config = replace(char_lm, vocab_size=len(tokenizer), max_len=POSITIONS)
+    trainer = Trainer(DecoderOnly(config), recipe, (tokenizer,), BLOCK)
+    train(trainer, data, valid)
+    return trainer, split_text(tokenizer.encode(text), POSITIONS)
+
+
+def overfitting() -> dict:
+    """Train source 002's model on a short text until it knows it by heart."""
+    trainer, _ = source_002(EPOCHS)
+    losses = curves_of(trainer)
+    lowest = min(losses["val_losses"])
+    return losses | {
+        "best_epoch": 1 + losses["val_losses"].index(lowest),
+        "best_val_loss": lowest,
+        "characters": LENGTH,
+        "vocab_size": trainer.model.config.vocab_size,
+        "parameters": sum(p.numel() for p in trainer.model.parameters()),
+    }
+
+
+def positions() -> dict:
+    """Measure the loss of the best such model at each position."""
+    trainer, parts = source_002(1)
+    found = {"block_size": BLOCK, "epochs": len(trainer.val_losses) - 1}
+    for name, data in zip(("train", "valid"), parts):
+        losses = by_position(trainer.best, data)
+        found[name] = {
+            "losses": [round(loss, 4) for loss in losses.tolist()],
+            "mean_8_to_31": round(losses[8:BLOCK].mean().item(), 3),
+            "mean_32_to_63": round(losses[BLOCK:].mean().item(), 3),
+        }
+    return found
+
+
+def by_position(model: DecoderOnly, data: Windows) -> Tensor:
+    """Average the loss over the windows, for each position: -> (T)."""
+    (x,), y = data[list(range(len(data)))]
+    with evaluating(model):
+        logits = model(x).transpose(1, 2)
+        return cross_entropy(logits, y, reduction="none").mean(0)
+
+
+class Pieces(Windows):
+    """Windows that do not overlap: each label once."""
+
+    def __init__(self, ids: Tensor, size: int):
+        super().__init__(ids, size)
+        self.windows = self.windows[::size]
+
+
+def nano_rate(step: int, recipe: Recipe) -> float:
+    """Let the learning rate end at a tenth, as nanoGPT does."""
+    if step <= recipe.warmup:
+        return step / recipe.warmup
+    return 0.1 + 0.9 * cosine(step, recipe)
+
+
+def nano(config: Config, recipe: Recipe) -> Trainer:
+    """Build and start a model as nanoGPT does: small numbers, one table for
+    the way in and the way out, no decay for the norms."""
+    norm = partial(nn.LayerNorm, bias=False)
+    model = DecoderOnly(replace(config, norm=norm, embedding="plain"))
+    model.head.weight = model.embedding.tokens.weight
+    for name, weight in model.named_parameters():
+        if weight.ndim == 2:
+            last = name.endswith("output.weight")
+            depth = 2 * config.n_layers if last else 1
+            nn.init.normal_(weight, std=0.02 * depth**-0.5)
+    trainer = Trainer(model, replace(recipe, schedule=nano_rate))
+    weights = [p for p in model.parameters() if p.ndim == 2]
+    gains = [p for p in model.parameters() if p.ndim == 1]
+    groups = [
+        {"params": weights, "weight_decay": 0.1},
+        {"params": gains, "weight_decay": 0.0},
+    ]
+    adam = partial(torch.optim.AdamW, betas=(0.9, 0.99), fused=True)
+    trainer.optimizer = adam(groups)
+    return trainer
+
+
+def ours(config: Config, recipe: Recipe) -> Trainer:
+    """Build and start a model as the book does, with a higher rate."""
+    model = DecoderOnly(replace(config, dropout=0.1))
+    return Trainer(model, replace(recipe, lr=4e-3, weight_decay=0.1))
+
+
+def characters() -> dict:
+    """Train at nanoGPT's size for a CPU, in its way and in ours."""
+    tokenizer = CharTokenizer(book_text())
+    ids = tokenizer.encode(book_text())
+    cut = len(ids) * 9 // 10
+    data, valid = Windows(ids[:cut], 64), Pieces(ids[cut:], 64)
+    config = replace(SIZES, vocab_size=len(tokenizer))
+    found = {}
+    for make in (nano, ours):
+        torch.manual_seed(0)
+        trainer = make(config, STEPS)
+        train(trainer, data, valid)
+        found[make.__name__] = curves_of(trainer)
+        print(" ", make.__name__, trainer.val_losses, flush=True)
+    return found

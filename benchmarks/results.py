@@ -1,0 +1,52 @@
+"""Train what the chapters show: the longer runs, and the shipped translator.
+
+make results          # all of it, about fifteen minutes on one thread
+make results RUNS="translator positions"
+
+Writes tformer_lite/stored. Trained numbers differ from machine to machine
+in their last digits, and so does what is written.
+"""
+
+import json
+import sys
+
+import torch
+
+from benchmarks.characters import characters, overfitting, positions
+from benchmarks.translators import schedules, starts, translator, wider
+from tformer_lite.trained import STORED
+
+RUNS = {
+    run.__name__: run
+    for run in (
+        translator,
+        wider,
+        starts,
+        schedules,
+        overfitting,
+        positions,
+        characters,
+    )
+}
+
+
+def store(name: str, found: dict) -> None:
+    """Put the results of one run among those of the others."""
+    file = STORED / "results.json"
+    results = json.loads(file.read_text("utf8")) if file.exists() else {}
+    results[name] = found
+    text = json.dumps(results, indent=1, sort_keys=True)
+    file.write_text(text + "\n", "utf8", newline="\n")
+
+
+def main(names: list[str]) -> None:
+    """Do the runs of these names, or all."""
+    torch.set_num_threads(1)
+    STORED.mkdir(exist_ok=True)
+    for name in names or RUNS:
+        print(f"{name}: {RUNS[name].__doc__}", flush=True)
+        store(name, RUNS[name]())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

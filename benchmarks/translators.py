@@ -1,0 +1,178 @@
+"""Translators that learn the book's corpus: how well, and from what start."""
+
+import time
+from dataclasses import asdict, replace
+from functools import cache
+
+import torch
+from torch import nn
+
+from tformer_lite import (
+    Checkpoint,
+    Config,
+    EncoderDecoder,
+    Pairs,
+    Recipe,
+    Trainer,
+    bleu,
+    chrf,
+    english_nepali,
+    english_tokenizer,
+    exact_match,
+    greedy,
+    mean_loss,
+    nepali_tokenizer,
+    save_checkpoint,
+    tiny_translator,
+    train,
+)
+from tformer_lite.data import EOS, SOS
+from tformer_lite.trained import STORED
+
+RECIPE = Recipe(steps=1500, batch_size=32, lr=1e-2, warmup=75, every=30)
+SHORT = replace(RECIPE, steps=600, every=20)
+SEEDS = 1, 2, 3, 4
+RATES = 1e-3, 3e-3, 1e-2
+SCHEDULES = {
+    "constant": {"schedule": "constant", "warmup": 0},
+    "constant after a warm-up": {"schedule": "constant"},
+    "cosine": {"warmup": 0},
+    "cosine after a warm-up": {},
+    "noam": {"schedule": "noam"},
+}
+TOKENIZERS = english_tokenizer(), nepali_tokenizer()
+wide_translator = replace(tiny_translator, d_model=32, n_heads=4, d_ff=128)
+
+
+@cache
+def part(name: str) -> Pairs:
+    """Lay a part of the corpus out."""
+    return Pairs(english_nepali(name), *TOKENIZERS)
+
+
+def scores(model: EncoderDecoder) -> dict:
+    """Let a model translate the test part, and compare: BLEU and chrF."""
+    src = part("test").src
+    ids = greedy(model, src, SOS, EOS, model.config.max_len)
+    written = [TOKENIZERS[1].decode(row) for row in ids]
+    wanted = [nepali for _, nepali in english_nepali("test")]
+    return {
+        "bleu": bleu(written, wanted),
+        "chrf": chrf(written, wanted),
+        "exact_match": exact_match(written, wanted),
+    }
+
+
+def figures(model: EncoderDecoder) -> dict:
+    """Say how well a model does on the test part."""
+    found = scores(model)
+    return {
+        "bleu": round(found["bleu"].value, 1),
+        "chrf": round(found["chrf"].value, 1),
+        "exact_match": round(found["exact_match"], 4),
+        "loss": round(mean_loss(model, part("test")), 4),
+    }
+
+
+def started(config: Config, seed: int = SEEDS[0]) -> EncoderDecoder:
+    """Build a model from a seed."""
+    torch.manual_seed(seed)
+    return EncoderDecoder(config)
+
+
+def learned(model: EncoderDecoder, recipe: Recipe) -> Trainer:
+    """Train a model on the corpus, and print what came of it."""
+    trainer = Trainer(model, recipe, TOKENIZERS)
+    start = time.process_time()
+    train(trainer, part("train"), part("valid"))
+    seconds = time.process_time() - start
+    print(f"  {seconds:.0f} s of CPU time:", figures(model), flush=True)
+    return trainer
+
+
+def curves_of(trainer: Trainer) -> dict:
+    """Give the losses along a training, rounded."""
+    return {
+        "train_losses": [round(loss, 4) for loss in trainer.train_losses],
+        "val_losses": [round(loss, 4) for loss in trainer.val_losses],
+    }
+
+
+def from_seeds(config: Config, recipe: Recipe) -> tuple[Trainer, dict]:
+    """Train once from each seed: the first trainer, and the results."""
+    trainers = [
+        learned(started(config, seed), replace(recipe, seed=seed))
+        for seed in SEEDS
+    ]
+    first, found = trainers[0], scores(trainers[0].model)
+    return first, {
+        "recipe": asdict(replace(recipe, seed=SEEDS[0])),
+        "seeds": {str(t.recipe.seed): figures(t.model) for t in trainers},
+        "signatures": {n: found[n].signature for n in ("bleu", "chrf")},
+    } | curves_of(first)
+
+
+def translator() -> dict:
+    """Train the running model, and ship the first one."""
+    first, found = from_seeds(tiny_translator, RECIPE)
+    model, losses = first.model, curves_of(first)
+    save_checkpoint(
+        Checkpoint(model, TOKENIZERS, **losses), STORED / "translator.pt"
+    )
+    return found
+
+
+def wider() -> dict:
+    """Train a model with 32 channels in 4 heads, for fewer steps."""
+    return from_seeds(wide_translator, SHORT)[1]
+
+
+def as_source(model: EncoderDecoder) -> None:
+    """Draw every matrix as source 000 does: numbers of variance 1, and in
+    attention of variance 1 / d_model."""
+    for name, weight in model.named_parameters():
+        if weight.ndim == 2:
+            power = -0.5 if "attention" in name else 0
+            nn.init.normal_(weight, std=model.config.d_model**power)
+
+
+def as_source_embeds(model: EncoderDecoder) -> None:
+    """Draw the tables of tokens and positions alone as source 000 does."""
+    for name, weight in model.named_parameters():
+        if "embedding" in name:
+            nn.init.normal_(weight)
+
+
+# How a model starts: its embedding, and what is drawn anew.
+STARTS = {
+    "source 000": ("shrunk", as_source),
+    "source 000's embedding": ("shrunk", as_source_embeds),
+    "here": ("scaled", lambda model: None),
+}
+
+
+def starts() -> dict:
+    """Train from several starts, at several learning rates."""
+    found = {}
+    for start, (embedding, draw) in STARTS.items():
+        found[start] = {}
+        for rate in RATES:
+            model = started(replace(tiny_translator, embedding=embedding))
+            draw(model)
+            found[start][f"{rate:g}"] = told(model, replace(RECIPE, lr=rate))
+    return found
+
+
+def schedules() -> dict:
+    """Train with several schedules."""
+    return {
+        name: told(started(tiny_translator), replace(RECIPE, **changes))
+        for name, changes in SCHEDULES.items()
+    }
+
+
+def told(model: EncoderDecoder, recipe: Recipe) -> dict:
+    """Train a model: where it began, how it went, and how well it does."""
+    first = round(mean_loss(model, part("train")), 4)
+    trainer = learned(model, replace(recipe, seed=SEEDS[0]))
+    return {"first_loss": first} | curves_of(trainer) | figures(model)
