@@ -57,7 +57,7 @@ def test_a_byte_that_changed_is_a_value_or_one_clear_error(path, whole):
     """Of the weights it changes a number; of the structure, all."""
     generator = random.Random(0)
     refusals = []
-    for _ in range(60):
+    for _ in range(30):
         content = bytearray(whole)
         content[generator.randrange(len(whole))] ^= 1 << generator.randrange(8)
         Path(path).write_bytes(content)
