@@ -40,7 +40,7 @@ def translated(
     words = source.split(sentence)
     unknown = [word for word in dict.fromkeys(words) if word not in source.ids]
     if unknown:
-        names = ", ".join(map(repr, unknown))
+        names = ", ".join(named(word, source.ids) for word in unknown)
         warn(f"Not in the vocabulary, and read as [UNK]: {names}")
     check_length(words, kept.block_size)
     src = source.encode([source.row(sentence, len(words) + 2)])
@@ -50,6 +50,12 @@ def translated(
     else:
         (row,) = beam(kept.model, src, *ends, width=args.beam)
     return target.decode(row)
+
+
+def named(word: str, ids: dict[str, int]) -> str:
+    """Quote a word that has no id, and its small letters where those have."""
+    small = word.lower()
+    return f"{word!r} ({small!r} is in it)" if small in ids else repr(word)
 
 
 def check_room(asked: int | None, length: int) -> None:
