@@ -26,8 +26,8 @@ from tformer_lite.recipe import cosine
 
 LENGTH = 6000  # characters of the book: source 002's text is short, too
 BLOCK, POSITIONS, EPOCHS = 32, 64, 20  # source 002's, but for its 50 epochs
-# nanoGPT's settings for a computer without a GPU, as its README and
-# config/train_shakespeare_char.py give them; and ours at its size.
+# nanoGPT's, for a computer without a GPU, as documented in its README and in
+# config/train_shakespeare_char.py; the vocabulary depends on the text.
 SIZES = Config(
     vocab_size=1,
     max_len=64,

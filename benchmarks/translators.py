@@ -143,6 +143,8 @@ def as_source_embeds(model: EncoderDecoder) -> None:
             nn.init.normal_(weight)
 
 
+# What starts and schedules are compared under, each with its one change.
+COMPARED = Recipe(steps=1500, batch_size=32, lr=1e-2, warmup=75, every=30)
 # How a model starts: its embedding, and what is drawn anew.
 STARTS = {
     "source 000": ("shrunk", as_source),
@@ -159,14 +161,14 @@ def starts() -> dict:
         for rate in RATES:
             model = started(replace(tiny_translator, embedding=embedding))
             draw(model)
-            found[start][f"{rate:g}"] = told(model, replace(RECIPE, lr=rate))
+            found[start][f"{rate:g}"] = told(model, replace(COMPARED, lr=rate))
     return found
 
 
 def schedules() -> dict:
     """Train with several schedules."""
     return {
-        name: told(started(tiny_translator), replace(RECIPE, **changes))
+        name: told(started(tiny_translator), replace(COMPARED, **changes))
         for name, changes in SCHEDULES.items()
     }
 
