@@ -29,8 +29,8 @@ from tformer_lite import (
 from tformer_lite.data import EOS, SOS
 from tformer_lite.trained import STORED
 
-RECIPE = Recipe(steps=1500, batch_size=32, lr=1e-2, warmup=75, every=30)
-SHORT = replace(RECIPE, steps=600, every=20)
+RECIPE = Recipe(steps=1700, lr=3e-2, warmup=100, clip=0.5, every=34)
+SHORT = Recipe(steps=600, lr=1e-2, warmup=75, every=20)
 SEEDS = 1, 2, 3, 4
 RATES = 1e-3, 3e-3, 1e-2
 SCHEDULES = {

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 def main(root: Path = ROOT) -> None:
     notes = root / "_build" / "notebooks"
     notes.mkdir(parents=True, exist_ok=True)
-    module = sorted((root / "tformer_lite").rglob("*.py"))
+    module = sorted((root / "tformer_lite").rglob("*.[!c]*"))
     world = fingerprint(*module) + packages()
     for text in sorted((root / "chapters").glob("*.md")):
         note, notebook = notes / text.stem, text.with_suffix(".ipynb")
