@@ -42,12 +42,12 @@ TRANSLATE = {
     "num_layers": 1,
     "d_ff": 48,
     "dropout": 0.0,
-    "lr": 1e-2,
+    "lr": 3e-2,
     "epochs": None,
-    "steps": 1500,
+    "steps": 1700,
     "save_path": "translator.pt",
     **TRAINING,
-    "warmup": 75,
+    "warmup": 100,
     "schedule": "cosine",
 }
 # Source 002's again, and nucleus sampling.

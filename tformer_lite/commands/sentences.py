@@ -27,6 +27,7 @@ from tformer_lite.training import resume
 Sentences = list[tuple[str, str]]
 Both = tuple[WordTokenizer, WordTokenizer]
 SAMPLES = 3  # translations to show
+CLIP = 0.5  # the high learning rate asks for short steps
 
 
 class Corpus(NamedTuple):
@@ -57,7 +58,7 @@ def train_translate(args: argparse.Namespace) -> None:
         if old:
             trainer = resume(args.save_path, **plan)
         else:
-            trainer = begun(args, tokenizers, Recipe(**plan))
+            trainer = begun(args, tokenizers, Recipe(**plan, clip=CLIP))
         trainer.model.to(device)
         announce(trainer.model, device, corpus.sizes())
         fit(trainer, data, valid, args)
