@@ -56,9 +56,13 @@ def test_a_notebook_is_run_only_when_something_changed(small, capsys):
     assert "running" in capsys.readouterr().out
     assert path.read_bytes() == once, "a second run gives other bytes"
 
-    (root / "tformer_lite" / "a.py").write_text("x = 2\n")
+    for name, content in ("a.py", b"x = 2\n"), ("weights.pt", b"\xa7"):
+        (root / "tformer_lite" / name).write_bytes(content)
+        main(root)
+        assert "running" in capsys.readouterr().out
+    (root / "tformer_lite" / "a.pyc").write_bytes(b"\xa7")
     main(root)
-    assert "running" in capsys.readouterr().out
+    assert capsys.readouterr().out == ""
 
     text = root / "chapters" / "00_small.md"
     text.write_text(SMALL.replace("1 + 1", "1 + 2"))

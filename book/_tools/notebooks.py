@@ -21,8 +21,7 @@ ROOT = Path(__file__).parents[2]
 def main(root: Path = ROOT) -> None:
     notes = root / "_build" / "notebooks"
     notes.mkdir(parents=True, exist_ok=True)
-    module = sorted((root / "tformer_lite").rglob("*.[!c]*"))
-    world = fingerprint(*module) + packages()
+    world = fingerprint(*module(root)) + packages()
     for text in sorted((root / "chapters").glob("*.md")):
         note, notebook = notes / text.stem, text.with_suffix(".ipynb")
         said = condensed(*(cell.source for cell in read(text).cells))
@@ -33,6 +32,12 @@ def main(root: Path = ROOT) -> None:
         note.write_text(said + fingerprint(notebook) + world)
 
 
+def module(root: Path) -> list[Path]:
+    """List what chapters import and read: code, texts, weights, results."""
+    files = (root / "tformer_lite").rglob("*")
+    return sorted(f for f in files if f.is_file() and f.suffix != ".pyc")
+
+
 def fresh(note: Path, state: str) -> bool:
     """Tell whether a chapter last ran in the state that things are in."""
     return note.exists() and note.read_text() == state
@@ -40,7 +45,7 @@ def fresh(note: Path, state: str) -> bool:
 
 def fingerprint(*files: Path) -> str:
     """Condense files to one word."""
-    return condensed(*(f.read_text("utf8") for f in files if f.exists()))
+    return condensed(*(f.read_bytes().hex() for f in files if f.exists()))
 
 
 def condensed(*texts: str) -> str:
