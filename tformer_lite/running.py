@@ -28,12 +28,17 @@ def running_trace(config: Config = tiny_translator) -> Trace:
 
     B, S, T, H, D, F and V vary, C is H*D. Gradients are not recorded.
     """
+    dims = running_dims(config)
+    with torch.no_grad():
+        return trace(build=partial(built, config), dims=dims, keep=True)
+
+
+def running_dims(config: Config) -> dict[str, int | str]:
+    """Give the sizes of a model that reads the running example, by letter."""
     example = running_example()
     dims = dict(zip("BST", (*example.src.shape, example.tgt.shape[1])))
     dims |= {"H": config.n_heads, "D": config.d_model // config.n_heads}
-    dims |= {"C": "H*D", "F": config.d_ff, "V": config.vocab_size}
-    with torch.no_grad():
-        return trace(build=partial(built, config), dims=dims, keep=True)
+    return dims | {"C": "H*D", "F": config.d_ff, "V": config.vocab_size}
 
 
 def built(config: Config, B: int, S: int, T: int, H: int, D: int, F, V):

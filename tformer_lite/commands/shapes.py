@@ -16,9 +16,8 @@ from tformer_lite.config import (
     paper_base,
     tiny_translator,
 )
-from tformer_lite.data import running_example
 from tformer_lite.models import DecoderOnly
-from tformer_lite.running import SEED, built
+from tformer_lite.running import SEED, built, running_dims
 from tformer_lite.tracing import print_shapes, trace
 
 PRESETS = {
@@ -77,18 +76,14 @@ def subject(name: str) -> tuple[Callable, dict]:
     Translators read the running example, and have its vocabulary; the
     character model reads as many characters of any kind.
     """
-    config, example = PRESETS[name], running_example()
-    dims = dict(zip("BST", (*example.src.shape, example.tgt.shape[1])))
+    config = PRESETS[name]
     if config is char_lm:
+        dims = running_dims(config)
         del dims["S"]
-        build = partial(writer, config)
-    else:
-        words = {"vocab_size": tiny_translator.vocab_size}
-        config = replace(config, **words, src_vocab_size=None)
-        build = partial(built, config)
-    dims |= {"H": config.n_heads, "D": config.d_model // config.n_heads}
-    dims |= {"C": "H*D", "F": config.d_ff, "V": config.vocab_size}
-    return build, dims
+        return partial(writer, config), dims
+    words = {"vocab_size": tiny_translator.vocab_size}
+    config = replace(config, **words, src_vocab_size=None)
+    return partial(built, config), running_dims(config)
 
 
 def writer(config: Config, B: int, T: int, H: int, D: int, F: int, V: int):
