@@ -52,6 +52,7 @@ FLOORS = {
     "trained": 7,
     "training": 9,
     "decoding": 7,
+    "gallery": 7,
     "metrics": 7,
     "sampling": 7,
     "commands": 10,

@@ -39,6 +39,7 @@ from tformer_lite.data import (
 from tformer_lite.decoding import beam, greedy
 from tformer_lite.diagram import where
 from tformer_lite.examples import Pairs, Windows, fitting, split_text
+from tformer_lite.gallery import bug, bugs
 from tformer_lite.layers import (
     FeedForward,
     LayerNorm,
@@ -122,6 +123,8 @@ __all__ = [
     "bert_window",
     "bleu",
     "book_text",
+    "bug",
+    "bugs",
     "building_blocks",
     "cached",
     "causal_mask",

@@ -1,0 +1,137 @@
+"""Each bug of the gallery is one line, runs, and keeps the shapes."""
+
+from functools import cache
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from tformer_lite import bug, bugs, running_example, running_model
+from tformer_lite.gallery import changed, shapes
+from tformer_lite.gallery.planting import source
+
+ALL = pytest.mark.parametrize("name", [bug.name for bug in bugs()])
+# What they spoil does not show in the logits of the running example.
+SILENT = {
+    "nobody_to_hear": "no sentence of it is padding alone",
+    "loud_scores": "no score of it is large",
+    "embedding_cut_off": "only the gradients are lost",
+    "norm_made_anew": "the gains have not been trained yet",
+    "norm_used_twice": "the norms have not been trained yet",
+    "blocks_in_a_list": "only the parameters are lost",
+}
+
+
+@cache
+def logits(name: str | None = None) -> torch.Tensor:
+    """What a bug's model makes of the example; without a name, the right."""
+    model = bug(name).model() if name else running_model()
+    torch.manual_seed(0)
+    with torch.no_grad():
+        return model(*running_example()[:2])
+
+
+def test_there_are_at_least_thirty_and_no_two_are_the_same():
+    assert len(bugs()) >= 30
+    for field in ("name", "says", "wrong", "incident"):
+        found = [getattr(bug, field) for bug in bugs()]
+        repeated = {x for x in found if found.count(x) > 1}
+        sources = {f"source 00{n}" for n in range(5)}
+        assert not repeated - sources
+
+
+@ALL
+def test_the_line_that_it_replaces_stands_in_the_source_once(name):
+    one = bug(name)
+    lines = [line.strip() for line in source(one.file).splitlines()]
+    assert lines.count(one.right) == 1
+    assert one.wrong not in (one.right, "")
+    assert "\n" not in one.wrong
+
+
+@ALL
+def test_it_gives_logits_of_the_right_shape_and_finite(name):
+    assert logits(name).shape == logits().shape
+    assert logits(name).isfinite().all()
+
+
+@ALL
+def test_its_logits_are_wrong_or_we_say_why_not(name):
+    same = torch.allclose(logits(name), logits(), rtol=0, atol=1e-6)
+    assert same == (name in SILENT)
+
+
+@ALL
+def test_it_has_the_weights_of_the_running_model(name):
+    right = running_model().state_dict()
+    mine = bug(name).model().state_dict()
+    lost = {key for key in right if ".blocks." in key}
+    expected = right.keys() - (lost if name == "blocks_in_a_list" else set())
+    assert mine.keys() == expected
+    assert_close(mine, {key: right[key] for key in mine}, rtol=0, atol=0)
+
+
+def test_one_of_them_alone_changes_a_shape_on_the_way():
+    right = running_model()
+    found = {bug.name: changed(bug.model(), right) for bug in bugs()}
+    tell = [name for name in found if found[name]]
+    assert tell == ["attention_over_batch"]
+    assert {name.split(":")[1] for name in found[tell[0]]} == {
+        "scores",
+        "weights",
+    }
+
+
+def test_shapes_are_those_that_pytorch_gives():
+    model, example = running_model(), running_example()
+    found = shapes(model)
+    assert found["head"] == found[""] == model(*example[:2]).shape
+    assert found["encoder"] == model.encode(example.src).shape
+    assert found["decoder.blocks.0.cross_attention:scores"] == (2, 3, 8, 8)
+    assert found["decoder.blocks.0.cross_attention:q"] == (2, 3, 8, 4)
+    paths = {path for path, _ in model.named_modules()}
+    containers = {path for path in paths if path.endswith(("blocks", "uals"))}
+    assert {path for path in found if ":" not in path} == paths - containers
+
+
+def test_a_sentence_of_padding_alone_is_what_nobody_to_hear_fails_on():
+    src, tgt, *_ = running_example()
+    src = torch.ones_like(src)
+    assert running_model()(src, tgt).isfinite().all()
+    assert bug("nobody_to_hear").model()(src, tgt).isnan().any()
+
+
+def test_loud_weights_are_what_loud_scores_fails_on():
+    for model in (running_model(), bug("loud_scores").model()):
+        for part in (model.encoder, model.decoder):
+            part.blocks[0].self_attention.query.weight.data *= 1e3
+        right = model(*running_example()[:2]).isfinite().all()
+        assert right == isinstance(model, type(running_model()))
+
+
+def test_the_words_are_cut_off_from_their_gradient():
+    for model in (running_model(), bug("embedding_cut_off").model()):
+        model(*running_example()[:2]).square().sum().backward()
+        grad = model.src_embedding.tokens.weight.grad
+        assert (grad is None) != isinstance(model, type(running_model()))
+
+
+@ALL
+def test_it_shows_its_lines_and_where_it_happened(name):
+    one = bug(name)
+    for part in (one.name, one.says, one.right, one.wrong, one.incident):
+        assert part in str(one)
+    html = one._repr_html_()
+    assert "style" not in html
+    assert one.link in html
+    assert one.link.startswith("https://github.com/") or "source" in str(one)
+
+
+def test_what_is_written_in_html_is_escaped():
+    html = bug("first_word_alone")._repr_html_()
+    assert "(t, device=device) &lt; 1)" in html
+
+
+def test_an_unknown_name_is_answered_with_the_known():
+    with pytest.raises(ValueError, match="'bugg' is none of no_scale, "):
+        bug("bugg")

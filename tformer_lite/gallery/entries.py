@@ -1,0 +1,74 @@
+"""A classic bug: a line of the model, and the line instead of it."""
+
+from dataclasses import dataclass
+from html import escape
+
+from torch import nn
+
+from tformer_lite.config import Config, tiny_translator
+from tformer_lite.gallery.planting import planted
+
+
+@dataclass(frozen=True)
+class Bug:
+    """One line of the model's source, and what somebody wrote instead.
+
+    `right` is the line as it stands in `file`, `wrong` the one that
+    replaces it. `incident` is where it happened: an issue or pull request
+    on GitHub (owner/repository#number), or one of the book's sources.
+    """
+
+    name: str
+    says: str
+    file: str
+    right: str
+    wrong: str
+    incident: str
+
+    def model(self, config: Config = tiny_translator) -> nn.Module:
+        """Build the running model with this bug in it: the same weights.
+
+        It runs in evaluation mode: (B, S), (B, T) -> (B, T, V).
+        """
+        copy = planted(self.file, self.right, self.wrong)
+        return copy.running.running_model(config)
+
+    @property
+    def link(self) -> str:
+        """Where to read about the incident, or "" for a source."""
+        where, hashtag, number = self.incident.partition("#")
+        address = f"https://github.com/{where}/issues/{number}"
+        return address if hashtag else ""
+
+    def __str__(self) -> str:
+        """Write the name, the lines and the incident."""
+        return (
+            f"{self.name}: {self.says}\n"
+            f"  {self.file}.py  right  {self.right}\n"
+            f"  {' ' * len(self.file)}     wrong  {self.wrong}\n"
+            f"  as in {self.incident}"
+        )
+
+    def _repr_pretty_(self, printer, cycle: bool) -> None:
+        """Let IPython show what `print` does."""
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        """Let a notebook show a table."""
+        return table(self)
+
+
+def table(bug: Bug) -> str:
+    """Write a bug as an HTML table that needs no style to be read."""
+    where = escape(bug.incident)
+    rows = {
+        f"right, {bug.file}.py": f"<code>{escape(bug.right)}</code>",
+        "wrong": f"<code>{escape(bug.wrong)}</code>",
+        "as in": f'<a href="{bug.link}">{where}</a>' if bug.link else where,
+    }
+    cells = "".join(
+        f'<tr><th scope="row">{name}</th><td>{text}</td></tr>'
+        for name, text in rows.items()
+    )
+    title = f"<strong>{bug.name}</strong>: {escape(bug.says)}"
+    return f"<table><caption>{title}</caption>{cells}</table>"

@@ -1,0 +1,91 @@
+"""Planting: the model's own modules once more, with one line changed."""
+
+import builtins
+import linecache
+from functools import cache
+from pathlib import Path
+from types import CodeType, ModuleType, SimpleNamespace
+from zlib import crc32
+
+FOLDER = Path(__file__).parents[1]
+FILES = (
+    "masks",
+    "linear",
+    "attention",
+    "layers",
+    "variants",
+    "parts",
+    "models",
+    "running",
+)
+
+
+def planted(file: str, right: str, wrong: str) -> SimpleNamespace:
+    """Copy the model's modules, with one line of one of them replaced.
+
+    `file` is masks, linear, attention, layers, variants, parts, models or
+    running; `right` is a line of it, without its indentation, and `wrong`
+    the one that comes instead. The copies are attributes of the result:
+    `planted(...).running.running_model()` is the book's model with that
+    line changed. The modules themselves stay as they are. Tracebacks and
+    traces show the lines that run.
+
+    Raises ValueError unless the line stands in the file exactly once.
+    """
+    copies = Copies(file, replaced(file, right, wrong))
+    return SimpleNamespace(**{name: copies[name] for name in FILES})
+
+
+def replaced(file: str, right: str, wrong: str) -> str:
+    """Write a file's source with one line replaced."""
+    lines = source(file).splitlines()
+    found = [i for i, line in enumerate(lines) if line.strip() == right]
+    if len(found) != 1:
+        raise ValueError(
+            f"{file}.py has the line {right!r} {len(found)} times: give one "
+            "that stands there once, whole, and without its indentation."
+        )
+    line = lines[found[0]]
+    lines[found[0]] = line.removesuffix(right) + wrong
+    return "\n".join(lines) + "\n"
+
+
+def source(file: str) -> str:
+    """Read the source of one of the modules that are copied."""
+    if file not in FILES:
+        raise ValueError(f"{file=} is none of {', '.join(FILES)}.")
+    return (FOLDER / f"{file}.py").read_text("utf8")
+
+
+class Copies(dict[str, ModuleType]):
+    """Copies of the modules, each made when it is first asked for.
+
+    They import one another. What is not copied they import as it is.
+    """
+
+    def __init__(self, file: str, text: str):
+        super().__init__()
+        self.changed = {file: text}
+
+    def __missing__(self, file: str) -> ModuleType:
+        module = ModuleType(f"copies.{file}")
+        module.__builtins__ = vars(builtins) | {"__import__": self.fetch}
+        self[file] = module
+        text = self.changed.get(file, source(file))
+        exec(compiled(file, text), vars(module))
+        return module
+
+    def fetch(self, name: str, *details) -> ModuleType:
+        """Import a copy if there is one, else the module itself."""
+        package, _, file = name.partition(".")
+        if package == "tformer_lite" and file in FILES:
+            return self[file]
+        return __import__(name, *details)
+
+
+@cache
+def compiled(file: str, text: str) -> CodeType:
+    """Compile a source, and let whoever shows its lines find them."""
+    name = f"<{file}.py, copy {crc32(text.encode()):x}>"
+    linecache.cache[name] = len(text), None, text.splitlines(True), name
+    return compile(text, name, "exec", dont_inherit=True)

@@ -1,0 +1,58 @@
+"""The shapes on the way through a model, to lay two models side by side."""
+
+from collections import Counter
+from contextlib import ExitStack
+
+from torch import nn
+
+from tformer_lite.data import running_example
+from tformer_lite.modes import evaluating
+from tformer_lite.tracing import trace
+from tformer_lite.tracing.lookup import received
+
+Shapes = dict[str, tuple[int, ...]]
+NAMES = "q", "k", "v", "scores", "weights", "heads"
+
+
+def shapes(model: nn.Module) -> Shapes:
+    """Measure the shapes of what a model makes of the running example.
+
+    They are what each module gives, by its path, and each attention's q, k,
+    v, scores, weights and heads, by "path:variable". The second of a name
+    ends in #2.
+    """
+    found: list[tuple[str, tuple]] = []
+    with ExitStack() as hooks, evaluating(model):
+        for path, module in model.named_modules():
+            note = noted(path, found)
+            hooks.callback(module.register_forward_hook(note).remove)
+        seen = trace(model, *running_example()[:2])
+    for step in seen.steps:
+        name = received(*step[1:5])
+        if name.split(":")[1] in NAMES:
+            found += [(name, tuple(mark.shape)) for mark in step.makes]
+    return numbered(found)
+
+
+def noted(path: str, found: list[tuple[str, tuple]]):
+    """Make a hook that writes down the shape of a module's output."""
+    return lambda module, given, x: found.append((path, tuple(x.shape)))
+
+
+def numbered(found: list[tuple[str, tuple]]) -> Shapes:
+    """Tell apart what has the same name."""
+    times, shapes = Counter(), {}
+    for name, shape in found:
+        times[name] += 1
+        shapes[f"{name}#{times[name]}".removesuffix("#1")] = shape
+    return shapes
+
+
+def changed(model: nn.Module, right: nn.Module) -> list[str]:
+    """Name what has another shape in a model than in the right one.
+
+    What only one of them makes has no other shape to be compared with.
+    """
+    mine, theirs = shapes(model), shapes(right)
+    both = [name for name in theirs if name in mine]
+    return [name for name in both if mine[name] != theirs[name]]
