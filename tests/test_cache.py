@@ -40,6 +40,14 @@ def test_only_new_positions_are_computed(name, kind):
     assert seen == [3, 3, 1, 1, 1, 1, 2, 2]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_source_of_padding_alone_gives_what_the_model_gives(name):
+    """Nobody to attend to: zeros from both, not nan."""
+    model, (src,), tgt = prepared(name, EncoderDecoder)
+    src[1] = model.pad
+    close(grown(cached(model), (src,), tgt, STEPS[1]), model(src, tgt))
+
+
 def test_a_source_is_read_once():
     model, src, tgt = prepared("building_blocks", EncoderDecoder)
     quick, calls = cached(model), []

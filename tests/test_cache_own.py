@@ -127,7 +127,7 @@ def test_a_step_can_be_traced():
     table = str(seen.at("decoder.blocks.0.self_attention"))
     for line in (
         "(B, H, T, D), (B, H, 1, D) -> (B, H, T+1, D)",
-        "(B, H, 1, D), (B, H, D, T+1) -> (B, H, 1, T+1)",
+        "(B, H, 1, D), (B, H, T+1, D), (B, H, T+1, D) -> (B, H, 1, D)",
     ):
         assert line in table
     (found,) = [a for a in seen.attention() if ".0." in a.path]
