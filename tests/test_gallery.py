@@ -72,14 +72,20 @@ def test_it_has_the_weights_of_the_running_model(name):
 
 
 def test_one_of_them_alone_changes_a_shape_on_the_way():
-    right = running_model()
-    found = {bug.name: changed(bug.model(), right) for bug in bugs()}
+    right = shapes(running_model())
+    mine = {bug.name: shapes(bug.model()) for bug in bugs()}
+    found = {name: changed(mine[name], right) for name in mine}
     tell = [name for name in found if found[name]]
     assert tell == ["attention_over_batch"]
     assert {name.split(":")[1] for name in found[tell[0]]} == {
         "scores",
         "weights",
     }
+
+
+def test_what_only_one_model_makes_is_not_compared():
+    right = {"a": (2, 8), "b": (3,), "c": (4,)}
+    assert changed({"a": (8, 2), "b": (3,), "d": (1,)}, right) == ["a"]
 
 
 def test_shapes_are_those_that_pytorch_gives():

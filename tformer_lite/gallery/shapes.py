@@ -48,11 +48,11 @@ def numbered(found: list[tuple[str, tuple]]) -> Shapes:
     return shapes
 
 
-def changed(model: nn.Module, right: nn.Module) -> list[str]:
+def changed(mine: Shapes, right: Shapes) -> list[str]:
     """Name what has another shape in a model than in the right one.
 
     What only one of them makes has no other shape to be compared with.
     """
-    mine, theirs = shapes(model), shapes(right)
-    both = [name for name in theirs if name in mine]
-    return [name for name in both if mine[name] != theirs[name]]
+    return [
+        name for name in right if mine.get(name, right[name]) != right[name]
+    ]
