@@ -138,9 +138,11 @@ def test_shapes_that_the_parts_state():
     x, source = torch.randn(2, 3, 12), torch.randn(2, 5, 12)
     for kind, made in CACHED["self_attention"].items():
         part = made(kind(12, 3))
-        assert [y.shape for y in part.project(x)] == [(2, 3, 3, 4)] * 3
+        kept = [(2, getattr(part, "n_kv_heads", 3), 3, 4)] * 2
+        assert [y.shape for y in part.project(x)] == [(2, 3, 3, 4), *kept]
         assert part(x).shape == x.shape
     for kind, made in CACHED["cross_attention"].items():
         part = made(kind(12, 3))
-        assert [y.shape for y in part.project(source)] == [(2, 3, 5, 4)] * 2
+        kept = [(2, getattr(part, "n_kv_heads", 3), 5, 4)] * 2
+        assert [y.shape for y in part.project(source)] == kept
         assert part(x, source).shape == x.shape

@@ -35,7 +35,7 @@ CHOICES = [
 
 def test_every_choice_has_known_names():
     assert sorted(CHOICES) == sorted(PARTS)
-    assert len(CHOICES) == 10
+    assert len(CHOICES) == 11
 
 
 @pytest.mark.parametrize("field", CHOICES)

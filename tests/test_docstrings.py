@@ -19,6 +19,8 @@ from tformer_lite import (
     layers,
     masks,
     models,
+    modern,
+    rotary,
     sampling,
     variants,
 )
@@ -32,6 +34,8 @@ MODULES = (
     layers,
     masks,
     models,
+    modern,
+    rotary,
     sampling,
     variants,
 )

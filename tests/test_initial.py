@@ -87,9 +87,11 @@ def test_square_layers_keep_the_variance_of_their_input(d_model):
         for field in ("attention", "cross_attention"):
             part = PARTS[field][kind](d_model, 4)
             layers += [m for m in part.modules() if isinstance(m, Linear)]
-    assert len(layers) == 1 + 4 + 4 + 2 + 3
+    assert len(layers) == 1 + 4 * 2 + 2 + 3 + 3 * 4 * 2
     for layer in layers:
-        assert 0.95 < layer(x).var().item() / x.var().item() < 1.05
+        # Few output channels differ more by chance.
+        off = 0.05 * max(1, d_model / layer.out_features) ** 0.5
+        assert abs(layer(x).var().item() / x.var().item() - 1) < off
         assert layer.weight.abs().max() <= math.sqrt(3 / d_model)
 
 
@@ -108,7 +110,7 @@ def test_logits_start_with_a_standard_deviation_of_a_tenth(d_model):
     assert 0.097 < logits.std().item() < 0.103
 
 
-@pytest.mark.parametrize("norm", PARTS["norm"])
+@pytest.mark.parametrize("norm", sorted(PARTS["norm"].keys() - {"rms"}))
 def test_a_norm_starts_with_mean_zero_and_variance_one(norm):
     torch.manual_seed(0)
     x = PARTS["norm"][norm](64)(torch.randn(3, 5, 64) * 7 + 2)

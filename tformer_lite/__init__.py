@@ -60,6 +60,13 @@ from tformer_lite.models import (
     EncoderDecoder,
     Stack,
 )
+from tformer_lite.modern import (
+    GatedFeedForward,
+    GroupedQueryAttention,
+    RotaryAttention,
+    RotaryGroupedAttention,
+    share_heads,
+)
 from tformer_lite.plot import heatmap
 from tformer_lite.pretrained import (
     BertEmbedding,
@@ -69,6 +76,7 @@ from tformer_lite.pretrained import (
 )
 from tformer_lite.properties import same
 from tformer_lite.recipe import Recipe
+from tformer_lite.rotary import rotate
 from tformer_lite.running import running_model, running_trace
 from tformer_lite.sampling import Sampler, generate, likeliest
 from tformer_lite.tracing import print_shapes, trace
@@ -100,6 +108,8 @@ __all__ = [
     "FeedForward",
     "FusedAttention",
     "FusedCrossAttention",
+    "GatedFeedForward",
+    "GroupedQueryAttention",
     "LayerNorm",
     "LearnedPositions",
     "MultiHeadAttention",
@@ -109,6 +119,8 @@ __all__ = [
     "PostNorm",
     "PreNorm",
     "Recipe",
+    "RotaryAttention",
+    "RotaryGroupedAttention",
     "Sampler",
     "ShrunkEmbedding",
     "SinusoidalPositions",
@@ -154,11 +166,13 @@ __all__ = [
     "read_pairs",
     "read_text",
     "resume",
+    "rotate",
     "running_example",
     "running_model",
     "running_trace",
     "same",
     "save_checkpoint",
+    "share_heads",
     "sinusoids",
     "sliding_mask",
     "softmax",

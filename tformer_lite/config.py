@@ -34,14 +34,16 @@ class Config:
 
     - `embedding`: scaled, plain, shrunk (`src_embedding` knows bert too)
     - `positions`: sinusoidal, learned, none
-    - `attention`: split, fused
+    - `attention`: split, fused, rotary, grouped, rotary_grouped
+    - `feed_forward`: plain, gated
     - `mask`: causal, sliding
     - `residual`: pre, post
-    - `norm`: layer, written, unbiased
-    - `activation`: relu, gelu, gelu_tanh
+    - `norm`: layer, written, unbiased, rms
+    - `activation`: relu, gelu, gelu_tanh, silu
 
     Without a choice of its own the source is embedded as the target is, and
-    cross-attention is built as self-attention is.
+    cross-attention is built as self-attention is, but never rotary: two
+    sequences have no distance.
 
     The default sizes are the paper's (Vaswani et al., 2017, table 3). A
     size below 1 raises ValueError.
@@ -62,6 +64,7 @@ class Config:
     embedding: Choice = "scaled"
     positions: Choice = "sinusoidal"
     attention: Choice = "split"
+    feed_forward: Choice = "plain"
     mask: Choice = "causal"
     residual: Choice = "pre"
     norm: Choice = "layer"

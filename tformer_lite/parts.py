@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import torch
 from torch import nn
+from torch.nn.functional import silu
 
 from tformer_lite.attention import MultiHeadAttention
 from tformer_lite.config import Config
@@ -17,6 +18,12 @@ from tformer_lite.layers import (
     TokenEmbedding,
 )
 from tformer_lite.masks import causal_mask
+from tformer_lite.modern import (
+    GatedFeedForward,
+    GroupedQueryAttention,
+    RotaryAttention,
+    RotaryGroupedAttention,
+)
 from tformer_lite.pretrained import BertEmbedding
 from tformer_lite.variants import (
     FusedAttention,
@@ -44,19 +51,35 @@ PARTS = {
     "positions": POSITIONS,
     "src_embedding": EMBEDDINGS | {"bert": BertEmbedding},
     "src_positions": POSITIONS,
-    "attention": {"split": MultiHeadAttention, "fused": FusedAttention},
+    "attention": {
+        "split": MultiHeadAttention,
+        "fused": FusedAttention,
+        "rotary": RotaryAttention,
+        "grouped": GroupedQueryAttention,
+        "rotary_grouped": RotaryGroupedAttention,
+    },
     "cross_attention": {
         "split": MultiHeadAttention,
         "fused": FusedCrossAttention,
+        "rotary": MultiHeadAttention,
+        "grouped": GroupedQueryAttention,
+        "rotary_grouped": GroupedQueryAttention,
     },
+    "feed_forward": {"plain": FeedForward, "gated": GatedFeedForward},
     "mask": {"causal": causal_mask, "sliding": sliding_mask},
     "residual": {"pre": PreNorm, "post": PostNorm},
     "norm": {
         "layer": nn.LayerNorm,
         "written": LayerNorm,
         "unbiased": UnbiasedNorm,
+        "rms": nn.RMSNorm,
     },
-    "activation": {"relu": torch.relu, "gelu": gelu, "gelu_tanh": gelu_tanh},
+    "activation": {
+        "relu": torch.relu,
+        "gelu": gelu,
+        "gelu_tanh": gelu_tanh,
+        "silu": silu,
+    },
 }
 
 
@@ -66,7 +89,8 @@ def choose(config: Config, kind: str) -> Callable:
     `src_...` and `cross_...` fall back on the choice without the prefix.
     Raises ValueError for an unknown name, listing the known.
     """
-    field = kind if getattr(config, kind) else kind.split("_")[-1]
+    common = kind.removeprefix("src_").removeprefix("cross_")
+    field = kind if getattr(config, kind) else common
     choice = getattr(config, field)
     if callable(choice):
         return choice
@@ -85,11 +109,12 @@ def make_attention(config: Config, kind: str = "attention") -> nn.Module:
     return choose(config, kind)(*numbers)
 
 
-def make_feed_forward(config: Config) -> FeedForward:
+def make_feed_forward(config: Config) -> nn.Module:
     """Build the feed-forward layer of a block."""
+    build = choose(config, "feed_forward")
+    sizes = config.d_model, config.d_ff
     activation = choose(config, "activation")
-    numbers = config.bias, config.dropout
-    return FeedForward(config.d_model, config.d_ff, activation, *numbers)
+    return build(*sizes, activation, config.bias, config.dropout)
 
 
 def make_residuals(config: Config, n: int) -> nn.ModuleList:

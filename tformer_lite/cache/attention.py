@@ -13,11 +13,18 @@ from tformer_lite.attention import (
     join_heads,
     split_heads,
 )
+from tformer_lite.modern import (
+    GroupedQueryAttention,
+    RotaryAttention,
+    RotaryGroupedAttention,
+    share_heads,
+)
+from tformer_lite.rotary import rotate
 from tformer_lite.variants import FusedAttention, FusedCrossAttention
 
 
 class Cache(nn.Module):
-    """What the four have in common: `keys` and `values`, (B, H, S, D), both
+    """What all have in common: `keys` and `values`, (B, H, S, D), both
     None at first, and the layers of the attention that they stand in for.
     """
 
@@ -44,6 +51,10 @@ class Cache(nn.Module):
             v = torch.cat((self.values, v), dim=2)
         self.keys, self.values = k, v
 
+    def kept(self) -> tuple[Tensor, Tensor]:
+        """Give keys and values, one head for each head of the queries."""
+        return self.keys, self.values
+
 
 class CachedAttention(Cache):
     """`MultiHeadAttention` to oneself: x is only what is new."""
@@ -63,7 +74,7 @@ class CachedAttention(Cache):
         """
         q, k, v = self.project(x)
         self.append(k, v)
-        heads = scaled_dot_product_attention(q, self.keys, self.values, mask)
+        heads = scaled_dot_product_attention(q, *self.kept(), mask)
         return self.output(join_heads(heads))
 
 
@@ -95,7 +106,7 @@ class CachedCrossAttention(Cache):
         if self.keys is None:
             self.append(*self.project(source))
         q = split_heads(self.query(x), self.n_heads)
-        heads = scaled_dot_product_attention(q, self.keys, self.values, mask)
+        heads = scaled_dot_product_attention(q, *self.kept(), mask)
         return self.output(join_heads(heads))
 
     def reorder(self, rows: Tensor) -> None:
@@ -111,13 +122,67 @@ class CachedFusedCrossAttention(CachedCrossAttention):
         return both.chunk(2, dim=-1)
 
 
+class CachedRotaryAttention(CachedAttention):
+    """`RotaryAttention`: positions go on from what is kept."""
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Make queries, keys and values: (B, T, C) -> (B, H, T, D), three
+        times; queries and keys are turned."""
+        q, k, v = super().project(x)
+        start = 0 if self.keys is None else self.keys.shape[2]
+        return rotate(q, start), rotate(k, start), v
+
+
+class Grouped(Cache):
+    """Keys and values that several heads share: (B, G, S, D) is kept."""
+
+    def __init__(self, attention: nn.Module):
+        super().__init__(attention)
+        self.n_kv_heads = attention.n_kv_heads
+
+    def kept(self) -> tuple[Tensor, Tensor]:
+        """Give keys and values, one head for each head of the queries."""
+        k, v = self.keys, self.values
+        return share_heads(k, self.n_heads), share_heads(v, self.n_heads)
+
+
+class CachedGroupedAttention(Grouped, CachedAttention):
+    """`GroupedQueryAttention` to oneself: x is only what is new."""
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Make queries, keys and values: (B, T, C) -> (B, H, T, D), (B, G,
+        T, D), (B, G, T, D)."""
+        q = split_heads(self.query(x), self.n_heads)
+        k = split_heads(self.key(x), self.n_kv_heads)
+        return q, k, split_heads(self.value(x), self.n_kv_heads)
+
+
+class CachedRotaryGroupedAttention(
+    CachedRotaryAttention, CachedGroupedAttention
+):
+    """`RotaryGroupedAttention`: what both have, turned before it is kept."""
+
+
+class CachedGroupedCrossAttention(Grouped, CachedCrossAttention):
+    """`GroupedQueryAttention` to a source, which is read once."""
+
+    def project(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        """Make keys and values: (B, S, C) -> (B, G, S, D), twice."""
+        k = split_heads(self.key(source), self.n_kv_heads)
+        return k, split_heads(self.value(source), self.n_kv_heads)
+
+
 CACHED = {
     "self_attention": {
         MultiHeadAttention: CachedAttention,
         FusedAttention: CachedFusedAttention,
+        RotaryAttention: CachedRotaryAttention,
+        GroupedQueryAttention: CachedGroupedAttention,
+        RotaryGroupedAttention: CachedRotaryGroupedAttention,
     },
     "cross_attention": {
         MultiHeadAttention: CachedCrossAttention,
         FusedCrossAttention: CachedFusedCrossAttention,
+        GroupedQueryAttention: CachedGroupedCrossAttention,
     },
 }
