@@ -74,7 +74,7 @@ from tformer_lite.pretrained import (
     WordPieceTokenizer,
     train_pieces,
 )
-from tformer_lite.properties import same
+from tformer_lite.properties import report, same
 from tformer_lite.recipe import Recipe
 from tformer_lite.rotary import rotate
 from tformer_lite.running import running_model, running_trace
@@ -165,6 +165,7 @@ __all__ = [
     "print_shapes",
     "read_pairs",
     "read_text",
+    "report",
     "resume",
     "rotate",
     "running_example",

@@ -1,4 +1,4 @@
-"""Checks on tensors that say what is wrong, and where."""
+"""Agreement: that two tensors are the same, or where they part."""
 
 from torch import Tensor
 

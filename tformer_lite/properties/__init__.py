@@ -1,0 +1,63 @@
+"""Properties: what holds for every right model, checked on the reader's own.
+
+No reference is needed. Each check runs a model, on ids of the reader's or,
+for the models of this module, on the running example:
+
+    finding = causality(model)           # or causality(model, src, tgt)
+    print(finding)                       # what was seen, where to look
+    heatmap(finding.seen, kind="scores")
+
+and `report(model)` runs them all.
+"""
+
+from tformer_lite.properties.agreement import same
+from tformer_lite.properties.finding import Finding, Report
+from tformer_lite.properties.heads import (
+    provenance,
+    score_scale,
+    weight_rows,
+)
+from tformer_lite.properties.hearing import (
+    causality,
+    padding_invariance,
+    past,
+    unknown_words,
+)
+from tformer_lite.properties.numbers import (
+    finite,
+    logits,
+    norm_statistics,
+    repeatable,
+)
+from tformer_lite.properties.reporting import report
+from tformer_lite.properties.sources import (
+    batch_independence,
+    order_sensitivity,
+    source_coverage,
+    source_dependence,
+)
+from tformer_lite.properties.structure import identity, live_parameters
+
+__all__ = [
+    "Finding",
+    "Report",
+    "batch_independence",
+    "causality",
+    "finite",
+    "identity",
+    "live_parameters",
+    "logits",
+    "norm_statistics",
+    "order_sensitivity",
+    "padding_invariance",
+    "past",
+    "provenance",
+    "repeatable",
+    "report",
+    "same",
+    "score_scale",
+    "source_coverage",
+    "source_dependence",
+    "unknown_words",
+    "weight_rows",
+]

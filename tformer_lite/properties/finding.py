@@ -1,0 +1,68 @@
+"""Findings: what a check has seen of a model, and the table of all."""
+
+import html
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from tformer_lite.tracing.table import html_table
+
+WORDS = {True: "✓ holds", False: "✗ broken", None: "– not judged"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check has seen.
+
+    `holds` is True, False, or None where nothing could be judged; `says`
+    tells in a sentence what was seen, or what is wrong and where to look.
+    `seen` is a matrix for `heatmap`, where there is one: often how far each
+    output position (its row) moved when an input position (its column) did,
+    in the first sentence.
+    """
+
+    name: str
+    holds: bool | None
+    says: str
+    seen: Tensor | None = field(default=None, repr=False, compare=False)
+
+    def __str__(self) -> str:
+        """Write a line: the name, the verdict, and the sentence."""
+        return f"{self.name}: {WORDS[self.holds]}. {self.says}"
+
+    __repr__ = __str__
+
+
+class Report:
+    """The findings of all checks; it prints itself as a table."""
+
+    def __init__(self, findings: list[Finding]):
+        self.findings = findings
+
+    @property
+    def broken(self) -> list[str]:
+        """The names of the properties that do not hold."""
+        return [f.name for f in self.findings if f.holds is False]
+
+    def __getitem__(self, name: str) -> Finding:
+        """Find what a check has seen by its name; KeyError lists them."""
+        known = {finding.name: finding for finding in self.findings}
+        if name not in known:
+            raise KeyError(f"no check {name!r}: there are {', '.join(known)}")
+        return known[name]
+
+    def __str__(self) -> str:
+        """Write a line for each finding."""
+        return "\n".join(
+            f"{f.name:20}{WORDS[f.holds]:14}{f.says}" for f in self.findings
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Write a real table: readable without style and without script."""
+        rows = [
+            [html.escape(x) for x in (f.name, WORDS[f.holds], f.says)]
+            for f in self.findings
+        ]
+        return html_table(("property", "verdict", "what was seen"), rows, [])

@@ -1,0 +1,130 @@
+"""Numbers: finite, repeatable, normalised where a norm has been."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from tformer_lite.properties.checking import Verdict, check
+from tformer_lite.properties.places import calls
+from tformer_lite.properties.subject import NotJudgedError, Subject, output
+
+LOUD = 30.0
+
+
+@check
+def finite(subject: Subject) -> Verdict:
+    """See whether all outputs are numbers: as the model is, with weights 30
+    times as large, and for a sentence of padding alone."""
+    for when, result in runs(subject):
+        if not result.isfinite().all():
+            share = 1 - result.isfinite().double().mean().item()
+            says = (
+                f"{share:.0%} of the outputs are NaN or infinite {when}. "
+                "Look at the softmax (does it take the largest score away "
+                "first?), and for rows with nobody to hear."
+            )
+            return False, says
+    return True, "All outputs are numbers, also with weights 30 times larger."
+
+
+def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
+    """Run as it is, loudly, and with a sentence of padding alone."""
+    model, inputs = subject.model, subject.inputs
+    yield "as it is", subject.run()
+    if isinstance(model, nn.Module):
+        loud = {
+            name: value * LOUD if value.ndim > 1 else value
+            for name, value in model.named_parameters()
+        }
+        call = partial(functional_call, model, loud)
+        yield (
+            "with weights 30 times larger",
+            output(subject.ran(call, (inputs,))),
+        )
+    if len(inputs) == 2 and not subject.is_real(inputs[0]).all():
+        source = inputs[0].clone()
+        source[0] = subject.pad
+        yield "for a source of padding alone", subject.run(source, inputs[1])
+
+
+@check
+def repeatable(subject: Subject) -> Verdict:
+    """See whether two runs in evaluation agree, whatever random numbers
+    they are offered."""
+    one, other = subject.run(seed=0), subject.run(seed=1)
+    if torch.equal(one.nan_to_num(), other.nan_to_num()):
+        return True, "Two runs in evaluation give the same numbers."
+    says = (
+        "Two runs in evaluation differ. Look for dropout that does not ask "
+        "whether the model is in training, and for weights drawn anew."
+    )
+    return False, says, (one - other).abs().flatten(2).amax(-1)
+
+
+@check
+def logits(subject: Subject) -> Verdict:
+    """See whether the outputs are logits: the loss has the softmax."""
+    base = subject.base
+    off = (base.sum(-1) - 1).abs().max()
+    if base.shape[-1] > 1 and base.min() >= 0 and off < 1e-3:
+        says = (
+            "The outputs are probabilities: each row sums to 1. A loss such "
+            "as cross_entropy has a softmax of its own: give it logits."
+        )
+        return False, says
+    return True, "The outputs are no probabilities yet."
+
+
+@check
+def norm_statistics(subject: Subject) -> Verdict:
+    """See whether each norm gives each position a mean square of 1, apart
+    from its own gains and offsets.
+
+    Ba et al. (2016), equation 4. Norms are known by the name of their class.
+    """
+    if not isinstance(subject.model, nn.Module):
+        raise NotJudgedError(
+            "Norms are looked for in modules, not in functions."
+        )
+    with calls(subject.model) as found:
+        subject.run()
+    parts = dict(subject.model.named_modules())
+    seen = None
+    for path, _, gave in found:
+        if not is_norm(parts[path]) or not gave:
+            continue
+        squares = without_gains(parts[path], gave[0]).square().mean(-1)
+        seen = squares[:1] if seen is None else seen
+        least = 0.9 * (1 - 1 / gave[0].shape[-1])  # an unbiased norm's
+        wrong = ~((squares > least) & (squares < 1.1))
+        if wrong.any():
+            b, t = wrong.nonzero()[0].tolist()
+            says = (
+                f"After {path}, position {t} of row {b} has a mean square of "
+                f"{squares[b, t].item():.2f}, not 1. Look at the axis of its "
+                "mean and variance, and at the square root."
+            )
+            return False, says, squares
+    if seen is None:
+        raise NotJudgedError(
+            "There is no module whose class is called a norm."
+        )
+    return True, "After each norm, each position has a mean square of 1.", seen
+
+
+def is_norm(part: nn.Module) -> bool:
+    """Whether a module is a norm, and does not only hold one."""
+    inner = [type(p).__name__.lower() for p in part.modules()]
+    return "norm" in inner[0] and not any("norm" in x for x in inner[1:])
+
+
+def without_gains(norm: nn.Module, x: Tensor) -> Tensor:
+    """Take a norm's offsets and gains out of what it gave."""
+    for name, undo in (("bias", torch.sub), ("weight", torch.div)):
+        own = getattr(norm, name, None)
+        if isinstance(own, Tensor) and own.shape == x.shape[-1:]:
+            x = undo(x, own.detach())
+    return x

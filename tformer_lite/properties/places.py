@@ -1,0 +1,70 @@
+"""Places: in which module something goes wrong first."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from tformer_lite.properties.subject import FAINT, Subject
+from tformer_lite.tracing.marks import tensors
+
+Call = tuple[str, list[Tensor], list[Tensor]]
+
+
+@contextmanager
+def calls(model) -> Iterator[list[Call]]:
+    """Collect what each module is given and gives, innermost first."""
+    found, hooks = [], []
+    parts = model.named_modules() if isinstance(model, nn.Module) else ()
+
+    def note(path: str):
+        def hook(_, args, kwargs, given):
+            found.append((path, copies((args, kwargs)), copies(given)))
+
+        return hook
+
+    for path, part in parts:
+        hook = part.register_forward_hook(note(path), with_kwargs=True)
+        hooks.append(hook)
+    try:
+        yield found
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def copies(value) -> list[Tensor]:
+    """Copy the vectors in a value: (B, T, C)."""
+    found = [x for x in tensors(value) if x.is_floating_point()]
+    return [x.detach().clone() for x in found if x.ndim >= 3]
+
+
+def culprit(
+    subject: Subject, which: int, row: int, s: int, quiet: list[int]
+) -> str:
+    """Name the first module whose output moves at positions that should be
+    `quiet` when position `s` of an input does, though what it was given
+    did not move there; "" when there is none."""
+    runs = []
+    for positions in ([], [s]):
+        context, inputs = subject.nudge(subject.inputs, which, positions)
+        with calls(subject.model) as found, context:
+            subject.run(*inputs)
+        runs.append(found)
+
+    def moves(before: list[Tensor], after: list[Tensor]) -> bool:
+        return any(moved(x, y, row, quiet) for x, y in zip(before, after))
+
+    for (path, given, gave), (_, given_now, gave_now) in zip(*runs):
+        if path and moves(gave, gave_now) and not moves(given, given_now):
+            return f", first in {path}"
+    return ""
+
+
+def moved(x: Tensor, y: Tensor, row: int, quiet: list[int]) -> bool:
+    """Whether the quiet positions of a row differ."""
+    if x.shape != y.shape or len(x) <= row or x.shape[1] <= max(quiet):
+        return False
+    change = (x - y)[row, quiet].abs().max()
+    return bool(change > FAINT * torch.nan_to_num(x.std(), 1.0))

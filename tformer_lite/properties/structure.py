@@ -1,0 +1,180 @@
+"""Structure: parameters that learn, blocks that hand on what they got."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cosine_similarity
+
+from tformer_lite.properties.checking import Verdict, check
+from tformer_lite.properties.numbers import is_norm, without_gains
+from tformer_lite.properties.subject import NotJudgedError, Subject, output
+from tformer_lite.tracing.marks import tensors
+
+
+@check
+def live_parameters(subject: Subject) -> Verdict:
+    """See whether every parameter has a gradient, and whether everything
+    that has one is among the model's parameters."""
+    model = subject.model
+    if not isinstance(model, nn.Module):
+        raise NotJudgedError("A function has no parameters.")
+    learns = {p: n for n, p in model.named_parameters() if p.requires_grad}
+    reached = gradients(subject)
+    lost = [tuple(p.shape) for p in reached if p not in learns]
+    if lost:
+        says = (
+            f"{len(lost)} tensors learn but are not among the parameters, "
+            f"the first of shape {lost[0]}. An optimizer would not see "
+            "them: keep parts in an nn.ModuleList, not in a plain list."
+        )
+        return False, says
+    dead = [n for p, n in learns.items() if not reached.get(p, 0)]
+    if dead:
+        says = (
+            f"{len(dead)} of {len(learns)} parameters get no gradient, such "
+            f"as {dead[0]}. Look for a layer that is not called, whose "
+            "result is dropped, or that is detached."
+        )
+        return False, says
+    return True, f"All {len(learns)} parameters get a gradient."
+
+
+def gradients(subject: Subject) -> dict[Tensor, float]:
+    """Find what the outputs depend on and could learn, with the largest
+    size of its gradient."""
+
+    def learnt(*inputs: Tensor) -> dict[Tensor, float]:
+        with torch.enable_grad():
+            outputs = output(subject.model(*inputs))
+        found = leaves(outputs)
+        if not found:
+            return {}
+        some = torch.autograd.grad(outputs, found, torch.randn_like(outputs))
+        return {x: g.abs().max().item() for x, g in zip(found, some)}
+
+    return subject.ran(learnt, subject.inputs)
+
+
+def leaves(outputs: Tensor) -> list[Tensor]:
+    """Find the tensors that a gradient of the outputs flows into."""
+    seen, found, ahead = set(), [], [outputs.grad_fn]
+    while ahead:
+        node = ahead.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        ahead += [earlier for earlier, _ in node.next_functions]
+        if hasattr(node, "variable"):
+            found.append(node.variable)
+    return found
+
+
+@check
+def identity(subject: Subject) -> Verdict:
+    """See whether a block whose sublayers give 0 hands its input on; or, in
+    post-norm, the norm of its input.
+
+    He et al. (2016), section 3.1; Xiong et al. (2020), figure 1. Blocks are
+    the elements of a list of modules that have norms and linear layers.
+    """
+    if not isinstance(subject.model, nn.Module):
+        raise NotJudgedError(
+            "Blocks are looked for in modules, not in functions."
+        )
+    with silenced(subject.model) as found:
+        subject.run()
+    for path, x, first, after in found:
+        if close(after, x):
+            continue
+        if not (close(first, x) and is_normed(after, x)):
+            says = (
+                f"With all its layers giving 0, {path} does not hand its "
+                "input on. Look at the residual connections: each adds a "
+                "sublayer's result to what went in, once."
+            )
+            return False, says, (after - x)[0]
+    if not found:
+        raise NotJudgedError("There is no list of blocks with norms inside.")
+    return True, "With its layers giving 0, a block hands its input on.", None
+
+
+@contextmanager
+def silenced(model: nn.Module) -> Iterator[list[tuple]]:
+    """Let all layers in blocks give 0, and norms no gains. Collects each
+    block's path, its input, what its first layer read, and its output."""
+    found, hooks, reads = [], [], []
+
+    def zero(layer, args, kwargs, given):
+        reads.extend(tensors((args, kwargs))[:1])
+        return zeros(given)
+
+    def plain(norm, args, given):
+        return without_gains(norm, given)
+
+    def note(path: str):
+        def hook(_, args, kwargs, given):
+            x, after = tensors((args, kwargs))[0], tensors(given)[0]
+            if reads and x.shape == after.shape:
+                found.append((path, x.clone(), reads[0].clone(), after))
+            reads.clear()
+
+        return hook
+
+    for path, block in blocks(model).items():
+        for part in block.modules():
+            if is_norm(part):
+                hooks.append(part.register_forward_hook(plain))
+            elif is_layer(part):
+                hook = part.register_forward_hook(zero, with_kwargs=True)
+                hooks.append(hook)
+        hook = block.register_forward_hook(note(path), with_kwargs=True)
+        hooks.append(hook)
+    try:
+        yield found
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def blocks(model: nn.Module) -> dict[str, nn.Module]:
+    """Find the blocks: listed modules that have norms and layers."""
+    found = {}
+    for path, part in model.named_modules():
+        listed = isinstance(part, (nn.ModuleList, nn.Sequential))
+        inner = path.rpartition(".")[2].isdigit()  # a list in a list
+        for name, block in (
+            part.named_children() if listed and not inner else ()
+        ):
+            parts = list(block.modules())
+            if any(map(is_norm, parts)) and sum(map(is_layer, parts)) > 1:
+                found[f"{path}.{name}".strip(".")] = block
+    return found
+
+
+def is_layer(part: nn.Module) -> bool:
+    """Whether a module has a matrix of its own."""
+    return any(p.ndim > 1 for p in part.parameters(recurse=False))
+
+
+def zeros(given):
+    """Put 0 into the tensors of what a layer gave."""
+    if isinstance(given, Tensor):
+        return torch.zeros_like(given)
+    if isinstance(given, (tuple, list)):
+        return type(given)(map(zeros, given))
+    return given
+
+
+def close(x: Tensor, y: Tensor) -> bool:
+    """Whether two tensors have the same shape and numbers."""
+    return x.shape == y.shape and torch.allclose(x, y, atol=1e-5)
+
+
+def is_normed(after: Tensor, x: Tensor) -> bool:
+    """Whether one tensor is the other, normalised."""
+    size = after.square().mean(-1)
+    centred = x - x.mean(-1, keepdim=True)
+    alike = [cosine_similarity(after, y, -1).min() for y in (centred, x)]
+    return max(alike) > 0.999 and size.min() > 0.5 and size.max() < 1.1
