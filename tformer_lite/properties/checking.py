@@ -24,7 +24,7 @@ def check(judge: Callable[[Subject], Verdict]) -> Callable[..., Finding]:
     def checked(model, *inputs, **known) -> Finding:
         try:
             given = isinstance(model, Subject)
-            subject = model if given else Subject(model, *inputs, **known)
+            subject = model if given else Subject(model, inputs, **known)
             return Finding(name, *judge(subject))
         except NotJudgedError as reason:
             return Finding(name, None, str(reason))

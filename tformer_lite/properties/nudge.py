@@ -24,7 +24,8 @@ class Nudge(TorchFunctionMode):
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
-        if getattr(function, "__name__", "") in LOOKUPS and self.looks(args):
+        lookup = getattr(function, "__name__", "") in LOOKUPS
+        if lookup and result.is_floating_point() and self.looks(args):
             self.lookups += 1
             result = nudged(result, self.positions, self.loudness)
         return result

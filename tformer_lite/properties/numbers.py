@@ -85,34 +85,35 @@ def norm_statistics(subject: Subject) -> Verdict:
 
     Ba et al. (2016), equation 4. Norms are known by the name of their class.
     """
-    if not isinstance(subject.model, nn.Module):
-        raise NotJudgedError(
-            "Norms are looked for in modules, not in functions."
-        )
-    with calls(subject.model) as found:
-        subject.run()
-    parts = dict(subject.model.named_modules())
-    seen = None
-    for path, _, gave in found:
-        if not is_norm(parts[path]) or not gave:
-            continue
-        squares = without_gains(parts[path], gave[0]).square().mean(-1)
-        seen = squares[:1] if seen is None else seen
-        least = 0.9 * (1 - 1 / gave[0].shape[-1])  # an unbiased norm's
+    seen = normalised(subject)
+    if not seen:
+        raise NotJudgedError("No module's class has the name of a norm.")
+    for path, squares, channels in seen:
+        least = 0.9 * (1 - 1 / channels)  # the unbiased norm's is less than 1
         wrong = ~((squares > least) & (squares < 1.1))
         if wrong.any():
-            b, t = wrong.nonzero()[0].tolist()
+            b, t, *_ = wrong.nonzero()[0].tolist()
             says = (
                 f"After {path}, position {t} of row {b} has a mean square of "
                 f"{squares[b, t].item():.2f}, not 1. Look at the axis of its "
                 "mean and variance, and at the square root."
             )
             return False, says, squares
-    if seen is None:
-        raise NotJudgedError(
-            "There is no module whose class is called a norm."
-        )
-    return True, "After each norm, each position has a mean square of 1.", seen
+    says = "After each norm, each position has a mean square of 1."
+    return True, says, seen[0][1]
+
+
+def normalised(subject: Subject) -> list[tuple[str, Tensor, int]]:
+    """List each norm's path, the mean squares of what it gave (B, T), and
+    its channels."""
+    if not isinstance(subject.model, nn.Module):
+        return []
+    with calls(subject.model) as found:
+        subject.run()
+    parts = dict(subject.model.named_modules())
+    gave = [(p, x[0]) for p, _, x in found if is_norm(parts[p]) and x]
+    plain = [(path, without_gains(parts[path], x)) for path, x in gave]
+    return [(path, x.square().mean(-1), x.shape[-1]) for path, x in plain]
 
 
 def is_norm(part: nn.Module) -> bool:

@@ -10,7 +10,7 @@ from tformer_lite.properties.paths import Mixing, Operand
 def origins(moved: Tensor, source: Tensor, factor: float) -> Tensor | None:
     """Find where in the flat source each element that was moved stood: -1
     for values that occur twice there. None when values are missing."""
-    wanted = moved.double() / factor
+    wanted = moved.double().contiguous() / factor
     known, places = source.double().flatten().sort()
     right = torch.searchsorted(known, wanted).clamp(1, len(known) - 1)
     nearer = wanted - known[right - 1] < known[right] - wanted

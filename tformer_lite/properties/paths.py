@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from tformer_lite.properties.reach import traced
 from tformer_lite.properties.subject import NotJudgedError, Subject
 from tformer_lite.tracing.attention import (
     MASKS,
@@ -14,7 +15,6 @@ from tformer_lite.tracing.attention import (
     Flow,
     before_softmax,
     through,
-    unmasked,
 )
 from tformer_lite.tracing.questions import Trace
 from tformer_lite.tracing.scores import named, opened
@@ -69,11 +69,10 @@ class Paths:
         for i, step in enumerate(self.steps):
             if step.name == "scaled_dot_product_attention":
                 found.append(self.fused(i))
-            scored = before_softmax(self.flow, i)
-            product = self.product(scored)
+            product, growth = self.product(before_softmax(self.flow, i))
             after = None if product is None else self.mix(i)
             if after is not None:
-                found.append(self.open(product, scored, after))
+                found.append(self.open(product, growth, after))
         return found
 
     def fused(self, i: int) -> Mixing:
@@ -87,12 +86,12 @@ class Paths:
             self.path(i), weights, q, k, v, scale * q.factor * k.factor, *ends
         )
 
-    def open(self, product: int, scored: int, after: int) -> Mixing:
+    def open(self, product: int, growth: float, after: int) -> Mixing:
         """Describe an attention that is written out."""
         at = int(self.steps[product].name == "baddbmm")  # the mask is first
         q, k = self.operand((product, at)), self.operand((product, at + 1))
         k = k._replace(matrix=k.matrix.mT)
-        scale = q.factor * k.factor * self.growth(scored, product)
+        scale = q.factor * k.factor * growth
         weights, v = self.read((after, 0)), self.operand((after, 1))
         ends = self.kept[after][0], self.landing(after)
         return Mixing(self.path(after), weights, q, k, v, scale, *ends)
@@ -110,26 +109,22 @@ class Paths:
         numbers = [made.number for made in self.steps[maker].makes]
         return self.kept[maker][numbers.index(mark.number)]
 
-    def product(self, i: int | None) -> int | None:
+    def product(self, i: int | None) -> tuple[int | None, float]:
         """Go back from what a softmax reads to the product of queries and
-        keys."""
+        keys, and tell by how much the scores are larger."""
+        growth = 1.0
         while i is not None and self.steps[i].name not in PRODUCTS:
             step = self.steps[i]
             several = sum(mark.shape != () for mark in step.reads) > 1
             if step.name in MASKS and several:
                 i = through(self.flow, i)
-            elif step.name in SCALES | SAME | MASKS:
-                i = self.flow.came(i)
-            else:
-                return None
-        return i
-
-    def growth(self, scored: int, product: int) -> float:
-        """By how much the scores are larger than the product."""
-        scores = unmasked(self.flow, scored)
-        if scores == product:
-            return 1.0
-        return ratio(self.kept[scores][0], self.kept[product][0])
+                continue
+            if step.name not in SCALES | SAME | MASKS | MOVES:
+                return None, growth
+            if step.name in SCALES:
+                growth *= ratio(self.kept[i][0], self.read((i, 0)))
+            i = self.flow.came(i)
+        return i, growth
 
     def mix(self, i: int) -> int | None:
         """Go on from the end of a softmax to the product with the values."""
@@ -174,7 +169,10 @@ class Paths:
 def mixings(subject: Subject, *pushed: int) -> list[Mixing]:
     """Find every attention of a run, with the inputs `pushed` nudged;
     NotJudgedError when there is none."""
-    found = Paths(subject.traced(*pushed)).mixings()
+    found = subject.once(
+        ("mixings", pushed),
+        lambda: Paths(traced(subject, *pushed)).mixings(),
+    )
     if not found:
         raise NotJudgedError("No attention was found: a softmax of products.")
     return found
@@ -182,4 +180,5 @@ def mixings(subject: Subject, *pushed: int) -> list[Mixing]:
 
 def ratio(large: Tensor, small: Tensor) -> float:
     """How many times larger the numbers of a tensor are."""
-    return (large.norm() / small.norm()).item()
+    sizes = [x[x.isfinite()].norm() for x in (large, small)]
+    return (sizes[0] / sizes[1]).item()

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
+from tformer_lite.properties.reach import nudge
 from tformer_lite.properties.subject import FAINT, Subject
 from tformer_lite.tracing.marks import tensors
 
@@ -48,7 +49,7 @@ def culprit(
     did not move there; "" when there is none."""
     runs = []
     for positions in ([], [s]):
-        context, inputs = subject.nudge(subject.inputs, which, positions)
+        context, inputs = nudge(subject.inputs, which, positions)
         with calls(subject.model) as found, context:
             subject.run(*inputs)
         runs.append(found)

@@ -68,5 +68,5 @@ def report(
     and [UNK]; `causal` says whether the future should be hidden. Nothing is
     raised for a broken model.
     """
-    subject = Subject(model, *inputs, pad=pad, unknown=unknown, causal=causal)
+    subject = Subject(model, inputs, pad, unknown, causal)
     return Report([checked(subject) for checked in CHECKS])

@@ -8,6 +8,7 @@ from torch import Tensor
 from tformer_lite.properties.checking import Verdict, check
 from tformer_lite.properties.hearing import first
 from tformer_lite.properties.paths import Mixing, Operand, mixings
+from tformer_lite.properties.reach import reach
 from tformer_lite.properties.subject import FAINT, NotJudgedError, Subject
 
 
@@ -17,40 +18,33 @@ def source_dependence(subject: Subject) -> Verdict:
     which the target asks and the source answers."""
     if len(subject.inputs) != 2:
         raise NotJudgedError("There is no source: the model has one input.")
-    reach = subject.reach(0)
-    asks = subject.is_real(subject.target)
-    deaf = asks & ~(reach > 0).any(-1)
+    moves = reach(subject, 0)
+    deaf = subject.is_real(subject.target) & ~(moves > 0).any(-1)
     if deaf.any():
         b, t = first(deaf)
+        says = f"Row {b}: output {t} hears nothing of the source."
+    elif not crossing(subject):
         says = (
-            f"Row {b}: output {t} hears nothing of the source. Look at "
-            "cross-attention: its keys and values are the memory's."
+            "In no attention does the target ask, and the source answer with "
+            "both keys and values."
         )
-        return False, says, reach[0]
-    if not crossing(subject):
-        says = (
-            "In no attention does the target ask and the source answer with "
-            "keys and values. Look at who is handed to cross-attention as "
-            "what."
-        )
-        return False, says, reach[0]
-    return True, "Each output hears the source.", reach[0]
+    else:
+        return True, "Each output hears the source.", moves[0]
+    says += " Look at who is handed to cross-attention, and as what."
+    return False, says, moves[0]
 
 
 @check
 def source_coverage(subject: Subject) -> Verdict:
-    """See whether each real source position gets a weight from each target
-    position, in some head."""
+    """See whether each target position gives a weight to each real source
+    position, in some head of each cross-attention."""
     found = crossing(subject) if len(subject.inputs) == 2 else []
     if not found:
-        raise NotJudgedError(
-            "No attention has a target ask and a source answer."
-        )
-    real = subject.is_real(subject.inputs[0])
-    asks = subject.is_real(subject.target)
+        raise NotJudgedError("No target asks a source in any attention.")
+    real, asks = map(subject.is_real, subject.inputs)
     for one in found:
-        heads = one.weights.reshape(len(real), -1, *one.weights.shape[-2:])
-        weights = heads.amax(1)
+        size = one.weights.shape[-2:]
+        weights = one.weights.reshape(len(real), -1, *size).amax(1)
         missed = (weights == 0) & real[:, None] & asks[:, :, None]
         if missed.any():
             b, t, s = first(missed)
@@ -59,7 +53,7 @@ def source_coverage(subject: Subject) -> Verdict:
                 f"weight to source position {s}. Look at the memory's mask: "
                 "it hides padding, and nothing else."
             )
-            return False, says, weights[0]
+            return False, says, weights[b]
     return True, "Each target position hears the whole source.", weights[0]
 
 
@@ -88,41 +82,44 @@ def differ(one: Operand, other: Operand) -> bool:
 def order_sensitivity(subject: Subject) -> Verdict:
     """See whether words that change places are noticed elsewhere."""
     judged = []
-    for which, x in enumerate(subject.inputs):
-        real = subject.is_real(x)[0].nonzero()[:, 0].tolist()
-        pairs = [
-            (p, q) for p, q in combinations(real[:-1], 2) if unlike(x, p, q)
-        ]
-        if not pairs or unordered(subject, which):
+    for which in range(len(subject.inputs)):
+        pair = exchangeable(subject, which)
+        if pair is None or unordered(subject, which):
             continue
-        p, q = pairs[0]
-        moved = exchange(subject, which, p, q)
-        rows = moved[0, real[-1]] if x is subject.target else moved[0].max()
         judged.append(subject.side(which))
-        if rows == 0:
+        moves = exchange(subject, which, *pair)
+        if not moves.any():
             says = (
-                f"When {judged[-1]} positions {p} and {q} change places, "
-                "nothing else moves. Look at the positions: are they added, "
-                "and does each have its own?"
+                f"When {judged[-1]} positions {pair[0]} and {pair[1]} change "
+                "places, nothing else moves. Look at the positions: are they "
+                "added, and does each have its own?"
             )
-            return False, says, moved
+            return False, says, moves
     if not judged:
         raise NotJudgedError("No positions are asked for, or no words differ.")
-    return True, f"The order of the {' and '.join(judged)} is heard.", None
+    return True, f"The order of the {' and the '.join(judged)} is heard."
+
+
+def exchangeable(subject: Subject, which: int) -> tuple[int, int] | None:
+    """Find two positions with different words in the first sentence, before
+    its last."""
+    x = subject.inputs[which]
+    real = subject.is_real(x)[0].nonzero()[:-1, 0].tolist()
+    pairs = combinations(real, 2)
+    return next((p for p in pairs if not torch.equal(*x[0, list(p)])), None)
 
 
 def exchange(subject: Subject, which: int, p: int, q: int) -> Tensor:
-    """How far outputs move when two positions change places: (B, T)."""
-    order = list(range(subject.inputs[which].shape[1]))
-    order[p], order[q] = q, p
+    """How far outputs of the first sentence move when two positions change
+    places, but for those positions' own: (1, T)."""
     inputs = list(subject.inputs)
+    order = list(range(inputs[which].shape[1]))
+    order[p], order[q] = q, p
     inputs[which] = inputs[which][:, order]
-    return subject.distance(subject.run(*inputs))
-
-
-def unlike(x: Tensor, p: int, q: int) -> bool:
-    """Whether the first sentence has different words at two positions."""
-    return not torch.equal(x[0, p], x[0, q])
+    moves = subject.distance(subject.run(*inputs))[:1]
+    if subject.inputs[which] is subject.target:
+        moves[:, : q + 1] = 0
+    return moves
 
 
 def unordered(subject: Subject, which: int) -> bool:

@@ -1,7 +1,7 @@
 """Structure: parameters that learn, blocks that hand on what they got."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -23,22 +23,22 @@ def live_parameters(subject: Subject) -> Verdict:
     learns = {p: n for n, p in model.named_parameters() if p.requires_grad}
     reached = gradients(subject)
     lost = [tuple(p.shape) for p in reached if p not in learns]
+    dead = [n for p, n in learns.items() if not reached.get(p, 0)]
     if lost:
         says = (
-            f"{len(lost)} tensors learn but are not among the parameters, "
-            f"the first of shape {lost[0]}. An optimizer would not see "
-            "them: keep parts in an nn.ModuleList, not in a plain list."
+            f"{len(lost)} tensors could learn and are no parameters, one of "
+            f"shape {lost[0]}. No optimizer sees them: keep parts in an "
+            "nn.ModuleList, not in a plain list."
         )
-        return False, says
-    dead = [n for p, n in learns.items() if not reached.get(p, 0)]
-    if dead:
+    elif dead:
         says = (
             f"{len(dead)} of {len(learns)} parameters get no gradient, such "
             f"as {dead[0]}. Look for a layer that is not called, whose "
             "result is dropped, or that is detached."
         )
-        return False, says
-    return True, f"All {len(learns)} parameters get a gradient."
+    else:
+        return True, f"All {len(learns)} parameters get a gradient."
+    return False, says
 
 
 def gradients(subject: Subject) -> dict[Tensor, float]:
@@ -104,38 +104,48 @@ def identity(subject: Subject) -> Verdict:
 def silenced(model: nn.Module) -> Iterator[list[tuple]]:
     """Let all layers in blocks give 0, and norms no gains. Collects each
     block's path, its input, what its first layer read, and its output."""
-    found, hooks, reads = [], [], []
+    found: list[tuple] = []
+    with ExitStack() as hooks:
+        for path, block in blocks(model).items():
+            reads: list[Tensor] = []
+            for part in block.modules():
+                hook = zero(reads) if is_layer(part) else plain
+                if is_layer(part) or is_norm(part):
+                    hooks.callback(hooked(part, hook))
+            hooks.callback(hooked(block, note(path, reads, found)))
+        yield found
 
-    def zero(layer, args, kwargs, given):
+
+def hooked(part: nn.Module, hook: Callable) -> Callable:
+    """Call a hook after a module's forward; gives what removes it."""
+    return part.register_forward_hook(hook, with_kwargs=True).remove
+
+
+def zero(reads: list[Tensor]) -> Callable:
+    """Make a hook that lets a layer give 0 and notes what it read."""
+
+    def hook(layer, args, kwargs, given):
         reads.extend(tensors((args, kwargs))[:1])
         return zeros(given)
 
-    def plain(norm, args, given):
-        return without_gains(norm, given)
+    return hook
 
-    def note(path: str):
-        def hook(_, args, kwargs, given):
-            x, after = tensors((args, kwargs))[0], tensors(given)[0]
-            if reads and x.shape == after.shape:
-                found.append((path, x.clone(), reads[0].clone(), after))
-            reads.clear()
 
-        return hook
+def plain(norm, args, kwargs, given):
+    """Take a norm's gains out, as a hook."""
+    return without_gains(norm, given)
 
-    for path, block in blocks(model).items():
-        for part in block.modules():
-            if is_norm(part):
-                hooks.append(part.register_forward_hook(plain))
-            elif is_layer(part):
-                hook = part.register_forward_hook(zero, with_kwargs=True)
-                hooks.append(hook)
-        hook = block.register_forward_hook(note(path), with_kwargs=True)
-        hooks.append(hook)
-    try:
-        yield found
-    finally:
-        for hook in hooks:
-            hook.remove()
+
+def note(path: str, reads: list[Tensor], found: list[tuple]) -> Callable:
+    """Make a hook that notes what a block was given, and what it gave."""
+
+    def hook(block, args, kwargs, given):
+        x, after = tensors((args, kwargs))[0], tensors(given)[0]
+        if reads:
+            found.append((path, x.clone(), reads[0].clone(), after))
+        reads.clear()
+
+    return hook
 
 
 def blocks(model: nn.Module) -> dict[str, nn.Module]:

@@ -1,0 +1,60 @@
+"""Reach: push each position of an input, and see which outputs move."""
+
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from tformer_lite.properties.nudge import Nudge, nudged
+from tformer_lite.properties.subject import NotJudgedError, Subject
+from tformer_lite.tracing import trace
+from tformer_lite.tracing.questions import Trace
+
+Nudged = tuple[AbstractContextManager, tuple[Tensor, ...]]
+
+
+def reach(subject: Subject, which: int) -> Tensor:
+    """How far each output row moves for each input position: (B, T, S).
+
+    `which` is 0 for the source, -1 for the target.
+    """
+    which %= len(subject.inputs)
+    places = range(subject.inputs[which].shape[1])
+
+    def columns() -> Tensor:
+        return torch.stack([moved(subject, which, s) for s in places], -1)
+
+    return subject.once(("reach", which), columns)
+
+
+def moved(subject: Subject, which: int, s: int) -> Tensor:
+    """How far each output row moves when one position does: (B, T)."""
+    context, inputs = nudge(subject.inputs, which, [s])
+    with context:
+        after = subject.run(*inputs)
+    if isinstance(context, Nudge) and not context.lookups:
+        raise NotJudgedError("The ids are never looked up in an embedding.")
+    return subject.distance(after)
+
+
+def nudge(inputs: tuple, which: int, positions: list[int]) -> Nudged:
+    """Push positions of an input: a context to run in, and the inputs."""
+    given = inputs[which]
+    if not given.is_floating_point():
+        return Nudge(given, positions), inputs
+    pushed = nudged(given, positions)
+    rest = [pushed if i == which else x for i, x in enumerate(inputs)]
+    return nullcontext(), tuple(rest)
+
+
+def traced(subject: Subject, *which: int) -> Trace:
+    """Trace a run with every value kept, and with all positions of some
+    inputs pushed."""
+    inputs = subject.inputs
+    with ExitStack() as stack:
+        for i in which:
+            places = list(range(inputs[i].shape[1]))
+            context, inputs = nudge(inputs, i, places)
+            stack.enter_context(context)
+        return subject.ran(partial(trace, subject.model, keep=True), inputs)
