@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 
 from tformer_lite.properties.checking import Verdict, check
+from tformer_lite.properties.mixing import mixings
 from tformer_lite.properties.origins import joined_in_order, split_in_order
-from tformer_lite.properties.paths import mixings
 from tformer_lite.properties.subject import NotJudgedError, Subject
 
 

@@ -9,6 +9,7 @@ from torch.func import functional_call
 
 from tformer_lite.properties.checking import Verdict, check
 from tformer_lite.properties.places import calls
+from tformer_lite.properties.reach import undisturbed
 from tformer_lite.properties.subject import NotJudgedError, Subject, output
 
 LOUD = 30.0
@@ -67,7 +68,7 @@ def repeatable(subject: Subject) -> Verdict:
 @check
 def logits(subject: Subject) -> Verdict:
     """See whether the outputs are logits: the loss has the softmax."""
-    base = subject.base
+    base = undisturbed(subject)
     off = (base.sum(-1) - 1).abs().max()
     if base.shape[-1] > 1 and base.min() >= 0 and off < 1e-3:
         says = (

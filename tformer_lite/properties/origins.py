@@ -4,7 +4,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from tformer_lite.properties.paths import Mixing, Operand
+from tformer_lite.properties.mixing import Mixing
+from tformer_lite.properties.paths import Operand
 
 
 def origins(moved: Tensor, source: Tensor, factor: float) -> Tensor | None:
@@ -43,7 +44,7 @@ def joined_in_order(one: Mixing) -> bool | None:
     """Whether each joined row (..., C) is all heads (..., T, D) at one
     position, in the same order at each; None where it cannot be told."""
     mixed, joined = one.mixed, one.joined
-    if joined is None or joined.shape == mixed.shape:
+    if joined.shape == mixed.shape:
         return None
     found = origins(joined, mixed, 1.0)
     if found is None:

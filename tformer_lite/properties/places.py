@@ -6,8 +6,8 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.properties.reach import nudge
-from tformer_lite.properties.subject import FAINT, Subject
+from tformer_lite.properties.reach import FAINT, nudge
+from tformer_lite.properties.subject import Subject
 from tformer_lite.tracing.marks import tensors
 
 Call = tuple[str, list[Tensor], list[Tensor]]

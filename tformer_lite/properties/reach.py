@@ -11,6 +11,7 @@ from tformer_lite.properties.subject import NotJudgedError, Subject
 from tformer_lite.tracing import trace
 from tformer_lite.tracing.questions import Trace
 
+FAINT = 1e-5  # of the outputs' size: what moves less has not moved
 Nudged = tuple[AbstractContextManager, tuple[Tensor, ...]]
 
 
@@ -35,7 +36,30 @@ def moved(subject: Subject, which: int, s: int) -> Tensor:
         after = subject.run(*inputs)
     if isinstance(context, Nudge) and not context.lookups:
         raise NotJudgedError("The ids are never looked up in an embedding.")
-    return subject.distance(after)
+    return distance(subject, after)
+
+
+def distance(subject: Subject, after: Tensor) -> Tensor:
+    """How far each output row is from where it was, as a share of the
+    outputs' size: (B, T). What is `FAINT` counts as 0."""
+    before = undisturbed(subject)
+    moves = (after - before).abs().flatten(2).amax(-1)
+    moves = (moves / before.std()).nan_to_num(torch.inf)
+    return moves.where(moves > FAINT, 0)
+
+
+def undisturbed(subject: Subject) -> Tensor:
+    """Give the model's outputs, (B, T, ...); NotJudgedError unless they are
+    numbers, a row for each position."""
+    outputs, shape = subject.once(("run",), subject.run), subject.target.shape
+    if outputs.shape[:2] != shape[:2]:
+        raise NotJudgedError(
+            f"The output {tuple(outputs.shape)} has no row for each position "
+            f"of the input {tuple(shape)}."
+        )
+    if not outputs.isfinite().all():
+        raise NotJudgedError("The outputs are not finite: see `finite`.")
+    return outputs
 
 
 def nudge(inputs: tuple, which: int, positions: list[int]) -> Nudged:

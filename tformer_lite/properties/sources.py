@@ -7,9 +7,10 @@ from torch import Tensor
 
 from tformer_lite.properties.checking import Verdict, check
 from tformer_lite.properties.hearing import first
-from tformer_lite.properties.paths import Mixing, Operand, mixings
-from tformer_lite.properties.reach import reach
-from tformer_lite.properties.subject import FAINT, NotJudgedError, Subject
+from tformer_lite.properties.mixing import Mixing, mixings
+from tformer_lite.properties.paths import Operand
+from tformer_lite.properties.reach import FAINT, distance, reach
+from tformer_lite.properties.subject import NotJudgedError, Subject
 
 
 @check
@@ -116,7 +117,7 @@ def exchange(subject: Subject, which: int, p: int, q: int) -> Tensor:
     order = list(range(inputs[which].shape[1]))
     order[p], order[q] = q, p
     inputs[which] = inputs[which][:, order]
-    moves = subject.distance(subject.run(*inputs))[:1]
+    moves = distance(subject, subject.run(*inputs))[:1]
     if subject.inputs[which] is subject.target:
         moves[:, : q + 1] = 0
     return moves
@@ -139,7 +140,7 @@ def batch_independence(subject: Subject) -> Verdict:
         subject.run(*(x[[b]] for x in subject.inputs))
         for b in range(len(subject.target))
     ]
-    moved = subject.distance(torch.cat(alone))
+    moved = distance(subject, torch.cat(alone))
     wrong = moved > 10 * FAINT
     if wrong.any():
         b, t = first(wrong)

@@ -1,7 +1,7 @@
 """Subjects: a model and its inputs, ready to be asked."""
 
 from collections.abc import Callable
-from functools import cached_property
+from contextlib import AbstractContextManager
 
 import torch
 from torch import Tensor, nn
@@ -9,8 +9,6 @@ from torch import Tensor, nn
 from tformer_lite.modes import evaluating
 from tformer_lite.properties.example import example, unknown_id
 from tformer_lite.tracing.marks import tensors
-
-FAINT = 1e-5  # of the outputs' size: what moves less has not moved
 
 
 class NotJudgedError(Exception):
@@ -35,9 +33,8 @@ class Subject:
         own = getattr(self.config, "pad", getattr(model, "pad", None))
         self.pad = own if pad is None else pad
         self.inputs = inputs or example(model, self.pad)
-        if unknown is None and hasattr(self.config, "pad"):
-            unknown = unknown_id(self.pad)
-        self.unknown = unknown
+        ours = unknown_id(self.pad) if hasattr(self.config, "pad") else None
+        self.unknown = ours if unknown is None else unknown
         self.found: dict = {}
 
     @property
@@ -47,19 +44,14 @@ class Subject:
 
     def side(self, which: int) -> str:
         """Say which of two inputs one is."""
-        both = len(self.inputs) == 2
-        return ("source", "target")[which] if both else "input"
+        names = ("input",), ("source", "target")
+        return names[len(self.inputs) - 1][which]
 
     def once(self, key: tuple, make: Callable):
         """Find something out, and remember it."""
         if key not in self.found:
             self.found[key] = make()
         return self.found[key]
-
-    def has(self, token: int | None) -> bool:
-        """Whether an id is among the inputs."""
-        ids = [x for x in self.inputs if not x.is_floating_point()]
-        return token is not None and any((x == token).any() for x in ids)
 
     def is_real(self, x: Tensor) -> Tensor:
         """Which positions are no padding: (B, T)."""
@@ -74,34 +66,18 @@ class Subject:
 
     def ran(self, call: Callable, inputs: tuple, seed: int = 0):
         """Call something that runs the model, quietly."""
-        module = isinstance(self.model, nn.Module)
-        quiet = evaluating(self.model) if module else torch.no_grad()
-        with torch.random.fork_rng(devices=[]), quiet:
+        with torch.random.fork_rng(devices=[]), quiet(self.model):
             torch.manual_seed(seed)
             try:
                 return call(*inputs)
             except Exception as error:
                 raise FailedError(told(error)) from error
 
-    @cached_property
-    def base(self) -> Tensor:
-        """What the model gives, undisturbed: (B, T, ...)."""
-        base = self.run()
-        if base.shape[:2] != self.target.shape[:2]:
-            raise NotJudgedError(
-                f"The output {tuple(base.shape)} has no row for each "
-                f"position of the input {tuple(self.target.shape)}."
-            )
-        if not base.isfinite().all():
-            raise NotJudgedError("The outputs are not finite: see `finite`.")
-        return base
 
-    def distance(self, after: Tensor) -> Tensor:
-        """How far each output row is from where it was, as a share of the
-        outputs' size: (B, T). What is `FAINT` counts as 0."""
-        moved = (after - self.base).abs().flatten(2).amax(-1)
-        moved = (moved / self.base.std()).nan_to_num(torch.inf)
-        return moved.where(moved > FAINT, 0)
+def quiet(model: Callable) -> AbstractContextManager:
+    """Run without gradients; and a module, in evaluation."""
+    module = isinstance(model, nn.Module)
+    return evaluating(model) if module else torch.no_grad()
 
 
 def output(result) -> Tensor:
