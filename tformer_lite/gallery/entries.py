@@ -7,6 +7,7 @@ from torch import nn
 
 from tformer_lite.config import Config, tiny_translator
 from tformer_lite.gallery.planting import planted
+from tformer_lite.tracing.table import html_table
 
 
 @dataclass(frozen=True)
@@ -61,14 +62,11 @@ class Bug:
 def table(bug: Bug) -> str:
     """Write a bug as an HTML table that needs no style to be read."""
     where = escape(bug.incident)
-    rows = {
-        f"right, {bug.file}.py": f"<code>{escape(bug.right)}</code>",
-        "wrong": f"<code>{escape(bug.wrong)}</code>",
-        "as in": f'<a href="{bug.link}">{where}</a>' if bug.link else where,
-    }
-    cells = "".join(
-        f'<tr><th scope="row">{name}</th><td>{text}</td></tr>'
-        for name, text in rows.items()
-    )
-    title = f"<strong>{bug.name}</strong>: {escape(bug.says)}"
-    return f"<table><caption>{title}</caption>{cells}</table>"
+    if bug.link:
+        where = f'<a href="{bug.link}">{where}</a>'
+    lines = [
+        ["right", f"<code>{escape(bug.right)}</code>"],
+        ["wrong", f"<code>{escape(bug.wrong)}</code>"],
+        ["where", f"{bug.file}.py, as in {where}"],
+    ]
+    return html_table((bug.name, escape(bug.says)), lines, [])
