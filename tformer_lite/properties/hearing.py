@@ -33,6 +33,8 @@ def causality(subject: Subject) -> Verdict:
 def past(subject: Subject) -> Verdict:
     """See whether each position hears itself, and one before it."""
     moves = reach(subject, -1)
+    if moves.shape[1] == 1:
+        raise NotJudgedError("There is one position only: nobody is before.")
     before = (moves.tril(-1) > 0).any(-1)
     before[:, 0] = True  # nobody is before the first
     itself = moves.diagonal(dim1=1, dim2=2) > 0
