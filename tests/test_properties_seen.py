@@ -9,6 +9,7 @@ from torch.testing import assert_close
 
 from tformer_lite import (
     MultiHeadAttention,
+    bug,
     causal_mask,
     padding_mask,
     report,
@@ -21,8 +22,10 @@ from tformer_lite import (
 from tformer_lite.properties import (
     causality,
     finite,
+    live_parameters,
     norm_statistics,
     padding_invariance,
+    provenance,
     score_scale,
     source_coverage,
     source_dependence,
@@ -96,6 +99,7 @@ def test_a_wrong_scale_is_measured_wherever_it_is_put(where, factor):
     finding = score_scale(attend, ROWS)
     assert finding.holds is False
     assert f"variance {factor**2:.2f}" in finding.says
+    assert_close(finding.seen, torch.tensor([[factor**2]]))
 
 
 def test_a_scale_on_the_queries_alone_is_as_good():
@@ -113,6 +117,25 @@ def test_the_scale_of_an_attention_in_one_call_is_known(scale):
         return nn.functional.scaled_dot_product_attention(*parts, scale=scale)
 
     assert score_scale(attend, ROWS).holds is (scale != 1.0)
+
+
+def test_provenance_sees_the_position_that_each_element_came_from():
+    places = torch.arange(8)[:, None]
+    assert_close(provenance(running_model()).seen, places.expand(8, 12))
+    viewed = places.expand(3, 8, 4).reshape(8, 12)
+    broken = provenance(bug("heads_joined_by_view").model())
+    assert_close(broken.seen, viewed)
+    broken = provenance(bug("heads_split_by_view").model())
+    viewed = places.expand(8, 12).reshape(3, 8, 4)
+    assert_close(broken.seen, viewed[0])
+
+
+def test_gradients_are_those_of_pytorch():
+    norm = nn.LayerNorm(12)
+    torch.manual_seed(0)
+    norm(ROWS).backward(torch.randn_like(ROWS))
+    seen = live_parameters(norm, ROWS).seen[:, 0].tolist()
+    assert seen == [p.grad.abs().max().item() for p in norm.parameters()]
 
 
 def test_gains_and_offsets_are_not_held_against_a_norm():
@@ -160,5 +183,7 @@ def test_the_report_has_each_finding_by_name():
     assert len(found.findings) == 17
     assert found["causality"].name == "causality"
     assert found.broken == []
+    for finding in found.findings:
+        assert finding.seen.ndim == 2, finding.name
     with pytest.raises(KeyError, match="there are finite, repeatable"):
         found["speed"]

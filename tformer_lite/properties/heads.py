@@ -40,9 +40,10 @@ def score_scale(subject: Subject) -> Verdict:
     Vaswani et al. (2017), section 3.2.1, footnote 4.
     """
     found = mixings(subject)
-    for one in found:
-        size = one.q.matrix.shape[-1]
-        variance = one.scale**2 * size
+    sizes = [one.q.matrix.shape[-1] for one in found]
+    variances = [one.scale**2 * size for one, size in zip(found, sizes)]
+    seen = torch.tensor([variances])
+    for one, size, variance in zip(found, sizes, variances):
         if not 0.8 < variance < 1.25:
             says = (
                 f"In {one.path}, queries and keys of variance 1 would give "
@@ -50,9 +51,9 @@ def score_scale(subject: Subject) -> Verdict:
                 f"times {one.scale:.2f}, where 1/√{size} is "
                 f"{size**-0.5:.2f}."
             )
-            return False, says
+            return False, says, seen
     says = "Queries and keys of variance 1 would give scores of variance 1"
-    return True, f"{says}, in {attentions(found)}."
+    return True, f"{says}, in {attentions(found)}.", seen
 
 
 @check
@@ -64,25 +65,25 @@ def provenance(subject: Subject) -> Verdict:
     all heads of one position.
     """
     pushed = range(len(subject.inputs))  # so that no two rows are alike
-    judged = 0
+    seen = []
     for one in mixings(subject, *pushed):
         splits = zip(("queries", "keys", "values"), (one.q, one.k, one.v))
-        verdicts = [(f"split {x}", split_in_order(y)) for x, y in splits]
-        verdicts.append(("joined heads", joined_in_order(one)))
-        for what, right in verdicts:
-            judged += right is not None
-            if right is False:
+        moves = {f"split {name}": split_in_order(x) for name, x in splits}
+        moves["joined heads"] = joined_in_order(one)
+        found = {what: move for what, move in moves.items() if move}
+        seen += [move.positions for move in found.values()]
+        for what, move in found.items():
+            if not move.in_order:
                 says = (
                     f"In {one.path}, the {what} mix positions or channels. "
                     "A view or reshape moves no element: transpose the axes "
                     "first, and then merge them."
                 )
-                return False, says
-    if not judged:
-        raise NotJudgedError(
-            "No heads are split or joined where it can be seen."
-        )
-    return True, f"{judged} splits and joins keep each element in its place."
+                return False, says, move.positions
+    if not seen:
+        raise NotJudgedError("No heads are split or joined that can be seen.")
+    says = f"{len(seen)} splits and joins keep each element in its place."
+    return True, says, seen[-1]
 
 
 def nobody(subject: Subject, sums: Tensor) -> Tensor:

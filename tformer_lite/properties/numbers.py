@@ -27,8 +27,14 @@ def finite(subject: Subject) -> Verdict:
                 "Look at the softmax (does it take the largest score away "
                 "first?), and for rows with nobody to hear."
             )
-            return False, says
-    return True, "All outputs are numbers, also with weights 30 times larger."
+            return False, says, rows(result)
+    says = "All outputs are numbers, also with weights 30 times larger."
+    return True, says, rows(result)
+
+
+def rows(result: Tensor) -> Tensor:
+    """Tell which share of each row's outputs are numbers: (B, T)."""
+    return result.isfinite().float().flatten(2).mean(-1)
 
 
 def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
@@ -55,28 +61,30 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
 def repeatable(subject: Subject) -> Verdict:
     """See whether two runs in evaluation agree, whatever random numbers
     they are offered."""
-    one, other = subject.run(seed=0), subject.run(seed=1)
-    if torch.equal(one.nan_to_num(), other.nan_to_num()):
-        return True, "Two runs in evaluation give the same numbers."
+    one, other = (subject.run(seed=n).nan_to_num() for n in range(2))
+    apart = (one - other).abs().flatten(2).amax(-1)
+    if not apart.any():
+        return True, "Two runs in evaluation give the same numbers.", apart
     says = (
         "Two runs in evaluation differ. Look for dropout that does not ask "
         "whether the model is in training, and for weights drawn anew."
     )
-    return False, says, (one - other).abs().flatten(2).amax(-1)
+    return False, says, apart
 
 
 @check
 def logits(subject: Subject) -> Verdict:
     """See whether the outputs are logits: the loss has the softmax."""
-    base = undisturbed(subject)
-    off = (base.sum(-1) - 1).abs().max()
-    if base.shape[-1] > 1 and base.min() >= 0 and off < 1e-3:
+    outputs = undisturbed(subject)
+    sums = outputs.flatten(2).sum(-1)
+    off = (sums - 1).abs().max()
+    if outputs.shape[-1] > 1 and outputs.min() >= 0 and off < 1e-3:
         says = (
             "The outputs are probabilities: each row sums to 1. A loss such "
             "as cross_entropy has a softmax of its own: give it logits."
         )
-        return False, says
-    return True, "The outputs are no probabilities yet."
+        return False, says, sums
+    return True, "The outputs are no probabilities yet.", sums
 
 
 @check

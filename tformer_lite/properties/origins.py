@@ -1,11 +1,21 @@
 """Origins: which element came from where, told by its value."""
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
 from tformer_lite.properties.mixing import Mixing
 from tformer_lite.properties.paths import Operand
+
+
+class Moved(NamedTuple):
+    """Whether elements stayed in order, and the position that each of the
+    first sentence came from: (T, D) of a head, or (T, C)."""
+
+    in_order: bool
+    positions: Tensor
 
 
 def origins(moved: Tensor, source: Tensor, factor: float) -> Tensor | None:
@@ -23,7 +33,7 @@ def origins(moved: Tensor, source: Tensor, factor: float) -> Tensor | None:
     return places.masked_fill(twice, -1)[nearest]
 
 
-def split_in_order(operand: Operand) -> bool | None:
+def split_in_order(operand: Operand) -> Moved | None:
     """Whether each vector of a head (..., T, D) is the same channels of one
     row of the projection (B, T, C), and rows come in order; None where
     nothing was split, or it cannot be told."""
@@ -37,10 +47,11 @@ def split_in_order(operand: Operand) -> bool | None:
     later = rows.diff(dim=-2) > 0
     later |= (found[..., 1:, :] < 0) | (found[..., :-1, :] < 0)
     channels = channels.where(found >= 0, -1)
-    return alike(rows, -1) and alike(channels, -2) and mostly(later)
+    right = alike(rows, -1) and alike(channels, -2) and mostly(later)
+    return Moved(right, (rows % source.shape[1]).flatten(0, -3)[0])
 
 
-def joined_in_order(one: Mixing) -> bool | None:
+def joined_in_order(one: Mixing) -> Moved | None:
     """Whether each joined row (..., C) is all heads (..., T, D) at one
     position, in the same order at each; None where it cannot be told."""
     mixed, joined = one.mixed, one.joined
@@ -51,9 +62,10 @@ def joined_in_order(one: Mixing) -> bool | None:
         return None
     t, d = mixed.shape[-2:]
     heads = found // (t * d) * d
-    positions = (found // d % t).where(found >= 0, -1)
+    positions = (found // d % t).where(found >= 0, -1).flatten(0, -2)
     channels = ((heads + found % d) % joined.shape[-1]).where(found >= 0, -1)
-    return alike(positions, -1) and alike(channels.flatten(0, -2), 0)
+    right = alike(positions, -1) and alike(channels.flatten(0, -2), 0)
+    return Moved(right, positions[:t])
 
 
 def alike(places: Tensor, axis: int) -> bool:

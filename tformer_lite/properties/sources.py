@@ -98,7 +98,11 @@ def order_sensitivity(subject: Subject) -> Verdict:
             return False, says, moves
     if not judged:
         raise NotJudgedError("No positions are asked for, or no words differ.")
-    return True, f"The order of the {' and the '.join(judged)} is heard."
+    return (
+        True,
+        f"The order of the {' and the '.join(judged)} is heard.",
+        moves,
+    )
 
 
 def exchangeable(subject: Subject, which: int) -> tuple[int, int] | None:

@@ -22,6 +22,7 @@ def live_parameters(subject: Subject) -> Verdict:
         raise NotJudgedError("A function has no parameters.")
     learns = {p: n for n, p in model.named_parameters() if p.requires_grad}
     reached = gradients(subject)
+    sizes = torch.tensor([[reached.get(p, 0.0)] for p in learns])
     lost = [tuple(p.shape) for p in reached if p not in learns]
     dead = [n for p, n in learns.items() if not reached.get(p, 0)]
     if lost:
@@ -37,8 +38,8 @@ def live_parameters(subject: Subject) -> Verdict:
             "result is dropped, or that is detached."
         )
     else:
-        return True, f"All {len(learns)} parameters get a gradient."
-    return False, says
+        says = f"All {len(learns)} parameters get a gradient."
+    return not (lost or dead), says, sizes
 
 
 def gradients(subject: Subject) -> dict[Tensor, float]:
@@ -97,7 +98,8 @@ def identity(subject: Subject) -> Verdict:
             return False, says, (after - x)[0]
     if not found:
         raise NotJudgedError("There is no list of blocks with norms inside.")
-    return True, "With its layers giving 0, a block hands its input on.", None
+    says = "With its layers giving 0, a block hands its input on."
+    return True, says, (found[0][3] - found[0][1])[0]
 
 
 @contextmanager
