@@ -119,15 +119,16 @@ class GroupedQueryAttention(nn.Module):
         q = split_heads(self.query(x), self.n_heads)
         k = split_heads(self.key(source), self.n_kv_heads)
         v = split_heads(self.value(source), self.n_kv_heads)
-        k, v = share_heads(k, self.n_heads), share_heads(v, self.n_heads)
+        k = share_heads(k, self.n_heads)
+        v = share_heads(v, self.n_heads)
         heads = dot_product_attention(q, k, v, mask, self.dropout)
         return self.output(join_heads(heads))
 
 
 class RotaryGroupedAttention(GroupedQueryAttention):
-    """Both at once, as in Mistral 7B and the largest Llama 2.
+    """Both at once, as in Mistral 7B and Llama 2 70B.
 
-    Jiang et al. (2023), section 2; Touvron et al. (2023b), section 2.2.
+    Jiang et al. (2023), section 2; Touvron et al. (2023), section 2.2.
     """
 
     def __init__(
@@ -151,7 +152,8 @@ class RotaryGroupedAttention(GroupedQueryAttention):
         q = rotate(split_heads(self.query(x), self.n_heads))
         k = rotate(split_heads(self.key(x), self.n_kv_heads))
         v = split_heads(self.value(x), self.n_kv_heads)
-        k, v = share_heads(k, self.n_heads), share_heads(v, self.n_heads)
+        k = share_heads(k, self.n_heads)
+        v = share_heads(v, self.n_heads)
         heads = dot_product_attention(q, k, v, mask, self.dropout)
         return self.output(join_heads(heads))
 

@@ -56,7 +56,7 @@ class Subject:
     def is_real(self, x: Tensor) -> Tensor:
         """Which positions are no padding: (B, T)."""
         if x.is_floating_point() or self.pad is None:
-            return torch.ones(x.shape[:2], dtype=torch.bool, device=x.device)
+            return torch.ones(x.shape[:2], dtype=torch.bool)
         return x != self.pad
 
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
