@@ -14,16 +14,21 @@ def cells():
     path = ROOT / "chapters" / "18_repair_clinic.ipynb"
     code = nbformat.read(path, as_version=4).cells
     return [
-        (cell.source, "".join(o.get("text", "") for o in cell.outputs))
+        (cell.source, "".join(map(printed, cell.outputs)))
         for cell in code
         if cell.cell_type == "code"
     ]
 
 
+def printed(output) -> str:
+    """What an output says, in plain text."""
+    return output.get("text") or output["data"]["text/plain"]
+
+
 @pytest.fixture(scope="module")
 def chart(cells):
     """The table of faults that the chapter ends with."""
-    (shown,) = (said for code, said in cells if "for line in chart:" in code)
+    (shown,) = (said for code, said in cells if code == "chart")
     widths = slice(0, 20), slice(20, 35), slice(35, 53), slice(53, None)
     return [[line[w].strip() for w in widths] for line in shown.splitlines()]
 
