@@ -53,12 +53,8 @@ def by_property(sheet: Sheet) -> Sheet:
     for row in sheet.rows:
         for name in row.properties.split(", "):
             found.setdefault(name, []).append(row)
-    rows = [
-        Finder(
-            name,
-            len(rows),
-            ", ".join(row.bug for row in rows if row.properties == name),
-        )
-        for name, rows in found.items()
-    ]
+    rows = []
+    for name, catches in found.items():
+        alone = [row.bug for row in catches if row.properties == name]
+        rows.append(Finder(name, len(catches), ", ".join(alone) or "–"))
     return Sheet(sorted(rows, key=lambda row: -row.bugs), [])
