@@ -25,11 +25,11 @@ def planted(file: str, right: str, wrong: str) -> SimpleNamespace:
     """Copy the model's modules, with one line of one of them replaced.
 
     `file` is masks, linear, attention, layers, variants, modern, parts,
-    models or running; `right` is a line of it, without its indentation, and `wrong`
-    the one that comes instead. The copies are attributes of the result:
-    `planted(...).running.running_model()` is the book's model with that
-    line changed. The modules themselves stay as they are. Tracebacks and
-    traces show the lines that run.
+    models or running; `right` is a line of it, without its indentation, and
+    `wrong` the one that comes instead. The copies are attributes of the
+    result: `planted(...).running.running_model()` is the book's model with
+    that line changed. The modules themselves stay as they are. Tracebacks
+    and traces show the lines that run.
 
     Raises ValueError unless the line stands in the file exactly once.
     """
