@@ -19,7 +19,12 @@ from tformer_lite import (
     Config,
     DecoderOnly,
     RotaryGroupedAttention,
+    report,
+    running_example,
+    running_model,
+    tiny_translator,
 )
+from tformer_lite.properties import order_sensitivity
 
 SIZES = {"vocab_size": 11, "hidden_size": 24, "intermediate_size": 40}
 SIZES |= {"num_hidden_layers": 2, "num_attention_heads": 6}
@@ -94,3 +99,44 @@ def test_llama_and_mistral_are_these_parts(kind, theirs, mask):
     assert wanted.std() > 0.5
     # Hugging Face norms and turns in single precision.
     assert_close(logits, wanted, rtol=0, atol=1e-4)
+
+
+def test_a_llama_can_be_compiled_and_built_without_memory():
+    torch._dynamo.reset()
+    model, ids = build(DecoderOnly, LLAMA), words(11, 2, 9)
+    whole = torch.compile(model, backend="aot_eager", fullgraph=True)
+    assert_close(whole(ids), model(ids), rtol=0, atol=1e-12)
+    with torch.device("meta"):
+        assert DecoderOnly(LLAMA)(ids.to("meta")).shape == (2, 9, 11)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_a_llama_computes_in_half_precision(dtype):
+    model, ids = build(DecoderOnly, LLAMA), words(11, 2, 60)
+    exact = model(ids)
+    logits = model.to(dtype)(ids)
+    off = 10 * torch.finfo(dtype).eps * exact.std().item()
+    assert_close(logits.double(), exact, rtol=0, atol=off)
+
+
+NEW = [
+    {"attention": "rotary", "positions": "none"},
+    {"attention": "grouped"},
+    {"feed_forward": "gated", "activation": "silu"},
+    {"norm": "rms"},
+    {
+        "attention": "rotary_grouped",
+        "positions": "none",
+        "feed_forward": "gated",
+        "norm": "rms",
+        "mask": "sliding",
+    },
+]
+
+
+@pytest.mark.parametrize("own", NEW, ids=lambda own: "-".join(own.values()))
+def test_each_part_keeps_what_a_model_promises(own):
+    model = running_model(replace(tiny_translator, **own))
+    assert report(model).broken == []
+    src, tgt, *_ = running_example()
+    assert order_sensitivity(model.forward, src, tgt).holds

@@ -15,24 +15,25 @@ def rotate(x: Tensor, start: int = 0) -> Tensor:
     move over after re-ordering.)
     """
     check_pairs(x.shape[-1])
-    angles = turns(x, start)
-    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-    first, second = x.unflatten(-1, (-1, 2)).unbind(-1)
-    turned = first * cos - second * sin, first * sin + second * cos
-    return torch.stack(turned, dim=-1).flatten(-2)
+    cos, sin = turns(x, start)
+    first, second = x[..., 0::2], x[..., 1::2]
+    across = first * cos - second * sin
+    upward = first * sin + second * cos
+    return torch.stack((across, upward), dim=-1).flatten(-2)
 
 
-def turns(x: Tensor, start: int) -> Tensor:
-    """Tabulate how far each pair of x turns, in radians: (..., T, D) ->
-    (T, P), with P = D / 2 pairs.
+def turns(x: Tensor, start: int) -> tuple[Tensor, Tensor]:
+    """Tabulate the cosine and sine of each pair's angle: (..., T, D) ->
+    (T, P), (T, P), with P = D / 2 pairs.
 
-    At least in single precision: far positions need its digits.
+    The angles have single precision at least: far positions need digits.
     """
     t, d = x.shape[-2:]
     exact = torch.promote_types(x.dtype, torch.float32)
     steps = torch.arange(start, start + t, device=x.device, dtype=exact)
     channels = torch.arange(0, d, 2, device=x.device, dtype=exact)
-    return steps[:, None] * 10000 ** (-channels / d)
+    angles = steps[:, None] * 10000 ** (-channels / d)
+    return angles.cos().to(x.dtype), angles.sin().to(x.dtype)
 
 
 def check_pairs(d: int) -> None:
