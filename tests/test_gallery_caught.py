@@ -1,11 +1,14 @@
 """The properties find every bug of the gallery, and nothing else."""
 
+import re
+
 import pytest
 
 from tests.legitimate import LEGITIMATE
 from tformer_lite import bugs, report
 from tformer_lite.gallery import by_property, caught, measured
 from tformer_lite.gallery.catching import Catch
+from tformer_lite.gallery.shelves import SHELVES
 from tformer_lite.properties.reporting import CHECKS
 from tformer_lite.tracing.sheet import Sheet
 
@@ -86,6 +89,16 @@ def test_a_property_alone_is_the_only_one_that_finds_a_bug():
     ]
     found = by_property(Sheet(rows, [])).rows
     assert found == [("past", 3, "a, c"), ("logits", 1, "–")]
+
+
+def test_the_table_shows_each_bug_on_its_shelf():
+    html = measured()._repr_html_()
+    shelves = re.findall(r'colspan="3">(.*?)<', html)
+    assert shelves == list(SHELVES)
+    scores, *_, last = html.split("<tbody>")[1:]
+    assert ">no_scale</span></th><td>0</td><td>score_scale<" in scores
+    assert "no_scale" not in last
+    assert "rowgroup" not in by_property(measured())._repr_html_()
 
 
 @pytest.mark.parametrize("name", LEGITIMATE)

@@ -2,14 +2,17 @@
 
 import json
 from collections.abc import Iterable
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
 from tformer_lite.gallery.entries import Bug
 from tformer_lite.gallery.shapes import changed, shapes
+from tformer_lite.gallery.shelves import shelf
 from tformer_lite.properties import report
 from tformer_lite.running import running_model
 from tformer_lite.tracing.sheet import Sheet
+from tformer_lite.tracing.table import framed
 
 STORED = Path(__file__).parents[1] / "stored" / "caught.json"
 
@@ -30,7 +33,28 @@ class Finder(NamedTuple):
     alone: str
 
 
-def caught(bugs: Iterable[Bug]) -> Sheet:
+class Catches(Sheet):
+    """Rows of names and numbers; in a notebook, bugs by their shelves."""
+
+    def _repr_html_(self) -> str:
+        """Write a real table: readable without style and without script."""
+        groups = groupby(self.rows, key=lambda row: shelf(row[0]))
+        body = "".join(html_group(*group) for group in groups)
+        return framed(self.headers, body, self.notes)
+
+
+def html_group(title: str, rows: Iterable[NamedTuple]) -> str:
+    """Write rows under a title, if there is one. No name is broken."""
+    heading = f'<tr><th scope="rowgroup" colspan="3">{title}</th></tr>'
+    lines = "".join(
+        f'<tr><th scope="row"><span class="shape">{name}</span></th>'
+        f"<td>{number}</td><td>{names}</td></tr>"
+        for name, number, names in rows
+    )
+    return f"<tbody>{heading if title else ''}{lines}</tbody>"
+
+
+def caught(bugs: Iterable[Bug]) -> Catches:
     """Plant each bug in the running model, and see what notices: a table."""
     right, rows = shapes(running_model()), []
     for bug in bugs:
@@ -38,23 +62,23 @@ def caught(bugs: Iterable[Bug]) -> Sheet:
         moved = changed(shapes(model), right)
         broken = ", ".join(report(model).broken)
         rows.append(Catch(bug.name, len(moved), broken))
-    return Sheet(rows, [])
+    return Catches(rows, [])
 
 
-def measured() -> Sheet:
+def measured() -> Catches:
     """Look up what `caught` gives for the whole gallery."""
     rows = json.loads(STORED.read_text("utf8"))
-    return Sheet([Catch(*row) for row in rows], [])
+    return Catches([Catch(*row) for row in rows], [])
 
 
-def by_property(sheet: Sheet) -> Sheet:
+def by_property(catches: Sheet) -> Catches:
     """Turn the table round: what each property finds, and it alone."""
     found: dict[str, list[Catch]] = {}
-    for row in sheet.rows:
+    for row in catches.rows:
         for name in row.properties.split(", "):
             found.setdefault(name, []).append(row)
     rows = []
-    for name, catches in found.items():
-        alone = [row.bug for row in catches if row.properties == name]
-        rows.append(Finder(name, len(catches), ", ".join(alone) or "–"))
-    return Sheet(sorted(rows, key=lambda row: -row.bugs), [])
+    for name, finds in found.items():
+        alone = [row.bug for row in finds if row.properties == name]
+        rows.append(Finder(name, len(finds), ", ".join(alone) or "–"))
+    return Catches(sorted(rows, key=lambda row: -row.bugs), [])
