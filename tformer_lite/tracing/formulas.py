@@ -3,39 +3,38 @@
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from tformer_lite.tracing.sizes import evaluated
+from tformer_lite.tracing.sizes import Given, Named, evaluated, evenness
 
 Sizes = tuple[int, ...]
 Columns = dict[str, Sizes]
+UNSEEN = 3  # how many runs that nobody made
 
 
 class Formulas:
     """What can be written with some names: a name, a product of up to four,
     a sum of two; and each of these times a number, plus a number.
 
-    All that fit are compared in a run that nobody made, `unseen`. Where
-    they part there, the runs were too few to tell. So they are where a name
-    never moves alone, or where no run is left to check a formula with: one
-    in which every name has a size that it did not have when it moved alone.
+    All that fit are compared in runs that nobody made, `unseen`. Where they
+    part there, or give what is not whole, the runs were too few to tell. So
+    they are where a name never moves alone, or where no run is left to check
+    a formula with: one in which every name has a size that it did not have
+    when it moved alone.
     """
 
     def __init__(self, varied: Columns, run: dict[str, int]):
         given = getattr(run, "given", run)
         alone = [name for name in varied if isinstance(given[name], int)]
-        unseen = elsewhere(alone, run)
-        self.columns = {name: varied[name] for name in alone}
-        self.pairs = [lone_pair(name, self.columns) for name in alone]
-        self.enough = None not in self.pairs and checked(
-            self.columns, self.pairs
-        )
+        moved = {name: varied[name] for name in alone}
+        self.pairs = [lone_pair(name, moved) for name in alone]
+        self.enough = None not in self.pairs and checked(moved, self.pairs)
+        longer = lengthened(varied, elsewhere(alone, given))
+        self.columns = {name: longer[name] for name in alone}
         self.known = defaultdict(list)
-        for text, values in candidates(
-            {name: (*sizes, unseen[name]) for name, sizes in varied.items()}
-        ):
-            self.known[outline(values[:-1])].append((text, values))
+        for text, values in candidates(longer):
+            self.known[outline(values[:-UNSEEN])].append((text, values))
         self.found: dict[Sizes, str] = {}
 
     def find(self, sizes: Sizes) -> str:
@@ -54,7 +53,7 @@ class Formulas:
 
         What is added to a name shows in two runs that differ in it alone.
         """
-        factors, values = [], [1] * len(sizes)
+        factors, values = [], [1] * (len(sizes) + UNSEEN)
         for (name, column), pair in zip(self.columns.items(), self.pairs):
             lone = [[c[i] for i in pair] for c in (column, sizes)]
             factor, added = line(*lone)
@@ -63,16 +62,37 @@ class Formulas:
                 factors.append(written(name, Fraction(a), Fraction(b)))
                 values = [v * (a * n + b) for v, n in zip(values, column)]
         many = Fraction(sizes[0], values[0]) if values[0] else 0
-        if any(many * v != size for v, size in zip(values, sizes)):
+        values = [many * value for value in values]
+        if values[:-UNSEEN] != list(sizes) or not whole(values):
             return ""
         text = "*".join(f if f.isidentifier() else f"({f})" for f in factors)
         return written(text, many, Fraction(0))
 
 
-def elsewhere(alone: list[str], run: dict[str, int]) -> dict[str, int]:
-    """Give sizes that no run has to the names that vary alone."""
-    primes = (n for n in itertools.count(101, 2) if is_prime(n))
-    return evaluated(getattr(run, "given", run) | dict(zip(alone, primes)))
+def lengthened(varied: Columns, runs: list[Named]) -> Columns:
+    """Add the sizes of more runs to each name's."""
+    return {
+        name: (*sizes, *(run[name] for run in runs))
+        for name, sizes in varied.items()
+    }
+
+
+def elsewhere(alone: list[str], given: Given) -> list[Named]:
+    """Give runs that nobody made, with sizes as even as the traced ones to
+    the names that vary alone."""
+    primes = filter(is_prime, itertools.count(101, 2))
+    far = [{n: next(primes) for n in alone} for _ in range(UNSEEN)]
+    return [
+        evaluated(
+            given | {n: given[n] + many[n] * evenness(given[n]) for n in alone}
+        )
+        for many in far
+    ]
+
+
+def whole(values: Iterable[Fraction]) -> bool:
+    """Whether numbers can be sizes."""
+    return all(value.denominator == 1 for value in values)
 
 
 def is_prime(n: int) -> bool:
@@ -84,10 +104,10 @@ def agreed(fits: list[tuple[str, Sizes]], sizes: Sizes) -> str:
     """Write sizes with the simplest of some formulas; "" where they part."""
     lines = [line(values, sizes) for _, values in fits]
     said = {
-        factor * values[-1] + added
+        tuple(factor * value + added for value in values[-UNSEEN:])
         for (_, values), (factor, added) in zip(fits, lines)
     }
-    if len(said) > 1:
+    if len(said) > 1 or not all(map(whole, said)):
         return ""
     texts = [written(text, *fit) for (text, _), fit in zip(fits, lines)]
     name = next(filter(str.isidentifier, texts), texts[0])

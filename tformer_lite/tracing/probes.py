@@ -12,7 +12,7 @@ from typing import TextIO
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.tracing.sizes import Given, Named, evaluated
+from tformer_lite.tracing.sizes import Given, Named, evaluated, evenness
 
 
 def plan(dims: Given, varied: list[str]) -> Iterator[Named]:
@@ -32,7 +32,7 @@ def grown(dims: Given, varied: list[str]) -> Iterator[Named]:
 
     The power of two that a size can be divided by, it still can.
     """
-    steps = {name: max(2, dims[name] & -dims[name]) for name in varied}
+    steps = {name: evenness(dims[name]) for name in varied}
     alone = [
         {name: dims[name] + many * steps[name]}
         for name in varied

@@ -48,3 +48,8 @@ def uses(name: str, text: str) -> set[str]:
             f"dims: {name} is {text!r}. Give a size, or an expression with "
             'other names, as in "H*D".'
         ) from None
+
+
+def evenness(size: int) -> int:
+    """The power of two that a size can be divided by, at least 2."""
+    return max(2, size & -size)
