@@ -44,6 +44,12 @@ def test_every_number_and_label_stands_in_the_drawing_as_text():
     assert drawn.count("−∞") == 4
 
 
+def test_rows_that_are_too_few_for_their_name_have_its_letter():
+    for rows, name in ((1, "T"), (2, "T"), (4, "T: position that asks")):
+        drawn = texts(heatmap(torch.zeros(rows, 4)).svg())
+        assert [t for t in drawn if t.startswith("T")] == [name]
+
+
 def test_the_description_names_tensor_index_shape_and_largest_cell():
     weights = torch.zeros(2, 3, 4, 4)
     weights[0, 1, 2] = torch.tensor([0.1, 0.2, 0.7, 0.0])

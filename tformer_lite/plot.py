@@ -143,3 +143,6 @@ def label(panel: Panel, ax: Axes, cell: tuple) -> None:
         axis.set_label_text(f"{letter}: {words}", color=colours[0])
     if max(map(len, panel.labels[1])) * 0.09 > cell[0] * step:
         ax.xaxis.set_tick_params(rotation=45)
+    if len(ax.get_ylabel()) * 0.07 > len(panel.values) * cell[1] + 0.4:
+        # There is room for the letter, and not for its words.
+        ax.set_ylabel(panel.axes[0], rotation=0, ha="right", va="center")
