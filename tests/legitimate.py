@@ -109,6 +109,11 @@ LEGITIMATE: dict[str, Callable[[], Case]] = {
     "a sliding window": partial(running, mask="sliding"),
     "a narrow window": partial(running, mask=partial(sliding_mask, width=2)),
     "biases and GELU": partial(running, bias=True, activation="gelu"),
+    "rotations": partial(running, attention="rotary", positions="none"),
+    "shared keys and values": partial(running, attention="grouped"),
+    "gated, with SiLU": partial(
+        running, feed_forward="gated", activation="silu"
+    ),
     "three layers": partial(running, n_layers=3),
     "dropout in training": partial(running, dropout=0.3),
     "unscaled tokens": partial(running, embedding="plain"),
