@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.legitimate import LEGITIMATE
-from tformer_lite import bugs, report
+from tformer_lite import bugs, report, running_model
 from tformer_lite.gallery import by_property, caught, measured
 from tformer_lite.gallery.catching import Catch
 from tformer_lite.gallery.shelves import SHELVES
@@ -106,5 +106,11 @@ def test_a_legitimate_variant_raises_no_alarm(name):
     model, inputs = LEGITIMATE[name]()
     found = report(model, *inputs, pad=1, unknown=0)
     assert found.broken == [], found
+    assert "could not be asked" not in str(found)
     held = [finding.name for finding in found.findings if finding.holds]
     assert len(held) >= 12
+
+
+def test_the_right_model_has_every_property():
+    found = report(running_model()).findings
+    assert [finding.name for finding in found if not finding.holds] == []
