@@ -62,7 +62,12 @@ class Report:
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
         rows = [
-            [html.escape(x) for x in (f.name, WORDS[f.holds], f.says)]
+            [whole(f.name), whole(WORDS[f.holds]), html.escape(f.says)]
             for f in self.findings
         ]
         return html_table(("property", "verdict", "what was seen"), rows, [])
+
+
+def whole(text: str) -> str:
+    """Write a text that no line breaks, where the page has style."""
+    return f'<span class="whole">{html.escape(text)}</span>'

@@ -82,27 +82,25 @@ def differ(one: Operand, other: Operand) -> bool:
 @check
 def order_sensitivity(subject: Subject) -> Verdict:
     """See whether words that change places are noticed elsewhere."""
-    judged = []
+    judged = {}
     for which in range(len(subject.inputs)):
-        pair = exchangeable(subject, which)
-        if pair is None or unordered(subject, which):
+        pair, side = exchangeable(subject, which), subject.side(which)
+        if pair is None:
             continue
-        judged.append(subject.side(which))
         moves = exchange(subject, which, *pair)
-        if not moves.any():
+        if moves.any():
+            judged[side] = moves
+        elif not unordered(subject, which):
             says = (
-                f"When {judged[-1]} positions {pair[0]} and {pair[1]} change "
+                f"When {side} positions {pair[0]} and {pair[1]} change "
                 "places, nothing else moves. Look at the positions: are they "
                 "added, and does each have its own?"
             )
             return False, says, moves
     if not judged:
         raise NotJudgedError("No positions are asked for, or no words differ.")
-    return (
-        True,
-        f"The order of the {' and the '.join(judged)} is heard.",
-        moves,
-    )
+    says = f"The order of the {' and the '.join(judged)} is heard."
+    return True, says, next(iter(judged.values()))
 
 
 def exchangeable(subject: Subject, which: int) -> tuple[int, int] | None:
