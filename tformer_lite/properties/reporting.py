@@ -4,51 +4,34 @@ from collections.abc import Callable
 
 from torch import Tensor
 
+from tformer_lite.properties import (
+    heads,
+    hearing,
+    numbers,
+    sources,
+    structure,
+)
 from tformer_lite.properties.finding import Report
-from tformer_lite.properties.heads import (
-    provenance,
-    score_scale,
-    weight_rows,
-)
-from tformer_lite.properties.hearing import (
-    causality,
-    padding_invariance,
-    past,
-    unknown_words,
-)
-from tformer_lite.properties.numbers import (
-    finite,
-    logits,
-    norm_statistics,
-    repeatable,
-)
-from tformer_lite.properties.sources import (
-    batch_independence,
-    order_sensitivity,
-    source_coverage,
-    source_dependence,
-)
-from tformer_lite.properties.structure import identity, live_parameters
 from tformer_lite.properties.subject import Subject
 
 CHECKS = (
-    finite,
-    repeatable,
-    logits,
-    norm_statistics,
-    weight_rows,
-    score_scale,
-    provenance,
-    causality,
-    past,
-    padding_invariance,
-    unknown_words,
-    source_dependence,
-    source_coverage,
-    order_sensitivity,
-    batch_independence,
-    live_parameters,
-    identity,
+    numbers.finite,
+    numbers.repeatable,
+    numbers.logits,
+    numbers.norm_statistics,
+    heads.weight_rows,
+    heads.score_scale,
+    heads.provenance,
+    hearing.causality,
+    hearing.past,
+    hearing.padding_invariance,
+    hearing.unknown_words,
+    sources.source_dependence,
+    sources.source_coverage,
+    sources.order_sensitivity,
+    sources.batch_independence,
+    structure.live_parameters,
+    structure.identity,
 )
 
 
