@@ -29,7 +29,9 @@ class Bug:
     def model(self, config: Config = tiny_translator) -> nn.Module:
         """Build the running model with this bug in it: the same weights.
 
-        It runs in evaluation mode: (B, S), (B, T) -> (B, T, V).
+        It runs in evaluation mode: (B, S), (B, T) -> (B, T, V). A `config`
+        that chooses another part than the one with the bug gives a right
+        model.
         """
         copy = planted(self.file, self.right, self.wrong)
         return copy.running.running_model(config)
