@@ -155,6 +155,26 @@ def test_indexing_a_parameter_is_a_lookup():
     assert "table.weight" in dead.says
 
 
+def test_an_unknown_word_that_nobody_could_hear_is_not_held_against_it():
+    last = torch.tensor([[2, 5, 6, 7, 8, 0]])
+    assert unknown_words(Table(), last, unknown=0).holds
+    assert unknown_words(Table(), IDS, unknown=0).holds
+    deaf = Table(lambda ones: torch.eye(len(ones)))
+    assert unknown_words(deaf, last, unknown=0).holds
+    assert unknown_words(deaf, IDS, unknown=0).holds is False
+
+
+def test_what_becomes_no_number_has_moved():
+    def breaks(x):
+        loud = x.roll(-1, 1).amax(-1, keepdim=True) > 0.45
+        return x.masked_fill(loud, torch.nan)
+
+    assert (ROWS / 10).max() < 0.45
+    finding = causality(breaks, ROWS / 10)
+    assert finding.holds is False
+    assert finding.seen.isinf().any()
+
+
 def test_a_shift_of_all_channels_would_hide_behind_a_norm():
     norm = nn.LayerNorm(12)
     leaks = lambda x: x + norm(x.roll(-1, 1))  # noqa: E731
