@@ -50,6 +50,12 @@ def test_rows_that_are_too_few_for_their_name_have_its_letter():
         assert [t for t in drawn if t.startswith("T")] == [name]
 
 
+def test_whole_numbers_have_no_decimals():
+    places = torch.arange(6).view(2, 3)
+    assert "5.00" not in texts(heatmap(places).svg())
+    assert "5.00" in texts(heatmap(places.float()).svg())
+
+
 def test_the_description_names_tensor_index_shape_and_largest_cell():
     weights = torch.zeros(2, 3, 4, 4)
     weights[0, 1, 2] = torch.tensor([0.1, 0.2, 0.7, 0.0])

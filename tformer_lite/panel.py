@@ -28,10 +28,12 @@ class Panel:
         return f"{self.title} {tuple(self.values.shape)}"
 
     def cell(self, i: int, j: int) -> str:
-        """Write one value: two decimals, −∞, True or False."""
+        """Write one value: a whole number, two decimals, −∞, True or False."""
         value = self.values[i, j].item()
         if self.kind == "mask":
             return str(bool(value))
+        if isinstance(value, int):
+            return str(value)
         return f"{round(value, 2) + 0.0:.2f}".replace("inf", "∞")
 
     def cells(self) -> list[list[str]]:
