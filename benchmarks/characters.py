@@ -139,9 +139,11 @@ def nano(config: Config, recipe: Recipe) -> Trainer:
 
 
 def ours(config: Config, recipe: Recipe) -> Trainer:
-    """Build and start a model as the book does, with a higher rate."""
-    model = DecoderOnly(replace(config, dropout=0.1))
-    return Trainer(model, replace(recipe, lr=4e-3, weight_decay=0.1))
+    """Build and start a model as the book does: rotary positions (chapter
+    19), some dropout, a higher rate."""
+    turned = {"attention": "rotary", "positions": "none"}
+    model = DecoderOnly(replace(config, dropout=0.1, **turned))
+    return Trainer(model, replace(recipe, lr=3e-3, weight_decay=0.1))
 
 
 def characters() -> dict:

@@ -13,13 +13,20 @@ import sys
 import torch
 
 from benchmarks.characters import characters, overfitting, positions
-from benchmarks.translators import schedules, starts, translator, wider
+from benchmarks.translators import (
+    quick,
+    schedules,
+    starts,
+    translator,
+    wider,
+)
 from tformer_lite.trained import STORED
 
 RUNS = {
     run.__name__: run
     for run in (
         translator,
+        quick,
         wider,
         starts,
         schedules,

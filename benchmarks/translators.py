@@ -30,6 +30,10 @@ from tformer_lite.data import EOS, SOS
 from tformer_lite.trained import STORED
 
 RECIPE = Recipe(steps=1700, lr=3e-2, warmup=100, clip=0.5, every=34)
+# As good in fewer steps: larger batches, and smoothed labels.
+QUICK = replace(
+    RECIPE, steps=720, batch_size=64, warmup=50, smoothing=0.05, every=40
+)
 SHORT = Recipe(steps=600, lr=1e-2, warmup=75, every=20)
 SEEDS = 1, 2, 3, 4
 RATES = 1e-3, 3e-3, 1e-2
@@ -120,6 +124,11 @@ def translator() -> dict:
         Checkpoint(model, TOKENIZERS, **losses), STORED / "translator.pt"
     )
     return found
+
+
+def quick() -> dict:
+    """Train the running model in about 15 seconds."""
+    return from_seeds(tiny_translator, QUICK)[1]
 
 
 def wider() -> dict:

@@ -79,7 +79,13 @@ def test_its_losses_are_those_of_its_results(kept):
     assert kept.val_losses == found["val_losses"]
 
 
-@pytest.mark.parametrize("name", ["translator", "wider"])
+@pytest.mark.parametrize("name", ["translator", "quick"])
+def test_99_in_100_of_the_test_sentences_are_right_from_every_seed(name):
+    for figures in stored(name)["seeds"].values():
+        assert figures["exact_match"] >= 0.99
+
+
+@pytest.mark.parametrize("name", ["translator", "quick", "wider"])
 def test_translators_learn_from_every_seed(name):
     found = stored(name)
     recipe = Recipe(**found["recipe"])
@@ -94,7 +100,7 @@ def test_translators_learn_from_every_seed(name):
     notes = math.ceil(recipe.steps / recipe.every)
     for part in ("train", "val"):
         losses = found[f"{part}_losses"]
-        assert 30 <= len(losses) == notes <= 60
+        assert 15 <= len(losses) == notes <= 60
         assert losses[0] < math.log(1024)
         assert falls(losses)
 
@@ -148,12 +154,12 @@ def test_positions_that_were_never_trained_guess_badly(part):
     assert min(far) > max(near)
 
 
-def test_a_higher_rate_ends_lower_than_nanogpts():
+def test_our_character_model_ends_lower_than_nanogpts():
     found = stored("characters")
     nano, ours = (found[name]["val_losses"] for name in ("nano", "ours"))
     assert len(nano) == len(ours) == 20
-    assert 1 < ours[-1] < nano[-1] - 0.05
-    assert min(ours) < min(nano) - 0.05
+    assert 1 < ours[-1] < nano[-1] - 0.1
+    assert min(ours) < min(nano) - 0.1
 
 
 def test_an_unknown_result_is_refused_with_the_names_of_the_others():
