@@ -1,0 +1,118 @@
+"""What a check sees inside attention, with tensors made for the purpose."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from tformer_lite import (
+    EncoderDecoder,
+    MultiHeadAttention,
+    PostNorm,
+    dot_product_attention,
+    join_heads,
+    running_example,
+    running_model,
+    split_heads,
+    tiny_translator,
+)
+from tformer_lite.properties import identity, source_dependence, weight_rows
+from tformer_lite.properties.example import example, unknown_id
+from tformer_lite.properties.origins import split_in_order
+from tformer_lite.properties.paths import Operand
+
+ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
+HEADS = split_heads(ROWS, 3)
+
+
+@pytest.mark.parametrize(
+    ("heads", "right"),
+    [
+        (HEADS, True),
+        (2 * HEADS, True),  # as the factor says
+        (HEADS.flatten(0, 1), True),
+        (ROWS.unflatten(-1, (4, 3)).permute(0, 3, 1, 2), True),
+        (ROWS.view(2, 3, 6, 4), False),  # several positions, out of order
+        (HEADS.flip(-2), False),  # positions from the last to the first
+        (HEADS.transpose(1, 2).flatten(1, 2)[:, None, ::4], False),
+        (HEADS.mT.reshape(2, 3, 6, 4), False),
+        (HEADS + 1, None),  # computed anew: nobody knows from what
+    ],
+)
+def test_a_head_is_the_same_channels_of_position_after_position(heads, right):
+    factor = 2.0 if torch.equal(heads, 2 * HEADS) else 1.0
+    found = split_in_order(Operand(heads, ROWS, factor))
+    assert (found and found.in_order) == right
+
+
+def test_values_that_occur_twice_are_no_evidence():
+    twice = ROWS.clone()
+    twice[:, 3:] = twice[:, :3]
+    found = split_in_order(Operand(split_heads(twice, 3), twice, 1.0))
+    assert found.in_order
+    found = split_in_order(Operand(twice.view(2, 3, 6, 4), twice, 1.0))
+    assert found.in_order  # there is nothing to tell it by
+
+
+class HalfDeaf(MultiHeadAttention):
+    """Keys from the source, and values from one's own stream."""
+
+    def forward(self, x, source, mask=None):
+        parts = self.query(x), self.key(source), self.value(x)
+        q, k, v = (split_heads(part, self.n_heads) for part in parts)
+        return self.output(join_heads(dot_product_attention(q, k, v, mask)))
+
+
+@pytest.mark.parametrize("kind", [MultiHeadAttention, HalfDeaf])
+def test_keys_and_values_must_both_be_the_sources(kind):
+    model = running_model()
+    model.decoder.blocks[0].cross_attention = kind(12, 3)
+    finding = source_dependence(model)
+    assert finding.holds is (kind is MultiHeadAttention)
+    assert ("both keys and values" in finding.says) is (kind is HalfDeaf)
+
+
+@pytest.mark.parametrize("factor", [0.0, 1.0, 2.0])
+def test_a_row_of_padding_may_be_empty_but_not_sum_to_two(factor):
+    class Reader(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = nn.Embedding(10, 12)
+
+        def forward(self, ids):
+            x = self.table(ids)
+            weights = (x @ x.mT / 12**0.5).softmax(-1)
+            weights = weights * torch.where(ids == 1, factor, 1.0)[..., None]
+            return weights @ x
+
+    ids = torch.tensor([[2, 5, 6, 7, 1, 1], [2, 8, 9, 5, 4, 1]])
+    assert weight_rows(Reader(), ids, pad=1).holds is (factor < 2)
+    assert weight_rows(Reader(), ids).holds is (factor == 1)
+
+
+class NoSum(PostNorm):
+    """A post-norm that forgets its residual connection."""
+
+    def forward(self, x, sublayer):
+        return self.norm(sublayer(x))
+
+
+@pytest.mark.parametrize("residual", [PostNorm, NoSum])
+def test_a_post_norm_must_add_what_went_in(residual):
+    model = running_model(replace(tiny_translator, residual=residual))
+    assert identity(model).holds is (residual is PostNorm)
+
+
+@pytest.mark.parametrize("pad", [0, 1, 3])
+def test_the_example_speaks_the_models_language(pad):
+    config = replace(tiny_translator, vocab_size=9, pad=pad, max_len=7)
+    model = EncoderDecoder(config)
+    right = running_example()
+    for mine, theirs in zip(example(model, pad), right[:2]):
+        theirs = theirs[:, :7]
+        assert_close(mine == pad, theirs == 1)
+        assert_close(mine == unknown_id(pad), theirs == 0)
+        assert_close(mine >= 4, theirs >= 4)
+        assert mine.max() < 9
