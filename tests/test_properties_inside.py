@@ -35,6 +35,7 @@ HEADS = split_heads(ROWS, 3)
         (HEADS.flatten(0, 1), True),
         (ROWS.unflatten(-1, (4, 3)).permute(0, 3, 1, 2), True),
         (ROWS.view(2, 3, 6, 4), False),  # several positions, out of order
+        (torch.cat((HEADS[..., :5, :2], HEADS[..., 1:, 2:]), -1), False),
         (HEADS.flip(-2), False),  # positions from the last to the first
         (HEADS.transpose(1, 2).flatten(1, 2)[:, None, ::4], False),
         (HEADS.mT.reshape(2, 3, 6, 4), False),
@@ -67,8 +68,9 @@ class HalfDeaf(MultiHeadAttention):
 
 @pytest.mark.parametrize("kind", [MultiHeadAttention, HalfDeaf])
 def test_keys_and_values_must_both_be_the_sources(kind):
-    model = running_model()
-    model.decoder.blocks[0].cross_attention = kind(12, 3)
+    model = running_model(replace(tiny_translator, n_layers=2))
+    for block in model.decoder.blocks:
+        block.cross_attention = kind(12, 3)
     finding = source_dependence(model)
     assert finding.holds is (kind is MultiHeadAttention)
     assert ("both keys and values" in finding.says) is (kind is HalfDeaf)
