@@ -30,20 +30,19 @@ def crash(x):
     raise ZeroDivisionError("too many cooks\nand more")
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        crash,
-        lambda x: None,
-        lambda x: x[:, :3],
-        lambda x: x * torch.nan,
-        lambda x: x[0, 0, 0],
-        lambda x: x.tolist(),
-        nn.Linear(3, 3),
-        nn.ReLU(),
-    ],
-    ids=str,
-)
+WRONG = {
+    "crashes": crash,
+    "gives nothing": lambda x: None,
+    "drops rows": lambda x: x[:, :3],
+    "gives NaN": lambda x: x * torch.nan,
+    "gives a number": lambda x: x[0, 0, 0],
+    "gives a list": lambda x: x.tolist(),
+    "does not fit": nn.Linear(3, 3),
+    "mixes nothing": nn.ReLU(),
+}
+
+
+@pytest.mark.parametrize("model", WRONG.values(), ids=WRONG)
 def test_whatever_the_model_does_there_is_a_report(model):
     found = report(model, ROWS)
     assert len(found.findings) == len(CHECKS)
