@@ -28,6 +28,16 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+def exact(*shape: int) -> Tensor:
+    """Random numbers in double precision."""
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+def close(mine: Tensor, theirs: Tensor) -> None:
+    """Compare numbers in double precision: nothing but rounding."""
+    assert_close(mine, theirs, rtol=0, atol=1e-12)
+
+
 def ripple(out: Tensor) -> Tensor:
     """A gradient to send back, another number for each value."""
     return torch.arange(out.numel()).view_as(out).sin().to(out)

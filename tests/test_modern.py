@@ -6,6 +6,7 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention, silu
 from torch.testing import assert_close
 
+from tests.agreement import close, exact
 from tformer_lite import (
     GatedFeedForward,
     GroupedQueryAttention,
@@ -25,14 +26,6 @@ B, H, T, S, D, C = 2, 6, 7, 5, 4, 24
 @pytest.fixture(autouse=True)
 def seed():
     torch.manual_seed(0)
-
-
-def exact(*shape: int) -> torch.Tensor:
-    return torch.randn(*shape, dtype=torch.float64)
-
-
-def close(mine: torch.Tensor, theirs: torch.Tensor) -> None:
-    assert_close(mine, theirs, rtol=0, atol=1e-12)
 
 
 def heads_of(layer: nn.Module, x: torch.Tensor, source=None) -> list:

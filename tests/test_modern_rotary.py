@@ -7,6 +7,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
+from tests.agreement import close, exact
 from tformer_lite import (
     MultiHeadAttention,
     RotaryAttention,
@@ -24,14 +25,6 @@ B, H, T, S, D, C = 2, 6, 7, 5, 4, 24
 @pytest.fixture(autouse=True)
 def seed():
     torch.manual_seed(0)
-
-
-def exact(*shape: int) -> torch.Tensor:
-    return torch.randn(*shape, dtype=torch.float64)
-
-
-def close(mine: torch.Tensor, theirs: torch.Tensor) -> None:
-    assert_close(mine, theirs, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("start", [0, 3, 5000])
