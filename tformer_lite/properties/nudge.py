@@ -5,6 +5,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 LOOKUPS = {"embedding", "__getitem__", "index_select"}
+LOUDNESS = 2.0  # how large a push is, as a multiple of the vectors' size
 
 
 class Nudge(TorchFunctionMode):
@@ -13,21 +14,19 @@ class Nudge(TorchFunctionMode):
 
     The ids stay, and with them every mask that is made of them. The vectors
     are random because a norm would take the same shift of all channels out
-    again; `loudness` is their size, as a multiple of the vectors' own.
-    `lookups` counts the embeddings that were seen.
+    again. `lookups` counts the embeddings that were seen.
     """
 
-    def __init__(self, ids: Tensor, positions: list[int], loudness=2.0):
+    def __init__(self, ids: Tensor, positions: list[int]):
         super().__init__()
-        self.ids, self.positions = ids, positions
-        self.loudness, self.lookups = loudness, 0
+        self.ids, self.positions, self.lookups = ids, positions, 0
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
         lookup = getattr(function, "__name__", "") in LOOKUPS
         if lookup and result.is_floating_point() and self.looks(args):
             self.lookups += 1
-            result = nudged(result, self.positions, self.loudness)
+            result = nudged(result, self.positions)
         return result
 
     def looks(self, args: tuple) -> bool:
@@ -41,10 +40,10 @@ class Nudge(TorchFunctionMode):
         )
 
 
-def nudged(x: Tensor, positions: list[int], loudness: float = 2.0) -> Tensor:
+def nudged(x: Tensor, positions: list[int]) -> Tensor:
     """Add random vectors to positions of x: (B, S, C) -> (B, S, C)."""
     generator = torch.Generator().manual_seed(0)
     noise = torch.randn(x.shape, generator=generator).to(x)
     moved = torch.zeros_like(x)
-    moved[:, positions] = noise[:, positions] * x.detach().std() * loudness
+    moved[:, positions] = noise[:, positions] * x.detach().std() * LOUDNESS
     return x + moved

@@ -1,7 +1,7 @@
 """Places: in which module something goes wrong first."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -16,7 +16,7 @@ Call = tuple[str, list[Tensor], list[Tensor]]
 @contextmanager
 def calls(model) -> Iterator[list[Call]]:
     """Collect what each module is given and gives, innermost first."""
-    found, hooks = [], []
+    found = []
     parts = model.named_modules() if isinstance(model, nn.Module) else ()
 
     def note(path: str):
@@ -25,14 +25,15 @@ def calls(model) -> Iterator[list[Call]]:
 
         return hook
 
-    for path, part in parts:
-        hook = part.register_forward_hook(note(path), with_kwargs=True)
-        hooks.append(hook)
-    try:
+    with ExitStack() as hooks:
+        for path, part in parts:
+            hooks.callback(hooked(part, note(path)))
         yield found
-    finally:
-        for hook in hooks:
-            hook.remove()
+
+
+def hooked(part: nn.Module, hook: Callable) -> Callable:
+    """Call a hook after a module's forward; gives what removes it."""
+    return part.register_forward_hook(hook, with_kwargs=True).remove
 
 
 def copies(value) -> list[Tensor]:

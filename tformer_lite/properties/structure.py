@@ -9,6 +9,7 @@ from torch.nn.functional import cosine_similarity
 
 from tformer_lite.properties.checking import Verdict, check
 from tformer_lite.properties.numbers import is_norm, without_gains
+from tformer_lite.properties.places import hooked
 from tformer_lite.properties.subject import NotJudgedError, Subject, output
 from tformer_lite.tracing.marks import tensors
 
@@ -116,11 +117,6 @@ def silenced(model: nn.Module) -> Iterator[list[tuple]]:
                     hooks.callback(hooked(part, hook))
             hooks.callback(hooked(block, note(path, reads, found)))
         yield found
-
-
-def hooked(part: nn.Module, hook: Callable) -> Callable:
-    """Call a hook after a module's forward; gives what removes it."""
-    return part.register_forward_hook(hook, with_kwargs=True).remove
 
 
 def zero(reads: list[Tensor]) -> Callable:
