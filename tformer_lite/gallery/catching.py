@@ -10,6 +10,7 @@ from tformer_lite.gallery.entries import Bug
 from tformer_lite.gallery.shapes import changed, shapes
 from tformer_lite.gallery.shelves import shelf
 from tformer_lite.properties import report
+from tformer_lite.properties.finding import whole
 from tformer_lite.running import running_model
 from tformer_lite.tracing.sheet import Sheet
 from tformer_lite.tracing.table import framed
@@ -47,7 +48,7 @@ def html_group(title: str, rows: Iterable[NamedTuple]) -> str:
     """Write rows under a title, if there is one. No name is broken."""
     heading = f'<tr><th scope="rowgroup" colspan="3">{title}</th></tr>'
     lines = "".join(
-        f'<tr><th scope="row"><span class="shape">{name}</span></th>'
+        f'<tr><th scope="row">{whole(name)}</th>'
         f"<td>{number}</td><td>{names}</td></tr>"
         for name, number, names in rows
     )
