@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 import torch
-from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR
+from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR
 from torch.testing import assert_close
 
 from tformer_lite import Recipe
@@ -61,6 +61,15 @@ def test_cosine_climbs_and_then_is_pytorchs_on_the_steps_that_are_left():
     assert_close(rates(recipe)[10:], there, rtol=1e-9, atol=1e-12)
 
 
+def test_wsd_climbs_stays_and_falls_in_pytorchs_straight_line():
+    recipe = Recipe(steps=30, lr=1.0, warmup=10, schedule="wsd")
+    assert_close(rates(recipe)[:10], [n / 10 for n in range(1, 11)])
+    assert rates(recipe)[10:20] == [1.0] * 10
+    there = theirs(lambda o: LinearLR(o, 1.0, 0.0, total_iters=10), 10)
+    assert_close(rates(recipe)[20:], there)
+    assert recipe.rate(31) == 0
+
+
 def test_constant_climbs_in_the_warmup_and_stays():
     recipe = Recipe(steps=7, lr=2.0, warmup=4, schedule="constant")
     assert rates(recipe) == [0.5, 1.0, 1.5, 2.0, 2.0, 2.0, 2.0]
@@ -93,7 +102,7 @@ def test_without_warmup_the_first_step_has_the_whole_rate(name, warmup):
 
 @pytest.mark.parametrize("name", ["linear", "Cosine", "", None])
 def test_an_unknown_schedule_is_refused_with_those_there_are(name):
-    said = f"schedule={name!r} .* constant, cosine, noam, or give a function"
+    said = f"schedule={name!r} .* constant, cosine, noam, wsd, or give a"
     with pytest.raises(ValueError, match=said):
         Recipe(steps=1, schedule=name)
 

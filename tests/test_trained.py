@@ -79,7 +79,7 @@ def test_its_losses_are_those_of_its_results(kept):
     assert kept.val_losses == found["val_losses"]
 
 
-@pytest.mark.parametrize("name", ["translator", "quick"])
+@pytest.mark.parametrize("name", ["translator", "quick", "wider"])
 def test_99_in_100_of_the_test_sentences_are_right_from_every_seed(name):
     for figures in stored(name)["seeds"].values():
         assert figures["exact_match"] >= 0.99
@@ -122,9 +122,13 @@ def test_a_start_decides_where_the_loss_begins_and_what_is_learned():
 
 def test_schedules_differ_from_where_they_part():
     found = stored("schedules")
-    assert len(found) == 5
+    assert len(found) == 6
     assert len({run["first_loss"] for run in found.values()}) == 1
     assert found["cosine"]["loss"] < found["constant"]["loss"]
+    down = "cosine", "cosine after a warm-up", "wsd"
+    shares = {name: run["exact_match"] for name, run in found.items()}
+    up = set(shares) - set(down)
+    assert min(map(shares.get, down)) > max(map(shares.get, up))
     for run in found.values():
         assert run["exact_match"] > 0.9
         assert falls(run["train_losses"])

@@ -14,7 +14,7 @@ class Recipe:
     `betas` and `weight_decay`; its learning rate climbs to `lr` in `warmup`
     steps and then follows `schedule`: the name of one, or a function of the
     step (from 1 up) and the recipe that gives a factor for `lr`. The names:
-    constant, cosine, noam.
+    constant, cosine, noam, wsd.
 
     `smoothing` is the share of a label's probability that all tokens get;
     `clip` the largest norm of all gradients together. The losses are noted
@@ -87,4 +87,21 @@ def noam(step: int, recipe: Recipe) -> float:
     return min(step / warmup, math.sqrt(warmup / max(step, 1)))
 
 
-SCHEDULES = {"constant": constant, "cosine": cosine, "noam": noam}
+def wsd(step: int, recipe: Recipe) -> float:
+    """Climb as `constant` does, stay there, and fall to 0 in a straight line
+    over the last third: warm up, stay, decay.
+
+    Hu et al. (2024) gave it the name; the straight line is one of those
+    that Hägele et al. (2024) compare. The 0 is where the step after the
+    last would be.
+    """
+    left = max(recipe.steps + 1 - step, 0)
+    return min(constant(step, recipe), 3 * left / recipe.steps)
+
+
+SCHEDULES = {
+    "constant": constant,
+    "cosine": cosine,
+    "noam": noam,
+    "wsd": wsd,
+}
