@@ -17,6 +17,7 @@ def test_a_guess_among_n_alike_has_perplexity_n():
     """A loss of ln 1024 = 6.93: nothing learned, of 1,024 tokens."""
     assert perplexity(math.log(1024)) == pytest.approx(1024)
     assert perplexity(0) == 1
+    assert perplexity(1e6) == math.inf
     logits, labels = torch.zeros(8, 65), torch.arange(8)
     loss = torch.nn.functional.cross_entropy(logits, labels)
     assert perplexity(loss) == pytest.approx(65)

@@ -14,6 +14,11 @@ def test_equal_tensors_are_the_same(capsys):
     assert capsys.readouterr().out == "same: all 4 values of (2, 2) agree\n"
 
 
+def test_a_single_number_is_the_same(capsys):
+    same(torch.tensor(6.93), torch.tensor(6.93))
+    assert capsys.readouterr().out == "same: the one value of () agrees\n"
+
+
 def test_another_shape_is_named():
     with pytest.raises(
         ValueError, match=r"mine is \(2, 3\), theirs is \(3, 2"

@@ -19,8 +19,12 @@ class Score(NamedTuple):
 
 def perplexity(loss: float) -> float:
     """Turn a cross-entropy, in nats a token, into a number of tokens: from
-    so many, all alike, a model would have to guess with that loss."""
-    return math.exp(loss)
+    so many, all alike, a model would have to guess with that loss. More
+    than a float can hold are infinitely many."""
+    try:
+        return math.exp(loss)
+    except OverflowError:
+        return math.inf
 
 
 def exact_match(written: list[str], wanted: list[str]) -> float:

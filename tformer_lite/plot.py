@@ -72,15 +72,16 @@ def draw(panels: list[Panel]) -> Figure:
     """Stack the panels, each as high as its rows need (sizes in inches)."""
     rows, columns = map(max, zip(*(panel.values.shape for panel in panels)))
     cell = min(0.55, 5.5 / columns), min(0.3, 6 / rows)
-    heights = [len(panel.values) * cell[1] + HEAD for panel in panels]
-    size = columns * cell[0] + 1.5, sum(heights)
+    heights = [len(panel.values) * cell[1] for panel in panels]
+    above = [HEAD, *(HEAD + slant(panel, cell[0]) for panel in panels[:-1])]
+    size = columns * cell[0] + 1.5, sum(heights) + sum(above)
     figure = Figure(figsize=size, facecolor=PAPER[0])
     bottom, limit = size[1], largest(panels)
-    for panel, height in zip(panels, heights):
-        bottom -= height
+    for panel, height, head in zip(panels, heights, above):
+        bottom -= head + height
         wide = panel.values.shape[1] * cell[0]
         box = 1.5 / size[0], bottom / size[1]
-        box += wide / size[0], (height - HEAD) / size[1]
+        box += wide / size[0], height / size[1]
         draw_panel(panel, figure.add_axes(box), cell, limit)
     return figure
 
@@ -141,8 +142,16 @@ def label(panel: Panel, ax: Axes, cell: tuple) -> None:
         axis.set_tick_params(length=0, labelcolor=INK[0], rotation=0)
         words, colours = AXES[letter]
         axis.set_label_text(f"{letter}: {words}", color=colours[0])
-    if max(map(len, panel.labels[1])) * 0.09 > cell[0] * step:
+    if slant(panel, cell[0]):
         ax.xaxis.set_tick_params(rotation=45)
     if len(ax.get_ylabel()) * 0.07 > len(panel.values) * cell[1] + 0.4:
         # There is room for the letter, and not for its words.
         ax.set_ylabel(panel.axes[0], rotation=0, ha="right", va="center")
+
+
+def slant(panel: Panel, wide: float) -> float:
+    """Tell how many more inches slanted column labels reach down than level
+    ones; 0 where the labels of cells so wide fit side by side."""
+    longest = max(map(len, panel.labels[1]))
+    level = longest * 0.09 <= wide * math.ceil(0.2 / wide)
+    return 0.0 if level else longest * 0.065 - 0.1

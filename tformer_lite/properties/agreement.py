@@ -25,4 +25,6 @@ def same(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> None:
             f"{list(where)}: mine {mine[where].item():.4g}, theirs "
             f"{theirs[where].item():.4g}"
         )
-    print(f"same: all {close.numel()} values of {tuple(mine.shape)} agree")
+    many, shape = close.numel(), tuple(mine.shape)
+    one = f"the one value of {shape} agrees"
+    print("same:", one if many == 1 else f"all {many} values of {shape} agree")
