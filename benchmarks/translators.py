@@ -30,13 +30,18 @@ from tformer_lite.data import EOS, SOS
 from tformer_lite.trained import STORED
 
 RECIPE = Recipe(steps=1700, lr=3e-2, warmup=100, clip=0.5, every=34)
-# As good in fewer steps: larger batches, and smoothed labels.
-QUICK = replace(
-    RECIPE, steps=720, batch_size=64, warmup=50, smoothing=0.05, every=40
+# As good in fewer steps: larger batches, smoothed labels, a late fall.
+QUICK = Recipe(
+    steps=600,
+    batch_size=64,
+    lr=2e-2,
+    warmup=50,
+    schedule="wsd",
+    smoothing=0.05,
+    clip=0.5,
+    every=40,
 )
-SHORT = replace(
-    QUICK, steps=220, lr=1.4e-2, schedule="wsd", smoothing=0.0, every=10
-)
+SHORT = replace(QUICK, steps=220, lr=1.4e-2, smoothing=0.0, every=10)
 SEEDS = 1, 2, 3, 4
 RATES = 1e-3, 3e-3, 1e-2
 SCHEDULES = {
@@ -133,7 +138,7 @@ def translator() -> dict:
 
 
 def quick() -> dict:
-    """Train the running model in about 15 seconds."""
+    """Train the running model in less than 15 seconds."""
     return from_seeds(tiny_translator, QUICK)[1]
 
 
