@@ -50,6 +50,15 @@ def test_rows_that_are_too_few_for_their_name_have_its_letter():
         assert [t for t in drawn if t.startswith("T")] == [name]
 
 
+def test_beside_channels_a_position_neither_asks_nor_answers():
+    asks, answers = "position that asks", "position that answers"
+    named = {"T S": asks, "S D": answers, "T C": "position", "S V": "position"}
+    for axes, name in named.items():
+        picture = heatmap(torch.zeros(8, 4), axes=axes)
+        assert f"{axes[0]}: {name}" in texts(picture.svg())
+        assert f"{axes[0]} ({name})" in picture.text
+
+
 def test_whole_numbers_have_no_decimals():
     places = torch.arange(6).view(2, 3)
     assert "5.00" not in texts(heatmap(places).svg())

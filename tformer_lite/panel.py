@@ -27,6 +27,16 @@ class Panel:
         """Write the title and the shape."""
         return f"{self.title} {tuple(self.values.shape)}"
 
+    @property
+    def names(self) -> list[str]:
+        """Name the axes in words. Beside channels, or words of a vocabulary,
+        a position neither asks nor answers."""
+        plain = not set(self.axes).isdisjoint("CFV")
+        return [
+            "position" if plain and letter in "TS" else AXES[letter][0]
+            for letter in self.axes
+        ]
+
     def cell(self, i: int, j: int) -> str:
         """Write one value: a whole number, two decimals, −∞, True or False."""
         value = self.values[i, j].item()
@@ -93,7 +103,9 @@ def describe(panels: list[Panel]) -> str:
 
 def sentences(panel: Panel) -> str:
     """Describe a panel to someone who does not see it."""
-    rows, columns = (f"{letter} ({AXES[letter][0]})" for letter in panel.axes)
+    rows, columns = (
+        f"{letter} ({name})" for letter, name in zip(panel.axes, panel.names)
+    )
     say = [f"{panel.heading}: rows {rows}, columns {columns}."]
     if panel.hidden.any():
         hidden, cells = panel.hidden.sum().item(), panel.hidden.numel()

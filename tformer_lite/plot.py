@@ -133,15 +133,18 @@ def hatching(row: int, column: int) -> Rectangle:
 def label(panel: Panel, ax: Axes, cell: tuple) -> None:
     """Write the heading, and name and label both axes."""
     ax.set_title(panel.heading, loc="left", color=INK[0], size=11)
-    for axis, size, letter, labels in zip(
-        (ax.yaxis, ax.xaxis), reversed(cell), panel.axes, panel.labels
+    for axis, size, letter, name, labels in zip(
+        (ax.yaxis, ax.xaxis),
+        reversed(cell),
+        panel.axes,
+        panel.names,
+        panel.labels,
     ):
         step = math.ceil(0.2 / size)
         places = [place + 0.5 for place in range(len(labels))]
         axis.set_ticks(places[::step], labels[::step])
         axis.set_tick_params(length=0, labelcolor=INK[0], rotation=0)
-        words, colours = AXES[letter]
-        axis.set_label_text(f"{letter}: {words}", color=colours[0])
+        axis.set_label_text(f"{letter}: {name}", color=AXES[letter][1][0])
     if slant(panel, cell[0]):
         ax.xaxis.set_tick_params(rotation=45)
     if len(ax.get_ylabel()) * 0.07 > len(panel.values) * cell[1] + 0.4:
