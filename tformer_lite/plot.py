@@ -140,7 +140,7 @@ def label(panel: Panel, ax: Axes, cell: tuple) -> None:
         panel.names,
         panel.labels,
     ):
-        step = math.ceil(0.2 / size)
+        step = spacing(size)
         places = [place + 0.5 for place in range(len(labels))]
         axis.set_ticks(places[::step], labels[::step])
         axis.set_tick_params(length=0, labelcolor=INK[0], rotation=0)
@@ -152,9 +152,14 @@ def label(panel: Panel, ax: Axes, cell: tuple) -> None:
         ax.set_ylabel(panel.axes[0], rotation=0, ha="right", va="center")
 
 
+def spacing(size: float) -> int:
+    """Tell how many cells of a size (in inches) share one label."""
+    return math.ceil(0.2 / size)
+
+
 def slant(panel: Panel, wide: float) -> float:
     """Tell how many more inches slanted column labels reach down than level
     ones; 0 where the labels of cells so wide fit side by side."""
     longest = max(map(len, panel.labels[1]))
-    level = longest * 0.09 <= wide * math.ceil(0.2 / wide)
+    level = longest * 0.09 <= wide * spacing(wide)
     return 0.0 if level else longest * 0.065 - 0.1
