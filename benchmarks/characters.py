@@ -21,8 +21,8 @@ from tformer_lite import (
     split_text,
     train,
 )
-from tformer_lite.modes import evaluating
-from tformer_lite.recipe import cosine
+from tformer_lite.model.modes import evaluating
+from tformer_lite.training.recipe import cosine
 
 LENGTH = 6000  # characters of the book: source 002's text is short, too
 BLOCK, POSITIONS, EPOCHS = 32, 64, 20  # source 002's, but for its 50 epochs

@@ -6,7 +6,7 @@ place. Drawings are compared by the text/plain description beside them.
 
 from nbval.plugin import IPyNbCell
 
-from tests.numbers import agree
+from tests.helpers.numbers import agree
 
 strictly = IPyNbCell.compare_outputs
 

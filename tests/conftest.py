@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
-from tests.browser import CHAPTERS, NO_BOOK, PAGES, executable, open_page
-from tests.project import copy_project, run
+from tests.helpers.browser import CHAPTERS, NO_BOOK, PAGES, executable, open_page
+from tests.helpers.project import copy_project, run
 
 
 @pytest.fixture(scope="module")

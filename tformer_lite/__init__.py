@@ -1,21 +1,21 @@
 """A small Transformer, and tools that show the shape of every step in it."""
 
-from tformer_lite.attention import (
+from tformer_lite.model.attention import (
     MultiHeadAttention,
     dot_product_attention,
     join_heads,
     softmax,
     split_heads,
 )
-from tformer_lite.batches import mean_loss
-from tformer_lite.cache import cached
-from tformer_lite.chart import curves
-from tformer_lite.checkpoints import (
+from tformer_lite.training.batches import mean_loss
+from tformer_lite.decoding.cache import cached
+from tformer_lite.drawing.line_charts import curves
+from tformer_lite.training.checkpoints import (
     Checkpoint,
     load_checkpoint,
     save_checkpoint,
 )
-from tformer_lite.config import (
+from tformer_lite.model.config import (
     Config,
     bert_window,
     building_blocks,
@@ -23,24 +23,24 @@ from tformer_lite.config import (
     paper_base,
     tiny_translator,
 )
-from tformer_lite.corpus import (
+from tformer_lite.example.corpus import (
     book_text,
     english_nepali,
     english_tokenizer,
     nepali_tokenizer,
 )
-from tformer_lite.data import (
+from tformer_lite.text.tokenizers import (
     Batch,
     CharTokenizer,
     WordTokenizer,
     lay_out,
     running_example,
 )
-from tformer_lite.decoding import beam, greedy
-from tformer_lite.diagram import where
-from tformer_lite.examples import Pairs, Windows, fitting, split_text
+from tformer_lite.decoding.search import beam, greedy
+from tformer_lite.drawing.diagram.map import where
+from tformer_lite.text.datasets import Pairs, Windows, fitting, split_text
 from tformer_lite.gallery import bug, bugs
-from tformer_lite.layers import (
+from tformer_lite.model.layers import (
     FeedForward,
     LayerNorm,
     LearnedPositions,
@@ -50,40 +50,40 @@ from tformer_lite.layers import (
     TokenEmbedding,
     sinusoids,
 )
-from tformer_lite.loading import read_pairs, read_text, vocabulary
-from tformer_lite.masks import causal_mask, padding_mask, window_mask
-from tformer_lite.metrics import bleu, chrf, exact_match, perplexity
-from tformer_lite.models import (
+from tformer_lite.text.reading import read_pairs, read_text, vocabulary
+from tformer_lite.model.masks import causal_mask, padding_mask, window_mask
+from tformer_lite.decoding.metrics import bleu, chrf, exact_match, perplexity
+from tformer_lite.model.models import (
     Block,
     CrossBlock,
     DecoderOnly,
     EncoderDecoder,
     Stack,
 )
-from tformer_lite.modern import (
+from tformer_lite.model.modern import (
     GatedFeedForward,
     GroupedQueryAttention,
     RotaryAttention,
     RotaryGroupedAttention,
     share_heads,
 )
-from tformer_lite.plot import heatmap
-from tformer_lite.pretrained import (
+from tformer_lite.drawing.heatmaps import heatmap
+from tformer_lite.model.bert import (
     BertEmbedding,
     PieceTokenizer,
     WordPieceTokenizer,
     train_pieces,
 )
 from tformer_lite.properties import report, same
-from tformer_lite.recipe import Recipe
-from tformer_lite.rotary import rotate
-from tformer_lite.running import running_model, running_trace
-from tformer_lite.sampling import Sampler, generate, likeliest
+from tformer_lite.training.recipe import Recipe
+from tformer_lite.model.rotary import rotate
+from tformer_lite.example.running import running_model, running_trace
+from tformer_lite.decoding.sampling import Sampler, generate, likeliest
 from tformer_lite.tracing import print_shapes, trace
-from tformer_lite.trained import stored, trained_translator
-from tformer_lite.trainer import Trainer
-from tformer_lite.training import resume, train
-from tformer_lite.variants import (
+from tformer_lite.example.trained import stored, trained_translator
+from tformer_lite.training.trainer import Trainer
+from tformer_lite.training.loop import resume, train
+from tformer_lite.model.variants import (
     FusedAttention,
     FusedCrossAttention,
     PlainEmbedding,

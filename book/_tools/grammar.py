@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from constructions import CONSTRUCTIONS, Construction
 
-from tformer_lite.data import ENGLISH, NEPALI, WordTokenizer
+from tformer_lite.text.tokenizers import ENGLISH, NEPALI, WordTokenizer
 
 TEXTS = Path(__file__).parents[2] / "tformer_lite" / "texts"
 PARTS = "train", "valid", "test"

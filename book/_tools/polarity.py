@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from tformer_lite import MultiHeadAttention
-from tformer_lite.tracing.probes import accepted
+from tformer_lite.tracing.axes.probes import accepted
 
 MARKED = torch.tensor([True, False, True])
 SIZES = {"B": 1, "S": 3, "T": 3, "H": 3, "G": 1, "R": 3, "D": 4}

@@ -6,9 +6,9 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from tformer_lite.palette import EDGE, LINES
-from tformer_lite.picture import STYLE
-from tformer_lite.trainer import Trainer
+from tformer_lite.drawing.palette import EDGE, LINES
+from tformer_lite.drawing.picture import STYLE
+from tformer_lite.training.trainer import Trainer
 
 NAMES = "Training", "Validation"
 

@@ -4,7 +4,7 @@ import argparse
 from typing import NoReturn
 
 from tformer_lite.commands.shapes import PRESETS
-from tformer_lite.recipe import SCHEDULES
+from tformer_lite.training.recipe import SCHEDULES
 
 TRAINING = {
     "warmup": 0,

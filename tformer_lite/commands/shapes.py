@@ -9,15 +9,15 @@ from pathlib import Path
 import torch
 
 from tformer_lite.commands.session import say
-from tformer_lite.config import (
+from tformer_lite.model.config import (
     Config,
     building_blocks,
     char_lm,
     paper_base,
     tiny_translator,
 )
-from tformer_lite.models import DecoderOnly
-from tformer_lite.running import SEED, built, running_dims
+from tformer_lite.model.models import DecoderOnly
+from tformer_lite.example.running import SEED, built, running_dims
 from tformer_lite.tracing import print_shapes, trace
 
 PRESETS = {

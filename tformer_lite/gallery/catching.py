@@ -11,11 +11,11 @@ from tformer_lite.gallery.shapes import changed, shapes
 from tformer_lite.gallery.shelves import shelf
 from tformer_lite.properties import report
 from tformer_lite.properties.finding import whole
-from tformer_lite.running import running_model
-from tformer_lite.tracing.sheet import Sheet
-from tformer_lite.tracing.table import framed
+from tformer_lite.example.running import running_model
+from tformer_lite.tracing.sheets import Sheet
+from tformer_lite.tracing.tables import framed
 
-STORED = Path(__file__).parents[1] / "stored" / "caught.json"
+STORED = Path(__file__).parents[1] / "example" / "stored" / "caught.json"
 
 
 class Catch(NamedTuple):

@@ -5,10 +5,10 @@ from contextlib import ExitStack
 
 from torch import nn
 
-from tformer_lite.data import running_example
-from tformer_lite.modes import evaluating
+from tformer_lite.text.tokenizers import running_example
+from tformer_lite.model.modes import evaluating
 from tformer_lite.tracing import trace
-from tformer_lite.tracing.lookup import received
+from tformer_lite.tracing.questions.lookup import received
 
 Shapes = dict[str, tuple[int, ...]]
 NAMES = "q", "k", "v", "scores", "weights", "heads"

@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from tformer_lite.data import PAD, UNK, running_example
+from tformer_lite.text.tokenizers import PAD, UNK, running_example
 
 
 def example(model: nn.Module, pad: int | None) -> tuple[Tensor, ...]:

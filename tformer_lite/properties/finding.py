@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from tformer_lite.tracing.table import html_table
+from tformer_lite.tracing.tables import html_table
 
 WORDS = {True: "✓ holds", False: "✗ broken", None: "– not judged"}
 

@@ -7,8 +7,8 @@ from torch import Tensor
 from tformer_lite.properties.paths import Operand, Paths, mix, product
 from tformer_lite.properties.reach import traced
 from tformer_lite.properties.subject import NotJudgedError, Subject
-from tformer_lite.tracing.attention import before_softmax
-from tformer_lite.tracing.scores import named, opened
+from tformer_lite.tracing.questions.attention import before_softmax
+from tformer_lite.tracing.questions.scores import named, opened
 
 
 class Mixing(NamedTuple):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from tformer_lite.tracing.attention import (
+from tformer_lite.tracing.questions.attention import (
     MASKS,
     PRODUCTS,
     SAME,
@@ -12,7 +12,7 @@ from tformer_lite.tracing.attention import (
     Flow,
     through,
 )
-from tformer_lite.tracing.questions import Trace
+from tformer_lite.tracing.traced import Trace
 
 MOVES = {"view", "reshape", "flatten", "unflatten", "transpose", "permute"}
 MOVES |= {"chunk", "split", "tensor_split", "unbind", "__getitem__", "mT"}

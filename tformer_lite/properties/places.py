@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from tformer_lite.properties.reach import FAINT, nudge
 from tformer_lite.properties.subject import Subject
-from tformer_lite.tracing.marks import tensors
+from tformer_lite.tracing.record.tensors import tensors
 
 Call = tuple[str, list[Tensor], list[Tensor]]
 

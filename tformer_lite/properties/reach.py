@@ -9,7 +9,7 @@ from torch import Tensor
 from tformer_lite.properties.nudge import Nudge, nudged
 from tformer_lite.properties.subject import NotJudgedError, Subject
 from tformer_lite.tracing import trace
-from tformer_lite.tracing.questions import Trace
+from tformer_lite.tracing.traced import Trace
 
 FAINT = 1e-5  # of the outputs' size: what moves less has not moved
 Nudged = tuple[AbstractContextManager, tuple[Tensor, ...]]

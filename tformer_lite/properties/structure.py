@@ -11,7 +11,7 @@ from tformer_lite.properties.checking import Verdict, check
 from tformer_lite.properties.numbers import is_norm, without_gains
 from tformer_lite.properties.places import hooked
 from tformer_lite.properties.subject import NotJudgedError, Subject, output
-from tformer_lite.tracing.marks import tensors
+from tformer_lite.tracing.record.tensors import tensors
 
 
 @check

@@ -6,9 +6,9 @@ from contextlib import AbstractContextManager
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.modes import evaluating
+from tformer_lite.model.modes import evaluating
 from tformer_lite.properties.example import example, unknown_id
-from tformer_lite.tracing.marks import tensors
+from tformer_lite.tracing.record.tensors import tensors
 
 
 class NotJudgedError(Exception):

@@ -8,12 +8,12 @@ import torch
 from torch import nn
 
 from tformer_lite.tracing.ahead import Ahead
-from tformer_lite.tracing.marks import tensors
-from tformer_lite.tracing.names import shape_text
-from tformer_lite.tracing.record import Recorder, Step, named_steps
-from tformer_lite.tracing.runs import Axes, where
-from tformer_lite.tracing.sizes import Given
-from tformer_lite.tracing.table import Row
+from tformer_lite.tracing.record.tensors import tensors
+from tformer_lite.tracing.axes.names import shape_text
+from tformer_lite.tracing.record.recorder import Recorder, Step, named_steps
+from tformer_lite.tracing.record.run import Axes, where
+from tformer_lite.tracing.axes.sizes import Given
+from tformer_lite.tracing.tables import Row
 
 
 @contextmanager

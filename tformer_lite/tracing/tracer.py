@@ -4,21 +4,21 @@ import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
-from tformer_lite.tracing.detours import detours, eagerly, refuse
-from tformer_lite.tracing.errors import explain
-from tformer_lite.tracing.lookup import bound, received
-from tformer_lite.tracing.names import shape_text
-from tformer_lite.tracing.probes import (
+from tformer_lite.tracing.record.detours import detours, eagerly, refuse
+from tformer_lite.tracing.questions.errors import explain
+from tformer_lite.tracing.questions.lookup import bound, received
+from tformer_lite.tracing.axes.names import shape_text
+from tformer_lite.tracing.axes.probes import (
     accepted,
     aside,
     grown,
     plan,
     resized,
 )
-from tformer_lite.tracing.questions import Trace
-from tformer_lite.tracing.record import Glance, Keep, Recorder
-from tformer_lite.tracing.runs import NONE, Run, shapes_at
-from tformer_lite.tracing.sizes import Given, Named, evaluated
+from tformer_lite.tracing.traced import Trace
+from tformer_lite.tracing.record.recorder import Glance, Keep, Recorder
+from tformer_lite.tracing.record.run import NONE, Run, shapes_at
+from tformer_lite.tracing.axes.sizes import Given, Named, evaluated
 
 
 def trace(

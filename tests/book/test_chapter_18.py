@@ -1,0 +1,57 @@
+"""Chapter 18 counts what it treats: each repair answers a fault."""
+
+import re
+
+import nbformat
+import pytest
+
+from tests.helpers.project import ROOT
+
+
+@pytest.fixture(scope="module")
+def cells():
+    """What each cell of the chapter says, and what it printed."""
+    path = ROOT / "chapters" / "18_repair_clinic.ipynb"
+    code = nbformat.read(path, as_version=4).cells
+    return [
+        (cell.source, "".join(map(printed, cell.outputs)))
+        for cell in code
+        if cell.cell_type == "code"
+    ]
+
+
+def printed(output) -> str:
+    """What an output says, in plain text."""
+    return output.get("text") or output["data"]["text/plain"]
+
+
+@pytest.fixture(scope="module")
+def chart(cells):
+    """The table of faults that the chapter ends with."""
+    (shown,) = (said for code, said in cells if code == "chart")
+    widths = slice(0, 20), slice(20, 35), slice(35, 53), slice(53, None)
+    return [[line[w].strip() for w in widths] for line in shown.splitlines()]
+
+
+def test_twenty_faults_and_more_are_treated(chart):
+    assert len({(wrong, showed) for wrong, showed, *_ in chart}) >= 20
+
+
+def test_each_repair_answers_an_error_or_a_finding(chart):
+    for wrong, showed, found, right in chart:
+        silent = showed == "nothing"
+        assert silent or showed.endswith("Error"), wrong
+        assert silent == (found not in ("message", "trace's note")), wrong
+        assert right != wrong
+
+
+def test_each_treatment_ends_well(cells):
+    treated = [said for code, said in cells if "= treat(" in code]
+    assert len(treated) >= 7
+    for said in treated:
+        assert said.splitlines()[-1] == "well: True"
+        assert "None" not in said.splitlines()
+
+
+def test_no_folder_of_this_machine_is_shown(cells):
+    assert not any(re.search(r"/tmp|/home|\\Temp", said) for _, said in cells)

@@ -1,0 +1,190 @@
+"""Every chapter: text and notebook are one, and it keeps the book's form."""
+
+import ast
+import itertools
+import re
+import statistics
+from pathlib import Path
+
+import nbformat
+import notebooks
+import pytest
+
+import tformer_lite
+from tests.helpers.project import ROOT
+
+CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
+each_chapter = pytest.mark.parametrize(
+    "text", CHAPTERS, ids=lambda path: path.stem
+)
+
+
+def notebook(text: Path) -> nbformat.NotebookNode:
+    return nbformat.read(text.with_suffix(".ipynb"), as_version=4)
+
+
+def code_cells(cells: list) -> list:
+    """The cells that teach: all code but the setup."""
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    return [c for c in code if "setup" not in c.metadata.get("tags", [])]
+
+
+# --- the pair ------------------------------------------------------------
+
+
+def inputs(cells: list) -> list[tuple]:
+    """What a reader wrote in each cell."""
+    return [(c.cell_type, c.id, c.source, dict(c.metadata)) for c in cells]
+
+
+def faults(cells: list) -> list[str]:
+    """What is wrong with how a notebook was run."""
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    found = []
+    if [c.execution_count for c in code] != list(range(1, len(code) + 1)):
+        found.append("not run once, from top to bottom")
+    for output in (output for cell in code for output in cell.outputs):
+        if output.output_type == "error":
+            found.append(f"error: {output.evalue}")
+        if output.get("name") == "stderr":
+            found.append(f"stderr: {output.text}")
+    return found
+
+
+def test_there_are_chapters_and_each_notebook_has_its_text():
+    assert CHAPTERS
+    run = (ROOT / "chapters").glob("*.ipynb")
+    assert {path.stem for path in run} == {text.stem for text in CHAPTERS}
+
+
+@each_chapter
+def test_text_and_notebook_say_the_same(text):
+    assert inputs(notebook(text).cells) == inputs(notebooks.read(text).cells)
+
+
+@each_chapter
+def test_the_notebook_was_run_in_order_without_errors(text):
+    assert faults(notebook(text).cells) == []
+
+
+def test_a_notebook_that_was_not_run_properly_is_caught():
+    cells = notebook(CHAPTERS[0]).cells
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    code[2].execution_count = 99
+    code[3].outputs = [
+        nbformat.v4.new_output("stream", name="stderr", text="a warning"),
+        nbformat.v4.new_output("error", ename="E", evalue="oh", traceback=[]),
+    ]
+    assert len(faults(cells)) == 3
+
+
+@each_chapter
+def test_every_drawing_has_a_description_for_nbval_to_compare(text):
+    for cell in notebook(text).cells:
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if any(kind.startswith("image/") for kind in data):
+                assert set(data) >= {"text/plain", "image/svg+xml"}
+                assert len(data["text/plain"]) > 80
+
+
+# --- the form ------------------------------------------------------------
+
+
+def names_defined(source: str) -> set[str]:
+    """The names that a cell binds, imports from the module apart."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            ours = getattr(node, "module", "") == "tformer_lite"
+            names = [alias.asname or alias.name for alias in node.names]
+            found.update([] if ours else names)
+    return found
+
+
+def breaches(cells: list) -> list[str]:
+    """Where a chapter leaves the book's form."""
+    found = []
+    exported = set(tformer_lite.__all__)
+    for cell in code_cells(cells):
+        if len(cell.source.splitlines()) > 20:
+            found.append(f"over 20 lines: {cell.source}")
+        for line in cell.source.splitlines():
+            if len(line) > 76:
+                found.append(f"over 76 columns: {line}")
+        if cell.source.rstrip().endswith(";"):
+            found.append(f"nbval ignores a closing ';': {cell.source}")
+        for name in names_defined(cell.source) & exported:
+            found.append(f"defines {name}, which the module exports")
+        for word in ("plt", "matplotlib", "urllib", "requests", "NBVAL"):
+            if re.search(rf"\b{word}", cell.source):
+                found.append(f"uses {word}: {cell.source}")
+        for output in cell.get("outputs", []):
+            shown = output.get("text", "")
+            shown += output.get("data", {}).get("text/plain", "")
+            found += [f"prints {x}" for x in re.findall(r"\d+\.\d{3,}", shown)]
+    return found
+
+
+@each_chapter
+def test_a_chapter_keeps_the_books_form(text):
+    assert breaches(notebook(text).cells) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "softmax = 1",
+        "def heatmap(): ...",
+        "from torch import softmax",
+        "for causal_mask in range(2): pass",
+        "import matplotlib.pyplot as plt",
+        "x = 1;",
+        "\n".join(["x = 1"] * 21),
+        "x = 1  # " + "long " * 20,
+        "x = 1  # NBVAL_SKIP",
+    ],
+)
+def test_a_cell_that_breaks_the_form_is_caught(source):
+    assert breaches([nbformat.v4.new_code_cell(source)])
+
+
+def test_an_output_with_too_many_decimals_is_caught():
+    cell = nbformat.v4.new_code_cell("x = 1")
+    cell.outputs = [
+        nbformat.v4.new_output("stream", name="stdout", text="0.123")
+    ]
+    assert breaches([cell]) == ["prints 0.123"]
+
+
+@each_chapter
+def test_most_cells_are_short_and_have_prose_before_them(text):
+    cells = notebook(text).cells
+    code = code_cells(cells)
+    sizes = [len(cell.source.splitlines()) for cell in code]
+    assert statistics.median(sizes) <= 6
+    assert sum(size <= 6 for size in sizes) >= 0.8 * len(sizes)
+    led = [
+        before.cell_type == "markdown"
+        for before, cell in itertools.pairwise(cells)
+        if cell in code
+    ]
+    assert sum(led) >= 0.85 * len(led)
+
+
+@each_chapter
+def test_a_chapter_is_as_long_as_it_should_be_and_ends_as_all_do(text):
+    prose = [
+        cell.source
+        for cell in notebook(text).cells
+        if cell.cell_type == "markdown"
+    ]
+    shown = re.sub(r"</?[a-z][^>]*>", "", " ".join(prose))
+    words = len(re.findall(r"\w[\w'’-]*", shown))
+    assert 1200 <= words <= 1800
+    heads = re.findall(r"^## (.*)$", "\n".join(prose), re.MULTILINE)
+    assert heads[-3:] == ["What we saw", "Exercises", "Sources"]

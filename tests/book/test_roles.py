@@ -1,0 +1,112 @@
+"""What prose leaves to the run is filled in, or the build fails."""
+
+import json
+import re
+from dataclasses import replace
+
+import jupytext
+import pytest
+import roles
+import shapes
+
+from tests.helpers.project import ROOT
+from tformer_lite import running_trace, tiny_translator
+
+BOOK = ROOT / "book"
+CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
+
+
+def said(text: str) -> str:
+    """A text with its roles filled in, without colours."""
+    filled = roles.filled(text, BOOK)
+    return re.sub(r"</?span[^>]*>", "", filled)
+
+
+def test_the_recorded_shapes_are_those_of_the_run():
+    """`make notebooks` writes book/shapes.json anew."""
+    written = json.loads((BOOK / "shapes.json").read_text())
+    assert written == shapes.recorded(running_trace())
+
+
+def test_other_sizes_of_the_model_are_other_words():
+    config = replace(tiny_translator, d_model=20, n_heads=5, d_ff=7)
+    found = shapes.recorded(running_trace(config))
+    assert found["sizes"]["C"] == 20
+    assert found["shapes"]["scores"][1] == ["H", 5]
+    assert found["shapes"]["hidden"] == [["B", 2], ["S", 8], ["F", 7]]
+    assert found["counts"][""] != 41256
+
+
+def test_shapes_sizes_and_counts_are_the_measured_ones():
+    assert said("{axes}`scores` is {sizes}`scores`.") == (
+        "(B, H, T, S) is (2, 3, 8, 8)."
+    )
+    assert said("{axes}`causal mask`") == "(1, 1, T, T)"
+    assert said("{axes}`decoder.blocks.0.cross_attention:q`") == "(B, H, T, D)"
+    assert said("{sizes}`q[0, 1]` @ {sizes}`k.mT[0, 1]`") == "(8, 4) @ (4, 8)"
+    assert said("{size}`V` words, {count}`.` in all") == (
+        "1,024 words, 41,256 in all"
+    )
+
+
+def test_letters_have_the_class_of_their_axis():
+    span = '<span class="axis axis-H">H</span>'
+    assert roles.filled("{axis}`H`", BOOK) == span
+    assert span in roles.filled("{axes}`scores`", BOOK)
+
+
+@pytest.mark.parametrize("role", ["axes", "sizes", "size", "count", "axis"])
+def test_a_name_that_does_not_exist_stops_the_build(role):
+    with pytest.raises(roles.UnknownNameError, match="there is no .* 'skores"):
+        roles.filled(f"{{{role}}}`skores`", BOOK)
+
+
+def test_other_text_is_left_alone():
+    text = "{kbd}`Tab`, ${x}$, {axes} and `axes`"
+    assert roles.filled(text, BOOK) == text
+
+
+def test_a_source_is_cited_in_full_with_its_link():
+    text = said("{cite}`vaswani2017` and {cite}`ba2016`")
+    paper = "[Attention Is All You Need](https://arxiv.org/abs/1706.03762)"
+    assert text.startswith(f"Vaswani and others, {paper}, NeurIPS, 2017 and")
+    assert "Ba and others, [Layer Normalization](" in text
+    with pytest.raises(roles.UnknownNameError, match="no source 'vaswani'"):
+        said("{cite}`vaswani`")
+
+
+def test_a_term_links_to_the_glossary_and_one_that_is_not_there_fails():
+    link = '<a class="term" href="../book/glossary.html#term-causal-mask">'
+    assert said("{term}`causal mask`") == f"{link}causal mask</a>"
+    assert said("{term}`hidden future <causal mask>`") == (
+        f"{link}hidden future</a>"
+    )
+    with pytest.raises(roles.UnknownNameError, match="no term 'causal'"):
+        said("{term}`causal`")
+
+
+TYPED = re.compile(r"\((?:\d+|[BTSHDCFV])(?:, (?:\d+|[BTSHDCFV]))+\)")
+
+
+def typed_shapes(prose: str) -> list[str]:
+    """The shapes in a text that its author typed."""
+    code = r"```.*?```|`[^`]*`|\$[^$]*\$|<code>.*?</code>"
+    prose = re.sub(code, "", prose, flags=re.DOTALL)
+    return TYPED.findall(prose)
+
+
+@pytest.mark.parametrize("text", CHAPTERS, ids=lambda path: path.stem)
+def test_no_shape_in_prose_is_typed_by_hand(text):
+    cells = jupytext.read(text).cells
+    prose = [cell.source for cell in cells if cell.cell_type == "markdown"]
+    assert typed_shapes("\n".join(prose)) == []
+
+
+def test_a_typed_shape_is_caught():
+    assert typed_shapes("(B, T, C) times\n(12, 4)") == ["(B, T, C)", "(12, 4)"]
+    assert not typed_shapes("{axes}`x` and `(2, 8)` (both) $(T, S)$ (2026)")
+
+
+def test_the_page_of_references_has_every_source():
+    page = (BOOK / "references.md").read_text()
+    assert re.findall("{cite}`(.*?)`", page) == sorted(roles.references(BOOK))

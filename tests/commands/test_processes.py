@@ -1,0 +1,68 @@
+"""Ctrl-C in a training, and a training by several processes."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+
+from tests.helpers.commands import char
+from tests.helpers.project import ROOT
+from tformer_lite import load_checkpoint
+from tformer_lite.__main__ import main
+
+ENV = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+PYTHON = [sys.executable, "-m"]
+
+
+def test_ctrl_c_saves_and_what_goes_on_is_as_if_nothing_was(tmp_path):
+    command = char(tmp_path, "--epochs", "400")
+    process = subprocess.Popen(
+        [*PYTHON, "tformer_lite", *command], env=ENV, cwd=tmp_path, **PIPES
+    )
+    for line in process.stdout:
+        if line.startswith("Epoch 3/400"):
+            process.send_signal(signal.SIGINT)
+            break
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == 130
+    step = load_checkpoint(tmp_path / "model.pt").training["step"]
+    assert 15 <= step < 2000
+    last = said.splitlines()[-1]
+    assert f"stopped at step {step} of 2000" in last
+    assert "Traceback" not in said
+    again = re.search(r"Go on: python -m tformer_lite (.*)", last)[1]
+    assert again.split() == [*command, "--resume"]
+    end = str(step // 5 + 2)
+    assert main([*again.split(), "--epochs", end]) == 0
+    parts = load_checkpoint(tmp_path / "model.pt")
+    assert main([*command, "--epochs", end]) == 0
+    whole = load_checkpoint(tmp_path / "model.pt")
+    assert parts.training["step"] == whole.training["step"] > step
+    assert parts.train_losses == whole.train_losses
+    assert parts.val_losses == whole.val_losses
+
+
+def test_two_processes_train_one_model_and_one_of_them_speaks(tmp_path):
+    """156 windows, 78 for each process: 3 batches of 32 are an epoch."""
+    torchrun = [*PYTHON, "torch.distributed.run", "--standalone"]
+    command = char(tmp_path, "--epochs", "2")
+    done = subprocess.run(
+        [*torchrun, "--nproc-per-node=2", "-m", "tformer_lite", *command],
+        env=ENV,
+        cwd=tmp_path,
+        timeout=300,
+        **PIPES,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Using device: cpu (2 processes)\n" in done.stdout
+    lines = re.findall(r"^Epoch \d/2", done.stdout, re.MULTILINE)
+    assert lines == ["Epoch 1/2", "Epoch 2/2"]
+    assert done.stdout.count("Generated: ") == 1
+    assert "Warning" not in done.stderr
+    kept = load_checkpoint(tmp_path / "model.pt")
+    assert kept.training["step"] == 6
+    assert len(kept.val_losses) == 2
+    path = str(tmp_path / "model.pt")
+    assert main(["generate", "amar", "--ckpt", path]) == 0

@@ -1,0 +1,49 @@
+"""`trace`: the shapes of the presets, as text and as JSON."""
+
+import pytest
+
+from tests.helpers.commands import refusal
+from tformer_lite import running_trace
+from tformer_lite.__main__ import main
+from tformer_lite.commands.shapes import PRESETS
+
+
+def test_every_call_of_the_running_model_is_printed(capsys):
+    """The witness: `running_trace`, which the chapters show."""
+    assert main(["trace", "--calls"]) == 0
+    head, rest = capsys.readouterr().out.split("\n", 1)
+    assert (
+        head == "tiny_translator: B=2, S=8, T=8, H=3, D=4, C=12, F=48, V=1024"
+    )
+    assert rest == f"{running_trace()}\n"
+
+
+def test_a_path_chooses_the_calls_within_it(capsys):
+    path = "decoder.blocks.*.cross_attention"
+    assert main(["trace", "--path", path]) == 0
+    rest = capsys.readouterr().out.split("\n", 1)[1]
+    assert rest == f"{running_trace().at(path)}\n"
+
+
+def test_the_whole_trace_goes_to_a_file_as_json(capsys, tmp_path):
+    path = tmp_path / "trace.json"
+    assert main(["trace", "--json", str(path)]) == 0
+    assert f"Trace saved to {path}" in capsys.readouterr().out
+    assert path.read_text("utf8") == running_trace().to_json()
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_axis_of_every_module_has_its_name(name, capsys):
+    """But for positions, whose table is longer than what is read of it."""
+    assert main(["trace", "--preset", name]) == 0
+    lines = capsys.readouterr().out.splitlines()[1:]
+    *_, last = lines
+    model = "DecoderOnly" if name == "char_lm" else "EncoderDecoder"
+    assert last.split()[0] == model
+    assert last.endswith("-> (B, T, V)")
+    assert not [line for line in lines if "?" in line or "~" in line]
+
+
+def test_it_has_no_preset_that_needs_a_download(capsys):
+    said = refusal(capsys, "trace", "--preset", "bert_window")
+    assert "char_lm" in said

@@ -1,0 +1,101 @@
+"""`generate`: a text that goes on, with a model from the command line."""
+
+import io
+import math
+import sys
+import unicodedata
+
+import pytest
+import torch
+
+from tests.helpers.commands import TEXT, char, refusal
+from tformer_lite import generate, load_checkpoint
+from tformer_lite.__main__ import main
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A folder with a model of two epochs."""
+    folder = tmp_path_factory.mktemp("trained")
+    assert main(char(folder, "--epochs", "2")) == 0
+    return folder
+
+
+def test_positions_that_are_never_trained_are_named_and_not_read(
+    capsys, tmp_path
+):
+    """The witness: a table whose other positions are no numbers."""
+    main(char(tmp_path, "--steps", "1", "--max_seq_len", "12"))
+    said = capsys.readouterr()
+    assert "positions 8 to 11 are never trained" in said.err
+    path = tmp_path / "model.pt"
+    packed = torch.load(path, weights_only=True)
+    packed["model_state_dict"]["embedding.positions.table"][8:] = math.nan
+    torch.save(packed, path)
+    prompt = ["generate", "amar", "--ckpt", str(path)]
+    assert main(prompt) == 0
+    assert len(capsys.readouterr().out) == 105
+    refusal(capsys, *prompt, "--context", "12")
+    said = refusal(capsys, *prompt, "--context", "13")
+    assert "the model has 12 positions" in said
+    main(char(tmp_path, "--steps", "1"))
+    assert "never trained" not in capsys.readouterr().err
+
+
+def test_generating_with_one_choice_is_the_likeliest(capsys, trained):
+    """The witness: `generate`, which takes the likeliest."""
+    prompt = ["generate", "amar", "--ckpt", str(trained / "model.pt")]
+    assert main([*prompt, "--top_k", "1", "--num_samples", "2"]) == 0
+    kept = load_checkpoint(trained / "model.pt")
+    (tokenizer,) = kept.tokenizers
+    row = generate(kept.model, tokenizer.encode("amar")[None], 100)[0]
+    text = tokenizer.decode(row)
+    both = f"---- Sample 1 ----\n{text}\n---- Sample 2 ----\n{text}\n"
+    assert capsys.readouterr().out == both
+
+
+def test_a_seed_gives_the_same_text_again(capsys, trained):
+    prompt = ["generate", "amar", "--ckpt", str(trained / "model.pt")]
+    texts = []
+    for seed in ("1", "1", "2"):
+        main([*prompt, "--seed", seed])
+        texts.append(capsys.readouterr().out)
+    main(prompt)
+    texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1]
+    assert len(set(texts)) == 3
+
+
+def test_characters_outside_the_vocabulary_are_left_out_with_a_warning(
+    capsys, trained
+):
+    ckpt = ["--ckpt", str(trained / "model.pt"), "--max_new_tokens", "3"]
+    assert main(["generate", "aXmXYar", *ckpt]) == 0
+    said = capsys.readouterr()
+    assert said.err.splitlines() == [
+        f"[WARN] Character '{x}' not in vocabulary. Skipping." for x in "XY"
+    ]
+    assert said.out.startswith("amar")
+    assert main(["generate", "XY", *ckpt]) == 2
+    said = capsys.readouterr()
+    assert "no character of the prompt 'XY'" in said.err
+    assert said.out == ""
+
+
+def test_a_letter_in_two_parts_is_the_letter(capsys, tmp_path):
+    text = unicodedata.normalize("NFD", "é")
+    main(char(tmp_path, "--steps", "1", text=TEXT.replace("a", text)))
+    capsys.readouterr()
+    main(["generate", text, "--ckpt", str(tmp_path / "model.pt")])
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert said.out[0] == "é"
+
+
+def test_a_prompt_that_is_left_out_is_asked_for(capsys, trained, monkeypatch):
+    command = ["generate", "--ckpt", str(trained / "model.pt")]
+    monkeypatch.setattr(sys, "stdin", io.StringIO("sonar\nmore\n"))
+    assert main(command) == 0
+    assert capsys.readouterr().out.startswith("sonar")
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert "there is no prompt" in refusal(capsys, *command)

@@ -1,0 +1,198 @@
+"""What a heatmap says and shows, in each of its faces."""
+
+import math
+import re
+from xml.etree import ElementTree
+
+import pytest
+import torch
+
+from tests.helpers.colours import contrast, rgb
+from tformer_lite import heatmap
+from tformer_lite.drawing.palette import AXES, EDGE, INK, KINDS, PAPER
+
+ENGLISH = ["[SOS]", "mouth", "is", "."]
+NEPALI = ["[SOS]", "मुख", "थिएन", "।"]
+SCORES = torch.tensor(
+    [
+        [0.101, -1.005, 2.0, -math.inf],
+        [0.004, -0.004, 1.239, -math.inf],
+        [3.0, -3.456, 0.5, -math.inf],
+        [-0.25, 0.75, 1.0, -math.inf],
+    ]
+)
+
+
+def texts(svg: str) -> list[str]:
+    """The texts in a drawing, read as an XML parser reads them."""
+    root = ElementTree.fromstring(svg)
+    return [
+        node.text for node in root.iter("{http://www.w3.org/2000/svg}text")
+    ]
+
+
+def test_every_number_and_label_stands_in_the_drawing_as_text():
+    svg = heatmap(SCORES, rows=NEPALI, columns=ENGLISH).svg()
+    drawn = texts(svg)
+    for label in NEPALI + ENGLISH:
+        assert label in drawn
+    for row in SCORES.tolist():
+        for value in row:
+            number = "-∞" if value == -math.inf else f"{value:.2f}"
+            number = "0.00" if number == "-0.00" else number
+            assert number.replace("-", "−") in drawn
+    assert drawn.count("−∞") == 4
+
+
+def test_rows_that_are_too_few_for_their_name_have_its_letter():
+    for rows, name in ((1, "T"), (2, "T"), (4, "T: position that asks")):
+        drawn = texts(heatmap(torch.zeros(rows, 4)).svg())
+        assert [t for t in drawn if t.startswith("T")] == [name]
+
+
+def test_beside_channels_a_position_neither_asks_nor_answers():
+    asks, answers = "position that asks", "position that answers"
+    named = {"T S": asks, "S D": answers, "T C": "position", "S V": "position"}
+    for axes, name in named.items():
+        picture = heatmap(torch.zeros(8, 4), axes=axes)
+        assert f"{axes[0]}: {name}" in texts(picture.svg())
+        assert f"{axes[0]} ({name})" in picture.text
+
+
+def test_whole_numbers_have_no_decimals():
+    places = torch.arange(6).view(2, 3)
+    assert "5.00" not in texts(heatmap(places).svg())
+    assert "5.00" in texts(heatmap(places.float()).svg())
+
+
+def test_the_description_names_tensor_index_shape_and_largest_cell():
+    weights = torch.zeros(2, 3, 4, 4)
+    weights[0, 1, 2] = torch.tensor([0.1, 0.2, 0.7, 0.0])
+    text = repr(heatmap(weights[0, 1], rows=NEPALI, columns=ENGLISH))
+    first, table = text.split("\n\n")
+    assert first == (
+        "weights[0, 1] (4, 4): rows T (position that asks), columns S "
+        "(position that answers). Largest: 0.70 in row 2 (थिएन), column 2 "
+        "(is)."
+    )
+    assert table.splitlines()[0] == "weights[0, 1]"
+    assert table.splitlines()[4].split() == [
+        "थिएन", "0.10", "0.20", "0.70", "0.00",
+    ]  # fmt: skip
+
+
+def test_masked_cells_are_hatched_and_counted():
+    plain, masked = heatmap(SCORES[:, :3]), heatmap(SCORES)
+    assert "pattern" not in plain.svg()
+    assert masked.svg().count("url(#h") == 4
+    assert "4 of 16 cells are masked" in masked.text
+    weights = SCORES.softmax(-1)
+    hidden = heatmap(weights, mask=torch.tensor([[True, True, False, False]]))
+    assert hidden.svg().count("url(#h") == 8
+    assert "8 of 16 cells are masked" in hidden.text
+
+
+def test_a_masked_cell_is_never_called_the_largest():
+    scores = torch.tensor([[9.0, 1.0]])
+    text = heatmap(scores, mask=torch.tensor([[False, True]])).text
+    assert "Largest: 1.00 in row 0 (0), column 1 (1)" in text
+
+
+@pytest.mark.parametrize(
+    ("matrix", "kind"),
+    [
+        (SCORES, "scores"),
+        (torch.eye(3), "weights"),
+        (torch.tensor([[0.5, 0.5], [0.0, 0.0]]), "weights"),
+        (torch.tensor([[0.5, 0.4]]), "scores"),
+        (torch.tensor([[1.5, -0.5]]), "scores"),
+        (torch.eye(3) > 0, "mask"),
+        (torch.tensor([[1, 0], [0, 1]]), "weights"),
+    ],
+)
+def test_the_kind_is_read_off_the_values(matrix, kind):
+    assert heatmap(matrix).svg() == heatmap(matrix, kind=kind).svg()
+
+
+def fills(svg: str) -> list[str]:
+    """The light colours of the cells (those with an edge), in order."""
+    cell = re.compile(rf"fill: (#\w+); fill: [^;]*; stroke: {EDGE[0]}")
+    return cell.findall(svg)
+
+
+def test_weights_keep_one_scale_and_scores_are_centred_on_zero():
+    half = torch.tensor([[0.5, 0.5]])
+    sure = torch.tensor([[1.0, 0.0]])
+    assert fills(heatmap(sure).svg()) == ["#6fb0e0", "#ffffff"]
+    assert fills(heatmap(half).svg())[0] not in ("#6fb0e0", "#ffffff")
+    scores = torch.tensor([[-2.0, 0.0, 2.0]])
+    assert fills(heatmap(scores).svg()) == ["#84b8e6", "#ffffff", "#f2a65e"]
+
+
+def test_panels_of_scores_share_one_scale():
+    small, large = torch.tensor([[1.0, -1.0]]), torch.tensor([[4.0, -4.0]])
+    together = fills(heatmap(small, large).svg())
+    assert together[:2] != fills(heatmap(small).svg())
+    assert together[2:] == fills(heatmap(large).svg())
+
+
+@pytest.mark.parametrize("theme", [0, 1])
+def test_text_can_be_read_on_every_cell_in_both_themes(theme):
+    for kind in KINDS.values():
+        for pair in kind.counterparts().items():
+            assert contrast(rgb(INK[theme]), rgb(pair[theme])) >= 4.5
+    for _, colours in AXES.values():
+        assert contrast(rgb(colours[theme]), rgb(PAPER[theme])) >= 4.5
+
+
+def test_no_figure_is_wider_than_the_page():
+    for columns in (1, 8, 12, 48, 200):
+        figure = heatmap(torch.randn(8, columns), axes="T F").figure
+        assert figure.get_figwidth() <= 7.1
+
+
+def test_large_matrices_drop_their_numbers():
+    wide = torch.randn(8, 48)
+    drawn = texts(heatmap(wide).svg())
+    assert not any("." in text for text in drawn)
+
+
+def test_what_cannot_be_drawn_is_refused_with_a_way_out():
+    with pytest.raises(ValueError, match=r"\(2, 3, 8, 8\).*choose one"):
+        heatmap(torch.zeros(2, 3, 8, 8))
+    with pytest.raises(ValueError, match="3 labels for an axis of size 4"):
+        heatmap(SCORES[:, :3], rows=NEPALI[:3])
+    with pytest.raises(ValueError, match="'logits': known are scores"):
+        heatmap(SCORES, kind="logits")
+    with pytest.raises(ValueError, match="'Q': known are B, T"):
+        heatmap(SCORES, axes="T Q")
+    with pytest.raises(ValueError, match="two letters"):
+        heatmap(SCORES, axes="T")
+
+
+def test_a_mask_that_does_not_fit_is_refused():
+    with pytest.raises(TypeError, match="torch.float32"):
+        heatmap(SCORES, mask=torch.ones(1, 4))
+    with pytest.raises(ValueError, match="axis 1"):
+        heatmap(SCORES, mask=torch.ones(4, 3).bool())
+
+
+def test_arrays_and_lists_and_masks_of_ones_and_zeros_are_drawn_too():
+    assert heatmap(SCORES.numpy()).svg()
+    drawn = heatmap([[1, 0]], kind="mask")
+    assert {"True", "False"} <= set(texts(drawn.svg()))
+    assert "1 of 2 cells are masked" in drawn.text
+
+
+def test_each_matrix_has_one_title():
+    with pytest.raises(ValueError, match="2 matrices, 1 titles"):
+        heatmap(SCORES, SCORES, titles=["one"])
+    with pytest.raises(ValueError, match="0 matrices"):
+        heatmap()
+    assert repr(heatmap(*[SCORES])).startswith("matrix (4, 4)")
+
+
+def test_titles_can_be_given():
+    picture = heatmap(SCORES, SCORES, titles=["before", "after"])
+    assert "before (4, 4)" in texts(picture.svg())
+    assert "after (4, 4)" in texts(picture.svg())

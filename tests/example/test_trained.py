@@ -1,0 +1,171 @@
+"""What ships trained: the translator, and the results of the longer runs."""
+
+import math
+
+import pytest
+
+from tformer_lite import (
+    Recipe,
+    english_nepali,
+    english_tokenizer,
+    exact_match,
+    greedy,
+    nepali_tokenizer,
+    perplexity,
+    stored,
+    tiny_translator,
+    trained_translator,
+)
+from tformer_lite.text.tokenizers import EOS, SOS
+from tformer_lite.example.trained import STORED
+
+SEEDS = "1", "2", "3", "4"
+# By the tables of the grammar, and not by what a model said.
+PAIRS = {
+    "this house is big.": "यो घर ठूलो छ ।",
+    "hari's house is far.": "हरिको घर टाढा छ ।",
+    "my room was cheap.": "मेरो कोठा सस्तो थियो ।",
+    "i will not eat mangoes.": "म आँप खानेछैनँ ।",
+    "tea is in the kitchen.": "चिया भान्सामा छ ।",
+}
+
+
+@pytest.fixture(scope="module")
+def kept():
+    return trained_translator()
+
+
+def translate(kept, sentences: list[str]) -> list[str]:
+    """Translate as a reader would: words to ids, ids to words."""
+    english, nepali = kept.tokenizers
+    src = english.encode([english.row(text, 8) for text in sentences])
+    return [nepali.decode(ids) for ids in greedy(kept.model, src, SOS, EOS, 8)]
+
+
+def falls(losses: list[float]) -> bool:
+    """Whether losses end far below their start, and at no NaN."""
+    return losses[-1] < losses[0] / 2 and not any(map(math.isnan, losses))
+
+
+def test_the_translator_is_the_running_model_with_the_corpuss_words(kept):
+    assert kept.model.config == tiny_translator
+    assert not kept.model.training
+    english, nepali = kept.tokenizers
+    assert english.ids == english_tokenizer().ids
+    assert nepali.ids == nepali_tokenizer().ids
+
+
+def test_the_translator_is_small_and_carries_no_optimizer(kept):
+    numbers = sum(p.numel() for p in kept.model.parameters())
+    assert numbers == 41_256
+    assert kept.training == {}
+    assert 4 * numbers < (STORED / "translator.pt").stat().st_size < 230_000
+
+
+def test_it_translates_what_it_has_learned(kept):
+    assert translate(kept, list(PAIRS)) == list(PAIRS.values())
+
+
+def test_it_translates_as_many_test_sentences_as_its_results_say(kept):
+    english, wanted = zip(*english_nepali("test"))
+    measured = exact_match(translate(kept, list(english)), list(wanted))
+    found = stored("translator")["seeds"]["1"]["exact_match"]
+    assert abs(measured - found) < 1.5 / len(wanted)
+
+
+def test_its_losses_are_those_of_its_results(kept):
+    found = stored("translator")
+    assert kept.train_losses == found["train_losses"]
+    assert kept.val_losses == found["val_losses"]
+
+
+@pytest.mark.parametrize("name", ["translator", "quick", "wider"])
+def test_99_in_100_of_the_test_sentences_are_right_from_every_seed(name):
+    for figures in stored(name)["seeds"].values():
+        assert figures["exact_match"] >= 0.99
+
+
+@pytest.mark.parametrize("name", ["translator", "quick", "wider"])
+def test_translators_learn_from_every_seed(name):
+    found = stored(name)
+    recipe = Recipe(**found["recipe"])
+    assert tuple(found["seeds"]) == SEEDS
+    for figures in found["seeds"].values():
+        assert 0.9 < figures["exact_match"] <= 1
+        assert 95 < figures["bleu"] <= 100
+        assert 95 < figures["chrf"] <= 100
+        assert (figures["bleu"] == 100) >= (figures["exact_match"] == 1)
+    assert "tok:intl" in found["signatures"]["bleu"]
+    assert "nc:6" in found["signatures"]["chrf"]
+    notes = math.ceil(recipe.steps / recipe.every)
+    for part in ("train", "val"):
+        losses = found[f"{part}_losses"]
+        assert 15 <= len(losses) == notes <= 60
+        assert losses[0] < math.log(1024)
+        assert falls(losses)
+
+
+def test_a_start_decides_where_the_loss_begins_and_what_is_learned():
+    found = stored("starts")
+    source, here = found["source 000"], found["here"]
+    assert source.keys() == here.keys() == {"0.001", "0.003", "0.01"}
+    for rate, run in here.items():
+        assert abs(run["first_loss"] - math.log(1024)) < 0.1
+        assert source[rate]["first_loss"] > 9
+        assert run["loss"] < source[rate]["loss"]
+        assert falls(run["train_losses"])
+    best = {
+        start: runs["0.01"]["exact_match"] for start, runs in found.items()
+    }
+    assert best["source 000"] < best["source 000's embedding"] < best["here"]
+
+
+def test_schedules_differ_from_where_they_part():
+    found = stored("schedules")
+    assert len(found) == 6
+    assert len({run["first_loss"] for run in found.values()}) == 1
+    assert found["cosine"]["loss"] < found["constant"]["loss"]
+    down = "cosine", "cosine after a warm-up", "wsd"
+    shares = {name: run["exact_match"] for name, run in found.items()}
+    up = set(shares) - set(down)
+    assert min(map(shares.get, down)) > max(map(shares.get, up))
+    for run in found.values():
+        assert run["exact_match"] > 0.9
+        assert falls(run["train_losses"])
+
+
+def test_source_002_learns_its_text_by_heart():
+    found = stored("overfitting")
+    train, val = found["train_losses"], found["val_losses"]
+    assert train[0] < math.log(found["vocab_size"])
+    assert falls(train)
+    assert found["best_val_loss"] == min(val) == val[found["best_epoch"] - 1]
+    assert 1 < found["best_epoch"] < len(val) - 3
+    assert val[-1] > min(val) + 0.2
+    assert found["parameters"] == 273_408 + 256 * found["vocab_size"]
+
+
+@pytest.mark.parametrize("part", ["train", "valid"])
+def test_positions_that_were_never_trained_guess_badly(part):
+    found = stored("positions")[part]
+    near, far = found["losses"][8:32], found["losses"][32:64]
+    assert len(far) == 32
+    assert found["mean_8_to_31"] == pytest.approx(sum(near) / 24, abs=1e-3)
+    assert found["mean_32_to_63"] == pytest.approx(sum(far) / 32, abs=1e-3)
+    assert perplexity(found["mean_32_to_63"]) > 1.5 * perplexity(
+        found["mean_8_to_31"]
+    )
+    assert min(far) > max(near)
+
+
+def test_our_character_model_ends_lower_than_nanogpts():
+    found = stored("characters")
+    nano, ours = (found[name]["val_losses"] for name in ("nano", "ours"))
+    assert len(nano) == len(ours) == 20
+    assert 1 < ours[-1] < nano[-1] - 0.1
+    assert min(ours) < min(nano) - 0.1
+
+
+def test_an_unknown_result_is_refused_with_the_names_of_the_others():
+    with pytest.raises(ValueError, match="name='loss' .*characters, .*wider"):
+        stored("loss")

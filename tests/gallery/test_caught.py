@@ -1,0 +1,116 @@
+"""The properties find every bug of the gallery, and nothing else."""
+
+import re
+
+import pytest
+
+from tests.helpers.legitimate import LEGITIMATE
+from tformer_lite import bugs, report, running_model
+from tformer_lite.gallery import by_property, caught, measured
+from tformer_lite.gallery.catching import Catch
+from tformer_lite.gallery.shelves import SHELVES
+from tformer_lite.properties.reporting import CHECKS
+from tformer_lite.tracing.sheets import Sheet
+
+# Of all properties that find it, the one that says most about the bug.
+EXPECTED = {
+    "no_scale": "score_scale",
+    "scaled_by_all_channels": "score_scale",
+    "softmax_over_queries": "weight_rows",
+    "softmax_over_heads": "weight_rows",
+    "softmax_over_batch": "weight_rows",
+    "nobody_to_hear": "finite",
+    "loud_scores": "finite",
+    "mask_after_softmax": "weight_rows",
+    "mask_upside_down": "past",
+    "mask_of_nearly_zero": "padding_invariance",
+    "heads_split_by_view": "provenance",
+    "heads_joined_by_view": "provenance",
+    "key_not_projected": "live_parameters",
+    "key_for_value": "live_parameters",
+    "no_output_projection": "live_parameters",
+    "dropout_for_ever": "repeatable",
+    "attention_over_batch": "batch_independence",
+    "triangle_turned_over": "past",
+    "one_step_ahead": "causality",
+    "first_word_alone": "unknown_words",
+    "no_causal_mask": "causality",
+    "rows_hidden": "padding_invariance",
+    "padding_is_zero": "unknown_words",
+    "encoder_without_mask": "padding_invariance",
+    "memory_without_mask": "padding_invariance",
+    "memory_masked_as_target": "source_coverage",
+    "memory_masked_causally": "source_coverage",
+    "no_positions": "order_sensitivity",
+    "position_of_the_row": "batch_independence",
+    "one_position_for_all": "order_sensitivity",
+    "embedding_cut_off": "live_parameters",
+    "norm_over_time": "norm_statistics",
+    "norm_over_sentence": "norm_statistics",
+    "norm_squared": "norm_statistics",
+    "norm_made_anew": "live_parameters",
+    "sum_ignored": "identity",
+    "sublayer_twice": "identity",
+    "residual_normed": "identity",
+    "source_never_heard": "source_dependence",
+    "roles_reversed": "causality",
+    "norm_used_twice": "live_parameters",
+    "blocks_in_a_list": "live_parameters",
+    "softmax_at_the_end": "logits",
+}
+
+
+@pytest.fixture(scope="module")
+def now() -> Sheet:
+    """What is caught now, measured once."""
+    return caught(bugs())
+
+
+@pytest.mark.parametrize("bug", bugs(), ids=lambda bug: bug.name)
+def test_it_is_found_by_the_property_that_it_offends(bug, now):
+    assert EXPECTED[bug.name] in now[bug.name].properties.split(", ")
+
+
+def test_what_is_stored_is_what_is_measured(now):
+    stored = measured().rows
+    assert now.rows == stored, "run python book/_tools/caught.py"
+
+
+def test_every_property_finds_a_bug(now):
+    found = {row.property for row in by_property(now).rows}
+    assert found == {check.__name__ for check in CHECKS}
+
+
+def test_a_property_alone_is_the_only_one_that_finds_a_bug():
+    rows = [
+        Catch("a", 0, "past"),
+        Catch("b", 0, "past, logits"),
+        Catch("c", 1, "past"),
+    ]
+    found = by_property(Sheet(rows, [])).rows
+    assert found == [("past", 3, "a, c"), ("logits", 1, "–")]
+
+
+def test_the_table_shows_each_bug_on_its_shelf():
+    html = measured()._repr_html_()
+    shelves = re.findall(r'colspan="3">(.*?)<', html)
+    assert shelves == list(SHELVES)
+    scores, *_, last = html.split("<tbody>")[1:]
+    assert ">no_scale</span></th><td>0</td><td>score_scale<" in scores
+    assert "no_scale" not in last
+    assert "rowgroup" not in by_property(measured())._repr_html_()
+
+
+@pytest.mark.parametrize("name", LEGITIMATE)
+def test_a_legitimate_variant_raises_no_alarm(name):
+    model, inputs = LEGITIMATE[name]()
+    found = report(model, *inputs, pad=1, unknown=0)
+    assert found.broken == [], found
+    assert "could not be asked" not in str(found)
+    held = [finding.name for finding in found.findings if finding.holds]
+    assert len(held) >= 12
+
+
+def test_the_right_model_has_every_property():
+    found = report(running_model()).findings
+    assert [finding.name for finding in found if not finding.holds] == []

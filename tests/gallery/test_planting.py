@@ -1,0 +1,128 @@
+"""A planted line runs in a copy of the model, and nowhere else."""
+
+import inspect
+import linecache
+import traceback
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from tests.helpers.small import small
+from tformer_lite import running_example, running_model
+from tformer_lite.model import attention, models
+from tformer_lite.gallery import bug, planted
+from tformer_lite.gallery.planting import FILES, source
+
+SCALED = "scores = q @ k.mT / math.sqrt(q.shape[-1])"
+JOINED = "return self.output(join_heads(heads))"
+
+
+def run(model: torch.nn.Module) -> torch.Tensor:
+    """The logits of the running example."""
+    with torch.no_grad():
+        return model(*running_example()[:2])
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_copy_without_a_change_is_the_model_itself(file):
+    lines = source(file).splitlines()
+    line = next(x.strip() for x in lines if lines.count(x) == 1 and x.strip())
+    model = planted(file, line, line).running.running_model()
+    assert_close(run(model), run(running_model()), rtol=0, atol=0)
+
+
+def test_the_module_is_untouched():
+    before, text = run(running_model()), source("attention")
+    wrong = bug("no_scale").model()
+    assert not torch.equal(run(wrong), before)
+    assert_close(run(running_model()), before, rtol=0, atol=0)
+    assert source("attention") == text
+    assert type(wrong) is not models.EncoderDecoder
+
+
+def test_one_bug_leaves_the_next_one_alone():
+    copy = planted("attention", SCALED, "scores = q @ k.mT * 0")
+    other = planted("attention", JOINED, "return join_heads(heads)")
+    q = torch.randn(2, 3, 4)
+    mean = q.mean(-2, keepdim=True).expand_as(q)
+    assert_close(copy.attention.dot_product_attention(q, q, q), mean)
+    right = attention.dot_product_attention(q, q, q)
+    assert_close(other.attention.dot_product_attention(q, q, q), right)
+
+
+def test_the_changed_function_is_used_wherever_the_file_is_imported():
+    copy = planted("attention", SCALED, "scores = q @ k.mT * 0")
+    changed = copy.attention.dot_product_attention
+    assert copy.variants.dot_product_attention is changed
+    assert copy.parts.MultiHeadAttention is copy.attention.MultiHeadAttention
+    assert copy.parts.Config is models.Config
+    assert attention.dot_product_attention is not changed
+
+
+@pytest.mark.parametrize("name", ["paper_base", "building_blocks"])
+def test_a_bug_goes_into_other_models_as_well(name):
+    config = small(name, vocab_size=1024, src_vocab_size=1024)
+    model = bug("no_scale").model(config)
+    right = running_model(config)
+    assert_close(model.state_dict(), right.state_dict(), rtol=0, atol=0)
+    assert not torch.allclose(run(model), run(right))
+
+
+def test_no_random_numbers_are_used_up():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    bug("dropout_for_ever").model()
+    assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "times"),
+    [
+        ("attention", "scores = q @ k.mT / math.sqrt(d)", 0),
+        ("models", "super().__init__()", 6),
+        ("masks", "    return seen[None, None]", 0),
+    ],
+)
+def test_a_line_that_is_not_there_once_is_refused(file, line, times):
+    with pytest.raises(ValueError, match=f"{file}.py has .* {times} times"):
+        planted(file, line, "pass")
+
+
+def test_an_unknown_file_is_answered_with_the_known():
+    with pytest.raises(ValueError, match="file='plot' is none of masks, "):
+        planted("plot", "", "")
+
+
+def test_a_traceback_shows_the_changed_line():
+    wrong = f"{JOINED} + missing"
+    model = planted("attention", JOINED, wrong).running.running_model()
+    with pytest.raises(NameError) as caught:
+        run(model)
+    assert wrong in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_line_that_is_not_python_is_shown():
+    with pytest.raises(SyntaxError) as caught:
+        planted("attention", JOINED, "return (")
+    assert "return (" in str(caught.value.text)
+
+
+def test_the_source_of_a_changed_function_is_the_changed_one():
+    copy = planted("attention", SCALED, "scores = q @ k.mT")
+    linecache.checkcache()
+    text = inspect.getsource(copy.attention.dot_product_attention)
+    assert "scores = q @ k.mT\n" in text
+    assert "sqrt" not in text
+    assert "sqrt" in inspect.getsource(attention.dot_product_attention)
+
+
+def test_a_trace_shows_the_changed_line_with_its_shapes():
+    copy = planted("attention", SCALED, "scores = q @ k.mT")
+    seen = copy.running.running_trace()
+    function = copy.attention.dot_product_attention
+    lines = str(seen.source(function, "encoder.blocks.0.self_attention"))
+    shown = [line for line in lines.splitlines() if "scores = q" in line]
+    assert ["q @ k.mT  " in line for line in shown] == [True]
+    assert "(B, H, S, S)" in shown[0]

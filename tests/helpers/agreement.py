@@ -1,0 +1,82 @@
+"""How close our numbers and PyTorch's must be."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.testing import assert_close
+
+from tests.helpers.pytorch_weights import as_pytorch, gradients
+
+# Absolute, and for numbers above 1 relative.
+ATOL = {torch.float32: 1e-6, torch.float64: 1e-10}
+# Rounding adds up in the gradients of weights, over the rows of a batch, and
+# over the layers of a stack. What float32 hides then, float64 shows.
+ADDED_UP = {torch.float32: 1e-5, torch.float64: 1e-10}
+
+in_both_precisions = pytest.mark.parametrize("dtype", ATOL, ids=str)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Sums as small as these are quickest alone."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def exact(*shape: int) -> Tensor:
+    """Random numbers in double precision."""
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+def close(mine: Tensor, theirs: Tensor) -> None:
+    """Compare numbers in double precision: nothing but rounding."""
+    assert_close(mine, theirs, rtol=0, atol=1e-12)
+
+
+def ripple(out: Tensor) -> Tensor:
+    """A gradient to send back, another number for each value."""
+    return torch.arange(out.numel()).view_as(out).sin().to(out)
+
+
+def agree(mine: Tensor, theirs: Tensor, atol: dict = ATOL) -> None:
+    """Compare all values; where PyTorch has none (NaN), we have one.
+
+    Before version 2.5, PyTorch gives NaN where nobody is seen. In the first
+    row of every batch here, every position sees somebody.
+    """
+    assert theirs[0].isfinite().all()
+    assert mine.isfinite().all()
+    mine = mine.masked_fill(theirs.isnan(), torch.nan)
+    atol = atol[theirs.dtype]
+    assert_close(mine, theirs, atol=atol, rtol=atol, equal_nan=True)
+
+
+def sent_back(out: Tensor, inputs: list[Tensor]) -> list[Tensor]:
+    """Let the weights keep their gradients, and hand out the inputs'."""
+    out.backward(ripple(out))
+    found = [x.grad for x in inputs]
+    for x in inputs:
+        x.grad = None
+    return found
+
+
+def agree_in_gradients(
+    mine: nn.Module,
+    theirs: nn.Module,
+    outputs: tuple[Tensor, Tensor],
+    inputs: list[Tensor],
+    atol: dict = ATOL,
+) -> None:
+    """Compare outputs, and what they send back to inputs and all weights."""
+    agree(*outputs)
+    for pair in zip(*[sent_back(out, inputs) for out in outputs]):
+        agree(*pair, atol)
+    ours = as_pytorch(mine, gradients)
+    for name, weight in theirs.named_parameters():
+        agree(ours.pop(name), weight.grad, ADDED_UP)
+    assert not ours

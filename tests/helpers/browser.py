@@ -1,0 +1,106 @@
+"""The built book, opened in a browser that has no network."""
+
+import os
+import re
+import shutil
+from dataclasses import dataclass, field
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.helpers.project import ROOT
+
+HTML = ROOT / "_build" / "html"
+MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
+NAMES = ["chromium", "chromium-browser", "google-chrome", MAC]
+NO_BROWSER = (
+    "no browser: install Chromium or Google Chrome, so that one of "
+    f"{', '.join(NAMES)} is found"
+)
+NO_BOOK = "there is no book in _build/html: run `make book` first"
+PAGES = sorted(
+    file.relative_to(HTML).as_posix()
+    for file in HTML.rglob("*.html")
+    if "_static" not in file.parts
+    if file.name not in ("genindex.html", "index.html")
+)
+SCHEMES = ["light", "dark"]
+PHONE, DESK = 390, 1280  # pixels wide
+CHAPTERS = [page for page in PAGES if page.startswith("chapters/")]
+# What a page does while it sets itself up.
+READY = """async () => {
+    await window.MathJax?.startup?.promise;
+    await document.fonts.ready;
+    document.querySelectorAll("details").forEach(d => d.open = true);
+}"""
+
+
+@dataclass
+class View:
+    """A page as a reader has it, and what went wrong on the way."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def outside(self) -> list[str]:
+        """Requests that leave the reader's machine."""
+        inside = ("file:", "data:")
+        return [url for url in self.requests if not url.startswith(inside)]
+
+
+def executable() -> str:
+    """Find a browser; without one, skip on a desk and fail in CI."""
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        refuse = pytest.fail if os.environ.get("CI") else pytest.skip
+        refuse(NO_BROWSER)
+    return found
+
+
+def open_page(browser: Browser, page: str, scheme="light", width=1280) -> View:
+    """Open a page of the book and wait until it stands."""
+    context = browser.new_context(
+        offline=True,
+        color_scheme=scheme,
+        viewport={"width": width, "height": 900},
+    )
+    view = View(context.new_page())
+    listen(view)
+    view.page.goto(f"{HTML.as_uri()}/{page}")
+    view.page.evaluate(READY)
+    return view
+
+
+def listen(view: View) -> None:
+    """Note the requests of a page, and everything that goes wrong."""
+    say = view.problems.append
+    view.page.on("request", lambda r: view.requests.append(r.url))
+    view.page.on("requestfailed", lambda r: say(f"not loaded: {r.url}"))
+    view.page.on("pageerror", lambda e: say(f"error: {e}"))
+    view.page.on(
+        "console", lambda m: say(m.text) if m.type == "error" else None
+    )
+
+
+def fonts_of(page: Page, selector: str) -> list[set[tuple[str, bool]]]:
+    """For each element, its fonts' names and whether the page brought them."""
+    chrome = page.context.new_cdp_session(page)
+    for domain in ("DOM", "CSS"):
+        chrome.send(f"{domain}.enable")
+    root = chrome.send("DOM.getDocument")["root"]["nodeId"]
+    query = {"nodeId": root, "selector": selector}
+    nodes = chrome.send("DOM.querySelectorAll", query)["nodeIds"]
+    ask = "CSS.getPlatformFontsForNode"
+    answers = [chrome.send(ask, {"nodeId": node}) for node in nodes]
+    return [
+        {(font["familyName"], font["isCustomFont"]) for font in each["fonts"]}
+        for each in answers
+    ]
+
+
+def computed(page: Page, selector: str, name: str) -> list[tuple[int, ...]]:
+    """A computed colour of each element, as (red, green, blue)."""
+    read = "(nodes, name) => nodes.map(node => getComputedStyle(node)[name])"
+    values = page.eval_on_selector_all(selector, read, name)
+    return [tuple(map(int, re.findall(r"\d+", v)[:3])) for v in values]

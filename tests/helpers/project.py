@@ -1,0 +1,55 @@
+"""The project's files, copied; and the first cell of its chapters."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
+HOME = re.compile(r'(?<=^HOME = ")[^"]+', re.MULTILINE)
+
+every_notebook = pytest.mark.parametrize(
+    "chapter", NOTEBOOKS, ids=lambda chapter: chapter.stem
+)
+
+
+def run(folder: Path, *command) -> subprocess.CompletedProcess:
+    """Run a command in a folder, and let git find no repository but its own:
+    in a hook, GIT_DIR would be set, to the repository that is tested."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
+    return subprocess.run(
+        command, cwd=folder, env=env, capture_output=True, text=True
+    )
+
+
+def project_files(root: Path) -> list[Path]:
+    """The files that git has, or would take."""
+    listing = run(root, "git", "ls-files", "-coz", "--exclude-standard")
+    names = listing.stdout.split("\0")
+    return [root / name for name in names if (root / name).is_file()]
+
+
+def copy_project(folder: Path) -> Path:
+    """Copy the working tree, as it is now, into an empty repository."""
+    for file in project_files(ROOT):
+        copy = folder / file.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, copy)
+    run(folder, "git", "init", "-q").check_returncode()
+    return folder
+
+
+def setup_cell(chapter: Path) -> nbformat.NotebookNode:
+    """Find a chapter's first code cell."""
+    cells = nbformat.read(chapter, as_version=4).cells
+    return next(cell for cell in cells if cell.cell_type == "code")
+
+
+def setup_source(address: str) -> str:
+    """Give the first cell's source, with another repository's address."""
+    return HOME.sub(address, setup_cell(NOTEBOOKS[0]).source)

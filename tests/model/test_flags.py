@@ -1,0 +1,63 @@
+"""No flags in the model: whatever varies is a part, chosen once."""
+
+import ast
+
+import pytest
+
+from tests.project.test_style import MODEL, MODULE, SMALL
+
+
+def functions(source: str) -> list[ast.FunctionDef]:
+    """Every function and method of a file."""
+    nodes = ast.walk(ast.parse(source))
+    return [node for node in nodes if isinstance(node, ast.FunctionDef)]
+
+
+def asks(function: ast.FunctionDef) -> list[str]:
+    """Where a function reads a config, or decides by what `self` holds."""
+    found = []
+    for node in ast.walk(function):
+        test = getattr(node, "test", None) or getattr(node, "subject", None)
+        parts = [test] if test else getattr(node, "ifs", [])
+        if isinstance(node, ast.BoolOp):
+            parts = [node]
+        names = [n for p in parts for n in ast.walk(p)]
+        found += [n for n in names if getattr(n, "id", "") == "self"]
+        found += [node] if getattr(node, "id", "") == "config" else []
+        found += [node] if getattr(node, "attr", "") == "config" else []
+    return [ast.unparse(node) for node in found]
+
+
+@pytest.mark.parametrize("name", [*MODEL, *SMALL, "pretrained"])
+def test_nothing_but_building_asks_what_the_config_says(name):
+    tree = ast.parse((MODULE / f"{name}.py").read_text("utf8"))
+    classes = [n for n in tree.body if isinstance(n, ast.ClassDef)]
+    for function in (f for c in classes for f in functions(ast.unparse(c))):
+        building = function.name in ("__init__", "reset_parameters")
+        assert building or not asks(function), function.name
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "if self.pre: pass",
+        "x = a if self.pre else b",
+        "x = self.config.norm",
+        "x = self.pre and a",
+        "x = [a for a in b if self.pre]",
+        "while self.pre: pass",
+        "match self.kind:\n  case 1: pass",
+    ],
+)
+def test_a_forward_that_asks_is_found(line):
+    (function,) = functions(f"def forward(self, x):\n {line}")
+    assert asks(function)
+    (function,) = functions("def f(self, x):\n if x is None: x = self.x")
+    assert not asks(function)
+
+
+def test_the_model_prints_nothing():
+    for name in MODEL + SMALL:
+        tree = ast.parse((MODULE / f"{name}.py").read_text("utf8"))
+        for node in ast.walk(tree):
+            assert getattr(node, "id", "") != "print", name

@@ -1,0 +1,142 @@
+"""Llama and Mistral of Hugging Face, built from these parts."""
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+)
+
+from tests.helpers.small import build, words
+from tformer_lite import (
+    Config,
+    DecoderOnly,
+    RotaryGroupedAttention,
+    report,
+    running_example,
+    running_model,
+    tiny_translator,
+)
+from tformer_lite.properties import order_sensitivity
+
+SIZES = {"vocab_size": 11, "hidden_size": 24, "intermediate_size": 40}
+SIZES |= {"num_hidden_layers": 2, "num_attention_heads": 6}
+SIZES |= {"num_key_value_heads": 2, "rms_norm_eps": 1e-5}
+LLAMA = Config(
+    vocab_size=11,
+    max_len=64,
+    d_model=24,
+    n_heads=6,
+    n_layers=2,
+    d_ff=40,
+    dropout=0.0,
+    bias=False,
+    embedding="plain",
+    positions="none",
+    attention=partial(RotaryGroupedAttention, n_kv_heads=2),
+    feed_forward="gated",
+    norm=partial(nn.RMSNorm, eps=1e-5),
+    activation="silu",
+)
+NAMES = {
+    "embedding.tokens": "model.embed_tokens",
+    "decoder.blocks": "model.layers",
+    "self_attention.query": "self_attn.q_proj",
+    "self_attention.key": "self_attn.k_proj",
+    "self_attention.value": "self_attn.v_proj",
+    "self_attention.output": "self_attn.o_proj",
+    "feed_forward.gate": "mlp.gate_proj",
+    "feed_forward.hidden": "mlp.up_proj",
+    "feed_forward.output": "mlp.down_proj",
+    "residuals.0.norm": "input_layernorm",
+    "residuals.1.norm": "post_attention_layernorm",
+    "decoder.norm": "model.norm",
+    "head": "lm_head",
+}
+
+
+def theirs_by_our_names(model: nn.Module) -> dict[str, torch.Tensor]:
+    """Hugging Face's weights; the channels of queries and keys in pairs."""
+    found = {}
+    for name, weight in model.state_dict().items():
+        if "q_proj" in name or "k_proj" in name:
+            weight = weight.unflatten(0, (-1, 2, 2)).transpose(1, 2)
+            weight = weight.flatten(0, 2)
+        for mine, theirs in NAMES.items():
+            name = name.replace(theirs, mine)
+        found[name] = weight
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "theirs", "mask"),
+    [
+        (LlamaForCausalLM, LlamaConfig(**SIZES), "causal"),
+        (
+            MistralForCausalLM,
+            MistralConfig(**SIZES, head_dim=4, sliding_window=4),
+            "sliding",
+        ),
+    ],
+)
+def test_llama_and_mistral_are_these_parts(kind, theirs, mask):
+    torch.manual_seed(0)
+    theirs = kind(theirs).double().eval()
+    for parameter in theirs.parameters():
+        nn.init.normal_(parameter, mean=parameter.ndim == 1, std=0.3)
+    mine = build(DecoderOnly, replace(LLAMA, mask=mask))
+    mine.load_state_dict(theirs_by_our_names(theirs), strict=True)
+    ids = words(11, 2, 9)
+    with torch.no_grad():
+        wanted, logits = theirs(ids).logits, mine(ids)
+    assert wanted.std() > 0.5
+    # Hugging Face norms and turns in single precision.
+    assert_close(logits, wanted, rtol=0, atol=1e-4)
+
+
+def test_a_llama_can_be_compiled_and_built_without_memory():
+    torch._dynamo.reset()
+    model, ids = build(DecoderOnly, LLAMA), words(11, 2, 9)
+    whole = torch.compile(model, backend="aot_eager", fullgraph=True)
+    assert_close(whole(ids), model(ids), rtol=0, atol=1e-12)
+    with torch.device("meta"):
+        assert DecoderOnly(LLAMA)(ids.to("meta")).shape == (2, 9, 11)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_a_llama_computes_in_half_precision(dtype):
+    model, ids = build(DecoderOnly, LLAMA), words(11, 2, 60)
+    exact = model(ids)
+    logits = model.to(dtype)(ids)
+    off = 10 * torch.finfo(dtype).eps * exact.std().item()
+    assert_close(logits.double(), exact, rtol=0, atol=off)
+
+
+NEW = [
+    {"attention": "rotary", "positions": "none"},
+    {"attention": "grouped"},
+    {"feed_forward": "gated", "activation": "silu"},
+    {"norm": "rms"},
+    {
+        "attention": "rotary_grouped",
+        "positions": "none",
+        "feed_forward": "gated",
+        "norm": "rms",
+        "mask": "sliding",
+    },
+]
+
+
+@pytest.mark.parametrize("own", NEW, ids=lambda own: "-".join(own.values()))
+def test_each_part_keeps_what_a_model_promises(own):
+    model = running_model(replace(tiny_translator, **own))
+    assert report(model).broken == []
+    src, tgt, *_ = running_example()
+    assert order_sensitivity(model.forward, src, tgt).holds

@@ -1,0 +1,176 @@
+"""The house rules that a machine can check."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+import tformer_lite
+from tests.helpers.project import ROOT
+
+MODULE = ROOT / "tformer_lite"
+FLOORS = {
+    "tracing": 0,
+    "palette": 0,
+    "picture": 0,
+    "checks": 0,
+    "config": 0,
+    "data": 0,
+    "linear": 0,
+    "modes": 0,
+    "rotary": 0,
+    "anatomy": 1,
+    "strokes": 1,
+    "corpus": 1,
+    "examples": 1,
+    "loading": 1,
+    "closeup": 2,
+    "overview": 2,
+    "masks": 1,
+    "attention": 2,
+    "layers": 2,
+    "panel": 2,
+    "scene": 3,
+    "variants": 3,
+    "modern": 3,
+    "pretrained": 3,
+    "parts": 4,
+    "models": 5,
+    "cache": 6,
+    "chart": 6,
+    "diagram": 6,
+    "plot": 6,
+    "properties": 6,
+    "running": 6,
+    "interruption": 0,
+    "recipe": 0,
+    "checkpoints": 6,
+    "batches": 7,
+    "trainer": 8,
+    "trained": 7,
+    "training": 9,
+    "decoding": 7,
+    "gallery": 7,
+    "metrics": 7,
+    "sampling": 7,
+    "commands": 10,
+    "__main__": 11,
+}
+# What a reader of the model reads: the first five have it whole.
+MODEL = "masks", "config", "attention", "layers", "models"
+SMALL = "checks", "linear", "variants", "parts"
+FILES = sorted(MODULE.rglob("*.py"))
+
+
+def name_of(file: Path) -> str:
+    """The part of the module that a file belongs to."""
+    return file.relative_to(MODULE).parts[0].removesuffix(".py")
+
+
+def imports(tree: ast.AST) -> list[str]:
+    """The dotted names that a file imports, `from` names included."""
+    names = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    return names
+
+
+def upward(file: Path, source: str) -> list[str]:
+    """The imports of a file that do not point down."""
+    here = name_of(file)
+    found = []
+    for name in imports(ast.parse(source)):
+        top, part = [*name.split("."), ""][:2]
+        if top == "tformer_lite" and part != here:
+            up = FLOORS.get(part, 9) >= FLOORS[here]
+            found += [name] if up else []
+    return found
+
+
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_imports_point_down(file):
+    if name_of(file) != "__init__":
+        assert upward(file, file.read_text("utf8")) == []
+
+
+def test_an_import_that_points_up_or_sideways_is_found():
+    source = "from tformer_lite.model.layers import LayerNorm\nimport torch"
+    assert upward(MODULE / "masks.py", source)
+    assert upward(MODULE / "attention.py", source)
+    assert not upward(MODULE / "plot.py", source)
+
+
+def test_the_tracer_needs_torch_and_the_standard_library_alone():
+    for file in (MODULE / "tracing").glob("*.py"):
+        for name in imports(ast.parse(file.read_text("utf8"))):
+            top = name.split(".")[0]
+            own = name.startswith("tformer_lite.tracing")
+            assert own or top == "torch" or top in sys.stdlib_module_names
+
+
+def lengths(kind: type, files: list[Path] = FILES) -> list[int]:
+    """How many lines each function or class takes, docstrings apart."""
+    found = []
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text("utf8"))):
+            if isinstance(node, kind):
+                body = node.body[1:] if ast.get_docstring(node) else node.body
+                first = body[0].lineno if body else node.end_lineno
+                found.append(node.end_lineno - first + 1)
+    return sorted(found)
+
+
+def test_functions_classes_and_files_are_small():
+    lines = lengths(ast.FunctionDef)
+    assert median(lines) <= 5
+    assert lines[-1] <= 25
+    assert lengths(ast.ClassDef)[-1] <= 45
+    listing = ["git", "ls-files", "*.py"]
+    for name in subprocess.check_output(listing, text=True, cwd=ROOT).split():
+        assert len((ROOT / name).read_text("utf8").splitlines()) <= 200, name
+
+
+def code_lines(source: str) -> int:
+    """The lines of a file that are neither blank, comment nor docstring."""
+    tree = ast.parse(source)
+    left_out = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            left_out |= set(range(node.lineno, node.end_lineno + 1))
+    return sum(
+        bool(line.strip()) and not line.strip().startswith("#")
+        for i, line in enumerate(source.splitlines(), 1)
+        if i not in left_out
+    )
+
+
+def test_the_model_can_be_read_in_one_sitting():
+    text = {n: (MODULE / f"{n}.py").read_text("utf8") for n in MODEL + SMALL}
+    assert sum(len(text[name].splitlines()) for name in MODEL) < 700
+    assert sum(map(code_lines, text.values())) < 700
+    files = [MODULE / f"{name}.py" for name in MODEL]
+    assert median(lengths(ast.FunctionDef, files)) <= 5
+
+
+def test_public_names_are_listed_documented_and_no_modules_name():
+    for name in tformer_lite.__all__:
+        assert inspect.getdoc(getattr(tformer_lite, name)), name
+        assert name not in FLOORS
+    assert tformer_lite.__all__ == sorted(tformer_lite.__all__)
+
+
+def test_ruff_has_nothing_to_say():
+    ruff = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", "--no-cache", ROOT],
+        capture_output=True,
+        text=True,
+    )
+    assert ruff.returncode == 0, ruff.stdout

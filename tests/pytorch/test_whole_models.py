@@ -1,0 +1,196 @@
+"""Whole models against nn.Transformer, with the same weights.
+
+The states add several layers up, so there float32 is held to 1e-5; the
+logits are small enough for 1e-6. float64 is held to 1e-10.
+"""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from tests.helpers.agreement import (
+    ADDED_UP,
+    agree,
+    agree_in_gradients,
+    in_both_precisions,
+    one_thread,
+    sent_back,
+)
+from tests.helpers.pytorch_weights import (
+    as_pytorch,
+    counterpart,
+    gradients,
+    hidden_future,
+    stirred,
+)
+from tformer_lite import (
+    DecoderOnly,
+    EncoderDecoder,
+    bert_window,
+    building_blocks,
+    causal_mask,
+    char_lm,
+    padding_mask,
+    paper_base,
+    tiny_translator,
+)
+
+PAD, T = 1, 5
+TGT = torch.tensor([[5, 6, 7, 8, 9], [5, 6, 7, 1, 1], [5, 1, 7, 8, 1]])
+SRC = torch.tensor(
+    [[5, 6, 7, 8, 9, 4], [5, 6, 7, 1, 1, 1], [5, 1, 7, 1, 8, 1]]
+)
+# The second target is padding alone and the third starts with padding; the
+# third source is padding alone.
+EMPTY_TGT = torch.tensor([[5, 6, 7, 8, 9], [1] * 5, [1, 1, 7, 8, 1]])
+EMPTY_SRC = torch.tensor([[5, 6, 7, 8, 9, 4], [5, 6, 7, 1, 1, 1], [1] * 6])
+
+SMALL = {
+    "vocab_size": 10,
+    "src_vocab_size": 11,
+    "max_len": 8,
+    "d_model": 12,
+    "n_heads": 3,
+    "n_layers": 3,
+    "d_ff": 20,
+    "dropout": 0.0,
+    "pad": PAD,
+}
+CONFIGS = {
+    "paper_base": replace(paper_base, **SMALL),
+    "paper_base, split": replace(paper_base, attention="split", **SMALL),
+    "building_blocks": replace(building_blocks, **SMALL),
+    "building_blocks, fused": replace(
+        building_blocks, attention="fused", **SMALL
+    ),
+    "both norms": replace(paper_base, final_norm=True, **SMALL),
+    "no biases": replace(tiny_translator, norm="layer", bias=False, **SMALL),
+    "gelu": replace(building_blocks, activation="gelu", **SMALL),
+    "gelu_tanh": replace(paper_base, activation="gelu_tanh", **SMALL),
+}
+every_config = pytest.mark.parametrize("name", CONFIGS)
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(0)
+    with one_thread():
+        yield
+
+
+def pair(
+    name: str, dtype: torch.dtype
+) -> tuple[EncoderDecoder, nn.Transformer]:
+    """Our model, and PyTorch's with the weights of our stacks."""
+    mine = stirred(EncoderDecoder(CONFIGS[name])).to(dtype)
+    return mine, counterpart(mine, CONFIGS[name])
+
+
+def hidden(src: Tensor, tgt: Tensor) -> dict[str, Tensor]:
+    """PyTorch's masks: True = hidden."""
+    return {
+        "tgt_mask": hidden_future(T),
+        "src_key_padding_mask": src == PAD,
+        "tgt_key_padding_mask": tgt == PAD,
+        "memory_key_padding_mask": src == PAD,
+    }
+
+
+def embedded(dtype: torch.dtype) -> list[Tensor]:
+    """A source and a target of vectors."""
+    return [
+        torch.randn(*ids.shape, 12, dtype=dtype, requires_grad=True)
+        for ids in (SRC, TGT)
+    ]
+
+
+def through_stacks(
+    mine: EncoderDecoder, vectors: list[Tensor], src: Tensor, tgt: Tensor
+) -> Tensor:
+    x, y = vectors
+    unseen, seen = padding_mask(src, PAD), padding_mask(tgt, PAD)
+    memory = mine.encoder(x, unseen)
+    return mine.decoder(y, memory, causal_mask(T) & seen, unseen)
+
+
+@in_both_precisions
+@every_config
+def test_the_stacks_are_nn_transformer(name, dtype):
+    mine, theirs = pair(name, dtype)
+    vectors = embedded(dtype)
+    ours = through_stacks(mine, vectors, SRC, TGT)
+    agree(ours, theirs(*vectors, **hidden(SRC, TGT)), ADDED_UP)
+
+
+@pytest.mark.parametrize("name", ["paper_base", "building_blocks"])
+def test_the_stacks_send_back_what_nn_transformer_does(name):
+    mine, theirs = pair(name, torch.float64)
+    vectors = embedded(torch.float64)
+    ours = through_stacks(mine, vectors, SRC, TGT)
+    outputs = ours, theirs(*vectors, **hidden(SRC, TGT))
+    agree_in_gradients(mine, theirs, outputs, vectors)
+
+
+@in_both_precisions
+@every_config
+def test_a_model_is_nn_transformer_between_embeddings_and_head(name, dtype):
+    mine, theirs = pair(name, dtype)
+    x, y = mine.src_embedding(SRC), mine.tgt_embedding(TGT)
+    logits = mine.head(theirs(x, y, **hidden(SRC, TGT)))
+    assert logits.shape == (3, 5, 10)
+    agree(mine(SRC, TGT), logits)
+
+
+@in_both_precisions
+@every_config
+def test_sentences_of_padding_alone_come_out_as_from_nn_transformer(
+    name, dtype
+):
+    mine, theirs = pair(name, dtype)
+    x, y = mine.src_embedding(EMPTY_SRC), mine.tgt_embedding(EMPTY_TGT)
+    logits = mine.head(theirs(x, y, **hidden(EMPTY_SRC, EMPTY_TGT)))
+    agree(mine(EMPTY_SRC, EMPTY_TGT), logits)
+
+
+@pytest.mark.parametrize("name", ["paper_base", "building_blocks"])
+def test_sentences_of_padding_alone_leave_every_gradient_finite(name):
+    mine, theirs = pair(name, torch.float64)
+    vectors = embedded(torch.float64)
+    ours = through_stacks(mine, vectors, EMPTY_SRC, EMPTY_TGT)
+    result = theirs(*vectors, **hidden(EMPTY_SRC, EMPTY_TGT))
+    for one in zip(*[sent_back(out, vectors) for out in (ours, result)]):
+        agree(*one)
+    sent = as_pytorch(mine, gradients)
+    for weight, other in theirs.named_parameters():
+        assert sent[weight].isfinite().all()
+        if other.grad.isfinite().all():
+            agree(sent[weight], other.grad)
+
+
+@in_both_precisions
+def test_a_sliding_window_is_nn_transformer_under_a_band(dtype):
+    config = replace(
+        bert_window, src_embedding="scaled", **SMALL | {"max_len": 512}
+    )
+    mine = stirred(EncoderDecoder(config)).to(dtype)
+    theirs = counterpart(mine, config)
+    src, tgt = torch.randint(2, 10, (2, 2, 9))
+    ones = torch.ones(9, 9, dtype=torch.bool)
+    band = ones.triu(1) | ones.tril(-4)
+    x, y = mine.src_embedding(src), mine.tgt_embedding(tgt)
+    logits = mine.head(theirs(x, y, tgt_mask=band))
+    agree(mine(src, tgt), logits)
+
+
+@in_both_precisions
+@pytest.mark.parametrize("residual", ["pre", "post"])
+def test_a_language_model_is_pytorchs_encoder_without_the_future(
+    residual, dtype
+):
+    config = replace(char_lm, **SMALL | {"residual": residual})
+    mine = stirred(DecoderOnly(config)).to(dtype)
+    theirs = counterpart(mine.decoder, config)
+    result = theirs(mine.embedding(TGT), mask=hidden_future(T))
+    agree(mine(TGT), mine.head(result))

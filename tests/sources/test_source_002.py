@@ -1,0 +1,77 @@
+"""The character model against source 002."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from tests.helpers import source_002
+from tests.helpers.recorder import outputs
+from tests.helpers.weights import copied, count, in_doubles, shaken
+from tformer_lite import DecoderOnly, char_lm
+
+NAMES = {
+    r"embedding\.tokens\.weight": "tokens.rows.weight",
+    r"embedding\.positions\.table": "positions.rows.weight",
+    r"decoder\.": "",
+    r"residuals\.(\d)\.norm": r"norms.\1",
+}
+
+
+doubles = pytest.fixture(autouse=True)(in_doubles)
+
+
+def both(vocab_size=65):
+    """The preset, and the source's model as its train.py builds it."""
+    mine = shaken(DecoderOnly(replace(char_lm, vocab_size=vocab_size)))
+    theirs = source_002.CharacterModel(vocab_size, longest=64)
+    return mine, copied(mine, theirs, NAMES)
+
+
+@pytest.mark.parametrize("vocab_size", [28, 65, 100])
+def test_the_parameters_are_273_408_and_256_for_each_character(vocab_size):
+    mine, theirs = both(vocab_size)
+    assert count(mine) == count(theirs) == 273_408 + 256 * vocab_size
+
+
+def test_28_characters_make_280_576_parameters_and_65_make_290_048():
+    assert [count(both(v)[0]) for v in (28, 65)] == [280_576, 290_048]
+
+
+@pytest.mark.parametrize("vocab_size", [28, 65, 100])
+@pytest.mark.parametrize("length", [1, 32, 64])
+def test_the_whole_model_is_the_sources(vocab_size, length):
+    mine, theirs = both(vocab_size)
+    ids = torch.randint(vocab_size, (3, length))
+    logits = mine.eval()(ids)
+    assert logits.shape == (3, length, vocab_size)
+    assert_close(logits, theirs.eval()(ids), atol=1e-10, rtol=0)
+
+
+def test_each_block_is_the_sources():
+    mine, theirs = both()
+    x, mask = torch.randn(2, 9, 128), torch.ones(1, 1, 9, 9).tril()
+    for here, there in zip(mine.eval().decoder.blocks, theirs.eval().blocks):
+        assert_close(here(x, mask > 0), there(x, mask), atol=1e-12, rtol=0)
+
+
+def test_a_text_beyond_64_characters_is_refused_by_both_with_both_numbers():
+    mine, theirs = both()
+    ids = torch.zeros(1, 65, dtype=torch.long)
+    with pytest.raises(ValueError, match="65 positions .* max_len=64"):
+        mine(ids)
+    with pytest.raises(ValueError, match="65 > .*64"):
+        theirs(ids)
+
+
+def test_dropout_is_the_papers_here_and_twice_on_one_branch_there():
+    """The source keeps 0.9 * 0.9 of that branch, and drops no weights."""
+    mine, theirs = both()
+    ids = torch.randint(65, (2, 9))
+    sums, weights, hidden = (2, 9, 128), (2, 4, 9, 9), (2, 9, 256)
+    here = [shape for _, shape in outputs(mine, ids, kind=nn.Dropout)]
+    there = [shape for _, shape in outputs(theirs, ids, kind=nn.Dropout)]
+    assert here == [sums] + 2 * [weights, sums, hidden, sums]
+    assert there == [sums] + 2 * [sums, sums, sums]

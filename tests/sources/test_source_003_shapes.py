@@ -1,0 +1,153 @@
+"""Every shape that source 003 prints, in the runs of our parts.
+
+The source prints after 11 of its codeblocks; the labels are its own.
+"""
+
+from dataclasses import replace
+from functools import cache, partial
+
+import pytest
+import torch
+
+from tests.helpers.printed_003 import BLOCKS, TABLE
+from tests.helpers.recorder import record
+from tformer_lite import (
+    EncoderDecoder,
+    causal_mask,
+    dot_product_attention,
+    paper_base,
+    sinusoids,
+)
+
+# What has another shape here, and which: our masks have every axis.
+COUNTERPARTS = {(9, "mask"): (1, 200, 200)}
+# The source returns, and prints, attention's output before the weights that
+# it is made with.
+RETURNED = ["attn_output", "attn_output_weights"]
+
+# The modules of ours that the labels with "after" name.
+FIRST, SECOND, THIRD = (
+    f"residuals.{i}.dropout residuals.{i}.norm" for i in range(3)
+)
+READERS, WRITERS = (
+    " ".join(f"{stack}.blocks.{i}" for i in range(6))
+    for stack in ("encoder", "decoder")
+)
+MODULES = {
+    21: f"self_attention {FIRST} feed_forward {SECOND}",
+    23: f"self_attention {FIRST} cross_attention {SECOND} "
+    f"feed_forward {THIRD}",
+    26: f"src_embedding.tokens src_embedding.positions {READERS} "
+    f"tgt_embedding.tokens tgt_embedding.positions {WRITERS} head",
+}
+
+
+def ids():
+    return torch.randint(0, 100, (1, 200))
+
+
+def x(channels=512):
+    return torch.randn(1, 200, channels)
+
+
+@cache
+def ours() -> dict[int, tuple]:
+    """For each codeblock our part, and inputs for it.
+
+    The source prints the means of its norms, so ours is written out too.
+    """
+    torch.manual_seed(0)
+    model = EncoderDecoder(replace(paper_base, norm="written"))
+    reader, writer = model.encoder.blocks[0], model.decoder.blocks[0]
+    attend = partial(dot_product_attention, mask=causal_mask(200)[0])
+    return {
+        4: (model.src_embedding.tokens, ids()),
+        5: (model.tgt_embedding.tokens, ids()),
+        7: (lambda: sinusoids(200, 512),),
+        9: (attend, x(64), x(64), x(64)),
+        12: (reader.self_attention, x()),
+        15: (writer.cross_attention, x(), x()),
+        17: (reader.feed_forward, x()),
+        19: (reader.residuals[0].norm, x()),
+        21: (reader, x()),
+        23: (writer, x(), x()),
+        26: (model, ids(), ids()),
+    }
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """What each run reads and makes."""
+    with torch.no_grad():
+        return {block: record(*run) for block, run in ours().items()}
+
+
+def expected(block):
+    """A codeblock's labels, and its shapes with our counterparts."""
+    rows = [(label, shape) for n, label, shape in TABLE if n == block]
+    return [(label, COUNTERPARTS.get((block, label), s)) for label, s in rows]
+
+
+def in_order(wanted, found) -> bool:
+    """Whether all that is wanted is found, one after the other."""
+    rest = iter(found)
+    return all(shape in rest for shape in wanted)
+
+
+def test_an_order_is_an_order_and_a_repeat_a_repeat():
+    assert in_order("aab", "caacb")
+    assert not in_order("aba", "caacb")
+    assert not in_order("aab", "cacb")
+
+
+def test_the_source_prints_95_shapes():
+    counts = [sum(n == block for n, *_ in TABLE) for block in BLOCKS]
+    assert counts == [2, 2, 6, 8, 12, 15, 5, 6, 8, 12, 19]
+    assert len(TABLE) == 95
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_every_printed_shape_is_in_our_run_in_the_printed_order(
+    block, recorded
+):
+    shapes = [shape for _, shape in expected(block)]
+    assert in_order(shapes, recorded[block].seen)
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_every_printed_shape_is_made_by_a_step_of_its_own(block, recorded):
+    """A tensor that is read again does not count a second time."""
+    rows = expected(block)
+    labels = [label for label, _ in rows]
+    if RETURNED[0] in labels and block != 9:
+        i = labels.index(RETURNED[0])
+        assert labels[i : i + 2] == RETURNED
+        rows[i : i + 2] = rows[i + 1], rows[i]
+    shapes = [shape for _, shape in rows]
+    assert in_order(shapes, recorded[block].made)
+
+
+@pytest.mark.parametrize("block", [9, 12, 15])
+def test_the_printed_weights_are_weights_rows_that_sum_to_1(block, recorded):
+    shape = dict(expected(block))["attn_output_weights"]
+    assert recorded[block].weights == [shape]
+
+
+def test_a_counterpart_is_in_our_run_and_the_printed_shape_is_not(recorded):
+    rows = [row for row in TABLE if row[:2] in COUNTERPARTS]
+    assert len(rows) == len(COUNTERPARTS)
+    for block, label, shape in rows:
+        seen = recorded[block].seen
+        assert shape not in seen
+        assert COUNTERPARTS[block, label] in seen
+
+
+@pytest.mark.parametrize("block", MODULES)
+def test_each_after_in_a_block_is_the_output_of_the_module_it_names(
+    block, recorded
+):
+    names = MODULES[block].split()
+    rows = [row for row in expected(block) if row[0].startswith("after")]
+    found = [row for row in recorded[block].named if row[0] in names]
+    assert [name for name, _ in found] == names
+    assert [shape for _, shape in found] == [shape for _, shape in rows]

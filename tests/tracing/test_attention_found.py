@@ -1,0 +1,180 @@
+"""Attention is found by following the data, whoever computed it."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import scaled_dot_product_attention
+from torch.testing import assert_close
+from transformers import BertConfig, BertModel
+
+from tests.helpers import source_000, source_003
+from tests.helpers.small import build, small
+from tformer_lite import (
+    EncoderDecoder,
+    MultiHeadAttention,
+    causal_mask,
+    padding_mask,
+    running_example,
+    split_heads,
+    tiny_translator,
+    trace,
+)
+
+B, T, S, H, D = 2, 5, 6, 3, 4
+C = H * D
+DIMS = {"B": B, "T": T, "S": S, "H": H, "D": D, "C": "H*D"}
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(0)
+
+
+def check(one, scores, mask):
+    """Compare with scores that were computed apart, and PyTorch's softmax."""
+    masked = scores.masked_fill(~mask, -math.inf)
+    assert_close(one.scores, scores)
+    assert_close(one.masked, masked.expand_as(one.masked))
+    assert_close(one.weights, masked.softmax(-1).nan_to_num(0))
+
+
+@pytest.mark.parametrize("attention", ["split", "fused"])
+def test_three_attentions_of_the_running_example(attention):
+    model = EncoderDecoder(replace(tiny_translator, attention=attention))
+    src, tgt, *_ = running_example()
+    found = trace(model, src, tgt, keep=True).attention()
+    assert [one.path for one in found] == [
+        "encoder.blocks.0.self_attention",
+        "decoder.blocks.0.self_attention",
+        "decoder.blocks.0.cross_attention",
+    ]
+    masks = padding_mask(src, 1), causal_mask(8) & padding_mask(tgt, 1)
+    for one, mask in zip(found, (*masks, masks[0])):
+        assert one.weights.shape == (2, 3, 8, 8)
+        assert one.scores.isfinite().all()
+        check(one, one.scores, mask)
+
+
+def test_raw_scores_are_queries_times_keys_over_the_root_of_d():
+    layer = MultiHeadAttention(C, H)
+    x, source = torch.randn(B, T, C), torch.randn(B, S, C)
+    mask = torch.rand(B, 1, T, S) > 0.3
+    mask[0, 0, 1] = False
+    seen = trace(layer, x, source, mask, dims=DIMS, keep=True)
+    q = split_heads(layer.query(x), H)
+    k = split_heads(layer.key(source), H)
+    (one,) = seen.attention()
+    check(one, (q @ k.mT / 2).detach(), mask)
+    assert repr(one) == "attention in the model: (B~, H~, T~, S~)"
+
+
+def test_source_000s_scores_survive_its_writing_over_them():
+    model = source_000.Translator()
+    src, tgt, *_ = running_example()
+    masks = padding_mask(src, 1), causal_mask(8) & padding_mask(tgt, 1)
+    found = trace(model, src, tgt, *masks, keep=True).attention()
+    assert len(found) == 3
+    for one, mask in zip(found, (*masks, masks[0])):
+        assert one.scores.isfinite().all()
+        check(one, one.scores, mask)
+
+
+def test_source_003s_added_mask_is_told_from_its_scores():
+    sizes = source_003.Sizes(length=8, channels=64, layers=1, hidden=32)
+    model = source_003.Translator(sizes).eval()
+    ids = torch.randint(0, 100, (1, 8))
+    found = trace(model, ids, ids, keep=True).attention()
+    free = torch.ones(8, 8, dtype=torch.bool)
+    for one, mask in zip(found, (free, causal_mask(8)[0, 0], free)):
+        assert one.scores.isfinite().all()
+        check(one, one.scores, mask)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_multihead_attention_gives_the_weights_it_returns(
+    masked, need_weights
+):
+    layer = nn.MultiheadAttention(C, H, batch_first=True).eval()
+    x, source = torch.randn(B, T, C), torch.randn(B, S, C)
+    mask = torch.rand(T, S) > 0.3 if masked else torch.ones(T, S).bool()
+    mask[:, 0] = True
+    options = {"attn_mask": ~mask} if masked else {}
+    _, weights = layer(
+        x, source, source, average_attn_weights=False, **options
+    )
+    options |= {"need_weights": need_weights}
+    (one,) = trace(layer, x, source, source, keep=True, **options).attention()
+    scores, masked, mine = (x.view(B, H, T, S) for x in one[2:])
+    assert_close(mine, weights.detach())
+    assert scores.isfinite().all()
+    check(
+        one._replace(masked=masked, weights=mine, scores=scores), scores, mask
+    )
+
+
+@pytest.mark.parametrize("kind", ["eager", "sdpa"])
+def test_bert_gives_the_weights_it_returns(kind):
+    config = BertConfig(
+        vocab_size=20,
+        hidden_size=C,
+        num_attention_heads=H,
+        num_hidden_layers=2,
+        intermediate_size=8,
+    )
+    model = BertModel(config, add_pooling_layer=False).eval()
+    ids = torch.randint(20, (B, T))
+    seen = torch.tensor([[1] * T, [1] * (T - 2) + [0] * 2])
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        given = model(ids, attention_mask=seen, output_attentions=True)
+        model.set_attn_implementation(kind)
+        traced = trace(model, ids, attention_mask=seen, keep=True)
+    for one, weights in zip(traced.attention(), given.attentions, strict=True):
+        assert_close(one.weights, weights)
+        assert one.scores.abs().max() < 100
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_fused_function_is_opened_and_checked(causal):
+    def build(B, T, S, H, D):
+        q, k = torch.randn(B, H, T, D), torch.randn(B, H, S, D)
+
+        def attend(q, k, v):
+            return scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+        return attend, (q, k, k + 1)
+
+    seen = trace(build=build, dims=DIMS, keep=True)
+    (one,) = seen.attention()
+    assert repr(one) == "attention in the model: (B, H, T, S)"
+    mask = torch.ones(T, S, dtype=torch.bool)
+    check(one, one.scores, mask.tril() if causal else mask)
+    assert_close(one.weights.sum(-1), torch.ones(B, H, T))
+
+
+def test_a_softmax_that_is_no_attention_is_not_taken_for_one():
+    def classify(x, w):
+        return torch.softmax(x @ w, -1)
+
+    seen = trace(classify, torch.randn(2, 3), torch.randn(3, 4), keep=True)
+    assert seen.attention() == []
+
+
+def test_what_was_not_kept_says_so():
+    model = build(EncoderDecoder, small("paper_base"))
+    ids = torch.randint(2, 10, (2, 4))
+    with pytest.raises(ValueError, match=r"encoder.*not kept.*keep=True"):
+        trace(model, ids, ids).attention()
+
+
+def test_weights_that_a_fused_call_dropped_are_not_explained():
+    def attend(q):
+        return scaled_dot_product_attention(q, q, q, dropout_p=0.5)
+
+    seen = trace(attend, torch.randn(B, H, T, D), keep=True)
+    with pytest.raises(ValueError, match="dropped some weights"):
+        seen.attention()

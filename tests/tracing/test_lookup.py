@@ -1,0 +1,91 @@
+"""A kept value is found by its module's path and its variable."""
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from tests.helpers import source_000
+from tformer_lite import (
+    EncoderDecoder,
+    causal_mask,
+    padding_mask,
+    running_example,
+    running_model,
+    running_trace,
+    split_heads,
+    tiny_translator,
+    trace,
+)
+
+CROSS = "decoder.blocks.0.cross_attention"
+
+
+@pytest.fixture(scope="module")
+def seen():
+    torch.manual_seed(0)
+    src, tgt, *_ = running_example()
+    return trace(EncoderDecoder(tiny_translator), src, tgt, keep=True)
+
+
+def test_the_weights_of_cross_attention_have_their_name(seen):
+    weights = seen[f"{CROSS}:weights"]
+    assert weights.shape == (2, 3, 8, 8)
+    assert_close(weights.sum(-1), torch.ones(2, 3, 8))
+    assert_close(weights, seen.attention()[2].weights)
+
+
+def test_a_name_that_was_bound_twice_is_told_apart_by_a_number(seen):
+    with pytest.raises(ValueError, match="scores' was bound 2 times"):
+        seen[f"{CROSS}:scores"]
+    raw, masked = seen[f"{CROSS}:scores", 0], seen[f"{CROSS}:scores", 1]
+    assert raw.isfinite().all()
+    assert_close(raw, seen.attention()[2].scores)
+    assert_close(masked, seen.attention()[2].masked)
+    with pytest.raises(ValueError, match="bound 2 times, not 3"):
+        seen[f"{CROSS}:scores", 2]
+
+
+def test_what_was_written_over_is_there_as_it_was():
+    model = source_000.Translator()
+    src, tgt, *_ = running_example()
+    masks = padding_mask(src, 1), causal_mask(8) & padding_mask(tgt, 1)
+    seen = trace(model, src, tgt, *masks, keep="decoder*:scores")
+    assert seen["decoder.blocks.0.own:scores"].isfinite().all()
+
+
+def test_a_layers_value_belongs_to_the_module_that_calls_it(seen):
+    hidden = seen["encoder.blocks.0.feed_forward:hidden"]
+    assert hidden.shape == (2, 8, 48)
+
+
+def test_what_was_not_kept_or_is_not_there_says_so(seen):
+    with pytest.raises(KeyError, match="no line binds .*there are .*weights"):
+        seen[f"{CROSS}:wieghts"]
+    with pytest.raises(KeyError, match="no line binds 'nowhere:x'"):
+        seen["nowhere:x"]
+    src, tgt, *_ = running_example()
+    model = EncoderDecoder(tiny_translator)
+    bare = trace(model, src, tgt, keep=f"{CROSS}:top")
+    with pytest.raises(KeyError, match="weights' was not kept: trace with"):
+        bare[f"{CROSS}:weights"]
+
+
+def test_the_pattern_that_is_asked_for_keeps_what_was_asked_for():
+    src, tgt, *_ = running_example()
+    model, name = EncoderDecoder(tiny_translator), f"{CROSS}:weights"
+    assert trace(model, src, tgt, keep=name)[name].shape == (2, 3, 8, 8)
+
+
+def test_what_a_function_returned_is_found_by_the_callers_variable():
+    seen = running_trace()
+    layer = running_model().decoder.blocks[0].cross_attention
+    q, heads = seen[f"{CROSS}:q"], seen[f"{CROSS}:heads"]
+    assert q.shape == heads.shape == (2, 3, 8, 4)
+    weights, v = seen[f"{CROSS}:weights"], seen[f"{CROSS}:v"]
+    assert_close(weights @ v, heads)
+    memory = seen["encoder.norm:normal"] * 1.0
+    assert_close(split_heads(layer.value(memory), 3), v)
+    only = trace(running_model(), *running_example()[:2], keep=f"{CROSS}:q")
+    assert_close(only[f"{CROSS}:q"], q)
+    with pytest.raises(KeyError, match="was not kept"):
+        only[f"{CROSS}:k"]

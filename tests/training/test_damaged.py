@@ -1,0 +1,177 @@
+"""Files that are no checkpoint: one clear error, and nothing is run."""
+
+import pickle
+import random
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.helpers.learning import text, trainer, writer
+from tests.helpers.project import ROOT
+from tformer_lite import Checkpoint, load_checkpoint, save_checkpoint, train
+
+UNREADABLE = "is damaged, or no checkpoint: it cannot be read. Train again"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The bytes of a good checkpoint."""
+    path = tmp_path_factory.mktemp("good") / "model.pt"
+    train(trainer(), text(), path=path)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    """A name as a reader gives it: relative to where they are."""
+    monkeypatch.chdir(tmp_path)
+    Path("models").mkdir()
+    return "models/model.pt"
+
+
+def refused(path, content, said):
+    """A file of that content gets one error, with the name as given."""
+    if isinstance(content, bytes):
+        Path(path).write_bytes(content)
+    else:
+        torch.save(content, path)
+    with pytest.raises(ValueError, match=f"^{re.escape(path)} {said}"):
+        load_checkpoint(path)
+
+
+@pytest.mark.parametrize("tenth", range(10))
+def test_a_file_cut_off_anywhere_is_damaged(path, whole, tenth):
+    refused(path, whole[: len(whole) * tenth // 10], UNREADABLE)
+    refused(path, whole[: len(whole) * (tenth + 1) // 10 - 1], UNREADABLE)
+
+
+def test_the_uncut_file_is_good(path, whole):
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        refused(path, whole, UNREADABLE)
+
+
+def test_a_byte_that_changed_is_a_value_or_one_clear_error(path, whole):
+    """Of the weights it changes a number; of the structure, all."""
+    generator = random.Random(0)
+    refusals = []
+    for _ in range(30):
+        content = bytearray(whole)
+        content[generator.randrange(len(whole))] ^= 1 << generator.randrange(8)
+        Path(path).write_bytes(content)
+        try:
+            load_checkpoint(path)
+        except ValueError as error:
+            refusals.append(str(error))
+    assert refusals
+    assert all(message.startswith(path) for message in refusals)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\n",
+        "नमस्ते\n".encode() * 99,
+        b"PK\x03\x04 no zip",
+        bytes(range(256)) * 9,
+        b"\x80\x02",
+        b"\x89PNG\r\n\x1a\n",
+        (ROOT / "README.md").read_bytes(),
+        (ROOT / "tformer_lite" / "__init__.py").read_bytes(),
+        pickle.dumps({"format": 1, "model": trainer}),
+    ],
+    ids=lambda content: repr(content[:9]),
+)
+def test_a_file_of_another_kind_cannot_be_read(path, content):
+    refused(path, content, UNREADABLE)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_noise_cannot_be_read(path, seed):
+    refused(path, random.Random(seed).randbytes(400), UNREADABLE)
+
+
+def test_a_zip_file_of_something_else_cannot_be_read(path, tmp_path):
+    with zipfile.ZipFile(tmp_path / "other.zip", "w") as file:
+        file.writestr("word/document.xml", "<w/>")
+    refused(path, (tmp_path / "other.zip").read_bytes(), UNREADABLE)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        writer().state_dict(),
+        {"model_state_dict": {}, "vocab_size": 3, "stoi": {}},
+        torch.zeros(3),
+        [1, 2],
+        None,
+    ],
+    ids=["state_dict", "source 002", "tensor", "list", "None"],
+)
+def test_a_foreign_file_of_pytorchs_is_told_from_a_damaged_one(path, content):
+    refused(path, content, "is no checkpoint of tformer_lite, though PyTorch")
+
+
+@pytest.mark.parametrize("version", [0, 2, "1"])
+def test_a_file_of_another_version_names_both(path, version):
+    said = f"has format {version}, and this version .* format 1: train again"
+    refused(path, {"format": version}, said)
+
+
+@pytest.mark.parametrize(
+    "key", ["model_state_dict", "model", "model_config", "tokenizers"]
+)
+def test_a_checkpoint_that_lacks_something_is_damaged(path, key):
+    save_checkpoint(Checkpoint(writer()), path)
+    packed = torch.load(path, weights_only=True)
+    refused(path, {k: v for k, v in packed.items() if k != key}, UNREADABLE)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("model", "Block"),
+        ("model_config", {"vocab_size": 11, "max_len": 8, "colour": 3}),
+        ("model_config", {"vocab_size": 11, "max_len": 8}),
+        ("model_state_dict", {"head.weight": torch.zeros(11, 12)}),
+        ("tokenizers", [("Words", {})]),
+        ("tokenizers", 3),
+    ],
+)
+def test_a_checkpoint_that_contradicts_itself_is_damaged(path, key, value):
+    save_checkpoint(Checkpoint(writer()), path)
+    packed = torch.load(path, weights_only=True)
+    refused(path, packed | {key: value}, UNREADABLE)
+
+
+def test_where_there_is_no_file_training_is_what_to_do(path, tmp_path):
+    for name in (path, "nothing.pt", str(tmp_path)):
+        said = f"no checkpoint {re.escape(name)}: train first"
+        with pytest.raises(FileNotFoundError, match=said):
+            load_checkpoint(name)
+
+
+class Trap:
+    """A pickle that runs a command where it is unpickled."""
+
+    def __reduce__(self):
+        return exec, ("open('caught', 'w').close()",)
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_code_in_a_file_is_refused_and_not_run(path, old):
+    packed = {"format": 1, "training": Trap()}
+    torch.save(packed, path, _use_new_zipfile_serialization=not old)
+    with pytest.raises(ValueError, match=UNREADABLE):
+        load_checkpoint(path)
+    assert not Path("caught").exists()
+    torch.load(path, weights_only=False)
+    assert Path("caught").exists(), "the trap works"
+
+
+def test_a_bare_pickle_of_code_is_not_run_either(path):
+    refused(path, pickle.dumps({"format": 1, "training": Trap()}), UNREADABLE)
+    assert not Path("caught").exists()

@@ -1,0 +1,79 @@
+"""Ctrl-C: a step ends, a file is written, nothing is lost."""
+
+import os
+import signal
+from dataclasses import replace
+
+import pytest
+import torch
+
+from tests.helpers.learning import Cut, equal, text, trainer
+from tformer_lite import resume, train
+from tformer_lite import training as module
+
+DATA, VALID = text(), text(9, seed=2)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.pt"
+
+
+def test_ctrl_c_waits_for_the_step_saves_and_puts_the_handler_back(path):
+    def mine(*_):
+        raise AssertionError
+
+    old = signal.signal(signal.SIGINT, mine)
+    try:
+        one = trainer(every=100)
+        with pytest.raises(KeyboardInterrupt):
+            train(one, Cut(3), VALID, path)
+        assert signal.getsignal(signal.SIGINT) is mine
+    finally:
+        signal.signal(signal.SIGINT, old)
+    assert one.step == 2
+    assert len(one.recent) == 2
+    assert equal(resume(path), one)
+    assert not any(part.training for part in one.model.modules())
+
+
+def test_ctrl_c_in_the_middle_of_a_step_lets_it_end(path, monkeypatch):
+    def pressed(*args, **options):
+        os.kill(os.getpid(), signal.SIGINT)
+        return clip(*args, **options)
+
+    clip = torch.nn.utils.clip_grad_norm_
+    monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", pressed)
+    one, two = trainer(), trainer(steps=1)
+    two.recipe = replace(two.recipe, schedule=lambda step, _: step / 2)
+    with pytest.raises(KeyboardInterrupt):
+        train(one, DATA, path=path)
+    monkeypatch.undo()
+    train(two, DATA)
+    assert one.step == 1
+    assert resume(path).step == 1
+    for here, there in zip(one.model.parameters(), two.model.parameters()):
+        assert here.equal(there)
+
+
+def test_a_second_ctrl_c_does_not_wait(path):
+    old = signal.getsignal(signal.SIGINT)
+    one = trainer()
+    with pytest.raises(KeyboardInterrupt):
+        train(one, Cut(3, times=2), VALID, path)
+    assert one.step == 2
+    assert not path.exists()
+    assert signal.getsignal(signal.SIGINT) is old
+
+
+def test_ctrl_c_while_the_last_file_is_written_is_not_lost(path, monkeypatch):
+    def pressed(*args):
+        save(*args)
+        if args[0].training["step"] == 8:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    save = module.save_checkpoint
+    monkeypatch.setattr(module, "save_checkpoint", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        train(trainer(), DATA, VALID, path)
+    assert resume(path).left() == 0

@@ -1,0 +1,129 @@
+"""Recipes: schedules against their papers and PyTorch's, and refusals."""
+
+import math
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+import torch
+from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR
+from torch.testing import assert_close
+
+from tformer_lite import Recipe
+from tformer_lite.training.recipe import SCHEDULES
+
+NAMES = sorted(SCHEDULES)
+
+
+def rates(recipe):
+    return [recipe.rate(step) for step in range(1, recipe.steps + 1)]
+
+
+def theirs(make, steps):
+    """The learning rates of a scheduler of PyTorch's, base rate 1."""
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+    scheduler, found = make(optimizer), []
+    for _ in range(steps):
+        found += scheduler.get_last_lr()
+        optimizer.step()
+        scheduler.step()
+    return found
+
+
+@pytest.mark.parametrize(("d_model", "warmup"), [(512, 4000), (12, 1), (7, 9)])
+def test_noam_is_the_papers_equation_3(d_model, warmup):
+    """lrate = d_model^-0.5 * min(step^-0.5, step * warmup^-1.5)"""
+    peak = (d_model * warmup) ** -0.5
+    recipe = Recipe(steps=9000, lr=peak, warmup=warmup, schedule="noam")
+    paper = [
+        d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+        for step in range(1, 9001)
+    ]
+    assert_close(rates(recipe), paper, rtol=1e-12, atol=0)
+    assert max(rates(recipe)) == recipe.rate(warmup) == pytest.approx(peak)
+
+
+def test_the_papers_base_model_peaks_at_7e_4():
+    recipe = Recipe(steps=1, lr=(512 * 4000) ** -0.5, warmup=4000)
+    assert recipe.rate(4000) == pytest.approx(6.99e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 30])
+def test_cosine_without_warmup_is_pytorchs(steps):
+    recipe = Recipe(steps=steps, lr=1.0)
+    there = theirs(lambda o: CosineAnnealingLR(o, steps), steps)
+    assert_close(rates(recipe), there, rtol=1e-9, atol=1e-12)
+
+
+def test_cosine_climbs_and_then_is_pytorchs_on_the_steps_that_are_left():
+    recipe = Recipe(steps=30, lr=1.0, warmup=10)
+    assert_close(rates(recipe)[:10], [n / 10 for n in range(1, 11)])
+    there = theirs(lambda o: CosineAnnealingLR(o, 20), 20)
+    assert_close(rates(recipe)[10:], there, rtol=1e-9, atol=1e-12)
+
+
+def test_wsd_climbs_stays_and_falls_in_pytorchs_straight_line():
+    recipe = Recipe(steps=30, lr=1.0, warmup=10, schedule="wsd")
+    assert_close(rates(recipe)[:10], [n / 10 for n in range(1, 11)])
+    assert rates(recipe)[10:20] == [1.0] * 10
+    there = theirs(lambda o: LinearLR(o, 1.0, 0.0, total_iters=10), 10)
+    assert_close(rates(recipe)[20:], there)
+    assert recipe.rate(31) == 0
+
+
+def test_constant_climbs_in_the_warmup_and_stays():
+    recipe = Recipe(steps=7, lr=2.0, warmup=4, schedule="constant")
+    assert rates(recipe) == [0.5, 1.0, 1.5, 2.0, 2.0, 2.0, 2.0]
+
+
+def test_a_function_of_ones_own_gives_the_factor():
+    def halved(step, recipe):
+        return 0.5 ** (step * recipe.warmup)
+
+    recipe = Recipe(steps=5, lr=1.0, warmup=2, schedule=halved)
+    there = theirs(lambda o: LambdaLR(o, lambda n: 0.25 ** (n + 1)), 5)
+    assert_close(rates(recipe), there)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("warmup", [0, 1, 5, 12, 40])
+def test_a_rate_is_finite_never_negative_and_never_above_lr(name, warmup):
+    recipe = Recipe(steps=12, lr=0.3, warmup=warmup, schedule=name)
+    for step in range(30):  # from before the first to beyond the last
+        assert 0 <= recipe.rate(step) <= 0.3
+    assert all(rate > 0 for rate in rates(recipe))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("warmup", [0, 1])
+def test_without_warmup_the_first_step_has_the_whole_rate(name, warmup):
+    recipe = Recipe(steps=9, lr=0.3, warmup=warmup, schedule=name)
+    assert math.isclose(recipe.rate(1), 0.3)
+
+
+@pytest.mark.parametrize("name", ["linear", "Cosine", "", None])
+def test_an_unknown_schedule_is_refused_with_those_there_are(name):
+    said = f"schedule={name!r} .* constant, cosine, noam, wsd, or give a"
+    with pytest.raises(ValueError, match=said):
+        Recipe(steps=1, schedule=name)
+
+
+@pytest.mark.parametrize("name", ["steps", "batch_size", "every", "patience"])
+def test_a_count_below_1_is_refused(name):
+    with pytest.raises(ValueError, match=f"{name}=0: every count is 1 or"):
+        Recipe(**({"steps": 1} | {name: 0}))
+
+
+@pytest.mark.parametrize(
+    "name", ["lr", "warmup", "weight_decay", "smoothing", "clip"]
+)
+@pytest.mark.parametrize("value", [-1, math.nan])
+def test_a_number_below_0_is_refused(name, value):
+    with pytest.raises(ValueError, match=f"{name}={value}: it is 0 or more"):
+        Recipe(steps=1, **{name: value})
+
+
+def test_a_recipe_is_changed_by_replace_alone():
+    recipe = Recipe(steps=1)
+    with pytest.raises(FrozenInstanceError):
+        recipe.steps = 2
+    assert replace(recipe, steps=2) == Recipe(steps=2)

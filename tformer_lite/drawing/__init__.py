@@ -1,0 +1,1 @@
+"""Pictures of matrices, lines and the model, drawn from measured numbers."""

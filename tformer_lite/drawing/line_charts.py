@@ -1,0 +1,199 @@
+"""Line drawings of the vectors inside a Transformer."""
+
+import itertools
+import math
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import matplotlib as mpl
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from torch import Tensor
+
+from tformer_lite.drawing.palette import AXES, EDGE, INK, LINES, PAPER
+from tformer_lite.drawing.matrix import Panel, choice, table
+from tformer_lite.drawing.picture import STYLE, Picture
+from tformer_lite.tracing.source.expressions import argument_texts
+
+# Inches: of the page, of what stands left of the lines, of their height, of
+# a line of words and of one letter.
+WIDTH, MARGIN, HEIGHT, LINE, LETTER = 7.1, 0.6, 2.4, 0.2, 0.09
+WRAP = 24  # letters after which a name goes on below
+ROWS = 16  # places whose numbers the text face gives, at most
+RUNS = AXES | {"step": ("batches learned from", INK)}
+
+
+def curves(
+    *rows: Tensor,
+    axis: str = "T",
+    titles: list[str] | None = None,
+    places: Sequence[int] | None = None,
+) -> Picture:
+    """Draw vectors as lines over one axis: (T), (T) -> a picture.
+
+    The figure is headed by its arguments as you wrote them and their shape;
+    `titles` replaces what you wrote. Each line has its name at its end, and
+    a dash, a marker and a colour of its own. `axis` is the letter of the
+    axis that the vectors run along, or "step" for what training noted, and
+    `places` are the numbers along it (0, 1, 2, ...). Raises ValueError for
+    anything but equally long vectors, and for too many to tell apart.
+    """
+    titles = titles or argument_texts(sys._getframe(1))
+    titles = titles or [f"row {i}" for i in range(len(rows))]
+    if not 0 < len(rows) <= len(LINES) or len(titles) != len(rows):
+        raise ValueError(
+            f"{len(rows)} vectors, {len(titles)} titles: draw 1 to "
+            f"{len(LINES)} vectors, each with its title."
+        )
+    values = [torch.as_tensor(row).detach().cpu().double() for row in rows]
+    for title, value in zip(titles, values):
+        check_line(title, value, values[0].numel())
+    places = list(range(len(values[0])) if places is None else places)
+    if len(places) != len(values[0]):
+        raise ValueError(f"{len(places)} places, {len(values[0])} numbers.")
+    choice("axis", axis, RUNS)
+    chart = Chart(axis, titles, torch.stack(values), places)
+    with mpl.rc_context(STYLE):
+        figure = draw(chart)
+    pairs = [INK, EDGE, RUNS[axis][1], PAPER, *(pair for pair, *_ in LINES)]
+    return Picture(figure, describe(chart), dict(pairs))
+
+
+def check_line(title: str, value: Tensor, size: int) -> None:
+    """Raise ValueError for what is no line of `size` numbers."""
+    if value.ndim != 1 or not len(value):
+        raise ValueError(
+            f"{title} has shape {tuple(value.shape)}, and a line shows a "
+            "vector: choose one, such as table[:, 0]."
+        )
+    if len(value) != size:
+        raise ValueError(
+            f"{title} has {len(value)} numbers, the first vector {size}: "
+            "lines in one figure are equally long."
+        )
+    if not value.isfinite().all():
+        raise ValueError(f"{title} is not finite everywhere: fill it first.")
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Vectors along one axis: a row of values each; titles, and places."""
+
+    letter: str
+    titles: list[str]
+    values: Tensor
+    places: list[int]
+
+    @property
+    def heading(self) -> str:
+        """Write the titles and the shape that they share."""
+        return f"{', '.join(self.titles)} ({self.values.shape[1]},)"
+
+
+def describe(chart: Chart) -> str:
+    """Say what the lines show: one paragraph of words, then the numbers."""
+    letter, words, at = chart.letter, RUNS[chart.letter][0], chart.places
+    count = len(chart.titles)
+    lines = f"{count} line{'s' * (count > 1)} over {letter} ({words})"
+    say = [f"{chart.heading}: {lines}, {at[0]} to {at[-1]}."]
+    for title, row in zip(chart.titles, chart.values):
+        low, high = row.argmin().item(), row.argmax().item()
+        say.append(
+            f"{title} runs from {number(row[0])} to {number(row[-1])}, is "
+            f"lowest at {at[low]} ({number(row[low])}) and highest at "
+            f"{at[high]} ({number(row[high])})."
+        )
+    return " ".join(say) + "\n\n" + numbers(chart)
+
+
+def number(value: Tensor) -> str:
+    """Write a number with two decimals, and no zero with a minus."""
+    return f"{round(value.item(), 2) + 0.0:.2f}"
+
+
+def numbers(chart: Chart) -> str:
+    """Set the values in columns, a row for each place or each few."""
+    step = math.ceil(chart.values.shape[1] / ROWS)
+    shown = chart.values.T[::step]
+    places = [str(place) for place in chart.places[::step]]
+    labels = places, chart.titles
+    hidden = torch.zeros_like(shown).bool()
+    axes = chart.letter, "line"
+    return table(Panel(chart.heading, shown, hidden, "scores", axes, labels))
+
+
+def draw(chart: Chart) -> Figure:
+    """Draw the lines, with the heading above and the names beside them."""
+    names = [textwrap.wrap(title, WRAP) for title in chart.titles]
+    beside = max(len(line) for name in names for line in name) * LETTER + 0.3
+    head = textwrap.wrap(chart.heading, int((WIDTH - MARGIN) / LETTER))
+    wide = min(WIDTH - MARGIN - beside, 4.8)
+    size = MARGIN + wide + beside, 0.5 + HEIGHT + 0.1 + LINE * len(head)
+    figure = Figure(figsize=size, facecolor=PAPER[0])
+    box = MARGIN / size[0], 0.5 / size[1], wide / size[0], HEIGHT / size[1]
+    ax = figure.add_axes(box)
+    draw_frame(chart, ax)
+    draw_lines(chart, ax)
+    draw_names(chart, ax, names)
+    ax.set_title("\n".join(head), loc="left", color=INK[0], size=11)
+    return figure
+
+
+def draw_frame(chart: Chart, ax: Axes) -> None:
+    """Draw the axes, and a quiet grid behind the lines."""
+    ax.set_facecolor(PAPER[0])
+    ax.set_axisbelow(True)
+    ax.grid(axis="y", color=EDGE[0], linewidth=0.7)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0, labelcolor=INK[0])
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    words, colours = RUNS[chart.letter]
+    ax.set_xlabel(f"{chart.letter}: {words}", color=colours[0])
+
+
+def draw_lines(chart: Chart, ax: Axes) -> None:
+    """Draw each line in its colour and dash, with a marker every so often."""
+    every = math.ceil(chart.values.shape[1] / ROWS)
+    for row, (pair, dash, marker) in zip(chart.values, LINES):
+        style = {"color": pair[0], "linestyle": dash, "marker": marker}
+        style |= {"markersize": 4, "markevery": every}
+        ax.plot(chart.places, row.tolist(), **style)
+
+
+def draw_names(chart: Chart, ax: Axes, names: list[list[str]]) -> None:
+    """Write each line's name beside its end, and join the two."""
+    low, high = ax.get_ylim()
+    inch = (high - low) / HEIGHT
+    ends = chart.values[:, -1].tolist()
+    gap = max(map(len, names)) * LINE * inch
+    for name, end, place, (pair, *_) in zip(
+        names, ends, apart(ends, gap, high), LINES
+    ):
+        ax.annotate(
+            "\n".join(name),
+            xy=(chart.places[-1], end),
+            xytext=(1.04, place),
+            textcoords=ax.get_yaxis_transform(),
+            verticalalignment="center",
+            color=pair[0],
+            arrowprops={"arrowstyle": "-", "color": pair[0], "linewidth": 0.7},
+        )
+
+
+def apart(ends: list[float], gap: float, top: float) -> list[float]:
+    """Move heights until each is `gap` from the next, and none above `top`.
+
+    Their order is kept.
+    """
+    order = sorted(range(len(ends)), key=ends.__getitem__)
+    places = list(ends)
+    for lower, upper in itertools.pairwise(order):
+        places[upper] = max(places[upper], places[lower] + gap)
+    for upper in reversed(order):
+        places[upper] = min(places[upper], top)
+        top = places[upper] - gap
+    return places

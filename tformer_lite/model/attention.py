@@ -1,0 +1,106 @@
+"""Attention: the arithmetic of the paper's equation 1, and the layer."""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from tformer_lite.model.checks import check_fit, check_heads, check_mask
+from tformer_lite.model.linear import Linear
+
+
+def softmax(scores: Tensor) -> Tensor:
+    """Turn scores into weights along the last axis: (..., S) -> (..., S).
+
+    Every row is positive and sums to 1. A row in which every score is −∞
+    has nobody to attend to: it gives zeros, and its gradient is zero.
+    """
+    top = scores.amax(-1, keepdim=True).detach()
+    top = top.masked_fill(top == -math.inf, 0)
+    exps = torch.exp(scores - top)
+    total = exps.sum(-1, keepdim=True)
+    return exps / total.masked_fill(total == 0, 1)
+
+
+def dot_product_attention(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None = None,
+    dropout: Callable[[Tensor], Tensor] | None = None,
+) -> Tensor:
+    """Mix the values by how well each key answers each query:
+    (..., T, D), (..., S, D), (..., S, D), (..., T, S) -> (..., T, D).
+
+    `mask` is boolean, True = may attend; an axis of size 1 serves all, but
+    S, its last, has every key. `dropout` is applied to the weights. Raises
+    ValueError when shapes do not fit, TypeError for a mask of numbers.
+    Vaswani et al. (2017), equation 1.
+    """
+    check_fit(q, k, v)
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    if mask is not None:
+        check_mask(mask, scores)
+        scores = scores + torch.where(mask, 0.0, -math.inf).to(scores)
+    weights = softmax(scores)
+    if dropout is not None:
+        weights = dropout(weights)
+    return weights @ v
+
+
+def split_heads(x: Tensor, n_heads: int) -> Tensor:
+    """Deal the channels out to the heads: (B, T, C) -> (B, H, T, D).
+
+    D = C / H. Head 0 takes the first D channels, head 1 the next D.
+    Raises ValueError when the channels do not divide.
+    """
+    check_heads(x.shape[-1], n_heads)
+    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+
+
+def join_heads(x: Tensor) -> Tensor:
+    """Lay the heads side by side again: (B, H, T, D) -> (B, T, C).
+
+    The inverse of `split_heads`; C = H * D.
+    """
+    return x.transpose(1, 2).flatten(-2)
+
+
+class MultiHeadAttention(nn.Module):
+    """Let every position of one sequence attend to another, in several heads.
+
+    `d_model` channels are shared out to `n_heads` heads (ValueError when
+    they do not divide); `dropout` is the share of weights dropped in
+    training. Vaswani et al. (2017), section 3.2.2, which writes no biases:
+    `bias` adds one to each projection.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, bias=False, dropout=0.0):
+        super().__init__()
+        check_heads(d_model, n_heads)
+        self.n_heads = n_heads
+        self.query = Linear(d_model, d_model, bias)
+        self.key = Linear(d_model, d_model, bias)
+        self.value = Linear(d_model, d_model, bias)
+        self.dropout = nn.Dropout(dropout)
+        self.output = Linear(d_model, d_model, bias)
+
+    def forward(
+        self,
+        x: Tensor,
+        source: Tensor | None = None,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        """Let x attend to source: (B, T, C), (B, S, C) -> (B, T, C).
+
+        Without `source`, x attends to itself (self-attention). `mask` is
+        boolean, (1 or B, 1 or H, 1 or T, S), True = may attend; one that
+        does not fit raises TypeError or ValueError.
+        """
+        source = x if source is None else source
+        q = split_heads(self.query(x), self.n_heads)
+        k = split_heads(self.key(source), self.n_heads)
+        v = split_heads(self.value(source), self.n_heads)
+        heads = dot_product_attention(q, k, v, mask, self.dropout)
+        return self.output(join_heads(heads))

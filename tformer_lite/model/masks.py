@@ -1,0 +1,41 @@
+"""Boolean masks: True = may attend. They combine like sentences, with &."""
+
+import torch
+from torch import Tensor
+
+from tformer_lite.model.checks import check_batch
+
+
+def padding_mask(ids: Tensor, pad: int) -> Tensor:
+    """Let everyone see every key that is not padding: (B, S) -> (B, 1, 1, S).
+
+    `pad` is the id of the padding token. Raises ValueError unless `ids` has
+    two axes.
+    """
+    check_batch(ids)
+    return (ids != pad)[:, None, None, :]
+
+
+def causal_mask(t: int, device: torch.device | None = None) -> Tensor:
+    """Let position i see positions up to and including i: (1, 1, T, T).
+
+    Vaswani et al. (2017), section 3.2.3.
+    """
+    seen = torch.ones(t, t, dtype=torch.bool, device=device).tril()
+    return seen[None, None]
+
+
+def window_mask(
+    t: int, width: int, device: torch.device | None = None
+) -> Tensor:
+    """Let position i see positions closer than `width`: (1, 1, T, T).
+
+    `width` counts tokens; ValueError when it is less than 1. With
+    `causal_mask`, the sliding window of Mistral 7B (Jiang et al., 2023,
+    section 2).
+    """
+    if width < 1:
+        raise ValueError(f"{width=} lets nobody see anything: use 1 or more")
+    positions = torch.arange(t, device=device)
+    near = (positions[:, None] - positions[None, :]).abs() < width
+    return near[None, None]

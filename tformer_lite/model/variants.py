@@ -1,0 +1,143 @@
+"""Other forms of the parts, as the sources have them."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from tformer_lite.model.attention import (
+    dot_product_attention,
+    join_heads,
+    split_heads,
+)
+from tformer_lite.model.checks import check_heads
+from tformer_lite.model.layers import LayerNorm, TokenEmbedding
+from tformer_lite.model.linear import Linear
+from tformer_lite.model.masks import causal_mask, window_mask
+
+
+class PlainEmbedding(TokenEmbedding):
+    """Scale by 1, as in sources 002 and 003 and in GPT-2."""
+
+    power = 0.0
+
+
+class ShrunkEmbedding(TokenEmbedding):
+    """Divide by the square root of d_model, as in source 000.
+
+    There the table starts with variance 1, and the positions drown the
+    tokens. Here it starts with variance d_model.
+    """
+
+    power = -0.5
+
+
+class UnbiasedNorm(LayerNorm):
+    """Divide by the unbiased standard deviation plus `eps`.
+
+    As in source 000; 001 and 004 take eps = 1e-6. Smaller than `LayerNorm`
+    by the square root of (C - 1) / C, and not defined for one channel.
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-7):
+        super().__init__(d_model, eps)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise each position on its own: (B, T, C) -> (B, T, C)."""
+        centred = x - x.mean(-1, keepdim=True)
+        normal = centred / (x.std(-1, keepdim=True) + self.eps)
+        return normal * self.weight + self.bias
+
+
+def gelu(x: Tensor) -> Tensor:
+    """Weigh each number by the normal share below it: (...) -> (...).
+
+    Hendrycks and Gimpel (2016), section 2: x Φ(x).
+    """
+    return x * (1 + torch.erf(x / math.sqrt(2))) / 2
+
+
+def gelu_tanh(x: Tensor) -> Tensor:
+    """Approximate `gelu` with a tanh: (...) -> (...).
+
+    Hendrycks and Gimpel (2016), section 2. Source 004's formula.
+    """
+    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+    return x * (1 + torch.tanh(inner)) / 2
+
+
+def sliding_mask(
+    t: int, device: torch.device | None = None, width: int = 4
+) -> Tensor:
+    """Let position i see itself and the `width` - 1 before: (1, 1, T, T).
+
+    Jiang et al. (2023), section 2, where `width` is 4,096 tokens.
+    """
+    return causal_mask(t, device) & window_mask(t, width, device)
+
+
+class Stacked(Linear):
+    """Several square linear layers in one, each started on its own."""
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew and set the biases to 0."""
+        super().reset_parameters()
+        for square in self.weight.split(self.in_features):
+            nn.init.xavier_uniform_(square)
+
+
+class FusedAttention(nn.Module):
+    """Self-attention with query, key and value from one matrix.
+
+    The same function as `MultiHeadAttention`, in one product instead of
+    three. The rows of `qkv.weight` run head by head: D for the head's
+    query, D for its key, D for its value. (nn.MultiheadAttention packs all
+    queries before all keys; weights move over after re-ordering.)
+    """
+
+    def __init__(self, d_model: int, n_heads: int, bias=False, dropout=0.0):
+        super().__init__()
+        check_heads(d_model, n_heads)
+        self.n_heads = n_heads
+        self.qkv = Stacked(d_model, 3 * d_model, bias)
+        self.dropout = nn.Dropout(dropout)
+        self.output = Linear(d_model, d_model, bias)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Let x attend to itself: (B, T, C) -> (B, T, C).
+
+        `mask` is boolean, (1 or B, 1 or H, 1 or T, T), True = may attend.
+        """
+        q, k, v = split_heads(self.qkv(x), self.n_heads).chunk(3, dim=-1)
+        heads = dot_product_attention(q, k, v, mask, self.dropout)
+        return self.output(join_heads(heads))
+
+
+class FusedCrossAttention(nn.Module):
+    """Cross-attention with key and value from one matrix.
+
+    The rows of `key_value.weight` run head by head: D for the head's key, D
+    for its value.
+    """
+
+    def __init__(self, d_model: int, n_heads: int, bias=False, dropout=0.0):
+        super().__init__()
+        check_heads(d_model, n_heads)
+        self.n_heads = n_heads
+        self.key_value = Stacked(d_model, 2 * d_model, bias)
+        self.query = Linear(d_model, d_model, bias)
+        self.dropout = nn.Dropout(dropout)
+        self.output = Linear(d_model, d_model, bias)
+
+    def forward(
+        self, x: Tensor, source: Tensor, mask: Tensor | None = None
+    ) -> Tensor:
+        """Let x attend to source: (B, T, C), (B, S, C) -> (B, T, C).
+
+        `mask` is boolean, (1 or B, 1 or H, 1 or T, S), True = may attend.
+        """
+        both = split_heads(self.key_value(source), self.n_heads)
+        k, v = both.chunk(2, dim=-1)
+        q = split_heads(self.query(x), self.n_heads)
+        heads = dot_product_attention(q, k, v, mask, self.dropout)
+        return self.output(join_heads(heads))

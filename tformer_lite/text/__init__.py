@@ -1,0 +1,1 @@
+"""Text to ids and back: tokenizers, the files that readers bring, datasets."""

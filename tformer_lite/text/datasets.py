@@ -1,0 +1,105 @@
+"""Examples to train on: pairs of sentences, and windows of a text."""
+
+from collections.abc import Sequence
+
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from tformer_lite.text.tokenizers import PAD, WordTokenizer, lay_out
+
+Example = tuple[tuple[Tensor, ...], Tensor]  # a model's inputs, and labels
+
+
+class Pairs(Dataset):
+    """Pairs of sentences: data[rows] is ((src, tgt), labels).
+
+    `src` is (N, S), `tgt` and `labels` are (N, T), S = T = `length`, laid
+    out as `lay_out` says, once. A list of rows fetches a whole batch, one
+    number one pair without a batch axis. Raises ValueError for a sentence
+    that does not fit into `length`; `fitting` leaves such pairs out.
+    """
+
+    ignore = PAD  # no loss where this is the label
+
+    def __init__(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        source: WordTokenizer,
+        target: WordTokenizer,
+        length: int = 8,
+    ):
+        rows = lay_out(pairs, source, target, length)
+        self.src, self.tgt, self.labels = rows.src, rows.tgt, rows.labels
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    def __getitem__(self, rows: int | list[int]) -> Example:
+        return (self.src[rows], self.tgt[rows]), self.labels[rows]
+
+
+def fitting(
+    pairs: Sequence[tuple[str, str]],
+    source: WordTokenizer,
+    target: WordTokenizer,
+    length: int = 8,
+) -> list[tuple[str, str]]:
+    """Keep the pairs that fit into rows of `length`, specials included."""
+    return [
+        (s, t)
+        for s, t in pairs
+        if len(source.split(s)) <= length - 2
+        and len(target.split(t)) <= length - 1
+    ]
+
+
+class Windows(Dataset):
+    """Every stretch of a text: data[rows] is ((x,), y), both (B, `size`).
+
+    `ids` are the text's (N), and there are N - `size` windows, one from
+    each id on; y is x one id later. A list of rows fetches a whole batch,
+    one number one window without a batch axis. The windows share the
+    memory of `ids`. Raises ValueError for a text too short for one.
+    """
+
+    ignore = -100  # no id: each label counts
+
+    def __init__(self, ids: Tensor, size: int):
+        if ids.ndim != 1:
+            raise ValueError(
+                f"ids have shape {tuple(ids.shape)}, not (N): give one row, "
+                "the whole text."
+            )
+        if size < 1 or len(ids) <= size:
+            raise ValueError(
+                f"a text of {len(ids)} ids has no window of {size=}: it must "
+                f"have at least {size + 1}, and size be at least 1."
+            )
+        self.windows = ids.unfold(0, size + 1, 1)
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+    def __getitem__(self, rows: int | list[int]) -> Example:
+        windows = self.windows[rows]
+        return (windows[..., :-1],), windows[..., 1:]
+
+
+def split_text(
+    ids: Tensor, size: int, share: float = 0.8
+) -> tuple[Windows, Windows]:
+    """Cut a text (N) into windows to train on, and windows to validate on.
+
+    The first `share` of the ids is for training, and no window reaches over
+    the cut. Raises ValueError when a part is too short for one window.
+    """
+    if not 0 < share < 1:
+        raise ValueError(f"{share=} is not between 0 and 1, where parts are.")
+    cut = int(len(ids) * share)
+    if min(cut, len(ids) - cut) <= size:
+        raise ValueError(
+            f"{share=} cuts {len(ids)} ids into {cut} and {len(ids) - cut}: "
+            f"each part must have at least {size + 1} for one window of "
+            f"{size=}. Bring a longer text, or choose a smaller size."
+        )
+    return Windows(ids[:cut], size), Windows(ids[cut:], size)

@@ -1,0 +1,1 @@
+"""Naming axes: probes at other sizes, and formulas that fit them."""

@@ -1,0 +1,180 @@
+"""Formulas: what can be written with the names of dimensions, by fitting."""
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+
+from tformer_lite.tracing.axes.sizes import Given, Named, evaluated, evenness
+
+Sizes = tuple[int, ...]
+Columns = dict[str, Sizes]
+UNSEEN = 3  # how many runs that nobody made
+
+
+class Formulas:
+    """What can be written with some names: a name, a product of up to four,
+    a sum of two; and each of these times a number, plus a number.
+
+    All that fit are compared in runs that nobody made, `unseen`. Where they
+    part there, or give what is not whole, the runs were too few to tell. So
+    they are where a name never moves alone, or where no run is left to check
+    a formula with: one in which every name has a size that it did not have
+    when it moved alone.
+    """
+
+    def __init__(self, varied: Columns, run: dict[str, int]):
+        given = getattr(run, "given", run)
+        alone = [name for name in varied if isinstance(given[name], int)]
+        moved = {name: varied[name] for name in alone}
+        self.pairs = [lone_pair(name, moved) for name in alone]
+        self.enough = None not in self.pairs and checked(moved, self.pairs)
+        longer = lengthened(varied, elsewhere(alone, given))
+        self.columns = {name: longer[name] for name in alone}
+        self.known = defaultdict(list)
+        for text, values in candidates(longer):
+            self.known[outline(values[:-UNSEEN])].append((text, values))
+        self.found: dict[Sizes, str] = {}
+
+    def find(self, sizes: Sizes) -> str:
+        """Write sizes, one a run, as the simplest formula that fits; "" if
+        none does, or if those that fit say different things."""
+        if sizes not in self.found:
+            fits = self.known.get(outline(sizes), [])
+            name = ""
+            if self.enough:
+                name = agreed(fits, sizes) if fits else self.product(sizes)
+            self.found[sizes] = name
+        return self.found[sizes]
+
+    def product(self, sizes: Sizes) -> str:
+        """Write sizes as a product of names with numbers added: B*(X-2).
+
+        What is added to a name shows in two runs that differ in it alone.
+        """
+        factors, values = [], [1] * (len(sizes) + UNSEEN)
+        for (name, column), pair in zip(self.columns.items(), self.pairs):
+            lone = [[c[i] for i in pair] for c in (column, sizes)]
+            factor, added = line(*lone)
+            if factor:
+                b, a = (added / factor).as_integer_ratio()
+                factors.append(written(name, Fraction(a), Fraction(b)))
+                values = [v * (a * n + b) for v, n in zip(values, column)]
+        many = Fraction(sizes[0], values[0]) if values[0] else 0
+        values = [many * value for value in values]
+        if values[:-UNSEEN] != list(sizes) or not whole(values):
+            return ""
+        text = "*".join(f if f.isidentifier() else f"({f})" for f in factors)
+        return written(text, many, Fraction(0))
+
+
+def lengthened(varied: Columns, runs: list[Named]) -> Columns:
+    """Add the sizes of more runs to each name's."""
+    return {
+        name: (*sizes, *(run[name] for run in runs))
+        for name, sizes in varied.items()
+    }
+
+
+def elsewhere(alone: list[str], given: Given) -> list[Named]:
+    """Give runs that nobody made, with sizes as even as the traced ones to
+    the names that vary alone."""
+    primes = filter(is_prime, itertools.count(101, 2))
+    far = [{n: next(primes) for n in alone} for _ in range(UNSEEN)]
+    return [
+        evaluated(
+            given | {n: given[n] + many[n] * evenness(given[n]) for n in alone}
+        )
+        for many in far
+    ]
+
+
+def whole(values: Iterable[Fraction]) -> bool:
+    """Whether numbers can be sizes."""
+    return all(value.denominator == 1 for value in values)
+
+
+def is_prime(n: int) -> bool:
+    """Whether only 1 and n divide n."""
+    return all(n % m for m in range(2, math.isqrt(n) + 1))
+
+
+def agreed(fits: list[tuple[str, Sizes]], sizes: Sizes) -> str:
+    """Write sizes with the simplest of some formulas; "" where they part."""
+    lines = [line(values, sizes) for _, values in fits]
+    said = {
+        tuple(factor * value + added for value in values[-UNSEEN:])
+        for (_, values), (factor, added) in zip(fits, lines)
+    }
+    if len(said) > 1 or not all(map(whole, said)):
+        return ""
+    texts = [written(text, *fit) for (text, _), fit in zip(fits, lines)]
+    name = next(filter(str.isidentifier, texts), texts[0])
+    return name[1:-1] if name == fits[0][0] and name[0] == "(" else name
+
+
+def lone_pair(name: str, columns: Columns) -> tuple[int, int] | None:
+    """Find two runs that differ in nothing but one name. The traced run,
+    the first, comes last: it may be like any of the others."""
+    rest = [column for other, column in columns.items() if other != name]
+    order = *range(1, len(columns[name])), 0
+    for i, j in itertools.combinations(order, 2):
+        moves = columns[name][i] != columns[name][j]
+        if moves and all(column[i] == column[j] for column in rest):
+            return i, j
+    return None
+
+
+def checked(columns: Columns, pairs: list[tuple[int, int]]) -> bool:
+    """Whether a run is left to check a formula with: none of its sizes is
+    one of a name's pair."""
+    return any(
+        all(
+            n not in (c[i], c[j])
+            for n, c, (i, j) in zip(run, columns.values(), pairs)
+        )
+        for run in zip(*columns.values())
+    )
+
+
+def candidates(columns: Columns) -> Iterator[tuple[str, Sizes]]:
+    """Give names, products and sums of names with their sizes."""
+    for n in (1, 2, 3, 4):
+        for names in itertools.combinations_with_replacement(columns, n):
+            rows = zip(*(columns[name] for name in names))
+            yield "*".join(names), tuple(map(math.prod, rows))
+    for one, other in itertools.combinations(columns, 2):
+        rows = zip(columns[one], columns[other])
+        yield f"({one}+{other})", tuple(map(sum, rows))
+
+
+def outline(sizes: Sizes) -> Sizes:
+    """Tell what stays the same when all sizes are multiplied by a number,
+    and a number is added."""
+    steps = [size - sizes[0] for size in sizes]
+    first = next((step for step in steps if step), 1)
+    unit = math.gcd(*steps) * (1 if first > 0 else -1) or 1
+    return tuple(step // unit for step in steps)
+
+
+def line(values: Sizes, sizes: Sizes) -> tuple[Fraction, Fraction]:
+    """Fit sizes = factor * values + added, by the first two that differ."""
+    for value, size in zip(values, sizes):
+        if value != values[0]:
+            factor = Fraction(size - sizes[0], value - values[0])
+            return factor, sizes[0] - factor * values[0]
+    return Fraction(0), Fraction(sizes[0])
+
+
+def written(text: str, factor: Fraction, added: Fraction) -> str:
+    """Write factor * text + added as one writes it by hand."""
+    if added.denominator > 1:
+        whole = math.lcm(factor.denominator, added.denominator)
+        return f"({written(text, factor * whole, added * whole)})/{whole}"
+    if factor < 0 and added > 0:
+        return f"{added}{written(text, factor, Fraction(0))}"
+    over = "" if factor.denominator == 1 else f"/{factor.denominator}"
+    many = {1: "", -1: "-"}.get(factor.numerator, str(factor.numerator))
+    plus = "" if added == 0 else f"{'+' if added > 0 else '-'}{abs(added)}"
+    return f"{many}{text}{over}{plus}"

@@ -1,0 +1,70 @@
+"""Axis names: sizes of several runs, written with the names of dimensions."""
+
+from typing import NamedTuple
+
+from tformer_lite.tracing.axes.formulas import Formulas, Sizes
+
+
+class Axis(NamedTuple):
+    """One axis: its size, its name, and how the name is known.
+
+    `proof` is "proved" (it held in every run, at other sizes), "value" (a
+    dimension has this size, and no other has) or "unknown".
+    """
+
+    size: int
+    name: str
+    proof: str
+
+    def __str__(self) -> str:
+        """Write a proved name as it is, others with ~ or a ?."""
+        return (
+            self.name
+            + {"proved": "", "value": "~", "unknown": "?"}[self.proof]
+        )
+
+
+class Dims:
+    """The dimensions of some runs: a name, and its size in each run.
+
+    `runs` are the sizes of every run, the traced one first.
+    """
+
+    def __init__(self, runs: list[dict[str, int]]):
+        columns = {name: tuple(r[name] for r in runs) for name in runs[0]}
+        varied = {n: c for n, c in columns.items() if len(set(c)) > 1}
+        self.first = runs[0]
+        self.fixed = {n: s for n, s in runs[0].items() if n not in varied}
+        self.formulas = Formulas(varied, runs[0])
+        self.known: dict[tuple[Sizes, ...], tuple[Axis, ...]] = {}
+
+    def shape(self, *shapes: Sizes) -> tuple[Axis, ...]:
+        """Name the axes of a tensor that has these shapes, one a run."""
+        if shapes not in self.known:
+            self.known[shapes] = tuple(map(self.axis, zip(*shapes)))
+        return self.known[shapes]
+
+    def axis(self, sizes: Sizes) -> Axis:
+        """Name the axis that has these sizes, one a run."""
+        if len(set(sizes)) > 1:
+            name = self.formulas.find(sizes)
+            proof = "proved" if name else "unknown"
+            return Axis(sizes[0], name or str(sizes[0]), proof)
+        alike = [name for name, n in self.fixed.items() if n == sizes[0]]
+        if not alike or sizes[0] == 1:
+            return Axis(sizes[0], str(sizes[0]), "proved")
+        if len(alike) == 1:
+            return Axis(sizes[0], alike[0], "value")
+        return Axis(sizes[0], str(sizes[0]), "unknown")
+
+    def guess(self, size: int) -> Axis:
+        """Name an axis that only the traced run has: by its value."""
+        alike = [name for name, n in self.first.items() if n == size]
+        if len(alike) == 1 and size > 1:
+            return Axis(size, alike[0], "value")
+        return Axis(size, str(size), "unknown")
+
+
+def shape_text(axes: tuple[Axis, ...]) -> str:
+    """Write a named shape: (B, T, C)."""
+    return f"({', '.join(map(str, axes))})"

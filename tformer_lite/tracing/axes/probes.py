@@ -1,0 +1,144 @@
+"""Probes: the same run again at other sizes, to see how each axis moves."""
+
+import contextlib
+import inspect
+import random
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from typing import TextIO
+
+import torch
+from torch import Tensor, nn
+
+from tformer_lite.tracing.axes.sizes import Given, Named, evaluated, evenness
+
+
+def plan(dims: Given, varied: list[str]) -> Iterator[Named]:
+    """Choose the sizes of the probes: all small, then each name larger
+    alone, then all larger still. A size keeps its parity, and the steps
+    differ: S // 3 looks like a line at 2, 4 and 6, and not at 2, 4 and 8."""
+    small = {name: 2 + dims[name] % 2 for name in varied}
+    larger = [{name: small[name] + 2} for name in varied]
+    everything = {name: small[name] + 6 for name in varied}
+    for change in [{}, *larger, everything]:
+        yield evaluated(dims | small | change)
+
+
+def grown(dims: Given, varied: list[str]) -> Iterator[Named]:
+    """Choose larger sizes than the traced ones: each name alone, twice, then
+    all; for a model that refuses small sizes, or loops over one.
+
+    The power of two that a size can be divided by, it still can.
+    """
+    steps = {name: evenness(dims[name]) for name in varied}
+    alone = [
+        {name: dims[name] + many * steps[name]}
+        for name in varied
+        for many in (1, 3)
+    ]
+    everything = {name: dims[name] + 2 * steps[name] for name in varied}
+    for change in [*alone, everything]:
+        yield evaluated(dims | change)
+
+
+def resized(inputs: tuple, axes: list[str], dims: Named) -> tuple:
+    """Give the inputs other sizes, with values that they have already.
+
+    `axes` names the axes of each tensor, "B S"; a name that `dims` lacks
+    keeps its size. A tensor that comes twice is named once, and stays one.
+
+    Raises ValueError where `axes` and the tensors do not match.
+    """
+    tensors = {id(x): x for x in inputs if isinstance(x, Tensor)}
+    if isinstance(axes, str) or len(axes) != len(tensors):
+        raise ValueError(
+            f"{axes=} must be a list with one string for each input tensor. "
+            f"There are {len(tensors)} (one that comes twice counts once)."
+        )
+    made = {
+        key: taken(tensor, names.split(), dims)
+        for (key, tensor), names in zip(tensors.items(), axes)
+    }
+    return tuple(made.get(id(x), x) for x in inputs)
+
+
+def taken(tensor: Tensor, axes: list[str], dims: Named) -> Tensor:
+    """Take as many rows of each named axis as asked, over and over."""
+    if len(axes) != tensor.ndim:
+        raise ValueError(
+            f"axes {' '.join(axes)!r} name {len(axes)} axes, and the input "
+            f"{tuple(tensor.shape)} has {tensor.ndim}."
+        )
+    for axis, name in enumerate(axes):
+        size = tensor.shape[axis]
+        rows = torch.arange(dims.get(name, size), device=tensor.device)
+        tensor = tensor.index_select(axis, rows % size)
+    return tensor
+
+
+@contextlib.contextmanager
+def aside(model: Callable) -> Iterator[None]:
+    """Run something that leaves no trace: no printing, no warnings, no
+    random numbers used up, no running statistics moved."""
+    devices = range(torch.cuda.device_count())
+    drawn = random.getstate()
+    with (
+        torch.random.fork_rng(devices=devices),
+        contextlib.redirect_stdout(Hush(sys.stdout)),
+        warnings.catch_warnings(),
+        unchanged(model),
+    ):
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            random.setstate(drawn)
+
+
+class Hush:
+    """A standard output that this thread cannot write to; others can."""
+
+    def __init__(self, stream: TextIO):
+        self.stream, self.thread = stream, threading.get_ident()
+
+    def write(self, text: str) -> int:
+        """Drop a text of this thread."""
+        if threading.get_ident() == self.thread:
+            return len(text)
+        return self.stream.write(text)
+
+    def __getattr__(self, name: str):
+        return getattr(self.stream, name)
+
+
+@contextlib.contextmanager
+def unchanged(model: Callable) -> Iterator[None]:
+    """Put back the attributes of every module, and the buffers' values."""
+    modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    spaces = [
+        space
+        for module in modules
+        for space in (vars(module), module._buffers)
+    ]
+    before = [space.copy() for space in spaces]
+    buffers = [b for m in modules for b in m._buffers.values()]
+    values = [(b, b.clone()) for b in buffers if b is not None]
+    try:
+        yield
+    finally:
+        for space, was in zip(spaces, before):
+            space.clear()
+            space.update(was)
+        with torch.no_grad():
+            for buffer, value in values:
+                buffer.copy_(value)
+
+
+def accepted(build: Callable, dims: Named) -> Named:
+    """The dimensions that a factory takes."""
+    parameters = inspect.signature(build).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return dims
+    return {name: n for name, n in dims.items() if name in parameters}

@@ -1,0 +1,1 @@
+"""A function's source, with the named shapes beside its lines."""

@@ -1,0 +1,1 @@
+"""What one may ask of a traced run."""

@@ -1,0 +1,175 @@
+"""Costs: what each module of a model has to learn, and to compute."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from math import prod
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
+
+from tformer_lite.tracing.record.detours import eagerly, unfused
+from tformer_lite.tracing.record.tensors import tensors
+from tformer_lite.tracing.axes.probes import aside
+from tformer_lite.tracing.sheets import Sheet
+from tformer_lite.tracing.record.visits import Visits
+
+COUNTED = (
+    "FLOPs are those of matrix products, convolutions and attention; a "
+    "multiply-add is 2. Everything else counts 0."
+)
+DEAD = "none: nothing that the model gives depends on this parameter."
+
+
+class Size(NamedTuple):
+    """How many parameters a module has, and how many of them are frozen."""
+
+    module: str
+    kind: str
+    parameters: int
+    frozen: int
+
+
+class Cost(NamedTuple):
+    """How many floating-point operations a module takes in one run."""
+
+    module: str
+    kind: str
+    parameters: int
+    flops: int
+    multiply_adds: int
+
+
+class Gradient(NamedTuple):
+    """The shape of a parameter's gradient; or "none", or "frozen"."""
+
+    parameter: str
+    shape: tuple[int, ...]
+    gradient: str
+
+
+def parameters(model: nn.Module) -> Sheet:
+    """Count the parameters of each module: all, and the frozen ones.
+
+    A parameter with several names counts once. Buffers do not count.
+    """
+    rows = []
+    for path, kind, learned in parts(model):
+        frozen = [p for p in learned if not p.requires_grad]
+        rows.append(Size(path, kind, total(learned), total(frozen)))
+    return Sheet(rows, shared(model))
+
+
+def parts(model: Callable) -> list[tuple[str, str, list[nn.Parameter]]]:
+    """List the path, class and parameters of each module, the whole last."""
+    if not isinstance(model, nn.Module):
+        return [("", getattr(model, "__name__", type(model).__name__), [])]
+    (_, whole), *others = model.named_modules()
+    return [
+        (path, type(module).__name__, list(module.parameters()))
+        for path, module in [*others, ("", whole)]
+    ]
+
+
+def total(learned: list[nn.Parameter]) -> int:
+    """Count the numbers in some parameters."""
+    return sum(p.numel() for p in learned)
+
+
+def shared(model: nn.Module) -> list[str]:
+    """Say which parameters have several names."""
+    names = defaultdict(list)
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        names[parameter].append(name)
+    return [
+        f"one parameter, counted once: {', '.join(alike)}"
+        for alike in names.values()
+        if len(alike) > 1
+    ]
+
+
+class Here(Visits):
+    """The module under way, told as FlopCounterMode asks for it."""
+
+    @property
+    def parents(self) -> set:
+        """Where to count a call: in all, and in the module itself."""
+        return {"Global", (self.now.path,)}
+
+
+def flops(model: Callable, *inputs, **options) -> Sheet:
+    """Count the floating-point operations of each module in one run.
+
+    PyTorch's FlopCounterMode counts: a matrix product (n, k) @ (k, m) has
+    n * m * k multiply-adds, and twice as many FLOPs. What a module does that
+    is made during the run counts in the total alone.
+    """
+    counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
+    counter.mod_tracker = Here(model)
+    with aside(model), eagerly(), unfused(), counter:
+        model(*inputs, **options)
+    counts = counter.get_flop_counts()
+    own = {key: sum(count.values()) for key, count in counts.items()}
+    whole = own.pop("Global", 0)
+    rows = []
+    for path, kind, learned in parts(model):
+        n = sum(n for (at,), n in own.items() if within(at, path))
+        n = n if path else whole
+        rows.append(Cost(path, kind, total(learned), n, n // 2))
+    return Sheet(rows, [COUNTED])
+
+
+def within(path: str, outer: str) -> bool:
+    """Whether a path is another, or leads into it."""
+    return path == outer or path.startswith(f"{outer}.")
+
+
+def attention_flops(q, k, v, *_, **__) -> int:
+    return sdpa_flop_count(q, k, v)
+
+
+def row_flops(matrix, row, **_) -> int:
+    return 2 * prod(matrix)
+
+
+# What FlopCounterMode leaves out, given the shapes of a call's arguments.
+FORMULAS = {
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: (
+        attention_flops
+    ),
+    torch.ops.aten.mv: row_flops,
+    torch.ops.aten.dot: row_flops,
+    torch.ops.aten.addmv: lambda _, matrix, row, **__: row_flops(matrix, row),
+    torch.ops.aten.mkldnn_rnn_layer: lambda x, own, back, *_, **__: (
+        2 * prod(x[:-1]) * (prod(own) + prod(back))
+    ),
+}
+
+
+def gradients(model: nn.Module, *inputs, **options) -> Sheet:
+    """List the shape of each parameter's gradient, with the sum of all that
+    the model gives as the loss. No `.grad` is touched."""
+    learned = dict(model.named_parameters())
+    asked = [p for p in learned.values() if p.requires_grad]
+    with aside(model), torch.enable_grad():
+        given = tensors(model(*inputs, **options))
+        loss = sum(t.sum() for t in given if t.is_floating_point())
+        if not (isinstance(loss, Tensor) and loss.requires_grad):
+            asked = []
+        found = asked and torch.autograd.grad(loss, asked, allow_unused=True)
+    known = dict(zip(asked, found))
+    rows = [
+        Gradient(name, tuple(p.shape), gradient_text(p, known.get(p)))
+        for name, p in learned.items()
+    ]
+    return Sheet(
+        rows, [DEAD] if any(r.gradient == "none" for r in rows) else []
+    )
+
+
+def gradient_text(parameter: Tensor, gradient: Tensor | None) -> str:
+    """Write the shape of a gradient, or why there is none."""
+    if gradient is not None:
+        return str(tuple(gradient.shape))
+    return "none" if parameter.requires_grad else "frozen"

@@ -1,0 +1,156 @@
+"""Export: a trace as JSON, and its table from the JSON alone.
+
+The text is one object, a `TraceData`. Version 1:
+
+- `version`: 1. Another number means that a reader of this version cannot
+  rely on what follows; fields may be added without a new number.
+- `dims`: the size of each named dimension in the traced run.
+- `steps`: the torch calls, in order, each a `StepData`:
+  - `module`: the path of the module that made the call, "" for the whole
+    model; `nth`: how many runs of it went before; `kind`: its class, "" for
+    a call outside every module.
+  - `call`: the expression as it is written, or, where nobody wrote it, the
+    function's name; `variable`: what the result is bound to, or "";
+    `function`: the torch function's name.
+  - `inputs` and `outputs`: tensors, each a `TensorData`. A call without
+    outputs failed.
+- A tensor has a `number`: the same number is the same tensor, counted from
+  0 in the order of first appearance. `shape` has its sizes, and `axes` a
+  name for each, with how it is `known`: "proved" (it held at other sizes
+  too), "value" (one dimension has this size) or "unknown" (the name is the
+  size itself).
+- `notes`: what could not be found out, in sentences.
+
+The same run gives the same text, byte for byte. A note may quote a model's
+own error message.
+"""
+
+import json
+from collections.abc import Iterable
+from itertools import repeat
+from typing import TypedDict
+
+from tformer_lite.tracing.record.tensors import Mark
+from tformer_lite.tracing.axes.names import Axis
+from tformer_lite.tracing.record.recorder import Step
+from tformer_lite.tracing.source.expressions import variable
+from tformer_lite.tracing.tables import Row, Table
+
+VERSION = 1
+
+
+class AxisData(TypedDict):
+    """The name of an axis, and how it is known."""
+
+    name: str
+    known: str
+
+
+class TensorData(TypedDict):
+    """A tensor that a call read or made."""
+
+    number: int
+    shape: list[int]
+    axes: list[AxisData]
+
+
+class StepData(TypedDict):
+    """One torch call."""
+
+    module: str
+    nth: int
+    kind: str
+    call: str
+    variable: str
+    function: str
+    inputs: list[TensorData]
+    outputs: list[TensorData]
+
+
+class TraceData(TypedDict):
+    """A whole trace."""
+
+    version: int
+    dims: dict[str, int]
+    steps: list[StepData]
+    notes: list[str]
+
+
+def to_json(trace) -> str:
+    """Write a trace as JSON; this module's docstring has the schema."""
+    numbers: dict[int, int] = {}
+    steps = zip(trace.steps, trace.axes, trace.table.rows)
+    data = TraceData(
+        version=VERSION,
+        dims=trace.runs[0].sizes,
+        steps=[step_data(*step, numbers) for step in steps],
+        notes=trace.notes,
+    )
+    return json.dumps(data, ensure_ascii=False)
+
+
+def step_data(step: Step, axes: tuple, row: Row, numbers: dict) -> StepData:
+    """Describe a call; `numbers` are those of the tensors so far."""
+    reads, makes = axes
+    bound = variable(step.code, step.at)
+    if not row.call.startswith(f"{bound} = "):  # hidden in a library
+        bound = ""
+    return StepData(
+        module=step.visit.path,
+        nth=step.visit.nth,
+        kind=step.visit.kind,
+        call=row.call.removeprefix(f"{bound} = "),
+        variable=bound,
+        function=step.name,
+        inputs=[*map(tensor_data, step.reads, reads, repeat(numbers))],
+        outputs=[*map(tensor_data, step.makes, makes, repeat(numbers))],
+    )
+
+
+def tensor_data(mark: Mark, axes: Iterable[Axis], numbers: dict) -> TensorData:
+    """Describe a tensor, with a number of its own."""
+    return TensorData(
+        number=numbers.setdefault(mark.number, len(numbers)),
+        shape=list(mark.shape),
+        axes=[AxisData(name=axis.name, known=axis.proof) for axis in axes],
+    )
+
+
+def from_json(text: str) -> Table:
+    """Read the table of a trace from its JSON.
+
+    Raises ValueError for a text of another version, or of something else.
+    """
+    data = json.loads(text)
+    version = data.get("version") if isinstance(data, dict) else None
+    if version != VERSION:
+        raise ValueError(
+            f"this is no trace of version {VERSION}: its version is "
+            f"{version!r}. Write it again with trace(...).to_json()."
+        )
+    return Table(list(map(row_of, data["steps"])), data["notes"])
+
+
+def row_of(step: StepData) -> Row:
+    """Write a call in words, as the table does."""
+    name, call = step["variable"], step["call"]
+    return Row(
+        step["module"] or f"({step['kind'] or 'outside every module'})",
+        f"{name} = {call}" if name else call,
+        shapes_text(step["inputs"]),
+        shapes_text(step["outputs"]) or "failed",
+    )
+
+
+def shapes_text(tensors: list[TensorData]) -> str:
+    """Write the named shapes of some tensors: (B, T, C), (C)."""
+    return ", ".join(map(shape_text, tensors))
+
+
+def shape_text(tensor: TensorData) -> str:
+    """Write a named shape, with the marks of what is not proved."""
+    axes = [
+        str(Axis(size, axis["name"], axis["known"]))
+        for size, axis in zip(tensor["shape"], tensor["axes"])
+    ]
+    return f"({', '.join(axes)})"

@@ -1,0 +1,1 @@
+"""Recording one run: its calls, modules, tensors and values."""

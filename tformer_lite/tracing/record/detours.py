@@ -1,0 +1,109 @@
+"""Detours: where a traced run goes another way than an untraced one."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from tformer_lite.tracing.axes.probes import aside
+from tformer_lite.tracing.record.visits import Visits
+
+FUSED = "_native_multi_head_attention", "_transformer_encoder_layer_fwd"
+
+
+def refuse(model: Callable | None) -> None:
+    """Raise TypeError for what cannot be traced."""
+    if isinstance(model, torch.export.ExportedProgram):
+        raise TypeError(
+            "an ExportedProgram is not a model that runs: trace its .module()"
+        )
+    if not callable(model):
+        raise TypeError(f"give a model: {type(model).__name__} has no call")
+    for part in parts(model):
+        if isinstance(
+            part, (torch.jit.ScriptModule, torch.jit.ScriptFunction)
+        ):
+            raise TypeError(
+                f"a {type(part).__name__} runs out of Python's sight: trace "
+                "what it was made from."
+            )
+
+
+def parts(model: Callable) -> list[Callable]:
+    """List a model's modules; of a function, itself."""
+    return list(model.modules()) if isinstance(model, nn.Module) else [model]
+
+
+def eagerly() -> contextlib.AbstractContextManager:
+    """Let compiled code run as it is written, line by line."""
+    if "torch._dynamo" in sys.modules and hasattr(
+        torch.compiler, "set_stance"
+    ):
+        return torch.compiler.set_stance("force_eager")
+    return contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def unfused() -> Iterator[None]:
+    """Let PyTorch's layers run call by call; those of other threads too."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)
+
+
+def detours(model: Callable, inputs: tuple, options: dict) -> list[str]:
+    """Say what an untraced run does in another way."""
+    notes = []
+    if any(map(compiled, parts(model))):
+        notes.append("compiled code ran as it is written, line by line")
+    fused = fused_modules(model, inputs, options)
+    if fused:
+        notes.append(
+            f"untraced, PyTorch runs {', '.join(fused)} as one fused call "
+            "each; numbers can differ in their last digits"
+        )
+    return notes
+
+
+def compiled(part: Callable) -> bool:
+    """Whether torch.compile made or changed a module or a function."""
+    return (
+        getattr(part, "_compiled_call_impl", None) is not None
+        or hasattr(part, "_torchdynamo_orig_callable")
+        or type(part).__name__ == "OptimizedModule"
+    )
+
+
+def fused_modules(model: Callable, inputs: tuple, options: dict) -> list[str]:
+    """List the modules that an untraced run fuses, by another run."""
+    kinds = nn.MultiheadAttention, nn.TransformerEncoderLayer
+    found = [part for part in parts(model) if isinstance(part, kinds)]
+    if all(part.training for part in found):
+        return []
+    with (
+        contextlib.suppress(Exception),  # it ran once: so much for this note
+        aside(model),
+        Visits(model) as visits,
+        Fused(visits) as fused,
+    ):
+        model(*inputs, **options)
+    return list(dict.fromkeys(fused.paths))
+
+
+class Fused(TorchDispatchMode):
+    """Note in which modules PyTorch's fused functions run."""
+
+    def __init__(self, visits: Visits):
+        super().__init__()
+        self.visits, self.paths = visits, []
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        if function.overloadpacket.__name__ in FUSED:
+            self.paths.append(self.visits.now.path or self.visits.now.kind)
+        return function(*args, **kwargs or {})

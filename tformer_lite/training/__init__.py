@@ -1,0 +1,1 @@
+"""Training: recipes, batches, steps, the loop, and checkpoints."""

@@ -1,0 +1,59 @@
+"""The data in batches, and the loss of a batch."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+import torch
+from torch import Tensor, distributed, nn
+from torch.nn.functional import cross_entropy
+from torch.utils.data import BatchSampler, Dataset, DistributedSampler
+
+from tformer_lite.model.modes import evaluating
+from tformer_lite.training.recipe import Recipe
+
+
+def batches(data: Dataset, recipe: Recipe, done: int = 0) -> Iterator[tuple]:
+    """Yield batches without end, shuffled anew each time the data is through.
+
+    The first `done` are left out: they were learned from before. Each of
+    several processes gets rows of its own.
+    """
+    sampler = DistributedSampler(data, *processes(), seed=recipe.seed)
+    rows = BatchSampler(sampler, recipe.batch_size, drop_last=False)
+    epoch, skip = divmod(done, len(rows))
+    while True:
+        sampler.set_epoch(epoch)
+        yield from map(data.__getitem__, islice(rows, skip, None))
+        epoch, skip = epoch + 1, 0
+
+
+def processes() -> tuple[int, int]:
+    """Say how many processes train together, and which of them this is."""
+    if distributed.is_available() and distributed.is_initialized():
+        return distributed.get_world_size(), distributed.get_rank()
+    return 1, 0
+
+
+def loss_of(
+    model: nn.Module, inputs: tuple[Tensor, ...], labels: Tensor, **options
+) -> Tensor:
+    """Compare guesses from inputs with labels: (B, T), (B, T) -> ().
+
+    Cross-entropy in nats; `options` are those of cross_entropy, such as
+    `ignore_index`, the label that does not count.
+    """
+    device = next(model.parameters()).device
+    logits = model(*(ids.to(device) for ids in inputs)).flatten(0, 1)
+    return cross_entropy(logits, labels.to(device).flatten(), **options)
+
+
+def mean_loss(model: nn.Module, data: Dataset, batch_size: int = 256) -> float:
+    """Average the loss over all labels of the data, in nats."""
+    options = {"ignore_index": data.ignore, "reduction": "sum"}
+    total, count = 0.0, 0
+    with evaluating(model):
+        for rows in torch.arange(len(data)).split(batch_size):
+            inputs, labels = data[rows.tolist()]
+            total += loss_of(model, inputs, labels, **options).item()
+            count += (labels != data.ignore).sum().item()
+    return total / count

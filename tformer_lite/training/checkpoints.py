@@ -1,0 +1,196 @@
+"""Models in files: weights, config, vocabularies, losses."""
+
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from warnings import catch_warnings
+
+import torch
+from torch import nn
+
+from tformer_lite.model.config import Config
+from tformer_lite.text.tokenizers import SPECIALS, CharTokenizer, WordTokenizer
+from tformer_lite.model.models import DecoderOnly, EncoderDecoder
+from tformer_lite.model.bert import PieceTokenizer
+
+FORMAT = 1
+MODELS = {kind.__name__: kind for kind in (DecoderOnly, EncoderDecoder)}
+Tokenizer = CharTokenizer | WordTokenizer
+DAMAGED = (
+    "is damaged, or no checkpoint: it cannot be read. Train again, or take a "
+    "copy of it."
+)
+
+
+@dataclass
+class Checkpoint:
+    """What a file keeps of a model.
+
+    `tokenizers` are the source's, if there is one, and the target's;
+    `block_size` counts the positions that training used. `training` is
+    what a `Trainer` needs to go on. Losses are in nats.
+    """
+
+    model: nn.Module
+    tokenizers: tuple[Tokenizer, ...] = ()
+    block_size: int | None = None
+    train_losses: list[float] = field(default_factory=list)
+    val_losses: list[float] = field(default_factory=list)
+    training: dict = field(default_factory=dict)
+
+
+def save_checkpoint(checkpoint: Checkpoint, path: str | Path) -> None:
+    """Write a checkpoint: whole, or not at all.
+
+    A file of that name is replaced once the new one is complete. It is
+    source 002's dictionary, with more keys. Raises ValueError for a model
+    or a tokenizer of the reader's own, which are code, and no file keeps
+    code.
+    """
+    packed, path = pack(checkpoint), Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.part")
+    try:
+        with open(part, "wb") as file:
+            torch.save(packed, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def load_checkpoint(path: str | Path) -> Checkpoint:
+    """Read a checkpoint, onto the CPU; nothing in it is ever run.
+
+    Raises FileNotFoundError when there is none, ValueError for a file that
+    is damaged, of another program, or of another version.
+    """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no checkpoint {path}: train first.")
+    packed = read(path)
+    found = packed.get("format") if isinstance(packed, dict) else None
+    if found is None:
+        raise ValueError(
+            f"{path} is no checkpoint of tformer_lite, though PyTorch can "
+            "read it: give one that save_checkpoint wrote."
+        )
+    if found != FORMAT:
+        raise ValueError(
+            f"{path} has format {found}, and this version of tformer_lite "
+            f"reads format {FORMAT}: train again."
+        )
+    try:
+        return unpack(packed)
+    except (LookupError, RuntimeError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} {DAMAGED}") from error
+
+
+def read(path: str | Path) -> object:
+    """Read tensors, numbers and words; ValueError for any other file."""
+    with open(path, "rb") as file, catch_warnings(action="ignore"):
+        try:
+            return torch.load(file, map_location="cpu", weights_only=True)
+        except Exception as error:  # there is no end to what files hold
+            raise ValueError(f"{path} {DAMAGED}") from error
+
+
+def pack(checkpoint: Checkpoint) -> dict:
+    """Make a dictionary of tensors, numbers and words.
+
+    Its first seven keys, and those in `config`, are source 002's.
+    """
+    kind = check_known(checkpoint.model, MODELS)
+    model, config = checkpoint.model, checkpoint.model.config
+    ids = checkpoint.tokenizers[-1].ids if checkpoint.tokenizers else {}
+    return {
+        "model_state_dict": model.state_dict(),
+        "vocab_size": config.vocab_size,
+        "stoi": ids,
+        "itos": {i: text for text, i in ids.items()},
+        "config": {
+            "d_model": config.d_model,
+            "num_heads": config.n_heads,
+            "num_layers": config.n_layers,
+            "d_ff": config.d_ff,
+            "max_seq_len": config.max_len,
+            "dropout": config.dropout,
+            "block_size": checkpoint.block_size or config.max_len,
+        },
+        "train_losses": checkpoint.train_losses,
+        "val_losses": checkpoint.val_losses,
+        "format": FORMAT,
+        "model": kind,
+        "model_config": plain(config),
+        "tokenizers": [pack_ids(one) for one in checkpoint.tokenizers],
+        "training": checkpoint.training,
+    }
+
+
+def unpack(packed: dict) -> Checkpoint:
+    """Build the model and the tokenizers again, with what was learned."""
+    config = Config(**packed["model_config"])
+    with torch.random.fork_rng(devices=[]):  # first weights, soon replaced
+        model = MODELS[packed["model"]](config)
+    model.load_state_dict(packed["model_state_dict"])
+    tokenizers = tuple(unpack_ids(*one) for one in packed["tokenizers"])
+    losses = packed["train_losses"], packed["val_losses"]
+    size = packed["config"]["block_size"]
+    return Checkpoint(
+        model.eval(), tokenizers, size, *losses, packed["training"]
+    )
+
+
+def check_known(thing: object, known: dict[str, Callable]) -> str:
+    """Name the class of a thing; ValueError for a class of one's own."""
+    name = type(thing).__name__
+    if name not in known:
+        raise ValueError(
+            f"{name} is no class that a checkpoint keeps, and a file keeps no "
+            f"code: use {', '.join(known)}, or save model.state_dict()."
+        )
+    return name
+
+
+def plain(config: Config) -> dict:
+    """List a config's fields; ValueError for a part of one's own."""
+    fields = asdict(config)
+    for name, value in fields.items():
+        if callable(value):
+            raise ValueError(
+                f"{name}={value!r} is a part of your own, and a file keeps no "
+                "code: save model.state_dict(), and build the model yourself."
+            )
+    return fields
+
+
+def pack_ids(tokenizer: Tokenizer) -> tuple[str, dict[str, int]]:
+    """Give a tokenizer's kind and its vocabulary."""
+    return check_known(tokenizer, TOKENIZERS), tokenizer.ids
+
+
+def unpack_ids(kind: str, ids: dict[str, int]) -> Tokenizer:
+    """Build a tokenizer again."""
+    return TOKENIZERS[kind](ids)
+
+
+def words(ids: dict[str, int]) -> WordTokenizer:
+    """Build a WordTokenizer from the ids of its words and specials."""
+    return WordTokenizer({w: i for w, i in ids.items() if w not in SPECIALS})
+
+
+def pieces(ids: dict[str, int]) -> PieceTokenizer:
+    """Build a PieceTokenizer from the ids of its pieces, by a file of them."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "pieces.txt")
+        file.write_text("\n".join(sorted(ids, key=ids.get)), "utf8")
+        return PieceTokenizer(file)
+
+
+TOKENIZERS = {
+    "CharTokenizer": lambda ids: CharTokenizer("".join(ids)),
+    "WordTokenizer": words,
+    "PieceTokenizer": pieces,
+}

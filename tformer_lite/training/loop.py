@@ -1,0 +1,124 @@
+"""The training loop: one for every model and every kind of data."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from itertools import takewhile
+from pathlib import Path
+
+import torch
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import Dataset
+from tqdm import tqdm
+
+from tformer_lite.training.batches import batches, processes
+from tformer_lite.training.checkpoints import load_checkpoint, pack, save_checkpoint
+from tformer_lite.training.interruption import Interruption
+from tformer_lite.training.recipe import Recipe
+from tformer_lite.training.trainer import Trainer
+
+
+def resume(path: str | Path, **changes) -> Trainer:
+    """Take a training up again where a checkpoint left it.
+
+    `changes` are fields of the recipe that shall differ, such as `steps`; a
+    schedule of your own must be given again. On a CPU the result is the
+    same to the last bit as without the break. Raises ValueError for a file
+    of a model that was saved without its training.
+    """
+    kept = load_checkpoint(path)
+    training = kept.training
+    if not training:
+        raise ValueError(f"{path} has a model, but no training to go on with.")
+    recipe = Recipe(**(training["recipe"] | changes))
+    model = deepcopy(kept.model)
+    model.load_state_dict(training["model_state_dict"])
+    trainer = Trainer(model, recipe, kept.tokenizers, kept.block_size)
+    trainer.best = kept.model if recipe.patience else model
+    trainer.optimizer.load_state_dict(training["optimizer_state_dict"])
+    first = processes()[1] == 0  # of several, each drops what it draws
+    trainer.random = training["rng_state"] if first else None
+    trainer.step, trainer.recent = training["step"], training["recent"]
+    trainer.train_losses = kept.train_losses
+    trainer.val_losses = kept.val_losses
+    return trainer
+
+
+def train(
+    trainer: Trainer,
+    data: Dataset,
+    valid: Dataset | None = None,
+    path: str | Path | None = None,
+    show: bool = False,
+) -> None:
+    """Train to the end of the recipe, from the step that the trainer is at.
+
+    `data` gives batches as `Pairs` and `Windows` do. At each note, and at
+    Ctrl-C, a checkpoint is written to `path`; `show` draws a progress bar.
+    With patience the best weights stay in the end, here and in the file.
+    Order and dropout come from the recipe's seed alone. Of several
+    processes (torchrun) each learns from its share of the data, and the
+    first one writes and shows. Raises ValueError for patience without
+    validation data, and for a model that no file can keep.
+    """
+    check(trainer, valid, path)
+    several, first = processes()[0] > 1, processes()[1] == 0
+    model = trainer.model.train()
+    learner = DistributedDataParallel(model) if several else model
+    path = path if first else None
+    ahead = batches(data, trainer.recipe, trainer.step)
+    with ready(trainer), Interruption() as stop:
+        ahead = takewhile(lambda _: trainer.left() and not stop.asked, ahead)
+        for batch in watched(ahead, trainer, show and first):
+            trainer.learn(learner, batch, data.ignore)
+            if trainer.due():
+                trainer.note(valid)
+                if path:
+                    save_checkpoint(trainer.checkpoint(), path)
+        if path and stop.asked:
+            save_checkpoint(trainer.checkpoint(), path)
+    model.load_state_dict(trainer.best.state_dict())
+
+
+def check(
+    trainer: Trainer, valid: Dataset | None, path: str | Path | None
+) -> None:
+    """Raise ValueError for what would come to nothing, before it starts."""
+    if trainer.recipe.patience and valid is None:
+        raise ValueError(
+            f"patience={trainer.recipe.patience} waits for a lower validation "
+            "loss: give validation data, or no patience."
+        )
+    if path:
+        pack(trainer.checkpoint())
+
+
+@contextmanager
+def ready(trainer: Trainer) -> Iterator[None]:
+    """Draw dropout from the recipe's seed, or go on where it was left; leave
+    the reader's random numbers alone, and the model in evaluation."""
+    # The model may have moved to another device since.
+    trainer.optimizer.load_state_dict(trainer.optimizer.state_dict())
+    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+        torch.manual_seed(trainer.recipe.seed + processes()[1])
+        if trainer.random is not None:
+            torch.set_rng_state(trainer.random)
+        try:
+            yield
+        finally:
+            trainer.model.eval()
+
+
+def watched(
+    ahead: Iterator[tuple], trainer: Trainer, show: bool
+) -> Iterator[tuple]:
+    """Hand batches on, with a bar of tokens and the loss of each."""
+    done, steps, most = trainer.step, trainer.recipe.steps, 0
+    options = {"unit": " tokens", "disable": not show}
+    with tqdm(total=steps, initial=done, **options) as bar:
+        for inputs, labels in ahead:
+            most = max(most, labels.numel() * processes()[0])
+            bar.unit_scale = most  # not that of a short last batch
+            yield inputs, labels
+            bar.set_postfix_str(f"loss {trainer.loss:.3f}", refresh=False)
+            bar.update()

@@ -1,0 +1,116 @@
+"""A model in training: what a step does, and how far it has come."""
+
+from copy import deepcopy
+from dataclasses import asdict
+
+import torch
+from torch import nn
+from torch.utils.data import Dataset
+
+from tformer_lite.training.batches import loss_of, mean_loss
+from tformer_lite.training.checkpoints import Checkpoint, Tokenizer
+from tformer_lite.training.recipe import Recipe
+
+
+class Progress:
+    """How far a training has come: its step, and its losses in nats.
+
+    `train_losses` has the mean over each `recipe.every` steps, `val_losses`
+    the loss of the validation data after them.
+    """
+
+    def __init__(self, recipe: Recipe):
+        self.recipe, self.step = recipe, 0
+        self.recent, self.train_losses, self.val_losses = [], [], []
+
+    def advance(self, loss: float) -> None:
+        """Count a step, and its loss."""
+        self.step, self.loss = self.step + 1, loss
+        self.recent.append(loss)
+
+    def due(self) -> bool:
+        """Tell whether this step is one to note the losses at."""
+        recipe = self.recipe
+        return self.step % recipe.every == 0 or self.step == recipe.steps
+
+    def waited(self) -> int:
+        """Count the notes since the lowest validation loss."""
+        losses = self.val_losses or [0.0]
+        return len(losses) - 1 - losses.index(min(losses))
+
+    def left(self) -> int:
+        """Count the steps to go: none once patience is at its end."""
+        recipe = self.recipe
+        if recipe.patience and self.waited() >= recipe.patience:
+            return 0
+        return max(recipe.steps - self.step, 0)
+
+
+class Trainer(Progress):
+    """A model in training: its optimizer, its step, and its losses.
+
+    `best` is the model as it was at the lowest validation loss; without
+    patience in the recipe it is `model` itself. `tokenizers` go into
+    checkpoints, and so does `block_size`, the positions in use.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        recipe: Recipe,
+        tokenizers: tuple[Tokenizer, ...] = (),
+        block_size: int | None = None,
+    ):
+        super().__init__(recipe)
+        self.model, self.best, self.random = model, model, None
+        self.tokenizers, self.block_size = tokenizers, block_size
+        self.optimizer = torch.optim.AdamW(
+            model.parameters(),
+            betas=recipe.betas,
+            weight_decay=recipe.weight_decay,
+            fused=True,
+        )
+
+    def learn(self, model: nn.Module, batch: tuple, ignore: int) -> None:
+        """Go one step downhill. `model` is `self.model`, or wraps it."""
+        recipe = self.recipe
+        options = {"ignore_index": ignore, "label_smoothing": recipe.smoothing}
+        loss = loss_of(model, *batch, **options)
+        self.optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+        for group in self.optimizer.param_groups:
+            group["lr"] = recipe.rate(self.step + 1)
+        self.optimizer.step()
+        self.advance(loss.item())
+        self.random = torch.get_rng_state()
+
+    def note(self, valid: Dataset | None) -> None:
+        """Note the losses, and the model when none was better."""
+        self.train_losses.append(sum(self.recent) / len(self.recent))
+        self.recent = []
+        if valid is not None:
+            self.val_losses.append(mean_loss(self.model, valid))
+        if self.recipe.patience and self.waited() == 0:
+            self.best = deepcopy(self.model)
+
+    def checkpoint(self) -> Checkpoint:
+        """Gather what a file keeps: the best model, and the training."""
+        told = self.tokenizers, self.block_size
+        losses = self.train_losses, self.val_losses
+        return Checkpoint(self.best, *told, *losses, training_of(self))
+
+
+def training_of(trainer: Trainer) -> dict:
+    """List what it takes to go on from the last step as if nothing was."""
+    recipe = asdict(trainer.recipe)
+    if callable(trainer.recipe.schedule):  # no file keeps code
+        recipe["schedule"] = repr(trainer.recipe.schedule)
+    return {
+        "recipe": recipe,
+        "model_state_dict": trainer.model.state_dict(),
+        "optimizer_state_dict": trainer.optimizer.state_dict(),
+        "rng_state": trainer.random,
+        "step": trainer.step,
+        "recent": trainer.recent,
+    }
