@@ -3,8 +3,8 @@
 make results          # all of it, about fifteen minutes on one thread
 make results RUNS="translator positions"
 
-Writes tformer_lite/example/stored. Trained numbers differ from machine to machine
-in their last digits, and so does what is written.
+Writes tformer_lite/example/stored. Trained numbers differ from machine to
+machine in their last digits, and so does what is written.
 """
 
 import json
@@ -20,7 +20,7 @@ from benchmarks.translators import (
     translator,
     wider,
 )
-from tformer_lite.example.trained import STORED
+from tformer_lite.example.shipped import STORED
 
 RUNS = {
     run.__name__: run

@@ -26,8 +26,8 @@ from tformer_lite import (
     tiny_translator,
     train,
 )
+from tformer_lite.example.shipped import STORED
 from tformer_lite.text.tokenizers import EOS, SOS
-from tformer_lite.example.trained import STORED
 
 RECIPE = Recipe(steps=1700, lr=3e-2, warmup=100, clip=0.5, every=34)
 # As good in fewer steps: larger batches, smoothed labels, a late fall.

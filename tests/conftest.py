@@ -5,7 +5,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
-from tests.helpers.browser import CHAPTERS, NO_BOOK, PAGES, executable, open_page
+from tests.helpers.browser import (
+    CHAPTERS,
+    NO_BOOK,
+    PAGES,
+    executable,
+    open_page,
+)
 from tests.helpers.project import copy_project, run
 
 

@@ -1,5 +1,22 @@
 """A small Transformer, and tools that show the shape of every step in it."""
 
+from tformer_lite.decoding.cache import cached
+from tformer_lite.decoding.metrics import bleu, chrf, exact_match, perplexity
+from tformer_lite.decoding.sampling import Sampler, generate, likeliest
+from tformer_lite.decoding.search import beam, greedy
+from tformer_lite.drawing.diagram.map import where
+from tformer_lite.drawing.heatmaps import heatmap
+from tformer_lite.drawing.line_charts import curves
+from tformer_lite.example.running import running_model, running_trace
+from tformer_lite.example.shipped import (
+    book_text,
+    english_nepali,
+    english_tokenizer,
+    nepali_tokenizer,
+    stored,
+    trained_translator,
+)
+from tformer_lite.gallery import bug, bugs
 from tformer_lite.model.attention import (
     MultiHeadAttention,
     dot_product_attention,
@@ -7,14 +24,7 @@ from tformer_lite.model.attention import (
     softmax,
     split_heads,
 )
-from tformer_lite.training.batches import mean_loss
-from tformer_lite.decoding.cache import cached
-from tformer_lite.drawing.line_charts import curves
-from tformer_lite.training.checkpoints import (
-    Checkpoint,
-    load_checkpoint,
-    save_checkpoint,
-)
+from tformer_lite.model.bert import BertEmbedding
 from tformer_lite.model.config import (
     Config,
     bert_window,
@@ -23,23 +33,6 @@ from tformer_lite.model.config import (
     paper_base,
     tiny_translator,
 )
-from tformer_lite.example.corpus import (
-    book_text,
-    english_nepali,
-    english_tokenizer,
-    nepali_tokenizer,
-)
-from tformer_lite.text.tokenizers import (
-    Batch,
-    CharTokenizer,
-    WordTokenizer,
-    lay_out,
-    running_example,
-)
-from tformer_lite.decoding.search import beam, greedy
-from tformer_lite.drawing.diagram.map import where
-from tformer_lite.text.datasets import Pairs, Windows, fitting, split_text
-from tformer_lite.gallery import bug, bugs
 from tformer_lite.model.layers import (
     FeedForward,
     LayerNorm,
@@ -50,9 +43,7 @@ from tformer_lite.model.layers import (
     TokenEmbedding,
     sinusoids,
 )
-from tformer_lite.text.reading import read_pairs, read_text, vocabulary
 from tformer_lite.model.masks import causal_mask, padding_mask, window_mask
-from tformer_lite.decoding.metrics import bleu, chrf, exact_match, perplexity
 from tformer_lite.model.models import (
     Block,
     CrossBlock,
@@ -65,24 +56,9 @@ from tformer_lite.model.modern import (
     GroupedQueryAttention,
     RotaryAttention,
     RotaryGroupedAttention,
+    rotate,
     share_heads,
 )
-from tformer_lite.drawing.heatmaps import heatmap
-from tformer_lite.model.bert import (
-    BertEmbedding,
-    PieceTokenizer,
-    WordPieceTokenizer,
-    train_pieces,
-)
-from tformer_lite.properties import report, same
-from tformer_lite.training.recipe import Recipe
-from tformer_lite.model.rotary import rotate
-from tformer_lite.example.running import running_model, running_trace
-from tformer_lite.decoding.sampling import Sampler, generate, likeliest
-from tformer_lite.tracing import print_shapes, trace
-from tformer_lite.example.trained import stored, trained_translator
-from tformer_lite.training.trainer import Trainer
-from tformer_lite.training.loop import resume, train
 from tformer_lite.model.variants import (
     FusedAttention,
     FusedCrossAttention,
@@ -93,6 +69,33 @@ from tformer_lite.model.variants import (
     gelu_tanh,
     sliding_mask,
 )
+from tformer_lite.properties import report, same
+from tformer_lite.text.datasets import (
+    Batch,
+    Pairs,
+    Windows,
+    fitting,
+    lay_out,
+    split_text,
+)
+from tformer_lite.text.pair import running_example
+from tformer_lite.text.pieces import (
+    PieceTokenizer,
+    WordPieceTokenizer,
+    train_pieces,
+)
+from tformer_lite.text.reading import read_pairs, read_text, vocabulary
+from tformer_lite.text.tokenizers import CharTokenizer, WordTokenizer
+from tformer_lite.tracing import print_shapes, trace
+from tformer_lite.training.batches import mean_loss
+from tformer_lite.training.checkpoints import (
+    Checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+)
+from tformer_lite.training.loop import resume, train
+from tformer_lite.training.recipe import Recipe
+from tformer_lite.training.trainer import Trainer
 
 __version__ = "0.1.0"
 __all__ = [

@@ -3,13 +3,13 @@
 import json
 
 from tformer_lite import bugs
-from tformer_lite.gallery.catching import STORED, caught
+from tformer_lite.gallery.catching import CAUGHT, caught
 
 
 def main() -> None:
     """Write the file anew: one line for each bug."""
     rows = map(json.dumps, caught(bugs()).rows)
-    STORED.write_text("[\n" + ",\n".join(rows) + "\n]\n", "utf8")
+    CAUGHT.write_text("[\n" + ",\n".join(rows) + "\n]\n", "utf8")
 
 
 if __name__ == "__main__":

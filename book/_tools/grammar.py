@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from constructions import CONSTRUCTIONS, Construction
 
-from tformer_lite.text.tokenizers import ENGLISH, NEPALI, WordTokenizer
+from tformer_lite.text.pair import ENGLISH, NEPALI
+from tformer_lite.text.tokenizers import WordTokenizer
 
-TEXTS = Path(__file__).parents[2] / "tformer_lite" / "texts"
+TEXTS = Path(__file__).parents[2] / "tformer_lite" / "example" / "texts"
 PARTS = "train", "valid", "test"
 LANGUAGES = "english", "nepali"
 # What training keeps of the sentences with a word: so many, and this share.

@@ -15,14 +15,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tformer_lite import trace
-from tformer_lite.tracing.listing.events import Known
-from tformer_lite.tracing.questions.lookup import bound, received, within
 from tformer_lite.tracing.axes.names import Axis, Dims
 from tformer_lite.tracing.axes.probes import accepted
-from tformer_lite.tracing.traced import Trace
+from tformer_lite.tracing.listing.events import Known
+from tformer_lite.tracing.questions.lookup import bound, received, within
 from tformer_lite.tracing.record.recorder import Step
-from tformer_lite.tracing.source.expressions import expression, returned
 from tformer_lite.tracing.record.visits import Visit
+from tformer_lite.tracing.source.expressions import expression, returned
+from tformer_lite.tracing.traced import Trace
 
 # N is the number of places, G the number of heads that keys and values have
 # where they have fewer, and R how many heads share one of them.

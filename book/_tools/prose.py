@@ -14,7 +14,7 @@ from textwrap import fill
 from roles import filled
 
 ROOT = Path(__file__).parents[2]
-TEXT = ROOT / "tformer_lite" / "texts" / "book.txt"
+TEXT = ROOT / "tformer_lite" / "example" / "texts" / "book.txt"
 LAST = 12  # the chapters after it are about models that learned from it
 WIDTH = 72
 ASCII = {"−": "-", "·": "-", "∞": "inf"}

@@ -7,8 +7,8 @@ from pathlib import Path
 from tformer_lite import running_trace
 from tformer_lite.tracing.ahead import modules
 from tformer_lite.tracing.questions.lookup import bound, received
-from tformer_lite.tracing.traced import Trace
 from tformer_lite.tracing.source.expressions import expression
+from tformer_lite.tracing.traced import Trace
 
 # What prose may say for a longer name. Plain names are those of
 # cross-attention, where positions that ask and that answer are not the same.

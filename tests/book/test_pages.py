@@ -7,7 +7,15 @@ from itertools import product
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.helpers.browser import DESK, HTML, NO_BOOK, PAGES, PHONE, SCHEMES, open_page
+from tests.helpers.browser import (
+    DESK,
+    HTML,
+    NO_BOOK,
+    PAGES,
+    PHONE,
+    SCHEMES,
+    open_page,
+)
 
 CONTRAST = "color-contrast"  # axe's rule that takes most of its time
 # The theme lets the keyboard reach what scrolls, a moment after a resize.

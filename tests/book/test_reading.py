@@ -6,7 +6,14 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.helpers.browser import CHAPTERS, HTML, PHONE, ROOT, computed, fonts_of
+from tests.helpers.browser import (
+    CHAPTERS,
+    HTML,
+    PHONE,
+    ROOT,
+    computed,
+    fonts_of,
+)
 from tests.helpers.colours import contrast
 
 FONT = "Noto Sans Devanagari"

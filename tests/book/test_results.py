@@ -17,8 +17,8 @@ from benchmarks.characters import (
 )
 from benchmarks.translators import as_source, as_source_embeds, started
 from tests.helpers import source_000
-from tests.sources.test_source_000 import NAMES, turned
 from tests.helpers.weights import count, renamed
+from tests.sources.test_source_000 import NAMES, turned
 from tformer_lite import DecoderOnly, Windows, char_lm, tiny_translator
 
 SHRUNK = replace(tiny_translator, embedding="shrunk")

@@ -17,8 +17,8 @@ from tformer_lite import (
     split_text,
 )
 from tformer_lite.__main__ import main
-from tformer_lite.training.batches import batches
 from tformer_lite.commands.fitting import built
+from tformer_lite.training.batches import batches
 
 NUMBER = r"(\d+\.\d+)"
 LINE = (

@@ -4,7 +4,15 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from tests.helpers.growing import STEPS, T, close, every_model, grown, prepared, steps
+from tests.helpers.growing import (
+    STEPS,
+    T,
+    close,
+    every_model,
+    grown,
+    prepared,
+    steps,
+)
 from tests.helpers.small import NAMES
 from tformer_lite import EncoderDecoder, cached
 from tformer_lite.decoding.cache.continued import Recomputed

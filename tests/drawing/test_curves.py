@@ -9,8 +9,8 @@ import pytest
 import torch
 from PIL import Image
 
-from tests.helpers.colours import contrast, rgb
 from tests.drawing.test_heatmaps import texts
+from tests.helpers.colours import contrast, rgb
 from tformer_lite import curves
 from tformer_lite.drawing.line_charts import apart
 from tformer_lite.drawing.palette import INK, LINES, PAPER

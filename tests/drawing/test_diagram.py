@@ -7,13 +7,20 @@ import torch
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyBboxPatch
 
-from tests.helpers.diagrams import OneCall, boxes, drawn, holds, traced, written
-from tests.helpers.small import small
 from tests.drawing.test_heatmaps import texts
+from tests.helpers.diagrams import (
+    OneCall,
+    boxes,
+    drawn,
+    holds,
+    traced,
+    written,
+)
+from tests.helpers.small import small
 from tformer_lite import DecoderOnly, EncoderDecoder, char_lm, trace, where
 from tformer_lite.drawing.diagram.map import PARTS
-from tformer_lite.drawing.diagram.scene import describe, look
 from tformer_lite.drawing.diagram.pen import HERE, LIT, RIM
+from tformer_lite.drawing.diagram.scene import describe, look
 
 LABELS = {
     "ids": "source ids",

@@ -9,8 +9,8 @@ from tests.helpers.colours import contrast, rgb
 from tests.helpers.diagrams import boxes, drawn, traced, written
 from tformer_lite import where
 from tformer_lite.drawing.diagram.map import PARTS
-from tformer_lite.drawing.palette import AXES, INK, PAPER
 from tformer_lite.drawing.diagram.pen import FRAME, HERE, LIT
+from tformer_lite.drawing.palette import AXES, INK, PAPER
 
 
 @pytest.fixture

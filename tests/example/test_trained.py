@@ -16,8 +16,8 @@ from tformer_lite import (
     tiny_translator,
     trained_translator,
 )
+from tformer_lite.example.shipped import STORED
 from tformer_lite.text.tokenizers import EOS, SOS
-from tformer_lite.example.trained import STORED
 
 SEEDS = "1", "2", "3", "4"
 # By the tables of the grammar, and not by what a model said.

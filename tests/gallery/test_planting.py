@@ -10,9 +10,9 @@ from torch.testing import assert_close
 
 from tests.helpers.small import small
 from tformer_lite import running_example, running_model
-from tformer_lite.model import attention, models
 from tformer_lite.gallery import bug, planted
-from tformer_lite.gallery.planting import FILES, source
+from tformer_lite.gallery.planting import PLACES, source
+from tformer_lite.model import attention, models
 
 SCALED = "scores = q @ k.mT / math.sqrt(q.shape[-1])"
 JOINED = "return self.output(join_heads(heads))"
@@ -24,7 +24,7 @@ def run(model: torch.nn.Module) -> torch.Tensor:
         return model(*running_example()[:2])
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize("file", PLACES)
 def test_a_copy_without_a_change_is_the_model_itself(file):
     lines = source(file).splitlines()
     line = next(x.strip() for x in lines if lines.count(x) == 1 and x.strip())
@@ -55,8 +55,8 @@ def test_the_changed_function_is_used_wherever_the_file_is_imported():
     copy = planted("attention", SCALED, "scores = q @ k.mT * 0")
     changed = copy.attention.dot_product_attention
     assert copy.variants.dot_product_attention is changed
-    assert copy.parts.MultiHeadAttention is copy.attention.MultiHeadAttention
-    assert copy.parts.Config is models.Config
+    assert copy.choices.MultiHeadAttention is copy.attention.MultiHeadAttention
+    assert copy.choices.Config is models.Config
     assert attention.dot_product_attention is not changed
 
 
@@ -91,7 +91,7 @@ def test_a_line_that_is_not_there_once_is_refused(file, line, times):
 
 
 def test_an_unknown_file_is_answered_with_the_known():
-    with pytest.raises(ValueError, match="file='plot' is none of masks, "):
+    with pytest.raises(ValueError, match="file='plot' is none of attention, "):
         planted("plot", "", "")
 
 

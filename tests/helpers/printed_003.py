@@ -6,7 +6,7 @@ Chapter 16 shows them beside ours, from the same list.
 
 from tests.helpers.project import ROOT
 
-LIST = ROOT / "tformer_lite" / "texts" / "source_003.txt"
+LIST = ROOT / "tformer_lite" / "example" / "texts" / "source_003.txt"
 ROWS = [line.split(" | ") for line in LIST.read_text("utf8").splitlines()[1:]]
 TABLE = [(int(n), text, tuple(map(int, s.split()))) for n, text, s, *_ in ROWS]
 BLOCKS = sorted({block for block, *_ in TABLE})

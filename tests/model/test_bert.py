@@ -24,7 +24,7 @@ from tformer_lite import (
     bert_window,
     greedy,
 )
-from tformer_lite.model.bert import NAME
+from tformer_lite.text.pieces import NAME
 
 WORDS = "hello this is an example sentence ##s token ##ization . ,"
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS.split()]

@@ -7,36 +7,32 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tformer_lite import (
-    Block,
-    Config,
-    DecoderOnly,
-    EncoderDecoder,
+from tformer_lite import Block, Config, DecoderOnly, EncoderDecoder
+from tformer_lite.decoding import sampling, search
+from tformer_lite.model import (
     attention,
-    batches,
-    data,
-    decoding,
     layers,
     masks,
     models,
     modern,
-    rotary,
-    sampling,
     variants,
 )
 from tformer_lite.model.choices import PARTS
+from tformer_lite.text import datasets, pair, tokenizers
+from tformer_lite.training import batches
 
 MODULES = (
     attention,
     batches,
-    data,
-    decoding,
+    datasets,
     layers,
     masks,
     models,
     modern,
-    rotary,
+    pair,
     sampling,
+    search,
+    tokenizers,
     variants,
 )
 SIZES = {"B": 2, "T": 5, "S": 7, "H": 3, "D": 4, "C": 12, "V": 11}
@@ -54,13 +50,13 @@ NUMBERS = {
     "n": 2,  # S = T + n
     "n_heads": "H",
     "pad": 1,
-    "pairs": data.PAIRS,
+    "pairs": pair.PAIRS,
     "penalty": 0.6,
-    "source": data.WordTokenizer(data.ENGLISH),
+    "source": tokenizers.WordTokenizer(pair.ENGLISH),
     "start": 2,
     "sublayer": torch.tanh,
     "t": "T",
-    "target": data.WordTokenizer(data.NEPALI),
+    "target": tokenizers.WordTokenizer(pair.NEPALI),
     "top_k": 3,
     "top_p": 0.5,
     "vocab_size": "V",

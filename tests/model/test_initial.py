@@ -9,9 +9,9 @@ from torch.nn.functional import cross_entropy, layer_norm
 
 from tests.helpers.small import NAMES, kind_of, preset, score, small
 from tformer_lite import LayerNorm
-from tformer_lite.model.linear import Linear
-from tformer_lite.model.models import Head
 from tformer_lite.model.choices import EMBEDDINGS, PARTS, POSITIONS
+from tformer_lite.model.layers import Linear
+from tformer_lite.model.models import Head
 
 presets = pytest.mark.parametrize("name", NAMES)
 embeddings = pytest.mark.parametrize("embedding", EMBEDDINGS)

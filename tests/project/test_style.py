@@ -13,56 +13,23 @@ import tformer_lite
 from tests.helpers.project import ROOT
 
 MODULE = ROOT / "tformer_lite"
-FLOORS = {
-    "tracing": 0,
-    "palette": 0,
-    "picture": 0,
-    "checks": 0,
-    "config": 0,
-    "data": 0,
-    "linear": 0,
-    "modes": 0,
-    "rotary": 0,
-    "anatomy": 1,
-    "strokes": 1,
-    "corpus": 1,
-    "examples": 1,
-    "loading": 1,
-    "closeup": 2,
-    "overview": 2,
-    "masks": 1,
-    "attention": 2,
-    "layers": 2,
-    "panel": 2,
-    "scene": 3,
-    "variants": 3,
-    "modern": 3,
-    "pretrained": 3,
-    "parts": 4,
-    "models": 5,
-    "cache": 6,
-    "chart": 6,
-    "diagram": 6,
-    "plot": 6,
-    "properties": 6,
-    "running": 6,
-    "interruption": 0,
-    "recipe": 0,
-    "checkpoints": 6,
-    "batches": 7,
-    "trainer": 8,
-    "trained": 7,
-    "training": 9,
-    "decoding": 7,
-    "gallery": 7,
-    "metrics": 7,
-    "sampling": 7,
-    "commands": 10,
-    "__main__": 11,
-}
-# What a reader of the model reads: the first five have it whole.
-MODEL = "masks", "config", "attention", "layers", "models"
-SMALL = "checks", "linear", "variants", "parts"
+MODEL = MODULE / "model"
+# A room stands above all that it imports: floors from the ground up.
+FLOORS = (
+    {"extras"},
+    {"text", "tracing"},
+    {"model"},
+    {"properties", "drawing", "decoding", "training"},
+    {"example"},
+    {"gallery"},
+    {"commands"},
+    {"__init__"},
+    {"__main__"},
+)
+ROOMS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+# What a reader of the model reads: five files have it whole.
+SITTING = "config", "masks", "layers", "attention", "models"
+SMALL = "checks", "variants", "choices"
 FILES = sorted(MODULE.rglob("*.py"))
 
 
@@ -90,26 +57,25 @@ def upward(file: Path, source: str) -> list[str]:
     for name in imports(ast.parse(source)):
         top, part = [*name.split("."), ""][:2]
         if top == "tformer_lite" and part != here:
-            up = FLOORS.get(part, 9) >= FLOORS[here]
+            up = ROOMS.get(part, len(FLOORS)) >= ROOMS[here]
             found += [name] if up else []
     return found
 
 
 @pytest.mark.parametrize("file", FILES, ids=str)
 def test_imports_point_down(file):
-    if name_of(file) != "__init__":
-        assert upward(file, file.read_text("utf8")) == []
+    assert upward(file, file.read_text("utf8")) == []
 
 
 def test_an_import_that_points_up_or_sideways_is_found():
     source = "from tformer_lite.model.layers import LayerNorm\nimport torch"
-    assert upward(MODULE / "masks.py", source)
-    assert upward(MODULE / "attention.py", source)
-    assert not upward(MODULE / "plot.py", source)
+    assert upward(MODULE / "tracing" / "tracer.py", source)
+    assert upward(MODULE / "text" / "pieces.py", source)
+    assert not upward(MODULE / "drawing" / "heatmaps.py", source)
 
 
 def test_the_tracer_needs_torch_and_the_standard_library_alone():
-    for file in (MODULE / "tracing").glob("*.py"):
+    for file in (MODULE / "tracing").rglob("*.py"):
         for name in imports(ast.parse(file.read_text("utf8"))):
             top = name.split(".")[0]
             own = name.startswith("tformer_lite.tracing")
@@ -135,7 +101,7 @@ def test_functions_classes_and_files_are_small():
     assert lengths(ast.ClassDef)[-1] <= 45
     listing = ["git", "ls-files", "*.py"]
     for name in subprocess.check_output(listing, text=True, cwd=ROOT).split():
-        assert len((ROOT / name).read_text("utf8").splitlines()) <= 200, name
+        assert len((ROOT / name).read_text("utf8").splitlines()) <= 300, name
 
 
 def code_lines(source: str) -> int:
@@ -153,17 +119,18 @@ def code_lines(source: str) -> int:
 
 
 def test_the_model_can_be_read_in_one_sitting():
-    text = {n: (MODULE / f"{n}.py").read_text("utf8") for n in MODEL + SMALL}
-    assert sum(len(text[name].splitlines()) for name in MODEL) < 700
+    names = SITTING + SMALL
+    text = {n: (MODEL / f"{n}.py").read_text("utf8") for n in names}
+    assert sum(len(text[name].splitlines()) for name in SITTING) < 700
     assert sum(map(code_lines, text.values())) < 700
-    files = [MODULE / f"{name}.py" for name in MODEL]
+    files = [MODEL / f"{name}.py" for name in SITTING]
     assert median(lengths(ast.FunctionDef, files)) <= 5
 
 
 def test_public_names_are_listed_documented_and_no_modules_name():
     for name in tformer_lite.__all__:
         assert inspect.getdoc(getattr(tformer_lite, name)), name
-        assert name not in FLOORS
+        assert name not in ROOMS
     assert tformer_lite.__all__ == sorted(tformer_lite.__all__)
 
 

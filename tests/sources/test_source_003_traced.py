@@ -8,7 +8,13 @@ import torch
 
 from tests.helpers import source_003
 from tests.helpers.printed_003 import BLOCKS, TABLE
-from tests.sources.test_source_003_shapes import expected, ids, in_order, ours, x
+from tests.sources.test_source_003_shapes import (
+    expected,
+    ids,
+    in_order,
+    ours,
+    x,
+)
 from tformer_lite import print_shapes, trace
 from tformer_lite.tracing.tables import WIDTH
 

@@ -18,7 +18,7 @@ from tformer_lite import (
     tiny_translator,
     vocabulary,
 )
-from tformer_lite.text import tokenizers as words
+from tformer_lite.text import pair
 
 ENGLISH = "the dog is small.", "the cat is not a dog.", "a cat.", "is it?"
 NEPALI = "कुकुर सानो छ ।", "बिरालो कुकुर होइन ।", "बिरालो ।", "हो?"
@@ -36,8 +36,8 @@ def data():
 
 def test_rows_are_laid_out_as_in_the_running_example():
     book = running_example()
-    english, nepali = WordTokenizer(words.ENGLISH), WordTokenizer(words.NEPALI)
-    (src, tgt), labels = Pairs(words.PAIRS, english, nepali)[[0, 1]]
+    english, nepali = WordTokenizer(pair.ENGLISH), WordTokenizer(pair.NEPALI)
+    (src, tgt), labels = Pairs(pair.PAIRS, english, nepali)[[0, 1]]
     assert src.equal(book.src)
     assert tgt.equal(book.tgt)
     assert labels.equal(book.labels)
@@ -73,9 +73,9 @@ def test_a_pair_that_is_too_long_is_named_and_can_be_left_out(length):
     assert fitting(PAIRS, SOURCE, TARGET, length) == fit
     if fit:
         assert len(Pairs(fit, SOURCE, TARGET, length)) == len(fit)
-    for pair in set(PAIRS) - set(fit):
+    for left_out in set(PAIRS) - set(fit):
         with pytest.raises(ValueError, match=rf"tokens .* {length=}: leave"):
-            Pairs([pair], SOURCE, TARGET, length)
+            Pairs([left_out], SOURCE, TARGET, length)
 
 
 def test_a_target_may_be_what_is_too_long():

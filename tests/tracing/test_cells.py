@@ -11,8 +11,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from tests.helpers.project import ROOT, run
 from tests.book.test_colab import COLAB
+from tests.helpers.project import ROOT, run
 
 MODEL = '''
 import math

@@ -133,7 +133,7 @@ def test_the_same_run_gives_the_same_json(make):
 
 def test_another_process_gives_the_same_json_without_places_or_addresses():
     script = (
-        "from tests.test_trace_export import *\n"
+        "from tests.tracing.test_export import *\n"
         "print(*(to_json(f()) for f in ALL), sep='\\n')"
     )
     out = run(ROOT, sys.executable, "-c", script).stdout

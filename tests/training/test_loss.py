@@ -18,8 +18,8 @@ from tformer_lite import (
     running_example,
     tiny_translator,
 )
-from tformer_lite.training.batches import loss_of
 from tformer_lite.text.tokenizers import PAD
+from tformer_lite.training.batches import loss_of
 
 
 class Given(nn.Module):

@@ -4,7 +4,14 @@ import threading
 
 import torch
 
-from tests.helpers.learning import RECIPE, equal, everything, text, trainer, writer
+from tests.helpers.learning import (
+    RECIPE,
+    equal,
+    everything,
+    text,
+    trainer,
+    writer,
+)
 from tformer_lite import (
     Recipe,
     Trainer,

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from tests.helpers.learning import equal, text, trainer
 from tformer_lite import load_checkpoint, mean_loss, resume, train
-from tformer_lite import trainer as module
+from tformer_lite.training import trainer as module
 
 DATA, VALID = text(), text(9, seed=2)
 PATIENT = {"steps": 60, "every": 2, "patience": 3, "lr": 0.03}

@@ -4,7 +4,6 @@ import argparse
 
 import torch
 
-from tformer_lite.training.batches import processes
 from tformer_lite.commands.fitting import (
     built,
     fit,
@@ -20,15 +19,16 @@ from tformer_lite.commands.session import (
     warn,
 )
 from tformer_lite.commands.writing import shorten
+from tformer_lite.decoding.sampling import Sampler, generate
 from tformer_lite.model.config import char_lm
-from tformer_lite.text.tokenizers import CharTokenizer
+from tformer_lite.model.models import DecoderOnly
 from tformer_lite.text.datasets import split_text
 from tformer_lite.text.reading import read_text
-from tformer_lite.model.models import DecoderOnly
-from tformer_lite.training.recipe import Recipe
-from tformer_lite.decoding.sampling import Sampler, generate
-from tformer_lite.training.trainer import Trainer
+from tformer_lite.text.tokenizers import CharTokenizer
+from tformer_lite.training.batches import processes
 from tformer_lite.training.loop import resume
+from tformer_lite.training.recipe import Recipe
+from tformer_lite.training.trainer import Trainer
 
 # Source 002's optimizer: Adam, which clips nothing.
 ADAM = {"betas": (0.9, 0.999), "clip": float("inf")}

@@ -11,15 +11,15 @@ import torch
 from torch import nn
 from torch.utils.data import Dataset
 
-from tformer_lite.training.batches import processes
-from tformer_lite.training.checkpoints import load_checkpoint
 from tformer_lite.commands.losses import save_curve
 from tformer_lite.commands.session import PROGRAM, check_kind, say, warn
-from tformer_lite.model.config import Config
 from tformer_lite.decoding.metrics import perplexity
+from tformer_lite.model.config import Config
+from tformer_lite.training.batches import processes
+from tformer_lite.training.checkpoints import load_checkpoint
+from tformer_lite.training.loop import resume, train
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
-from tformer_lite.training.loop import resume, train
 
 # The options that are a recipe's, and those that are a config's.
 RECIPE = (

@@ -4,25 +4,25 @@ import argparse
 import random
 from typing import NamedTuple
 
-from tformer_lite.training.batches import processes
 from tformer_lite.commands.fitting import built, fit, left_off, planned, sized
 from tformer_lite.commands.session import announce, say, together, warn
-from tformer_lite.model.config import tiny_translator
-from tformer_lite.example.corpus import (
+from tformer_lite.decoding.metrics import bleu, chrf, exact_match
+from tformer_lite.decoding.search import greedy
+from tformer_lite.example.shipped import (
     PARTS,
     english_nepali,
     english_tokenizer,
     nepali_tokenizer,
 )
-from tformer_lite.text.tokenizers import EOS, SOS, WordTokenizer
-from tformer_lite.decoding.search import greedy
+from tformer_lite.model.config import tiny_translator
+from tformer_lite.model.models import EncoderDecoder
 from tformer_lite.text.datasets import Pairs, fitting
 from tformer_lite.text.reading import read_pairs, vocabulary
-from tformer_lite.decoding.metrics import bleu, chrf, exact_match
-from tformer_lite.model.models import EncoderDecoder
+from tformer_lite.text.tokenizers import EOS, SOS, WordTokenizer
+from tformer_lite.training.batches import processes
+from tformer_lite.training.loop import resume
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
-from tformer_lite.training.loop import resume
 
 Sentences = list[tuple[str, str]]
 Both = tuple[WordTokenizer, WordTokenizer]

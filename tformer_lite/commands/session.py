@@ -11,9 +11,9 @@ import torch
 from torch import distributed, nn
 from tqdm import tqdm
 
+from tformer_lite.model.models import DecoderOnly, EncoderDecoder
 from tformer_lite.training.batches import processes
 from tformer_lite.training.checkpoints import Checkpoint, load_checkpoint
-from tformer_lite.model.models import DecoderOnly, EncoderDecoder
 
 PROGRAM = "python -m tformer_lite"
 USES = {DecoderOnly: "generate", EncoderDecoder: "translate"}

@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from tformer_lite.commands.session import say
+from tformer_lite.example.running import SEED, built, running_dims
 from tformer_lite.model.config import (
     Config,
     building_blocks,
@@ -17,7 +18,6 @@ from tformer_lite.model.config import (
     tiny_translator,
 )
 from tformer_lite.model.models import DecoderOnly
-from tformer_lite.example.running import SEED, built, running_dims
 from tformer_lite.tracing import print_shapes, trace
 
 PRESETS = {

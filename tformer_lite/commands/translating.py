@@ -4,12 +4,12 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from tformer_lite.training.checkpoints import Checkpoint
 from tformer_lite.commands.session import composed, opened, say, warn
-from tformer_lite.text.tokenizers import EOS, SOS
 from tformer_lite.decoding.search import beam, greedy
+from tformer_lite.example.shipped import trained_translator
 from tformer_lite.model.models import EncoderDecoder
-from tformer_lite.example.trained import trained_translator
+from tformer_lite.text.tokenizers import EOS, SOS
+from tformer_lite.training.checkpoints import Checkpoint
 
 
 def translate(args: argparse.Namespace) -> None:

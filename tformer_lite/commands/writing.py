@@ -6,10 +6,10 @@ import sys
 import torch
 from torch import nn
 
-from tformer_lite.training.checkpoints import Checkpoint
 from tformer_lite.commands.session import composed, opened, say, warn
-from tformer_lite.model.models import DecoderOnly
 from tformer_lite.decoding.sampling import Sampler, generate
+from tformer_lite.model.models import DecoderOnly
+from tformer_lite.training.checkpoints import Checkpoint
 
 
 def write(args: argparse.Namespace) -> None:

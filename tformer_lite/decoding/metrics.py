@@ -1,9 +1,11 @@
 """How good a model's texts are."""
 
 import math
-from importlib import import_module
-from types import ModuleType
 from typing import NamedTuple
+
+from tformer_lite.extras import library
+
+METRICS = "sacrebleu.metrics"
 
 
 class Score(NamedTuple):
@@ -47,32 +49,20 @@ def bleu(
     already, with spaces between them.
     """
     check_texts(written, wanted)
-    return score(sacrebleu().BLEU(tokenize=tokenize), written, wanted)
+    return score(library(METRICS).BLEU(tokenize=tokenize), written, wanted)
 
 
 def chrf(written: list[str], wanted: list[str]) -> Score:
     """Compare runs of one to six characters, spaces left out: Popović
     (2015)."""
     check_texts(written, wanted)
-    return score(sacrebleu().CHRF(), written, wanted)
+    return score(library(METRICS).CHRF(), written, wanted)
 
 
 def score(metric, written: list[str], wanted: list[str]) -> Score:
     """Let one of sacrebleu's metrics compare all texts with those wanted."""
     value = metric.corpus_score(written, [wanted]).score
     return Score(value, str(metric.get_signature()))
-
-
-def sacrebleu() -> ModuleType:
-    """Import sacrebleu's metrics; ImportError says how to get them."""
-    try:
-        return import_module("sacrebleu.metrics")
-    except ImportError as error:
-        raise ImportError(
-            "BLEU and chrF need the library sacrebleu, which is not "
-            "installed: run pip install sacrebleu, or in a copy of this "
-            "project, pip install .[scores]."
-        ) from error
 
 
 def check_texts(written: list[str], wanted: list[str]) -> None:

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
-from tformer_lite.drawing.palette import AXES, EDGE, INK, LINES, PAPER
 from tformer_lite.drawing.matrix import Panel, choice, table
+from tformer_lite.drawing.palette import AXES, EDGE, INK, LINES, PAPER
 from tformer_lite.drawing.picture import STYLE, Picture
 from tformer_lite.tracing.source.expressions import argument_texts
 

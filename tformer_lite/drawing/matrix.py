@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from tformer_lite.model.checks import check_axes
 from tformer_lite.drawing.palette import AXES, KINDS
+from tformer_lite.model.checks import check_axes
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from functools import partial
 import torch
 
 from tformer_lite.model.config import Config, tiny_translator
-from tformer_lite.text.tokenizers import running_example
 from tformer_lite.model.models import EncoderDecoder
+from tformer_lite.text.pair import running_example
 from tformer_lite.tracing import trace
 from tformer_lite.tracing.traced import Trace
 

@@ -3,19 +3,19 @@
 import json
 from collections.abc import Iterable
 from itertools import groupby
-from pathlib import Path
 from typing import NamedTuple
 
+from tformer_lite.example.running import running_model
+from tformer_lite.example.shipped import STORED
 from tformer_lite.gallery.entries import Bug
 from tformer_lite.gallery.shapes import changed, shapes
 from tformer_lite.gallery.shelves import shelf
 from tformer_lite.properties import report
 from tformer_lite.properties.finding import whole
-from tformer_lite.example.running import running_model
 from tformer_lite.tracing.sheets import Sheet
 from tformer_lite.tracing.tables import framed
 
-STORED = Path(__file__).parents[1] / "example" / "stored" / "caught.json"
+CAUGHT = STORED / "caught.json"
 
 
 class Catch(NamedTuple):
@@ -68,7 +68,7 @@ def caught(bugs: Iterable[Bug]) -> Catches:
 
 def measured() -> Catches:
     """Look up what `caught` gives for the whole gallery."""
-    rows = json.loads(STORED.read_text("utf8"))
+    rows = json.loads(CAUGHT.read_text("utf8"))
     return Catches([Catch(*row) for row in rows], [])
 
 

@@ -5,8 +5,8 @@ from html import escape
 
 from torch import nn
 
-from tformer_lite.model.config import Config, tiny_translator
 from tformer_lite.gallery.planting import planted
+from tformer_lite.model.config import Config, tiny_translator
 from tformer_lite.tracing.tables import html_table
 
 

@@ -7,26 +7,21 @@ from pathlib import Path
 from types import CodeType, ModuleType, SimpleNamespace
 from zlib import crc32
 
-FOLDER = Path(__file__).parents[1]
-FILES = (
-    "masks",
-    "linear",
-    "attention",
-    "layers",
-    "variants",
-    "modern",
-    "parts",
-    "models",
-    "running",
-)
+HOUSE = Path(__file__).parents[1]
+# What is copied: the room of the model, but for the config, which copies
+# and the model itself must both understand; and the running model.
+MODEL = sorted((HOUSE / "model").glob("[!_]*.py"))
+PLACES = {file.stem: file for file in MODEL if file.stem != "config"}
+PLACES["running"] = HOUSE / "example" / "running.py"
+RUNNING = "tformer_lite.example.running"
 
 
 def planted(file: str, right: str, wrong: str) -> SimpleNamespace:
     """Copy the model's modules, with one line of one of them replaced.
 
-    `file` is masks, linear, attention, layers, variants, modern, parts,
-    models or running; `right` is a line of it, without its indentation, and
-    `wrong` the one that comes instead. The copies are attributes of the
+    `file` is one in the room `model`, such as attention or layers, or
+    running; `right` is a line of it, without its indentation, and `wrong`
+    the one that comes instead. The copies are attributes of the
     result: `planted(...).running.running_model()` is the book's model with
     that line changed. The modules themselves stay as they are. Tracebacks
     and traces show the lines that run.
@@ -34,7 +29,7 @@ def planted(file: str, right: str, wrong: str) -> SimpleNamespace:
     Raises ValueError unless the line stands in the file exactly once.
     """
     copies = Copies(file, replaced(file, right, wrong))
-    return SimpleNamespace(**{name: copies[name] for name in FILES})
+    return SimpleNamespace(**{name: copies[name] for name in PLACES})
 
 
 def replaced(file: str, right: str, wrong: str) -> str:
@@ -53,9 +48,9 @@ def replaced(file: str, right: str, wrong: str) -> str:
 
 def source(file: str) -> str:
     """Read the source of one of the modules that are copied."""
-    if file not in FILES:
-        raise ValueError(f"{file=} is none of {', '.join(FILES)}.")
-    return (FOLDER / f"{file}.py").read_text("utf8")
+    if file not in PLACES:
+        raise ValueError(f"{file=} is none of {', '.join(PLACES)}.")
+    return PLACES[file].read_text("utf8")
 
 
 class Copies(dict[str, ModuleType]):
@@ -78,8 +73,8 @@ class Copies(dict[str, ModuleType]):
 
     def fetch(self, name: str, *details) -> ModuleType:
         """Import a copy if there is one, else the module itself."""
-        package, _, file = name.partition(".")
-        if package == "tformer_lite" and file in FILES:
+        file = name.rpartition(".")[2]
+        if name in (f"tformer_lite.model.{file}", RUNNING) and file in PLACES:
             return self[file]
         return __import__(name, *details)
 

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 
 from torch import nn
 
-from tformer_lite.text.tokenizers import running_example
 from tformer_lite.model.modes import evaluating
+from tformer_lite.text.pair import running_example
 from tformer_lite.tracing import trace
 from tformer_lite.tracing.questions.lookup import received
 

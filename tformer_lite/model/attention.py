@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from tformer_lite.model.checks import check_fit, check_heads, check_mask
-from tformer_lite.model.linear import Linear
+from tformer_lite.model.layers import Linear
 
 
 def softmax(scores: Tensor) -> Tensor:

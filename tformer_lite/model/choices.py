@@ -7,6 +7,7 @@ from torch import nn
 from torch.nn.functional import silu
 
 from tformer_lite.model.attention import MultiHeadAttention
+from tformer_lite.model.bert import BertEmbedding
 from tformer_lite.model.config import Config
 from tformer_lite.model.layers import (
     FeedForward,
@@ -24,7 +25,6 @@ from tformer_lite.model.modern import (
     RotaryAttention,
     RotaryGroupedAttention,
 )
-from tformer_lite.model.bert import BertEmbedding
 from tformer_lite.model.variants import (
     FusedAttention,
     FusedCrossAttention,

@@ -5,15 +5,15 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from tformer_lite.model.checks import check_pair
-from tformer_lite.model.config import Config
-from tformer_lite.model.linear import Linear
-from tformer_lite.model.masks import padding_mask
 from tformer_lite.model.choices import (
     choose,
     make_attention,
     make_feed_forward,
     make_residuals,
 )
+from tformer_lite.model.config import Config
+from tformer_lite.model.layers import Linear
+from tformer_lite.model.masks import padding_mask
 
 
 class InputEmbedding(nn.Module):

@@ -11,8 +11,7 @@ from tformer_lite.model.attention import (
     split_heads,
 )
 from tformer_lite.model.checks import check_heads
-from tformer_lite.model.layers import LayerNorm, TokenEmbedding
-from tformer_lite.model.linear import Linear
+from tformer_lite.model.layers import LayerNorm, Linear, TokenEmbedding
 from tformer_lite.model.masks import causal_mask, window_mask
 
 

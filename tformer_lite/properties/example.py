@@ -2,7 +2,8 @@
 
 from torch import Tensor, nn
 
-from tformer_lite.text.tokenizers import PAD, UNK, running_example
+from tformer_lite.text.pair import running_example
+from tformer_lite.text.tokenizers import PAD, UNK
 
 
 def example(model: nn.Module, pad: int | None) -> tuple[Tensor, ...]:

@@ -1,13 +1,50 @@
 """Examples to train on: pairs of sentences, and windows of a text."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from tformer_lite.text.tokenizers import PAD, WordTokenizer, lay_out
+from tformer_lite.text.tokenizers import PAD, WordTokenizer, padded
 
 Example = tuple[tuple[Tensor, ...], Tensor]  # a model's inputs, and labels
+
+
+class Batch(NamedTuple):
+    """Sentence pairs as ids, and as words to label figures with.
+
+    `src` is (B, S), `tgt` and `labels` are (B, T); each list of words is
+    as long as its row of ids.
+    """
+
+    src: Tensor
+    tgt: Tensor
+    labels: Tensor
+    src_words: list[list[str]]
+    tgt_words: list[list[str]]
+
+
+def lay_out(
+    pairs: Sequence[tuple[str, str]],
+    source: WordTokenizer,
+    target: WordTokenizer,
+    length: int = 8,
+) -> Batch:
+    """Lay pairs of sentences out in rows: -> (B, S), (B, T), (B, T).
+
+    S = T = `length`. A source row is [SOS] words [EOS], a target row [SOS]
+    words, a row of labels words [EOS]; [PAD] fills each up. Raises
+    ValueError for a sentence that does not fit, and when there are no pairs.
+    """
+    if not pairs:
+        raise ValueError("there are no pairs to lay out: give at least one.")
+    src = [source.row(text, length) for text, _ in pairs]
+    targets = [target.split(text) for _, text in pairs]
+    tgt = [padded(["[SOS]", *words], length) for words in targets]
+    labels = [padded([*words, "[EOS]"], length) for words in targets]
+    ids = source.encode(src), target.encode(tgt), target.encode(labels)
+    return Batch(*ids, src, tgt)
 
 
 class Pairs(Dataset):

@@ -1,8 +1,6 @@
-"""Text to ids and back, and the sentence pair of the book."""
+"""Text to ids and back: words and characters."""
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
 from unicodedata import normalize
 
 import torch
@@ -10,14 +8,6 @@ from torch import Tensor
 
 UNK, PAD, SOS, EOS = range(4)
 SPECIALS = ("[UNK]", "[PAD]", "[SOS]", "[EOS]")
-
-# The words whose ids the running example's source gives.
-ENGLISH = {".": 4, "is": 9, "not": 19}
-NEPALI = {"।": 4, "थिएन": 92, "खाली": 668}
-PAIRS = (
-    ("mouth is not empty.", "मुख खाली थिएन ।"),
-    ("is not empty.", "खाली थिएन ।"),
-)
 
 
 class WordTokenizer:
@@ -99,52 +89,6 @@ class CharTokenizer:
                     f"{len(self) - 1}."
                 )
         return "".join(self.characters[i] for i in row)
-
-
-class Batch(NamedTuple):
-    """Sentence pairs as ids, and as words to label figures with.
-
-    `src` is (B, S), `tgt` and `labels` are (B, T); each list of words is
-    as long as its row of ids.
-    """
-
-    src: Tensor
-    tgt: Tensor
-    labels: Tensor
-    src_words: list[list[str]]
-    tgt_words: list[list[str]]
-
-
-def running_example(length: int = 8) -> Batch:
-    """Load the book's two pairs, padded: -> (B, S), (B, T), (B, T).
-
-    S = T = `length`, and rows are as `lay_out` makes them.
-    """
-    return lay_out(
-        PAIRS, WordTokenizer(ENGLISH), WordTokenizer(NEPALI), length
-    )
-
-
-def lay_out(
-    pairs: Sequence[tuple[str, str]],
-    source: WordTokenizer,
-    target: WordTokenizer,
-    length: int = 8,
-) -> Batch:
-    """Lay pairs of sentences out in rows: -> (B, S), (B, T), (B, T).
-
-    S = T = `length`. A source row is [SOS] words [EOS], a target row [SOS]
-    words, a row of labels words [EOS]; [PAD] fills each up. Raises
-    ValueError for a sentence that does not fit, and when there are no pairs.
-    """
-    if not pairs:
-        raise ValueError("there are no pairs to lay out: give at least one.")
-    src = [source.row(text, length) for text, _ in pairs]
-    targets = [target.split(text) for _, text in pairs]
-    tgt = [padded(["[SOS]", *words], length) for words in targets]
-    labels = [padded([*words, "[EOS]"], length) for words in targets]
-    ids = source.encode(src), target.encode(tgt), target.encode(labels)
-    return Batch(*ids, src, tgt)
 
 
 def padded(words: list[str], length: int) -> list[str]:

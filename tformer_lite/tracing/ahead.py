@@ -5,12 +5,12 @@ from functools import partial
 
 from torch import nn
 
-from tformer_lite.tracing.listing.events import Known
 from tformer_lite.tracing.axes.probes import aside
-from tformer_lite.tracing.traced import Trace
+from tformer_lite.tracing.axes.sizes import Given
+from tformer_lite.tracing.listing.events import Known
 from tformer_lite.tracing.record.recorder import Step
 from tformer_lite.tracing.record.run import Axes
-from tformer_lite.tracing.axes.sizes import Given
+from tformer_lite.tracing.traced import Trace
 from tformer_lite.tracing.tracer import trace
 
 UNKNOWN = (), ()

@@ -8,11 +8,11 @@ import torch
 from torch import nn
 
 from tformer_lite.tracing.ahead import Ahead
-from tformer_lite.tracing.record.tensors import tensors
 from tformer_lite.tracing.axes.names import shape_text
+from tformer_lite.tracing.axes.sizes import Given
 from tformer_lite.tracing.record.recorder import Recorder, Step, named_steps
 from tformer_lite.tracing.record.run import Axes, where
-from tformer_lite.tracing.axes.sizes import Given
+from tformer_lite.tracing.record.tensors import tensors
 from tformer_lite.tracing.tables import Row
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 
+from tformer_lite.tracing.listing.listing import Listing, annotate
 from tformer_lite.tracing.questions.compare import compare
 from tformer_lite.tracing.questions.costs import flops, gradients, parameters
 from tformer_lite.tracing.questions.export import to_json
-from tformer_lite.tracing.listing.listing import Listing, annotate
-from tformer_lite.tracing.record.run import Calls
 from tformer_lite.tracing.questions.scores import Attention, attention
 from tformer_lite.tracing.questions.scrambles import Scramble, scrambles
+from tformer_lite.tracing.record.run import Calls
 
 
 class Trace(Calls):

@@ -4,9 +4,6 @@ import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
-from tformer_lite.tracing.record.detours import detours, eagerly, refuse
-from tformer_lite.tracing.questions.errors import explain
-from tformer_lite.tracing.questions.lookup import bound, received
 from tformer_lite.tracing.axes.names import shape_text
 from tformer_lite.tracing.axes.probes import (
     accepted,
@@ -15,10 +12,13 @@ from tformer_lite.tracing.axes.probes import (
     plan,
     resized,
 )
-from tformer_lite.tracing.traced import Trace
+from tformer_lite.tracing.axes.sizes import Given, Named, evaluated
+from tformer_lite.tracing.questions.errors import explain
+from tformer_lite.tracing.questions.lookup import bound, received
+from tformer_lite.tracing.record.detours import detours, eagerly, refuse
 from tformer_lite.tracing.record.recorder import Glance, Keep, Recorder
 from tformer_lite.tracing.record.run import NONE, Run, shapes_at
-from tformer_lite.tracing.axes.sizes import Given, Named, evaluated
+from tformer_lite.tracing.traced import Trace
 
 
 def trace(

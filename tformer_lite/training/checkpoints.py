@@ -11,9 +11,9 @@ import torch
 from torch import nn
 
 from tformer_lite.model.config import Config
-from tformer_lite.text.tokenizers import SPECIALS, CharTokenizer, WordTokenizer
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
-from tformer_lite.model.bert import PieceTokenizer
+from tformer_lite.text.pieces import PieceTokenizer
+from tformer_lite.text.tokenizers import SPECIALS, CharTokenizer, WordTokenizer
 
 FORMAT = 1
 MODELS = {kind.__name__: kind for kind in (DecoderOnly, EncoderDecoder)}

@@ -12,7 +12,11 @@ from torch.utils.data import Dataset
 from tqdm import tqdm
 
 from tformer_lite.training.batches import batches, processes
-from tformer_lite.training.checkpoints import load_checkpoint, pack, save_checkpoint
+from tformer_lite.training.checkpoints import (
+    load_checkpoint,
+    pack,
+    save_checkpoint,
+)
 from tformer_lite.training.interruption import Interruption
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer

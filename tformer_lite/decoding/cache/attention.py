@@ -17,9 +17,9 @@ from tformer_lite.model.modern import (
     GroupedQueryAttention,
     RotaryAttention,
     RotaryGroupedAttention,
+    rotate,
     share_heads,
 )
-from tformer_lite.model.rotary import rotate
 from tformer_lite.model.variants import FusedAttention, FusedCrossAttention
 
 

@@ -3,10 +3,14 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tformer_lite.tracing.questions.attention import PRODUCTS, Found, attentions
 from tformer_lite.tracing.axes.names import Axis
-from tformer_lite.tracing.traced import Trace
+from tformer_lite.tracing.questions.attention import (
+    PRODUCTS,
+    Found,
+    attentions,
+)
 from tformer_lite.tracing.record.recorder import Step
+from tformer_lite.tracing.traced import Trace
 
 Shape = tuple[Axis, ...]
 # What a side reads, its first module, and the sublayers of its blocks.

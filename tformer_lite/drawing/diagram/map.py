@@ -6,13 +6,25 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tformer_lite.drawing.diagram.closeup import HIGH, MARGIN, arrows, closeup, lanes
+from tformer_lite.drawing.diagram.closeup import (
+    HIGH,
+    MARGIN,
+    arrows,
+    closeup,
+    lanes,
+)
 from tformer_lite.drawing.diagram.columns import BOX, WIDE, Column, draw_column
-from tformer_lite.drawing.palette import AXES
-from tformer_lite.drawing.matrix import choice
-from tformer_lite.drawing.picture import STYLE, Picture
+from tformer_lite.drawing.diagram.pen import (
+    COLOURS,
+    arrow,
+    extent,
+    sheet,
+    words,
+)
 from tformer_lite.drawing.diagram.scene import INSIDE, Scene, describe, look
-from tformer_lite.drawing.diagram.pen import COLOURS, arrow, extent, sheet, words
+from tformer_lite.drawing.matrix import choice
+from tformer_lite.drawing.palette import AXES
+from tformer_lite.drawing.picture import STYLE, Picture
 from tformer_lite.tracing.traced import Trace
 
 PARTS = [

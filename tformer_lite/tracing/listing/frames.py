@@ -6,16 +6,20 @@ from functools import cache
 from itertools import pairwise
 from types import CodeType
 
-from tformer_lite.tracing.source.bindings import last_name, stands_for, value_at_end
 from tformer_lite.tracing.listing.events import Chain, Event, Shapes
-from tformer_lite.tracing.source.lines import codes
+from tformer_lite.tracing.record.visits import Visit
+from tformer_lite.tracing.source.bindings import (
+    last_name,
+    stands_for,
+    value_at_end,
+)
 from tformer_lite.tracing.source.expressions import (
     definition,
     run_place,
     span,
     walk,
 )
-from tformer_lite.tracing.record.visits import Visit
+from tformer_lite.tracing.source.lines import codes
 
 Values = list[Shapes] | None
 LAMBDA = "<lambda>"

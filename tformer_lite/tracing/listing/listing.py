@@ -7,14 +7,14 @@ from collections import defaultdict
 from types import CodeType
 from typing import NamedTuple
 
-from tformer_lite.tracing.listing.events import Known, events
+from tformer_lite.tracing.axes.names import Axis
 from tformer_lite.tracing.listing.choosing import chosen, runs_of, where
+from tformer_lite.tracing.listing.events import Known, events
 from tformer_lite.tracing.listing.frames import Frame, Values
 from tformer_lite.tracing.listing.layout import as_html, as_text
-from tformer_lite.tracing.source.lines import lines_of
-from tformer_lite.tracing.axes.names import Axis
 from tformer_lite.tracing.record.places import in_library
 from tformer_lite.tracing.source.expressions import definition, first_line
+from tformer_lite.tracing.source.lines import lines_of
 
 LONG = 24
 Notes = dict[int, list["Note"]]

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
+from tformer_lite.tracing.axes.probes import aside
 from tformer_lite.tracing.record.detours import eagerly, unfused
 from tformer_lite.tracing.record.tensors import tensors
-from tformer_lite.tracing.axes.probes import aside
-from tformer_lite.tracing.sheets import Sheet
 from tformer_lite.tracing.record.visits import Visits
+from tformer_lite.tracing.sheets import Sheet
 
 COUNTED = (
     "FLOPs are those of matrix products, convolutions and attention; a "

@@ -30,9 +30,9 @@ from collections.abc import Iterable
 from itertools import repeat
 from typing import TypedDict
 
-from tformer_lite.tracing.record.tensors import Mark
 from tformer_lite.tracing.axes.names import Axis
 from tformer_lite.tracing.record.recorder import Step
+from tformer_lite.tracing.record.tensors import Mark
 from tformer_lite.tracing.source.expressions import variable
 from tformer_lite.tracing.tables import Row, Table
 

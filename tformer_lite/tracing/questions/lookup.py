@@ -6,8 +6,8 @@ from torch import Tensor
 
 from tformer_lite.tracing.record.places import Place
 from tformer_lite.tracing.record.recorder import Step
-from tformer_lite.tracing.source.expressions import returned, variable
 from tformer_lite.tracing.record.visits import Visit
+from tformer_lite.tracing.source.expressions import returned, variable
 
 Kept = dict[int, list[Tensor]]
 

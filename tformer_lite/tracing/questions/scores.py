@@ -5,8 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tformer_lite.tracing.questions.attention import Found, attentions
 from tformer_lite.tracing.axes.names import Axis
+from tformer_lite.tracing.questions.attention import Found, attentions
 from tformer_lite.tracing.record.values import Values
 
 

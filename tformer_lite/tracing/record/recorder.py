@@ -10,11 +10,11 @@ import torch
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from tformer_lite.tracing.record.tensors import Mark, Marks, tensors
 from tformer_lite.tracing.record.places import Place, place
-from tformer_lite.tracing.source.expressions import expression, variable
+from tformer_lite.tracing.record.tensors import Mark, Marks, tensors
 from tformer_lite.tracing.record.values import Values, written
 from tformer_lite.tracing.record.visits import Visit, Visits
+from tformer_lite.tracing.source.expressions import expression, variable
 
 Keep = Callable[..., bool] | None
 

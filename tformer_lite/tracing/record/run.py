@@ -6,8 +6,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from tformer_lite.tracing.questions.lookup import looked_up
 from tformer_lite.tracing.axes.names import Axis, Dims, shape_text
+from tformer_lite.tracing.questions.lookup import looked_up
 from tformer_lite.tracing.record.places import in_library
 from tformer_lite.tracing.record.recorder import (
     Recorder,
@@ -15,9 +15,9 @@ from tformer_lite.tracing.record.recorder import (
     named_steps,
     shapes_in,
 )
-from tformer_lite.tracing.tables import Row, Table
 from tformer_lite.tracing.record.values import Values
 from tformer_lite.tracing.record.visits import Visit
+from tformer_lite.tracing.tables import Row, Table
 
 Axes = list[tuple[Axis, ...]]
 Sides = tuple[list[torch.Size], list[torch.Size]]

@@ -5,8 +5,8 @@ from collections import defaultdict
 from functools import cache
 from types import CodeType
 
-from tformer_lite.tracing.source.lines import lines_of, parsed
 from tformer_lite.tracing.source.expressions import FUNCTIONS, definition
+from tformer_lite.tracing.source.lines import lines_of, parsed
 
 ASSIGNED = ast.Assign, ast.AnnAssign, ast.NamedExpr
 
