@@ -2,6 +2,7 @@
 
 import math
 import sys
+from dataclasses import replace
 from importlib.resources import files
 
 import matplotlib as mpl
@@ -21,9 +22,11 @@ from tformer_lite.tracing.source import argument_texts
 FONT = files("tformer_lite") / "fonts" / "NotoSansDevanagari-Regular.ttf"
 HEAD = 0.85  # inches above and below a panel's cells, for its words
 font_manager.fontManager.addfont(FONT)
-# Before any copy that the machine has, so that drawings are the same.
+# Before any copy that the machine has, so that drawings are the same; and
+# for bold words too, or matplotlib warns that it has no bold ones.
 FONTS = font_manager.fontManager.ttflist
-FONTS.insert(0, FONTS.pop())
+REGULAR = FONTS.pop()
+FONTS[:0] = REGULAR, replace(REGULAR, weight=700)
 
 
 def heatmap(
