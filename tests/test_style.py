@@ -23,6 +23,7 @@ FLOORS = {
     "linear": 0,
     "modes": 0,
     "rotary": 0,
+    "rounding": 0,
     "anatomy": 1,
     "strokes": 1,
     "corpus": 1,
