@@ -3,10 +3,15 @@
 import os
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from types import SimpleNamespace
 
 import cpus
 import pytest
+from nbval.plugin import IPyNbCell, IPyNbFile
+
+from tests.project import ROOT
 
 PLAIN, OWN = ("default", "COMPATIBLE"), ("avx512", "AUTO")
 
@@ -30,15 +35,13 @@ def test_what_a_processor_does_not_have_is_not_asked_of_it():
 
 
 def test_torch_runs_as_it_is_told():
-    code = "import cpus; print(cpus.own())"
-    path = {"PYTHONPATH": os.pathsep.join(sys.path)}
-    for setting in {}, cpus.PLAIN:
-        said = subprocess.check_output(
-            [sys.executable, "-c", code],
-            env=os.environ | path | setting,
-            text=True,
-        )
-        assert (said.strip() == "default") >= bool(setting)
+    place = {"PYTHONPATH": os.pathsep.join(sys.path)} | cpus.PLAIN
+    said = subprocess.check_output(
+        [sys.executable, "-c", "import cpus; print(cpus.own())"],
+        env=os.environ | place,
+        text=True,
+    )
+    assert said == "default\n"
 
 
 @pytest.fixture
@@ -72,3 +75,38 @@ def test_those_that_fail_are_named_at_the_end(runs, capsys):
     name = bad[0].removesuffix("0")
     assert cpus.main() == f"Failed:\n{name}1\n{name}2"
     assert f"==== {name}1\n" in capsys.readouterr().out
+
+
+@pytest.fixture
+def kernel(monkeypatch):
+    """What nbval, as our chapters set it up, starts a notebook with."""
+    for name in cpus.NAMES:
+        monkeypatch.delenv(name, raising=False)
+    found = []
+
+    def keep(_):
+        found.append({name: os.environ.get(name) for name in cpus.NAMES})
+
+    monkeypatch.setattr(IPyNbFile, "setup", keep)
+    monkeypatch.setattr(IPyNbCell, "compare_outputs", None)
+    file = ROOT / "chapters" / "conftest.py"
+    spec = spec_from_file_location("chapters_conftest", file)
+    spec.loader.exec_module(module_from_spec(spec))
+
+    def start(name):
+        IPyNbFile.setup(SimpleNamespace(path=Path(name)))
+        return found[-1]
+
+    return start
+
+
+def test_chapters_that_ties_decide_run_as_on_a_plain_processor(kernel):
+    for name in "08_softmax.ipynb", "10_encoder.ipynb", "19_since.ipynb":
+        assert kernel(name) == cpus.PLAIN
+    assert set(kernel("00_reading.ipynb").values()) == {None}
+    assert not set(cpus.NAMES) & set(os.environ)
+
+
+def test_what_the_shell_has_set_is_left_as_it_is(kernel, monkeypatch):
+    monkeypatch.setenv("MKL_CBWR", "AVX2")
+    assert kernel("08_softmax.ipynb") == cpus.PLAIN | {"MKL_CBWR": "AVX2"}
