@@ -5,11 +5,12 @@ BIN := .venv/bin
 # One thread each: with a busy neighbour, two threads are slower than one.
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
-.PHONY: help book test notebooks corpus results repository clean
+.PHONY: help book test cpus notebooks corpus results repository clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
 	@echo "make test        build the book, then test everything"
+	@echo "make cpus        run all notebooks as other processors would"
 	@echo "make notebooks   re-run the chapters that changed (.md to .ipynb)"
 	@echo "make corpus      write the English-Nepali sentences from the grammar"
 	@echo "make results     train what ships and what the chapters show"
@@ -35,6 +36,10 @@ book: .venv/book.done
 test: .venv/all.done book
 	@$(ONE) $(BIN)/python -m pytest tests chapters --nbval \
 	  --nbval-current-env -n 2 --dist loadfile -q
+
+# Several minutes: for the night, or by hand after a change of the numbers.
+cpus: .venv/all.done
+	@$(BIN)/python book/_tools/cpus.py
 
 notebooks: .venv/all.done
 	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/shapes.py

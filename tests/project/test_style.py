@@ -16,7 +16,7 @@ MODULE = ROOT / "tformer_lite"
 MODEL = MODULE / "model"
 # A room stands above all that it imports: floors from the ground up.
 FLOORS = (
-    {"extras"},
+    {"extras", "rounding"},
     {"text", "tracing"},
     {"model"},
     {"properties", "drawing", "decoding", "training"},

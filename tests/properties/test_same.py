@@ -44,3 +44,27 @@ def test_whole_numbers_and_masks_are_compared_too(capsys):
     same(torch.arange(3), torch.arange(3))
     with pytest.raises(ValueError, match="1 of 2 differ"):
         same(torch.tensor([True, False]), torch.tensor([True, True]))
+
+
+def test_large_decimals_may_round_apart_as_small_ones_may():
+    x = torch.tensor([1000.0, 0.001])
+    same(x, x * (1 + 5e-6))
+    with pytest.raises(ValueError, match="1 of 2 differ"):
+        same(x, x + torch.tensor([0.1, 0.0]))
+
+
+def test_large_whole_numbers_do_not_agree_when_they_are_near():
+    ids = torch.tensor([1_000_000])
+    with pytest.raises(ValueError, match="1 of 1 differ"):
+        same(ids, ids + 1)
+
+
+def test_with_no_tolerance_every_bit_counts():
+    with pytest.raises(ValueError, match="1 of 1 differ"):
+        same(torch.tensor([1.0]), torch.tensor([1.0 + 2**-23]), atol=0)
+
+
+def test_what_is_as_good_as_zero_is_shown_as_zero():
+    for noise in (3e-8, -2e-6, 0.0):
+        with pytest.raises(ValueError, match=r"mine 0\.5, theirs 0$"):
+            same(torch.tensor([0.5]), torch.tensor([noise]))

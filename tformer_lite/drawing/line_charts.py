@@ -17,6 +17,7 @@ from torch import Tensor
 from tformer_lite.drawing.matrix import Panel, choice, table
 from tformer_lite.drawing.palette import AXES, EDGE, INK, LINES, PAPER
 from tformer_lite.drawing.picture import STYLE, Picture
+from tformer_lite.rounding import decimals, first_largest
 from tformer_lite.tracing.source.expressions import argument_texts
 
 # Inches: of the page, of what stands left of the lines, of their height, of
@@ -101,18 +102,15 @@ def describe(chart: Chart) -> str:
     lines = f"{count} line{'s' * (count > 1)} over {letter} ({words})"
     say = [f"{chart.heading}: {lines}, {at[0]} to {at[-1]}."]
     for title, row in zip(chart.titles, chart.values):
-        low, high = row.argmin().item(), row.argmax().item()
+        low, high = first_largest(-row), first_largest(row)
+        first, last, least, most = (
+            decimals(row[i].item()) for i in (0, -1, low, high)
+        )
         say.append(
-            f"{title} runs from {number(row[0])} to {number(row[-1])}, is "
-            f"lowest at {at[low]} ({number(row[low])}) and highest at "
-            f"{at[high]} ({number(row[high])})."
+            f"{title} runs from {first} to {last}, is lowest at {at[low]} "
+            f"({least}) and highest at {at[high]} ({most})."
         )
     return " ".join(say) + "\n\n" + numbers(chart)
-
-
-def number(value: Tensor) -> str:
-    """Write a number with two decimals, and no zero with a minus."""
-    return f"{round(value.item(), 2) + 0.0:.2f}"
 
 
 def numbers(chart: Chart) -> str:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from tformer_lite.drawing.palette import AXES, KINDS
 from tformer_lite.model.checks import check_axes
+from tformer_lite.rounding import SOUND, decimals, first_largest
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Panel:
             return str(bool(value))
         if isinstance(value, int):
             return str(value)
-        return f"{round(value, 2) + 0.0:.2f}".replace("inf", "∞")
+        return decimals(value).replace("inf", "∞")
 
     def cells(self) -> list[list[str]]:
         """Write every value."""
@@ -80,9 +81,10 @@ def kind_of(values: Tensor) -> str:
     """Tell a mask, weights (each row sums to 1, or is 0) and scores apart."""
     if values.dtype == torch.bool:
         return "mask"
-    sums = values.double().sum(-1)
+    near = values.double().round(decimals=SOUND)
+    sums = near.sum(-1)
     rows = ((sums - 1).abs() < 1e-2) | (sums == 0)
-    return "weights" if rows.all() and (values >= 0).all() else "scores"
+    return "weights" if rows.all() and (near >= 0).all() else "scores"
 
 
 def labels_for(chosen: list[str] | None, size: int) -> list[str]:
@@ -112,7 +114,7 @@ def sentences(panel: Panel) -> str:
         say.append(f"{hidden} of {cells} cells are masked.")
     if panel.kind != "mask" and not panel.hidden.all():
         seen = panel.values.double().masked_fill(panel.hidden, -math.inf)
-        i, j = divmod(seen.argmax().item(), seen.shape[1])
+        i, j = divmod(first_largest(seen), seen.shape[1])
         row, column = panel.labels[0][i], panel.labels[1][j]
         say.append(
             f"Largest: {panel.cell(i, j)} in row {i} ({row}), "

@@ -6,25 +6,38 @@ from torch import Tensor
 def same(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> None:
     """Say that two tensors agree, or raise ValueError saying where not.
 
-    They agree when shapes are equal and every element is within `atol`
-    (absolute); NaN agrees with NaN, and −∞ with −∞.
+    They agree when shapes are equal and every element is: whole numbers to
+    the last digit, decimals within `atol`, and that share of their size more,
+    because processors round apart. NaN agrees with NaN, and −∞ with −∞.
     """
     if mine.shape != theirs.shape:
         raise ValueError(
             f"not the same shape: mine is {tuple(mine.shape)}, theirs is "
             f"{tuple(theirs.shape)}"
         )
-    close = mine.double().isclose(
-        theirs.double(), rtol=0, atol=atol, equal_nan=True
-    )
+    close = near(mine, theirs, atol)
     if not close.all():
         where = tuple((~close).nonzero()[0].tolist())
         raise ValueError(
             f"same shape {tuple(mine.shape)}, other values: "
             f"{(~close).sum().item()} of {close.numel()} differ, first at "
-            f"{list(where)}: mine {mine[where].item():.4g}, theirs "
-            f"{theirs[where].item():.4g}"
+            f"{list(where)}: mine {number(mine[where], atol)}, theirs "
+            f"{number(theirs[where], atol)}"
         )
     many, shape = close.numel(), tuple(mine.shape)
     one = f"the one value of {shape} agrees"
     print("same:", one if many == 1 else f"all {many} values of {shape} agree")
+
+
+def near(mine: Tensor, theirs: Tensor, atol: float) -> Tensor:
+    """Tell which elements agree: (...), (...) -> (...)."""
+    if not (mine.is_floating_point() or theirs.is_floating_point()):
+        return mine == theirs
+    mine, theirs = mine.double(), theirs.double()
+    return mine.isclose(theirs, rtol=atol, atol=atol, equal_nan=True)
+
+
+def number(value: Tensor, atol: float) -> str:
+    """Write a number in four digits, and 0 for what is as good as 0."""
+    size = abs(value.item())
+    return f"{0 if size <= atol else value.item():.4g}"

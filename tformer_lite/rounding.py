@@ -1,0 +1,29 @@
+"""Rounding: what is printed of a number, and which number is the largest as
+printed. A processor's last bit has no say in either."""
+
+import torch
+from torch import Tensor
+
+PLACES = 2  # decimals that are printed
+SOUND = 6  # decimals that every processor agrees on
+
+
+def rounded(value: float) -> float:
+    """Round a number to the decimals that are printed.
+
+    First to those that every processor agrees on: what should be 0.125 is
+    rounded as 0.125, however it came out. No zero keeps a minus.
+    """
+    return round(round(value, SOUND), PLACES) + 0.0
+
+
+def decimals(value: float) -> str:
+    """Write a number with two decimals, and no zero with a minus."""
+    return f"{rounded(value):.{PLACES}f}"
+
+
+def first_largest(values: Tensor) -> int:
+    """Find the place of the largest number in a tensor laid flat: of those
+    that are printed alike, the first in reading order."""
+    printed = list(map(rounded, values.flatten().tolist()))
+    return torch.tensor(printed, dtype=torch.double).argmax().item()
