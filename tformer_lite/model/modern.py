@@ -103,10 +103,13 @@ class RotaryAttention(MultiHeadAttention):
 def share_heads(x: Tensor, n_heads: int) -> Tensor:
     """Give each query head its group's head: (B, G, S, D) -> (B, H, S, D).
 
-    Head 0 goes to the first H / G query heads, head 1 to the next. Raises
-    ValueError when they do not divide.
+    Head 0 goes to the first H / G query heads, head 1 to the next. With as
+    many heads already, x itself comes back. Raises ValueError when they do
+    not divide.
     """
     check_groups(n_heads, x.shape[1])
+    if x.shape[1] == n_heads:
+        return x
     return x.repeat_interleave(n_heads // x.shape[1], dim=1)
 
 
