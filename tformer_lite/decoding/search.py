@@ -56,12 +56,12 @@ def beam(
     beams = Beams(src, start, end, width, penalty)
     while beams.tgt.shape[1] < max_len and not beams.done.all():
         logits = quick.decode(beams.tgt, memory, src)[:, -1]
-        log_probs = ended(logits.log_softmax(-1), beams.done, model.pad)
+        log_probs = pad_ended(logits.log_softmax(-1), beams.done, model.pad)
         quick.reorder(beams.grow(log_probs))
     return beams.best()
 
 
-def ended(log_probs: Tensor, done: Tensor, pad: int) -> Tensor:
+def pad_ended(log_probs: Tensor, done: Tensor, pad: int) -> Tensor:
     """Let rows that have ended go on with padding, for certain:
     (B, V), (B) -> (B, V)."""
     certain = torch.full_like(log_probs, -math.inf)
