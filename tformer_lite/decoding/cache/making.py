@@ -74,9 +74,8 @@ class Recomputed(Continued):
     """A model that keeps nothing and computes everything anew."""
 
     def __init__(self, model: nn.Module):
-        super().__init__()
+        super().__init__(model)
         self.model: Any = model
-        self.pad = getattr(model, "pad", None)
 
     def forward(self, *ids: Tensor) -> Tensor:
         """Call the model, and give the new positions."""

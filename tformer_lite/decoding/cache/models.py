@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +19,10 @@ class Continued(nn.Module):
     """What goes on from the ids that it has `seen`: (B, T)."""
 
     seen: Tensor = NOTHING
+
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.pad: Any = getattr(model, "pad", None)
 
     def go_on(self, ids: Tensor) -> int:
         """Count the first of ids that were seen; 0 is to begin anew.
@@ -52,12 +57,17 @@ class CachedModel(Continued):
     """What both kinds of model have in common: the parts of a twin that
     shares the weights, with attention that keeps its keys and values."""
 
+    # The parts that a model of the one or the other kind has.
+    embedding: nn.Module
+    src_embedding: nn.Module
+    tgt_embedding: nn.Module
+    encoder: nn.Module
     decoder: Stack
     head: nn.Module
     mask: Callable[..., Tensor]
 
     def __init__(self, model: DecoderOnly | EncoderDecoder):
-        super().__init__()
+        super().__init__(model)
         for name, part in twin(model).eval().named_children():
             self.add_module(name, part)
         for block, name in attentions(self.decoder):
@@ -80,8 +90,6 @@ class CachedModel(Continued):
 class CachedDecoderOnly(CachedModel):
     """`DecoderOnly`, for a text that grows."""
 
-    embedding: nn.Module
-
     @torch.no_grad()
     def forward(self, ids: Tensor) -> Tensor:
         """Score the token after each of the new ids: (B, S) -> (B, T, V).
@@ -102,21 +110,13 @@ class CachedEncoderDecoder(CachedModel):
     """`EncoderDecoder`, for a target that grows."""
 
     src: Tensor = NOTHING
-    memory: Tensor | None = None
-    src_embedding: nn.Module
-    tgt_embedding: nn.Module
-    encoder: Stack
-
-    def __init__(self, model: EncoderDecoder):
-        super().__init__(model)
-        self.pad = model.pad
+    memory: Any = None
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """Score the token after each of the new tgt, as `decode` does;
         a source like the last call's is not encoded again."""
-        memory = self.memory
-        if memory is None or not self.src.equal(src):
-            memory = self.encode(src)
+        known = self.memory is not None and self.src.equal(src)
+        memory = self.memory if known else self.encode(src)
         return self.decode(tgt, memory, src)
 
     @torch.no_grad()
