@@ -19,7 +19,7 @@ from tformer_lite import (
     trace,
 )
 from tformer_lite.decoding.cache.attention import CACHED
-from tformer_lite.decoding.cache.continued import Recomputed
+from tformer_lite.decoding.cache.making import Recomputed
 
 
 class LoudAttention(MultiHeadAttention):
@@ -136,13 +136,15 @@ def test_a_step_can_be_traced():
 
 def test_shapes_that_the_parts_state():
     x, source = torch.randn(2, 3, 12), torch.randn(2, 5, 12)
-    for kind, made in CACHED["self_attention"].items():
-        part = made(kind(12, 3))
+    made, ways = CACHED["self_attention"]
+    for kind, project in ways.items():
+        part = kind(12, 3)
         kept = [(2, getattr(part, "n_kv_heads", 3), 3, 4)] * 2
-        assert [y.shape for y in part.project(x)] == [(2, 3, 3, 4), *kept]
-        assert part(x).shape == x.shape
-    for kind, made in CACHED["cross_attention"].items():
-        part = made(kind(12, 3))
+        assert [y.shape for y in project(part, x, 0)] == [(2, 3, 3, 4), *kept]
+        assert made(part, project)(x).shape == x.shape
+    made, ways = CACHED["cross_attention"]
+    for kind, answer in ways.items():
+        part = kind(12, 3)
         kept = [(2, getattr(part, "n_kv_heads", 3), 5, 4)] * 2
-        assert [y.shape for y in part.project(source)] == kept
-        assert part(x, source).shape == x.shape
+        assert [y.shape for y in answer(part, source)] == kept
+        assert made(part, answer)(x, source).shape == x.shape

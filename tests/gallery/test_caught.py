@@ -8,7 +8,7 @@ from tests.helpers.legitimate import LEGITIMATE
 from tformer_lite import bugs, report, running_model
 from tformer_lite.gallery import by_property, caught, measured
 from tformer_lite.gallery.catching import Catch
-from tformer_lite.gallery.shelves import SHELVES
+from tformer_lite.gallery.entries import shelves
 from tformer_lite.properties.reporting import CHECKS
 from tformer_lite.tracing.sheets import Sheet
 
@@ -93,8 +93,8 @@ def test_a_property_alone_is_the_only_one_that_finds_a_bug():
 
 def test_the_table_shows_each_bug_on_its_shelf():
     html = measured()._repr_html_()
-    shelves = re.findall(r'colspan="3">(.*?)<', html)
-    assert shelves == list(SHELVES)
+    titles = re.findall(r'colspan="3">(.*?)<', html)
+    assert titles == list(shelves())
     scores, *_, last = html.split("<tbody>")[1:]
     assert ">no_scale</span></th><td>0</td><td>score_scale<" in scores
     assert "no_scale" not in last

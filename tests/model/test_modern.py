@@ -91,6 +91,12 @@ def test_heads_that_do_not_divide_into_groups_are_named(n_kv_heads):
             share_heads(torch.randn(B, n_kv_heads, S, D), H)
 
 
+def test_as_many_heads_are_not_copied():
+    x = torch.randn(B, H, S, D)
+    assert share_heads(x, H) is x
+    assert share_heads(x[:, :2], H).equal(x[:, :2].repeat_interleave(3, 1))
+
+
 @pytest.mark.parametrize("bias", [True, False])
 def test_a_gated_layer_is_the_formula_of_swiglu(bias):
     F = 10

@@ -1,7 +1,7 @@
 """How good a model's texts are."""
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tformer_lite.extras import library
 
@@ -59,7 +59,7 @@ def chrf(written: list[str], wanted: list[str]) -> Score:
     return score(library(METRICS).CHRF(), written, wanted)
 
 
-def score(metric, written: list[str], wanted: list[str]) -> Score:
+def score(metric: Any, written: list[str], wanted: list[str]) -> Score:
     """Let one of sacrebleu's metrics compare all texts with those wanted."""
     value = metric.corpus_score(written, [wanted]).score
     return Score(value, str(metric.get_signature()))

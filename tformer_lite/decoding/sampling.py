@@ -32,7 +32,7 @@ def generate(
     many, each is read once (see `cached`); then every one moves to another
     position with every step, and all are read again.
     """
-    window, model = reach(model), cached(model)
+    window, model = window_size(model), cached(model)
     done = torch.zeros_like(ids[:, 0], dtype=torch.bool)
     for _ in range(n):
         if done.all():
@@ -45,7 +45,7 @@ def generate(
     return ids
 
 
-def reach(model: DecoderOnly) -> int:
+def window_size(model: DecoderOnly) -> int:
     """How many tokens a model can read, as many as its table of positions
     has; 0 for any number, when it has no table."""
     table = getattr(model.embedding.positions, "table", ())

@@ -50,18 +50,18 @@ def beam(
     """
     if width < 1:
         raise ValueError(f"{width=} follows nothing: use 1 or more")
-    model = cached(model)
-    memory = model.encode(src).repeat_interleave(width, 0)
+    quick = cached(model)
+    memory = quick.encode(src).repeat_interleave(width, 0)
     src = src.repeat_interleave(width, 0)
     beams = Beams(src, start, end, width, penalty)
     while beams.tgt.shape[1] < max_len and not beams.done.all():
-        logits = model.decode(beams.tgt, memory, src)[:, -1]
-        log_probs = ended(logits.log_softmax(-1), beams.done, model.pad)
-        model.reorder(beams.grow(log_probs))
+        logits = quick.decode(beams.tgt, memory, src)[:, -1]
+        log_probs = pad_ended(logits.log_softmax(-1), beams.done, model.pad)
+        quick.reorder(beams.grow(log_probs))
     return beams.best()
 
 
-def ended(log_probs: Tensor, done: Tensor, pad: int) -> Tensor:
+def pad_ended(log_probs: Tensor, done: Tensor, pad: int) -> Tensor:
     """Let rows that have ended go on with padding, for certain:
     (B, V), (B) -> (B, V)."""
     certain = torch.full_like(log_probs, -math.inf)

@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from tformer_lite.example.running import running_model
 from tformer_lite.example.shipped import STORED
-from tformer_lite.gallery.entries import Bug
+from tformer_lite.gallery.entries import Bug, shelf_title
 from tformer_lite.gallery.shapes import changed, shapes
-from tformer_lite.gallery.shelves import shelf
 from tformer_lite.properties import report
 from tformer_lite.properties.finding import whole
 from tformer_lite.tracing.sheets import Sheet
@@ -39,7 +38,7 @@ class Catches(Sheet):
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
-        groups = groupby(self.rows, key=lambda row: shelf(row[0]))
+        groups = groupby(self.rows, key=lambda row: shelf_title(row[0]))
         body = "".join(html_group(*group) for group in groups)
         return framed(self.headers, body, self.notes)
 
@@ -57,12 +56,12 @@ def html_group(title: str, rows: Iterable[NamedTuple]) -> str:
 
 def caught(bugs: Iterable[Bug]) -> Catches:
     """Plant each bug in the running model, and see what notices: a table."""
-    right, rows = shapes(running_model()), []
+    right = shapes(running_model())
+    rows: list[NamedTuple] = []
     for bug in bugs:
         model = bug.model()
-        moved = changed(shapes(model), right)
-        broken = ", ".join(report(model).broken)
-        rows.append(Catch(bug.name, len(moved), broken))
+        n = len(changed(shapes(model), right))
+        rows.append(Catch(bug.name, n, ", ".join(report(model).broken)))
     return Catches(rows, [])
 
 
@@ -75,11 +74,11 @@ def measured() -> Catches:
 def by_property(catches: Sheet) -> Catches:
     """Turn the table round: what each property finds, and it alone."""
     found: dict[str, list[Catch]] = {}
-    for row in catches.rows:
-        for name in row.properties.split(", "):
-            found.setdefault(name, []).append(row)
-    rows = []
+    for catch in (Catch(*row) for row in catches.rows):
+        for name in catch.properties.split(", "):
+            found.setdefault(name, []).append(catch)
+    rows: list[NamedTuple] = []
     for name, finds in found.items():
-        alone = [row.bug for row in finds if row.properties == name]
+        alone = [catch.bug for catch in finds if catch.properties == name]
         rows.append(Finder(name, len(finds), ", ".join(alone) or "–"))
-    return Catches(sorted(rows, key=lambda row: -row.bugs), [])
+    return Catches(sorted(rows, key=lambda row: -row[1]), [])

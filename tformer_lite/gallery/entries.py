@@ -1,13 +1,19 @@
 """A classic bug: a line of the model, and the line instead of it."""
 
+import tomllib
 from dataclasses import dataclass
+from functools import cache
 from html import escape
+from pathlib import Path
+from typing import Any
 
 from torch import nn
 
 from tformer_lite.gallery.planting import planted
 from tformer_lite.model.config import Config, tiny_translator
 from tformer_lite.tracing.tables import html_table
+
+BUGS = Path(__file__).with_name("bugs.toml")
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,7 @@ class Bug:
             f"  as in {self.incident}"
         )
 
-    def _repr_pretty_(self, printer, cycle: bool) -> None:
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """Let IPython show what `print` does."""
         printer.text(str(self))
 
@@ -72,3 +78,32 @@ def table(bug: Bug) -> str:
         ["where", f"{bug.file}.py, as in {where}"],
     ]
     return html_table((bug.name, escape(bug.says)), lines, [])
+
+
+@cache
+def shelves() -> dict[str, list[Bug]]:
+    """Read the gallery: a title for each shelf, and the bugs on it."""
+    content = tomllib.loads(BUGS.read_text("utf8"))
+    return {
+        title: [Bug(name, **fields) for name, fields in bugs.items()]
+        for title, bugs in content.items()
+    }
+
+
+def bugs() -> list[Bug]:
+    """List every bug of the gallery, from the scores to the whole model."""
+    return [bug for shelf in shelves().values() for bug in shelf]
+
+
+def bug(name: str) -> Bug:
+    """Look a bug up; ValueError for a name that is none."""
+    known = {bug.name: bug for bug in bugs()}
+    if name not in known:
+        raise ValueError(f"{name=} is none of {', '.join(known)}.")
+    return known[name]
+
+
+def shelf_title(name: str) -> str:
+    """Say on which shelf a bug stands; "" for one that stands on none."""
+    titles = {bug.name: t for t, bugs in shelves().items() for bug in bugs}
+    return titles.get(name, "")

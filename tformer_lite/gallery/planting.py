@@ -5,6 +5,7 @@ import linecache
 from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType, SimpleNamespace
+from typing import Any
 from zlib import crc32
 
 HOUSE = Path(__file__).parents[1]
@@ -28,11 +29,11 @@ def planted(file: str, right: str, wrong: str) -> SimpleNamespace:
 
     Raises ValueError unless the line stands in the file exactly once.
     """
-    copies = Copies(file, replaced(file, right, wrong))
+    copies = Copies(file, new_source(file, right, wrong))
     return SimpleNamespace(**{name: copies[name] for name in PLACES})
 
 
-def replaced(file: str, right: str, wrong: str) -> str:
+def new_source(file: str, right: str, wrong: str) -> str:
     """Write a file's source with one line replaced."""
     lines = source(file).splitlines()
     found = [i for i, line in enumerate(lines) if line.strip() == right]
@@ -61,17 +62,18 @@ class Copies(dict[str, ModuleType]):
 
     def __init__(self, file: str, text: str):
         super().__init__()
-        self.changed = {file: text}
+        self.sources = {file: text}
 
     def __missing__(self, file: str) -> ModuleType:
         module = ModuleType(f"copies.{file}")
-        module.__builtins__ = vars(builtins) | {"__import__": self.fetch}
+        builtin = vars(builtins) | {"__import__": self.fetch}
+        vars(module)["__builtins__"] = builtin
         self[file] = module
-        text = self.changed.get(file, source(file))
-        exec(compiled(file, text), vars(module))
+        text = self.sources.get(file, source(file))
+        exec(code(file, text), vars(module))
         return module
 
-    def fetch(self, name: str, *details) -> ModuleType:
+    def fetch(self, name: str, *details: Any) -> ModuleType:
         """Import a copy if there is one, else the module itself."""
         file = name.rpartition(".")[2]
         if name in (f"tformer_lite.model.{file}", RUNNING) and file in PLACES:
@@ -80,7 +82,7 @@ class Copies(dict[str, ModuleType]):
 
 
 @cache
-def compiled(file: str, text: str) -> CodeType:
+def code(file: str, text: str) -> CodeType:
     """Compile a source, and let whoever shows its lines find them."""
     name = f"<{file}.py, copy {crc32(text.encode()):x}>"
     linecache.cache[name] = len(text), None, text.splitlines(True), name

@@ -1,9 +1,10 @@
 """The shapes on the way through a model, to lay two models side by side."""
 
 from collections import Counter
+from collections.abc import Callable
 from contextlib import ExitStack
 
-from torch import nn
+from torch import Tensor, nn
 
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.pair import running_example
@@ -24,24 +25,27 @@ def shapes(model: nn.Module) -> Shapes:
     found: list[tuple[str, tuple]] = []
     with ExitStack() as hooks, evaluating(model):
         for path, module in model.named_modules():
-            note = noted(path, found)
-            hooks.callback(module.register_forward_hook(note).remove)
+            hook = shape_hook(path, found)
+            hooks.callback(module.register_forward_hook(hook).remove)
         seen = trace(model, *running_example()[:2])
     for step in seen.steps:
         name = received(*step[1:5])
         if name.split(":")[1] in NAMES:
             found += [(name, tuple(mark.shape)) for mark in step.makes]
-    return numbered(found)
+    return shapes_by_name(found)
 
 
-def noted(path: str, found: list[tuple[str, tuple]]):
+def shape_hook(
+    path: str, found: list[tuple[str, tuple]]
+) -> Callable[[nn.Module, tuple, Tensor], None]:
     """Make a hook that writes down the shape of a module's output."""
     return lambda module, given, x: found.append((path, tuple(x.shape)))
 
 
-def numbered(found: list[tuple[str, tuple]]) -> Shapes:
+def shapes_by_name(found: list[tuple[str, tuple]]) -> Shapes:
     """Tell apart what has the same name."""
-    times, shapes = Counter(), {}
+    times: Counter[str] = Counter()
+    shapes = {}
     for name, shape in found:
         times[name] += 1
         shapes[f"{name}#{times[name]}".removesuffix("#1")] = shape

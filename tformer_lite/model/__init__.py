@@ -1,2 +1,11 @@
-"""The whole model: config, masks, layers, attention and models are the five
-files to read; the others hold more parts, and refusals of bad input."""
+"""The whole model, to be read in one sitting, from top to bottom.
+
+Five files are all of it, fewer than 700 lines together: `config` (sizes and
+choices), `masks` (who may attend to whom), `layers` (the parts around
+attention), `attention` (equation 1, and the layer), and `models` (blocks,
+stacks, and the two models).
+
+The others are for looking up: `choices` builds the parts that a config
+names, `checks` refuses bad input, `variants` and `modern` have more parts,
+`bert` a pretrained embedding, and `modes` runs a model in evaluation.
+"""

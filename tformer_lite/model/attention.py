@@ -76,7 +76,13 @@ class MultiHeadAttention(nn.Module):
     `bias` adds one to each projection.
     """
 
-    def __init__(self, d_model: int, n_heads: int, bias=False, dropout=0.0):
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        bias: bool = False,
+        dropout: float = 0.0,
+    ):
         super().__init__()
         check_heads(d_model, n_heads)
         self.n_heads = n_heads

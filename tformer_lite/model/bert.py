@@ -1,6 +1,7 @@
 """BERT's states as an embedding."""
 
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -26,18 +27,16 @@ class BertEmbedding(nn.Module):
         bert: str | Path | nn.Module = NAME,
     ):
         super().__init__()
-        if not isinstance(bert, nn.Module):
-            model = library("transformers").BertModel
-            bert = fetch(model.from_pretrained, bert)
-        if bert.config.vocab_size != vocab_size:
+        self.bert = read_bert(bert).eval().requires_grad_(False)
+        sizes = self.bert.config
+        if sizes.vocab_size != vocab_size:
             raise ValueError(
                 f"{vocab_size=} is not BERT's, which is "
-                f"{bert.config.vocab_size}: set src_vocab_size to it."
+                f"{sizes.vocab_size}: set src_vocab_size to it."
             )
-        self.bert = bert.eval().requires_grad_(False)
-        self.vocab_size, self.pad = vocab_size, bert.config.pad_token_id
-        self.max_len = bert.config.max_position_embeddings
-        self.projection = Linear(bert.config.hidden_size, d_model)
+        self.vocab_size, self.pad = vocab_size, sizes.pad_token_id
+        self.max_len = sizes.max_position_embeddings
+        self.projection = Linear(sizes.hidden_size, d_model)
 
     def train(self, mode: bool = True) -> "BertEmbedding":
         """Switch the projection; BERT itself stays as in evaluation."""
@@ -57,3 +56,11 @@ class BertEmbedding(nn.Module):
             seen = (ids != self.pad).long()
             states = self.bert(ids, attention_mask=seen).last_hidden_state
         return self.projection(states)
+
+
+def read_bert(source: str | Path | nn.Module) -> Any:
+    """Give a BertModel: the one given, or one from a folder or the hub."""
+    if isinstance(source, nn.Module):
+        return source
+    kind = library("transformers").BertModel
+    return fetch(kind.from_pretrained, source)

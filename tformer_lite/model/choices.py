@@ -36,17 +36,17 @@ from tformer_lite.model.variants import (
     sliding_mask,
 )
 
-EMBEDDINGS = {
+EMBEDDINGS: dict[str, Callable] = {
     "scaled": TokenEmbedding,
     "plain": PlainEmbedding,
     "shrunk": ShrunkEmbedding,
 }
-POSITIONS = {
+POSITIONS: dict[str, Callable] = {
     "sinusoidal": SinusoidalPositions,
     "learned": LearnedPositions,
     "none": nn.Identity,
 }
-PARTS = {
+PARTS: dict[str, dict[str, Callable]] = {
     "embedding": EMBEDDINGS,
     "positions": POSITIONS,
     "src_embedding": EMBEDDINGS | {"bert": BertEmbedding},

@@ -73,7 +73,7 @@ class Config:
     src_positions: Choice | None = None
     cross_attention: Choice | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         """Raise ValueError for a size that is less than 1."""
         for name in SIZES:
             size = getattr(self, name)

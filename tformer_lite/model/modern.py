@@ -1,5 +1,8 @@
 """Parts that came after the paper, in its places: what Llama is made of."""
 
+# Rotary attention takes no source, where what it inherits from does.
+# mypy: disable-error-code="override"
+
 import math
 from collections.abc import Callable
 
@@ -77,7 +80,13 @@ class RotaryAttention(MultiHeadAttention):
     even. Su et al. (2021), equation 16.
     """
 
-    def __init__(self, d_model: int, n_heads: int, bias=False, dropout=0.0):
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        bias: bool = False,
+        dropout: float = 0.0,
+    ):
         super().__init__(d_model, n_heads, bias, dropout)
         check_pairs(d_model // n_heads)
 
@@ -103,10 +112,13 @@ class RotaryAttention(MultiHeadAttention):
 def share_heads(x: Tensor, n_heads: int) -> Tensor:
     """Give each query head its group's head: (B, G, S, D) -> (B, H, S, D).
 
-    Head 0 goes to the first H / G query heads, head 1 to the next. Raises
-    ValueError when they do not divide.
+    Head 0 goes to the first H / G query heads, head 1 to the next. With as
+    many heads already, x itself comes back. Raises ValueError when they do
+    not divide.
     """
     check_groups(n_heads, x.shape[1])
+    if x.shape[1] == n_heads:
+        return x
     return x.repeat_interleave(n_heads // x.shape[1], dim=1)
 
 
@@ -141,7 +153,12 @@ class GroupedQueryAttention(nn.Module):
     """
 
     def __init__(
-        self, d_model: int, n_heads: int, bias=False, dropout=0.0, n_kv_heads=1
+        self,
+        d_model: int,
+        n_heads: int,
+        bias: bool = False,
+        dropout: float = 0.0,
+        n_kv_heads: int = 1,
     ):
         super().__init__()
         check_heads(d_model, n_heads)
@@ -183,7 +200,12 @@ class RotaryGroupedAttention(GroupedQueryAttention):
     """
 
     def __init__(
-        self, d_model: int, n_heads: int, bias=False, dropout=0.0, n_kv_heads=1
+        self,
+        d_model: int,
+        n_heads: int,
+        bias: bool = False,
+        dropout: float = 0.0,
+        n_kv_heads: int = 1,
     ):
         super().__init__(d_model, n_heads, bias, dropout, n_kv_heads)
         check_pairs(d_model // n_heads)

@@ -94,7 +94,13 @@ class FusedAttention(nn.Module):
     queries before all keys; weights move over after re-ordering.)
     """
 
-    def __init__(self, d_model: int, n_heads: int, bias=False, dropout=0.0):
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        bias: bool = False,
+        dropout: float = 0.0,
+    ):
         super().__init__()
         check_heads(d_model, n_heads)
         self.n_heads = n_heads
@@ -119,7 +125,13 @@ class FusedCrossAttention(nn.Module):
     for its value.
     """
 
-    def __init__(self, d_model: int, n_heads: int, bias=False, dropout=0.0):
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        bias: bool = False,
+        dropout: float = 0.0,
+    ):
         super().__init__()
         check_heads(d_model, n_heads)
         self.n_heads = n_heads

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,7 +13,7 @@ from tformer_lite.text.tokenizers import SPECIALS, WordTokenizer
 NAME = "bert-base-uncased"
 
 
-def fetch(load: Callable, source: str | Path):
+def fetch(load: Callable, source: str | Path) -> Any:
     """Load from a folder or the hub; OSError names what could not be had."""
     try:
         return load(str(source))

@@ -46,7 +46,7 @@ class WordTokenizer:
         [SOS] and [PAD] are left out. The marks . , ! ? join the word before
         them; the danda keeps its space, as in print.
         """
-        row = listed(ids)
+        row = id_list(ids)
         row = row[: row.index(EOS)] if EOS in row else row
         words = [
             self.words.get(i, "[UNK]") for i in row if i not in (PAD, SOS)
@@ -81,7 +81,7 @@ class CharTokenizer:
 
     def decode(self, ids: Tensor | list[int]) -> str:
         """Write a row of ids (T) as a text; ValueError for any other id."""
-        row = listed(ids)
+        row = id_list(ids)
         for i in row:
             if not 0 <= i < len(self):
                 raise ValueError(
@@ -101,7 +101,7 @@ def padded(words: list[str], length: int) -> list[str]:
     return words + ["[PAD]"] * (length - len(words))
 
 
-def listed(ids: Tensor | list[int]) -> list[int]:
+def id_list(ids: Tensor | list[int]) -> list[int]:
     """Read a row of ids (T) as a list; ValueError for any other shape."""
     row = torch.as_tensor(ids)
     if row.ndim != 1:

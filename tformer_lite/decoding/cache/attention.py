@@ -1,8 +1,16 @@
 """Attention that keeps its keys and values from call to call.
 
+Two caches stand in for every attention, one where x attends to itself, one
+where it attends to a source. Attentions differ in how they make queries,
+keys and values, and `PROJECT` and `ANSWER` say how each does it.
+
 A step with one new token is nearly all overhead: what
 `dot_product_attention` does in many calls, PyTorch does here in one.
 """
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -22,23 +30,34 @@ from tformer_lite.model.modern import (
 )
 from tformer_lite.model.variants import FusedAttention, FusedCrossAttention
 
+Separate = MultiHeadAttention | GroupedQueryAttention
+Heads = tuple[Tensor, ...]
+
 
 class Cache(nn.Module):
-    """What all have in common: `keys` and `values`, (B, H, S, D), both
+    """What both have in common: `keys` and `values`, (B, G, S, D), both
     None at first, and the layers of the attention that they stand in for.
+
+    `project` makes the attention's heads. G = H, unless groups of heads
+    share keys and values.
     """
 
-    def __init__(self, attention: nn.Module):
+    keys: Any
+    values: Any
+    query: nn.Module
+    output: nn.Module
+
+    def __init__(self, attention: Any, project: Callable[..., Heads]):
         super().__init__()
         self.n_heads = attention.n_heads
+        self.project = partial(project, attention)
         for name, layer in attention.named_children():
             self.add_module(name, layer)
         self.forget()
 
     def forget(self) -> None:
         """Keep nothing any more."""
-        self.keys: Tensor | None = None
-        self.values: Tensor | None = None
+        self.keys = self.values = None
 
     def reorder(self, rows: Tensor) -> None:
         """Let row i go on from what row `rows[i]` has kept."""
@@ -51,20 +70,16 @@ class Cache(nn.Module):
             v = torch.cat((self.values, v), dim=2)
         self.keys, self.values = k, v
 
-    def kept(self) -> tuple[Tensor, Tensor]:
-        """Give keys and values, one head for each head of the queries."""
-        return self.keys, self.values
+    def attend(self, q: Tensor, mask: Tensor | None) -> Tensor:
+        """Mix the values that are kept: (B, H, T, D) -> (B, T, C)."""
+        k = share_heads(self.keys, self.n_heads)
+        v = share_heads(self.values, self.n_heads)
+        heads = scaled_dot_product_attention(q, k, v, mask)
+        return self.output(join_heads(heads))
 
 
 class CachedAttention(Cache):
-    """`MultiHeadAttention` to oneself: x is only what is new."""
-
-    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Make queries, keys and values: (B, T, C) -> (B, H, T, D), three
-        times."""
-        layers = self.query, self.key, self.value
-        q, k, v = (split_heads(layer(x), self.n_heads) for layer in layers)
-        return q, k, v
+    """Attention to oneself: x is only what is new."""
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Let x attend to all before it and itself: (B, T, C) -> (B, T, C).
@@ -72,29 +87,14 @@ class CachedAttention(Cache):
         `mask` is boolean, (1 or B, 1, T, S), True = may attend; S counts
         what is kept and what is new.
         """
-        q, k, v = self.project(x)
+        start = 0 if self.keys is None else self.keys.shape[2]
+        q, k, v = self.project(x, start)
         self.append(k, v)
-        heads = scaled_dot_product_attention(q, *self.kept(), mask)
-        return self.output(join_heads(heads))
-
-
-class CachedFusedAttention(CachedAttention):
-    """`FusedAttention`: x is only what is new."""
-
-    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Make queries, keys and values: (B, T, C) -> (B, H, T, D), three
-        times."""
-        return split_heads(self.qkv(x), self.n_heads).chunk(3, dim=-1)
+        return self.attend(q, mask)
 
 
 class CachedCrossAttention(Cache):
-    """`MultiHeadAttention` to a source, which is read once."""
-
-    def project(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        """Make keys and values: (B, S, C) -> (B, H, S, D), twice."""
-        k = split_heads(self.key(source), self.n_heads)
-        v = split_heads(self.value(source), self.n_heads)
-        return k, v
+    """Attention to a source, which is read once."""
 
     def forward(
         self, x: Tensor, source: Tensor, mask: Tensor | None = None
@@ -105,84 +105,57 @@ class CachedCrossAttention(Cache):
         """
         if self.keys is None:
             self.append(*self.project(source))
-        q = split_heads(self.query(x), self.n_heads)
-        heads = scaled_dot_product_attention(q, *self.kept(), mask)
-        return self.output(join_heads(heads))
+        return self.attend(split_heads(self.query(x), self.n_heads), mask)
 
     def reorder(self, rows: Tensor) -> None:
         """Stay: rows change places among those with the same source."""
 
 
-class CachedFusedCrossAttention(CachedCrossAttention):
-    """`FusedCrossAttention` to a source, which is read once."""
-
-    def project(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        """Make keys and values: (B, S, C) -> (B, H, S, D), twice."""
-        both = split_heads(self.key_value(source), self.n_heads)
-        return both.chunk(2, dim=-1)
+def project(part: Separate, x: Tensor, start: int) -> Heads:
+    """Make queries, keys and values: (B, T, C) -> (B, H, T, D), (B, G, T,
+    D), (B, G, T, D). `start` positions are kept already."""
+    return split_heads(part.query(x), part.n_heads), *answer(part, x)
 
 
-class CachedRotaryAttention(CachedAttention):
-    """`RotaryAttention`: positions go on from what is kept."""
-
-    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Make queries, keys and values: (B, T, C) -> (B, H, T, D), three
-        times; queries and keys are turned."""
-        q, k, v = super().project(x)
-        start = 0 if self.keys is None else self.keys.shape[2]
-        return rotate(q, start), rotate(k, start), v
+def project_turned(part: Separate, x: Tensor, start: int) -> Heads:
+    """Make what `project` does, but turn queries and keys by their
+    positions, which go on from `start`."""
+    q, k, v = project(part, x, start)
+    return rotate(q, start), rotate(k, start), v
 
 
-class Grouped(Cache):
-    """Keys and values that several heads share: (B, G, S, D) is kept."""
-
-    def __init__(self, attention: nn.Module):
-        super().__init__(attention)
-        self.n_kv_heads = attention.n_kv_heads
-
-    def kept(self) -> tuple[Tensor, Tensor]:
-        """Give keys and values, one head for each head of the queries."""
-        k, v = self.keys, self.values
-        return share_heads(k, self.n_heads), share_heads(v, self.n_heads)
+def project_fused(part: FusedAttention, x: Tensor, start: int) -> Heads:
+    """Make all three in one: (B, T, C) -> (B, H, T, D), three times."""
+    return split_heads(part.qkv(x), part.n_heads).chunk(3, dim=-1)
 
 
-class CachedGroupedAttention(Grouped, CachedAttention):
-    """`GroupedQueryAttention` to oneself: x is only what is new."""
-
-    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Make queries, keys and values: (B, T, C) -> (B, H, T, D), (B, G,
-        T, D), (B, G, T, D)."""
-        q = split_heads(self.query(x), self.n_heads)
-        k = split_heads(self.key(x), self.n_kv_heads)
-        return q, k, split_heads(self.value(x), self.n_kv_heads)
+def answer(part: Separate, source: Tensor) -> Heads:
+    """Make keys and values: (B, S, C) -> (B, G, S, D), twice."""
+    n_heads = getattr(part, "n_kv_heads", part.n_heads)
+    k, v = part.key(source), part.value(source)
+    return split_heads(k, n_heads), split_heads(v, n_heads)
 
 
-class CachedRotaryGroupedAttention(
-    CachedRotaryAttention, CachedGroupedAttention
-):
-    """`RotaryGroupedAttention`: what both have, turned before it is kept."""
+def answer_fused(part: FusedCrossAttention, source: Tensor) -> Heads:
+    """Make both in one: (B, S, C) -> (B, H, S, D), twice."""
+    both = split_heads(part.key_value(source), part.n_heads)
+    return both.chunk(2, dim=-1)
 
 
-class CachedGroupedCrossAttention(Grouped, CachedCrossAttention):
-    """`GroupedQueryAttention` to a source, which is read once."""
-
-    def project(self, source: Tensor) -> tuple[Tensor, Tensor]:
-        """Make keys and values: (B, S, C) -> (B, G, S, D), twice."""
-        k = split_heads(self.key(source), self.n_kv_heads)
-        return k, split_heads(self.value(source), self.n_kv_heads)
-
-
+# How each kind of attention makes what its cache needs.
+PROJECT: dict[type, Callable[..., Heads]] = {
+    MultiHeadAttention: project,
+    FusedAttention: project_fused,
+    RotaryAttention: project_turned,
+    GroupedQueryAttention: project,
+    RotaryGroupedAttention: project_turned,
+}
+ANSWER: dict[type, Callable[..., Heads]] = {
+    MultiHeadAttention: answer,
+    FusedCrossAttention: answer_fused,
+    GroupedQueryAttention: answer,
+}
 CACHED = {
-    "self_attention": {
-        MultiHeadAttention: CachedAttention,
-        FusedAttention: CachedFusedAttention,
-        RotaryAttention: CachedRotaryAttention,
-        GroupedQueryAttention: CachedGroupedAttention,
-        RotaryGroupedAttention: CachedRotaryGroupedAttention,
-    },
-    "cross_attention": {
-        MultiHeadAttention: CachedCrossAttention,
-        FusedCrossAttention: CachedFusedCrossAttention,
-        GroupedQueryAttention: CachedGroupedCrossAttention,
-    },
+    "self_attention": (CachedAttention, PROJECT),
+    "cross_attention": (CachedCrossAttention, ANSWER),
 }

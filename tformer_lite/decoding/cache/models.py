@@ -1,29 +1,79 @@
-"""Whole models whose attention keeps its keys and values."""
+"""Whole models that go on from what they have read."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.decoding.cache.attention import CACHED
-from tformer_lite.decoding.cache.continued import Continued
+from tformer_lite.decoding.cache.attention import CACHED, Cache
 from tformer_lite.model.checks import check_pair
 from tformer_lite.model.masks import padding_mask
-from tformer_lite.model.models import EncoderDecoder, Stack
+from tformer_lite.model.models import DecoderOnly, EncoderDecoder, Stack
+
+NOTHING = torch.empty(0, 0, dtype=torch.long)
+
+
+class Continued(nn.Module):
+    """What goes on from the ids that it has `seen`: (B, T)."""
+
+    seen: Tensor = NOTHING
+
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.pad: Any = getattr(model, "pad", None)
+
+    def go_on(self, ids: Tensor) -> int:
+        """Count the first of ids that were seen; 0 is to begin anew.
+
+        Nothing counts as seen until `seen` is set again.
+        """
+        seen, self.seen = self.seen, NOTHING
+        n = seen.shape[1]
+        if 0 < n < ids.shape[1] and ids[:, :n].equal(seen):
+            return n
+        self.forget()
+        return 0
+
+    def forget(self) -> None:
+        """Keep nothing any more."""
+        self.seen = NOTHING
+        for cache in self.caches():
+            cache.forget()
+
+    def reorder(self, rows: Tensor) -> None:
+        """Let row i go on from what row `rows[i]` has kept, rows (B)."""
+        self.seen = self.seen[rows]
+        for cache in self.caches():
+            cache.reorder(rows)
+
+    def caches(self) -> Iterator[Cache]:
+        """List what keeps keys and values."""
+        return (part for part in self.modules() if isinstance(part, Cache))
 
 
 class CachedModel(Continued):
     """What both kinds of model have in common: the parts of a twin that
     shares the weights, with attention that keeps its keys and values."""
 
-    def __init__(self, model: nn.Module):
-        super().__init__()
+    # The parts that a model of the one or the other kind has.
+    embedding: nn.Module
+    src_embedding: nn.Module
+    tgt_embedding: nn.Module
+    encoder: nn.Module
+    decoder: Stack
+    head: nn.Module
+    mask: Callable[..., Tensor]
+
+    def __init__(self, model: DecoderOnly | EncoderDecoder):
+        super().__init__(model)
         for name, part in twin(model).eval().named_children():
             self.add_module(name, part)
         for block, name in attentions(self.decoder):
-            kind = type(getattr(block, name))
-            setattr(block, name, CACHED[name][kind](getattr(block, name)))
+            part = getattr(block, name)
+            cache, ways = CACHED[name]
+            setattr(block, name, cache(part, ways[type(part)]))
         self.mask, self.table = model.mask, model.mask(1)
 
     def rows(self, start: int, ids: Tensor) -> Tensor:
@@ -51,8 +101,7 @@ class CachedDecoderOnly(CachedModel):
         start = self.go_on(ids)
         mask = self.rows(start, ids)
         # A single new token may see all: nothing to hide, nothing to add.
-        mask = None if mask.all() else mask
-        x = self.decoder(x[:, start:], mask)
+        x = self.decoder(x[:, start:], None if mask.all() else mask)
         self.seen = ids.clone()
         return self.head(x)
 
@@ -60,20 +109,21 @@ class CachedDecoderOnly(CachedModel):
 class CachedEncoderDecoder(CachedModel):
     """`EncoderDecoder`, for a target that grows."""
 
-    src: Tensor | None = None
-    memory: Tensor | None = None
-    encode = torch.no_grad()(EncoderDecoder.encode)
-
-    def __init__(self, model: EncoderDecoder):
-        super().__init__(model)
-        self.pad = model.pad
+    src: Tensor = NOTHING
+    memory: Any = None
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """Score the token after each of the new tgt, as `decode` does;
         a source like the last call's is not encoded again."""
-        known = self.src is not None and self.src.equal(src)
+        known = self.memory is not None and self.src.equal(src)
         memory = self.memory if known else self.encode(src)
         return self.decode(tgt, memory, src)
+
+    @torch.no_grad()
+    def encode(self, src: Tensor) -> Tensor:
+        """Turn a source into memory: (B, S) -> (B, S, C)."""
+        mask = padding_mask(src, self.pad)
+        return self.encoder(self.src_embedding(src), mask)
 
     @torch.no_grad()
     def decode(self, tgt: Tensor, memory: Tensor, src: Tensor) -> Tensor:
@@ -93,7 +143,7 @@ class CachedEncoderDecoder(CachedModel):
     def forget(self) -> None:
         """Keep nothing any more, of the source neither."""
         super().forget()
-        self.src = self.memory = None
+        self.src, self.memory = NOTHING, None
 
     def reorder(self, rows: Tensor) -> None:
         """Let row i go on as row `rows[i]`; ValueError if its source is
