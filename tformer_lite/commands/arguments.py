@@ -4,7 +4,7 @@ import argparse
 import textwrap
 from collections.abc import Callable
 
-from tformer_lite.commands.characters import train_char
+from tformer_lite.commands.generate import write
 from tformer_lite.commands.options import (
     CHAR,
     TRACING,
@@ -14,11 +14,11 @@ from tformer_lite.commands.options import (
     Parser,
     add_options,
 )
-from tformer_lite.commands.sentences import train_translate
 from tformer_lite.commands.session import PROGRAM
-from tformer_lite.commands.shapes import show_trace
-from tformer_lite.commands.translating import translate
-from tformer_lite.commands.writing import write
+from tformer_lite.commands.trace import show_trace
+from tformer_lite.commands.train_char import train_char
+from tformer_lite.commands.train_translate import train_translate
+from tformer_lite.commands.translate import translate
 
 ABOUT = {
     "": "Train a small Transformer, use it, and see its shapes.",

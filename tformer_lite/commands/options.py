@@ -3,7 +3,7 @@
 import argparse
 from typing import NoReturn
 
-from tformer_lite.commands.shapes import PRESETS
+from tformer_lite.commands.trace import PRESETS
 from tformer_lite.training.recipe import SCHEDULES
 
 TRAINING = {

@@ -11,6 +11,7 @@ from tformer_lite.commands.fitting import (
     planned,
     sized,
 )
+from tformer_lite.commands.generate import shorten
 from tformer_lite.commands.session import (
     announce,
     composed,
@@ -18,7 +19,6 @@ from tformer_lite.commands.session import (
     together,
     warn,
 )
-from tformer_lite.commands.writing import shorten
 from tformer_lite.decoding.sampling import Sampler, generate
 from tformer_lite.model.config import char_lm
 from tformer_lite.model.models import DecoderOnly
