@@ -30,12 +30,12 @@ def states(one, told, losses):
     """The weights at each note of a training, and the training."""
     found = []
     told(*losses)
-    note = one.note
-    one.note = lambda valid: (
-        note(valid),
-        found.append(deepcopy(one.model.state_dict())),
-    )
-    train(one, DATA, VALID)
+
+    def keep(noted):
+        assert noted is one
+        found.append(deepcopy(one.model.state_dict()))
+
+    train(one, DATA, VALID, at_note=keep)
     return found
 
 
@@ -83,7 +83,7 @@ def stopped(tmp_path_factory):
     one = trainer(**PATIENT)
     train(one, DATA, VALID, path)
     assert one.step < 60
-    assert one.waited() == 3
+    assert one.notes_since_best() == 3
     return one, path
 
 

@@ -132,7 +132,7 @@ def fit(
     At each note a line is printed. Ctrl-C saves, and says where.
     """
     path = Path(args.save_path)
-    if not trainer.left():
+    if not trainer.steps_left():
         say(f"{path} is trained: more --steps or --patience would go on.")
     unit, size = unit_of(trainer.recipe, len(data))
     reporting(trainer, unit, size)
