@@ -35,7 +35,7 @@ def batches(data: Data, recipe: Recipe, done: int = 0) -> Iterator[Labelled]:
     several processes gets rows of its own.
     """
     rows_of = cast(Dataset, data)  # it is asked for its length alone
-    sampler: DistributedSampler[object] = DistributedSampler(
+    sampler: DistributedSampler[int] = DistributedSampler(
         rows_of, *processes(), seed=recipe.seed
     )
     rows = BatchSampler(sampler, recipe.batch_size, drop_last=False)
