@@ -6,72 +6,36 @@ import sys
 from argparse import Namespace
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
 from tformer_lite.commands.session import PROGRAM, say, warn
 from tformer_lite.decoding.metrics import perplexity
 from tformer_lite.drawing.line_charts import curves
-from tformer_lite.example.running import seeded_model
 from tformer_lite.model.config import Config
-from tformer_lite.model.models import DecoderOnly, EncoderDecoder
 from tformer_lite.training.batches import Data, processes
-from tformer_lite.training.checkpoints import (
-    Checkpoint,
-    Tokenizer,
-    load_checkpoint,
-    load_training,
-)
-from tformer_lite.training.loop import train
+from tformer_lite.training.checkpoints import NAMES, load_checkpoint
+from tformer_lite.training.loop import resume, train
 from tformer_lite.training.recipe import Recipe
-from tformer_lite.training.trainer import Trainer, resumed_trainer
+from tformer_lite.training.trainer import Trainer
 
 # The options that are a recipe's, and those that are a config's.
 RECIPE = {field.name for field in fields(Recipe)}
-MODEL = {
-    "d_model": "d_model",
-    "num_heads": "n_heads",
-    "num_layers": "n_layers",
-    "d_ff": "d_ff",
-    "max_seq_len": "max_len",
-    "max_len": "max_len",
-    "dropout": "dropout",
-}
+MODEL = NAMES | {"max_len": "max_len"}
 
 
-class Lesson(NamedTuple):
-    """What a model learns from, and what a new one for it is like.
-
-    A row of the data has `size` positions; `about` says what was read.
-    `recipe` has what no option says.
-    """
-
-    data: Data
-    valid: Data
-    about: str
-    tokenizers: tuple[Tokenizer, ...]
-    size: int
-    kind: type[DecoderOnly] | type[EncoderDecoder]
-    config: Config
-    recipe: dict[str, Any]
-
-
-def unfinished_training(args: Namespace) -> Checkpoint | None:
-    """Load the training in --save_path, if --resume says so and it is there.
-
-    Raises OSError for a path that no checkpoint can be written to, before
-    training rather than after it, and ValueError for other sizes.
-    """
+def unfinished_training(args: Namespace) -> Trainer | None:
+    """Take up the training in --save_path, if --resume says so and it is
+    there. Raises OSError for a path that no checkpoint can be written to,
+    before training rather than after it."""
     path = Path(args.save_path)
     check_place(path)
     if not (args.resume and path.exists()):
         if path.exists():
             warn(f"{path} will be replaced; --resume goes on from it.")
         return None
-    kept = load_training(path)
-    check_sizes(kept, args)
-    return kept
+    return resume(path)
 
 
 def check_place(path: Path) -> None:
@@ -85,11 +49,10 @@ def check_place(path: Path) -> None:
         part.unlink()
 
 
-def check_sizes(kept: Checkpoint, args: Namespace) -> None:
+def check_sizes(args: Namespace, config: Config, size: int) -> None:
     """Raise ValueError for a size that is typed and not the checkpoint's."""
-    config = kept.model.config
     sizes = {name: getattr(config, field) for name, field in MODEL.items()}
-    sizes["block_size"] = kept.block_size
+    sizes["block_size"] = size
     for name, value in args.given.items():
         if sizes.get(name, value) != value:
             raise ValueError(
@@ -105,23 +68,22 @@ def sized_config(config: Config, args: Namespace, **others: Any) -> Config:
     return replace(config, **sizes, **others)
 
 
-def recipe_fields(
-    args: Namespace, rows: int, kept: Checkpoint | None
-) -> dict[str, Any]:
-    """Give the fields of a recipe that the options say; to go on with an old
-    training, only those that were typed."""
-    options = args.given if kept else vars(args)
-    found = {name: x for name, x in options.items() if name in RECIPE}
-    old = kept.training["recipe"] if kept else found
+def typed_recipe(
+    args: Namespace, rows: int, old: Trainer | None, **others: Any
+) -> Recipe:
+    """Give the recipe that the options say, and `others` for a new training;
+    an old one keeps its own, but for what was typed."""
+    options = args.given if old else vars(args)
+    base = vars(old.recipe) if old else others
+    recipe = base | {n: x for n, x in options.items() if n in RECIPE}
     typed = "steps" in args.given or "epochs" in args.given
     counts = args.given if typed else options
-    steps, epochs = counts.get("steps"), counts.get("epochs")
-    if epochs:
-        epoch = epoch_of(rows, found.get("batch_size", old["batch_size"]))
-        return found | {"steps": epochs * epoch, "every": epoch}
-    if steps:
-        return found | {"every": old.get("every", max(steps // 10, 1))}
-    return found
+    if epochs := counts.get("epochs"):
+        recipe["every"] = epoch_of(rows, recipe["batch_size"])
+        recipe["steps"] = epochs * recipe["every"]
+    elif steps := counts.get("steps"):
+        recipe["every"] = base.get("every", max(steps // 10, 1))
+    return Recipe(**recipe)
 
 
 def epoch_of(rows: int, batch_size: int) -> int:
@@ -129,50 +91,30 @@ def epoch_of(rows: int, batch_size: int) -> int:
     return math.ceil(math.ceil(rows / processes()[0]) / batch_size)
 
 
-def fit(
-    lesson: Lesson,
-    args: Namespace,
-    kept: Checkpoint | None,
-    device: torch.device,
-) -> Trainer:
-    """Train on a lesson, from the start or from what is kept, and save."""
-    recipe = recipe_fields(args, len(lesson.data), kept)
-    if kept:
-        trainer = resumed_trainer(kept, **recipe)
-    else:
-        trainer = new_trainer(lesson, args.seed, recipe)
+def announce(trainer: Trainer, device: torch.device, about: str) -> None:
+    """Say where a model is trained, on what, and how large it is."""
     count = processes()[0]
     several = f" ({count} processes)" if count > 1 else ""
-    size = sum(p.numel() for p in trainer.model.to(device).parameters())
+    size = sum(p.numel() for p in trainer.model.parameters())
     say(f"Using device: {device}{several}")
-    say(lesson.about)
+    say(about)
     say(f"Model parameters: {size:,}")
-    run(trainer, lesson, Path(args.save_path))
-    return trainer
 
 
-def new_trainer(lesson: Lesson, seed: int, recipe: dict[str, Any]) -> Trainer:
-    """Build the model that the options describe, to train it."""
-    model = seeded_model(lesson.kind, lesson.config, seed)
-    whole = Recipe(**recipe, **lesson.recipe)
-    return Trainer(model, whole, lesson.tokenizers, lesson.size)
-
-
-def run(trainer: Trainer, lesson: Lesson, path: Path) -> None:
+def fit(trainer: Trainer, data: Data, valid: Data, path: Path) -> None:
     """Train to the end of the recipe; save the checkpoint and the curve.
 
     At each note a line is printed. Ctrl-C saves, and says where.
     """
     if not trainer.steps_left():
         say(f"{path} is trained: more --steps or --patience would go on.")
-    unit, size = unit_of(trainer.recipe, len(lesson.data))
-    data, bar = (lesson.data, lesson.valid), sys.stderr.isatty()
+    unit, size = unit_of(trainer.recipe, len(data))
 
     def print_note(trainer: Trainer) -> None:
         say(note_line(trainer, unit, size))
 
     try:
-        train(trainer, *data, path, bar, print_note)
+        train(trainer, data, valid, path, sys.stderr.isatty(), print_note)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(stop_line(trainer, path)) from None
     if processes()[1] == 0:

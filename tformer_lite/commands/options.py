@@ -7,70 +7,42 @@ from typing import Any, NoReturn
 from tformer_lite.commands.trace import PRESETS
 from tformer_lite.training.recipe import SCHEDULES
 
+# fmt: off
 TRAINING = {
-    "warmup": 0,
-    "schedule": "constant",
-    "smoothing": 0.0,
-    "patience": None,
-    "seed": 0,
-    "device": "auto",
+    "warmup": 0, "schedule": "constant", "smoothing": 0.0, "patience": None,
+    "seed": 0, "device": "auto",
 }
 # Source 002's own.
 CHAR = {
     "resume": False,
-    "block_size": 32,
-    "batch_size": 32,
-    "d_model": 128,
-    "num_heads": 4,
-    "num_layers": 2,
-    "d_ff": 256,
-    "max_seq_len": 64,
-    "dropout": 0.1,
-    "lr": 3e-4,
-    "epochs": 50,
-    "steps": None,
-    "train_split": 0.8,
-    "save_path": "tiny_transformer.pt",
-    "demo": "amar",
+    "block_size": 32, "batch_size": 32,
+    "d_model": 128, "num_heads": 4, "num_layers": 2, "d_ff": 256,
+    "max_seq_len": 64, "dropout": 0.1,
+    "lr": 3e-4, "epochs": 50, "steps": None, "train_split": 0.8,
+    "save_path": "tiny_transformer.pt", "demo": "amar",
     **TRAINING,
 }
 # Source 000's sizes, and a training that suits them.
 TRANSLATE = {
     "resume": False,
-    "max_len": 8,
-    "vocab_size": 1024,
-    "batch_size": 32,
-    "d_model": 12,
-    "num_heads": 3,
-    "num_layers": 1,
-    "d_ff": 48,
+    "max_len": 8, "vocab_size": 1024, "batch_size": 32,
+    "d_model": 12, "num_heads": 3, "num_layers": 1, "d_ff": 48,
     "dropout": 0.0,
-    "lr": 3e-2,
-    "epochs": None,
-    "steps": 1700,
+    "lr": 3e-2, "epochs": None, "steps": 1700,
     "save_path": "translator.pt",
-    **TRAINING,
-    "warmup": 100,
-    "schedule": "cosine",
+    **TRAINING, "warmup": 100, "schedule": "cosine",
 }
 # Source 002's again, and nucleus sampling.
 WRITING = {
-    "ckpt": "tiny_transformer.pt",
-    "max_new_tokens": 100,
-    "temperature": 1.0,
-    "top_k": 0,
-    "top_p": 1.0,
-    "num_samples": 1,
-    "context": None,
-    "seed": None,
+    "ckpt": "tiny_transformer.pt", "max_new_tokens": 100,
+    "temperature": 1.0, "top_k": 0, "top_p": 1.0, "num_samples": 1,
+    "context": None, "seed": None,
 }
 TRANSLATING = {"ckpt": None, "beam": 1, "max_len": None}
 TRACING = {
-    "preset": "tiny_translator",
-    "path": None,
-    "json": None,
-    "calls": False,
+    "preset": "tiny_translator", "path": None, "json": None, "calls": False,
 }
+# fmt: on
 
 
 class Parser(argparse.ArgumentParser):

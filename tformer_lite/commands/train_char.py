@@ -1,14 +1,18 @@
 """The command `train char`: a model that writes."""
 
 from argparse import Namespace
+from pathlib import Path
+from typing import Any
 from unicodedata import normalize
 
 import torch
 
 from tformer_lite.commands.fitting import (
-    Lesson,
+    announce,
+    check_sizes,
     fit,
     sized_config,
+    typed_recipe,
     unfinished_training,
 )
 from tformer_lite.commands.generate import shortened
@@ -19,17 +23,18 @@ from tformer_lite.commands.session import (
     writer_in,
 )
 from tformer_lite.decoding.sampling import Sampler, generate
-from tformer_lite.model.config import Config, char_lm
+from tformer_lite.example.running import seeded_model
+from tformer_lite.model.config import char_lm
 from tformer_lite.model.models import DecoderOnly
 from tformer_lite.text.datasets import split_text
 from tformer_lite.text.reading import read_text
 from tformer_lite.text.tokenizers import CharTokenizer
 from tformer_lite.training.batches import processes
-from tformer_lite.training.checkpoints import Checkpoint
+from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
 
 # Source 002's optimizer: Adam, which clips nothing.
-ADAM = {"betas": (0.9, 0.999), "clip": float("inf")}
+ADAM: dict[str, Any] = {"betas": (0.9, 0.999), "clip": float("inf")}
 LENGTH = 100  # characters of the sample
 
 
@@ -37,28 +42,29 @@ def train_char(args: Namespace) -> None:
     """Train a model on a text, character by character, and let it write."""
     with joined_processes(args.device) as device:
         text = read_text(args.path)
-        kept = unfinished_training(args)
-        trainer = fit(characters(text, args, kept), args, kept, device)
+        old = unfinished_training(args)
+        if old:
+            model, tokenizer, size = writer_in(old, args.save_path)
+            check_sizes(args, model.config, size)
+        else:
+            tokenizer, size = CharTokenizer(text), args.block_size
+        ids = tokenizer.encode(text)
+        data, valid = split_text(ids, size, args.train_split)
+        recipe = typed_recipe(args, len(data), old, **ADAM)
+        trainer = old or new_writer(args, tokenizer, recipe)
+        trainer.recipe = recipe
+        trainer.model.to(device)
+        count = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
+        announce(trainer, device, f"Loaded corpus with {count}")
+        fit(trainer, data, valid, Path(args.save_path))
         if processes()[1] == 0:
             demonstrate(trainer, args)
 
 
-def characters(text: str, args: Namespace, kept: Checkpoint | None) -> Lesson:
-    """Cut a text into windows, for the model that is kept or a new one."""
-    if kept:
-        _, tokenizer, size = writer_in(kept, args.save_path)
-    else:
-        tokenizer, size = CharTokenizer(text), args.block_size
-    data, valid = split_text(tokenizer.encode(text), size, args.train_split)
-    config = kept.model.config if kept else new_config(args, len(tokenizer))
-    count = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
-    about = f"Loaded corpus with {count}"
-    rest = (tokenizer,), size, DecoderOnly, config, ADAM
-    return Lesson(data, valid, about, *rest)
-
-
-def new_config(args: Namespace, vocab_size: int) -> Config:
-    """Describe a new model; ValueError for more rows than positions."""
+def new_writer(
+    args: Namespace, tokenizer: CharTokenizer, recipe: Recipe
+) -> Trainer:
+    """Build the model that the options describe, to train it."""
     size, positions = args.block_size, args.max_seq_len
     if size > positions:
         raise ValueError(
@@ -70,7 +76,9 @@ def new_config(args: Namespace, vocab_size: int) -> Config:
             f"positions {size} to {positions - 1} are never trained, since "
             f"--block_size is {size}: `generate` leaves them out."
         )
-    return sized_config(char_lm, args, vocab_size=vocab_size)
+    config = sized_config(char_lm, args, vocab_size=len(tokenizer))
+    model = seeded_model(DecoderOnly, config, args.seed)
+    return Trainer(model, recipe, (tokenizer,), size)
 
 
 def demonstrate(trainer: Trainer, args: Namespace) -> None:

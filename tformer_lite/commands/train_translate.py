@@ -2,12 +2,15 @@
 
 import random
 from argparse import Namespace
+from pathlib import Path
 from typing import NamedTuple
 
 from tformer_lite.commands.fitting import (
-    Lesson,
+    announce,
+    check_sizes,
     fit,
     sized_config,
+    typed_recipe,
     unfinished_training,
 )
 from tformer_lite.commands.session import (
@@ -19,24 +22,25 @@ from tformer_lite.commands.session import (
 )
 from tformer_lite.decoding.metrics import bleu, chrf, exact_match
 from tformer_lite.decoding.search import greedy
+from tformer_lite.example.running import seeded_model
 from tformer_lite.example.shipped import (
     PARTS,
     english_nepali,
     english_tokenizer,
     nepali_tokenizer,
 )
-from tformer_lite.model.config import Config, tiny_translator
+from tformer_lite.model.config import tiny_translator
 from tformer_lite.model.models import EncoderDecoder
 from tformer_lite.text.datasets import Pairs, fitting
 from tformer_lite.text.reading import read_pairs, vocabulary
 from tformer_lite.text.tokenizers import EOS, SOS, WordTokenizer
 from tformer_lite.training.batches import processes
-from tformer_lite.training.checkpoints import Checkpoint
+from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
 
 Sentences = list[tuple[str, str]]
 SAMPLES = 3  # translations to show
-SHORT = {"clip": 0.5}  # the high learning rate asks for short steps
+CLIP = 0.5  # the high learning rate asks for short steps
 
 
 class Corpus(NamedTuple):
@@ -57,38 +61,38 @@ class Corpus(NamedTuple):
 def train_translate(args: Namespace) -> None:
     """Train a translator, and test it on pairs that it has not seen."""
     with joined_processes(args.device) as device:
-        kept = unfinished_training(args)
-        lesson, test = sentences(args, kept)
-        trainer = fit(lesson, args, kept, device)
+        old = unfinished_training(args)
+        seed, length = args.seed, args.max_len
+        if old:
+            model, both, length = translator_in(old, args.save_path)
+            check_sizes(args, model.config, length)
+            seed = old.recipe.seed
+        corpus = own_corpus(args, length, seed) if args.path else book_corpus()
+        both = both if old else corpus.tokenizers
+        data, valid = (Pairs(part, *both, length) for part in corpus[:2])
+        recipe = typed_recipe(args, len(data), old, clip=CLIP)
+        trainer = old or new_translator(args, both, recipe)
+        trainer.recipe = recipe
+        trainer.model.to(device)
+        announce(trainer, device, corpus.sizes())
+        fit(trainer, data, valid, Path(args.save_path))
         if processes()[1] == 0:
-            examine(trainer, test, args)
+            examine(trainer, corpus.test, args)
 
 
-def sentences(
-    args: Namespace, kept: Checkpoint | None
-) -> tuple[Lesson, Sentences]:
-    """Lay pairs out, for the model that is kept or for a new one; and give
-    those of the test."""
-    seed, length = args.seed, args.max_len
-    if kept:
-        _, both, length = translator_in(kept, args.save_path)
-        seed, config = kept.training["recipe"]["seed"], kept.model.config
-    corpus = own_corpus(args, length, seed) if args.path else shipped_corpus()
-    if not kept:
-        both, config = corpus.tokenizers, new_config(args, corpus.tokenizers)
-    data, valid = (Pairs(part, *both, length) for part in corpus[:2])
-    rest = both, length, EncoderDecoder, config, SHORT
-    return Lesson(data, valid, corpus.sizes(), *rest), corpus.test
-
-
-def new_config(args: Namespace, tokenizers: Both) -> Config:
-    """Describe a new model; the shipped corpus has the book's own sizes."""
+def new_translator(
+    args: Namespace, tokenizers: Both, recipe: Recipe
+) -> Trainer:
+    """Build the model that the options describe, to train it; the shipped
+    corpus has the vocabulary of the book's own."""
     source, target = map(len, tokenizers)
     words = {"vocab_size": target, "src_vocab_size": source}
-    return sized_config(tiny_translator, args, **words if args.path else {})
+    config = sized_config(tiny_translator, args, **words if args.path else {})
+    model = seeded_model(EncoderDecoder, config, args.seed)
+    return Trainer(model, recipe, tokenizers, args.max_len)
 
 
-def shipped_corpus() -> Corpus:
+def book_corpus() -> Corpus:
     """Take the pairs that come with the book."""
     train, valid, test = map(english_nepali, PARTS)
     tokenizers = english_tokenizer(), nepali_tokenizer()

@@ -19,6 +19,15 @@ FORMAT = 1
 MODELS = {kind.__name__: kind for kind in (DecoderOnly, EncoderDecoder)}
 Model = DecoderOnly | EncoderDecoder
 Tokenizer = CharTokenizer | WordTokenizer
+# Source 002's names for the fields of a config.
+NAMES = {
+    "d_model": "d_model",
+    "num_heads": "n_heads",
+    "num_layers": "n_layers",
+    "d_ff": "d_ff",
+    "max_seq_len": "max_len",
+    "dropout": "dropout",
+}
 DAMAGED = (
     "is damaged, or no checkpoint: it cannot be read. Train again, or take a "
     "copy of it."
@@ -88,15 +97,6 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         raise ValueError(f"{path} {DAMAGED}") from error
 
 
-def load_training(path: str | Path) -> Checkpoint:
-    """Read a checkpoint that training can go on from; ValueError for a
-    model that was saved without its training."""
-    kept = load_checkpoint(path)
-    if not kept.training:
-        raise ValueError(f"{path} has a model, but no training to go on with.")
-    return kept
-
-
 def read(path: str | Path) -> object:
     """Read tensors, numbers and words; ValueError for any other file."""
     with open(path, "rb") as file, catch_warnings(action="ignore"):
@@ -113,30 +113,24 @@ def pack(checkpoint: Checkpoint) -> dict[str, Any]:
     """
     kind = check_known(checkpoint.model, MODELS)
     model, config = checkpoint.model, checkpoint.model.config
-    ids = checkpoint.tokenizers[-1].ids if checkpoint.tokenizers else {}
+    words = [
+        (check_known(one, TOKENIZERS), one.ids)
+        for one in checkpoint.tokenizers
+    ]
+    ids = words[-1][1] if words else {}
     return {
         "model_state_dict": model.state_dict(),
         "vocab_size": config.vocab_size,
         "stoi": ids,
         "itos": {i: text for text, i in ids.items()},
-        "config": {
-            "d_model": config.d_model,
-            "num_heads": config.n_heads,
-            "num_layers": config.n_layers,
-            "d_ff": config.d_ff,
-            "max_seq_len": config.max_len,
-            "dropout": config.dropout,
-            "block_size": checkpoint.block_size or config.max_len,
-        },
+        "config": {name: getattr(config, ours) for name, ours in NAMES.items()}
+        | {"block_size": checkpoint.block_size or config.max_len},
         "train_losses": checkpoint.train_losses,
         "val_losses": checkpoint.val_losses,
         "format": FORMAT,
         "model": kind,
         "model_config": plain_fields(config),
-        "tokenizers": [
-            (check_known(one, TOKENIZERS), one.ids)
-            for one in checkpoint.tokenizers
-        ],
+        "tokenizers": words,
         "training": checkpoint.training,
     }
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,13 @@ from tqdm import tqdm
 
 from tformer_lite.training.batches import Data, Labelled, batches, processes
 from tformer_lite.training.checkpoints import (
-    load_training,
+    load_checkpoint,
     pack,
     save_checkpoint,
 )
 from tformer_lite.training.interruption import Interruption
-from tformer_lite.training.trainer import Trainer, resumed_trainer
+from tformer_lite.training.recipe import Recipe
+from tformer_lite.training.trainer import Trainer
 
 
 def resume(path: str | Path, **changes: Any) -> Trainer:
@@ -28,7 +30,22 @@ def resume(path: str | Path, **changes: Any) -> Trainer:
     same to the last bit as without the break. Raises ValueError for a file
     of a model that was saved without its training.
     """
-    return resumed_trainer(load_training(path), **changes)
+    kept = load_checkpoint(path)
+    training = kept.training
+    if not training:
+        raise ValueError(f"{path} has a model, but no training to go on with.")
+    recipe = Recipe(**training["recipe"] | changes)
+    model = deepcopy(kept.model)
+    model.load_state_dict(training["model_state_dict"])
+    trainer = Trainer(model, recipe, kept.tokenizers, kept.block_size)
+    trainer.best = kept.model if recipe.patience else model
+    trainer.optimizer.load_state_dict(training["optimizer_state_dict"])
+    first = processes()[1] == 0  # of several, each drops what it draws
+    trainer.random = training["rng_state"] if first else None
+    trainer.step, trainer.recent = training["step"], training["recent"]
+    trainer.train_losses = kept.train_losses
+    trainer.val_losses = kept.val_losses
+    return trainer
 
 
 def train(
@@ -55,6 +72,8 @@ def train(
     model = trainer.model.train()
     learner = DistributedDataParallel(model) if several else model
     path = path if first else None
+    if trainer.recipe.patience and trainer.best is model:
+        trainer.best = deepcopy(model)  # nothing was better so far
     with reproducible(trainer), Interruption() as stop:
         ahead = takewhile(
             lambda _: trainer.steps_left() and not stop.asked,

@@ -7,7 +7,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.training.batches import Data, loss_of, mean_loss, processes
+from tformer_lite.training.batches import Data, loss_of, mean_loss
 from tformer_lite.training.checkpoints import Checkpoint, Model, Tokenizer
 from tformer_lite.training.recipe import Recipe
 
@@ -20,6 +20,7 @@ class Progress:
     """
 
     loss: float
+    random: Tensor | None = None  # the state of dropout's numbers
 
     def __init__(self, recipe: Recipe):
         self.recipe, self.step = recipe, 0
@@ -67,7 +68,6 @@ class Trainer(Progress):
     ):
         super().__init__(recipe)
         self.model = self.best = model
-        self.random: Tensor | None = None
         self.tokenizers, self.block_size = tokenizers, block_size
         self.optimizer = torch.optim.AdamW(
             model.parameters(),
@@ -101,14 +101,9 @@ class Trainer(Progress):
 
     def checkpoint(self) -> Checkpoint:
         """Gather what a file keeps: the best model, and the training."""
-        return Checkpoint(
-            cast(Model, self.best),  # any other is refused by the file
-            self.tokenizers,
-            self.block_size,
-            self.train_losses,
-            self.val_losses,
-            training_of(self),
-        )
+        parts = cast(Model, self.best), self.tokenizers, self.block_size
+        losses = self.train_losses, self.val_losses
+        return Checkpoint(*parts, *losses, training_of(self))
 
 
 def training_of(trainer: Trainer) -> dict[str, Any]:
@@ -124,21 +119,3 @@ def training_of(trainer: Trainer) -> dict[str, Any]:
         "step": trainer.step,
         "recent": trainer.recent,
     }
-
-
-def resumed_trainer(kept: Checkpoint, **changes: Any) -> Trainer:
-    """Take a training up again where a checkpoint left it: the reverse of
-    `Trainer.checkpoint`. `changes` are fields of the recipe."""
-    training = kept.training
-    recipe = Recipe(**training["recipe"] | changes)
-    model = deepcopy(kept.model)
-    model.load_state_dict(training["model_state_dict"])
-    trainer = Trainer(model, recipe, kept.tokenizers, kept.block_size)
-    trainer.best = kept.model if recipe.patience else model
-    trainer.optimizer.load_state_dict(training["optimizer_state_dict"])
-    first = processes()[1] == 0  # of several, each drops what it draws
-    trainer.random = training["rng_state"] if first else None
-    trainer.step, trainer.recent = training["step"], training["recent"]
-    trainer.train_losses = kept.train_losses
-    trainer.val_losses = kept.val_losses
-    return trainer
