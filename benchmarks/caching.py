@@ -36,7 +36,7 @@ LENGTHS = 64, 128, 256, 512
 TITLES = "ms, without", "ms, one call", "times faster", "than one call"
 
 
-def recomputed(model: DecoderOnly, ids: Tensor, n: int) -> Tensor:
+def write_without(model: DecoderOnly, ids: Tensor, n: int) -> Tensor:
     """Write n tokens, reading all again for each."""
     for _ in range(n):
         best = model(ids)[:, -1].argmax(-1)
@@ -44,7 +44,7 @@ def recomputed(model: DecoderOnly, ids: Tensor, n: int) -> Tensor:
     return ids
 
 
-def saved(n: int) -> list[str]:
+def cache_cells(n: int) -> list[str]:
     """Write milliseconds a token, with a cache and without, and how many
     times faster the cache is than each way without."""
     torch.manual_seed(0)
@@ -52,7 +52,7 @@ def saved(n: int) -> list[str]:
     one_call = DecoderOnly(replace(SIZES, attention=OneCall)).eval()
     one_call.load_state_dict(model.state_dict())
     ids = torch.zeros(1, 1, dtype=torch.long)
-    ways = (generate, model), (recomputed, model), (recomputed, one_call)
+    ways = (generate, model), (write_without, model), (write_without, one_call)
     runs = [partial(way, model, ids, n) for way, model in ways]
     texts = [run() for run in runs]
     assert all(text.equal(texts[0]) for text in texts)
@@ -68,7 +68,7 @@ def main() -> None:
     print(f"torch {torch.__version__}, one thread\n")
     row = table("new tokens", "ms, cache", *TITLES)
     for n in LENGTHS:
-        row(str(n), *alone("benchmarks.caching:saved", n))
+        row(str(n), *alone("benchmarks.caching:cache_cells", n))
 
 
 if __name__ == "__main__":

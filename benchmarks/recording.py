@@ -35,10 +35,10 @@ def plain_run(model: str) -> str:
     return spread([1000 * seconds for (seconds,) in rounds], 1)
 
 
-def attempted(model: str, tool: str, failures: list[str]) -> str:
+def cost_cell(model: str, tool: str, failures: list[str]) -> str:
     """Write a tool's cost; or that there is none, and why to `failures`."""
-    if found(tool) == "not installed":
-        return found(tool)
+    if installed_version(tool) == "not installed":
+        return installed_version(tool)
     try:
         return alone("benchmarks.recording:cost", model, tool)
     except RuntimeError as error:
@@ -46,7 +46,7 @@ def attempted(model: str, tool: str, failures: list[str]) -> str:
         return "fails"
 
 
-def found(tool: str) -> str:
+def installed_version(tool: str) -> str:
     """Give the version of a tool that is installed, if it is."""
     try:
         package = TOOLS[tool].package
@@ -68,8 +68,8 @@ def main() -> None:
     plain = [alone("benchmarks.recording:plain_run", m) for m in MODELS]
     line("(a plain run, ms)", plain)
     for name in TOOLS:
-        cells = [attempted(model, name, failures) for model in MODELS]
-        line(f"{name} {found(name)}", cells)
+        cells = [cost_cell(model, name, failures) for model in MODELS]
+        line(f"{name} {installed_version(name)}", cells)
     print("", *failures, sep="\n")
     print("What each was given:")
     for name, tool in TOOLS.items():

@@ -20,7 +20,7 @@ from torch.nn.functional import cross_entropy, scaled_dot_product_attention
 from benchmarks.alone import alone
 from benchmarks.characters import SIZES
 from benchmarks.rounds import in_turns, spread
-from benchmarks.translators import RECIPE, SEEDS, part, scores, started
+from benchmarks.translators import RECIPE, SEEDS, new_model, part, scores
 from tformer_lite import (
     DecoderOnly,
     EncoderDecoder,
@@ -97,36 +97,38 @@ def learner(attention: str | type) -> Callable:
     return step_of(model, (torch.randint(89, (B, T)),), optimizer)
 
 
-def attentions() -> list[str]:
+def attention_cells() -> list[str]:
     """Write tokens a second with one call and with the book's attention,
     and how many times as many the book's has."""
-    rounds = compared(learner(OneCall), learner("split"))
+    rounds = seconds_in_turns(learner(OneCall), learner("split"))
     speeds = [[B * T / s for s in seconds] for seconds in zip(*rounds)]
     ratios = [theirs / mine for theirs, mine in rounds]
     return [*(spread(speed, 0) for speed in speeds), spread(ratios)]
 
 
-def bases(norm: str) -> list[str]:
+def base_cells(norm: str) -> list[str]:
     """Write milliseconds of PyTorch's base model and of the book's, and how
     many times as long the book's takes."""
     ids = torch.randint(2, 100, LONG), torch.randint(2, 100, LONG)
     models = Torch(), EncoderDecoder(replace(paper_base, norm=norm))
-    rounds = compared(*(step_of(model.train(), ids) for model in models))
+    rounds = seconds_in_turns(
+        *(step_of(model.train(), ids) for model in models)
+    )
     times = [[1000 * s for s in seconds] for seconds in zip(*rounds)]
     ratios = [mine / theirs for theirs, mine in rounds]
     return [*(spread(column, 0) for column in times), spread(ratios)]
 
 
-def compared(theirs: Callable, mine: Callable) -> list[list[float]]:
+def seconds_in_turns(theirs: Callable, mine: Callable) -> list[list[float]]:
     """Let two steps take turns: their seconds of CPU time."""
     with torch.enable_grad():
         return in_turns(theirs, mine, budget=60, clock=time.process_time)
 
 
-def translated(seed: int) -> list[str]:
+def translator_cells(seed: int) -> list[str]:
     """Train the translator: seconds of CPU time, and exact match."""
     recipe = replace(RECIPE, seed=seed)
-    trainer = Trainer(started(tiny_translator, seed), recipe)
+    trainer = Trainer(new_model(tiny_translator, seed), recipe)
     start = time.process_time()
     with torch.enable_grad():
         train(trainer, part("train"))
@@ -149,13 +151,13 @@ def main() -> None:
     """Print the three tables, a row as soon as it is known."""
     print(f"torch {torch.__version__}, one thread, CPU time")
     row = table("character model", "tokens/s, one call", "explicit", "ratio")
-    row("attention", *alone("benchmarks.training:attentions"))
+    row("attention", *alone("benchmarks.training:attention_cells"))
     row = table("paper_base", "ms, nn.Transformer", "here", "ratio")
     for norm in ("layer", "written"):
-        row(f"norm {norm}", *alone("benchmarks.training:bases", norm))
+        row(f"norm {norm}", *alone("benchmarks.training:base_cells", norm))
     row = table("translator, seed", "seconds", "exact match")
     for seed in SEEDS:
-        row(str(seed), *alone("benchmarks.training:translated", seed))
+        row(str(seed), *alone("benchmarks.training:translator_cells", seed))
 
 
 if __name__ == "__main__":

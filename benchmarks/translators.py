@@ -89,13 +89,13 @@ def figures(model: EncoderDecoder) -> dict:
     }
 
 
-def started(config: Config, seed: int = SEEDS[0]) -> EncoderDecoder:
+def new_model(config: Config, seed: int = SEEDS[0]) -> EncoderDecoder:
     """Build a model from a seed."""
     torch.manual_seed(seed)
     return EncoderDecoder(config)
 
 
-def learned(model: EncoderDecoder, recipe: Recipe) -> Trainer:
+def trainer_after(model: EncoderDecoder, recipe: Recipe) -> Trainer:
     """Train a model on the corpus, and print what came of it."""
     trainer = Trainer(model, recipe, TOKENIZERS)
     start = time.process_time()
@@ -116,7 +116,7 @@ def curves_of(trainer: Trainer) -> dict:
 def from_seeds(config: Config, recipe: Recipe) -> tuple[Trainer, dict]:
     """Train once from each seed: the first trainer, and the results."""
     trainers = [
-        learned(started(config, seed), replace(recipe, seed=seed))
+        trainer_after(new_model(config, seed), replace(recipe, seed=seed))
         for seed in SEEDS
     ]
     first, found = trainers[0], scores(trainers[0].model)
@@ -179,22 +179,26 @@ def starts() -> dict:
     for start, (embedding, draw) in STARTS.items():
         found[start] = {}
         for rate in RATES:
-            model = started(replace(tiny_translator, embedding=embedding))
+            model = new_model(replace(tiny_translator, embedding=embedding))
             draw(model)
-            found[start][f"{rate:g}"] = told(model, replace(COMPARED, lr=rate))
+            found[start][f"{rate:g}"] = course_of(
+                model, replace(COMPARED, lr=rate)
+            )
     return found
 
 
 def schedules() -> dict:
     """Train with several schedules."""
     return {
-        name: told(started(tiny_translator), replace(COMPARED, **changes))
+        name: course_of(
+            new_model(tiny_translator), replace(COMPARED, **changes)
+        )
         for name, changes in SCHEDULES.items()
     }
 
 
-def told(model: EncoderDecoder, recipe: Recipe) -> dict:
+def course_of(model: EncoderDecoder, recipe: Recipe) -> dict:
     """Train a model: where it began, how it went, and how well it does."""
     first = round(mean_loss(model, part("train")), 4)
-    trainer = learned(model, replace(recipe, seed=SEEDS[0]))
+    trainer = trainer_after(model, replace(recipe, seed=SEEDS[0]))
     return {"first_loss": first} | curves_of(trainer) | figures(model)

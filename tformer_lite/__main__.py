@@ -26,11 +26,11 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt as stop:
         return complain(str(stop) or "stopped", STOPPED)
     except (ValueError, OSError, ImportError, RuntimeError) as error:
-        return complain(message(error), WRONG)
+        return complain(error_line(error), WRONG)
     return 0
 
 
-def message(error: Exception) -> str:
+def error_line(error: BaseException) -> str:
     """Put an error into one line; the system's begin with the file."""
     if isinstance(error, RuntimeError):  # a full disk, as torch reports it
         error = error.__context__ or error

@@ -15,7 +15,7 @@ from benchmarks.characters import (
     nano,
     nano_rate,
 )
-from benchmarks.translators import as_source, as_source_embeds, started
+from benchmarks.translators import as_source, as_source_embeds, new_model
 from tests.helpers import source_000
 from tests.helpers.weights import count, renamed
 from tests.sources.test_source_000 import NAMES, turned
@@ -31,7 +31,7 @@ def spreads(model) -> dict[str, float]:
 
 
 def test_a_start_as_in_source_000_is_source_000s():
-    model, theirs = started(SHRUNK), source_000.Translator()
+    model, theirs = new_model(SHRUNK), source_000.Translator()
     as_source(model)
     mine = spreads(model)
     matrices = {n: p for n, p in theirs.named_parameters() if p.shape[0] > 1}
@@ -43,7 +43,7 @@ def test_a_start_as_in_source_000_is_source_000s():
 
 
 def test_its_embedding_alone_leaves_the_layers_as_they_were():
-    before, model = spreads(started(SHRUNK)), started(SHRUNK)
+    before, model = spreads(new_model(SHRUNK)), new_model(SHRUNK)
     as_source_embeds(model)
     after = spreads(model)
     for name, spread in after.items():

@@ -76,4 +76,4 @@ def test_ctrl_c_while_the_last_file_is_written_is_not_lost(path, monkeypatch):
     monkeypatch.setattr(module, "save_checkpoint", pressed)
     with pytest.raises(KeyboardInterrupt):
         train(trainer(), DATA, VALID, path)
-    assert resume(path).left() == 0
+    assert resume(path).steps_left() == 0

@@ -17,6 +17,7 @@ from tformer_lite import (
     Trainer,
     english_nepali,
     english_tokenizer,
+    load_checkpoint,
     mean_loss,
     nepali_tokenizer,
     tiny_translator,
@@ -92,6 +93,20 @@ def test_the_loss_falls_and_is_noted_every_so_many_steps():
     assert one.train_losses[2] < one.train_losses[0] - 0.1
     assert mean_loss(one.model, DATA) < one.train_losses[0] - 0.3
     assert one.val_losses[-1] == mean_loss(one.model, VALID)
+
+
+def test_whoever_asks_hears_of_each_note_before_the_file_has_it(tmp_path):
+    one, path, heard = trainer(), tmp_path / "model.pt", []
+
+    def hear(noted):
+        there = load_checkpoint(path).train_losses if path.exists() else []
+        heard.append((noted.step, list(noted.train_losses), there))
+
+    train(one, DATA, VALID, path, at_note=hear)
+    losses = one.train_losses
+    assert heard == [
+        (step, losses[: i + 1], losses[:i]) for i, step in enumerate((3, 6, 8))
+    ]
 
 
 @pytest.mark.parametrize("clip", [0.01, 0.1])

@@ -30,12 +30,12 @@ def states(one, told, losses):
     """The weights at each note of a training, and the training."""
     found = []
     told(*losses)
-    note = one.note
-    one.note = lambda valid: (
-        note(valid),
-        found.append(deepcopy(one.model.state_dict())),
-    )
-    train(one, DATA, VALID)
+
+    def keep(noted):
+        assert noted is one
+        found.append(deepcopy(one.model.state_dict()))
+
+    train(one, DATA, VALID, at_note=keep)
     return found
 
 
@@ -83,7 +83,7 @@ def stopped(tmp_path_factory):
     one = trainer(**PATIENT)
     train(one, DATA, VALID, path)
     assert one.step < 60
-    assert one.waited() == 3
+    assert one.notes_since_best() == 3
     return one, path
 
 
@@ -114,6 +114,23 @@ def test_more_patience_goes_on_from_the_last_weights(stopped, tmp_path):
     train(whole, DATA, VALID)
     assert two.step > stopped[0].step
     assert equal(two, whole)
+
+
+@pytest.mark.parametrize("way", ["resume", "recipe"])
+def test_patience_that_comes_later_keeps_what_was_there(told, tmp_path, way):
+    """No note after it is better than those before: the weights stay."""
+    path = tmp_path / "model.pt"
+    told(2, 1, 4, 5, 6)
+    train(
+        trainer(**PATIENT | {"steps": 4, "patience": None}), DATA, VALID, path
+    )
+    changes = {"steps": 60, "patience": 3}
+    two = resume(path, **changes if way == "resume" else {})
+    two.recipe = replace(two.recipe, **changes)
+    before = deepcopy(two.model.state_dict())
+    train(two, DATA, VALID)
+    assert two.val_losses == [2, 1, 4, 5, 6]
+    assert same(two.model.state_dict(), before)
 
 
 def test_patience_without_validation_data_is_refused(tmp_path):

@@ -1,10 +1,11 @@
 """The commands, and what --help says of them."""
 
-import argparse
 import textwrap
+from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable
+from typing import Any
 
-from tformer_lite.commands.characters import train_char
+from tformer_lite.commands.generate import write
 from tformer_lite.commands.options import (
     CHAR,
     TRACING,
@@ -14,11 +15,11 @@ from tformer_lite.commands.options import (
     Parser,
     add_options,
 )
-from tformer_lite.commands.sentences import train_translate
 from tformer_lite.commands.session import PROGRAM
-from tformer_lite.commands.shapes import show_trace
-from tformer_lite.commands.translating import translate
-from tformer_lite.commands.writing import write
+from tformer_lite.commands.trace import show_trace
+from tformer_lite.commands.train_char import train_char
+from tformer_lite.commands.train_translate import train_translate
+from tformer_lite.commands.translate import translate
 
 ABOUT = {
     "": "Train a small Transformer, use it, and see its shapes.",
@@ -34,7 +35,7 @@ ABOUT = {
     "trace": "Print the shapes of a preset, measured while it reads the "
     "book's running example.",
 }
-EXAMPLES = {
+TO_TRY = {
     "": [
         "train char book.txt",
         "generate 'Once upon'",
@@ -66,94 +67,84 @@ EXAMPLES = {
         "trace --preset char_lm --calls --json trace.json",
     ],
 }
-USAGE = {
-    "train": "KIND ...",
-    "train char": "[OPTION...] PATH",
-    "train translate": "[OPTION...] [PATH]",
-    "generate": "[OPTION...] [PROMPT]",
-    "translate": "[OPTION...] [SENTENCE...]",
-    "trace": "[OPTION...]",
+# What stands in a command without a sign, how often, and what it is.
+WORDS = {
+    "train char": ("path", None, "a text, in UTF-8"),
+    "train translate": (
+        "path",
+        "?",
+        "pairs: a sentence, a tab and its translation on each line",
+    ),
+    "generate": (
+        "prompt",
+        "?",
+        "the text to go on with; asked for when it is left out",
+    ),
+    "translate": (
+        "sentences",
+        "*",
+        "a sentence, in quotes; without any, the lines of stdin",
+    ),
 }
+RUNS: dict[str, tuple[Callable[[Namespace], None], dict[str, Any]]] = {
+    "train char": (train_char, CHAR),
+    "train translate": (train_translate, TRANSLATE),
+    "generate": (write, WRITING),
+    "translate": (translate, TRANSLATING),
+    "trace": (show_trace, TRACING),
+}
+SHAPES = {None: "{}", "?": "[{}]", "*": "[{}...]"}
 TORCHRUN = "torchrun --nproc-per-node 2 -m tformer_lite"
 
 
-def read(argv: list[str] | None = None) -> argparse.Namespace:
+def read(argv: list[str] | None = None) -> Namespace:
     """Read a command and its options.
 
     `run` is the function to call, `given` has the options that were typed.
     """
     given = vars(commands().parse_args(argv))
     defaults = given.pop("defaults", {})
-    return argparse.Namespace(**defaults | given, given=given)
+    return Namespace(**defaults | given, given=given)
 
 
 def commands() -> Parser:
     """Describe every command, and the two within `train`."""
-    top = Parser(prog=PROGRAM, **described(""))
+    top = Parser(prog=PROGRAM, **help_texts(""))
     every = top.add_subparsers(metavar="COMMAND", required=True)
-    kinds = add(every, "train").add_subparsers(metavar="KIND", required=True)
-    add_training(add(kinds, "train char", train_char), CHAR)
-    add_training(add(kinds, "train translate", train_translate), TRANSLATE)
-    add_prompt(add(every, "generate", write))
-    add_sentences(add(every, "translate", translate))
-    add_trace(add(every, "trace", show_trace))
+    train = add_command(every, "train", "KIND ...")
+    kinds = train.add_subparsers(metavar="KIND", required=True)
+    for name, (run, defaults) in RUNS.items():
+        group = kinds if name.startswith("train ") else every
+        word, nargs, about = WORDS.get(name, ("", None, ""))
+        sign = word.upper().rstrip("S")
+        usage = f"[OPTION...] {SHAPES[nargs].format(sign)}".rstrip()
+        parser = add_command(group, name, usage)
+        if word:
+            parser.add_argument(word, metavar=sign, nargs=nargs, help=about)
+        add_options(parser, defaults)
+        parser.set_defaults(run=run, defaults=defaults)
     return top
 
 
-def add(group, name: str, run: Callable | None = None) -> Parser:
-    """Add a command to those beside it, and what runs it."""
-    parser = group.add_parser(
+def add_command(group: Any, name: str, usage: str) -> Parser:
+    """Add a command to those beside it."""
+    return group.add_parser(
         name.split()[-1],
         help=ABOUT[name].split(":")[0].split(". ")[0].rstrip("."),
         allow_abbrev=False,
-        usage=f"{PROGRAM} {name} {USAGE[name]}",
-        **described(name),
+        usage=f"{PROGRAM} {name} {usage}",
+        **help_texts(name),
     )
-    parser.set_defaults(run=run)
-    return parser
 
 
-def described(name: str) -> dict:
-    """What --help says first and last: the purpose, and examples."""
-    lines = [f"  {PROGRAM} {example}" for example in EXAMPLES[name]]
+def help_texts(name: str) -> dict[str, Any]:
+    """What --help says first and last: the purpose, and what to try."""
+    lines = [f"  {PROGRAM} {words}" for words in TO_TRY[name]]
     if name.startswith("train"):
         lines += ["by two processes, each with its share of the data:"]
-        lines += [f"  {TORCHRUN} {EXAMPLES[name][0]}"]
+        lines += [f"  {TORCHRUN} {TO_TRY[name][0]}"]
     return {
         "description": textwrap.fill(ABOUT[name], 78),
         "epilog": "\n".join(["examples:", *lines]),
-        "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "formatter_class": RawDescriptionHelpFormatter,
     }
-
-
-def add_training(parser: Parser, defaults: dict) -> None:
-    """Add a training's data, and its options."""
-    if "max_len" in defaults:
-        about = "pairs: a sentence, a tab and its translation on each line"
-        parser.add_argument("path", metavar="PATH", nargs="?", help=about)
-    else:
-        parser.add_argument("path", metavar="PATH", help="a text, in UTF-8")
-    about = "go on from --save_path, if it is there, with its own options"
-    parser.add_argument("--resume", action="store_true", help=about)
-    add_options(parser, defaults)
-
-
-def add_prompt(parser: Parser) -> None:
-    """Add a text to go on with, and how."""
-    about = "the text to go on with; asked for when it is left out"
-    parser.add_argument("prompt", metavar="PROMPT", nargs="?", help=about)
-    add_options(parser, WRITING)
-
-
-def add_sentences(parser: Parser) -> None:
-    """Add the sentences to translate, and how."""
-    about = "a sentence, in quotes; without any, the lines of stdin"
-    parser.add_argument("sentences", metavar="SENTENCE", nargs="*", help=about)
-    add_options(parser, TRANSLATING)
-
-
-def add_trace(parser: Parser) -> None:
-    """Add the model to trace, and what to print of it."""
-    add_options(parser, TRACING)
-    about = "print every torch call, not every module"
-    parser.add_argument("--calls", action="store_true", help=about)

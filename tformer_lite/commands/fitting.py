@@ -1,94 +1,45 @@
-"""One training from the command line: begun or resumed, shown, saved."""
+"""One training from the command line: new or resumed, shown, saved."""
 
-import argparse
 import math
 import shlex
 import sys
-from dataclasses import replace
+from argparse import Namespace
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import torch
-from torch import nn
-from torch.utils.data import Dataset
 
-from tformer_lite.commands.losses import save_curve
-from tformer_lite.commands.session import PROGRAM, check_kind, say, warn
+from tformer_lite.commands.session import PROGRAM, say, warn
 from tformer_lite.decoding.metrics import perplexity
+from tformer_lite.drawing.line_charts import curves
 from tformer_lite.model.config import Config
-from tformer_lite.training.batches import processes
-from tformer_lite.training.checkpoints import load_checkpoint
+from tformer_lite.training.batches import Data, processes
+from tformer_lite.training.checkpoints import NAMES, load_checkpoint
 from tformer_lite.training.loop import resume, train
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
 
 # The options that are a recipe's, and those that are a config's.
-RECIPE = (
-    "batch_size",
-    "lr",
-    "warmup",
-    "schedule",
-    "smoothing",
-    "patience",
-    "seed",
-)
-MODEL = {
-    "d_model": "d_model",
-    "num_heads": "n_heads",
-    "num_layers": "n_layers",
-    "d_ff": "d_ff",
-    "max_seq_len": "max_len",
-    "max_len": "max_len",
-    "dropout": "dropout",
-}
+RECIPE = {field.name for field in fields(Recipe)}
+MODEL = NAMES | {"max_len": "max_len"}
 
 
-def sized(config: Config, args: argparse.Namespace, **others) -> Config:
-    """Give a config the sizes that the options say."""
-    options = vars(args).items()
-    fields = {MODEL[name]: x for name, x in options if name in MODEL}
-    return replace(config, **fields, **others)
-
-
-def built(kind: type[nn.Module], config: Config, seed: int) -> nn.Module:
-    """Build a model whose first weights come from the seed."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        return kind(config)
-
-
-def left_off(
-    args: argparse.Namespace, kind: type[nn.Module]
-) -> Trainer | None:
-    """Find the training in --save_path, if --resume says so and it is
-    there. Raises ValueError where it is not of this kind and these sizes."""
+def unfinished_training(args: Namespace) -> Trainer | None:
+    """Take up the training in --save_path, if --resume says so and it is
+    there. Raises OSError for a path that no checkpoint can be written to,
+    before training rather than after it."""
     path = Path(args.save_path)
     check_place(path)
     if not (args.resume and path.exists()):
         if path.exists():
             warn(f"{path} will be replaced; --resume goes on from it.")
         return None
-    old = resume(path)
-    check_kind(path, old.model, kind)
-    check_sizes(old, args)
-    return old
-
-
-def check_sizes(trainer: Trainer, args: argparse.Namespace) -> None:
-    """Raise ValueError for a size that is typed and not the checkpoint's."""
-    config = trainer.model.config
-    kept = {name: getattr(config, field) for name, field in MODEL.items()}
-    kept["block_size"] = trainer.block_size
-    for name, value in args.given.items():
-        if kept.get(name, value) != value:
-            raise ValueError(
-                f"--{name} {value}, but {args.save_path} has {kept[name]}: "
-                "leave it out, or leave out --resume to train from the start."
-            )
+    return resume(path)
 
 
 def check_place(path: Path) -> None:
-    """Raise OSError for a path that no checkpoint can be written to, before
-    training rather than after it."""
+    """Raise OSError for a path that no checkpoint can be written to."""
     if path.is_dir():
         raise IsADirectoryError(0, "is a folder, not a file", str(path))
     if processes()[1] == 0:
@@ -98,53 +49,77 @@ def check_place(path: Path) -> None:
         part.unlink()
 
 
+def check_sizes(args: Namespace, config: Config, size: int) -> None:
+    """Raise ValueError for a size that is typed and not the checkpoint's."""
+    sizes = {name: getattr(config, field) for name, field in MODEL.items()}
+    sizes["block_size"] = size
+    for name, value in args.given.items():
+        if sizes.get(name, value) != value:
+            raise ValueError(
+                f"--{name} {value}, but {args.save_path} has {sizes[name]}: "
+                "leave it out, or leave out --resume to train from the start."
+            )
+
+
+def sized_config(config: Config, args: Namespace, **others: Any) -> Config:
+    """Give a config the sizes that the options say."""
+    options = vars(args).items()
+    sizes = {MODEL[name]: x for name, x in options if name in MODEL}
+    return replace(config, **sizes, **others)
+
+
+def typed_recipe(
+    args: Namespace, rows: int, old: Trainer | None, **others: Any
+) -> Recipe:
+    """Give the recipe that the options say, and `others` for a new training;
+    an old one keeps its own, but for what was typed."""
+    options = args.given if old else vars(args)
+    base = vars(old.recipe) if old else others
+    recipe = base | {n: x for n, x in options.items() if n in RECIPE}
+    typed = "steps" in args.given or "epochs" in args.given
+    counts = args.given if typed else options
+    if epochs := counts.get("epochs"):
+        recipe["every"] = epoch_of(rows, recipe["batch_size"])
+        recipe["steps"] = epochs * recipe["every"]
+    elif steps := counts.get("steps"):
+        recipe["every"] = base.get("every", max(steps // 10, 1))
+    return Recipe(**recipe)
+
+
 def epoch_of(rows: int, batch_size: int) -> int:
     """Count the steps that go through the data once."""
     return math.ceil(math.ceil(rows / processes()[0]) / batch_size)
 
 
-def planned(args: argparse.Namespace, rows: int, old: Trainer | None) -> dict:
-    """Give the fields of a recipe that the options say; to go on with an old
-    training, only those that were typed."""
-    options = args.given if old else vars(args)
-    fields = {name: options[name] for name in RECIPE if name in options}
-    typed = "steps" in args.given or "epochs" in args.given
-    counts = args.given if typed else options
-    steps, epochs = counts.get("steps"), counts.get("epochs")
-    if epochs:
-        size = fields.get("batch_size") or old.recipe.batch_size
-        epoch = epoch_of(rows, size)
-        return fields | {"steps": epochs * epoch, "every": epoch}
-    if steps:
-        every = old.recipe.every if old else max(steps // 10, 1)
-        return fields | {"steps": steps, "every": every}
-    return fields
+def announce(trainer: Trainer, device: torch.device, about: str) -> None:
+    """Say where a model is trained, on what, and how large it is."""
+    count = processes()[0]
+    several = f" ({count} processes)" if count > 1 else ""
+    size = sum(p.numel() for p in trainer.model.parameters())
+    say(f"Using device: {device}{several}")
+    say(about)
+    say(f"Model parameters: {size:,}")
 
 
-def fit(
-    trainer: Trainer,
-    data: Dataset,
-    valid: Dataset,
-    args: argparse.Namespace,
-) -> None:
+def fit(trainer: Trainer, data: Data, valid: Data, path: Path) -> None:
     """Train to the end of the recipe; save the checkpoint and the curve.
 
     At each note a line is printed. Ctrl-C saves, and says where.
     """
-    path = Path(args.save_path)
-    if not trainer.left():
+    if not trainer.steps_left():
         say(f"{path} is trained: more --steps or --patience would go on.")
     unit, size = unit_of(trainer.recipe, len(data))
-    reporting(trainer, unit, size)
+
+    def print_note(trainer: Trainer) -> None:
+        say(note_line(trainer, unit, size))
+
     try:
-        train(trainer, data, valid, path, show=sys.stderr.isatty())
+        train(trainer, data, valid, path, sys.stderr.isatty(), print_note)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(stopped(trainer, path)) from None
+        raise KeyboardInterrupt(stop_line(trainer, path)) from None
     if processes()[1] == 0:
         say(f"Model saved to {path}")
-        curve = path.with_name("loss_curve.png")
-        save_curve(trainer, unit, size, curve)
-        say(f"Loss curve saved to {curve}")
+        save_curve(trainer, unit, size, path.with_name("loss_curve.png"))
 
 
 def unit_of(recipe: Recipe, rows: int) -> tuple[str, int]:
@@ -155,23 +130,18 @@ def unit_of(recipe: Recipe, rows: int) -> tuple[str, int]:
     return "Step", 1
 
 
-def reporting(trainer: Trainer, unit: str, size: int) -> None:
-    """Let a trainer print a line at each note."""
-    note = trainer.note
-
-    def noted(valid: Dataset) -> None:
-        note(valid)
-        ours, theirs = trainer.train_losses[-1], trainer.val_losses[-1]
-        say(
-            f"{unit} {trainer.step // size}/{trainer.recipe.steps // size}: "
-            f"train_loss={ours:.4f}, val_loss={theirs:.4f}, "
-            f"perplexity={perplexity(theirs):.2f}"
-        )
-
-    trainer.note = noted
+def note_line(trainer: Trainer, unit: str, size: int) -> str:
+    """Say what the last note has; a `unit`, such as an epoch, has `size`
+    steps."""
+    ours, theirs = trainer.train_losses[-1], trainer.val_losses[-1]
+    return (
+        f"{unit} {trainer.step // size}/{trainer.recipe.steps // size}: "
+        f"train_loss={ours:.4f}, val_loss={theirs:.4f}, "
+        f"perplexity={perplexity(theirs):.2f}"
+    )
 
 
-def stopped(trainer: Trainer, path: Path) -> str:
+def stop_line(trainer: Trainer, path: Path) -> str:
     """Say where a training is that Ctrl-C has stopped."""
     step = f"stopped at step {trainer.step} of {trainer.recipe.steps}"
     if not path.exists():
@@ -180,3 +150,29 @@ def stopped(trainer: Trainer, path: Path) -> str:
     typed = [word for word in sys.argv[1:] if word != "--resume"]
     again = shlex.join([*typed, "--resume"])
     return f"{step}; {path} keeps step {kept}. Go on: {PROGRAM} {again}"
+
+
+def save_curve(trainer: Trainer, unit: str, size: int, path: Path) -> None:
+    """Draw both losses, where they are numbers, and save them as a PNG.
+
+    A `unit`, such as an epoch, has `size` steps.
+    """
+    rows = torch.tensor(
+        [trainer.train_losses, trainer.val_losses], dtype=torch.float64
+    )
+    every, end = trainer.recipe.every, trainer.step
+    steps = torch.arange(1, rows.shape[1] + 1).mul(every).clamp(max=end)
+    there = rows.isfinite().all(0)
+    if not there.any():
+        warn("No note has two losses that are numbers: there is no curve.")
+        return
+    places = (steps[there] // size).tolist()
+    titles = ["Training", "Validation"]
+    picture = curves(
+        *rows[:, there], axis="step", titles=titles, places=places
+    )
+    (axes,) = picture.figure.axes
+    axes.set(xlabel=unit, ylabel="Loss (nats a token)")
+    axes.set_title("Training and validation loss", loc="left")
+    path.write_bytes(picture.save("png", "", dpi=150))
+    say(f"Loss curve saved to {path}")

@@ -1,68 +1,48 @@
 """The options of the commands: their defaults, kinds and meaning."""
 
 import argparse
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn
 
-from tformer_lite.commands.shapes import PRESETS
+from tformer_lite.commands.trace import PRESETS
 from tformer_lite.training.recipe import SCHEDULES
 
+# fmt: off
 TRAINING = {
-    "warmup": 0,
-    "schedule": "constant",
-    "smoothing": 0.0,
-    "patience": None,
-    "seed": 0,
-    "device": "auto",
+    "warmup": 0, "schedule": "constant", "smoothing": 0.0, "patience": None,
+    "seed": 0, "device": "auto",
 }
 # Source 002's own.
 CHAR = {
-    "block_size": 32,
-    "batch_size": 32,
-    "d_model": 128,
-    "num_heads": 4,
-    "num_layers": 2,
-    "d_ff": 256,
-    "max_seq_len": 64,
-    "dropout": 0.1,
-    "lr": 3e-4,
-    "epochs": 50,
-    "steps": None,
-    "train_split": 0.8,
-    "save_path": "tiny_transformer.pt",
-    "demo": "amar",
+    "resume": False,
+    "block_size": 32, "batch_size": 32,
+    "d_model": 128, "num_heads": 4, "num_layers": 2, "d_ff": 256,
+    "max_seq_len": 64, "dropout": 0.1,
+    "lr": 3e-4, "epochs": 50, "steps": None, "train_split": 0.8,
+    "save_path": "tiny_transformer.pt", "demo": "amar",
     **TRAINING,
 }
 # Source 000's sizes, and a training that suits them.
 TRANSLATE = {
-    "max_len": 8,
-    "vocab_size": 1024,
-    "batch_size": 32,
-    "d_model": 12,
-    "num_heads": 3,
-    "num_layers": 1,
-    "d_ff": 48,
+    "resume": False,
+    "max_len": 8, "vocab_size": 1024, "batch_size": 32,
+    "d_model": 12, "num_heads": 3, "num_layers": 1, "d_ff": 48,
     "dropout": 0.0,
-    "lr": 3e-2,
-    "epochs": None,
-    "steps": 1700,
+    "lr": 3e-2, "epochs": None, "steps": 1700,
     "save_path": "translator.pt",
-    **TRAINING,
-    "warmup": 100,
-    "schedule": "cosine",
+    **TRAINING, "warmup": 100, "schedule": "cosine",
 }
 # Source 002's again, and nucleus sampling.
 WRITING = {
-    "ckpt": "tiny_transformer.pt",
-    "max_new_tokens": 100,
-    "temperature": 1.0,
-    "top_k": 0,
-    "top_p": 1.0,
-    "num_samples": 1,
-    "context": None,
-    "seed": None,
+    "ckpt": "tiny_transformer.pt", "max_new_tokens": 100,
+    "temperature": 1.0, "top_k": 0, "top_p": 1.0, "num_samples": 1,
+    "context": None, "seed": None,
 }
 TRANSLATING = {"ckpt": None, "beam": 1, "max_len": None}
-TRACING = {"preset": "tiny_translator", "path": None, "json": None}
+TRACING = {
+    "preset": "tiny_translator", "path": None, "json": None, "calls": False,
+}
+# fmt: on
 
 
 class Parser(argparse.ArgumentParser):
@@ -79,7 +59,7 @@ def count(text: str) -> int:
 
 
 def number(text: str, least: int = 0) -> int:
-    """Read a number number."""
+    """Read a whole number."""
     if int(text) < least:
         raise argparse.ArgumentTypeError(f"{text} is less than {least}")
     return int(text)
@@ -100,7 +80,11 @@ def rate(text: str) -> float:
 
 
 # What an option reads, and what it is.
-OPTIONS = {
+OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "resume": (
+        bool,
+        "go on from --save_path, if it is there, with its own options",
+    ),
     "block_size": (count, "characters that a row of a batch has"),
     "max_seq_len": (count, "positions that the model has"),
     "max_len": (count, "tokens of a sentence, [SOS] and [EOS] included"),
@@ -133,16 +117,10 @@ OPTIONS = {
     "beam": (count, "beginnings to follow; 1 is greedy"),
     "preset": (str, "the model"),
     "path": (str, "print every call in this module; * is anything"),
-    "json": (str, "a file to write the number trace to"),
+    "json": (str, "a file to write the whole trace to"),
+    "calls": (bool, "print every torch call, not every module"),
 }
-SIGNS = {
-    count: "N",
-    number: "N",
-    share: "X",
-    rate: "X",
-    float: "X",
-    str: "TEXT",
-}
+SIGNS = {count: "N", number: "N", share: "X", rate: "X", float: "X"}
 CHOICES = {
     "schedule": [*SCHEDULES],
     "device": ["auto", "cpu", "cuda"],
@@ -150,19 +128,22 @@ CHOICES = {
 }
 
 
-def add_options(parser: argparse.ArgumentParser, defaults: dict) -> None:
+def add_options(
+    parser: argparse.ArgumentParser, defaults: dict[str, Any]
+) -> None:
     """Add options, as `--d_model 128`, that are left out unless typed."""
     either = parser.add_mutually_exclusive_group()
     for name, default in defaults.items():
         kind, text = OPTIONS[name]
-        shown = "" if default is None else f" (default: {default})"
         place = either if name in ("epochs", "steps") else parser
-        place.add_argument(
-            f"--{name}",
-            type=kind,
-            choices=CHOICES.get(name),
-            metavar=None if name in CHOICES else SIGNS[kind],
-            default=argparse.SUPPRESS,
-            help=text + shown,
-        )
-    parser.set_defaults(defaults=defaults)
+        how: dict[str, Any] = {"default": argparse.SUPPRESS, "help": text}
+        if kind is bool:
+            place.add_argument(f"--{name}", action="store_true", **how)
+            continue
+        if default is not None:
+            how["help"] += f" (default: {default})"
+        if name in CHOICES:
+            how["choices"] = CHOICES[name]
+        else:
+            how["metavar"] = SIGNS.get(kind, "TEXT")
+        place.add_argument(f"--{name}", type=kind, **how)

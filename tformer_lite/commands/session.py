@@ -1,26 +1,32 @@
-"""A command's processes, what it says, and the files it reads."""
+"""A command's processes, what it says, and the models that it reads."""
 
 import os
 import sys
-import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 import torch
 from torch import distributed, nn
 from tqdm import tqdm
 
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
+from tformer_lite.text.tokenizers import CharTokenizer, WordTokenizer
 from tformer_lite.training.batches import processes
-from tformer_lite.training.checkpoints import Checkpoint, load_checkpoint
+from tformer_lite.training.checkpoints import Checkpoint
+from tformer_lite.training.trainer import Trainer
 
 PROGRAM = "python -m tformer_lite"
-USES = {DecoderOnly: "generate", EncoderDecoder: "translate"}
+USES: dict[type[nn.Module], str] = {
+    DecoderOnly: "generate",
+    EncoderDecoder: "translate",
+}
+Both = tuple[WordTokenizer, WordTokenizer]
 
 
 @contextmanager
-def together(name: str) -> Iterator[torch.device]:
+def joined_processes(name: str) -> Iterator[torch.device]:
     """Find the device; join the other processes, if torchrun started any,
     and leave them in the end."""
     device = device_of(name, int(os.environ.get("LOCAL_RANK", 0)))
@@ -34,7 +40,7 @@ def together(name: str) -> Iterator[torch.device]:
         distributed.destroy_process_group()
 
 
-def device_of(name: str, rank: int = 0) -> torch.device:
+def device_of(name: str, rank: int) -> torch.device:
     """Find a device; each process has a CUDA device of its own."""
     there = torch.cuda.is_available()
     if name == "cuda" and not there:
@@ -48,55 +54,57 @@ def device_of(name: str, rank: int = 0) -> torch.device:
     return torch.device("cuda", rank)
 
 
-def say(text: str = "") -> None:
+def say(text: str = "", stream: TextIO | None = None) -> None:
     """Print a line at once, above the progress bar; in the first process."""
-    show(text, sys.stdout)
-
-
-def warn(text: str) -> None:
-    """Print a line to stderr, as `say` does."""
-    show(text, sys.stderr)
-
-
-def show(text: str, stream) -> None:
-    """Print a line in the first process."""
     if processes()[1] == 0:
+        stream = stream or sys.stdout
         with tqdm.external_write_mode(stream):
             print(text, file=stream, flush=True)
 
 
-def opened(path: str | Path, kind: type[nn.Module]) -> Checkpoint:
-    """Load a checkpoint; ValueError when it holds another kind of model, or
-    no tokenizers."""
-    kept = load_checkpoint(path)
-    check_kind(path, kept.model, kind)
-    if len(kept.tokenizers) != (2 if kind is EncoderDecoder else 1):
-        raise ValueError(
+def warn(text: str) -> None:
+    """Print a line to stderr, as `say` does."""
+    say(text, sys.stderr)
+
+
+def writer_in(
+    kept: Checkpoint | Trainer, path: str | Path
+) -> tuple[DecoderOnly, CharTokenizer, int]:
+    """Give the model that writes, its characters, and how many it reads.
+
+    Raises ValueError where `path` keeps another kind, or no characters.
+    """
+    match kept.model, kept.tokenizers:
+        case DecoderOnly() as model, (CharTokenizer() as tokenizer,):
+            return model, tokenizer, kept.block_size or model.config.max_len
+    raise ValueError(unfit_line(kept, path, DecoderOnly))
+
+
+def translator_in(
+    kept: Checkpoint | Trainer, path: str | Path
+) -> tuple[EncoderDecoder, Both, int]:
+    """Give the model that translates, its words in both languages, and how
+    long its sentences are; raises as `writer_in` does."""
+    match kept.model, kept.tokenizers:
+        case EncoderDecoder() as model, (
+            WordTokenizer() as source,
+            WordTokenizer() as target,
+        ):
+            length = kept.block_size or model.config.max_len
+            return model, (source, target), length
+    raise ValueError(unfit_line(kept, path, EncoderDecoder))
+
+
+def unfit_line(
+    kept: Checkpoint | Trainer, path: str | Path, kind: type[nn.Module]
+) -> str:
+    """Say what a command misses in a checkpoint."""
+    if isinstance(kept.model, kind):
+        return (
             f"{path} holds a model without its vocabulary: save it with its "
             "tokenizers."
         )
-    return kept
-
-
-def check_kind(path: str | Path, model: nn.Module, kind: type) -> None:
-    """Raise ValueError for a model of another kind."""
-    if not isinstance(model, kind):
-        raise ValueError(
-            f"{path} holds a model for `{USES[type(model)]}`, and here one "
-            f"for `{USES[kind]}` is needed."
-        )
-
-
-def announce(model: nn.Module, device: torch.device, data: str) -> None:
-    """Say where a model is trained, on what, and how large it is."""
-    count = processes()[0]
-    several = f" ({count} processes)" if count > 1 else ""
-    say(f"Using device: {device}{several}")
-    say(data)
-    say(f"Model parameters: {sum(p.numel() for p in model.parameters()):,}")
-
-
-def composed(text: str) -> str:
-    """Write letters that can be written in two ways in one, as training
-    texts are (Unicode's NFC)."""
-    return unicodedata.normalize("NFC", text)
+    return (
+        f"{path} holds a model for `{USES[type(kept.model)]}`, and here one "
+        f"for `{USES[kind]}` is needed."
+    )

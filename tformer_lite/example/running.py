@@ -1,25 +1,36 @@
 """The running model: the sentence pair of the book on its way, traced."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 import torch
+from torch import Tensor, nn
 
 from tformer_lite.model.config import Config, tiny_translator
-from tformer_lite.model.models import EncoderDecoder
+from tformer_lite.model.models import DecoderOnly, EncoderDecoder
 from tformer_lite.text.pair import running_example
 from tformer_lite.tracing import trace
 from tformer_lite.tracing.traced import Trace
 
 SEED = 1
+AnyModel = TypeVar("AnyModel", bound=nn.Module)
 
 
 def running_model(config: Config = tiny_translator) -> EncoderDecoder:
     """Build the model that reads the running example: the same weights in
     every chapter, and none of the reader's random numbers used up."""
+    return seeded_model(EncoderDecoder, config, SEED).eval()
+
+
+def seeded_model(
+    kind: Callable[[Config], AnyModel], config: Config, seed: int
+) -> AnyModel:
+    """Build a model whose first weights come from the seed alone."""
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(SEED)
-        return EncoderDecoder(config).eval()
+        torch.manual_seed(seed)
+        return kind(config)
 
 
 def running_trace(config: Config = tiny_translator) -> Trace:
@@ -28,25 +39,32 @@ def running_trace(config: Config = tiny_translator) -> Trace:
 
     B, S, T, H, D, F and V vary, C is H*D. Gradients are not recorded.
     """
-    dims = running_dims(config)
+    build, dims = partial(sized_model, config), running_dims(config)
     with torch.no_grad():
-        return trace(build=partial(built, config), dims=dims, keep=True)
+        return trace(build=build, dims=dims, keep=True)
 
 
 def running_dims(config: Config) -> dict[str, int | str]:
     """Give the sizes of a model that reads the running example, by letter."""
-    example = running_example()
-    dims = dict(zip("BST", (*example.src.shape, example.tgt.shape[1])))
+    src, tgt, *_ = running_example()
+    dims = dict(zip("BST", (*src.shape, tgt.shape[1])))
     dims |= {"H": config.n_heads, "D": config.d_model // config.n_heads}
     return dims | {"C": "H*D", "F": config.d_ff, "V": config.vocab_size}
 
 
-def built(config: Config, B: int, S: int, T: int, H: int, D: int, F, V):
-    """Build the model at any sizes, and ids for it: (B, S), (B, T); at the
-    sizes of the running example, its own."""
-    sizes = {"d_model": H * D, "n_heads": H, "d_ff": F, "vocab_size": V}
-    sized = replace(config, **sizes)
+def sized_model(
+    config: Config, B: int, T: int, H: int, D: int, F: int, V: int, S: int = 0
+) -> tuple[nn.Module, tuple[Tensor, ...]]:
+    """Build a model at any sizes, and ids for it: (B, S), (B, T).
+
+    At the sizes of the running example they are its own. Without a source
+    (S is 0) the model is one that writes, and has ids (B, T) alone.
+    """
+    sized = replace(config, d_model=H * D, n_heads=H, d_ff=F, vocab_size=V)
     src, tgt, *_ = running_example()
-    if sized != config or (*src.shape, tgt.shape[1]) != (B, S, T):
-        src, tgt = torch.randint(V, (B, S)), torch.randint(V, (B, T))
-    return running_model(sized), (src, tgt)
+    if sized == config and (*src.shape, tgt.shape[1]) == (B, S, T):
+        return running_model(config), (src, tgt)
+    numbers = torch.Generator().manual_seed(SEED)
+    ids = [torch.randint(V, (B, n), generator=numbers) for n in (S, T) if n]
+    kind = EncoderDecoder if S else DecoderOnly
+    return seeded_model(kind, sized, SEED).eval(), tuple(ids)

@@ -49,7 +49,7 @@ def vocabulary(language: str) -> dict[str, int]:
 def rows(name: str) -> list[tuple[str, str]]:
     """Read the lines of a shipped file, cut at their tab."""
     lines = (TEXTS / name).read_text("utf8").splitlines()
-    return [tuple(line.split("\t")) for line in lines]
+    return [(left, right) for left, right in (x.split("\t") for x in lines)]
 
 
 def trained_translator() -> Checkpoint:

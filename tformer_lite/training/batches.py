@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor, distributed, nn
@@ -11,14 +12,32 @@ from torch.utils.data import BatchSampler, Dataset, DistributedSampler
 from tformer_lite.model.modes import evaluating
 from tformer_lite.training.recipe import Recipe
 
+Labelled = tuple[tuple[Tensor, ...], Tensor]  # a model's inputs, and labels
 
-def batches(data: Dataset, recipe: Recipe, done: int = 0) -> Iterator[tuple]:
+
+class Data(Protocol):
+    """What can be learned from: `Pairs`, `Windows`, and what is like them.
+
+    data[rows] is a batch, and `ignore` the label that does not count.
+    """
+
+    ignore: int
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: list[int]) -> Labelled: ...
+
+
+def batches(data: Data, recipe: Recipe, done: int = 0) -> Iterator[Labelled]:
     """Yield batches without end, shuffled anew each time the data is through.
 
     The first `done` are left out: they were learned from before. Each of
     several processes gets rows of its own.
     """
-    sampler = DistributedSampler(data, *processes(), seed=recipe.seed)
+    rows_of = cast(Dataset, data)  # it is asked for its length alone
+    sampler: DistributedSampler[int] = DistributedSampler(
+        rows_of, *processes(), seed=recipe.seed
+    )
     rows = BatchSampler(sampler, recipe.batch_size, drop_last=False)
     epoch, skip = divmod(done, len(rows))
     while True:
@@ -35,7 +54,11 @@ def processes() -> tuple[int, int]:
 
 
 def loss_of(
-    model: nn.Module, inputs: tuple[Tensor, ...], labels: Tensor, **options
+    model: nn.Module,
+    inputs: tuple[Tensor, ...],
+    labels: Tensor,
+    /,
+    **options: Any,
 ) -> Tensor:
     """Compare guesses from inputs with labels: (B, T), (B, T) -> ().
 
@@ -47,7 +70,7 @@ def loss_of(
     return cross_entropy(logits, labels.to(device).flatten(), **options)
 
 
-def mean_loss(model: nn.Module, data: Dataset, batch_size: int = 256) -> float:
+def mean_loss(model: nn.Module, data: Data, batch_size: int = 256) -> float:
     """Average the loss over all labels of the data, in nats."""
     options = {"ignore_index": data.ignore, "reduction": "sum"}
     total, count = 0.0, 0
@@ -55,5 +78,5 @@ def mean_loss(model: nn.Module, data: Dataset, batch_size: int = 256) -> float:
         for rows in torch.arange(len(data)).split(batch_size):
             inputs, labels = data[rows.tolist()]
             total += loss_of(model, inputs, labels, **options).item()
-            count += (labels != data.ignore).sum().item()
+            count += int((labels != data.ignore).sum())
     return total / count

@@ -1,14 +1,14 @@
 """Models in files: weights, config, vocabularies, losses."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from warnings import catch_warnings
 
 import torch
-from torch import nn
 
 from tformer_lite.model.config import Config
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
@@ -17,7 +17,17 @@ from tformer_lite.text.tokenizers import SPECIALS, CharTokenizer, WordTokenizer
 
 FORMAT = 1
 MODELS = {kind.__name__: kind for kind in (DecoderOnly, EncoderDecoder)}
+Model = DecoderOnly | EncoderDecoder
 Tokenizer = CharTokenizer | WordTokenizer
+# Source 002's names for the fields of a config.
+NAMES = {
+    "d_model": "d_model",
+    "num_heads": "n_heads",
+    "num_layers": "n_layers",
+    "d_ff": "d_ff",
+    "max_seq_len": "max_len",
+    "dropout": "dropout",
+}
 DAMAGED = (
     "is damaged, or no checkpoint: it cannot be read. Train again, or take a "
     "copy of it."
@@ -33,12 +43,12 @@ class Checkpoint:
     what a `Trainer` needs to go on. Losses are in nats.
     """
 
-    model: nn.Module
+    model: Model
     tokenizers: tuple[Tokenizer, ...] = ()
     block_size: int | None = None
     train_losses: list[float] = field(default_factory=list)
     val_losses: list[float] = field(default_factory=list)
-    training: dict = field(default_factory=dict)
+    training: dict[str, Any] = field(default_factory=dict)
 
 
 def save_checkpoint(checkpoint: Checkpoint, path: str | Path) -> None:
@@ -71,16 +81,15 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no checkpoint {path}: train first.")
     packed = read(path)
-    found = packed.get("format") if isinstance(packed, dict) else None
-    if found is None:
+    if not isinstance(packed, dict) or packed.get("format") is None:
         raise ValueError(
             f"{path} is no checkpoint of tformer_lite, though PyTorch can "
             "read it: give one that save_checkpoint wrote."
         )
-    if found != FORMAT:
+    if packed["format"] != FORMAT:
         raise ValueError(
-            f"{path} has format {found}, and this version of tformer_lite "
-            f"reads format {FORMAT}: train again."
+            f"{path} has format {packed['format']}, and this version of "
+            f"tformer_lite reads format {FORMAT}: train again."
         )
     try:
         return unpack(packed)
@@ -97,53 +106,52 @@ def read(path: str | Path) -> object:
             raise ValueError(f"{path} {DAMAGED}") from error
 
 
-def pack(checkpoint: Checkpoint) -> dict:
+def pack(checkpoint: Checkpoint) -> dict[str, Any]:
     """Make a dictionary of tensors, numbers and words.
 
     Its first seven keys, and those in `config`, are source 002's.
     """
     kind = check_known(checkpoint.model, MODELS)
     model, config = checkpoint.model, checkpoint.model.config
-    ids = checkpoint.tokenizers[-1].ids if checkpoint.tokenizers else {}
+    words = [
+        (check_known(one, TOKENIZERS), one.ids)
+        for one in checkpoint.tokenizers
+    ]
+    ids = words[-1][1] if words else {}
     return {
         "model_state_dict": model.state_dict(),
         "vocab_size": config.vocab_size,
         "stoi": ids,
         "itos": {i: text for text, i in ids.items()},
-        "config": {
-            "d_model": config.d_model,
-            "num_heads": config.n_heads,
-            "num_layers": config.n_layers,
-            "d_ff": config.d_ff,
-            "max_seq_len": config.max_len,
-            "dropout": config.dropout,
-            "block_size": checkpoint.block_size or config.max_len,
-        },
+        "config": {name: getattr(config, ours) for name, ours in NAMES.items()}
+        | {"block_size": checkpoint.block_size or config.max_len},
         "train_losses": checkpoint.train_losses,
         "val_losses": checkpoint.val_losses,
         "format": FORMAT,
         "model": kind,
-        "model_config": plain(config),
-        "tokenizers": [pack_ids(one) for one in checkpoint.tokenizers],
+        "model_config": plain_fields(config),
+        "tokenizers": words,
         "training": checkpoint.training,
     }
 
 
-def unpack(packed: dict) -> Checkpoint:
+def unpack(packed: dict[str, Any]) -> Checkpoint:
     """Build the model and the tokenizers again, with what was learned."""
     config = Config(**packed["model_config"])
     with torch.random.fork_rng(devices=[]):  # first weights, soon replaced
         model = MODELS[packed["model"]](config)
     model.load_state_dict(packed["model_state_dict"])
-    tokenizers = tuple(unpack_ids(*one) for one in packed["tokenizers"])
-    losses = packed["train_losses"], packed["val_losses"]
-    size = packed["config"]["block_size"]
     return Checkpoint(
-        model.eval(), tokenizers, size, *losses, packed["training"]
+        model.eval(),
+        tuple(TOKENIZERS[kind](ids) for kind, ids in packed["tokenizers"]),
+        packed["config"]["block_size"],
+        packed["train_losses"],
+        packed["val_losses"],
+        packed["training"],
     )
 
 
-def check_known(thing: object, known: dict[str, Callable]) -> str:
+def check_known(thing: object, known: Collection[str]) -> str:
     """Name the class of a thing; ValueError for a class of one's own."""
     name = type(thing).__name__
     if name not in known:
@@ -154,7 +162,7 @@ def check_known(thing: object, known: dict[str, Callable]) -> str:
     return name
 
 
-def plain(config: Config) -> dict:
+def plain_fields(config: Config) -> dict[str, Any]:
     """List a config's fields; ValueError for a part of one's own."""
     fields = asdict(config)
     for name, value in fields.items():
@@ -166,31 +174,21 @@ def plain(config: Config) -> dict:
     return fields
 
 
-def pack_ids(tokenizer: Tokenizer) -> tuple[str, dict[str, int]]:
-    """Give a tokenizer's kind and its vocabulary."""
-    return check_known(tokenizer, TOKENIZERS), tokenizer.ids
-
-
-def unpack_ids(kind: str, ids: dict[str, int]) -> Tokenizer:
-    """Build a tokenizer again."""
-    return TOKENIZERS[kind](ids)
-
-
-def words(ids: dict[str, int]) -> WordTokenizer:
+def word_tokenizer(ids: dict[str, int]) -> WordTokenizer:
     """Build a WordTokenizer from the ids of its words and specials."""
     return WordTokenizer({w: i for w, i in ids.items() if w not in SPECIALS})
 
 
-def pieces(ids: dict[str, int]) -> PieceTokenizer:
+def piece_tokenizer(ids: dict[str, int]) -> PieceTokenizer:
     """Build a PieceTokenizer from the ids of its pieces, by a file of them."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "pieces.txt")
-        file.write_text("\n".join(sorted(ids, key=ids.get)), "utf8")
+        file.write_text("\n".join(sorted(ids, key=ids.__getitem__)), "utf8")
         return PieceTokenizer(file)
 
 
-TOKENIZERS = {
+TOKENIZERS: dict[str, Callable[[dict[str, int]], Tokenizer]] = {
     "CharTokenizer": lambda ids: CharTokenizer("".join(ids)),
-    "WordTokenizer": words,
-    "PieceTokenizer": pieces,
+    "WordTokenizer": word_tokenizer,
+    "PieceTokenizer": piece_tokenizer,
 }

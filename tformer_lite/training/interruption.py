@@ -19,13 +19,13 @@ class Interruption:
             self.old = signal.signal(signal.SIGINT, self.ask)
         return self
 
-    def ask(self, *_) -> None:
+    def ask(self, *_: object) -> None:
         """Note the wish."""
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
 
-    def __exit__(self, kind: type | None, *_) -> None:
+    def __exit__(self, kind: type | None, *_: object) -> None:
         if self.main:
             signal.signal(signal.SIGINT, self.old)
         if self.asked and kind is None:

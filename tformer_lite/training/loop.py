@@ -1,17 +1,17 @@
 """The training loop: one for every model and every kind of data."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
-from torch.utils.data import Dataset
 from tqdm import tqdm
 
-from tformer_lite.training.batches import batches, processes
+from tformer_lite.training.batches import Data, Labelled, batches, processes
 from tformer_lite.training.checkpoints import (
     load_checkpoint,
     pack,
@@ -22,7 +22,7 @@ from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
 
 
-def resume(path: str | Path, **changes) -> Trainer:
+def resume(path: str | Path, **changes: Any) -> Trainer:
     """Take a training up again where a checkpoint left it.
 
     `changes` are fields of the recipe that shall differ, such as `steps`; a
@@ -34,7 +34,7 @@ def resume(path: str | Path, **changes) -> Trainer:
     training = kept.training
     if not training:
         raise ValueError(f"{path} has a model, but no training to go on with.")
-    recipe = Recipe(**(training["recipe"] | changes))
+    recipe = Recipe(**training["recipe"] | changes)
     model = deepcopy(kept.model)
     model.load_state_dict(training["model_state_dict"])
     trainer = Trainer(model, recipe, kept.tokenizers, kept.block_size)
@@ -50,15 +50,17 @@ def resume(path: str | Path, **changes) -> Trainer:
 
 def train(
     trainer: Trainer,
-    data: Dataset,
-    valid: Dataset | None = None,
+    data: Data,
+    valid: Data | None = None,
     path: str | Path | None = None,
     show: bool = False,
+    at_note: Callable[[Trainer], object] | None = None,
 ) -> None:
     """Train to the end of the recipe, from the step that the trainer is at.
 
     `data` gives batches as `Pairs` and `Windows` do. At each note, and at
-    Ctrl-C, a checkpoint is written to `path`; `show` draws a progress bar.
+    Ctrl-C, a checkpoint is written to `path`; `show` draws a progress bar,
+    and `at_note` is called with the trainer after each note.
     With patience the best weights stay in the end, here and in the file.
     Order and dropout come from the recipe's seed alone. Of several
     processes (torchrun) each learns from its share of the data, and the
@@ -70,13 +72,19 @@ def train(
     model = trainer.model.train()
     learner = DistributedDataParallel(model) if several else model
     path = path if first else None
-    ahead = batches(data, trainer.recipe, trainer.step)
-    with ready(trainer), Interruption() as stop:
-        ahead = takewhile(lambda _: trainer.left() and not stop.asked, ahead)
-        for batch in watched(ahead, trainer, show and first):
+    if trainer.recipe.patience and trainer.best is model:
+        trainer.best = deepcopy(model)  # nothing was better so far
+    with reproducible(trainer), Interruption() as stop:
+        ahead = takewhile(
+            lambda _: trainer.steps_left() and not stop.asked,
+            batches(data, trainer.recipe, trainer.step),
+        )
+        for batch in with_bar(ahead, trainer, show and first):
             trainer.learn(learner, batch, data.ignore)
             if trainer.due():
                 trainer.note(valid)
+                if at_note:
+                    at_note(trainer)
                 if path:
                     save_checkpoint(trainer.checkpoint(), path)
         if path and stop.asked:
@@ -85,7 +93,7 @@ def train(
 
 
 def check(
-    trainer: Trainer, valid: Dataset | None, path: str | Path | None
+    trainer: Trainer, valid: Data | None, path: str | Path | None
 ) -> None:
     """Raise ValueError for what would come to nothing, before it starts."""
     if trainer.recipe.patience and valid is None:
@@ -98,7 +106,7 @@ def check(
 
 
 @contextmanager
-def ready(trainer: Trainer) -> Iterator[None]:
+def reproducible(trainer: Trainer) -> Iterator[None]:
     """Draw dropout from the recipe's seed, or go on where it was left; leave
     the reader's random numbers alone, and the model in evaluation."""
     # The model may have moved to another device since.
@@ -113,9 +121,9 @@ def ready(trainer: Trainer) -> Iterator[None]:
             trainer.model.eval()
 
 
-def watched(
-    ahead: Iterator[tuple], trainer: Trainer, show: bool
-) -> Iterator[tuple]:
+def with_bar(
+    ahead: Iterable[Labelled], trainer: Trainer, show: bool
+) -> Iterator[Labelled]:
     """Hand batches on, with a bar of tokens and the loss of each."""
     done, steps, most = trainer.step, trainer.recipe.steps, 0
     options = {"unit": " tokens", "disable": not show}

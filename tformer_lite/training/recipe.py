@@ -29,7 +29,7 @@ class Recipe:
     batch_size: int = 32
     lr: float = 3e-4
     warmup: int = 0
-    schedule: str | Callable = "cosine"
+    schedule: str | Callable[[int, "Recipe"], float] = "cosine"
     betas: tuple[float, float] = (0.9, 0.98)
     weight_decay: float = 0.0
     smoothing: float = 0.0
@@ -38,7 +38,7 @@ class Recipe:
     patience: int | None = None
     seed: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         """Raise ValueError for what cannot be meant."""
         for name in ("steps", "batch_size", "every", "patience"):
             count = getattr(self, name)
@@ -56,7 +56,9 @@ class Recipe:
 
     def rate(self, step: int) -> float:
         """Give the learning rate of a step, the first being 1."""
-        schedule = SCHEDULES.get(self.schedule, self.schedule)
+        schedule = self.schedule
+        if isinstance(schedule, str):
+            schedule = SCHEDULES[schedule]
         return self.lr * schedule(step, self)
 
 

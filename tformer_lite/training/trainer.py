@@ -2,13 +2,13 @@
 
 from copy import deepcopy
 from dataclasses import asdict
+from typing import Any, cast
 
 import torch
-from torch import nn
-from torch.utils.data import Dataset
+from torch import Tensor, nn
 
-from tformer_lite.training.batches import loss_of, mean_loss
-from tformer_lite.training.checkpoints import Checkpoint, Tokenizer
+from tformer_lite.training.batches import Data, loss_of, mean_loss
+from tformer_lite.training.checkpoints import Checkpoint, Model, Tokenizer
 from tformer_lite.training.recipe import Recipe
 
 
@@ -19,9 +19,14 @@ class Progress:
     the loss of the validation data after them.
     """
 
+    loss: float
+    random: Tensor | None = None  # the state of dropout's numbers
+
     def __init__(self, recipe: Recipe):
         self.recipe, self.step = recipe, 0
-        self.recent, self.train_losses, self.val_losses = [], [], []
+        self.recent: list[float] = []
+        self.train_losses: list[float] = []
+        self.val_losses: list[float] = []
 
     def advance(self, loss: float) -> None:
         """Count a step, and its loss."""
@@ -33,15 +38,15 @@ class Progress:
         recipe = self.recipe
         return self.step % recipe.every == 0 or self.step == recipe.steps
 
-    def waited(self) -> int:
+    def notes_since_best(self) -> int:
         """Count the notes since the lowest validation loss."""
         losses = self.val_losses or [0.0]
         return len(losses) - 1 - losses.index(min(losses))
 
-    def left(self) -> int:
+    def steps_left(self) -> int:
         """Count the steps to go: none once patience is at its end."""
         recipe = self.recipe
-        if recipe.patience and self.waited() >= recipe.patience:
+        if recipe.patience and self.notes_since_best() >= recipe.patience:
             return 0
         return max(recipe.steps - self.step, 0)
 
@@ -62,7 +67,7 @@ class Trainer(Progress):
         block_size: int | None = None,
     ):
         super().__init__(recipe)
-        self.model, self.best, self.random = model, model, None
+        self.model = self.best = model
         self.tokenizers, self.block_size = tokenizers, block_size
         self.optimizer = torch.optim.AdamW(
             model.parameters(),
@@ -85,23 +90,23 @@ class Trainer(Progress):
         self.advance(loss.item())
         self.random = torch.get_rng_state()
 
-    def note(self, valid: Dataset | None) -> None:
+    def note(self, valid: Data | None) -> None:
         """Note the losses, and the model when none was better."""
         self.train_losses.append(sum(self.recent) / len(self.recent))
         self.recent = []
         if valid is not None:
             self.val_losses.append(mean_loss(self.model, valid))
-        if self.recipe.patience and self.waited() == 0:
+        if self.recipe.patience and self.notes_since_best() == 0:
             self.best = deepcopy(self.model)
 
     def checkpoint(self) -> Checkpoint:
         """Gather what a file keeps: the best model, and the training."""
-        told = self.tokenizers, self.block_size
+        parts = cast(Model, self.best), self.tokenizers, self.block_size
         losses = self.train_losses, self.val_losses
-        return Checkpoint(self.best, *told, *losses, training_of(self))
+        return Checkpoint(*parts, *losses, training_of(self))
 
 
-def training_of(trainer: Trainer) -> dict:
+def training_of(trainer: Trainer) -> dict[str, Any]:
     """List what it takes to go on from the last step as if nothing was."""
     recipe = asdict(trainer.recipe)
     if callable(trainer.recipe.schedule):  # no file keeps code

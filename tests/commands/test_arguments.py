@@ -11,7 +11,7 @@ import pytest
 
 from tests.helpers.commands import char, refusal, translate
 from tformer_lite.__main__ import main
-from tformer_lite.commands.arguments import EXAMPLES, read
+from tformer_lite.commands.arguments import TO_TRY, read
 
 # Source 002's `train` and `parse_args`, as they stand there; its folder
 # above is left out.
@@ -40,7 +40,7 @@ SOURCE = {
         "ckpt": "tiny_transformer.pt",
     },
 }
-HELPS = [name.split() for name in EXAMPLES]
+HELPS = [name.split() for name in TO_TRY]
 
 
 @pytest.mark.parametrize("command", SOURCE)

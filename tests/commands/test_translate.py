@@ -10,7 +10,7 @@ from tests.helpers.commands import PAIRS, char, refusal, translate
 from tformer_lite import beam, english_nepali, greedy, load_checkpoint
 from tformer_lite.__main__ import main
 from tformer_lite.commands.arguments import read
-from tformer_lite.commands.sentences import own, shipped
+from tformer_lite.commands.train_translate import book_corpus, own_corpus
 
 LONG = [("one two red old new big sun.", "a ।"), ("sea.", "a b c d e f g h")]
 
@@ -28,20 +28,20 @@ def say(ckpt, *words: str) -> list[str]:
     return ["translate", *words, "--ckpt", str(ckpt)]
 
 
-def test_without_a_path_it_learns_the_shipped_corpus_at_the_books_size(
+def test_without_a_path_it_learns_the_book_corpus_at_the_books_size(
     capsys, tmp_path
 ):
     path = str(tmp_path / "model.pt")
     command = ["train", "translate", "--steps", "1", "--save_path", path]
     assert main(command) == 0
     said = capsys.readouterr().out
-    count = [f"{len(part):,}" for part in shipped()[:3]]
+    count = [f"{len(part):,}" for part in book_corpus()[:3]]
     parts = "{} for training, {} for validation, {} for test".format(*count)
     assert f"Loaded pairs: {parts}\n" in said
     assert "Model parameters: 41,256\n" in said
     kept = load_checkpoint(path)
     words = [len(tokenizer) for tokenizer in kept.tokenizers]
-    assert words == [len(one) for one in shipped().tokenizers]
+    assert words == [len(one) for one in book_corpus().tokenizers]
 
 
 def test_pairs_of_ones_own_are_parted_and_those_that_do_not_fit_left_out(
@@ -54,7 +54,7 @@ def test_pairs_of_ones_own_are_parted_and_those_that_do_not_fit_left_out(
     assert "2 of 66 pairs do not fit into 8 tokens" in said.err
     assert "52 for training, 6 for validation, 6 for test" in said.out
     args = read(translate(tmp_path, "--vocab_size", "9", pairs=pairs))
-    corpus = own(args, 8, 0)
+    corpus = own_corpus(args, 8, 0)
     three = [set(part) for part in corpus[:3]]
     assert set.union(*three) == set(PAIRS)
     assert sum(map(len, three)) == len(PAIRS)
@@ -72,7 +72,7 @@ def test_the_share_of_exact_translations_is_counted_on_the_test(
     main(translate(tmp_path, "--steps", "400", "--batch_size", "52"))
     lines = capsys.readouterr().out.splitlines()
     (report,) = (line for line in lines if line.startswith("Test: "))
-    corpus = own(read(translate(tmp_path)), 8, 0)
+    corpus = own_corpus(read(translate(tmp_path)), 8, 0)
     kept = load_checkpoint(tmp_path / "model.pt")
     source, target = kept.tokenizers
     right = 0

@@ -5,7 +5,7 @@ import pytest
 from tests.helpers.commands import refusal
 from tformer_lite import running_trace
 from tformer_lite.__main__ import main
-from tformer_lite.commands.shapes import PRESETS
+from tformer_lite.commands.trace import PRESETS
 
 
 def test_every_call_of_the_running_model_is_printed(capsys):

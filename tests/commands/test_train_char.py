@@ -17,7 +17,7 @@ from tformer_lite import (
     split_text,
 )
 from tformer_lite.__main__ import main
-from tformer_lite.commands.fitting import built
+from tformer_lite.example.running import seeded_model
 from tformer_lite.training.batches import batches
 
 NUMBER = r"(\d+\.\d+)"
@@ -59,7 +59,7 @@ def test_the_losses_are_those_of_source_002s_adam(tmp_path):
     main(char(tmp_path, "--steps", "6", "--dropout", "0", "--lr", "0.03"))
     kept = load_checkpoint(tmp_path / "model.pt")
     data, _ = split_text(kept.tokenizers[0].encode(TEXT), 8)
-    model = built(DecoderOnly, kept.model.config, 0)
+    model = seeded_model(DecoderOnly, kept.model.config, 0)
     adam = torch.optim.Adam(model.parameters(), lr=0.03)
     wanted = []
     for _, ((x,), y) in zip(range(6), batches(data, Recipe(steps=6))):
@@ -98,13 +98,25 @@ def test_the_loss_curve_shows_both_losses(tmp_path, monkeypatch):
     for line, row in zip(axes.lines, (kept.train_losses, kept.val_losses)):
         assert list(line.get_xdata()) == [1, 2, 3]
         assert list(line.get_ydata()) == row
-    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    names = [text.get_text() for text in axes.texts]  # at the lines' ends
     assert names == ["Training", "Validation"]
     assert axes.get_xlabel() == "Epoch"
     assert axes.get_ylabel() == "Loss (nats a token)"
+    assert axes.get_title("left") == "Training and validation loss"
     with Image.open(tmp_path / "loss_curve.png") as picture:
         assert picture.format == "PNG"
         assert picture.info["dpi"] == pytest.approx((150, 150), abs=0.1)
+
+
+def test_losses_that_are_no_numbers_are_left_out_of_the_curve(
+    capsys, tmp_path
+):
+    path = tmp_path / "loss_curve.png"
+    main(char(tmp_path, "--steps", "3", "--lr", "1e30"))
+    losses = load_checkpoint(tmp_path / "model.pt").val_losses
+    assert all(map(math.isnan, losses))
+    assert "there is no curve" in capsys.readouterr().err
+    assert not path.exists()
 
 
 def test_the_sample_begins_with_what_is_known_of_its_prompt(capsys, tmp_path):
@@ -133,6 +145,21 @@ def test_going_on_is_the_same_as_never_stopping(tmp_path):
         parts.model.parameters(), whole.model.parameters()
     ):
         assert torch.equal(ours, theirs)
+
+
+@pytest.mark.parametrize("steps", ["3", "7"])
+def test_to_go_on_the_checkpoint_is_read_once(steps, tmp_path, monkeypatch):
+    """The witness: torch's own way to read a file."""
+    main(char(tmp_path, "--steps", "3"))
+    read, files = torch.load, []
+
+    def counted(file, **options):
+        files.append(file.name)
+        return read(file, **options)
+
+    monkeypatch.setattr(torch, "load", counted)
+    assert main(char(tmp_path, "--steps", steps, "--resume")) == 0
+    assert [str(file) for file in files] == [str(tmp_path / "model.pt")]
 
 
 def test_what_is_not_typed_again_stays_as_it_was(capsys, tmp_path):

@@ -1,62 +1,69 @@
 """The command `train char`: a model that writes."""
 
-import argparse
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+from unicodedata import normalize
 
 import torch
 
 from tformer_lite.commands.fitting import (
-    built,
-    fit,
-    left_off,
-    planned,
-    sized,
-)
-from tformer_lite.commands.session import (
     announce,
-    composed,
-    say,
-    together,
-    warn,
+    check_sizes,
+    fit,
+    sized_config,
+    typed_recipe,
+    unfinished_training,
 )
-from tformer_lite.commands.writing import shorten
+from tformer_lite.commands.generate import shortened
+from tformer_lite.commands.session import (
+    joined_processes,
+    say,
+    warn,
+    writer_in,
+)
 from tformer_lite.decoding.sampling import Sampler, generate
+from tformer_lite.example.running import seeded_model
 from tformer_lite.model.config import char_lm
 from tformer_lite.model.models import DecoderOnly
 from tformer_lite.text.datasets import split_text
 from tformer_lite.text.reading import read_text
 from tformer_lite.text.tokenizers import CharTokenizer
 from tformer_lite.training.batches import processes
-from tformer_lite.training.loop import resume
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
 
 # Source 002's optimizer: Adam, which clips nothing.
-ADAM = {"betas": (0.9, 0.999), "clip": float("inf")}
+ADAM: dict[str, Any] = {"betas": (0.9, 0.999), "clip": float("inf")}
 LENGTH = 100  # characters of the sample
 
 
-def train_char(args: argparse.Namespace) -> None:
+def train_char(args: Namespace) -> None:
     """Train a model on a text, character by character, and let it write."""
-    with together(args.device) as device:
+    with joined_processes(args.device) as device:
         text = read_text(args.path)
-        old = left_off(args, DecoderOnly)
-        tokenizer = old.tokenizers[0] if old else CharTokenizer(text)
-        size = old.block_size if old else args.block_size
-        parts = split_text(tokenizer.encode(text), size, args.train_split)
-        plan = planned(args, len(parts[0]), old)
+        old = unfinished_training(args)
         if old:
-            trainer = resume(args.save_path, **plan)
+            model, tokenizer, size = writer_in(old, args.save_path)
+            check_sizes(args, model.config, size)
         else:
-            trainer = begun(args, tokenizer, Recipe(**plan, **ADAM))
+            tokenizer, size = CharTokenizer(text), args.block_size
+        ids = tokenizer.encode(text)
+        data, valid = split_text(ids, size, args.train_split)
+        recipe = typed_recipe(args, len(data), old, **ADAM)
+        trainer = old or new_writer(args, tokenizer, recipe)
+        trainer.recipe = recipe
         trainer.model.to(device)
-        size = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
-        announce(trainer.model, device, f"Loaded corpus with {size}")
-        fit(trainer, *parts, args)
+        count = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
+        announce(trainer, device, f"Loaded corpus with {count}")
+        fit(trainer, data, valid, Path(args.save_path))
         if processes()[1] == 0:
             demonstrate(trainer, args)
 
 
-def begun(args, tokenizer: CharTokenizer, recipe: Recipe) -> Trainer:
+def new_writer(
+    args: Namespace, tokenizer: CharTokenizer, recipe: Recipe
+) -> Trainer:
     """Build the model that the options describe, to train it."""
     size, positions = args.block_size, args.max_seq_len
     if size > positions:
@@ -69,22 +76,21 @@ def begun(args, tokenizer: CharTokenizer, recipe: Recipe) -> Trainer:
             f"positions {size} to {positions - 1} are never trained, since "
             f"--block_size is {size}: `generate` leaves them out."
         )
-    config = sized(char_lm, args, vocab_size=len(tokenizer))
-    model = built(DecoderOnly, config, args.seed)
+    config = sized_config(char_lm, args, vocab_size=len(tokenizer))
+    model = seeded_model(DecoderOnly, config, args.seed)
     return Trainer(model, recipe, (tokenizer,), size)
 
 
-def demonstrate(trainer: Trainer, args: argparse.Namespace) -> None:
+def demonstrate(trainer: Trainer, args: Namespace) -> None:
     """Let a model write a little, after what it knows of the prompt."""
-    (tokenizer,), model = trainer.tokenizers, trainer.model
-    prompt = tokenizer.known(composed(args.demo))
+    model, tokenizer, size = writer_in(trainer, args.save_path)
+    prompt = tokenizer.known(normalize("NFC", args.demo))
     say("\n==== Demo generation ====")
     say(f"Prompt: {args.demo}")
     if not prompt:
         say("None of its characters is in the vocabulary: nothing to write.")
         return
-    shorten(model, trainer.block_size)
     ids = tokenizer.encode(prompt)[None]
     draw = Sampler(generator=torch.Generator().manual_seed(args.seed))
-    ids = generate(model.cpu(), ids, LENGTH, draw)
+    ids = generate(shortened(model.cpu(), size), ids, LENGTH, draw)
     say(f"Generated: {tokenizer.decode(ids[0])}")

@@ -1,0 +1,67 @@
+"""The command `trace`: the shapes of a preset."""
+
+from argparse import Namespace
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import torch
+
+from tformer_lite.commands.session import say
+from tformer_lite.example.running import running_dims, sized_model
+from tformer_lite.model.config import (
+    Config,
+    building_blocks,
+    char_lm,
+    paper_base,
+    tiny_translator,
+)
+from tformer_lite.tracing import print_shapes, trace
+from tformer_lite.tracing.traced import Trace
+
+PRESETS = {
+    "tiny_translator": tiny_translator,
+    "building_blocks": building_blocks,
+    "char_lm": char_lm,
+    "paper_base": paper_base,
+}
+
+
+def show_trace(args: Namespace) -> None:
+    """Print the shapes of a preset: of its modules, or of its calls."""
+    config = traced_config(args.preset)
+    build, dims = partial(sized_model, config), running_dims(config)
+    if args.preset == "char_lm":  # it has no source
+        del dims["S"]
+    sizes = dims | {"C": config.d_model}
+    named = ", ".join(f"{name}={size}" for name, size in sizes.items())
+    say(f"{args.preset}: {named}")
+    with torch.no_grad():
+        if args.json or args.calls or args.path:
+            show_calls(args, trace(build=build, dims=dims))
+        else:
+            free = {n: x for n, x in dims.items() if isinstance(x, int)}
+            model, inputs = build(**free)
+            with print_shapes(model, build=build, dims=dims):
+                model(*inputs)
+
+
+def traced_config(name: str) -> Config:
+    """Give a preset that reads the running example: a translator has its
+    vocabulary, and the character model any characters."""
+    if name == "char_lm":
+        return char_lm
+    words = tiny_translator.vocab_size
+    return replace(PRESETS[name], vocab_size=words, src_vocab_size=None)
+
+
+def show_calls(args: Namespace, seen: Trace) -> None:
+    """Print every torch call, or those in a module; write them as JSON."""
+    if args.json:
+        Path(args.json).write_text(seen.to_json(), "utf8")
+        say(f"Trace saved to {args.json}")
+    try:
+        if args.path or args.calls:
+            say(str(seen.at(args.path) if args.path else seen))
+    except KeyError as error:
+        raise ValueError(error.args[0]) from None

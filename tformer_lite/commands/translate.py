@@ -1,0 +1,64 @@
+"""The command `translate`: sentences in another language."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+
+from torch import Tensor
+
+from tformer_lite.commands.session import say, translator_in, warn
+from tformer_lite.decoding.search import beam, greedy
+from tformer_lite.example.shipped import trained_translator
+from tformer_lite.text.tokenizers import EOS, SOS, WordTokenizer
+from tformer_lite.training.checkpoints import load_checkpoint
+
+
+def translate(args: Namespace) -> None:
+    """Load a translator, and print a translation of each sentence."""
+    shipped = args.ckpt is None
+    kept = trained_translator() if shipped else load_checkpoint(args.ckpt)
+    model, tokenizers, size = translator_in(kept, args.ckpt)
+    length = args.max_len or size
+    if length > size:
+        raise ValueError(
+            f"--max_len {length}: the translator was trained to write {size} "
+            "tokens at most, [SOS] included."
+        )
+    for sentence in args.sentences or typed_lines():
+        src = source_ids(sentence, tokenizers[0], size)
+        if args.beam == 1:
+            (row,) = greedy(model, src, SOS, EOS, length)
+        else:
+            (row,) = beam(model, src, SOS, EOS, length, args.beam)
+        say(tokenizers[1].decode(row))
+
+
+def typed_lines() -> Iterator[str]:
+    """Read sentences from stdin, unless somebody sits there."""
+    if sys.stdin.isatty():
+        raise ValueError(
+            "there is nothing to translate: give a sentence, in quotes."
+        )
+    return (line.strip() for line in sys.stdin)
+
+
+def source_ids(sentence: str, source: WordTokenizer, length: int) -> Tensor:
+    """Look up a sentence: -> (1, S). Words without an id are named; more
+    than the model was trained with raise ValueError."""
+    words = source.split(sentence)
+    unknown = [word for word in dict.fromkeys(words) if word not in source.ids]
+    if unknown:
+        names = ", ".join(quoted_word(word, source.ids) for word in unknown)
+        warn(f"Not in the vocabulary, and read as [UNK]: {names}")
+    if len(words) > length - 2:
+        raise ValueError(
+            f"{' '.join(words)!r} has {len(words)} words and marks, and the "
+            f"translator reads {length - 2} at most: shorten it."
+        )
+    return source.encode([source.row(sentence, len(words) + 2)])
+
+
+def quoted_word(word: str, ids: dict[str, int]) -> str:
+    """Quote a word that has no id, and its small letters where those have."""
+    small = word.lower()
+    return f"{word!r} ({small!r} is in it)" if small in ids else repr(word)
