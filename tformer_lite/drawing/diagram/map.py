@@ -23,7 +23,7 @@ from tformer_lite.drawing.diagram.primitives import (
     shape_width,
     write,
 )
-from tformer_lite.drawing.matrix import choice
+from tformer_lite.drawing.matrix import check_known
 from tformer_lite.drawing.palette import AXES, PAPER
 from tformer_lite.drawing.picture import STYLE, Picture
 from tformer_lite.tracing.traced import Trace
@@ -48,7 +48,7 @@ def where(seen: Trace, part: str) -> Picture:
     left out. Raises ValueError for another part, for one that this model
     lacks, and for another kind of model.
     """
-    choice("part", part, dict.fromkeys(PARTS))
+    check_known("part", part, PARTS)
     sides = [side_of(seen, name) for name in SIDES]
     path = path_to(part, sides)
     if not path:
