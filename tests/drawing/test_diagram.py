@@ -18,9 +18,9 @@ from tests.helpers.diagrams import (
 )
 from tests.helpers.small import small
 from tformer_lite import DecoderOnly, EncoderDecoder, char_lm, trace, where
+from tformer_lite.drawing.diagram.boxes import HERE
 from tformer_lite.drawing.diagram.map import PARTS
-from tformer_lite.drawing.diagram.pen import HERE, LIT, RIM
-from tformer_lite.drawing.diagram.scene import describe, look
+from tformer_lite.drawing.diagram.primitives import LIT, RIM
 
 LABELS = {
     "ids": "source ids",
@@ -182,12 +182,12 @@ def test_the_text_says_where_we_are_and_lists_the_parts(seen):
 def test_each_step_of_attention_gives_what_the_book_calls_so(
     seen, part, gives
 ):
-    assert f"It gives {gives} = (2, " in describe(look(seen, part))
+    assert f"It gives {gives} = (2, " in where(seen, part).text
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_every_part_has_one_mark_in_the_text(seen, part):
-    text = describe(look(seen, part))
+    text = where(seen, part).text
     assert text.count("→") == 1
     assert text.startswith("Where we are: ")
 

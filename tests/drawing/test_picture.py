@@ -15,8 +15,8 @@ from PIL import Image, ImageDraw, ImageFont
 from tests.drawing.test_heatmaps import ENGLISH, NEPALI, SCORES
 from tformer_lite import heatmap
 from tformer_lite.drawing import picture
-from tformer_lite.drawing.heatmaps import FONT
 from tformer_lite.drawing.palette import PAPER
+from tformer_lite.drawing.picture import FONT
 
 
 def test_a_screen_reader_says_the_first_paragraph():

@@ -2,32 +2,26 @@
 
 import math
 import sys
-from dataclasses import replace
-from importlib.resources import files
 
 import matplotlib as mpl
 import seaborn as sns
 import torch
-from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from tformer_lite.drawing.matrix import Panel, choice, describe, make_panel
+from tformer_lite.drawing.matrix import (
+    Matrix,
+    check_known,
+    checked_matrix,
+    describe,
+)
 from tformer_lite.drawing.palette import AXES, EDGE, HATCH, INK, KINDS, PAPER
 from tformer_lite.drawing.picture import STYLE, Picture
 from tformer_lite.tracing.source.expressions import argument_texts
 
-FONTS_HERE = files("tformer_lite.drawing") / "fonts"
-FONT = FONTS_HERE / "NotoSansDevanagari-Regular.ttf"
-HEAD = 0.85  # inches above and below a panel's cells, for its words
-font_manager.fontManager.addfont(FONT)
-# Before any copy that the machine has, so that drawings are the same; and
-# for bold words too, or matplotlib warns that it has no bold ones.
-FONTS = font_manager.fontManager.ttflist
-REGULAR = FONTS.pop()
-FONTS[:0] = REGULAR, replace(REGULAR, weight=700)
+HEAD = 0.85  # inches above and below a matrix, for its words
 
 
 def heatmap(
@@ -52,63 +46,67 @@ def heatmap(
     titles = titles or ["matrix"] * len(matrices)
     if not matrices or len(titles) != len(matrices):
         raise ValueError(f"{len(matrices)} matrices, {len(titles)} titles.")
-    letters = tuple(choice("axis", letter, AXES) for letter in axes.split())
-    if len(letters) != 2:
+    for letter in axes.split():
+        check_known("axis", letter, AXES)
+    if len(axes.split()) != 2:
         raise ValueError(f"{axes=} must be two letters, such as 'T S'.")
-    panels = [
-        make_panel(title, matrix, letters, (rows, columns), mask, kind)
-        for title, matrix in zip(titles, matrices)
+    letters, labels = tuple(axes.split()), (rows, columns)
+    shown = [
+        checked_matrix(title, values, letters, labels, mask, kind)
+        for title, values in zip(titles, matrices)
     ]
     with mpl.rc_context(STYLE):
-        figure = draw(panels)
-    return Picture(figure, describe(panels), counterparts(panels))
+        figure = draw_matrices(shown)
+    return Picture(figure, describe(shown), dark_colours(shown))
 
 
-def counterparts(panels: list[Panel]) -> dict[str, str]:
+def dark_colours(matrices: list[Matrix]) -> dict[str, str]:
     """Map each light colour of a figure to its dark one."""
-    pairs = dict([INK, EDGE, HATCH, *(AXES[x][1] for x in panels[0].axes)])
-    for panel in panels:
-        pairs |= KINDS[panel.kind].counterparts()
+    pairs = dict([INK, EDGE, HATCH, *(AXES[x][1] for x in matrices[0].axes)])
+    for matrix in matrices:
+        pairs |= KINDS[matrix.kind].counterparts()
     return pairs | dict([PAPER])
 
 
-def draw(panels: list[Panel]) -> Figure:
-    """Stack the panels, each as high as its rows need (sizes in inches)."""
-    rows, columns = map(max, zip(*(panel.values.shape for panel in panels)))
+def draw_matrices(matrices: list[Matrix]) -> Figure:
+    """Stack matrices, each as high as its rows need (sizes in inches)."""
+    rows, columns = map(max, zip(*(each.values.shape for each in matrices)))
     cell = min(0.55, 5.5 / columns), min(0.3, 6 / rows)
-    heights = [len(panel.values) * cell[1] for panel in panels]
-    above = [HEAD, *(HEAD + slant(panel, cell[0]) for panel in panels[:-1])]
-    size = columns * cell[0] + 1.5, sum(heights) + sum(above)
-    figure = Figure(figsize=size, facecolor=PAPER[0])
-    bottom, limit = size[1], largest(panels)
-    for panel, height, head in zip(panels, heights, above):
+    above = [HEAD, *(HEAD + slant(each, cell[0]) for each in matrices[:-1])]
+    wide, limit = columns * cell[0] + 1.5, largest_score(matrices)
+    bottom = high = sum(len(m.values) for m in matrices) * cell[1] + sum(above)
+    figure = Figure(figsize=(wide, high), facecolor=PAPER[0])
+    for matrix, head in zip(matrices, above):
+        n_rows, n_columns = matrix.values.shape
+        width, height = n_columns * cell[0], n_rows * cell[1]
         bottom -= head + height
-        wide = panel.values.shape[1] * cell[0]
-        box = 1.5 / size[0], bottom / size[1]
-        box += wide / size[0], height / size[1]
-        draw_panel(panel, figure.add_axes(box), cell, limit)
+        box = 1.5 / wide, bottom / high, width / wide, height / high
+        draw_matrix(matrix, figure.add_axes(box), cell, limit)
     return figure
 
 
-def largest(panels: list[Panel]) -> float:
-    """Find the largest size of a score, so that panels share one scale."""
-    seen = [p.values[~p.hidden] for p in panels if p.kind == "scores"]
+def largest_score(matrices: list[Matrix]) -> float:
+    """Find the largest size of a score, so that matrices share one scale."""
+    seen = [m.values[~m.hidden] for m in matrices if m.kind == "scores"]
     sizes = torch.cat([torch.zeros(1), *seen]).double().abs()
     return sizes[sizes.isfinite()].max().item() or 1.0
 
 
-def draw_panel(panel: Panel, ax: Axes, cell: tuple, limit: float) -> None:
+def draw_matrix(
+    matrix: Matrix, ax: Axes, cell: tuple[float, float], limit: float
+) -> None:
     """Draw one matrix: coloured cells, numbers, hatching, labels."""
-    kind = KINDS[panel.kind]
-    low, high = (-limit, limit) if panel.kind == "scores" else (0, 1)
+    kind = KINDS[matrix.kind]
     room = cell[0] >= 0.45 and cell[1] >= 0.25
+    # With a minus sign that is as wide as a plus.
+    texts = [[t.replace("-", "−") for t in row] for row in matrix.cells()]
     sns.heatmap(
-        panel.values.double().masked_fill(panel.hidden, 0).numpy(),
-        vmin=low,
-        vmax=high,
+        matrix.values.double().masked_fill(matrix.hidden, 0).numpy(),
+        vmin=-limit if matrix.kind == "scores" else 0,
+        vmax=limit if matrix.kind == "scores" else 1,
         cmap=kind.scale(kind.light),
         cbar=False,
-        annot=numbers(panel) if room else None,
+        annot=texts if room else None,
         fmt="",
         annot_kws={"color": INK[0]},
         linewidths=0.7,
@@ -116,44 +114,38 @@ def draw_panel(panel: Panel, ax: Axes, cell: tuple, limit: float) -> None:
         clip_on=False,
         ax=ax,
     )
-    for row, column in panel.hidden.nonzero().tolist():
+    for row, column in matrix.hidden.nonzero().tolist():
         ax.add_patch(hatching(row, column))
-    label(panel, ax, cell)
-
-
-def numbers(panel: Panel) -> list[list[str]]:
-    """Write the cells with a minus sign that is as wide as a plus."""
-    return [[text.replace("-", "−") for text in row] for row in panel.cells()]
+    draw_labels(matrix, ax, cell)
 
 
 def hatching(row: int, column: int) -> Rectangle:
     """Hatch one cell, below its number."""
-    style = {"hatch": "///", "facecolor": "none", "edgecolor": HATCH[0]}
-    return Rectangle(
-        (column, row), 1, 1, linewidth=0, clip_on=False, zorder=1.5, **style
-    )
+    patch = Rectangle((column, row), 1, 1, fill=False, hatch="///")
+    patch.set(linewidth=0, edgecolor=HATCH[0], clip_on=False, zorder=1.5)
+    return patch
 
 
-def label(panel: Panel, ax: Axes, cell: tuple) -> None:
+def draw_labels(matrix: Matrix, ax: Axes, cell: tuple[float, float]) -> None:
     """Write the heading, and name and label both axes."""
-    ax.set_title(panel.heading, loc="left", color=INK[0], size=11)
+    ax.set_title(matrix.heading, loc="left", color=INK[0], size=11)
     for axis, size, letter, name, labels in zip(
         (ax.yaxis, ax.xaxis),
         reversed(cell),
-        panel.axes,
-        panel.names,
-        panel.labels,
+        matrix.axes,
+        matrix.names,
+        matrix.labels,
     ):
         step = spacing(size)
         places = [place + 0.5 for place in range(len(labels))]
         axis.set_ticks(places[::step], labels[::step])
         axis.set_tick_params(length=0, labelcolor=INK[0], rotation=0)
         axis.set_label_text(f"{letter}: {name}", color=AXES[letter][1][0])
-    if slant(panel, cell[0]):
+    if slant(matrix, cell[0]):
         ax.xaxis.set_tick_params(rotation=45)
-    if len(ax.get_ylabel()) * 0.07 > len(panel.values) * cell[1] + 0.4:
+    if len(ax.get_ylabel()) * 0.07 > len(matrix.values) * cell[1] + 0.4:
         # There is room for the letter, and not for its words.
-        ax.set_ylabel(panel.axes[0], rotation=0, ha="right", va="center")
+        ax.set_ylabel(matrix.axes[0], rotation=0, ha="right", va="center")
 
 
 def spacing(size: float) -> int:
@@ -161,9 +153,9 @@ def spacing(size: float) -> int:
     return math.ceil(0.2 / size)
 
 
-def slant(panel: Panel, wide: float) -> float:
+def slant(matrix: Matrix, wide: float) -> float:
     """Tell how many more inches slanted column labels reach down than level
     ones; 0 where the labels of cells so wide fit side by side."""
-    longest = max(map(len, panel.labels[1]))
+    longest = max(map(len, matrix.labels[1]))
     level = longest * 0.09 <= wide * spacing(wide)
     return 0.0 if level else longest * 0.065 - 0.1

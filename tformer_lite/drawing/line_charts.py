@@ -14,15 +14,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
-from tformer_lite.drawing.matrix import Panel, choice, table
+from tformer_lite.drawing.matrix import check_known, number, table
 from tformer_lite.drawing.palette import AXES, EDGE, INK, LINES, PAPER
 from tformer_lite.drawing.picture import STYLE, Picture
-from tformer_lite.rounding import decimals, first_largest
+from tformer_lite.rounding import first_largest
 from tformer_lite.tracing.source.expressions import argument_texts
 
 # Inches: of the page, of what stands left of the lines, of their height, of
 # a line of words and of one letter.
-WIDTH, MARGIN, HEIGHT, LINE, LETTER = 7.1, 0.6, 2.4, 0.2, 0.09
+WIDTH, LEFT, HEIGHT, WORDS, LETTER = 7.1, 0.6, 2.4, 0.2, 0.09
 WRAP = 24  # letters after which a name goes on below
 ROWS = 16  # places whose numbers the text face gives, at most
 RUNS = AXES | {"step": ("batches learned from", INK)}
@@ -56,12 +56,12 @@ def curves(
     places = list(range(len(values[0])) if places is None else places)
     if len(places) != len(values[0]):
         raise ValueError(f"{len(places)} places, {len(values[0])} numbers.")
-    choice("axis", axis, RUNS)
+    check_known("axis", axis, RUNS)
     chart = Chart(axis, titles, torch.stack(values), places)
     with mpl.rc_context(STYLE):
-        figure = draw(chart)
+        figure = draw_chart(chart)
     pairs = [INK, EDGE, RUNS[axis][1], PAPER, *(pair for pair, *_ in LINES)]
-    return Picture(figure, describe(chart), dict(pairs))
+    return Picture(figure, chart_text(chart), dict(pairs))
 
 
 def check_line(title: str, value: Tensor, size: int) -> None:
@@ -95,7 +95,7 @@ class Chart:
         return f"{', '.join(self.titles)} ({self.values.shape[1]},)"
 
 
-def describe(chart: Chart) -> str:
+def chart_text(chart: Chart) -> str:
     """Say what the lines show: one paragraph of words, then the numbers."""
     letter, words, at = chart.letter, RUNS[chart.letter][0], chart.places
     count = len(chart.titles)
@@ -103,45 +103,41 @@ def describe(chart: Chart) -> str:
     say = [f"{chart.heading}: {lines}, {at[0]} to {at[-1]}."]
     for title, row in zip(chart.titles, chart.values):
         low, high = first_largest(-row), first_largest(row)
-        first, last, least, most = (
-            decimals(row[i].item()) for i in (0, -1, low, high)
-        )
+        first, last, least, most = (number(row[i]) for i in (0, -1, low, high))
         say.append(
             f"{title} runs from {first} to {last}, is lowest at {at[low]} "
             f"({least}) and highest at {at[high]} ({most})."
         )
-    return " ".join(say) + "\n\n" + numbers(chart)
+    return " ".join(say) + "\n\n" + some_values(chart)
 
 
-def numbers(chart: Chart) -> str:
+def some_values(chart: Chart) -> str:
     """Set the values in columns, a row for each place or each few."""
     step = math.ceil(chart.values.shape[1] / ROWS)
-    shown = chart.values.T[::step]
-    places = [str(place) for place in chart.places[::step]]
-    labels = places, chart.titles
-    hidden = torch.zeros_like(shown).bool()
-    axes = chart.letter, "line"
-    return table(Panel(chart.heading, shown, hidden, "scores", axes, labels))
+    rows = [[f"{chart.letter}\\line", *chart.titles]]
+    for place, values in zip(chart.places[::step], chart.values.T[::step]):
+        rows.append([str(place), *map(number, values)])
+    return table(chart.heading, rows)
 
 
-def draw(chart: Chart) -> Figure:
+def draw_chart(chart: Chart) -> Figure:
     """Draw the lines, with the heading above and the names beside them."""
     names = [textwrap.wrap(title, WRAP) for title in chart.titles]
     beside = max(len(line) for name in names for line in name) * LETTER + 0.3
-    head = textwrap.wrap(chart.heading, int((WIDTH - MARGIN) / LETTER))
-    wide = min(WIDTH - MARGIN - beside, 4.8)
-    size = MARGIN + wide + beside, 0.5 + HEIGHT + 0.1 + LINE * len(head)
+    head = textwrap.wrap(chart.heading, int((WIDTH - LEFT) / LETTER))
+    wide = min(WIDTH - LEFT - beside, 4.8)
+    size = LEFT + wide + beside, 0.5 + HEIGHT + 0.1 + WORDS * len(head)
     figure = Figure(figsize=size, facecolor=PAPER[0])
-    box = MARGIN / size[0], 0.5 / size[1], wide / size[0], HEIGHT / size[1]
+    box = LEFT / size[0], 0.5 / size[1], wide / size[0], HEIGHT / size[1]
     ax = figure.add_axes(box)
-    draw_frame(chart, ax)
+    draw_grid(chart, ax)
     draw_lines(chart, ax)
     draw_names(chart, ax, names)
     ax.set_title("\n".join(head), loc="left", color=INK[0], size=11)
     return figure
 
 
-def draw_frame(chart: Chart, ax: Axes) -> None:
+def draw_grid(chart: Chart, ax: Axes) -> None:
     """Draw the axes, and a quiet grid behind the lines."""
     ax.set_facecolor(PAPER[0])
     ax.set_axisbelow(True)
@@ -157,9 +153,8 @@ def draw_lines(chart: Chart, ax: Axes) -> None:
     """Draw each line in its colour and dash, with a marker every so often."""
     every = math.ceil(chart.values.shape[1] / ROWS)
     for row, (pair, dash, marker) in zip(chart.values, LINES):
-        style = {"color": pair[0], "linestyle": dash, "marker": marker}
-        style |= {"markersize": 4, "markevery": every}
-        ax.plot(chart.places, row.tolist(), **style)
+        (line,) = ax.plot(chart.places, row.tolist(), color=pair[0])
+        line.set(linestyle=dash, marker=marker, markersize=4, markevery=every)
 
 
 def draw_names(chart: Chart, ax: Axes, names: list[list[str]]) -> None:
@@ -167,7 +162,8 @@ def draw_names(chart: Chart, ax: Axes, names: list[list[str]]) -> None:
     low, high = ax.get_ylim()
     inch = (high - low) / HEIGHT
     ends = chart.values[:, -1].tolist()
-    gap = max(map(len, names)) * LINE * inch
+    gap = max(map(len, names)) * WORDS * inch
+    leader = {"arrowstyle": "-", "linewidth": 0.7, "relpos": (0, 0.5)}
     for name, end, place, (pair, *_) in zip(
         names, ends, apart(ends, gap, high), LINES
     ):
@@ -178,7 +174,7 @@ def draw_names(chart: Chart, ax: Axes, names: list[list[str]]) -> None:
             textcoords=ax.get_yaxis_transform(),
             verticalalignment="center",
             color=pair[0],
-            arrowprops={"arrowstyle": "-", "color": pair[0], "linewidth": 0.7},
+            arrowprops=leader | {"color": pair[0]},
         )
 
 

@@ -2,6 +2,7 @@
 
 import math
 import unicodedata
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import torch
@@ -13,14 +14,15 @@ from tformer_lite.rounding import SOUND, decimals, first_largest
 
 
 @dataclass(frozen=True)
-class Panel:
-    """A matrix, its title, which of its cells are hidden, and its labels."""
+class Matrix:
+    """A matrix to be drawn: its title, its values, which of its cells are
+    hidden, its kind, and the letters and the labels of its two axes."""
 
     title: str
     values: Tensor
     hidden: Tensor
     kind: str
-    axes: tuple[str, str]
+    axes: tuple[str, ...]
     labels: tuple[list[str], list[str]]
 
     @property
@@ -43,9 +45,7 @@ class Panel:
         value = self.values[i, j].item()
         if self.kind == "mask":
             return str(bool(value))
-        if isinstance(value, int):
-            return str(value)
-        return decimals(value).replace("inf", "∞")
+        return str(value) if isinstance(value, int) else number(value)
 
     def cells(self) -> list[list[str]]:
         """Write every value."""
@@ -53,28 +53,35 @@ class Panel:
         return [[self.cell(i, j) for j in range(columns)] for i in range(rows)]
 
 
-def make_panel(title, matrix, axes, labels, mask, kind) -> Panel:
+def checked_matrix(
+    title: str,
+    values: Tensor,
+    axes: tuple[str, ...],
+    labels: tuple[list[str] | None, list[str] | None],
+    mask: Tensor | None,
+    kind: str | None,
+) -> Matrix:
     """Check a matrix and what belongs to it, and fill in what was left out."""
-    values = torch.as_tensor(matrix).detach().cpu()
+    values = torch.as_tensor(values).detach().cpu()
     if values.ndim != 2:
         raise ValueError(
             f"{title} has shape {tuple(values.shape)}, and a heatmap shows a "
             "matrix: choose one, such as weights[0, 1]."
         )
-    kind = choice("kind", kind or kind_of(values), KINDS)
+    kind = kind or kind_of(values)
+    check_known("kind", kind, KINDS)
     hidden = values == (False if kind == "mask" else -math.inf)
     if mask is not None:
         check_axes(mask, values)
         hidden = hidden | ~mask.cpu()
-    labels = tuple(map(labels_for, labels, values.shape))
-    return Panel(title, values, hidden, kind, axes, labels)
+    rows, columns = map(labels_for, labels, values.shape)
+    return Matrix(title, values, hidden, kind, axes, (rows, columns))
 
 
-def choice(what: str, chosen: str, known: dict) -> str:
-    """Return what was chosen; ValueError when it is not among the known."""
-    if chosen not in known:
-        raise ValueError(f"{what} {chosen!r}: known are {', '.join(known)}.")
-    return chosen
+def check_known(what: str, name: str, known: Collection[str]) -> None:
+    """Raise ValueError when a name is not among the known."""
+    if name not in known:
+        raise ValueError(f"{what} {name!r}: known are {', '.join(known)}.")
 
 
 def kind_of(values: Tensor) -> str:
@@ -96,46 +103,58 @@ def labels_for(chosen: list[str] | None, size: int) -> list[str]:
     return list(chosen)
 
 
-def describe(panels: list[Panel]) -> str:
-    """Say what the panels show: one paragraph of words, then the numbers."""
-    words = " ".join(map(sentences, panels))
-    small = [panel for panel in panels if max(panel.values.shape) <= 16]
-    return "\n\n".join([words, *map(table, small)])
+def describe(matrices: list[Matrix]) -> str:
+    """Say what matrices show: one paragraph of words, then the numbers."""
+    words = " ".join(map(sentences, matrices))
+    small = [each for each in matrices if max(each.values.shape) <= 16]
+    return "\n\n".join([words, *map(value_table, small)])
 
 
-def sentences(panel: Panel) -> str:
-    """Describe a panel to someone who does not see it."""
+def sentences(matrix: Matrix) -> str:
+    """Describe a matrix to someone who does not see it."""
     rows, columns = (
-        f"{letter} ({name})" for letter, name in zip(panel.axes, panel.names)
+        f"{letter} ({name})" for letter, name in zip(matrix.axes, matrix.names)
     )
-    say = [f"{panel.heading}: rows {rows}, columns {columns}."]
-    if panel.hidden.any():
-        hidden, cells = panel.hidden.sum().item(), panel.hidden.numel()
+    say = [f"{matrix.heading}: rows {rows}, columns {columns}."]
+    if matrix.hidden.any():
+        hidden, cells = matrix.hidden.sum().item(), matrix.hidden.numel()
         say.append(f"{hidden} of {cells} cells are masked.")
-    if panel.kind != "mask" and not panel.hidden.all():
-        seen = panel.values.double().masked_fill(panel.hidden, -math.inf)
+    if matrix.kind != "mask" and not matrix.hidden.all():
+        seen = matrix.values.double().masked_fill(matrix.hidden, -math.inf)
         i, j = divmod(first_largest(seen), seen.shape[1])
-        row, column = panel.labels[0][i], panel.labels[1][j]
+        row, column = matrix.labels[0][i], matrix.labels[1][j]
         say.append(
-            f"Largest: {panel.cell(i, j)} in row {i} ({row}), "
+            f"Largest: {matrix.cell(i, j)} in row {i} ({row}), "
             f"column {j} ({column})."
         )
     return " ".join(say)
 
 
-def table(panel: Panel) -> str:
-    """Set a panel's labels and values in columns of plain text."""
-    names, heads = panel.labels
-    lines = [["\\".join(panel.axes), *heads]]
-    lines += [[name, *row] for name, row in zip(names, panel.cells())]
-    widths = [max(map(width, column)) for column in zip(*lines)]
-    rows = [
-        "  ".join(" " * (w - width(text)) + text for text, w in zip(r, widths))
-        for r in lines
+def value_table(matrix: Matrix) -> str:
+    """Set a matrix's labels and values in columns of plain text."""
+    names, heads = matrix.labels
+    rows = [[name, *row] for name, row in zip(names, matrix.cells())]
+    return table(matrix.title, [["\\".join(matrix.axes), *heads], *rows])
+
+
+def table(title: str, rows: list[list[str]]) -> str:
+    """Set rows in columns of plain text, below a title."""
+    widths = [max(map(text_columns, column)) for column in zip(*rows)]
+    lines = [
+        "  ".join(
+            " " * (wide - text_columns(text)) + text
+            for text, wide in zip(row, widths)
+        )
+        for row in rows
     ]
-    return "\n".join([panel.title, *rows])
+    return "\n".join([title, *lines])
 
 
-def width(text: str) -> int:
+def text_columns(text: str) -> int:
     """Count the columns a text takes: vowel signs above or below take none."""
     return sum(unicodedata.category(letter) != "Mn" for letter in text)
+
+
+def number(value: Tensor | float) -> str:
+    """Write a number with two decimals, and no zero with a minus."""
+    return decimals(float(value)).replace("inf", "∞")

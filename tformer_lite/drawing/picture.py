@@ -4,21 +4,31 @@ import base64
 import hashlib
 import io
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 from PIL import Image
 
-FONTS = ["DejaVu Sans", "Noto Sans Devanagari"]
-STYLE = {
-    "font.family": FONTS,
+FONT = Path(__file__).parent / "fonts" / "NotoSansDevanagari-Regular.ttf"
+fontManager.addfont(FONT)
+# Before any copy that the machine has, so that drawings are the same; and
+# for bold words too, or matplotlib warns that it has no bold ones.
+REGULAR = fontManager.ttflist.pop()
+fontManager.ttflist[:0] = REGULAR, replace(REGULAR, weight=700)
+
+FAMILIES = ["DejaVu Sans", "Noto Sans Devanagari"]
+STYLE: dict[Any, Any] = {
+    "font.family": FAMILIES,
     "font.size": 10,
     "hatch.linewidth": 0.6,
     "svg.fonttype": "none",
 }
-FAMILY = f"font-family: {', '.join(map(repr, FONTS))}, sans-serif"
+FAMILY = f"font-family: {', '.join(map(repr, FAMILIES))}, sans-serif"
 CLUTTER = (
     r"(?s)<metadata>.*?</metadata>",
     r"(?s)<defs>\s*<style.*?</style>\s*</defs>",
@@ -33,12 +43,15 @@ SHAPES_COMPLEX = tuple(map(int, mpl.__version__.split(".")[:2])) >= (3, 11)
 
 @dataclass(frozen=True)
 class Picture:
-    """What a notebook shows of a figure; each front end picks a face.
+    """A figure as `heatmap`, `curves` and `where` give it: in a notebook,
+    each front end shows the face that it can; `svg()` and `png()` give one
+    to save.
 
-    `text` describes the figure in words and numbers: its first paragraph
-    is the alternative text. `dark` gives each colour of the drawing its
-    counterpart on a dark page. A matplotlib that would draw Nepali letter
-    by letter (before 3.11) gives no PNG of it: the browser sets the SVG.
+    `figure` is matplotlib's, to be changed further. `text` describes it in
+    words and numbers: its first paragraph is the alternative text. `dark`
+    gives each colour of the drawing its counterpart on a dark page. A
+    matplotlib that would draw Nepali letter by letter (before 3.11) gives
+    no PNG of it in a notebook: the browser sets the SVG.
     """
 
     figure: Figure
@@ -48,7 +61,9 @@ class Picture:
     def __repr__(self) -> str:
         return self.text
 
-    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
+    def _repr_mimebundle_(
+        self, include: object = None, exclude: object = None
+    ) -> dict[str, str]:
         faces = {"text/plain": self.text, "image/svg+xml": self.svg()}
         if SHAPES_COMPLEX or not COMPLEX.search(faces["image/svg+xml"]):
             faces["image/png"] = base64.b64encode(self.png()).decode()
@@ -57,28 +72,23 @@ class Picture:
     def svg(self) -> str:
         """Draw as SVG: text stays text, `light-dark()` picks the colours."""
         salt = hashlib.sha256(self.text.encode()).hexdigest()
-        svg = self.save("svg", salt, metadata={"Date": None}).decode()
+        svg = self.file("svg", salt, metadata={"Date": None}).decode()
         return themed(svg, self.text.split("\n\n")[0], self.dark)
 
     def png(self) -> bytes:
         """Draw as PNG on white, in 48 colours."""
-        picture = Image.open(io.BytesIO(self.save("png", "", dpi=100)))
+        picture = Image.open(io.BytesIO(self.file("png", "", dpi=100)))
         few = picture.convert("RGB").quantize(48, dither=Image.Dither.NONE)
         file = io.BytesIO()
         few.save(file, "png", optimize=True)
         return file.getvalue()
 
-    def save(self, form: str, salt: str, **options) -> bytes:
+    def file(self, form: str, salt: str, **options: Any) -> bytes:
         """Draw in a format that matplotlib knows."""
         file = io.BytesIO()
+        options |= {"bbox_inches": "tight", "pad_inches": 0.05}
         with mpl.rc_context(STYLE | {"svg.hashsalt": salt}):
-            self.figure.savefig(
-                file,
-                format=form,
-                bbox_inches="tight",
-                pad_inches=0.05,
-                **options,
-            )
+            self.figure.savefig(file, format=form, **options)
         return file.getvalue()
 
 
@@ -93,18 +103,18 @@ def themed(svg: str, alt: str, dark: dict[str, str]) -> str:
     for clutter in CLUTTER:
         svg = re.sub(clutter, "", svg)
     svg = re.sub(r"\s+", " ", svg).replace("> <", ">\n<")
-    svg = re.sub(r'(?<= )[\w-]+="[^"]*"', short, svg)
+    svg = re.sub(r'(?<= )[\w-]+="[^"]*"', one_decimal, svg)
     name = f'<svg role="img" aria-label={quoteattr(alt)} style="{FAMILY}" '
     svg = svg.replace("<svg ", name, 1)
 
-    def both(match: re.Match) -> str:
-        light = match[2]
+    def two_themes(match: re.Match) -> str:
+        what, light = match.groups()
         themes = f"light-dark({light}, {dark.get(light, light)})"
-        return f"{match[0]}; {match[1]}: {themes}"
+        return f"{match[0]}; {what}: {themes}"
 
-    return re.sub(r"(fill|stroke): (#[0-9a-f]{6})", both, svg)
+    return re.sub(r"(fill|stroke): (#[0-9a-f]{6})", two_themes, svg)
 
 
-def short(attribute: re.Match) -> str:
+def one_decimal(attribute: re.Match) -> str:
     """Keep one decimal of an attribute's lengths: a tenth of a point."""
     return re.sub(r"(\.\d)\d+", r"\1", attribute[0])

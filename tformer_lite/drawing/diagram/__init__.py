@@ -1,1 +1,1 @@
-"""The map of the model: what is in it, where each part stands, the pen."""
+"""The map of the model: its parts, where one is, how the map is drawn."""
