@@ -2,8 +2,8 @@
 
 from torch import Tensor
 
-from tformer_lite.properties.checking import Verdict, check
-from tformer_lite.properties.places import culprit
+from tformer_lite.properties.culprit import culprit
+from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.reach import reach
 from tformer_lite.properties.subject import NotJudgedError, Subject
 

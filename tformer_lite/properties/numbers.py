@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from tformer_lite.properties.checking import Verdict, check
-from tformer_lite.properties.places import calls
+from tformer_lite.properties.culprit import calls
+from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.reach import undisturbed
 from tformer_lite.properties.subject import NotJudgedError, Subject, output
 
@@ -49,7 +49,7 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
         call = partial(functional_call, model, loud)
         yield (
             "with weights 30 times larger",
-            output(subject.ran(call, (inputs,))),
+            output(subject.call(call, (inputs,))),
         )
     if len(inputs) == 2 and not subject.is_real(inputs[0]).all():
         source = inputs[0].clone()

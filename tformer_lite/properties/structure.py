@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
-from tformer_lite.properties.checking import Verdict, check
+from tformer_lite.properties.culprit import after_forward
+from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.numbers import is_norm, without_gains
-from tformer_lite.properties.places import hooked
 from tformer_lite.properties.subject import NotJudgedError, Subject, output
 from tformer_lite.tracing.record.tensors import tensors
 
@@ -56,7 +57,7 @@ def gradients(subject: Subject) -> dict[Tensor, float]:
         some = torch.autograd.grad(outputs, found, torch.randn_like(outputs))
         return {x: g.abs().max().item() for x, g in zip(found, some)}
 
-    return subject.ran(learnt, subject.inputs)
+    return subject.call(learnt, subject.inputs)
 
 
 def leaves(outputs: Tensor) -> list[Tensor]:
@@ -85,12 +86,11 @@ def identity(subject: Subject) -> Verdict:
         raise NotJudgedError(
             "Blocks are looked for in modules, not in functions."
         )
-    with silenced(subject.model) as found:
+    with silence(subject.model) as found:
         subject.run()
     for path, x, first, after in found:
-        if close(after, x):
-            continue
-        if not (close(first, x) and is_normed(after, x)):
+        post = close(first, x) and is_normed(after, x)
+        if not (close(after, x) or post):
             says = (
                 f"With all its layers giving 0, {path} does not hand its "
                 "input on. Look at the residual connections: each adds a "
@@ -100,22 +100,32 @@ def identity(subject: Subject) -> Verdict:
     if not found:
         raise NotJudgedError("There is no list of blocks with norms inside.")
     says = "With its layers giving 0, a block hands its input on."
-    return True, says, (found[0][3] - found[0][1])[0]
+    return True, says, (found[0].after - found[0].x)[0]
+
+
+class Silent(NamedTuple):
+    """A block whose layers gave 0: its path, its input, what its first layer
+    read, and its output."""
+
+    path: str
+    x: Tensor
+    first: Tensor
+    after: Tensor
 
 
 @contextmanager
-def silenced(model: nn.Module) -> Iterator[list[tuple]]:
-    """Let all layers in blocks give 0, and norms no gains. Collects each
-    block's path, its input, what its first layer read, and its output."""
-    found: list[tuple] = []
+def silence(model: nn.Module) -> Iterator[list[Silent]]:
+    """Let all layers in blocks give 0, and norms no gains."""
+    found: list[Silent] = []
     with ExitStack() as hooks:
         for path, block in blocks(model).items():
             reads: list[Tensor] = []
             for part in block.modules():
                 hook = zero(reads) if is_layer(part) else plain
                 if is_layer(part) or is_norm(part):
-                    hooks.callback(hooked(part, hook))
-            hooks.callback(hooked(block, note(path, reads, found)))
+                    hooks.callback(after_forward(part, hook))
+            hook = collect(path, reads, found)
+            hooks.callback(after_forward(block, hook))
         yield found
 
 
@@ -134,31 +144,41 @@ def plain(norm, args, kwargs, given):
     return without_gains(norm, given)
 
 
-def note(path: str, reads: list[Tensor], found: list[tuple]) -> Callable:
-    """Make a hook that notes what a block was given, and what it gave."""
+def collect(path: str, reads: list[Tensor], found: list[Silent]) -> Callable:
+    """Make a hook that collects what a block was given, and what it gave."""
 
     def hook(block, args, kwargs, given):
         x, after = tensors((args, kwargs))[0], tensors(given)[0]
         if reads:
-            found.append((path, x.clone(), reads[0].clone(), after))
+            found.append(Silent(path, x.clone(), reads[0].clone(), after))
         reads.clear()
 
     return hook
 
 
 def blocks(model: nn.Module) -> dict[str, nn.Module]:
-    """Find the blocks: listed modules that have norms and layers."""
-    found = {}
+    """Find the blocks by their paths: the elements of a list of modules, if
+    they have norms and layers inside."""
+    return {
+        f"{path}.{name}".strip("."): part
+        for path, parts in lists(model)
+        for name, part in parts.named_children()
+        if is_block(part)
+    }
+
+
+def lists(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    """Find the lists of modules, but for those that are in a list."""
     for path, part in model.named_modules():
-        listed = isinstance(part, (nn.ModuleList, nn.Sequential))
-        inner = path.rpartition(".")[2].isdigit()  # a list in a list
-        for name, block in (
-            part.named_children() if listed and not inner else ()
-        ):
-            parts = list(block.modules())
-            if any(map(is_norm, parts)) and sum(map(is_layer, parts)) > 1:
-                found[f"{path}.{name}".strip(".")] = block
-    return found
+        is_element = path.rpartition(".")[2].isdigit()
+        if isinstance(part, (nn.ModuleList, nn.Sequential)) and not is_element:
+            yield path, part
+
+
+def is_block(part: nn.Module) -> bool:
+    """Whether a module has norms inside, and several layers."""
+    parts = list(part.modules())
+    return any(map(is_norm, parts)) and sum(map(is_layer, parts)) > 1
 
 
 def is_layer(part: nn.Module) -> bool:
@@ -166,7 +186,7 @@ def is_layer(part: nn.Module) -> bool:
     return any(p.ndim > 1 for p in part.parameters(recurse=False))
 
 
-def zeros(given):
+def zeros(given: Any) -> Any:
     """Put 0 into the tensors of what a layer gave."""
     if isinstance(given, Tensor):
         return torch.zeros_like(given)
@@ -185,4 +205,4 @@ def is_normed(after: Tensor, x: Tensor) -> bool:
     size = after.square().mean(-1)
     centred = x - x.mean(-1, keepdim=True)
     alike = [cosine_similarity(after, y, -1).min() for y in (centred, x)]
-    return max(alike) > 0.999 and size.min() > 0.5 and size.max() < 1.1
+    return bool(max(alike) > 0.999 and size.min() > 0.5 and size.max() < 1.1)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from tformer_lite.tracing.axes.names import Axis
 from tformer_lite.tracing.questions.attention import (
-    PRODUCTS,
+    Flow,
     Found,
     attentions,
 )
@@ -134,18 +134,15 @@ def inside(seen: Trace, path: str) -> Inside:
     """Find the shapes inside an attention, by following its data."""
     own = [i for i, s in enumerate(seen.steps) if within(s.visit.path, path)]
     steps, axes = ([each[i] for i in own] for each in (seen.steps, seen.axes))
-    one = next(iter(attentions(steps)), None)
+    one = next(iter(attentions(Flow(steps))), None)
     if one is None:
         return Inside([], (None, None, None))
     linear = [i for i, step in enumerate(steps) if step.name == "linear"]
-    if one.opaque is not None:  # one call did it all
-        first = mixed = one.opaque
+    first, mixed = one.product, one.mixed
+    if one.fused:
         heads, shapes = axes[first][0][:3], {}
     else:
-        products = [i for i, s in enumerate(steps) if s.name in PRODUCTS]
-        first = max(i for i in products if i <= one.scores)
-        mixed = min(i for i in products if i > one.weights)
-        heads = [*axes[first][0][:2], axes[mixed][0][1]]
+        heads = [*axes[first][0][:2], axes[mixed][0][-1]]
         shapes = middle(one, axes)
     if linear and linear[-1] > mixed:
         shapes["joined"] = axes[linear[-1]][0][0]
