@@ -17,7 +17,10 @@ MOVES |= {"transpose", "permute", "T", "mT", "t", "swapaxes", "swapdims"}
 MOVES |= {"movedim", "squeeze", "unsqueeze", "clone", "detach"}
 MOVES |= {"chunk", "split", "tensor_split", "unbind", "narrow", "select"}
 MOVES |= {"getitem"}
-JOINS = {"expand", "expand_as", "repeat", "stack", "cat", "concat", "pad"}
+STACKS = {"stack", "cat", "concat"}
+JOINS = STACKS | {"expand", "expand_as", "repeat", "pad"}
+# All that they read counts: of other calls, such as x.to(scores), the first.
+COMBINES = MASKS | STACKS | PRODUCTS
 # Elements stay: their type or size may change, and others may join them.
 KEEPS = MASKS | MOVES | JOINS | {"to", "type_as", "float", "half", "bfloat16"}
 KEEPS |= {"double", "data", "dropout", "nan_to_num", "tanh", "clamp"}
@@ -104,8 +107,10 @@ class Flow:
     def arriving(self, i: int) -> dict[int, Way]:
         """Which of the tensors that a step reads have a product's elements,
         and how far these have come."""
-        ways = [None if j is None else self.ways[j] for j in self.sources[i]]
-        return {n: way for n, way in enumerate(ways) if way}
+        count = len(self.sources[i]) if self.names[i] in COMBINES else 1
+        made = enumerate(self.sources[i][:count])
+        ways = {n: self.ways[j] for n, j in made if j is not None}
+        return {n: way for n, way in ways.items() if way}
 
     def masks(self, i: int) -> bool:
         """Whether a step puts a mask on scores: it reads something else, of
