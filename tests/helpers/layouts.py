@@ -26,9 +26,9 @@ def heads_flat(attend):
     """Let an attention have rows and heads in one axis: (B*H, T, D)."""
 
     def layout(q, k, v, mask):
-        b, t, h, d = q.shape
-        flat = (x.transpose(1, 2).reshape(b * h, t, d) for x in (q, k, v))
-        return attend(*flat, mask).view(b, h, t, d).transpose(1, 2)
+        flat = (x.transpose(1, 2).flatten(0, 1) for x in (q, k, v))
+        mixed = attend(*flat, mask)
+        return mixed.unflatten(0, (len(q), -1)).transpose(1, 2)
 
     layout.__name__ = attend.__name__
     return layout
@@ -240,30 +240,34 @@ LAYOUTS = (
 
 
 class Layer(nn.Module):
-    """A layer around one of them: projections, heads, and what joins them.
+    """A layer around one of them: positions, projections and heads.
 
-    With fewer heads for keys and values than for queries, each serves
-    several.
+    With `shared`, one head of keys and values serves all queries; `loud` is
+    a factor of the keys, which belongs into no attention.
     """
 
-    def __init__(self, attend, channels=12, heads=3, shared=False):
+    def __init__(self, attend, heads=3, size=4, shared=False, loud=1.0):
         super().__init__()
-        self.attend, self.heads = attend, heads
-        self.parts = nn.ModuleList(
-            nn.Linear(
-                channels, channels // heads if i and shared else channels
-            )
-            for i in range(3)
-        )
-        self.output = nn.Linear(channels, channels)
+        self.attend, self.heads, self.loud = attend, heads, loud
+        all_heads, some = heads * size, size if shared else heads * size
+        self.positions = nn.Embedding(8, all_heads)
+        self.query = nn.Linear(all_heads, all_heads)
+        self.key, self.value = (nn.Linear(all_heads, some) for _ in range(2))
+        self.output = nn.Linear(all_heads, all_heads)
 
-    def forward(self, x, source=None):
-        source = x if source is None else source
-        size = x.shape[-1] // self.heads
+    def split(self, source, x):
+        """The heads of queries, keys and values: (B, T, H, D)."""
+        source, x = (
+            y + self.positions(torch.arange(y.shape[1])) for y in (source, x)
+        )
+        parts = self.query(x), self.key(source), self.value(source)
         q, k, v = (
-            part(y).unflatten(-1, (-1, size))
-            for part, y in zip(self.parts, (x, source, source))
+            y.unflatten(-1, (-1, x.shape[-1] // self.heads)) for y in parts
         )
         k, v = (y.expand(-1, -1, self.heads, -1) for y in (k, v))
+        return q, k * self.loud, v
+
+    def forward(self, *inputs):
+        q, k, v = self.split(inputs[0], inputs[-1])
         mask = torch.ones(q.shape[1], k.shape[1]).tril() > 0
         return self.output(self.attend(q, k, v, mask).flatten(2))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -15,26 +16,29 @@ Call = tuple[str, list[Tensor], list[Tensor]]
 
 
 @contextmanager
-def calls(model: Callable) -> Iterator[list[Call]]:
-    """Collect what each module is given and gives, innermost first."""
-    found = []
+def watch(model: Callable, hook: Callable) -> Iterator[None]:
+    """Call `hook(path, module, args, kwargs, result)` after each module's
+    forward; what it gives, unless None, becomes the result."""
     parts = model.named_modules() if isinstance(model, nn.Module) else ()
-
-    def note(path: str):
-        def hook(_, args, kwargs, given):
-            found.append((path, copies((args, kwargs)), copies(given)))
-
-        return hook
-
     with ExitStack() as hooks:
         for path, part in parts:
-            hooks.callback(after_forward(part, note(path)))
+            watcher = partial(hook, path)
+            handle = part.register_forward_hook(watcher, with_kwargs=True)
+            hooks.callback(handle.remove)
+        yield
+
+
+@contextmanager
+def calls(model: Callable) -> Iterator[list[Call]]:
+    """Collect what each module is given and gives, innermost first."""
+    found: list[Call] = []
+
+    def hook(path: str, *call: Any) -> None:
+        _, args, kwargs, gave = call
+        found.append((path, copies((args, kwargs)), copies(gave)))
+
+    with watch(model, hook):
         yield found
-
-
-def after_forward(part: nn.Module, hook: Callable) -> Callable[[], None]:
-    """Call a hook after a module's forward; gives what removes it."""
-    return part.register_forward_hook(hook, with_kwargs=True).remove
 
 
 def copies(value: Any) -> list[Tensor]:

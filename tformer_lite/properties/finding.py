@@ -4,6 +4,7 @@ import html
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import wraps
+from typing import Any
 
 from torch import Tensor
 
@@ -87,10 +88,10 @@ def check(judge: Callable[[Subject], Verdict]) -> Callable[..., Finding]:
     name = judge.__name__
 
     @wraps(judge)
-    def ask(model: Callable | Subject, *inputs: Tensor, **known) -> Finding:
+    def ask(subject: Any, *inputs: Tensor, **known: Any) -> Finding:
         try:
-            given = isinstance(model, Subject)
-            subject = model if given else Subject(model, inputs, **known)
+            if not isinstance(subject, Subject):
+                subject = Subject(subject, inputs, **known)
             return Finding(name, *judge(subject))
         except NotJudgedError as reason:
             return Finding(name, None, str(reason))

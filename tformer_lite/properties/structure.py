@@ -1,14 +1,13 @@
 """Structure: parameters that learn, blocks that hand on what they got."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
-from tformer_lite.properties.culprit import after_forward
+from tformer_lite.properties.culprit import watch
 from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.numbers import is_norm, without_gains
 from tformer_lite.properties.subject import NotJudgedError, Subject, output
@@ -86,9 +85,10 @@ def identity(subject: Subject) -> Verdict:
         raise NotJudgedError(
             "Blocks are looked for in modules, not in functions."
         )
-    with silence(subject.model) as found:
+    silence = Silence(subject.model)
+    with watch(subject.model, silence):
         subject.run()
-    for path, x, first, after in found:
+    for path, x, first, after in silence.found:
         post = close(first, x) and is_normed(after, x)
         if not (close(after, x) or post):
             says = (
@@ -97,10 +97,11 @@ def identity(subject: Subject) -> Verdict:
                 "sublayer's result to what went in, once."
             )
             return False, says, (after - x)[0]
-    if not found:
+    if not silence.found:
         raise NotJudgedError("There is no list of blocks with norms inside.")
+    one = silence.found[0]
     says = "With its layers giving 0, a block hands its input on."
-    return True, says, (found[0].after - found[0].x)[0]
+    return True, says, (one.after - one.x)[0]
 
 
 class Silent(NamedTuple):
@@ -113,66 +114,44 @@ class Silent(NamedTuple):
     after: Tensor
 
 
-@contextmanager
-def silence(model: nn.Module) -> Iterator[list[Silent]]:
-    """Let all layers in blocks give 0, and norms no gains."""
-    found: list[Silent] = []
-    with ExitStack() as hooks:
-        for path, block in blocks(model).items():
-            reads: list[Tensor] = []
-            for part in block.modules():
-                hook = zero(reads) if is_layer(part) else plain
-                if is_layer(part) or is_norm(part):
-                    hooks.callback(after_forward(part, hook))
-            hook = collect(path, reads, found)
-            hooks.callback(after_forward(block, hook))
-        yield found
+class Silence:
+    """A hook that lets all layers in blocks give 0, and norms no gains.
+
+    `found` are the blocks that ran; `firsts`, what the first layer read, of
+    those that still run.
+    """
+
+    def __init__(self, model: nn.Module):
+        self.inside = {
+            path: [*block.modules()][1:] for path, block in blocks(model)
+        }
+        self.firsts: dict[str, Tensor] = {}
+        self.found: list[Silent] = []
+
+    def __call__(
+        self, path: str, part: nn.Module, args: tuple, kwargs: dict, gave: Any
+    ) -> Any:
+        given = [x.clone() for x in tensors((args, kwargs))[:1]]
+        if path in self.firsts:
+            first, after = self.firsts.pop(path), tensors(gave)[0]
+            self.found.append(Silent(path, given[0], first, after))
+        around = [path for path, parts in self.inside.items() if part in parts]
+        if around and is_layer(part):
+            news = {path: x for path in around for x in given}
+            self.firsts = news | self.firsts
+            return zeros(gave)
+        return without_gains(part, gave) if around and is_norm(part) else gave
 
 
-def zero(reads: list[Tensor]) -> Callable:
-    """Make a hook that lets a layer give 0 and notes what it read."""
-
-    def hook(layer, args, kwargs, given):
-        reads.extend(tensors((args, kwargs))[:1])
-        return zeros(given)
-
-    return hook
-
-
-def plain(norm, args, kwargs, given):
-    """Take a norm's gains out, as a hook."""
-    return without_gains(norm, given)
-
-
-def collect(path: str, reads: list[Tensor], found: list[Silent]) -> Callable:
-    """Make a hook that collects what a block was given, and what it gave."""
-
-    def hook(block, args, kwargs, given):
-        x, after = tensors((args, kwargs))[0], tensors(given)[0]
-        if reads:
-            found.append(Silent(path, x.clone(), reads[0].clone(), after))
-        reads.clear()
-
-    return hook
-
-
-def blocks(model: nn.Module) -> dict[str, nn.Module]:
-    """Find the blocks by their paths: the elements of a list of modules, if
-    they have norms and layers inside."""
-    return {
-        f"{path}.{name}".strip("."): part
-        for path, parts in lists(model)
-        for name, part in parts.named_children()
-        if is_block(part)
-    }
-
-
-def lists(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
-    """Find the lists of modules, but for those that are in a list."""
-    for path, part in model.named_modules():
-        is_element = path.rpartition(".")[2].isdigit()
-        if isinstance(part, (nn.ModuleList, nn.Sequential)) and not is_element:
-            yield path, part
+def blocks(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    """Find the blocks and their paths: modules in a list, with norms and
+    several layers inside. A list in a list is no list of blocks."""
+    for path, parts in model.named_modules():
+        listed = isinstance(parts, (nn.ModuleList, nn.Sequential))
+        if listed and not path.rpartition(".")[2].isdigit():
+            for name, part in parts.named_children():
+                if is_block(part):
+                    yield f"{path}.{name}".strip("."), part
 
 
 def is_block(part: nn.Module) -> bool:

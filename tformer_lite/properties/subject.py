@@ -70,6 +70,12 @@ class Subject:
             return torch.ones(x.shape[:2], dtype=torch.bool)
         return x != self.pad
 
+    def is_unknown(self, x: Tensor) -> Tensor:
+        """Which positions are unknown words: (B, T)."""
+        if x.is_floating_point() or self.unknown is None:
+            return torch.zeros(x.shape[:2], dtype=torch.bool)
+        return x == self.unknown
+
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
         -> (B, T, ...). Raises FailedError for whatever goes wrong."""

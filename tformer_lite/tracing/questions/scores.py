@@ -68,10 +68,12 @@ class Data(Flow):
         """
         j, mark = self.sources[i][n], self.steps[i].reads[n]
         way = None if j is None else self.ways[j]
+        if j is None or way is None or "total" in way.stage:
+            return self.read(i, n)
         if j in start:
             return start[j][self.output(j, mark.number)].clone()
-        if way is None or "total" in way.stage or way.product == j:
-            return self.read(i, n)
+        if j == way.product:
+            return self.read(i, n).clone()
         if self.masks(j) or self.names[j] not in calls:
             first = next(iter(self.arriving(j)))
             return self.again(j, first, start, calls).expand(mark.shape)
