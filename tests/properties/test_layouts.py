@@ -55,3 +55,28 @@ def test_a_softmax_over_queries_is_found_where_keys_come_first():
         return torch.einsum("bsth,bshd->bthd", weights, v)
 
     assert weight_rows(built(attend), X).holds is False
+
+
+def test_heads_one_after_another_are_as_many_attentions():
+    def attend(q, k, v, mask):
+        parts = zip(*(x.unbind(2) for x in (q, k, v)))
+        masked = lambda s: s.masked_fill(mask == 0, -torch.inf)  # noqa: E731
+        heads = [masked(a @ b.mT / 2).softmax(-1) @ c for a, b, c in parts]
+        return torch.stack(heads, 2)
+
+    assert len(trace(built(attend), X, keep=True).attention()) == 3
+    found = report(built(attend), X)
+    assert found.broken == []
+    assert found["weight_rows"].says.endswith("in 3 attentions.")
+
+
+def test_attention_without_a_product_is_not_seen_by_either():
+    """A limit: here a sum of products is no product of matrices."""
+
+    def attend(q, k, v, mask):
+        scores = (q[:, :, None] * k[:, None]).sum(-1).permute(0, 3, 1, 2)
+        weights = scores.masked_fill(~mask, -torch.inf).softmax(-1)
+        return torch.einsum("bhts,bshd->bthd", weights, v)
+
+    assert trace(built(attend), X, keep=True).attention() == []
+    assert weight_rows(built(attend), X).holds is None

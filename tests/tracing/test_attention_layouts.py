@@ -85,6 +85,35 @@ def test_a_mask_that_reads_the_scores_type_is_no_score():
     assert_close(one.scores, expected(layer)[0])
 
 
+def test_a_mask_that_is_written_into_the_scores_is_seen():
+    def attend(q, k, v, mask):
+        scores = q.transpose(1, 2) @ k.permute(0, 2, 3, 1) / 2
+        scores[:, :, ~mask] = -math.inf
+        weights = scores.softmax(-1)
+        return torch.einsum("bhts,bshd->bthd", weights, v)
+
+    layer = built(attend)
+    (one,) = trace(layer, SOURCE, X, keep=True).attention()
+    assert_close(one.scores, expected(layer)[0])
+    assert_close(one.masked, expected(layer)[1])
+
+
+def test_scores_masked_and_weights_are_all_that_must_be_kept():
+    def attend(q, k, v, mask):
+        scores = torch.einsum("bthd,bshd->bhts", q, k) / 2
+        masked = scores.masked_fill(~mask, -math.inf)
+        top = masked.amax(-1, keepdim=True)
+        powers = (masked - top).exp()
+        weights = powers / powers.sum(-1, keepdim=True)
+        return torch.einsum("bhts,bshd->bthd", weights, v)
+
+    keep = ["*:scores", "*:masked", "*:weights"]
+    layer = built(attend)
+    (one,) = trace(layer, SOURCE, X, keep=keep).attention()
+    for mine, theirs in zip(one[2:], expected(layer)):
+        assert_close(mine, theirs)
+
+
 def test_two_softmaxes_of_which_one_mixes_are_one_attention():
     def attend(q, k, v, mask):
         gates = (q @ q.mT).softmax(-1)

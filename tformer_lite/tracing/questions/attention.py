@@ -1,4 +1,8 @@
-"""Attention, found by following the data: scores, mask, softmax, values."""
+"""Attention, found by following the data: scores, mask, softmax, values.
+
+Any layout will do, as long as queries, keys and values are multiplied as
+matrices (or by einsum, or all in one call), and not by a sum of x * y.
+"""
 
 from typing import NamedTuple
 

@@ -50,8 +50,12 @@ class Data(Flow):
         """Give the nth tensor that a step read."""
         j, number = self.sources[i][n], self.steps[i].reads[n].number
         if j is None:
-            return tensors(self.given[i])[n].detach()
+            return self.received(i, n)
         return self.kept[j][self.output(j, number)]
+
+    def received(self, i: int, n: int) -> Tensor:
+        """Give the nth tensor that a step read, as it is by now."""
+        return tensors(self.given[i])[n].detach()
 
     def output(self, i: int, number: int) -> int:
         """Say which of the tensors that a step made has a number."""
@@ -117,9 +121,10 @@ def attention(steps: list, axes: list, values: Values) -> list[Attention]:
 
 
 def needed(one: Found) -> set[int]:
-    """Which steps must have been kept: from the scores to the weights."""
-    way = {i for i, _ in one.way if one.scores < i <= one.weights}
-    return way | {one.scores}
+    """Which steps must have been kept: scores, what is done to them after,
+    and weights."""
+    after = {i for i, _ in one.way if one.scores < i <= one.masked}
+    return {one.scores, *after, one.weights}
 
 
 def measured(one: Found, data: Data, axes: list) -> Attention:
@@ -128,16 +133,31 @@ def measured(one: Found, data: Data, axes: list) -> Attention:
     if one.fused:
         return measured_fused(one, data, axes)
     read = next((i, n) for i, n in one.way if data.sources[i][n] == one.masked)
-    scores = data.kept[one.scores]
+    plain = data.kept[one.scores]
     if data.names[one.scores] == "baddbmm":  # it adds the mask as well
         (_, q, k), kwargs = data.given[one.scores]
-        scores = [(q @ k * kwargs.get("alpha", 1)).detach()]
-    return Attention(
-        one.path,
-        axes[one.weights][1][0],
-        data.again(*read, {one.scores: scores}, KEEPS - {"dropout"}),
-        data.read(*read),
-        data.kept[one.weights][0],
+        plain = [(q @ k * kwargs.get("alpha", 1)).detach()]
+    scores = data.again(*read, {one.scores: plain}, KEEPS - {"dropout"})
+    shape, weights = axes[one.weights][1][0], data.kept[one.weights][0]
+    masked = went_in(data, *read, weights)
+    return Attention(one.path, shape, scores, masked, weights)
+
+
+def went_in(data: Data, i: int, n: int, weights: Tensor) -> Tensor:
+    """Give what a softmax read: as it was made; or as it is by now, if that
+    explains the weights, since a mask was written into it: x[mask] = -inf."""
+    masked = data.read(i, n)
+    if i not in data.given or explains(masked, weights):
+        return masked
+    now = data.received(i, n)
+    return now if explains(now, weights) else masked
+
+
+def explains(masked: Tensor, weights: Tensor) -> bool:
+    """Whether weights are the softmax of masked scores, along some axis."""
+    return masked.shape == weights.shape and any(
+        torch.allclose(masked.softmax(axis).to(weights), weights, atol=1e-5)
+        for axis in range(weights.ndim)
     )
 
 
