@@ -144,12 +144,13 @@ def written_out(data: Data, one: Found) -> Mixing:
     """Describe an attention of two products with a softmax between."""
     w = one.way[-1][1] - added(data, one.mixed)
     v, after = 1 - w, Product(data, one.mixed, w)
-    weights = after.operand(w, BATCH, OWN[w], SUMMED).matrix
     values = after.operand(v, BATCH, SUMMED, OWN[v])
     mixed = after.matrix(data.kept[one.mixed][0], 2, BATCH, OWN[w], OWN[v])
     scored = Product(data, one.product, 2)
     q, k = (scored.operand(n, BATCH, OWN[n], SUMMED) for n in range(2))
-    right = after.matrix(by_right_factor(data, one), w, BATCH, OWN[w], SUMMED)
+    rows = w, BATCH, OWN[w], SUMMED
+    weights = after.matrix(data.read(*one.way[-1]), *rows)
+    right = after.matrix(by_right_factor(data, one), *rows)
     if spread(right, -2) > spread(right, -1):  # it differs by query
         q, k = k, q
     scale = q.factor * k.factor * growth(data, one)

@@ -173,17 +173,21 @@ def measured_fused(one: Found, data: Data, axes: list) -> Attention:
 
 
 def fused_arguments(args: tuple, kwargs: dict) -> dict:
-    """Give scaled_dot_product_attention's arguments their names."""
+    """Give scaled_dot_product_attention's arguments their names; and keys
+    and values as many heads as queries."""
     names = "query", "key", "value", "attn_mask", "dropout_p", "is_causal"
-    return dict(zip(names, args)) | kwargs
+    given = dict(zip(names, args)) | kwargs
+    if given.get("enable_gqa"):
+        for name in ("key", "value"):
+            times = given["query"].shape[-3] // given[name].shape[-3]
+            given[name] = given[name].repeat_interleave(times, -3)
+    return given
 
 
 def fused_scores(given: dict) -> tuple[Tensor, Tensor, Tensor]:
     """Do in the open what scaled_dot_product_attention does in one call:
     its scores, masked scores and weights."""
     q, k = given["query"].detach(), given["key"].detach()
-    if given.get("enable_gqa"):
-        k = k.repeat_interleave(q.shape[-3] // k.shape[-3], -3)
     scale = given.get("scale") or q.shape[-1] ** -0.5
     scores = q @ k.mT * scale
     mask = given.get("attn_mask")
