@@ -19,9 +19,9 @@ from tformer_lite import (
     tiny_translator,
 )
 from tformer_lite.properties import identity, source_dependence, weight_rows
-from tformer_lite.properties.example import example, unknown_id
-from tformer_lite.properties.origins import split_in_order
-from tformer_lite.properties.paths import Operand
+from tformer_lite.properties.attention import split_in_order
+from tformer_lite.properties.mixing import Operand
+from tformer_lite.properties.subject import example, unknown_id
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
 HEADS = split_heads(ROWS, 3)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
@@ -154,6 +155,15 @@ def test_the_fused_function_is_opened_and_checked(causal):
     mask = torch.ones(T, S, dtype=torch.bool)
     check(one, one.scores, mask.tril() if causal else mask)
     assert_close(one.weights.sum(-1), torch.ones(B, H, T))
+
+
+@pytest.mark.skipif(torch.__version__ < "2.5", reason="no enable_gqa yet")
+def test_the_fused_function_may_share_keys_and_values():
+    q, k, v = torch.randn(3, 2, 4, 5, 3)
+    attend = partial(scaled_dot_product_attention, enable_gqa=True)
+    (one,) = trace(attend, q, k[:, :2], v[:, :2], keep=True).attention()
+    all_heads = k[:, [0, 0, 1, 1]]
+    assert_close(one.scores, q @ all_heads.mT / 3**0.5)
 
 
 def test_a_softmax_that_is_no_attention_is_not_taken_for_one():

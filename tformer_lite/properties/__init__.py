@@ -11,12 +11,12 @@ and `report(model)` runs them all.
 """
 
 from tformer_lite.properties.agreement import same
-from tformer_lite.properties.finding import Finding, Report
-from tformer_lite.properties.heads import (
+from tformer_lite.properties.attention import (
     provenance,
     score_scale,
     weight_rows,
 )
+from tformer_lite.properties.finding import Finding, Report
 from tformer_lite.properties.hearing import (
     causality,
     padding_invariance,

@@ -1,12 +1,22 @@
 """Findings: what a check has seen of a model, and the table of all."""
 
 import html
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any
 
 from torch import Tensor
 
+from tformer_lite.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+    error_line,
+)
 from tformer_lite.tracing.tables import html_table
 
+Verdict = tuple[bool, str] | tuple[bool, str, Tensor | None]
 WORDS = {True: "✓ holds", False: "✗ broken", None: "– not judged"}
 
 
@@ -71,3 +81,25 @@ class Report:
 def whole(text: str) -> str:
     """Write a text that no line breaks, where the page has style."""
     return f'<span class="whole">{html.escape(text)}</span>'
+
+
+def check(judge: Callable[[Subject], Verdict]) -> Callable[..., Finding]:
+    """Make a check of a function that judges a subject."""
+    name = judge.__name__
+
+    @wraps(judge)
+    def ask(subject: Any, *inputs: Tensor, **known: Any) -> Finding:
+        try:
+            if not isinstance(subject, Subject):
+                subject = Subject(subject, inputs, **known)
+            return Finding(name, *judge(subject))
+        except NotJudgedError as reason:
+            return Finding(name, None, str(reason))
+        except FailedError as error:
+            return Finding(name, False, f"The model fails: {error}")
+        except Exception as error:
+            says = f"It could not be asked: {error_line(error)}"
+            return Finding(name, None, says)
+
+    del ask.__wrapped__  # it is called with a model, not a subject
+    return ask

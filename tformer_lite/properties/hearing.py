@@ -2,8 +2,8 @@
 
 from torch import Tensor
 
-from tformer_lite.properties.checking import Verdict, check
-from tformer_lite.properties.places import culprit
+from tformer_lite.properties.culprit import culprit
+from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.reach import reach
 from tformer_lite.properties.subject import NotJudgedError, Subject
 
@@ -79,12 +79,13 @@ def padding_invariance(subject: Subject) -> Verdict:
 @check
 def unknown_words(subject: Subject) -> Verdict:
     """See whether unknown words are heard: they are words, not padding."""
-    if not any((x == subject.unknown).any() for x in ids(subject)):
+    unknown = list(map(subject.is_unknown, subject.inputs))
+    if not any(x.any() for x in unknown):
         raise NotJudgedError(
             "There is no unknown word: give unknown=, and one."
         )
-    for which, x in enumerate(ids(subject)):
-        wrong = unheard(subject, which) & (x == subject.unknown)
+    for which, x in enumerate(unknown):
+        wrong = unheard(subject, which) & x
         if wrong.any():
             b, s = first(wrong)
             says = (
@@ -94,13 +95,6 @@ def unknown_words(subject: Subject) -> Verdict:
             )
             return False, says, reach(subject, which)[b]
     return True, "Unknown words are heard.", reach(subject, 0)[0]
-
-
-def ids(subject: Subject) -> list[Tensor]:
-    """Give the inputs, if they are ids and it is known which is unknown."""
-    if subject.unknown is None or subject.target.is_floating_point():
-        return []
-    return list(subject.inputs)
 
 
 def unheard(subject: Subject, which: int) -> Tensor:

@@ -1,18 +1,46 @@
-"""Mixing: every attention of a run, found by following the data."""
+"""Mixing: every attention of a run, as matrices with a vector in each row."""
 
+import re
+from math import prod
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
-from tformer_lite.properties.paths import Operand, Paths, mix, product
-from tformer_lite.properties.reach import traced
+from tformer_lite.properties.reach import nudged_trace
 from tformer_lite.properties.subject import NotJudgedError, Subject
-from tformer_lite.tracing.questions.attention import before_softmax
-from tformer_lite.tracing.questions.scores import named, opened
+from tformer_lite.tracing.questions.attention import (
+    JOINS,
+    MOVES,
+    SCALES,
+    Found,
+    attentions,
+)
+from tformer_lite.tracing.questions.scores import (
+    Data,
+    fused_arguments,
+    fused_scores,
+)
+from tformer_lite.tracing.traced import Trace
+
+# Whose an axis is: the left factor's, the right one's, the result's.
+BATCH, SUMMED, OWN = "LRM", "LR", ("LM", "RM")
+
+
+class Operand(NamedTuple):
+    """A matrix that a product takes, and the tensor that it was moved from.
+
+    `matrix` has a vector in each row; its numbers are some of those of
+    `origin` times `factor`, in another order.
+    """
+
+    matrix: Tensor
+    origin: Tensor
+    factor: float
 
 
 class Mixing(NamedTuple):
-    """One attention: in a module, `weights` times values.
+    """One attention: in a module, `weights` (..., T, S) times values.
 
     `scale` is what it multiplies a query times a key with. `mixed` is its
     result, and `joined` what the first step after it reads, moved from
@@ -33,48 +61,139 @@ def mixings(subject: Subject, *pushed: int) -> list[Mixing]:
     """Find every attention of a run, in order, with all positions of the
     inputs `pushed` nudged; NotJudgedError when there is none."""
     found = subject.once(
-        ("mixings", pushed), lambda: found_in(Paths(traced(subject, *pushed)))
+        ("mixings", pushed), lambda: found_in(nudged_trace(subject, *pushed))
     )
     if not found:
         raise NotJudgedError("No attention was found: a softmax of products.")
     return found
 
 
-def found_in(paths: Paths) -> list[Mixing]:
+def found_in(seen: Trace) -> list[Mixing]:
     """Describe every attention of a traced run, in order."""
-    found = []
-    for i, step in enumerate(paths.steps):
-        if step.name == "scaled_dot_product_attention":
-            found.append(in_one_call(paths, i))
-        scored, growth = product(paths, before_softmax(paths.flow, i))
-        after = None if scored is None else mix(paths, i)
-        if after is not None:
-            found.append(written_out(paths, scored, growth, after))
-    return found
+    data = Data(seen.steps, seen.runs[0].values)
+    return [
+        in_one_call(data, one) if one.fused else written_out(data, one)
+        for one in attentions(data)
+    ]
 
 
-def in_one_call(paths: Paths, i: int) -> Mixing:
+class Product:
+    """A product as einsum writes it: its axes have letters.
+
+    `axes` are those of the left factor, the right one, and the result; each
+    is known by its number. `scores` is the one that holds scores, or their
+    weights: axes of one kind are sorted as there.
+    """
+
+    def __init__(self, data: Data, i: int, scores: int):
+        first = data.given[i][0][0]
+        equation = first if isinstance(first, str) else "...mk,...kn->...mn"
+        self.axes = re.split(",|->", equation.replace(" ", ""))
+        self.data, self.step, self.scores = data, i, scores
+
+    def matrix(self, x: Tensor, n: int, *kinds: str) -> Tensor:
+        """Sort the axes of a factor, or of the result, by their kinds."""
+
+        def place(axis: str) -> tuple[int, int]:
+            whose = (w for w, axes in zip("LRM", self.axes) if axis in axes)
+            order = self.axes[self.scores].find(axis)
+            return kinds.index("".join(whose)), order
+
+        axes = re.findall(r"\.\.\.|\w", self.axes[n])
+        ordered = "".join(sorted(axes, key=place))
+        return torch.einsum(f"{self.axes[n]}->{ordered}", x)
+
+    def operand(self, n: int, *kinds: str) -> Operand:
+        """Give a factor, with its axes sorted, and where it was moved from."""
+        found = operand(self.data, self.step, n + added(self.data, self.step))
+        return found._replace(matrix=self.matrix(found.matrix, n, *kinds))
+
+
+def added(data: Data, i: int) -> int:
+    """Count what a product reads before its factors: baddbmm, the mask."""
+    return int(data.names[i] == "baddbmm")
+
+
+def operand(data: Data, i: int, n: int) -> Operand:
+    """Follow what a step reads back to where it was last computed."""
+    matrix, factor = data.read(i, n), 1.0
+    origin, maker = matrix, data.sources[i][n]
+    while maker is not None and data.names[maker] in MOVES | SCALES:
+        sized = [mark.shape != () for mark in data.steps[maker].reads]
+        if sum(sized) > 1:
+            break
+        origin = data.read(maker, sized.index(True))
+        if data.names[maker] in SCALES:
+            factor *= ratio(data.kept[maker][0], origin)
+        maker = data.sources[maker][sized.index(True)]
+    return Operand(matrix, origin, factor)
+
+
+def in_one_call(data: Data, one: Found) -> Mixing:
     """Describe an attention that is one call."""
-    given = named(*paths.given[i])
-    q, k, v = (paths.operand((i, read)) for read in range(3))
+    given = fused_arguments(*data.given[one.mixed])
+    q, k, v = (operand(data, one.mixed, n) for n in range(3))
     scale = given.get("scale") or q.matrix.shape[-1] ** -0.5
     scale *= q.factor * k.factor
-    return described(paths, i, opened(given)[-1], q, k, v, scale)
+    path, weights = one.path or "the model", fused_scores(given)[-1]
+    mixed, joined = data.kept[one.mixed][0], landing(data, one.mixed)
+    return Mixing(path, weights, q, k, v, scale, mixed, joined)
 
 
-def written_out(
-    paths: Paths, scored: int, growth: float, after: int
-) -> Mixing:
+def written_out(data: Data, one: Found) -> Mixing:
     """Describe an attention of two products with a softmax between."""
-    at = int(paths.steps[scored].name == "baddbmm")  # the mask comes first
-    q, k = paths.operand((scored, at)), paths.operand((scored, at + 1))
-    k = k._replace(matrix=k.matrix.mT)
-    weights, v = paths.read((after, 0)), paths.operand((after, 1))
-    scale = q.factor * k.factor * growth
-    return described(paths, after, weights, q, k, v, scale)
+    w = one.way[-1][1] - added(data, one.mixed)
+    v, after = 1 - w, Product(data, one.mixed, w)
+    values = after.operand(v, BATCH, SUMMED, OWN[v])
+    mixed = after.matrix(data.kept[one.mixed][0], 2, BATCH, OWN[w], OWN[v])
+    scored = Product(data, one.product, 2)
+    q, k = (scored.operand(n, BATCH, OWN[n], SUMMED) for n in range(2))
+    rows = w, BATCH, OWN[w], SUMMED
+    weights = after.matrix(data.read(*one.way[-1]), *rows)
+    right = after.matrix(by_right_factor(data, one), *rows)
+    if spread(right, -2) > spread(right, -1):  # it differs by query
+        q, k = k, q
+    scale = q.factor * k.factor * growth(data, one)
+    path, joined = one.path or "the model", landing(data, one.mixed)
+    return Mixing(path, weights, q, k, values, scale, mixed, joined)
 
 
-def described(paths: Paths, i: int, weights: Tensor, *found) -> Mixing:
-    """Add where a step is, and what becomes of what it made."""
-    path = paths.steps[i].visit.path or "the model"
-    return Mixing(path, weights, *found, paths.kept[i][0], paths.landing(i))
+def by_right_factor(data: Data, one: Found) -> Tensor:
+    """What would stand at the weights, if the left factor of queries and
+    keys were all ones, and nothing but moves came after: the right factor's
+    rows, whichever axis they are on."""
+    i, count = one.product, len(data.sources[one.product])
+    *others, right = (data.read(i, n) for n in range(count))
+    made = data.call(i, [*map(torch.ones_like, others), right])
+    return data.again(*one.way[-1], {i: made}, MOVES | JOINS)
+
+
+def spread(x: Tensor, axis: int) -> Tensor:
+    """How far numbers lie apart along an axis."""
+    return (x.amax(axis) - x.amin(axis)).sum()
+
+
+def growth(data: Data, one: Found) -> float:
+    """By how much the scores are larger than the product."""
+    alpha = data.given[one.product][1].get("alpha", 1)
+    return alpha * prod(
+        ratio(data.kept[i][0], data.read(i, n))
+        for i, n in one.way
+        if i <= one.masked and data.names[i] in SCALES and not data.masks(i)
+    )
+
+
+def landing(data: Data, i: int) -> Tensor:
+    """Follow a result through its moves to what the next step reads."""
+    for j in range(i + 1, len(data.steps)):
+        if data.sources[j][:1] == [i]:
+            if data.names[j] not in MOVES:
+                break
+            i = j
+    return data.kept[i][0]
+
+
+def ratio(large: Tensor, small: Tensor) -> float:
+    """How many times larger the numbers of a tensor are."""
+    sizes = [x[x.isfinite()].norm() for x in (large, small)]
+    return (sizes[0] / sizes[1]).item()

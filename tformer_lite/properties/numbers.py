@@ -7,8 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from tformer_lite.properties.checking import Verdict, check
-from tformer_lite.properties.places import calls
+from tformer_lite.properties.culprit import calls
+from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.reach import undisturbed
 from tformer_lite.properties.subject import NotJudgedError, Subject, output
 
@@ -42,18 +42,15 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     model, inputs = subject.model, subject.inputs
     yield "as it is", subject.run()
     if isinstance(model, nn.Module):
-        loud = {
-            name: value * LOUD if value.ndim > 1 else value
-            for name, value in model.named_parameters()
-        }
+        values = model.named_parameters()
+        loud = {n: x * LOUD if x.ndim > 1 else x for n, x in values}
         call = partial(functional_call, model, loud)
-        yield (
-            "with weights 30 times larger",
-            output(subject.ran(call, (inputs,))),
-        )
-    if len(inputs) == 2 and not subject.is_real(inputs[0]).all():
+        result = output(subject.call(call, (inputs,)))
+        yield "with weights 30 times larger", result
+    padding = ~subject.is_real(inputs[0])
+    if len(inputs) == 2 and padding.any():
         source = inputs[0].clone()
-        source[0] = subject.pad
+        source[0] = source[padding][0]
         yield "for a source of padding alone", subject.run(source, inputs[1])
 
 
@@ -94,7 +91,7 @@ def norm_statistics(subject: Subject) -> Verdict:
 
     Ba et al. (2016), equation 4. Norms are known by the name of their class.
     """
-    seen = normalised(subject)
+    seen = norm_squares(subject)
     if not seen:
         raise NotJudgedError("No module's class has the name of a norm.")
     for path, squares, channels in seen:
@@ -112,7 +109,7 @@ def norm_statistics(subject: Subject) -> Verdict:
     return True, says, seen[0][1]
 
 
-def normalised(subject: Subject) -> list[tuple[str, Tensor, int]]:
+def norm_squares(subject: Subject) -> list[tuple[str, Tensor, int]]:
     """List each norm's path, the mean squares of what it gave (B, T), and
     its channels."""
     if not isinstance(subject.model, nn.Module):

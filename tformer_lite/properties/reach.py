@@ -1,16 +1,18 @@
-"""Reach: push each position of an input, and see which outputs move."""
+"""Reach: nudge each position of an input, and see which outputs move."""
 
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 
-from tformer_lite.properties.nudge import Nudge, nudged
 from tformer_lite.properties.subject import NotJudgedError, Subject
 from tformer_lite.tracing import trace
 from tformer_lite.tracing.traced import Trace
 
+LOOKUPS = {"embedding", "__getitem__", "index_select"}
+LOUDNESS = 2.0  # how large a push is, as a multiple of the vectors' size
 FAINT = 1e-5  # of the outputs' size: what moves less has not moved
 Nudged = tuple[AbstractContextManager, tuple[Tensor, ...]]
 
@@ -24,12 +26,12 @@ def reach(subject: Subject, which: int) -> Tensor:
     places = range(subject.inputs[which].shape[1])
 
     def columns() -> Tensor:
-        return torch.stack([moved(subject, which, s) for s in places], -1)
+        return torch.stack([moves_by(subject, which, s) for s in places], -1)
 
     return subject.once(("reach", which), columns)
 
 
-def moved(subject: Subject, which: int, s: int) -> Tensor:
+def moves_by(subject: Subject, which: int, s: int) -> Tensor:
     """How far each output row moves when one position does: (B, T)."""
     context, inputs = nudge(subject.inputs, which, [s])
     with context:
@@ -67,12 +69,12 @@ def nudge(inputs: tuple, which: int, positions: list[int]) -> Nudged:
     given = inputs[which]
     if not given.is_floating_point():
         return Nudge(given, positions), inputs
-    pushed = nudged(given, positions)
+    pushed = with_noise(given, positions)
     rest = [pushed if i == which else x for i, x in enumerate(inputs)]
     return nullcontext(), tuple(rest)
 
 
-def traced(subject: Subject, *which: int) -> Trace:
+def nudged_trace(subject: Subject, *which: int) -> Trace:
     """Trace a run with every value kept, and with all positions of some
     inputs pushed."""
     inputs = subject.inputs
@@ -81,4 +83,45 @@ def traced(subject: Subject, *which: int) -> Trace:
             places = list(range(inputs[i].shape[1]))
             context, inputs = nudge(inputs, i, places)
             stack.enter_context(context)
-        return subject.ran(partial(trace, subject.model, keep=True), inputs)
+        return subject.call(partial(trace, subject.model, keep=True), inputs)
+
+
+class Nudge(TorchFunctionMode):
+    """Add random vectors to some positions of an input (B, S), inside the
+    model: where its ids become vectors.
+
+    The ids stay, and with them every mask that is made of them. The vectors
+    are random because a norm would take the same shift of all channels out
+    again. `lookups` counts the embeddings that were seen.
+    """
+
+    def __init__(self, ids: Tensor, positions: list[int]):
+        super().__init__()
+        self.ids, self.positions, self.lookups = ids, positions, 0
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        lookup = getattr(function, "__name__", "") in LOOKUPS
+        if lookup and result.is_floating_point() and self.looks(args):
+            self.lookups += 1
+            result = with_noise(result, self.positions)
+        return result
+
+    def looks(self, args: tuple) -> bool:
+        """Whether a lookup is one of the ids that are watched."""
+        return any(
+            isinstance(x, Tensor)
+            and not x.is_floating_point()
+            and x.shape == self.ids.shape
+            and torch.equal(x, self.ids)
+            for x in args
+        )
+
+
+def with_noise(x: Tensor, positions: list[int]) -> Tensor:
+    """Add random vectors to positions of x: (B, S, C) -> (B, S, C)."""
+    generator = torch.Generator().manual_seed(0)
+    noise = torch.randn(x.shape, generator=generator).to(x)
+    moved = torch.zeros_like(x)
+    moved[:, positions] = noise[:, positions] * x.detach().std() * LOUDNESS
+    return x + moved

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from torch import Tensor
 
 from tformer_lite.properties import (
-    heads,
+    attention,
     hearing,
     numbers,
     sources,
@@ -19,9 +19,9 @@ CHECKS = (
     numbers.repeatable,
     numbers.logits,
     numbers.norm_statistics,
-    heads.weight_rows,
-    heads.score_scale,
-    heads.provenance,
+    attention.weight_rows,
+    attention.score_scale,
+    attention.provenance,
     hearing.causality,
     hearing.past,
     hearing.padding_invariance,
@@ -52,4 +52,4 @@ def report(
     raised for a broken model.
     """
     subject = Subject(model, inputs, pad, unknown, causal)
-    return Report([checked(subject) for checked in CHECKS])
+    return Report([check(subject) for check in CHECKS])

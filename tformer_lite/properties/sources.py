@@ -5,10 +5,9 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from tformer_lite.properties.checking import Verdict, check
+from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.hearing import first
-from tformer_lite.properties.mixing import Mixing, mixings
-from tformer_lite.properties.paths import Operand
+from tformer_lite.properties.mixing import Mixing, Operand, mixings
 from tformer_lite.properties.reach import FAINT, distance, reach
 from tformer_lite.properties.subject import NotJudgedError, Subject
 

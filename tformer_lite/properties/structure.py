@@ -1,15 +1,15 @@
 """Structure: parameters that learn, blocks that hand on what they got."""
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
-from tformer_lite.properties.checking import Verdict, check
+from tformer_lite.properties.culprit import watch
+from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.numbers import is_norm, without_gains
-from tformer_lite.properties.places import hooked
 from tformer_lite.properties.subject import NotJudgedError, Subject, output
 from tformer_lite.tracing.record.tensors import tensors
 
@@ -56,7 +56,7 @@ def gradients(subject: Subject) -> dict[Tensor, float]:
         some = torch.autograd.grad(outputs, found, torch.randn_like(outputs))
         return {x: g.abs().max().item() for x, g in zip(found, some)}
 
-    return subject.ran(learnt, subject.inputs)
+    return subject.call(learnt, subject.inputs)
 
 
 def leaves(outputs: Tensor) -> list[Tensor]:
@@ -85,80 +85,79 @@ def identity(subject: Subject) -> Verdict:
         raise NotJudgedError(
             "Blocks are looked for in modules, not in functions."
         )
-    with silenced(subject.model) as found:
+    silence = Silence(subject.model)
+    with watch(subject.model, silence):
         subject.run()
-    for path, x, first, after in found:
-        if close(after, x):
-            continue
-        if not (close(first, x) and is_normed(after, x)):
+    for path, x, first, after in silence.found:
+        post = close(first, x) and is_normed(after, x)
+        if not (close(after, x) or post):
             says = (
                 f"With all its layers giving 0, {path} does not hand its "
                 "input on. Look at the residual connections: each adds a "
                 "sublayer's result to what went in, once."
             )
             return False, says, (after - x)[0]
-    if not found:
+    if not silence.found:
         raise NotJudgedError("There is no list of blocks with norms inside.")
+    one = silence.found[0]
     says = "With its layers giving 0, a block hands its input on."
-    return True, says, (found[0][3] - found[0][1])[0]
+    return True, says, (one.after - one.x)[0]
 
 
-@contextmanager
-def silenced(model: nn.Module) -> Iterator[list[tuple]]:
-    """Let all layers in blocks give 0, and norms no gains. Collects each
-    block's path, its input, what its first layer read, and its output."""
-    found: list[tuple] = []
-    with ExitStack() as hooks:
-        for path, block in blocks(model).items():
-            reads: list[Tensor] = []
-            for part in block.modules():
-                hook = zero(reads) if is_layer(part) else plain
-                if is_layer(part) or is_norm(part):
-                    hooks.callback(hooked(part, hook))
-            hooks.callback(hooked(block, note(path, reads, found)))
-        yield found
+class Silent(NamedTuple):
+    """A block whose layers gave 0: its path, its input, what its first layer
+    read, and its output."""
+
+    path: str
+    x: Tensor
+    first: Tensor
+    after: Tensor
 
 
-def zero(reads: list[Tensor]) -> Callable:
-    """Make a hook that lets a layer give 0 and notes what it read."""
+class Silence:
+    """A hook that lets all layers in blocks give 0, and norms no gains.
 
-    def hook(layer, args, kwargs, given):
-        reads.extend(tensors((args, kwargs))[:1])
-        return zeros(given)
+    `found` are the blocks that ran; `firsts`, what the first layer read, of
+    those that still run.
+    """
 
-    return hook
+    def __init__(self, model: nn.Module):
+        self.inside = {
+            path: [*block.modules()][1:] for path, block in blocks(model)
+        }
+        self.firsts: dict[str, Tensor] = {}
+        self.found: list[Silent] = []
+
+    def __call__(
+        self, path: str, part: nn.Module, args: tuple, kwargs: dict, gave: Any
+    ) -> Any:
+        given = [x.clone() for x in tensors((args, kwargs))[:1]]
+        if path in self.firsts:
+            first, after = self.firsts.pop(path), tensors(gave)[0]
+            self.found.append(Silent(path, given[0], first, after))
+        around = [path for path, parts in self.inside.items() if part in parts]
+        if around and is_layer(part):
+            news = {path: x for path in around for x in given}
+            self.firsts = news | self.firsts
+            return zeros(gave)
+        return without_gains(part, gave) if around and is_norm(part) else gave
 
 
-def plain(norm, args, kwargs, given):
-    """Take a norm's gains out, as a hook."""
-    return without_gains(norm, given)
+def blocks(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    """Find the blocks and their paths: modules in a list, with norms and
+    several layers inside. A list in a list is no list of blocks."""
+    for path, parts in model.named_modules():
+        listed = isinstance(parts, (nn.ModuleList, nn.Sequential))
+        if listed and not path.rpartition(".")[2].isdigit():
+            for name, part in parts.named_children():
+                if is_block(part):
+                    yield f"{path}.{name}".strip("."), part
 
 
-def note(path: str, reads: list[Tensor], found: list[tuple]) -> Callable:
-    """Make a hook that notes what a block was given, and what it gave."""
-
-    def hook(block, args, kwargs, given):
-        x, after = tensors((args, kwargs))[0], tensors(given)[0]
-        if reads:
-            found.append((path, x.clone(), reads[0].clone(), after))
-        reads.clear()
-
-    return hook
-
-
-def blocks(model: nn.Module) -> dict[str, nn.Module]:
-    """Find the blocks: listed modules that have norms and layers."""
-    found = {}
-    for path, part in model.named_modules():
-        listed = isinstance(part, (nn.ModuleList, nn.Sequential))
-        inner = path.rpartition(".")[2].isdigit()  # a list in a list
-        for name, block in (
-            part.named_children() if listed and not inner else ()
-        ):
-            parts = list(block.modules())
-            if any(map(is_norm, parts)) and sum(map(is_layer, parts)) > 1:
-                found[f"{path}.{name}".strip(".")] = block
-    return found
+def is_block(part: nn.Module) -> bool:
+    """Whether a module has norms inside, and several layers."""
+    parts = list(part.modules())
+    return any(map(is_norm, parts)) and sum(map(is_layer, parts)) > 1
 
 
 def is_layer(part: nn.Module) -> bool:
@@ -166,7 +165,7 @@ def is_layer(part: nn.Module) -> bool:
     return any(p.ndim > 1 for p in part.parameters(recurse=False))
 
 
-def zeros(given):
+def zeros(given: Any) -> Any:
     """Put 0 into the tensors of what a layer gave."""
     if isinstance(given, Tensor):
         return torch.zeros_like(given)
@@ -185,4 +184,4 @@ def is_normed(after: Tensor, x: Tensor) -> bool:
     size = after.square().mean(-1)
     centred = x - x.mean(-1, keepdim=True)
     alike = [cosine_similarity(after, y, -1).min() for y in (centred, x)]
-    return max(alike) > 0.999 and size.min() > 0.5 and size.max() < 1.1
+    return bool(max(alike) > 0.999 and size.min() > 0.5 and size.max() < 1.1)

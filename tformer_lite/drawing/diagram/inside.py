@@ -1,8 +1,7 @@
 """Inside an attention: its parts, from projections to output."""
 
-from tformer_lite.drawing.diagram.parts import Named, Part, Shape
-from tformer_lite.tracing.questions.attention import PRODUCTS, attentions
-from tformer_lite.tracing.record.recorder import Step
+from tformer_lite.drawing.diagram.parts import Part, Shape
+from tformer_lite.tracing.questions.attention import Flow, Found, attentions
 from tformer_lite.tracing.traced import Trace
 
 
@@ -19,31 +18,47 @@ def inside(seen: Trace, path: str) -> list[Part]:
     """
     own = [i for i, s in enumerate(seen.steps) if within(s.visit.path, path)]
     steps, axes = [seen.steps[i] for i in own], [seen.axes[i] for i in own]
-    product, scores, masked, weights, mixed = data_path(steps)
-
-    def read(step: int | None, i: int) -> Shape:
-        return () if step is None else axes[step][0][i]
-
-    def made(name: str, step: int | None) -> Named:
-        return [(name, () if step is None else axes[step][1][0])]
-
     linear = [i for i, step in enumerate(steps) if step.name == "linear"]
-    joined = next((i for i in linear[-1:] if i > (mixed or i)), None)
-    key = "kᵀ" if scores else "k"  # one call for all reads k itself
-    value = read(mixed, 2 if mixed == product else 1)
-    heads = [("q", read(product, 0)), (key, read(product, 1)), ("v", value)]
-    mask = read(None if masked == scores else masked, -1)
+    found = next(iter(attentions(Flow(steps))), None)
+    product, mixed = (found.product, found.mixed) if found else (0, 0)
+    before = [(steps[i], *axes[i]) for i in linear if i < product]
+    joined = axes[linear[-1]][0][0] if linear and linear[-1] > mixed else ()
     return [
-        *projections(
-            path, [(steps[i], *axes[i]) for i in linear if i < (product or 0)]
-        ),
+        *projections(path, before),
+        *multiplied(shapes_inside(found, axes) if found else {}),
+        Part("", "join heads", [("joined", joined)], lanes=3),
+        Part("output", "output", [("output", axes[-1][1][0])], lanes=3),
+    ]
+
+
+def shapes_inside(found: Found, axes: list) -> dict[str, Shape]:
+    """Name the shapes of what an attention multiplies and makes; where one
+    call does it all, of what that reads and gives."""
+    (q, k, *_), mixing = axes[found.product][0], axes[found.mixed]
+    if found.fused:
+        return {"q": q, "k": k, "v": mixing[0][2], "mixed": mixing[1][0]}
+    shapes = {"q": q, "kᵀ": k, "v": mixing[0][-1], "mixed": mixing[1][0]}
+    for name in ("scores", "masked", "weights"):
+        shapes[name] = axes[getattr(found, name)][1][0]
+    if found.masked != found.scores:
+        shapes["mask"] = axes[found.masked][0][-1]
+    return shapes
+
+
+def multiplied(shapes: dict[str, Shape]) -> list[Part]:
+    """List the parts between the split and the join of the heads."""
+
+    def named(*names: str) -> Named:
+        return [(name, shapes.get(name, ())) for name in names]
+
+    heads = named("q", "k" if "k" in shapes else "kᵀ", "v")
+    mask = shapes.get("mask", ())
+    return [
         Part("heads", "split into heads", heads, lanes=3),
-        Part("scores", "scores", made("scores", scores), lanes=2),
-        Part("mask", "mask", made("masked", masked), lanes=1, reads=mask),
-        Part("softmax", "softmax", made("weights", weights), lanes=2),
-        Part("", "weights @ v", made("mixed", mixed), lanes=3),
-        Part("", "join heads", [("joined", read(joined, 0))], lanes=3),
-        Part("output", "output", made("output", -1), lanes=3),
+        Part("scores", "scores", named("scores"), lanes=2),
+        Part("mask", "mask", named("masked"), lanes=1, reads=mask),
+        Part("softmax", "softmax", named("weights"), lanes=2),
+        Part("", "weights @ v", named("mixed"), lanes=3),
     ]
 
 
@@ -63,16 +78,3 @@ def projections(path: str, calls: list[tuple]) -> list[Part]:
         Part("", "", list(ins.items())),
         Part("projections", "projections", list(outs.items()), lanes=3),
     ]
-
-
-def data_path(steps: list[Step]) -> tuple[int | None, ...]:
-    """Find the steps that multiply queries by keys, make the scores, mask
-    them, make the weights, and multiply these by the values."""
-    for found in attentions(steps):
-        if found.scores is None or found.weights is None:  # one call did all
-            return found.opaque, None, None, None, found.opaque
-        every = [i for i, step in enumerate(steps) if step.name in PRODUCTS]
-        product = max(i for i in every if i <= found.scores)
-        mixed = min(i for i in every if i > found.weights)
-        return product, found.scores, found.masked, found.weights, mixed
-    return None, None, None, None, None

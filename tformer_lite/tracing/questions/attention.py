@@ -1,135 +1,178 @@
-"""Attention, found by following the data: scores, mask, softmax, values."""
+"""Attention, found by following the data: scores, mask, softmax, values.
 
-from collections import defaultdict
+Any layout will do, as long as queries, keys and values are multiplied as
+matrices (or by einsum, or all in one call), and not by a sum of x * y.
+"""
+
 from typing import NamedTuple
 
 from tformer_lite.tracing.record.recorder import Step
 
-PRODUCTS = {"matmul", "bmm", "__matmul__", "einsum", "baddbmm"}
-SCALES = {"mul", "div", "__mul__", "__truediv__", "mul_", "div_", "multiply"}
-MASKS = {"masked_fill", "masked_fill_", "where", "add", "add_", "__add__"}
-MASKS |= {"__iadd__", "sub", "__sub__"}
-SAME = {"view", "reshape", "contiguous", "to", "float", "type_as", "detach"}
-SAME |= {"dropout", "unsqueeze", "squeeze", "expand", "clone", "nan_to_num"}
+FUSED = "scaled_dot_product_attention"
+# Calls by name, without the underscores of operators and of what writes in
+# place: __mul__, mul_.
+PRODUCTS = {"matmul", "mm", "bmm", "baddbmm", "einsum"}
+SCALES = {"mul", "rmul", "imul", "multiply"}
+SCALES |= {"div", "truediv", "itruediv", "divide"}
+SUMS = {"add", "radd", "iadd", "sub", "isub", "subtract"}
+MASKS = {"masked_fill", "where"} | SUMS | SCALES
+MOVES = {"view", "view_as", "reshape", "flatten", "unflatten", "contiguous"}
+MOVES |= {"transpose", "permute", "T", "mT", "t", "swapaxes", "swapdims"}
+MOVES |= {"movedim", "squeeze", "unsqueeze", "clone", "detach"}
+MOVES |= {"chunk", "split", "tensor_split", "unbind", "narrow", "select"}
+MOVES |= {"getitem"}
+STACKS = {"stack", "cat", "concat"}
+JOINS = STACKS | {"expand", "expand_as", "repeat", "pad"}
+# All that they read counts: of other calls, such as x.to(scores), the first.
+COMBINES = MASKS | STACKS | PRODUCTS
+# Elements stay: their type or size may change, and others may join them.
+KEEPS = MASKS | MOVES | JOINS | {"to", "type_as", "float", "half", "bfloat16"}
+KEEPS |= {"double", "data", "dropout", "nan_to_num", "tanh", "clamp"}
+KEEPS |= {"reciprocal", "rdiv"}
+TOTALS = {"sum": "total", "max": "total", "amax": "total", "norm": "total"}
+TOTALS |= {"logsumexp": "log total"}
+# What a call makes of elements at a stage, alone or with a total of them.
+SOFTMAX = {"softmax": "weights", "log_softmax": "logs", "exp": "powers"}
+STAGES = {
+    "scores": SOFTMAX,
+    "shifted": SOFTMAX,
+    "logs": {"exp": "weights"},
+    "powers": {"normalize": "weights"},
+    "total": {"log": "log total"},
+}
+WITH_TOTAL = {
+    ("scores", "total"): dict.fromkeys(SUMS, "shifted"),
+    ("scores", "log total"): dict.fromkeys(SUMS, "logs"),
+    ("powers", "total"): dict.fromkeys(SCALES, "weights"),
+}
 
 
 class Found(NamedTuple):
-    """One attention: steps that made its scores, masked scores, weights.
+    """One attention: the module that it is in, and the steps of its parts.
 
-    `scores` never contain the mask. `opaque` is the step that did it all in
-    one, if one did.
+    `product` multiplies queries and keys. `scores` is the last step that
+    knows nothing of the mask, `masked` the last before the softmax, and
+    `weights` the end of the softmax, be it one call or written out. `mixed`
+    multiplies the weights and the values. Where one call does it all, each
+    of them is that call.
+
+    `way` leads from the product to `mixed`: who reads what the one before
+    made, each as a step and which of the tensors that it reads.
     """
 
     path: str
-    scores: int | None
-    masked: int | None
-    weights: int | None
-    opaque: int | None = None
+    product: int
+    scores: int
+    masked: int
+    weights: int
+    mixed: int
+    way: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def fused(self) -> bool:
+        """Whether one call does it all."""
+        return self.product == self.mixed
+
+
+class Way(NamedTuple):
+    """How far the elements of a product have come at some step.
+
+    `stage` says what they are there: scores, with the largest of a row
+    subtracted (shifted) or not; powers of e, or logarithms of weights;
+    weights; or a total of scores or powers.
+    """
+
+    product: int
+    scores: int
+    masked: int
+    weights: int = -1
+    stage: str = "scores"
 
 
 class Flow:
-    """Who made each tensor, and who read it, step by step."""
+    """The steps of a run, joined by what they read.
+
+    `sources` are the steps that made, or last changed, what a step reads:
+    None for an input. `ways` say how far a product's elements have come at
+    a step: None where it makes no such elements.
+    """
 
     def __init__(self, steps: list[Step]):
         self.steps = steps
-        self.makers: defaultdict[int, list[int]] = defaultdict(list)
+        self.names = [step.name.strip("_") for step in steps]
+        self.sources: list[list[int | None]] = []
+        self.ways: list[Way | None] = []
+        last: dict[int, int] = {}
         for i, step in enumerate(steps):
-            for mark in step.makes:
-                self.makers[mark.number].append(i)
+            self.sources.append([last.get(mark.number) for mark in step.reads])
+            self.ways.append(way_at(self, i))
+            last |= {mark.number: i for mark in step.makes}
 
-    def maker(self, number: int, before: int) -> int | None:
-        """The last step before another that made a tensor, or changed it."""
-        earlier = [i for i in self.makers[number] if i < before]
-        return earlier[-1] if earlier else None
+    def arriving(self, i: int) -> dict[int, Way]:
+        """Which of the tensors that a step reads have a product's elements,
+        and how far these have come."""
+        count = len(self.sources[i]) if self.names[i] in COMBINES else 1
+        made = enumerate(self.sources[i][:count])
+        ways = {n: self.ways[j] for n, j in made if j is not None}
+        return {n: way for n, way in ways.items() if way}
 
-    def came(self, step: int, read: int = 0) -> int | None:
-        """The step that made what a step reads."""
-        reads = self.steps[step].reads
-        if read >= len(reads):
-            return None
-        return self.maker(reads[read].number, step)
-
-    def descends(self, step: int | None, source: int, depth: int = 8) -> bool:
-        """Whether a step's output comes from another step's, within a few
-        steps."""
-        if step is None or step < source or depth == 0:
-            return False
-        if step == source:
-            return True
-        count = range(len(self.steps[step].reads))
-        return any(
-            self.descends(self.came(step, i), source, depth - 1) for i in count
-        )
+    def masks(self, i: int) -> bool:
+        """Whether a step puts a mask on scores: it reads something else, of
+        more than one number for each head."""
+        others = set(range(len(self.sources[i]))) - self.arriving(i).keys()
+        sizes = [self.steps[i].reads[n].shape[-2:].numel() for n in others]
+        return self.names[i] in MASKS and max(sizes, default=1) > 1
 
 
-def attentions(steps: list[Step]) -> list[Found]:
-    """Find every attention of a run, in order."""
-    flow, found = Flow(steps), []
-    for i, step in enumerate(steps):
-        if step.name == "scaled_dot_product_attention":
-            found.append(Found(step.visit.path, None, None, None, i))
-        masked = before_softmax(flow, i)
-        scores = None if masked is None else unmasked(flow, masked)
-        if scores is not None and used(flow, i):
-            found.append(Found(step.visit.path, scores, masked, i))
-    return found
-
-
-def before_softmax(flow: Flow, i: int) -> int | None:
-    """If step i ends a softmax, the step that made what went in."""
-    step = flow.steps[i]
-    if step.name == "softmax":
-        return flow.came(i)
-    if step.name not in ("div", "__truediv__") or len(step.reads) != 2:
+def way_at(flow: Flow, i: int) -> Way | None:
+    """Follow a product's elements through a step."""
+    if flow.names[i] in PRODUCTS:
+        return Way(i, i, i)
+    ways = list(flow.arriving(i).values())
+    stage = ways and next_stage(flow.names[i], *(way.stage for way in ways))
+    if not stage:
         return None
-    exp = flow.came(i, 0)
-    if exp is None or flow.steps[exp].name != "exp":
-        return None
-    if not flow.descends(flow.came(i, 1), exp):
-        return None
-    shifted = flow.came(exp)
-    if shifted is not None and flow.steps[shifted].name in ("sub", "__sub__"):
-        source = flow.came(shifted)
-        if source is not None and flow.descends(flow.came(shifted, 1), source):
-            return source
-    return shifted
+    way = ways[0]._replace(stage=stage)
+    if stage == "weights" != ways[0].stage:
+        return way._replace(weights=i)
+    hidden = flow.masks(i)
+    if stage != "scores" and not (stage == "shifted" and hidden):
+        return way
+    adds = flow.names[way.product] == "baddbmm"  # a product and a mask
+    clean = way.scores == way.masked and not (hidden or adds)
+    return way._replace(masked=i, scores=i if clean else way.scores)
 
 
-def unmasked(flow: Flow, masked: int) -> int | None:
-    """Go back from masked scores to the product of queries and keys: the
-    last step on the way that knows nothing of the mask."""
-    scores, i = masked, masked
-    while i is not None:
-        step = flow.steps[i]
-        if step.name in PRODUCTS:
-            return scores
-        tensors = sum(mark.shape != () for mark in step.reads)
-        if step.name in MASKS and tensors > 1:
-            i = scores = through(flow, i)
-        elif step.name in SCALES | SAME | MASKS:
-            i = flow.came(i)
-        else:
-            return None
-    return None
+def next_stage(name: str, now: str, *others: str) -> str | None:
+    """Say what a call makes of elements at a stage; None for new ones."""
+    known = [WITH_TOTAL.get((now, other), {}) for other in others]
+    known += [STAGES.get(now, {}), TOTALS]
+    stages = [stages[name] for stages in known if name in stages]
+    return stages[0] if stages else now if name in KEEPS else None
 
 
-def through(flow: Flow, i: int) -> int | None:
-    """The step whose output a mask was put on: of those that step i reads,
-    the one that comes from a product."""
-    for read in range(len(flow.steps[i].reads)):
-        source = flow.came(i, read)
-        if source is not None and unmasked(flow, source) is not None:
-            return source
-    return None
+def attentions(flow: Flow) -> list[Found]:
+    """Find every attention of a run, in order: a product that reads weights
+    that a softmax made of another product."""
+    found: dict[int, Found] = {}
+    for i, step in enumerate(flow.steps):
+        path = step.visit.path
+        if step.name == FUSED:
+            found[i] = Found(path, i, i, i, i, i)
+        for n, way in flow.arriving(i).items():
+            if flow.names[i] in PRODUCTS and way.stage == "weights":
+                parts = way.product, way.scores, way.masked, way.weights, i
+                one = Found(path, *parts, way_back(flow, i, n, way.product))
+                found.setdefault(way.weights, one)
+    return [found[i] for i in sorted(found)]
 
 
-def used(flow: Flow, weights: int) -> bool:
-    """Whether a product reads the weights, maybe after dropout."""
-    ready = {mark.number for mark in flow.steps[weights].makes}
-    for step in flow.steps[weights + 1 :]:
-        if step.reads and step.reads[0].number in ready:
-            if step.name in PRODUCTS:
-                return True
-            if step.name in SAME:
-                ready |= {mark.number for mark in step.makes}
-    return False
+def way_back(
+    flow: Flow, i: int, n: int, product: int
+) -> tuple[tuple[int, int], ...]:
+    """Go back from the nth tensor that a step reads to a product."""
+    source = flow.sources[i][n]
+    if source is None or source == product:
+        return ((i, n),)
+    first = next(iter(flow.arriving(source)))
+    return *way_back(flow, source, first, product), (i, n)

@@ -1,12 +1,20 @@
 """Measured scores: what an attention that was found has computed."""
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from tformer_lite.tracing.axes.names import Axis
-from tformer_lite.tracing.questions.attention import Found, attentions
+from tformer_lite.tracing.questions.attention import (
+    KEEPS,
+    Flow,
+    Found,
+    attentions,
+)
+from tformer_lite.tracing.record.recorder import Step
+from tformer_lite.tracing.record.tensors import tensors
 from tformer_lite.tracing.record.values import Values
 
 
@@ -15,7 +23,8 @@ class Attention(NamedTuple):
 
     `scores` are raw, before any mask; `masked` is what went into the
     softmax, and `weights` what came out. All three have the shape that
-    `axes` names, such as (B, H, T, S).
+    `axes` names, such as (B, H, T, S), and that is the model's own: if it
+    transposes its scores, weights sum to 1 along another axis than the last.
     """
 
     path: str
@@ -30,53 +39,155 @@ class Attention(NamedTuple):
         return f"attention in {self.path or 'the model'}: ({shape})"
 
 
+class Data(Flow):
+    """A flow with the values that were kept of it."""
+
+    def __init__(self, steps: list[Step], values: Values):
+        super().__init__(steps)
+        self.kept, self.given = values.kept, values.given
+
+    def read(self, i: int, n: int) -> Tensor:
+        """Give the nth tensor that a step read."""
+        j, number = self.sources[i][n], self.steps[i].reads[n].number
+        if j is None:
+            return self.received(i, n)
+        return self.kept[j][self.output(j, number)]
+
+    def received(self, i: int, n: int) -> Tensor:
+        """Give the nth tensor that a step read, as it is by now."""
+        return tensors(self.given[i])[n].detach()
+
+    def output(self, i: int, number: int) -> int:
+        """Say which of the tensors that a step made has a number."""
+        return [mark.number for mark in self.steps[i].makes].index(number)
+
+    def again(
+        self, i: int, n: int, start: dict[int, list[Tensor]], calls: set[str]
+    ) -> Tensor:
+        """Give the nth tensor that a step would read, had some steps made
+        what `start` has for them.
+
+        What follows them is called again, if its name is in `calls`. Other
+        calls are left out, and every mask.
+        """
+        j, mark = self.sources[i][n], self.steps[i].reads[n]
+        way = None if j is None else self.ways[j]
+        if j is None or way is None or "total" in way.stage:
+            return self.read(i, n)
+        if j in start:
+            return start[j][self.output(j, mark.number)].clone()
+        if j == way.product:
+            return self.read(i, n).clone()
+        if self.masks(j) or self.names[j] not in calls:
+            first = next(iter(self.arriving(j)))
+            return self.again(j, first, start, calls).expand(mark.shape)
+        reads = range(len(self.sources[j]))
+        made = self.call(j, [self.again(j, m, start, calls) for m in reads])
+        return made[self.output(j, mark.number)]
+
+    def call(self, i: int, reads: list[Tensor]) -> list[Tensor]:
+        """Call a step again, with other tensors."""
+        args, kwargs = refilled(self.given[i], iter(reads))
+        made = tensors(self.steps[i].function(*args, **kwargs))
+        return [x.detach() for x in made]
+
+
+def refilled(value: Any, reads: Iterator[Tensor]) -> Any:
+    """Put other tensors into the arguments of a call, in their order."""
+    if isinstance(value, Tensor):
+        return next(reads)
+    if isinstance(value, dict):
+        return {key: refilled(part, reads) for key, part in value.items()}
+    if isinstance(value, (tuple, list)):
+        parts = [refilled(part, reads) for part in value]
+        return parts if isinstance(value, list) else tuple(parts)
+    return value
+
+
 def attention(steps: list, axes: list, values: Values) -> list[Attention]:
     """Measure every attention that the data shows, in order.
 
     Raises ValueError when their values were not kept.
     """
-    found = attentions(steps)
+    data = Data(steps, values)
+    found = attentions(data)
     for one in found:
-        needed = {one.scores, one.masked, one.weights, one.opaque} - {None}
-        if not needed <= values.kept.keys():
+        if not needed(one) <= values.kept.keys():
             raise ValueError(
                 f"the scores in {one.path or 'the model'} were not kept: "
                 "trace with keep=True."
             )
-    return [measured(one, steps, axes, values) for one in found]
+    return [measured(one, data, axes) for one in found]
 
 
-def measured(one: Found, steps: list, axes: list, values: Values) -> Attention:
-    """Look the three up; or compute them again, where one call did it all."""
-    if one.opaque is not None:
-        args, kwargs = values.given[one.opaque]
-        given = named(args, kwargs)
-        queries, keys, *_ = axes[one.opaque][0]
-        three = opened(given)
-        check(one.path, three[-1] @ given["value"], values.kept[one.opaque][0])
-        return Attention(one.path, (*queries[:-1], keys[-2]), *three)
-    scores = values.kept[one.scores][0]
-    if steps[one.scores].name == "baddbmm":  # it adds the mask as well
-        (_, q, k), kwargs = values.given[one.scores]
-        scores = (q @ k * kwargs.get("alpha", 1)).detach()
-    masked, weights = (values.kept[i][0] for i in (one.masked, one.weights))
-    return Attention(
-        one.path, axes[one.weights][1][0], scores, masked, weights
+def needed(one: Found) -> set[int]:
+    """Which steps must have been kept: scores, what is done to them after,
+    and weights."""
+    after = {i for i, _ in one.way if one.scores < i <= one.masked}
+    return {one.scores, *after, one.weights}
+
+
+def measured(one: Found, data: Data, axes: list) -> Attention:
+    """Look the three up; or compute them again, where one call did it all,
+    or where more was done to the scores after a mask."""
+    if one.fused:
+        return measured_fused(one, data, axes)
+    read = next((i, n) for i, n in one.way if data.sources[i][n] == one.masked)
+    plain = data.kept[one.scores]
+    if data.names[one.scores] == "baddbmm":  # it adds the mask as well
+        (_, q, k), kwargs = data.given[one.scores]
+        plain = [(q @ k * kwargs.get("alpha", 1)).detach()]
+    scores = data.again(*read, {one.scores: plain}, KEEPS - {"dropout"})
+    shape, weights = axes[one.weights][1][0], data.kept[one.weights][0]
+    masked = went_in(data, *read, weights)
+    return Attention(one.path, shape, scores, masked, weights)
+
+
+def went_in(data: Data, i: int, n: int, weights: Tensor) -> Tensor:
+    """Give what a softmax read: as it was made; or as it is by now, if that
+    explains the weights, since a mask was written into it: x[mask] = -inf."""
+    masked = data.read(i, n)
+    if i not in data.given or explains(masked, weights):
+        return masked
+    now = data.received(i, n)
+    return now if explains(now, weights) else masked
+
+
+def explains(masked: Tensor, weights: Tensor) -> bool:
+    """Whether weights are the softmax of masked scores, along some axis."""
+    return masked.shape == weights.shape and any(
+        torch.allclose(masked.softmax(axis).to(weights), weights, atol=1e-5)
+        for axis in range(weights.ndim)
     )
 
 
-def named(args: tuple, kwargs: dict) -> dict:
-    """Give scaled_dot_product_attention's arguments their names."""
+def measured_fused(one: Found, data: Data, axes: list) -> Attention:
+    """Compute the three again that one call did not show."""
+    given = fused_arguments(*data.given[one.mixed])
+    queries, keys, *_ = axes[one.mixed][0]
+    three = fused_scores(given)
+    check_weights(
+        one.path, three[-1] @ given["value"], data.kept[one.mixed][0]
+    )
+    return Attention(one.path, (*queries[:-1], keys[-2]), *three)
+
+
+def fused_arguments(args: tuple, kwargs: dict) -> dict:
+    """Give scaled_dot_product_attention's arguments their names; and keys
+    and values as many heads as queries."""
     names = "query", "key", "value", "attn_mask", "dropout_p", "is_causal"
-    return dict(zip(names, args)) | kwargs
+    given = dict(zip(names, args)) | kwargs
+    if given.get("enable_gqa"):
+        for name in ("key", "value"):
+            times = given["query"].shape[-3] // given[name].shape[-3]
+            given[name] = given[name].repeat_interleave(times, -3)
+    return given
 
 
-def opened(given: dict) -> tuple[Tensor, Tensor, Tensor]:
+def fused_scores(given: dict) -> tuple[Tensor, Tensor, Tensor]:
     """Do in the open what scaled_dot_product_attention does in one call:
     its scores, masked scores and weights."""
     q, k = given["query"].detach(), given["key"].detach()
-    if given.get("enable_gqa"):
-        k = k.repeat_interleave(q.shape[-3] // k.shape[-3], -3)
     scale = given.get("scale") or q.shape[-1] ** -0.5
     scores = q @ k.mT * scale
     mask = given.get("attn_mask")
@@ -91,7 +202,7 @@ def opened(given: dict) -> tuple[Tensor, Tensor, Tensor]:
     return scores, masked, masked.softmax(-1).nan_to_num(0)
 
 
-def check(path: str, mine: Tensor, theirs: Tensor) -> None:
+def check_weights(path: str, mine: Tensor, theirs: Tensor) -> None:
     """Raise ValueError unless the weights explain what the call gave."""
     if not torch.allclose(mine, theirs, rtol=1e-3, atol=1e-4):
         raise ValueError(

@@ -1,7 +1,9 @@
-"""Places: in which module something goes wrong first."""
+"""Culprits: in which module something goes wrong first."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,29 +16,32 @@ Call = tuple[str, list[Tensor], list[Tensor]]
 
 
 @contextmanager
-def calls(model) -> Iterator[list[Call]]:
-    """Collect what each module is given and gives, innermost first."""
-    found = []
+def watch(model: Callable, hook: Callable) -> Iterator[None]:
+    """Call `hook(path, module, args, kwargs, result)` after each module's
+    forward; what it gives, unless None, becomes the result."""
     parts = model.named_modules() if isinstance(model, nn.Module) else ()
-
-    def note(path: str):
-        def hook(_, args, kwargs, given):
-            found.append((path, copies((args, kwargs)), copies(given)))
-
-        return hook
-
     with ExitStack() as hooks:
         for path, part in parts:
-            hooks.callback(hooked(part, note(path)))
+            watcher = partial(hook, path)
+            handle = part.register_forward_hook(watcher, with_kwargs=True)
+            hooks.callback(handle.remove)
+        yield
+
+
+@contextmanager
+def calls(model: Callable) -> Iterator[list[Call]]:
+    """Collect what each module is given and gives, innermost first."""
+    found: list[Call] = []
+
+    def hook(path: str, *call: Any) -> None:
+        _, args, kwargs, gave = call
+        found.append((path, copies((args, kwargs)), copies(gave)))
+
+    with watch(model, hook):
         yield found
 
 
-def hooked(part: nn.Module, hook: Callable) -> Callable:
-    """Call a hook after a module's forward; gives what removes it."""
-    return part.register_forward_hook(hook, with_kwargs=True).remove
-
-
-def copies(value) -> list[Tensor]:
+def copies(value: Any) -> list[Tensor]:
     """Copy the vectors in a value: (B, T, C)."""
     found = [x for x in tensors(value) if x.is_floating_point()]
     return [x.detach().clone() for x in found if x.ndim >= 3]
@@ -56,7 +61,7 @@ def culprit(
         runs.append(found)
 
     def moves(before: list[Tensor], after: list[Tensor]) -> bool:
-        return any(moved(x, y, row, quiet) for x, y in zip(before, after))
+        return any(differ_at(x, y, row, quiet) for x, y in zip(before, after))
 
     for (path, given, gave), (_, given_now, gave_now) in zip(*runs):
         if path and moves(gave, gave_now) and not moves(given, given_now):
@@ -64,7 +69,7 @@ def culprit(
     return ""
 
 
-def moved(x: Tensor, y: Tensor, row: int, quiet: list[int]) -> bool:
+def differ_at(x: Tensor, y: Tensor, row: int, quiet: list[int]) -> bool:
     """Whether the quiet positions of a row differ."""
     if x.shape != y.shape or len(x) <= row or x.shape[1] <= max(quiet):
         return False

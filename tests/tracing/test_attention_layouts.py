@@ -1,0 +1,136 @@
+"""Attention is found and measured in whatever layout it is written."""
+
+import math
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from tests.helpers import layouts
+from tests.helpers.layouts import LAYOUTS, Layer
+from tformer_lite import trace
+
+SIZES = {"B": 2, "H": 3, "D": 4, "T": 5, "S": 7}
+X = torch.randn(2, 5, 12, generator=torch.Generator().manual_seed(0))
+SOURCE = torch.randn(2, 7, 12, generator=torch.Generator().manual_seed(1))
+
+
+def built(attend, **options):
+    torch.manual_seed(0)
+    return Layer(attend, **options).eval()
+
+
+def expected(layer):
+    """Scores, masked scores and weights, (B, H, T, S), by equation 1."""
+    q, k, _ = (x.transpose(1, 2).detach() for x in layer.split(SOURCE, X))
+    scores = q @ k.mT / 2
+    masked = scores.masked_fill(torch.ones(5, 7).tril() == 0, -math.inf)
+    return scores, masked, masked.softmax(-1)
+
+
+def numbers(x):
+    """The numbers of a tensor, in whatever order; no score is below -99."""
+    return x.clamp(min=-99).flatten().sort().values
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["each", "shared"])
+@pytest.mark.parametrize("attend", LAYOUTS, ids=lambda f: f.__name__)
+def test_scores_masked_and_weights_are_those_of_the_equation(attend, shared):
+    layer = built(attend, shared=shared)
+    (one,) = trace(layer, SOURCE, X, keep=True, dims=SIZES).attention()
+    scores, masked, weights = expected(layer)
+    assert_close(numbers(one.scores), numbers(scores))
+    assert_close(numbers(one.weights), numbers(weights))
+    if attend is not layouts.powers_masked:  # no softmax saw its mask
+        assert_close(numbers(one.masked), numbers(masked))
+
+
+@pytest.mark.parametrize("attend", LAYOUTS, ids=lambda f: f.__name__)
+def test_all_three_have_the_shape_that_is_named(attend):
+    layer = built(attend)
+    (one,) = trace(layer, SOURCE, X, keep=True, dims=SIZES).attention()
+    shape = tuple(axis.size for axis in one.axes)
+    assert one.scores.shape == one.masked.shape == one.weights.shape == shape
+    axes = [i for i, size in enumerate(shape) if size == 7]
+    assert any((one.weights.sum(i) - 1).abs().max() < 1e-5 for i in axes)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("nanogpt", "(B~, H~, T~, S~)"),
+        ("transposed_scores", "(B~, H~, S~, T~)"),
+        ("transposed_back_before_softmax", "(B~, H~, T~, S~)"),
+        ("masked_and_then_transposed", "(B~, H~, T~, S~)"),
+        ("transposed_to_the_end", "(6?, S~, T~)"),
+        ("einsum_with_keys_first", "(B~, S~, T~, H~)"),
+        ("flat_rows", "(30?, S~)"),
+    ],
+)
+def test_the_axes_are_the_models_own(name, shape):
+    layer = built(getattr(layouts, name))
+    (one,) = trace(layer, SOURCE, X, keep=True, dims=SIZES).attention()
+    assert repr(one) == f"attention in the model: {shape}"
+
+
+def test_a_mask_that_reads_the_scores_type_is_no_score():
+    def attend(q, k, v, mask):
+        scores = torch.einsum("bthd,bshd->bhts", q, k) / 2
+        bias = torch.where(mask, 0.0, -math.inf).to(scores)
+        weights = (bias + scores).softmax(-1)
+        return torch.einsum("bhts,bshd->bthd", weights, v)
+
+    layer = built(attend)
+    (one,) = trace(layer, SOURCE, X, keep=True).attention()
+    assert_close(one.scores, expected(layer)[0])
+
+
+def test_a_mask_that_is_written_into_the_scores_is_seen():
+    def attend(q, k, v, mask):
+        scores = q.transpose(1, 2) @ k.permute(0, 2, 3, 1) / 2
+        scores[:, :, ~mask] = -math.inf
+        weights = scores.softmax(-1)
+        return torch.einsum("bhts,bshd->bthd", weights, v)
+
+    layer = built(attend)
+    (one,) = trace(layer, SOURCE, X, keep=True).attention()
+    assert_close(one.scores, expected(layer)[0])
+    assert_close(one.masked, expected(layer)[1])
+
+
+def test_scores_masked_and_weights_are_all_that_must_be_kept():
+    def attend(q, k, v, mask):
+        scores = torch.einsum("bthd,bshd->bhts", q, k) / 2
+        masked = scores.masked_fill(~mask, -math.inf)
+        top = masked.amax(-1, keepdim=True)
+        powers = (masked - top).exp()
+        weights = powers / powers.sum(-1, keepdim=True)
+        return torch.einsum("bhts,bshd->bthd", weights, v)
+
+    keep = ["*:scores", "*:masked", "*:weights"]
+    layer = built(attend)
+    (one,) = trace(layer, SOURCE, X, keep=keep).attention()
+    for mine, theirs in zip(one[2:], expected(layer)):
+        assert_close(mine, theirs)
+
+
+def test_two_softmaxes_of_which_one_mixes_are_one_attention():
+    def attend(q, k, v, mask):
+        gates = (q @ q.mT).softmax(-1)
+        return layouts.nanogpt(q, k, v, mask) * gates.sum()
+
+    assert len(trace(built(attend), SOURCE, X, keep=True).attention()) == 1
+
+
+def test_scores_of_queries_made_by_a_product_are_found():
+    """Not a linear layer's: x @ w, whose result is then normalised."""
+    w = torch.randn(2, 12, 12, generator=torch.Generator().manual_seed(0))
+
+    def attend(x):
+        q, k = (x @ w[i] for i in range(2))
+        q, k = (y / y.norm(dim=-1, keepdim=True) for y in (q, k))
+        return (10 * q @ k.mT).softmax(-1) @ x
+
+    (one,) = trace(attend, X, keep=True).attention()
+    assert one.scores.abs().max() < 10.01
+    assert_close(one.scores.softmax(-1), one.weights)
