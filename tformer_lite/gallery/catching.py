@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable
 from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 from tformer_lite.example.running import running_model
@@ -12,8 +13,8 @@ from tformer_lite.gallery.shapes import changed, shapes
 from tformer_lite.gallery.shelves import shelf
 from tformer_lite.properties import report
 from tformer_lite.properties.finding import whole
-from tformer_lite.tracing.sheets import Sheet
-from tformer_lite.tracing.tables import framed
+from tformer_lite.tracing.tables import Sheet
+from tformer_lite.tracing.writing import html_groups
 
 CAUGHT = STORED / "caught.json"
 
@@ -39,20 +40,11 @@ class Catches(Sheet):
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
-        groups = groupby(self.rows, key=lambda row: shelf(row[0]))
-        body = "".join(html_group(*group) for group in groups)
-        return framed(self.headers, body, self.notes)
-
-
-def html_group(title: str, rows: Iterable[NamedTuple]) -> str:
-    """Write rows under a title, if there is one. No name is broken."""
-    heading = f'<tr><th scope="rowgroup" colspan="3">{title}</th></tr>'
-    lines = "".join(
-        f'<tr><th scope="row">{whole(name)}</th>'
-        f"<td>{number}</td><td>{names}</td></tr>"
-        for name, number, names in rows
-    )
-    return f"<tbody>{heading if title else ''}{lines}</tbody>"
+        rows = [(whole(name), str(n), names) for name, n, names in self.rows]
+        titles = (shelf(row[0]) for row in self.rows)
+        groups = groupby(zip(titles, rows), key=itemgetter(0))
+        cells = ((title, [row for _, row in each]) for title, each in groups)
+        return html_groups(self.headers, cells, self.notes)
 
 
 def caught(bugs: Iterable[Bug]) -> Catches:

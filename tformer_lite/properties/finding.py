@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from tformer_lite.tracing.tables import html_table
+from tformer_lite.tracing.writing import html_table, text_line
 
 WORDS = {True: "✓ holds", False: "✗ broken", None: "– not judged"}
 
@@ -54,7 +54,8 @@ class Report:
     def __str__(self) -> str:
         """Write a line for each finding."""
         return "\n".join(
-            f"{f.name:20}{WORDS[f.holds]:14}{f.says}" for f in self.findings
+            text_line((f.name, WORDS[f.holds], f.says), (18, 12, 0))
+            for f in self.findings
         )
 
     __repr__ = __str__
@@ -65,7 +66,7 @@ class Report:
             [whole(f.name), whole(WORDS[f.holds]), html.escape(f.says)]
             for f in self.findings
         ]
-        return html_table(("property", "verdict", "what was seen"), rows, [])
+        return html_table(("property", "verdict", "what was seen"), rows)
 
 
 def whole(text: str) -> str:
