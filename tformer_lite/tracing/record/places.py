@@ -33,18 +33,19 @@ def place_of(frame: FrameType | None, base: CodeType | None) -> Place:
     """Find the reader's own line that led here, and those that led there
     within the same module, past PyTorch's. Where there is none, it is
     `base`, the code that started the recording."""
-    while (
-        frame
-        and in_library[frame.f_code.co_filename]
-        and frame.f_code is not base
-    ):
+    while frame:
+        code = frame.f_code
+        if code is base or not in_library[code.co_filename]:
+            break
         frame = frame.f_back
     if frame is None:
         return ()
-    found = [(frame.f_code, frame.f_lasti)]
-    outer = None if frame.f_code is base else frame.f_back
-    while outer and not in_tracer[outer.f_code.co_filename]:
-        if not in_library[outer.f_code.co_filename]:
-            found.append((outer.f_code, outer.f_lasti))
+    found, outer = [(code, frame.f_lasti)], frame.f_back
+    while outer and code is not base:
+        outer_code = outer.f_code
+        if in_tracer[outer_code.co_filename]:
+            break
+        if not in_library[outer_code.co_filename]:
+            found.append((outer_code, outer.f_lasti))
         outer = outer.f_back
     return tuple(found)

@@ -23,14 +23,15 @@ class Visit:
     reader's own code called it.
     """
 
+    parent: "Visit | None" = None
+    place: Place = ()
+    makes: list[int] | None = None
+    start = end = 0
+    direct = False
+
     def __init__(self, path: str, nth: int, kind: str):
         self.path, self.nth, self.kind = path, nth, kind
-        self.parent: Visit | None = None
-        self.place: Place = ()
         self.reads: dict[str | int, list[int]] = {}
-        self.makes: list[int] | None = None
-        self.start = self.end = 0
-        self.direct = False
 
 
 class Visits:
@@ -70,8 +71,9 @@ class Visits:
         before, kind = self.now, type(module).__name__
         path = self.paths.get(id(module))
         path = f"({kind})" if path is None else path
-        visit = Visit(path, self.counts[path], kind)
-        self.counts[path] += 1
+        nth = self.counts[path]
+        self.counts[path] = nth + 1
+        visit = Visit(path, nth, kind)
         self.note_call(visit, args, kwargs)
         self.now = visit
         try:
@@ -103,8 +105,9 @@ class NotedVisits(Visits):
         frame = sys._getframe(4)  # past run, enter and nn.Module's __call__
         visit.parent, visit.place = self.now, place_of(frame, self.base)
         visit.direct = visit.place[0][0] is frame.f_code
-        given = {**dict(enumerate(args)), **kwargs}
-        visit.reads = {n: self.marks.numbers((x,)) for n, x in given.items()}
+        numbers = self.marks.numbers
+        visit.reads = {i: numbers((x,)) for i, x in enumerate(args)}
+        visit.reads |= {name: numbers((x,)) for name, x in kwargs.items()}
         visit.start = visit.end = len(self.steps)
 
     def note_result(self, visit: Visit, result: object) -> None:
