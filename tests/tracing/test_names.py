@@ -7,8 +7,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.tracing.test_zoo import value
+from tformer_lite.tracing import shape_html, shape_text
 from tformer_lite.tracing.axes.formulas import formula_text, line
-from tformer_lite.tracing.axes.names import Dims
+from tformer_lite.tracing.axes.names import Axis, Dims
 from tformer_lite.tracing.axes.probes import small_sizes
 from tformer_lite.tracing.axes.sizes import run_sizes
 
@@ -160,3 +161,12 @@ def test_a_line_goes_through_the_first_two_sizes_that_differ():
     assert line((2, 2, 4), (5, 5, 9)) == (2, 1)
     assert formula_text("X", *line((3, 5), (1, 2))) == "(X-1)/2"
     assert formula_text("X", *line((2, 4), (2, 3))) == "X/2+1"
+
+
+def test_a_shape_is_marked_as_a_whole_whatever_its_names_are():
+    axes = Axis(6, "B*(T-1)", "proved"), Axis(3, "H", "value")
+    letter = '<span class="axis axis-{0}">{0}</span>'.format
+    b, t, h = map(letter, "BTH")
+    page = f'<span class="shape">({b}*({t}-1), {h}~)</span>'
+    assert shape_html(axes) == page
+    assert shape_text(axes) == "(B*(T-1), H~)"

@@ -19,6 +19,21 @@ def test_dimensions_are_worked_out_in_any_order():
     assert list(run_sizes(given)) == ["F", "C", "H", "D"]
 
 
+def test_dimensions_are_written_with_whole_numbers_signs_and_parentheses():
+    given = {"H": 3, "C": "(H + 5) // 2*7", "F": "-H*-(C - 1)"}
+    assert run_sizes(given) == {"H": 3, "C": 28, "F": 81}
+
+
+@pytest.mark.parametrize(
+    "text", ["H/2", "H**2", "1.5*H", "abs(H)", "H.real", "(H, H)", "'H'*H"]
+)
+def test_nothing_else_is_worked_out(text):
+    with pytest.raises(
+        ValueError, match=r"whole numbers, with \+ - \* // and"
+    ):
+        run_sizes({"C": text, "H": 4})
+
+
 @pytest.mark.parametrize(
     ("dims", "said"),
     [

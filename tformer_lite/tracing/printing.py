@@ -63,8 +63,8 @@ def print_modules(
         if not preview.busy:
             label = module_label(module, paths[module])
             inputs, outputs = preview.module_axes(paths[module])
-            reads = measured(tensors([*args, *kwargs.values()]), inputs)
-            makes = measured(tensors(output), outputs)
+            reads = measured_text(tensors([*args, *kwargs.values()]), inputs)
+            makes = measured_text(tensors(output), outputs)
             print(text_line((label, f"{reads} -> {makes}"), (width, 0)))
 
     for module in paths:
@@ -106,8 +106,8 @@ class LiveCalls(Recorder):
         kinds = self.kinds[step.visit, step.place[0]]
         kinds.add(step.name)
         call = step.line if len(kinds) == 1 else step.name
-        reads = measured(step.reads, row.inputs if row else ())
-        makes = measured(step.makes, row.outputs if row else ())
+        reads = measured_text(step.reads, row.inputs if row else ())
+        makes = measured_text(step.makes, row.outputs if row else ())
         above = heading(step.visit.path, step.visit.kind)
         if self.heading != above:
             self.heading = above
@@ -181,7 +181,7 @@ def module_label(module: nn.Module, path: str) -> str:
     return f"{path} {type(module).__name__}".strip()
 
 
-def measured(found: Sequence, known: Shapes) -> str:
+def measured_text(found: Sequence, known: Shapes) -> str:
     """Write the shapes of tensors, or of marks, with the names of their axes
     where the sizes are as they were then."""
     shapes = [one.shape for one in found]

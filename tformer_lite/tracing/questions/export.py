@@ -126,10 +126,10 @@ def from_json(text: str) -> Table:
             f"this is no trace of version {VERSION}: its version is "
             f"{version!r}. Write it again with trace(...).to_json()."
         )
-    return Table(list(map(row_of, data["steps"])), data["notes"])
+    return Table(list(map(row_from, data["steps"])), data["notes"])
 
 
-def row_of(step: StepData) -> Row:
+def row_from(step: StepData) -> Row:
     """Read a call."""
     return Row(
         heading(step["module"], step["kind"]),
