@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable
 from itertools import groupby
-from operator import itemgetter
 from typing import NamedTuple
 
 from tformer_lite.example.running import running_model
@@ -40,11 +39,15 @@ class Catches(Sheet):
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
-        rows = [(whole(name), str(n), names) for name, n, names in self.rows]
-        titles = (shelf(row[0]) for row in self.rows)
-        groups = groupby(zip(titles, rows), key=itemgetter(0))
-        cells = ((title, [row for _, row in each]) for title, each in groups)
+        groups = groupby(self.rows, key=lambda row: shelf(row[0]))
+        cells = ((title, map(row_cells, rows)) for title, rows in groups)
         return html_groups(self.headers, cells, self.notes)
+
+
+def row_cells(row: tuple[str, int, str]) -> list[str]:
+    """Write a row as cells. No name is broken."""
+    name, number, names = row
+    return [whole(name), str(number), names]
 
 
 def caught(bugs: Iterable[Bug]) -> Catches:
