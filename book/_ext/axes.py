@@ -3,7 +3,6 @@
 They say what chapters let the same roles say: `book/_tools/roles.py`.
 """
 
-import re
 import sys
 from pathlib import Path
 
@@ -22,13 +21,11 @@ class Measured(SphinxRole):
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         try:
-            words = roles.WRITERS[self.name](self.text, BOOK)
+            words = roles.as_html(self.name, self.text, BOOK)
         except roles.UnknownNameError as error:
             log = logging.getLogger(__name__)
             log.warning(str(error), location=self.get_location())
             words = self.text
-        words = re.sub(r"\[(.*?)\]\((.*?)\)", r'<a href="\2">\1</a>', words)
-        words = re.sub(r"\*(.*?)\*", r"<cite>\1</cite>", words)
         return [nodes.raw("", words, format="html")], []
 
 

@@ -16,12 +16,16 @@ from torch.nn import functional
 
 from tformer_lite import trace
 from tformer_lite.tracing.axes.names import Axis, Dims
-from tformer_lite.tracing.axes.probes import accepted
+from tformer_lite.tracing.axes.probes import dims_for
 from tformer_lite.tracing.listing.events import Known
-from tformer_lite.tracing.questions.lookup import bound, received, within
+from tformer_lite.tracing.record.lookup import (
+    bound_name,
+    received_name,
+    receiver,
+)
 from tformer_lite.tracing.record.recorder import Step
 from tformer_lite.tracing.record.visits import Visit
-from tformer_lite.tracing.source.expressions import expression, returned
+from tformer_lite.tracing.source.expressions import expression
 from tformer_lite.tracing.traced import Trace
 
 # N is the number of places, G the number of heads that keys and values have
@@ -76,10 +80,12 @@ class Library:
         functions: the one where it comes first is meant."""
         found = []
         for i, step in enumerate(self.seen.steps):
-            if name in (bound(*step[1:5]), written(step)):
+            at = step.place, step.visit
+            if name in (str(bound_name(*at)), written(step)):
                 found.append((plain(step.code), i))
-            elif name == received(*step[1:5]):
-                found.append((plain(receiver(step)), i))
+            elif name == str(received_name(*at)):
+                _, ((code, _), *_) = receiver(*at)
+                found.append((plain(code), i))
         found = [one for one in found if one[0] == found[0][0]]
         if len(found) < nth:
             raise KeyError(f"{name}@{nth}")
@@ -99,15 +105,15 @@ class Library:
         names = list(inspect.signature(self.module(path).forward).parameters)
         reads = {
             names[key] if isinstance(key, int) else key: numbers
-            for key, numbers in visit.call.reads.items()
+            for key, numbers in visit.reads.items()
         }
-        (axes,) = self.known.shapes(reads[name], visit.call.start)
+        (axes,) = self.known.shapes(reads[name], visit.start)
         return Found(axes, given[name], visit.kind)
 
     def made(self, path: str) -> Found:
         """Find what a module gave, the first of several tensors."""
-        call = self.visit(path).call
-        axes, *_ = self.known.shapes(call.makes, call.end)
+        visit = self.visit(path)
+        axes, *_ = self.known.shapes(visit.makes, visit.end)
         return Found(axes, self.given[path][1])
 
     def module(self, path: str) -> nn.Module:
@@ -137,7 +143,7 @@ class Library:
         """The parameters by path, and buffers: their shapes at the sizes of
         all runs, for which the model is built anew."""
         sizes = [run.sizes for run in self.seen.runs]
-        others = [self.build(**accepted(self.build, s))[0] for s in sizes[1:]]
+        others = [self.build(**dims_for(self.build, s))[0] for s in sizes[1:]]
         states = [m.state_dict() for m in (self.seen.model, *others)]
         dims = Dims(sizes)
         return {
@@ -148,25 +154,12 @@ class Library:
 
 def traced(build: Callable, dims: dict) -> Trace:
     """Trace a library; nothing may have been refused."""
-    taken = accepted(build, dims)
+    taken = dims_for(build, dims)
     dims = {n: d for n, d in dims.items() if n in taken or type(d) is str}
     with torch.no_grad():
         seen = trace(build=build, dims=dims, keep=True)
     assert seen.notes == []
     return seen
-
-
-def receiver(step: Step) -> CodeType:
-    """Find the function that binds what a step's own function returns."""
-    visit, chain = within(
-        (step.code, step.at), *step.callers, visit=step.visit
-    )
-    while returned(*chain[0]):
-        if chain[1:]:
-            chain = chain[1:]
-        else:
-            visit, chain = visit.call.parent, visit.call.place
-    return chain[0][0]
 
 
 def plain(code: CodeType) -> str:

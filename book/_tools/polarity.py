@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from tformer_lite import MultiHeadAttention
-from tformer_lite.tracing.axes.probes import accepted
+from tformer_lite.tracing.axes.probes import dims_for
 
 MARKED = torch.tensor([True, False, True])
 SIZES = {"B": 1, "S": 3, "T": 3, "H": 3, "G": 1, "R": 3, "D": 4}
@@ -18,7 +18,7 @@ SIZES |= {"F": 20, "V": 37, "N": 16}
 
 def built(name: str) -> nn.Module:
     build = BUILDS[name]
-    return build(**accepted(build, SIZES))[0]
+    return build(**dims_for(build, SIZES))[0]
 
 
 def here(x: Tensor) -> Tensor:

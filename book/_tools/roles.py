@@ -2,7 +2,8 @@
 
 A chapter writes {axes}`scores`, {sizes}`scores`, {size}`F`, {count}`encoder`,
 {axis}`T`, {term}`query`, {term}`queries <query>` or {cite}`vaswani2017`; the
-notebook has the words for it, so that they can be read in Colab as well.
+notebook has the words for it, so that they can be read in Colab as well, and
+a page of the book has them in HTML (book/_ext/axes.py).
 """
 
 import html
@@ -11,6 +12,7 @@ import re
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from pybtex.database import Entry, parse_file
 
@@ -22,16 +24,59 @@ class UnknownNameError(Exception):
     """A role names what there is not."""
 
 
+class Title(NamedTuple):
+    """The title of a source, in HTML, and where to read it, or ""."""
+
+    text: str
+    url: str
+
+    @property
+    def markdown(self) -> str:
+        """Write it for a notebook."""
+        return f"[{self.text}]({self.url})" if self.url else f"*{self.text}*"
+
+    @property
+    def html(self) -> str:
+        """Write it for a page."""
+        if self.url:
+            return f'<a href="{self.url}">{self.text}</a>'
+        return f"<cite>{self.text}</cite>"
+
+
+# What a role says. A text may have HTML in it, which Markdown allows.
+Words = list[str | Title]
+
+
 def filled(text: str, book: Path) -> str:
     """Put words in the place of each role; `book` has what they refer to.
 
     Raises UnknownNameError for a name that does not exist.
     """
 
-    def words(match: re.Match) -> str:
-        return WRITERS[match[1]](match[2], book)
+    def markdown(match: re.Match) -> str:
+        return "".join(
+            word if isinstance(word, str) else word.markdown
+            for word in words(match[1], match[2], book)
+        )
 
-    return ROLE.sub(words, text)
+    return ROLE.sub(markdown, text)
+
+
+def as_html(role: str, text: str, book: Path) -> str:
+    """Write what a role says for a page.
+
+    Raises UnknownNameError for a name that does not exist.
+    """
+    return "".join(
+        word if isinstance(word, str) else word.html
+        for word in words(role, text, book)
+    )
+
+
+def words(role: str, text: str, book: Path) -> Words:
+    """Say what a role stands for."""
+    said = WRITERS[role](text, book)
+    return [said] if isinstance(said, str) else said
 
 
 @cache
@@ -106,7 +151,7 @@ def terms(book: Path) -> dict[str, None]:
     return dict.fromkeys(TERM.findall(page))
 
 
-def cite(key: str, book: Path) -> str:
+def cite(key: str, book: Path) -> Words:
     """Write a source in full, with a link."""
     return reference(found(key, references(book), "source"))
 
@@ -116,7 +161,7 @@ def references(book: Path) -> dict[str, Entry]:
     return dict(parse_file(book / "references.bib").entries)
 
 
-def reference(entry: Entry) -> str:
+def reference(entry: Entry) -> Words:
     """Write who, what, where and when."""
     fields = entry.fields
     people = [str(p.last_names[-1]) for p in entry.persons.get("author", [])]
@@ -124,10 +169,10 @@ def reference(entry: Entry) -> str:
         " and ".join(people) if len(people) < 3 else f"{people[0]} and others"
     )
     title = html.escape(fields["title"].translate({123: None, 125: None}))
-    title = f"[{title}]({fields['url']})" if "url" in fields else f"*{title}*"
     rest = [fields.get("journal") or fields.get("booktitle", "")]
     rest = [part for part in (*rest, fields.get("year", "")) if part]
-    return ", ".join([part for part in (who, title, *rest) if part])
+    before, after = f"{who}, " if who else "", "".join(f", {x}" for x in rest)
+    return [before, Title(title, fields.get("url", "")), after]
 
 
 WRITERS = {

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from tformer_lite import running_trace
-from tformer_lite.tracing.ahead import modules
-from tformer_lite.tracing.questions.lookup import bound, received
+from tformer_lite.tracing.listing.events import module_shapes
+from tformer_lite.tracing.record.lookup import bound_name, received_name
 from tformer_lite.tracing.source.expressions import expression
 from tformer_lite.tracing.traced import Trace
 
@@ -56,7 +56,7 @@ def recorded(seen: Trace) -> dict:
 
 def by_module(seen: Trace) -> dict[str, list]:
     """Name what each module makes by the module's path."""
-    made = {path: makes for path, _, makes in modules(seen)}
+    made = {path: makes for path, _, makes in module_shapes(seen)}
     return {path: written(axes[0]) for path, axes in made.items() if axes}
 
 
@@ -65,9 +65,10 @@ def by_line(seen: Trace) -> dict[str, list]:
     where all lines of that name make the same shape."""
     found: dict[str, list] = {}
     for step, (_, makes) in zip(seen.steps, seen.axes):
-        name = bound(*step[1:5])
-        call = f"{name.partition(':')[0]}:{expression(step.code, step.at)}"
-        for one in dict.fromkeys((name, call, received(*step[1:5]))):
+        name = bound_name(step.place, step.visit)
+        call = name._replace(variable=expression(step.code, step.at))
+        got = received_name(step.place, step.visit)
+        for one in dict.fromkeys(map(str, (name, call, got))):
             found.setdefault(one, []).append(written(makes[0]))
     return {
         name: shapes[0]

@@ -10,7 +10,7 @@ from tformer_lite.gallery import by_property, caught, measured
 from tformer_lite.gallery.catching import Catch
 from tformer_lite.gallery.entries import shelves
 from tformer_lite.properties.reporting import CHECKS
-from tformer_lite.tracing.sheets import Sheet
+from tformer_lite.tracing import Sheet
 
 # Of all properties that find it, the one that says most about the bug.
 EXPECTED = {

@@ -26,16 +26,27 @@ FLOORS = (
     {"__init__"},
     {"__main__"},
 )
-ROOMS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+TRACING = MODULE / "tracing"
+TRACING_FLOORS = (
+    {"axes", "source"},
+    {"record", "writing"},
+    {"tables"},
+    {"calls"},
+    {"listing", "questions"},
+    {"traced"},
+    {"tracer"},
+    {"printing"},
+    {"__init__"},
+)
 # What a reader of the model reads: five files have it whole.
 SITTING = "config", "masks", "layers", "attention", "models"
 SMALL = "checks", "variants", "choices"
 FILES = sorted(MODULE.rglob("*.py"))
 
 
-def name_of(file: Path) -> str:
-    """The part of the module that a file belongs to."""
-    return file.relative_to(MODULE).parts[0].removesuffix(".py")
+def name_of(file: Path, house: Path) -> str:
+    """The room of a house that a file belongs to."""
+    return file.relative_to(house).parts[0].removesuffix(".py")
 
 
 def imports(tree: ast.AST) -> list[str]:
@@ -50,14 +61,17 @@ def imports(tree: ast.AST) -> list[str]:
     return names
 
 
-def upward(file: Path, source: str) -> list[str]:
-    """The imports of a file that do not point down."""
-    here = name_of(file)
+def upward(file: Path, source: str, house=MODULE, floors=FLOORS) -> list[str]:
+    """The imports of a file, from other rooms of a house, that do not point
+    down."""
+    rooms = {room: n for n, floor in enumerate(floors) for room in floor}
+    here, prefix = name_of(file, house), f"{house.name}."
     found = []
     for name in imports(ast.parse(source)):
-        top, part = [*name.split("."), ""][:2]
-        if top == "tformer_lite" and part != here:
-            up = ROOMS.get(part, len(FLOORS)) >= ROOMS[here]
+        _, inside, rest = f".{name}".partition(f".{prefix}")
+        part = rest.split(".")[0]
+        if inside and part != here:
+            up = rooms.get(part, len(floors)) >= rooms[here]
             found += [name] if up else []
     return found
 
@@ -67,11 +81,20 @@ def test_imports_point_down(file):
     assert upward(file, file.read_text("utf8")) == []
 
 
+@pytest.mark.parametrize("file", sorted(TRACING.rglob("*.py")), ids=str)
+def test_imports_between_the_rooms_of_tracing_point_down(file):
+    source = file.read_text("utf8")
+    assert upward(file, source, TRACING, TRACING_FLOORS) == []
+
+
 def test_an_import_that_points_up_or_sideways_is_found():
     source = "from tformer_lite.model.layers import LayerNorm\nimport torch"
     assert upward(MODULE / "tracing" / "tracer.py", source)
     assert upward(MODULE / "text" / "pieces.py", source)
     assert not upward(MODULE / "drawing" / "heatmaps.py", source)
+    source = "from tformer_lite.tracing.tables import Row"
+    file = TRACING / "record" / "run.py"
+    assert upward(file, source, TRACING, TRACING_FLOORS)
 
 
 def test_the_tracer_needs_torch_and_the_standard_library_alone():
@@ -130,7 +153,7 @@ def test_the_model_can_be_read_in_one_sitting():
 def test_public_names_are_listed_documented_and_no_modules_name():
     for name in tformer_lite.__all__:
         assert inspect.getdoc(getattr(tformer_lite, name)), name
-        assert name not in ROOMS
+        assert not any(name in rooms for rooms in FLOORS)
     assert tformer_lite.__all__ == sorted(tformer_lite.__all__)
 
 

@@ -109,7 +109,7 @@ def test_tensors_are_numbered_from_0_as_they_appear(seen):
     steps = json.loads(to_json(seen))["steps"]
     for step, data in zip(seen.steps, steps):
         visit = data["module"], data["nth"], data["kind"]
-        assert visit == step.visit[:3]
+        assert visit == (step.visit.path, step.visit.nth, step.visit.kind)
         marks = [*step.reads, *step.makes]
         for mark, tensor in zip(marks, data["inputs"] + data["outputs"]):
             appeared.append(tensor["number"])

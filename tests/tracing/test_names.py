@@ -7,10 +7,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.tracing.test_zoo import value
-from tformer_lite.tracing.axes.formulas import line, written
-from tformer_lite.tracing.axes.names import Dims
-from tformer_lite.tracing.axes.probes import plan
-from tformer_lite.tracing.axes.sizes import evaluated
+from tformer_lite.tracing import shape_html, shape_text
+from tformer_lite.tracing.axes.formulas import formula_text, line
+from tformer_lite.tracing.axes.names import Axis, Dims
+from tformer_lite.tracing.axes.probes import small_sizes
+from tformer_lite.tracing.axes.sizes import run_sizes
 
 LETTERS = ["B", "S", "T", "H", "D"]
 FRESH = {"B": 19, "S": 46, "T": 23, "H": 31, "D": 58, "C": 31 * 58}
@@ -48,7 +49,7 @@ def functions(draw):
 
 def runs(sizes):
     whole = sizes | {"C": "H*D"}
-    return [evaluated(whole), *plan(whole, LETTERS)]
+    return [run_sizes(whole), *small_sizes(whole, LETTERS)]
 
 
 @settings(deadline=None, max_examples=400)
@@ -94,7 +95,7 @@ def test_names_are_written_as_by_hand(function, name):
 
 def test_without_enough_runs_nothing_is_proved():
     """X and Y move together here: nobody can tell them apart."""
-    two = [evaluated({"X": 8, "Y": 8}), evaluated({"X": 6, "Y": 6})]
+    two = [run_sizes({"X": 8, "Y": 8}), run_sizes({"X": 6, "Y": 6})]
     assert str(Dims(two).axis((8, 6))) == "8?"
     assert str(Dims(two).axis((4, 3))) == "4?"
     others = [{"X": 8, "Y": 12}, {"X": 6, "Y": 6}]
@@ -132,7 +133,7 @@ def test_refused_probes_make_no_name_wrong(sizes, chosen, went):
     column = tuple(map(function, made))
     axis = Dims(made).axis(column)
     stay = {n: first[n] for n in LETTERS if len({r[n] for r in made}) == 1}
-    fresh = evaluated(FRESH | stay | {"C": "H*D"})
+    fresh = run_sizes(FRESH | stay | {"C": "H*D"})
     if len(set(column)) > 1 and axis.proof == "proved" and ours:
         assert value(axis.name, fresh) == function(fresh)
 
@@ -140,7 +141,7 @@ def test_refused_probes_make_no_name_wrong(sizes, chosen, went):
 def test_a_name_of_a_name_is_not_a_doubt():
     """F is 4C in every run, and by its definition."""
     given = {"B": 2, "E": 3, "C": "E", "F": "4*C"}
-    made = [evaluated(given), *plan(given, ["B", "E"])]
+    made = [run_sizes(given), *small_sizes(given, ["B", "E"])]
     column = tuple(run["F"] for run in made)
     assert str(Dims(made).axis(column)) == "F"
     assert str(Dims(made).axis(tuple(n + 1 for n in column))) == "4E+1"
@@ -158,5 +159,14 @@ def test_fixed_dimensions_are_named_by_value_alone():
 
 def test_a_line_goes_through_the_first_two_sizes_that_differ():
     assert line((2, 2, 4), (5, 5, 9)) == (2, 1)
-    assert written("X", *line((3, 5), (1, 2))) == "(X-1)/2"
-    assert written("X", *line((2, 4), (2, 3))) == "X/2+1"
+    assert formula_text("X", *line((3, 5), (1, 2))) == "(X-1)/2"
+    assert formula_text("X", *line((2, 4), (2, 3))) == "X/2+1"
+
+
+def test_a_shape_is_marked_as_a_whole_whatever_its_names_are():
+    axes = Axis(6, "B*(T-1)", "proved"), Axis(3, "H", "value")
+    letter = '<span class="axis axis-{0}">{0}</span>'.format
+    b, t, h = map(letter, "BTH")
+    page = f'<span class="shape">({b}*({t}-1), {h}~)</span>'
+    assert shape_html(axes) == page
+    assert shape_text(axes) == "(B*(T-1), H~)"

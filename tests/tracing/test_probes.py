@@ -7,16 +7,31 @@ import torch
 from torch import nn
 
 from tformer_lite.tracing import trace
-from tformer_lite.tracing.axes.probes import aside, plan, resized
-from tformer_lite.tracing.axes.sizes import evaluated
+from tformer_lite.tracing.axes.probes import aside, resized_inputs, small_sizes
+from tformer_lite.tracing.axes.sizes import run_sizes
 
 SENTENCE = {"B": 2, "S": 8, "T": 7, "H": 3, "D": 4, "C": "H*D", "F": "4*C"}
 
 
 def test_dimensions_are_worked_out_in_any_order():
     given = {"F": "4*C", "C": "H*D", "H": 3, "D": 4}
-    assert evaluated(given) == {"F": 48, "C": 12, "H": 3, "D": 4}
-    assert list(evaluated(given)) == ["F", "C", "H", "D"]
+    assert run_sizes(given) == {"F": 48, "C": 12, "H": 3, "D": 4}
+    assert list(run_sizes(given)) == ["F", "C", "H", "D"]
+
+
+def test_dimensions_are_written_with_whole_numbers_signs_and_parentheses():
+    given = {"H": 3, "C": "(H + 5) // 2*7", "F": "-H*-(C - 1)"}
+    assert run_sizes(given) == {"H": 3, "C": 28, "F": 81}
+
+
+@pytest.mark.parametrize(
+    "text", ["H/2", "H**2", "1.5*H", "abs(H)", "H.real", "(H, H)", "'H'*H"]
+)
+def test_nothing_else_is_worked_out(text):
+    with pytest.raises(
+        ValueError, match=r"whole numbers, with \+ - \* // and"
+    ):
+        run_sizes({"C": text, "H": 4})
 
 
 @pytest.mark.parametrize(
@@ -32,13 +47,13 @@ def test_dimensions_are_worked_out_in_any_order():
 )
 def test_unknown_and_circular_names_are_named(dims, said):
     with pytest.raises(ValueError, match=said):
-        evaluated(dims)
+        run_sizes(dims)
     with pytest.raises(ValueError, match=said):
         trace(nn.Identity(), torch.ones(2), dims=dims)
 
 
 def test_probes_are_few_small_and_keep_their_parity():
-    probes = list(plan(SENTENCE, ["B", "S", "T", "H", "D"]))
+    probes = list(small_sizes(SENTENCE, ["B", "S", "T", "H", "D"]))
     assert len(probes) == 5 + 2
     for probe in probes:
         assert probe["C"] == probe["H"] * probe["D"]
@@ -50,7 +65,7 @@ def test_probes_are_few_small_and_keep_their_parity():
 
 def test_each_name_moves_alone_once_and_then_all_at_once():
     names = ["B", "S", "T", "H", "D"]
-    base, *alone, last = plan(SENTENCE, names)
+    base, *alone, last = small_sizes(SENTENCE, names)
     for name, probe in zip(names, alone):
         assert [n for n in names if probe[n] != base[n]] == [name]
     sizes = [(base[n], probe[n], last[n]) for n, probe in zip(names, alone)]
@@ -58,14 +73,16 @@ def test_each_name_moves_alone_once_and_then_all_at_once():
 
 
 def test_what_is_not_varied_keeps_its_size():
-    for probe in plan(SENTENCE, ["B", "T"]):
+    for probe in small_sizes(SENTENCE, ["B", "T"]):
         assert [probe[n] for n in "SHDC"] == [8, 3, 4, 12]
 
 
 def test_inputs_are_resized_with_values_that_they_have():
     ids, x = torch.arange(6).view(2, 3), torch.rand(3, 2, 4)
-    sizes = evaluated({"B": 3, "S": 5})
-    longer, shorter, option = resized((ids, x, None), ["B S", "S B C"], sizes)
+    sizes = run_sizes({"B": 3, "S": 5})
+    longer, shorter, option = resized_inputs(
+        (ids, x, None), ["B S", "S B C"], sizes
+    )
     first = [0, 1, 2, 0, 1]
     assert longer.tolist() == [first, [3, 4, 5, 3, 4], first]
     assert shorter.shape == (5, 3, 4)
@@ -75,7 +92,7 @@ def test_inputs_are_resized_with_values_that_they_have():
 
 def test_a_tensor_that_comes_twice_stays_one():
     x = torch.rand(2, 3, 4)
-    q, k, v = resized((x, x, x), ["B T C"], evaluated({"B": 4, "T": 5}))
+    q, k, v = resized_inputs((x, x, x), ["B T C"], run_sizes({"B": 4, "T": 5}))
     assert q is k is v
     assert q.shape == (4, 5, 4)
 
@@ -92,7 +109,7 @@ def test_a_tensor_that_comes_twice_stays_one():
 )
 def test_axes_that_do_not_match_the_inputs_are_refused(axes, said):
     with pytest.raises(ValueError, match=said):
-        resized((torch.ones(2, 3), 7), axes, evaluated({"B": 2}))
+        resized_inputs((torch.ones(2, 3), 7), axes, run_sizes({"B": 2}))
 
 
 class Restless(nn.Module):

@@ -11,8 +11,8 @@ from tformer_lite.gallery.entries import Bug, shelf_title
 from tformer_lite.gallery.shapes import changed, shapes
 from tformer_lite.properties import report
 from tformer_lite.properties.finding import whole
-from tformer_lite.tracing.sheets import Sheet
-from tformer_lite.tracing.tables import framed
+from tformer_lite.tracing.tables import Sheet
+from tformer_lite.tracing.writing import html_groups
 
 CAUGHT = STORED / "caught.json"
 
@@ -39,19 +39,14 @@ class Catches(Sheet):
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
         groups = groupby(self.rows, key=lambda row: shelf_title(row[0]))
-        body = "".join(html_group(*group) for group in groups)
-        return framed(self.headers, body, self.notes)
+        cells = ((title, map(row_cells, rows)) for title, rows in groups)
+        return html_groups(self.headers, cells, self.notes)
 
 
-def html_group(title: str, rows: Iterable[NamedTuple]) -> str:
-    """Write rows under a title, if there is one. No name is broken."""
-    heading = f'<tr><th scope="rowgroup" colspan="3">{title}</th></tr>'
-    lines = "".join(
-        f'<tr><th scope="row">{whole(name)}</th>'
-        f"<td>{number}</td><td>{names}</td></tr>"
-        for name, number, names in rows
-    )
-    return f"<tbody>{heading if title else ''}{lines}</tbody>"
+def row_cells(row: tuple[str, int, str]) -> list[str]:
+    """Write a row as cells. No name is broken."""
+    name, number, names = row
+    return [whole(name), str(number), names]
 
 
 def caught(bugs: Iterable[Bug]) -> Catches:

@@ -11,7 +11,7 @@ from torch import nn
 
 from tformer_lite.gallery.planting import planted
 from tformer_lite.model.config import Config, tiny_translator
-from tformer_lite.tracing.tables import html_table
+from tformer_lite.tracing.writing import html_table
 
 BUGS = Path(__file__).with_name("bugs.toml")
 
@@ -77,7 +77,7 @@ def table(bug: Bug) -> str:
         ["wrong", f"<code>{escape(bug.wrong)}</code>"],
         ["where", f"{bug.file}.py, as in {where}"],
     ]
-    return html_table((bug.name, escape(bug.says)), lines, [])
+    return html_table((bug.name, escape(bug.says)), lines)
 
 
 @cache

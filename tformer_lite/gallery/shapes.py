@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.pair import running_example
 from tformer_lite.tracing import trace
-from tformer_lite.tracing.questions.lookup import received
+from tformer_lite.tracing.record.lookup import received_name
 
 Shapes = dict[str, tuple[int, ...]]
 NAMES = "q", "k", "v", "scores", "weights", "heads"
@@ -29,9 +29,9 @@ def shapes(model: nn.Module) -> Shapes:
             hooks.callback(module.register_forward_hook(hook).remove)
         seen = trace(model, *running_example()[:2])
     for step in seen.steps:
-        name = received(*step[1:5])
-        if name.split(":")[1] in NAMES:
-            found += [(name, tuple(mark.shape)) for mark in step.makes]
+        name = received_name(step.place, step.visit)
+        if name.variable in NAMES:
+            found += [(str(name), tuple(mark.shape)) for mark in step.makes]
     return shapes_by_name(found)
 
 

@@ -14,7 +14,7 @@ from tformer_lite.properties.subject import (
     Subject,
     error_line,
 )
-from tformer_lite.tracing.tables import html_table
+from tformer_lite.tracing.writing import html_table, text_line
 
 Verdict = tuple[bool, str] | tuple[bool, str, Tensor | None]
 WORDS = {True: "✓ holds", False: "✗ broken", None: "– not judged"}
@@ -64,7 +64,8 @@ class Report:
     def __str__(self) -> str:
         """Write a line for each finding."""
         return "\n".join(
-            f"{f.name:20}{WORDS[f.holds]:14}{f.says}" for f in self.findings
+            text_line((f.name, WORDS[f.holds], f.says), (18, 12, 0))
+            for f in self.findings
         )
 
     __repr__ = __str__
@@ -75,7 +76,7 @@ class Report:
             [whole(f.name), whole(WORDS[f.holds]), html.escape(f.says)]
             for f in self.findings
         ]
-        return html_table(("property", "verdict", "what was seen"), rows, [])
+        return html_table(("property", "verdict", "what was seen"), rows)
 
 
 def whole(text: str) -> str:

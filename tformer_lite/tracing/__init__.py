@@ -1,6 +1,36 @@
-"""Watch a PyTorch model run. Knows nothing of Transformers."""
+"""Watch a PyTorch model run. Knows nothing of Transformers.
 
+`trace` records a run and names its axes: a `Trace`, which prints itself as a
+`Table` of one `Row` a torch call, and gives each tensor an `Axis` a side. What
+it has found is an `Attention`, a `Sheet` of numbers, or a `Scramble`.
+`print_shapes` prints while a model runs. `flops` and `parameters` count
+without a trace; `shape_text`, `shape_html` and `html_table` write.
+"""
+
+from tformer_lite.tracing.axes.names import Axis, shape_text
 from tformer_lite.tracing.printing import print_shapes
+from tformer_lite.tracing.questions.costs import flops, gradients, parameters
+from tformer_lite.tracing.questions.export import from_json
+from tformer_lite.tracing.questions.scores import Attention
+from tformer_lite.tracing.tables import Row, Sheet, Table
+from tformer_lite.tracing.traced import Trace
 from tformer_lite.tracing.tracer import trace
+from tformer_lite.tracing.writing import html_table, shape_html
 
-__all__ = ["print_shapes", "trace"]
+__all__ = [
+    "Attention",
+    "Axis",
+    "Row",
+    "Sheet",
+    "Table",
+    "Trace",
+    "flops",
+    "from_json",
+    "gradients",
+    "html_table",
+    "parameters",
+    "print_shapes",
+    "shape_html",
+    "shape_text",
+    "trace",
+]

@@ -1,31 +1,92 @@
-"""The table of a trace: one row a torch call, as text and as HTML."""
+"""Tables that print themselves: a row a torch call, or names and numbers."""
 
 import html
-import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from tformer_lite.tracing.axes.names import (
+    Axis,
+    Shapes,
+    shape_text,
+    shapes_text,
+)
+from tformer_lite.tracing.source.expressions import line_text
+from tformer_lite.tracing.writing import (
+    html_groups,
+    html_table,
+    shapes_html,
+    text_line,
+)
 
 WIDTH = 34
-HEADERS = "call", "inputs", "output"
+CALL_HEADERS = "call", "inputs", "output"
+HEADERS = {"kind": "class", "flops": "FLOPs", "multiply_adds": "multiply-adds"}
+Kind = TypeVar("Kind", bound=tuple)
 
 
 class Row(NamedTuple):
-    """One torch call, in words: where, what, and the named shapes."""
+    """One torch call: its module, the variable that is bound, or "", what
+    was called, and the named shapes that went in and came out.
+
+    `call`, `reads` and `makes` write it in words.
+    """
 
     path: str
-    call: str
-    reads: str
-    makes: str
+    variable: str
+    expression: str
+    inputs: Shapes
+    outputs: Shapes
+
+    @property
+    def call(self) -> str:
+        """What was called, and what it is bound to: q = self.query(x)."""
+        return line_text(self.variable, self.expression)
+
+    @property
+    def reads(self) -> str:
+        """The shapes that went in: (B, T, C), (C, C)."""
+        return shapes_text(self.inputs)
+
+    @property
+    def makes(self) -> str:
+        """The shapes that came out; nothing does of a call that failed."""
+        return shapes_text(self.outputs) or "failed"
 
     def __str__(self) -> str:
         """Write a line: what was called, and the shapes."""
-        call = short(self.call).ljust(WIDTH)
-        return f"  {call}  {self.reads} -> {self.makes}"
+        return call_line(self.call, self.reads, self.makes)
 
 
-class Table:
+def call_line(call: str, reads: str, makes: str) -> str:
+    """Write a line: what was called, and the shapes."""
+    call = call if len(call) <= WIDTH else f"{call[: WIDTH - 1]}…"
+    return text_line(("", call, f"{reads} -> {makes}"), (0, WIDTH, 0))
+
+
+def heading(path: str, kind: str) -> str:
+    """Name a module; the whole model by its class."""
+    return path or f"({kind or 'outside every module'})"
+
+
+class Printable:
+    """What prints its lines, and its notes below them."""
+
+    notes: list[str]
+
+    def lines(self) -> list[str]:
+        """Write all but the notes."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        notes = [f"note: {note}" for note in self.notes]
+        return "\n".join([*self.lines(), *notes])
+
+    __repr__ = __str__
+
+
+class Table(Printable):
     """Rows that print themselves, and show themselves in a notebook."""
 
     def __init__(self, rows: list[Row], notes: list[str]):
@@ -50,70 +111,68 @@ class Table:
             )
         return Table(rows, self.notes)
 
-    def __str__(self) -> str:
+    def lines(self) -> list[str]:
         """Write a heading for each module, and a line for each call."""
-        lines, path = [], None
-        for row in self.rows:
-            if row.path != path:
-                path = row.path
-                lines.append(path)
-            lines.append(str(row))
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
-
-    __repr__ = __str__
+        groups = groupby(self.rows, key=lambda row: row.path)
+        return [x for path, rows in groups for x in (path, *map(str, rows))]
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
         groups = groupby(self.rows, key=lambda row: row.path)
-        bodies = "".join(
-            f"<tbody>{html_rows(*group)}</tbody>" for group in groups
-        )
-        return framed(HEADERS, bodies, self.notes)
+        cells = ((path, map(row_cells, rows)) for path, rows in groups)
+        return html_groups(CALL_HEADERS, cells, self.notes)
 
 
-def html_rows(path: str, rows: Iterable[Row]) -> str:
-    """Write a heading for a module, and a row for each call."""
-    lines = [
-        f"<tr><td><code>{html.escape(row.call)}</code></td>"
-        f"<td>{coloured(row.reads)}</td><td>{coloured(row.makes)}</td></tr>"
-        for row in rows
-    ]
-    heading = f'<th scope="rowgroup" colspan="3">{html.escape(path)}</th>'
-    return f"<tr>{heading}</tr>{''.join(lines)}"
+def row_cells(row: Row) -> tuple[None, str, str, str]:
+    """Write a call as cells; none of them names the row."""
+    makes = shapes_html(row.outputs) or row.makes
+    call = f"<code>{html.escape(row.call)}</code>"
+    return None, call, shapes_html(row.inputs), makes
 
 
-def short(call: str) -> str:
-    """Cut a call that is too long for its column."""
-    return call if len(call) <= WIDTH else f"{call[: WIDTH - 1]}…"
+class Sheet(Printable, Generic[Kind]):
+    """Rows of names and numbers, looked up by their first cell.
+
+    A module's row has all that is within it; the whole model, "", comes
+    last and is printed as the total.
+    """
+
+    def __init__(self, rows: Sequence[Kind], notes: list[str]):
+        self.rows, self.notes = rows, notes
+
+    def __getitem__(self, path: str) -> Kind:
+        """Find the row of a module, or of a parameter."""
+        for row in self.rows:
+            if row[0] == path:
+                return row
+        raise KeyError(f"no {path!r}: print the sheet to see what there is")
+
+    @property
+    def headers(self) -> list[str]:
+        """What stands above each column."""
+        names = getattr(self.rows[0], "_fields", ()) if self.rows else ()
+        return [HEADERS.get(name, name) for name in names]
+
+    def lines(self) -> list[str]:
+        """Write a line for each row; numbers end in one column."""
+        if not self.rows:
+            return []
+        rows = [self.headers, *(list(map(cell, row)) for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        right = {i for i, x in enumerate(self.rows[0]) if isinstance(x, int)}
+        return [text_line(row, widths, right) for row in rows]
+
+    def _repr_html_(self) -> str:
+        """Write a real table: readable without style and without script."""
+        rows = [[html.escape(cell(x)) for x in row] for row in self.rows]
+        return html_table(self.headers, rows, self.notes)
 
 
-def coloured(shapes: str) -> str:
-    """Mark each shape, and each axis name in it, for the style sheet."""
-    axis = r'<span class="axis axis-\g<0>">\g<0></span>'
-    text = re.sub(r"(?<=[(, *+/\d-])[^\W\d]\w*", axis, html.escape(shapes))
-    return re.sub(r"\([^()]*\)", r'<span class="shape">\g<0></span>', text)
-
-
-def html_table(
-    headers: Iterable[str], rows: list[list[str]], notes: list[str]
-) -> str:
-    """Write a table of cells that are HTML; the first names its row."""
-    body = "".join(
-        f'<tr><th scope="row">{first}</th>'
-        + "".join(f"<td>{cell}</td>" for cell in others)
-        + "</tr>"
-        for first, *others in rows
-    )
-    return framed(headers, f"<tbody>{body}</tbody>", notes)
-
-
-def framed(
-    headers: Iterable[str], bodies: str, notes: list[str], caption: str = ""
-) -> str:
-    """Write the headers above the rows of a table, and notes below."""
-    head = "".join(f'<th scope="col">{name}</th>' for name in headers)
-    said = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
-    return (
-        f'<table class="trace">{caption}<thead><tr>{head}</tr></thead>'
-        f"{bodies}</table>{said}"
-    )
+def cell(value: Any) -> str:
+    """Write one value: 1,024, or (B, T, C); the whole has no path, and is
+    the total."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, tuple) and all(isinstance(x, Axis) for x in value):
+        return shape_text(value)
+    return "total" if value == "" else str(value)

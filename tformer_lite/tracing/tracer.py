@@ -3,32 +3,37 @@
 import re
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from functools import partial
+from typing import Any
 
-from tformer_lite.tracing.axes.names import shape_text
 from tformer_lite.tracing.axes.probes import (
-    accepted,
     aside,
-    grown,
-    plan,
-    resized,
+    dims_for,
+    large_sizes,
+    resized_inputs,
+    small_sizes,
 )
-from tformer_lite.tracing.axes.sizes import Given, Named, evaluated
-from tformer_lite.tracing.questions.errors import explain
-from tformer_lite.tracing.questions.lookup import bound, received
-from tformer_lite.tracing.record.detours import detours, eagerly, refuse
-from tformer_lite.tracing.record.recorder import Glance, Keep, Recorder
+from tformer_lite.tracing.axes.sizes import Given, plain_sizes, run_sizes
+from tformer_lite.tracing.questions.errors import explanation
+from tformer_lite.tracing.record.detours import detours, eagerly, traceable
+from tformer_lite.tracing.record.lookup import bound_name, received_name
+from tformer_lite.tracing.record.places import Place
+from tformer_lite.tracing.record.recorder import Keep, ProbeRecorder, Recorder
 from tformer_lite.tracing.record.run import NONE, Run, shapes_at
+from tformer_lite.tracing.record.visits import Visit
 from tformer_lite.tracing.traced import Trace
+
+Sizes = dict[str, int]
 
 
 def trace(
     model: Callable | None = None,
-    *inputs,
+    *inputs: Any,
     build: Callable | None = None,
     dims: Given | None = None,
     axes: list[str] | None = None,
     keep: bool | str | list[str] = False,
-    **options,
+    **options: Any,
 ) -> Trace:
     """Run a model and record every torch call, with named axes.
 
@@ -55,64 +60,71 @@ def trace(
     program.
     """
     given = dims or {}
-    sizes = evaluated(given)
+    sizes = run_sizes(given)
     if build is not None:
-        model, inputs = build(**accepted(build, sizes))
-    refuse(model)
-    recorder = Recorder(model, keeper(keep))
-    run = recorded(recorder, model, inputs, options, sizes)
-
-    def made(sizes: Named) -> tuple:
-        if build is not None:
-            return build(**accepted(build, sizes))
-        return model, resized(inputs, axes, sizes)
-
+        model, inputs = build(**dims_for(build, sizes))
+    model = traceable(model)
     if axes is not None and build is None:
-        resized(inputs, axes, sizes)  # raises what is wrong with axes
+        resized_inputs(inputs, axes, sizes)  # raises what is wrong with axes
 
-    def again(sizes: Named) -> Run:
-        return probe(model, made, options, sizes)
+    def parts(sizes: Sizes) -> tuple:
+        if build is not None:
+            return build(**dims_for(build, sizes))
+        return model, resized_inputs(inputs, axes or [], sizes)
 
-    varied = independent(given, build, axes)
-    runs, notes = probed(run, again, given, varied)
+    recorder = Recorder(model, keeper(keep))
+    run = recorded_run(recorder, model, inputs, options, sizes)
+    varied = names_to_vary(given, build, axes)
+    again = partial(probe, model, parts, options)
+    runs, notes = best_runs(run, again, given, varied)
     if run.error is None:
         notes += detours(model, inputs, options)
-    ran = model, tuple(inputs), options
-    return finished(Trace(runs, notes, given, ran=ran), run.error)
+    seen = Trace(runs, notes, given, ran=(model, tuple(inputs), options))
+    if run.error is not None:
+        raise explained_error(run.error, seen)
+    return seen
 
 
-def probed(
-    run: Run, again: Callable[[Named], Run], dims: Given, varied: list[str]
+def best_runs(
+    run: Run, again: Callable[[Sizes], Run], dims: Given, varied: list[str]
 ) -> tuple[list[Run], list[str]]:
     """Run again at small sizes; at larger ones, where small ones are refused
     or lack a call. Gives the runs of the better choice, and its notes."""
     tried = []
-    for choose in (plan, grown):
+    for sizes in (small_sizes, large_sizes):
         runs, notes = [run], []
-        for other in map(again, choose(dims, varied) if varied else []):
+        for other in map(again, sizes(dims, varied) if varied else []):
             if other.error and not run.error:
-                notes.append(refusal(other.sizes, varied, other.error))
+                notes.append(refusal_note(other.sizes, varied, other.error))
             else:
                 runs.append(other)
         lacking = sum(shapes_at(r, run).count(NONE) for r in runs[1:])
         tried.append((len(notes), lacking, runs, notes))
         if run.error or not (notes or lacking):
             break
-    return min(tried, key=lambda found: found[:2])[2:]
+    _, _, runs, notes = min(tried, key=lambda found: found[:2])
+    return runs, notes
 
 
-def probe(model: Callable, made: Callable, options: dict, sizes: Named) -> Run:
+def probe(
+    model: Callable, parts: Callable, options: dict, sizes: Sizes
+) -> Run:
     """Run again at other sizes; what went wrong is in the run's `error`."""
     try:
         with aside(model):
-            model, inputs = made(sizes)
-            return recorded(Glance(model), model, inputs, options, sizes)
+            model, inputs = parts(sizes)
+            recorder = ProbeRecorder(model)
+            return recorded_run(recorder, model, inputs, options, sizes)
     except Exception as error:  # it cannot be built so, or resized
         return Run(sizes, error)
 
 
-def recorded(
-    recorder: Recorder, model: Callable, inputs, options: dict, sizes: Named
+def recorded_run(
+    recorder: Recorder,
+    model: Callable,
+    inputs: tuple,
+    options: dict,
+    sizes: Sizes,
 ) -> Run:
     """Run a model once; what went wrong is in the run's `error`."""
     run = Run(sizes)
@@ -125,15 +137,13 @@ def recorded(
     return run
 
 
-def finished(seen: Trace, error: Exception | None) -> Trace:
-    """Hand out a trace; or raise what stopped it, with a note."""
-    if error is None:
-        return seen
+def explained_error(error: Exception, seen: Trace) -> Exception:
+    """Give what stopped a run its trace, and a note on the call that failed,
+    if one did."""
     if seen.runs[0].failed:
-        shapes = list(map(shape_text, seen.axes[-1][0]))
-        error.add_note(explain(seen.steps[-1], seen.steps, shapes))
-    error.trace = seen
-    raise error
+        error.add_note(explanation(seen))
+    vars(error)["trace"] = seen
+    return error
 
 
 def keeper(keep: bool | str | list[str]) -> Keep:
@@ -141,28 +151,28 @@ def keeper(keep: bool | str | list[str]) -> Keep:
     if not keep:
         return None
     if keep is True:
-        return lambda *place: True
+        return lambda place, visit: True
     patterns = [keep] if isinstance(keep, str) else keep
 
-    def wanted(*where) -> bool:
-        names = {bound(*where), received(*where)}
-        return any(fnmatchcase(n, one) for n in names for one in patterns)
+    def wanted(place: Place, visit: Visit) -> bool:
+        names = {bound_name(place, visit), received_name(place, visit)}
+        return any(fnmatchcase(str(n), one) for n in names for one in patterns)
 
     return wanted
 
 
-def independent(
+def names_to_vary(
     dims: Given, build: Callable | None, axes: list[str] | None
 ) -> list[str]:
     """List the dimensions that probes can vary on their own."""
-    plain = {name: n for name, n in dims.items() if isinstance(n, int)}
+    plain = plain_sizes(dims)
     if build is not None:
-        return list(accepted(build, plain))
+        return list(dims_for(build, plain))
     letters = " ".join(axes or []).split()
     return [name for name in plain if name in letters]
 
 
-def refusal(sizes: Named, varied: list[str], error: Exception) -> str:
+def refusal_note(sizes: Sizes, varied: list[str], error: Exception) -> str:
     """Say which sizes a model refused, and in which words."""
     tried = ", ".join(f"{name}={sizes[name]}" for name in varied)
     first = re.sub("0x[0-9a-f]+", "0x…", str(error).split("\n")[0])

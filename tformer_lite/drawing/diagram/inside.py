@@ -1,6 +1,6 @@
 """Inside an attention: its parts, from projections to output."""
 
-from tformer_lite.drawing.diagram.parts import Part, Shape
+from tformer_lite.drawing.diagram.parts import Named, Part, Shape
 from tformer_lite.tracing.questions.attention import Flow, Found, attentions
 from tformer_lite.tracing.traced import Trace
 

@@ -5,11 +5,19 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from functools import partial
 
-from tformer_lite.tracing.axes.sizes import Given, Named, evaluated, evenness
+from tformer_lite.tracing.axes.sizes import (
+    Given,
+    RunSizes,
+    evenness,
+    plain_sizes,
+    run_sizes,
+)
 
 Sizes = tuple[int, ...]
 Columns = dict[str, Sizes]
+Fit = tuple[str, Sizes]
 UNSEEN = 3  # how many runs that nobody made
 
 
@@ -26,13 +34,14 @@ class Formulas:
 
     def __init__(self, varied: Columns, run: dict[str, int]):
         given = getattr(run, "given", run)
-        alone = [name for name in varied if isinstance(given[name], int)]
-        moved = {name: varied[name] for name in alone}
-        self.pairs = [lone_pair(name, moved) for name in alone]
-        self.enough = None not in self.pairs and checked(moved, self.pairs)
-        longer = lengthened(varied, elsewhere(alone, given))
+        alone = [name for name in varied if name in plain_sizes(given)]
+        columns = {name: varied[name] for name in alone}
+        pairs = [lone_pair(name, columns) for name in alone]
+        self.pairs = [pair for pair in pairs if pair]
+        self.enough = None not in pairs and can_check(columns, self.pairs)
+        longer = with_runs(varied, unseen_runs(alone, given))
         self.columns = {name: longer[name] for name in alone}
-        self.known = defaultdict(list)
+        self.known: dict[Sizes, list[Fit]] = defaultdict(list)
         for text, values in candidates(longer):
             self.known[outline(values[:-UNSEEN])].append((text, values))
         self.found: dict[Sizes, str] = {}
@@ -42,10 +51,8 @@ class Formulas:
         none does, or if those that fit say different things."""
         if sizes not in self.found:
             fits = self.known.get(outline(sizes), [])
-            name = ""
-            if self.enough:
-                name = agreed(fits, sizes) if fits else self.product(sizes)
-            self.found[sizes] = name
+            find = partial(common_formula, fits) if fits else self.product
+            self.found[sizes] = find(sizes) if self.enough else ""
         return self.found[sizes]
 
     def product(self, sizes: Sizes) -> str:
@@ -53,23 +60,23 @@ class Formulas:
 
         What is added to a name shows in two runs that differ in it alone.
         """
-        factors, values = [], [1] * (len(sizes) + UNSEEN)
-        for (name, column), pair in zip(self.columns.items(), self.pairs):
-            lone = [[c[i] for i in pair] for c in (column, sizes)]
-            factor, added = line(*lone)
+        factors, values = [], [Fraction(1)] * (len(sizes) + UNSEEN)
+        for (name, column), (i, j) in zip(self.columns.items(), self.pairs):
+            pair = (column[i], column[j]), (sizes[i], sizes[j])
+            factor, added = line(*pair)
             if factor:
                 b, a = (added / factor).as_integer_ratio()
-                factors.append(written(name, Fraction(a), Fraction(b)))
+                factors.append(formula_text(name, Fraction(a), Fraction(b)))
                 values = [v * (a * n + b) for v, n in zip(values, column)]
-        many = Fraction(sizes[0], values[0]) if values[0] else 0
+        many = sizes[0] / values[0] if values[0] else Fraction(0)
         values = [many * value for value in values]
         if values[:-UNSEEN] != list(sizes) or not whole(values):
             return ""
         text = "*".join(f if f.isidentifier() else f"({f})" for f in factors)
-        return written(text, many, Fraction(0))
+        return formula_text(text, many, Fraction(0))
 
 
-def lengthened(varied: Columns, runs: list[Named]) -> Columns:
+def with_runs(varied: Columns, runs: list[RunSizes]) -> Columns:
     """Add the sizes of more runs to each name's."""
     return {
         name: (*sizes, *(run[name] for run in runs))
@@ -77,17 +84,16 @@ def lengthened(varied: Columns, runs: list[Named]) -> Columns:
     }
 
 
-def elsewhere(alone: list[str], given: Given) -> list[Named]:
+def unseen_runs(alone: list[str], given: Given) -> list[RunSizes]:
     """Give runs that nobody made, with sizes as even as the traced ones to
     the names that vary alone."""
     primes = filter(is_prime, itertools.count(101, 2))
-    far = [{n: next(primes) for n in alone} for _ in range(UNSEEN)]
-    return [
-        evaluated(
-            given | {n: given[n] + many[n] * evenness(given[n]) for n in alone}
-        )
-        for many in far
+    near = {name: plain_sizes(given)[name] for name in alone}
+    far = [
+        {name: n + next(primes) * evenness(n) for name, n in near.items()}
+        for _ in range(UNSEEN)
     ]
+    return [run_sizes({**given, **sizes}) for sizes in far]
 
 
 def whole(values: Iterable[Fraction]) -> bool:
@@ -100,7 +106,7 @@ def is_prime(n: int) -> bool:
     return all(n % m for m in range(2, math.isqrt(n) + 1))
 
 
-def agreed(fits: list[tuple[str, Sizes]], sizes: Sizes) -> str:
+def common_formula(fits: list[Fit], sizes: Sizes) -> str:
     """Write sizes with the simplest of some formulas; "" where they part."""
     lines = [line(values, sizes) for _, values in fits]
     said = {
@@ -109,7 +115,7 @@ def agreed(fits: list[tuple[str, Sizes]], sizes: Sizes) -> str:
     }
     if len(said) > 1 or not all(map(whole, said)):
         return ""
-    texts = [written(text, *fit) for (text, _), fit in zip(fits, lines)]
+    texts = [formula_text(text, *fit) for (text, _), fit in zip(fits, lines)]
     name = next(filter(str.isidentifier, texts), texts[0])
     return name[1:-1] if name == fits[0][0] and name[0] == "(" else name
 
@@ -126,7 +132,7 @@ def lone_pair(name: str, columns: Columns) -> tuple[int, int] | None:
     return None
 
 
-def checked(columns: Columns, pairs: list[tuple[int, int]]) -> bool:
+def can_check(columns: Columns, pairs: list[tuple[int, int]]) -> bool:
     """Whether a run is left to check a formula with: none of its sizes is
     one of a name's pair."""
     return any(
@@ -138,7 +144,7 @@ def checked(columns: Columns, pairs: list[tuple[int, int]]) -> bool:
     )
 
 
-def candidates(columns: Columns) -> Iterator[tuple[str, Sizes]]:
+def candidates(columns: Columns) -> Iterator[Fit]:
     """Give names, products and sums of names with their sizes."""
     for n in (1, 2, 3, 4):
         for names in itertools.combinations_with_replacement(columns, n):
@@ -167,13 +173,13 @@ def line(values: Sizes, sizes: Sizes) -> tuple[Fraction, Fraction]:
     return Fraction(0), Fraction(sizes[0])
 
 
-def written(text: str, factor: Fraction, added: Fraction) -> str:
+def formula_text(text: str, factor: Fraction, added: Fraction) -> str:
     """Write factor * text + added as one writes it by hand."""
     if added.denominator > 1:
         whole = math.lcm(factor.denominator, added.denominator)
-        return f"({written(text, factor * whole, added * whole)})/{whole}"
+        return f"({formula_text(text, factor * whole, added * whole)})/{whole}"
     if factor < 0 and added > 0:
-        return f"{added}{written(text, factor, Fraction(0))}"
+        return f"{added}{formula_text(text, factor, Fraction(0))}"
     over = "" if factor.denominator == 1 else f"/{factor.denominator}"
     many = {1: "", -1: "-"}.get(factor.numerator, str(factor.numerator))
     plus = "" if added == 0 else f"{'+' if added > 0 else '-'}{abs(added)}"

@@ -1,8 +1,13 @@
 """Axis names: sizes of several runs, written with the names of dimensions."""
 
+import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from tformer_lite.tracing.axes.formulas import Formulas, Sizes
+
+LETTERS = re.compile(r"[^\W\d]\w*")
+MARKS = {"proved": "", "value": "~", "unknown": "?"}
 
 
 class Axis(NamedTuple):
@@ -18,10 +23,11 @@ class Axis(NamedTuple):
 
     def __str__(self) -> str:
         """Write a proved name as it is, others with ~ or a ?."""
-        return (
-            self.name
-            + {"proved": "", "value": "~", "unknown": "?"}[self.proof]
-        )
+        return self.name + MARKS[self.proof]
+
+
+Shape = tuple[Axis, ...]
+Shapes = tuple[Shape, ...]
 
 
 class Dims:
@@ -30,15 +36,15 @@ class Dims:
     `runs` are the sizes of every run, the traced one first.
     """
 
-    def __init__(self, runs: list[dict[str, int]]):
+    def __init__(self, runs: Sequence[dict[str, int]]):
         columns = {name: tuple(r[name] for r in runs) for name in runs[0]}
         varied = {n: c for n, c in columns.items() if len(set(c)) > 1}
         self.first = runs[0]
         self.fixed = {n: s for n, s in runs[0].items() if n not in varied}
         self.formulas = Formulas(varied, runs[0])
-        self.known: dict[tuple[Sizes, ...], tuple[Axis, ...]] = {}
+        self.known: dict[tuple[Sizes, ...], Shape] = {}
 
-    def shape(self, *shapes: Sizes) -> tuple[Axis, ...]:
+    def shape(self, *shapes: Sizes) -> Shape:
         """Name the axes of a tensor that has these shapes, one a run."""
         if shapes not in self.known:
             self.known[shapes] = tuple(map(self.axis, zip(*shapes)))
@@ -65,6 +71,11 @@ class Dims:
         return Axis(size, str(size), "unknown")
 
 
-def shape_text(axes: tuple[Axis, ...]) -> str:
+def shape_text(shape: Shape) -> str:
     """Write a named shape: (B, T, C)."""
-    return f"({', '.join(map(str, axes))})"
+    return f"({', '.join(map(str, shape))})"
+
+
+def shapes_text(shapes: Shapes) -> str:
+    """Write several named shapes: (B, T, C), (C)."""
+    return ", ".join(map(shape_text, shapes))

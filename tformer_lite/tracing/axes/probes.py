@@ -7,43 +7,53 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from typing import TextIO
+from typing import Any, TextIO
 
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.tracing.axes.sizes import Given, Named, evaluated, evenness
+from tformer_lite.tracing.axes.sizes import (
+    Given,
+    RunSizes,
+    evenness,
+    plain_sizes,
+    run_sizes,
+)
 
 
-def plan(dims: Given, varied: list[str]) -> Iterator[Named]:
+def small_sizes(dims: Given, varied: list[str]) -> Iterator[RunSizes]:
     """Choose the sizes of the probes: all small, then each name larger
     alone, then all larger still. A size keeps its parity, and the steps
     differ: S // 3 looks like a line at 2, 4 and 6, and not at 2, 4 and 8."""
-    small = {name: 2 + dims[name] % 2 for name in varied}
+    sizes = plain_sizes(dims)
+    small = {name: 2 + sizes[name] % 2 for name in varied}
     larger = [{name: small[name] + 2} for name in varied]
     everything = {name: small[name] + 6 for name in varied}
-    for change in [{}, *larger, everything]:
-        yield evaluated(dims | small | change)
+    for change in ({}, *larger, everything):
+        yield run_sizes({**dims, **small, **change})
 
 
-def grown(dims: Given, varied: list[str]) -> Iterator[Named]:
+def large_sizes(dims: Given, varied: list[str]) -> Iterator[RunSizes]:
     """Choose larger sizes than the traced ones: each name alone, twice, then
     all; for a model that refuses small sizes, or loops over one.
 
     The power of two that a size can be divided by, it still can.
     """
-    steps = {name: evenness(dims[name]) for name in varied}
+    sizes = plain_sizes(dims)
+    steps = {name: evenness(sizes[name]) for name in varied}
     alone = [
-        {name: dims[name] + many * steps[name]}
+        {name: sizes[name] + many * steps[name]}
         for name in varied
         for many in (1, 3)
     ]
-    everything = {name: dims[name] + 2 * steps[name] for name in varied}
-    for change in [*alone, everything]:
-        yield evaluated(dims | change)
+    everything = {name: sizes[name] + 2 * steps[name] for name in varied}
+    for change in (*alone, everything):
+        yield run_sizes({**dims, **change})
 
 
-def resized(inputs: tuple, axes: list[str], dims: Named) -> tuple:
+def resized_inputs(
+    inputs: tuple, axes: list[str], dims: dict[str, int]
+) -> tuple:
     """Give the inputs other sizes, with values that they have already.
 
     `axes` names the axes of each tensor, "B S"; a name that `dims` lacks
@@ -58,13 +68,15 @@ def resized(inputs: tuple, axes: list[str], dims: Named) -> tuple:
             f"There are {len(tensors)} (one that comes twice counts once)."
         )
     made = {
-        key: taken(tensor, names.split(), dims)
+        key: resized_tensor(tensor, names.split(), dims)
         for (key, tensor), names in zip(tensors.items(), axes)
     }
     return tuple(made.get(id(x), x) for x in inputs)
 
 
-def taken(tensor: Tensor, axes: list[str], dims: Named) -> Tensor:
+def resized_tensor(
+    tensor: Tensor, axes: list[str], dims: dict[str, int]
+) -> Tensor:
     """Take as many rows of each named axis as asked, over and over."""
     if len(axes) != tensor.ndim:
         raise ValueError(
@@ -109,7 +121,7 @@ class Hush:
             return len(text)
         return self.stream.write(text)
 
-    def __getattr__(self, name: str):
+    def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
 
 
@@ -136,8 +148,8 @@ def unchanged(model: Callable) -> Iterator[None]:
                 buffer.copy_(value)
 
 
-def accepted(build: Callable, dims: Named) -> Named:
-    """The dimensions that a factory takes."""
+def dims_for(build: Callable, dims: dict[str, int]) -> dict[str, int]:
+    """Give the dimensions that a factory takes."""
     parameters = inspect.signature(build).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return dims

@@ -1,40 +1,54 @@
 """The layout of annotated source, as text and as HTML."""
 
 import html
+from collections.abc import Callable
+from typing import NamedTuple
 
-from tformer_lite.tracing.axes.names import shape_text
-from tformer_lite.tracing.tables import coloured, framed
+from tformer_lite.tracing.axes.names import Shape, shape_text
+from tformer_lite.tracing.listing.frames import Made
+from tformer_lite.tracing.writing import html_groups, shape_html
 
 WIDTH, MANY = 76, 4
 HEADERS = "line", "code", "shapes"
 
 
-def as_text(title: str, lines: list[tuple]) -> str:
+class Note(NamedTuple):
+    """What an expression was: its text, "" for a statement's own value; and
+    what it made."""
+
+    label: str
+    made: Made
+
+
+Line = tuple[str, list[Note]]  # its code, and what stands beside it
+
+
+def as_text(title: str, lines: list[Line]) -> str:
     """Write the notes beside the code where there is room, else below."""
-    noted = [(code, items(notes)) for code, notes in lines]
-    column = best_column(noted)
+    texts = [(code, list(map(note_text, notes))) for code, notes in lines]
+    column = best_column(texts)
     found = [title, ""]
-    for code, texts in noted:
-        joined = f"# {' · '.join(texts)}"
-        if not texts:
+    for code, notes in texts:
+        joined = f"# {' · '.join(notes)}"
+        if not notes:
             found.append(code)
         elif max(column, len(code) + 2) + len(joined) <= WIDTH:
             found.append(
                 code.ljust(max(column - 2, len(code))) + "  " + joined
             )
         else:
-            found += [code, *below(texts, column)]
+            found += [code, *below(notes, column)]
     return "\n".join(found)
 
 
-def best_column(noted: list[tuple[str, list[str]]]) -> int:
+def best_column(lines: list[tuple[str, list[str]]]) -> int:
     """Choose the column at which the most notes stand beside their code."""
 
     def beside(column: int) -> int:
         return sum(
             len(code) + 2 <= column
             and column + len(" · ".join(texts)) + 2 <= WIDTH
-            for code, texts in noted
+            for code, texts in lines
             if texts
         )
 
@@ -56,20 +70,18 @@ def below(texts: list[str], column: int) -> list[str]:
     return [" " * indent + line for line in lines]
 
 
-def items(notes: list) -> list[str]:
-    """Write each note: its label and its shapes."""
-    return [
-        (f"{note.label}: " if note.label else "") + shapes_text(note.shapes)
-        for note in notes
-    ]
+def note_text(note: Note) -> str:
+    """Write a note: its label and its shapes."""
+    label = f"{note.label}: " if note.label else ""
+    return label + times_text(note.made, shape_text)
 
 
-def shapes_text(values: list | None) -> str:
+def times_text(made: Made, write: Callable[[Shape], str]) -> str:
     """Write the shapes that an expression had each time, and how often; "?"
     where they are not certain."""
-    if values is None:
+    if not made.certain:
         return "?"
-    texts = [", ".join(few(list(map(shape_text, v)))) for v in values]
+    texts = [", ".join(few(list(map(write, shapes)))) for shapes in made.times]
     many = f" × {len(texts)}" if len(texts) > 1 else ""
     if len(set(texts)) == 1:
         return texts[0] + many
@@ -81,23 +93,21 @@ def few(texts: list[str]) -> list[str]:
     return texts if len(texts) <= MANY else [texts[0], "…", texts[-1]]
 
 
-def as_html(title: str, lines: list[tuple]) -> str:
+def as_html(title: str, lines: list[Line]) -> str:
     """Write a real table: readable without style and without script."""
-    text = html.escape(title).replace("\n", "<br>")
-    rows = "".join(html_row(i, *line) for i, line in enumerate(lines, 1))
-    caption = f"<caption>{text}</caption>"
-    return framed(HEADERS, f"<tbody>{rows}</tbody>", [], caption)
-
-
-def html_row(number: int, code: str, notes: list) -> str:
-    """Write one line of code, and its shapes."""
-    cells = [
-        (f"<code>{html.escape(note.label)}</code>: " if note.label else "")
-        + coloured(shapes_text(note.shapes))
-        for note in notes
+    rows = [
+        (
+            str(number),
+            f"<pre>{html.escape(code)}</pre>",
+            "<br>".join(map(note_html, notes)),
+        )
+        for number, (code, notes) in enumerate(lines, 1)
     ]
-    return (
-        f'<tr><th scope="row">{number}</th>'
-        f"<td><pre>{html.escape(code)}</pre></td>"
-        f"<td>{'<br>'.join(cells)}</td></tr>"
-    )
+    return html_groups(HEADERS, [("", rows)], caption=title)
+
+
+def note_html(note: Note) -> str:
+    """Write a note for the style sheet."""
+    label = html.escape(note.label)
+    label = f"<code>{label}</code>: " if label else ""
+    return label + times_text(note.made, shape_html)

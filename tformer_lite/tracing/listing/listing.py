@@ -2,30 +2,31 @@
 
 import ast
 import inspect
-import re
 from collections import defaultdict
 from types import CodeType
-from typing import NamedTuple
+from typing import Any
 
-from tformer_lite.tracing.axes.names import Axis
-from tformer_lite.tracing.listing.choosing import chosen, runs_of, where
-from tformer_lite.tracing.listing.events import Known, events
-from tformer_lite.tracing.listing.frames import Frame, Values
-from tformer_lite.tracing.listing.layout import as_html, as_text
+from tformer_lite.tracing.axes.names import LETTERS
+from tformer_lite.tracing.calls import Calls
+from tformer_lite.tracing.listing.events import (
+    Known,
+    events,
+    runs_in,
+    runs_of,
+)
+from tformer_lite.tracing.listing.frames import NOTHING, Frame, Made
+from tformer_lite.tracing.listing.layout import Line, Note, as_html, as_text
 from tformer_lite.tracing.record.places import in_library
-from tformer_lite.tracing.source.expressions import definition, first_line
+from tformer_lite.tracing.source.expressions import (
+    Function,
+    definition,
+    end_of,
+    first_line,
+)
 from tformer_lite.tracing.source.lines import lines_of
 
 LONG = 24
-Notes = dict[int, list["Note"]]
-
-
-class Note(NamedTuple):
-    """What an expression was: its text, "" for a statement's own value; and
-    its shapes, each time that it was made, None where they are not known."""
-
-    label: str
-    shapes: Values
+Notes = dict[int, list[Note]]
 
 
 class Listing:
@@ -34,7 +35,7 @@ class Listing:
     Print it, or show it in a notebook.
     """
 
-    def __init__(self, title: str, lines: list[tuple[str, list[Note]]]):
+    def __init__(self, title: str, lines: list[Line]):
         self.title, self.lines = title, lines
 
     def __str__(self) -> str:
@@ -46,7 +47,9 @@ class Listing:
         return as_html(self.title, self.lines)
 
 
-def annotate(trace, thing, path: str | None = None, nth: int = 0) -> Listing:
+def annotate(
+    calls: Calls, thing: Any, path: str | None = None, nth: int = 0
+) -> Listing:
     """Write the source of a function, method or class with the named shapes
     that its expressions had; of a class, its `forward`.
 
@@ -57,43 +60,53 @@ def annotate(trace, thing, path: str | None = None, nth: int = 0) -> Listing:
     choose no run.
     """
     code = code_of(thing)
-    known = Known(trace)
-    every = events(trace, known)
-    runs = chosen(runs_of(every, code), path, code.co_qualname)
+    node, known = definition_of(code), Known(calls)
+    every = events(calls, known)
+    runs = runs_in(path, runs_of(code, every), code.co_qualname)
     if not 0 <= nth < len(runs):
         raise ValueError(f"{nth=}: there is nth=0 to nth={len(runs) - 1}")
-    frame = Frame(code, *runs[nth], every)
-    title = f"{code.co_qualname} in {where(frame.visit)}"
-    if len(runs) > 1:
-        title += f", run {nth + 1} of {len(runs)} (nth={nth})"
+    frame = Frame(code, node, runs[nth], every)
+    notes = argument_notes(frame, known)
+    note_statement(node, frame, notes)
+    for part in ast.walk(node):
+        if isinstance(part, ast.stmt) and part is not node:
+            note_statement(part, frame, notes)
+    lines = annotated_lines(frame, notes)
+    title = title_of(frame, nth, len(runs))
+    return Listing(title + sizes_line(lines, calls.runs[0].sizes), lines)
+
+
+def title_of(frame: Frame, nth: int, many: int) -> str:
+    """Name a function, its module and which of its runs it is."""
+    visit = frame.visit
+    module = visit.path or visit.kind or "the traced function"
+    title = f"{frame.code.co_qualname} in {module}"
+    if many > 1:
+        title += f", run {nth + 1} of {many} (nth={nth})"
     if frame.times() > 1:
         title += f", {frame.times()} runs shown as one"
-    notes = parameters(frame, known)
-    for part in ast.walk(frame.node):
-        if isinstance(part, ast.stmt) or part is frame.node:
-            note_statement(part, frame, notes)
-    lines = written(frame, notes)
-    return Listing(title + sizes(lines, trace.runs[0].sizes), lines)
+    return title
 
 
-def sizes(lines: list[tuple[str, list[Note]]], known: dict[str, int]) -> str:
+def sizes_line(lines: list[Line], known: dict[str, int]) -> str:
     """List the sizes of the names that the notes use, on a line of its own."""
-    notes = [note for _, found in lines for note in found]
-    axes = [axis.name for note in notes for axis in flat(note.shapes)]
-    used = set(re.findall(r"[^\W\d]\w*", " ".join(axes)))
+    used = {
+        letter
+        for _, notes in lines
+        for note in notes
+        for shapes in note.made.times
+        for shape in shapes
+        for axis in shape
+        for letter in LETTERS.findall(axis.name)
+    }
     found = [f"{name}={n}" for name, n in known.items() if name in used]
     return f"\n{', '.join(found)}" if found else ""
 
 
-def flat(values: list | None) -> list[Axis]:
-    """Give every axis of the shapes that an expression had."""
-    each = [shape for shapes in values or [] for shape in shapes]
-    return [axis for shape in each for axis in shape]
-
-
-def code_of(thing) -> CodeType:
+def code_of(thing: Any) -> CodeType:
     """Find the code of a function, method or class."""
-    thing = thing.forward if isinstance(thing, type) else thing
+    if isinstance(thing, type):
+        thing = getattr(thing, "forward", thing)
     thing = inspect.unwrap(getattr(thing, "__func__", thing))
     code = getattr(thing, "__code__", None)
     if code is None:
@@ -101,64 +114,74 @@ def code_of(thing) -> CodeType:
             f"{type(thing).__name__} has no source: give a function, a "
             "method or a class."
         )
+    return code
+
+
+def definition_of(code: CodeType) -> Function:
+    """Find where a function is defined; ValueError if that is not known."""
     if in_library[code.co_filename]:
         raise ValueError(
             f"{code.co_qualname} is PyTorch's own code, which is not "
             "recorded line by line: give the code that calls it."
         )
-    if definition(code) is None:
+    node = definition(code)
+    if node is None:
         raise ValueError(
             f"the source of {code.co_qualname} cannot be found. If its file "
             "has changed, load it again and trace again; if it was typed at "
             "a prompt, put it in a file or a notebook's cell."
         )
-    return code
+    return node
 
 
-def parameters(frame: Frame, known: Known) -> Notes:
+def argument_notes(frame: Frame, known: Known) -> Notes:
     """Note the tensors that a module's `forward` was given."""
-    notes, call = defaultdict(list), frame.visit.call
-    if frame.code.co_name != "forward" or frame.callers or not call:
+    notes: Notes = defaultdict(list)
+    visit, arguments = frame.visit, frame.node.args
+    if frame.code.co_name != "forward" or frame.callers:
         return notes
-    arguments = frame.node.args
     given = [*arguments.posonlyargs, *arguments.args][1:]
     for i, argument in enumerate([*given, *arguments.kwonlyargs]):
-        numbers = call.reads.get(argument.arg)
+        numbers = visit.reads.get(argument.arg)
         if numbers is None and i < len(given):
-            numbers = call.reads.get(i)
-        shapes = known.shapes(numbers, call.start)
+            numbers = visit.reads.get(i)
+        shapes = known.shapes(numbers, visit.start)
         if shapes:
-            line = argument.end_lineno
-            notes[line].append(Note(argument.arg, [shapes]))
+            line, _ = end_of(argument)
+            notes[line].append(Note(argument.arg, Made((shapes,))))
     return notes
 
 
-def note_statement(statement: ast.AST, frame: Frame, notes: Notes) -> None:
+def note_statement(
+    statement: ast.stmt | ast.Lambda, frame: Frame, notes: Notes
+) -> None:
     """Note the values of the expressions in a statement, or in a lambda."""
     own = getattr(statement, "value", getattr(statement, "body", None))
-    value = frame.value(statement)
-    if isinstance(statement, ast.AugAssign) and value != []:
-        note(own, value, frame, notes)
-        notes[statement.end_lineno].append(Note("", value))
+    made = frame.value(statement)
+    if isinstance(statement, ast.AugAssign) and made != NOTHING:
+        note(statement.value, made, frame, notes)
+        notes[end_of(statement)[0]].append(Note("", made))
         return
-    if isinstance(statement, ast.For) and value != []:  # as of Python 3.11
+    if isinstance(statement, ast.For) and made != NOTHING:  # Python 3.11 on
         each = statement.iter
-        notes[each.end_lineno].append(Note(label(each), value))
+        notes[end_of(each)[0]].append(Note(label(each), made))
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, (ast.expr, ast.withitem)):
-            note(child, [], frame, notes, child is own)
+            note(child, NOTHING, frame, notes, child is own)
 
 
-def note(node: ast.AST, outer, frame: Frame, notes: Notes, own=False) -> None:
+def note(
+    node: ast.AST, outer: Made, frame: Frame, notes: Notes, own: bool = False
+) -> None:
     """Note what an expression was, if not the same as the one around it;
     inner ones first. A statement's own value needs no label."""
-    value = frame.value(node) if isinstance(node, ast.expr) else []
-    around = outer if value == [] else value
+    made = frame.value(node) if isinstance(node, ast.expr) else NOTHING
+    around = outer if made == NOTHING else made
     for child in ast.iter_child_nodes(node):
         note(child, around, frame, notes)
-    if value not in ([], outer):
+    if isinstance(node, ast.expr) and made not in (NOTHING, outer):
         text = "" if own else label(node)
-        notes[node.end_lineno].append(Note(text, value))
+        notes[end_of(node)[0]].append(Note(text, made))
 
 
 def label(node: ast.expr) -> str:
@@ -169,18 +192,18 @@ def label(node: ast.expr) -> str:
     return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
 
 
-def written(frame: Frame, notes: Notes) -> list[tuple[str, list[Note]]]:
+def annotated_lines(frame: Frame, notes: Notes) -> list[Line]:
     """Give the lines of a definition with their notes, without docstring."""
     node, lines = frame.node, lines_of(frame.code)
     first = first_line(node)
     text = lines[first - 1]
     indent = len(text) - len(text.lstrip())
-    left_out = set()
+    left_out = range(0)
     if not isinstance(node, ast.Lambda) and ast.get_docstring(node):
         doc = node.body[0]
-        left_out = set(range(doc.lineno, doc.end_lineno + 1))
+        left_out = range(doc.lineno, end_of(doc)[0] + 1)
     return [
         (lines[i - 1][indent:].rstrip(), notes.get(i, []))
-        for i in range(first, node.end_lineno + 1)
+        for i in range(first, end_of(node)[0] + 1)
         if i not in left_out
     ]

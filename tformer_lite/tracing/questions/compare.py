@@ -7,6 +7,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from tformer_lite.tracing.calls import Calls
+
+Two = tuple[Calls, Calls]
 Pair = tuple[int, int]
 NO_VALUES = "; no values were kept."
 NO_NAMES = " Axis names are not compared: the two ran at different sizes."
@@ -31,7 +34,7 @@ class Comparison(NamedTuple):
         return self.text
 
 
-def compare(mine, theirs) -> Comparison:
+def compare(mine: Calls, theirs: Calls) -> Comparison:
     """Find the first call at which two traces part: by its shapes, or, if
     no shape differs, by its values, as far as both have kept them.
 
@@ -41,31 +44,31 @@ def compare(mine, theirs) -> Comparison:
     rounding. Modules that only one of them has are not compared.
     """
     traces = mine, theirs
-    pairs = paired(Side(mine), Side(theirs))
+    pairs = pairs_of(Side(mine), Side(theirs))
     names = alike(traces)
     for pair in sorted(pairs):
         if shapes_part(traces, pair, names):
-            return parted(traces, pairs, pair)
+            return difference(traces, pairs, pair)
     valued = 0
     for pair in sorted(pairs):
-        kept = list(zip(*map(values, traces, pair)))
+        kept = list(zip(*map(kept_values, traces, pair)))
         valued += bool(kept)
         for a, b in kept:
             if not close(a, b):
-                return parted(traces, pairs, pair, apart(a, b))
-    return agreed(traces, pairs, valued)
+                return difference(traces, pairs, pair, apart(a, b))
+    return agreement(traces, pairs, valued)
 
 
 class Side:
     """One of the two traces: where its calls are, and what leaves where."""
 
-    def __init__(self, trace):
-        self.steps, self.rows = trace.steps, trace.table.rows
+    def __init__(self, calls: Calls):
+        self.steps, self.rows = calls.steps, calls.table.rows
         self.own: dict[str, list[int]] = defaultdict(list)
         self.inside: dict[str, list[int]] = defaultdict(list)
         for i, step in enumerate(self.steps):
             self.own[step.visit.path].append(i)
-            for path in around(step.visit.path):
+            for path in paths_around(step.visit.path):
                 self.inside[path].append(i)
         self.readers: dict[int, list[int]] = defaultdict(list)
         self.sources: list[list[int | None]] = []
@@ -93,7 +96,7 @@ class Side:
         return found or inside[-1:]
 
 
-def around(path: str) -> list[str]:
+def paths_around(path: str) -> list[str]:
     """A path, and those that it lies in: a.b, a, and the whole."""
     names = path.split(".")
     return [".".join(names[:n]) for n in range(len(names), 0, -1)] + (
@@ -101,7 +104,7 @@ def around(path: str) -> list[str]:
     )
 
 
-def paired(mine: Side, theirs: Side) -> dict[Pair, str]:
+def pairs_of(mine: Side, theirs: Side) -> dict[Pair, str]:
     """Pair the steps that should be alike, each with its module's path."""
     pairs: dict[Pair, str] = {}
     both = mine.inside.keys() & theirs.inside.keys()
@@ -133,13 +136,13 @@ def sources(mine: Side, theirs: Side, i: int, j: int) -> list[Pair]:
     ]
 
 
-def alike(traces) -> bool:
+def alike(traces: Two) -> bool:
     """Whether both were run at the same sizes, probes included."""
     mine, theirs = ([run.sizes for run in t.runs] for t in traces)
     return mine == theirs
 
 
-def shapes_part(traces, pair: Pair, names: bool) -> bool:
+def shapes_part(traces: Two, pair: Pair, names: bool) -> bool:
     """Whether two steps make other shapes: other sizes, or, if `names` are
     compared, other names that are proved."""
     mine, theirs = (t.axes[i][1] for t, i in zip(traces, pair))
@@ -152,9 +155,9 @@ def shapes_part(traces, pair: Pair, names: bool) -> bool:
     return False
 
 
-def values(trace, step: int) -> list[Tensor]:
+def kept_values(calls: Calls, step: int) -> list[Tensor]:
     """What a step made, if it was kept."""
-    return trace.runs[0].values.kept.get(step, [])
+    return calls.runs[0].values.kept.get(step, [])
 
 
 def close(a: Tensor, b: Tensor) -> bool:
@@ -175,7 +178,9 @@ def apart(a: Tensor, b: Tensor) -> str:
     return f"the shapes agree, the values are up to {far:.3g} apart"
 
 
-def parted(traces, pairs: dict[Pair, str], pair: Pair, why="") -> Comparison:
+def difference(
+    traces: Two, pairs: dict[Pair, str], pair: Pair, why: str = ""
+) -> Comparison:
     """Say where two traces part, and what they have there."""
     mine, theirs = (t.table.rows[i] for t, i in zip(traces, pair))
     calls = " / ".join(dict.fromkeys((f"`{mine.call}`", f"`{theirs.call}`")))
@@ -187,7 +192,7 @@ def parted(traces, pairs: dict[Pair, str], pair: Pair, why="") -> Comparison:
     return Comparison(False, where, *shapes, len(pairs), text)
 
 
-def agreed(traces, pairs: dict[Pair, str], valued: int) -> Comparison:
+def agreement(traces: Two, pairs: dict[Pair, str], valued: int) -> Comparison:
     """Say that nothing differs, and how much was compared."""
     text = f"They agree. Calls with the same shapes: {len(pairs)}"
     text += f"; with the same values: {valued}." if valued else NO_VALUES

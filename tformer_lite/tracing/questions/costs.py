@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -13,13 +13,16 @@ from tformer_lite.tracing.axes.probes import aside
 from tformer_lite.tracing.record.detours import eagerly, unfused
 from tformer_lite.tracing.record.tensors import tensors
 from tformer_lite.tracing.record.visits import Visits
-from tformer_lite.tracing.sheets import Sheet
+from tformer_lite.tracing.tables import Sheet
 
 COUNTED = (
     "FLOPs are those of matrix products, convolutions and attention; a "
     "multiply-add is 2. Everything else counts 0."
 )
 DEAD = "none: nothing that the model gives depends on this parameter."
+
+
+Sizes = tuple[int, ...]
 
 
 class Size(NamedTuple):
@@ -49,19 +52,19 @@ class Gradient(NamedTuple):
     gradient: str
 
 
-def parameters(model: nn.Module) -> Sheet:
+def parameters(model: nn.Module) -> Sheet[Size]:
     """Count the parameters of each module: all, and the frozen ones.
 
     A parameter with several names counts once. Buffers do not count.
     """
     rows = []
-    for path, kind, learned in parts(model):
+    for path, kind, learned in modules_of(model):
         frozen = [p for p in learned if not p.requires_grad]
         rows.append(Size(path, kind, total(learned), total(frozen)))
     return Sheet(rows, shared(model))
 
 
-def parts(model: Callable) -> list[tuple[str, str, list[nn.Parameter]]]:
+def modules_of(model: Callable) -> list[tuple[str, str, list[nn.Parameter]]]:
     """List the path, class and parameters of each module, the whole last."""
     if not isinstance(model, nn.Module):
         return [("", getattr(model, "__name__", type(model).__name__), [])]
@@ -98,7 +101,7 @@ class Here(Visits):
         return {"Global", (self.now.path,)}
 
 
-def flops(model: Callable, *inputs, **options) -> Sheet:
+def flops(model: Callable, *inputs: Any, **options: Any) -> Sheet[Cost]:
     """Count the floating-point operations of each module in one run.
 
     PyTorch's FlopCounterMode counts: a matrix product (n, k) @ (k, m) has
@@ -106,14 +109,16 @@ def flops(model: Callable, *inputs, **options) -> Sheet:
     is made during the run counts in the total alone.
     """
     counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
-    counter.mod_tracker = Here(model)
+    counter.mod_tracker = Here(model)  # type: ignore[assignment]
     with aside(model), eagerly(), unfused(), counter:
         model(*inputs, **options)
     counts = counter.get_flop_counts()
-    own = {key: sum(count.values()) for key, count in counts.items()}
+    own: dict[Any, int] = {
+        key: sum(count.values()) for key, count in counts.items()
+    }
     whole = own.pop("Global", 0)
     rows = []
-    for path, kind, learned in parts(model):
+    for path, kind, learned in modules_of(model):
         n = sum(n for (at,), n in own.items() if within(at, path))
         n = n if path else whole
         rows.append(Cost(path, kind, total(learned), n, n // 2))
@@ -125,11 +130,11 @@ def within(path: str, outer: str) -> bool:
     return path == outer or path.startswith(f"{outer}.")
 
 
-def attention_flops(q, k, v, *_, **__) -> int:
+def attention_flops(q: Sizes, k: Sizes, v: Sizes, *_: Any, **__: Any) -> int:
     return sdpa_flop_count(q, k, v)
 
 
-def row_flops(matrix, row, **_) -> int:
+def row_flops(matrix: Sizes, row: Sizes, **_: Any) -> int:
     return 2 * prod(matrix)
 
 
@@ -147,7 +152,9 @@ FORMULAS = {
 }
 
 
-def gradients(model: nn.Module, *inputs, **options) -> Sheet:
+def gradients(
+    model: nn.Module, *inputs: Any, **options: Any
+) -> Sheet[Gradient]:
     """List the shape of each parameter's gradient, with the sum of all that
     the model gives as the loss. No `.grad` is touched."""
     learned = dict(model.named_parameters())
@@ -155,9 +162,9 @@ def gradients(model: nn.Module, *inputs, **options) -> Sheet:
     with aside(model), torch.enable_grad():
         given = tensors(model(*inputs, **options))
         loss = sum(t.sum() for t in given if t.is_floating_point())
-        if not (isinstance(loss, Tensor) and loss.requires_grad):
-            asked = []
-        found = asked and torch.autograd.grad(loss, asked, allow_unused=True)
+        found: tuple[Tensor | None, ...] = ()
+        if asked and isinstance(loss, Tensor) and loss.requires_grad:
+            found = torch.autograd.grad(loss, asked, allow_unused=True)
     known = dict(zip(asked, found))
     rows = [
         Gradient(name, tuple(p.shape), gradient_text(p, known.get(p)))

@@ -2,22 +2,23 @@
 
 import ast
 
+from tformer_lite.tracing.axes.names import shape_text
+from tformer_lite.tracing.calls import Calls
 from tformer_lite.tracing.record.recorder import Step
-from tformer_lite.tracing.source.expressions import expression, passage
+from tformer_lite.tracing.source.expressions import passage
 
 
-def explain(step: Step, steps: list[Step], axes: list[str]) -> str:
-    """Write what a call that failed was given, and where that came from.
-
-    `axes` are the named shapes of what it reads, as text.
-    """
+def explanation(calls: Calls) -> str:
+    """Write what the last call, which failed, was given, and where that came
+    from."""
+    step, (shapes, _) = calls.steps[-1], calls.axes[-1]
     where = step.visit.path or step.visit.kind or "outside every module"
-    call = expression(step.code, step.at) or step.name
-    names = operands(step) or [""] * len(axes)
+    call = step.binding[1]
+    names = operands(step) or [""] * len(shapes)
     lines = [f"in {where}: {call}"]
-    for name, shape, mark in zip(names, axes, step.reads):
-        made = origin(mark.number, steps)
-        lines.append(f"  {name or 'input'}: {shape}{made}")
+    for name, shape, mark in zip(names, shapes, step.reads):
+        made = origin(mark.number, calls.steps)
+        lines.append(f"  {name or 'input'}: {shape_text(shape)}{made}")
     return "\n".join(lines)
 
 
@@ -25,8 +26,7 @@ def operands(step: Step) -> list[str]:
     """Write the operands of a call as its line does, if there is one for
     each tensor that it reads; else [], and for what a library's layer does:
     it reads its parameters as well."""
-    chain, call = ((step.code, step.at), *step.callers), step.visit.call
-    if call and call.place == chain:
+    if step.visit.place == step.place:
         return []
     node = passage(step.code, step.at)
     found: list[ast.expr] = []

@@ -26,15 +26,13 @@ own error message.
 """
 
 import json
-from collections.abc import Iterable
-from itertools import repeat
 from typing import TypedDict
 
-from tformer_lite.tracing.axes.names import Axis
+from tformer_lite.tracing.axes.names import Axis, Shape, Shapes
+from tformer_lite.tracing.calls import Calls
 from tformer_lite.tracing.record.recorder import Step
 from tformer_lite.tracing.record.tensors import Mark
-from tformer_lite.tracing.source.expressions import variable
-from tformer_lite.tracing.tables import Row, Table
+from tformer_lite.tracing.tables import Row, Table, heading
 
 VERSION = 1
 
@@ -76,43 +74,43 @@ class TraceData(TypedDict):
     notes: list[str]
 
 
-def to_json(trace) -> str:
+def to_json(calls: Calls) -> str:
     """Write a trace as JSON; this module's docstring has the schema."""
     numbers: dict[int, int] = {}
-    steps = zip(trace.steps, trace.axes, trace.table.rows)
+    steps = zip(calls.steps, calls.table.rows)
     data = TraceData(
         version=VERSION,
-        dims=trace.runs[0].sizes,
-        steps=[step_data(*step, numbers) for step in steps],
-        notes=trace.notes,
+        dims=calls.runs[0].sizes,
+        steps=[step_data(step, row, numbers) for step, row in steps],
+        notes=calls.notes,
     )
     return json.dumps(data, ensure_ascii=False)
 
 
-def step_data(step: Step, axes: tuple, row: Row, numbers: dict) -> StepData:
+def step_data(step: Step, row: Row, numbers: dict[int, int]) -> StepData:
     """Describe a call; `numbers` are those of the tensors so far."""
-    reads, makes = axes
-    bound = variable(step.code, step.at)
-    if not row.call.startswith(f"{bound} = "):  # hidden in a library
-        bound = ""
+
+    def tensors(marks: list[Mark], shapes: Shapes) -> list[TensorData]:
+        return [tensor_data(*one, numbers) for one in zip(marks, shapes)]
+
     return StepData(
         module=step.visit.path,
         nth=step.visit.nth,
         kind=step.visit.kind,
-        call=row.call.removeprefix(f"{bound} = "),
-        variable=bound,
+        call=row.expression,
+        variable=row.variable,
         function=step.name,
-        inputs=[*map(tensor_data, step.reads, reads, repeat(numbers))],
-        outputs=[*map(tensor_data, step.makes, makes, repeat(numbers))],
+        inputs=tensors(step.reads, row.inputs),
+        outputs=tensors(step.makes, row.outputs),
     )
 
 
-def tensor_data(mark: Mark, axes: Iterable[Axis], numbers: dict) -> TensorData:
+def tensor_data(mark: Mark, shape: Shape, numbers: dict) -> TensorData:
     """Describe a tensor, with a number of its own."""
     return TensorData(
         number=numbers.setdefault(mark.number, len(numbers)),
         shape=list(mark.shape),
-        axes=[AxisData(name=axis.name, known=axis.proof) for axis in axes],
+        axes=[AxisData(name=axis.name, known=axis.proof) for axis in shape],
     )
 
 
@@ -128,29 +126,23 @@ def from_json(text: str) -> Table:
             f"this is no trace of version {VERSION}: its version is "
             f"{version!r}. Write it again with trace(...).to_json()."
         )
-    return Table(list(map(row_of, data["steps"])), data["notes"])
+    return Table(list(map(row_from, data["steps"])), data["notes"])
 
 
-def row_of(step: StepData) -> Row:
-    """Write a call in words, as the table does."""
-    name, call = step["variable"], step["call"]
+def row_from(step: StepData) -> Row:
+    """Read a call."""
     return Row(
-        step["module"] or f"({step['kind'] or 'outside every module'})",
-        f"{name} = {call}" if name else call,
-        shapes_text(step["inputs"]),
-        shapes_text(step["outputs"]) or "failed",
+        heading(step["module"], step["kind"]),
+        step["variable"],
+        step["call"],
+        tuple(map(shape_of, step["inputs"])),
+        tuple(map(shape_of, step["outputs"])),
     )
 
 
-def shapes_text(tensors: list[TensorData]) -> str:
-    """Write the named shapes of some tensors: (B, T, C), (C)."""
-    return ", ".join(map(shape_text, tensors))
-
-
-def shape_text(tensor: TensorData) -> str:
-    """Write a named shape, with the marks of what is not proved."""
-    axes = [
-        str(Axis(size, axis["name"], axis["known"]))
+def shape_of(tensor: TensorData) -> Shape:
+    """Read a named shape."""
+    return tuple(
+        Axis(size, axis["name"], axis["known"])
         for size, axis in zip(tensor["shape"], tensor["axes"])
-    ]
-    return f"({', '.join(axes)})"
+    )

@@ -2,10 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
 from typing import NamedTuple
 
-from tformer_lite.tracing.axes.names import Axis
+from tformer_lite.tracing.axes.names import LETTERS, Shape
+from tformer_lite.tracing.axes.sizes import Given
+from tformer_lite.tracing.calls import Calls
 
 RESHAPES = {"view", "reshape", "flatten", "unflatten", "view_as"}
 Factors = list[Counter]
@@ -28,20 +29,18 @@ class Scramble(NamedTuple):
         )
 
 
-def scrambles(rows: Iterable, dims: dict) -> list[Scramble]:
-    """Find the scrambles among steps, with their rows and named axes."""
+def scrambles(calls: Calls) -> list[Scramble]:
+    """Find the scrambles among the calls of a run."""
     return [
-        Scramble(*row)
-        for step, row, (reads, makes) in rows
+        Scramble(row.path, row.call, row.reads, row.makes)
+        for step, row in zip(calls.steps, calls.table.rows)
         if step.name in RESHAPES
-        and makes
-        and scrambled(reads[0], makes[0], dims)
+        and row.outputs
+        and scrambled(row.inputs[0], row.outputs[0], calls.given)
     ]
 
 
-def scrambled(
-    before: tuple[Axis, ...], after: tuple[Axis, ...], dims: dict
-) -> bool:
+def scrambled(before: Shape, after: Shape, dims: Given) -> bool:
     """Whether a reshape from one named shape to another mixes axes.
 
     Each axis is a product of dimensions. Reading from the left, a reshape
@@ -69,13 +68,15 @@ def in_order(source: Factors, target: Factors) -> bool:
     return True
 
 
-def factors(name: str, dims: dict) -> Counter:
+def factors(name: str, dims: Given) -> Counter:
     """Take a name apart: 3C -> H, D if C is H*D. Numbers are left out."""
     if re.search(r"[-+]", name):
         return Counter([name])
     found: Counter = Counter()
-    for part in re.findall(r"[^\W\d]\w*", name):
+    for part in LETTERS.findall(name):
         made = dims.get(part)
-        product = isinstance(made, str) and not re.search(r"[-+/(]", made)
-        found += factors(made, dims) if product else Counter([part])
+        if isinstance(made, str) and not re.search(r"[-+/(]", made):
+            found += factors(made, dims)
+        else:
+            found[part] += 1
     return found

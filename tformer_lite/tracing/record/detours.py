@@ -3,6 +3,7 @@
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch import nn
@@ -14,8 +15,8 @@ from tformer_lite.tracing.record.visits import Visits
 FUSED = "_native_multi_head_attention", "_transformer_encoder_layer_fwd"
 
 
-def refuse(model: Callable | None) -> None:
-    """Raise TypeError for what cannot be traced."""
+def traceable(model: Callable | None) -> Callable:
+    """Give a model; TypeError for what cannot be traced."""
     if isinstance(model, torch.export.ExportedProgram):
         raise TypeError(
             "an ExportedProgram is not a model that runs: trace its .module()"
@@ -30,6 +31,7 @@ def refuse(model: Callable | None) -> None:
                 f"a {type(part).__name__} runs out of Python's sight: trace "
                 "what it was made from."
             )
+    return model
 
 
 def parts(model: Callable) -> list[Callable]:
@@ -60,7 +62,7 @@ def unfused() -> Iterator[None]:
 def detours(model: Callable, inputs: tuple, options: dict) -> list[str]:
     """Say what an untraced run does in another way."""
     notes = []
-    if any(map(compiled, parts(model))):
+    if any(map(is_compiled, parts(model))):
         notes.append("compiled code ran as it is written, line by line")
     fused = fused_modules(model, inputs, options)
     if fused:
@@ -71,7 +73,7 @@ def detours(model: Callable, inputs: tuple, options: dict) -> list[str]:
     return notes
 
 
-def compiled(part: Callable) -> bool:
+def is_compiled(part: Callable) -> bool:
     """Whether torch.compile made or changed a module or a function."""
     return (
         getattr(part, "_compiled_call_impl", None) is not None
@@ -101,9 +103,12 @@ class Fused(TorchDispatchMode):
 
     def __init__(self, visits: Visits):
         super().__init__()
-        self.visits, self.paths = visits, []
+        self.visits = visits
+        self.paths: list[str] = []
 
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+    def __torch_dispatch__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         if function.overloadpacket.__name__ in FUSED:
             self.paths.append(self.visits.now.path or self.visits.now.kind)
         return function(*args, **kwargs or {})

@@ -1,18 +1,19 @@
-"""Places: the reader's own line that led to a call."""
+"""Places: the reader's own lines that led to a call."""
 
 from pathlib import Path
 from types import CodeType, FrameType
 
 import torch
 
-Place = tuple[CodeType, int]
+Spot = tuple[CodeType, int]  # an instruction: its code, and where it is there
+Place = tuple[Spot, ...]  # the lines that led to a call, the innermost first
 TORCH, TRACER = (
     str(folder)
     for folder in (Path(torch.__file__).parent, Path(__file__).parents[1])
 )
 
 
-class Within(dict):
+class InFolders(dict[str, bool]):
     """Whether a file is in some folders. By file name: a string knows its
     hash, a code object works it out anew."""
 
@@ -25,20 +26,26 @@ class Within(dict):
         return self[filename]
 
 
-in_tracer, in_library = Within(TRACER), Within(TORCH, TRACER)
+in_tracer, in_library = InFolders(TRACER), InFolders(TORCH, TRACER)
 
 
-def place(
-    frame: FrameType, base: CodeType
-) -> tuple[CodeType, int, tuple[Place, ...]]:
+def place_of(frame: FrameType | None, base: CodeType | None) -> Place:
     """Find the reader's own line that led here, and those that led there
     within the same module, past PyTorch's. Where there is none, it is
     `base`, the code that started the recording."""
-    while in_library[frame.f_code.co_filename] and frame.f_code is not base:
+    while frame:
+        code = frame.f_code
+        if code is base or not in_library[code.co_filename]:
+            break
         frame = frame.f_back
-    found, outer = [], None if frame.f_code is base else frame.f_back
-    while outer and not in_tracer[outer.f_code.co_filename]:
-        if not in_library[outer.f_code.co_filename]:
-            found.append((outer.f_code, outer.f_lasti))
+    if frame is None:
+        return ()
+    found, outer = [(code, frame.f_lasti)], frame.f_back
+    while outer and code is not base:
+        outer_code = outer.f_code
+        if in_tracer[outer_code.co_filename]:
+            break
+        if not in_library[outer_code.co_filename]:
+            found.append((outer_code, outer.f_lasti))
         outer = outer.f_back
-    return frame.f_code, frame.f_lasti, tuple(found)
+    return tuple(found)

@@ -23,10 +23,10 @@ class Marks:
     the shape it had at first."""
 
     def __init__(self):
-        self.known: dict[int, tuple[ref, int]] = {}
+        self.known: dict[int, tuple[ref[Tensor], int]] = {}
         self.shapes: dict[int, torch.Size] = {}
 
-    def __call__(self, value) -> list[tuple[int, torch.Size]]:
+    def __call__(self, value: object) -> list[tuple[int, torch.Size]]:
         """Give the number and shape of each tensor in a value."""
         if type(value) is Tensor:
             return [self.mark(value)]
@@ -64,18 +64,18 @@ class Marks:
                 found += map(self.number, tensors(value))
         return found
 
-    def forget(self, tensor) -> None:
+    def forget(self, tensor: Tensor) -> None:
         """Take a tensor for a new one from now on: x.data = y made it so."""
         self.known.pop(id(tensor), None)
 
 
-def tensors(value) -> list[Tensor]:
+def tensors(value: object) -> list[Tensor]:
     """Find the tensors in a value, in order."""
     if isinstance(value, Tensor):
         return [value]
     if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, (tuple, list)):
+        value = list(value.values())
+    if not isinstance(value, (tuple, list)):
         return []
     found = []
     for part in value:

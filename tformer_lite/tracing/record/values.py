@@ -14,7 +14,9 @@ class Values:
         self.given: dict[int, tuple[tuple, dict]] = {}
         self.users: dict[int, list[tuple[int, int]]] = defaultdict(list)
 
-    def keep(self, step: int, made: list[Tensor], args, kwargs) -> None:
+    def keep(
+        self, step: int, made: list[Tensor], args: tuple, kwargs: dict | None
+    ) -> None:
         """Keep what a step made, and what it was given."""
         self.kept[step] = [tensor.detach() for tensor in made]
         self.given[step] = args, kwargs or {}
@@ -33,16 +35,15 @@ def storage(tensor: Tensor) -> int:
     return tensor.untyped_storage().data_ptr()
 
 
-def written(function: Callable, args: tuple, kwargs: dict) -> list[Tensor]:
+def targets(function: Callable, args: tuple, kwargs: dict) -> list[Tensor]:
     """List the tensors that a call writes to: x.add_(1), x += 1, x[0] = 1,
     out=x, inplace=True."""
     name = function.__name__
     inside = name.endswith("_") and not name.endswith("__")
     augmented = name.startswith("__i") and name not in NOT_WRITING
-    found = []
+    found = [kwargs.get("out")]
     if inside or augmented or name == "__setitem__" or kwargs.get("inplace"):
-        found += args[:1]
-    found.append(kwargs.get("out"))
+        found = [*args[:1], *found]
     parts = [x if isinstance(x, (tuple, list)) else [x] for x in found]
     return [x for part in parts for x in part if isinstance(x, Tensor)]
 

@@ -3,33 +3,35 @@
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sized
+from types import CodeType
+from typing import Any
 
 from torch import nn
 
-from tformer_lite.tracing.record.places import place
+from tformer_lite.tracing.record.places import Place, place_of
+from tformer_lite.tracing.record.tensors import Marks
 
 
-class Call:
-    """How a module was called: from which visit, from which place, with
-    what and when (after how many steps); and what it gave, None if that is
-    not known. Tensors are told by their numbers."""
+class Visit:
+    """One run of a module: its path, how many runs went before, its class.
 
-    def __init__(self, parent: "Visit", place: tuple, reads, start: int):
-        self.parent, self.place, self.reads = parent, place, reads
-        self.start = self.end = start
-        self.makes: list | None = None
-        self.direct = False
+    Where calls are noted, it was called from the visit `parent`, by the
+    lines `place`, after `start` steps, and ended after `end`; `reads` are
+    the tensors that each argument had, and `makes` those that it gave, None
+    if that is not known, all told by their numbers. `direct` says that the
+    reader's own code called it.
+    """
 
+    parent: "Visit | None" = None
+    place: Place = ()
+    makes: list[int] | None = None
+    start = end = 0
+    direct = False
 
-class Visit(NamedTuple):
-    """One run of a module: its path, and how many runs went before."""
-
-    path: str
-    nth: int
-    kind: str
-    call: Call | None = None
+    def __init__(self, path: str, nth: int, kind: str):
+        self.path, self.nth, self.kind = path, nth, kind
+        self.reads: dict[str | int, list[int]] = {}
 
 
 class Visits:
@@ -39,39 +41,30 @@ class Visits:
     it in a `with` statement: nn.Module is as it was afterwards. (What its
     __call__ calls is swapped, and not __call__ itself: Python would have to
     tell every class of modules.)
-
-    To note how each was called, give `mark`, which gives the numbers of the
-    tensors in some values, and the list of `steps` so far; `base` is the
-    code that started the recording.
     """
 
-    def __init__(
-        self,
-        model: Callable,
-        mark: Callable | None = None,
-        steps: list | None = None,
-    ):
+    def __init__(self, model: Callable):
         modules = getattr(model, "named_modules", dict)
         self.paths = {id(part): path for path, part in modules()}
         self.counts: dict[str, int] = defaultdict(int)
         self.done: list[Visit] = []
         self.thread = threading.get_ident()
-        self.mark, self.steps, self.base = mark, steps, None
-        self.now = Visit("", 0, "", mark and Call(None, (), {}, 0))
+        self.now = Visit("", 0, "")
+        self.base: CodeType | None = None
 
     def __enter__(self) -> "Visits":
         visits, self.call = self, nn.Module._call_impl
 
-        def enter(module: nn.Module, *args, **kwargs):
-            return visits.visit(module, args, kwargs)
+        def enter(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
+            return visits.run(module, args, kwargs)
 
-        nn.Module._call_impl = enter
+        nn.Module._call_impl = enter  # type: ignore[assignment,method-assign]
         return self
 
-    def __exit__(self, *error) -> None:
-        nn.Module._call_impl = self.call
+    def __exit__(self, *error: object) -> None:
+        nn.Module._call_impl = self.call  # type: ignore[method-assign]
 
-    def visit(self, module: nn.Module, args: tuple, kwargs: dict):
+    def run(self, module: nn.Module, args: tuple, kwargs: dict) -> object:
         """Run a module, and be there meanwhile."""
         if threading.get_ident() != self.thread:
             return self.call(module, *args, **kwargs)
@@ -80,25 +73,44 @@ class Visits:
         path = f"({kind})" if path is None else path
         nth = self.counts[path]
         self.counts[path] = nth + 1
-        call = self.mark and noted(self, sys._getframe(3), args, kwargs)
-        self.now = Visit(path, nth, kind, call)
+        visit = Visit(path, nth, kind)
+        self.note_call(visit, args, kwargs)
+        self.now = visit
         try:
             result = self.call(module, *args, **kwargs)
-            if call:
-                self.done.append(self.now)
-                call.makes, call.end = self.mark((result,)), len(self.steps)
+            self.note_result(visit, result)
             return result
         finally:
             self.now = before
 
+    def note_call(self, visit: Visit, args: tuple, kwargs: dict) -> None:
+        """Note how a module is called."""
 
-def noted(visits: Visits, frame, args: tuple, kwargs: dict) -> Call:
-    """Note how a module is called from a frame."""
-    code, at, callers = place(frame, visits.base)
-    reads = dict(enumerate(args), **kwargs)
-    for name in reads:
-        reads[name] = visits.mark((reads[name],))
-    where = (code, at), *callers
-    call = Call(visits.now, where, reads, len(visits.steps))
-    call.direct = code is frame.f_code
-    return call
+    def note_result(self, visit: Visit, result: object) -> None:
+        """Note what a module gave."""
+
+
+class NotedVisits(Visits):
+    """Follow the modules, and note how each was called and what it gave.
+
+    `marks` number the tensors, and `steps` grow meanwhile; `base` is the
+    code that started the recording.
+    """
+
+    def __init__(self, model: Callable, marks: Marks, steps: Sized):
+        super().__init__(model)
+        self.marks, self.steps = marks, steps
+
+    def note_call(self, visit: Visit, args: tuple, kwargs: dict) -> None:
+        frame = sys._getframe(4)  # past run, enter and nn.Module's __call__
+        visit.parent, visit.place = self.now, place_of(frame, self.base)
+        visit.direct = visit.place[0][0] is frame.f_code
+        numbers = self.marks.numbers
+        visit.reads = {i: numbers((x,)) for i, x in enumerate(args)}
+        visit.reads |= {name: numbers((x,)) for name, x in kwargs.items()}
+        visit.start = visit.end = len(self.steps)
+
+    def note_result(self, visit: Visit, result: object) -> None:
+        self.done.append(visit)
+        visit.makes = self.marks.numbers((result,))
+        visit.end = len(self.steps)

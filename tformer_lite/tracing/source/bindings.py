@@ -5,20 +5,20 @@ from collections import defaultdict
 from functools import cache
 from types import CodeType
 
-from tformer_lite.tracing.source.expressions import FUNCTIONS, definition
-from tformer_lite.tracing.source.lines import lines_of, parsed
+from tformer_lite.tracing.source.expressions import Function, definition
+from tformer_lite.tracing.source.lines import lines_of, tree_of
 
 ASSIGNED = ast.Assign, ast.AnnAssign, ast.NamedExpr
 
 
-def stands_for(node: ast.expr, code: CodeType, caller: CodeType) -> bool:
+def stands_for(node: ast.AST, code: CodeType, caller: CodeType) -> bool:
     """Whether what a function calls is this other one, which ran from there:
     by its own name, or by one that is given to it alone, in the caller or
     else in their files. A parameter is taken for what it called."""
     if is_function(node, code):
         return True
     own = bindings(definition(caller)) if isinstance(node, ast.Name) else {}
-    files = {parsed(lines_of(caller)), parsed(lines_of(code))}
+    files = {tree_of(lines_of(caller)), tree_of(lines_of(code))}
     name = last_name(node)
     values = own.get(name) or [
         value for file in files for value in bindings(file).get(name, [])
@@ -33,7 +33,7 @@ def is_function(node: ast.AST | None, code: CodeType) -> bool:
     """Whether an expression is a function, as it is or partly applied."""
     if isinstance(node, ast.Call) and last_name(node.func) == "partial":
         node = node.args[0] if node.args else None
-    if isinstance(node, FUNCTIONS):
+    if isinstance(node, Function):
         return node is definition(code)
     return node is not None and last_name(node) == code.co_name
 
@@ -48,35 +48,39 @@ def bindings(scope: ast.AST) -> dict[str, list[ast.AST | None]]:
     """List what is bound to each name or attribute, anywhere in a file or a
     function; None where that is not told. An import that keeps the name is
     left out."""
-    found, told = defaultdict(list), set()
+    found: dict[str, list[ast.AST | None]] = defaultdict(list)
+    valued = set()
     for node in ast.walk(scope):
         if isinstance(node, ASSIGNED):
-            for target in getattr(node, "targets", None) or [node.target]:
+            for target in (
+                node.targets if isinstance(node, ast.Assign) else [node.target]
+            ):
                 found[last_name(target)].append(node.value)
-                told.add(target)
+                valued.add(target)
         elif isinstance(node, ast.alias):
             if node.asname:
                 found[node.asname].append(ast.Name(node.name))
         elif isinstance(node, ast.arg):
             found[node.arg].append(node)
         elif isinstance(getattr(node, "ctx", None), ast.Store):
-            found[last_name(node)] += [] if node in told else [None]
+            found[last_name(node)] += [] if node in valued else [None]
         elif hasattr(node, "name"):
             found[node.name].append(node)
     return found
 
 
-def value_at_end(function: ast.AST, name: str) -> ast.AST | None:
+def value_at_end(function: Function, name: str) -> ast.expr | ast.stmt | None:
     """Find what a variable is at the end of a function: the value of the
     last statement that binds it, unless that is inside another."""
     body = [] if isinstance(function, ast.Lambda) else function.body
     for statement in reversed(body):
         if any(binds(node, name) for node in ast.walk(statement)):
-            if isinstance(statement, ast.AugAssign):
-                return statement
-            target, *_ = getattr(statement, "targets", [None])
-            alone = isinstance(target, ast.Name) and target.id == name
-            return statement.value if alone else None
+            match statement:
+                case ast.AugAssign():
+                    return statement
+                case ast.Assign([ast.Name(bound), *_], value) if bound == name:
+                    return value
+            return None
     return None
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from types import CodeType
+from typing import Any
 
 Lines = tuple[str, ...]
 # What a notebook's cell may do, and what an earlier cell may have asked for.
@@ -20,8 +21,8 @@ def lines_of(code: CodeType) -> Lines:
     name = code.co_filename
     if name == "<string>":  # whatever was evaluated is called so
         return ()
-    texts = timed() if name.startswith("<timed ") else [getlines(name)]
-    return next((lines for lines in texts if written_in(lines, code)), ())
+    texts = timed_cells() if name.startswith("<timed ") else [getlines(name)]
+    return next((lines for lines in texts if is_written_in(lines, code)), ())
 
 
 def getlines(name: str) -> Lines:
@@ -29,11 +30,11 @@ def getlines(name: str) -> Lines:
     return tuple(linecache.getlines(name))
 
 
-def timed() -> Iterator[Lines]:
+def timed_cells() -> Iterator[Lines]:
     """Give what stands under %%time in this session's cells, the last first:
     IPython runs it without keeping its lines."""
     ipython = sys.modules.get("IPython")
-    shell = ipython and ipython.get_ipython()
+    shell: Any = ipython.get_ipython() if ipython else None
     cells = shell.history_manager.input_hist_raw if shell else []
     for cell in reversed(cells):
         magic, _, body = cell.lstrip().partition("\n")
@@ -43,11 +44,11 @@ def timed() -> Iterator[Lines]:
 
 
 @cache
-def written_in(lines: Lines, code: CodeType) -> bool:
+def is_written_in(lines: Lines, code: CodeType) -> bool:
     """Whether code is what some lines say, at the same places."""
     try:
-        tree = parsed(lines)
-        now = codes(compiled(lines, code.co_flags & ANNOTATIONS))
+        tree = tree_of(lines)
+        now = codes(compiled_code(lines, code.co_flags & ANNOTATIONS))
     except (SyntaxError, ValueError):
         return False
     if code.co_qualname == "<module>":  # a cell runs statement by statement
@@ -65,15 +66,15 @@ def written_in(lines: Lines, code: CodeType) -> bool:
 
 
 @cache
-def parsed(lines: Lines) -> ast.Module:
+def tree_of(lines: Lines) -> ast.Module:
     """Parse a file."""
     return ast.parse("".join(lines))
 
 
 @cache
-def compiled(lines: Lines, flags: int) -> CodeType:
+def compiled_code(lines: Lines, flags: int) -> CodeType:
     """Compile a file."""
-    return compile(parsed(lines), "", "exec", flags | AWAIT, True)
+    return compile(tree_of(lines), "", "exec", flags | AWAIT, True)
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:

@@ -1,0 +1,115 @@
+"""The calls of a run: their axes, named by how other runs differ from it."""
+
+from collections import defaultdict
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tformer_lite.tracing.axes.names import Dims, Shapes
+from tformer_lite.tracing.axes.sizes import Given
+from tformer_lite.tracing.record.lookup import kept_value
+from tformer_lite.tracing.record.places import in_library
+from tformer_lite.tracing.record.recorder import Step
+from tformer_lite.tracing.record.run import Run, Sides, shapes_at
+from tformer_lite.tracing.tables import Row, Table, heading
+
+Axes = tuple[Shapes, Shapes]
+
+
+class Calls:
+    """The torch calls of a run, named by the runs at other sizes.
+
+    `runs` are the traced one and then the others, `given` the dimensions as
+    they were given.
+    """
+
+    def __init__(self, runs: list[Run], notes: list[str], given: Given):
+        self.runs, self.notes, self.given = runs, notes, given
+        self.result: Any = runs[0].result
+
+    @property
+    def steps(self) -> list[Step]:
+        """The torch calls, in order."""
+        return self.runs[0].steps
+
+    @cached_property
+    def axes(self) -> list[Axes]:
+        """The named axes of what each step reads, and of what it makes."""
+        dims = Dims([run.sizes for run in self.runs])
+        first, *others = self.runs
+        steps = zip(first.shapes, *(shapes_at(run, first) for run in others))
+        return [axes_of(dims, *step) for step in steps]
+
+    @cached_property
+    def table(self) -> Table:
+        """One row a step."""
+        rows = map(row_of, self.steps, self.axes, are_hidden(self.runs[0]))
+        return Table(list(rows), self.notes)
+
+    def at(self, pattern: str) -> Table:
+        """Show a module, and all within it; * stands for anything."""
+        return self.table.at(pattern)
+
+    def __getitem__(self, name: str | tuple[str, int]) -> Tensor:
+        """Give a kept value by "path:variable"; with a number after it, one
+        of several of that name."""
+        text, nth = name if isinstance(name, tuple) else (name, None)
+        return kept_value(self.runs[0], text, nth)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
+
+def are_hidden(run: Run) -> list[bool]:
+    """Whether each step happens inside a library's function: where nobody
+    wrote it, or where calls of several kinds are made."""
+    kinds = defaultdict(set)
+    for position, step in zip(run.positions, run.steps):
+        kinds[position].add(step.name)
+    return [
+        len(kinds[position]) > 1 or in_library[step.code.co_filename]
+        for position, step in zip(run.positions, run.steps)
+    ]
+
+
+def axes_of(dims: Dims, *step: Sides) -> Axes:
+    """Name the axes of what a step reads and of what it makes, by the shapes
+    that they have in every run."""
+    reads, makes = zip(*step)
+    return named_shapes(dims, *reads), named_shapes(dims, *makes)
+
+
+def named_shapes(
+    dims: Dims, shapes: list[torch.Size], *others: list[torch.Size]
+) -> Shapes:
+    """Name the axes of the tensors on one side of a step, by their shapes
+    in every run.
+
+    What another run does not have is named by its value alone.
+    """
+    found = []
+    for i, shape in enumerate(shapes):
+        alike = [o[i] for o in others if i < len(o)]
+        alike = [other for other in alike if len(other) == len(shape)]
+        if others and len(alike) == len(others):
+            found.append(dims.shape(shape, *alike))
+        else:
+            found.append(tuple(map(dims.guess, shape)))
+    return tuple(found)
+
+
+def row_of(step: Step, axes: Axes, is_hidden: bool) -> Row:
+    """Give a step's line and its axes; of one that is hidden inside a
+    library's function, what was called."""
+    binding = ("", step.name) if is_hidden else step.binding
+    return Row(heading(step.visit.path, step.visit.kind), *binding, *axes)

@@ -1,0 +1,97 @@
+"""Looking up: a kept value by its module's path and its variable."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from torch import Tensor
+
+from tformer_lite.tracing.record.places import Place
+from tformer_lite.tracing.record.run import Run
+from tformer_lite.tracing.record.visits import Visit
+from tformer_lite.tracing.source.expressions import is_returned, variable
+
+
+class Name(NamedTuple):
+    """The name of a value: its module's path, and the variable, or ""."""
+
+    path: str
+    variable: str
+
+    def __str__(self) -> str:
+        """Write "path:variable"."""
+        return f"{self.path}:{self.variable}"
+
+
+def bound_name(place: Place, visit: Visit) -> Name:
+    """Name what a line binds, in the module in whose code it stands. A line
+    that calls a library's layer stands in the module that makes the call."""
+    visit, place = own_line(place, visit)
+    return Name(visit.path, variable(*place[0]))
+
+
+def received_name(place: Place, visit: Visit) -> Name:
+    """Name what the line binds that calls a function of the reader's, whose
+    own line returns what it makes."""
+    visit, place = receiver(place, visit)
+    return Name(visit.path, variable(*place[0]))
+
+
+def own_line(place: Place, visit: Visit) -> tuple[Visit, Place]:
+    """Leave the layers of a library: find the module that calls them."""
+    while visit.parent and visit.place == place:
+        visit = visit.parent
+    return visit, place
+
+
+def receiver(place: Place, visit: Visit) -> tuple[Visit, Place]:
+    """Go outwards from a line as long as what it makes is returned."""
+    visit, place = own_line(place, visit)
+    while is_returned(*place[0]):
+        if place[1:]:
+            place = place[1:]
+        elif visit.parent:
+            visit, place = visit.parent, visit.place
+        else:
+            break
+    return visit, place
+
+
+def kept_value(run: Run, text: str, nth: int | None) -> Tensor:
+    """Find the value of "path:variable"; `nth` when it was bound often.
+
+    Raises KeyError for a name that no line binds, or whose value was not
+    kept, ValueError when it is not clear which value is meant.
+    """
+    kept = run.values.kept
+    names = names_by(bound_name, run)
+    if text not in map(str, names):
+        names = names_by(received_name, run)
+    found = [i for i, name in enumerate(names) if str(name) == text]
+    times = len(found)
+    if not found:
+        raise KeyError(
+            f"no line binds {text!r}: there are {near(text, names)}"
+        )
+    if nth is None and times > 1:
+        raise ValueError(
+            f"{text!r} was bound {times} times: write [{text!r}, 0] to "
+            f"[{text!r}, {times - 1}]."
+        )
+    nth = nth or 0
+    if not 0 <= nth < times:
+        raise ValueError(f"{text!r} was bound {times} times, not {nth + 1}")
+    if found[nth] not in kept:
+        raise KeyError(f"{text!r} was not kept: trace with keep={text!r}.")
+    return kept[found[nth]][0]
+
+
+def names_by(name: Callable[[Place, Visit], Name], run: Run) -> list[Name]:
+    """Name what each step makes, in one of the two ways."""
+    return [name(step.place, step.visit) for step in run.steps]
+
+
+def near(text: str, names: list[Name]) -> str:
+    """List the names in the same module, or all if there are none."""
+    known = [name for name in dict.fromkeys(names) if name.variable]
+    inside = [name for name in known if name.path == text.rpartition(":")[0]]
+    return ", ".join(map(str, inside or known)) or "none"
