@@ -15,6 +15,8 @@ ROOT = Path(__file__).parents[2]
 NAMES = "ATEN_CPU_CAPABILITY", "MKL_CBWR"  # torch's own kernels, and MKL's
 PLAIN = dict(zip(NAMES, ("default", "COMPATIBLE")))
 NBVAL = ["--nbval", "--nbval-current-env", "-n", "2", "--dist", "loadfile"]
+# The same hashes in each run; and threads that wait let others work.
+QUIET = {"PYTHONHASHSEED": "0", "OMP_WAIT_POLICY": "PASSIVE"}
 PYTEST = [sys.executable, "-m", "pytest", "chapters", *NBVAL, "-q"]
 
 
@@ -56,7 +58,7 @@ def agrees(setting: dict[str, str], threads: int) -> bool:
     """Run the notebooks under a setting, and tell whether all agree."""
     number = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), threads)
     number = {name: str(value) for name, value in number.items()}
-    place = os.environ | setting | number | {"PYTHONHASHSEED": "0"}
+    place = os.environ | setting | number | QUIET
     return subprocess.run(PYTEST, cwd=ROOT, env=place).returncode == 0
 
 
