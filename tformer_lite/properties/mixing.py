@@ -103,7 +103,7 @@ class Product:
         ordered = "".join(sorted(axes, key=place))
         return torch.einsum(f"{self.axes[n]}->{ordered}", x)
 
-    def operand(self, n: int, *kinds: str) -> Operand:
+    def factor(self, n: int, *kinds: str) -> Operand:
         """Give a factor, with its axes sorted, and where it was moved from."""
         found = operand(self.data, self.step, n + added(self.data, self.step))
         return found._replace(matrix=self.matrix(found.matrix, n, *kinds))
@@ -144,10 +144,10 @@ def written_out(data: Data, one: Found) -> Mixing:
     """Describe an attention of two products with a softmax between."""
     w = one.way[-1][1] - added(data, one.mixed)
     v, after = 1 - w, Product(data, one.mixed, w)
-    values = after.operand(v, BATCH, SUMMED, OWN[v])
+    values = after.factor(v, BATCH, SUMMED, OWN[v])
     mixed = after.matrix(data.kept[one.mixed][0], 2, BATCH, OWN[w], OWN[v])
     scored = Product(data, one.product, 2)
-    q, k = (scored.operand(n, BATCH, OWN[n], SUMMED) for n in range(2))
+    q, k = (scored.factor(n, BATCH, OWN[n], SUMMED) for n in range(2))
     rows = w, BATCH, OWN[w], SUMMED
     weights = after.matrix(data.read(*one.way[-1]), *rows)
     right = after.matrix(by_right_factor(data, one), *rows)

@@ -51,13 +51,13 @@ class Data(Flow):
         j, number = self.sources[i][n], self.steps[i].reads[n].number
         if j is None:
             return self.received(i, n)
-        return self.kept[j][self.output(j, number)]
+        return self.kept[j][self.nth_made(j, number)]
 
     def received(self, i: int, n: int) -> Tensor:
         """Give the nth tensor that a step read, as it is by now."""
         return tensors(self.given[i])[n].detach()
 
-    def output(self, i: int, number: int) -> int:
+    def nth_made(self, i: int, number: int) -> int:
         """Say which of the tensors that a step made has a number."""
         return [mark.number for mark in self.steps[i].makes].index(number)
 
@@ -75,7 +75,7 @@ class Data(Flow):
         if j is None or way is None or "total" in way.stage:
             return self.read(i, n)
         if j in start:
-            return start[j][self.output(j, mark.number)].clone()
+            return start[j][self.nth_made(j, mark.number)].clone()
         if j == way.product:
             return self.read(i, n).clone()
         if self.masks(j) or self.names[j] not in calls:
@@ -83,7 +83,7 @@ class Data(Flow):
             return self.again(j, first, start, calls).expand(mark.shape)
         reads = range(len(self.sources[j]))
         made = self.call(j, [self.again(j, m, start, calls) for m in reads])
-        return made[self.output(j, mark.number)]
+        return made[self.nth_made(j, mark.number)]
 
     def call(self, i: int, reads: list[Tensor]) -> list[Tensor]:
         """Call a step again, with other tensors."""
