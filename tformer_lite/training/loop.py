@@ -59,13 +59,13 @@ def train(
     """Train to the end of the recipe, from the step that the trainer is at.
 
     `data` gives batches as `Pairs` and `Windows` do. At each note, and at
-    Ctrl-C, a checkpoint is written to `path`; `show` draws a progress bar,
-    and `at_note` is called with the trainer after each note.
-    With patience the best weights stay in the end, here and in the file.
-    Order and dropout come from the recipe's seed alone. Of several
-    processes (torchrun) each learns from its share of the data, and the
-    first one writes and shows. Raises ValueError for patience without
-    validation data, and for a model that no file can keep.
+    Ctrl-C, a checkpoint is written to `path`; before it `at_note` is called
+    with the trainer. `show` draws a progress bar. With patience the best
+    weights stay in the end, here and in the file. Order and dropout come
+    from the recipe's seed alone. Of several processes (torchrun) each
+    learns from its share of the data, and the first one writes and shows.
+    Raises ValueError for patience without validation data, and for a model
+    that no file can keep.
     """
     check(trainer, valid, path)
     several, first = processes()[0] > 1, processes()[1] == 0
