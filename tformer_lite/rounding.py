@@ -26,4 +26,4 @@ def first_largest(values: Tensor) -> int:
     """Find the place of the largest number in a tensor laid flat: of those
     that are printed alike, the first in reading order."""
     printed = list(map(rounded, values.flatten().tolist()))
-    return torch.tensor(printed, dtype=torch.double).argmax().item()
+    return int(torch.tensor(printed, dtype=torch.double).argmax())
