@@ -10,7 +10,12 @@ from torch.func import functional_call
 from tformer_lite.properties.culprit import calls
 from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.reach import undisturbed
-from tformer_lite.properties.subject import NotJudgedError, Subject, output
+from tformer_lite.properties.subject import (
+    NotJudgedError,
+    Subject,
+    output,
+    run_quietly,
+)
 
 LOUD = 30.0
 
@@ -45,7 +50,7 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
         values = model.named_parameters()
         loud = {n: x * LOUD if x.ndim > 1 else x for n, x in values}
         call = partial(functional_call, model, loud)
-        result = output(subject.call(call, (inputs,)))
+        result = output(run_quietly(model, call, (inputs,)))
         yield "with weights 30 times larger", result
     padding = ~subject.is_real(inputs[0])
     if len(inputs) == 2 and padding.any():

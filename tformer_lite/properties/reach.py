@@ -7,7 +7,11 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from tformer_lite.properties.subject import NotJudgedError, Subject
+from tformer_lite.properties.subject import (
+    NotJudgedError,
+    Subject,
+    run_quietly,
+)
 from tformer_lite.tracing import trace
 from tformer_lite.tracing.traced import Trace
 
@@ -83,7 +87,8 @@ def nudged_trace(subject: Subject, *which: int) -> Trace:
             places = list(range(inputs[i].shape[1]))
             context, inputs = nudge(inputs, i, places)
             stack.enter_context(context)
-        return subject.call(partial(trace, subject.model, keep=True), inputs)
+        run = partial(trace, subject.model, keep=True)
+        return run_quietly(subject.model, run, inputs)
 
 
 class Nudge(TorchFunctionMode):

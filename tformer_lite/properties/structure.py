@@ -10,7 +10,12 @@ from torch.nn.functional import cosine_similarity
 from tformer_lite.properties.culprit import watch
 from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.numbers import is_norm, without_gains
-from tformer_lite.properties.subject import NotJudgedError, Subject, output
+from tformer_lite.properties.subject import (
+    NotJudgedError,
+    Subject,
+    output,
+    run_quietly,
+)
 from tformer_lite.tracing.record.tensors import tensors
 
 
@@ -56,7 +61,7 @@ def gradients(subject: Subject) -> dict[Tensor, float]:
         some = torch.autograd.grad(outputs, found, torch.randn_like(outputs))
         return {x: g.abs().max().item() for x, g in zip(found, some)}
 
-    return subject.call(learnt, subject.inputs)
+    return run_quietly(subject.model, learnt, subject.inputs)
 
 
 def leaves(outputs: Tensor) -> list[Tensor]:

@@ -55,8 +55,7 @@ class Subject:
 
     def side(self, which: int) -> str:
         """Say which of two inputs one is."""
-        names = ("input",), ("source", "target")
-        return names[len(self.inputs) - 1][which]
+        return ("source", "target")[which] if self.inputs[1:] else "input"
 
     def once(self, key: tuple, make: Callable[[], T]) -> T:
         """Find something out, and remember it."""
@@ -66,31 +65,37 @@ class Subject:
 
     def is_real(self, x: Tensor) -> Tensor:
         """Which positions are no padding: (B, T)."""
-        if x.is_floating_point() or self.pad is None:
-            return torch.ones(x.shape[:2], dtype=torch.bool)
-        return x != self.pad
+        return ~is_id(x, self.pad)
 
     def is_unknown(self, x: Tensor) -> Tensor:
         """Which positions are unknown words: (B, T)."""
-        if x.is_floating_point() or self.unknown is None:
-            return torch.zeros(x.shape[:2], dtype=torch.bool)
-        return x == self.unknown
+        return is_id(x, self.unknown)
 
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
         -> (B, T, ...). Raises FailedError for whatever goes wrong."""
-        return output(self.call(self.model, inputs or self.inputs, seed))
+        given = inputs or self.inputs
+        return output(run_quietly(self.model, self.model, given, seed))
 
-    def call(
-        self, function: Callable[..., T], inputs: tuple, seed: int = 0
-    ) -> T:
-        """Call something that runs the model, quietly."""
-        with torch.random.fork_rng(devices=[]), quiet(self.model):
-            torch.manual_seed(seed)
-            try:
-                return function(*inputs)
-            except Exception as error:
-                raise FailedError(error_line(error)) from error
+
+def run_quietly(
+    model: Callable, function: Callable[..., T], inputs: tuple, seed: int = 0
+) -> T:
+    """Call something that runs the model: in evaluation, with random numbers
+    of its own. Raises FailedError for whatever goes wrong."""
+    with torch.random.fork_rng(devices=[]), quiet(model):
+        torch.manual_seed(seed)
+        try:
+            return function(*inputs)
+        except Exception as error:
+            raise FailedError(error_line(error)) from error
+
+
+def is_id(x: Tensor, which: int | None) -> Tensor:
+    """Which positions have an id: (B, T). Vectors have none."""
+    if x.is_floating_point() or which is None:
+        return torch.zeros(x.shape[:2], dtype=torch.bool)
+    return x == which
 
 
 def quiet(model: Callable) -> AbstractContextManager:
