@@ -34,7 +34,7 @@ def trace(
 
     `model` is any module or function; `inputs` and `options` are what it is
     called with. `dims` gives the dimensions' names and sizes; one may be
-    written with others: {"H": 3, "D": 4, "C": "H*D"}.
+    written with others: `{"H": 3, "D": 4, "C": "H*D"}`.
 
     A name is proved by running again at other sizes. With `build`, a
     function of dimensions that gives (model, inputs), all can vary. With
