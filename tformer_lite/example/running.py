@@ -16,7 +16,11 @@ SEED = 1
 
 def running_model(config: Config = tiny_translator) -> EncoderDecoder:
     """Build the model that reads the running example: the same weights in
-    every chapter, and none of the reader's random numbers used up."""
+    every chapter, and none of the reader's random numbers used up.
+
+    >>> running_model().head
+    Head(in_features=12, out_features=1024, bias=False)
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(SEED)
         return EncoderDecoder(config).eval()
@@ -27,6 +31,9 @@ def running_trace(config: Config = tiny_translator) -> Trace:
     axis proved and every value kept.
 
     B, S, T, H, D, F and V vary, C is H*D. Gradients are not recorded.
+
+    >>> running_trace().attention()[0]
+    attention in encoder.blocks.0.self_attention: (B, H, S, S)
     """
     dims = running_dims(config)
     with torch.no_grad():

@@ -53,6 +53,12 @@ def trace(
     Raises ValueError for dims that are unknown or circular, TypeError for a
     ScriptModule, which PyTorch runs out of sight, and for an exported
     program.
+
+    >>> x, y = torch.ones(2, 3), torch.ones(3, 4)
+    >>> sizes = {"T": 2, "D": 3, "S": 4}
+    >>> trace(torch.matmul, x, y, dims=sizes, axes=["T D", "D S"])
+    (outside every module)
+      matmul                              (T, D), (D, S) -> (T, S)
     """
     given = dims or {}
     sizes = evaluated(given)
