@@ -37,14 +37,20 @@ def link_mentions(app: Sphinx, page: nodes.document, docname: str) -> None:
     """Link the first mention of each name, on the page or in each entry."""
     known = entries(app)
     for scope in list(page.findall(addnodes.desc)) or [page]:
-        own = [
-            name["fullname"] for name in scope.findall(addnodes.desc_signature)
-        ]
-        left = {name: known[name] for name in known if name not in own}
+        own = {name.astext() for name in scope.findall(is_own)}
+        left = {name: known[name] for name in known.keys() - own}
         for code in list(scope.findall(nodes.literal)):
             name = code.astext().removesuffix("()")
             if name in left and not within(code):
                 link(app, code, docname, *left.pop(name))
+
+
+def is_own(node: nodes.Node) -> bool:
+    """Tell whether a node is the name of an entry or of a parameter."""
+    kinds = addnodes.desc_name, addnodes.desc_sig_name
+    return isinstance(node, kinds) and not isinstance(
+        node.parent, addnodes.pending_xref
+    )
 
 
 def within(node: nodes.Node) -> bool:

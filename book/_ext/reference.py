@@ -44,7 +44,7 @@ class Room(SphinxDirective):
         box = nodes.container()
         source = StringList(lines, source=self.get_source_info()[0])
         self.state.nested_parse(source, self.content_offset, box)
-        settle(box, {f"{e.home}.{e.name}" for e in api.entries()})
+        settle(box, {e.name: f"{e.home}.{e.name}" for e in api.entries()})
         return box.children
 
     def entries(self) -> list[api.Entry]:
@@ -115,12 +115,13 @@ def value(entry: api.Entry) -> str:
     return "\n".join(lines[entry.node.lineno - 1 : entry.node.end_lineno])
 
 
-def settle(box: nodes.Element, known: set[str]) -> None:
-    """Leave the types of others as words: only ours have an entry here."""
+def settle(box: nodes.Element, known: dict[str, str]) -> None:
+    """Lead types of ours to their entries; leave those of others as words."""
     for link in list(box.findall(addnodes.pending_xref)):
-        home = link.get("py:module") or "tformer_lite"
         target = link["reftarget"]
-        if target not in known and f"{home}.{target}" not in known:
+        if target in known:
+            link["reftarget"] = known[target]
+        elif target not in known.values():
             link.replace_self(link.children)
 
 
