@@ -5,7 +5,7 @@ BIN := .venv/bin
 # One thread each: with a busy neighbour, two threads are slower than one.
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
-.PHONY: help book test cpus notebooks corpus results repository clean
+.PHONY: help book test cpus notebooks corpus results picture repository clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
@@ -14,6 +14,7 @@ help:
 	@echo "make notebooks   re-run the chapters that changed (.md to .ipynb)"
 	@echo "make corpus      write the English-Nepali sentences from the grammar"
 	@echo "make results     train what ships and what the chapters show"
+	@echo "make picture     draw the rooms of ARCHITECTURE.md from the imports"
 	@echo "make repository URL=https://...   set the repository's address"
 	@echo "make clean       remove everything that make made"
 	@echo
@@ -52,6 +53,9 @@ corpus: .venv/all.done
 # RUNS="positions wider" does these alone.
 results: .venv/all.done
 	@$(ONE) PYTHONPATH=. $(BIN)/python -m benchmarks.results $(RUNS)
+
+picture: .venv/book.done
+	@$(BIN)/python book/_tools/architecture.py
 
 repository: .venv/book.done
 	@$(BIN)/python book/_tools/repository.py "$(URL)"

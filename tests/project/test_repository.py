@@ -62,6 +62,9 @@ def strays(root: Path) -> list[tuple]:
     config = yaml.safe_load((root / "_config.yml").read_text("utf8"))
     if config["repository"]["url"] != url:
         found.append(("_config.yml", config["repository"]["url"]))
+    citation = yaml.safe_load((root / "CITATION.cff").read_text("utf8"))
+    if citation["repository-code"] != url:
+        found.append(("CITATION.cff", citation["repository-code"]))
     return found
 
 

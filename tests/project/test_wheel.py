@@ -80,6 +80,10 @@ def test_the_wheel_holds_the_module_whole_and_nothing_beside_it(contents):
     assert FONT in packed
 
 
+def test_type_checkers_may_read_the_modules_types(contents):
+    assert contents["tformer_lite/py.typed"] == b""
+
+
 def test_the_wheel_carries_its_licences(contents, metadata):
     assert metadata["License-Expression"] == "MIT AND OFL-1.1 AND CC-BY-4.0"
     assert set(metadata.get_all("License-File")) == set(LICENCES)

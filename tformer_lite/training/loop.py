@@ -66,6 +66,11 @@ def train(
     learns from its share of the data, and the first one writes and shows.
     Raises ValueError for patience without validation data, and for a model
     that no file can keep.
+
+    >>> trainer = Trainer(torch.nn.Embedding(4, 4), Recipe(steps=2))
+    >>> train(trainer, Windows(torch.arange(40) % 4, size=8))
+    >>> trainer.step
+    2
     """
     check(trainer, valid, path)
     several, first = processes()[0] > 1, processes()[1] == 0
