@@ -7,9 +7,8 @@ import sys
 import nbformat
 import pytest
 
-from tests.helpers.printed_003 import TABLE
+from tests.helpers.printed_003 import COUNTERPARTS, TABLE
 from tests.helpers.project import HOME, ROOT, run
-from tests.sources.test_source_003_shapes import COUNTERPARTS
 
 CHAPTER = ROOT / "chapters" / "16_paper_size.ipynb"
 COLUMNS = re.compile(r"(.+?)  +((?:\d+ ?)+)  +(.+?)  +(\(.+?\))  +(.+)")

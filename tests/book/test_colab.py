@@ -19,12 +19,10 @@ import pytest
 import torch
 from nbclient import NotebookClient
 
+from tests.helpers.colab import COLAB
 from tests.helpers.numbers import agree
 from tests.helpers.project import HOME, every_notebook, run, setup_source
 
-# August 2026. The last three are what IPython 7 needs and 9 does not.
-COLAB = ["matplotlib==3.10.*", "seaborn==0.13.*", "ipython==7.34.*"]
-COLAB += ["backcall", "decorator", "pickleshare"]
 DEVANAGARI = re.compile("[\u0900-\u097f]")
 
 

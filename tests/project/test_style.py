@@ -10,10 +10,9 @@ from statistics import median
 import pytest
 
 import tformer_lite
+from tests.helpers.house import MODEL, MODULE, SITTING, SMALL
 from tests.helpers.project import ROOT
 
-MODULE = ROOT / "tformer_lite"
-MODEL = MODULE / "model"
 # A room stands above all that it imports: floors from the ground up.
 FLOORS = (
     {"extras"},
@@ -27,9 +26,6 @@ FLOORS = (
     {"__main__"},
 )
 ROOMS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-# What a reader of the model reads: five files have it whole.
-SITTING = "config", "masks", "layers", "attention", "models"
-SMALL = "checks", "variants", "choices"
 FILES = sorted(MODULE.rglob("*.py"))
 
 

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from tests.book.test_colab import COLAB
+from tests.helpers.colab import COLAB
 from tests.helpers.project import ROOT, run
 
 MODEL = '''

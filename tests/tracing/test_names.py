@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.tracing.test_zoo import value
+from tests.helpers.zoo import value
 from tformer_lite.tracing.axes.formulas import line, written
 from tformer_lite.tracing.axes.names import Dims
 from tformer_lite.tracing.axes.probes import plan

@@ -1,4 +1,4 @@
-"""What a reader does with a chapter: open it, search, fold, switch, run."""
+"""How a reader moves about: the first page, the sidebar, the search."""
 
 import re
 
