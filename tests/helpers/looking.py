@@ -57,14 +57,21 @@ UNREACHABLE = """() => [...document.querySelectorAll(
     box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight
 )).map(box => box.outerHTML)"""
 # Of the texts alike in size, weight, colour and in all that is around them,
-# one: what axe says of its colours, it would say of every other.
+# in whatever look of the page: one. What axe says of its colours, it would
+# say of every other.
 MARK = """() => {
-    const around = part => part ? around(part.parentElement) + (s => [
-        s.color, s.backgroundColor, s.backgroundImage, s.opacity, s.position
-    ].join())(getComputedStyle(part)) : "";
+    const known = new Map([[null, ""]]);
+    const around = part => {
+        if (!known.has(part)) {
+            const s = getComputedStyle(part);
+            known.set(part, around(part.parentElement) + [s.color, s.opacity,
+                s.backgroundColor, s.backgroundImage, s.position]);
+        }
+        return known.get(part);
+    };
     const written = part => part.matches("input, textarea, select") ||
         [...part.childNodes].some(n => n.nodeType === 3 && n.data.trim());
-    const seen = new Set();
+    const seen = window.seenLooks ??= new Set();
     for (const part of document.querySelectorAll("body *")) {
         part.removeAttribute("data-first");
         if (part.closest("svg") || !written(part)) continue;
@@ -75,9 +82,13 @@ MARK = """() => {
         seen.add(look);
     }
 }"""
-CONTRAST = "color-contrast"  # axe's rule that takes most of its time
-COLOURS = [CONTRAST, "link-in-text-block"]
+ONE_OF_A_LOOK = """() => axe.configure({
+    rules: [{ id: "color-contrast", selector: "[data-first]" }]
+})"""
+COLOURS = ["color-contrast", "link-in-text-block"]
 AXE = Axe()
+# The parts of a figure are one image, which has faults of its own above.
+RUN = "options => axe.run({ exclude: [['svg.figure > *']] }, options)"
 
 
 def faults(view: View, scheme: str) -> list[str]:
@@ -113,26 +124,16 @@ def unreachable(page: Page) -> list[str]:
 
 
 def obstacles(page: Page, scheme: str) -> list[str]:
-    """What axe finds on a page: of the colours, in each scheme; of all the
-    rest, in light."""
-    page.evaluate(MARK)
-    texts = {"include": [["[data-first]"]]}
-    found = axe(page, texts, runOnly=COLOURS)
-    if scheme == "light":
-        # The parts of a figure are one image, with a fault of its own above.
-        whole = {"exclude": [["svg.figure > *"]]}
-        found += axe(page, whole, rules={CONTRAST: {"enabled": False}})
-    return found
-
-
-def axe(page: Page, parts: dict, **options) -> list[str]:
-    """What axe finds in some parts of a page by some of its rules."""
+    """What axe finds on a page: in light by all its rules, in dark by those
+    that look at colours."""
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE.axe_script)
+        page.evaluate(ONE_OF_A_LOOK)
+    page.evaluate(MARK)
     # Axe would fetch the style sheets again, and a page on a disk may not.
-    options |= {"preload": False, "resultTypes": ["violations"]}
-    run = "([parts, options]) => axe.run(parts, options)"
-    found = page.evaluate(run, [parts, options])["violations"]
+    options = {"preload": False, "resultTypes": ["violations"]}
+    options |= {"runOnly": COLOURS} if scheme == "dark" else {}
+    found = page.evaluate(RUN, options)["violations"]
     return [
         f"{rule['help']} ({rule['id']}): {node['html']}: "
         + " ".join(node["failureSummary"].split())
