@@ -5,11 +5,14 @@ BIN := .venv/bin
 # One thread each: with a busy neighbour, two threads are slower than one.
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
-.PHONY: help book test notebooks corpus results repository clean
+.PHONY: help book test check lint format notebooks corpus results repository clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
 	@echo "make test        build the book, then test everything"
+	@echo "make check       the quick tests: no browser, no notebooks"
+	@echo "make lint        look for mistakes without running anything"
+	@echo "make format      lay the code out as ruff does"
 	@echo "make notebooks   re-run the chapters that changed (.md to .ipynb)"
 	@echo "make corpus      write the English-Nepali sentences from the grammar"
 	@echo "make results     train what ships and what the chapters show"
@@ -35,6 +38,20 @@ book: .venv/book.done
 test: .venv/all.done book
 	@$(ONE) $(BIN)/python -m pytest tests chapters --nbval \
 	  --nbval-current-env -n 2 --dist loadfile -q
+
+# For the loop of edit and run: what takes seconds, without what is slow.
+check: .venv/all.done
+	@$(ONE) $(BIN)/python -m pytest tests -m "not slow" -n 2 \
+	  --dist loadfile -q
+
+lint: .venv/all.done
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/python -m mypy --cache-dir _build/mypy
+
+format: .venv/all.done
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
 
 notebooks: .venv/all.done
 	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/shapes.py

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.helpers.browser import (
@@ -11,6 +12,8 @@ from tests.helpers.browser import (
     computed,
 )
 from tests.helpers.colours import contrast
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_first_page_is_the_introduction(visit):

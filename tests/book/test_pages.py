@@ -21,6 +21,8 @@ from tests.helpers.browser import (
 )
 from tests.helpers.looking import FAULTS, faults, obstacles, seen_now
 
+pytestmark = pytest.mark.slow
+
 FONT = "Noto Sans Devanagari"
 NEPALI = re.compile("[\u0900-\u0963\u0966-\u097f]")
 each_chapter = pytest.mark.parametrize(

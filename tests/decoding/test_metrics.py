@@ -77,6 +77,7 @@ def test_a_signature_says_how():
         assert "version:2" in found.signature
 
 
+@pytest.mark.slow
 def test_without_the_library_the_error_says_what_to_do():
     code = (
         "import sys; sys.modules['sacrebleu'] = None\n"

@@ -57,31 +57,34 @@ UNREACHABLE = """() => [...document.querySelectorAll(
     box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight
 )).map(box => box.outerHTML)"""
 # Of the texts alike in size, weight, colour and in all that is around them,
-# in whatever look of the page: one. What axe says of its colours, it would
-# say of every other.
-MARK = """() => {
-    const known = new Map([[null, ""]]);
+# on whatever page: one. What axe says of its colours, it would say of every
+# other. The looks that it has passed are known.
+MARK = """known => {
+    const passed = new Set(known), seen = new Set();
+    const chains = new Map([[null, ""]]);
     const around = part => {
-        if (!known.has(part)) {
+        if (!chains.has(part)) {
             const s = getComputedStyle(part);
-            known.set(part, around(part.parentElement) + [s.color, s.opacity,
+            chains.set(part, around(part.parentElement) + [s.color, s.opacity,
                 s.backgroundColor, s.backgroundImage, s.position]);
         }
-        return known.get(part);
+        return chains.get(part);
     };
     const written = part => part.matches("input, textarea, select") ||
         [...part.childNodes].some(n => n.nodeType === 3 && n.data.trim());
-    const seen = window.seenLooks ??= new Set();
     for (const part of document.querySelectorAll("body *")) {
         part.removeAttribute("data-first");
         if (part.closest("svg") || !written(part)) continue;
         if (!part.checkVisibility({ visibilityProperty: true })) continue;
         const { fontSize, fontWeight } = getComputedStyle(part);
         const look = [fontSize, fontWeight, around(part)].join();
-        if (!seen.has(look)) part.setAttribute("data-first", "");
+        if (passed.has(look) || seen.has(look)) continue;
+        part.setAttribute("data-first", "");
         seen.add(look);
     }
+    return [...seen];
 }"""
+PASSED: set[str] = set()
 ONE_OF_A_LOOK = """() => axe.configure({
     rules: [{ id: "color-contrast", selector: "[data-first]" }]
 })"""
@@ -129,11 +132,13 @@ def obstacles(page: Page, scheme: str) -> list[str]:
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE.axe_script)
         page.evaluate(ONE_OF_A_LOOK)
-    page.evaluate(MARK)
+    looks = page.evaluate(MARK, [*PASSED])
     # Axe would fetch the style sheets again, and a page on a disk may not.
     options = {"preload": False, "resultTypes": ["violations"]}
     options |= {"runOnly": COLOURS} if scheme == "dark" else {}
     found = page.evaluate(RUN, options)["violations"]
+    if not any(rule["id"] in COLOURS for rule in found):
+        PASSED.update(looks)
     return [
         f"{rule['help']} ({rule['id']}): {node['html']}: "
         + " ".join(node["failureSummary"].split())

@@ -11,7 +11,7 @@ import pytest
 
 import tformer_lite
 from tests.helpers.house import MODEL, MODULE, SITTING, SMALL
-from tests.helpers.project import ROOT
+from tests.helpers.project import ROOT, run
 
 # A room stands above all that it imports: floors from the ground up.
 FLOORS = (
@@ -26,6 +26,7 @@ FLOORS = (
     {"__main__"},
 )
 ROOMS = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+PYTHON = [sys.executable, "-m"]
 FILES = sorted(MODULE.rglob("*.py"))
 
 
@@ -131,9 +132,16 @@ def test_public_names_are_listed_documented_and_no_modules_name():
 
 
 def test_ruff_has_nothing_to_say():
-    ruff = subprocess.run(
-        [sys.executable, "-m", "ruff", "check", "--no-cache", ROOT],
-        capture_output=True,
-        text=True,
-    )
-    assert ruff.returncode == 0, ruff.stdout
+    said = run(ROOT, *PYTHON, "ruff", "check", "--no-cache", ".")
+    assert said.returncode == 0, said.stdout
+
+
+def test_the_code_is_laid_out_as_ruff_does():
+    said = run(ROOT, *PYTHON, "ruff", "format", "--check", "--no-cache", ".")
+    assert said.returncode == 0, f"{said.stdout}\n`make format` does it."
+
+
+@pytest.mark.slow
+def test_mypy_has_nothing_to_say():
+    said = run(ROOT, *PYTHON, "mypy", "--cache-dir", "_build/mypy")
+    assert said.returncode == 0, said.stdout

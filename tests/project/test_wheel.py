@@ -11,6 +11,8 @@ import pytest
 
 from tests.helpers.project import ROOT
 
+pytestmark = pytest.mark.slow
+
 FONT = "tformer_lite/drawing/fonts/NotoSansDevanagari-Regular.ttf"
 LICENCES = {
     "LICENSE": b"MIT License",

@@ -112,6 +112,7 @@ def test_without_the_library_one_sentence_says_what_to_install(
             call()
 
 
+@pytest.mark.slow
 def test_importing_us_does_not_import_the_library():
     code = "import sys, tformer_lite; print('tokenizers' in sys.modules)"
     done = subprocess.run(

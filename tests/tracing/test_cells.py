@@ -14,6 +14,8 @@ from nbclient import NotebookClient
 from tests.helpers.colab import COLAB
 from tests.helpers.project import ROOT, run
 
+pytestmark = pytest.mark.slow
+
 MODEL = '''
 import math
 from pathlib import Path

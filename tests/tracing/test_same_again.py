@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,6 +11,8 @@ from torch import nn
 
 from tests.helpers.project import ROOT
 from tformer_lite.tracing import trace
+
+pytestmark = pytest.mark.slow
 
 SCRIPT = """
 import torch
