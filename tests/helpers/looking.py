@@ -56,7 +56,7 @@ UNREACHABLE = """() => [...document.querySelectorAll(
 )].filter(box => (box.tabIndex === 0) !== (
     box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight
 )).map(box => box.outerHTML)"""
-# Of the texts alike in size, weight, colour and in all that is around them,
+# Of the texts alike in size, weight, line, colour and all that is around them,
 # on whatever page: one. What axe says of its colours, it would say of every
 # other. The looks that it has passed are known.
 MARK = """known => {
@@ -76,8 +76,10 @@ MARK = """known => {
         part.removeAttribute("data-first");
         if (part.closest("svg") || !written(part)) continue;
         if (!part.checkVisibility({ visibilityProperty: true })) continue;
-        const { fontSize, fontWeight } = getComputedStyle(part);
-        const look = [fontSize, fontWeight, around(part)].join();
+        const { fontSize, fontWeight, textDecorationLine, borderBottomStyle }
+            = getComputedStyle(part);
+        const look = [fontSize, fontWeight, textDecorationLine,
+            borderBottomStyle, around(part)].join();
         if (passed.has(look) || seen.has(look)) continue;
         part.setAttribute("data-first", "");
         seen.add(look);
@@ -85,9 +87,10 @@ MARK = """known => {
     return [...seen];
 }"""
 PASSED: set[str] = set()
-ONE_OF_A_LOOK = """() => axe.configure({
-    rules: [{ id: "color-contrast", selector: "[data-first]" }]
-})"""
+ONE_OF_A_LOOK = """() => axe.configure({ rules: [
+    { id: "color-contrast", selector: "[data-first]" },
+    { id: "link-in-text-block", selector: "a[href][data-first]:not([role])" },
+] })"""
 COLOURS = ["color-contrast", "link-in-text-block"]
 AXE = Axe()
 # The parts of a figure are one image, which has faults of its own above.

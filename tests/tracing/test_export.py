@@ -59,7 +59,7 @@ def refused():
 ALL = whole, by_value, of_pytorch, of_a_function, refused
 
 
-@pytest.fixture(params=ALL, ids=lambda make: make.__name__)
+@pytest.fixture(scope="module", params=ALL, ids=lambda make: make.__name__)
 def seen(request):
     return request.param()
 
