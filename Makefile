@@ -5,12 +5,16 @@ BIN := .venv/bin
 # One thread each: with a busy neighbour, two threads are slower than one.
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
-.PHONY: help book test cpus notebooks corpus results picture repository clean
+.PHONY: help book test check cpus lint format notebooks corpus results picture \
+  repository clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
 	@echo "make test        build the book, then test everything"
+	@echo "make check       the quick tests: no browser, no notebooks"
 	@echo "make cpus        run all notebooks as other processors would"
+	@echo "make lint        look for mistakes without running anything"
+	@echo "make format      lay the code out as ruff does"
 	@echo "make notebooks   re-run the chapters that changed (.md to .ipynb)"
 	@echo "make corpus      write the English-Nepali sentences from the grammar"
 	@echo "make results     train what ships and what the chapters show"
@@ -37,6 +41,20 @@ book: .venv/book.done
 test: .venv/all.done book
 	@$(ONE) $(BIN)/python -m pytest tests chapters --nbval \
 	  --nbval-current-env -n 2 --dist loadfile -q
+
+# For the loop of edit and run: what takes seconds, without what is slow.
+check: .venv/all.done
+	@$(ONE) $(BIN)/python -m pytest tests -m "not slow" -n 2 \
+	  --dist loadfile -q
+
+lint: .venv/all.done
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/python -m mypy --cache-dir _build/mypy
+
+format: .venv/all.done
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
 
 # Several minutes: for the night, or by hand after a change of the numbers.
 cpus: .venv/all.done

@@ -111,6 +111,7 @@ def test_the_keys_of_the_running_example_grow_a_row_a_step():
     assert_close(cross.keys, wanted.detach(), atol=1e-6, rtol=0)
 
 
+@pytest.mark.slow
 def test_a_step_can_be_traced():
     def step(B: int, T: int, H: int, D: int, V: int) -> tuple:
         config = replace(small("char_lm"), n_heads=H, d_model=H * D)

@@ -14,6 +14,8 @@ import yaml
 
 from tests.helpers.project import ROOT, copy_project, project_files, run
 
+pytestmark = pytest.mark.slow
+
 # In parts, so that this file does not hold it.
 NEW = "/".join(["https://git.example.org", "some_one", "a-book.2"])
 # Where a reader, or a machine, is sent to this repository.

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.helpers.listings import shown
 from tformer_lite import MultiHeadAttention, trace
 from tformer_lite.tracing.listing.listing import annotate
 
@@ -41,14 +42,6 @@ def example(x, weight):
         .mT
         .flatten()
     )  # fmt: skip
-
-
-def shown(listing, code: str) -> str:
-    """The note beside, or below, the line that begins so."""
-    lines = str(listing).splitlines()
-    i = next(i for i, s in enumerate(lines) if s.strip().startswith(code))
-    note = lines[i].partition("#")[2]
-    return (note or lines[i + 1].partition("#")[2]).strip()
 
 
 @pytest.fixture
