@@ -10,7 +10,7 @@ SHAPE = re.compile(r"(?<!\w)\((?:(?:\.{3}|1|[BTSHDCFV]|or|,) ?)+\)")
 EXAMPLE = re.compile(r"^>>> .*?(?=\n\n(?!>>> )|\Z)", re.DOTALL | re.MULTILINE)
 # What is code: between backquotes, a block, an indented line, a string.
 CODE = re.compile(
-    r'(`[^`]+`|^```.*?^```|^    .*?$|\w*=?"[^"\n]+")',
+    r'(`[^`]+`|^```.*?^```|^    .*?$|\w*=?"[^"\n]*")',
     re.DOTALL | re.MULTILINE,
 )
 
