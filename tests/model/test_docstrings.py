@@ -101,8 +101,9 @@ def tensor(name: str, letters: list[str]) -> Tensor:
 
 def run(function, call, inputs: list[list[str]]):
     """Call with tensors of the stated shapes, and numbers from the table."""
-    arguments, left = {}, list(inputs)
-    for name, parameter in inspect.signature(call).parameters.items():
+    bound, left = inspect.signature(call).bind_partial(), list(inputs)
+    arguments = bound.arguments
+    for name, parameter in bound.signature.parameters.items():
         if "Tensor" in str(parameter.annotation):
             if left:
                 arguments[name] = tensor(name, left.pop(0))
@@ -110,7 +111,7 @@ def run(function, call, inputs: list[list[str]]):
             model = MODELS.get(parameter.annotation)
             arguments[name] = model or number(name)
     assert not left, "more shapes are stated than there are tensors"
-    return call(**arguments)
+    return call(*bound.args, **bound.kwargs)
 
 
 def matches(shape: tuple, letters: list[str], known: dict[str, int]) -> bool:

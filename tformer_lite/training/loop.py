@@ -11,7 +11,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
-from tformer_lite.training.batches import Data, Labelled, batches, processes
+from tformer_lite.training.batches import Data, batches, processes
 from tformer_lite.training.checkpoints import (
     load_checkpoint,
     pack,
@@ -127,8 +127,8 @@ def reproducible(trainer: Trainer) -> Iterator[None]:
 
 
 def with_bar(
-    ahead: Iterable[Labelled], trainer: Trainer, show: bool
-) -> Iterator[Labelled]:
+    ahead: Iterable[tuple], trainer: Trainer, show: bool
+) -> Iterator[tuple]:
     """Hand batches on, with a bar of tokens and the loss of each."""
     done, steps, most = trainer.step, trainer.recipe.steps, 0
     options = {"unit": " tokens", "disable": not show}
