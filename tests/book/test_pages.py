@@ -2,11 +2,12 @@
 readable, usable by all; and what a reader does with a chapter."""
 
 import re
+import time
 import tomllib
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.helpers.browser import (
     CHAPTERS,
@@ -17,6 +18,7 @@ from tests.helpers.browser import (
     ROOT,
     SCHEMES,
     fonts_of,
+    new_reader,
     open_page,
 )
 from tests.helpers.looking import FAULTS, faults, obstacles, seen_now
@@ -95,15 +97,33 @@ def test_a_chapter_has_a_figure_and_opens_in_colab(opened):
     assert (ROOT / "chapters" / f"{name}.ipynb").exists()
 
 
-@each_chapter
-def test_nepali_is_drawn_with_the_font_of_the_book(opened):
+def fonts_of_nepali(page: Page) -> list[set[tuple[str, bool]]]:
+    """The fonts of each text of a page that has Nepali in it."""
     mark = """nodes => nodes
         .filter(node => [...node.childNodes].some(
             part => part.nodeType === 3 && /\\p{sc=Deva}/u.test(part.data)))
         .forEach(node => node.classList.add("nepali"))"""
-    opened.page.eval_on_selector_all("article p, article text", mark)
-    fonts = fonts_of(opened.page, ".nepali")
+    page.eval_on_selector_all("article p, article text", mark)
+    return fonts_of(page, ".nepali")
+
+
+@each_chapter
+def test_nepali_is_drawn_with_the_font_of_the_book(opened):
+    fonts = fonts_of_nepali(opened.page)
     assert fonts or NEPALI.search(opened.page.inner_text("article")) is None
+    assert [used for used in fonts if (FONT, True) not in used] == []
+
+
+def test_nepali_has_the_font_of_the_book_though_it_comes_late(browser):
+    def late(route: Route) -> None:
+        time.sleep(0.4)
+        route.continue_()
+
+    reader = new_reader(browser)
+    reader.route("**/NotoSansDevanagari*", late)
+    fonts = fonts_of_nepali(open_page(reader, CHAPTERS[1]).page)
+    reader.close()
+    assert len(fonts) > 10
     assert [used for used in fonts if (FONT, True) not in used] == []
 
 
