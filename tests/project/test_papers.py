@@ -71,4 +71,7 @@ def test_the_names_that_the_guide_tells_to_change_exist():
     }.items():
         for name in names:
             assert f"`{name}`" in GUIDE
-            assert re.search(rf"^{name}(: [^=]+)? = ", paper(file), re.M), (file, name)
+            assert re.search(rf"^{name}(: [^=]+)? = ", paper(file), re.M), (
+                file,
+                name,
+            )
