@@ -126,9 +126,12 @@ def test_cross_attention_shows_what_its_functions_and_modules_gave():
     found = annotate(seen, MultiHeadAttention)
     assert shown(found, "x: Tensor") == "x: (B~, T~, C~)"
     assert shown(found, "source: Tensor") == "source: (B~, S~, C~)"
-    assert shown(found, "k = ").endswith("C~) · (B~, H~, S~, D~)")
+    three = "(B~, H~, T~, D~), (B~, H~, S~, D~), (B~, H~, S~, D~)"
+    assert shown(found, "q, k, v = ") == three
     assert shown(found, "heads = ") == "(B~, H~, T~, D~)"
     assert shown(found, "return") == "(B~, T~, C~)"
+    found = annotate(seen, MultiHeadAttention.project)
+    assert shown(found, "k = ").endswith("C~) · (B~, H~, S~, D~)")
 
 
 class Narrow(nn.Module):

@@ -67,7 +67,39 @@ def join_heads(x: Tensor) -> Tensor:
     return x.transpose(1, 2).flatten(-2)
 
 
-class MultiHeadAttention(nn.Module):
+class Attention(nn.Module):
+    """Let one sequence attend to another. How it makes queries, keys and
+    values, each kind says in its `project`."""
+
+    n_heads: int
+    dropout: nn.Module
+    output: nn.Module
+
+    def forward(
+        self,
+        x: Tensor,
+        source: Tensor | None = None,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        """Let x attend to source: (B, T, C), (B, S, C) -> (B, T, C).
+
+        Without `source`, x attends to itself (self-attention). `mask` is
+        boolean, (1 or B, 1 or H, 1 or T, S), True = may attend; one that
+        does not fit raises TypeError or ValueError.
+        """
+        q, k, v = self.project(x, source)
+        heads = dot_product_attention(q, k, v, mask, self.dropout)
+        return self.output(join_heads(heads))
+
+    def project(
+        self, x: Tensor, source: Tensor | None = None, start: int = 0
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Make queries of x, and keys and values of source, or of x without
+        one. `start` counts the positions before the first of x."""
+        raise NotImplementedError
+
+
+class MultiHeadAttention(Attention):
     """Let every position of one sequence attend to another, in several heads.
 
     `d_model` channels are shared out to `n_heads` heads (ValueError when
@@ -92,21 +124,13 @@ class MultiHeadAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.output = Linear(d_model, d_model, bias)
 
-    def forward(
-        self,
-        x: Tensor,
-        source: Tensor | None = None,
-        mask: Tensor | None = None,
-    ) -> Tensor:
-        """Let x attend to source: (B, T, C), (B, S, C) -> (B, T, C).
-
-        Without `source`, x attends to itself (self-attention). `mask` is
-        boolean, (1 or B, 1 or H, 1 or T, S), True = may attend; one that
-        does not fit raises TypeError or ValueError.
-        """
+    def project(
+        self, x: Tensor, source: Tensor | None = None, start: int = 0
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Make queries, keys and values: (B, T, C), (B, S, C) ->
+        (B, H, T, D), (B, H, S, D), (B, H, S, D)."""
         source = x if source is None else source
         q = split_heads(self.query(x), self.n_heads)
         k = split_heads(self.key(source), self.n_heads)
         v = split_heads(self.value(source), self.n_heads)
-        heads = dot_product_attention(q, k, v, mask, self.dropout)
-        return self.output(join_heads(heads))
+        return q, k, v
