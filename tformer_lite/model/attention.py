@@ -84,6 +84,7 @@ class Attention(nn.Module):
     """Let one sequence attend to another. How it makes queries, keys and
     values, each kind says in its `project`."""
 
+    n_heads: int
     dropout: nn.Module
     output: nn.Module
 

@@ -17,6 +17,7 @@ from tformer_lite.model.attention import (
     Attention,
     MultiHeadAttention,
     join_heads,
+    split_heads,
 )
 from tformer_lite.model.modern import (
     GroupedQueryAttention,
@@ -40,6 +41,7 @@ class Cache(nn.Module):
 
     def __init__(self, attention: Attention):
         super().__init__()
+        self.n_heads = attention.n_heads
         self.project = attention.project
         for name, layer in attention.named_children():
             self.add_module(name, layer)
@@ -62,8 +64,8 @@ class Cache(nn.Module):
 
     def attend(self, q: Tensor, mask: Tensor | None) -> Tensor:
         """Mix the values that are kept: (B, H, T, D) -> (B, T, C)."""
-        k = share_heads(self.keys, q.shape[1])
-        v = share_heads(self.values, q.shape[1])
+        k = share_heads(self.keys, self.n_heads)
+        v = share_heads(self.values, self.n_heads)
         heads = scaled_dot_product_attention(q, k, v, mask)
         return self.output(join_heads(heads))
 
@@ -84,7 +86,9 @@ class CachedAttention(Cache):
 
 
 class CachedCrossAttention(Cache):
-    """Attention to a source, which is read once."""
+    """Attention to a source, which is read once: later, x only asks."""
+
+    query: nn.Module
 
     def forward(
         self, x: Tensor, source: Tensor, mask: Tensor | None = None
@@ -93,10 +97,11 @@ class CachedCrossAttention(Cache):
 
         `mask` is boolean, (1 or B, 1, 1 or T, S), True = may attend.
         """
-        rest = source if self.keys is None else source[:, :0]
-        q, k, v = self.project(x, rest)
         if self.keys is None:
+            q, k, v = self.project(x, source)
             self.append(k, v)
+        else:
+            q = split_heads(self.query(x), self.n_heads)
         return self.attend(q, mask)
 
     def reorder(self, rows: Tensor) -> None:
