@@ -2,17 +2,17 @@
 
 from collections import defaultdict
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from tformer_lite.tracing.axes.names import Dims, Shapes
 from tformer_lite.tracing.axes.sizes import Given
 from tformer_lite.tracing.record.lookup import kept_value
 from tformer_lite.tracing.record.places import in_library
-from tformer_lite.tracing.record.recorder import Step
-from tformer_lite.tracing.record.run import Run, Sides, shapes_at
+from tformer_lite.tracing.record.recorder import Run, Step
+from tformer_lite.tracing.record.tensors import Mark
 from tformer_lite.tracing.tables import Row, Table, heading
 
 Axes = tuple[Shapes, Shapes]
@@ -39,8 +39,8 @@ class Calls:
         """The named axes of what each step reads, and of what it makes."""
         dims = Dims([run.sizes for run in self.runs])
         first, *others = self.runs
-        steps = zip(first.shapes, *(shapes_at(run, first) for run in others))
-        return [axes_of(dims, *step) for step in steps]
+        same = zip(first.steps, *(run.steps_of(first) for run in others))
+        return [axes_of(dims, *steps) for steps in same]
 
     @cached_property
     def table(self) -> Table:
@@ -82,30 +82,19 @@ def are_hidden(run: Run) -> list[bool]:
     ]
 
 
-def axes_of(dims: Dims, *step: Sides) -> Axes:
-    """Name the axes of what a step reads and of what it makes, by the shapes
-    that they have in every run."""
-    reads, makes = zip(*step)
+def axes_of(dims: Dims, *steps: Step | None) -> Axes:
+    """Name the axes of what a step reads and of what it makes, by what it
+    does in every run."""
+    reads = [step.reads if step else [] for step in steps]
+    makes = [step.makes if step else [] for step in steps]
     return named_shapes(dims, *reads), named_shapes(dims, *makes)
 
 
-def named_shapes(
-    dims: Dims, shapes: list[torch.Size], *others: list[torch.Size]
-) -> Shapes:
-    """Name the axes of the tensors on one side of a step, by their shapes
-    in every run.
-
-    What another run does not have is named by its value alone.
-    """
-    found = []
-    for i, shape in enumerate(shapes):
-        alike = [o[i] for o in others if i < len(o)]
-        alike = [other for other in alike if len(other) == len(shape)]
-        if others and len(alike) == len(others):
-            found.append(dims.shape(shape, *alike))
-        else:
-            found.append(tuple(map(dims.guess, shape)))
-    return tuple(found)
+def named_shapes(dims: Dims, *runs: list[Mark]) -> Shapes:
+    """Name the axes of the tensors of one run by those of all."""
+    shapes = [[mark.shape for mark in marks] for marks in runs]
+    columns = zip(zip_longest(*shapes), shapes[0])
+    return tuple(dims.shape(*column) for column, _ in columns)
 
 
 def row_of(step: Step, axes: Axes, is_hidden: bool) -> Row:

@@ -18,8 +18,12 @@ from tformer_lite.tracing.questions.errors import explanation
 from tformer_lite.tracing.record.detours import detours, eagerly, traceable
 from tformer_lite.tracing.record.lookup import bound_name, received_name
 from tformer_lite.tracing.record.places import Place
-from tformer_lite.tracing.record.recorder import Keep, ProbeRecorder, Recorder
-from tformer_lite.tracing.record.run import NONE, Run, shapes_at
+from tformer_lite.tracing.record.recorder import (
+    Keep,
+    ProbeRecorder,
+    Recorder,
+    Run,
+)
 from tformer_lite.tracing.record.visits import Visit
 from tformer_lite.tracing.traced import Trace
 
@@ -98,7 +102,7 @@ def best_runs(
                 notes.append(refusal_note(other.sizes, varied, other.error))
             else:
                 runs.append(other)
-        lacking = sum(shapes_at(r, run).count(NONE) for r in runs[1:])
+        lacking = sum(r.steps_of(run).count(None) for r in runs[1:])
         tried.append((len(notes), lacking, runs, notes))
         if run.error or not (notes or lacking):
             break

@@ -42,13 +42,20 @@ class Dims:
         self.first = runs[0]
         self.fixed = {n: s for n, s in runs[0].items() if n not in varied}
         self.formulas = Formulas(varied, runs[0])
-        self.known: dict[tuple[Sizes, ...], Shape] = {}
+        self.known: dict[tuple[Sizes | None, ...], Shape] = {}
 
-    def shape(self, *shapes: Sizes) -> Shape:
-        """Name the axes of a tensor that has these shapes, one a run."""
-        if shapes not in self.known:
-            self.known[shapes] = tuple(map(self.axis, zip(*shapes)))
-        return self.known[shapes]
+    def shape(self, first: Sizes, *others: Sizes | None) -> Shape:
+        """Name the axes of a tensor that has these shapes, one a run; by
+        value alone, where another run has None or other axes."""
+        key = first, *others
+        if key not in self.known:
+            alike = [x for x in others if x is not None]
+            alike = [x for x in alike if len(x) == len(first)]
+            if others and len(alike) == len(others):
+                self.known[key] = tuple(map(self.axis, zip(first, *alike)))
+            else:
+                self.known[key] = tuple(map(self.guess, first))
+        return self.known[key]
 
     def axis(self, sizes: Sizes) -> Axis:
         """Name the axis that has these sizes, one a run."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from tformer_lite.tracing.record.places import Place
-from tformer_lite.tracing.record.run import Run
+from tformer_lite.tracing.record.recorder import Run
 from tformer_lite.tracing.record.visits import Visit
 from tformer_lite.tracing.source.expressions import is_returned, variable
 

@@ -1,12 +1,14 @@
 """Recording: every torch call of a run, and the module it happens in."""
 
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from itertools import count
 from types import CodeType
 from typing import Any, NamedTuple
 
-import torch
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
@@ -21,10 +23,6 @@ from tformer_lite.tracing.source.expressions import (
 )
 
 Keep = Callable[[Place, Visit], bool] | None
-# A call as it is written down: the tensors it reads have no shapes yet.
-RawStep = tuple[
-    Callable, Place, Visit, list[int], list[tuple[int, torch.Size]]
-]
 
 
 class Step(NamedTuple):
@@ -83,11 +81,11 @@ class Recorder(TorchFunctionMode):
     def __init__(self, model: Callable, keep: Keep = None):
         super().__init__()
         self.marks = Marks()
-        self.raw: list[RawStep] = []
-        self.visits: Visits = NotedVisits(model, self.marks, self.raw)
+        self.steps: list[Step] = []
+        self.visits: Visits = NotedVisits(model, self.marks, self.steps)
         self.values = Values()
         self.keep = keep
-        self.failed: tuple[Exception, RawStep] | None = None
+        self.failed: tuple[Exception, Step] | None = None
 
     def __enter__(self):
         self.base = self.visits.base = sys._getframe(1).f_code
@@ -108,32 +106,28 @@ class Recorder(TorchFunctionMode):
         try:
             result = function(*args, **kwargs) if kwargs else function(*args)
         except Exception as error:
-            self.failed = error, raw_step(self, function, args, kwargs, [])
+            self.failed = error, step_of(self, function, args, kwargs, [])
             raise
-        makes = self.marks(result)
-        if makes:
-            step = raw_step(self, function, args, kwargs, makes)
-            self.raw.append(step)
-            if self.keep and self.keep(*step[1:3]):
-                made = tensors(result)
-                self.values.keep(len(self.raw) - 1, made, args, kwargs)
+        made = tensors(result)
+        if made:
+            step = step_of(self, function, args, kwargs, made)
+            self.steps.append(step)
+            if self.keep and self.keep(step.place, step.visit):
+                self.values.keep(len(self.steps) - 1, made, args, kwargs)
         elif function.__name__ == "__set__":
             self.marks.forget(args[0])
         return result
 
 
-def raw_step(
-    recorder: Recorder,
-    function: Callable,
-    args: tuple,
-    kwargs: Any,
-    made: list,
-) -> RawStep:
+def step_of(
+    recorder: Recorder, function: Any, args: tuple, kwargs: Any, made: list
+) -> Step:
     """Write a call down, from within what PyTorch calls instead of it."""
-    given = (*args, *kwargs.values()) if kwargs else args
-    reads = recorder.marks.numbers(given)
+    marks, visits = recorder.marks, recorder.visits
+    reads = marks.read((*args, *kwargs.values()) if kwargs else args)
     place = place_of(sys._getframe(2), recorder.base)
-    return function, place, recorder.visits.now, reads, made
+    makes = list(map(marks.made, made))
+    return Step(function, place, visits.now, reads, makes)
 
 
 class ProbeRecorder(Recorder):
@@ -157,26 +151,44 @@ def openly() -> Iterator[None]:
         names["has_torch_function"] = before
 
 
-def shapes_in(
-    raw: list[RawStep], first: dict[int, torch.Size]
-) -> Iterator[tuple[list[torch.Size], list[torch.Size]]]:
-    """Give the shapes that each call read, and those that it made; `first`
-    are those that the tensors had at first. Both may grow meanwhile."""
-    now: dict[int, torch.Size] = {}
-    for *_, reads, makes in raw:
-        before = [now.get(n, first[n]) for n in reads]
-        now.update(makes)
-        yield before, [shape for _, shape in makes]
+class Run:
+    """One run: its sizes, its steps, and how to find a step again.
 
+    `result` is what the model gave, `error` what stopped it; a torch call
+    that failed is the last step, and `failed` is then true.
+    """
 
-def named_steps(
-    raw: list[RawStep], first: dict[int, torch.Size]
-) -> Iterator[Step]:
-    """Give the parts of the calls their names, as they are made."""
-    shapes = shapes_in(raw, first)
-    for (function, place, visit, reads, makes), (before, _) in zip(
-        raw, shapes
-    ):
-        read = list(map(Mark, reads, before))
-        made = [Mark(*mark) for mark in makes]
-        yield Step(function, place, visit, read, made)
+    def __init__(self, sizes: dict[str, int], error: Exception | None = None):
+        self.sizes, self.error = sizes, error
+        self.result: Any = None
+        self.failed = False
+        self.steps: list[Step] = []
+        self.visits: list[Visit] = []
+        self.values = Values()
+
+    def fill(self, recorder: Recorder) -> None:
+        """Take over what was recorded."""
+        self.steps, self.values = recorder.steps, recorder.values
+        self.visits = recorder.visits.done
+        if recorder.failed and recorder.failed[0] is self.error:
+            self.failed = True
+            self.steps.append(recorder.failed[1])
+
+    @cached_property
+    def positions(self) -> list[tuple[str, int, Place]]:
+        """Where each step is: in which visit, and called from which lines."""
+        return [(s.visit.path, s.visit.nth, s.place) for s in self.steps]
+
+    @cached_property
+    def keys(self) -> list[tuple]:
+        """Where each step is, and how many were there before it."""
+        before: dict[tuple, Iterator[int]] = defaultdict(count)
+        return [(place, next(before[place])) for place in self.positions]
+
+    def steps_of(self, other: "Run") -> list[Step | None]:
+        """Give this run's steps where another's are: the nth at a position
+        is the nth there; None for one that is lacking here."""
+        if self.positions == other.positions:
+            return [*self.steps]
+        known = dict(zip(self.keys, self.steps))
+        return [known.get(key) for key in other.keys]

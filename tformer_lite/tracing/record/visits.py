@@ -105,12 +105,15 @@ class NotedVisits(Visits):
         frame = sys._getframe(4)  # past run, enter and nn.Module's __call__
         visit.parent, visit.place = self.now, place_of(frame, self.base)
         visit.direct = visit.place[0][0] is frame.f_code
-        numbers = self.marks.numbers
-        visit.reads = {i: numbers((x,)) for i, x in enumerate(args)}
-        visit.reads |= {name: numbers((x,)) for name, x in kwargs.items()}
+        given: dict = {**dict(enumerate(args)), **kwargs}
+        visit.reads = {name: self.numbers(x) for name, x in given.items()}
         visit.start = visit.end = len(self.steps)
 
     def note_result(self, visit: Visit, result: object) -> None:
         self.done.append(visit)
-        visit.makes = self.marks.numbers((result,))
+        visit.makes = self.numbers(result)
         visit.end = len(self.steps)
+
+    def numbers(self, value: object) -> list[int]:
+        """The numbers of the tensors in a value."""
+        return [mark.number for mark in self.marks.read((value,))]
