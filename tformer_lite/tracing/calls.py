@@ -37,7 +37,7 @@ class Calls:
     @cached_property
     def axes(self) -> list[Axes]:
         """The named axes of what each step reads, and of what it makes."""
-        dims = Dims([run.sizes for run in self.runs])
+        dims = Dims([run.sizes for run in self.runs], self.given)
         first, *others = self.runs
         same = zip(first.steps, *(run.steps_of(first) for run in others))
         return [axes_of(dims, *steps) for steps in same]

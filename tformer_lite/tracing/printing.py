@@ -14,10 +14,9 @@ from tformer_lite.tracing.axes.sizes import Given
 from tformer_lite.tracing.listing.events import module_shapes
 from tformer_lite.tracing.record.recorder import Recorder, Step
 from tformer_lite.tracing.record.tensors import tensors
-from tformer_lite.tracing.tables import call_line, heading
+from tformer_lite.tracing.tables import call_line, heading, text_line
 from tformer_lite.tracing.traced import Trace
 from tformer_lite.tracing.tracer import trace
-from tformer_lite.tracing.writing import text_line
 
 
 @contextmanager

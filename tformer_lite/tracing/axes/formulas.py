@@ -9,7 +9,6 @@ from functools import partial
 
 from tformer_lite.tracing.axes.sizes import (
     Given,
-    RunSizes,
     evenness,
     plain_sizes,
     run_sizes,
@@ -32,15 +31,18 @@ class Formulas:
     when it moved alone.
     """
 
-    def __init__(self, varied: Columns, run: dict[str, int]):
-        given = getattr(run, "given", run)
-        alone = [name for name in varied if name in plain_sizes(given)]
-        columns = {name: varied[name] for name in alone}
-        pairs = [lone_pair(name, columns) for name in alone]
+    def __init__(self, varied: Columns, given: Given):
+        plain = plain_sizes(given)
+        columns = {name: varied[name] for name in varied if name in plain}
+        pairs = [lone_pair(name, columns) for name in columns]
         self.pairs = [pair for pair in pairs if pair]
         self.enough = None not in pairs and can_check(columns, self.pairs)
-        longer = with_runs(varied, unseen_runs(alone, given))
-        self.columns = {name: longer[name] for name in alone}
+        more = unseen_runs(list(columns), given)
+        longer = {
+            name: (*sizes, *(run[name] for run in more))
+            for name, sizes in varied.items()
+        }
+        self.columns = {name: longer[name] for name in columns}
         self.known: dict[Sizes, list[Fit]] = defaultdict(list)
         for text, values in candidates(longer):
             self.known[outline(values[:-UNSEEN])].append((text, values))
@@ -76,15 +78,7 @@ class Formulas:
         return formula_text(text, many, Fraction(0))
 
 
-def with_runs(varied: Columns, runs: list[RunSizes]) -> Columns:
-    """Add the sizes of more runs to each name's."""
-    return {
-        name: (*sizes, *(run[name] for run in runs))
-        for name, sizes in varied.items()
-    }
-
-
-def unseen_runs(alone: list[str], given: Given) -> list[RunSizes]:
+def unseen_runs(alone: list[str], given: Given) -> list[dict[str, int]]:
     """Give runs that nobody made, with sizes as even as the traced ones to
     the names that vary alone."""
     primes = filter(is_prime, itertools.count(101, 2))

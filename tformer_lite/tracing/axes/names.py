@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tformer_lite.tracing.axes.formulas import Formulas, Sizes
+from tformer_lite.tracing.axes.sizes import Given
 
 LETTERS = re.compile(r"[^\W\d]\w*")
 MARKS = {"proved": "", "value": "~", "unknown": "?"}
@@ -33,15 +34,16 @@ Shapes = tuple[Shape, ...]
 class Dims:
     """The dimensions of some runs: a name, and its size in each run.
 
-    `runs` are the sizes of every run, the traced one first.
+    `runs` are the sizes of every run, the traced one first, and `given` the
+    dimensions as they were given.
     """
 
-    def __init__(self, runs: Sequence[dict[str, int]]):
+    def __init__(self, runs: Sequence[dict[str, int]], given: Given):
         columns = {name: tuple(r[name] for r in runs) for name in runs[0]}
         varied = {n: c for n, c in columns.items() if len(set(c)) > 1}
         self.first = runs[0]
         self.fixed = {n: s for n, s in runs[0].items() if n not in varied}
-        self.formulas = Formulas(varied, runs[0])
+        self.formulas = Formulas(varied, given)
         self.known: dict[tuple[Sizes | None, ...], Shape] = {}
 
     def shape(self, first: Sizes, *others: Sizes | None) -> Shape:

@@ -14,14 +14,13 @@ from torch import Tensor, nn
 
 from tformer_lite.tracing.axes.sizes import (
     Given,
-    RunSizes,
     evenness,
     plain_sizes,
     run_sizes,
 )
 
 
-def small_sizes(dims: Given, varied: list[str]) -> Iterator[RunSizes]:
+def small_sizes(dims: Given, varied: list[str]) -> Iterator[dict[str, int]]:
     """Choose the sizes of the probes: all small, then each name larger
     alone, then all larger still. A size keeps its parity, and the steps
     differ: S // 3 looks like a line at 2, 4 and 6, and not at 2, 4 and 8."""
@@ -33,7 +32,7 @@ def small_sizes(dims: Given, varied: list[str]) -> Iterator[RunSizes]:
         yield run_sizes({**dims, **small, **change})
 
 
-def large_sizes(dims: Given, varied: list[str]) -> Iterator[RunSizes]:
+def large_sizes(dims: Given, varied: list[str]) -> Iterator[dict[str, int]]:
     """Choose larger sizes than the traced ones: each name alone, twice, then
     all; for a model that refuses small sizes, or loops over one.
 

@@ -13,15 +13,7 @@ OPERATIONS = {
 }
 
 
-class RunSizes(dict[str, int]):
-    """The sizes of a run by name, and `given`, how they were written."""
-
-    def __init__(self, sizes: dict[str, int], given: Given):
-        super().__init__(sizes)
-        self.given = given
-
-
-def run_sizes(dims: Given) -> RunSizes:
+def run_sizes(dims: Given) -> dict[str, int]:
     """Work out the dimensions that are written with others.
 
     Raises ValueError for a name that is unknown, or that needs itself, and
@@ -37,7 +29,7 @@ def run_sizes(dims: Given) -> RunSizes:
                 f"Known are {', '.join(known) or 'none'}."
             )
         known |= found
-    return RunSizes({name: known[name] for name in dims}, dims)
+    return {name: known[name] for name in dims}
 
 
 def is_size(value: object) -> TypeGuard[int]:

@@ -1,6 +1,5 @@
 """Looking up: a kept value by its module's path and its variable."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from torch import Tensor
@@ -62,16 +61,16 @@ def kept_value(run: Run, text: str, nth: int | None) -> Tensor:
     Raises KeyError for a name that no line binds, or whose value was not
     kept, ValueError when it is not clear which value is meant.
     """
-    kept = run.values.kept
-    names = names_by(bound_name, run)
-    if text not in map(str, names):
-        names = names_by(received_name, run)
-    found = [i for i, name in enumerate(names) if str(name) == text]
-    times = len(found)
-    if not found:
+    for name_of in bound_name, received_name:
+        names = [name_of(step.place, step.visit) for step in run.steps]
+        found = [i for i, name in enumerate(names) if str(name) == text]
+        if found:
+            break
+    else:
         raise KeyError(
             f"no line binds {text!r}: there are {near(text, names)}"
         )
+    times, kept = len(found), run.values.kept
     if nth is None and times > 1:
         raise ValueError(
             f"{text!r} was bound {times} times: write [{text!r}, 0] to "
@@ -83,11 +82,6 @@ def kept_value(run: Run, text: str, nth: int | None) -> Tensor:
     if found[nth] not in kept:
         raise KeyError(f"{text!r} was not kept: trace with keep={text!r}.")
     return kept[found[nth]][0]
-
-
-def names_by(name: Callable[[Place, Visit], Name], run: Run) -> list[Name]:
-    """Name what each step makes, in one of the two ways."""
-    return [name(step.place, step.visit) for step in run.steps]
 
 
 def near(text: str, names: list[Name]) -> str:
