@@ -13,12 +13,12 @@ from tformer_lite.tracing.record.lookup import kept_value
 from tformer_lite.tracing.record.places import in_library
 from tformer_lite.tracing.record.recorder import Run, Step
 from tformer_lite.tracing.record.tensors import Mark
-from tformer_lite.tracing.tables import Row, Table, heading
+from tformer_lite.tracing.tables import Printable, Row, Table, heading
 
 Axes = tuple[Shapes, Shapes]
 
 
-class Calls:
+class Calls(Printable):
     """The torch calls of a run, named by the runs at other sizes.
 
     `runs` are the traced one and then the others, `given` the dimensions as
@@ -61,10 +61,9 @@ class Calls:
     def __len__(self) -> int:
         return len(self.steps)
 
-    def __str__(self) -> str:
-        return str(self.table)
-
-    __repr__ = __str__
+    def lines(self) -> list[str]:
+        """Write the table."""
+        return self.table.lines()
 
     def _repr_html_(self) -> str:
         return self.table._repr_html_()

@@ -133,11 +133,14 @@ class Preview:
         if self.names["build"]:  # it has inputs of its own
             args, kwargs = (), {}
         self.busy = True
+        options = {"dims": self.dims, **self.names, **kwargs}
         try:
             with aside(model):
-                options = {"dims": self.dims, **self.names, **kwargs}
-                seen = furthest_trace(model, *args, **options)
-                self.ahead = self.listed(seen)
+                self.ahead = self.listed(trace(model, *args, **options))
+        except Exception as error:
+            if not hasattr(error, "trace"):
+                raise
+            self.ahead = self.listed(error.trace)  # as far as it gets
         finally:
             self.busy = False
 
@@ -155,16 +158,6 @@ def call_lines(seen: Trace) -> Iterator[tuple[tuple, str, Shapes, Shapes]]:
     for step, row in zip(seen.steps, seen.table.rows):
         key = step.visit.path, step.function
         yield key, row.call, row.inputs, row.outputs
-
-
-def furthest_trace(model: nn.Module, *inputs: Any, **options: Any) -> Trace:
-    """Trace a model as far as it gets."""
-    try:
-        return trace(model, *inputs, **options)
-    except Exception as error:
-        if not hasattr(error, "trace"):
-            raise
-        return error.trace
 
 
 def measured_text(found: Sequence, known: Shapes) -> str:

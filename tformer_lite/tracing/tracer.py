@@ -15,7 +15,7 @@ from tformer_lite.tracing.axes.probes import (
 )
 from tformer_lite.tracing.axes.sizes import Given, plain_sizes, run_sizes
 from tformer_lite.tracing.questions.errors import explanation
-from tformer_lite.tracing.record.detours import detours, eagerly, traceable
+from tformer_lite.tracing.record.detours import detours, traceable
 from tformer_lite.tracing.record.lookup import bound_name, received_name
 from tformer_lite.tracing.record.places import Place
 from tformer_lite.tracing.record.recorder import (
@@ -76,8 +76,8 @@ def trace(
             return build(**dims_for(build, sizes))
         return model, resized_inputs(inputs, axes or [], sizes)
 
-    recorder = Recorder(model, keeper(keep))
-    run = recorded_run(recorder, model, inputs, options, sizes)
+    run = Run(sizes)
+    run.record(Recorder(model, keeper(keep)), model, inputs, options)
     varied = names_to_vary(given, build, axes)
     again = partial(probe, model, parts, options)
     runs, notes = best_runs(run, again, given, varied)
@@ -114,30 +114,13 @@ def probe(
     model: Callable, parts: Callable, options: dict, sizes: Sizes
 ) -> Run:
     """Run again at other sizes; what went wrong is in the run's `error`."""
+    run = Run(sizes)
     try:
         with aside(model):
             model, inputs = parts(sizes)
-            recorder = ProbeRecorder(model)
-            return recorded_run(recorder, model, inputs, options, sizes)
+            run.record(ProbeRecorder(model), model, inputs, options)
     except Exception as error:  # it cannot be built so, or resized
-        return Run(sizes, error)
-
-
-def recorded_run(
-    recorder: Recorder,
-    model: Callable,
-    inputs: tuple,
-    options: dict,
-    sizes: Sizes,
-) -> Run:
-    """Run a model once; what went wrong is in the run's `error`."""
-    run = Run(sizes)
-    with eagerly(), recorder:
-        try:
-            run.result = model(*inputs, **options)
-        except Exception as error:
-            run.error = error
-    run.fill(recorder)
+        run.error = error
     return run
 
 
@@ -152,10 +135,8 @@ def explained_error(error: Exception, seen: Trace) -> Exception:
 
 def keeper(keep: bool | str | list[str]) -> Keep:
     """Say of each call whether to keep what it made."""
-    if not keep:
-        return None
-    if keep is True:
-        return lambda place, visit: True
+    if isinstance(keep, bool):
+        return (lambda place, visit: True) if keep else None
     patterns = [keep] if isinstance(keep, str) else keep
 
     def wanted(place: Place, visit: Visit) -> bool:

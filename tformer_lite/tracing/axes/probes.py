@@ -128,11 +128,7 @@ class Hush:
 def unchanged(model: Callable) -> Iterator[None]:
     """Put back the attributes of every module, and the buffers' values."""
     modules = list(model.modules()) if isinstance(model, nn.Module) else []
-    spaces = [
-        space
-        for module in modules
-        for space in (vars(module), module._buffers)
-    ]
+    spaces = [x for m in modules for x in (vars(m), m._buffers)]
     before = [space.copy() for space in spaces]
     buffers = [b for m in modules for b in m._buffers.values()]
     values = [(b, b.clone()) for b in buffers if b is not None]

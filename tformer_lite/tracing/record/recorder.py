@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
+from tformer_lite.tracing.record.detours import eagerly
 from tformer_lite.tracing.record.places import Place, place_of
 from tformer_lite.tracing.record.tensors import Mark, Marks, tensors
 from tformer_lite.tracing.record.values import Values, targets
@@ -158,21 +159,28 @@ class Run:
     that failed is the last step, and `failed` is then true.
     """
 
-    def __init__(self, sizes: dict[str, int], error: Exception | None = None):
-        self.sizes, self.error = sizes, error
-        self.result: Any = None
+    def __init__(self, sizes: dict[str, int]):
+        self.sizes, self.result = sizes, None
+        self.error: Exception | None = None
         self.failed = False
         self.steps: list[Step] = []
         self.visits: list[Visit] = []
         self.values = Values()
 
-    def fill(self, recorder: Recorder) -> None:
-        """Take over what was recorded."""
+    def record(
+        self, recorder: Recorder, model: Callable, inputs: tuple, options: dict
+    ) -> None:
+        """Run a model once; what goes wrong is the run's `error`."""
         self.steps, self.values = recorder.steps, recorder.values
         self.visits = recorder.visits.done
-        if recorder.failed and recorder.failed[0] is self.error:
-            self.failed = True
-            self.steps.append(recorder.failed[1])
+        try:
+            with eagerly(), recorder:
+                self.result = model(*inputs, **options)
+        except Exception as error:
+            self.error = error
+            if recorder.failed and recorder.failed[0] is error:
+                self.failed = True
+                self.steps.append(recorder.failed[1])
 
     @cached_property
     def positions(self) -> list[tuple[str, int, Place]]:
