@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
@@ -16,15 +15,8 @@ from tformer_lite.tracing.axes.probes import (
 from tformer_lite.tracing.axes.sizes import Given, plain_sizes, run_sizes
 from tformer_lite.tracing.questions.errors import explanation
 from tformer_lite.tracing.record.detours import detours, traceable
-from tformer_lite.tracing.record.lookup import bound_name, received_name
-from tformer_lite.tracing.record.places import Place
-from tformer_lite.tracing.record.recorder import (
-    Keep,
-    ProbeRecorder,
-    Recorder,
-    Run,
-)
-from tformer_lite.tracing.record.visits import Visit
+from tformer_lite.tracing.record.lookup import keeper
+from tformer_lite.tracing.record.recorder import ProbeRecorder, Recorder, Run
 from tformer_lite.tracing.traced import Trace
 
 Sizes = dict[str, int]
@@ -131,19 +123,6 @@ def explained_error(error: Exception, seen: Trace) -> Exception:
         error.add_note(explanation(seen))
     vars(error)["trace"] = seen
     return error
-
-
-def keeper(keep: bool | str | list[str]) -> Keep:
-    """Say of each call whether to keep what it made."""
-    if isinstance(keep, bool):
-        return (lambda place, visit: True) if keep else None
-    patterns = [keep] if isinstance(keep, str) else keep
-
-    def wanted(place: Place, visit: Visit) -> bool:
-        names = {bound_name(place, visit), received_name(place, visit)}
-        return any(fnmatchcase(str(n), one) for n in names for one in patterns)
-
-    return wanted
 
 
 def names_to_vary(

@@ -1,11 +1,12 @@
-"""Looking up: a kept value by its module's path and its variable."""
+"""Kept values: which to keep, and how to look one up, by their names."""
 
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from torch import Tensor
 
 from tformer_lite.tracing.record.places import Place
-from tformer_lite.tracing.record.recorder import Run
+from tformer_lite.tracing.record.recorder import Keep, Run
 from tformer_lite.tracing.record.visits import Visit
 from tformer_lite.tracing.source.expressions import is_returned, variable
 
@@ -33,6 +34,19 @@ def received_name(place: Place, visit: Visit) -> Name:
     own line returns what it makes."""
     visit, place = receiver(place, visit)
     return Name(visit.path, variable(*place[0]))
+
+
+def keeper(keep: bool | str | list[str]) -> Keep:
+    """Say of each call whether to keep what it made."""
+    if isinstance(keep, bool):
+        return (lambda place, visit: True) if keep else None
+    patterns = [keep] if isinstance(keep, str) else keep
+
+    def wanted(place: Place, visit: Visit) -> bool:
+        names = {bound_name(place, visit), received_name(place, visit)}
+        return any(fnmatchcase(str(n), one) for n in names for one in patterns)
+
+    return wanted
 
 
 def own_line(place: Place, visit: Visit) -> tuple[Visit, Place]:

@@ -3,7 +3,7 @@
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import cached_property
 from itertools import count
 from types import CodeType
@@ -17,11 +17,7 @@ from tformer_lite.tracing.record.places import Place, place_of
 from tformer_lite.tracing.record.tensors import Mark, Marks, tensors
 from tformer_lite.tracing.record.values import Values, targets
 from tformer_lite.tracing.record.visits import NotedVisits, Visit, Visits
-from tformer_lite.tracing.source.expressions import (
-    expression,
-    line_text,
-    variable,
-)
+from tformer_lite.tracing.source import expressions
 
 Keep = Callable[[Place, Visit], bool] | None
 
@@ -61,14 +57,15 @@ class Step(NamedTuple):
     def binding(self) -> tuple[str, str]:
         """The variable that is bound, or "", and the expression, as they are
         written; the function's name, where that cannot be read."""
-        written = expression(self.code, self.at)
-        bound = variable(self.code, self.at) if written else ""
-        return bound, written or self.name
+        written = expressions.expression(self.code, self.at)
+        if not written:
+            return "", self.name
+        return expressions.variable(self.code, self.at), written
 
     @property
     def line(self) -> str:
         """The line, as it is written: q = self.query(x)."""
-        return line_text(*self.binding)
+        return expressions.line_text(*self.binding)
 
 
 class Recorder(TorchFunctionMode):
@@ -91,7 +88,11 @@ class Recorder(TorchFunctionMode):
     def __enter__(self):
         self.base = self.visits.base = sys._getframe(1).f_code
         self.open = ExitStack()
-        self.open.enter_context(openly())
+        # Let the lines of nn.MultiheadAttention be seen: as long as a function
+        # is overridden, it would be one call.
+        name = "has_torch_function"
+        self.open.callback(setattr, functional, name, vars(functional)[name])
+        setattr(functional, name, lambda tensors: False)
         self.open.enter_context(self.visits)
         return super().__enter__()
 
@@ -137,19 +138,6 @@ class ProbeRecorder(Recorder):
     def __init__(self, model: Callable):
         super().__init__(model)
         self.visits = Visits(model)
-
-
-@contextmanager
-def openly() -> Iterator[None]:
-    """Let the lines of nn.MultiheadAttention be seen: as long as a function
-    is overridden, it would be one call."""
-    names = vars(functional)
-    before = names["has_torch_function"]
-    names["has_torch_function"] = lambda tensors: False
-    try:
-        yield
-    finally:
-        names["has_torch_function"] = before
 
 
 class Run:
