@@ -3,7 +3,6 @@
 from collections import defaultdict
 from functools import cached_property
 from itertools import zip_longest
-from typing import Any
 
 from torch import Tensor
 
@@ -27,12 +26,7 @@ class Calls(Printable):
 
     def __init__(self, runs: list[Run], notes: list[str], given: Given):
         self.runs, self.notes, self.given = runs, notes, given
-        self.result: Any = runs[0].result
-
-    @property
-    def steps(self) -> list[Step]:
-        """The torch calls, in order."""
-        return self.runs[0].steps
+        self.steps, self.result = runs[0].steps, runs[0].result
 
     @cached_property
     def axes(self) -> list[Axes]:

@@ -12,14 +12,17 @@ from tformer_lite.tracing.axes.probes import (
     resized_inputs,
     small_sizes,
 )
-from tformer_lite.tracing.axes.sizes import Given, plain_sizes, run_sizes
+from tformer_lite.tracing.axes.sizes import (
+    Given,
+    Sizes,
+    plain_sizes,
+    run_sizes,
+)
 from tformer_lite.tracing.questions.errors import explanation
 from tformer_lite.tracing.record.detours import detours, traceable
 from tformer_lite.tracing.record.lookup import keeper
 from tformer_lite.tracing.record.recorder import ProbeRecorder, Recorder, Run
 from tformer_lite.tracing.traced import Trace
-
-Sizes = dict[str, int]
 
 
 def trace(

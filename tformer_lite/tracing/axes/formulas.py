@@ -9,14 +9,15 @@ from functools import partial
 
 from tformer_lite.tracing.axes.sizes import (
     Given,
+    Sizes,
     evenness,
     plain_sizes,
     run_sizes,
 )
 
-Sizes = tuple[int, ...]
-Columns = dict[str, Sizes]
-Fit = tuple[str, Sizes]
+Column = tuple[int, ...]  # the sizes of a name or an axis, one a run
+Columns = dict[str, Column]
+Fit = tuple[str, Column]
 UNSEEN = 3  # how many runs that nobody made
 
 
@@ -43,12 +44,12 @@ class Formulas:
             for name, sizes in varied.items()
         }
         self.columns = {name: longer[name] for name in columns}
-        self.known: dict[Sizes, list[Fit]] = defaultdict(list)
+        self.known: dict[Column, list[Fit]] = defaultdict(list)
         for text, values in candidates(longer):
             self.known[outline(values[:-UNSEEN])].append((text, values))
-        self.found: dict[Sizes, str] = {}
+        self.found: dict[Column, str] = {}
 
-    def find(self, sizes: Sizes) -> str:
+    def find(self, sizes: Column) -> str:
         """Write sizes, one a run, as the simplest formula that fits; "" if
         none does, or if those that fit say different things."""
         if sizes not in self.found:
@@ -57,7 +58,7 @@ class Formulas:
             self.found[sizes] = find(sizes) if self.enough else ""
         return self.found[sizes]
 
-    def product(self, sizes: Sizes) -> str:
+    def product(self, sizes: Column) -> str:
         """Write sizes as a product of names with numbers added: B*(X-2).
 
         What is added to a name shows in two runs that differ in it alone.
@@ -78,7 +79,7 @@ class Formulas:
         return formula_text(text, many, Fraction(0))
 
 
-def unseen_runs(alone: list[str], given: Given) -> list[dict[str, int]]:
+def unseen_runs(alone: list[str], given: Given) -> list[Sizes]:
     """Give runs that nobody made, with sizes as even as the traced ones to
     the names that vary alone."""
     primes = filter(is_prime, itertools.count(101, 2))
@@ -100,7 +101,7 @@ def is_prime(n: int) -> bool:
     return all(n % m for m in range(2, math.isqrt(n) + 1))
 
 
-def common_formula(fits: list[Fit], sizes: Sizes) -> str:
+def common_formula(fits: list[Fit], sizes: Column) -> str:
     """Write sizes with the simplest of some formulas; "" where they part."""
     lines = [line(values, sizes) for _, values in fits]
     said = {
@@ -149,7 +150,7 @@ def candidates(columns: Columns) -> Iterator[Fit]:
         yield f"({one}+{other})", tuple(map(sum, rows))
 
 
-def outline(sizes: Sizes) -> Sizes:
+def outline(sizes: Column) -> Column:
     """Tell what stays the same when all sizes are multiplied by a number,
     and a number is added."""
     steps = [size - sizes[0] for size in sizes]
@@ -158,7 +159,7 @@ def outline(sizes: Sizes) -> Sizes:
     return tuple(step // unit for step in steps)
 
 
-def line(values: Sizes, sizes: Sizes) -> tuple[Fraction, Fraction]:
+def line(values: Column, sizes: Column) -> tuple[Fraction, Fraction]:
     """Fit sizes = factor * values + added, by the first two that differ."""
     for value, size in zip(values, sizes):
         if value != values[0]:

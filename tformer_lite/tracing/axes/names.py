@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tformer_lite.tracing.axes.formulas import Formulas, Sizes
-from tformer_lite.tracing.axes.sizes import Given
+from tformer_lite.tracing.axes.formulas import Column, Formulas
+from tformer_lite.tracing.axes.sizes import Given, Sizes
 
 LETTERS = re.compile(r"[^\W\d]\w*")
 MARKS = {"proved": "", "value": "~", "unknown": "?"}
@@ -38,15 +38,15 @@ class Dims:
     dimensions as they were given.
     """
 
-    def __init__(self, runs: Sequence[dict[str, int]], given: Given):
+    def __init__(self, runs: Sequence[Sizes], given: Given):
         columns = {name: tuple(r[name] for r in runs) for name in runs[0]}
         varied = {n: c for n, c in columns.items() if len(set(c)) > 1}
         self.first = runs[0]
         self.fixed = {n: s for n, s in runs[0].items() if n not in varied}
         self.formulas = Formulas(varied, given)
-        self.known: dict[tuple[Sizes | None, ...], Shape] = {}
+        self.known: dict[tuple[Column | None, ...], Shape] = {}
 
-    def shape(self, first: Sizes, *others: Sizes | None) -> Shape:
+    def shape(self, first: Column, *others: Column | None) -> Shape:
         """Name the axes of a tensor that has these shapes, one a run; by
         value alone, where another run has None or other axes."""
         key = first, *others
@@ -59,7 +59,7 @@ class Dims:
                 self.known[key] = tuple(map(self.guess, first))
         return self.known[key]
 
-    def axis(self, sizes: Sizes) -> Axis:
+    def axis(self, sizes: Column) -> Axis:
         """Name the axis that has these sizes, one a run."""
         if len(set(sizes)) > 1:
             name = self.formulas.find(sizes)

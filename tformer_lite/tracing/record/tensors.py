@@ -45,16 +45,18 @@ class Marks:
         if known is not None and known[0]() is tensor:
             return known[1]
         with torch._C.DisableTorchFunction():
-            mark = Mark(next(self.unused), tensor.shape)
-        self.known[id(tensor)] = ref(tensor), mark
-        return mark
+            return self.made(tensor)
 
     def made(self, tensor: Tensor) -> Mark:
-        """Mark a tensor with the shape that a call gave it."""
-        mark, shape = self.last(tensor), tensor.shape
-        if mark.shape != shape:
-            mark = Mark(mark.number, shape)
-            self.known[id(tensor)] = ref(tensor), mark
+        """Mark a tensor with the shape that it has now."""
+        known, shape = self.known.get(id(tensor)), tensor.shape
+        if known is None or known[0]() is not tensor:
+            mark = Mark(next(self.unused), shape)
+        elif known[1].shape == shape:
+            return known[1]
+        else:
+            mark = Mark(known[1].number, shape)
+        self.known[id(tensor)] = ref(tensor), mark
         return mark
 
     def forget(self, tensor: Tensor) -> None:
@@ -66,9 +68,10 @@ def tensors(value: object) -> list[Tensor]:
     """Find the tensors in a value, in order."""
     if isinstance(value, Tensor):
         return [value]
+    if type(value) in PLAIN:
+        return []
     if isinstance(value, dict):
         value = list(value.values())
     if not isinstance(value, (tuple, list)):
         return []
-    parts = [part for part in value if type(part) not in PLAIN]
-    return [tensor for part in parts for tensor in tensors(part)]
+    return [tensor for part in value for tensor in tensors(part)]
