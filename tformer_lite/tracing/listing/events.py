@@ -13,20 +13,9 @@ from tformer_lite.tracing.axes.names import Shape, Shapes
 from tformer_lite.tracing.calls import Calls
 from tformer_lite.tracing.record.places import Place
 from tformer_lite.tracing.record.visits import Visit
-from tformer_lite.tracing.source.bindings import (
-    last_name,
-    stands_for,
-    value_at_end,
-)
-from tformer_lite.tracing.source.expressions import (
-    Function,
-    Span,
-    codes,
-    definition,
-    run_span,
-    span,
-    walk,
-)
+from tformer_lite.tracing.source import bindings
+from tformer_lite.tracing.source import expressions as source
+from tformer_lite.tracing.source.expressions import Function
 
 FunctionRun = tuple[Visit, Place]  # in which visit, and from which lines
 LAMBDA = "<lambda>"
@@ -93,29 +82,26 @@ def events(calls: Calls, known: Known) -> list[Event]:
     return [event for _, event in sorted(found, key=itemgetter(0))]
 
 
-def runs_of(code: CodeType, every: list[Event]) -> list[FunctionRun]:
-    """List the runs of a function, in order."""
+def runs_of(
+    code: CodeType, every: list[Event], path: str | None
+) -> list[FunctionRun]:
+    """List the runs of a function in one module, in order; ValueError where
+    it did not run there, or where it is not clear in which."""
     found = {}
     for event in every:
         for visit, callers in event.runs(code):
             found[visit.path, visit.nth, callers] = visit, callers
-    return sorted(found.values(), key=lambda run: run[0].start)
-
-
-def runs_in(
-    path: str | None, runs: list[FunctionRun], name: str
-) -> list[FunctionRun]:
-    """Choose the runs in one module; ValueError where it is not clear which,
-    or where the function `name` did not run there."""
+    runs = sorted(found.values(), key=lambda run: run[0].start)
     paths = list(dict.fromkeys(visit.path for visit, _ in runs))
     if not paths:
-        raise ValueError(f"{name} made no tensor in this run")
+        raise ValueError(f"{code.co_qualname} made no tensor in this run")
     if path is None and len(paths) == 1:
         path = paths[0]
     if path not in paths:
         listed = ", ".join(map(repr, paths))
-        asked = "in several modules" if path is None else f"not in {path!r}"
-        raise ValueError(f"{name} ran {asked}: choose a path of {listed}")
+        ran = "in several modules" if path is None else f"not in {path!r}"
+        ran = f"{code.co_qualname} ran {ran}"
+        raise ValueError(f"{ran}: choose a path of {listed}")
     return [run for run in runs if run[0].path == path]
 
 
@@ -152,14 +138,14 @@ class Frame:
     ):
         self.code, self.node, self.every = code, node, every
         self.visit, self.callers = run
-        self.made: dict[Span | None, list[Event]] = defaultdict(list)
-        self.called: dict[Span | None, set] = defaultdict(set)
-        own = set(codes(code))
+        self.made: dict[source.Span | None, list[Event]] = defaultdict(list)
+        self.called: dict[source.Span | None, set] = defaultdict(set)
+        own = set(source.codes(code))
         for event in every:
             if next(event.runs(code), None) != run:
                 continue
             if event.place[0][0] in own:
-                self.made[span(*event.place[0])].append(event)
+                self.made[source.span(*event.place[0])].append(event)
             if event.visit is self.visit:
                 self.note_functions(event.place, own)
 
@@ -168,12 +154,12 @@ class Frame:
         for i, ((code, _), caller) in enumerate(pairwise(place), 1):
             named = code.co_name.isidentifier() or code.co_name == LAMBDA
             if caller[0] in own and named:  # a comprehension is no function
-                self.called[span(*caller)].add((code, place[i:]))
+                self.called[source.span(*caller)].add((code, place[i:]))
 
     def value(self, node: ast.expr | ast.stmt) -> Made:
         """Tell what an expression made: NOTHING if nothing was called there,
         UNCERTAIN where it cannot be told."""
-        at = run_span(node)
+        at = source.run_span(node)
         if at in self.made:
             return made_by(self.made[at], node, node in looped(self.node))
         if at in self.called:
@@ -185,7 +171,7 @@ class Frame:
         lines are one. What stands outside of loops tells."""
         found = [
             self.value(node)
-            for node in set(walk(self.node)) - looped(self.node)
+            for node in set(source.walk(self.node)) - looped(self.node)
             if isinstance(node, ast.expr)
         ]
         return max((len(made.times) for made in found), default=0)
@@ -203,10 +189,10 @@ def made_by(events: list[Event], node: ast.AST, in_loop: bool) -> Made:
     one call, of a library's function that made them all."""
     shapes = [event.shapes for event in events if event.shapes]
     names = {event.name for event in events}
-    called = node.func if isinstance(node, ast.Call) else None
+    own = {"", bindings.last_name(getattr(node, "func", node))}
     if len(shapes) < len(events):
         return UNCERTAIN
-    if not called or len(events) == 1 or names <= {"", last_name(called)}:
+    if not isinstance(node, ast.Call) or len(events) == 1 or names <= own:
         return Made(tuple(shapes))
     alike = len(names) == 1 and len(set(shapes)) == 1
     return Made((shapes[0],)) if alike and in_loop else UNCERTAIN
@@ -217,8 +203,8 @@ def made_by_function(outer: Frame, node: ast.AST, called: set) -> Made:
     was this one."""
     (code, callers), *others = called
     function = node.func if isinstance(node, ast.Call) else node
-    inner = definition(code)
-    known = not others and stands_for(function, code, outer.code)
+    inner = source.definition(code)
+    known = not others and bindings.stands_for(function, code, outer.code)
     if not known or code.co_flags & RESUMED or inner is None:
         return UNCERTAIN
     return result(Frame(code, inner, (outer.visit, callers), outer.every))
@@ -228,7 +214,7 @@ def result(frame: Frame) -> Made:
     """Tell what a function gave, if one place in it gave everything."""
     if isinstance(frame.node, ast.Lambda):
         return certain(last_value(frame, frame.node.body))
-    returns = [n for n in walk(frame.node) if isinstance(n, ast.Return)]
+    returns = [n for n in source.walk(frame.node) if isinstance(n, ast.Return)]
     values = [node.value for node in returns if node.value]
     if not values:
         return NOTHING
@@ -255,5 +241,5 @@ def last_value(frame: Frame, node: ast.expr) -> Made:
         return Made(tuple(tuple(chain(*each)) for each in zip(*parts)))
     if not isinstance(node, ast.Name):
         return frame.value(node)
-    value = value_at_end(frame.node, node.id)
+    value = bindings.value_at_end(frame.node, node.id)
     return frame.value(value) if value else UNCERTAIN

@@ -105,7 +105,7 @@ def times_text(made: Made, write: Callable[[Shape], str]) -> str:
     where they are not certain."""
     if not made.certain:
         return "?"
-    texts = [", ".join(few(list(map(write, shapes)))) for shapes in made.times]
+    texts = [", ".join(few([*map(write, shapes)])) for shapes in made.times]
     many = f" × {len(texts)}" if len(texts) > 1 else ""
     if len(set(texts)) == 1:
         return texts[0] + many

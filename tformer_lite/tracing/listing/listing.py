@@ -15,18 +15,11 @@ from tformer_lite.tracing.listing.events import (
     Known,
     Made,
     events,
-    runs_in,
     runs_of,
 )
 from tformer_lite.tracing.listing.layout import Line, Listing, Note
 from tformer_lite.tracing.record.places import in_library
-from tformer_lite.tracing.source.expressions import (
-    Function,
-    definition,
-    first_line,
-    last_line,
-    lines_of,
-)
+from tformer_lite.tracing.source import expressions as source
 
 LONG = 24
 Placed = tuple[ast.expr | ast.stmt | ast.arg, Note]  # it stands where it ends
@@ -47,7 +40,7 @@ def annotate(
     code = code_of(thing)
     node, known = definition_of(code), Known(calls)
     every = events(calls, known)
-    runs = runs_in(path, runs_of(code, every), code.co_qualname)
+    runs = runs_of(code, every, path)
     if not 0 <= nth < len(runs):
         raise ValueError(f"{nth=}: there is nth=0 to nth={len(runs) - 1}")
     frame = Frame(code, node, runs[nth], every)
@@ -97,14 +90,14 @@ def code_of(thing: Any) -> CodeType:
     return code
 
 
-def definition_of(code: CodeType) -> Function:
+def definition_of(code: CodeType) -> source.Function:
     """Find where a function is defined; ValueError if that is not known."""
     if in_library[code.co_filename]:
         raise ValueError(
             f"{code.co_qualname} is PyTorch's own code, which is not "
             "recorded line by line: give the code that calls it."
         )
-    node = definition(code)
+    node = source.definition(code)
     if node is None:
         raise ValueError(
             f"the source of {code.co_qualname} cannot be found. If its file "
@@ -180,13 +173,13 @@ def annotated_lines(frame: Frame, found: Iterable[Placed]) -> list[Line]:
     """Give the lines of a definition with their notes, without docstring."""
     notes = defaultdict[int, list[Note]](list)
     for placed, note in found:
-        notes[last_line(placed)].append(note)
-    node, lines = frame.node, ["", *lines_of(frame.code)]
-    first, last = first_line(node), last_line(node)
+        notes[source.last_line(placed)].append(note)
+    node, lines = frame.node, ["", *source.lines_of(frame.code)]
+    first, last = source.first_line(node), source.last_line(node)
     indent = len(lines[first]) - len(lines[first].lstrip())
     left_out = range(0)
     if not isinstance(node, ast.Lambda) and ast.get_docstring(node):
         doc = node.body[0]
-        left_out = range(doc.lineno, last_line(doc) + 1)
+        left_out = range(doc.lineno, source.last_line(doc) + 1)
     shown = (i for i in range(first, last + 1) if i not in left_out)
     return [(lines[i][indent:].rstrip(), notes[i]) for i in shown]

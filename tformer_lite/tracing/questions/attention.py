@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tformer_lite.tracing.record.recorder import Step
 from tformer_lite.tracing.record.sources import sources_of
 
+Reads = tuple[tuple[int, int], ...]
 FUSED = "scaled_dot_product_attention"
 # Calls by name, without the underscores of operators and of what writes in
 # place: __mul__, mul_.
@@ -30,7 +31,7 @@ COMBINES = MASKS | STACKS | PRODUCTS
 KEEPS = MASKS | MOVES | JOINS | {"to", "type_as", "float", "half", "bfloat16"}
 KEEPS |= {"double", "data", "dropout", "nan_to_num", "tanh", "clamp"}
 KEEPS |= {"reciprocal", "rdiv"}
-TOTALS = {"sum": "total", "max": "total", "amax": "total", "norm": "total"}
+TOTALS = dict.fromkeys(("sum", "max", "amax", "norm"), "total")
 TOTALS |= {"logsumexp": "log total"}
 # What a call makes of elements at a stage, alone or with a total of them.
 SOFTMAX = {"softmax": "weights", "log_softmax": "logs", "exp": "powers"}
@@ -46,9 +47,6 @@ WITH_TOTAL = {
     ("scores", "log total"): dict.fromkeys(SUMS, "logs"),
     ("powers", "total"): dict.fromkeys(SCALES, "weights"),
 }
-
-
-Reads = tuple[tuple[int, int], ...]
 
 
 class Found(NamedTuple):

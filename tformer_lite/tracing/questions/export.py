@@ -25,7 +25,6 @@ own error message.
 """
 
 import json
-from itertools import repeat
 from typing import Any
 
 from tformer_lite.tracing.axes.names import Axis, Shape
@@ -54,8 +53,7 @@ def to_json(calls: Calls) -> str:
 def step_data(step: Step, row: Row, numbers: dict[int, int]) -> Data:
     """Describe a call; `numbers` are those of the tensors so far."""
     visit = step.visit
-    reads = map(tensor_data, step.reads, row.inputs, repeat(numbers))
-    makes = map(tensor_data, step.makes, row.outputs, repeat(numbers))
+    reads, makes = zip(step.reads, row.inputs), zip(step.makes, row.outputs)
     return {
         "module": visit.path,
         "nth": visit.nth,
@@ -63,8 +61,8 @@ def step_data(step: Step, row: Row, numbers: dict[int, int]) -> Data:
         "call": row.expression,
         "variable": row.variable,
         "function": step.name,
-        "inputs": list(reads),
-        "outputs": list(makes),
+        "inputs": [tensor_data(*one, numbers) for one in reads],
+        "outputs": [tensor_data(*one, numbers) for one in makes],
     }
 
 
