@@ -1,7 +1,11 @@
-"""Events: what was called in a run, from where, and what it made."""
+"""Events: what was called in a run, and what each expression made there."""
 
+import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
+from itertools import chain, pairwise
+from operator import itemgetter
 from types import CodeType
 from typing import NamedTuple
 
@@ -9,8 +13,15 @@ from tformer_lite.tracing.axes.names import Shape, Shapes
 from tformer_lite.tracing.calls import Calls
 from tformer_lite.tracing.record.places import Place
 from tformer_lite.tracing.record.visits import Visit
+from tformer_lite.tracing.source import bindings
+from tformer_lite.tracing.source import expressions as source
+from tformer_lite.tracing.source.expressions import Function
 
 FunctionRun = tuple[Visit, Place]  # in which visit, and from which lines
+LAMBDA = "<lambda>"
+RESUMED = 0x20 | 0x80 | 0x200  # generators and coroutines
+LOOPS: tuple[type, ...] = ast.For, ast.AsyncFor, ast.While
+LOOPS += ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 
 
 class Event(NamedTuple):
@@ -40,7 +51,7 @@ class Known:
     """The named shapes of tensors, by their number."""
 
     def __init__(self, calls: Calls):
-        self.uses: dict[int, list[tuple[int, Shape]]] = defaultdict(list)
+        self.uses = defaultdict[int, list[tuple[int, Shape]]](list)
         for i, (step, axes) in enumerate(zip(calls.steps, calls.axes)):
             for marks, names in zip((step.reads, step.makes), axes):
                 for mark, name in zip(marks, names):
@@ -48,56 +59,49 @@ class Known:
 
     def shapes(self, numbers: list[int] | None, end: int) -> Shapes | None:
         """Name the shapes of tensors after `end` steps; None if unknown."""
-        found = []
-        for number in numbers or []:
-            if number not in self.uses:
-                return None
-            uses = self.uses[number]
-            before = [name for i, name in uses if i < end]
-            found.append(before[-1] if before else uses[0][1])
-        return tuple(found) or None
+        if not numbers or not self.uses.keys() >= set(numbers):
+            return None
+        uses = [self.uses[number] for number in numbers]
+        before = ([name for i, name in use if i < end] for use in uses)
+        return tuple(b[-1] if b else use[0][1] for b, use in zip(before, uses))
 
 
 def events(calls: Calls, known: Known) -> list[Event]:
     """List what was called, in order; calls inside a library are left out,
     for what they make is inside the call that led to them."""
-    found: list[tuple[float, int, Event]] = []
+    found: list[tuple[tuple[float, int], Event]] = []
     for i, (step, axes) in enumerate(zip(calls.steps, calls.axes)):
         if step.visit.place != step.place:
             event = Event(step.visit, step.place, axes[1], step.name)
-            found.append((i, 0, event))
+            found.append(((i, 0), event))
     for visit in calls.runs[0].visits:
         if visit.direct and visit.parent:
             made = known.shapes(visit.makes, visit.end)
             event = Event(visit.parent, visit.place, made, "")
-            found.append((visit.end - 0.5, -len(visit.path), event))
-    found.sort(key=lambda item: item[:2])
-    return [event for *_, event in found]
+            found.append(((visit.end - 0.5, -len(visit.path)), event))
+    return [event for _, event in sorted(found, key=itemgetter(0))]
 
 
-def runs_of(code: CodeType, every: list[Event]) -> list[FunctionRun]:
-    """List the runs of a function, in order."""
+def runs_of(
+    code: CodeType, every: list[Event], path: str | None
+) -> list[FunctionRun]:
+    """List the runs of a function in one module, in order; ValueError where
+    it did not run there, or where it is not clear in which."""
     found = {}
     for event in every:
         for visit, callers in event.runs(code):
             found[visit.path, visit.nth, callers] = visit, callers
-    return sorted(found.values(), key=lambda run: run[0].start)
-
-
-def runs_in(
-    path: str | None, runs: list[FunctionRun], name: str
-) -> list[FunctionRun]:
-    """Choose the runs in one module; ValueError where it is not clear which,
-    or where the function `name` did not run there."""
+    runs = sorted(found.values(), key=lambda run: run[0].start)
     paths = list(dict.fromkeys(visit.path for visit, _ in runs))
     if not paths:
-        raise ValueError(f"{name} made no tensor in this run")
+        raise ValueError(f"{code.co_qualname} made no tensor in this run")
     if path is None and len(paths) == 1:
         path = paths[0]
     if path not in paths:
         listed = ", ".join(map(repr, paths))
-        asked = "in several modules" if path is None else f"not in {path!r}"
-        raise ValueError(f"{name} ran {asked}: choose a path of {listed}")
+        ran = "in several modules" if path is None else f"not in {path!r}"
+        ran = f"{code.co_qualname} ran {ran}"
+        raise ValueError(f"{ran}: choose a path of {listed}")
     return [run for run in runs if run[0].path == path]
 
 
@@ -109,3 +113,133 @@ def module_shapes(calls: Calls) -> Iterator[tuple[str, Shapes, Shapes]]:
         reads = known.shapes(numbers, visit.start)
         makes = known.shapes(visit.makes, visit.end)
         yield visit.path, reads or (), makes or ()
+
+
+class Made(NamedTuple):
+    """What an expression made: its shapes, each time. There are none where
+    nothing was called, or where they are not `certain`."""
+
+    times: tuple[Shapes, ...] = ()
+    certain: bool = True
+
+
+NOTHING, UNCERTAIN = Made(), Made(certain=False)
+
+
+class Frame:
+    """One run of a function: in which visit, and who called it.
+
+    `made` has the events of each span in it, `called` the functions of the
+    reader's that ran from there, each with the lines that led there.
+    """
+
+    def __init__(
+        self, code: CodeType, node: Function, run: FunctionRun, every: list
+    ):
+        self.code, self.node, self.every = code, node, every
+        self.visit, self.callers = run
+        self.made: dict[source.Span | None, list[Event]] = defaultdict(list)
+        self.called: dict[source.Span | None, set] = defaultdict(set)
+        own = set(source.codes(code))
+        for event in every:
+            if next(event.runs(code), None) != run:
+                continue
+            if event.place[0][0] in own:
+                self.made[source.span(*event.place[0])].append(event)
+            if event.visit is self.visit:
+                self.note_functions(event.place, own)
+
+    def note_functions(self, place: Place, own: set[CodeType]) -> None:
+        """Note which functions ran on the way to an event."""
+        for i, ((code, _), caller) in enumerate(pairwise(place), 1):
+            named = code.co_name.isidentifier() or code.co_name == LAMBDA
+            if caller[0] in own and named:  # a comprehension is no function
+                self.called[source.span(*caller)].add((code, place[i:]))
+
+    def value(self, node: ast.expr | ast.stmt) -> Made:
+        """Tell what an expression made: NOTHING if nothing was called there,
+        UNCERTAIN where it cannot be told."""
+        at = source.run_span(node)
+        if at in self.made:
+            return made_by(self.made[at], node, node in looped(self.node))
+        if at in self.called:
+            return made_by_function(self, node, self.called[at])
+        return NOTHING
+
+    def times(self) -> int:
+        """How often the function ran, at least: all its runs from the same
+        lines are one. What stands outside of loops tells."""
+        found = [
+            self.value(node)
+            for node in set(source.walk(self.node)) - looped(self.node)
+            if isinstance(node, ast.expr)
+        ]
+        return max((len(made.times) for made in found), default=0)
+
+
+@cache
+def looped(function: Function) -> set[ast.AST]:
+    """Find what stands in the loops of a function."""
+    loops = [node for node in ast.walk(function) if isinstance(node, LOOPS)]
+    return {node for loop in loops for node in ast.walk(loop)}
+
+
+def made_by(events: list[Event], node: ast.AST, in_loop: bool) -> Made:
+    """Tell what an expression made from the events there. Several may be
+    one call, of a library's function that made them all."""
+    shapes = [event.shapes for event in events if event.shapes]
+    names = {event.name for event in events}
+    own = {"", bindings.last_name(getattr(node, "func", node))}
+    if len(shapes) < len(events):
+        return UNCERTAIN
+    if not isinstance(node, ast.Call) or len(events) == 1 or names <= own:
+        return Made(tuple(shapes))
+    alike = len(names) == 1 and len(set(shapes)) == 1
+    return Made((shapes[0],)) if alike and in_loop else UNCERTAIN
+
+
+def made_by_function(outer: Frame, node: ast.AST, called: set) -> Made:
+    """Tell what a function of the reader's gave, if it is certain that it
+    was this one."""
+    (code, callers), *others = called
+    function = node.func if isinstance(node, ast.Call) else node
+    inner = source.definition(code)
+    known = not others and bindings.stands_for(function, code, outer.code)
+    if not known or code.co_flags & RESUMED or inner is None:
+        return UNCERTAIN
+    return result(Frame(code, inner, (outer.visit, callers), outer.every))
+
+
+def result(frame: Frame) -> Made:
+    """Tell what a function gave, if one place in it gave everything."""
+    if isinstance(frame.node, ast.Lambda):
+        return certain(last_value(frame, frame.node.body))
+    returns = [n for n in source.walk(frame.node) if isinstance(n, ast.Return)]
+    values = [node.value for node in returns if node.value]
+    if not values:
+        return NOTHING
+    if returns == frame.node.body[-1:]:
+        return certain(last_value(frame, values[0]))
+    found = [made for made in map(frame.value, values) if made != NOTHING]
+    if len(found) == 1 and 1 in (len(returns), len(found[0].times)):
+        return found[0]
+    return UNCERTAIN
+
+
+def certain(made: Made) -> Made:
+    """Take nothing for uncertain, where something must have been made."""
+    return made if made.times else UNCERTAIN
+
+
+def last_value(frame: Frame, node: ast.expr) -> Made:
+    """Tell what the last line of a function gave: an expression, or what a
+    variable is then, or several."""
+    if isinstance(node, ast.Tuple):
+        parts = [last_value(frame, part).times for part in node.elts]
+        if not all(parts) or len(set(map(len, parts))) != 1:
+            return UNCERTAIN
+        return Made(tuple(tuple(chain(*each)) for each in zip(*parts)))
+    if not isinstance(node, ast.Name):
+        return frame.value(node)
+    value = bindings.value_at_end(frame.node, node.id)
+    return frame.value(value) if value else UNCERTAIN

@@ -3,48 +3,26 @@
 import ast
 import inspect
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from types import CodeType
 from typing import Any
 
 from tformer_lite.tracing.axes.names import LETTERS
 from tformer_lite.tracing.calls import Calls
 from tformer_lite.tracing.listing.events import (
+    NOTHING,
+    Frame,
     Known,
+    Made,
     events,
-    runs_in,
     runs_of,
 )
-from tformer_lite.tracing.listing.frames import NOTHING, Frame, Made
-from tformer_lite.tracing.listing.layout import Line, Note, as_html, as_text
+from tformer_lite.tracing.listing.layout import Line, Listing, Note
 from tformer_lite.tracing.record.places import in_library
-from tformer_lite.tracing.source.expressions import (
-    Function,
-    definition,
-    end_of,
-    first_line,
-)
-from tformer_lite.tracing.source.lines import lines_of
+from tformer_lite.tracing.source import expressions as source
 
 LONG = 24
-Notes = dict[int, list[Note]]
-
-
-class Listing:
-    """A function's source; for each line its text and its notes.
-
-    Print it, or show it in a notebook.
-    """
-
-    def __init__(self, title: str, lines: list[Line]):
-        self.title, self.lines = title, lines
-
-    def __str__(self) -> str:
-        return as_text(self.title, self.lines)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return as_html(self.title, self.lines)
+Placed = tuple[ast.expr | ast.stmt | ast.arg, Note]  # it stands where it ends
 
 
 def annotate(
@@ -62,16 +40,11 @@ def annotate(
     code = code_of(thing)
     node, known = definition_of(code), Known(calls)
     every = events(calls, known)
-    runs = runs_in(path, runs_of(code, every), code.co_qualname)
+    runs = runs_of(code, every, path)
     if not 0 <= nth < len(runs):
         raise ValueError(f"{nth=}: there is nth=0 to nth={len(runs) - 1}")
     frame = Frame(code, node, runs[nth], every)
-    notes = argument_notes(frame, known)
-    note_statement(node, frame, notes)
-    for part in ast.walk(node):
-        if isinstance(part, ast.stmt) and part is not node:
-            note_statement(part, frame, notes)
-    lines = annotated_lines(frame, notes)
+    lines = annotated_lines(frame, notes_of(frame, known))
     title = title_of(frame, nth, len(runs))
     return Listing(title + sizes_line(lines, calls.runs[0].sizes), lines)
 
@@ -117,14 +90,14 @@ def code_of(thing: Any) -> CodeType:
     return code
 
 
-def definition_of(code: CodeType) -> Function:
+def definition_of(code: CodeType) -> source.Function:
     """Find where a function is defined; ValueError if that is not known."""
     if in_library[code.co_filename]:
         raise ValueError(
             f"{code.co_qualname} is PyTorch's own code, which is not "
             "recorded line by line: give the code that calls it."
         )
-    node = definition(code)
+    node = source.definition(code)
     if node is None:
         raise ValueError(
             f"the source of {code.co_qualname} cannot be found. If its file "
@@ -134,12 +107,19 @@ def definition_of(code: CodeType) -> Function:
     return node
 
 
-def argument_notes(frame: Frame, known: Known) -> Notes:
+def notes_of(frame: Frame, known: Known) -> Iterator[Placed]:
+    """Note what went into a function, and what its expressions made."""
+    yield from argument_notes(frame, known)
+    parts = (p for p in ast.walk(frame.node) if isinstance(p, ast.stmt))
+    for part in dict.fromkeys([frame.node, *parts]):
+        yield from statement_notes(part, frame)
+
+
+def argument_notes(frame: Frame, known: Known) -> Iterator[Placed]:
     """Note the tensors that a module's `forward` was given."""
-    notes: Notes = defaultdict(list)
     visit, arguments = frame.visit, frame.node.args
     if frame.code.co_name != "forward" or frame.callers:
-        return notes
+        return
     given = [*arguments.posonlyargs, *arguments.args][1:]
     for i, argument in enumerate([*given, *arguments.kwonlyargs]):
         numbers = visit.reads.get(argument.arg)
@@ -147,41 +127,38 @@ def argument_notes(frame: Frame, known: Known) -> Notes:
             numbers = visit.reads.get(i)
         shapes = known.shapes(numbers, visit.start)
         if shapes:
-            line, _ = end_of(argument)
-            notes[line].append(Note(argument.arg, Made((shapes,))))
-    return notes
+            yield argument, Note(argument.arg, Made((shapes,)))
 
 
-def note_statement(
-    statement: ast.stmt | ast.Lambda, frame: Frame, notes: Notes
-) -> None:
+def statement_notes(
+    statement: ast.stmt | ast.Lambda, frame: Frame
+) -> Iterator[Placed]:
     """Note the values of the expressions in a statement, or in a lambda."""
     own = getattr(statement, "value", getattr(statement, "body", None))
     made = frame.value(statement)
     if isinstance(statement, ast.AugAssign) and made != NOTHING:
-        note(statement.value, made, frame, notes)
-        notes[end_of(statement)[0]].append(Note("", made))
+        yield from value_notes(statement.value, made, frame)
+        yield statement, Note("", made)
         return
     if isinstance(statement, ast.For) and made != NOTHING:  # Python 3.11 on
-        each = statement.iter
-        notes[end_of(each)[0]].append(Note(label(each), made))
+        yield statement.iter, Note(label(statement.iter), made)
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, (ast.expr, ast.withitem)):
-            note(child, NOTHING, frame, notes, child is own)
+            yield from value_notes(child, NOTHING, frame, child is own)
 
 
-def note(
-    node: ast.AST, outer: Made, frame: Frame, notes: Notes, own: bool = False
-) -> None:
+def value_notes(
+    node: ast.AST, outer: Made, frame: Frame, own: bool = False
+) -> Iterator[Placed]:
     """Note what an expression was, if not the same as the one around it;
     inner ones first. A statement's own value needs no label."""
     made = frame.value(node) if isinstance(node, ast.expr) else NOTHING
-    around = outer if made == NOTHING else made
     for child in ast.iter_child_nodes(node):
-        note(child, around, frame, notes)
+        yield from value_notes(
+            child, outer if made == NOTHING else made, frame
+        )
     if isinstance(node, ast.expr) and made not in (NOTHING, outer):
-        text = "" if own else label(node)
-        notes[end_of(node)[0]].append(Note(text, made))
+        yield node, Note("" if own else label(node), made)
 
 
 def label(node: ast.expr) -> str:
@@ -192,18 +169,17 @@ def label(node: ast.expr) -> str:
     return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
 
 
-def annotated_lines(frame: Frame, notes: Notes) -> list[Line]:
+def annotated_lines(frame: Frame, found: Iterable[Placed]) -> list[Line]:
     """Give the lines of a definition with their notes, without docstring."""
-    node, lines = frame.node, lines_of(frame.code)
-    first = first_line(node)
-    text = lines[first - 1]
-    indent = len(text) - len(text.lstrip())
+    notes = defaultdict[int, list[Note]](list)
+    for placed, note in found:
+        notes[source.last_line(placed)].append(note)
+    node, lines = frame.node, ["", *source.lines_of(frame.code)]
+    first, last = source.first_line(node), source.last_line(node)
+    indent = len(lines[first]) - len(lines[first].lstrip())
     left_out = range(0)
     if not isinstance(node, ast.Lambda) and ast.get_docstring(node):
         doc = node.body[0]
-        left_out = range(doc.lineno, end_of(doc)[0] + 1)
-    return [
-        (lines[i - 1][indent:].rstrip(), notes.get(i, []))
-        for i in range(first, end_of(node)[0] + 1)
-        if i not in left_out
-    ]
+        left_out = range(doc.lineno, source.last_line(doc) + 1)
+    shown = (i for i in range(first, last + 1) if i not in left_out)
+    return [(lines[i][indent:].rstrip(), notes[i]) for i in shown]

@@ -7,7 +7,9 @@ matrices (or by einsum, or all in one call), and not by a sum of x * y.
 from typing import NamedTuple
 
 from tformer_lite.tracing.record.recorder import Step
+from tformer_lite.tracing.record.sources import sources_of
 
+Reads = tuple[tuple[int, int], ...]
 FUSED = "scaled_dot_product_attention"
 # Calls by name, without the underscores of operators and of what writes in
 # place: __mul__, mul_.
@@ -29,7 +31,7 @@ COMBINES = MASKS | STACKS | PRODUCTS
 KEEPS = MASKS | MOVES | JOINS | {"to", "type_as", "float", "half", "bfloat16"}
 KEEPS |= {"double", "data", "dropout", "nan_to_num", "tanh", "clamp"}
 KEEPS |= {"reciprocal", "rdiv"}
-TOTALS = {"sum": "total", "max": "total", "amax": "total", "norm": "total"}
+TOTALS = dict.fromkeys(("sum", "max", "amax", "norm"), "total")
 TOTALS |= {"logsumexp": "log total"}
 # What a call makes of elements at a stage, alone or with a total of them.
 SOFTMAX = {"softmax": "weights", "log_softmax": "logs", "exp": "powers"}
@@ -66,7 +68,7 @@ class Found(NamedTuple):
     masked: int
     weights: int
     mixed: int
-    way: tuple[tuple[int, int], ...] = ()
+    way: Reads = ()
 
     @property
     def fused(self) -> bool:
@@ -90,23 +92,18 @@ class Way(NamedTuple):
 
 
 class Flow:
-    """The steps of a run, joined by what they read.
+    """The steps of a run, joined by the `sources` of what they read.
 
-    `sources` are the steps that made, or last changed, what a step reads:
-    None for an input. `ways` say how far a product's elements have come at
-    a step: None where it makes no such elements.
+    `ways` say how far a product's elements have come at a step: None where
+    it makes no such elements.
     """
 
     def __init__(self, steps: list[Step]):
-        self.steps = steps
+        self.steps, self.sources = steps, sources_of(steps)
         self.names = [step.name.strip("_") for step in steps]
-        self.sources: list[list[int | None]] = []
         self.ways: list[Way | None] = []
-        last: dict[int, int] = {}
-        for i, step in enumerate(steps):
-            self.sources.append([last.get(mark.number) for mark in step.reads])
+        for i in range(len(steps)):
             self.ways.append(way_at(self, i))
-            last |= {mark.number: i for mark in step.makes}
 
     def arriving(self, i: int) -> dict[int, Way]:
         """Which of the tensors that a step reads have a product's elements,
@@ -161,15 +158,12 @@ def attentions(flow: Flow) -> list[Found]:
             found[i] = Found(path, i, i, i, i, i)
         for n, way in flow.arriving(i).items():
             if flow.names[i] in PRODUCTS and way.stage == "weights":
-                parts = way.product, way.scores, way.masked, way.weights, i
-                one = Found(path, *parts, way_back(flow, i, n, way.product))
-                found.setdefault(way.weights, one)
+                back = way_back(flow, i, n, way.product)
+                found.setdefault(way.weights, Found(path, *way[:4], i, back))
     return [found[i] for i in sorted(found)]
 
 
-def way_back(
-    flow: Flow, i: int, n: int, product: int
-) -> tuple[tuple[int, int], ...]:
+def way_back(flow: Flow, i: int, n: int, product: int) -> Reads:
     """Go back from the nth tensor that a step reads to a product."""
     source = flow.sources[i][n]
     if source is None or source == product:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from tformer_lite.tracing.calls import Calls
+from tformer_lite.tracing.record.sources import sources_of
 
 Two = tuple[Calls, Calls]
 Pair = tuple[int, int]
@@ -51,7 +52,8 @@ def compare(mine: Calls, theirs: Calls) -> Comparison:
             return difference(traces, pairs, pair)
     valued = 0
     for pair in sorted(pairs):
-        kept = list(zip(*map(kept_values, traces, pair)))
+        made = (t.runs[0].values.kept.get(i, []) for t, i in zip(traces, pair))
+        kept = list(zip(*made))
         valued += bool(kept)
         for a, b in kept:
             if not close(a, b):
@@ -63,45 +65,31 @@ class Side:
     """One of the two traces: where its calls are, and what leaves where."""
 
     def __init__(self, calls: Calls):
-        self.steps, self.rows = calls.steps, calls.table.rows
+        self.steps, self.sources = calls.steps, sources_of(calls.steps)
+        self.texts = [row.call for row in calls.table.rows]
         self.own: dict[str, list[int]] = defaultdict(list)
         self.inside: dict[str, list[int]] = defaultdict(list)
+        self.readers: dict[int | None, set[int]] = defaultdict(set)
         for i, step in enumerate(self.steps):
             self.own[step.visit.path].append(i)
             for path in paths_around(step.visit.path):
                 self.inside[path].append(i)
-        self.readers: dict[int, list[int]] = defaultdict(list)
-        self.sources: list[list[int | None]] = []
-        made: dict[int, int] = {}
-        for i, step in enumerate(self.steps):
-            self.sources.append([made.get(m.number) for m in step.reads])
-            for mark in step.reads:
-                self.readers[mark.number].append(i)
-            made |= {mark.number: i for mark in step.makes}
-
-    def texts(self, path: str) -> list[str]:
-        """The calls that a module makes itself, as they are written."""
-        return [self.rows[i].call for i in self.own[path]]
+            for source in self.sources[i]:
+                self.readers[source].add(i)
 
     def leaving(self, path: str) -> list[int]:
         """The calls in a module that make what is read outside of it; the
         last call, if nothing is."""
         inside = self.inside[path]
-        within, found = set(inside), []
-        for i in inside:
-            numbers = [mark.number for mark in self.steps[i].makes]
-            readers = [r for n in numbers for r in self.readers[n]]
-            if any(r > i and r not in within for r in readers):
-                found.append(i)
-        return found or inside[-1:]
+        within = set(inside)
+        return [i for i in inside if self.readers[i] - within] or inside[-1:]
 
 
 def paths_around(path: str) -> list[str]:
     """A path, and those that it lies in: a.b, a, and the whole."""
     names = path.split(".")
-    return [".".join(names[:n]) for n in range(len(names), 0, -1)] + (
-        [""] if path else []
-    )
+    found = [".".join(names[:n]) for n in range(len(names), -1, -1)]
+    return list(dict.fromkeys(found))
 
 
 def pairs_of(mine: Side, theirs: Side) -> dict[Pair, str]:
@@ -109,20 +97,21 @@ def pairs_of(mine: Side, theirs: Side) -> dict[Pair, str]:
     pairs: dict[Pair, str] = {}
     both = mine.inside.keys() & theirs.inside.keys()
     for path in sorted(both, key=len, reverse=True):  # parts before wholes
-        texts = mine.texts(path), theirs.texts(path)
-        own = zip(mine.own[path], theirs.own[path])
-        for a, b, pair in zip(*texts, own):
-            if a != b:
+        own = mine.own[path], theirs.own[path]
+        for i, j in zip(*own):
+            if mine.texts[i] != theirs.texts[j]:
                 break
-            pairs.setdefault(pair, path)
-            for source in sources(mine, theirs, *pair):
+            pairs.setdefault((i, j), path)
+            for source in sources(mine, theirs, i, j):
                 pairs.setdefault(source, mine.steps[source[0]].visit.path)
-        if texts[0] != texts[1]:
-            ends = mine.leaving(path), theirs.leaving(path)
-            if len(ends[0]) != len(ends[1]):
-                ends = ends[0][-1:], ends[1][-1:]
-            for pair in zip(*ends):
-                pairs.setdefault(pair, path)
+        else:
+            if len(own[0]) == len(own[1]):
+                continue
+        ends = mine.leaving(path), theirs.leaving(path)
+        if len(ends[0]) != len(ends[1]):
+            ends = ends[0][-1:], ends[1][-1:]
+        for pair in zip(*ends):
+            pairs.setdefault(pair, path)
     return pairs
 
 
@@ -148,16 +137,11 @@ def shapes_part(traces: Two, pair: Pair, names: bool) -> bool:
     mine, theirs = (t.axes[i][1] for t, i in zip(traces, pair))
     if list(map(len, mine)) != list(map(len, theirs)):
         return True
-    for a, b in zip(chain(*mine), chain(*theirs)):
-        proved = names and a.proof == b.proof == "proved"
-        if a.size != b.size or (proved and a.name != b.name):
-            return True
-    return False
-
-
-def kept_values(calls: Calls, step: int) -> list[Tensor]:
-    """What a step made, if it was kept."""
-    return calls.runs[0].values.kept.get(step, [])
+    return any(
+        a.size != b.size
+        or (names and a.proof == b.proof == "proved" and a.name != b.name)
+        for a, b in zip(chain(*mine), chain(*theirs))
+    )
 
 
 def close(a: Tensor, b: Tensor) -> bool:
@@ -188,8 +172,7 @@ def difference(
     where, before = pairs[pair], sum(other < pair for other in pairs)
     text = f"They part in {where or 'the whole model'}, at {calls}: {why}. "
     text += f"Calls compared before it: {before}."
-    shapes = mine.makes, theirs.makes
-    return Comparison(False, where, *shapes, len(pairs), text)
+    return Comparison(False, where, mine.makes, theirs.makes, len(pairs), text)
 
 
 def agreement(traces: Two, pairs: dict[Pair, str], valued: int) -> Comparison:

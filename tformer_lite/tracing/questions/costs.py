@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
 from tformer_lite.tracing.axes.probes import aside
+from tformer_lite.tracing.questions.compare import paths_around
 from tformer_lite.tracing.record.detours import eagerly, unfused
 from tformer_lite.tracing.record.tensors import tensors
 from tformer_lite.tracing.record.visits import Visits
@@ -19,10 +20,8 @@ COUNTED = (
     "FLOPs are those of matrix products, convolutions and attention; a "
     "multiply-add is 2. Everything else counts 0."
 )
+aten = torch.ops.aten
 DEAD = "none: nothing that the model gives depends on this parameter."
-
-
-Sizes = tuple[int, ...]
 
 
 class Size(NamedTuple):
@@ -96,9 +95,9 @@ class Here(Visits):
     """The module under way, told as FlopCounterMode asks for it."""
 
     @property
-    def parents(self) -> set:
-        """Where to count a call: in all, and in the module itself."""
-        return {"Global", (self.now.path,)}
+    def parents(self) -> list[str]:
+        """Where to count a call: in the module, and in those around it."""
+        return paths_around(self.now.path)
 
 
 def flops(model: Callable, *inputs: Any, **options: Any) -> Sheet[Cost]:
@@ -113,40 +112,22 @@ def flops(model: Callable, *inputs: Any, **options: Any) -> Sheet[Cost]:
     with aside(model), eagerly(), unfused(), counter:
         model(*inputs, **options)
     counts = counter.get_flop_counts()
-    own: dict[Any, int] = {
-        key: sum(count.values()) for key, count in counts.items()
-    }
-    whole = own.pop("Global", 0)
     rows = []
     for path, kind, learned in modules_of(model):
-        n = sum(n for (at,), n in own.items() if within(at, path))
-        n = n if path else whole
+        n = sum(counts.get(path, {}).values())
         rows.append(Cost(path, kind, total(learned), n, n // 2))
     return Sheet(rows, [COUNTED])
 
 
-def within(path: str, outer: str) -> bool:
-    """Whether a path is another, or leads into it."""
-    return path == outer or path.startswith(f"{outer}.")
-
-
-def attention_flops(q: Sizes, k: Sizes, v: Sizes, *_: Any, **__: Any) -> int:
-    return sdpa_flop_count(q, k, v)
-
-
-def row_flops(matrix: Sizes, row: Sizes, **_: Any) -> int:
-    return 2 * prod(matrix)
-
-
 # What FlopCounterMode leaves out, given the shapes of a call's arguments.
-FORMULAS = {
-    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: (
-        attention_flops
+FORMULAS: dict[Any, Callable[..., int]] = {
+    aten._scaled_dot_product_flash_attention_for_cpu: (
+        lambda q, k, v, *_, **__: sdpa_flop_count(q, k, v)
     ),
-    torch.ops.aten.mv: row_flops,
-    torch.ops.aten.dot: row_flops,
-    torch.ops.aten.addmv: lambda _, matrix, row, **__: row_flops(matrix, row),
-    torch.ops.aten.mkldnn_rnn_layer: lambda x, own, back, *_, **__: (
+    aten.mv: lambda matrix, row, **_: 2 * prod(matrix),
+    aten.dot: lambda row, column, **_: 2 * prod(row),
+    aten.addmv: lambda _, matrix, row, **__: 2 * prod(matrix),
+    aten.mkldnn_rnn_layer: lambda x, own, back, *_, **__: (
         2 * prod(x[:-1]) * (prod(own) + prod(back))
     ),
 }
@@ -162,17 +143,16 @@ def gradients(
     with aside(model), torch.enable_grad():
         given = tensors(model(*inputs, **options))
         loss = sum(t.sum() for t in given if t.is_floating_point())
-        found: tuple[Tensor | None, ...] = ()
+        known: dict[Tensor, Tensor | None] = {}
         if asked and isinstance(loss, Tensor) and loss.requires_grad:
             found = torch.autograd.grad(loss, asked, allow_unused=True)
-    known = dict(zip(asked, found))
+            known = dict(zip(asked, found))
     rows = [
         Gradient(name, tuple(p.shape), gradient_text(p, known.get(p)))
         for name, p in learned.items()
     ]
-    return Sheet(
-        rows, [DEAD] if any(r.gradient == "none" for r in rows) else []
-    )
+    dead = any(row.gradient == "none" for row in rows)
+    return Sheet(rows, [DEAD] if dead else [])
 
 
 def gradient_text(parameter: Tensor, gradient: Tensor | None) -> str:

@@ -5,6 +5,7 @@ import ast
 from tformer_lite.tracing.axes.names import shape_text
 from tformer_lite.tracing.calls import Calls
 from tformer_lite.tracing.record.recorder import Step
+from tformer_lite.tracing.record.sources import sources_of
 from tformer_lite.tracing.source.expressions import passage
 
 
@@ -13,12 +14,11 @@ def explanation(calls: Calls) -> str:
     from."""
     step, (shapes, _) = calls.steps[-1], calls.axes[-1]
     where = step.visit.path or step.visit.kind or "outside every module"
-    call = step.binding[1]
-    names = operands(step) or [""] * len(shapes)
-    lines = [f"in {where}: {call}"]
-    for name, shape, mark in zip(names, shapes, step.reads):
-        made = origin(mark.number, calls.steps)
-        lines.append(f"  {name or 'input'}: {shape_text(shape)}{made}")
+    names = operands(step) or ["input"] * len(shapes)
+    lines = [f"in {where}: {step.binding[1]}"]
+    for name, shape, i in zip(names, shapes, sources_of(calls.steps)[-1]):
+        origin = "" if i is None else f", made by {calls.steps[i].line}"
+        lines.append(f"  {name}: {shape_text(shape)}{origin}")
     return "\n".join(lines)
 
 
@@ -39,11 +39,3 @@ def operands(step: Step) -> list[str]:
     found = [x for x in found if not isinstance(x, ast.Constant)]
     texts = [ast.unparse(node) for node in found]
     return texts if len(texts) == len(step.reads) else []
-
-
-def origin(number: int, steps: list[Step]) -> str:
-    """Say which line made a tensor, if a recorded one did."""
-    for step in reversed(steps):
-        if any(mark.number == number for mark in step.makes):
-            return f", made by {step.line}"
-    return ""

@@ -1,19 +1,18 @@
 """Export: a trace as JSON, and its table from the JSON alone.
 
-The text is one object, a `TraceData`. Version 1:
+The text is one object. Version 1:
 
 - `version`: 1. Another number means that a reader of this version cannot
   rely on what follows; fields may be added without a new number.
 - `dims`: the size of each named dimension in the traced run.
-- `steps`: the torch calls, in order, each a `StepData`:
+- `steps`: the torch calls, in order, each an object:
   - `module`: the path of the module that made the call, "" for the whole
     model; `nth`: how many runs of it went before; `kind`: its class, "" for
     a call outside every module.
   - `call`: the expression as it is written, or, where nobody wrote it, the
     function's name; `variable`: what the result is bound to, or "";
     `function`: the torch function's name.
-  - `inputs` and `outputs`: tensors, each a `TensorData`. A call without
-    outputs failed.
+  - `inputs` and `outputs`: tensors. A call without outputs failed.
 - A tensor has a `number`: the same number is the same tensor, counted from
   0 in the order of first appearance. `shape` has its sizes, and `axes` a
   name for each, with how it is `known`: "proved" (it held at other sizes
@@ -26,92 +25,54 @@ own error message.
 """
 
 import json
-from typing import TypedDict
+from typing import Any
 
-from tformer_lite.tracing.axes.names import Axis, Shape, Shapes
+from tformer_lite.tracing.axes.names import Axis, Shape
 from tformer_lite.tracing.calls import Calls
 from tformer_lite.tracing.record.recorder import Step
 from tformer_lite.tracing.record.tensors import Mark
 from tformer_lite.tracing.tables import Row, Table, heading
 
 VERSION = 1
-
-
-class AxisData(TypedDict):
-    """The name of an axis, and how it is known."""
-
-    name: str
-    known: str
-
-
-class TensorData(TypedDict):
-    """A tensor that a call read or made."""
-
-    number: int
-    shape: list[int]
-    axes: list[AxisData]
-
-
-class StepData(TypedDict):
-    """One torch call."""
-
-    module: str
-    nth: int
-    kind: str
-    call: str
-    variable: str
-    function: str
-    inputs: list[TensorData]
-    outputs: list[TensorData]
-
-
-class TraceData(TypedDict):
-    """A whole trace."""
-
-    version: int
-    dims: dict[str, int]
-    steps: list[StepData]
-    notes: list[str]
+Data = dict[str, Any]
 
 
 def to_json(calls: Calls) -> str:
     """Write a trace as JSON; this module's docstring has the schema."""
     numbers: dict[int, int] = {}
     steps = zip(calls.steps, calls.table.rows)
-    data = TraceData(
-        version=VERSION,
-        dims=calls.runs[0].sizes,
-        steps=[step_data(step, row, numbers) for step, row in steps],
-        notes=calls.notes,
-    )
+    data = {
+        "version": VERSION,
+        "dims": calls.runs[0].sizes,
+        "steps": [step_data(step, row, numbers) for step, row in steps],
+        "notes": calls.notes,
+    }
     return json.dumps(data, ensure_ascii=False)
 
 
-def step_data(step: Step, row: Row, numbers: dict[int, int]) -> StepData:
+def step_data(step: Step, row: Row, numbers: dict[int, int]) -> Data:
     """Describe a call; `numbers` are those of the tensors so far."""
-
-    def tensors(marks: list[Mark], shapes: Shapes) -> list[TensorData]:
-        return [tensor_data(*one, numbers) for one in zip(marks, shapes)]
-
-    return StepData(
-        module=step.visit.path,
-        nth=step.visit.nth,
-        kind=step.visit.kind,
-        call=row.expression,
-        variable=row.variable,
-        function=step.name,
-        inputs=tensors(step.reads, row.inputs),
-        outputs=tensors(step.makes, row.outputs),
-    )
+    visit = step.visit
+    reads, makes = zip(step.reads, row.inputs), zip(step.makes, row.outputs)
+    return {
+        "module": visit.path,
+        "nth": visit.nth,
+        "kind": visit.kind,
+        "call": row.expression,
+        "variable": row.variable,
+        "function": step.name,
+        "inputs": [tensor_data(*one, numbers) for one in reads],
+        "outputs": [tensor_data(*one, numbers) for one in makes],
+    }
 
 
-def tensor_data(mark: Mark, shape: Shape, numbers: dict) -> TensorData:
+def tensor_data(mark: Mark, shape: Shape, numbers: dict[int, int]) -> Data:
     """Describe a tensor, with a number of its own."""
-    return TensorData(
-        number=numbers.setdefault(mark.number, len(numbers)),
-        shape=list(mark.shape),
-        axes=[AxisData(name=axis.name, known=axis.proof) for axis in shape],
-    )
+    return {
+        "number": numbers.setdefault(mark.number, len(numbers)),
+        "shape": list(mark.shape),
+        "axes": [{"name": axis.name, "known": axis.proof} for axis in shape],
+    }
 
 
 def from_json(text: str) -> Table:
@@ -129,7 +90,7 @@ def from_json(text: str) -> Table:
     return Table(list(map(row_from, data["steps"])), data["notes"])
 
 
-def row_from(step: StepData) -> Row:
+def row_from(step: Data) -> Row:
     """Read a call."""
     return Row(
         heading(step["module"], step["kind"]),
@@ -140,7 +101,7 @@ def row_from(step: StepData) -> Row:
     )
 
 
-def shape_of(tensor: TensorData) -> Shape:
+def shape_of(tensor: Data) -> Shape:
     """Read a named shape."""
     return tuple(
         Axis(size, axis["name"], axis["known"])

@@ -1,12 +1,12 @@
 """Measured scores: what an attention that was found has computed."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_map_only
 
-from tformer_lite.tracing.axes.names import Axis
+from tformer_lite.tracing.axes.names import Axis, shape_text
 from tformer_lite.tracing.questions.attention import (
     KEEPS,
     Flow,
@@ -35,8 +35,8 @@ class Attention(NamedTuple):
 
     def __repr__(self) -> str:
         """Write where it is, and its named shape."""
-        shape = ", ".join(map(str, self.axes))
-        return f"attention in {self.path or 'the model'}: ({shape})"
+        where = self.path or "the model"
+        return f"attention in {where}: {shape_text(self.axes)}"
 
 
 class Data(Flow):
@@ -48,18 +48,14 @@ class Data(Flow):
 
     def read(self, i: int, n: int) -> Tensor:
         """Give the nth tensor that a step read."""
-        j, number = self.sources[i][n], self.steps[i].reads[n].number
+        j, mark = self.sources[i][n], self.steps[i].reads[n]
         if j is None:
             return self.received(i, n)
-        return self.kept[j][self.nth_made(j, number)]
+        return self.kept[j][self.steps[j].makes.index(mark)]
 
     def received(self, i: int, n: int) -> Tensor:
         """Give the nth tensor that a step read, as it is by now."""
         return tensors(self.given[i])[n].detach()
-
-    def nth_made(self, i: int, number: int) -> int:
-        """Say which of the tensors that a step made has a number."""
-        return [mark.number for mark in self.steps[i].makes].index(number)
 
     def again(
         self, i: int, n: int, start: dict[int, list[Tensor]], calls: set[str]
@@ -74,8 +70,9 @@ class Data(Flow):
         way = None if j is None else self.ways[j]
         if j is None or way is None or "total" in way.stage:
             return self.read(i, n)
+        which = self.steps[j].makes.index(mark)
         if j in start:
-            return start[j][self.nth_made(j, mark.number)].clone()
+            return start[j][which].clone()
         if j == way.product:
             return self.read(i, n).clone()
         if self.masks(j) or self.names[j] not in calls:
@@ -83,26 +80,15 @@ class Data(Flow):
             return self.again(j, first, start, calls).expand(mark.shape)
         reads = range(len(self.sources[j]))
         fresh = [self.again(j, m, start, calls) for m in reads]
-        return call_again(self, j, fresh)[self.nth_made(j, mark.number)]
+        return call_again(self, j, fresh)[which]
 
 
 def call_again(data: Data, i: int, reads: list[Tensor]) -> list[Tensor]:
-    """Call a step again, with other tensors."""
-    args, kwargs = refilled(data.given[i], iter(reads))
+    """Call a step again, with other tensors in its arguments."""
+    others = iter(reads)
+    args, kwargs = tree_map_only(Tensor, lambda _: next(others), data.given[i])
     made = tensors(data.steps[i].function(*args, **kwargs))
     return [x.detach() for x in made]
-
-
-def refilled(value: Any, reads: Iterator[Tensor]) -> Any:
-    """Put other tensors into the arguments of a call, in their order."""
-    if isinstance(value, Tensor):
-        return next(reads)
-    if isinstance(value, dict):
-        return {key: refilled(part, reads) for key, part in value.items()}
-    if isinstance(value, (tuple, list)):
-        parts = [refilled(part, reads) for part in value]
-        return parts if isinstance(value, list) else tuple(parts)
-    return value
 
 
 def attention(steps: list, axes: list, values: Values) -> list[Attention]:
@@ -113,19 +99,13 @@ def attention(steps: list, axes: list, values: Values) -> list[Attention]:
     data = Data(steps, values)
     found = attentions(data)
     for one in found:
-        if not needed(one) <= values.kept.keys():
+        after = {i for i, _ in one.way if one.scores < i <= one.masked}
+        if not {one.scores, *after, one.weights} <= values.kept.keys():
             raise ValueError(
                 f"the scores in {one.path or 'the model'} were not kept: "
                 "trace with keep=True."
             )
     return [measured(one, data, axes) for one in found]
-
-
-def needed(one: Found) -> set[int]:
-    """Which steps must have been kept: scores, what is done to them after,
-    and weights."""
-    after = {i for i, _ in one.way if one.scores < i <= one.masked}
-    return {one.scores, *after, one.weights}
 
 
 def measured(one: Found, data: Data, axes: list) -> Attention:
@@ -147,11 +127,9 @@ def measured(one: Found, data: Data, axes: list) -> Attention:
 def went_in(data: Data, i: int, n: int, weights: Tensor) -> Tensor:
     """Give what a softmax read: as it was made; or as it is by now, if that
     explains the weights, since a mask was written into it: x[mask] = -inf."""
-    masked = data.read(i, n)
-    if i not in data.given or explains(masked, weights):
-        return masked
-    now = data.received(i, n)
-    return now if explains(now, weights) else masked
+    made = data.read(i, n)
+    tried = [made, data.received(i, n)] if i in data.given else []
+    return next((x for x in tried if explains(x, weights)), made)
 
 
 def explains(masked: Tensor, weights: Tensor) -> bool:
@@ -163,13 +141,18 @@ def explains(masked: Tensor, weights: Tensor) -> bool:
 
 
 def measured_fused(one: Found, data: Data, axes: list) -> Attention:
-    """Compute the three again that one call did not show."""
+    """Compute the three again that one call did not show. Raises ValueError
+    unless the weights explain what it gave."""
     given = fused_arguments(*data.given[one.mixed])
     queries, keys, *_ = axes[one.mixed][0]
     three = fused_scores(given)
-    check_weights(
-        one.path, three[-1] @ given["value"], data.kept[one.mixed][0]
-    )
+    mine, theirs = three[-1] @ given["value"], data.kept[one.mixed][0]
+    if not torch.allclose(mine, theirs, rtol=1e-3, atol=1e-4):
+        raise ValueError(
+            f"the attention in {one.path or 'the model'} gave something else "
+            "than its weights times its values: it dropped some weights, or "
+            "its inputs were changed since. Trace in evaluation."
+        )
     return Attention(one.path, (*queries[:-1], keys[-2]), *three)
 
 
@@ -201,13 +184,3 @@ def fused_scores(given: dict) -> tuple[Tensor, Tensor, Tensor]:
     else:
         masked = scores + mask
     return scores, masked, masked.softmax(-1).nan_to_num(0)
-
-
-def check_weights(path: str, mine: Tensor, theirs: Tensor) -> None:
-    """Raise ValueError unless the weights explain what the call gave."""
-    if not torch.allclose(mine, theirs, rtol=1e-3, atol=1e-4):
-        raise ValueError(
-            f"the attention in {path or 'the model'} gave something else "
-            "than its weights times its values: it dropped some weights, or "
-            "its inputs were changed since. Trace in evaluation."
-        )

@@ -5,8 +5,12 @@ from collections import defaultdict
 from functools import cache
 from types import CodeType
 
-from tformer_lite.tracing.source.expressions import Function, definition
-from tformer_lite.tracing.source.lines import lines_of, tree_of
+from tformer_lite.tracing.source.expressions import (
+    Function,
+    definition,
+    lines_of,
+    tree_of,
+)
 
 ASSIGNED = ast.Assign, ast.AnnAssign, ast.NamedExpr
 

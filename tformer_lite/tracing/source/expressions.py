@@ -1,35 +1,108 @@
-"""What running code looks like in its source."""
+"""What running code looks like in its source: a file, or a cell."""
 
 import ast
 import linecache
+import sys
 from collections.abc import Iterator
 from functools import cache
 from types import CodeType, FrameType
-
-from tformer_lite.tracing.source.lines import Lines, lines_of, tree_of
+from typing import Any
 
 Span = tuple[int, int, int, int]
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 RETURN = "return"  # no variable can be called so
+Lines = tuple[str, ...]
+# What a notebook's cell may do, and what an earlier cell may have asked for.
+AWAIT, ANNOTATIONS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, 0x1000000
+
+
+def lines_of(code: CodeType) -> Lines:
+    """Give the lines of the file, or cell, that code was written in.
+
+    Gives () where they cannot be found, or are not what runs any more.
+    """
+    name = code.co_filename
+    if name == "<string>":  # whatever was evaluated is called so
+        return ()
+    timed = name.startswith("<timed ")
+    texts = timed_cells() if timed else [tuple(linecache.getlines(name))]
+    return next((lines for lines in texts if is_written_in(lines, code)), ())
+
+
+def timed_cells() -> Iterator[Lines]:
+    """Give what stands under %%time in this session's cells, the last first:
+    IPython runs it without keeping its lines."""
+    ipython = sys.modules.get("IPython")
+    shell: Any = ipython.get_ipython() if ipython else None
+    cells = shell.history_manager.input_hist_raw if shell else []
+    for cell in reversed(cells):
+        magic, _, body = cell.lstrip().partition("\n")
+        if magic.startswith("%%time"):
+            lines = shell.transform_cell(body).split("\n")
+            yield tuple(f"{line}\n" for line in lines)
+
+
+@cache
+def is_written_in(lines: Lines, code: CodeType) -> bool:
+    """Whether code is what some lines say, at the same places."""
+    try:
+        now = codes(compiled_code(lines, code.co_flags & ANNOTATIONS))
+    except (SyntaxError, ValueError):
+        return False
+    if code.co_qualname == "<module>":  # a cell runs statement by statement
+        return bool(lines)
+    alike = [c for c in now if c.co_qualname == code.co_qualname]
+    if content(code) in map(content, alike):
+        return True
+    # pytest writes functions with an assert anew, at the same places.
+    first = code.co_firstlineno
+    last = max(line or 0 for *_, line in code.co_lines())
+    return any(c.co_firstlineno == first for c in alike) and any(
+        isinstance(node, ast.Assert) and first <= node.lineno <= last
+        for node in ast.walk(tree_of(lines))
+    )
+
+
+@cache
+def tree_of(lines: Lines) -> ast.Module:
+    """Parse a file."""
+    return ast.parse("".join(lines))
+
+
+@cache
+def compiled_code(lines: Lines, flags: int) -> CodeType:
+    """Compile a file."""
+    return compile(tree_of(lines), "", "exec", flags | AWAIT, True)
+
+
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """Give a piece of code, and all that is defined in it."""
+    yield code
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from codes(part)
+
+
+def content(code: CodeType) -> list[tuple]:
+    """What code, and all that is defined in it, does at which places."""
+    return [(c.co_code, c.co_names, *c.co_positions()) for c in codes(code)]
 
 
 @cache
 def span(code: CodeType, at: int) -> Span | None:
     """Where the instruction at offset `at` was written: first line, last
     line, first and last column (in bytes); None when that is not known."""
-    first, last, start, end = list(code.co_positions())[at // 2]
-    if first is None or last is None or start is None or end is None:
-        return None
-    return first, last, start, end
+    match list(code.co_positions())[at // 2]:
+        case int(first), int(last), int(start), int(end):
+            return first, last, start, end
+    return None
 
 
 def passage(code: CodeType, at: int) -> ast.expr | None:
-    """Read the expression that an instruction evaluates, as it is written.
-
-    Gives None where the source cannot be found, or has changed.
-    """
-    at_span, lines = span(code, at), lines_of(code)
-    return expression_at(lines, at_span) if at_span and lines else None
+    """Read the expression that an instruction evaluates; None where the
+    source cannot be found, or has changed."""
+    at_span = span(code, at)
+    return expression_at(lines_of(code), at_span) if at_span else None
 
 
 @cache
@@ -79,24 +152,24 @@ def assignments(lines: Lines) -> dict[Span, str]:
 
 def span_of(node: ast.expr | ast.stmt) -> Span:
     """Where a piece of source stands, as `span` says it."""
-    last, end = end_of(node)
-    return node.lineno, last, node.col_offset, end
+    end = node.end_col_offset or 0
+    return node.lineno, last_line(node), node.col_offset, end
 
 
-def end_of(node: ast.expr | ast.stmt | ast.arg) -> tuple[int, int]:
-    """Where a piece of source ends: its last line, and the column there.
-    Python leaves it open, for trees that nobody wrote."""
-    return node.end_lineno or node.lineno, node.end_col_offset or 0
+def last_line(node: ast.expr | ast.stmt | ast.arg) -> int:
+    """The last line of a piece of source."""
+    return node.end_lineno or node.lineno
 
 
 def run_span(node: ast.expr | ast.stmt) -> Span:
     """Where Python says that an expression runs: of a chain of attributes
     over several lines, only the last name and what follows it."""
     name = node.func if isinstance(node, ast.Call) else node
+    first, last, start, end = span_of(node)
     if isinstance(name, ast.Attribute) and name.lineno != name.end_lineno:
-        (line, column), (last, end) = end_of(name), end_of(node)
-        return line, last, column - len(name.attr.encode()), end
-    return span_of(node)
+        first, start = last_line(name), name.end_col_offset or 0
+        start -= len(name.attr.encode())
+    return first, last, start, end
 
 
 def variable(code: CodeType, at: int) -> str:
@@ -132,10 +205,8 @@ def argument_texts(caller: FrameType) -> list[str]:
 
 
 def definition(code: CodeType) -> Function | None:
-    """Find where a function is defined, with its places in the whole file.
-
-    Gives None where the source cannot be found, or is not what was run.
-    """
+    """Find where a function is defined, with its places in the whole file;
+    None where its source cannot be found, or is not what was run."""
     found = [
         node
         for node in functions(lines_of(code))
