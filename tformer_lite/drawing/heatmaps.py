@@ -115,26 +115,18 @@ def draw_matrix(
         ax=ax,
     )
     for row, column in matrix.hidden.nonzero().tolist():
-        ax.add_patch(hatching(row, column))
+        patch = Rectangle((column, row), 1, 1, fill=False, hatch="///")
+        patch.set(linewidth=0, edgecolor=HATCH[0], clip_on=False, zorder=1.5)
+        ax.add_patch(patch)  # below the number
     draw_labels(matrix, ax, cell)
-
-
-def hatching(row: int, column: int) -> Rectangle:
-    """Hatch one cell, below its number."""
-    patch = Rectangle((column, row), 1, 1, fill=False, hatch="///")
-    patch.set(linewidth=0, edgecolor=HATCH[0], clip_on=False, zorder=1.5)
-    return patch
 
 
 def draw_labels(matrix: Matrix, ax: Axes, cell: tuple[float, float]) -> None:
     """Write the heading, and name and label both axes."""
     ax.set_title(matrix.heading, loc="left", color=INK[0], size=11)
-    for axis, size, letter, name, labels in zip(
-        (ax.yaxis, ax.xaxis),
-        reversed(cell),
-        matrix.axes,
-        matrix.names,
-        matrix.labels,
+    axes, words = (ax.yaxis, ax.xaxis), zip(matrix.axes, matrix.names)
+    for axis, size, (letter, name), labels in zip(
+        axes, cell[::-1], words, matrix.labels
     ):
         step = spacing(size)
         places = [place + 0.5 for place in range(len(labels))]

@@ -2,9 +2,8 @@
 
 from torch import Tensor
 
-from tformer_lite.properties.culprit import culprit
 from tformer_lite.properties.finding import Verdict, check
-from tformer_lite.properties.reach import reach
+from tformer_lite.properties.reach import culprit, reach
 from tformer_lite.properties.subject import NotJudgedError, Subject
 
 
@@ -79,7 +78,7 @@ def padding_invariance(subject: Subject) -> Verdict:
 @check
 def unknown_words(subject: Subject) -> Verdict:
     """See whether unknown words are heard: they are words, not padding."""
-    unknown = list(map(subject.is_unknown, subject.inputs))
+    unknown = [subject.is_id(x, subject.unknown) for x in subject.inputs]
     if not any(x.any() for x in unknown):
         raise NotJudgedError(
             "There is no unknown word: give unknown=, and one."

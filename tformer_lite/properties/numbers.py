@@ -7,9 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from tformer_lite.properties.culprit import calls
 from tformer_lite.properties.finding import Verdict, check
-from tformer_lite.properties.reach import undisturbed
+from tformer_lite.properties.reach import calls, undisturbed
 from tformer_lite.properties.subject import NotJudgedError, Subject, output
 
 LOUD = 30.0

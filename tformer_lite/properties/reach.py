@@ -1,20 +1,30 @@
-"""Reach: nudge each position of an input, and see which outputs move."""
+"""Reach: nudge each position of an input, and see which outputs move, and
+in which module something moves first."""
 
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    contextmanager,
+    nullcontext,
+)
 from functools import partial
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from tformer_lite.properties.subject import NotJudgedError, Subject
 from tformer_lite.tracing import trace
+from tformer_lite.tracing.record.tensors import tensors
 from tformer_lite.tracing.traced import Trace
 
 LOOKUPS = {"embedding", "__getitem__", "index_select"}
 LOUDNESS = 2.0  # how large a push is, as a multiple of the vectors' size
 FAINT = 1e-5  # of the outputs' size: what moves less has not moved
 Nudged = tuple[AbstractContextManager, tuple[Tensor, ...]]
+Call = tuple[str, list[Tensor], list[Tensor]]
 
 
 def reach(subject: Subject, which: int) -> Tensor:
@@ -23,12 +33,12 @@ def reach(subject: Subject, which: int) -> Tensor:
     `which` is 0 for the source, -1 for the target.
     """
     which %= len(subject.inputs)
-    places = range(subject.inputs[which].shape[1])
 
-    def columns() -> Tensor:
+    def moves() -> Tensor:
+        places = range(subject.inputs[which].shape[1])
         return torch.stack([moves_by(subject, which, s) for s in places], -1)
 
-    return subject.once(("reach", which), columns)
+    return subject.once(("reach", which), moves)
 
 
 def moves_by(subject: Subject, which: int, s: int) -> Tensor:
@@ -125,3 +135,63 @@ def with_noise(x: Tensor, positions: list[int]) -> Tensor:
     moved = torch.zeros_like(x)
     moved[:, positions] = noise[:, positions] * x.detach().std() * LOUDNESS
     return x + moved
+
+
+def culprit(
+    subject: Subject, which: int, row: int, s: int, quiet: list[int]
+) -> str:
+    """Name the first module whose output moves at positions that should be
+    `quiet` when position `s` of an input does, though what it was given
+    did not move there; "" when there is none."""
+    runs = []
+    for positions in ([], [s]):
+        context, inputs = nudge(subject.inputs, which, positions)
+        with calls(subject.model) as found, context:
+            subject.run(*inputs)
+        runs.append(found)
+    for (path, given, gave), (_, given_now, gave_now) in zip(*runs):
+        moves = differ_at(gave, gave_now, row, quiet)
+        if path and moves and not differ_at(given, given_now, row, quiet):
+            return f", first in {path}"
+    return ""
+
+
+def differ_at(
+    before: list[Tensor], after: list[Tensor], row: int, quiet: list[int]
+) -> bool:
+    """Whether the quiet positions of a row differ in any tensor."""
+    return any(
+        (x - y)[row, quiet].abs().max() > FAINT * x.std().nan_to_num(1.0)
+        for x, y in zip(before, after)
+        if x.shape == y.shape and len(x) > row and x.shape[1] > max(quiet)
+    )
+
+
+@contextmanager
+def calls(model: Callable) -> Iterator[list[Call]]:
+    """Collect what each module is given and gives, innermost first: copies
+    of the vectors (B, T, C)."""
+    found: list[Call] = []
+
+    def copies(value: Any) -> list[Tensor]:
+        vectors = [x for x in tensors(value) if x.is_floating_point()]
+        return [x.detach().clone() for x in vectors if x.ndim >= 3]
+
+    def hook(path: str, _: nn.Module, *given: Any) -> None:
+        found.append((path, copies(given[:-1]), copies(given[-1])))
+
+    with watch(model, hook):
+        yield found
+
+
+@contextmanager
+def watch(model: Callable, hook: Callable) -> Iterator[None]:
+    """Call `hook(path, module, args, kwargs, result)` after each module's
+    forward; what it gives, unless None, becomes the result."""
+    parts = model.named_modules() if isinstance(model, nn.Module) else ()
+    with ExitStack() as hooks:
+        for path, part in parts:
+            watcher = partial(hook, path)
+            handle = part.register_forward_hook(watcher, with_kwargs=True)
+            hooks.callback(handle.remove)
+        yield

@@ -1,11 +1,10 @@
 """Subjects: a model and its inputs, ready to be asked."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, nn, no_grad
 
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.pair import running_example
@@ -66,15 +65,13 @@ class Subject:
 
     def is_real(self, x: Tensor) -> Tensor:
         """Which positions are no padding: (B, T)."""
-        if x.is_floating_point() or self.pad is None:
-            return torch.ones(x.shape[:2], dtype=torch.bool)
-        return x != self.pad
+        return ~self.is_id(x, self.pad)
 
-    def is_unknown(self, x: Tensor) -> Tensor:
-        """Which positions are unknown words: (B, T)."""
-        if x.is_floating_point() or self.unknown is None:
+    def is_id(self, x: Tensor, known: int | None) -> Tensor:
+        """Which positions have an id, such as `pad` or `unknown`: (B, T)."""
+        if x.is_floating_point() or known is None:
             return torch.zeros(x.shape[:2], dtype=torch.bool)
-        return x == self.unknown
+        return x == known
 
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
@@ -84,20 +81,16 @@ class Subject:
     def call(
         self, function: Callable[..., T], inputs: tuple, seed: int = 0
     ) -> T:
-        """Call something that runs the model, quietly."""
-        with torch.random.fork_rng(devices=[]), quiet(self.model):
+        """Call something that runs the model, without gradients; and a
+        module, in evaluation."""
+        model = self.model
+        ours = evaluating(model) if isinstance(model, nn.Module) else no_grad()
+        with torch.random.fork_rng(devices=[]), ours:
             torch.manual_seed(seed)
             try:
                 return function(*inputs)
             except Exception as error:
                 raise FailedError(error_line(error)) from error
-
-
-def quiet(model: Callable) -> AbstractContextManager:
-    """Run without gradients; and a module, in evaluation."""
-    if isinstance(model, nn.Module):
-        return evaluating(model)
-    return torch.no_grad()
 
 
 def output(result: Any) -> Tensor:
@@ -120,12 +113,11 @@ def example(model: Callable, pad: int | None) -> tuple[Tensor, ...]:
     config: Any = getattr(model, "config", None)
     if not hasattr(config, "vocab_size"):
         raise TypeError("give the model's inputs, too: check(model, ids)")
-    src, tgt, *_ = running_example()
-    if pad not in (None, PAD):  # its padding becomes the model's
-        src, tgt = (swap_ids(ids, PAD, pad) for ids in (src, tgt))
-    size = config.src_vocab_size or config.vocab_size
-    pair = in_vocabulary(src, size), in_vocabulary(tgt, config.vocab_size)
-    both = tuple(ids[:, : config.max_len] for ids in pair)
+    sizes = config.src_vocab_size or config.vocab_size, config.vocab_size
+    both = tuple(
+        in_vocabulary(ids[:, : config.max_len], size, pad)
+        for ids, size in zip(running_example()[:2], sizes)
+    )
     return both if hasattr(model, "encode") else both[1:]
 
 
@@ -134,14 +126,11 @@ def unknown_id(pad: int | None) -> int:
     return UNK if pad != UNK else PAD
 
 
-def swap_ids(ids: Tensor, one: int, other: int) -> Tensor:
-    """Let two ids change places."""
-    ones, others = ids == one, ids == other
-    return ids.masked_fill(ones, other).masked_fill(others, one)
-
-
-def in_vocabulary(ids: Tensor, vocab_size: int) -> Tensor:
-    """Let words that a vocabulary does not have become others, and the four
-    specials stay."""
+def in_vocabulary(ids: Tensor, vocab_size: int, pad: int | None) -> Tensor:
+    """Let padding become the model's, and words that a vocabulary does not
+    have others; the four specials stay."""
+    if pad is not None:
+        ones, others = ids == PAD, ids == pad
+        ids = ids.masked_fill(ones, pad).masked_fill(others, PAD)
     words = 4 + (ids - 4) % max(vocab_size - 4, 1)
     return words.where(ids >= 4, ids).clamp(max=vocab_size - 1)

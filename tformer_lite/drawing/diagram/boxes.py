@@ -44,8 +44,8 @@ DETAILS = {"scores": ": q @ kᵀ / √D", "output": " projection"}
 
 def draw_box(ax: Axes, place: Rectangle, style: Style) -> None:
     """Draw a box with round corners."""
-    left, top, *size = place
-    ax.add_patch(FancyBboxPatch((left, top), *size, boxstyle=ROUND, **style))
+    left, top, wide, high = place
+    ax.add_patch(FancyBboxPatch((left, top), wide, high, ROUND, **style))
 
 
 def draw_arrow(ax: Axes, *places: Place) -> None:

@@ -6,14 +6,8 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tformer_lite.drawing.diagram import boxes
-from tformer_lite.drawing.diagram.anatomy import (
-    SIDES,
-    Part,
-    Side,
-    path_to,
-    side_of,
-)
+from tformer_lite.drawing.diagram import anatomy, boxes
+from tformer_lite.drawing.diagram.anatomy import Part, Side
 from tformer_lite.drawing.diagram.boxes import Column, draw_arrow, write
 from tformer_lite.drawing.matrix import check_known
 from tformer_lite.drawing.palette import AXES, PAPER
@@ -42,8 +36,8 @@ def where(seen: Trace, part: str) -> Picture:
     lacks, and for another kind of model.
     """
     check_known("part", part, PARTS)
-    sides = [side_of(seen, name) for name in SIDES]
-    path = path_to(part, sides)
+    sides = [anatomy.side_of(seen, name) for name in anatomy.SIDES]
+    path = anatomy.path_to(part, sides)
     if not path:
         raise ValueError(f"this model has no {part}.")
     with mpl.rc_context(STYLE):
