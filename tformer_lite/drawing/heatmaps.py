@@ -21,7 +21,8 @@ from tformer_lite.drawing.palette import AXES, EDGE, HATCH, INK, KINDS, PAPER
 from tformer_lite.drawing.picture import STYLE, Picture
 from tformer_lite.tracing.source.expressions import argument_texts
 
-HEAD = 0.85  # inches above and below a matrix, for its words
+# Inches: above and below a matrix, for its words; and of one label.
+HEAD, ROOM = 0.85, 0.2
 
 
 def heatmap(
@@ -128,7 +129,7 @@ def draw_labels(matrix: Matrix, ax: Axes, cell: tuple[float, float]) -> None:
     for axis, size, (letter, name), labels in zip(
         axes, cell[::-1], words, matrix.labels
     ):
-        step = spacing(size)
+        step = math.ceil(ROOM / size)
         places = [place + 0.5 for place in range(len(labels))]
         axis.set_ticks(places[::step], labels[::step])
         axis.set_tick_params(length=0, labelcolor=INK[0], rotation=0)
@@ -140,14 +141,9 @@ def draw_labels(matrix: Matrix, ax: Axes, cell: tuple[float, float]) -> None:
         ax.set_ylabel(matrix.axes[0], rotation=0, ha="right", va="center")
 
 
-def spacing(size: float) -> int:
-    """Tell how many cells of a size (in inches) share one label."""
-    return math.ceil(0.2 / size)
-
-
 def slant(matrix: Matrix, wide: float) -> float:
     """Tell how many more inches slanted column labels reach down than level
     ones; 0 where the labels of cells so wide fit side by side."""
     longest = max(map(len, matrix.labels[1]))
-    level = longest * 0.09 <= wide * spacing(wide)
+    level = longest * 0.09 <= wide * math.ceil(ROOM / wide)
     return 0.0 if level else longest * 0.065 - 0.1

@@ -55,9 +55,8 @@ def padding_invariance(subject: Subject) -> Verdict:
     real = list(map(subject.is_real, subject.inputs))
     padded = [which for which, x in enumerate(real) if not x.all()]
     if not padded:
-        raise NotJudgedError(
-            "There is no padding: give pad=, and padded rows."
-        )
+        says = "There is no padding: give pad=, and padded rows."
+        raise NotJudgedError(says)
     for which in padded:
         moves = reach(subject, which)
         heard = (moves > 0) & ~real[which][:, None] & real[-1][:, :, None]
@@ -80,9 +79,8 @@ def unknown_words(subject: Subject) -> Verdict:
     """See whether unknown words are heard: they are words, not padding."""
     unknown = [subject.is_id(x, subject.unknown) for x in subject.inputs]
     if not any(x.any() for x in unknown):
-        raise NotJudgedError(
-            "There is no unknown word: give unknown=, and one."
-        )
+        says = "There is no unknown word: give unknown=, and one."
+        raise NotJudgedError(says)
     for which, x in enumerate(unknown):
         wrong = unheard(subject, which) & x
         if wrong.any():

@@ -145,7 +145,8 @@ def written_out(data: Data, one: Found) -> Mixing:
     rows = w, BATCH, OWN[w], SUMMED
     weights = after.matrix(data.read(*one.way[-1]), *rows)
     right = after.matrix(by_right_factor(data, one), *rows)
-    if spread(right, -2) > spread(right, -1):  # it differs by query
+    keys, queries = (right.amax(i) - right.amin(i) for i in (-1, -2))
+    if queries.sum() > keys.sum():  # it differs by query
         q, k = k, q
     scale = q.factor * k.factor * growth(data, one)
     path, joined = one.path or "the model", landing(data, one.mixed)
@@ -160,11 +161,6 @@ def by_right_factor(data: Data, one: Found) -> Tensor:
     *others, right = (data.read(i, n) for n in range(count))
     made = data.call(i, [*map(torch.ones_like, others), right])
     return data.again(*one.way[-1], {i: made}, MOVES | JOINS)
-
-
-def spread(x: Tensor, axis: int) -> Tensor:
-    """How far numbers lie apart along an axis."""
-    return (x.amax(axis) - x.amin(axis)).sum()
 
 
 def growth(data: Data, one: Found) -> float:
@@ -189,5 +185,5 @@ def landing(data: Data, i: int) -> Tensor:
 
 def ratio(large: Tensor, small: Tensor) -> float:
     """How many times larger the numbers of a tensor are."""
-    sizes = [x[x.isfinite()].norm() for x in (large, small)]
-    return (sizes[0] / sizes[1]).item()
+    one, other = (x[x.isfinite()].norm() for x in (large, small))
+    return (one / other).item()

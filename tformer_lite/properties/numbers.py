@@ -111,13 +111,13 @@ def norm_statistics(subject: Subject) -> Verdict:
 def norm_squares(subject: Subject) -> list[tuple[str, Tensor, int]]:
     """List each norm's path, the mean squares of what it gave (B, T), and
     its channels."""
-    if not isinstance(subject.model, nn.Module):
-        return []
     with calls(subject.model) as found:
         subject.run()
-    parts = dict(subject.model.named_modules())
-    gave = [(p, x[0]) for p, _, x in found if is_norm(parts[p]) and x]
-    plain = [(path, without_gains(parts[path], x)) for path, x in gave]
+    plain = [
+        (path, without_gains(part, gave[0]))
+        for path, part, _, gave in found
+        if is_norm(part) and gave
+    ]
     return [(path, x.square().mean(-1), x.shape[-1]) for path, x in plain]
 
 

@@ -24,7 +24,7 @@ LOOKUPS = {"embedding", "__getitem__", "index_select"}
 LOUDNESS = 2.0  # how large a push is, as a multiple of the vectors' size
 FAINT = 1e-5  # of the outputs' size: what moves less has not moved
 Nudged = tuple[AbstractContextManager, tuple[Tensor, ...]]
-Call = tuple[str, list[Tensor], list[Tensor]]
+Call = tuple[str, nn.Module, list[Tensor], list[Tensor]]
 
 
 def reach(subject: Subject, which: int) -> Tensor:
@@ -35,20 +35,18 @@ def reach(subject: Subject, which: int) -> Tensor:
     which %= len(subject.inputs)
 
     def moves() -> Tensor:
-        places = range(subject.inputs[which].shape[1])
-        return torch.stack([moves_by(subject, which, s) for s in places], -1)
+        columns = []
+        for s in range(subject.inputs[which].shape[1]):
+            context, inputs = nudge(subject.inputs, which, [s])
+            with context:
+                after = subject.run(*inputs)
+            if isinstance(context, Nudge) and not context.lookups:
+                says = "The ids are never looked up in an embedding."
+                raise NotJudgedError(says)
+            columns.append(distance(subject, after))
+        return torch.stack(columns, -1)
 
     return subject.once(("reach", which), moves)
-
-
-def moves_by(subject: Subject, which: int, s: int) -> Tensor:
-    """How far each output row moves when one position does: (B, T)."""
-    context, inputs = nudge(subject.inputs, which, [s])
-    with context:
-        after = subject.run(*inputs)
-    if isinstance(context, Nudge) and not context.lookups:
-        raise NotJudgedError("The ids are never looked up in an embedding.")
-    return distance(subject, after)
 
 
 def distance(subject: Subject, after: Tensor) -> Tensor:
@@ -112,20 +110,17 @@ class Nudge(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
         lookup = getattr(function, "__name__", "") in LOOKUPS
-        if lookup and result.is_floating_point() and self.looks(args):
+        if lookup and result.is_floating_point() and self.are_in(args):
             self.lookups += 1
             result = with_noise(result, self.positions)
         return result
 
-    def looks(self, args: tuple) -> bool:
+    def are_in(self, args: tuple) -> bool:
         """Whether a lookup is one of the ids that are watched."""
-        return any(
-            isinstance(x, Tensor)
-            and not x.is_floating_point()
-            and x.shape == self.ids.shape
-            and torch.equal(x, self.ids)
-            for x in args
-        )
+        given = [x for x in args if isinstance(x, Tensor)]
+        whole = [x for x in given if not x.is_floating_point()]
+        like = [x for x in whole if x.shape == self.ids.shape]
+        return any(torch.equal(x, self.ids) for x in like)
 
 
 def with_noise(x: Tensor, positions: list[int]) -> Tensor:
@@ -149,7 +144,7 @@ def culprit(
         with calls(subject.model) as found, context:
             subject.run(*inputs)
         runs.append(found)
-    for (path, given, gave), (_, given_now, gave_now) in zip(*runs):
+    for (path, _, given, gave), (*_, given_now, gave_now) in zip(*runs):
         moves = differ_at(gave, gave_now, row, quiet)
         if path and moves and not differ_at(given, given_now, row, quiet):
             return f", first in {path}"
@@ -177,8 +172,8 @@ def calls(model: Callable) -> Iterator[list[Call]]:
         vectors = [x for x in tensors(value) if x.is_floating_point()]
         return [x.detach().clone() for x in vectors if x.ndim >= 3]
 
-    def hook(path: str, _: nn.Module, *given: Any) -> None:
-        found.append((path, copies(given[:-1]), copies(given[-1])))
+    def hook(path: str, part: nn.Module, *given: Any) -> None:
+        found.append((path, part, copies(given[:-1]), copies(given[-1])))
 
     with watch(model, hook):
         yield found

@@ -50,10 +50,8 @@ def gradients(subject: Subject) -> dict[Tensor, float]:
     def learnt(*inputs: Tensor) -> dict[Tensor, float]:
         with torch.enable_grad():
             outputs = output(subject.model(*inputs))
-        found = leaves(outputs)
-        if not found:
-            return {}
-        some = torch.autograd.grad(outputs, found, torch.randn_like(outputs))
+        found, pull = leaves(outputs), torch.randn_like(outputs)
+        some = torch.autograd.grad(outputs, found, pull) if found else ()
         return {x: g.abs().max().item() for x, g in zip(found, some)}
 
     return subject.call(learnt, subject.inputs)

@@ -138,10 +138,8 @@ def inside(seen: Trace, path: str) -> list[Part]:
     shapes["output"] = axes[-1][1][0]
     heads = ["q", "k" if "k" in shapes else "kᵀ", "v"]
     parts = projections(path, before)
-    for name, label, lanes, gives in [
-        ("heads", "split into heads", 3, heads),
-        *INSIDE,
-    ]:
+    rows = [("heads", "split into heads", 3, heads), *INSIDE]
+    for name, label, lanes, gives in rows:
         named = [(each, shapes.get(each, ())) for each in gives]
         reads = shapes.get("mask", ()) if name == "mask" else ()
         parts.append(Part(name, label, named, lanes=lanes, reads=reads))
@@ -172,6 +170,6 @@ def projections(path: str, calls: list[tuple]) -> list[Part]:
     for name, reads, makes in sorted(named, key=lambda one: one[0][0] != "q"):
         ins.setdefault("x" if name[0] == "q" else other, reads[0])
         outs[name] = makes[0]
-    given, made = list(ins.items()), list(outs.items())
     names = "projections", "projections"
-    return [Part("", "", given), Part(*names, made, lanes=3)]
+    made = Part(*names, list(outs.items()), lanes=3)
+    return [Part("", "", list(ins.items())), made]
