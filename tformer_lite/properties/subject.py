@@ -22,12 +22,42 @@ class FailedError(Exception):
     """The model could not be run; the message says how it failed."""
 
 
-class Subject:
-    """A model, what it reads, and what is known of it.
+class Inputs:
+    """What a model reads: a source and a target, or one sequence.
 
-    `inputs` are a source and a target, or one sequence: ids (B, T) or
-    vectors (B, T, C). Models of this module bring their own: the running
-    example's. `pad` and `unknown` are ids.
+    They are ids (B, T) or vectors (B, T, C); `pad` and `unknown` are ids.
+    """
+
+    def __init__(
+        self, inputs: tuple[Tensor, ...], pad: int | None, unknown: int | None
+    ):
+        self.inputs, self.pad, self.unknown = inputs, pad, unknown
+
+    @property
+    def target(self) -> Tensor:
+        """The sequence that the output's rows belong to."""
+        return self.inputs[-1]
+
+    def side(self, which: int) -> str:
+        """Say which of two inputs one is."""
+        names = ("input",), ("source", "target")
+        return names[len(self.inputs) - 1][which]
+
+    def is_real(self, x: Tensor) -> Tensor:
+        """Which positions are no padding: (B, T)."""
+        return ~self.is_id(x, self.pad)
+
+    def is_id(self, x: Tensor, known: int | None) -> Tensor:
+        """Which positions have an id, such as `pad` or `unknown`: (B, T)."""
+        if x.is_floating_point() or known is None:
+            return torch.zeros(x.shape[:2], dtype=torch.bool)
+        return x == known
+
+
+class Subject(Inputs):
+    """A model, what it reads, and what was found out about it.
+
+    Models of this module bring their own inputs: the running example's.
     """
 
     def __init__(
@@ -41,37 +71,17 @@ class Subject:
         self.model, self.causal = model, causal
         self.config = getattr(model, "config", None)
         own = getattr(self.config, "pad", getattr(model, "pad", None))
-        self.pad = own if pad is None else pad
-        self.inputs = inputs or example(model, self.pad)
-        ours = unknown_id(self.pad) if hasattr(self.config, "pad") else None
-        self.unknown = ours if unknown is None else unknown
+        pad = own if pad is None else pad
+        ours = unknown_id(pad) if hasattr(self.config, "pad") else None
+        unknown = ours if unknown is None else unknown
+        super().__init__(inputs or example(model, pad), pad, unknown)
         self.found: dict[tuple, Any] = {}
-
-    @property
-    def target(self) -> Tensor:
-        """The sequence that the output's rows belong to."""
-        return self.inputs[-1]
-
-    def side(self, which: int) -> str:
-        """Say which of two inputs one is."""
-        names = ("input",), ("source", "target")
-        return names[len(self.inputs) - 1][which]
 
     def once(self, key: tuple, make: Callable[[], T]) -> T:
         """Find something out, and remember it."""
         if key not in self.found:
             self.found[key] = make()
         return self.found[key]
-
-    def is_real(self, x: Tensor) -> Tensor:
-        """Which positions are no padding: (B, T)."""
-        return ~self.is_id(x, self.pad)
-
-    def is_id(self, x: Tensor, known: int | None) -> Tensor:
-        """Which positions have an id, such as `pad` or `unknown`: (B, T)."""
-        if x.is_floating_point() or known is None:
-            return torch.zeros(x.shape[:2], dtype=torch.bool)
-        return x == known
 
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
@@ -84,8 +94,9 @@ class Subject:
         """Call something that runs the model, without gradients; and a
         module, in evaluation."""
         model = self.model
-        ours = evaluating(model) if isinstance(model, nn.Module) else no_grad()
-        with torch.random.fork_rng(devices=[]), ours:
+        still = isinstance(model, nn.Module)
+        quiet = evaluating(model) if still else no_grad()
+        with torch.random.fork_rng(devices=[]), quiet:
             torch.manual_seed(seed)
             try:
                 return function(*inputs)
