@@ -5,15 +5,20 @@ BIN := .venv/bin
 # One thread each: with a busy neighbour, two threads are slower than one.
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
-.PHONY: help book test cpus notebooks corpus results repository clean
+.PHONY: help book test check cpus lint format notebooks corpus results picture \
+  repository clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
 	@echo "make test        build the book, then test everything"
+	@echo "make check       the quick tests: no browser, no notebooks"
 	@echo "make cpus        run all notebooks as other processors would"
+	@echo "make lint        look for mistakes without running anything"
+	@echo "make format      lay the code out as ruff does"
 	@echo "make notebooks   re-run the chapters that changed (.md to .ipynb)"
 	@echo "make corpus      write the English-Nepali sentences from the grammar"
 	@echo "make results     train what ships and what the chapters show"
+	@echo "make picture     draw the rooms of ARCHITECTURE.md from the imports"
 	@echo "make repository URL=https://...   set the repository's address"
 	@echo "make clean       remove everything that make made"
 	@echo
@@ -37,6 +42,20 @@ test: .venv/all.done book
 	@$(ONE) $(BIN)/python -m pytest tests chapters --nbval \
 	  --nbval-current-env -n 2 --dist loadfile -q
 
+# For the loop of edit and run: what takes seconds, without what is slow.
+check: .venv/all.done
+	@$(ONE) $(BIN)/python -m pytest tests -m "not slow" -n 2 \
+	  --dist loadfile -q
+
+lint: .venv/all.done
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/python -m mypy --cache-dir _build/mypy
+
+format: .venv/all.done
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
 # Several minutes: for the night, or by hand after a change of the numbers.
 cpus: .venv/all.done
 	@$(BIN)/python book/_tools/cpus.py
@@ -52,6 +71,9 @@ corpus: .venv/all.done
 # RUNS="positions wider" does these alone.
 results: .venv/all.done
 	@$(ONE) PYTHONPATH=. $(BIN)/python -m benchmarks.results $(RUNS)
+
+picture: .venv/book.done
+	@$(BIN)/python book/_tools/architecture.py
 
 repository: .venv/book.done
 	@$(BIN)/python book/_tools/repository.py "$(URL)"

@@ -6,10 +6,10 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from tests.helpers.browser import (
-    CHAPTERS,
     NO_BOOK,
     PAGES,
     executable,
+    new_reader,
     open_page,
 )
 from tests.helpers.project import copy_project, run
@@ -28,26 +28,26 @@ def browser():
         chromium.close()
 
 
-@pytest.fixture(scope="module", params=CHAPTERS)
-def chapter(browser, request):
-    """Every chapter, once; the last tests work its switches."""
-    view = open_page(browser, request.param)
-    yield view
-    view.page.context.close()
+@pytest.fixture(scope="module")
+def reader(browser):
+    """Who opens one page after another; what was loaded once stays."""
+    context = new_reader(browser)
+    yield context
+    context.close()
 
 
 @pytest.fixture
 def visit(browser):
-    """Open pages that the test may change."""
-    views = []
+    """Open a page as a new reader, who may change it."""
+    readers = []
 
-    def visit(*args):
-        views.append(open_page(browser, *args))
-        return views[-1]
+    def visit(page, *look):
+        readers.append(new_reader(browser, *look))
+        return open_page(readers[-1], page)
 
     yield visit
-    for view in views:
-        view.page.context.close()
+    for reader in readers:
+        reader.close()
 
 
 @pytest.fixture(scope="module")

@@ -12,3 +12,11 @@
 if (location.protocol === "file:") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
+
+// Chromium may keep the boxes that it drew in a figure before the font came.
+// A figure that is put back in its place is laid out anew.
+document.fonts.addEventListener("loadingdone", () => {
+  for (const figure of document.querySelectorAll("svg.figure")) {
+    figure.replaceWith(figure);
+  }
+});

@@ -10,6 +10,8 @@ from tests.helpers.browser import CHAPTERS, ROOT, SCHEMES, computed
 from tests.helpers.colours import contrast, rgb
 from tformer_lite.drawing.palette import AXES, PAPER
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_axis_letters_have_the_colours_of_the_figures(visit, scheme):

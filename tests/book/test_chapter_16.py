@@ -1,15 +1,13 @@
-"""Chapter 16 shows every shape and figure that source 003 prints, measured,
-and goes on where torchinfo, which Colab lacks, is not installed."""
+"""Chapter 16 shows every shape and figure that source 003 prints, measured.
+That it goes on without torchinfo, which Colab lacks, test_colab.py says."""
 
 import re
-import sys
 
 import nbformat
 import pytest
 
-from tests.helpers.printed_003 import TABLE
-from tests.helpers.project import HOME, ROOT, run
-from tests.sources.test_source_003_shapes import COUNTERPARTS
+from tests.helpers.printed_003 import COUNTERPARTS, TABLE
+from tests.helpers.project import ROOT
 
 CHAPTER = ROOT / "chapters" / "16_paper_size.ipynb"
 COLUMNS = re.compile(r"(.+?)  +((?:\d+ ?)+)  +(.+?)  +(\(.+?\))  +(.+)")
@@ -78,19 +76,3 @@ def test_the_chapter_measures_each_figure_of_the_sources_summary(
     figure, shown
 ):
     assert figure in shown
-
-
-def test_without_torchinfo_the_chapter_says_so_and_goes_on():
-    pinned = re.search(
-        r"^torchinfo==\S+", (ROOT / "requirements.txt").read_text(), re.M
-    )
-    block = "import sys; sys.modules['torchinfo'] = None"
-    sources = [HOME.sub("file:///nowhere", cell.source) for cell in cells()]
-    code = "\n\n".join([block, *sources])
-    done = run(CHAPTER.parent, sys.executable, "-c", code)
-    assert done.returncode == 0, done.stderr
-    assert f"%pip install {pinned[0]} in a cell" in done.stdout.replace(
-        "\n", " "
-    )
-    assert "9,557,606,400" in done.stdout
-    assert "44.28" not in done.stdout

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.testing import assert_close
 
-from tests.helpers.named_tensors import Tensors, added, seen, turned
+from tests.helpers.named_tensors import Tensors, added, rotated, seen
 from tformer_lite import join_heads, softmax, split_heads
 
 ATTENTION = ["here", "MHA", "BERT", "GPT-2", "Llama"]
@@ -84,7 +84,7 @@ def test_scores_weights_and_heads_follow_the_equation(name):
     one = Tensors(name)
     q, k, v = one.all("split")
     if name == "Llama":
-        q, k = (turned(x, *one.all("positions")) for x in (q, k))
+        q, k = (rotated(x, *one.all("positions")) for x in (q, k))
     k, v = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
     scores = q @ k.mT / math.sqrt(q.shape[-1])
     if one.rows("scores"):

@@ -4,6 +4,8 @@ import nbformat
 import notebooks
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SMALL = """---
 kernelspec:
   name: python3

@@ -1,135 +1,155 @@
 """Every page of the built book in a browser, in every look: offline, whole,
-readable, and usable by all."""
+readable, usable by all; and what a reader does with a chapter."""
 
 import re
-from itertools import product
+import time
+import tomllib
+from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, Route, expect
 
 from tests.helpers.browser import (
+    CHAPTERS,
     DESK,
     HTML,
     NO_BOOK,
     PAGES,
-    PHONE,
+    ROOT,
     SCHEMES,
+    fonts_of,
+    new_reader,
     open_page,
 )
+from tests.helpers.looking import FAULTS, faults, obstacles, seen_now
 
-CONTRAST = "color-contrast"  # axe's rule that takes most of its time
-# The theme lets the keyboard reach what scrolls, a moment after a resize.
-REACHABLE = """() => [...document.querySelectorAll(
-    "pre, .cell_output > .output, .pst-scrollable-table-container"
-)].every(box => (box.tabIndex === 0) === (
-    box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight
-))"""
+pytestmark = pytest.mark.slow
+
+FONT = "Noto Sans Devanagari"
+NEPALI = re.compile("[\u0900-\u0963\u0966-\u097f]")
+each_chapter = pytest.mark.parametrize(
+    "opened", CHAPTERS, indirect=True, scope="module"
+)
 
 
-@pytest.fixture(scope="module", params=product(PAGES, SCHEMES), ids="-".join)
-def opened(browser, request):
-    view = open_page(browser, *request.param)
+@pytest.fixture(scope="module", params=PAGES)
+def opened(reader, request):
+    """Every page, loaded once; the last tests work its switches."""
+    view = open_page(reader, request.param)
     yield view
-    view.page.context.close()
-
-
-@pytest.fixture(scope="module", params=[PHONE, DESK])
-def view(opened, request):
-    """Every page, light and dark, on a phone and on a desk."""
-    opened.page.set_viewport_size({"width": request.param, "height": 900})
-    opened.page.wait_for_function(REACHABLE)
-    return opened
+    view.page.evaluate("localStorage.clear()")  # the switch remembers
+    view.page.close()
 
 
 def test_the_book_is_built():
     assert PAGES, NO_BOOK
 
 
-def test_a_page_asks_nothing_of_the_network(view):
-    assert view.outside() == []
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_page_has_no_fault(opened, scheme):
+    """Each fault is said, with its name and the part that has it."""
+    found = faults(opened, scheme)
+    assert not found, "\n\n".join([opened.page.url, *found])
 
 
-def test_a_page_loads_without_an_error(view):
-    assert view.problems == []
+BROKEN = """
+<div style="width: 2000px">wide</div>
+<pre style="width: 2em; overflow: hidden"><b>wide</b></pre>
+<p class="math">x + 1</p>
+<svg><path class="missing"></svg>
+<svg class="figure"></svg>
+<img alt="image" src="data:,">
+<img src="data:,">
+<p style="color: #888; background: #999">grey on grey</p>
+"""
+RULES = ["color-contrast", "image-alt"]  # two of many of axe
 
 
-def test_no_page_scrolls_sideways(view):
-    size = "root => [root.scrollWidth, root.clientWidth]"
-    content, window = view.page.locator("html").evaluate(size)
-    assert content <= window
-
-
-def test_no_code_scrolls_sideways(view):
-    wide = """codes => codes
-        .filter(code => code.scrollWidth > code.clientWidth + 1)
-        .map(code => code.textContent)"""
-    assert view.page.eval_on_selector_all("pre", wide) == []
-
-
-def test_every_formula_is_typeset(view):
-    raw = """formulas => formulas
-        .filter(f => !f.querySelector("mjx-container")
-                     || f.querySelector("mjx-merror"))
-        .map(f => f.textContent)"""
-    assert view.page.eval_on_selector_all(".math", raw) == []
-
-
-def test_every_button_of_the_header_shows_an_icon(view):
-    blank = """buttons => buttons
-        .filter(button => button.checkVisibility())
-        .filter(button => ![...button.querySelectorAll("svg")].some(icon => {
-            const { width, height } = icon.getBoundingClientRect();
-            return width && height && icon.querySelector("path[d^=M]");
-        }))
-        .map(button => button.outerHTML)"""
-    buttons = ".bd-header-article button"
-    assert view.page.locator(buttons).count() >= 4
-    assert view.page.eval_on_selector_all(buttons, blank) == []
-    assert view.page.locator("svg .missing").count() == 0
-
-
-def test_every_figure_says_what_it_shows_and_has_real_text(view):
-    read = """figures => figures.map(figure => [
-        figure.getAttribute("role"),
-        figure.getAttribute("aria-label") ?? "",
-        figure.querySelectorAll("text").length])"""
-    figures = view.page.eval_on_selector_all("svg.figure", read)
-    for role, label, texts in figures:
-        assert role == "img"
-        assert re.search(r"\(\d+(,|(, \d+)+)\)", label), label
-        assert texts, label
-
-
-def test_every_image_is_described_in_words(view):
-    texts = "images => images.map(image => image.alt)"
-    for text in view.page.eval_on_selector_all("article img", texts):
-        assert " " in text, text
-
-
-def obstacles(view, *without, **options) -> str:
-    """Say what axe finds on a page, without some of its parts; "" if all is
-    well."""
-    # The parts of a figure are one image, which the test above reads. Axe
-    # would fetch the style sheets again, and a page on a disk may not.
-    parts = {"exclude": [["svg.figure > *"], *([part] for part in without)]}
-    options |= {"preload": False, "resultTypes": ["violations"]}
-    found = Axe().run(view.page, parts, options)
-    return found.generate_report() if found.violations_count else ""
-
-
-def test_axe_finds_no_obstacle(view):
-    others = {CONTRAST: {"enabled": False}}
-    assert obstacles(view, rules=others) == ""
-
-
-def test_text_stands_out_from_what_is_behind_it(view):
-    # An article has the same colours at every width.
-    narrow = view.page.viewport_size["width"] == PHONE
-    same = ["article"] if narrow else []
-    assert obstacles(view, *same, runOnly=[CONTRAST]) == ""
+def test_each_fault_is_found_by_its_name(visit):
+    page = visit("book/errata.html").page
+    page.locator("article").evaluate("(a, html) => a.innerHTML = html", BROKEN)
+    header = page.locator(".bd-header-article")
+    header.evaluate("header => header.innerHTML = '<button>go</button>'")
+    found = "\n".join([*seen_now(page), *obstacles(page, "light")])
+    missed = [name for name in (*FAULTS, *RULES) if name not in found]
+    assert not missed, found
 
 
 def test_some_page_has_a_formula():
     assert any(
         'class="math' in (HTML / page).read_text("utf8") for page in PAGES
     )
+
+
+@each_chapter
+def test_a_chapter_has_a_figure_and_opens_in_colab(opened):
+    assert opened.page.locator("svg.figure").count()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))
+    home = project["project"]["urls"]["Repository"]
+    name = Path(opened.page.url).stem
+    url = home.replace("github.com", "colab.research.google.com/github")
+    url += f"/blob/main/chapters/{name}.ipynb"
+    link = opened.page.locator("article .colab a")
+    expect(link).to_be_visible()
+    expect(link).to_have_attribute("href", url)
+    rocket = opened.page.locator(".dropdown-launch-buttons a")
+    assert [a.get_attribute("href") for a in rocket.all()] == [url]
+    assert (ROOT / "chapters" / f"{name}.ipynb").exists()
+
+
+def fonts_of_nepali(page: Page) -> list[set[tuple[str, bool]]]:
+    """The fonts of each text of a page that has Nepali in it."""
+    mark = """nodes => nodes
+        .filter(node => [...node.childNodes].some(
+            part => part.nodeType === 3 && /\\p{sc=Deva}/u.test(part.data)))
+        .forEach(node => node.classList.add("nepali"))"""
+    page.eval_on_selector_all("article p, article text", mark)
+    return fonts_of(page, ".nepali")
+
+
+@each_chapter
+def test_nepali_is_drawn_with_the_font_of_the_book(opened):
+    fonts = fonts_of_nepali(opened.page)
+    assert fonts or NEPALI.search(opened.page.inner_text("article")) is None
+    assert [used for used in fonts if (FONT, True) not in used] == []
+
+
+def test_nepali_has_the_font_of_the_book_though_it_comes_late(browser):
+    def late(route: Route) -> None:
+        time.sleep(0.4)
+        route.continue_()
+
+    reader = new_reader(browser)
+    reader.route("**/NotoSansDevanagari*", late)
+    fonts = fonts_of_nepali(open_page(reader, CHAPTERS[1]).page)
+    reader.close()
+    assert len(fonts) > 10
+    assert [used for used in fonts if (FONT, True) not in used] == []
+
+
+@each_chapter
+def test_a_folded_answer_opens_with_the_keyboard(opened):
+    for summary in opened.page.locator("article summary").all():
+        assert summary.get_attribute("aria-label") is None  # says its words
+        summary.evaluate("summary => summary.parentElement.open = false")
+        summary.focus()
+        opened.page.keyboard.press("Enter")
+        assert summary.evaluate("summary => summary.parentElement.open")
+        outline = summary.evaluate("s => getComputedStyle(s).outlineStyle")
+        assert outline == "solid"
+
+
+@each_chapter
+def test_the_switch_changes_the_colours_of_every_figure(opened):
+    page = opened.page
+    parts = "svg.figure :is(path, text, use):not(defs *)"
+    read = """parts => parts.map(part => getComputedStyle(part).fill)
+        .filter(fill => fill.startsWith("rgb"))"""
+    opened.look("light", DESK)
+    before = page.eval_on_selector_all(parts, read)
+    for _ in range(3):
+        if page.locator("html[data-theme=dark]").count() == 0:
+            page.locator(".theme-switch-button").click()
+    after = page.eval_on_selector_all(parts, read)
+    assert len(before) > 100
+    assert [a for a, b in zip(before, after) if a == b] == []

@@ -17,8 +17,8 @@ from benchmarks.characters import (
 )
 from benchmarks.translators import as_source, as_source_embeds, new_model
 from tests.helpers import source_000
+from tests.helpers.as_source_000 import NAMES, transposed
 from tests.helpers.weights import count, renamed
-from tests.sources.test_source_000 import NAMES, turned
 from tformer_lite import DecoderOnly, Windows, char_lm, tiny_translator
 
 SHRUNK = replace(tiny_translator, embedding="shrunk")
@@ -27,7 +27,9 @@ SHRUNK = replace(tiny_translator, embedding="shrunk")
 def spreads(model) -> dict[str, float]:
     """How far the numbers of each matrix of ours are spread."""
     weights = [(n, p) for n, p in model.named_parameters() if p.ndim == 2]
-    return {renamed(n, NAMES): turned(n, p).std().item() for n, p in weights}
+    return {
+        renamed(n, NAMES): transposed(n, p).std().item() for n, p in weights
+    }
 
 
 def test_a_start_as_in_source_000_is_source_000s():

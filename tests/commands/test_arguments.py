@@ -155,6 +155,7 @@ def test_a_full_disk_is_one_line_and_the_old_checkpoint_stays(
     assert path.read_text() == "old"
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_ends_the_command_quietly():
     reading, writing = os.pipe()
     os.close(reading)

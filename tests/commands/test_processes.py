@@ -6,10 +6,14 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from tests.helpers.commands import char
 from tests.helpers.project import ROOT
 from tformer_lite import load_checkpoint
 from tformer_lite.__main__ import main
+
+pytestmark = pytest.mark.slow
 
 ENV = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

@@ -65,6 +65,7 @@ def test_pairs_of_ones_own_are_parted_and_those_that_do_not_fit_left_out(
         )
 
 
+@pytest.mark.slow
 def test_the_share_of_exact_translations_is_counted_on_the_test(
     capsys, tmp_path
 ):

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from tests.helpers.growing import T, close, prepared
+from tests.helpers.growing import STEPS, T, close, grown, prepared
 from tests.helpers.small import build, small, words
 from tformer_lite import (
     DecoderOnly,
@@ -18,8 +18,9 @@ from tformer_lite import (
     running_model,
     trace,
 )
-from tformer_lite.decoding.cache.attention import CACHED
+from tformer_lite.decoding.cache.attention import CACHED, POSITIONWISE
 from tformer_lite.decoding.cache.making import Recomputed
+from tformer_lite.model.choices import PARTS
 
 
 class LoudAttention(MultiHeadAttention):
@@ -111,6 +112,7 @@ def test_the_keys_of_the_running_example_grow_a_row_a_step():
     assert_close(cross.keys, wanted.detach(), atol=1e-6, rtol=0)
 
 
+@pytest.mark.slow
 def test_a_step_can_be_traced():
     def step(B: int, T: int, H: int, D: int, V: int) -> tuple:
         config = replace(small("char_lm"), n_heads=H, d_model=H * D)
@@ -136,15 +138,39 @@ def test_a_step_can_be_traced():
 
 def test_shapes_that_the_parts_state():
     x, source = torch.randn(2, 3, 12), torch.randn(2, 5, 12)
-    made, ways = CACHED["self_attention"]
-    for kind, project in ways.items():
+    for kind in POSITIONWISE:
         part = kind(12, 3)
         kept = [(2, getattr(part, "n_kv_heads", 3), 3, 4)] * 2
-        assert [y.shape for y in project(part, x, 0)] == [(2, 3, 3, 4), *kept]
-        assert made(part, project)(x).shape == x.shape
-    made, ways = CACHED["cross_attention"]
-    for kind, answer in ways.items():
+        assert [y.shape for y in part.project(x)] == [(2, 3, 3, 4), *kept]
+        cache = CACHED["self_attention"](part)
+        for n in (1, 2):
+            assert cache(x).shape == x.shape
+            assert cache.keys.shape[2] == cache.values.shape[2] == 3 * n
+    for kind in {*PARTS["cross_attention"].values()}:
         part = kind(12, 3)
         kept = [(2, getattr(part, "n_kv_heads", 3), 5, 4)] * 2
-        assert [y.shape for y in answer(part, source)] == kept
-        assert made(part, answer)(x, source).shape == x.shape
+        made = part.project(x, source)
+        assert [y.shape for y in made] == [(2, 3, 3, 4), *kept]
+        cache = CACHED["cross_attention"](part)
+        for _ in range(2):
+            assert cache(x, source).shape == x.shape
+            assert [cache.keys.shape, cache.values.shape] == kept
+
+
+def test_attention_that_mixes_neighbours_is_computed_anew():
+    """Its keys change when a word comes: no cache may keep them."""
+
+    class Neighbours(MultiHeadAttention):
+        def project(self, x, source=None, start=0):
+            q, k, v = super().project(x, source, start)
+            return q, (k + k.roll(1, dims=2)) / 2, v
+
+    model, _, tgt = prepared("char_lm", DecoderOnly, attention=Neighbours)
+    quick = cached(model)
+    assert isinstance(quick, Recomputed)
+    close(grown(quick, (), tgt, STEPS[0])[:, -1], model(tgt)[:, -1])
+
+
+def test_every_attention_that_a_config_names_is_kept():
+    kinds = {*PARTS["attention"].values(), *PARTS["cross_attention"].values()}
+    assert kinds == POSITIONWISE

@@ -9,14 +9,12 @@ import pytest
 import torch
 from PIL import Image
 
-from tests.drawing.test_heatmaps import texts
 from tests.helpers.colours import contrast, rgb
+from tests.helpers.drawings import RAMP, WAVE, T, texts
 from tformer_lite import curves
 from tformer_lite.drawing.line_charts import apart
 from tformer_lite.drawing.palette import INK, LINES, PAPER
 
-T = torch.arange(8)
-WAVE, RAMP = torch.sin(T * 1.0), T / 7
 PANELS = ("#f6f8fa", "#1b2128")  # what outputs may stand on, a little off
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from tests.drawing.test_curves import RAMP, WAVE
+from tests.helpers.drawings import RAMP, WAVE
 from tformer_lite import curves
 
 

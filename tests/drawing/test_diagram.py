@@ -7,7 +7,6 @@ import torch
 from matplotlib.colors import to_hex
 from matplotlib.patches import FancyBboxPatch
 
-from tests.drawing.test_heatmaps import texts
 from tests.helpers.diagrams import (
     OneCall,
     boxes,
@@ -16,6 +15,7 @@ from tests.helpers.diagrams import (
     traced,
     written,
 )
+from tests.helpers.drawings import texts
 from tests.helpers.small import small
 from tformer_lite import DecoderOnly, EncoderDecoder, char_lm, trace, where
 from tformer_lite.drawing.diagram.boxes import HERE, LIT, RIM

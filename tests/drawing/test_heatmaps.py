@@ -2,33 +2,14 @@
 
 import math
 import re
-from xml.etree import ElementTree
 
 import pytest
 import torch
 
 from tests.helpers.colours import contrast, rgb
+from tests.helpers.drawings import ENGLISH, NEPALI, SCORES, texts
 from tformer_lite import heatmap
 from tformer_lite.drawing.palette import AXES, EDGE, INK, KINDS, PAPER
-
-ENGLISH = ["[SOS]", "mouth", "is", "."]
-NEPALI = ["[SOS]", "मुख", "थिएन", "।"]
-SCORES = torch.tensor(
-    [
-        [0.101, -1.005, 2.0, -math.inf],
-        [0.004, -0.004, 1.239, -math.inf],
-        [3.0, -3.456, 0.5, -math.inf],
-        [-0.25, 0.75, 1.0, -math.inf],
-    ]
-)
-
-
-def texts(svg: str) -> list[str]:
-    """The texts in a drawing, read as an XML parser reads them."""
-    root = ElementTree.fromstring(svg)
-    return [
-        node.text for node in root.iter("{http://www.w3.org/2000/svg}text")
-    ]
 
 
 def test_every_number_and_label_stands_in_the_drawing_as_text():

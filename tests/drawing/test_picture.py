@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image, ImageDraw, ImageFont
 
-from tests.drawing.test_heatmaps import ENGLISH, NEPALI, SCORES
+from tests.helpers.drawings import ENGLISH, NEPALI, SCORES
 from tformer_lite import heatmap
 from tformer_lite.drawing import picture
 from tformer_lite.drawing.palette import PAPER

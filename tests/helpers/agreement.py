@@ -33,7 +33,7 @@ def exact(*shape: int) -> Tensor:
     return torch.randn(*shape, dtype=torch.float64)
 
 
-def close(mine: Tensor, theirs: Tensor) -> None:
+def near(mine: Tensor, theirs: Tensor) -> None:
     """Compare numbers in double precision: nothing but rounding."""
     assert_close(mine, theirs, rtol=0, atol=1e-12)
 
@@ -43,7 +43,7 @@ def ripple(out: Tensor) -> Tensor:
     return torch.arange(out.numel()).view_as(out).sin().to(out)
 
 
-def agree(mine: Tensor, theirs: Tensor, atol: dict = ATOL) -> None:
+def agree_in_values(mine: Tensor, theirs: Tensor, atol: dict = ATOL) -> None:
     """Compare all values; where PyTorch has none (NaN), we have one.
 
     Before version 2.5, PyTorch gives NaN where nobody is seen. In the first
@@ -73,10 +73,10 @@ def agree_in_gradients(
     atol: dict = ATOL,
 ) -> None:
     """Compare outputs, and what they send back to inputs and all weights."""
-    agree(*outputs)
+    agree_in_values(*outputs)
     for pair in zip(*[sent_back(out, inputs) for out in outputs]):
-        agree(*pair, atol)
+        agree_in_values(*pair, atol)
     ours = as_pytorch(mine, gradients)
     for name, weight in theirs.named_parameters():
-        agree(ours.pop(name), weight.grad, ADDED_UP)
+        agree_in_values(ours.pop(name), weight.grad, ADDED_UP)
     assert not ours

@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass, field
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.helpers.project import ROOT
 
@@ -27,11 +27,18 @@ PAGES = sorted(
 SCHEMES = ["light", "dark"]
 PHONE, DESK = 390, 1280  # pixels wide
 CHAPTERS = [page for page in PAGES if page.startswith("chapters/")]
-# What a page does while it sets itself up.
+# A page stands when its formulas do, all that folds is open, and every font
+# that its layout asks for is there: layout comes first, then the question.
 READY = """async () => {
     await window.MathJax?.startup?.promise;
-    await document.fonts.ready;
     document.querySelectorAll("details").forEach(d => d.open = true);
+    do {
+        document.body.getBoundingClientRect();
+        await document.fonts.ready;
+    } while ([...document.fonts].some(font => font.status === "loading"));
+    for (let frame = 0; frame < 2; frame++) {
+        await new Promise(drawn => requestAnimationFrame(drawn));
+    }
 }"""
 
 
@@ -48,6 +55,17 @@ class View:
         inside = ("file:", "data:")
         return [url for url in self.requests if not url.startswith(inside)]
 
+    def ready(self) -> None:
+        """Wait until the page stands."""
+        self.page.evaluate(READY)
+
+    def look(self, scheme: str, width: int) -> None:
+        """Show the page in light or dark, on a window of a width."""
+        self.page.emulate_media(color_scheme=scheme)
+        self.page.set_viewport_size({"width": width, "height": 900})
+        self.page.locator(f"html[data-theme={scheme}]").wait_for()
+        self.ready()
+
 
 def executable() -> str:
     """Find a browser; without one, skip on a desk and fail in CI."""
@@ -58,17 +76,21 @@ def executable() -> str:
     return found
 
 
-def open_page(browser: Browser, page: str, scheme="light", width=1280) -> View:
-    """Open a page of the book and wait until it stands."""
-    context = browser.new_context(
+def new_reader(browser: Browser, scheme="light", width=DESK) -> BrowserContext:
+    """A reader without a network, who has visited nothing yet."""
+    return browser.new_context(
         offline=True,
         color_scheme=scheme,
         viewport={"width": width, "height": 900},
     )
-    view = View(context.new_page())
+
+
+def open_page(reader: BrowserContext, page: str) -> View:
+    """Open a page of the book and wait until it stands."""
+    view = View(reader.new_page())
     listen(view)
     view.page.goto(f"{HTML.as_uri()}/{page}")
-    view.page.evaluate(READY)
+    view.ready()
     return view
 
 

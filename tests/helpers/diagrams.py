@@ -11,7 +11,7 @@ from matplotlib.transforms import Bbox
 from torch.nn.functional import scaled_dot_product_attention
 
 from tests.helpers.small import small
-from tests.tracing.test_running_example import DIMS, translator
+from tests.helpers.translators import DIMS, translator
 from tformer_lite import (
     EncoderDecoder,
     FusedAttention,

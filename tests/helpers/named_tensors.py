@@ -64,7 +64,7 @@ def seen(name: str, address: str) -> Tensor:
     return library(name)[address].value
 
 
-def turned(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+def rotated(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """Turn pairs of channels, half of the channels apart."""
     first, second = x.chunk(2, -1)
     return x * cos + torch.cat((-second, first), -1) * sin

@@ -12,7 +12,7 @@ def agree(test: str, reference: str) -> bool:
     if skeleton(test) != skeleton(reference):
         return False
     pairs = zip(DECIMAL.findall(test), DECIMAL.findall(reference), strict=True)
-    return all(close(Decimal(a), Decimal(b)) for a, b in pairs)
+    return all(one_unit_apart(Decimal(a), Decimal(b)) for a, b in pairs)
 
 
 def skeleton(text: str) -> list[str]:
@@ -20,7 +20,7 @@ def skeleton(text: str) -> list[str]:
     return DECIMAL.sub(" 0.0 ", text).split()
 
 
-def close(a: Decimal, b: Decimal) -> bool:
+def one_unit_apart(a: Decimal, b: Decimal) -> bool:
     """Tell whether two decimals differ by one unit in the last place."""
     places = a.as_tuple().exponent, b.as_tuple().exponent
     return places[0] == places[1] and abs(a - b) <= Decimal(10) ** places[0]

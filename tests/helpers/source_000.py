@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 
-def drawn(rows: int, columns: int, scale: float = 1.0) -> nn.Parameter:
+def random_matrix(rows: int, columns: int, scale: float = 1.0) -> nn.Parameter:
     return nn.Parameter(torch.randn(rows, columns) * scale)
 
 
@@ -18,7 +18,7 @@ class Words(nn.Module):
     def __init__(self, channels, words):
         super().__init__()
         self.channels = channels
-        self.table = drawn(words, channels)
+        self.table = random_matrix(words, channels)
 
     def forward(self, ids):
         return self.table[ids] * self.channels ** (-1 / 2)
@@ -29,7 +29,7 @@ class Places(nn.Module):
 
     def __init__(self, channels, length):
         super().__init__()
-        self.table = drawn(length, channels)
+        self.table = random_matrix(length, channels)
 
     def forward(self, x):
         rows = self.table[0 : x.shape[1], :]
@@ -56,8 +56,8 @@ class Bend(nn.Module):
 
     def __init__(self, channels):
         super().__init__()
-        self.widen = drawn(channels, 4 * channels)
-        self.narrow = drawn(4 * channels, channels)
+        self.widen = random_matrix(channels, 4 * channels)
+        self.narrow = random_matrix(4 * channels, channels)
         self.relu = nn.ReLU()
 
     def forward(self, x):
@@ -82,10 +82,10 @@ class Heads(nn.Module):
         scale = channels ** (-1 / 2)
         self.sizes = heads, head_channels
         self.channels = channels
-        self.query = drawn(channels, channels, scale)
-        self.key = drawn(channels, channels, scale)
-        self.value = drawn(channels, channels, scale)
-        self.output = drawn(channels, channels, scale)
+        self.query = random_matrix(channels, channels, scale)
+        self.key = random_matrix(channels, channels, scale)
+        self.value = random_matrix(channels, channels, scale)
+        self.output = random_matrix(channels, channels, scale)
 
     def split(self, x):
         return x.view(x.shape[0], x.shape[1], *self.sizes).transpose(1, 2)
@@ -159,7 +159,7 @@ class Projection(nn.Module):
 
     def __init__(self, channels, words):
         super().__init__()
-        self.table = drawn(channels, words)
+        self.table = random_matrix(channels, words)
 
     def forward(self, x):
         return x @ self.table

@@ -1,6 +1,8 @@
 """Models of every kind, each made by a function of its sizes."""
 
+import re
 from dataclasses import replace
+from fractions import Fraction
 
 import torch
 from torch import nn
@@ -148,3 +150,10 @@ HARD = {
 # Sizes that no run has when a model is traced.
 ELSEWHERE = {"B": 9, "S": 11, "T": 13, "H": 5, "D": 10, "C": "H*D", "E": 17}
 ELSEWHERE |= {"K": 7, "X": 22, "Y": 26}
+
+
+def value(name, sizes):
+    """What a printed name says of other sizes: 3(S+T)/2 is a product."""
+    product = re.sub(r"(?<![A-Za-z_])(\d+|\))(?=[A-Za-z_(])", r"\1*", name)
+    exact = {letter: Fraction(n) for letter, n in sizes.items()}
+    return eval(product, {"__builtins__": {}}, exact)

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
 
-from tests.helpers.agreement import agree, ripple
+from tests.helpers.agreement import agree_in_values, ripple
 from tests.helpers.pytorch_weights import counterpart, stirred
 from tformer_lite import (
     Config,
@@ -65,10 +65,10 @@ def agree_on(tensors: list[Tensor], mask: Tensor | None) -> None:
     """Compare attention and what it sends back to q, k and v."""
     mine = dot_product_attention(*tensors, mask)
     theirs = scaled_dot_product_attention(*tensors, mask)
-    agree(mine, theirs)
+    agree_in_values(mine, theirs)
     back = [torch.autograd.grad(x, tensors, ripple(x)) for x in (mine, theirs)]
     for one, other in zip(*back):
-        agree(one, other)
+        agree_in_values(one, other)
 
 
 @pytest.mark.parametrize(("t", "s"), [(T, T), (T, S), (S, T), (1, S)])
@@ -129,7 +129,7 @@ def test_training_drops_the_very_weights_that_pytorchs_layer_drops(bias):
     torch.manual_seed(1)
     dropped = mine(x, source)
     torch.manual_seed(1)
-    agree(dropped, theirs(x, source, source)[0])
+    agree_in_values(dropped, theirs(x, source, source)[0])
     assert not dropped.equal(mine.eval()(x, source))
 
 

@@ -64,6 +64,12 @@ NUMBERS = {
 }
 MODELS = {kind: kind(CONFIG) for kind in (DecoderOnly, EncoderDecoder)}
 MODELS[nn.Module] = MODELS[DecoderOnly]
+BASES = layers.Positions, attention.Attention
+ALONE = (
+    modern.RotaryAttention,
+    modern.RotaryGroupedAttention,
+    variants.FusedAttention,
+)
 SHAPE = re.compile(r"(?<!\w)\(((?:(?:\.\.\.|[A-Z1])(?:, [A-Z1])*)?)\)")
 
 
@@ -101,8 +107,9 @@ def tensor(name: str, letters: list[str]) -> Tensor:
 
 def run(function, call, inputs: list[list[str]]):
     """Call with tensors of the stated shapes, and numbers from the table."""
-    arguments, left = {}, list(inputs)
-    for name, parameter in inspect.signature(call).parameters.items():
+    bound, left = inspect.signature(call).bind_partial(), list(inputs)
+    arguments = bound.arguments
+    for name, parameter in bound.signature.parameters.items():
         if "Tensor" in str(parameter.annotation):
             if left:
                 arguments[name] = tensor(name, left.pop(0))
@@ -110,7 +117,7 @@ def run(function, call, inputs: list[list[str]]):
             model = MODELS.get(parameter.annotation)
             arguments[name] = model or number(name)
     assert not left, "more shapes are stated than there are tensors"
-    return call(**arguments)
+    return call(*bound.args, **bound.kwargs)
 
 
 def matches(shape: tuple, letters: list[str], known: dict[str, int]) -> bool:
@@ -124,8 +131,9 @@ def matches(shape: tuple, letters: list[str], known: dict[str, int]) -> bool:
 
 
 def promising() -> list:
-    """Each function that returns tensors, and each module's forward, but
-    for a forward that is PyTorch's own, and a base that is never built."""
+    """Each function that returns tensors, and each module's forward and an
+    attention's project, but for a forward that is PyTorch's own, and a base
+    that is never built."""
     found = []
     for part in MODULES:
         for thing in vars(part).values():
@@ -133,8 +141,10 @@ def promising() -> list:
                 continue
             if inspect.isclass(thing) and issubclass(thing, nn.Module):
                 own = thing.forward.__module__.startswith("tformer_lite")
-                if own and thing is not layers.Positions:
+                if own and thing not in BASES:
                     found.append((thing.forward, thing))
+                    if hasattr(thing, "project"):
+                        found.append((thing.project, thing))
             elif inspect.isfunction(thing):
                 returns = str(inspect.signature(thing).return_annotation)
                 if "Tensor" in returns or "Batch" in returns:
@@ -149,7 +159,10 @@ def check(function, owner) -> None:
     if owner:
         sizes = inspect.signature(owner).parameters.values()
         needed = [p.name for p in sizes if p.default is p.empty]
-        call = owner(**{name: number(name) for name in needed}).forward
+        part = owner(**{name: number(name) for name in needed})
+        call = getattr(part, function.__name__)
+    if owner in ALONE:  # of what `Attention.forward` takes, it takes x
+        inputs = inputs[:1]
     results = run(function, call, inputs)
     results = (results,) if isinstance(results, Tensor) else results
     used = {letter for shape in inputs for letter in shape}

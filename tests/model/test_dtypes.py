@@ -67,6 +67,7 @@ def test_every_preset_computes_in_every_float_format(name, dtype):
     assert (mine - theirs).norm() <= OFF[dtype] * theirs.norm()
 
 
+@pytest.mark.slow
 @kinds
 def test_a_compiled_model_is_the_same_and_nothing_warns(kind):
     torch._dynamo.reset()

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from tests.project.test_style import MODEL, SITTING, SMALL
+from tests.helpers.house import MODEL, SITTING, SMALL
 
 
 def functions(source: str) -> list[ast.FunctionDef]:

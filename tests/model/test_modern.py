@@ -6,7 +6,7 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention, silu
 from torch.testing import assert_close
 
-from tests.helpers.agreement import close, exact
+from tests.helpers.agreement import exact, near
 from tformer_lite import (
     GatedFeedForward,
     GroupedQueryAttention,
@@ -48,7 +48,7 @@ def test_grouped_heads_are_pytorchs(n_kv_heads):
     q, k, v = heads_of(layer, x, source)
     assert k.shape == v.shape == (B, n_kv_heads, S, D)
     heads = scaled_dot_product_attention(q, k, v, mask, enable_gqa=True)
-    close(layer(x, source, mask), layer.output(join_heads(heads)))
+    near(layer(x, source, mask), layer.output(join_heads(heads)))
     q, k, v = heads_of(layer, x)
     turned = RotaryGroupedAttention(C, H, True, n_kv_heads=n_kv_heads)
     turned.double().load_state_dict(layer.state_dict())
@@ -56,7 +56,7 @@ def test_grouped_heads_are_pytorchs(n_kv_heads):
         rotate(q), rotate(k), v, causal_mask(T), enable_gqa=True
     )
     mine = turned(x, mask=causal_mask(T))
-    close(mine, turned.output(join_heads(heads)))
+    near(mine, turned.output(join_heads(heads)))
 
 
 @pytest.mark.parametrize("n_kv_heads", [1, 2, 3, 6])
@@ -72,8 +72,8 @@ def test_shared_heads_are_full_attention_whose_weights_are_repeated(
         weights[name] = torch.cat(repeated)
     full.load_state_dict(weights)
     x, source = exact(B, T, C), exact(B, S, C)
-    close(layer(x, source), full(x, source))
-    close(layer(x, mask=causal_mask(T)), full(x, mask=causal_mask(T)))
+    near(layer(x, source), full(x, source))
+    near(layer(x, mask=causal_mask(T)), full(x, mask=causal_mask(T)))
     spared = 2 * (C + 1) * (C - n_kv_heads * D)
     assert sum(map(torch.numel, layer.parameters())) == (
         sum(map(torch.numel, full.parameters())) - spared
@@ -110,8 +110,8 @@ def test_a_gated_layer_is_the_formula_of_swiglu(bias):
     gate = x @ layer.gate.weight.mT + b["gate"]
     value = x @ layer.hidden.weight.mT + b["hidden"]
     hidden = gate / (1 + torch.exp(-gate)) * value
-    close(layer(x), hidden @ layer.output.weight.mT + b["output"])
-    close(PARTS["activation"]["silu"](gate), silu(gate))
+    near(layer(x), hidden @ layer.output.weight.mT + b["output"])
+    near(PARTS["activation"]["silu"](gate), silu(gate))
 
 
 def test_dropped_hidden_channels_leave_the_others_twice_as_large():

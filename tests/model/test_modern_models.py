@@ -101,6 +101,7 @@ def test_llama_and_mistral_are_these_parts(kind, theirs, mask):
     assert_close(logits, wanted, rtol=0, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_llama_can_be_compiled_and_built_without_memory():
     torch._dynamo.reset()
     model, ids = build(DecoderOnly, LLAMA), words(11, 2, 9)

@@ -8,8 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.helpers.small import build, small
-from tests.model.test_invariants import (
+from tests.helpers.any_config import (
     configs,
     differ,
     few,
@@ -19,6 +18,7 @@ from tests.model.test_invariants import (
     same,
     seeds,
 )
+from tests.helpers.small import build, small
 from tformer_lite import EncoderDecoder
 
 orders = st.permutations(range(4)).filter(lambda p: p != sorted(p))

@@ -7,7 +7,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
-from tests.helpers.agreement import close, exact
+from tests.helpers.agreement import exact, near
 from tformer_lite import (
     MultiHeadAttention,
     RotaryAttention,
@@ -38,7 +38,7 @@ def test_a_turn_is_a_product_of_complex_numbers(d, start):
     theirs = torch.view_as_complex(x.unflatten(-1, (-1, 2))) * unit
     mine = rotate(x, start)
     assert_close(mine, torch.view_as_real(theirs).flatten(-2))
-    close(mine.norm(dim=-1), x.norm(dim=-1))
+    near(mine.norm(dim=-1), x.norm(dim=-1))
     assert start or mine[..., 0, :].equal(x[..., 0, :])
 
 
@@ -55,8 +55,8 @@ def test_turned_vectors_are_those_of_hugging_face_in_another_order():
     theirs = apply_rotary_pos_emb(
         halves(q), halves(k), twice.cos(), twice.sin()
     )
-    close(halves(rotate(q)), theirs[0])
-    close(halves(rotate(k)), theirs[1])
+    near(halves(rotate(q)), theirs[0])
+    near(halves(rotate(k)), theirs[1])
 
 
 def test_the_dot_product_of_turned_vectors_knows_the_distance_alone():
@@ -64,10 +64,10 @@ def test_the_dot_product_of_turned_vectors_knows_the_distance_alone():
     scores = rotate(q.expand(T, D)) @ rotate(k.expand(T, D)).mT
     for distance in range(-T + 1, T):
         diagonal = scores.diagonal(distance)
-        close(diagonal, diagonal[:1].expand_as(diagonal))
+        near(diagonal, diagonal[:1].expand_as(diagonal))
     assert len(scores.flatten().round(decimals=9).unique()) == 2 * T - 1
     later = rotate(q.expand(T, D), 90) @ rotate(k.expand(T, D), 90).mT
-    close(later, scores)
+    near(later, scores)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -93,7 +93,7 @@ def test_rotary_attention_is_pytorchs_with_turned_queries_and_keys(mask):
     layer, x = RotaryAttention(C, H, bias=True).double(), exact(B, T, C)
     q, k, v = heads_of(layer, x)
     heads = scaled_dot_product_attention(rotate(q), rotate(k), v, mask)
-    close(layer(x, mask=mask), layer.output(join_heads(heads)))
+    near(layer(x, mask=mask), layer.output(join_heads(heads)))
     plain = MultiHeadAttention(C, H, bias=True).double()
     plain.load_state_dict(layer.state_dict())
     turned, unturned = layer(x, mask=mask), plain(x, mask=mask)
@@ -105,7 +105,7 @@ def test_a_sentence_that_moves_on_keeps_its_vectors(kind):
     layer, x = kind(C, H).double(), exact(B, T, C)
     moved = torch.cat((exact(B, 3, C), x), dim=1)
     hidden = (torch.arange(T + 3) >= 3)[None, None, None]
-    close(layer(moved, mask=hidden)[:, 3:], layer(x))
+    near(layer(moved, mask=hidden)[:, 3:], layer(x))
 
 
 @pytest.mark.parametrize("kind", [RotaryAttention, RotaryGroupedAttention])

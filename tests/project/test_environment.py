@@ -10,6 +10,8 @@ import pytest
 
 from tests.helpers.project import ROOT
 
+pytestmark = pytest.mark.slow
+
 TOOL = ROOT / "book" / "_tools" / "environment.py"
 OLD_PYTHON = """#!{python}
 import runpy, sys
@@ -101,13 +103,31 @@ def test_the_tool_can_be_read_by_old_pythons():
     assert "match " not in source
 
 
-def test_what_a_failed_attempt_left_behind_is_made_anew(checkout, monkeypatch):
+@pytest.fixture
+def commands(checkout, monkeypatch) -> list[list[str]]:
+    """The commands that setting up would run, in a folder without .venv."""
     monkeypatch.chdir(checkout)
-    half = [sys.executable, "-m", "venv", "--without-pip", ".venv"]
-    subprocess.run(half, check=True)
-    Path("nothing.txt").touch()
+    Path(".venv/bin").mkdir(parents=True)
+    noted: list[list[str]] = []
+    monkeypatch.setattr(environment, "run", lambda one, _: noted.append(one))
+    return noted
+
+
+@pytest.mark.parametrize("left", ["", "pip", "python"])
+def test_what_a_failed_attempt_left_behind_is_made_anew(left, commands):
+    for name in left.split():
+        Path(".venv/bin", name).touch()
     environment.main(".venv", "nothing.txt", 0)
-    assert Path(".venv/bin/pip").exists()
+    anew = [sys.executable, "-m", "venv", "--clear", ".venv"]
+    assert commands[0] == anew
+    assert commands[1][1:4] == ["-m", "pip", "install"]
+
+
+def test_what_is_whole_is_left_as_it_is(commands):
+    for name in ("pip", "python"):
+        Path(".venv/bin", name).touch()
+    environment.main(".venv", "nothing.txt", 0)
+    assert len(commands) == 1
 
 
 def test_an_environment_whose_python_is_gone_is_made_anew(

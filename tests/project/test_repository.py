@@ -14,6 +14,8 @@ import yaml
 
 from tests.helpers.project import ROOT, copy_project, project_files, run
 
+pytestmark = pytest.mark.slow
+
 # In parts, so that this file does not hold it.
 NEW = "/".join(["https://git.example.org", "some_one", "a-book.2"])
 # Where a reader, or a machine, is sent to this repository.
@@ -62,6 +64,9 @@ def strays(root: Path) -> list[tuple]:
     config = yaml.safe_load((root / "_config.yml").read_text("utf8"))
     if config["repository"]["url"] != url:
         found.append(("_config.yml", config["repository"]["url"]))
+    citation = yaml.safe_load((root / "CITATION.cff").read_text("utf8"))
+    if citation["repository-code"] != url:
+        found.append(("CITATION.cff", citation["repository-code"]))
     return found
 
 

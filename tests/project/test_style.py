@@ -10,10 +10,9 @@ from statistics import median
 import pytest
 
 import tformer_lite
-from tests.helpers.project import ROOT
+from tests.helpers.house import MODEL, MODULE, SITTING, SMALL
+from tests.helpers.project import ROOT, run
 
-MODULE = ROOT / "tformer_lite"
-MODEL = MODULE / "model"
 # A room stands above all that it imports: floors from the ground up.
 FLOORS = (
     {"extras", "rounding"},
@@ -38,9 +37,7 @@ TRACING_FLOORS = (
     {"printing"},
     {"__init__"},
 )
-# What a reader of the model reads: five files have it whole.
-SITTING = "config", "masks", "layers", "attention", "models"
-SMALL = "checks", "variants", "choices"
+PYTHON = [sys.executable, "-m"]
 FILES = sorted(MODULE.rglob("*.py"))
 
 
@@ -158,9 +155,16 @@ def test_public_names_are_listed_documented_and_no_modules_name():
 
 
 def test_ruff_has_nothing_to_say():
-    ruff = subprocess.run(
-        [sys.executable, "-m", "ruff", "check", "--no-cache", ROOT],
-        capture_output=True,
-        text=True,
-    )
-    assert ruff.returncode == 0, ruff.stdout
+    said = run(ROOT, *PYTHON, "ruff", "check", "--no-cache", ".")
+    assert said.returncode == 0, said.stdout
+
+
+def test_the_code_is_laid_out_as_ruff_does():
+    said = run(ROOT, *PYTHON, "ruff", "format", "--check", "--no-cache", ".")
+    assert said.returncode == 0, f"{said.stdout}\n`make format` does it."
+
+
+@pytest.mark.slow
+def test_mypy_has_nothing_to_say():
+    said = run(ROOT, *PYTHON, "mypy", "--cache-dir", "_build/mypy")
+    assert said.returncode == 0, said.stdout

@@ -11,6 +11,8 @@ import pytest
 
 from tests.helpers.project import ROOT
 
+pytestmark = pytest.mark.slow
+
 FONT = "tformer_lite/drawing/fonts/NotoSansDevanagari-Regular.ttf"
 LICENCES = {
     "LICENSE": b"MIT License",
@@ -80,6 +82,10 @@ def test_the_wheel_holds_the_module_whole_and_nothing_beside_it(contents):
     assert FONT in packed
 
 
+def test_type_checkers_may_read_the_modules_types(contents):
+    assert contents["tformer_lite/py.typed"] == b""
+
+
 def test_the_wheel_carries_its_licences(contents, metadata):
     assert metadata["License-Expression"] == "MIT AND OFL-1.1 AND CC-BY-4.0"
     assert set(metadata.get_all("License-File")) == set(LICENCES)
@@ -126,9 +132,17 @@ def test_installed_far_from_here_it_draws_nepali(wheel, tmp_path):
     assert Path(font) == target / FONT
 
 
-def test_the_module_imports_without_the_extra():
-    code = (
-        "import sys; sys.modules.update(transformers=None, tokenizers=None)\n"
-        "import tformer_lite as t; t.EncoderDecoder(t.tiny_translator)"
-    )
+def test_the_module_neither_needs_nor_imports_the_extras():
+    code = """\
+import sys
+
+class Refused:
+    def find_spec(self, name, *_):
+        extras = "transformers", "tokenizers", "sacrebleu"
+        assert name not in extras, f"{name} is imported"
+
+sys.meta_path.insert(0, Refused())
+import tformer_lite as t
+t.EncoderDecoder(t.tiny_translator)
+"""
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

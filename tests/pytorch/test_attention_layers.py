@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from tests.helpers.agreement import (
-    agree,
     agree_in_gradients,
+    agree_in_values,
     in_both_precisions,
     one_thread,
 )
@@ -75,7 +75,7 @@ def test_self_attention_is_pytorchs_layer(kind, bias, masks, need_weights):
     x = torch.randn(B, T, C)
     mask, hidden = MASKS[masks]
     result, _ = theirs(x, x, x, need_weights=need_weights, **hidden)
-    agree(mine(x, mask=mask), result)
+    agree_in_values(mine(x, mask=mask), result)
 
 
 @pytest.mark.parametrize("padded", [False, True])
@@ -87,7 +87,7 @@ def test_cross_attention_is_pytorchs_layer(kind, bias, padded):
     mask = padding_mask(SRC, PAD) if padded else None
     hidden = SRC == PAD if padded else None
     result, _ = theirs(x, source, source, hidden, need_weights=False)
-    agree(mine(x, source, mask), result)
+    agree_in_values(mine(x, source, mask), result)
 
 
 @split_or_fused_cross
@@ -98,7 +98,7 @@ def test_each_head_can_have_a_mask_of_its_own(kind):
     mask[..., 0] = True
     hidden = ~mask.flatten(0, 1)
     result, _ = theirs(x, source, source, attn_mask=hidden, need_weights=False)
-    agree(mine(x, source, mask), result)
+    agree_in_values(mine(x, source, mask), result)
 
 
 @split_or_fused
@@ -112,9 +112,9 @@ def test_positions_that_see_nobody_get_the_last_bias(kind):
         x, x, x, ids == PAD, attn_mask=hidden_future(T), need_weights=False
     )
     heads = mine(x, mask=mask)
-    agree(heads, result)
-    agree(heads[1], mine.output.bias.expand(T, C))
-    agree(heads[2, :2], mine.output.bias.expand(2, C))
+    agree_in_values(heads, result)
+    agree_in_values(heads[1], mine.output.bias.expand(T, C))
+    agree_in_values(heads[2, :2], mine.output.bias.expand(2, C))
 
 
 @split_or_fused_cross
@@ -125,8 +125,8 @@ def test_a_source_of_padding_alone_gives_the_last_bias(kind):
     ids[1] = PAD
     result, _ = theirs(x, source, source, ids == PAD, need_weights=False)
     mixed = mine(x, source, padding_mask(ids, PAD))
-    agree(mixed, result)
-    agree(mixed[1], mine.output.bias.expand(T, C))
+    agree_in_values(mixed, result)
+    agree_in_values(mixed[1], mine.output.bias.expand(T, C))
 
 
 @in_both_precisions

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from tests.helpers.agreement import (
     ADDED_UP,
-    agree,
     agree_in_gradients,
+    agree_in_values,
     in_both_precisions,
     one_thread,
     sent_back,
@@ -70,7 +70,7 @@ def test_pytorchs_norm_can_be_dropped_in(residual):
     kinds = {type(part) for part in theirs.modules()}
     assert nn.LayerNorm in kinds
     assert LayerNorm not in kinds
-    agree(mine(SRC, TGT), theirs(SRC, TGT))
+    agree_in_values(mine(SRC, TGT), theirs(SRC, TGT))
 
 
 def built(kind: type, dtype: torch.dtype, **choices) -> list[nn.Module]:
@@ -135,9 +135,9 @@ def hidden(tgt: Tensor, src: Tensor) -> dict[str, Tensor]:
 def test_blocks_without_masks_are_pytorchs(residual):
     x, memory = draw(torch.float32)
     mine, theirs = built(Block, torch.float32, residual=residual)
-    agree(mine(x), theirs(x))
+    agree_in_values(mine(x), theirs(x))
     mine, theirs = built(CrossBlock, torch.float32, residual=residual)
-    agree(mine(x, memory), theirs(x, memory))
+    agree_in_values(mine(x, memory), theirs(x, memory))
 
 
 @before_or_after
@@ -146,7 +146,7 @@ def test_blocks_without_biases_are_pytorchs_with_biases_of_zero(residual):
     for kind, inputs in ((Block, [x]), (CrossBlock, [x, memory])):
         choices = {"residual": residual, "bias": False}
         mine, theirs = built(kind, torch.float32, **choices)
-        agree(mine(*inputs), theirs(*inputs))
+        agree_in_values(mine(*inputs), theirs(*inputs))
 
 
 @split_or_fused
@@ -156,15 +156,15 @@ def test_blocks_agree_with_pytorch_where_nobody_is_seen(residual, attention):
     x, memory = draw(torch.float32)
     mine, theirs = built(Block, torch.float32, **choices)
     ours = mine(x, padding_mask(EMPTY_TGT, PAD))
-    agree(ours, theirs(x, src_key_padding_mask=EMPTY_TGT == PAD))
+    agree_in_values(ours, theirs(x, src_key_padding_mask=EMPTY_TGT == PAD))
     mine, theirs = built(CrossBlock, torch.float32, **choices)
     mask = causal_mask(T) & padding_mask(EMPTY_TGT, PAD)
     ours = mine(x, memory, mask, padding_mask(EMPTY_SRC, PAD))
     result = theirs(x, memory, **hidden(EMPTY_TGT, EMPTY_SRC))
-    agree(ours, result)
+    agree_in_values(ours, result)
     inputs = x, memory
     for pair in zip(*[sent_back(out, inputs) for out in (ours, result)]):
-        agree(*pair)
+        agree_in_values(*pair)
 
 
 @before_or_after
@@ -178,5 +178,5 @@ def test_dropout_strikes_where_pytorchs_does(residual):
         for layer in both:
             torch.manual_seed(1)
             outputs.append(layer(*inputs))
-        agree(*outputs)
+        agree_in_values(*outputs)
         assert not both[0].eval()(*inputs).equal(outputs[0])

@@ -7,8 +7,8 @@ from torch.nn import functional
 
 from tests.helpers.agreement import (
     ADDED_UP,
-    agree,
     agree_in_gradients,
+    agree_in_values,
     in_both_precisions,
     one_thread,
 )
@@ -41,7 +41,7 @@ def test_the_norm_and_its_gradients_are_pytorchs(eps, size, dtype):
 def test_a_mean_far_from_zero_costs_the_norm_its_own_rounding_alone(mean):
     x = mean + torch.randn(B, T, 512)
     exact = nn.LayerNorm(512, dtype=torch.float64)(x.double())
-    agree(LayerNorm(512).double()(x.double()), exact)
+    agree_in_values(LayerNorm(512).double()(x.double()), exact)
     allowed = 2 * abs(mean) * torch.finfo(torch.float32).eps
     for norm in (LayerNorm(512), nn.LayerNorm(512)):
         assert (norm(x) - exact).abs().max() < allowed
@@ -55,6 +55,6 @@ def test_gelu_and_its_gradient_are_pytorchs(mine, approximate, dtype):
     x = torch.linspace(-12, 12, 4001, dtype=dtype, requires_grad=True)
     theirs = functional.gelu(x, approximate=approximate)
     outputs = mine(x), theirs
-    agree(*outputs)
+    agree_in_values(*outputs)
     back = [torch.autograd.grad(out.sum(), x)[0] for out in outputs]
-    agree(*back, ADDED_UP)
+    agree_in_values(*back, ADDED_UP)

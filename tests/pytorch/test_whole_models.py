@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from tests.helpers.agreement import (
     ADDED_UP,
-    agree,
     agree_in_gradients,
+    agree_in_values,
     in_both_precisions,
     one_thread,
     sent_back,
@@ -121,7 +121,7 @@ def test_the_stacks_are_nn_transformer(name, dtype):
     mine, theirs = pair(name, dtype)
     vectors = embedded(dtype)
     ours = through_stacks(mine, vectors, SRC, TGT)
-    agree(ours, theirs(*vectors, **hidden(SRC, TGT)), ADDED_UP)
+    agree_in_values(ours, theirs(*vectors, **hidden(SRC, TGT)), ADDED_UP)
 
 
 @pytest.mark.parametrize("name", ["paper_base", "building_blocks"])
@@ -140,7 +140,7 @@ def test_a_model_is_nn_transformer_between_embeddings_and_head(name, dtype):
     x, y = mine.src_embedding(SRC), mine.tgt_embedding(TGT)
     logits = mine.head(theirs(x, y, **hidden(SRC, TGT)))
     assert logits.shape == (3, 5, 10)
-    agree(mine(SRC, TGT), logits)
+    agree_in_values(mine(SRC, TGT), logits)
 
 
 @in_both_precisions
@@ -151,7 +151,7 @@ def test_sentences_of_padding_alone_come_out_as_from_nn_transformer(
     mine, theirs = pair(name, dtype)
     x, y = mine.src_embedding(EMPTY_SRC), mine.tgt_embedding(EMPTY_TGT)
     logits = mine.head(theirs(x, y, **hidden(EMPTY_SRC, EMPTY_TGT)))
-    agree(mine(EMPTY_SRC, EMPTY_TGT), logits)
+    agree_in_values(mine(EMPTY_SRC, EMPTY_TGT), logits)
 
 
 @pytest.mark.parametrize("name", ["paper_base", "building_blocks"])
@@ -161,12 +161,12 @@ def test_sentences_of_padding_alone_leave_every_gradient_finite(name):
     ours = through_stacks(mine, vectors, EMPTY_SRC, EMPTY_TGT)
     result = theirs(*vectors, **hidden(EMPTY_SRC, EMPTY_TGT))
     for one in zip(*[sent_back(out, vectors) for out in (ours, result)]):
-        agree(*one)
+        agree_in_values(*one)
     sent = as_pytorch(mine, gradients)
     for weight, other in theirs.named_parameters():
         assert sent[weight].isfinite().all()
         if other.grad.isfinite().all():
-            agree(sent[weight], other.grad)
+            agree_in_values(sent[weight], other.grad)
 
 
 @in_both_precisions
@@ -181,7 +181,7 @@ def test_a_sliding_window_is_nn_transformer_under_a_band(dtype):
     band = ones.triu(1) | ones.tril(-4)
     x, y = mine.src_embedding(src), mine.tgt_embedding(tgt)
     logits = mine.head(theirs(x, y, tgt_mask=band))
-    agree(mine(src, tgt), logits)
+    agree_in_values(mine(src, tgt), logits)
 
 
 @in_both_precisions
@@ -193,4 +193,4 @@ def test_a_language_model_is_pytorchs_encoder_without_the_future(
     mine = stirred(DecoderOnly(config)).to(dtype)
     theirs = counterpart(mine.decoder, config)
     result = theirs(mine.embedding(TGT), mask=hidden_future(T))
-    agree(mine(TGT), mine.head(result))
+    agree_in_values(mine(TGT), mine.head(result))

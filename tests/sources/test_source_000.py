@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from tests.helpers import source_000
+from tests.helpers.as_source_000 import NAMES, transposed
 from tests.helpers.weights import count, in_doubles, renamed, shaken
 from tformer_lite import (
     EncoderDecoder,
@@ -21,27 +22,6 @@ from tformer_lite import (
 # In the source the table has variance 1, and is divided by sqrt(12).
 CONFIG = replace(tiny_translator, embedding="shrunk")
 B, T, C = 2, 8, 12
-NAMES = {
-    r"_embedding\.tokens\.weight": "_words.table",
-    r"_embedding\.positions": "_places",
-    r"(query|key|value|output|hidden)\.weight": r"\1",
-    r"residuals": "skips",
-    r"norm\.weight": "norm.gain",
-    r"norm\.bias": "norm.shift",
-    r"feed_forward\.hidden": "bend.widen",
-    r"feed_forward\.output": "bend.narrow",
-    r"self_attention": "own",
-    r"cross_attention": "cross",
-    r"head\.weight": "head.table",
-}
-
-
-def turned(name: str, weight: Tensor) -> Tensor:
-    """Our x Wᵀ is the source's x W; its gains and offsets are rows."""
-    if weight.ndim == 1:
-        return weight[None]
-    tables = "tokens.weight", "positions.table"
-    return weight if name.endswith(tables) else weight.T
 
 
 class Case(NamedTuple):
@@ -66,7 +46,7 @@ def case() -> Case:
     mine, theirs = shaken(EncoderDecoder(CONFIG)), source_000.Translator()
     weights = mine.state_dict().items()
     theirs.load_state_dict(
-        {renamed(name, NAMES): turned(name, w) for name, w in weights}
+        {renamed(name, NAMES): transposed(name, w) for name, w in weights}
     )
     src, tgt, *_ = running_example()
     src_mask = padding_mask(src, 1)

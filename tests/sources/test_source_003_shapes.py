@@ -3,24 +3,19 @@
 The source prints after 11 of its codeblocks; the labels are its own.
 """
 
-from dataclasses import replace
-from functools import cache, partial
-
 import pytest
 import torch
 
-from tests.helpers.printed_003 import BLOCKS, TABLE
-from tests.helpers.recorder import record
-from tformer_lite import (
-    EncoderDecoder,
-    causal_mask,
-    dot_product_attention,
-    paper_base,
-    sinusoids,
+from tests.helpers.ours_003 import ours
+from tests.helpers.printed_003 import (
+    BLOCKS,
+    COUNTERPARTS,
+    TABLE,
+    expected,
+    in_order,
 )
+from tests.helpers.recorder import record
 
-# What has another shape here, and which: our masks have every axis.
-COUNTERPARTS = {(9, "mask"): (1, 200, 200)}
 # The source returns, and prints, attention's output before the weights that
 # it is made with.
 RETURNED = ["attn_output", "attn_output_weights"]
@@ -42,56 +37,11 @@ MODULES = {
 }
 
 
-def ids():
-    return torch.randint(0, 100, (1, 200))
-
-
-def x(channels=512):
-    return torch.randn(1, 200, channels)
-
-
-@cache
-def ours() -> dict[int, tuple]:
-    """For each codeblock our part, and inputs for it.
-
-    The source prints the means of its norms, so ours is written out too.
-    """
-    torch.manual_seed(0)
-    model = EncoderDecoder(replace(paper_base, norm="written"))
-    reader, writer = model.encoder.blocks[0], model.decoder.blocks[0]
-    attend = partial(dot_product_attention, mask=causal_mask(200)[0])
-    return {
-        4: (model.src_embedding.tokens, ids()),
-        5: (model.tgt_embedding.tokens, ids()),
-        7: (lambda: sinusoids(200, 512),),
-        9: (attend, x(64), x(64), x(64)),
-        12: (reader.self_attention, x()),
-        15: (writer.cross_attention, x(), x()),
-        17: (reader.feed_forward, x()),
-        19: (reader.residuals[0].norm, x()),
-        21: (reader, x()),
-        23: (writer, x(), x()),
-        26: (model, ids(), ids()),
-    }
-
-
 @pytest.fixture(scope="module")
 def recorded():
     """What each run reads and makes."""
     with torch.no_grad():
         return {block: record(*run) for block, run in ours().items()}
-
-
-def expected(block):
-    """A codeblock's labels, and its shapes with our counterparts."""
-    rows = [(label, shape) for n, label, shape in TABLE if n == block]
-    return [(label, COUNTERPARTS.get((block, label), s)) for label, s in rows]
-
-
-def in_order(wanted, found) -> bool:
-    """Whether all that is wanted is found, one after the other."""
-    rest = iter(found)
-    return all(shape in rest for shape in wanted)
 
 
 def test_an_order_is_an_order_and_a_repeat_a_repeat():

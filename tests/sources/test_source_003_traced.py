@@ -7,14 +7,8 @@ import pytest
 import torch
 
 from tests.helpers import source_003
-from tests.helpers.printed_003 import BLOCKS, TABLE
-from tests.sources.test_source_003_shapes import (
-    expected,
-    ids,
-    in_order,
-    ours,
-    x,
-)
+from tests.helpers.ours_003 import ours, words_003, x
+from tests.helpers.printed_003 import BLOCKS, TABLE, expected, in_order
 from tformer_lite import print_shapes, trace
 from tformer_lite.tracing.tables import WIDTH
 
@@ -27,8 +21,8 @@ def theirs():
     reader, writer = model.readers[0], model.writers[0]
     attend = partial(writer.own.layer.attention, masked=True)
     return {
-        4: (model.src_words, ids()),
-        5: (model.tgt_words, ids()),
+        4: (model.src_words, words_003()),
+        5: (model.tgt_words, words_003()),
         7: (model.waves,),
         9: (attend, x(64), x(64), x(64)),
         12: (reader.own.layer, x()),
@@ -37,7 +31,7 @@ def theirs():
         19: (reader.own.norm, x()),
         21: (reader, x()),
         23: (writer, x(), x()),
-        26: (model, ids(), ids()),
+        26: (model, words_003(), words_003()),
     }
 
 

@@ -1,6 +1,5 @@
 """Words cut into pieces, by a vocabulary trained on the reader's texts."""
 
-import subprocess
 import sys
 
 import pytest
@@ -110,11 +109,3 @@ def test_without_the_library_one_sentence_says_what_to_install(
     ):
         with pytest.raises(ImportError, match=said):
             call()
-
-
-def test_importing_us_does_not_import_the_library():
-    code = "import sys, tformer_lite; print('tokenizers' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True
-    )
-    assert done.stdout == "False\n", done.stderr

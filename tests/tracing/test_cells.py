@@ -11,8 +11,10 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from tests.book.test_colab import COLAB
+from tests.helpers.colab import COLAB
 from tests.helpers.project import ROOT, run
+
+pytestmark = pytest.mark.slow
 
 MODEL = '''
 import math

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from tests.tracing.test_safety import rows, small_model
+from tests.helpers.four_rows import rows, small_model
 from tformer_lite.tracing import trace
 
 

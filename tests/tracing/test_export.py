@@ -59,7 +59,7 @@ def refused():
 ALL = whole, by_value, of_pytorch, of_a_function, refused
 
 
-@pytest.fixture(params=ALL, ids=lambda make: make.__name__)
+@pytest.fixture(scope="module", params=ALL, ids=lambda make: make.__name__)
 def seen(request):
     return request.param()
 
@@ -131,6 +131,7 @@ def test_the_same_run_gives_the_same_json(make):
     assert to_json(make()) == to_json(make())
 
 
+@pytest.mark.slow
 def test_another_process_gives_the_same_json_without_places_or_addresses():
     script = (
         "from tests.tracing.test_export import *\n"

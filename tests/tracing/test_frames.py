@@ -5,8 +5,8 @@ import torch
 from torch import Tensor
 from torch.utils.data import default_collate
 
+from tests.helpers.listings import shown
 from tests.helpers.named_calls import Named, shorter, total
-from tests.tracing.test_listing import shown
 from tformer_lite import trace
 
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.helpers.listings import shown
 from tformer_lite import MultiHeadAttention, trace
 from tformer_lite.tracing.listing.listing import annotate
 
@@ -41,14 +42,6 @@ def example(x, weight):
         .mT
         .flatten()
     )  # fmt: skip
-
-
-def shown(listing, code: str) -> str:
-    """The note beside, or below, the line that begins so."""
-    lines = str(listing).splitlines()
-    i = next(i for i, s in enumerate(lines) if s.strip().startswith(code))
-    note = lines[i].partition("#")[2]
-    return (note or lines[i + 1].partition("#")[2]).strip()
 
 
 @pytest.fixture
@@ -126,9 +119,12 @@ def test_cross_attention_shows_what_its_functions_and_modules_gave():
     found = annotate(seen, MultiHeadAttention)
     assert shown(found, "x: Tensor") == "x: (B~, T~, C~)"
     assert shown(found, "source: Tensor") == "source: (B~, S~, C~)"
-    assert shown(found, "k = ").endswith("C~) · (B~, H~, S~, D~)")
+    three = "(B~, H~, T~, D~), (B~, H~, S~, D~), (B~, H~, S~, D~)"
+    assert shown(found, "q, k, v = ") == three
     assert shown(found, "heads = ") == "(B~, H~, T~, D~)"
     assert shown(found, "return") == "(B~, T~, C~)"
+    found = annotate(seen, MultiHeadAttention.project)
+    assert shown(found, "k = ").endswith("C~) · (B~, H~, S~, D~)")
 
 
 class Narrow(nn.Module):

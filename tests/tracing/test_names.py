@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.tracing.test_zoo import value
+from tests.helpers.zoo import value
 from tformer_lite.tracing import shape_html, shape_text
 from tformer_lite.tracing.axes.formulas import formula_text, line
 from tformer_lite.tracing.axes.names import Axis, Dims

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.tracing.test_running_example import DIMS, translator
+from tests.helpers.translators import DIMS, translator
 from tformer_lite import EncoderDecoder, tiny_translator, trace
 from tformer_lite.tracing.questions.export import from_json
 

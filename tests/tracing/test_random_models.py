@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from tests.tracing.test_zoo import value
+from tests.helpers.zoo import value
 from tformer_lite.tracing import trace
 
 

@@ -1,7 +1,6 @@
 """A trace of the running example: every call, every axis by its name."""
 
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import groupby
 
@@ -9,17 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from tformer_lite import EncoderDecoder, tiny_translator, trace
-
-DIMS = {"B": 2, "S": 8, "T": 8, "H": 3, "D": 4, "C": "H*D"}
-
-
-def translator(B, S, T, H, D):
-    """The tiny translator at any sizes, and ids for it."""
-    sizes = {"d_model": H * D, "n_heads": H, "d_ff": 4 * H * D}
-    model = EncoderDecoder(replace(tiny_translator, max_len=16, **sizes))
-    ids = [torch.randint(2, 1024, (B, n)) for n in (S, T)]
-    return model.eval(), ids
+from tests.helpers.translators import DIMS, translator
+from tformer_lite import trace
 
 
 @pytest.fixture(scope="module")

@@ -9,20 +9,10 @@ import torch
 from torch import nn
 from torch.overrides import _get_current_function_mode_stack as modes
 
+from tests.helpers.four_rows import rows, small_model
 from tformer_lite.tracing import trace
 
 DIMS = {"B": 4, "C": 6}
-
-
-def small_model():
-    torch.manual_seed(1)
-    return nn.Sequential(
-        nn.Linear(6, 6), nn.BatchNorm1d(6), nn.Dropout(), nn.ReLU()
-    )
-
-
-def rows():
-    return torch.randn(4, 6, generator=torch.Generator().manual_seed(2))
 
 
 def surroundings():

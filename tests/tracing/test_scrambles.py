@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from tests.helpers import source_000
-from tests.tracing.test_running_example import DIMS, translator
+from tests.helpers.translators import DIMS, translator
 from tformer_lite import causal_mask, join_heads, split_heads, trace
 from tformer_lite.tracing.axes.names import Axis
 from tformer_lite.tracing.questions.scrambles import scrambled

@@ -4,13 +4,10 @@ The witness is the same model at sizes that no probe has: there, each name
 must give the size that is measured.
 """
 
-import re
-from fractions import Fraction
-
 import pytest
 import torch
 
-from tests.helpers.zoo import ELSEWHERE, HARD, ZOO
+from tests.helpers.zoo import ELSEWHERE, HARD, ZOO, value
 from tformer_lite.tracing import trace
 
 ALL = ZOO | HARD
@@ -19,13 +16,6 @@ ALL = ZOO | HARD
 pytestmark = pytest.mark.filterwarnings(
     "ignore:enable_nested_tensor is True:UserWarning"
 )
-
-
-def value(name, sizes):
-    """What a printed name says of other sizes: 3(S+T)/2 is a product."""
-    product = re.sub(r"(?<![A-Za-z_])(\d+|\))(?=[A-Za-z_(])", r"\1*", name)
-    exact = {letter: Fraction(n) for letter, n in sizes.items()}
-    return eval(product, {"__builtins__": {}}, exact)
 
 
 def axes_of(seen):

@@ -59,6 +59,7 @@ def test_cosine_climbs_and_then_is_pytorchs_on_the_steps_that_are_left():
     assert_close(rates(recipe)[:10], [n / 10 for n in range(1, 11)])
     there = theirs(lambda o: CosineAnnealingLR(o, 20), 20)
     assert_close(rates(recipe)[10:], there, rtol=1e-9, atol=1e-12)
+    assert recipe.rate(31) == recipe.rate(40) == 0
 
 
 def test_wsd_climbs_stays_and_falls_in_pytorchs_straight_line():

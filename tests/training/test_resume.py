@@ -114,6 +114,7 @@ train(trainer(steps=12), Killed(), text(9, seed=2), sys.argv[1])
 """
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_its_last_note(path):
     command = [sys.executable, "-c", KILLED, path]
     assert subprocess.run(command, cwd=ROOT).returncode == -signal.SIGKILL

@@ -174,5 +174,5 @@ def save_curve(trainer: Trainer, unit: str, size: int, path: Path) -> None:
     (axes,) = picture.figure.axes
     axes.set(xlabel=unit, ylabel="Loss (nats a token)")
     axes.set_title("Training and validation loss", loc="left")
-    path.write_bytes(picture.png())
+    path.write_bytes(picture.file("png", "", dpi=150))
     say(f"Loss curve saved to {path}")

@@ -17,6 +17,12 @@ def greedy(
     Each row begins with `start`, ends with `end` or at `max_len` tokens,
     and is padded after its end. Sutskever et al. (2014), section 3.2, with
     a beam of 1.
+
+    >>> english, nepali = trained_translator().tokenizers
+    >>> src = english.encode([english.row("this is not my book.", 8)])
+    >>> model = trained_translator().model
+    >>> nepali.decode(greedy(model, src, start=2, end=3, max_len=8)[0])
+    'यो मेरो किताब होइन ।'
     """
     model = cached(model)
     memory = model.encode(src)

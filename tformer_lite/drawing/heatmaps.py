@@ -42,6 +42,9 @@ def heatmap(
     (colours centred on 0), "weights" (fixed from 0 to 1) or "mask"; left
     out, it is read off the values. Cells of −∞, and cells where `mask` is
     False, are hatched. Raises ValueError for anything but matrices.
+
+    >>> heatmap(softmax(torch.zeros(2, 3)), titles=["weights"])
+    weights (2, 3): rows T (position that asks), columns S ...
     """
     titles = titles or argument_texts(sys._getframe(1))
     titles = titles or ["matrix"] * len(matrices)

@@ -42,6 +42,9 @@ def curves(
     axis that the vectors run along, or "step" for what training noted, and
     `places` are the numbers along it (0, 1, 2, ...). Raises ValueError for
     anything but equally long vectors, and for too many to tell apart.
+
+    >>> curves(torch.arange(3.0), titles=["rising"])
+    rising (3,): 1 line over T (position that asks), 0 to 2. ...
     """
     titles = titles or argument_texts(sys._getframe(1))
     titles = titles or [f"row {i}" for i in range(len(rows))]

@@ -20,7 +20,11 @@ AnyModel = TypeVar("AnyModel", bound=nn.Module)
 
 def running_model(config: Config = tiny_translator) -> EncoderDecoder:
     """Build the model that reads the running example: the same weights in
-    every chapter, and none of the reader's random numbers used up."""
+    every chapter, and none of the reader's random numbers used up.
+
+    >>> running_model().head
+    Head(in_features=12, out_features=1024, bias=False)
+    """
     return seeded_model(EncoderDecoder, config, SEED).eval()
 
 
@@ -38,6 +42,9 @@ def running_trace(config: Config = tiny_translator) -> Trace:
     axis proved and every value kept.
 
     B, S, T, H, D, F and V vary, C is H*D. Gradients are not recorded.
+
+    >>> running_trace().attention()[0]
+    attention in encoder.blocks.0.self_attention: (B, H, S, S)
     """
     build, dims = partial(sized_model, config), running_dims(config)
     with torch.no_grad():

@@ -15,6 +15,9 @@ def softmax(scores: Tensor) -> Tensor:
 
     Every row is positive and sums to 1. A row in which every score is −∞
     has nobody to attend to: it gives zeros, and its gradient is zero.
+
+    >>> softmax(torch.tensor([0.0, 0.0, -torch.inf]))
+    tensor([0.5000, 0.5000, 0.0000])
     """
     top = scores.amax(-1, keepdim=True).detach()
     top = top.masked_fill(top == -math.inf, 0)
@@ -37,6 +40,10 @@ def dot_product_attention(
     S, its last, has every key. `dropout` is applied to the weights. Raises
     ValueError when shapes do not fit, TypeError for a mask of numbers.
     Vaswani et al. (2017), equation 1.
+
+    >>> q, k = torch.ones(2, 3, 8, 4), torch.ones(2, 3, 6, 4)
+    >>> dot_product_attention(q, k, v=k).shape
+    torch.Size([2, 3, 8, 4])
     """
     check_fit(q, k, v)
     scores = q @ k.mT / math.sqrt(q.shape[-1])
@@ -54,6 +61,9 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
 
     D = C / H. Head 0 takes the first D channels, head 1 the next D.
     Raises ValueError when the channels do not divide.
+
+    >>> split_heads(torch.zeros(2, 8, 12), n_heads=3).shape
+    torch.Size([2, 3, 8, 4])
     """
     check_heads(x.shape[-1], n_heads)
     return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
@@ -63,17 +73,56 @@ def join_heads(x: Tensor) -> Tensor:
     """Lay the heads side by side again: (B, H, T, D) -> (B, T, C).
 
     The inverse of `split_heads`; C = H * D.
+
+    >>> join_heads(torch.zeros(2, 3, 8, 4)).shape
+    torch.Size([2, 8, 12])
     """
     return x.transpose(1, 2).flatten(-2)
 
 
-class MultiHeadAttention(nn.Module):
+class Attention(nn.Module):
+    """Let one sequence attend to another. How it makes queries, keys and
+    values, each kind says in its `project`."""
+
+    n_heads: int
+    dropout: nn.Module
+    output: nn.Module
+
+    def forward(
+        self,
+        x: Tensor,
+        source: Tensor | None = None,
+        mask: Tensor | None = None,
+    ) -> Tensor:
+        """Let x attend to source: (B, T, C), (B, S, C) -> (B, T, C).
+
+        Without `source`, x attends to itself (self-attention). `mask` is
+        boolean, (1 or B, 1 or H, 1 or T, S), True = may attend; one that
+        does not fit raises TypeError or ValueError.
+        """
+        q, k, v = self.project(x, source)
+        heads = dot_product_attention(q, k, v, mask, self.dropout)
+        return self.output(join_heads(heads))
+
+    def project(
+        self, x: Tensor, source: Tensor | None = None, start: int = 0
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Make queries of x, and keys and values of source, or of x without
+        one. `start` counts the positions before the first of x."""
+        raise NotImplementedError
+
+
+class MultiHeadAttention(Attention):
     """Let every position of one sequence attend to another, in several heads.
 
     `d_model` channels are shared out to `n_heads` heads (ValueError when
     they do not divide); `dropout` is the share of weights dropped in
     training. Vaswani et al. (2017), section 3.2.2, which writes no biases:
     `bias` adds one to each projection.
+
+    >>> attention = MultiHeadAttention(d_model=12, n_heads=3)
+    >>> attention(torch.zeros(2, 8, 12)).shape
+    torch.Size([2, 8, 12])
     """
 
     def __init__(
@@ -92,21 +141,13 @@ class MultiHeadAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.output = Linear(d_model, d_model, bias)
 
-    def forward(
-        self,
-        x: Tensor,
-        source: Tensor | None = None,
-        mask: Tensor | None = None,
-    ) -> Tensor:
-        """Let x attend to source: (B, T, C), (B, S, C) -> (B, T, C).
-
-        Without `source`, x attends to itself (self-attention). `mask` is
-        boolean, (1 or B, 1 or H, 1 or T, S), True = may attend; one that
-        does not fit raises TypeError or ValueError.
-        """
+    def project(
+        self, x: Tensor, source: Tensor | None = None, start: int = 0
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Make queries, keys and values: (B, T, C), (B, S, C) ->
+        (B, H, T, D), (B, H, S, D), (B, H, S, D)."""
         source = x if source is None else source
         q = split_heads(self.query(x), self.n_heads)
         k = split_heads(self.key(source), self.n_heads)
         v = split_heads(self.value(source), self.n_heads)
-        heads = dot_product_attention(q, k, v, mask, self.dropout)
-        return self.output(join_heads(heads))
+        return q, k, v

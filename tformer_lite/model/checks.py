@@ -59,6 +59,15 @@ def check_heads(d_model: int, n_heads: int) -> None:
         )
 
 
+def check_alone(source: Tensor | None, why: str) -> None:
+    """Raise ValueError for a source: x can attend to itself alone."""
+    if source is not None:
+        raise ValueError(
+            f"an attention without source got one: {why}. Give the Config "
+            "another cross_attention, 'split' or 'grouped'."
+        )
+
+
 def check_fit(q: Tensor, k: Tensor, v: Tensor) -> None:
     """Raise ValueError unless queries, keys and values fit together."""
     expected = (*k.shape[:-2], *q.shape[-2:-1], *k.shape[-1:])

@@ -109,6 +109,9 @@ class LayerNorm(nn.Module):
     The variance is the biased one; `eps` is added to it. Ba et al. (2016),
     equation 4. nn.LayerNorm is the same function in one fast step: models
     use it, unless their `norm` is "written".
+
+    >>> LayerNorm(4)(torch.tensor([1.0, 1.0, 3.0, 3.0])).detach().round()
+    tensor([-1., -1.,  1.,  1.])
     """
 
     def __init__(self, d_model: int, eps: float = 1e-5):

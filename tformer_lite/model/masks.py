@@ -11,6 +11,9 @@ def padding_mask(ids: Tensor, pad: int) -> Tensor:
 
     `pad` is the id of the padding token. Raises ValueError unless `ids` has
     two axes.
+
+    >>> padding_mask(torch.tensor([[5, 7, 1]]), pad=1)
+    tensor([[[[ True,  True, False]]]])
     """
     check_batch(ids)
     return (ids != pad)[:, None, None, :]
@@ -20,6 +23,9 @@ def causal_mask(t: int, device: torch.device | None = None) -> Tensor:
     """Let position i see positions up to and including i: (1, 1, T, T).
 
     Vaswani et al. (2017), section 3.2.3.
+
+    >>> causal_mask(2)[0, 0].tolist()
+    [[True, False], [True, True]]
     """
     seen = torch.ones(t, t, dtype=torch.bool, device=device).tril()
     return seen[None, None]

@@ -133,6 +133,10 @@ class EncoderDecoder(nn.Module):
     Vaswani et al. (2017), figure 1, without its last softmax: the loss has
     it. Padding is hidden from every attention, the future from the
     decoder's own.
+
+    >>> batch = running_example()
+    >>> EncoderDecoder(tiny_translator)(batch.src, batch.tgt).shape
+    torch.Size([2, 8, 1024])
     """
 
     def __init__(self, config: Config):

@@ -1,8 +1,5 @@
 """Parts that came after the paper, in its places: what Llama is made of."""
 
-# Rotary attention takes no source, where what it inherits from does.
-# mypy: disable-error-code="override"
-
 import math
 from collections.abc import Callable
 
@@ -11,12 +8,13 @@ from torch import Tensor, nn
 from torch.nn.functional import silu
 
 from tformer_lite.model.attention import (
+    Attention,
     MultiHeadAttention,
     dot_product_attention,
     join_heads,
     split_heads,
 )
-from tformer_lite.model.checks import check_heads
+from tformer_lite.model.checks import check_alone, check_heads
 from tformer_lite.model.layers import FeedForward, Linear
 
 
@@ -62,16 +60,6 @@ def check_pairs(d: int) -> None:
         )
 
 
-def check_alone(source: Tensor | None) -> None:
-    """Raise ValueError for a source: its positions are not those of x."""
-    if source is not None:
-        raise ValueError(
-            "rotary attention got a source: the positions of two sequences "
-            "have no distance. Give the Config another cross_attention, "
-            "'split' or 'grouped'."
-        )
-
-
 class RotaryAttention(MultiHeadAttention):
     """Self-attention whose queries and keys are turned by their positions.
 
@@ -90,23 +78,17 @@ class RotaryAttention(MultiHeadAttention):
         super().__init__(d_model, n_heads, bias, dropout)
         check_pairs(d_model // n_heads)
 
-    def forward(
-        self,
-        x: Tensor,
-        source: None = None,
-        mask: Tensor | None = None,
-    ) -> Tensor:
-        """Let x attend to itself: (B, T, C) -> (B, T, C).
+    def project(
+        self, x: Tensor, source: Tensor | None = None, start: int = 0
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Make all three, and turn queries and keys: (B, T, C) ->
+        (B, H, T, D), (B, H, T, D), (B, H, T, D).
 
-        `mask` is boolean, (1 or B, 1 or H, 1 or T, T), True = may attend.
         A `source` raises ValueError: two sequences have no distance.
         """
-        check_alone(source)
-        q = rotate(split_heads(self.query(x), self.n_heads))
-        k = rotate(split_heads(self.key(x), self.n_heads))
-        v = split_heads(self.value(x), self.n_heads)
-        heads = dot_product_attention(q, k, v, mask, self.dropout)
-        return self.output(join_heads(heads))
+        check_alone(source, "positions of two sequences have no distance")
+        q, k, v = super().project(x)
+        return rotate(q, start), rotate(k, start), v
 
 
 def share_heads(x: Tensor, n_heads: int) -> Tensor:
@@ -143,7 +125,7 @@ class Narrow(Linear):
             nn.init.zeros_(self.bias)
 
 
-class GroupedQueryAttention(nn.Module):
+class GroupedQueryAttention(Attention):
     """Attention in which several query heads share keys and values.
 
     `n_kv_heads` key and value heads serve `n_heads` query heads, a group
@@ -180,17 +162,24 @@ class GroupedQueryAttention(nn.Module):
     ) -> Tensor:
         """Let x attend to source: (B, T, C), (B, S, C) -> (B, T, C).
 
-        Without `source`, x attends to itself (self-attention). `mask` is
-        boolean, (1 or B, 1 or H, 1 or T, S), True = may attend.
+        Each query head is given a copy of its group's keys and values.
         """
-        source = x if source is None else source
-        q = split_heads(self.query(x), self.n_heads)
-        k = split_heads(self.key(source), self.n_kv_heads)
-        v = split_heads(self.value(source), self.n_kv_heads)
+        q, k, v = self.project(x, source)
         k = share_heads(k, self.n_heads)
         v = share_heads(v, self.n_heads)
         heads = dot_product_attention(q, k, v, mask, self.dropout)
         return self.output(join_heads(heads))
+
+    def project(
+        self, x: Tensor, source: Tensor | None = None, start: int = 0
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Make queries, keys and values: (B, T, C), (B, S, C) ->
+        (B, H, T, D), (B, G, S, D), (B, G, S, D)."""
+        source = x if source is None else source
+        q = split_heads(self.query(x), self.n_heads)
+        k = split_heads(self.key(source), self.n_kv_heads)
+        v = split_heads(self.value(source), self.n_kv_heads)
+        return q, k, v
 
 
 class RotaryGroupedAttention(GroupedQueryAttention):
@@ -210,25 +199,17 @@ class RotaryGroupedAttention(GroupedQueryAttention):
         super().__init__(d_model, n_heads, bias, dropout, n_kv_heads)
         check_pairs(d_model // n_heads)
 
-    def forward(
-        self,
-        x: Tensor,
-        source: None = None,
-        mask: Tensor | None = None,
-    ) -> Tensor:
-        """Let x attend to itself: (B, T, C) -> (B, T, C).
+    def project(
+        self, x: Tensor, source: Tensor | None = None, start: int = 0
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Make all three, and turn queries and keys: (B, T, C) ->
+        (B, H, T, D), (B, G, T, D), (B, G, T, D).
 
-        `mask` is boolean, (1 or B, 1 or H, 1 or T, T), True = may attend.
         A `source` raises ValueError: two sequences have no distance.
         """
-        check_alone(source)
-        q = rotate(split_heads(self.query(x), self.n_heads))
-        k = rotate(split_heads(self.key(x), self.n_kv_heads))
-        v = split_heads(self.value(x), self.n_kv_heads)
-        k = share_heads(k, self.n_heads)
-        v = share_heads(v, self.n_heads)
-        heads = dot_product_attention(q, k, v, mask, self.dropout)
-        return self.output(join_heads(heads))
+        check_alone(source, "positions of two sequences have no distance")
+        q, k, v = super().project(x)
+        return rotate(q, start), rotate(k, start), v
 
 
 class GatedFeedForward(FeedForward):

@@ -5,12 +5,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.model.attention import (
-    dot_product_attention,
-    join_heads,
-    split_heads,
-)
-from tformer_lite.model.checks import check_heads
+from tformer_lite.model.attention import Attention, split_heads
+from tformer_lite.model.checks import check_alone, check_heads
 from tformer_lite.model.layers import LayerNorm, Linear, TokenEmbedding
 from tformer_lite.model.masks import causal_mask, window_mask
 
@@ -85,7 +81,7 @@ class Stacked(Linear):
             nn.init.xavier_uniform_(square)
 
 
-class FusedAttention(nn.Module):
+class FusedAttention(Attention):
     """Self-attention with query, key and value from one matrix.
 
     The same function as `MultiHeadAttention`, in one product instead of
@@ -108,17 +104,17 @@ class FusedAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.output = Linear(d_model, d_model, bias)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Let x attend to itself: (B, T, C) -> (B, T, C).
-
-        `mask` is boolean, (1 or B, 1 or H, 1 or T, T), True = may attend.
-        """
+    def project(
+        self, x: Tensor, source: Tensor | None = None, start: int = 0
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Make all three in one: (B, T, C) -> (B, H, T, D), (B, H, T, D),
+        (B, H, T, D). A `source` raises ValueError."""
+        check_alone(source, "one matrix makes keys and values of x, too")
         q, k, v = split_heads(self.qkv(x), self.n_heads).chunk(3, dim=-1)
-        heads = dot_product_attention(q, k, v, mask, self.dropout)
-        return self.output(join_heads(heads))
+        return q, k, v
 
 
-class FusedCrossAttention(nn.Module):
+class FusedCrossAttention(Attention):
     """Cross-attention with key and value from one matrix.
 
     The rows of `key_value.weight` run head by head: D for the head's key, D
@@ -140,15 +136,13 @@ class FusedCrossAttention(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.output = Linear(d_model, d_model, bias)
 
-    def forward(
-        self, x: Tensor, source: Tensor, mask: Tensor | None = None
-    ) -> Tensor:
-        """Let x attend to source: (B, T, C), (B, S, C) -> (B, T, C).
-
-        `mask` is boolean, (1 or B, 1 or H, 1 or T, S), True = may attend.
-        """
+    def project(
+        self, x: Tensor, source: Tensor | None = None, start: int = 0
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Make queries, and both others in one: (B, T, C), (B, S, C) ->
+        (B, H, T, D), (B, H, S, D), (B, H, S, D)."""
+        source = x if source is None else source
         both = split_heads(self.key_value(source), self.n_heads)
         k, v = both.chunk(2, dim=-1)
         q = split_heads(self.query(x), self.n_heads)
-        heads = dot_product_attention(q, k, v, mask, self.dropout)
-        return self.output(join_heads(heads))
+        return q, k, v

@@ -18,6 +18,7 @@ from tformer_lite.tracing.questions.attention import (
 )
 from tformer_lite.tracing.questions.scores import (
     Data,
+    call_again,
     fused_arguments,
     fused_scores,
 )
@@ -159,7 +160,7 @@ def by_right_factor(data: Data, one: Found) -> Tensor:
     rows, whichever axis they are on."""
     i, count = one.product, len(data.sources[one.product])
     *others, right = (data.read(i, n) for n in range(count))
-    made = data.call(i, [*map(torch.ones_like, others), right])
+    made = call_again(data, i, [*map(torch.ones_like, others), right])
     return data.again(*one.way[-1], {i: made}, MOVES | JOINS)
 
 

@@ -40,8 +40,7 @@ class Inputs:
 
     def side(self, which: int) -> str:
         """Say which of two inputs one is."""
-        names = ("input",), ("source", "target")
-        return names[len(self.inputs) - 1][which]
+        return ("source", "target")[which] if self.inputs[1:] else "input"
 
     def is_real(self, x: Tensor) -> Tensor:
         """Which positions are no padding: (B, T)."""
@@ -93,9 +92,8 @@ class Subject(Inputs):
     ) -> T:
         """Call something that runs the model, without gradients; and a
         module, in evaluation."""
-        model = self.model
-        still = isinstance(model, nn.Module)
-        quiet = evaluating(model) if still else no_grad()
+        m = self.model
+        quiet = evaluating(m) if isinstance(m, nn.Module) else no_grad()
         with torch.random.fork_rng(devices=[]), quiet:
             torch.manual_seed(seed)
             try:

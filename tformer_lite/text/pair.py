@@ -16,6 +16,9 @@ def running_example(length: int = 8) -> Batch:
     """Load the book's two pairs, padded: -> (B, S), (B, T), (B, T).
 
     S = T = `length`, and rows are as `lay_out` makes them.
+
+    >>> running_example().src_words[0][:5]
+    ['[SOS]', 'mouth', 'is', 'not', 'empty']
     """
     return lay_out(
         PAIRS, WordTokenizer(ENGLISH), WordTokenizer(NEPALI), length

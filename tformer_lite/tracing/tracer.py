@@ -39,7 +39,7 @@ def trace(
 
     `model` is any module or function; `inputs` and `options` are what it is
     called with. `dims` gives the dimensions' names and sizes; one may be
-    written with others: {"H": 3, "D": 4, "C": "H*D"}.
+    written with others: `{"H": 3, "D": 4, "C": "H*D"}`.
 
     A name is proved by running again at other sizes. With `build`, a
     function of dimensions that gives (model, inputs), all can vary. With
@@ -58,6 +58,12 @@ def trace(
     Raises ValueError for dims that are unknown or circular, TypeError for a
     ScriptModule, which PyTorch runs out of sight, and for an exported
     program.
+
+    >>> x, y = torch.ones(2, 3), torch.ones(3, 4)
+    >>> sizes = {"T": 2, "D": 3, "S": 4}
+    >>> trace(torch.matmul, x, y, dims=sizes, axes=["T D", "D S"])
+    (outside every module)
+      matmul                              (T, D), (D, S) -> (T, S)
     """
     given = dims or {}
     sizes = run_sizes(given)

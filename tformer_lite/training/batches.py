@@ -28,7 +28,7 @@ class Data(Protocol):
     def __getitem__(self, rows: list[int]) -> Labelled: ...
 
 
-def batches(data: Data, recipe: Recipe, done: int = 0) -> Iterator[Labelled]:
+def batches(data: Data, recipe: Recipe, done: int = 0) -> Iterator[tuple]:
     """Yield batches without end, shuffled anew each time the data is through.
 
     The first `done` are left out: they were learned from before. Each of

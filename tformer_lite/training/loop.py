@@ -11,7 +11,7 @@ import torch
 from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
-from tformer_lite.training.batches import Data, Labelled, batches, processes
+from tformer_lite.training.batches import Data, batches, processes
 from tformer_lite.training.checkpoints import (
     load_checkpoint,
     pack,
@@ -66,6 +66,11 @@ def train(
     learns from its share of the data, and the first one writes and shows.
     Raises ValueError for patience without validation data, and for a model
     that no file can keep.
+
+    >>> trainer = Trainer(torch.nn.Embedding(4, 4), Recipe(steps=2))
+    >>> train(trainer, Windows(torch.arange(40) % 4, size=8))
+    >>> trainer.step
+    2
     """
     check(trainer, valid, path)
     several, first = processes()[0] > 1, processes()[1] == 0
@@ -122,8 +127,8 @@ def reproducible(trainer: Trainer) -> Iterator[None]:
 
 
 def with_bar(
-    ahead: Iterable[Labelled], trainer: Trainer, show: bool
-) -> Iterator[Labelled]:
+    ahead: Iterable[tuple], trainer: Trainer, show: bool
+) -> Iterator[tuple]:
     """Hand batches on, with a bar of tokens and the loss of each."""
     done, steps, most = trainer.step, trainer.recipe.steps, 0
     options = {"unit": " tokens", "disable": not show}

@@ -1,15 +1,12 @@
 """Attention that keeps its keys and values from call to call.
 
 Two caches stand in for every attention, one where x attends to itself, one
-where it attends to a source. Attentions differ in how they make queries,
-keys and values, and `PROJECT` and `ANSWER` say how each does it.
+where it attends to a source. The attention's `project` makes what is new.
 
 A step with one new token is nearly all overhead: what
 `dot_product_attention` does in many calls, PyTorch does here in one.
 """
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
@@ -17,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from tformer_lite.model.attention import (
+    Attention,
     MultiHeadAttention,
     join_heads,
     split_heads,
@@ -25,32 +23,26 @@ from tformer_lite.model.modern import (
     GroupedQueryAttention,
     RotaryAttention,
     RotaryGroupedAttention,
-    rotate,
     share_heads,
 )
 from tformer_lite.model.variants import FusedAttention, FusedCrossAttention
-
-Separate = MultiHeadAttention | GroupedQueryAttention
-Heads = tuple[Tensor, ...]
 
 
 class Cache(nn.Module):
     """What both have in common: `keys` and `values`, (B, G, S, D), both
     None at first, and the layers of the attention that they stand in for.
 
-    `project` makes the attention's heads. G = H, unless groups of heads
-    share keys and values.
+    G = H, unless groups of heads share keys and values.
     """
 
     keys: Any
     values: Any
-    query: nn.Module
     output: nn.Module
 
-    def __init__(self, attention: Any, project: Callable[..., Heads]):
+    def __init__(self, attention: Attention):
         super().__init__()
         self.n_heads = attention.n_heads
-        self.project = partial(project, attention)
+        self.project = attention.project
         for name, layer in attention.named_children():
             self.add_module(name, layer)
         self.forget()
@@ -88,13 +80,15 @@ class CachedAttention(Cache):
         what is kept and what is new.
         """
         start = 0 if self.keys is None else self.keys.shape[2]
-        q, k, v = self.project(x, start)
+        q, k, v = self.project(x, start=start)
         self.append(k, v)
         return self.attend(q, mask)
 
 
 class CachedCrossAttention(Cache):
-    """Attention to a source, which is read once."""
+    """Attention to a source, which is read once: later, x only asks."""
+
+    query: nn.Module
 
     def forward(
         self, x: Tensor, source: Tensor, mask: Tensor | None = None
@@ -104,58 +98,28 @@ class CachedCrossAttention(Cache):
         `mask` is boolean, (1 or B, 1, 1 or T, S), True = may attend.
         """
         if self.keys is None:
-            self.append(*self.project(source))
-        return self.attend(split_heads(self.query(x), self.n_heads), mask)
+            q, k, v = self.project(x, source)
+            self.append(k, v)
+        else:
+            q = split_heads(self.query(x), self.n_heads)
+        return self.attend(q, mask)
 
     def reorder(self, rows: Tensor) -> None:
         """Stay: rows change places among those with the same source."""
 
 
-def project(part: Separate, x: Tensor, start: int) -> Heads:
-    """Make queries, keys and values: (B, T, C) -> (B, H, T, D), (B, G, T,
-    D), (B, G, T, D). `start` positions are kept already."""
-    return split_heads(part.query(x), part.n_heads), *answer(part, x)
-
-
-def project_turned(part: Separate, x: Tensor, start: int) -> Heads:
-    """Make what `project` does, but turn queries and keys by their
-    positions, which go on from `start`."""
-    q, k, v = project(part, x, start)
-    return rotate(q, start), rotate(k, start), v
-
-
-def project_fused(part: FusedAttention, x: Tensor, start: int) -> Heads:
-    """Make all three in one: (B, T, C) -> (B, H, T, D), three times."""
-    return split_heads(part.qkv(x), part.n_heads).chunk(3, dim=-1)
-
-
-def answer(part: Separate, source: Tensor) -> Heads:
-    """Make keys and values: (B, S, C) -> (B, G, S, D), twice."""
-    n_heads = getattr(part, "n_kv_heads", part.n_heads)
-    k, v = part.key(source), part.value(source)
-    return split_heads(k, n_heads), split_heads(v, n_heads)
-
-
-def answer_fused(part: FusedCrossAttention, source: Tensor) -> Heads:
-    """Make both in one: (B, S, C) -> (B, H, S, D), twice."""
-    both = split_heads(part.key_value(source), part.n_heads)
-    return both.chunk(2, dim=-1)
-
-
-# How each kind of attention makes what its cache needs.
-PROJECT: dict[type, Callable[..., Heads]] = {
-    MultiHeadAttention: project,
-    FusedAttention: project_fused,
-    RotaryAttention: project_turned,
-    GroupedQueryAttention: project,
-    RotaryGroupedAttention: project_turned,
+CACHED: dict[str, type[Cache]] = {
+    "self_attention": CachedAttention,
+    "cross_attention": CachedCrossAttention,
 }
-ANSWER: dict[type, Callable[..., Heads]] = {
-    MultiHeadAttention: answer,
-    FusedCrossAttention: answer_fused,
-    GroupedQueryAttention: answer,
-}
-CACHED = {
-    "self_attention": (CachedAttention, PROJECT),
-    "cross_attention": (CachedCrossAttention, ANSWER),
+# Those whose `project` makes each position's keys from that position alone,
+# and heeds `start`. No type shows whether another's does, a subclass's
+# neither: one that mixes neighbours would be kept wrongly without a word.
+POSITIONWISE = {
+    MultiHeadAttention,
+    FusedAttention,
+    FusedCrossAttention,
+    RotaryAttention,
+    GroupedQueryAttention,
+    RotaryGroupedAttention,
 }

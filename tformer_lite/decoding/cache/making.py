@@ -5,7 +5,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from tformer_lite.decoding.cache.attention import CACHED
+from tformer_lite.decoding.cache.attention import POSITIONWISE
 from tformer_lite.decoding.cache.models import (
     CachedDecoderOnly,
     CachedEncoderDecoder,
@@ -50,15 +50,15 @@ def cached(model: nn.Module) -> Any:
 
 
 def keepable(model: Any) -> bool:
-    """Tell whether the past stays what it was: only attention of the module's
-    own, and a mask that looks back."""
+    """Tell whether the past stays what it was: only attention that is known
+    to make each key from one position, and a mask that looks back."""
     if type(model) not in KINDS or type(model.decoder) is not Stack:
         return False
     blocks = {type(block) for block in model.decoder.blocks}
     places = attentions(model.decoder)
     return (
         blocks <= {Block, CrossBlock}
-        and all(type(getattr(b, n)) in CACHED[n][1] for b, n in places)
+        and all(type(getattr(b, n)) in POSITIONWISE for b, n in places)
         and looks_back(model.mask)
     )
 

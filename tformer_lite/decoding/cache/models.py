@@ -71,9 +71,7 @@ class CachedModel(Continued):
         for name, part in twin(model).eval().named_children():
             self.add_module(name, part)
         for block, name in attentions(self.decoder):
-            part = getattr(block, name)
-            cache, ways = CACHED[name]
-            setattr(block, name, cache(part, ways[type(part)]))
+            setattr(block, name, CACHED[name](getattr(block, name)))
         self.mask, self.table = model.mask, model.mask(1)
 
     def rows(self, start: int, ids: Tensor) -> Tensor:

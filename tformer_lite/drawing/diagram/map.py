@@ -34,6 +34,9 @@ def where(seen: Trace, part: str) -> Picture:
     or is it. Every shape is the trace's, and one that it does not have is
     left out. Raises ValueError for another part, for one that this model
     lacks, and for another kind of model.
+
+    >>> where(running_trace(), "scores")
+    Where we are: scores, inside the encoder's self-attention. ...
     """
     check_known("part", part, PARTS)
     sides = [anatomy.side_of(seen, name) for name in anatomy.SIDES]

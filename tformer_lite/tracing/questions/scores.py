@@ -82,14 +82,15 @@ class Data(Flow):
             first = next(iter(self.arriving(j)))
             return self.again(j, first, start, calls).expand(mark.shape)
         reads = range(len(self.sources[j]))
-        made = self.call(j, [self.again(j, m, start, calls) for m in reads])
-        return made[self.nth_made(j, mark.number)]
+        fresh = [self.again(j, m, start, calls) for m in reads]
+        return call_again(self, j, fresh)[self.nth_made(j, mark.number)]
 
-    def call(self, i: int, reads: list[Tensor]) -> list[Tensor]:
-        """Call a step again, with other tensors."""
-        args, kwargs = refilled(self.given[i], iter(reads))
-        made = tensors(self.steps[i].function(*args, **kwargs))
-        return [x.detach() for x in made]
+
+def call_again(data: Data, i: int, reads: list[Tensor]) -> list[Tensor]:
+    """Call a step again, with other tensors."""
+    args, kwargs = refilled(data.given[i], iter(reads))
+    made = tensors(data.steps[i].function(*args, **kwargs))
+    return [x.detach() for x in made]
 
 
 def refilled(value: Any, reads: Iterator[Tensor]) -> Any:

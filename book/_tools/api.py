@@ -1,0 +1,175 @@
+"""Find what `tformer_lite` offers in its files, without importing it.
+
+The book is built where there is no torch, so its reference comes from the
+syntax trees: the names, what defines each, and how it is called.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = "tformer_lite"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A public name: where readers import it from, and what defines it."""
+
+    name: str
+    home: str
+    module: str
+    node: ast.stmt
+
+    @property
+    def room(self) -> str:
+        """The folder that the definition stands in."""
+        return self.module.split(".")[1]
+
+
+def entries() -> list[Entry]:
+    """List the package's names, then those that a room has beside them; in
+    the order of files and lines."""
+    faces = sorted(path(PACKAGE).parent.glob("*/__init__.py"))
+    found = {}
+    for home in (PACKAGE, *(f"{PACKAGE}.{f.parent.name}" for f in faces)):
+        for name in offered(home):
+            place = definition(name, home)
+            found.setdefault((place, name), Entry(name, home, *place))
+    return sorted(found.values(), key=lambda e: (e.module, e.node.lineno))
+
+
+def path(module: str) -> Path:
+    """Find the file of a module."""
+    stem = ROOT.joinpath(*module.split("."))
+    return stem / "__init__.py" if stem.is_dir() else stem.with_suffix(".py")
+
+
+@cache
+def tree(module: str) -> ast.Module:
+    """Parse a module."""
+    return ast.parse(path(module).read_text("utf8"))
+
+
+def offered(module: str) -> list[str]:
+    """Read a module's `__all__`; a module without one offers nothing."""
+    for node in tree(module).body:
+        if isinstance(node, ast.Assign) and "__all__" in bound(node):
+            return ast.literal_eval(node.value)
+    return []
+
+
+def bound(node: ast.stmt) -> dict[str, str]:
+    """Map the names that a statement binds to what it takes them from."""
+    match node:
+        case ast.FunctionDef() | ast.ClassDef():
+            return {node.name: node.name}
+        case ast.Assign(targets=[ast.Name(id=name)]):
+            return {name: name}
+        case ast.ImportFrom():
+            return {
+                alias.asname or alias.name: alias.name for alias in node.names
+            }
+    return {}
+
+
+def definition(name: str, module: str) -> tuple[str, ast.stmt] | None:
+    """Follow a name through imports to its module and its statement, or to
+    None where it comes from outside the package."""
+    for node in tree(module).body:
+        if name in bound(node):
+            if not isinstance(node, ast.ImportFrom):
+                return module, node
+            if node.module.split(".")[0] == PACKAGE:
+                return definition(bound(node)[name], node.module)
+    return None
+
+
+def docstring(entry: Entry) -> str:
+    """Give a docstring; for a value, the comment above it."""
+    if not isinstance(entry.node, ast.Assign):
+        return ast.get_docstring(entry.node) or ""
+    lines = path(entry.module).read_text("utf8").splitlines(keepends=True)
+    above = "".join(lines[: entry.node.lineno - 1])
+    comment = re.search(r"(?:^# (?!fmt:).*\n)*\Z", above, re.MULTILINE)
+    return re.sub(r"(?m)^# ", "", comment[0])
+
+
+def signature(entry: Entry) -> str:
+    """Write how a name is called: (x: Tensor) -> Tensor, or nothing."""
+    match entry.node:
+        case ast.FunctionDef():
+            return call(decorated(entry))
+        case ast.ClassDef():
+            family = list(lineage(entry.module, entry.node))
+            return next(filter(None, map(building, family)), "()")
+    return ""
+
+
+def call(function: ast.FunctionDef) -> str:
+    """Write a function's parameters, self apart, and what it returns."""
+    parameters = re.sub(r"^(self|cls)(, )?", "", code(function.args))
+    returns = f" -> {code(function.returns)}" if function.returns else ""
+    return f"({parameters}){returns}"
+
+
+def code(node: ast.AST) -> str:
+    """Write a piece of code as the house does, with double quotes."""
+    return ast.unparse(node).replace("'", '"')
+
+
+def decorated(entry: Entry) -> ast.FunctionDef:
+    """Give the function that readers call: the one that a decorator of the
+    package puts in its place, or itself."""
+    for decorator in entry.node.decorator_list:
+        place = definition(code(decorator), entry.module)
+        if place:
+            inside = place[1].body
+            return next(n for n in inside if isinstance(n, ast.FunctionDef))
+    return entry.node
+
+
+def lineage(module: str, node: ast.ClassDef) -> Iterator[ast.ClassDef]:
+    """Give a class, and those of the package that it descends from."""
+    yield node
+    for base in node.bases:
+        place = definition(code(base), module)
+        if place:
+            yield from lineage(*place)
+
+
+def building(node: ast.ClassDef) -> str:
+    """Write how a class is built by its __init__ or its fields; "" if it
+    has neither."""
+    for part in node.body:
+        if isinstance(part, ast.FunctionDef) and part.name == "__init__":
+            return call(part).removesuffix(" -> None")
+    made = " ".join(map(code, [*node.decorator_list, *node.bases]))
+    if not re.search("dataclass|NamedTuple", made):
+        return ""
+    fields = [part for part in node.body if isinstance(part, ast.AnnAssign)]
+    names = ["*"] if "kw_only=True" in made else []
+    return f"({', '.join(names + list(map(field, fields)))})"
+
+
+def field(node: ast.AnnAssign) -> str:
+    """Write a field as a parameter, with its default."""
+    return code(node.target) + f": {code(node.annotation)}" + default(node)
+
+
+def default(node: ast.AnnAssign) -> str:
+    """Write a field's default; that of field(default_factory=list) is []."""
+    if not isinstance(node.value, ast.Call):
+        return f" = {code(node.value)}" if node.value else ""
+    given = {word.arg: code(word.value) for word in node.value.keywords}
+    made = given.get("default_factory", "").replace("list", "[]")
+    return f" = {given.get('default', made)}"
+
+
+def methods(node: ast.ClassDef) -> list[ast.FunctionDef]:
+    """List a class's own methods and properties that have public names."""
+    parts = [n for n in node.body if isinstance(n, ast.FunctionDef)]
+    return [part for part in parts if not part.name.startswith("_")]

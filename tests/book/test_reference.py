@@ -1,0 +1,122 @@
+"""The reference has every public name, as Python itself knows it."""
+
+import ast
+import importlib
+import inspect
+import re
+from collections import Counter
+
+import api
+import pytest
+from docstrings import marked
+
+import tformer_lite
+from tests.helpers.browser import CHAPTERS, HTML, PAGES
+from tests.helpers.project import ROOT
+
+ENTRIES = api.entries()
+SOURCES = sorted((ROOT / "book").glob("reference*/*.md"))
+LINK = re.compile(r'href="([^"]*)#(tformer_lite\.[\w.]+)"')
+
+
+def thing(entry: api.Entry):
+    """What Python imports under a name."""
+    return getattr(importlib.import_module(entry.home), entry.name)
+
+
+def rooms(page: str, directive: str) -> list[str]:
+    """The rooms that a page has a directive for."""
+    return re.findall(rf"```{{{directive}}} (\w+)", page)
+
+
+def test_every_public_name_has_an_entry_and_none_has_two():
+    assert Counter(e.name for e in ENTRIES).most_common(1)[0][1] == 1
+    at_the_top = [e.name for e in ENTRIES if e.home == api.PACKAGE]
+    assert sorted(at_the_top) == tformer_lite.__all__
+
+
+def test_every_room_stands_once_in_the_overview_and_once_among_the_entries():
+    overview = (ROOT / "book" / "reference.md").read_text("utf8")
+    pages = "".join(page.read_text("utf8") for page in SOURCES)
+    there = sorted({entry.room for entry in ENTRIES})
+    assert sorted(rooms(overview, "overview")) == there
+    assert sorted(rooms(pages, "reference")) == there
+
+
+def test_files_that_come_first_are_there():
+    for page in [ROOT / "book" / "reference.md", *SOURCES]:
+        text = page.read_text("utf8")
+        for line in re.findall(r"```{(?:overview|reference)} (.+)", text):
+            room, *files = line.split()
+            for file in files:
+                assert api.path(f"{api.PACKAGE}.{room}.{file}").exists(), line
+
+
+def written(signature: str) -> tuple[set[str], int]:
+    """The parameters of a written signature, and how many have defaults."""
+    found = ast.parse(f"def f{signature}: ...").body[0].args
+    every = [node for node in ast.walk(found) if isinstance(node, ast.arg)]
+    filled = [*found.defaults, *filter(None, found.kw_defaults)]
+    return {arg.arg for arg in every}, len(filled)
+
+
+def test_signatures_are_those_that_python_reads():
+    for entry in ENTRIES:
+        if not isinstance(entry.node, ast.Assign):
+            known = inspect.signature(thing(entry)).parameters
+            filled = [p for p in known.values() if p.default is not p.empty]
+            wanted = set(known), len(filled)
+            assert written(api.signature(entry)) == wanted, entry.name
+
+
+def test_docstrings_are_those_that_python_reads():
+    for entry in ENTRIES:
+        text = api.docstring(entry)
+        assert text, entry.name
+        if not isinstance(entry.node, ast.Assign):
+            assert text == inspect.getdoc(thing(entry)), entry.name
+
+
+def test_a_docstring_keeps_its_signs_and_colours_its_shapes():
+    assert marked('C = H * D, (B, T) -> (T). `a * b`, "x*"') == (
+        'C = H \\* D, <span class="shape">(<span class="axis axis-B">B</span>,'
+        ' <span class="axis axis-T">T</span>)</span> → <span class="shape">('
+        '<span class="axis axis-T">T</span>)</span>. `a * b`, `"x*"`'
+    )
+
+
+def test_an_example_is_code_up_to_the_next_words():
+    text = "Do.\n\n>>> a * b\n6\n\n>>> c\n7\n\nThen *all*."
+    assert marked(text) == (
+        "Do.\n\n```pycon\n>>> a * b\n6\n\n>>> c\n7\n```\n\nThen \\*all\\*."
+    )
+
+
+def links(page: str) -> list[tuple[str, str]]:
+    """The links of a built page to entries of the reference."""
+    return LINK.findall((HTML / page).read_text("utf8"))
+
+
+def test_links_to_the_reference_arrive():
+    for page in PAGES:
+        for file, place in set(links(page)):
+            target = (HTML / page).parent / file if file else HTML / page
+            assert f'id="{place}"' in target.read_text("utf8"), (page, place)
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_a_chapter_links_what_it_imports_and_a_mention_once(page):
+    html = (HTML / page).read_text("utf8")
+    places = [place for _, place in links(page)]
+    mentions = re.findall(rf"{LINK.pattern}><code", html)
+    assert len(mentions) == len(set(mentions))
+    text = (ROOT / page).with_suffix(".md").read_text("utf8")
+    imports = re.findall(r"^from tformer_lite\S* import (.+)", text, re.M)
+    names = {name for line in imports for name in line.split(", ")}
+    for name in names & {entry.name for entry in ENTRIES}:
+        assert any(place.endswith(f".{name}") for place in places), name
+
+
+def test_in_a_notebook_a_name_is_plain_code():
+    for notebook in (ROOT / "chapters").glob("*.ipynb"):
+        assert "book/reference" not in notebook.read_text("utf8")

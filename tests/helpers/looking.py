@@ -1,0 +1,150 @@
+"""What can be wrong with a page as it is shown: each fault has a name, and
+is found together with the parts of the page that have it."""
+
+import json
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Error, Page
+
+from tests.helpers.browser import DESK, PHONE, View
+
+# Each gives the parts of a page that are wrong.
+FAULTS = {
+    "the page scrolls sideways": """() => {
+        const { scrollWidth, clientWidth } = document.documentElement;
+        return scrollWidth <= clientWidth ? []
+            : [`${scrollWidth} pixels in ${clientWidth}`];
+    }""",
+    "code scrolls sideways": """() => all("pre")
+        .filter(code => code.scrollWidth > code.clientWidth + 1)
+        .map(code => code.textContent)""",
+    "a formula is not typeset": """() => all(".math")
+        .filter(formula => !formula.querySelector("mjx-container")
+            || formula.querySelector("mjx-merror"))
+        .map(formula => formula.textContent)""",
+    "the header has too few buttons": """() => {
+        const { length } = all(".bd-header-article button");
+        return length >= 4 ? [] : [`${length} buttons`];
+    }""",
+    "a button of the header shows no icon": """() =>
+        all(".bd-header-article button")
+        .filter(button => button.checkVisibility())
+        .filter(button => ![...button.querySelectorAll("svg")].some(icon => {
+            const { width, height } = icon.getBoundingClientRect();
+            return width && height && icon.querySelector("path[d^=M]");
+        }))
+        .map(button => button.outerHTML)""",
+    "an icon is missing": """() => all("svg .missing")
+        .map(icon => icon.outerHTML)""",
+    "a figure does not say what it shows": r"""() => all("svg.figure")
+        .filter(figure => figure.getAttribute("role") !== "img"
+            || !/\(\d+(,|(, \d+)+)\)/.test(figure.ariaLabel))
+        .map(figure => figure.cloneNode().outerHTML)""",
+    "a figure has no real text": """() => all("svg.figure")
+        .filter(figure => !figure.querySelector("text"))
+        .map(figure => figure.cloneNode().outerHTML)""",
+    "an image is not described in words": """() => all("article img")
+        .filter(image => !image.alt.includes(" "))
+        .map(image => image.outerHTML)""",
+}
+FIND = "() => {{ {all} return {{ {each} }}; }}".format(
+    all="const all = selector => [...document.querySelectorAll(selector)];",
+    each=", ".join(f"{json.dumps(n)}: ({f})()" for n, f in FAULTS.items()),
+)
+UNREACHABLE = """() => [...document.querySelectorAll(
+    "pre, .cell_output > .output, .pst-scrollable-table-container"
+)].filter(box => (box.tabIndex === 0) !== (
+    box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight
+)).map(box => box.outerHTML)"""
+# Of the texts alike in size, weight, line, colour and all that is around them,
+# on whatever page: one. What axe says of its colours, it would say of every
+# other. The looks that it has passed are known.
+MARK = """known => {
+    const passed = new Set(known), seen = new Set();
+    const chains = new Map([[null, ""]]);
+    const around = part => {
+        if (!chains.has(part)) {
+            const s = getComputedStyle(part);
+            chains.set(part, around(part.parentElement) + [s.color, s.opacity,
+                s.backgroundColor, s.backgroundImage, s.position]);
+        }
+        return chains.get(part);
+    };
+    const written = part => part.matches("input, textarea, select") ||
+        [...part.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+    for (const part of document.querySelectorAll("body *")) {
+        part.removeAttribute("data-first");
+        if (part.closest("svg") || !written(part)) continue;
+        if (!part.checkVisibility({ visibilityProperty: true })) continue;
+        const { fontSize, fontWeight, textDecorationLine, borderBottomStyle }
+            = getComputedStyle(part);
+        const look = [fontSize, fontWeight, textDecorationLine,
+            borderBottomStyle, around(part)].join();
+        if (passed.has(look) || seen.has(look)) continue;
+        part.setAttribute("data-first", "");
+        seen.add(look);
+    }
+    return [...seen];
+}"""
+PASSED: set[str] = set()
+ONE_OF_A_LOOK = """() => axe.configure({ rules: [
+    { id: "color-contrast", selector: "[data-first]" },
+    { id: "link-in-text-block", selector: "a[href][data-first]:not([role])" },
+] })"""
+COLOURS = ["color-contrast", "link-in-text-block"]
+AXE = Axe()
+# The parts of a figure are one image, which has faults of its own above.
+RUN = "options => axe.run({ exclude: [['svg.figure > *']] }, options)"
+
+
+def faults(view: View, scheme: str) -> list[str]:
+    """All that is wrong with a page in a scheme, on a phone and on a desk;
+    each fault with its name, its width and the parts that have it."""
+    found = [f"it asks the network: {url}" for url in view.outside()]
+    found += view.problems
+    for width in (PHONE, DESK):
+        view.look(scheme, width)
+        found += [f"at {width}: {fault}" for fault in seen_now(view.page)]
+        hidden = obstacles(view.page, scheme)
+        found += [f"at {width}: {fault}" for fault in hidden]
+    return found
+
+
+def seen_now(page: Page) -> list[str]:
+    """The faults of a page as it stands."""
+    found = page.evaluate(FIND)
+    found["the keyboard cannot reach what scrolls"] = unreachable(page)
+    return [
+        f"{name}: {part}" for name, parts in found.items() for part in parts
+    ]
+
+
+def unreachable(page: Page) -> list[str]:
+    """What scrolls and cannot be reached with the keyboard, or the other way
+    round; the theme takes a moment for it after a resize."""
+    try:
+        page.wait_for_function(f"() => !({UNREACHABLE})().length", timeout=5e3)
+    except Error:
+        return page.evaluate(UNREACHABLE)
+    return []
+
+
+def obstacles(page: Page, scheme: str) -> list[str]:
+    """What axe finds on a page: in light by all its rules, in dark by those
+    that look at colours."""
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate(AXE.axe_script)
+        page.evaluate(ONE_OF_A_LOOK)
+    looks = page.evaluate(MARK, [*PASSED])
+    # Axe would fetch the style sheets again, and a page on a disk may not.
+    options = {"preload": False, "resultTypes": ["violations"]}
+    options |= {"runOnly": COLOURS} if scheme == "dark" else {}
+    found = page.evaluate(RUN, options)["violations"]
+    if not any(rule["id"] in COLOURS for rule in found):
+        PASSED.update(looks)
+    return [
+        f"{rule['help']} ({rule['id']}): {node['html']}: "
+        + " ".join(node["failureSummary"].split())
+        for rule in found
+        for node in rule["nodes"]
+    ]

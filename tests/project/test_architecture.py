@@ -1,0 +1,88 @@
+"""What ARCHITECTURE.md, the README and the introduction say of the house."""
+
+import importlib
+import re
+from pathlib import Path
+
+import architecture
+import pytest
+
+from tests.helpers.project import ROOT
+
+PAGE = (ROOT / "ARCHITECTURE.md").read_text("utf8")
+MODEL = ROOT / "tformer_lite" / "model"
+SITTING = [
+    MODEL / f"{name}.py"
+    for name in ("config", "masks", "layers", "attention", "models")
+]
+ROOMS = set(architecture.imports())
+
+
+def resolve(name: str):
+    """Find what a dotted name from the package on stands for."""
+    module, *rest = f"tformer_lite.{name}".split(".")
+    found = importlib.import_module(module)
+    for part in rest:
+        module += f".{part}"
+        if not hasattr(found, part):
+            importlib.import_module(module)
+        found = getattr(found, part)
+    return found
+
+
+def test_the_names_on_the_page_exist():
+    names = re.findall(r"`(\w+(?:\.\w+)+)`", PAGE)
+    names = [name for name in names if name.split(".")[0] in ROOMS]
+    assert len(names) > 20
+    for name in names:
+        resolve(name)
+
+
+def test_a_name_that_does_not_exist_is_noticed():
+    with pytest.raises(ModuleNotFoundError):
+        resolve("model.masks.no_mask")
+
+
+def test_the_files_on_the_page_exist():
+    files = re.findall(r"`([\w/]+/[\w.]*|\w+\.py)`", PAGE)
+    files += re.findall(r"\]\(([\w/.]+)\)", PAGE)
+    assert len(files) > 10
+    for file in files:
+        places = ROOT / file, ROOT / "tformer_lite" / file, MODEL / file
+        example = file.startswith("chapters/NN") or file == "NN_name.ipynb"
+        assert example or any(map(Path.exists, places)), file
+
+
+def test_the_rooms_on_the_page_are_the_folders():
+    assert set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)) == ROOMS
+
+
+@pytest.mark.parametrize(
+    "file", ["ARCHITECTURE.md", "README.md", "book/intro.md"]
+)
+def test_the_sitting_has_as_many_lines_as_a_page_says(file):
+    lines = sum(len(f.read_text("utf8").splitlines()) for f in SITTING)
+    text = " ".join((ROOT / file).read_text("utf8").split())
+    assert re.findall(r"some (\d+) lines", text) == [str(round(lines, -1))]
+
+
+def test_the_picture_is_drawn_from_the_imports_as_they_are():
+    drawn = architecture.drawing(architecture.imports())
+    stored = architecture.PICTURE.read_text("utf8")
+    assert stored == drawn, "imports have changed: run `make picture`"
+
+
+def test_a_room_stands_above_what_it_imports():
+    height = architecture.floors(architecture.imports())
+    for room, below in architecture.imports().items():
+        assert all(height[room] > height[other] for other in below)
+
+
+def test_an_arrow_that_others_stand_for_is_left_out():
+    arrows = {"a": {"b", "c"}, "b": {"c"}, "c": set()}
+    assert architecture.direct(arrows) == [("a", "b"), ("b", "c")]
+
+
+def test_rooms_that_import_in_a_circle_have_no_floor():
+    with pytest.raises(RecursionError):
+        architecture.floors({"a": {"b"}, "b": {"a"}})

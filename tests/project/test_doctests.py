@@ -1,0 +1,48 @@
+"""The examples in docstrings give what they say."""
+
+from doctest import ELLIPSIS, DocTestFinder, DocTestRunner
+
+import pytest
+import torch
+
+import tformer_lite
+
+# What every example may use, as the reference says.
+NAMES = {name: getattr(tformer_lite, name) for name in tformer_lite.__all__}
+EXAMPLES = [
+    example
+    for name, thing in NAMES.items()
+    if hasattr(thing, "__name__")
+    for example in DocTestFinder().find(
+        thing, name, globs=NAMES | {"torch": torch}
+    )
+    if example.examples
+]
+SHORTEST, LONGEST = 2, 5  # lines
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda test: test.name)
+def test_an_example_gives_what_it_says(example):
+    said = []
+    DocTestRunner(optionflags=ELLIPSIS).run(example, out=said.append)
+    assert not said, "".join(said)
+    text = example.docstring[example.docstring.index(">>>") :].strip()
+    assert SHORTEST <= len(text.splitlines()) <= LONGEST
+
+
+def test_the_names_that_chapters_use_most_have_an_example():
+    told = {example.name for example in EXAMPLES}
+    assert {"heatmap", "same", "trace", "where", "softmax"} <= told
+    assert len(told) >= 20
+
+
+def test_an_example_that_is_wrong_is_caught():
+    def wrong():
+        """Say what is not so.
+
+        >>> 1 + 1
+        3
+        """
+
+    (example,) = DocTestFinder().find(wrong)
+    assert DocTestRunner().run(example, out=[].append).failed == 1
