@@ -2,12 +2,7 @@
 in which module something moves first."""
 
 from collections.abc import Callable, Iterator
-from contextlib import (
-    AbstractContextManager,
-    ExitStack,
-    contextmanager,
-    nullcontext,
-)
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -79,7 +74,7 @@ def nudge(inputs: tuple, which: int, positions: list[int]) -> Nudged:
         return Nudge(given, positions), inputs
     pushed = with_noise(given, positions)
     rest = [pushed if i == which else x for i, x in enumerate(inputs)]
-    return nullcontext(), tuple(rest)
+    return ExitStack(), tuple(rest)  # a context that does nothing
 
 
 def nudged_trace(subject: Subject, *which: int) -> Trace:
@@ -118,9 +113,9 @@ class Nudge(TorchFunctionMode):
     def are_in(self, args: tuple) -> bool:
         """Whether a lookup is one of the ids that are watched."""
         given = [x for x in args if isinstance(x, Tensor)]
-        whole = [x for x in given if not x.is_floating_point()]
-        like = [x for x in whole if x.shape == self.ids.shape]
-        return any(torch.equal(x, self.ids) for x in like)
+        like = [x for x in given if x.shape == self.ids.shape]
+        whole = [x for x in like if not x.is_floating_point()]
+        return any(torch.equal(x, self.ids) for x in whole)
 
 
 def with_noise(x: Tensor, positions: list[int]) -> Tensor:
