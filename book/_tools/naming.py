@@ -145,7 +145,7 @@ class Library:
         sizes = [run.sizes for run in self.seen.runs]
         others = [self.build(**dims_for(self.build, s))[0] for s in sizes[1:]]
         states = [m.state_dict() for m in (self.seen.model, *others)]
-        dims = Dims(sizes)
+        dims = Dims(sizes, self.seen.given)
         return {
             path: Found(dims.shape(*(s[path].shape for s in states)), value)
             for path, value in states[0].items()

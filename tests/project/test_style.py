@@ -28,8 +28,7 @@ FLOORS = (
 TRACING = MODULE / "tracing"
 TRACING_FLOORS = (
     {"axes", "source"},
-    {"record", "writing"},
-    {"tables"},
+    {"record", "tables"},
     {"calls"},
     {"listing", "questions"},
     {"traced"},

@@ -11,8 +11,7 @@ from tformer_lite.gallery.entries import Bug, shelf_title
 from tformer_lite.gallery.shapes import changed, shapes
 from tformer_lite.properties import report
 from tformer_lite.properties.finding import whole
-from tformer_lite.tracing.tables import Sheet
-from tformer_lite.tracing.writing import html_groups
+from tformer_lite.tracing.tables import Sheet, html_groups
 
 CAUGHT = STORED / "caught.json"
 

@@ -14,7 +14,7 @@ from tformer_lite.properties.subject import (
     Subject,
     error_line,
 )
-from tformer_lite.tracing.writing import html_table, text_line
+from tformer_lite.tracing.tables import html_table, text_line
 
 Verdict = tuple[bool, str] | tuple[bool, str, Tensor | None]
 WORDS = {True: "✓ holds", False: "✗ broken", None: "– not judged"}

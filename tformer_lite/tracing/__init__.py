@@ -12,10 +12,15 @@ from tformer_lite.tracing.printing import print_shapes
 from tformer_lite.tracing.questions.costs import flops, gradients, parameters
 from tformer_lite.tracing.questions.export import from_json
 from tformer_lite.tracing.questions.scores import Attention
-from tformer_lite.tracing.tables import Row, Sheet, Table
+from tformer_lite.tracing.tables import (
+    Row,
+    Sheet,
+    Table,
+    html_table,
+    shape_html,
+)
 from tformer_lite.tracing.traced import Trace
 from tformer_lite.tracing.tracer import trace
-from tformer_lite.tracing.writing import html_table, shape_html
 
 __all__ = [
     "Attention",

@@ -2,23 +2,22 @@
 
 from collections import defaultdict
 from functools import cached_property
-from typing import Any
+from itertools import zip_longest
 
-import torch
 from torch import Tensor
 
 from tformer_lite.tracing.axes.names import Dims, Shapes
 from tformer_lite.tracing.axes.sizes import Given
 from tformer_lite.tracing.record.lookup import kept_value
 from tformer_lite.tracing.record.places import in_library
-from tformer_lite.tracing.record.recorder import Step
-from tformer_lite.tracing.record.run import Run, Sides, shapes_at
-from tformer_lite.tracing.tables import Row, Table, heading
+from tformer_lite.tracing.record.recorder import Run, Step
+from tformer_lite.tracing.record.tensors import Mark
+from tformer_lite.tracing.tables import Printable, Row, Table, heading
 
 Axes = tuple[Shapes, Shapes]
 
 
-class Calls:
+class Calls(Printable):
     """The torch calls of a run, named by the runs at other sizes.
 
     `runs` are the traced one and then the others, `given` the dimensions as
@@ -27,20 +26,15 @@ class Calls:
 
     def __init__(self, runs: list[Run], notes: list[str], given: Given):
         self.runs, self.notes, self.given = runs, notes, given
-        self.result: Any = runs[0].result
-
-    @property
-    def steps(self) -> list[Step]:
-        """The torch calls, in order."""
-        return self.runs[0].steps
+        self.steps, self.result = runs[0].steps, runs[0].result
 
     @cached_property
     def axes(self) -> list[Axes]:
         """The named axes of what each step reads, and of what it makes."""
-        dims = Dims([run.sizes for run in self.runs])
+        dims = Dims([run.sizes for run in self.runs], self.given)
         first, *others = self.runs
-        steps = zip(first.shapes, *(shapes_at(run, first) for run in others))
-        return [axes_of(dims, *step) for step in steps]
+        same = zip(first.steps, *(run.steps_of(first) for run in others))
+        return [axes_of(dims, *steps) for steps in same]
 
     @cached_property
     def table(self) -> Table:
@@ -61,10 +55,9 @@ class Calls:
     def __len__(self) -> int:
         return len(self.steps)
 
-    def __str__(self) -> str:
-        return str(self.table)
-
-    __repr__ = __str__
+    def lines(self) -> list[str]:
+        """Write the table."""
+        return self.table.lines()
 
     def _repr_html_(self) -> str:
         return self.table._repr_html_()
@@ -82,30 +75,19 @@ def are_hidden(run: Run) -> list[bool]:
     ]
 
 
-def axes_of(dims: Dims, *step: Sides) -> Axes:
-    """Name the axes of what a step reads and of what it makes, by the shapes
-    that they have in every run."""
-    reads, makes = zip(*step)
+def axes_of(dims: Dims, *steps: Step | None) -> Axes:
+    """Name the axes of what a step reads and of what it makes, by what it
+    does in every run."""
+    reads = [step.reads if step else [] for step in steps]
+    makes = [step.makes if step else [] for step in steps]
     return named_shapes(dims, *reads), named_shapes(dims, *makes)
 
 
-def named_shapes(
-    dims: Dims, shapes: list[torch.Size], *others: list[torch.Size]
-) -> Shapes:
-    """Name the axes of the tensors on one side of a step, by their shapes
-    in every run.
-
-    What another run does not have is named by its value alone.
-    """
-    found = []
-    for i, shape in enumerate(shapes):
-        alike = [o[i] for o in others if i < len(o)]
-        alike = [other for other in alike if len(other) == len(shape)]
-        if others and len(alike) == len(others):
-            found.append(dims.shape(shape, *alike))
-        else:
-            found.append(tuple(map(dims.guess, shape)))
-    return tuple(found)
+def named_shapes(dims: Dims, *runs: list[Mark]) -> Shapes:
+    """Name the axes of the tensors of one run by those of all."""
+    shapes = [[mark.shape for mark in marks] for marks in runs]
+    columns = zip(zip_longest(*shapes), shapes[0])
+    return tuple(dims.shape(*column) for column, _ in columns)
 
 
 def row_of(step: Step, axes: Axes, is_hidden: bool) -> Row:

@@ -12,12 +12,11 @@ from tformer_lite.tracing.axes.names import Shapes, shapes_text
 from tformer_lite.tracing.axes.probes import aside
 from tformer_lite.tracing.axes.sizes import Given
 from tformer_lite.tracing.listing.events import module_shapes
-from tformer_lite.tracing.record.recorder import Recorder, Step, named_steps
+from tformer_lite.tracing.record.recorder import Recorder, Step
 from tformer_lite.tracing.record.tensors import tensors
-from tformer_lite.tracing.tables import Row, call_line, heading
+from tformer_lite.tracing.tables import call_line, heading, text_line
 from tformer_lite.tracing.traced import Trace
 from tformer_lite.tracing.tracer import trace
-from tformer_lite.tracing.writing import text_line
 
 
 @contextmanager
@@ -39,7 +38,8 @@ def print_shapes(
     that is not as it was then is printed in numbers. The hooks are removed
     at the end, whatever happened.
     """
-    preview = Preview(dims, axes=axes, build=build)
+    listed = call_lines if calls else module_shapes
+    preview = Preview(listed, dims, axes=axes, build=build)
     with ExitStack() as stack:
         hook = model.register_forward_pre_hook(preview.run, with_kwargs=True)
         stack.callback(hook.remove)
@@ -55,17 +55,16 @@ def print_modules(
 ) -> None:
     """Let each module print a line when it has run."""
     paths = {module: path for path, module in model.named_modules()}
-    width = max(len(module_label(*item)) for item in paths.items())
+    labels = {m: f"{paths[m]} {type(m).__name__}".strip() for m in paths}
+    width = max(map(len, labels.values()))
 
-    def show(
-        module: nn.Module, args: tuple, kwargs: dict, output: Any
-    ) -> None:
+    def show(module: nn.Module, args: tuple, kwargs: dict, out: Any) -> None:
         if not preview.busy:
-            label = module_label(module, paths[module])
-            inputs, outputs = preview.module_axes(paths[module])
+            inputs, outputs = preview.next(paths[module]) or ((), ())
             reads = measured_text(tensors([*args, *kwargs.values()]), inputs)
-            makes = measured_text(tensors(output), outputs)
-            print(text_line((label, f"{reads} -> {makes}"), (width, 0)))
+            makes = measured_text(tensors(out), outputs)
+            cells = labels[module], f"{reads} -> {makes}"
+            print(text_line(cells, (width, 0)))
 
     for module in paths:
         hook = module.register_forward_hook(show, with_kwargs=True)
@@ -77,9 +76,7 @@ class LiveCalls(Recorder):
 
     def __init__(self, model: nn.Module, preview: "Preview"):
         super().__init__(model)
-        self.steps = named_steps(self.raw, self.marks.shapes)
-        self.preview, self.shown = preview, 0
-        self.heading = ""
+        self.preview, self.heading = preview, ""
         self.kinds: dict[tuple, set[str]] = defaultdict(set)
 
     def __torch_function__(
@@ -87,46 +84,47 @@ class LiveCalls(Recorder):
     ) -> Any:
         if self.preview.busy:
             return function(*args, **kwargs or {})
+        before = len(self.steps)
         try:
             return super().__torch_function__(function, types, args, kwargs)
         except Exception:
             if self.failed:
-                self.raw.append(self.failed[1])
+                self.steps.append(self.failed[1])
             raise
         finally:
-            if len(self.raw) > self.shown:
-                self.shown += 1
-                self.show(next(self.steps))
+            for step in self.steps[before:]:
+                self.show(step)
 
     def show(self, step: Step) -> None:
         """Print a step, under its module's path where that is another."""
-        if not step.visit.kind:
+        path, kind = step.visit.path, step.visit.kind
+        if not kind:
             return
-        row = self.preview.row(step)
         kinds = self.kinds[step.visit, step.place[0]]
         kinds.add(step.name)
         call = step.line if len(kinds) == 1 else step.name
-        reads = measured_text(step.reads, row.inputs if row else ())
-        makes = measured_text(step.makes, row.outputs if row else ())
-        above = heading(step.visit.path, step.visit.kind)
-        if self.heading != above:
-            self.heading = above
-            print(above)
-        print(call_line(row.call if row else call, reads, makes or "failed"))
+        known = self.preview.next((path, step.function))
+        call, inputs, outputs = known or (call, (), ())
+        reads = measured_text(step.reads, inputs)
+        makes = measured_text(step.makes, outputs)
+        if self.heading != heading(path, kind):
+            self.heading = heading(path, kind)
+            print(self.heading)
+        print(call_line(call, reads, makes or "failed"))
 
 
 class Preview:
     """Trace a model, unseen, whenever it is about to run; `busy` meanwhile.
-    Its calls and modules are handed out in order, as long as those that run
-    are the same.
 
-    Without `dims` no axis can have a name, and it does not run.
+    What is `listed` of the trace is handed out in order, as long as what
+    runs is the same. Without `dims` no axis can have a name, and the model
+    does not run ahead.
     """
 
-    def __init__(self, dims: Given | None, **names: Any):
-        self.dims, self.names, self.busy = dims, names, False
-        self.calls: Iterator[tuple[Step, Row]] = iter(())
-        self.modules: Iterator[tuple[str, Shapes, Shapes]] = iter(())
+    def __init__(self, listed: Callable, dims: Given | None, **names: Any):
+        self.listed, self.dims, self.names = listed, dims, names
+        self.ahead: Iterator[tuple] = iter(())
+        self.busy = False
 
     def run(self, model: nn.Module, args: tuple, kwargs: dict) -> None:
         """Run before a call of the model."""
@@ -135,50 +133,31 @@ class Preview:
         if self.names["build"]:  # it has inputs of its own
             args, kwargs = (), {}
         self.busy = True
+        options = {"dims": self.dims, **self.names, **kwargs}
         try:
             with aside(model):
-                options = {"dims": self.dims, **self.names, **kwargs}
-                seen = furthest_trace(model, *args, **options)
-                self.calls = zip(seen.steps, seen.table.rows)
-                self.modules = module_shapes(seen)
+                self.ahead = self.listed(trace(model, *args, **options))
+        except Exception as error:
+            if not hasattr(error, "trace"):
+                raise
+            self.ahead = self.listed(error.trace)  # as far as it gets
         finally:
             self.busy = False
 
-    def row(self, step: Step) -> Row | None:
-        """Give the row of a step that runs now, if it is known."""
-        known, row = next(self.calls, (None, None))
-        if known and call_key(known) == call_key(step):
-            return row
-        self.calls = iter(())
+    def next(self, key: object) -> list | None:
+        """Give what is known of what runs now."""
+        known, *found = next(self.ahead, (None,))
+        if known == key:
+            return found
+        self.ahead = iter(())
         return None
 
-    def module_axes(self, path: str) -> tuple[Shapes, Shapes]:
-        """Give the axes that a module reads and makes, if they are known."""
-        known, reads, makes = next(self.modules, ("", (), ()))
-        if known == path:
-            return reads, makes
-        self.modules = iter(())
-        return (), ()
 
-
-def furthest_trace(model: nn.Module, *inputs: Any, **options: Any) -> Trace:
-    """Trace a model as far as it gets."""
-    try:
-        return trace(model, *inputs, **options)
-    except Exception as error:
-        if not hasattr(error, "trace"):
-            raise
-        return error.trace
-
-
-def call_key(step: Step) -> tuple[str, Callable]:
-    """Tell a call from others: its module's path, and the function."""
-    return step.visit.path, step.function
-
-
-def module_label(module: nn.Module, path: str) -> str:
-    """Name a module: its path, when it has one, and its class."""
-    return f"{path} {type(module).__name__}".strip()
+def call_lines(seen: Trace) -> Iterator[tuple[tuple, str, Shapes, Shapes]]:
+    """List each call of a run, and its axes, by its module and function."""
+    for step, row in zip(seen.steps, seen.table.rows):
+        key = step.visit.path, step.function
+        yield key, row.call, row.inputs, row.outputs
 
 
 def measured_text(found: Sequence, known: Shapes) -> str:

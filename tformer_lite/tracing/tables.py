@@ -1,29 +1,27 @@
-"""Tables that print themselves: a row a torch call, or names and numbers."""
+"""Tables that print themselves, in columns or in HTML: a row a torch call,
+or names and numbers; and shapes in their colours."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 from itertools import groupby
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from tformer_lite.tracing.axes.names import (
+    LETTERS,
     Axis,
+    Shape,
     Shapes,
     shape_text,
     shapes_text,
 )
 from tformer_lite.tracing.source.expressions import line_text
-from tformer_lite.tracing.writing import (
-    html_groups,
-    html_table,
-    shapes_html,
-    text_line,
-)
 
 WIDTH = 34
 CALL_HEADERS = "call", "inputs", "output"
 HEADERS = {"kind": "class", "flops": "FLOPs", "multiply_adds": "multiply-adds"}
 Kind = TypeVar("Kind", bound=tuple)
+Cells = Sequence[str | None]
 
 
 class Row(NamedTuple):
@@ -98,12 +96,8 @@ class Table(Printable):
         `pattern` is a path; * stands for anything. Raises KeyError when
         there is none.
         """
-        within = pattern, f"{pattern}.*"
-        rows = [
-            row
-            for row in self.rows
-            if any(fnmatchcase(row.path, glob) for glob in within)
-        ]
+        glob = f"{pattern}.*"
+        rows = [row for row in self.rows if fnmatchcase(f"{row.path}.", glob)]
         if not rows:
             paths = dict.fromkeys(row.path for row in self.rows)
             raise KeyError(
@@ -176,3 +170,72 @@ def cell(value: Any) -> str:
     if isinstance(value, tuple) and all(isinstance(x, Axis) for x in value):
         return shape_text(value)
     return "total" if value == "" else str(value)
+
+
+def text_line(
+    cells: Sequence[str], widths: Sequence[int], right: Collection[int] = ()
+) -> str:
+    """Write cells in columns of some widths, two spaces between them; what
+    stands in the columns `right` ends there, and does not begin there."""
+    columns = enumerate(zip(cells, widths))
+    return "  ".join(
+        cell.rjust(width) if i in right else cell.ljust(width)
+        for i, (cell, width) in columns
+    ).rstrip()
+
+
+def html_table(
+    headers: Sequence[str], rows: Iterable[Cells], notes: Iterable[str] = ()
+) -> str:
+    """Write a table of cells that are HTML; the first names its row."""
+    return html_groups(headers, [("", rows)], notes)
+
+
+def html_groups(
+    headers: Sequence[str],
+    groups: Iterable[tuple[str, Iterable[Cells]]],
+    notes: Iterable[str] = (),
+    caption: str = "",
+) -> str:
+    """Write a table of rows in groups, each under its title, or "", and the
+    notes below. It can be read without style and without script.
+
+    Cells and headers are HTML, titles, notes and the caption are text. The
+    first cell names its row, unless it is None.
+    """
+    head = "".join(f'<th scope="col">{name}</th>' for name in headers)
+    bodies = "".join(html_group(*group, len(headers)) for group in groups)
+    above = html.escape(caption).replace("\n", "<br>")
+    above = f"<caption>{above}</caption>" if caption else ""
+    below = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
+    return (
+        f'<table class="trace">{above}<thead><tr>{head}</tr></thead>'
+        f"{bodies}</table>{below}"
+    )
+
+
+def html_group(title: str, rows: Iterable[Cells], columns: int) -> str:
+    """Write rows under a title that is as wide as the table."""
+    lines = "".join(html_row(*row) for row in rows)
+    if title:
+        attributes = f'scope="rowgroup" colspan="{columns}"'
+        title = f"<tr><th {attributes}>{html.escape(title)}</th></tr>"
+    return f"<tbody>{title}{lines}</tbody>"
+
+
+def html_row(name: str | None, *cells: str | None) -> str:
+    """Write the name of a row, if it has one, and its cells."""
+    head = "" if name is None else f'<th scope="row">{name}</th>'
+    return f"<tr>{head}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+
+
+def shapes_html(shapes: Shapes) -> str:
+    """Write several named shapes for the style sheet."""
+    return ", ".join(map(shape_html, shapes))
+
+
+def shape_html(shape: Shape) -> str:
+    """Mark a named shape, and each name in it, for the style sheet."""
+    mark = r'<span class="axis axis-\g<0>">\g<0></span>'
+    axes = (LETTERS.sub(mark, html.escape(str(axis))) for axis in shape)
+    return f'<span class="shape">({", ".join(axes)})</span>'

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
@@ -13,17 +12,17 @@ from tformer_lite.tracing.axes.probes import (
     resized_inputs,
     small_sizes,
 )
-from tformer_lite.tracing.axes.sizes import Given, plain_sizes, run_sizes
+from tformer_lite.tracing.axes.sizes import (
+    Given,
+    Sizes,
+    plain_sizes,
+    run_sizes,
+)
 from tformer_lite.tracing.questions.errors import explanation
-from tformer_lite.tracing.record.detours import detours, eagerly, traceable
-from tformer_lite.tracing.record.lookup import bound_name, received_name
-from tformer_lite.tracing.record.places import Place
-from tformer_lite.tracing.record.recorder import Keep, ProbeRecorder, Recorder
-from tformer_lite.tracing.record.run import NONE, Run, shapes_at
-from tformer_lite.tracing.record.visits import Visit
+from tformer_lite.tracing.record.detours import detours, traceable
+from tformer_lite.tracing.record.lookup import keeper
+from tformer_lite.tracing.record.recorder import ProbeRecorder, Recorder, Run
 from tformer_lite.tracing.traced import Trace
-
-Sizes = dict[str, int]
 
 
 def trace(
@@ -78,8 +77,8 @@ def trace(
             return build(**dims_for(build, sizes))
         return model, resized_inputs(inputs, axes or [], sizes)
 
-    recorder = Recorder(model, keeper(keep))
-    run = recorded_run(recorder, model, inputs, options, sizes)
+    run = Run(sizes)
+    run.record(Recorder(model, keeper(keep)), model, inputs, options)
     varied = names_to_vary(given, build, axes)
     again = partial(probe, model, parts, options)
     runs, notes = best_runs(run, again, given, varied)
@@ -104,7 +103,7 @@ def best_runs(
                 notes.append(refusal_note(other.sizes, varied, other.error))
             else:
                 runs.append(other)
-        lacking = sum(shapes_at(r, run).count(NONE) for r in runs[1:])
+        lacking = sum(r.steps_of(run).count(None) for r in runs[1:])
         tried.append((len(notes), lacking, runs, notes))
         if run.error or not (notes or lacking):
             break
@@ -116,30 +115,13 @@ def probe(
     model: Callable, parts: Callable, options: dict, sizes: Sizes
 ) -> Run:
     """Run again at other sizes; what went wrong is in the run's `error`."""
+    run = Run(sizes)
     try:
         with aside(model):
             model, inputs = parts(sizes)
-            recorder = ProbeRecorder(model)
-            return recorded_run(recorder, model, inputs, options, sizes)
+            run.record(ProbeRecorder(model), model, inputs, options)
     except Exception as error:  # it cannot be built so, or resized
-        return Run(sizes, error)
-
-
-def recorded_run(
-    recorder: Recorder,
-    model: Callable,
-    inputs: tuple,
-    options: dict,
-    sizes: Sizes,
-) -> Run:
-    """Run a model once; what went wrong is in the run's `error`."""
-    run = Run(sizes)
-    with eagerly(), recorder:
-        try:
-            run.result = model(*inputs, **options)
-        except Exception as error:
-            run.error = error
-    run.fill(recorder)
+        run.error = error
     return run
 
 
@@ -150,21 +132,6 @@ def explained_error(error: Exception, seen: Trace) -> Exception:
         error.add_note(explanation(seen))
     vars(error)["trace"] = seen
     return error
-
-
-def keeper(keep: bool | str | list[str]) -> Keep:
-    """Say of each call whether to keep what it made."""
-    if not keep:
-        return None
-    if keep is True:
-        return lambda place, visit: True
-    patterns = [keep] if isinstance(keep, str) else keep
-
-    def wanted(place: Place, visit: Visit) -> bool:
-        names = {bound_name(place, visit), received_name(place, visit)}
-        return any(fnmatchcase(str(n), one) for n in names for one in patterns)
-
-    return wanted
 
 
 def names_to_vary(

@@ -9,15 +9,15 @@ from functools import partial
 
 from tformer_lite.tracing.axes.sizes import (
     Given,
-    RunSizes,
+    Sizes,
     evenness,
     plain_sizes,
     run_sizes,
 )
 
-Sizes = tuple[int, ...]
-Columns = dict[str, Sizes]
-Fit = tuple[str, Sizes]
+Column = tuple[int, ...]  # the sizes of a name or an axis, one a run
+Columns = dict[str, Column]
+Fit = tuple[str, Column]
 UNSEEN = 3  # how many runs that nobody made
 
 
@@ -32,21 +32,24 @@ class Formulas:
     when it moved alone.
     """
 
-    def __init__(self, varied: Columns, run: dict[str, int]):
-        given = getattr(run, "given", run)
-        alone = [name for name in varied if name in plain_sizes(given)]
-        columns = {name: varied[name] for name in alone}
-        pairs = [lone_pair(name, columns) for name in alone]
+    def __init__(self, varied: Columns, given: Given):
+        plain = plain_sizes(given)
+        columns = {name: varied[name] for name in varied if name in plain}
+        pairs = [lone_pair(name, columns) for name in columns]
         self.pairs = [pair for pair in pairs if pair]
         self.enough = None not in pairs and can_check(columns, self.pairs)
-        longer = with_runs(varied, unseen_runs(alone, given))
-        self.columns = {name: longer[name] for name in alone}
-        self.known: dict[Sizes, list[Fit]] = defaultdict(list)
+        more = unseen_runs(list(columns), given)
+        longer = {
+            name: (*sizes, *(run[name] for run in more))
+            for name, sizes in varied.items()
+        }
+        self.columns = {name: longer[name] for name in columns}
+        self.known: dict[Column, list[Fit]] = defaultdict(list)
         for text, values in candidates(longer):
             self.known[outline(values[:-UNSEEN])].append((text, values))
-        self.found: dict[Sizes, str] = {}
+        self.found: dict[Column, str] = {}
 
-    def find(self, sizes: Sizes) -> str:
+    def find(self, sizes: Column) -> str:
         """Write sizes, one a run, as the simplest formula that fits; "" if
         none does, or if those that fit say different things."""
         if sizes not in self.found:
@@ -55,7 +58,7 @@ class Formulas:
             self.found[sizes] = find(sizes) if self.enough else ""
         return self.found[sizes]
 
-    def product(self, sizes: Sizes) -> str:
+    def product(self, sizes: Column) -> str:
         """Write sizes as a product of names with numbers added: B*(X-2).
 
         What is added to a name shows in two runs that differ in it alone.
@@ -76,15 +79,7 @@ class Formulas:
         return formula_text(text, many, Fraction(0))
 
 
-def with_runs(varied: Columns, runs: list[RunSizes]) -> Columns:
-    """Add the sizes of more runs to each name's."""
-    return {
-        name: (*sizes, *(run[name] for run in runs))
-        for name, sizes in varied.items()
-    }
-
-
-def unseen_runs(alone: list[str], given: Given) -> list[RunSizes]:
+def unseen_runs(alone: list[str], given: Given) -> list[Sizes]:
     """Give runs that nobody made, with sizes as even as the traced ones to
     the names that vary alone."""
     primes = filter(is_prime, itertools.count(101, 2))
@@ -106,7 +101,7 @@ def is_prime(n: int) -> bool:
     return all(n % m for m in range(2, math.isqrt(n) + 1))
 
 
-def common_formula(fits: list[Fit], sizes: Sizes) -> str:
+def common_formula(fits: list[Fit], sizes: Column) -> str:
     """Write sizes with the simplest of some formulas; "" where they part."""
     lines = [line(values, sizes) for _, values in fits]
     said = {
@@ -155,7 +150,7 @@ def candidates(columns: Columns) -> Iterator[Fit]:
         yield f"({one}+{other})", tuple(map(sum, rows))
 
 
-def outline(sizes: Sizes) -> Sizes:
+def outline(sizes: Column) -> Column:
     """Tell what stays the same when all sizes are multiplied by a number,
     and a number is added."""
     steps = [size - sizes[0] for size in sizes]
@@ -164,7 +159,7 @@ def outline(sizes: Sizes) -> Sizes:
     return tuple(step // unit for step in steps)
 
 
-def line(values: Sizes, sizes: Sizes) -> tuple[Fraction, Fraction]:
+def line(values: Column, sizes: Column) -> tuple[Fraction, Fraction]:
     """Fit sizes = factor * values + added, by the first two that differ."""
     for value, size in zip(values, sizes):
         if value != values[0]:

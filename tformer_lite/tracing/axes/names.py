@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tformer_lite.tracing.axes.formulas import Formulas, Sizes
+from tformer_lite.tracing.axes.formulas import Column, Formulas
+from tformer_lite.tracing.axes.sizes import Given, Sizes
 
 LETTERS = re.compile(r"[^\W\d]\w*")
 MARKS = {"proved": "", "value": "~", "unknown": "?"}
@@ -33,24 +34,32 @@ Shapes = tuple[Shape, ...]
 class Dims:
     """The dimensions of some runs: a name, and its size in each run.
 
-    `runs` are the sizes of every run, the traced one first.
+    `runs` are the sizes of every run, the traced one first, and `given` the
+    dimensions as they were given.
     """
 
-    def __init__(self, runs: Sequence[dict[str, int]]):
+    def __init__(self, runs: Sequence[Sizes], given: Given):
         columns = {name: tuple(r[name] for r in runs) for name in runs[0]}
         varied = {n: c for n, c in columns.items() if len(set(c)) > 1}
         self.first = runs[0]
         self.fixed = {n: s for n, s in runs[0].items() if n not in varied}
-        self.formulas = Formulas(varied, runs[0])
-        self.known: dict[tuple[Sizes, ...], Shape] = {}
+        self.formulas = Formulas(varied, given)
+        self.known: dict[tuple[Column | None, ...], Shape] = {}
 
-    def shape(self, *shapes: Sizes) -> Shape:
-        """Name the axes of a tensor that has these shapes, one a run."""
-        if shapes not in self.known:
-            self.known[shapes] = tuple(map(self.axis, zip(*shapes)))
-        return self.known[shapes]
+    def shape(self, first: Column, *others: Column | None) -> Shape:
+        """Name the axes of a tensor that has these shapes, one a run; by
+        value alone, where another run has None or other axes."""
+        key = first, *others
+        if key not in self.known:
+            alike = [x for x in others if x is not None]
+            alike = [x for x in alike if len(x) == len(first)]
+            if others and len(alike) == len(others):
+                self.known[key] = tuple(map(self.axis, zip(first, *alike)))
+            else:
+                self.known[key] = tuple(map(self.guess, first))
+        return self.known[key]
 
-    def axis(self, sizes: Sizes) -> Axis:
+    def axis(self, sizes: Column) -> Axis:
         """Name the axis that has these sizes, one a run."""
         if len(set(sizes)) > 1:
             name = self.formulas.find(sizes)

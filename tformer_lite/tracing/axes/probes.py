@@ -14,14 +14,14 @@ from torch import Tensor, nn
 
 from tformer_lite.tracing.axes.sizes import (
     Given,
-    RunSizes,
+    Sizes,
     evenness,
     plain_sizes,
     run_sizes,
 )
 
 
-def small_sizes(dims: Given, varied: list[str]) -> Iterator[RunSizes]:
+def small_sizes(dims: Given, varied: list[str]) -> Iterator[Sizes]:
     """Choose the sizes of the probes: all small, then each name larger
     alone, then all larger still. A size keeps its parity, and the steps
     differ: S // 3 looks like a line at 2, 4 and 6, and not at 2, 4 and 8."""
@@ -33,7 +33,7 @@ def small_sizes(dims: Given, varied: list[str]) -> Iterator[RunSizes]:
         yield run_sizes({**dims, **small, **change})
 
 
-def large_sizes(dims: Given, varied: list[str]) -> Iterator[RunSizes]:
+def large_sizes(dims: Given, varied: list[str]) -> Iterator[Sizes]:
     """Choose larger sizes than the traced ones: each name alone, twice, then
     all; for a model that refuses small sizes, or loops over one.
 
@@ -51,9 +51,7 @@ def large_sizes(dims: Given, varied: list[str]) -> Iterator[RunSizes]:
         yield run_sizes({**dims, **change})
 
 
-def resized_inputs(
-    inputs: tuple, axes: list[str], dims: dict[str, int]
-) -> tuple:
+def resized_inputs(inputs: tuple, axes: list[str], dims: Sizes) -> tuple:
     """Give the inputs other sizes, with values that they have already.
 
     `axes` names the axes of each tensor, "B S"; a name that `dims` lacks
@@ -74,9 +72,7 @@ def resized_inputs(
     return tuple(made.get(id(x), x) for x in inputs)
 
 
-def resized_tensor(
-    tensor: Tensor, axes: list[str], dims: dict[str, int]
-) -> Tensor:
+def resized_tensor(tensor: Tensor, axes: list[str], dims: Sizes) -> Tensor:
     """Take as many rows of each named axis as asked, over and over."""
     if len(axes) != tensor.ndim:
         raise ValueError(
@@ -129,11 +125,7 @@ class Hush:
 def unchanged(model: Callable) -> Iterator[None]:
     """Put back the attributes of every module, and the buffers' values."""
     modules = list(model.modules()) if isinstance(model, nn.Module) else []
-    spaces = [
-        space
-        for module in modules
-        for space in (vars(module), module._buffers)
-    ]
+    spaces = [x for m in modules for x in (vars(m), m._buffers)]
     before = [space.copy() for space in spaces]
     buffers = [b for m in modules for b in m._buffers.values()]
     values = [(b, b.clone()) for b in buffers if b is not None]
@@ -148,7 +140,7 @@ def unchanged(model: Callable) -> Iterator[None]:
                 buffer.copy_(value)
 
 
-def dims_for(build: Callable, dims: dict[str, int]) -> dict[str, int]:
+def dims_for(build: Callable, dims: Sizes) -> Sizes:
     """Give the dimensions that a factory takes."""
     parameters = inspect.signature(build).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):

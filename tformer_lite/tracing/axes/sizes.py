@@ -4,6 +4,7 @@ import ast
 import operator
 from typing import TypeGuard
 
+Sizes = dict[str, int]
 Given = dict[str, int | str]
 OPERATIONS = {
     ast.Add: operator.add,
@@ -13,15 +14,7 @@ OPERATIONS = {
 }
 
 
-class RunSizes(dict[str, int]):
-    """The sizes of a run by name, and `given`, how they were written."""
-
-    def __init__(self, sizes: dict[str, int], given: Given):
-        super().__init__(sizes)
-        self.given = given
-
-
-def run_sizes(dims: Given) -> RunSizes:
+def run_sizes(dims: Given) -> Sizes:
     """Work out the dimensions that are written with others.
 
     Raises ValueError for a name that is unknown, or that needs itself, and
@@ -37,7 +30,7 @@ def run_sizes(dims: Given) -> RunSizes:
                 f"Known are {', '.join(known) or 'none'}."
             )
         known |= found
-    return RunSizes({name: known[name] for name in dims}, dims)
+    return {name: known[name] for name in dims}
 
 
 def is_size(value: object) -> TypeGuard[int]:
@@ -45,12 +38,12 @@ def is_size(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def plain_sizes(dims: Given) -> dict[str, int]:
+def plain_sizes(dims: Given) -> Sizes:
     """Give the dimensions that are not written with others."""
     return {name: n for name, n in dims.items() if is_size(n)}
 
 
-def size(name: str, text: int | str, known: dict[str, int]) -> int | None:
+def size(name: str, text: int | str, known: Sizes) -> int | None:
     """Work out a dimension; None if it is written with unknown names."""
     try:
         return value(ast.parse(str(text), mode="eval").body, known)
@@ -64,7 +57,7 @@ def size(name: str, text: int | str, known: dict[str, int]) -> int | None:
         ) from None
 
 
-def value(tree: ast.expr, known: dict[str, int]) -> int:
+def value(tree: ast.expr, known: Sizes) -> int:
     """Work out an expression; ValueError for what is not allowed in it."""
     match tree:
         case ast.Constant(n) if is_size(n):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tformer_lite.tracing.axes.names import Shape, shape_text
 from tformer_lite.tracing.listing.frames import Made
-from tformer_lite.tracing.writing import html_groups, shape_html
+from tformer_lite.tracing.tables import html_groups, shape_html
 
 WIDTH, MANY = 76, 4
 HEADERS = "line", "code", "shapes"

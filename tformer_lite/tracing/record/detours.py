@@ -12,6 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tformer_lite.tracing.axes.probes import aside
 from tformer_lite.tracing.record.visits import Visits
 
+SCRIPTED = torch.jit.ScriptModule, torch.jit.ScriptFunction
 FUSED = "_native_multi_head_attention", "_transformer_encoder_layer_fwd"
 
 
@@ -24,9 +25,7 @@ def traceable(model: Callable | None) -> Callable:
     if not callable(model):
         raise TypeError(f"give a model: {type(model).__name__} has no call")
     for part in parts(model):
-        if isinstance(
-            part, (torch.jit.ScriptModule, torch.jit.ScriptFunction)
-        ):
+        if isinstance(part, SCRIPTED):
             raise TypeError(
                 f"a {type(part).__name__} runs out of Python's sight: trace "
                 "what it was made from."

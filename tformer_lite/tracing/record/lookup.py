@@ -1,12 +1,12 @@
-"""Looking up: a kept value by its module's path and its variable."""
+"""Kept values: which to keep, and how to look one up, by their names."""
 
-from collections.abc import Callable
+from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from torch import Tensor
 
 from tformer_lite.tracing.record.places import Place
-from tformer_lite.tracing.record.run import Run
+from tformer_lite.tracing.record.recorder import Keep, Run
 from tformer_lite.tracing.record.visits import Visit
 from tformer_lite.tracing.source.expressions import is_returned, variable
 
@@ -36,6 +36,19 @@ def received_name(place: Place, visit: Visit) -> Name:
     return Name(visit.path, variable(*place[0]))
 
 
+def keeper(keep: bool | str | list[str]) -> Keep:
+    """Say of each call whether to keep what it made."""
+    if isinstance(keep, bool):
+        return (lambda place, visit: True) if keep else None
+    patterns = [keep] if isinstance(keep, str) else keep
+
+    def wanted(place: Place, visit: Visit) -> bool:
+        names = {bound_name(place, visit), received_name(place, visit)}
+        return any(fnmatchcase(str(n), one) for n in names for one in patterns)
+
+    return wanted
+
+
 def own_line(place: Place, visit: Visit) -> tuple[Visit, Place]:
     """Leave the layers of a library: find the module that calls them."""
     while visit.parent and visit.place == place:
@@ -62,16 +75,16 @@ def kept_value(run: Run, text: str, nth: int | None) -> Tensor:
     Raises KeyError for a name that no line binds, or whose value was not
     kept, ValueError when it is not clear which value is meant.
     """
-    kept = run.values.kept
-    names = names_by(bound_name, run)
-    if text not in map(str, names):
-        names = names_by(received_name, run)
-    found = [i for i, name in enumerate(names) if str(name) == text]
-    times = len(found)
-    if not found:
+    for name_of in bound_name, received_name:
+        names = [name_of(step.place, step.visit) for step in run.steps]
+        found = [i for i, name in enumerate(names) if str(name) == text]
+        if found:
+            break
+    else:
         raise KeyError(
             f"no line binds {text!r}: there are {near(text, names)}"
         )
+    times, kept = len(found), run.values.kept
     if nth is None and times > 1:
         raise ValueError(
             f"{text!r} was bound {times} times: write [{text!r}, 0] to "
@@ -83,11 +96,6 @@ def kept_value(run: Run, text: str, nth: int | None) -> Tensor:
     if found[nth] not in kept:
         raise KeyError(f"{text!r} was not kept: trace with keep={text!r}.")
     return kept[found[nth]][0]
-
-
-def names_by(name: Callable[[Place, Visit], Name], run: Run) -> list[Name]:
-    """Name what each step makes, in one of the two ways."""
-    return [name(step.place, step.visit) for step in run.steps]
 
 
 def near(text: str, names: list[Name]) -> str:

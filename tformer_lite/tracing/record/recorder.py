@@ -1,30 +1,25 @@
 """Recording: every torch call of a run, and the module it happens in."""
 
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
+from functools import cached_property
+from itertools import count
 from types import CodeType
 from typing import Any, NamedTuple
 
-import torch
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
+from tformer_lite.tracing.record.detours import eagerly
 from tformer_lite.tracing.record.places import Place, place_of
 from tformer_lite.tracing.record.tensors import Mark, Marks, tensors
 from tformer_lite.tracing.record.values import Values, targets
 from tformer_lite.tracing.record.visits import NotedVisits, Visit, Visits
-from tformer_lite.tracing.source.expressions import (
-    expression,
-    line_text,
-    variable,
-)
+from tformer_lite.tracing.source import expressions
 
 Keep = Callable[[Place, Visit], bool] | None
-# A call as it is written down: the tensors it reads have no shapes yet.
-RawStep = tuple[
-    Callable, Place, Visit, list[int], list[tuple[int, torch.Size]]
-]
 
 
 class Step(NamedTuple):
@@ -62,14 +57,15 @@ class Step(NamedTuple):
     def binding(self) -> tuple[str, str]:
         """The variable that is bound, or "", and the expression, as they are
         written; the function's name, where that cannot be read."""
-        written = expression(self.code, self.at)
-        bound = variable(self.code, self.at) if written else ""
-        return bound, written or self.name
+        written = expressions.expression(self.code, self.at)
+        if not written:
+            return "", self.name
+        return expressions.variable(self.code, self.at), written
 
     @property
     def line(self) -> str:
         """The line, as it is written: q = self.query(x)."""
-        return line_text(*self.binding)
+        return expressions.line_text(*self.binding)
 
 
 class Recorder(TorchFunctionMode):
@@ -83,16 +79,20 @@ class Recorder(TorchFunctionMode):
     def __init__(self, model: Callable, keep: Keep = None):
         super().__init__()
         self.marks = Marks()
-        self.raw: list[RawStep] = []
-        self.visits: Visits = NotedVisits(model, self.marks, self.raw)
+        self.steps: list[Step] = []
+        self.visits: Visits = NotedVisits(model, self.marks, self.steps)
         self.values = Values()
         self.keep = keep
-        self.failed: tuple[Exception, RawStep] | None = None
+        self.failed: tuple[Exception, Step] | None = None
 
     def __enter__(self):
         self.base = self.visits.base = sys._getframe(1).f_code
         self.open = ExitStack()
-        self.open.enter_context(openly())
+        # Let the lines of nn.MultiheadAttention be seen: as long as a function
+        # is overridden, it would be one call.
+        name = "has_torch_function"
+        self.open.callback(setattr, functional, name, vars(functional)[name])
+        setattr(functional, name, lambda tensors: False)
         self.open.enter_context(self.visits)
         return super().__enter__()
 
@@ -108,32 +108,28 @@ class Recorder(TorchFunctionMode):
         try:
             result = function(*args, **kwargs) if kwargs else function(*args)
         except Exception as error:
-            self.failed = error, raw_step(self, function, args, kwargs, [])
+            self.failed = error, step_of(self, function, args, kwargs, [])
             raise
-        makes = self.marks(result)
-        if makes:
-            step = raw_step(self, function, args, kwargs, makes)
-            self.raw.append(step)
-            if self.keep and self.keep(*step[1:3]):
-                made = tensors(result)
-                self.values.keep(len(self.raw) - 1, made, args, kwargs)
+        made = tensors(result)
+        if made:
+            step = step_of(self, function, args, kwargs, made)
+            self.steps.append(step)
+            if self.keep and self.keep(step.place, step.visit):
+                self.values.keep(len(self.steps) - 1, made, args, kwargs)
         elif function.__name__ == "__set__":
             self.marks.forget(args[0])
         return result
 
 
-def raw_step(
-    recorder: Recorder,
-    function: Callable,
-    args: tuple,
-    kwargs: Any,
-    made: list,
-) -> RawStep:
+def step_of(
+    recorder: Recorder, function: Any, args: tuple, kwargs: Any, made: list
+) -> Step:
     """Write a call down, from within what PyTorch calls instead of it."""
-    given = (*args, *kwargs.values()) if kwargs else args
-    reads = recorder.marks.numbers(given)
+    marks, visits = recorder.marks, recorder.visits
+    reads = marks.read((*args, *kwargs.values()) if kwargs else args)
     place = place_of(sys._getframe(2), recorder.base)
-    return function, place, recorder.visits.now, reads, made
+    makes = list(map(marks.made, made))
+    return Step(function, place, visits.now, reads, makes)
 
 
 class ProbeRecorder(Recorder):
@@ -144,39 +140,51 @@ class ProbeRecorder(Recorder):
         self.visits = Visits(model)
 
 
-@contextmanager
-def openly() -> Iterator[None]:
-    """Let the lines of nn.MultiheadAttention be seen: as long as a function
-    is overridden, it would be one call."""
-    names = vars(functional)
-    before = names["has_torch_function"]
-    names["has_torch_function"] = lambda tensors: False
-    try:
-        yield
-    finally:
-        names["has_torch_function"] = before
+class Run:
+    """One run: its sizes, its steps, and how to find a step again.
 
+    `result` is what the model gave, `error` what stopped it; a torch call
+    that failed is the last step, and `failed` is then true.
+    """
 
-def shapes_in(
-    raw: list[RawStep], first: dict[int, torch.Size]
-) -> Iterator[tuple[list[torch.Size], list[torch.Size]]]:
-    """Give the shapes that each call read, and those that it made; `first`
-    are those that the tensors had at first. Both may grow meanwhile."""
-    now: dict[int, torch.Size] = {}
-    for *_, reads, makes in raw:
-        before = [now.get(n, first[n]) for n in reads]
-        now.update(makes)
-        yield before, [shape for _, shape in makes]
+    def __init__(self, sizes: dict[str, int]):
+        self.sizes, self.result = sizes, None
+        self.error: Exception | None = None
+        self.failed = False
+        self.steps: list[Step] = []
+        self.visits: list[Visit] = []
+        self.values = Values()
 
+    def record(
+        self, recorder: Recorder, model: Callable, inputs: tuple, options: dict
+    ) -> None:
+        """Run a model once; what goes wrong is the run's `error`."""
+        self.steps, self.values = recorder.steps, recorder.values
+        self.visits = recorder.visits.done
+        try:
+            with eagerly(), recorder:
+                self.result = model(*inputs, **options)
+        except Exception as error:
+            self.error = error
+            if recorder.failed and recorder.failed[0] is error:
+                self.failed = True
+                self.steps.append(recorder.failed[1])
 
-def named_steps(
-    raw: list[RawStep], first: dict[int, torch.Size]
-) -> Iterator[Step]:
-    """Give the parts of the calls their names, as they are made."""
-    shapes = shapes_in(raw, first)
-    for (function, place, visit, reads, makes), (before, _) in zip(
-        raw, shapes
-    ):
-        read = list(map(Mark, reads, before))
-        made = [Mark(*mark) for mark in makes]
-        yield Step(function, place, visit, read, made)
+    @cached_property
+    def positions(self) -> list[tuple[str, int, Place]]:
+        """Where each step is: in which visit, and called from which lines."""
+        return [(s.visit.path, s.visit.nth, s.place) for s in self.steps]
+
+    @cached_property
+    def keys(self) -> list[tuple]:
+        """Where each step is, and how many were there before it."""
+        before: dict[tuple, Iterator[int]] = defaultdict(count)
+        return [(place, next(before[place])) for place in self.positions]
+
+    def steps_of(self, other: "Run") -> list[Step | None]:
+        """Give this run's steps where another's are: the nth at a position
+        is the nth there; None for one that is lacking here."""
+        if self.positions == other.positions:
+            return [*self.steps]
+        known = dict(zip(self.keys, self.steps))
+        return [known.get(key) for key in other.keys]

@@ -1,6 +1,7 @@
 """Marks: which tensor it is, and the shape that it has."""
 
 from collections.abc import Iterable
+from itertools import count
 from typing import NamedTuple
 from weakref import ref
 
@@ -19,50 +20,44 @@ class Mark(NamedTuple):
 
 
 class Marks:
-    """Give each tensor a number, the same one as long as it lives, and note
-    the shape it had at first."""
+    """Give each tensor a number, the same one as long as it lives, and the
+    shape that it had when it was last made."""
 
     def __init__(self):
-        self.known: dict[int, tuple[ref[Tensor], int]] = {}
-        self.shapes: dict[int, torch.Size] = {}
+        self.known: dict[int, tuple[ref[Tensor], Mark]] = {}
+        self.unused = count()
 
-    def __call__(self, value: object) -> list[tuple[int, torch.Size]]:
-        """Give the number and shape of each tensor in a value."""
-        if type(value) is Tensor:
-            return [self.mark(value)]
-        if type(value) in PLAIN:
-            return []
-        return list(map(self.mark, tensors(value)))
-
-    def mark(self, tensor: Tensor) -> tuple[int, torch.Size]:
-        """Give a tensor's number, a new one if it is new, and its shape."""
-        known, shape = self.known.get(id(tensor)), tensor.shape
-        if known is not None and known[0]() is tensor:
-            return known[1], shape
-        number = len(self.shapes)
-        self.known[id(tensor)] = ref(tensor), number
-        self.shapes[number] = shape
-        return number, shape
-
-    def number(self, tensor: Tensor) -> int:
-        """Give the number of a tensor, and ask for no shape: outside of a
-        recorded call, that would be one."""
-        known = self.known.get(id(tensor))
-        if known is not None and known[0]() is tensor:
-            return known[1]
-        with torch._C.DisableTorchFunction():
-            return self.mark(tensor)[0]
-
-    def numbers(self, values: Iterable) -> list[int]:
-        """Give the number of each tensor in some values."""
+    def read(self, values: Iterable) -> list[Mark]:
+        """Mark the tensors in some values."""
         found = []
         for value in values:
             known = self.known.get(id(value))
             if known is not None and known[0]() is value:
                 found.append(known[1])
             elif type(value) not in PLAIN:
-                found += map(self.number, tensors(value))
+                found += map(self.last, tensors(value))
         return found
+
+    def last(self, tensor: Tensor) -> Mark:
+        """Mark a tensor, and ask for no shape that is known: outside of a
+        recorded call, that would be one."""
+        known = self.known.get(id(tensor))
+        if known is not None and known[0]() is tensor:
+            return known[1]
+        with torch._C.DisableTorchFunction():
+            return self.made(tensor)
+
+    def made(self, tensor: Tensor) -> Mark:
+        """Mark a tensor with the shape that it has now."""
+        known, shape = self.known.get(id(tensor)), tensor.shape
+        if known is None or known[0]() is not tensor:
+            mark = Mark(next(self.unused), shape)
+        elif known[1].shape == shape:
+            return known[1]
+        else:
+            mark = Mark(known[1].number, shape)
+        self.known[id(tensor)] = ref(tensor), mark
+        return mark
 
     def forget(self, tensor: Tensor) -> None:
         """Take a tensor for a new one from now on: x.data = y made it so."""
@@ -73,12 +68,10 @@ def tensors(value: object) -> list[Tensor]:
     """Find the tensors in a value, in order."""
     if isinstance(value, Tensor):
         return [value]
+    if type(value) in PLAIN:
+        return []
     if isinstance(value, dict):
         value = list(value.values())
     if not isinstance(value, (tuple, list)):
         return []
-    found = []
-    for part in value:
-        if type(part) not in PLAIN:
-            found += tensors(part)
-    return found
+    return [tensor for part in value for tensor in tensors(part)]

@@ -5,6 +5,8 @@ from collections.abc import Callable
 
 from torch import Tensor
 
+from tformer_lite.tracing.record.tensors import tensors
+
 
 class Values:
     """Keep tensors by reference, and copy one only when it is overwritten."""
@@ -44,8 +46,7 @@ def targets(function: Callable, args: tuple, kwargs: dict) -> list[Tensor]:
     found = [kwargs.get("out")]
     if inside or augmented or name == "__setitem__" or kwargs.get("inplace"):
         found = [*args[:1], *found]
-    parts = [x if isinstance(x, (tuple, list)) else [x] for x in found]
-    return [x for part in parts for x in part if isinstance(x, Tensor)]
+    return tensors(found)
 
 
 NOT_WRITING = {"__invert__", "__index__", "__int__", "__init__", "__iter__"}

@@ -3,7 +3,8 @@
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Iterator, Sized
+from itertools import count
 from types import CodeType
 from typing import Any
 
@@ -46,7 +47,7 @@ class Visits:
     def __init__(self, model: Callable):
         modules = getattr(model, "named_modules", dict)
         self.paths = {id(part): path for path, part in modules()}
-        self.counts: dict[str, int] = defaultdict(int)
+        self.counts: dict[str, Iterator[int]] = defaultdict(count)
         self.done: list[Visit] = []
         self.thread = threading.get_ident()
         self.now = Visit("", 0, "")
@@ -69,11 +70,8 @@ class Visits:
         if threading.get_ident() != self.thread:
             return self.call(module, *args, **kwargs)
         before, kind = self.now, type(module).__name__
-        path = self.paths.get(id(module))
-        path = f"({kind})" if path is None else path
-        nth = self.counts[path]
-        self.counts[path] = nth + 1
-        visit = Visit(path, nth, kind)
+        path = self.paths.get(id(module), f"({kind})")
+        visit = Visit(path, next(self.counts[path]), kind)
         self.note_call(visit, args, kwargs)
         self.now = visit
         try:
@@ -105,12 +103,15 @@ class NotedVisits(Visits):
         frame = sys._getframe(4)  # past run, enter and nn.Module's __call__
         visit.parent, visit.place = self.now, place_of(frame, self.base)
         visit.direct = visit.place[0][0] is frame.f_code
-        numbers = self.marks.numbers
-        visit.reads = {i: numbers((x,)) for i, x in enumerate(args)}
-        visit.reads |= {name: numbers((x,)) for name, x in kwargs.items()}
+        given: dict = {**dict(enumerate(args)), **kwargs}
+        visit.reads = {name: self.numbers(x) for name, x in given.items()}
         visit.start = visit.end = len(self.steps)
 
     def note_result(self, visit: Visit, result: object) -> None:
         self.done.append(visit)
-        visit.makes = self.marks.numbers((result,))
+        visit.makes = self.numbers(result)
         visit.end = len(self.steps)
+
+    def numbers(self, value: object) -> list[int]:
+        """The numbers of the tensors in a value."""
+        return [mark.number for mark in self.marks.read((value,))]
