@@ -21,7 +21,8 @@ from tformer_lite.drawing.palette import AXES, EDGE, HATCH, INK, KINDS, PAPER
 from tformer_lite.drawing.picture import STYLE, Picture
 from tformer_lite.tracing.source.expressions import argument_texts
 
-HEAD = 0.85  # inches above and below a matrix, for its words
+# Inches: above and below a matrix, for its words; and of one label.
+HEAD, ROOM = 0.85, 0.2
 
 
 def heatmap(
@@ -118,28 +119,20 @@ def draw_matrix(
         ax=ax,
     )
     for row, column in matrix.hidden.nonzero().tolist():
-        ax.add_patch(hatching(row, column))
+        patch = Rectangle((column, row), 1, 1, fill=False, hatch="///")
+        patch.set(linewidth=0, edgecolor=HATCH[0], clip_on=False, zorder=1.5)
+        ax.add_patch(patch)  # below the number
     draw_labels(matrix, ax, cell)
-
-
-def hatching(row: int, column: int) -> Rectangle:
-    """Hatch one cell, below its number."""
-    patch = Rectangle((column, row), 1, 1, fill=False, hatch="///")
-    patch.set(linewidth=0, edgecolor=HATCH[0], clip_on=False, zorder=1.5)
-    return patch
 
 
 def draw_labels(matrix: Matrix, ax: Axes, cell: tuple[float, float]) -> None:
     """Write the heading, and name and label both axes."""
     ax.set_title(matrix.heading, loc="left", color=INK[0], size=11)
-    for axis, size, letter, name, labels in zip(
-        (ax.yaxis, ax.xaxis),
-        reversed(cell),
-        matrix.axes,
-        matrix.names,
-        matrix.labels,
+    axes, words = (ax.yaxis, ax.xaxis), zip(matrix.axes, matrix.names)
+    for axis, size, (letter, name), labels in zip(
+        axes, cell[::-1], words, matrix.labels
     ):
-        step = spacing(size)
+        step = math.ceil(ROOM / size)
         places = [place + 0.5 for place in range(len(labels))]
         axis.set_ticks(places[::step], labels[::step])
         axis.set_tick_params(length=0, labelcolor=INK[0], rotation=0)
@@ -151,14 +144,9 @@ def draw_labels(matrix: Matrix, ax: Axes, cell: tuple[float, float]) -> None:
         ax.set_ylabel(matrix.axes[0], rotation=0, ha="right", va="center")
 
 
-def spacing(size: float) -> int:
-    """Tell how many cells of a size (in inches) share one label."""
-    return math.ceil(0.2 / size)
-
-
 def slant(matrix: Matrix, wide: float) -> float:
     """Tell how many more inches slanted column labels reach down than level
     ones; 0 where the labels of cells so wide fit side by side."""
     longest = max(map(len, matrix.labels[1]))
-    level = longest * 0.09 <= wide * spacing(wide)
+    level = longest * 0.09 <= wide * math.ceil(ROOM / wide)
     return 0.0 if level else longest * 0.065 - 0.1

@@ -97,9 +97,15 @@ class Chart:
         """Write the titles and the shape that they share."""
         return f"{', '.join(self.titles)} ({self.values.shape[1]},)"
 
+    @property
+    def step(self) -> int:
+        """From how many places one is chosen to stand for them."""
+        return math.ceil(self.values.shape[1] / ROWS)
+
 
 def chart_text(chart: Chart) -> str:
-    """Say what the lines show: one paragraph of words, then the numbers."""
+    """Say what the lines show: one paragraph of words; then the numbers of
+    each place, or of each few."""
     letter, words, at = chart.letter, RUNS[chart.letter][0], chart.places
     count = len(chart.titles)
     lines = f"{count} line{'s' * (count > 1)} over {letter} ({words})"
@@ -111,20 +117,14 @@ def chart_text(chart: Chart) -> str:
             f"{title} runs from {first} to {last}, is lowest at {at[low]} "
             f"({least}) and highest at {at[high]} ({most})."
         )
-    return " ".join(say) + "\n\n" + some_values(chart)
-
-
-def some_values(chart: Chart) -> str:
-    """Set the values in columns, a row for each place or each few."""
-    step = math.ceil(chart.values.shape[1] / ROWS)
-    rows = [[f"{chart.letter}\\line", *chart.titles]]
-    for place, values in zip(chart.places[::step], chart.values.T[::step]):
+    rows = [[f"{letter}\\line", *chart.titles]]
+    for place, values in zip(at[:: chart.step], chart.values.T[:: chart.step]):
         rows.append([str(place), *map(number, values)])
-    return table(chart.heading, rows)
+    return " ".join(say) + "\n\n" + table(chart.heading, rows)
 
 
 def draw_chart(chart: Chart) -> Figure:
-    """Draw the lines, with the heading above and the names beside them."""
+    """Draw lines, with the heading above and the names beside them."""
     names = [textwrap.wrap(title, WRAP) for title in chart.titles]
     beside = max(len(line) for name in names for line in name) * LETTER + 0.3
     head = textwrap.wrap(chart.heading, int((WIDTH - LEFT) / LETTER))
@@ -133,31 +133,26 @@ def draw_chart(chart: Chart) -> Figure:
     figure = Figure(figsize=size, facecolor=PAPER[0])
     box = LEFT / size[0], 0.5 / size[1], wide / size[0], HEIGHT / size[1]
     ax = figure.add_axes(box)
-    draw_grid(chart, ax)
     draw_lines(chart, ax)
     draw_names(chart, ax, names)
     ax.set_title("\n".join(head), loc="left", color=INK[0], size=11)
     return figure
 
 
-def draw_grid(chart: Chart, ax: Axes) -> None:
-    """Draw the axes, and a quiet grid behind the lines."""
-    ax.set_facecolor(PAPER[0])
-    ax.set_axisbelow(True)
+def draw_lines(chart: Chart, ax: Axes) -> None:
+    """Draw the axes, a quiet grid, and before it each line in its colour and
+    dash, with a marker every so often."""
+    ax.set(facecolor=PAPER[0], axisbelow=True)
     ax.grid(axis="y", color=EDGE[0], linewidth=0.7)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0, labelcolor=INK[0])
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     words, colours = RUNS[chart.letter]
     ax.set_xlabel(f"{chart.letter}: {words}", color=colours[0])
-
-
-def draw_lines(chart: Chart, ax: Axes) -> None:
-    """Draw each line in its colour and dash, with a marker every so often."""
-    every = math.ceil(chart.values.shape[1] / ROWS)
     for row, (pair, dash, marker) in zip(chart.values, LINES):
         (line,) = ax.plot(chart.places, row.tolist(), color=pair[0])
-        line.set(linestyle=dash, marker=marker, markersize=4, markevery=every)
+        line.set(linestyle=dash, marker=marker, markersize=4)
+        line.set_markevery(chart.step)
 
 
 def draw_names(chart: Chart, ax: Axes, names: list[list[str]]) -> None:

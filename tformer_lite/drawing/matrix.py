@@ -1,9 +1,9 @@
 """One matrix, checked, with all that drawing and describing it needs."""
 
 import math
-import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from unicodedata import category
 
 import torch
 from torch import Tensor
@@ -105,9 +105,14 @@ def labels_for(chosen: list[str] | None, size: int) -> list[str]:
 
 def describe(matrices: list[Matrix]) -> str:
     """Say what matrices show: one paragraph of words, then the numbers."""
-    words = " ".join(map(sentences, matrices))
-    small = [each for each in matrices if max(each.values.shape) <= 16]
-    return "\n\n".join([words, *map(value_table, small)])
+    paragraphs = [" ".join(map(sentences, matrices))]
+    for matrix in matrices:
+        if max(matrix.values.shape) <= 16:
+            names, heads = matrix.labels
+            rows = [["\\".join(matrix.axes), *heads]]
+            rows += [[name, *row] for name, row in zip(names, matrix.cells())]
+            paragraphs.append(table(matrix.title, rows))
+    return "\n\n".join(paragraphs)
 
 
 def sentences(matrix: Matrix) -> str:
@@ -130,29 +135,16 @@ def sentences(matrix: Matrix) -> str:
     return " ".join(say)
 
 
-def value_table(matrix: Matrix) -> str:
-    """Set a matrix's labels and values in columns of plain text."""
-    names, heads = matrix.labels
-    rows = [[name, *row] for name, row in zip(names, matrix.cells())]
-    return table(matrix.title, [["\\".join(matrix.axes), *heads], *rows])
-
-
 def table(title: str, rows: list[list[str]]) -> str:
     """Set rows in columns of plain text, below a title."""
-    widths = [max(map(text_columns, column)) for column in zip(*rows)]
-    lines = [
-        "  ".join(
-            " " * (wide - text_columns(text)) + text
-            for text, wide in zip(row, widths)
-        )
-        for row in rows
-    ]
-    return "\n".join([title, *lines])
+    lines = zip(*map(right_aligned, zip(*rows)))
+    return "\n".join([title, *map("  ".join, lines)])
 
 
-def text_columns(text: str) -> int:
-    """Count the columns a text takes: vowel signs above or below take none."""
-    return sum(unicodedata.category(letter) != "Mn" for letter in text)
+def right_aligned(texts: Sequence[str]) -> list[str]:
+    """Fill texts up to one width: vowel signs above or below take none."""
+    widths = [sum(category(letter) != "Mn" for letter in t) for t in texts]
+    return [" " * (max(widths) - w) + t for t, w in zip(texts, widths)]
 
 
 def number(value: Tensor | float) -> str:

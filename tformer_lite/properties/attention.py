@@ -72,10 +72,9 @@ def provenance(subject: Subject) -> Verdict:
         splits = zip(("queries", "keys", "values"), (one.q, one.k, one.v))
         moves = {f"split {name}": split_in_order(x) for name, x in splits}
         moves["joined heads"] = joined_in_order(one)
-        found = {what: move for what, move in moves.items() if move}
-        seen += [move.positions for move in found.values()]
-        for what, move in found.items():
-            if not move.in_order:
+        for what, move in moves.items():
+            seen += [move.positions] if move else []
+            if move and not move.in_order:
                 says = (
                     f"In {one.path}, the {what} mix positions or channels. "
                     "A view or reshape moves no element: transpose the axes "
@@ -90,13 +89,13 @@ def provenance(subject: Subject) -> Verdict:
 
 def nobody(subject: Subject, sums: Tensor) -> Tensor:
     """Which rows (..., T) may be empty: of padding, with nobody to hear."""
-    rows, length = len(subject.target), sums.shape[-1]
     padding = torch.zeros_like(sums, dtype=torch.bool)
-    for x in subject.inputs:
-        if x.shape[1] == length and sums.numel() % (rows * length) == 0:
-            hidden = ~subject.is_real(x)[:, None]
-            shape = rows, sums.numel() // (rows * length), length
-            padding |= hidden.expand(shape).reshape(sums.shape)
+    for hidden in (~subject.is_real(x) for x in subject.inputs):
+        rows, length = hidden.shape
+        heads, rest = divmod(sums.numel(), rows * length)
+        if length == sums.shape[-1] and not rest:
+            shared = hidden[:, None].expand(-1, heads, -1)
+            padding |= shared.reshape(sums.shape)
     return padding & (sums == 0)
 
 
@@ -154,13 +153,12 @@ def split_in_order(operand: Operand) -> Move | None:
 def joined_in_order(one: Mixing) -> Move | None:
     """Whether each joined row (..., C) is all heads (..., T, D) at one
     position, in the same order at each; None where it cannot be told."""
-    mixed, joined = one.mixed, one.joined
-    if joined.shape == mixed.shape:
+    (*_, t, d), joined = one.mixed.shape, one.joined
+    if joined.shape == one.mixed.shape:
         return None
-    found = origins(joined, mixed, 1.0)
+    found = origins(joined, one.mixed, 1.0)
     if found is None:
         return None
-    t, d = mixed.shape[-2:]
     heads = found // (t * d) * d
     positions = (found // d % t).where(found >= 0, -1).flatten(0, -2)
     channels = ((heads + found % d) % joined.shape[-1]).where(found >= 0, -1)

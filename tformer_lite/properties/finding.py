@@ -72,10 +72,10 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
-        rows = [
+        rows = (
             [whole(f.name), whole(WORDS[f.holds]), html.escape(f.says)]
             for f in self.findings
-        ]
+        )
         return html_table(("property", "verdict", "what was seen"), rows)
 
 

@@ -2,9 +2,8 @@
 
 from torch import Tensor
 
-from tformer_lite.properties.culprit import culprit
 from tformer_lite.properties.finding import Verdict, check
-from tformer_lite.properties.reach import reach
+from tformer_lite.properties.reach import culprit, reach
 from tformer_lite.properties.subject import NotJudgedError, Subject
 
 
@@ -56,9 +55,8 @@ def padding_invariance(subject: Subject) -> Verdict:
     real = list(map(subject.is_real, subject.inputs))
     padded = [which for which, x in enumerate(real) if not x.all()]
     if not padded:
-        raise NotJudgedError(
-            "There is no padding: give pad=, and padded rows."
-        )
+        says = "There is no padding: give pad=, and padded rows."
+        raise NotJudgedError(says)
     for which in padded:
         moves = reach(subject, which)
         heard = (moves > 0) & ~real[which][:, None] & real[-1][:, :, None]
@@ -79,11 +77,10 @@ def padding_invariance(subject: Subject) -> Verdict:
 @check
 def unknown_words(subject: Subject) -> Verdict:
     """See whether unknown words are heard: they are words, not padding."""
-    unknown = list(map(subject.is_unknown, subject.inputs))
+    unknown = [subject.is_id(x, subject.unknown) for x in subject.inputs]
     if not any(x.any() for x in unknown):
-        raise NotJudgedError(
-            "There is no unknown word: give unknown=, and one."
-        )
+        says = "There is no unknown word: give unknown=, and one."
+        raise NotJudgedError(says)
     for which, x in enumerate(unknown):
         wrong = unheard(subject, which) & x
         if wrong.any():

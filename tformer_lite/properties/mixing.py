@@ -22,7 +22,6 @@ from tformer_lite.tracing.questions.scores import (
     fused_arguments,
     fused_scores,
 )
-from tformer_lite.tracing.traced import Trace
 
 # Whose an axis is: the left factor's, the right one's, the result's.
 BATCH, SUMMED, OWN = "LRM", "LR", ("LM", "RM")
@@ -61,21 +60,19 @@ class Mixing(NamedTuple):
 def mixings(subject: Subject, *pushed: int) -> list[Mixing]:
     """Find every attention of a run, in order, with all positions of the
     inputs `pushed` nudged; NotJudgedError when there is none."""
-    found = subject.once(
-        ("mixings", pushed), lambda: found_in(nudged_trace(subject, *pushed))
-    )
+
+    def described() -> list[Mixing]:
+        seen = nudged_trace(subject, *pushed)
+        data = Data(seen.steps, seen.runs[0].values)
+        return [
+            in_one_call(data, one) if one.fused else written_out(data, one)
+            for one in attentions(data)
+        ]
+
+    found = subject.once(("mixings", pushed), described)
     if not found:
         raise NotJudgedError("No attention was found: a softmax of products.")
     return found
-
-
-def found_in(seen: Trace) -> list[Mixing]:
-    """Describe every attention of a traced run, in order."""
-    data = Data(seen.steps, seen.runs[0].values)
-    return [
-        in_one_call(data, one) if one.fused else written_out(data, one)
-        for one in attentions(data)
-    ]
 
 
 class Product:
@@ -106,17 +103,14 @@ class Product:
 
     def factor(self, n: int, *kinds: str) -> Operand:
         """Give a factor, with its axes sorted, and where it was moved from."""
-        found = operand(self.data, self.step, n + added(self.data, self.step))
+        found = operand(self.data, self.step, n)
         return found._replace(matrix=self.matrix(found.matrix, n, *kinds))
 
 
-def added(data: Data, i: int) -> int:
-    """Count what a product reads before its factors: baddbmm, the mask."""
-    return int(data.names[i] == "baddbmm")
-
-
 def operand(data: Data, i: int, n: int) -> Operand:
-    """Follow what a step reads back to where it was last computed."""
+    """Follow what a step reads back to where it was last computed. (Before
+    its factors, baddbmm reads a mask.)"""
+    n += data.names[i] == "baddbmm"
     matrix, factor = data.read(i, n), 1.0
     origin, maker = matrix, data.sources[i][n]
     while maker is not None and data.names[maker] in MOVES | SCALES:
@@ -143,7 +137,7 @@ def in_one_call(data: Data, one: Found) -> Mixing:
 
 def written_out(data: Data, one: Found) -> Mixing:
     """Describe an attention of two products with a softmax between."""
-    w = one.way[-1][1] - added(data, one.mixed)
+    w = one.way[-1][1] - (data.names[one.mixed] == "baddbmm")
     v, after = 1 - w, Product(data, one.mixed, w)
     values = after.factor(v, BATCH, SUMMED, OWN[v])
     mixed = after.matrix(data.kept[one.mixed][0], 2, BATCH, OWN[w], OWN[v])
@@ -152,7 +146,8 @@ def written_out(data: Data, one: Found) -> Mixing:
     rows = w, BATCH, OWN[w], SUMMED
     weights = after.matrix(data.read(*one.way[-1]), *rows)
     right = after.matrix(by_right_factor(data, one), *rows)
-    if spread(right, -2) > spread(right, -1):  # it differs by query
+    keys, queries = (right.amax(i) - right.amin(i) for i in (-1, -2))
+    if queries.sum() > keys.sum():  # it differs by query
         q, k = k, q
     scale = q.factor * k.factor * growth(data, one)
     path, joined = one.path or "the model", landing(data, one.mixed)
@@ -167,11 +162,6 @@ def by_right_factor(data: Data, one: Found) -> Tensor:
     *others, right = (data.read(i, n) for n in range(count))
     made = call_again(data, i, [*map(torch.ones_like, others), right])
     return data.again(*one.way[-1], {i: made}, MOVES | JOINS)
-
-
-def spread(x: Tensor, axis: int) -> Tensor:
-    """How far numbers lie apart along an axis."""
-    return (x.amax(axis) - x.amin(axis)).sum()
 
 
 def growth(data: Data, one: Found) -> float:
@@ -196,5 +186,5 @@ def landing(data: Data, i: int) -> Tensor:
 
 def ratio(large: Tensor, small: Tensor) -> float:
     """How many times larger the numbers of a tensor are."""
-    sizes = [x[x.isfinite()].norm() for x in (large, small)]
-    return (sizes[0] / sizes[1]).item()
+    one, other = (x[x.isfinite()].norm() for x in (large, small))
+    return (one / other).item()

@@ -7,15 +7,9 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from tformer_lite.properties.culprit import calls
 from tformer_lite.properties.finding import Verdict, check
-from tformer_lite.properties.reach import undisturbed
-from tformer_lite.properties.subject import (
-    NotJudgedError,
-    Subject,
-    output,
-    run_quietly,
-)
+from tformer_lite.properties.reach import calls, undisturbed
+from tformer_lite.properties.subject import NotJudgedError, Subject, output
 
 LOUD = 30.0
 
@@ -50,7 +44,7 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
         values = model.named_parameters()
         loud = {n: x * LOUD if x.ndim > 1 else x for n, x in values}
         call = partial(functional_call, model, loud)
-        result = output(run_quietly(model, call, (inputs,)))
+        result = output(subject.call(call, (inputs,)))
         yield "with weights 30 times larger", result
     padding = ~subject.is_real(inputs[0])
     if len(inputs) == 2 and padding.any():
@@ -117,13 +111,13 @@ def norm_statistics(subject: Subject) -> Verdict:
 def norm_squares(subject: Subject) -> list[tuple[str, Tensor, int]]:
     """List each norm's path, the mean squares of what it gave (B, T), and
     its channels."""
-    if not isinstance(subject.model, nn.Module):
-        return []
     with calls(subject.model) as found:
         subject.run()
-    parts = dict(subject.model.named_modules())
-    gave = [(p, x[0]) for p, _, x in found if is_norm(parts[p]) and x]
-    plain = [(path, without_gains(parts[path], x)) for path, x in gave]
+    plain = [
+        (path, without_gains(part, gave[0]))
+        for path, part, _, gave in found
+        if is_norm(part) and gave
+    ]
     return [(path, x.square().mean(-1), x.shape[-1]) for path, x in plain]
 
 

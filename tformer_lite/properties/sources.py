@@ -83,17 +83,17 @@ def order_sensitivity(subject: Subject) -> Verdict:
     """See whether words that change places are noticed elsewhere."""
     judged = {}
     for which in range(len(subject.inputs)):
-        pair, side = exchangeable(subject, which), subject.side(which)
-        if pair is None:
+        found, side = exchange(subject, which), subject.side(which)
+        if found is None:
             continue
-        moves = exchange(subject, which, *pair)
+        p, q, moves = found
         if moves.any():
             judged[side] = moves
         elif not unordered(subject, which):
             says = (
-                f"When {side} positions {pair[0]} and {pair[1]} change "
-                "places, nothing else moves. Look at the positions: are they "
-                "added, and does each have its own?"
+                f"When {side} positions {p} and {q} change places, nothing "
+                "else moves. Look at the positions: are they added, and does "
+                "each have its own?"
             )
             return False, says, moves
     if not judged:
@@ -102,26 +102,21 @@ def order_sensitivity(subject: Subject) -> Verdict:
     return True, says, next(iter(judged.values()))
 
 
-def exchangeable(subject: Subject, which: int) -> tuple[int, int] | None:
-    """Find two positions with different words in the first sentence, before
-    its last."""
+def exchange(subject: Subject, which: int) -> tuple[int, int, Tensor] | None:
+    """Let two different words of the first sentence, before its last, change
+    places: their positions, and how far its outputs move, but for those
+    positions' own: (1, T). None where no words differ."""
     x = subject.inputs[which]
     real = subject.is_real(x)[0].nonzero()[:-1, 0].tolist()
-    pairs = combinations(real, 2)
-    return next((p for p in pairs if not torch.equal(*x[0, list(p)])), None)
-
-
-def exchange(subject: Subject, which: int, p: int, q: int) -> Tensor:
-    """How far outputs of the first sentence move when two positions change
-    places, but for those positions' own: (1, T)."""
-    inputs = list(subject.inputs)
-    order = list(range(inputs[which].shape[1]))
-    order[p], order[q] = q, p
-    inputs[which] = inputs[which][:, order]
-    moves = distance(subject, subject.run(*inputs))[:1]
-    if subject.inputs[which] is subject.target:
-        moves[:, : q + 1] = 0
-    return moves
+    for p, q in combinations(real, 2):
+        if not x[0, p].equal(x[0, q]):
+            inputs = [x.clone() for x in subject.inputs]
+            inputs[which][:, [p, q]] = x[:, [q, p]]
+            moves = distance(subject, subject.run(*inputs))[:1]
+            if x is subject.target:
+                moves[:, : q + 1] = 0
+            return p, q, moves
+    return None
 
 
 def unordered(subject: Subject, which: int) -> bool:
@@ -137,11 +132,9 @@ def batch_independence(subject: Subject) -> Verdict:
     """See whether each row gives alone what it gives in a batch."""
     if len(subject.target) < 2:
         raise NotJudgedError("There is one row only: give two.")
-    alone = [
-        subject.run(*(x[[b]] for x in subject.inputs))
-        for b in range(len(subject.target))
-    ]
-    moved = distance(subject, torch.cat(alone))
+    rows = zip(*(x.split(1) for x in subject.inputs))
+    alone = torch.cat([subject.run(*row) for row in rows])
+    moved = distance(subject, alone)
     wrong = moved > 10 * FAINT
     if wrong.any():
         b, t = first(wrong)

@@ -1,21 +1,16 @@
 """Structure: parameters that learn, blocks that hand on what they got."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 
-from tformer_lite.properties.culprit import watch
 from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.numbers import is_norm, without_gains
-from tformer_lite.properties.subject import (
-    NotJudgedError,
-    Subject,
-    output,
-    run_quietly,
-)
+from tformer_lite.properties.reach import watch
+from tformer_lite.properties.subject import NotJudgedError, Subject, output
 from tformer_lite.tracing.record.tensors import tensors
 
 
@@ -55,13 +50,11 @@ def gradients(subject: Subject) -> dict[Tensor, float]:
     def learnt(*inputs: Tensor) -> dict[Tensor, float]:
         with torch.enable_grad():
             outputs = output(subject.model(*inputs))
-        found = leaves(outputs)
-        if not found:
-            return {}
-        some = torch.autograd.grad(outputs, found, torch.randn_like(outputs))
+        found, pull = leaves(outputs), torch.randn_like(outputs)
+        some = torch.autograd.grad(outputs, found, pull) if found else ()
         return {x: g.abs().max().item() for x, g in zip(found, some)}
 
-    return run_quietly(subject.model, learnt, subject.inputs)
+    return subject.call(learnt, subject.inputs)
 
 
 def leaves(outputs: Tensor) -> list[Tensor]:
@@ -87,9 +80,8 @@ def identity(subject: Subject) -> Verdict:
     the elements of a list of modules that have norms and linear layers.
     """
     if not isinstance(subject.model, nn.Module):
-        raise NotJudgedError(
-            "Blocks are looked for in modules, not in functions."
-        )
+        says = "Blocks are looked for in modules, not in functions."
+        raise NotJudgedError(says)
     silence = Silence(subject.model)
     with watch(subject.model, silence):
         subject.run()
@@ -104,34 +96,22 @@ def identity(subject: Subject) -> Verdict:
             return False, says, (after - x)[0]
     if not silence.found:
         raise NotJudgedError("There is no list of blocks with norms inside.")
-    one = silence.found[0]
+    _, x, _, after = silence.found[0]
     says = "With its layers giving 0, a block hands its input on."
-    return True, says, (one.after - one.x)[0]
-
-
-class Silent(NamedTuple):
-    """A block whose layers gave 0: its path, its input, what its first layer
-    read, and its output."""
-
-    path: str
-    x: Tensor
-    first: Tensor
-    after: Tensor
+    return True, says, (after - x)[0]
 
 
 class Silence:
     """A hook that lets all layers in blocks give 0, and norms no gains.
 
-    `found` are the blocks that ran; `firsts`, what the first layer read, of
-    those that still run.
+    `found` has of each block that ran its path, its input, what its first
+    layer read, and its output; `firsts`, of those that still run, the third.
     """
 
     def __init__(self, model: nn.Module):
-        self.inside = {
-            path: [*block.modules()][1:] for path, block in blocks(model)
-        }
+        self.inside = {p: [*x.modules()][1:] for p, x in blocks(model)}
         self.firsts: dict[str, Tensor] = {}
-        self.found: list[Silent] = []
+        self.found: list[tuple[str, Tensor, Tensor, Tensor]] = []
 
     def __call__(
         self, path: str, part: nn.Module, args: tuple, kwargs: dict, gave: Any
@@ -139,7 +119,7 @@ class Silence:
         given = [x.clone() for x in tensors((args, kwargs))[:1]]
         if path in self.firsts:
             first, after = self.firsts.pop(path), tensors(gave)[0]
-            self.found.append(Silent(path, given[0], first, after))
+            self.found.append((path, given[0], first, after))
         around = [path for path, parts in self.inside.items() if part in parts]
         if around and is_layer(part):
             news = {path: x for path in around for x in given}
@@ -155,14 +135,9 @@ def blocks(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
         listed = isinstance(parts, (nn.ModuleList, nn.Sequential))
         if listed and not path.rpartition(".")[2].isdigit():
             for name, part in parts.named_children():
-                if is_block(part):
+                inner = list(part.modules())
+                if any(map(is_norm, inner)) and sum(map(is_layer, inner)) > 1:
                     yield f"{path}.{name}".strip("."), part
-
-
-def is_block(part: nn.Module) -> bool:
-    """Whether a module has norms inside, and several layers."""
-    parts = list(part.modules())
-    return any(map(is_norm, parts)) and sum(map(is_layer, parts)) > 1
 
 
 def is_layer(part: nn.Module) -> bool:

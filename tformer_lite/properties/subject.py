@@ -1,11 +1,10 @@
 """Subjects: a model and its inputs, ready to be asked."""
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor, nn, no_grad
 
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.pair import running_example
@@ -23,12 +22,41 @@ class FailedError(Exception):
     """The model could not be run; the message says how it failed."""
 
 
-class Subject:
-    """A model, what it reads, and what is known of it.
+class Inputs:
+    """What a model reads: a source and a target, or one sequence.
 
-    `inputs` are a source and a target, or one sequence: ids (B, T) or
-    vectors (B, T, C). Models of this module bring their own: the running
-    example's. `pad` and `unknown` are ids.
+    They are ids (B, T) or vectors (B, T, C); `pad` and `unknown` are ids.
+    """
+
+    def __init__(
+        self, inputs: tuple[Tensor, ...], pad: int | None, unknown: int | None
+    ):
+        self.inputs, self.pad, self.unknown = inputs, pad, unknown
+
+    @property
+    def target(self) -> Tensor:
+        """The sequence that the output's rows belong to."""
+        return self.inputs[-1]
+
+    def side(self, which: int) -> str:
+        """Say which of two inputs one is."""
+        return ("source", "target")[which] if self.inputs[1:] else "input"
+
+    def is_real(self, x: Tensor) -> Tensor:
+        """Which positions are no padding: (B, T)."""
+        return ~self.is_id(x, self.pad)
+
+    def is_id(self, x: Tensor, known: int | None) -> Tensor:
+        """Which positions have an id, such as `pad` or `unknown`: (B, T)."""
+        if x.is_floating_point() or known is None:
+            return torch.zeros(x.shape[:2], dtype=torch.bool)
+        return x == known
+
+
+class Subject(Inputs):
+    """A model, what it reads, and what was found out about it.
+
+    Models of this module bring their own inputs: the running example's.
     """
 
     def __init__(
@@ -42,20 +70,11 @@ class Subject:
         self.model, self.causal = model, causal
         self.config = getattr(model, "config", None)
         own = getattr(self.config, "pad", getattr(model, "pad", None))
-        self.pad = own if pad is None else pad
-        self.inputs = inputs or example(model, self.pad)
-        ours = unknown_id(self.pad) if hasattr(self.config, "pad") else None
-        self.unknown = ours if unknown is None else unknown
+        pad = own if pad is None else pad
+        ours = unknown_id(pad) if hasattr(self.config, "pad") else None
+        unknown = ours if unknown is None else unknown
+        super().__init__(inputs or example(model, pad), pad, unknown)
         self.found: dict[tuple, Any] = {}
-
-    @property
-    def target(self) -> Tensor:
-        """The sequence that the output's rows belong to."""
-        return self.inputs[-1]
-
-    def side(self, which: int) -> str:
-        """Say which of two inputs one is."""
-        return ("source", "target")[which] if self.inputs[1:] else "input"
 
     def once(self, key: tuple, make: Callable[[], T]) -> T:
         """Find something out, and remember it."""
@@ -63,46 +82,24 @@ class Subject:
             self.found[key] = make()
         return self.found[key]
 
-    def is_real(self, x: Tensor) -> Tensor:
-        """Which positions are no padding: (B, T)."""
-        return ~is_id(x, self.pad)
-
-    def is_unknown(self, x: Tensor) -> Tensor:
-        """Which positions are unknown words: (B, T)."""
-        return is_id(x, self.unknown)
-
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
         -> (B, T, ...). Raises FailedError for whatever goes wrong."""
-        given = inputs or self.inputs
-        return output(run_quietly(self.model, self.model, given, seed))
+        return output(self.call(self.model, inputs or self.inputs, seed))
 
-
-def run_quietly(
-    model: Callable, function: Callable[..., T], inputs: tuple, seed: int = 0
-) -> T:
-    """Call something that runs the model: in evaluation, with random numbers
-    of its own. Raises FailedError for whatever goes wrong."""
-    with torch.random.fork_rng(devices=[]), quiet(model):
-        torch.manual_seed(seed)
-        try:
-            return function(*inputs)
-        except Exception as error:
-            raise FailedError(error_line(error)) from error
-
-
-def is_id(x: Tensor, which: int | None) -> Tensor:
-    """Which positions have an id: (B, T). Vectors have none."""
-    if x.is_floating_point() or which is None:
-        return torch.zeros(x.shape[:2], dtype=torch.bool)
-    return x == which
-
-
-def quiet(model: Callable) -> AbstractContextManager:
-    """Run without gradients; and a module, in evaluation."""
-    if isinstance(model, nn.Module):
-        return evaluating(model)
-    return torch.no_grad()
+    def call(
+        self, function: Callable[..., T], inputs: tuple, seed: int = 0
+    ) -> T:
+        """Call something that runs the model, without gradients; and a
+        module, in evaluation."""
+        m = self.model
+        quiet = evaluating(m) if isinstance(m, nn.Module) else no_grad()
+        with torch.random.fork_rng(devices=[]), quiet:
+            torch.manual_seed(seed)
+            try:
+                return function(*inputs)
+            except Exception as error:
+                raise FailedError(error_line(error)) from error
 
 
 def output(result: Any) -> Tensor:
@@ -125,12 +122,11 @@ def example(model: Callable, pad: int | None) -> tuple[Tensor, ...]:
     config: Any = getattr(model, "config", None)
     if not hasattr(config, "vocab_size"):
         raise TypeError("give the model's inputs, too: check(model, ids)")
-    src, tgt, *_ = running_example()
-    if pad not in (None, PAD):  # its padding becomes the model's
-        src, tgt = (swap_ids(ids, PAD, pad) for ids in (src, tgt))
-    size = config.src_vocab_size or config.vocab_size
-    pair = in_vocabulary(src, size), in_vocabulary(tgt, config.vocab_size)
-    both = tuple(ids[:, : config.max_len] for ids in pair)
+    sizes = config.src_vocab_size or config.vocab_size, config.vocab_size
+    both = tuple(
+        in_vocabulary(ids[:, : config.max_len], size, pad)
+        for ids, size in zip(running_example()[:2], sizes)
+    )
     return both if hasattr(model, "encode") else both[1:]
 
 
@@ -139,14 +135,11 @@ def unknown_id(pad: int | None) -> int:
     return UNK if pad != UNK else PAD
 
 
-def swap_ids(ids: Tensor, one: int, other: int) -> Tensor:
-    """Let two ids change places."""
-    ones, others = ids == one, ids == other
-    return ids.masked_fill(ones, other).masked_fill(others, one)
-
-
-def in_vocabulary(ids: Tensor, vocab_size: int) -> Tensor:
-    """Let words that a vocabulary does not have become others, and the four
-    specials stay."""
+def in_vocabulary(ids: Tensor, vocab_size: int, pad: int | None) -> Tensor:
+    """Let padding become the model's, and words that a vocabulary does not
+    have others; the four specials stay."""
+    if pad is not None:
+        ones, others = ids == PAD, ids == pad
+        ids = ids.masked_fill(ones, pad).masked_fill(others, PAD)
     words = 4 + (ids - 4) % max(vocab_size - 4, 1)
     return words.where(ids >= 4, ids).clamp(max=vocab_size - 1)
