@@ -18,7 +18,7 @@ from tformer_lite.model import (
     variants,
 )
 from tformer_lite.model.choices import PARTS
-from tformer_lite.text import datasets, pair, tokenizers
+from tformer_lite.text import datasets, tokenizers
 from tformer_lite.training import batches
 
 MODULES = (
@@ -29,7 +29,6 @@ MODULES = (
     masks,
     models,
     modern,
-    pair,
     sampling,
     search,
     tokenizers,
@@ -50,13 +49,13 @@ NUMBERS = {
     "n": 2,  # S = T + n
     "n_heads": "H",
     "pad": 1,
-    "pairs": pair.PAIRS,
+    "pairs": datasets.PAIRS,
     "penalty": 0.6,
-    "source": tokenizers.WordTokenizer(pair.ENGLISH),
+    "source": tokenizers.WordTokenizer(datasets.ENGLISH),
     "start": 2,
     "sublayer": torch.tanh,
     "t": "T",
-    "target": tokenizers.WordTokenizer(pair.NEPALI),
+    "target": tokenizers.WordTokenizer(datasets.NEPALI),
     "top_k": 3,
     "top_p": 0.5,
     "vocab_size": "V",

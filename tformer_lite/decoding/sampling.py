@@ -48,8 +48,7 @@ def generate(
 def window_size(model: DecoderOnly) -> int:
     """How many tokens a model can read, as many as its table of positions
     has; 0 for any number, when it has no table."""
-    table = getattr(model.embedding.positions, "table", ())
-    return len(table)
+    return len(getattr(model.embedding.positions, "table", ()))
 
 
 class Sampler:

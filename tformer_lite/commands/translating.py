@@ -1,43 +1,35 @@
-"""The command `train translate`: a model that translates."""
+"""The commands `train translate` and `translate`: a model that translates."""
 
 import random
+import sys
 from argparse import Namespace
-from pathlib import Path
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from tformer_lite.commands.fitting import (
-    announce,
-    check_sizes,
-    fit,
-    sized_config,
-    typed_recipe,
-    unfinished_training,
-)
+from torch import Tensor
+
+from tformer_lite.commands import learning
 from tformer_lite.commands.session import (
-    Both,
     joined_processes,
     say,
-    translator_in,
+    unfit_line,
     warn,
 )
 from tformer_lite.decoding.metrics import bleu, chrf, exact_match
-from tformer_lite.decoding.search import greedy
+from tformer_lite.decoding.search import beam, greedy
+from tformer_lite.example import shipped
 from tformer_lite.example.running import seeded_model
-from tformer_lite.example.shipped import (
-    PARTS,
-    english_nepali,
-    english_tokenizer,
-    nepali_tokenizer,
-)
 from tformer_lite.model.config import tiny_translator
 from tformer_lite.model.models import EncoderDecoder
 from tformer_lite.text.datasets import Pairs, fitting
 from tformer_lite.text.reading import read_pairs, vocabulary
 from tformer_lite.text.tokenizers import EOS, SOS, WordTokenizer
 from tformer_lite.training.batches import processes
+from tformer_lite.training.checkpoints import Checkpoint, load_checkpoint
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
 
+Both = tuple[WordTokenizer, WordTokenizer]
 Sentences = list[tuple[str, str]]
 SAMPLES = 3  # translations to show
 CLIP = 0.5  # the high learning rate asks for short steps
@@ -59,23 +51,23 @@ class Corpus(NamedTuple):
 
 
 def train_translate(args: Namespace) -> None:
-    """Train a translator, and test it on pairs that it has not seen."""
+    """Train a translator: on the English-Nepali corpus that comes with it, at
+    the size of the book's running example, or on pairs of your own."""
     with joined_processes(args.device) as device:
-        old = unfinished_training(args)
+        old = learning.unfinished_training(args)
         seed, length = args.seed, args.max_len
         if old:
             model, both, length = translator_in(old, args.save_path)
-            check_sizes(args, model.config, length)
+            learning.check_sizes(args, model.config, length)
             seed = old.recipe.seed
         corpus = own_corpus(args, length, seed) if args.path else book_corpus()
         both = both if old else corpus.tokenizers
         data, valid = (Pairs(part, *both, length) for part in corpus[:2])
-        recipe = typed_recipe(args, len(data), old, clip=CLIP)
+        recipe = learning.typed_recipe(args, len(data), old, clip=CLIP)
         trainer = old or new_translator(args, both, recipe)
         trainer.recipe = recipe
-        trainer.model.to(device)
-        announce(trainer, device, corpus.sizes())
-        fit(trainer, data, valid, Path(args.save_path))
+        learning.announce(trainer, device, corpus.sizes())
+        learning.fit(trainer, data, valid, args.save_path)
         if processes()[1] == 0:
             examine(trainer, corpus.test, args)
 
@@ -87,15 +79,16 @@ def new_translator(
     corpus has the vocabulary of the book's own."""
     source, target = map(len, tokenizers)
     words = {"vocab_size": target, "src_vocab_size": source}
-    config = sized_config(tiny_translator, args, **words if args.path else {})
+    words = words if args.path else {}
+    config = learning.sized_config(tiny_translator, args, **words)
     model = seeded_model(EncoderDecoder, config, args.seed)
     return Trainer(model, recipe, tokenizers, args.max_len)
 
 
 def book_corpus() -> Corpus:
     """Take the pairs that come with the book."""
-    train, valid, test = map(english_nepali, PARTS)
-    tokenizers = english_tokenizer(), nepali_tokenizer()
+    train, valid, test = map(shipped.english_nepali, shipped.PARTS)
+    tokenizers = shipped.english_tokenizer(), shipped.nepali_tokenizer()
     return Corpus(train, valid, test, tokenizers)
 
 
@@ -107,8 +100,7 @@ def own_corpus(args: Namespace, length: int, seed: int) -> Corpus:
     """
     pairs, cut = [*dict.fromkeys(read_pairs(args.path))], WordTokenizer({})
     fit_in = fitting(pairs, cut, cut, length)
-    out = len(pairs) - len(fit_in)
-    if out:
+    if out := len(pairs) - len(fit_in):
         warn(
             f"{out:,} of {len(pairs):,} pairs do not fit into {length} "
             "tokens (--max_len) and are left out."
@@ -135,21 +127,14 @@ def examine(trainer: Trainer, test: Sentences, args: Namespace) -> None:
     src, target = Pairs(test, *both, length).src, both[1]
     src = src.to(next(model.parameters()).device)
     rows = greedy(model, src, SOS, EOS, length)
-    written = [spaced_words(target, target.decode(row)) for row in rows]
-    wanted = [spaced_words(target, text) for _, text in test]
-    share = exact_match(written, wanted)
-    say(
-        f"Test: {len(test)} sentences, exact match {share:.1%}"
-        + scores(written, wanted)
-    )
+    # A space between all words and marks.
+    written = [" ".join(target.split(target.decode(row))) for row in rows]
+    wanted = [" ".join(target.split(text)) for _, text in test]
+    share = f"exact match {exact_match(written, wanted):.1%}"
+    say(f"Test: {len(test)} sentences, {share}{scores(written, wanted)}")
     for (text, _), ours, theirs in zip(test[:SAMPLES], written, wanted):
         mark = "as wanted" if ours == theirs else f"wanted: {theirs}"
         say(f"  {text} -> {ours} ({mark})")
-
-
-def spaced_words(tokenizer: WordTokenizer, text: str) -> str:
-    """Write a text with a space between all of its words and marks."""
-    return " ".join(tokenizer.split(text))
 
 
 def scores(written: list[str], wanted: list[str]) -> str:
@@ -159,3 +144,70 @@ def scores(written: list[str], wanted: list[str]) -> str:
     except ImportError:
         return " (BLEU and chrF: pip install sacrebleu)"
     return ", BLEU {:.1f}, chrF {:.1f}".format(*(one.value for one in both))
+
+
+def translate(args: Namespace) -> None:
+    """Translate sentences, with the trained English-Nepali translator or one
+    of `train translate`."""
+    own = args.ckpt is not None
+    kept = load_checkpoint(args.ckpt) if own else shipped.trained_translator()
+    model, tokenizers, size = translator_in(kept, args.ckpt)
+    length = args.max_len or size
+    if length > size:
+        raise ValueError(
+            f"--max_len {length}: the translator was trained to write {size} "
+            "tokens at most, [SOS] included."
+        )
+    for sentence in args.sentences or typed_lines():
+        src = source_ids(sentence, tokenizers[0], size)
+        if args.beam == 1:
+            (row,) = greedy(model, src, SOS, EOS, length)
+        else:
+            (row,) = beam(model, src, SOS, EOS, length, args.beam)
+        say(tokenizers[1].decode(row))
+
+
+def translator_in(
+    kept: Checkpoint | Trainer, path: str
+) -> tuple[EncoderDecoder, Both, int]:
+    """Give the model that translates, its words in both languages, and how
+    long its sentences are; ValueError where `path` keeps another kind."""
+    match kept.model, kept.tokenizers:
+        case EncoderDecoder() as model, (
+            WordTokenizer() as source,
+            WordTokenizer() as target,
+        ):
+            length = kept.block_size or model.config.max_len
+            return model, (source, target), length
+    raise ValueError(unfit_line(kept, path, EncoderDecoder))
+
+
+def typed_lines() -> Iterator[str]:
+    """Read sentences from stdin, unless somebody sits there."""
+    if sys.stdin.isatty():
+        raise ValueError(
+            "there is nothing to translate: give a sentence, in quotes."
+        )
+    return map(str.strip, sys.stdin)
+
+
+def source_ids(sentence: str, source: WordTokenizer, length: int) -> Tensor:
+    """Look up a sentence: -> (1, S). Words without an id are named; more
+    than the model was trained with raise ValueError."""
+    words = source.split(sentence)
+    unknown = [word for word in dict.fromkeys(words) if word not in source.ids]
+    if unknown:
+        names = ", ".join(quoted_word(word, source.ids) for word in unknown)
+        warn(f"Not in the vocabulary, and read as [UNK]: {names}")
+    if len(words) > length - 2:
+        raise ValueError(
+            f"{' '.join(words)!r} has {len(words)} words and marks, and the "
+            f"translator reads {length - 2} at most: shorten it."
+        )
+    return source.encode([source.row(sentence, len(words) + 2)])
+
+
+def quoted_word(word: str, ids: dict[str, int]) -> str:
+    """Quote a word that has no id, and its small letters where those have."""
+    small = word.lower()
+    return f"{word!r} ({small!r} is in it)" if small in ids else repr(word)

@@ -5,6 +5,7 @@ import shlex
 import sys
 from argparse import Namespace
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +32,11 @@ def unfinished_training(args: Namespace) -> Trainer | None:
     before training rather than after it."""
     path = Path(args.save_path)
     check_place(path)
-    if not (args.resume and path.exists()):
-        if path.exists():
-            warn(f"{path} will be replaced; --resume goes on from it.")
-        return None
-    return resume(path)
+    if args.resume and path.exists():
+        return resume(path)
+    if path.exists():
+        warn(f"{path} will be replaced; --resume goes on from it.")
+    return None
 
 
 def check_place(path: Path) -> None:
@@ -92,7 +93,9 @@ def epoch_of(rows: int, batch_size: int) -> int:
 
 
 def announce(trainer: Trainer, device: torch.device, about: str) -> None:
-    """Say where a model is trained, on what, and how large it is."""
+    """Move a model to where it is trained; say where, on what, and how large
+    it is."""
+    trainer.model.to(device)
     count = processes()[0]
     several = f" ({count} processes)" if count > 1 else ""
     size = sum(p.numel() for p in trainer.model.parameters())
@@ -101,20 +104,18 @@ def announce(trainer: Trainer, device: torch.device, about: str) -> None:
     say(f"Model parameters: {size:,}")
 
 
-def fit(trainer: Trainer, data: Data, valid: Data, path: Path) -> None:
+def fit(trainer: Trainer, data: Data, valid: Data, save_path: str) -> None:
     """Train to the end of the recipe; save the checkpoint and the curve.
 
     At each note a line is printed. Ctrl-C saves, and says where.
     """
+    path = Path(save_path)
     if not trainer.steps_left():
         say(f"{path} is trained: more --steps or --patience would go on.")
     unit, size = unit_of(trainer.recipe, len(data))
-
-    def print_note(trainer: Trainer) -> None:
-        say(note_line(trainer, unit, size))
-
+    note = partial(print_note, unit=unit, size=size)
     try:
-        train(trainer, data, valid, path, sys.stderr.isatty(), print_note)
+        train(trainer, data, valid, path, sys.stderr.isatty(), note)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(stop_line(trainer, path)) from None
     if processes()[1] == 0:
@@ -130,11 +131,10 @@ def unit_of(recipe: Recipe, rows: int) -> tuple[str, int]:
     return "Step", 1
 
 
-def note_line(trainer: Trainer, unit: str, size: int) -> str:
-    """Say what the last note has; a `unit`, such as an epoch, has `size`
-    steps."""
+def print_note(trainer: Trainer, unit: str, size: int) -> None:
+    """Print the last losses; a `unit`, such as an epoch, has `size` steps."""
     ours, theirs = trainer.train_losses[-1], trainer.val_losses[-1]
-    return (
+    say(
         f"{unit} {trainer.step // size}/{trainer.recipe.steps // size}: "
         f"train_loss={ours:.4f}, val_loss={theirs:.4f}, "
         f"perplexity={perplexity(theirs):.2f}"
@@ -153,26 +153,24 @@ def stop_line(trainer: Trainer, path: Path) -> str:
 
 
 def save_curve(trainer: Trainer, unit: str, size: int, path: Path) -> None:
-    """Draw both losses, where they are numbers, and save them as a PNG.
-
-    A `unit`, such as an epoch, has `size` steps.
-    """
-    rows = torch.tensor(
-        [trainer.train_losses, trainer.val_losses], dtype=torch.float64
-    )
-    every, end = trainer.recipe.every, trainer.step
-    steps = torch.arange(1, rows.shape[1] + 1).mul(every).clamp(max=end)
+    """Draw both losses, where they are numbers, and save them as a PNG."""
+    losses = trainer.train_losses, trainer.val_losses
+    rows = torch.tensor(losses, dtype=torch.float64)
     there = rows.isfinite().all(0)
     if not there.any():
         warn("No note has two losses that are numbers: there is no curve.")
         return
+    every, end = trainer.recipe.every, trainer.step
+    steps = torch.arange(1, rows.shape[1] + 1).mul(every).clamp(max=end)
     places = (steps[there] // size).tolist()
-    titles = ["Training", "Validation"]
     picture = curves(
-        *rows[:, there], axis="step", titles=titles, places=places
+        *rows[:, there],
+        axis="step",
+        titles=["Training", "Validation"],
+        places=places,
     )
     (axes,) = picture.figure.axes
     axes.set(xlabel=unit, ylabel="Loss (nats a token)")
     axes.set_title("Training and validation loss", loc="left")
-    path.write_bytes(picture.png())
+    picture.figure.savefig(path, dpi=150)
     say(f"Loss curve saved to {path}")
