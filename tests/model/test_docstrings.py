@@ -109,7 +109,9 @@ def run(function, call, inputs: list[list[str]]):
             model = MODELS.get(parameter.annotation)
             arguments[name] = model or number(name)
     assert not left, "more shapes are stated than there are tensors"
-    return call(**arguments)
+    parameters = inspect.signature(call).parameters.values()
+    first = [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY]
+    return call(*map(arguments.pop, first), **arguments)
 
 
 def matches(shape: tuple, letters: list[str], known: dict[str, int]) -> bool:
@@ -123,8 +125,9 @@ def matches(shape: tuple, letters: list[str], known: dict[str, int]) -> bool:
 
 
 def promising() -> list:
-    """Each function that returns tensors, and each module's forward, but
-    for a forward that is PyTorch's own, and a base that is never built."""
+    """Each function that returns tensors (not one by one), and each module's
+    forward, but for a forward that is PyTorch's own, and a base that is
+    never built."""
     found = []
     for part in MODULES:
         for thing in vars(part).values():
@@ -136,7 +139,8 @@ def promising() -> list:
                     found.append((thing.forward, thing))
             elif inspect.isfunction(thing):
                 returns = str(inspect.signature(thing).return_annotation)
-                if "Tensor" in returns or "Batch" in returns:
+                given = "Tensor" in returns or "Batch" in returns
+                if given and "Iterator" not in returns:
                     found.append((thing, None))
     return found
 

@@ -4,6 +4,7 @@ import math
 import shlex
 import sys
 from argparse import Namespace
+from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,11 @@ from tformer_lite.decoding.metrics import perplexity
 from tformer_lite.drawing.line_charts import curves
 from tformer_lite.model.config import Config
 from tformer_lite.training.batches import Data, processes
-from tformer_lite.training.checkpoints import NAMES, load_checkpoint
+from tformer_lite.training.checkpoints import (
+    NAMES,
+    Checkpoint,
+    load_checkpoint,
+)
 from tformer_lite.training.loop import resume, train
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
@@ -26,14 +31,20 @@ RECIPE = {field.name for field in fields(Recipe)}
 MODEL = NAMES | {"max_len": "max_len"}
 
 
-def unfinished_training(args: Namespace) -> Trainer | None:
+def unfinished_training(
+    args: Namespace, parts_in: Callable[[Trainer, str], tuple]
+) -> Trainer | None:
     """Take up the training in --save_path, if --resume says so and it is
     there. Raises OSError for a path that no checkpoint can be written to,
-    before training rather than after it."""
+    before training rather than after it; and ValueError, as `parts_in` does,
+    for another kind of model, and for another size."""
     path = Path(args.save_path)
     check_place(path)
     if args.resume and path.exists():
-        return resume(path)
+        old = resume(path)
+        model, _, size = parts_in(old, args.save_path)
+        check_sizes(args, model.config, size)
+        return old
     if path.exists():
         warn(f"{path} will be replaced; --resume goes on from it.")
     return None
@@ -69,11 +80,12 @@ def sized_config(config: Config, args: Namespace, **others: Any) -> Config:
     return replace(config, **sizes, **others)
 
 
-def typed_recipe(
-    args: Namespace, rows: int, old: Trainer | None, **others: Any
-) -> Recipe:
-    """Give the recipe that the options say, and `others` for a new training;
-    an old one keeps its own, but for what was typed."""
+def trainer_for(
+    kept: Checkpoint | Trainer, args: Namespace, rows: int, **others: Any
+) -> Trainer:
+    """Give a model a trainer, with the recipe that the options say, and
+    `others`; an old trainer keeps its own, but for what was typed."""
+    old = kept if isinstance(kept, Trainer) else None
     options = args.given if old else vars(args)
     base = vars(old.recipe) if old else others
     recipe = base | {n: x for n, x in options.items() if n in RECIPE}
@@ -84,7 +96,10 @@ def typed_recipe(
         recipe["steps"] = epochs * recipe["every"]
     elif steps := counts.get("steps"):
         recipe["every"] = base.get("every", max(steps // 10, 1))
-    return Recipe(**recipe)
+    parts = kept.model, Recipe(**recipe), kept.tokenizers, kept.block_size
+    trainer = old or Trainer(*parts)
+    trainer.recipe = parts[1]
+    return trainer
 
 
 def epoch_of(rows: int, batch_size: int) -> int:

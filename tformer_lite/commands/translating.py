@@ -26,7 +26,6 @@ from tformer_lite.text.reading import read_pairs, vocabulary
 from tformer_lite.text.tokenizers import EOS, SOS, WordTokenizer
 from tformer_lite.training.batches import processes
 from tformer_lite.training.checkpoints import Checkpoint, load_checkpoint
-from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
 
 Both = tuple[WordTokenizer, WordTokenizer]
@@ -54,27 +53,21 @@ def train_translate(args: Namespace) -> None:
     """Train a translator: on the English-Nepali corpus that comes with it, at
     the size of the book's running example, or on pairs of your own."""
     with joined_processes(args.device) as device:
-        old = learning.unfinished_training(args)
-        seed, length = args.seed, args.max_len
-        if old:
-            model, both, length = translator_in(old, args.save_path)
-            learning.check_sizes(args, model.config, length)
-            seed = old.recipe.seed
+        old = learning.unfinished_training(args, translator_in)
+        seed = old.recipe.seed if old else args.seed
+        length = (old and old.block_size) or args.max_len
         corpus = own_corpus(args, length, seed) if args.path else book_corpus()
-        both = both if old else corpus.tokenizers
+        kept = old or new_translator(args, corpus.tokenizers)
+        _, both, length = translator_in(kept, args.save_path)
         data, valid = (Pairs(part, *both, length) for part in corpus[:2])
-        recipe = learning.typed_recipe(args, len(data), old, clip=CLIP)
-        trainer = old or new_translator(args, both, recipe)
-        trainer.recipe = recipe
+        trainer = learning.trainer_for(kept, args, len(data), clip=CLIP)
         learning.announce(trainer, device, corpus.sizes())
         learning.fit(trainer, data, valid, args.save_path)
         if processes()[1] == 0:
             examine(trainer, corpus.test, args)
 
 
-def new_translator(
-    args: Namespace, tokenizers: Both, recipe: Recipe
-) -> Trainer:
+def new_translator(args: Namespace, tokenizers: Both) -> Checkpoint:
     """Build the model that the options describe, to train it; the shipped
     corpus has the vocabulary of the book's own."""
     source, target = map(len, tokenizers)
@@ -82,7 +75,7 @@ def new_translator(
     words = words if args.path else {}
     config = learning.sized_config(tiny_translator, args, **words)
     model = seeded_model(EncoderDecoder, config, args.seed)
-    return Trainer(model, recipe, tokenizers, args.max_len)
+    return Checkpoint(model, tokenizers, args.max_len)
 
 
 def book_corpus() -> Corpus:

@@ -25,7 +25,6 @@ from tformer_lite.text.reading import read_text
 from tformer_lite.text.tokenizers import CharTokenizer
 from tformer_lite.training.batches import processes
 from tformer_lite.training.checkpoints import Checkpoint, load_checkpoint
-from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
 
 # Source 002's optimizer: Adam, which clips nothing.
@@ -38,16 +37,11 @@ def train_char(args: Namespace) -> None:
     source 002's."""
     with joined_processes(args.device) as device:
         text = read_text(args.path)
-        old = learning.unfinished_training(args)
-        if old:
-            model, tokenizer, size = writer_in(old, args.save_path)
-            learning.check_sizes(args, model.config, size)
-        else:
-            tokenizer, size = CharTokenizer(text), args.block_size
+        old = learning.unfinished_training(args, writer_in)
+        kept = old or new_writer(args, CharTokenizer(text))
+        _, tokenizer, size = writer_in(kept, args.save_path)
         data = split_text(tokenizer.encode(text), size, args.train_split)
-        recipe = learning.typed_recipe(args, len(data[0]), old, **ADAM)
-        trainer = old or new_writer(args, tokenizer, recipe)
-        trainer.recipe = recipe
+        trainer = learning.trainer_for(kept, args, len(data[0]), **ADAM)
         count = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
         learning.announce(trainer, device, f"Loaded corpus with {count}")
         learning.fit(trainer, *data, args.save_path)
@@ -55,9 +49,7 @@ def train_char(args: Namespace) -> None:
             demonstrate(trainer, args)
 
 
-def new_writer(
-    args: Namespace, tokenizer: CharTokenizer, recipe: Recipe
-) -> Trainer:
+def new_writer(args: Namespace, tokenizer: CharTokenizer) -> Checkpoint:
     """Build the model that the options describe, to train it."""
     size, positions = args.block_size, args.max_seq_len
     if size > positions:
@@ -72,7 +64,7 @@ def new_writer(
         )
     config = learning.sized_config(char_lm, args, vocab_size=len(tokenizer))
     model = seeded_model(DecoderOnly, config, args.seed)
-    return Trainer(model, recipe, (tokenizer,), size)
+    return Checkpoint(model, (tokenizer,), size)
 
 
 def demonstrate(trainer: Trainer, args: Namespace) -> None:
