@@ -110,8 +110,9 @@ def run(function, call, inputs: list[list[str]]):
             arguments[name] = model or number(name)
     assert not left, "more shapes are stated than there are tensors"
     parameters = inspect.signature(call).parameters.values()
-    first = [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY]
-    return call(*map(arguments.pop, first), **arguments)
+    places = [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY]
+    first = [arguments.pop(name) for name in places]
+    return call(*first, **arguments)
 
 
 def matches(shape: tuple, letters: list[str], known: dict[str, int]) -> bool:
