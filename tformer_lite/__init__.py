@@ -7,6 +7,7 @@ from tformer_lite.decoding.search import beam, greedy
 from tformer_lite.drawing.diagram.map import where
 from tformer_lite.drawing.heatmaps import heatmap
 from tformer_lite.drawing.line_charts import curves
+from tformer_lite.drawing.picture import Picture
 from tformer_lite.example.running import running_model, running_trace
 from tformer_lite.example.shipped import (
     book_text,
@@ -16,7 +17,7 @@ from tformer_lite.example.shipped import (
     stored,
     trained_translator,
 )
-from tformer_lite.gallery import bug, bugs
+from tformer_lite.gallery import Bug, bug, bugs
 from tformer_lite.model.attention import (
     MultiHeadAttention,
     dot_product_attention,
@@ -69,16 +70,16 @@ from tformer_lite.model.variants import (
     gelu_tanh,
     sliding_mask,
 )
-from tformer_lite.properties import report, same
+from tformer_lite.properties import Finding, Report, report, same
 from tformer_lite.text.datasets import (
     Batch,
     Pairs,
     Windows,
     fitting,
     lay_out,
+    running_example,
     split_text,
 )
-from tformer_lite.text.pair import running_example
 from tformer_lite.text.pieces import (
     PieceTokenizer,
     WordPieceTokenizer,
@@ -86,7 +87,7 @@ from tformer_lite.text.pieces import (
 )
 from tformer_lite.text.reading import read_pairs, read_text, vocabulary
 from tformer_lite.text.tokenizers import CharTokenizer, WordTokenizer
-from tformer_lite.tracing import print_shapes, trace
+from tformer_lite.tracing import Axis, Trace, print_shapes, trace
 from tformer_lite.training.batches import mean_loss
 from tformer_lite.training.checkpoints import (
     Checkpoint,
@@ -99,9 +100,11 @@ from tformer_lite.training.trainer import Trainer
 
 __version__ = "0.1.0"
 __all__ = [
+    "Axis",
     "Batch",
     "BertEmbedding",
     "Block",
+    "Bug",
     "CharTokenizer",
     "Checkpoint",
     "Config",
@@ -109,6 +112,7 @@ __all__ = [
     "DecoderOnly",
     "EncoderDecoder",
     "FeedForward",
+    "Finding",
     "FusedAttention",
     "FusedCrossAttention",
     "GatedFeedForward",
@@ -117,11 +121,13 @@ __all__ = [
     "LearnedPositions",
     "MultiHeadAttention",
     "Pairs",
+    "Picture",
     "PieceTokenizer",
     "PlainEmbedding",
     "PostNorm",
     "PreNorm",
     "Recipe",
+    "Report",
     "RotaryAttention",
     "RotaryGroupedAttention",
     "Sampler",
@@ -129,6 +135,7 @@ __all__ = [
     "SinusoidalPositions",
     "Stack",
     "TokenEmbedding",
+    "Trace",
     "Trainer",
     "UnbiasedNorm",
     "Windows",

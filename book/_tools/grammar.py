@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from constructions import CONSTRUCTIONS, Construction
 
-from tformer_lite.text.pair import ENGLISH, NEPALI
+from tformer_lite.text.datasets import ENGLISH, NEPALI
 from tformer_lite.text.tokenizers import WordTokenizer
 
 TEXTS = Path(__file__).parents[2] / "tformer_lite" / "example" / "texts"

@@ -12,7 +12,7 @@ from tests.helpers.commands import TEXT, char, refusal
 from tests.helpers.small import small, words
 from tformer_lite import DecoderOnly, generate, load_checkpoint
 from tformer_lite.__main__ import main
-from tformer_lite.commands.generate import shortened
+from tformer_lite.commands.writing import shortened
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from tformer_lite.model import (
     variants,
 )
 from tformer_lite.model.choices import PARTS
-from tformer_lite.text import datasets, pair, tokenizers
+from tformer_lite.text import datasets, tokenizers
 from tformer_lite.training import batches
 
 MODULES = (
@@ -29,7 +29,6 @@ MODULES = (
     masks,
     models,
     modern,
-    pair,
     sampling,
     search,
     tokenizers,
@@ -50,13 +49,13 @@ NUMBERS = {
     "n": 2,  # S = T + n
     "n_heads": "H",
     "pad": 1,
-    "pairs": pair.PAIRS,
+    "pairs": datasets.PAIRS,
     "penalty": 0.6,
-    "source": tokenizers.WordTokenizer(pair.ENGLISH),
+    "source": tokenizers.WordTokenizer(datasets.ENGLISH),
     "start": 2,
     "sublayer": torch.tanh,
     "t": "T",
-    "target": tokenizers.WordTokenizer(pair.NEPALI),
+    "target": tokenizers.WordTokenizer(datasets.NEPALI),
     "top_k": 3,
     "top_p": 0.5,
     "vocab_size": "V",
@@ -131,9 +130,9 @@ def matches(shape: tuple, letters: list[str], known: dict[str, int]) -> bool:
 
 
 def promising() -> list:
-    """Each function that returns tensors, and each module's forward and an
-    attention's project, but for a forward that is PyTorch's own, and a base
-    that is never built."""
+    """Each function that returns tensors (not one by one), each module's
+    forward and each attention's project, but for a forward that is
+    PyTorch's own, and a base that is never built."""
     found = []
     for part in MODULES:
         for thing in vars(part).values():
@@ -147,7 +146,8 @@ def promising() -> list:
                         found.append((thing.project, thing))
             elif inspect.isfunction(thing):
                 returns = str(inspect.signature(thing).return_annotation)
-                if "Tensor" in returns or "Batch" in returns:
+                given = "Tensor" in returns or "Batch" in returns
+                if given and "Iterator" not in returns:
                     found.append((thing, None))
     return found
 

@@ -18,7 +18,7 @@ from tformer_lite import (
     tiny_translator,
     vocabulary,
 )
-from tformer_lite.text import pair
+from tformer_lite.text import datasets
 
 ENGLISH = "the dog is small.", "the cat is not a dog.", "a cat.", "is it?"
 NEPALI = "कुकुर सानो छ ।", "बिरालो कुकुर होइन ।", "बिरालो ।", "हो?"
@@ -36,8 +36,9 @@ def data():
 
 def test_rows_are_laid_out_as_in_the_running_example():
     book = running_example()
-    english, nepali = WordTokenizer(pair.ENGLISH), WordTokenizer(pair.NEPALI)
-    (src, tgt), labels = Pairs(pair.PAIRS, english, nepali)[[0, 1]]
+    english = WordTokenizer(datasets.ENGLISH)
+    nepali = WordTokenizer(datasets.NEPALI)
+    (src, tgt), labels = Pairs(datasets.PAIRS, english, nepali)[[0, 1]]
     assert src.equal(book.src)
     assert tgt.equal(book.tgt)
     assert labels.equal(book.labels)

@@ -11,7 +11,7 @@ from tformer_lite import (
     lay_out,
     running_example,
 )
-from tformer_lite.text.pair import ENGLISH, NEPALI, PAIRS
+from tformer_lite.text.datasets import ENGLISH, NEPALI, PAIRS
 
 WORDS = "the", "dog", "is", "not", "मुख", "खाली", "थिएन", "छैन"
 fixed = settings(deadline=None, derandomize=True, database=None)

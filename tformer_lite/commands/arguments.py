@@ -1,40 +1,18 @@
-"""The commands, and what --help says of them."""
+"""What one can type: the commands, their options, and what --help says."""
 
+import argparse
 import textwrap
-from argparse import Namespace, RawDescriptionHelpFormatter
+from argparse import Namespace
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
-from tformer_lite.commands.generate import write
-from tformer_lite.commands.options import (
-    CHAR,
-    TRACING,
-    TRANSLATE,
-    TRANSLATING,
-    WRITING,
-    Parser,
-    add_options,
-)
 from tformer_lite.commands.session import PROGRAM
-from tformer_lite.commands.trace import show_trace
-from tformer_lite.commands.train_char import train_char
-from tformer_lite.commands.train_translate import train_translate
-from tformer_lite.commands.translate import translate
+from tformer_lite.commands.trace import PRESETS, show_trace
+from tformer_lite.commands.translating import train_translate, translate
+from tformer_lite.commands.writing import train_char, write
+from tformer_lite.training.recipe import SCHEDULES
 
-ABOUT = {
-    "": "Train a small Transformer, use it, and see its shapes.",
-    "train": "Train a model from the start, or go on with --resume.",
-    "train char": "Train a model that writes character by character. The "
-    "defaults are source 002's.",
-    "train translate": "Train a translator: on the English-Nepali corpus "
-    "that comes with it, at the size of the book's running example, or on "
-    "pairs of your own.",
-    "generate": "Write more of a text, with a model of `train char`.",
-    "translate": "Translate sentences, with the trained English-Nepali "
-    "translator or one of `train translate`.",
-    "trace": "Print the shapes of a preset, measured while it reads the "
-    "book's running example.",
-}
+# What to try: the words that follow a command's name.
 TO_TRY = {
     "": [
         "train char book.txt",
@@ -43,49 +21,71 @@ TO_TRY = {
         "translate 'this is not my book.'",
         "trace",
     ],
-    "train": ["train char book.txt --epochs 5", "train translate --resume"],
+    "train": ["char book.txt --epochs 5", "translate --resume"],
     "train char": [
-        "train char book.txt --epochs 5",
-        "train char book.txt --steps 2000 --schedule cosine",
-        "train char book.txt --resume --epochs 60",
+        "book.txt --epochs 5",
+        "book.txt --steps 2000 --schedule cosine",
+        "book.txt --resume --epochs 60",
     ],
-    "train translate": [
-        "train translate",
-        "train translate pairs.tsv --max_len 12 --d_model 48",
-    ],
-    "generate": [
-        "generate",
-        "generate 'Once upon' --top_k 20 --num_samples 3",
-    ],
+    "train translate": ["", "pairs.tsv --max_len 12 --d_model 48"],
+    "generate": ["", "'Once upon' --top_k 20 --num_samples 3"],
     "translate": [
-        "translate 'this is not my book.' 'we bought flowers.'",
-        "translate --ckpt translator.pt --beam 4 < english.txt",
+        "'this is not my book.' 'we bought flowers.'",
+        "--ckpt translator.pt --beam 4 < english.txt",
     ],
     "trace": [
-        "trace",
-        "trace --path decoder.blocks.0.cross_attention",
-        "trace --preset char_lm --calls --json trace.json",
+        "",
+        "--path decoder.blocks.0.cross_attention",
+        "--preset char_lm --calls --json trace.json",
     ],
 }
 # What stands in a command without a sign, how often, and what it is.
+PAIRS = "pairs: a sentence, a tab and its translation on each line"
+PROMPT = "the text to go on with; asked for when it is left out"
+SENTENCES = "a sentence, in quotes; without any, the lines of stdin"
 WORDS = {
     "train char": ("path", None, "a text, in UTF-8"),
-    "train translate": (
-        "path",
-        "?",
-        "pairs: a sentence, a tab and its translation on each line",
-    ),
-    "generate": (
-        "prompt",
-        "?",
-        "the text to go on with; asked for when it is left out",
-    ),
-    "translate": (
-        "sentences",
-        "*",
-        "a sentence, in quotes; without any, the lines of stdin",
-    ),
+    "train translate": ("path", "?", PAIRS),
+    "generate": ("prompt", "?", PROMPT),
+    "translate": ("sentences", "*", SENTENCES),
 }
+# fmt: off
+TRAINING = {
+    "warmup": 0, "schedule": "constant", "smoothing": 0.0, "patience": None,
+    "seed": 0, "device": "auto",
+}
+# Source 002's own.
+CHAR = {
+    "resume": False,
+    "block_size": 32, "batch_size": 32,
+    "d_model": 128, "num_heads": 4, "num_layers": 2, "d_ff": 256,
+    "max_seq_len": 64, "dropout": 0.1,
+    "lr": 3e-4, "epochs": 50, "steps": None, "train_split": 0.8,
+    "save_path": "tiny_transformer.pt", "demo": "amar",
+    **TRAINING,
+}
+# Source 000's sizes, and a training that suits them.
+TRANSLATE = {
+    "resume": False,
+    "max_len": 8, "vocab_size": 1024, "batch_size": 32,
+    "d_model": 12, "num_heads": 3, "num_layers": 1, "d_ff": 48,
+    "dropout": 0.0,
+    "lr": 3e-2, "epochs": None, "steps": 1700,
+    "save_path": "translator.pt",
+    **TRAINING, "warmup": 100, "schedule": "cosine",
+}
+# Source 002's again, and nucleus sampling.
+WRITING = {
+    "ckpt": "tiny_transformer.pt", "max_new_tokens": 100,
+    "temperature": 1.0, "top_k": 0, "top_p": 1.0, "num_samples": 1,
+    "context": None, "seed": None,
+}
+TRANSLATING = {"ckpt": None, "beam": 1, "max_len": None}
+TRACING = {
+    "preset": "tiny_translator", "path": None, "json": None, "calls": False,
+}
+# fmt: on
+# The functions, whose docstrings are what --help says, and their defaults.
 RUNS: dict[str, tuple[Callable[[Namespace], None], dict[str, Any]]] = {
     "train char": (train_char, CHAR),
     "train translate": (train_translate, TRANSLATE),
@@ -93,8 +93,94 @@ RUNS: dict[str, tuple[Callable[[Namespace], None], dict[str, Any]]] = {
     "translate": (translate, TRANSLATING),
     "trace": (show_trace, TRACING),
 }
+ABOUT = {name: str(run.__doc__) for name, (run, _) in RUNS.items()}
+ABOUT[""] = "Train a small Transformer, use it, and see its shapes."
+ABOUT["train"] = "Train a model from the start, or go on with --resume."
 SHAPES = {None: "{}", "?": "[{}]", "*": "[{}...]"}
 TORCHRUN = "torchrun --nproc-per-node 2 -m tformer_lite"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that reports an error in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and where help is."""
+        self.exit(2, f"tformer_lite: {message}; see {self.prog} --help\n")
+
+
+def count(text: str) -> int:
+    """Read a number of things: 1 or more."""
+    return number(text, 1)
+
+
+def number(text: str, least: int = 0) -> int:
+    """Read a whole number."""
+    if int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text} is less than {least}")
+    return int(text)
+
+
+def share(text: str) -> float:
+    """Read a part of a number."""
+    if not 0 <= float(text) <= 1:
+        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
+    return float(text)
+
+
+def rate(text: str) -> float:
+    """Read a learning rate."""
+    if not 0 < float(text) < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not above 0")
+    return float(text)
+
+
+# What an option reads, and what it is.
+OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "resume": (
+        bool,
+        "go on from --save_path, if it is there, with its own options",
+    ),
+    "block_size": (count, "characters that a row of a batch has"),
+    "max_seq_len": (count, "positions that the model has"),
+    "max_len": (count, "tokens of a sentence, [SOS] and [EOS] included"),
+    "vocab_size": (count, "words of a language, when PATH is given"),
+    "d_model": (count, "channels"),
+    "num_heads": (count, "heads of each attention"),
+    "num_layers": (count, "blocks of each stack"),
+    "d_ff": (count, "hidden channels of the feed-forward layers"),
+    "dropout": (share, "share of the values dropped in training"),
+    "batch_size": (count, "rows of a batch"),
+    "lr": (rate, "the highest learning rate"),
+    "warmup": (number, "steps in which the learning rate climbs"),
+    "schedule": (str, "what it does afterwards"),
+    "epochs": (count, "times through the data"),
+    "steps": (count, "batches to learn from, instead of --epochs"),
+    "patience": (count, "stop after so many losses without a lower one"),
+    "smoothing": (share, "share of each label that all tokens get"),
+    "train_split": (share, "share of the text to train on"),
+    "save_path": (str, "the checkpoint to write"),
+    "demo": (str, "the prompt of a sample, in the end"),
+    "seed": (number, "where the random numbers start"),
+    "device": (str, "where to compute; auto is cuda when there is one"),
+    "ckpt": (str, "the checkpoint to use"),
+    "max_new_tokens": (count, "characters to write"),
+    "temperature": (float, "below 1 the likely becomes likelier"),
+    "top_k": (number, "draw from so many of the likeliest; 0: from all"),
+    "top_p": (float, "draw from the likeliest with this share together"),
+    "num_samples": (count, "texts to write"),
+    "context": (count, "characters to read at a time, if not as trained"),
+    "beam": (count, "beginnings to follow; 1 is greedy"),
+    "preset": (str, "the model"),
+    "path": (str, "print every call in this module; * is anything"),
+    "json": (str, "a file to write the whole trace to"),
+    "calls": (bool, "print every torch call, not every module"),
+}
+SIGNS = {count: "N", number: "N", share: "X", rate: "X", float: "X"}
+CHOICES = {
+    "schedule": [*SCHEDULES],
+    "device": ["auto", "cpu", "cuda"],
+    "preset": [*PRESETS],
+}
 
 
 def read(argv: list[str] | None = None) -> Namespace:
@@ -128,23 +214,45 @@ def commands() -> Parser:
 
 def add_command(group: Any, name: str, usage: str) -> Parser:
     """Add a command to those beside it."""
+    texts = help_texts(name)
+    about = texts["description"].replace("\n", " ")
     return group.add_parser(
         name.split()[-1],
-        help=ABOUT[name].split(":")[0].split(". ")[0].rstrip("."),
+        help=about.split(":")[0].split(". ")[0].rstrip("."),
         allow_abbrev=False,
         usage=f"{PROGRAM} {name} {usage}",
-        **help_texts(name),
+        **texts,
     )
 
 
 def help_texts(name: str) -> dict[str, Any]:
     """What --help says first and last: the purpose, and what to try."""
-    lines = [f"  {PROGRAM} {words}" for words in TO_TRY[name]]
+    typed = [f"{name} {words}".strip() for words in TO_TRY[name]]
+    lines = [f"  {PROGRAM} {words}" for words in typed]
     if name.startswith("train"):
         lines += ["by two processes, each with its share of the data:"]
-        lines += [f"  {TORCHRUN} {TO_TRY[name][0]}"]
+        lines += [f"  {TORCHRUN} {typed[0]}"]
     return {
-        "description": textwrap.fill(ABOUT[name], 78),
+        "description": textwrap.fill(" ".join(ABOUT[name].split()), 78),
         "epilog": "\n".join(["examples:", *lines]),
-        "formatter_class": RawDescriptionHelpFormatter,
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
     }
+
+
+def add_options(parser: Parser, defaults: dict[str, Any]) -> None:
+    """Add options, as `--d_model 128`, that are left out unless typed."""
+    either = parser.add_mutually_exclusive_group()
+    for name, default in defaults.items():
+        kind, text = OPTIONS[name]
+        place = either if name in ("epochs", "steps") else parser
+        how: dict[str, Any] = {"default": argparse.SUPPRESS, "help": text}
+        if kind is bool:
+            place.add_argument(f"--{name}", action="store_true", **how)
+            continue
+        if default is not None:
+            how["help"] += f" (default: {default})"
+        if name in CHOICES:
+            how["choices"] = CHOICES[name]
+        else:
+            how["metavar"] = SIGNS.get(kind, "TEXT")
+        place.add_argument(f"--{name}", type=kind, **how)

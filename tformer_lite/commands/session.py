@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TextIO
 
 import torch
@@ -12,7 +11,6 @@ from torch import distributed, nn
 from tqdm import tqdm
 
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
-from tformer_lite.text.tokenizers import CharTokenizer, WordTokenizer
 from tformer_lite.training.batches import processes
 from tformer_lite.training.checkpoints import Checkpoint
 from tformer_lite.training.trainer import Trainer
@@ -22,7 +20,6 @@ USES: dict[type[nn.Module], str] = {
     DecoderOnly: "generate",
     EncoderDecoder: "translate",
 }
-Both = tuple[WordTokenizer, WordTokenizer]
 
 
 @contextmanager
@@ -54,7 +51,7 @@ def device_of(name: str, rank: int) -> torch.device:
     return torch.device("cuda", rank)
 
 
-def say(text: str = "", stream: TextIO | None = None) -> None:
+def say(text: str, stream: TextIO | None = None) -> None:
     """Print a line at once, above the progress bar; in the first process."""
     if processes()[1] == 0:
         stream = stream or sys.stdout
@@ -67,36 +64,8 @@ def warn(text: str) -> None:
     say(text, sys.stderr)
 
 
-def writer_in(
-    kept: Checkpoint | Trainer, path: str | Path
-) -> tuple[DecoderOnly, CharTokenizer, int]:
-    """Give the model that writes, its characters, and how many it reads.
-
-    Raises ValueError where `path` keeps another kind, or no characters.
-    """
-    match kept.model, kept.tokenizers:
-        case DecoderOnly() as model, (CharTokenizer() as tokenizer,):
-            return model, tokenizer, kept.block_size or model.config.max_len
-    raise ValueError(unfit_line(kept, path, DecoderOnly))
-
-
-def translator_in(
-    kept: Checkpoint | Trainer, path: str | Path
-) -> tuple[EncoderDecoder, Both, int]:
-    """Give the model that translates, its words in both languages, and how
-    long its sentences are; raises as `writer_in` does."""
-    match kept.model, kept.tokenizers:
-        case EncoderDecoder() as model, (
-            WordTokenizer() as source,
-            WordTokenizer() as target,
-        ):
-            length = kept.block_size or model.config.max_len
-            return model, (source, target), length
-    raise ValueError(unfit_line(kept, path, EncoderDecoder))
-
-
 def unfit_line(
-    kept: Checkpoint | Trainer, path: str | Path, kind: type[nn.Module]
+    kept: Checkpoint | Trainer, path: str, kind: type[nn.Module]
 ) -> str:
     """Say what a command misses in a checkpoint."""
     if isinstance(kept.model, kind):

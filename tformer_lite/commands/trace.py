@@ -28,7 +28,8 @@ PRESETS = {
 
 
 def show_trace(args: Namespace) -> None:
-    """Print the shapes of a preset: of its modules, or of its calls."""
+    """Print the shapes of a preset, measured while it reads the book's
+    running example."""
     config = traced_config(args.preset)
     build, dims = partial(sized_model, config), running_dims(config)
     if args.preset == "char_lm":  # it has no source

@@ -1,11 +1,9 @@
 """How good a model's texts are."""
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tformer_lite.extras import library
-
-METRICS = "sacrebleu.metrics"
 
 
 class Score(NamedTuple):
@@ -48,19 +46,21 @@ def bleu(
     it off, as every punctuation mark; "none" takes words that are cut
     already, with spaces between them.
     """
-    check_texts(written, wanted)
-    return score(library(METRICS).BLEU(tokenize=tokenize), written, wanted)
+    return score("BLEU", written, wanted, tokenize=tokenize)
 
 
 def chrf(written: list[str], wanted: list[str]) -> Score:
     """Compare runs of one to six characters, spaces left out: Popović
     (2015)."""
-    check_texts(written, wanted)
-    return score(library(METRICS).CHRF(), written, wanted)
+    return score("CHRF", written, wanted)
 
 
-def score(metric: Any, written: list[str], wanted: list[str]) -> Score:
+def score(
+    kind: str, written: list[str], wanted: list[str], **options: str
+) -> Score:
     """Let one of sacrebleu's metrics compare all texts with those wanted."""
+    check_texts(written, wanted)
+    metric = getattr(library("sacrebleu.metrics"), kind)(**options)
     value = metric.corpus_score(written, [wanted]).score
     return Score(value, str(metric.get_signature()))
 

@@ -32,7 +32,8 @@ def generate(
     many, each is read once (see `cached`); then every one moves to another
     position with every step, and all are read again.
     """
-    window, model = window_size(model), cached(model)
+    table = getattr(model.embedding.positions, "table", ())
+    window, model = len(table), cached(model)  # without a table 0: no limit
     done = torch.zeros_like(ids[:, 0], dtype=torch.bool)
     for _ in range(n):
         if done.all():
@@ -43,13 +44,6 @@ def generate(
             done = done | (new == end)
         ids = torch.cat((ids, new[:, None]), dim=1)
     return ids
-
-
-def window_size(model: DecoderOnly) -> int:
-    """How many tokens a model can read, as many as its table of positions
-    has; 0 for any number, when it has no table."""
-    table = getattr(model.embedding.positions, "table", ())
-    return len(table)
 
 
 class Sampler:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from tformer_lite.model.config import Config, tiny_translator
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
-from tformer_lite.text.pair import running_example
+from tformer_lite.text.datasets import running_example
 from tformer_lite.tracing import trace
 from tformer_lite.tracing.traced import Trace
 

@@ -38,14 +38,11 @@ class Catches(Sheet):
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
         groups = groupby(self.rows, key=lambda row: shelf_title(row[0]))
-        cells = ((title, map(row_cells, rows)) for title, rows in groups)
+        cells = (
+            (title, ([whole(name), str(n), names] for name, n, names in rows))
+            for title, rows in groups
+        )
         return html_groups(self.headers, cells, self.notes)
-
-
-def row_cells(row: tuple[str, int, str]) -> list[str]:
-    """Write a row as cells. No name is broken."""
-    name, number, names = row
-    return [whole(name), str(number), names]
 
 
 def caught(bugs: Iterable[Bug]) -> Catches:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn, no_grad
 
 from tformer_lite.model.modes import evaluating
-from tformer_lite.text.pair import running_example
+from tformer_lite.text.datasets import running_example
 from tformer_lite.text.tokenizers import PAD, UNK
 from tformer_lite.tracing.record.tensors import tensors
 

@@ -8,7 +8,15 @@ from torch.utils.data import Dataset
 
 from tformer_lite.text.tokenizers import PAD, WordTokenizer, padded
 
-Example = tuple[tuple[Tensor, ...], Tensor]  # a model's inputs, and labels
+Texts = Sequence[tuple[str, str]]  # each with its translation
+Labelled = tuple[tuple[Tensor, ...], Tensor]  # a model's inputs, and labels
+# The book's own pairs, and the words whose ids their source gives.
+PAIRS = (
+    ("mouth is not empty.", "मुख खाली थिएन ।"),
+    ("is not empty.", "खाली थिएन ।"),
+)
+ENGLISH = {".": 4, "is": 9, "not": 19}
+NEPALI = {"।": 4, "थिएन": 92, "खाली": 668}
 
 
 class Batch(NamedTuple):
@@ -26,10 +34,7 @@ class Batch(NamedTuple):
 
 
 def lay_out(
-    pairs: Sequence[tuple[str, str]],
-    source: WordTokenizer,
-    target: WordTokenizer,
-    length: int = 8,
+    pairs: Texts, source: WordTokenizer, target: WordTokenizer, length: int = 8
 ) -> Batch:
     """Lay pairs of sentences out in rows: -> (B, S), (B, T), (B, T).
 
@@ -47,6 +52,18 @@ def lay_out(
     return Batch(*ids, src, tgt)
 
 
+def running_example(length: int = 8) -> Batch:
+    """Load the book's two pairs, padded: -> (B, S), (B, T), (B, T).
+
+    S = T = `length`, and rows are as `lay_out` makes them.
+
+    >>> running_example().src_words[0][:5]
+    ['[SOS]', 'mouth', 'is', 'not', 'empty']
+    """
+    source, target = WordTokenizer(ENGLISH), WordTokenizer(NEPALI)
+    return lay_out(PAIRS, source, target, length)
+
+
 class Pairs(Dataset):
     """Pairs of sentences: data[rows] is ((src, tgt), labels).
 
@@ -60,7 +77,7 @@ class Pairs(Dataset):
 
     def __init__(
         self,
-        pairs: Sequence[tuple[str, str]],
+        pairs: Texts,
         source: WordTokenizer,
         target: WordTokenizer,
         length: int = 8,
@@ -71,15 +88,12 @@ class Pairs(Dataset):
     def __len__(self) -> int:
         return len(self.src)
 
-    def __getitem__(self, rows: int | list[int]) -> Example:
+    def __getitem__(self, rows: int | list[int]) -> Labelled:
         return (self.src[rows], self.tgt[rows]), self.labels[rows]
 
 
 def fitting(
-    pairs: Sequence[tuple[str, str]],
-    source: WordTokenizer,
-    target: WordTokenizer,
-    length: int = 8,
+    pairs: Texts, source: WordTokenizer, target: WordTokenizer, length: int = 8
 ) -> list[tuple[str, str]]:
     """Keep the pairs that fit into rows of `length`, specials included."""
     return [
@@ -117,7 +131,7 @@ class Windows(Dataset):
     def __len__(self) -> int:
         return len(self.windows)
 
-    def __getitem__(self, rows: int | list[int]) -> Example:
+    def __getitem__(self, rows: int | list[int]) -> Labelled:
         windows = self.windows[rows]
         return (windows[..., :-1],), windows[..., 1:]
 

@@ -10,9 +10,8 @@ from torch.nn.functional import cross_entropy
 from torch.utils.data import BatchSampler, Dataset, DistributedSampler
 
 from tformer_lite.model.modes import evaluating
+from tformer_lite.text.datasets import Labelled
 from tformer_lite.training.recipe import Recipe
-
-Labelled = tuple[tuple[Tensor, ...], Tensor]  # a model's inputs, and labels
 
 
 class Data(Protocol):

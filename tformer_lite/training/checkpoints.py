@@ -13,7 +13,7 @@ import torch
 from tformer_lite.model.config import Config
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
 from tformer_lite.text.pieces import PieceTokenizer
-from tformer_lite.text.tokenizers import SPECIALS, CharTokenizer, WordTokenizer
+from tformer_lite.text.tokenizers import CharTokenizer, WordTokenizer
 
 FORMAT = 1
 MODELS = {kind.__name__: kind for kind in (DecoderOnly, EncoderDecoder)}
@@ -174,11 +174,6 @@ def plain_fields(config: Config) -> dict[str, Any]:
     return fields
 
 
-def word_tokenizer(ids: dict[str, int]) -> WordTokenizer:
-    """Build a WordTokenizer from the ids of its words and specials."""
-    return WordTokenizer({w: i for w, i in ids.items() if w not in SPECIALS})
-
-
 def piece_tokenizer(ids: dict[str, int]) -> PieceTokenizer:
     """Build a PieceTokenizer from the ids of its pieces, by a file of them."""
     with TemporaryDirectory() as folder:
@@ -189,6 +184,6 @@ def piece_tokenizer(ids: dict[str, int]) -> PieceTokenizer:
 
 TOKENIZERS: dict[str, Callable[[dict[str, int]], Tokenizer]] = {
     "CharTokenizer": lambda ids: CharTokenizer("".join(ids)),
-    "WordTokenizer": word_tokenizer,
+    "WordTokenizer": WordTokenizer,
     "PieceTokenizer": piece_tokenizer,
 }

@@ -1,5 +1,7 @@
 """The training loop: one for every model and every kind of data."""
 
+import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
@@ -17,7 +19,6 @@ from tformer_lite.training.checkpoints import (
     pack,
     save_checkpoint,
 )
-from tformer_lite.training.interruption import Interruption
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
 
@@ -139,3 +140,31 @@ def with_bar(
             yield inputs, labels
             bar.set_postfix_str(f"loss {trainer.loss:.3f}", refresh=False)
             bar.update()
+
+
+class Interruption:
+    """A wish to stop (Ctrl-C) that waits until a step is done.
+
+    `asked` tells of it; KeyboardInterrupt comes at the end of the `with`.
+    The second one does not wait. Only the main thread hears of either.
+    """
+
+    asked = False
+
+    def __enter__(self) -> "Interruption":
+        self.main = threading.current_thread() is threading.main_thread()
+        if self.main:
+            self.old = signal.signal(signal.SIGINT, self.ask)
+        return self
+
+    def ask(self, *_: object) -> None:
+        """Note the wish."""
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+
+    def __exit__(self, kind: type | None, *_: object) -> None:
+        if self.main:
+            signal.signal(signal.SIGINT, self.old)
+        if self.asked and kind is None:
+            raise KeyboardInterrupt

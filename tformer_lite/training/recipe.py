@@ -101,9 +101,4 @@ def wsd(step: int, recipe: Recipe) -> float:
     return min(constant(step, recipe), 3 * left / recipe.steps)
 
 
-SCHEDULES = {
-    "constant": constant,
-    "cosine": cosine,
-    "noam": noam,
-    "wsd": wsd,
-}
+SCHEDULES = {one.__name__: one for one in (constant, cosine, noam, wsd)}

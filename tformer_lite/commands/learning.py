@@ -4,7 +4,9 @@ import math
 import shlex
 import sys
 from argparse import Namespace
+from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,11 @@ from tformer_lite.decoding.metrics import perplexity
 from tformer_lite.drawing.line_charts import curves
 from tformer_lite.model.config import Config
 from tformer_lite.training.batches import Data, processes
-from tformer_lite.training.checkpoints import NAMES, load_checkpoint
+from tformer_lite.training.checkpoints import (
+    NAMES,
+    Checkpoint,
+    load_checkpoint,
+)
 from tformer_lite.training.loop import resume, train
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
@@ -25,17 +31,23 @@ RECIPE = {field.name for field in fields(Recipe)}
 MODEL = NAMES | {"max_len": "max_len"}
 
 
-def unfinished_training(args: Namespace) -> Trainer | None:
+def unfinished_training(
+    args: Namespace, parts_in: Callable[[Trainer, str], tuple]
+) -> Trainer | None:
     """Take up the training in --save_path, if --resume says so and it is
     there. Raises OSError for a path that no checkpoint can be written to,
-    before training rather than after it."""
+    before training rather than after it; and ValueError, as `parts_in` does,
+    for another kind of model, and for another size."""
     path = Path(args.save_path)
     check_place(path)
-    if not (args.resume and path.exists()):
-        if path.exists():
-            warn(f"{path} will be replaced; --resume goes on from it.")
-        return None
-    return resume(path)
+    if args.resume and path.exists():
+        old = resume(path)
+        model, _, size = parts_in(old, args.save_path)
+        check_sizes(args, model.config, size)
+        return old
+    if path.exists():
+        warn(f"{path} will be replaced; --resume goes on from it.")
+    return None
 
 
 def check_place(path: Path) -> None:
@@ -68,11 +80,12 @@ def sized_config(config: Config, args: Namespace, **others: Any) -> Config:
     return replace(config, **sizes, **others)
 
 
-def typed_recipe(
-    args: Namespace, rows: int, old: Trainer | None, **others: Any
-) -> Recipe:
-    """Give the recipe that the options say, and `others` for a new training;
-    an old one keeps its own, but for what was typed."""
+def trainer_for(
+    kept: Checkpoint | Trainer, args: Namespace, rows: int, **others: Any
+) -> Trainer:
+    """Give a model a trainer, with the recipe that the options say, and
+    `others`; an old trainer keeps its own, but for what was typed."""
+    old = kept if isinstance(kept, Trainer) else None
     options = args.given if old else vars(args)
     base = vars(old.recipe) if old else others
     recipe = base | {n: x for n, x in options.items() if n in RECIPE}
@@ -83,7 +96,10 @@ def typed_recipe(
         recipe["steps"] = epochs * recipe["every"]
     elif steps := counts.get("steps"):
         recipe["every"] = base.get("every", max(steps // 10, 1))
-    return Recipe(**recipe)
+    parts = kept.model, Recipe(**recipe), kept.tokenizers, kept.block_size
+    trainer = old or Trainer(*parts)
+    trainer.recipe = parts[1]
+    return trainer
 
 
 def epoch_of(rows: int, batch_size: int) -> int:
@@ -92,7 +108,9 @@ def epoch_of(rows: int, batch_size: int) -> int:
 
 
 def announce(trainer: Trainer, device: torch.device, about: str) -> None:
-    """Say where a model is trained, on what, and how large it is."""
+    """Move a model to where it is trained; say where, on what, and how large
+    it is."""
+    trainer.model.to(device)
     count = processes()[0]
     several = f" ({count} processes)" if count > 1 else ""
     size = sum(p.numel() for p in trainer.model.parameters())
@@ -101,20 +119,18 @@ def announce(trainer: Trainer, device: torch.device, about: str) -> None:
     say(f"Model parameters: {size:,}")
 
 
-def fit(trainer: Trainer, data: Data, valid: Data, path: Path) -> None:
+def fit(trainer: Trainer, data: Data, valid: Data, save_path: str) -> None:
     """Train to the end of the recipe; save the checkpoint and the curve.
 
     At each note a line is printed. Ctrl-C saves, and says where.
     """
+    path = Path(save_path)
     if not trainer.steps_left():
         say(f"{path} is trained: more --steps or --patience would go on.")
     unit, size = unit_of(trainer.recipe, len(data))
-
-    def print_note(trainer: Trainer) -> None:
-        say(note_line(trainer, unit, size))
-
+    note = partial(print_note, unit=unit, size=size)
     try:
-        train(trainer, data, valid, path, sys.stderr.isatty(), print_note)
+        train(trainer, data, valid, path, sys.stderr.isatty(), note)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(stop_line(trainer, path)) from None
     if processes()[1] == 0:
@@ -130,11 +146,10 @@ def unit_of(recipe: Recipe, rows: int) -> tuple[str, int]:
     return "Step", 1
 
 
-def note_line(trainer: Trainer, unit: str, size: int) -> str:
-    """Say what the last note has; a `unit`, such as an epoch, has `size`
-    steps."""
+def print_note(trainer: Trainer, unit: str, size: int) -> None:
+    """Print the last losses; a `unit`, such as an epoch, has `size` steps."""
     ours, theirs = trainer.train_losses[-1], trainer.val_losses[-1]
-    return (
+    say(
         f"{unit} {trainer.step // size}/{trainer.recipe.steps // size}: "
         f"train_loss={ours:.4f}, val_loss={theirs:.4f}, "
         f"perplexity={perplexity(theirs):.2f}"
@@ -153,26 +168,24 @@ def stop_line(trainer: Trainer, path: Path) -> str:
 
 
 def save_curve(trainer: Trainer, unit: str, size: int, path: Path) -> None:
-    """Draw both losses, where they are numbers, and save them as a PNG.
-
-    A `unit`, such as an epoch, has `size` steps.
-    """
-    rows = torch.tensor(
-        [trainer.train_losses, trainer.val_losses], dtype=torch.float64
-    )
-    every, end = trainer.recipe.every, trainer.step
-    steps = torch.arange(1, rows.shape[1] + 1).mul(every).clamp(max=end)
+    """Draw both losses, where they are numbers, and save them as a PNG."""
+    losses = trainer.train_losses, trainer.val_losses
+    rows = torch.tensor(losses, dtype=torch.float64)
     there = rows.isfinite().all(0)
     if not there.any():
         warn("No note has two losses that are numbers: there is no curve.")
         return
+    every, end = trainer.recipe.every, trainer.step
+    steps = torch.arange(1, rows.shape[1] + 1).mul(every).clamp(max=end)
     places = (steps[there] // size).tolist()
-    titles = ["Training", "Validation"]
     picture = curves(
-        *rows[:, there], axis="step", titles=titles, places=places
+        *rows[:, there],
+        axis="step",
+        titles=["Training", "Validation"],
+        places=places,
     )
     (axes,) = picture.figure.axes
     axes.set(xlabel=unit, ylabel="Loss (nats a token)")
     axes.set_title("Training and validation loss", loc="left")
-    path.write_bytes(picture.file("png", "", dpi=150))
+    picture.figure.savefig(path, dpi=150)
     say(f"Loss curve saved to {path}")

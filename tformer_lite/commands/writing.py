@@ -1,0 +1,155 @@
+"""The commands `train char` and `generate`: a model that writes."""
+
+import sys
+from argparse import Namespace
+from dataclasses import replace
+from typing import Any
+from unicodedata import normalize
+
+import torch
+from torch import Tensor
+
+from tformer_lite.commands import learning
+from tformer_lite.commands.session import (
+    joined_processes,
+    say,
+    unfit_line,
+    warn,
+)
+from tformer_lite.decoding.sampling import Sampler, generate
+from tformer_lite.example.running import seeded_model
+from tformer_lite.model.config import char_lm
+from tformer_lite.model.models import DecoderOnly
+from tformer_lite.text.datasets import split_text
+from tformer_lite.text.reading import read_text
+from tformer_lite.text.tokenizers import CharTokenizer
+from tformer_lite.training.batches import processes
+from tformer_lite.training.checkpoints import Checkpoint, load_checkpoint
+from tformer_lite.training.trainer import Trainer
+
+# Source 002's optimizer: Adam, which clips nothing.
+ADAM: dict[str, Any] = {"betas": (0.9, 0.999), "clip": float("inf")}
+LENGTH = 100  # characters of the sample
+
+
+def train_char(args: Namespace) -> None:
+    """Train a model that writes character by character. The defaults are
+    source 002's."""
+    with joined_processes(args.device) as device:
+        text = read_text(args.path)
+        old = learning.unfinished_training(args, writer_in)
+        kept = old or new_writer(args, CharTokenizer(text))
+        _, tokenizer, size = writer_in(kept, args.save_path)
+        data = split_text(tokenizer.encode(text), size, args.train_split)
+        trainer = learning.trainer_for(kept, args, len(data[0]), **ADAM)
+        count = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
+        learning.announce(trainer, device, f"Loaded corpus with {count}")
+        learning.fit(trainer, *data, args.save_path)
+        if processes()[1] == 0:
+            demonstrate(trainer, args)
+
+
+def new_writer(args: Namespace, tokenizer: CharTokenizer) -> Checkpoint:
+    """Build the model that the options describe, to train it."""
+    size, positions = args.block_size, args.max_seq_len
+    if size > positions:
+        raise ValueError(
+            f"--block_size {size} is more than --max_seq_len {positions}: a "
+            "row of a batch needs a position for each character."
+        )
+    if size < positions:
+        warn(
+            f"positions {size} to {positions - 1} are never trained, since "
+            f"--block_size is {size}: `generate` leaves them out."
+        )
+    config = learning.sized_config(char_lm, args, vocab_size=len(tokenizer))
+    model = seeded_model(DecoderOnly, config, args.seed)
+    return Checkpoint(model, (tokenizer,), size)
+
+
+def demonstrate(trainer: Trainer, args: Namespace) -> None:
+    """Let a model write a little, after what it knows of the prompt."""
+    model, tokenizer, size = writer_in(trainer, args.save_path)
+    prompt = tokenizer.known(normalize("NFC", args.demo))
+    say("\n==== Demo generation ====")
+    say(f"Prompt: {args.demo}")
+    if not prompt:
+        say("None of its characters is in the vocabulary: nothing to write.")
+        return
+    ids = tokenizer.encode(prompt)[None]
+    draw = Sampler(generator=torch.Generator().manual_seed(args.seed))
+    ids = generate(shortened(model.cpu(), size), ids, LENGTH, draw)
+    say(f"Generated: {tokenizer.decode(ids[0])}")
+
+
+def write(args: Namespace) -> None:
+    """Write more of a text, with a model of `train char`."""
+    kept = load_checkpoint(args.ckpt)
+    model, tokenizer, size = writer_in(kept, args.ckpt)
+    model = shortened(model, args.context or size)
+    prompt = typed_prompt() if args.prompt is None else args.prompt
+    ids = prompt_ids(prompt, tokenizer)
+    numbers = torch.Generator()
+    numbers.seed() if args.seed is None else numbers.manual_seed(args.seed)
+    sampler = Sampler(args.temperature, args.top_k, args.top_p, numbers)
+    rows = ids.repeat(args.num_samples, 1)
+    rows = generate(model, rows, args.max_new_tokens, sampler)
+    for number, row in enumerate(rows, 1):
+        if args.num_samples > 1:
+            say(f"---- Sample {number} ----")
+        say(tokenizer.decode(row))
+
+
+def writer_in(
+    kept: Checkpoint | Trainer, path: str
+) -> tuple[DecoderOnly, CharTokenizer, int]:
+    """Give the model that writes, its characters, and how many it reads.
+
+    Raises ValueError where `path` keeps another kind, or no characters.
+    """
+    match kept.model, kept.tokenizers:
+        case DecoderOnly() as model, (CharTokenizer() as tokenizer,):
+            return model, tokenizer, kept.block_size or model.config.max_len
+    raise ValueError(unfit_line(kept, path, DecoderOnly))
+
+
+def typed_prompt() -> str:
+    """Ask for a prompt, or read it when nobody is there to be asked."""
+    try:
+        return input("Enter prompt text: " if sys.stdin.isatty() else "")
+    except EOFError:
+        raise ValueError("there is no prompt: give one, in quotes.") from None
+
+
+def prompt_ids(prompt: str, tokenizer: CharTokenizer) -> Tensor:
+    """Look up a prompt: -> (T). Characters without an id are left out, with
+    a warning each."""
+    prompt = normalize("NFC", prompt)  # as training texts are
+    known = tokenizer.known(prompt)
+    for char in dict.fromkeys(prompt):
+        if char not in known:
+            warn(f"[WARN] Character {char!r} not in vocabulary. Skipping.")
+    if not known:
+        raise ValueError(
+            f"no character of the prompt {prompt!r} is in the vocabulary: "
+            f"{''.join(tokenizer.ids)!r}"
+        )
+    return tokenizer.encode(known)
+
+
+def shortened(model: DecoderOnly, size: int) -> DecoderOnly:
+    """Copy a model, with its first `size` positions alone: those that were
+    never trained say nothing. ValueError when it has fewer."""
+    table = getattr(model.embedding.positions, "table", None)
+    if table is None:  # any number can be read
+        return model
+    if size > len(table):
+        raise ValueError(
+            f"--context {size}: the model has {len(table)} positions, and "
+            "reads no more characters at a time."
+        )
+    config = replace(model.config, max_len=size)
+    short, weights = seeded_model(DecoderOnly, config, 0), model.state_dict()
+    rows = {name: len(weight) for name, weight in short.state_dict().items()}
+    short.load_state_dict({name: weights[name][: rows[name]] for name in rows})
+    return short.eval()
