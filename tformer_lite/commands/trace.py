@@ -9,22 +9,12 @@ import torch
 
 from tformer_lite.commands.session import say
 from tformer_lite.example.running import running_dims, sized_model
-from tformer_lite.model.config import (
-    Config,
-    building_blocks,
-    char_lm,
-    paper_base,
-    tiny_translator,
-)
+from tformer_lite.model import config as presets
 from tformer_lite.tracing import print_shapes, trace
 from tformer_lite.tracing.traced import Trace
 
-PRESETS = {
-    "tiny_translator": tiny_translator,
-    "building_blocks": building_blocks,
-    "char_lm": char_lm,
-    "paper_base": paper_base,
-}
+NAMES = "tiny_translator", "building_blocks", "char_lm", "paper_base"
+PRESETS: dict[str, presets.Config] = {n: getattr(presets, n) for n in NAMES}
 
 
 def show_trace(args: Namespace) -> None:
@@ -47,12 +37,12 @@ def show_trace(args: Namespace) -> None:
                 model(*inputs)
 
 
-def traced_config(name: str) -> Config:
+def traced_config(name: str) -> presets.Config:
     """Give a preset that reads the running example: a translator has its
     vocabulary, and the character model any characters."""
     if name == "char_lm":
-        return char_lm
-    words = tiny_translator.vocab_size
+        return presets.char_lm
+    words = presets.tiny_translator.vocab_size
     return replace(PRESETS[name], vocab_size=words, src_vocab_size=None)
 
 
