@@ -105,7 +105,7 @@ def test_self_attention_is_the_sources_free_and_looking_back(parts):
     mine, theirs = parts(f"encoder.{names[0]}", f"readers.{names[1]}")
     equal(mine(x), theirs(x))
     mine, theirs = parts(f"decoder.{names[0]}", f"writers.{names[1]}")
-    equal(mine(x, causal_mask(T)), theirs(x))
+    equal(mine(x, mask=causal_mask(T)), theirs(x))
 
 
 def test_cross_attention_is_the_sources(parts):

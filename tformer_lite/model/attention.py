@@ -85,6 +85,7 @@ class Attention(nn.Module):
     values, each kind says in its `project`."""
 
     n_heads: int
+    project: Callable[..., tuple[Tensor, Tensor, Tensor]]
     dropout: nn.Module
     output: nn.Module
 
@@ -104,13 +105,6 @@ class Attention(nn.Module):
         heads = dot_product_attention(q, k, v, mask, self.dropout)
         return self.output(join_heads(heads))
 
-    def project(
-        self, x: Tensor, source: Tensor | None = None, start: int = 0
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Make queries of x, and keys and values of source, or of x without
-        one. `start` counts the positions before the first of x."""
-        raise NotImplementedError
-
 
 class MultiHeadAttention(Attention):
     """Let every position of one sequence attend to another, in several heads.
@@ -120,8 +114,7 @@ class MultiHeadAttention(Attention):
     training. Vaswani et al. (2017), section 3.2.2, which writes no biases:
     `bias` adds one to each projection.
 
-    >>> attention = MultiHeadAttention(d_model=12, n_heads=3)
-    >>> attention(torch.zeros(2, 8, 12)).shape
+    >>> MultiHeadAttention(12, n_heads=3)(torch.zeros(2, 8, 12)).shape
     torch.Size([2, 8, 12])
     """
 
@@ -145,7 +138,10 @@ class MultiHeadAttention(Attention):
         self, x: Tensor, source: Tensor | None = None, start: int = 0
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Make queries, keys and values: (B, T, C), (B, S, C) ->
-        (B, H, T, D), (B, H, S, D), (B, H, S, D)."""
+        (B, H, T, D), (B, H, S, D), (B, H, S, D).
+
+        `start` counts the positions before x's first: rotary ones heed it.
+        """
         source = x if source is None else source
         q = split_heads(self.query(x), self.n_heads)
         k = split_heads(self.key(source), self.n_heads)

@@ -4,15 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 Choice = str | Callable
-SIZES = (
-    "vocab_size",
-    "src_vocab_size",
-    "max_len",
-    "d_model",
-    "n_heads",
-    "n_layers",
-    "d_ff",
-)
+SIZES = ["vocab_size", "src_vocab_size", "max_len", "d_model"]
+SIZES += ["n_heads", "n_layers", "d_ff"]
 
 
 @dataclass(frozen=True, kw_only=True)

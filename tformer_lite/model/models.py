@@ -134,8 +134,7 @@ class EncoderDecoder(nn.Module):
     it. Padding is hidden from every attention, the future from the
     decoder's own.
 
-    >>> batch = running_example()
-    >>> EncoderDecoder(tiny_translator)(batch.src, batch.tgt).shape
+    >>> EncoderDecoder(tiny_translator)(*running_example()[:2]).shape
     torch.Size([2, 8, 1024])
     """
 

@@ -146,8 +146,7 @@ class GroupedQueryAttention(Attention):
         check_heads(d_model, n_heads)
         check_groups(n_heads, n_kv_heads)
         shared = d_model // n_heads * n_kv_heads
-        self.n_heads = n_heads
-        self.n_kv_heads = n_kv_heads
+        self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
         self.query = Linear(d_model, d_model, bias)
         self.key = Narrow(d_model, shared, bias)
         self.value = Narrow(d_model, shared, bias)
