@@ -8,7 +8,6 @@ from torch.utils.data import Dataset
 
 from tformer_lite.text.tokenizers import PAD, WordTokenizer, padded
 
-Texts = Sequence[tuple[str, str]]  # each with its translation
 Labelled = tuple[tuple[Tensor, ...], Tensor]  # a model's inputs, and labels
 # The book's own pairs, and the words whose ids their source gives.
 PAIRS = (
@@ -34,7 +33,10 @@ class Batch(NamedTuple):
 
 
 def lay_out(
-    pairs: Texts, source: WordTokenizer, target: WordTokenizer, length: int = 8
+    pairs: Sequence[tuple[str, str]],
+    source: WordTokenizer,
+    target: WordTokenizer,
+    length: int = 8,
 ) -> Batch:
     """Lay pairs of sentences out in rows: -> (B, S), (B, T), (B, T).
 
@@ -77,7 +79,7 @@ class Pairs(Dataset):
 
     def __init__(
         self,
-        pairs: Texts,
+        pairs: Sequence[tuple[str, str]],
         source: WordTokenizer,
         target: WordTokenizer,
         length: int = 8,
@@ -93,7 +95,10 @@ class Pairs(Dataset):
 
 
 def fitting(
-    pairs: Texts, source: WordTokenizer, target: WordTokenizer, length: int = 8
+    pairs: Sequence[tuple[str, str]],
+    source: WordTokenizer,
+    target: WordTokenizer,
+    length: int = 8,
 ) -> list[tuple[str, str]]:
     """Keep the pairs that fit into rows of `length`, specials included."""
     return [
