@@ -110,3 +110,8 @@ def test_a_typed_shape_is_caught():
 def test_the_page_of_references_has_every_source():
     page = (BOOK / "references.md").read_text()
     assert re.findall("{cite}`(.*?)`", page) == sorted(roles.references(BOOK))
+
+
+def test_a_product_of_letters_has_a_dot_between_them():
+    dotted = re.sub(r"</?span[^>]*>", "", roles.coloured("B*H*D"))
+    assert dotted == "B·H·D"

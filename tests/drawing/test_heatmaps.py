@@ -9,6 +9,7 @@ import torch
 from tests.helpers.colours import contrast, rgb
 from tests.helpers.drawings import ENGLISH, NEPALI, SCORES, texts
 from tformer_lite import heatmap
+from tformer_lite.drawing.heatmaps import ROOM
 from tformer_lite.drawing.palette import AXES, EDGE, INK, KINDS, PAPER
 
 
@@ -177,3 +178,18 @@ def test_titles_can_be_given():
     picture = heatmap(SCORES, SCORES, titles=["before", "after"])
     assert "before (4, 4)" in texts(picture.svg())
     assert "after (4, 4)" in texts(picture.svg())
+
+
+def test_a_score_without_end_leaves_the_scale_to_the_others():
+    scores = torch.tensor([[float("inf"), 2.0], [1.0, -1.0]])
+    (ax,) = heatmap(scores, kind="scores").figure.axes
+    assert ax.collections[0].get_clim() == (-2, 2)
+
+
+@pytest.mark.parametrize("size", [20, 33, 50, 64])
+def test_labels_of_a_large_matrix_never_stand_closer_than_they_are_high(size):
+    figure = heatmap(torch.rand(size, size), kind="scores").figure
+    (ax,) = figure.axes
+    places = torch.tensor([[0.0, y] for y in ax.get_yticks()])
+    high = ax.transData.transform(places)[:, 1] / figure.dpi
+    assert abs(high[1] - high[0]) >= ROOM - 1e-6
