@@ -1,1 +1,1 @@
-"""What `python -m tformer_lite` does, one file for each command."""
+"""What `python -m tformer_lite` does: to translate, to write, to trace."""
