@@ -63,7 +63,7 @@ NUMBERS = {
 }
 MODELS = {kind: kind(CONFIG) for kind in (DecoderOnly, EncoderDecoder)}
 MODELS[nn.Module] = MODELS[DecoderOnly]
-BASES = layers.Positions, attention.Attention
+BASES = layers.Positions, attention.AttentionLayer
 ALONE = (
     modern.RotaryAttention,
     modern.RotaryGroupedAttention,
@@ -161,7 +161,7 @@ def check(function, owner) -> None:
         needed = [p.name for p in sizes if p.default is p.empty]
         part = owner(**{name: number(name) for name in needed})
         call = getattr(part, function.__name__)
-    if owner in ALONE:  # of what `Attention.forward` takes, it takes x
+    if owner in ALONE:  # of what `AttentionLayer.forward` takes, it takes x
         inputs = inputs[:1]
     results = run(function, call, inputs)
     results = (results,) if isinstance(results, Tensor) else results

@@ -80,7 +80,7 @@ def join_heads(x: Tensor) -> Tensor:
     return x.transpose(1, 2).flatten(-2)
 
 
-class Attention(nn.Module):
+class AttentionLayer(nn.Module):
     """Let one sequence attend to another. How it makes queries, keys and
     values, each kind says in its `project`."""
 
@@ -106,7 +106,7 @@ class Attention(nn.Module):
         return self.output(join_heads(heads))
 
 
-class MultiHeadAttention(Attention):
+class MultiHeadAttention(AttentionLayer):
     """Let every position of one sequence attend to another, in several heads.
 
     `d_model` channels are shared out to `n_heads` heads (ValueError when

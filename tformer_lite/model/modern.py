@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import silu
 
 from tformer_lite.model.attention import (
-    Attention,
+    AttentionLayer,
     MultiHeadAttention,
     dot_product_attention,
     join_heads,
@@ -125,7 +125,7 @@ class Narrow(Linear):
             nn.init.zeros_(self.bias)
 
 
-class GroupedQueryAttention(Attention):
+class GroupedQueryAttention(AttentionLayer):
     """Attention in which several query heads share keys and values.
 
     `n_kv_heads` key and value heads serve `n_heads` query heads, a group

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.model.attention import Attention, split_heads
+from tformer_lite.model.attention import AttentionLayer, split_heads
 from tformer_lite.model.checks import check_alone, check_heads
 from tformer_lite.model.layers import LayerNorm, Linear, TokenEmbedding
 from tformer_lite.model.masks import causal_mask, window_mask
@@ -81,7 +81,7 @@ class Stacked(Linear):
             nn.init.xavier_uniform_(square)
 
 
-class FusedAttention(Attention):
+class FusedAttention(AttentionLayer):
     """Self-attention with query, key and value from one matrix.
 
     The same function as `MultiHeadAttention`, in one product instead of
@@ -114,7 +114,7 @@ class FusedAttention(Attention):
         return q, k, v
 
 
-class FusedCrossAttention(Attention):
+class FusedCrossAttention(AttentionLayer):
     """Cross-attention with key and value from one matrix.
 
     The rows of `key_value.weight` run head by head: D for the head's key, D

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from tformer_lite.model.attention import (
-    Attention,
+    AttentionLayer,
     MultiHeadAttention,
     join_heads,
     split_heads,
@@ -39,7 +39,7 @@ class Cache(nn.Module):
     values: Any
     output: nn.Module
 
-    def __init__(self, attention: Attention):
+    def __init__(self, attention: AttentionLayer):
         super().__init__()
         self.n_heads = attention.n_heads
         self.project = attention.project
