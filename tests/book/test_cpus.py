@@ -4,10 +4,10 @@ import os
 import subprocess
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from types import SimpleNamespace
 
 import cpus
+import nbval.kernel
 import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
 
@@ -89,24 +89,23 @@ def kernel(monkeypatch):
 
     monkeypatch.setattr(IPyNbFile, "setup", keep)
     monkeypatch.setattr(IPyNbCell, "compare_outputs", None)
+    monkeypatch.setattr(nbval.kernel, "start_new_kernel", None)
     file = ROOT / "chapters" / "conftest.py"
     spec = spec_from_file_location("chapters_conftest", file)
     spec.loader.exec_module(module_from_spec(spec))
 
-    def start(name):
-        IPyNbFile.setup(SimpleNamespace(path=Path(name)))
+    def start():
+        IPyNbFile.setup(None)
         return found[-1]
 
     return start
 
 
-def test_chapters_that_ties_decide_run_as_on_a_plain_processor(kernel):
-    for name in "08_softmax.ipynb", "10_encoder.ipynb", "19_since.ipynb":
-        assert kernel(name) == cpus.PLAIN
-    assert set(kernel("00_reading.ipynb").values()) == {None}
+def test_chapters_run_as_on_a_plain_processor(kernel):
+    assert kernel() == cpus.PLAIN
     assert not set(cpus.NAMES) & set(os.environ)
 
 
 def test_what_the_shell_has_set_is_left_as_it_is(kernel, monkeypatch):
     monkeypatch.setenv("MKL_CBWR", "AVX2")
-    assert kernel("08_softmax.ipynb") == cpus.PLAIN | {"MKL_CBWR": "AVX2"}
+    assert kernel() == cpus.PLAIN | {"MKL_CBWR": "AVX2"}

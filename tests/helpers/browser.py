@@ -27,11 +27,13 @@ PAGES = sorted(
 SCHEMES = ["light", "dark"]
 PHONE, DESK = 390, 1280  # pixels wide
 CHAPTERS = [page for page in PAGES if page.startswith("chapters/")]
-# A page stands when its formulas do, all that folds is open, and every font
-# that its layout asks for is there: layout comes first, then the question.
+# A page stands when its formulas do, all that folds is open, nothing fades in
+# any more, and every font that its layout asks for is there: layout comes
+# first, then the question.
 READY = """async () => {
     await window.MathJax?.startup?.promise;
     document.querySelectorAll("details").forEach(d => d.open = true);
+    document.getAnimations().forEach(a => a.finish());
     do {
         document.body.getBoundingClientRect();
         await document.fonts.ready;
