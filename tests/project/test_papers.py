@@ -23,6 +23,7 @@ def test_the_citation_names_this_book_version_and_place():
     assert CITATION["cff-version"] == "1.2.0"
     assert CITATION["title"] == config["title"]
     assert CITATION["authors"] == PROJECT["authors"]
+    assert CITATION["keywords"] == PROJECT["keywords"]
     assert str(CITATION["version"]) == tformer_lite.__version__
     assert CITATION["repository-code"] == PROJECT["urls"]["Repository"]
 

@@ -1,0 +1,45 @@
+"""Run the tests with the newest of what readers have: `make nightly`.
+
+What NEWEST names is not held to its pin, nor to constraints; all else that
+requirements.txt names is. The environment is made anew in _build/newest.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from venv import EnvBuilder
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "_build" / "newest"
+NEWEST = ["torch", "matplotlib", "seaborn", "transformers", "tokenizers"]
+PINS = re.compile(rf"^({'|'.join(NEWEST)})==.*$", re.MULTILINE)
+QUICK = ["tests", "chapters", "--nbval", "--nbval-current-env"]
+QUICK += ["-m", "not slow", "-n", "2", "--dist", "loadfile", "-q"]
+PLAIN = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+
+
+def main() -> int:
+    """Install, say what came, and run the quick tests and the notebooks."""
+    builder = EnvBuilder(with_pip=True, clear=True)
+    builder.create(FOLDER)
+    python = builder.ensure_directories(FOLDER).env_exe
+    pip = [python, "-m", "pip"]
+    subprocess.run([*pip, "-q", "install", *wanted()], cwd=ROOT, check=True)
+    subprocess.run([*pip, "list"], cwd=ROOT, check=True)
+    tests = [python, "-m", "pytest", *QUICK]
+    return subprocess.run(tests, cwd=ROOT, env=os.environ | PLAIN).returncode
+
+
+def wanted() -> list[str]:
+    """List what is to be installed: the book's packages, and the others as
+    requirements.txt has them, with no pin where the newest is wanted."""
+    text = (ROOT / "requirements.txt").read_text("utf8")
+    lines = PINS.sub(r"\1", text).splitlines()
+    names = [line for line in lines if re.match(r"\w", line)]
+    return ["-r", "book/requirements.txt", *names]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
