@@ -28,10 +28,20 @@ def run(folder: Path, *command) -> subprocess.CompletedProcess:
 
 
 def project_files(root: Path) -> list[Path]:
-    """The files that git has, or would take."""
+    """The files that git has, or would take; all, in an unpacked sdist."""
+    if not (root / ".git").exists():
+        return unpacked_files(root)
     listing = run(root, "git", "ls-files", "-coz", "--exclude-standard")
     names = listing.stdout.split("\0")
     return [root / name for name in names if (root / name).is_file()]
+
+
+def unpacked_files(root: Path) -> list[Path]:
+    """The files of a folder that .gitignore does not name."""
+    lines = (root / ".gitignore").read_text("utf8").split()
+    made = {line.strip("/") for line in lines}
+    files = [file for file in root.rglob("*") if file.is_file()]
+    return [f for f in files if not made & {*f.relative_to(root).parts}]
 
 
 def copy_project(folder: Path) -> Path:

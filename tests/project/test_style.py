@@ -2,7 +2,6 @@
 
 import ast
 import inspect
-import subprocess
 import sys
 from pathlib import Path
 from statistics import median
@@ -11,7 +10,7 @@ import pytest
 
 import tformer_lite
 from tests.helpers.house import MODEL, MODULE, SITTING, SMALL
-from tests.helpers.project import ROOT, run
+from tests.helpers.project import ROOT, project_files, run
 
 # A room stands above all that it imports: floors from the ground up.
 FLOORS = (
@@ -118,9 +117,9 @@ def test_functions_classes_and_files_are_small():
     assert median(lines) <= 5
     assert lines[-1] <= 25
     assert lengths(ast.ClassDef)[-1] <= 45
-    listing = ["git", "ls-files", "*.py"]
-    for name in subprocess.check_output(listing, text=True, cwd=ROOT).split():
-        assert len((ROOT / name).read_text("utf8").splitlines()) <= 300, name
+    for file in project_files(ROOT):
+        if file.suffix == ".py":
+            assert len(file.read_text("utf8").splitlines()) <= 300, file
 
 
 def code_lines(source: str) -> int:
