@@ -1,0 +1,76 @@
+"""Write what a release consists of into _build/dist: `make dist`.
+
+The wheel, the sdist, and the chapters as notebooks in a zip. Where TAG is
+set, to v0.2.0 say, it has to be the tag of the version.
+"""
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from flit_core import buildapi
+
+ROOT = Path(__file__).parents[2]
+DIST = ROOT / "_build" / "dist"
+NAME = "transformer-shape-by-shape"
+VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
+# In the README: how to open what is in the zip.
+HOW = re.compile(r"^## (Open the notebooks\n.*?)(?=^## )", re.M | re.S)
+
+
+def main() -> str | None:
+    """Write all three, and say what was written."""
+    number = version()
+    if problem := tag_problem(os.environ.get("TAG"), number):
+        return problem
+    shutil.rmtree(DIST, ignore_errors=True)
+    DIST.mkdir(parents=True)
+    os.chdir(ROOT)  # where flit looks
+    buildapi.build_wheel(DIST)
+    buildapi.build_sdist(DIST)
+    zip_up(notebooks(), DIST / f"{NAME}-{number}-notebooks.zip")
+    for file in sorted(DIST.iterdir()):
+        print(f"{file.stat().st_size / 1000:7,.0f} kB  {file}")
+    return None
+
+
+def version() -> str:
+    """Read the version where it stands."""
+    source = ROOT / "tformer_lite" / "__init__.py"
+    return VERSION.search(source.read_text("utf8"))[1]
+
+
+def tag_problem(tag: str | None, number: str) -> str | None:
+    """Say what is wrong with a tag, or return None."""
+    if not tag or tag == f"v{number}":
+        return None
+    return (
+        f"the tag {tag!r} is not that of version {number}: tag v{number}, or "
+        "change __version__ in tformer_lite/__init__.py first."
+    )
+
+
+def notebooks() -> dict[str, bytes]:
+    """Give the files of the zip: the chapters, and how to open them."""
+    how = HOW.search((ROOT / "README.md").read_text("utf8"))[1]
+    files = {
+        "README.md": f"# {how}".encode(),
+        "LICENSE": (ROOT / "book" / "LICENSE").read_bytes(),
+    }
+    for chapter in sorted((ROOT / "chapters").glob("*.ipynb")):
+        files[f"chapters/{chapter.name}"] = chapter.read_bytes()
+    return files
+
+
+def zip_up(files: dict[str, bytes], target: Path) -> None:
+    """Write files into a zip, in one folder; the same ones, the same zip."""
+    with ZipFile(target, "w", ZIP_DEFLATED) as packed:
+        for name, content in files.items():
+            packed.writestr(ZipInfo(f"{NAME}/{name}"), content, ZIP_DEFLATED)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""Follow every link inside the built book: `make links`.
+
+A link has to lead to a file, and what follows its # to something on that
+page. Links to other sites are for `make weblinks`, which needs a network.
+"""
+
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+HTML = Path(__file__).parents[2] / "_build" / "html"
+
+
+class Page(HTMLParser):
+    """The links of a page, and the places on it that a link can lead to."""
+
+    def __init__(self, source: str):
+        super().__init__()
+        self.links: list[str] = []
+        self.places: set[str] = {"", "top"}  # as the HTML standard has it
+        self.feed(source)
+
+    def handle_starttag(self, tag: str, attrs) -> None:
+        for name, value in attrs:
+            if name in ("href", "src", "xlink:href") and value is not None:
+                self.links.append(value)
+            elif name == "id" or (tag, name) == ("a", "name"):
+                self.places.add(value)
+
+
+def main() -> str | None:
+    """Say which links lead nowhere."""
+    pages = read(HTML)
+    if not pages:
+        return "there is no book in _build/html: run `make book` first"
+    if found := broken(pages, HTML):
+        return "\n".join([*found, f"{len(found)} links lead nowhere."])
+    count = sum(len(page.links) for page in pages.values())
+    print(f"{count:,} links on {len(pages)} pages, and none leads nowhere.")
+    return None
+
+
+def read(html: Path) -> dict[Path, Page]:
+    """Read all pages of a book."""
+    files = sorted(html.rglob("*.html"))
+    files = [file for file in files if "_static" not in file.parts]
+    return {file: Page(file.read_text("utf8")) for file in files}
+
+
+def broken(pages: dict[Path, Page], html: Path) -> list[str]:
+    """List the links that lead nowhere, each with the page that has it."""
+    return [
+        f"{file.relative_to(html)}: {link}"
+        for file, page in pages.items()
+        for link in dict.fromkeys(page.links)
+        if not arrives(link, file, pages, html)
+    ]
+
+
+def arrives(
+    link: str, file: Path, pages: dict[Path, Page], html: Path
+) -> bool:
+    """Tell whether a link on a page leads to another site, or to something
+    in the book. One from the root, as /search.html, does not: the book may
+    stand in a folder of its site."""
+    parts = urlsplit(link)
+    if parts.scheme or parts.netloc:
+        return True
+    path = unquote(parts.path) or file.name
+    target = (file.parent / path).resolve()
+    if target in pages:
+        return unquote(parts.fragment) in pages[target].places
+    return html in target.parents and target.is_file()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

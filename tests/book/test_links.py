@@ -1,0 +1,72 @@
+"""Links inside the built book lead somewhere, and those that do not are
+found."""
+
+import links
+import pytest
+
+
+@pytest.mark.slow
+def test_every_link_of_the_book_leads_somewhere():
+    pages = links.read(links.HTML)
+    assert len(pages) > 30, "there is no book: run `make book` first"
+    assert links.broken(pages, links.HTML) == []
+    assert (links.HTML / ".nojekyll").exists()
+
+
+@pytest.fixture
+def follow(tmp_path):
+    """Tell whether a link leads somewhere, from one page of two and a CSS."""
+    html = tmp_path / "html"
+    one, two = html / "one.html", html / "rooms" / "two.html"
+    two.parent.mkdir(parents=True)
+    for name in ("html/book.css", "outside.txt"):
+        (tmp_path / name).touch()
+    two.write_text('<h1 id="Übung">2</h1> <a name="old">', "utf8")
+
+    def follow(link: str) -> bool:
+        one.write_text(f'<p id="here"><a href="{link}">go</a>', "utf8")
+        return links.broken(links.read(html), html) == []
+
+    return follow
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "#",
+        "#here",
+        "one.html#here",
+        "rooms/two.html",
+        "rooms/two.html?q=1#old",
+        "rooms/two.html#%C3%9Cbung",
+        "./rooms/../book.css",
+        "https://example.org/nowhere",
+        "//example.org/nowhere",
+        "mailto:nobody@example.org",
+    ],
+)
+def test_a_link_that_leads_somewhere_is_left_alone(follow, link):
+    assert follow(link)
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "#there",
+        "three.html",
+        "rooms",
+        "rooms/two.html#here",
+        "two.html",
+        "/one.html",
+        "../outside.txt",
+    ],
+)
+def test_a_link_that_leads_nowhere_is_found(follow, link):
+    assert not follow(link)
+
+
+def test_pictures_and_scripts_are_followed_too(tmp_path):
+    page = '<img src="no.png"><script src="no.js"></script><link href="no">'
+    (tmp_path / "one.html").write_text(page, "utf8")
+    found = links.broken(links.read(tmp_path), tmp_path)
+    assert found == ["one.html: no.png", "one.html: no.js", "one.html: no"]
