@@ -5,14 +5,18 @@ BIN := .venv/bin
 # One thread each: with a busy neighbour, two threads are slower than one.
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
-.PHONY: help book test check cpus lint format notebooks corpus results picture \
-  repository clean
+.PHONY: help book links weblinks test check cpus nightly extras lint format \
+  notebooks corpus results picture repository dist release browser alarm clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
+	@echo "make links       follow every link inside the built book"
+	@echo "make weblinks    follow the links to other sites: needs a network"
 	@echo "make test        build the book, then test everything"
 	@echo "make check       the quick tests: no browser, no notebooks"
 	@echo "make cpus        run all notebooks as other processors would"
+	@echo "make nightly     the quick tests and the notebooks, newest libraries"
+	@echo "make extras      install the wheel and its extras anew, and use them"
 	@echo "make lint        look for mistakes without running anything"
 	@echo "make format      lay the code out as ruff does"
 	@echo "make notebooks   re-run the chapters that changed (.md to .ipynb)"
@@ -20,6 +24,10 @@ help:
 	@echo "make results     train what ships and what the chapters show"
 	@echo "make picture     draw the rooms of ARCHITECTURE.md from the imports"
 	@echo "make repository URL=https://...   set the repository's address"
+	@echo "make dist        write wheel, sdist and notebooks into _build/dist"
+	@echo "make release     put _build/release on GitHub: TAG=v0.2.0"
+	@echo "make browser     install Chromium where there is no browser (apt)"
+	@echo "make alarm       open an issue: the nightly run fails"
 	@echo "make clean       remove everything that make made"
 	@echo
 	@echo "PYTHON=python3.12 chooses the Python to set up with (3.11 or newer)."
@@ -38,6 +46,13 @@ book: .venv/book.done
 	@$(BIN)/jupyter-book build . -W -n --keep-going --quiet
 	@echo "The book: _build/html/index.html"
 
+links: .venv/book.done
+	@$(BIN)/python book/_tools/links.py
+
+weblinks: .venv/book.done
+	@$(BIN)/jupyter-book build . --builder linkcheck --quiet \
+	  --path-output _build/weblinks
+
 test: .venv/all.done book
 	@$(ONE) $(BIN)/python -m pytest tests chapters --nbval \
 	  --nbval-current-env -n 2 --dist loadfile -q
@@ -51,6 +66,7 @@ lint: .venv/all.done
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/python -m mypy --cache-dir _build/mypy
+	@$(BIN)/python book/_tools/workflows.py
 
 format: .venv/all.done
 	@$(BIN)/ruff check --fix .
@@ -59,6 +75,14 @@ format: .venv/all.done
 # Several minutes: for the night, or by hand after a change of the numbers.
 cpus: .venv/all.done
 	@$(BIN)/python book/_tools/cpus.py
+
+# In an environment of its own, like `extras`; both fetch gigabytes.
+nightly:
+	@$(PYTHON) book/_tools/newest.py
+
+# EXTRAS="alone bert" tries these alone.
+extras:
+	@$(PYTHON) book/_tools/extras.py $(EXTRAS)
 
 notebooks: .venv/all.done
 	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/shapes.py
@@ -77,6 +101,24 @@ picture: .venv/book.done
 
 repository: .venv/book.done
 	@$(BIN)/python book/_tools/repository.py "$(URL)"
+
+# TAG=v0.2.0 makes sure that this is the version.
+dist: .venv/all.done
+	@$(BIN)/python book/_tools/dist.py
+
+release:
+	@gh release create "$(TAG)" _build/release/* --verify-tag --generate-notes
+
+# As root, or with sudo. Where nothing is to be done, nothing is.
+browser:
+	@for name in chromium chromium-browser google-chrome; do \
+	  command -v $$name && exit; done; \
+	command -v apt-get >/dev/null || exit 0; \
+	sudo=$$(command -v sudo); \
+	$$sudo apt-get update -qq; $$sudo apt-get install -y -qq chromium
+
+alarm:
+	@$(PYTHON) book/_tools/alarm.py
 
 clean:
 	rm -rf .venv _build install.log .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,85 @@
+"""What a release consists of: `make dist` writes it."""
+
+import re
+import tarfile
+import zipfile
+
+import dist
+import nbformat
+import pytest
+
+import tformer_lite
+from tests.helpers.project import NOTEBOOKS, ROOT, project_files, run
+
+NUMBER = tformer_lite.__version__
+SDIST = f"tformer_lite-{NUMBER}.tar.gz"
+BOOK = f"{dist.NAME}-{NUMBER}-notebooks.zip"
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """The folder that `make dist` has filled."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dist, "DIST", tmp_path_factory.mktemp("all") / "dist")
+        patch.delenv("TAG", raising=False)
+        patch.chdir(ROOT)  # and back, wherever it goes
+        assert dist.main() is None
+        yield dist.DIST
+
+
+@pytest.fixture(scope="module")
+def packed(written) -> set[str]:
+    """The names of the files in the sdist."""
+    with tarfile.open(written / SDIST) as archive:
+        names = archive.getnames()
+    return {name.split("/", 1)[1] for name in names}
+
+
+@pytest.fixture(scope="module")
+def chapters(written) -> dict[str, str]:
+    """The files in the zip, and what is in them."""
+    with zipfile.ZipFile(written / BOOK) as archive:
+        names = archive.namelist()
+        return {n.split("/", 1)[1]: archive.read(n).decode() for n in names}
+
+
+def test_wheel_sdist_and_notebooks_are_written_and_nothing_else(written):
+    wheel = f"tformer_lite-{NUMBER}-py3-none-any.whl"
+    assert {file.name for file in written.iterdir()} == {wheel, SDIST, BOOK}
+
+
+def test_the_sdist_holds_what_the_repository_holds(packed):
+    tracked = run(ROOT, "git", "ls-files", "-z").stdout.split("\0")
+    there = {name for name in tracked if (ROOT / name).is_file()}
+    assert there - packed == set(), "add it to [tool.flit.sdist]"
+
+
+def test_the_sdist_holds_nothing_that_make_made(packed):
+    known = {f.relative_to(ROOT).as_posix() for f in project_files(ROOT)}
+    assert packed - known - {"PKG-INFO"} == set()
+
+
+def test_the_zip_holds_every_chapter_run_and_how_to_open_it(chapters):
+    names = {f"chapters/{file.name}" for file in NOTEBOOKS}
+    assert set(chapters) == {"README.md", "LICENSE"} | names
+    for name in names:
+        cells = nbformat.reads(chapters[name], as_version=4).cells
+        assert any(cell.get("outputs") for cell in cells), name
+    how = chapters["README.md"]
+    (opened,) = re.findall(r"^jupyter lab (.+)$", how, re.MULTILINE)
+    assert opened in names
+    assert "pip install jupyterlab" in how
+    assert how.count("#") == 1, "one section, and no more"
+
+
+def test_a_tag_is_that_of_the_version_or_refused(monkeypatch):
+    assert dist.tag_problem(None, "0.2.0") is None
+    assert dist.tag_problem("v0.2.0", "0.2.0") is None
+    said = dist.tag_problem("v0.3.0", "0.2.0")
+    assert "'v0.3.0' is not that of version 0.2.0: tag v0.2.0" in said
+    monkeypatch.setenv("TAG", "v9")
+    assert "'v9' is not" in dist.main()
+
+
+def test_the_version_is_read_without_importing_the_module():
+    assert dist.version() == NUMBER

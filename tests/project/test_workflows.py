@@ -1,0 +1,133 @@
+"""The workflows of GitHub: what they run is ours, and runs by hand too."""
+
+import os
+import re
+
+import pytest
+import workflows
+import yaml
+
+from tests.helpers.project import ROOT, run
+
+FOLDER = ROOT / ".github" / "workflows"
+WORKFLOWS = {
+    file.stem: yaml.safe_load(file.read_text("utf8"))
+    for file in sorted(FOLDER.glob("*.yml"))
+}
+JOBS = {
+    f"{name}: {title}": job
+    for name, workflow in WORKFLOWS.items()
+    for title, job in workflow["jobs"].items()
+}
+MAKEFILE = (ROOT / "Makefile").read_text("utf8")
+TARGETS = set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
+# Each with the newest of its majors, looked up in November 2026.
+ACTIONS = {
+    "actions/checkout@v7",
+    "actions/setup-python@v7",
+    "actions/upload-artifact@v7",
+    "actions/download-artifact@v8",
+    "actions/configure-pages@v6",
+    "actions/upload-pages-artifact@v5",
+    "actions/deploy-pages@v5",
+    "pypa/gh-action-pypi-publish@release/v1",
+}
+# All that a job may do besides reading.
+RIGHTS = {
+    "nightly: report": {"issues": "write"},
+    "pages: deploy": {"pages": "write", "id-token": "write"},
+    "release: pypi": {"id-token": "write"},
+    "release: github": {"contents": "write"},
+}
+
+WINDOWS = "python book/_tools/extras.py alone"  # there is no make
+
+each_job = pytest.mark.parametrize("job", JOBS)
+
+
+def commands(job: dict) -> set[str]:
+    """What a job runs, with each target that its matrix has."""
+    runs = [step["run"] for step in job["steps"] if "run" in step]
+    matrix = job.get("strategy", {}).get("matrix", {})
+    target = "${{ matrix.target }}"
+    targets = matrix.get("target", [target])
+    return {run.replace(target, name) for run in runs for name in targets}
+
+
+def foreign(job: dict) -> set[str]:
+    """The commands of a job that nobody could run by hand with make."""
+    own = {f"make {target}" for target in TARGETS}
+    own |= {WINDOWS} if job["runs-on"].startswith("windows") else set()
+    return commands(job) - own
+
+
+def test_actionlint_has_nothing_to_say():
+    program = workflows.found()
+    if program is None:
+        on_github = os.environ.get("GITHUB_ACTIONS")
+        (pytest.fail if on_github else pytest.skip)(workflows.UNCHECKED)
+    done = run(ROOT, program, "-no-color", *FOLDER.glob("*.yml"))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_where_actionlint_cannot_be_had_lint_goes_on_but_not_on_github(
+    monkeypatch, capsys
+):
+    monkeypatch.setattr(workflows, "found", lambda: None)
+    monkeypatch.setattr(workflows, "fetched", lambda: None)
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    assert workflows.main() == 0
+    assert workflows.UNCHECKED in capsys.readouterr().out
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    assert workflows.main() == workflows.UNCHECKED
+
+
+@each_job
+def test_what_a_job_runs_is_a_target_of_make(job):
+    assert foreign(JOBS[job]) == set()
+
+
+def test_what_is_no_target_of_make_is_found():
+    steps = [{"run": "make book"}, {"run": "make ${{ matrix.target }}"}]
+    job = {"steps": steps, "runs-on": "ubuntu-latest"}
+    assert foreign(job) == {"make ${{ matrix.target }}"}
+    job["strategy"] = {"matrix": {"target": ["cpus", "cakes"]}}
+    assert foreign(job) == {"make cakes"}
+    job["steps"] = [{"run": WINDOWS}]
+    assert foreign(job) == {WINDOWS}
+    assert foreign(job | {"runs-on": "windows-latest"}) == set()
+
+
+def test_one_version_of_each_action_is_used_and_it_exists():
+    steps = [step for job in JOBS.values() for step in job["steps"]]
+    assert {step["uses"] for step in steps if "uses" in step} == ACTIONS
+
+
+@each_job
+def test_a_job_may_read_and_what_it_needs_to_write(job):
+    asked = JOBS[job].get("permissions", {})
+    writes = {k: v for k, v in asked.items() if v != "read"}
+    assert writes == RIGHTS.get(job, {})
+
+
+@each_job
+def test_a_job_ends_in_time_and_keeps_no_credentials(job):
+    assert JOBS[job]["timeout-minutes"] <= 120
+    for step in JOBS[job]["steps"]:
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] is False
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_a_workflow_reads_only_and_does_not_run_beside_itself(name):
+    assert WORKFLOWS[name]["permissions"] == {"contents": "read"}
+    assert WORKFLOWS[name]["concurrency"]["group"].startswith(name)
+
+
+def test_the_four_workflows_are_started_as_the_readme_says():
+    starts = {name: flow[True] for name, flow in WORKFLOWS.items()}  # on:
+    assert set(starts) == {"tests", "pages", "nightly", "release"}
+    assert set(starts["tests"]) == {"push", "pull_request"}
+    assert starts["pages"]["push"] == {"branches": ["main"]}
+    assert starts["release"] == {"push": {"tags": ["v*"]}}
+    assert "schedule" in starts["nightly"]
