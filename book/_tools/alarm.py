@@ -7,6 +7,7 @@ on it. Needs gh, GitHub's command line, and a token for it in GH_TOKEN.
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Mapping
 
 TITLE = "The nightly run fails"
@@ -21,6 +22,8 @@ failure will open a new one.
 
 def main() -> None:
     """Comment on the issue that is open, or open one."""
+    if "GITHUB_RUN_ID" not in os.environ:
+        sys.exit("make alarm tells of a run on GitHub, and this is none.")
     said = ["--body", BODY.format(run=run_address(os.environ))]
     number = open_issue()
     if number is None:
@@ -47,8 +50,7 @@ def open_issue() -> str | None:
 def gh(*words: str) -> str:
     """Ask gh about issues, and give its answer."""
     command = ["gh", "issue", *words]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return done.stdout
+    return subprocess.check_output(command, text=True)
 
 
 if __name__ == "__main__":

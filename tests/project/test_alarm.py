@@ -44,6 +44,12 @@ def test_a_later_failure_comments_on_the_issue_that_is_open(asked):
     assert "create" not in [call[0] for call in asked.calls]
 
 
+def test_outside_github_there_is_nothing_to_tell(monkeypatch):
+    monkeypatch.delenv("GITHUB_RUN_ID", raising=False)
+    with pytest.raises(SystemExit, match="a run on GitHub, and this is none"):
+        alarm.main()
+
+
 def test_gh_is_asked_about_issues(tmp_path, monkeypatch):
     gh = tmp_path / "gh"
     gh.write_text('#!/bin/sh\necho "$@"\n')
