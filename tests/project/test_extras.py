@@ -42,10 +42,12 @@ def test_the_extra_for_the_tests_names_all_that_they_are_run_with():
 
 
 def test_what_the_project_pins_is_within_the_ranges():
-    pinned = pins("book/constraints.txt") | pins(BOOK) | pins(ALL)
+    versions = pins("book/constraints.txt") | pins(BOOK) | pins(ALL)
     asked = ranges(PROJECT["dependencies"], *EXTRAS.values())
-    within = [n for n in asked if n.specifier.contains(pinned[n.name])]
-    assert within == asked
+    pinned = [need for need in asked if need.name in versions]
+    assert len(pinned) > 20
+    for need in pinned:
+        assert versions[need.name] in need.specifier, str(need)
 
 
 def test_every_extra_is_tried_and_the_wheel_alone_too():
