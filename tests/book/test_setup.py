@@ -16,7 +16,8 @@ NOTHING = "file:///nowhere"
 
 
 def test_without_the_repository_the_first_cell_says_what_to_do(tmp_path):
-    done = run(tmp_path, sys.executable, "-c", setup_source(NOTHING))
+    """Nor any module installed: -S leaves out what is."""
+    done = run(tmp_path, sys.executable, "-S", "-c", setup_source(NOTHING))
     said = done.stderr.splitlines()[-1]
     assert said.startswith("ImportError: tformer_lite could not be installed")
     assert "connect to the network and run this cell again" in said

@@ -66,9 +66,9 @@ def test_the_zip_holds_every_chapter_run_and_how_to_open_it(chapters):
         cells = nbformat.reads(chapters[name], as_version=4).cells
         assert any(cell.get("outputs") for cell in cells), name
     how = chapters["README.md"]
-    (opened,) = re.findall(r"^jupyter lab (.+)$", how, re.MULTILINE)
+    (opened,) = re.findall(r"`jupyter lab (.+)`", how)
     assert opened in names
-    assert "pip install jupyterlab" in how
+    assert "`pip install jupyterlab torch" in how
     assert how.count("#") == 1, "one section, and no more"
 
 
