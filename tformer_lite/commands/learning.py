@@ -4,7 +4,6 @@ import math
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -12,16 +11,13 @@ from typing import Any
 
 import torch
 
-from tformer_lite.commands.session import PROGRAM, say, warn
+from tformer_lite.commands.session import PROGRAM, parts_in, say, warn
 from tformer_lite.decoding.metrics import perplexity
 from tformer_lite.drawing.line_charts import curves
+from tformer_lite.example.running import seeded_model
 from tformer_lite.model.config import Config
 from tformer_lite.training.batches import Data, processes
-from tformer_lite.training.checkpoints import (
-    NAMES,
-    Checkpoint,
-    load_checkpoint,
-)
+from tformer_lite.training.checkpoints import NAMES, load_checkpoint
 from tformer_lite.training.loop import resume, train
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
@@ -31,18 +27,16 @@ RECIPE = {field.name for field in fields(Recipe)}
 MODEL = NAMES | {"max_len": "max_len"}
 
 
-def unfinished_training(
-    args: Namespace, parts_in: Callable[[Trainer, str], tuple]
-) -> Trainer | None:
+def unfinished_training(args: Namespace, command: str) -> Trainer | None:
     """Take up the training in --save_path, if --resume says so and it is
     there. Raises OSError for a path that no checkpoint can be written to,
-    before training rather than after it; and ValueError, as `parts_in` does,
-    for another kind of model, and for another size."""
+    before training rather than after it; and ValueError for a model that is
+    not for the command, or has another size."""
     path = Path(args.save_path)
     check_place(path)
     if args.resume and path.exists():
         old = resume(path)
-        model, _, size = parts_in(old, args.save_path)
+        model, _, size = parts_in(old, args.save_path, command)
         check_sizes(args, model.config, size)
         return old
     if path.exists():
@@ -73,33 +67,26 @@ def check_sizes(args: Namespace, config: Config, size: int) -> None:
             )
 
 
-def sized_config(config: Config, args: Namespace, **others: Any) -> Config:
-    """Give a config the sizes that the options say."""
+def new_trainer(
+    args: Namespace, kind: type, config: Config, *kept: Any, **others: Any
+) -> Trainer:
+    """Build the model that the options describe, and its trainer, which has
+    `kept` (see `Trainer`); its recipe has `others`."""
     options = vars(args).items()
     sizes = {MODEL[name]: x for name, x in options if name in MODEL}
-    return replace(config, **sizes, **others)
+    model = seeded_model(kind, replace(config, **sizes), args.seed)
+    every = max((args.steps or 1) // 10, 1)
+    return Trainer(model, Recipe(steps=1, every=every, **others), *kept)
 
 
-def trainer_for(
-    kept: Checkpoint | Trainer, args: Namespace, rows: int, **others: Any
-) -> Trainer:
-    """Give a model a trainer, with the recipe that the options say, and
-    `others`; an old trainer keeps its own, but for what was typed."""
-    old = kept if isinstance(kept, Trainer) else None
-    options = args.given if old else vars(args)
-    base = vars(old.recipe) if old else others
-    recipe = base | {n: x for n, x in options.items() if n in RECIPE}
-    typed = "steps" in args.given or "epochs" in args.given
-    counts = args.given if typed else options
-    if epochs := counts.get("epochs"):
+def set_recipe(trainer: Trainer, options: dict[str, Any], rows: int) -> None:
+    """Change a recipe as the options say; epochs are counted in steps."""
+    said = {name: x for name, x in options.items() if x is not None}
+    recipe = vars(trainer.recipe) | {n: said[n] for n in said.keys() & RECIPE}
+    if "epochs" in said:
         recipe["every"] = epoch_of(rows, recipe["batch_size"])
-        recipe["steps"] = epochs * recipe["every"]
-    elif steps := counts.get("steps"):
-        recipe["every"] = base.get("every", max(steps // 10, 1))
-    parts = kept.model, Recipe(**recipe), kept.tokenizers, kept.block_size
-    trainer = old or Trainer(*parts)
-    trainer.recipe = parts[1]
-    return trainer
+        recipe["steps"] = said["epochs"] * recipe["every"]
+    trainer.recipe = Recipe(**recipe)
 
 
 def epoch_of(rows: int, batch_size: int) -> int:

@@ -4,28 +4,23 @@ import random
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from torch import Tensor
 
 from tformer_lite.commands import learning
-from tformer_lite.commands.session import (
-    joined_processes,
-    say,
-    unfit_line,
-    warn,
-)
+from tformer_lite.commands.session import joined_processes, parts_in, say, warn
 from tformer_lite.decoding.metrics import bleu, chrf, exact_match
 from tformer_lite.decoding.search import beam, greedy
 from tformer_lite.example import shipped
-from tformer_lite.example.running import seeded_model
 from tformer_lite.model.config import tiny_translator
 from tformer_lite.model.models import EncoderDecoder
 from tformer_lite.text.datasets import Pairs, fitting
 from tformer_lite.text.reading import read_pairs, vocabulary
 from tformer_lite.text.tokenizers import EOS, SOS, WordTokenizer
 from tformer_lite.training.batches import processes
-from tformer_lite.training.checkpoints import Checkpoint, load_checkpoint
+from tformer_lite.training.checkpoints import load_checkpoint
 from tformer_lite.training.trainer import Trainer
 
 Both = tuple[WordTokenizer, WordTokenizer]
@@ -53,29 +48,32 @@ def train_translate(args: Namespace) -> None:
     """Train a translator: on the English-Nepali corpus that comes with it, at
     the size of the book's running example, or on pairs of your own."""
     with joined_processes(args.device) as device:
-        old = learning.unfinished_training(args, translator_in)
+        old = learning.unfinished_training(args, "translate")
         seed = old.recipe.seed if old else args.seed
         length = (old and old.block_size) or args.max_len
         corpus = own_corpus(args, length, seed) if args.path else book_corpus()
-        kept = old or new_translator(args, corpus.tokenizers)
-        _, both, length = translator_in(kept, args.save_path)
-        data, valid = (Pairs(part, *both, length) for part in corpus[:2])
-        trainer = learning.trainer_for(kept, args, len(data), clip=CLIP)
+        trainer = old or new_translator(args, corpus.tokenizers)
+        _, (source, target), length = parts_in(
+            trainer, args.save_path, "translate"
+        )
+        data = Pairs(corpus.train, source, target, length)
+        valid = Pairs(corpus.valid, source, target, length)
+        options = args.given if old else vars(args)
+        learning.set_recipe(trainer, options, len(data))
         learning.announce(trainer, device, corpus.sizes())
         learning.fit(trainer, data, valid, args.save_path)
         if processes()[1] == 0:
             examine(trainer, corpus.test, args)
 
 
-def new_translator(args: Namespace, tokenizers: Both) -> Checkpoint:
+def new_translator(args: Namespace, tokenizers: Both) -> Trainer:
     """Build the model that the options describe, to train it; the shipped
     corpus has the vocabulary of the book's own."""
-    source, target = map(len, tokenizers)
-    words = {"vocab_size": target, "src_vocab_size": source}
-    words = words if args.path else {}
-    config = learning.sized_config(tiny_translator, args, **words)
-    model = seeded_model(EncoderDecoder, config, args.seed)
-    return Checkpoint(model, tokenizers, args.max_len)
+    config, kept = tiny_translator, (tokenizers, args.max_len)
+    if args.path:
+        source, target = map(len, tokenizers)
+        config = replace(config, vocab_size=target, src_vocab_size=source)
+    return learning.new_trainer(args, EncoderDecoder, config, *kept, clip=CLIP)
 
 
 def book_corpus() -> Corpus:
@@ -116,8 +114,9 @@ def own_corpus(args: Namespace, length: int, seed: int) -> Corpus:
 
 def examine(trainer: Trainer, test: Sentences, args: Namespace) -> None:
     """Translate sentences that were not learned from, and say how well."""
-    model, both, length = translator_in(trainer, args.save_path)
-    src, target = Pairs(test, *both, length).src, both[1]
+    model, tokenizers, length = parts_in(trainer, args.save_path, "translate")
+    source, target = tokenizers
+    src = Pairs(test, source, target, length).src
     src = src.to(next(model.parameters()).device)
     rows = greedy(model, src, SOS, EOS, length)
     # A space between all words and marks.
@@ -144,7 +143,7 @@ def translate(args: Namespace) -> None:
     of `train translate`."""
     own = args.ckpt is not None
     kept = load_checkpoint(args.ckpt) if own else shipped.trained_translator()
-    model, tokenizers, size = translator_in(kept, args.ckpt)
+    model, tokenizers, size = parts_in(kept, args.ckpt, "translate")
     length = args.max_len or size
     if length > size:
         raise ValueError(
@@ -158,21 +157,6 @@ def translate(args: Namespace) -> None:
         else:
             (row,) = beam(model, src, SOS, EOS, length, args.beam)
         say(tokenizers[1].decode(row))
-
-
-def translator_in(
-    kept: Checkpoint | Trainer, path: str
-) -> tuple[EncoderDecoder, Both, int]:
-    """Give the model that translates, its words in both languages, and how
-    long its sentences are; ValueError where `path` keeps another kind."""
-    match kept.model, kept.tokenizers:
-        case EncoderDecoder() as model, (
-            WordTokenizer() as source,
-            WordTokenizer() as target,
-        ):
-            length = kept.block_size or model.config.max_len
-            return model, (source, target), length
-    raise ValueError(unfit_line(kept, path, EncoderDecoder))
 
 
 def typed_lines() -> Iterator[str]:
