@@ -19,7 +19,7 @@ from tformer_lite import (
     trace,
 )
 from tformer_lite.decoding.cache.attention import CACHED, POSITIONWISE
-from tformer_lite.decoding.cache.making import Recomputed
+from tformer_lite.decoding.cache.models import Recomputed
 from tformer_lite.model.choices import PARTS
 
 
