@@ -84,8 +84,8 @@ class Pairs(Dataset):
         target: WordTokenizer,
         length: int = 8,
     ):
-        rows = lay_out(pairs, source, target, length)
-        self.src, self.tgt, self.labels = rows.src, rows.tgt, rows.labels
+        ids = lay_out(pairs, source, target, length)[:3]
+        self.src, self.tgt, self.labels = ids
 
     def __len__(self) -> int:
         return len(self.src)
