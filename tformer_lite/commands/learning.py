@@ -41,6 +41,7 @@ def unfinished_training(args: Namespace, command: str) -> Trainer | None:
         return old
     if path.exists():
         warn(f"{path} will be replaced; --resume goes on from it.")
+    args.given = dict(vars(args))  # a new training takes the defaults, too
     return None
 
 
@@ -79,24 +80,24 @@ def new_trainer(
     return Trainer(model, Recipe(steps=1, every=every, **others), *kept)
 
 
-def set_recipe(trainer: Trainer, options: dict[str, Any], rows: int) -> None:
+def set_recipe(trainer: Trainer, options: dict, rows: int) -> None:
     """Change a recipe as the options say; epochs are counted in steps."""
     said = {name: x for name, x in options.items() if x is not None}
-    recipe = vars(trainer.recipe) | {n: said[n] for n in said.keys() & RECIPE}
+    changes = {name: said[name] for name in RECIPE & said.keys()}
+    trainer.recipe = recipe = replace(trainer.recipe, **changes)
     if "epochs" in said:
-        recipe["every"] = epoch_of(rows, recipe["batch_size"])
-        recipe["steps"] = said["epochs"] * recipe["every"]
-    trainer.recipe = Recipe(**recipe)
+        every = epoch_of(rows, recipe)
+        steps = said["epochs"] * every
+        trainer.recipe = replace(recipe, every=every, steps=steps)
 
 
-def epoch_of(rows: int, batch_size: int) -> int:
+def epoch_of(rows: int, recipe: Recipe) -> int:
     """Count the steps that go through the data once."""
-    return math.ceil(math.ceil(rows / processes()[0]) / batch_size)
+    return math.ceil(math.ceil(rows / processes()[0]) / recipe.batch_size)
 
 
 def announce(trainer: Trainer, device: torch.device, about: str) -> None:
-    """Move a model to where it is trained; say where, on what, and how large
-    it is."""
+    """Move a model to its device; say which, on what, and how large it is."""
     trainer.model.to(device)
     count = processes()[0]
     several = f" ({count} processes)" if count > 1 else ""
@@ -106,15 +107,18 @@ def announce(trainer: Trainer, device: torch.device, about: str) -> None:
     say(f"Model parameters: {size:,}")
 
 
-def fit(trainer: Trainer, data: Data, valid: Data, save_path: str) -> None:
-    """Train to the end of the recipe; save the checkpoint and the curve.
+def fit(trainer: Trainer, args: Namespace, data: Data, valid: Data) -> None:
+    """Train as the options say; save the checkpoint and the curve.
 
     At each note a line is printed. Ctrl-C saves, and says where.
     """
-    path = Path(save_path)
+    path = Path(args.save_path)
+    set_recipe(trainer, args.given, len(data))
     if not trainer.steps_left():
         say(f"{path} is trained: more --steps or --patience would go on.")
-    unit, size = unit_of(trainer.recipe, len(data))
+    recipe, epoch = trainer.recipe, epoch_of(len(data), trainer.recipe)
+    in_epochs = recipe.every == epoch and recipe.steps % epoch == 0
+    unit, size = ("Epoch", epoch) if in_epochs else ("Step", 1)
     note = partial(print_note, unit=unit, size=size)
     try:
         train(trainer, data, valid, path, sys.stderr.isatty(), note)
@@ -123,14 +127,6 @@ def fit(trainer: Trainer, data: Data, valid: Data, save_path: str) -> None:
     if processes()[1] == 0:
         say(f"Model saved to {path}")
         save_curve(trainer, unit, size, path.with_name("loss_curve.png"))
-
-
-def unit_of(recipe: Recipe, rows: int) -> tuple[str, int]:
-    """Choose what to count in, epochs or steps, and its steps."""
-    epoch = epoch_of(rows, recipe.batch_size)
-    if recipe.every == epoch and recipe.steps % epoch == 0:
-        return "Epoch", epoch
-    return "Step", 1
 
 
 def print_note(trainer: Trainer, unit: str, size: int) -> None:

@@ -53,17 +53,14 @@ def train_translate(args: Namespace) -> None:
         length = (old and old.block_size) or args.max_len
         corpus = own_corpus(args, length, seed) if args.path else book_corpus()
         trainer = old or new_translator(args, corpus.tokenizers)
-        _, (source, target), length = parts_in(
-            trainer, args.save_path, "translate"
-        )
+        parts = parts_in(trainer, args.save_path, "translate")
+        _, (source, target), length = parts
         data = Pairs(corpus.train, source, target, length)
         valid = Pairs(corpus.valid, source, target, length)
-        options = args.given if old else vars(args)
-        learning.set_recipe(trainer, options, len(data))
         learning.announce(trainer, device, corpus.sizes())
-        learning.fit(trainer, data, valid, args.save_path)
+        learning.fit(trainer, args, data, valid)
         if processes()[1] == 0:
-            examine(trainer, corpus.test, args)
+            examine(corpus.test, *parts)
 
 
 def new_translator(args: Namespace, tokenizers: Both) -> Trainer:
@@ -112,10 +109,11 @@ def own_corpus(args: Namespace, length: int, seed: int) -> Corpus:
     return Corpus(train, valid, test, (source, target))
 
 
-def examine(trainer: Trainer, test: Sentences, args: Namespace) -> None:
+def examine(
+    test: Sentences, model: EncoderDecoder, both: Both, length: int
+) -> None:
     """Translate sentences that were not learned from, and say how well."""
-    model, tokenizers, length = parts_in(trainer, args.save_path, "translate")
-    source, target = tokenizers
+    source, target = both
     src = Pairs(test, source, target, length).src
     src = src.to(next(model.parameters()).device)
     rows = greedy(model, src, SOS, EOS, length)
@@ -152,10 +150,7 @@ def translate(args: Namespace) -> None:
         )
     for sentence in args.sentences or typed_lines():
         src = source_ids(sentence, tokenizers[0], size)
-        if args.beam == 1:
-            (row,) = greedy(model, src, SOS, EOS, length)
-        else:
-            (row,) = beam(model, src, SOS, EOS, length, args.beam)
+        (row,) = beam(model, src, SOS, EOS, length, args.beam)
         say(tokenizers[1].decode(row))
 
 

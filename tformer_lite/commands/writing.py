@@ -34,15 +34,14 @@ def train_char(args: Namespace) -> None:
         text = read_text(args.path)
         old = learning.unfinished_training(args, "generate")
         trainer = old or new_writer(args, CharTokenizer(text))
-        _, (tokenizer,), size = parts_in(trainer, args.save_path, "generate")
+        parts = parts_in(trainer, args.save_path, "generate")
+        _, (tokenizer,), size = parts
         data = split_text(tokenizer.encode(text), size, args.train_split)
-        options = args.given if old else vars(args)
-        learning.set_recipe(trainer, options, len(data[0]))
         count = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
         learning.announce(trainer, device, f"Loaded corpus with {count}")
-        learning.fit(trainer, *data, args.save_path)
+        learning.fit(trainer, args, *data)
         if processes()[1] == 0:
-            demonstrate(trainer, args)
+            demonstrate(args, *parts)
 
 
 def new_writer(args: Namespace, tokenizer: CharTokenizer) -> Trainer:
@@ -63,9 +62,11 @@ def new_writer(args: Namespace, tokenizer: CharTokenizer) -> Trainer:
     return learning.new_trainer(args, DecoderOnly, config, *kept, **ADAM)
 
 
-def demonstrate(trainer: Trainer, args: Namespace) -> None:
+def demonstrate(
+    args: Namespace, model: DecoderOnly, tokenizers: tuple, size: int
+) -> None:
     """Let a model write a little, after what it knows of the prompt."""
-    model, (tokenizer,), size = parts_in(trainer, args.save_path, "generate")
+    (tokenizer,) = tokenizers
     prompt = tokenizer.known(normalize("NFC", args.demo))
     say("\n==== Demo generation ====")
     say(f"Prompt: {args.demo}")
