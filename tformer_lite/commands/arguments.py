@@ -135,12 +135,10 @@ def rate(text: str) -> float:
 
 
 # How argparse reads an option.
-COUNT, NUMBER = ({"type": kind, "metavar": "N"} for kind in (count, number))
-SHARE, RATE, ANY = (
-    {"type": kind, "metavar": "X"} for kind in (share, rate, float)
-)
+COUNT, NUMBER = ({"type": one, "metavar": "N"} for one in (count, number))
+SHARE, RATE = ({"type": one, "metavar": "X"} for one in (share, rate))
+REAL = {"type": float, "metavar": "X"}
 TEXT, FLAG = {"metavar": "TEXT"}, {"action": "store_true"}
-DEVICES = ["auto", "cpu", "cuda"]
 # How an option is read, and what it is.
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "resume": (
@@ -169,14 +167,14 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "demo": (TEXT, "the prompt of a sample, in the end"),
     "seed": (NUMBER, "where the random numbers start"),
     "device": (
-        {"choices": DEVICES},
+        {"choices": ["auto", "cpu", "cuda"]},
         "where to compute; auto is cuda when there is one",
     ),
     "ckpt": (TEXT, "the checkpoint to use"),
     "max_new_tokens": (COUNT, "characters to write"),
-    "temperature": (ANY, "below 1 the likely becomes likelier"),
+    "temperature": (REAL, "below 1 the likely becomes likelier"),
     "top_k": (NUMBER, "draw from so many of the likeliest; 0: from all"),
-    "top_p": (ANY, "draw from the likeliest with this share together"),
+    "top_p": (REAL, "draw from the likeliest with this share together"),
     "num_samples": (COUNT, "texts to write"),
     "context": (COUNT, "characters to read at a time, if not as trained"),
     "beam": (COUNT, "beginnings to follow; 1 is greedy"),

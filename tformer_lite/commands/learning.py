@@ -1,11 +1,11 @@
 """One training from the command line: new or resumed, shown, saved."""
 
-import math
 import shlex
 import sys
 from argparse import Namespace
 from dataclasses import fields, replace
 from functools import partial
+from math import ceil, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,8 @@ MODEL = NAMES | {"max_len": "max_len"}
 
 def unfinished_training(args: Namespace, command: str) -> Trainer | None:
     """Take up the training in --save_path, if --resume says so and it is
-    there. Raises OSError for a path that no checkpoint can be written to,
-    before training rather than after it; and ValueError for a model that is
-    not for the command, or has another size."""
+    there. Before it is too late, raises OSError for a path that cannot be
+    written to, and ValueError for a model of another kind or size."""
     path = Path(args.save_path)
     check_place(path)
     if args.resume and path.exists():
@@ -93,7 +92,7 @@ def set_recipe(trainer: Trainer, options: dict, rows: int) -> None:
 
 def epoch_of(rows: int, recipe: Recipe) -> int:
     """Count the steps that go through the data once."""
-    return math.ceil(math.ceil(rows / processes()[0]) / recipe.batch_size)
+    return ceil(ceil(rows / processes()[0]) / recipe.batch_size)
 
 
 def announce(trainer: Trainer, device: torch.device, about: str) -> None:
@@ -152,21 +151,16 @@ def stop_line(trainer: Trainer, path: Path) -> str:
 
 def save_curve(trainer: Trainer, unit: str, size: int, path: Path) -> None:
     """Draw both losses, where they are numbers, and save them as a PNG."""
-    losses = trainer.train_losses, trainer.val_losses
-    rows = torch.tensor(losses, dtype=torch.float64)
-    there = rows.isfinite().all(0)
-    if not there.any():
+    every, end = trainer.recipe.every, trainer.step
+    both = enumerate(zip(trainer.train_losses, trainer.val_losses), 1)
+    notes = [(min(i * every, end), *x) for i, x in both if isfinite(sum(x))]
+    if not notes:
         warn("No note has two losses that are numbers: there is no curve.")
         return
-    every, end = trainer.recipe.every, trainer.step
-    steps = torch.arange(1, rows.shape[1] + 1).mul(every).clamp(max=end)
-    places = (steps[there] // size).tolist()
-    picture = curves(
-        *rows[:, there],
-        axis="step",
-        titles=["Training", "Validation"],
-        places=places,
-    )
+    steps, *rows = torch.tensor(notes, dtype=torch.float64).T
+    places = [int(step) // size for step in steps]
+    titles = ["Training", "Validation"]
+    picture = curves(*rows, axis="step", titles=titles, places=places)
     (axes,) = picture.figure.axes
     axes.set(xlabel=unit, ylabel="Loss (nats a token)")
     axes.set_title("Training and validation loss", loc="left")

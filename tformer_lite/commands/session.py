@@ -26,8 +26,7 @@ USES: dict[type, tuple[str, tuple[type, ...]]] = {
 
 @contextmanager
 def joined_processes(name: str) -> Iterator[torch.device]:
-    """Find the device; join the other processes, if torchrun started any,
-    and leave them in the end."""
+    """Find the device; join the processes of torchrun, if it started any."""
     device = device_of(name, int(os.environ.get("LOCAL_RANK", 0)))
     if "WORLD_SIZE" not in os.environ:
         yield device

@@ -14,34 +14,30 @@ from tformer_lite.commands.session import joined_processes, parts_in, say, warn
 from tformer_lite.decoding.metrics import bleu, chrf, exact_match
 from tformer_lite.decoding.search import beam, greedy
 from tformer_lite.example import shipped
-from tformer_lite.model.config import tiny_translator
+from tformer_lite.model.config import Config, tiny_translator
 from tformer_lite.model.models import EncoderDecoder
 from tformer_lite.text.datasets import Pairs, fitting
 from tformer_lite.text.reading import read_pairs, vocabulary
 from tformer_lite.text.tokenizers import EOS, SOS, WordTokenizer
 from tformer_lite.training.batches import processes
 from tformer_lite.training.checkpoints import load_checkpoint
-from tformer_lite.training.trainer import Trainer
 
 Both = tuple[WordTokenizer, WordTokenizer]
 Sentences = list[tuple[str, str]]
 SAMPLES = 3  # translations to show
+SIZES = "Loaded pairs: {:,} for training, {:,} for validation, {:,} for test"
 CLIP = 0.5  # the high learning rate asks for short steps
 
 
 class Corpus(NamedTuple):
-    """Pairs to train on, to validate on, to test on; and how to read them."""
+    """Pairs to train on, to validate on, to test on; how to read them, and
+    what reads them."""
 
     train: Sentences
     valid: Sentences
     test: Sentences
     tokenizers: Both
-
-    def sizes(self) -> str:
-        """Count the pairs of each part."""
-        parts = zip(map(len, self[:3]), ("training", "validation", "test"))
-        counts = ", ".join(f"{count:,} for {name}" for count, name in parts)
-        return f"Loaded pairs: {counts}"
+    config: Config
 
 
 def train_translate(args: Namespace) -> None:
@@ -52,32 +48,26 @@ def train_translate(args: Namespace) -> None:
         seed = old.recipe.seed if old else args.seed
         length = (old and old.block_size) or args.max_len
         corpus = own_corpus(args, length, seed) if args.path else book_corpus()
-        trainer = old or new_translator(args, corpus.tokenizers)
+        config, tokenizers = corpus.config, corpus.tokenizers
+        trainer = old or learning.new_trainer(
+            args, EncoderDecoder, config, tokenizers, length, clip=CLIP
+        )
         parts = parts_in(trainer, args.save_path, "translate")
         _, (source, target), length = parts
         data = Pairs(corpus.train, source, target, length)
         valid = Pairs(corpus.valid, source, target, length)
-        learning.announce(trainer, device, corpus.sizes())
+        about = SIZES.format(*map(len, corpus[:3]))
+        learning.announce(trainer, device, about)
         learning.fit(trainer, args, data, valid)
         if processes()[1] == 0:
             examine(corpus.test, *parts)
 
 
-def new_translator(args: Namespace, tokenizers: Both) -> Trainer:
-    """Build the model that the options describe, to train it; the shipped
-    corpus has the vocabulary of the book's own."""
-    config, kept = tiny_translator, (tokenizers, args.max_len)
-    if args.path:
-        source, target = map(len, tokenizers)
-        config = replace(config, vocab_size=target, src_vocab_size=source)
-    return learning.new_trainer(args, EncoderDecoder, config, *kept, clip=CLIP)
-
-
 def book_corpus() -> Corpus:
-    """Take the pairs that come with the book."""
+    """Take the pairs that come with the book, and its running model."""
     train, valid, test = map(shipped.english_nepali, shipped.PARTS)
     tokenizers = shipped.english_tokenizer(), shipped.nepali_tokenizer()
-    return Corpus(train, valid, test, tokenizers)
+    return Corpus(train, valid, test, tokenizers, tiny_translator)
 
 
 def own_corpus(args: Namespace, length: int, seed: int) -> Corpus:
@@ -106,7 +96,9 @@ def own_corpus(args: Namespace, length: int, seed: int) -> Corpus:
         for side in zip(*train)
     )
     valid, test = fit_in[:tenth], fit_in[tenth : 2 * tenth]
-    return Corpus(train, valid, test, (source, target))
+    size, src_size = len(target), len(source)
+    config = replace(tiny_translator, vocab_size=size, src_vocab_size=src_size)
+    return Corpus(train, valid, test, (source, target), config)
 
 
 def examine(

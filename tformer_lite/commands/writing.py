@@ -106,8 +106,7 @@ def typed_prompt() -> str:
 
 
 def prompt_ids(prompt: str, tokenizer: CharTokenizer) -> Tensor:
-    """Look up a prompt: -> (T). Characters without an id are left out, with
-    a warning each."""
+    """Look up a prompt: -> (T); warn of each character that has no id."""
     prompt = normalize("NFC", prompt)  # as training texts are
     known = tokenizer.known(prompt)
     for char in dict.fromkeys(prompt):

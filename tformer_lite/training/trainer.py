@@ -29,6 +29,11 @@ class Progress:
         self.train_losses: list[float] = []
         self.val_losses: list[float] = []
 
+    def advance(self, loss: float) -> None:
+        """Count a step, and its loss."""
+        self.step, self.loss = self.step + 1, loss
+        self.recent.append(loss)
+
     def due(self) -> bool:
         """Tell whether this step is one to note the losses at."""
         recipe = self.recipe
@@ -81,8 +86,7 @@ class Trainer(Progress):
         for group in self.optimizer.param_groups:
             group["lr"] = recipe.rate(self.step + 1)
         self.optimizer.step()
-        self.step, self.loss = self.step + 1, loss.item()
-        self.recent.append(self.loss)
+        self.advance(loss.item())
         self.random = torch.get_rng_state()
 
     def note(self, valid: Data | None) -> None:

@@ -224,12 +224,11 @@ def keepable(model: Any) -> bool:
     to make each key from one position, and a mask that looks back."""
     if type(model) not in KINDS or type(model.decoder) is not Stack:
         return False
-    blocks = {type(block) for block in model.decoder.blocks}
     places = attentions(model.decoder)
-    return (
-        blocks <= {Block, CrossBlock}
-        and all(type(getattr(b, n)) in POSITIONWISE for b, n in places)
-        and looks_back(model.mask)
+    kinds = {*map(type, model.decoder.blocks)}
+    kinds |= {type(getattr(block, name)) for block, name in places}
+    return kinds <= {Block, CrossBlock} | POSITIONWISE and looks_back(
+        model.mask
     )
 
 
