@@ -224,7 +224,8 @@ def add_command(group: Any, name: str, usage: str) -> Parser:
         name.split()[-1],
         help=about.split(":")[0].split(". ")[0].rstrip("."),
         allow_abbrev=False,
-        usage=f"{PROGRAM} {name} {usage}",
+        prog=f"{PROGRAM} {name}",
+        usage=f"%(prog)s {usage}",
         **texts,
     )
 
