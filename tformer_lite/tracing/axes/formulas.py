@@ -6,17 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
+from operator import contains
 
-from tformer_lite.tracing.axes.sizes import (
-    Given,
-    Sizes,
-    evenness,
-    plain_sizes,
-    run_sizes,
-)
+from tformer_lite.tracing.axes.sizes import Given, plain_sizes, unseen_runs
 
 Column = tuple[int, ...]  # the sizes of a name or an axis, one a run
 Columns = dict[str, Column]
+Pairs = dict[str, tuple[int, int]]  # two runs for each name
 Fit = tuple[str, Column]
 UNSEEN = 3  # how many runs that nobody made
 
@@ -35,10 +31,9 @@ class Formulas:
     def __init__(self, varied: Columns, given: Given):
         plain = plain_sizes(given)
         columns = {name: varied[name] for name in varied if name in plain}
-        pairs = [lone_pair(name, columns) for name in columns]
-        self.pairs = [pair for pair in pairs if pair]
-        self.enough = None not in pairs and can_check(columns, self.pairs)
-        more = unseen_runs(list(columns), given)
+        self.pairs = lone_pairs(columns)
+        self.enough = can_check(columns, self.pairs)
+        more = unseen_runs(list(columns), given, UNSEEN)
         longer = {
             name: (*sizes, *(run[name] for run in more))
             for name, sizes in varied.items()
@@ -64,9 +59,10 @@ class Formulas:
         What is added to a name shows in two runs that differ in it alone.
         """
         factors, values = [], [Fraction(1)] * (len(sizes) + UNSEEN)
-        for (name, column), (i, j) in zip(self.columns.items(), self.pairs):
-            pair = (column[i], column[j]), (sizes[i], sizes[j])
-            factor, added = line(*pair)
+        for name, column in self.columns.items():
+            i, j = self.pairs[name]
+            two = (column[i], column[j]), (sizes[i], sizes[j])
+            factor, added = line(*two)
             if factor:
                 b, a = (added / factor).as_integer_ratio()
                 factors.append(formula_text(name, Fraction(a), Fraction(b)))
@@ -79,26 +75,9 @@ class Formulas:
         return formula_text(text, many, Fraction(0))
 
 
-def unseen_runs(alone: list[str], given: Given) -> list[Sizes]:
-    """Give runs that nobody made, with sizes as even as the traced ones to
-    the names that vary alone."""
-    primes = filter(is_prime, itertools.count(101, 2))
-    near = {name: plain_sizes(given)[name] for name in alone}
-    far = [
-        {name: n + next(primes) * evenness(n) for name, n in near.items()}
-        for _ in range(UNSEEN)
-    ]
-    return [run_sizes({**given, **sizes}) for sizes in far]
-
-
 def whole(values: Iterable[Fraction]) -> bool:
     """Whether numbers can be sizes."""
     return all(value.denominator == 1 for value in values)
-
-
-def is_prime(n: int) -> bool:
-    """Whether only 1 and n divide n."""
-    return all(n % m for m in range(2, math.isqrt(n) + 1))
 
 
 def common_formula(fits: list[Fit], sizes: Column) -> str:
@@ -115,28 +94,26 @@ def common_formula(fits: list[Fit], sizes: Column) -> str:
     return name[1:-1] if name == fits[0][0] and name[0] == "(" else name
 
 
-def lone_pair(name: str, columns: Columns) -> tuple[int, int] | None:
-    """Find two runs that differ in nothing but one name. The traced run,
-    the first, comes last: it may be like any of the others."""
-    rest = [column for other, column in columns.items() if other != name]
-    order = *range(1, len(columns[name])), 0
-    for i, j in itertools.combinations(order, 2):
-        moves = columns[name][i] != columns[name][j]
-        if moves and all(column[i] == column[j] for column in rest):
-            return i, j
-    return None
+def lone_pairs(columns: Columns) -> Pairs:
+    """Find, for each name, two runs that differ in nothing else. The traced
+    run, the first, comes last: it may be like any of the others."""
+    found: Pairs = {}
+    runs = list(zip(*columns.values()))
+    for i, j in itertools.combinations([*range(1, len(runs)), 0], 2):
+        moved = [name for name, c in columns.items() if c[i] != c[j]]
+        if len(moved) == 1:
+            found.setdefault(moved[0], (i, j))
+    return found
 
 
-def can_check(columns: Columns, pairs: list[tuple[int, int]]) -> bool:
-    """Whether a run is left to check a formula with: none of its sizes is
-    one of a name's pair."""
-    return any(
-        all(
-            n not in (c[i], c[j])
-            for n, c, (i, j) in zip(run, columns.values(), pairs)
-        )
-        for run in zip(*columns.values())
-    )
+def can_check(columns: Columns, pairs: Pairs) -> bool:
+    """Whether every name has a pair, and a run is left to check a formula
+    with: none of its sizes is one of a name's pair."""
+    if pairs.keys() < columns.keys():
+        return False
+    used = [{c[i] for i in pairs[name]} for name, c in columns.items()]
+    runs = zip(*columns.values())
+    return any(not any(map(contains, used, run)) for run in runs)
 
 
 def candidates(columns: Columns) -> Iterator[Fit]:
@@ -173,9 +150,8 @@ def formula_text(text: str, factor: Fraction, added: Fraction) -> str:
     if added.denominator > 1:
         whole = math.lcm(factor.denominator, added.denominator)
         return f"({formula_text(text, factor * whole, added * whole)})/{whole}"
-    if factor < 0 and added > 0:
-        return f"{added}{formula_text(text, factor, Fraction(0))}"
-    over = "" if factor.denominator == 1 else f"/{factor.denominator}"
     many = {1: "", -1: "-"}.get(factor.numerator, str(factor.numerator))
-    plus = "" if added == 0 else f"{'+' if added > 0 else '-'}{abs(added)}"
-    return f"{many}{text}{over}{plus}"
+    over = "" if factor.denominator == 1 else f"/{factor.denominator}"
+    if factor < 0 < added:
+        return f"{added}{many}{text}{over}"
+    return f"{many}{text}{over}" + (f"{int(added):+}" if added else "")
