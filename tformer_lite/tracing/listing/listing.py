@@ -14,7 +14,6 @@ from tformer_lite.tracing.listing.events import (
     Frame,
     Known,
     Made,
-    events,
     runs_of,
 )
 from tformer_lite.tracing.listing.layout import Line, Listing, Note
@@ -39,12 +38,11 @@ def annotate(
     """
     code = code_of(thing)
     node, known = definition_of(code), Known(calls)
-    every = events(calls, known)
-    runs = runs_of(code, every, path)
+    runs = runs_of(code, known.events, path)
     if not 0 <= nth < len(runs):
         raise ValueError(f"{nth=}: there is nth=0 to nth={len(runs) - 1}")
-    frame = Frame(code, node, runs[nth], every)
-    lines = annotated_lines(frame, notes_of(frame, known))
+    frame = Frame(known, node, runs[nth])
+    lines = annotated_lines(frame, notes_of(frame))
     title = title_of(frame, nth, len(runs))
     return Listing(title + sizes_line(lines, calls.runs[0].sizes), lines)
 
@@ -107,15 +105,15 @@ def definition_of(code: CodeType) -> source.Function:
     return node
 
 
-def notes_of(frame: Frame, known: Known) -> Iterator[Placed]:
+def notes_of(frame: Frame) -> Iterator[Placed]:
     """Note what went into a function, and what its expressions made."""
-    yield from argument_notes(frame, known)
+    yield from argument_notes(frame)
     parts = (p for p in ast.walk(frame.node) if isinstance(p, ast.stmt))
     for part in dict.fromkeys([frame.node, *parts]):
         yield from statement_notes(part, frame)
 
 
-def argument_notes(frame: Frame, known: Known) -> Iterator[Placed]:
+def argument_notes(frame: Frame) -> Iterator[Placed]:
     """Note the tensors that a module's `forward` was given."""
     visit, arguments = frame.visit, frame.node.args
     if frame.code.co_name != "forward" or frame.callers:
@@ -125,7 +123,7 @@ def argument_notes(frame: Frame, known: Known) -> Iterator[Placed]:
         numbers = visit.reads.get(argument.arg)
         if numbers is None and i < len(given):
             numbers = visit.reads.get(i)
-        shapes = known.shapes(numbers, visit.start)
+        shapes = frame.known.shapes(numbers, visit.start)
         if shapes:
             yield argument, Note(argument.arg, Made((shapes,)))
 
