@@ -62,8 +62,7 @@ def mixings(subject: Subject, *pushed: int) -> list[Mixing]:
     inputs `pushed` nudged; NotJudgedError when there is none."""
 
     def described() -> list[Mixing]:
-        seen = nudged_trace(subject, *pushed)
-        data = Data(seen.steps, seen.runs[0].values)
+        data = Data(nudged_trace(subject, *pushed))
         return [
             in_one_call(data, one) if one.fused else written_out(data, one)
             for one in attentions(data)

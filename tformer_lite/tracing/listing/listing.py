@@ -4,10 +4,11 @@ import ast
 import inspect
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from types import CodeType
 from typing import Any
 
-from tformer_lite.tracing.axes.names import LETTERS
+from tformer_lite.tracing.axes.names import LETTERS, shapes_text
 from tformer_lite.tracing.calls import Calls
 from tformer_lite.tracing.listing.events import (
     NOTHING,
@@ -61,15 +62,9 @@ def title_of(frame: Frame, nth: int, many: int) -> str:
 
 def sizes_line(lines: list[Line], known: dict[str, int]) -> str:
     """List the sizes of the names that the notes use, on a line of its own."""
-    used = {
-        letter
-        for _, notes in lines
-        for note in notes
-        for shapes in note.made.times
-        for shape in shapes
-        for axis in shape
-        for letter in LETTERS.findall(axis.name)
-    }
+    times = (note.made.times for _, notes in lines for note in notes)
+    texts = map(shapes_text, chain.from_iterable(times))
+    used = set(LETTERS.findall(" ".join(texts)))
     found = [f"{name}={n}" for name, n in known.items() if name in used]
     return f"\n{', '.join(found)}" if found else ""
 
