@@ -14,7 +14,6 @@ from tformer_lite.tracing.questions.attention import (
     MOVES,
     SCALES,
     Found,
-    attentions,
 )
 from tformer_lite.tracing.questions.scores import (
     Data,
@@ -65,7 +64,7 @@ def mixings(subject: Subject, *pushed: int) -> list[Mixing]:
         data = Data(nudged_trace(subject, *pushed))
         return [
             in_one_call(data, one) if one.fused else written_out(data, one)
-            for one in attentions(data)
+            for one in data.attentions()
         ]
 
     found = subject.once(("mixings", pushed), described)

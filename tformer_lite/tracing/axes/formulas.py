@@ -5,7 +5,6 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import partial
 from operator import contains
 
 from tformer_lite.tracing.axes.sizes import Given, plain_sizes, unseen_runs
@@ -42,16 +41,14 @@ class Formulas:
         self.known: dict[Column, list[Fit]] = defaultdict(list)
         for text, values in candidates(longer):
             self.known[outline(values[:-UNSEEN])].append((text, values))
-        self.found: dict[Column, str] = {}
 
     def find(self, sizes: Column) -> str:
         """Write sizes, one a run, as the simplest formula that fits; "" if
         none does, or if those that fit say different things."""
-        if sizes not in self.found:
-            fits = self.known.get(outline(sizes), [])
-            find = partial(common_formula, fits) if fits else self.product
-            self.found[sizes] = find(sizes) if self.enough else ""
-        return self.found[sizes]
+        if not self.enough:
+            return ""
+        fits = self.known.get(outline(sizes), [])
+        return common_formula(fits, sizes) if fits else self.product(sizes)
 
     def product(self, sizes: Column) -> str:
         """Write sizes as a product of names with numbers added: B*(X-2).

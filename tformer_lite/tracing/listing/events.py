@@ -169,12 +169,9 @@ class Frame:
     def times(self) -> int:
         """How often the function ran, at least: all its runs from the same
         lines are one. What stands outside of loops tells."""
-        found = [
-            self.value(node)
-            for node in set(source.walk(self.node)) - looped(self.node)
-            if isinstance(node, ast.expr)
-        ]
-        return max((len(made.times) for made in found), default=0)
+        outside = set(source.walk(self.node)) - looped(self.node)
+        made = (self.value(x) for x in outside if isinstance(x, ast.expr))
+        return max((len(one.times) for one in made), default=0)
 
 
 @cache

@@ -1,6 +1,7 @@
 """The layout of annotated source, as text and as HTML."""
 
 import html
+from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -54,25 +55,20 @@ class Listing:
         """Write a real table: readable without style and without script."""
         rows = []
         for number, (code, notes) in enumerate(self.lines, 1):
+            code = f"<pre>{html.escape(code)}</pre>"
             shapes = "<br>".join(map(note_html, notes))
-            rows.append(
-                (str(number), f"<pre>{html.escape(code)}</pre>", shapes)
-            )
+            rows.append((str(number), code, shapes))
         return html_groups(HEADERS, [("", rows)], caption=self.title)
 
 
 def best_column(lines: list[tuple[str, list[str]]]) -> int:
     """Choose the column at which the most notes stand beside their code."""
-
-    def beside(column: int) -> int:
-        return sum(
-            len(code) + 2 <= column <= WIDTH - len(f"# {' · '.join(notes)}")
-            for code, notes in lines
-            if notes
-        )
-
-    best = max(range(WIDTH), key=beside)
-    return best if beside(best) else WIDTH
+    room = Counter[int]()
+    for code, notes in lines:
+        if notes:
+            last = WIDTH - len(f"# {' · '.join(notes)}")
+            room.update(range(len(code) + 2, last + 1))
+    return max(sorted(room), key=room.__getitem__, default=WIDTH)
 
 
 def below(notes: list[str], column: int) -> list[str]:

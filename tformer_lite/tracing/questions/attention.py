@@ -10,7 +10,6 @@ from typing import NamedTuple
 from tformer_lite.tracing.record.recorder import Step
 from tformer_lite.tracing.record.sources import sources_of
 
-Reads = tuple[tuple[int, int], ...]
 FUSED = "scaled_dot_product_attention"
 # Calls by name, without the underscores of operators and of what writes in
 # place: __mul__, mul_.
@@ -36,14 +35,12 @@ TOTALS = dict.fromkeys(("sum", "max", "amax", "norm"), "total")
 TOTALS |= {"logsumexp": "log total"}
 # What a call makes of elements at a stage, alone or with a total of them.
 SOFTMAX = {"softmax": "weights", "log_softmax": "logs", "exp": "powers"}
-STAGES = {
-    "scores": SOFTMAX,
-    "shifted": SOFTMAX,
-    "logs": {"exp": "weights"},
-    "powers": {"normalize": "weights"},
-    "total": {"log": "log total"},
-}
-WITH_TOTAL = {
+STAGES: dict[tuple[str, ...], dict[str, str]] = {
+    ("scores",): SOFTMAX,
+    ("shifted",): SOFTMAX,
+    ("logs",): {"exp": "weights"},
+    ("powers",): {"normalize": "weights"},
+    ("total",): {"log": "log total"},
     ("scores", "total"): dict.fromkeys(SUMS, "shifted"),
     ("scores", "log total"): dict.fromkeys(SUMS, "logs"),
     ("powers", "total"): dict.fromkeys(SCALES, "weights"),
@@ -74,7 +71,7 @@ class Found(NamedTuple):
     masked: int
     weights: int
     mixed: int
-    way: Reads = ()
+    way: tuple[tuple[int, int], ...] = ()
     stage: str = "scores"
 
     @property
@@ -112,6 +109,21 @@ class Flow:
         sizes = [self.steps[i].reads[n].shape[-2:].numel() for n in others]
         return self.names[i] in MASKS and max(sizes, default=1) > 1
 
+    def attentions(self) -> list[Found]:
+        """Find every attention of a run, in order: a product that reads
+        weights that a softmax made of another product."""
+        found: dict[int, Found] = {}
+        for i, step in enumerate(self.steps):
+            path = step.visit.path
+            if step.name == FUSED:
+                found[i] = Found(path, i, i, i, i, i)
+            for n, one in self.arriving(i).items():
+                if self.names[i] in PRODUCTS and one.stage == "weights":
+                    way = *one.way, (i, n)
+                    whole = one._replace(path=path, mixed=i, way=way)
+                    found.setdefault(one.weights, whole)
+        return [found[i] for i in sorted(found)]
+
 
 def found_at(flow: Flow, i: int) -> Found | None:
     """Follow a product's elements through a step."""
@@ -136,22 +148,6 @@ def found_at(flow: Flow, i: int) -> Found | None:
 
 def next_stage(name: str, now: str, *others: str) -> str | None:
     """Say what a call makes of elements at a stage; None for new ones."""
-    joined = (WITH_TOTAL.get((now, other), {}) for other in others)
-    stages = ChainMap(*joined, STAGES.get(now, {}), TOTALS)
+    joined = [*((now, other) for other in others), (now,)]
+    stages = ChainMap(*(STAGES.get(one, {}) for one in joined), TOTALS)
     return stages.get(name, now if name in KEEPS else None)
-
-
-def attentions(flow: Flow) -> list[Found]:
-    """Find every attention of a run, in order: a product that reads weights
-    that a softmax made of another product."""
-    found: dict[int, Found] = {}
-    for i, step in enumerate(flow.steps):
-        path = step.visit.path
-        if step.name == FUSED:
-            found[i] = Found(path, i, i, i, i, i)
-        for n, one in flow.arriving(i).items():
-            if flow.names[i] in PRODUCTS and one.stage == "weights":
-                way = *one.way, (i, n)
-                whole = one._replace(path=path, mixed=i, way=way)
-                found.setdefault(one.weights, whole)
-    return [found[i] for i in sorted(found)]

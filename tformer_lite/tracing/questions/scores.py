@@ -8,12 +8,7 @@ from torch.utils._pytree import tree_map_only
 
 from tformer_lite.tracing.axes.names import Axis, shape_text
 from tformer_lite.tracing.calls import Calls
-from tformer_lite.tracing.questions.attention import (
-    KEEPS,
-    Flow,
-    Found,
-    attentions,
-)
+from tformer_lite.tracing.questions.attention import KEEPS, Flow, Found
 from tformer_lite.tracing.record.tensors import tensors
 
 Made = dict[int, list[Tensor]]  # what some steps made
@@ -97,7 +92,7 @@ def attention(calls: Calls) -> list[Attention]:
     Raises ValueError when their values were not kept.
     """
     data = Data(calls)
-    return [measured(one, data) for one in attentions(data)]
+    return [measured(one, data) for one in data.attentions()]
 
 
 def measured(one: Found, data: Data) -> Attention:
@@ -174,11 +169,10 @@ def fused_scores(given: dict) -> tuple[Tensor, Tensor, Tensor]:
     scale = given.get("scale") or q.shape[-1] ** -0.5
     scores = q @ k.mT * scale
     mask = given.get("attn_mask")
-    if given.get("is_causal"):
-        mask = torch.ones_like(scores, dtype=torch.bool).tril()
     if mask is None:
-        masked = scores
-    elif mask.dtype == torch.bool:
+        seen = torch.ones_like(scores, dtype=torch.bool)
+        mask = seen.tril() if given.get("is_causal") else seen
+    if mask.dtype == torch.bool:
         masked = scores.masked_fill(~mask, -torch.inf)
     else:
         masked = scores + mask
