@@ -2,10 +2,10 @@
 the same names."""
 
 import ast
-import itertools
-import math
 import operator
 from collections.abc import Iterator
+from functools import partial
+from random import Random
 from typing import TypeGuard
 
 Sizes = dict[str, int]
@@ -109,20 +109,14 @@ def large_sizes(dims: Given, varied: list[str]) -> Iterator[Sizes]:
 def unseen_runs(alone: list[str], dims: Given, many: int) -> list[Sizes]:
     """Choose the sizes of runs that nobody makes, as even as the traced ones
     in the names that vary alone."""
-    primes = filter(is_prime, itertools.count(101, 2))
+    odd = partial(Random(0).randrange, 101, 9999, 2)
     near = {name: plain_sizes(dims)[name] for name in alone}
-    far = [
-        {name: n + next(primes) * evenness(n) for name, n in near.items()}
+    return [
+        run_sizes(dims | {x: n + odd() * evenness(n) for x, n in near.items()})
         for _ in range(many)
     ]
-    return [run_sizes({**dims, **sizes}) for sizes in far]
 
 
 def evenness(size: int) -> int:
     """The power of two that a size can be divided by, at least 2."""
     return max(2, size & -size)
-
-
-def is_prime(n: int) -> bool:
-    """Whether only 1 and n divide n."""
-    return all(n % m for m in range(2, math.isqrt(n) + 1))

@@ -35,8 +35,7 @@ class Event(NamedTuple):
     name: str
 
     def runs(self, code: CodeType) -> Iterator[FunctionRun]:
-        """Go outwards from here, through the modules: give each run of a
-        function that led here."""
+        """Give the runs of a function that led here, the innermost first."""
         # A cell that is run again has the same code; so may another cell.
         wanted = code, code.co_filename
         visit: Visit | None = self.visit
@@ -49,8 +48,7 @@ class Event(NamedTuple):
 
 
 class Known:
-    """What is known of a run: the named shapes of tensors, by their number,
-    and what was called."""
+    """The named shapes of a run's tensors, by number, and what it called."""
 
     def __init__(self, calls: Calls):
         self.calls = calls
@@ -196,8 +194,7 @@ def made_by(events: list[Event], node: ast.AST, in_loop: bool) -> Made:
 
 
 def made_by_function(outer: Frame, node: ast.AST, called: set) -> Made:
-    """Tell what a function of the reader's gave, if it is certain that it
-    was this one."""
+    """Tell what a function of the reader's gave, if it was surely this."""
     run, *others = called
     code, inner = run[0], source.definition(run[0])
     function = node.func if isinstance(node, ast.Call) else node

@@ -80,9 +80,7 @@ class Side:
 
 def paths_around(path: str) -> list[str]:
     """A path, and those that it lies in: a.b, a, and the whole."""
-    names = path.split(".")
-    found = [".".join(names[:n]) for n in range(len(names), -1, -1)]
-    return list(dict.fromkeys(found))
+    return [path, *paths_around(path.rpartition(".")[0])] if path else [""]
 
 
 def pairs_of(mine: Side, theirs: Side) -> Pairs:
@@ -154,8 +152,7 @@ def kept_values(traces: Two, pair: Pair) -> list[tuple[Tensor, Tensor]]:
 
 
 def close(a: Tensor, b: Tensor) -> bool:
-    """Whether two tensors are the same, but for rounding if they have
-    decimals."""
+    """Whether two tensors are the same, but for rounding of decimals."""
     types = [x.dtype for x in (a, b) if x.is_floating_point()]
     near = max((torch.finfo(t).eps for t in types), default=0) ** (2 / 3)
     wide = torch.promote_types(a.dtype, b.dtype)

@@ -10,8 +10,7 @@ from tformer_lite.tracing.source.expressions import passage
 
 
 def explanation(calls: Calls) -> str:
-    """Write what the last call, which failed, was given, and where that came
-    from."""
+    """Write what the last call, which failed, was given, and who made it."""
     step, (shapes, _) = calls.steps[-1], calls.axes[-1]
     where = step.visit.path or step.visit.kind or "outside every module"
     names = operands(step) or ["input"] * len(shapes)
