@@ -58,8 +58,7 @@ class Formulas:
         factors, values = [], [Fraction(1)] * (len(sizes) + UNSEEN)
         for name, column in self.columns.items():
             i, j = self.pairs[name]
-            two = (column[i], column[j]), (sizes[i], sizes[j])
-            factor, added = line(*two)
+            factor, added = line((column[i], column[j]), (sizes[i], sizes[j]))
             if factor:
                 b, a = (added / factor).as_integer_ratio()
                 factors.append(formula_text(name, Fraction(a), Fraction(b)))

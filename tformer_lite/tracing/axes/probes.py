@@ -55,18 +55,15 @@ def aside(model: Callable) -> Iterator[None]:
     """Run something that leaves no trace: no printing, no warnings, no
     random numbers used up, no running statistics moved."""
     devices = range(torch.cuda.device_count())
-    drawn = random.getstate()
     with (
         torch.random.fork_rng(devices=devices),
         contextlib.redirect_stdout(Hush(sys.stdout)),
-        warnings.catch_warnings(),
+        warnings.catch_warnings(action="ignore"),
         unchanged(model),
+        contextlib.ExitStack() as stack,
     ):
-        warnings.simplefilter("ignore")
-        try:
-            yield
-        finally:
-            random.setstate(drawn)
+        stack.callback(random.setstate, random.getstate())
+        yield
 
 
 class Hush:

@@ -13,8 +13,6 @@ from tformer_lite.tracing.record.sources import sources_of
 Two = tuple[Calls, Calls]
 Pair = tuple[int, int]
 Pairs = dict[Pair, str]  # in which module
-NO_VALUES = "; no values were kept."
-NO_NAMES = " Axis names are not compared: the two ran at different sizes."
 
 
 class Comparison(NamedTuple):
@@ -172,13 +170,13 @@ def difference(traces: Two, pairs: Pairs, pair: Pair, why: str) -> Comparison:
 
 def agreement(traces: Two, pairs: Pairs) -> Comparison:
     """Say that nothing differs, and how much was compared."""
-    valued = sum(bool(kept_values(traces, pair)) for pair in pairs)
-    text = f"They agree. Calls with the same shapes: {len(pairs)}"
-    text += f"; with the same values: {valued}." if valued else NO_VALUES
+    n = sum(bool(kept_values(traces, pair)) for pair in pairs)
+    kept = f"with the same values: {n}" if n else "no values were kept"
+    text = f"They agree. Calls with the same shapes: {len(pairs)}; {kept}."
     used = list(zip(*pairs)) or [(), ()]
     left = [len(t.steps) - len(set(u)) for t, u in zip(traces, used)]
     if any(left):
         text += f" Not compared: {left[0]} calls of mine, {left[1]} of theirs."
     if not alike(traces):
-        text += NO_NAMES
+        text += " Axis names are not compared: the two ran at different sizes."
     return Comparison(True, "", "", "", len(pairs), text)
