@@ -26,8 +26,7 @@ LOOPS += ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 
 
 class Event(NamedTuple):
-    """A torch call or a module's run: in which visit, from which lines, what
-    it made, and a torch function's name."""
+    """A torch call, with its function's name, or a module's run."""
 
     visit: Visit
     place: Place
@@ -70,17 +69,17 @@ class Known:
     def events(self) -> list[Event]:
         """What was called, in order; calls inside a library are left out,
         for what they make is inside the call that led to them."""
-        found: list[tuple[tuple[float, int], Event]] = []
+        found: list[tuple[float, Event]] = []
         steps = zip(self.calls.steps, self.calls.axes)
         for i, (step, (_, made)) in enumerate(steps):
             if step.visit.place != step.place:
                 event = Event(step.visit, step.place, made, step.name)
-                found.append(((i, 0), event))
+                found.append((i, event))
         for visit in self.calls.runs[0].visits:
             if visit.direct and visit.parent:
                 given = self.shapes(visit.makes, visit.end)
                 event = Event(visit.parent, visit.place, given, "")
-                found.append(((visit.end - 0.5, -len(visit.path)), event))
+                found.append((visit.end - 0.5, event))
         return [event for _, event in sorted(found, key=itemgetter(0))]
 
 

@@ -3,7 +3,7 @@
 import html
 from collections import Counter
 from collections.abc import Callable
-from typing import NamedTuple
+from itertools import starmap
 
 from tformer_lite.tracing.axes.names import Shape, shape_text
 from tformer_lite.tracing.listing.events import Made
@@ -13,14 +13,8 @@ WIDTH, MANY = 76, 4
 HEADERS = "line", "code", "shapes"
 
 
-class Note(NamedTuple):
-    """What an expression was: its text, "" for a statement's own value; and
-    what it made."""
-
-    label: str
-    made: Made
-
-
+# An expression's text, or "" for a statement's own value; and what it made.
+Note = tuple[str, Made]
 Line = tuple[str, list[Note]]  # its code, and what stands beside it
 
 
@@ -35,7 +29,7 @@ class Listing:
 
     def __str__(self) -> str:
         """Write the notes beside the code where there is room, else below."""
-        lines = [(code, list(map(note_text, ns))) for code, ns in self.lines]
+        lines = [(code, [*starmap(note_text, ns)]) for code, ns in self.lines]
         column = best_column(lines)
         found = [self.title, ""]
         for code, notes in lines:
@@ -56,7 +50,7 @@ class Listing:
         rows = []
         for number, (code, notes) in enumerate(self.lines, 1):
             code = f"<pre>{html.escape(code)}</pre>"
-            shapes = "<br>".join(map(note_html, notes))
+            shapes = "<br>".join(starmap(note_html, notes))
             rows.append((str(number), code, shapes))
         return html_groups(HEADERS, [("", rows)], caption=self.title)
 
@@ -83,17 +77,16 @@ def below(notes: list[str], column: int) -> list[str]:
     return [" " * indent + line for line in lines]
 
 
-def note_text(note: Note) -> str:
+def note_text(label: str, made: Made) -> str:
     """Write a note: its label and its shapes."""
-    label = f"{note.label}: " if note.label else ""
-    return label + times_text(note.made, shape_text)
+    shapes = times_text(made, shape_text)
+    return f"{label}: {shapes}" if label else shapes
 
 
-def note_html(note: Note) -> str:
+def note_html(label: str, made: Made) -> str:
     """Write a note for the style sheet."""
-    label = html.escape(note.label)
-    label = f"<code>{label}</code>: " if label else ""
-    return label + times_text(note.made, shape_html)
+    shapes = times_text(made, shape_html)
+    return f"<code>{html.escape(label)}</code>: {shapes}" if label else shapes
 
 
 def times_text(made: Made, write: Callable[[Shape], str]) -> str:

@@ -3,7 +3,7 @@
 import ast
 import inspect
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from types import CodeType
 from typing import Any
@@ -43,7 +43,7 @@ def annotate(
     if not 0 <= nth < len(runs):
         raise ValueError(f"{nth=}: there is nth=0 to nth={len(runs) - 1}")
     frame = Frame(known, node, runs[nth])
-    lines = annotated_lines(frame, notes_of(frame))
+    lines = annotated_lines(frame)
     title = title_of(frame, nth, len(runs))
     return Listing(title + sizes_line(lines, calls.runs[0].sizes), lines)
 
@@ -62,7 +62,7 @@ def title_of(frame: Frame, nth: int, many: int) -> str:
 
 def sizes_line(lines: list[Line], known: dict[str, int]) -> str:
     """List the sizes of the names that the notes use, on a line of its own."""
-    times = (note.made.times for _, notes in lines for note in notes)
+    times = (made.times for _, notes in lines for _, made in notes)
     texts = map(shapes_text, chain.from_iterable(times))
     used = set(LETTERS.findall(" ".join(texts)))
     found = [f"{name}={n}" for name, n in known.items() if name in used]
@@ -114,13 +114,12 @@ def argument_notes(frame: Frame) -> Iterator[Placed]:
     if frame.code.co_name != "forward" or frame.callers:
         return
     given = [*arguments.posonlyargs, *arguments.args][1:]
-    for i, argument in enumerate([*given, *arguments.kwonlyargs]):
-        numbers = visit.reads.get(argument.arg)
-        if numbers is None and i < len(given):
-            numbers = visit.reads.get(i)
-        shapes = frame.known.shapes(numbers, visit.start)
+    names: dict[str | int, str] = {i: x.arg for i, x in enumerate(given)}
+    reads = {names.get(key, key): read for key, read in visit.reads.items()}
+    for argument in [*given, *arguments.kwonlyargs]:
+        shapes = frame.known.shapes(reads.get(argument.arg), visit.start)
         if shapes:
-            yield argument, Note(argument.arg, Made((shapes,)))
+            yield argument, (argument.arg, Made((shapes,)))
 
 
 def statement_notes(
@@ -131,10 +130,10 @@ def statement_notes(
     made = frame.value(statement)
     if isinstance(statement, ast.AugAssign) and made != NOTHING:
         yield from value_notes(statement.value, made, frame)
-        yield statement, Note("", made)
+        yield statement, ("", made)
         return
     if isinstance(statement, ast.For) and made != NOTHING:  # Python 3.11 on
-        yield statement.iter, Note(label(statement.iter), made)
+        yield statement.iter, (label(statement.iter), made)
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, (ast.expr, ast.withitem)):
             yield from value_notes(child, NOTHING, frame, child is own)
@@ -146,12 +145,11 @@ def value_notes(
     """Note what an expression was, if not the same as the one around it;
     inner ones first. A statement's own value needs no label."""
     made = frame.value(node) if isinstance(node, ast.expr) else NOTHING
+    around = outer if made == NOTHING else made
     for child in ast.iter_child_nodes(node):
-        yield from value_notes(
-            child, outer if made == NOTHING else made, frame
-        )
+        yield from value_notes(child, around, frame)
     if isinstance(node, ast.expr) and made not in (NOTHING, outer):
-        yield node, Note("" if own else label(node), made)
+        yield node, ("" if own else label(node), made)
 
 
 def label(node: ast.expr) -> str:
@@ -162,10 +160,10 @@ def label(node: ast.expr) -> str:
     return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
 
 
-def annotated_lines(frame: Frame, found: Iterable[Placed]) -> list[Line]:
+def annotated_lines(frame: Frame) -> list[Line]:
     """Give the lines of a definition with their notes, without docstring."""
     notes = defaultdict[int, list[Note]](list)
-    for placed, note in found:
+    for placed, note in notes_of(frame):
         notes[source.last_line(placed)].append(note)
     node, lines = frame.node, ["", *source.lines_of(frame.code)]
     first, last = source.first_line(node), source.last_line(node)

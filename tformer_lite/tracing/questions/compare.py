@@ -133,8 +133,7 @@ def shapes_apart(traces: Two, pair: Pair) -> str:
 
 
 def values_apart(traces: Two, pair: Pair) -> str:
-    """Say how far apart the values are that two steps made, if it is by more
-    than rounding; else ""."""
+    """Say how far two steps' values are apart; "" but for rounding."""
     for a, b in kept_values(traces, pair):
         if not close(a, b):
             a, b = a.to("cpu", torch.double), b.to("cpu", torch.double)
