@@ -1,5 +1,4 @@
-"""Dimensions: names and sizes, some written with others; and other sizes for
-the same names."""
+"""Dimensions: names and sizes, in the traced run and in other runs."""
 
 import ast
 import operator

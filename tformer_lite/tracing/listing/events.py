@@ -19,7 +19,6 @@ from tformer_lite.tracing.source.expressions import Function
 
 # A function, the visit that it ran in, and the lines that led there.
 FunctionRun = tuple[CodeType, Visit, Place]
-LAMBDA = "<lambda>"
 RESUMED = 0x20 | 0x80 | 0x200  # generators and coroutines
 LOOPS: tuple[type, ...] = ast.For, ast.AsyncFor, ast.While
 LOOPS += ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
@@ -148,7 +147,7 @@ class Frame:
     def note_functions(self, place: Place, own: set[CodeType]) -> None:
         """Note which functions ran on the way to an event."""
         for i, ((code, _), caller) in enumerate(pairwise(place), 1):
-            named = code.co_name.isidentifier() or code.co_name == LAMBDA
+            named = code.co_name.isidentifier() or code.co_name == "<lambda>"
             if caller[0] in own and named:  # a comprehension is no function
                 run = code, self.visit, place[i:]
                 self.called[source.span(*caller)].add(run)

@@ -137,11 +137,9 @@ def explains(masked: Tensor, weights: Tensor) -> bool:
 def measured_fused(one: Found, data: Data) -> Attention:
     """Compute the three again that one call did not show. Raises ValueError
     unless the weights explain what it gave."""
-    given = fused_arguments(*data.given[one.mixed])
     (queries, keys, *_), _ = data.calls.axes[one.mixed]
-    three = fused_scores(given)
-    mine, theirs = three[-1] @ given["value"], data.kept[one.mixed][0]
-    if not torch.allclose(mine, theirs, rtol=1e-3, atol=1e-4):
+    *three, mixed = fused_parts(*data.given[one.mixed])
+    if not torch.allclose(mixed, data.kept[one.mixed][0], 1e-3, 1e-4):
         raise ValueError(
             f"the attention in {one.path or 'the model'} gave something else "
             "than its weights times its values: it dropped some weights, or "
@@ -150,24 +148,16 @@ def measured_fused(one: Found, data: Data) -> Attention:
     return Attention(one.path, (*queries[:-1], keys[-2]), *three)
 
 
-def fused_arguments(args: tuple, kwargs: dict) -> dict:
-    """Give scaled_dot_product_attention's arguments their names; and keys
-    and values as many heads as queries."""
+def fused_parts(args: tuple, kwargs: dict) -> tuple[Tensor, ...]:
+    """Do in the open what scaled_dot_product_attention does in one call: its
+    scores, masked scores, weights, and values mixed by them."""
     names = "query", "key", "value", "attn_mask", "dropout_p", "is_causal"
     given = dict(zip(names, args)) | kwargs
+    q, k, v = (given[name].detach() for name in names[:3])
     if given.get("enable_gqa"):
-        for name in ("key", "value"):
-            times = given["query"].shape[-3] // given[name].shape[-3]
-            given[name] = given[name].repeat_interleave(times, -3)
-    return given
-
-
-def fused_scores(given: dict) -> tuple[Tensor, Tensor, Tensor]:
-    """Do in the open what scaled_dot_product_attention does in one call:
-    its scores, masked scores and weights."""
-    q, k = given["query"].detach(), given["key"].detach()
-    scale = given.get("scale") or q.shape[-1] ** -0.5
-    scores = q @ k.mT * scale
+        heads = q.shape[-3]
+        k, v = (x.repeat_interleave(heads // x.shape[-3], -3) for x in (k, v))
+    scores = q @ k.mT * (given.get("scale") or q.shape[-1] ** -0.5)
     mask = given.get("attn_mask")
     if mask is None:
         seen = torch.ones_like(scores, dtype=torch.bool)
@@ -176,4 +166,5 @@ def fused_scores(given: dict) -> tuple[Tensor, Tensor, Tensor]:
         masked = scores.masked_fill(~mask, -torch.inf)
     else:
         masked = scores + mask
-    return scores, masked, masked.softmax(-1).nan_to_num(0)
+    weights = masked.softmax(-1).nan_to_num(0)
+    return scores, masked, weights, weights @ v
