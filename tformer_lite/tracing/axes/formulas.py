@@ -13,30 +13,27 @@ Column = tuple[int, ...]  # the sizes of a name or an axis, one a run
 Columns = dict[str, Column]
 Pairs = dict[str, tuple[int, int]]  # two runs for each name
 Fit = tuple[str, Column]
-UNSEEN = 3  # how many runs that nobody made
+UNSEEN = 5  # how many runs that nobody made
 
 
 class Formulas:
     """What can be written with some names: a name, a product of up to four,
     a sum of two; and each of these times a number, plus a number.
 
-    All that fit are compared in runs that nobody made, `unseen`. Where they
-    part there, or give what is not whole, the runs were too few to tell. So
+    All that fit are compared in runs that nobody made. Where they part
+    there, or give what is not whole, the runs were too few to tell. So
     they are where a name never moves alone, or where no run is left to check
     a formula with: one in which every name has a size that it did not have
     when it moved alone.
     """
 
     def __init__(self, varied: Columns, given: Given):
-        plain = plain_sizes(given)
-        columns = {name: varied[name] for name in varied if name in plain}
+        alone = plain_sizes(given)
+        columns = {name: c for name, c in varied.items() if name in alone}
         self.pairs = lone_pairs(columns)
         self.enough = can_check(columns, self.pairs)
         more = unseen_runs(list(columns), given, UNSEEN)
-        longer = {
-            name: (*sizes, *(run[name] for run in more))
-            for name, sizes in varied.items()
-        }
+        longer = {n: c + tuple(r[n] for r in more) for n, c in varied.items()}
         self.columns = {name: longer[name] for name in columns}
         self.known: dict[Column, list[Fit]] = defaultdict(list)
         for text, values in candidates(longer):

@@ -67,9 +67,9 @@ def sizes_of(model: Callable) -> list[Size]:
     whole, *others = model.named_modules()
     rows = []
     for path, module in [*others, whole]:
-        learned = [(p.numel(), p.requires_grad) for p in module.parameters()]
-        frozen = sum(n for n, moves in learned if not moves)
-        every = sum(n for n, _ in learned)
+        learned = list(module.parameters())
+        every = sum(p.numel() for p in learned)
+        frozen = sum(p.numel() for p in learned if not p.requires_grad)
         rows.append(Size(path, type(module).__name__, every, frozen))
     return rows
 
