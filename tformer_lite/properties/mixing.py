@@ -14,14 +14,8 @@ from tformer_lite.tracing.questions.attention import (
     MOVES,
     SCALES,
     Found,
-    attentions,
 )
-from tformer_lite.tracing.questions.scores import (
-    Data,
-    call_again,
-    fused_arguments,
-    fused_scores,
-)
+from tformer_lite.tracing.questions.scores import Data, call_again, fused_parts
 
 # Whose an axis is: the left factor's, the right one's, the result's.
 BATCH, SUMMED, OWN = "LRM", "LR", ("LM", "RM")
@@ -62,11 +56,10 @@ def mixings(subject: Subject, *pushed: int) -> list[Mixing]:
     inputs `pushed` nudged; NotJudgedError when there is none."""
 
     def described() -> list[Mixing]:
-        seen = nudged_trace(subject, *pushed)
-        data = Data(seen.steps, seen.runs[0].values)
+        data = Data(nudged_trace(subject, *pushed))
         return [
             in_one_call(data, one) if one.fused else written_out(data, one)
-            for one in attentions(data)
+            for one in data.attentions()
         ]
 
     found = subject.once(("mixings", pushed), described)
@@ -126,12 +119,13 @@ def operand(data: Data, i: int, n: int) -> Operand:
 
 def in_one_call(data: Data, one: Found) -> Mixing:
     """Describe an attention that is one call."""
-    given = fused_arguments(*data.given[one.mixed])
+    args, kwargs = data.given[one.mixed]
     q, k, v = (operand(data, one.mixed, n) for n in range(3))
-    scale = given.get("scale") or q.matrix.shape[-1] ** -0.5
+    scale = kwargs.get("scale") or q.matrix.shape[-1] ** -0.5
     scale *= q.factor * k.factor
-    path, weights = one.path or "the model", fused_scores(given)[-1]
+    *_, weights, _ = fused_parts(args, kwargs)
     mixed, joined = data.kept[one.mixed][0], landing(data, one.mixed)
+    path = one.path or "the model"
     return Mixing(path, weights, q, k, v, scale, mixed, joined)
 
 

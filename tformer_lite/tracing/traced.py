@@ -40,7 +40,7 @@ class Trace(Calls):
     def attention(self) -> list[Attention]:
         """Give every attention that the data shows: `scores`, `masked` and
         `weights`, with their named shape. Needs what was kept: keep=True."""
-        return attention(self.steps, self.axes, self.runs[0].values)
+        return attention(self)
 
     def compare(self, reference: "Trace") -> Comparison:
         """Find the first call at which this run and a reference part."""

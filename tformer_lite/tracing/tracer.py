@@ -5,18 +5,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tformer_lite.tracing.axes.probes import (
-    aside,
-    dims_for,
-    large_sizes,
-    resized_inputs,
-    small_sizes,
-)
+from tformer_lite.tracing.axes.probes import aside, dims_for, resized_inputs
 from tformer_lite.tracing.axes.sizes import (
     Given,
     Sizes,
+    large_sizes,
     plain_sizes,
     run_sizes,
+    small_sizes,
 )
 from tformer_lite.tracing.questions.errors import explanation
 from tformer_lite.tracing.record.detours import detours, traceable

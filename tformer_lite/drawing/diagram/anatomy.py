@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tformer_lite.tracing.axes.names import Shape
-from tformer_lite.tracing.questions.attention import Flow, Found, attentions
+from tformer_lite.tracing.questions.attention import Flow, Found
 from tformer_lite.tracing.traced import Trace
 
 Named = list[tuple[str, Shape]]  # shapes, with the names of what has them
@@ -128,7 +128,7 @@ def inside(seen: Trace, path: str) -> list[Part]:
     """
     own = [i for i, s in enumerate(seen.steps) if within(s.visit.path, path)]
     steps, axes = [seen.steps[i] for i in own], [seen.axes[i] for i in own]
-    found = next(iter(attentions(Flow(steps))), None)
+    found = next(iter(Flow(steps).attentions()), None)
     product, mixed = (found.product, found.mixed) if found else (0, 0)
     linear = [i for i, step in enumerate(steps) if step.name == "linear"]
     before = [(steps[i], *axes[i]) for i in linear if i < product]
