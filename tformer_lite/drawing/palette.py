@@ -28,6 +28,9 @@ LINES = [
     (("#7a3fa0", "#d2a8ff"), "dotted", "D"),
     (("#4a5058", "#c4ccd6"), (0, (7, 2)), "v"),
 ]
+# What each colour is on a dark page; a scale knows this of its own.
+DARK = dict([PAPER, INK, EDGE, HATCH, *(pair for _, pair in AXES.values())])
+DARK |= dict(pair for pair, *_ in LINES)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ STYLE: dict[Any, Any] = {
     "hatch.linewidth": 0.6,
     "svg.fonttype": "none",
 }
+styled = mpl.rc_context(STYLE)  # for what draws: @styled
 FAMILY = f"font-family: {', '.join(map(repr, FAMILIES))}, sans-serif"
 CLUTTER = (
     r"(?s)<metadata>.*?</metadata>",
