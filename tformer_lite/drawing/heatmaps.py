@@ -3,22 +3,15 @@
 import math
 import sys
 
-import matplotlib as mpl
-import seaborn as sns
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from tformer_lite.drawing.matrix import (
-    Matrix,
-    check_known,
-    checked_matrix,
-    describe,
-)
-from tformer_lite.drawing.palette import AXES, EDGE, HATCH, INK, KINDS, PAPER
-from tformer_lite.drawing.picture import STYLE, Picture
+from tformer_lite.drawing.matrix import Matrix, check_known, describe
+from tformer_lite.drawing.palette import AXES, DARK, EDGE, HATCH, INK, KINDS
+from tformer_lite.drawing.picture import Picture, styled
 from tformer_lite.tracing.source.expressions import argument_texts
 
 # Inches: above and below a matrix, for its words; and of one label.
@@ -56,22 +49,16 @@ def heatmap(
         raise ValueError(f"{axes=} must be two letters, such as 'T S'.")
     letters, labels = tuple(axes.split()), (rows, columns)
     shown = [
-        checked_matrix(title, values, letters, labels, mask, kind)
+        Matrix(title, values, letters, labels, mask, kind)
         for title, values in zip(titles, matrices)
     ]
-    with mpl.rc_context(STYLE):
-        figure = draw_matrices(shown)
-    return Picture(figure, describe(shown), dark_colours(shown))
+    dark = dict(DARK)
+    for matrix in shown:
+        dark |= KINDS[matrix.kind].counterparts()
+    return Picture(draw_matrices(shown), describe(shown), dark)
 
 
-def dark_colours(matrices: list[Matrix]) -> dict[str, str]:
-    """Map each light colour of a figure to its dark one."""
-    pairs = dict([INK, EDGE, HATCH, *(AXES[x][1] for x in matrices[0].axes)])
-    for matrix in matrices:
-        pairs |= KINDS[matrix.kind].counterparts()
-    return pairs | dict([PAPER])
-
-
+@styled
 def draw_matrices(matrices: list[Matrix]) -> Figure:
     """Stack matrices, each as high as its rows need (sizes in inches)."""
     rows, columns = map(max, zip(*(each.values.shape for each in matrices)))
@@ -79,7 +66,7 @@ def draw_matrices(matrices: list[Matrix]) -> Figure:
     above = [HEAD, *(HEAD + slant(each, cell[0]) for each in matrices[:-1])]
     wide, limit = columns * cell[0] + 1.5, largest_score(matrices)
     bottom = high = sum(len(m.values) for m in matrices) * cell[1] + sum(above)
-    figure = Figure(figsize=(wide, high), facecolor=PAPER[0])
+    figure = Figure(figsize=(wide, high))
     for matrix, head in zip(matrices, above):
         n_rows, n_columns = matrix.values.shape
         width, height = n_columns * cell[0], n_rows * cell[1]
@@ -100,10 +87,12 @@ def draw_matrix(
     matrix: Matrix, ax: Axes, cell: tuple[float, float], limit: float
 ) -> None:
     """Draw one matrix: coloured cells, numbers, hatching, labels."""
+    import seaborn as sns  # slow: imported when something is to be drawn
+
     kind = KINDS[matrix.kind]
     room = cell[0] >= 0.45 and cell[1] >= 0.25
     # With a minus sign that is as wide as a plus.
-    texts = [[t.replace("-", "−") for t in row] for row in matrix.cells()]
+    texts = [[t.replace("-", "−") for t in row] for row in matrix.cells]
     sns.heatmap(
         matrix.values.double().masked_fill(matrix.hidden, 0).numpy(),
         vmin=-limit if matrix.kind == "scores" else 0,

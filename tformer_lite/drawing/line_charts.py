@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import matplotlib as mpl
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,8 +14,8 @@ from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
 from tformer_lite.drawing.matrix import check_known, number, table
-from tformer_lite.drawing.palette import AXES, EDGE, INK, LINES, PAPER
-from tformer_lite.drawing.picture import STYLE, Picture
+from tformer_lite.drawing.palette import AXES, DARK, EDGE, INK, LINES
+from tformer_lite.drawing.picture import Picture, styled
 from tformer_lite.rounding import first_largest
 from tformer_lite.tracing.source.expressions import argument_texts
 
@@ -61,10 +60,7 @@ def curves(
         raise ValueError(f"{len(places)} places, {len(values[0])} numbers.")
     check_known("axis", axis, RUNS)
     chart = Chart(axis, titles, torch.stack(values), places)
-    with mpl.rc_context(STYLE):
-        figure = draw_chart(chart)
-    pairs = [INK, EDGE, RUNS[axis][1], PAPER, *(pair for pair, *_ in LINES)]
-    return Picture(figure, chart_text(chart), dict(pairs))
+    return Picture(draw_chart(chart), chart_text(chart), DARK)
 
 
 def check_line(title: str, value: Tensor, size: int) -> None:
@@ -123,6 +119,7 @@ def chart_text(chart: Chart) -> str:
     return " ".join(say) + "\n\n" + table(chart.heading, rows)
 
 
+@styled
 def draw_chart(chart: Chart) -> Figure:
     """Draw lines, with the heading above and the names beside them."""
     names = [textwrap.wrap(title, WRAP) for title in chart.titles]
@@ -130,7 +127,7 @@ def draw_chart(chart: Chart) -> Figure:
     head = textwrap.wrap(chart.heading, int((WIDTH - LEFT) / LETTER))
     wide = min(WIDTH - LEFT - beside, 4.8)
     size = LEFT + wide + beside, 0.5 + HEIGHT + 0.1 + WORDS * len(head)
-    figure = Figure(figsize=size, facecolor=PAPER[0])
+    figure = Figure(figsize=size)
     box = LEFT / size[0], 0.5 / size[1], wide / size[0], HEIGHT / size[1]
     ax = figure.add_axes(box)
     draw_lines(chart, ax)
@@ -142,7 +139,7 @@ def draw_chart(chart: Chart) -> Figure:
 def draw_lines(chart: Chart, ax: Axes) -> None:
     """Draw the axes, a quiet grid, and before it each line in its colour and
     dash, with a marker every so often."""
-    ax.set(facecolor=PAPER[0], axisbelow=True)
+    ax.set_axisbelow(True)
     ax.grid(axis="y", color=EDGE[0], linewidth=0.7)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0, labelcolor=INK[0])

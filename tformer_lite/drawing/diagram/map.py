@@ -120,7 +120,7 @@ def draw_map(sides: Parts, path: Parts) -> Figure:
     larger = anatomy.enlarged(path)
     closeups = [closeup(part, top, middle) for part in larger.values()]
     high = max([top, *(each.end + 4 + BORDER for each in closeups)])
-    figure = Figure((middle / 36, high / 72), facecolor=PAPER[0])
+    figure = Figure((middle / 36, high / 72))
     ax = figure.add_axes((0, 0, 1, 1), xlim=(0, 2 * middle), ylim=(high, 0))
     ax.set_axis_off()
     for column in encoder, decoder:
