@@ -3,9 +3,9 @@
 Places are in points from the top left corner of the page.
 """
 
-import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
+from itertools import accumulate, pairwise
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -89,22 +89,14 @@ class Column:
     lead: float = WIDE / 2
     sign: int = 1
 
-    @property
-    def block(self) -> tuple[float, float]:
-        """Number the first and the last of the parts that are in a block."""
-        parts = enumerate(self.whole.parts)
-        inner = [i for i, part in parts if part.sublayer is not None]
-        return (inner[0], inner[-1]) if inner else (math.inf, math.inf)
-
-    def y(self, i: float) -> float:
-        """How far down the box of part i starts."""
-        first, last = self.block
-        return self.top + i * STEP + ABOVE * (i >= first) + BELOW * (i > last)
-
-    @property
-    def end(self) -> float:
-        """How far down the last arrow ends."""
-        return self.y(len(self.whole.parts))
+    @cached_property
+    def tops(self) -> list[float]:
+        """How far down each box starts, and the last arrow ends: the frame
+        of a block takes room where one enters it, and leaves it."""
+        inner = [part.sublayer is not None for part in self.whole.parts]
+        pairs = pairwise([*inner, False])
+        more = (ABOVE * (a < b) + BELOW * (a > b) for a, b in pairs)
+        return list(accumulate((STEP + m for m in more), initial=self.top))
 
 
 @styled
@@ -112,14 +104,12 @@ def draw_map(sides: Parts, path: Parts) -> Figure:
     """Draw both sides, the letters, and the attention on the path."""
     wide, letters = column_width(sides), letters_of([*sides, *path[1:2]])
     middle, aside = BORDER + wide + GUTTER / 2, (wide + GUTTER) / 2 - 6
-    encoder, decoder = (
-        Column(side, middle - sign * aside, 4, sign=sign)
-        for side, sign in zip(sides, (1, -1))
-    )
-    top = max(encoder.end + 32 + ROW * len(letters), decoder.end + 20)
-    larger = anatomy.enlarged(path)
+    encoder = Column(sides[0], middle - aside, 4)
+    decoder = Column(sides[1], middle + aside, 4, sign=-1)
+    low, larger = encoder.tops[-1] + 32, anatomy.enlarged(path)
+    top = max(low + ROW * len(letters), decoder.tops[-1] + 20)
     closeups = [closeup(part, top, middle) for part in larger.values()]
-    high = max([top, *(each.end + 4 + BORDER for each in closeups)])
+    high = max([top, *(each.tops[-1] + 4 + BORDER for each in closeups)])
     figure = Figure((middle / 36, high / 72))
     ax = figure.add_axes((0, 0, 1, 1), xlim=(0, 2 * middle), ylim=(high, 0))
     ax.set_axis_off()
@@ -127,9 +117,9 @@ def draw_map(sides: Parts, path: Parts) -> Figure:
         draw_block(ax, column, wide, path)
         draw_parts(ax, column, path)
     draw_memory(ax, encoder, decoder)
-    draw_letters(ax, letters, encoder.end + 36)
+    draw_letters(ax, letters, low + 4)
     for title, column in zip(larger, closeups):
-        place = BORDER, top, 2 * (middle - BORDER), column.end + 4 - top
+        place = BORDER, top, 2 * (middle - BORDER), high - BORDER - top
         draw_box(ax, place, AROUND)
         write(ax, 10, top + 12, title, ha="left", weight="bold")
         draw_parts(ax, column, path)
@@ -175,21 +165,22 @@ def draw_letters(ax: Axes, letters: list[str], y: float) -> None:
 
 def draw_memory(ax: Axes, encoder: Column, decoder: Column) -> None:
     """Say what each side gives, and take the memory across."""
-    low, middle = encoder.end + 8, (encoder.x + decoder.x) / 2
+    low, middle = encoder.tops[-1] + 8, (encoder.x + decoder.x) / 2
     write(ax, encoder.x, low, "memory")
-    write(ax, decoder.x, decoder.end + 8, "logits")
+    write(ax, decoder.x, decoder.tops[-1] + 8, "logits")
     names = [part.name for part in decoder.whole.parts]
-    high = decoder.y(names.index("cross_attention")) + BOX / 2
+    high = decoder.tops[names.index("cross_attention")] + BOX / 2
     start, end = encoder.x + 24, decoder.x - WIDE / 2
     draw_arrow(ax, (start, low), (middle, low), (middle, high), (end, high))
 
 
 def draw_block(ax: Axes, column: Column, wide: float, path: Parts) -> None:
     """Draw what is around a side's block, and how often it is there."""
-    first, last = column.block
-    top, left = column.y(first) - ABOVE, column.x - 6 * column.sign - wide / 2
+    rows = zip(column.whole.parts, column.tops)
+    tops = [top for part, top in rows if part.sublayer is not None]
+    top, left = tops[0] - ABOVE, column.x - 6 * column.sign - wide / 2
+    high = tops[-1] + BOX + BELOW - top
     mark = HERE * (column.whole is path[-1])
-    high = column.y(last) + BOX + BELOW - top
     draw_box(ax, (left, top, wide, high), CURRENT if mark else AROUND)
     outer, inner = (column.whole.label, mark)[:: column.sign]
     write(ax, left + 8, top + 9, outer, ha="left")
@@ -199,20 +190,21 @@ def draw_block(ax: Axes, column: Column, wide: float, path: Parts) -> None:
 def draw_parts(ax: Axes, column: Column, path: Parts) -> None:
     """Draw the parts of a column, and what they give: an arrow runs down to
     the next part that takes its lane."""
-    parts = column.whole.parts
-    for i, part in enumerate(parts):
-        y = column.y(i)
+    parts, tops = column.whole.parts, column.tops
+    for part, top, after in zip(parts, tops, tops[1:]):
         if part.name == "residual":
-            draw_sum(ax, column, i)
+            draw_sum(ax, column, part, top)
         if part.lanes:
             wide = part.lanes * column.lane
-            draw_part(ax, (column.x - column.lead, y, wide, BOX), part, path)
-        middle = y + (BOX + STEP) / 2 - 1 + BELOW * (i == column.block[1])
+            draw_part(ax, (column.x - column.lead, top, wide, BOX), part, path)
+        leaves = part.sublayer is not None and after > top + STEP
+        middle = top + (BOX + STEP) / 2 - 1 + BELOW * leaves
         for lane, (name, shape) in enumerate(part.gives.items()):
             x = column.x + lane * column.lane
-            after = range(i + 1, len(parts))
-            ends = [column.y(n) for n in after if parts[n].lanes > lane]
-            draw_arrow(ax, (x, y + BOX), (x, min(ends, default=column.end)))
+            ends = [
+                y for p, y in zip(parts, tops) if p.lanes > lane and y > top
+            ]
+            draw_arrow(ax, (x, top + BOX), (x, min(ends, default=tops[-1])))
             write(ax, x - 5, middle + 1, name, ha="right")
             left = 6 if column.sign > 0 else -6 - shape_width(shape)
             draw_shape(ax, x + left, middle, shape)
@@ -234,12 +226,11 @@ def draw_part(ax: Axes, place: Rectangle, part: Part, path: Parts) -> None:
         draw_shape(ax, edge + wide / 4 + 4, y, part.reads)
 
 
-def draw_sum(ax: Axes, column: Column, i: int) -> None:
-    """Draw the way around a sublayer, into the sum that is part i."""
-    sublayers = [part.sublayer for part in column.whole.parts]
-    start = column.y(sublayers.index(sublayers[i])) - 7
-    end = column.y(i) + BOX / 2
-    edge = column.x - column.sign * WIDE / 2
+def draw_sum(ax: Axes, column: Column, part: Part, top: float) -> None:
+    """Draw the way around a sublayer, into the sum at its end."""
+    rows = zip(column.whole.parts, column.tops)
+    start = min(y for p, y in rows if p.sublayer == part.sublayer) - 7
+    edge, end = column.x - column.sign * WIDE / 2, top + BOX / 2
     x = edge - column.sign * 9
     draw_arrow(ax, (column.x, start), (x, start), (x, end), (edge, end))
 
