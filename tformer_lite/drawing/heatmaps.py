@@ -16,6 +16,7 @@ from tformer_lite.tracing.source.expressions import argument_texts
 
 # Inches: above and below a matrix, for its words; and of one label.
 HEAD, ROOM = 0.85, 0.2
+Cell = tuple[float, float]  # how wide and how high one is
 
 
 def heatmap(
@@ -83,9 +84,7 @@ def largest_score(matrices: list[Matrix]) -> float:
     return sizes[sizes.isfinite()].max().item() or 1.0
 
 
-def draw_matrix(
-    matrix: Matrix, ax: Axes, cell: tuple[float, float], limit: float
-) -> None:
+def draw_matrix(matrix: Matrix, ax: Axes, cell: Cell, limit: float) -> None:
     """Draw one matrix: coloured cells, numbers, hatching, labels."""
     import seaborn as sns  # slow: imported when something is to be drawn
 
@@ -114,13 +113,12 @@ def draw_matrix(
     draw_labels(matrix, ax, cell)
 
 
-def draw_labels(matrix: Matrix, ax: Axes, cell: tuple[float, float]) -> None:
+def draw_labels(matrix: Matrix, ax: Axes, cell: Cell) -> None:
     """Write the heading, and name and label both axes."""
     ax.set_title(matrix.heading, loc="left", color=INK[0], size=11)
-    axes, words = (ax.yaxis, ax.xaxis), zip(matrix.axes, matrix.names)
-    for axis, size, (letter, name), labels in zip(
-        axes, cell[::-1], words, matrix.labels
-    ):
+    words = zip(matrix.axes, matrix.names, matrix.labels)
+    sides = zip((ax.yaxis, ax.xaxis), cell[::-1], words)
+    for axis, size, (letter, name, labels) in sides:
         step = math.ceil(ROOM / size)
         places = [place + 0.5 for place in range(len(labels))]
         axis.set_ticks(places[::step], labels[::step])

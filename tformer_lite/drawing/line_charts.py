@@ -5,7 +5,6 @@ import math
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from matplotlib.axes import Axes
@@ -79,29 +78,21 @@ def check_line(title: str, value: Tensor, size: int) -> None:
         raise ValueError(f"{title} is not finite everywhere: fill it first.")
 
 
-@dataclass(frozen=True)
 class Chart:
-    """Vectors along one axis: a row of values each; titles, and places."""
+    """Vectors along one axis: a row of values each; titles, a heading with
+    the shape that they share, places, and how many one of them stands for."""
 
-    letter: str
-    titles: list[str]
-    values: Tensor
-    places: list[int]
-
-    @property
-    def heading(self) -> str:
-        """Write the titles and the shape that they share."""
-        return f"{', '.join(self.titles)} ({self.values.shape[1]},)"
-
-    @property
-    def step(self) -> int:
-        """From how many places one is chosen to stand for them."""
-        return math.ceil(self.values.shape[1] / ROWS)
+    def __init__(
+        self, letter: str, titles: list[str], values: Tensor, places: list[int]
+    ):
+        self.letter, self.titles = letter, titles
+        self.values, self.places = values, places
+        self.heading = f"{', '.join(titles)} ({len(places)},)"
+        self.step = math.ceil(len(places) / ROWS)
 
 
 def chart_text(chart: Chart) -> str:
-    """Say what the lines show: one paragraph of words; then the numbers of
-    each place, or of each few."""
+    """Say what the lines show: a paragraph of words, then the numbers."""
     letter, words, at = chart.letter, RUNS[chart.letter][0], chart.places
     count = len(chart.titles)
     lines = f"{count} line{'s' * (count > 1)} over {letter} ({words})"
@@ -137,8 +128,7 @@ def draw_chart(chart: Chart) -> Figure:
 
 
 def draw_lines(chart: Chart, ax: Axes) -> None:
-    """Draw the axes, a quiet grid, and before it each line in its colour and
-    dash, with a marker every so often."""
+    """Draw the axes, a quiet grid, and each line, marked every so often."""
     ax.set_axisbelow(True)
     ax.grid(axis="y", color=EDGE[0], linewidth=0.7)
     ax.spines[:].set_visible(False)
@@ -155,29 +145,19 @@ def draw_lines(chart: Chart, ax: Axes) -> None:
 def draw_names(chart: Chart, ax: Axes, names: list[list[str]]) -> None:
     """Write each line's name beside its end, and join the two."""
     low, high = ax.get_ylim()
-    inch = (high - low) / HEIGHT
+    gap = max(map(len, names)) * WORDS * (high - low) / HEIGHT
     ends = chart.values[:, -1].tolist()
-    gap = max(map(len, names)) * WORDS * inch
+    places = apart(ends, gap, high)
     leader = {"arrowstyle": "-", "linewidth": 0.7, "relpos": (0, 0.5)}
-    for name, end, place, (pair, *_) in zip(
-        names, ends, apart(ends, gap, high), LINES
-    ):
-        ax.annotate(
-            "\n".join(name),
-            xy=(chart.places[-1], end),
-            xytext=(1.04, place),
-            textcoords=ax.get_yaxis_transform(),
-            verticalalignment="center",
-            color=pair[0],
-            arrowprops=leader | {"color": pair[0]},
-        )
+    beside: dict = {"textcoords": ax.get_yaxis_transform(), "va": "center"}
+    for name, end, place, (pair, *_) in zip(names, ends, places, LINES):
+        beside |= {"color": pair[0], "arrowprops": leader | {"color": pair[0]}}
+        at = chart.places[-1], end
+        ax.annotate("\n".join(name), at, (1.04, place), **beside)
 
 
 def apart(ends: list[float], gap: float, top: float) -> list[float]:
-    """Move heights until each is `gap` from the next, and none above `top`.
-
-    Their order is kept.
-    """
+    """Move heights, in their order, `gap` apart, and none above `top`."""
     order = sorted(range(len(ends)), key=ends.__getitem__)
     places = list(ends)
     for lower, upper in itertools.pairwise(order):

@@ -13,8 +13,9 @@ from tformer_lite.rounding import SOUND, decimals, first_largest
 
 
 class Matrix:
-    """A matrix to be drawn: its title, its values, which of its cells are
-    hidden, its kind, and the letters, names and labels of its two axes.
+    """A matrix to be drawn: its title and heading, its values, which of its
+    cells are hidden, what each says, its kind, and the letters, names and
+    labels of its two axes.
 
     Kind and labels that are None are filled in. Beside channels, or words
     of a vocabulary, a position neither asks nor answers. Raises ValueError
@@ -37,6 +38,7 @@ class Matrix:
                 f"{title} has shape {tuple(values.shape)}, and a heatmap "
                 "shows a matrix: choose one, such as weights[0, 1]."
             )
+        self.heading = f"{title} {tuple(values.shape)}"
         self.kind = kind = kind or kind_of(values)
         check_known("kind", kind, KINDS)
         self.hidden = values == (False if kind == "mask" else -math.inf)
@@ -48,11 +50,6 @@ class Matrix:
         if not set(axes).isdisjoint("CFV"):
             self.names = [name.partition(" that ")[0] for name in self.names]
         self.cells = [[cell(x, kind) for x in row] for row in values.tolist()]
-
-    @property
-    def heading(self) -> str:
-        """Write the title and the shape."""
-        return f"{self.title} {tuple(self.values.shape)}"
 
 
 def cell(value: float, kind: str) -> str:

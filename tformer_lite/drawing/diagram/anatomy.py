@@ -66,11 +66,8 @@ def steps_in(seen: Trace, module: str) -> list[int]:
 
 
 def side_of(seen: Trace, name: str) -> Part:
-    """Find the parts of one side, and count its blocks.
-
-    A part that makes no torch call, such as no positions, is left out.
-    Raises ValueError for a model without sides.
-    """
+    """Find the parts of one side, but for those that make no torch call, such
+    as no positions. Raises ValueError for a model without sides."""
     label, first, _ = SIDES[name]
     if not (ran := steps_in(seen, first)):
         raise ValueError(
@@ -109,11 +106,8 @@ def modules(side: str) -> Iterator[tuple[str, str, str, int | None]]:
 
 
 def inside(seen: Trace, path: str) -> list[Part]:
-    """Find the parts of an attention, by following its data.
-
-    The first, which has no box, gives what the projections read. A shape
-    that the trace does not have is ().
-    """
+    """Find the parts of an attention by following its data: first, without
+    a box, what the projections read. A shape that no step has is ()."""
     own = steps_in(seen, path)
     steps, axes = [seen.steps[i] for i in own], [seen.axes[i] for i in own]
     found = next(iter(attentions(Flow(steps))), None)
@@ -122,16 +116,16 @@ def inside(seen: Trace, path: str) -> list[Part]:
     names = {i: steps[i].visit.path.split(".")[-1] for i in linear}
     before = {names[i]: axes[i] for i in linear if i < product}
     shapes = shapes_inside(found, axes) if found else {}
-    if linear and linear[-1] > mixed:
+    if linear[-1:] > [mixed]:
         shapes["joined"] = axes[linear[-1]][0][0]
     shapes["output"] = axes[-1][1][0]
-    k = "k" if "k" in shapes else "kᵀ"
-    heads = {name: shapes.get(name, ()) for name in ["q", k, "v"]}
     parts = projections(path, before)
-    parts.append(Part("heads", "split into heads", 3, heads))
-    for gives, row in INSIDE.items():
-        reads = shapes.get("mask", ()) if gives == "masked" else ()
-        parts.append(Part(*row, {gives: shapes.get(gives, ())}, reads=reads))
+    heads = "q k v" if "k" in shapes else "q kᵀ v"
+    rows = {heads: ("heads", "split into heads", 3)} | INSIDE
+    for given, row in rows.items():
+        gives = {name: shapes.get(name, ()) for name in given.split()}
+        reads = shapes.get("mask", ()) if given == "masked" else ()
+        parts.append(Part(*row, gives, reads=reads))
     return parts
 
 
@@ -150,8 +144,7 @@ def shapes_inside(found: Found, axes: list[Axes]) -> Named:
 
 
 def projections(path: str, calls: dict[str, Axes]) -> list[Part]:
-    """Find what an attention's projections read and give, that of queries
-    first."""
+    """Find what projections read and give, that of queries first."""
     other = "memory" if path.endswith("cross_attention") else "x"
     ins: Named = {}
     outs: Named = {}

@@ -40,7 +40,6 @@ FRAME = ("#f6f8fa", "#1b2129")
 LIT = ("#fff3d1", "#3b2c05")
 RIM = ("#9a6700", "#e3b341")
 Style = dict[str, Any]  # as matplotlib calls it
-Place = tuple[float, float]
 Rectangle = tuple[float, float, float, float]  # left, top, width, height
 PLAIN: Style = {"fc": PAPER[0], "ec": HATCH[0], "lw": 0.8}
 AROUND: Style = {"fc": FRAME[0], "ec": EDGE[0], "lw": 0.8}
@@ -140,9 +139,8 @@ def column_width(sides: Parts) -> float:
     return max(WIDE + 28, 2 * widest + 28, 1.5 * lane + INSET - GUTTER / 2)
 
 
-def lane_width(attention: Part) -> Place:
-    """How far within a lane its arrow is, and how wide the lane is: as the
-    widest name and the widest shape need."""
+def lane_width(attention: Part) -> tuple[float, float]:
+    """How far in a lane its arrow is, and how wide it is, for all to fit."""
     named = [each for part in attention.parts for each in part.gives.items()]
     lead = max(text_width(name) for name, _ in named) + 6
     return lead, lead + max(shape_width(shape) for _, shape in named) + 8
@@ -188,8 +186,7 @@ def draw_block(ax: Axes, column: Column, wide: float, path: Parts) -> None:
 
 
 def draw_parts(ax: Axes, column: Column, path: Parts) -> None:
-    """Draw the parts of a column, and what they give: an arrow runs down to
-    the next part that takes its lane."""
+    """Draw parts, and arrows from each down to the next in their lane."""
     parts, tops = column.whole.parts, column.tops
     for part, top, after in zip(parts, tops, tops[1:]):
         if part.name == "residual":
@@ -211,8 +208,7 @@ def draw_parts(ax: Axes, column: Column, path: Parts) -> None:
 
 
 def draw_part(ax: Axes, place: Rectangle, part: Part, path: Parts) -> None:
-    """Draw a part's box, marked at the path's end and dashed on the way, and
-    what it reads from its right."""
+    """Draw a part's box, marked if on the path, and what it reads aside."""
     left, top, wide, high = place
     y, edge = top + high / 2, left + wide
     style, mark = (ENLARGED, "  ↓ below") if part in path else (PLAIN, "")
@@ -241,7 +237,7 @@ def draw_box(ax: Axes, place: Rectangle, style: Style) -> None:
     ax.add_patch(FancyBboxPatch((left, top), wide, high, ROUND, **style))
 
 
-def draw_arrow(ax: Axes, *places: Place) -> None:
+def draw_arrow(ax: Axes, *places: tuple[float, float]) -> None:
     """Draw a line through places, with a tip at the last."""
     style: Style = {"arrowstyle": TIP, "linewidth": 0.9, "color": LINE[0]}
     ax.add_patch(FancyArrowPatch(path=Path(places), **style))
@@ -267,15 +263,11 @@ def draw_shape(ax: Axes, x: float, y: float, shape: Shape) -> None:
 
 
 def axis_columns(shape: Shape) -> list[tuple[str, str, float]]:
-    """What stands above each axis (its name, unless that is a plain number),
-    its size with what is around it, and how wide both are."""
+    """Each axis: its name, unless that is a number, its size, its width."""
     sizes = f"({', '.join(str(axis.size) for axis in shape)})".split()
     names = ["" if str(a) == str(a.size) else str(a) for a in shape]
-    wide = [
-        max(text_width(name, "bold"), text_width(size))
-        for name, size in zip(names, sizes)
-    ]
-    return list(zip(names, sizes, wide))
+    bold = [text_width(name, "bold") for name in names]
+    return list(zip(names, sizes, map(max, map(text_width, sizes), bold)))
 
 
 def shape_width(shape: Shape) -> float:
