@@ -90,12 +90,11 @@ def provenance(subject: Subject) -> Verdict:
 def nobody(subject: Subject, sums: Tensor) -> Tensor:
     """Which rows (..., T) may be empty: of padding, with nobody to hear."""
     padding = torch.zeros_like(sums, dtype=torch.bool)
-    for hidden in (~subject.is_real(x) for x in subject.inputs):
-        rows, length = hidden.shape
-        heads, rest = divmod(sums.numel(), rows * length)
-        if length == sums.shape[-1] and not rest:
-            shared = hidden[:, None].expand(-1, heads, -1)
-            padding |= shared.reshape(sums.shape)
+    for real in subject.real:
+        heads, rest = divmod(sums.numel(), real.numel())
+        if real.shape[1] == sums.shape[-1] and not rest:
+            shared = ~real.repeat_interleave(heads, 0)
+            padding |= shared.view(sums.shape)
     return padding & (sums == 0)
 
 

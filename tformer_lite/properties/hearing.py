@@ -15,12 +15,12 @@ def causality(subject: Subject) -> Verdict:
     """
     if not subject.causal:
         raise NotJudgedError("The future may be heard here: causal=False.")
-    moves = reach(subject, -1)
+    moves = reach(subject, subject.last)
     future = moves.triu(1) > 0
     if not future.any():
         return True, "No position hears a later one.", moves[0]
     b, t, s = first(future)
-    place = culprit(subject, -1, b, s, list(range(s)))
+    place = culprit(subject, subject.last, b, s, list(range(s)))
     says = (
         f"Row {b}: position {t} moves when position {s}, a later one, "
         f"does{place}. Look at the causal mask, and at what mixes positions."
@@ -31,13 +31,13 @@ def causality(subject: Subject) -> Verdict:
 @check
 def past(subject: Subject) -> Verdict:
     """See whether each position hears itself, and one before it."""
-    moves = reach(subject, -1)
+    moves = reach(subject, subject.last)
     if moves.shape[1] == 1:
         raise NotJudgedError("There is one position only: nobody is before.")
     before = (moves.tril(-1) > 0).any(-1)
     before[:, 0] = True  # nobody is before the first
     itself = moves.diagonal(dim1=1, dim2=2) > 0
-    deaf = ~(before & itself) & subject.is_real(subject.target)
+    deaf = ~(before & itself) & subject.real[-1]
     if not deaf.any():
         return True, "Each position hears itself, and one before.", moves[0]
     b, t = first(deaf)
@@ -52,7 +52,7 @@ def past(subject: Subject) -> Verdict:
 @check
 def padding_invariance(subject: Subject) -> Verdict:
     """See whether what stands at padding moves a real output: it must not."""
-    real = list(map(subject.is_real, subject.inputs))
+    real = subject.real
     padded = [which for which, x in enumerate(real) if not x.all()]
     if not padded:
         says = "There is no padding: give pad=, and padded rows."
@@ -77,11 +77,10 @@ def padding_invariance(subject: Subject) -> Verdict:
 @check
 def unknown_words(subject: Subject) -> Verdict:
     """See whether unknown words are heard: they are words, not padding."""
-    unknown = [subject.is_id(x, subject.unknown) for x in subject.inputs]
-    if not any(x.any() for x in unknown):
+    if not any(x.any() for x in subject.unknown):
         says = "There is no unknown word: give unknown=, and one."
         raise NotJudgedError(says)
-    for which, x in enumerate(unknown):
+    for which, x in enumerate(subject.unknown):
         wrong = unheard(subject, which) & x
         if wrong.any():
             b, s = first(wrong)
@@ -100,9 +99,9 @@ def unheard(subject: Subject, which: int) -> Tensor:
     Of the target, those who could come later.
     """
     heard = reach(subject, which) > 0
-    asks = subject.is_real(subject.target)[:, :, None].expand_as(heard)
-    if subject.inputs[which] is subject.target:
-        heard, asks = heard.tril(-1), asks.tril(-1)
+    asks = subject.real[-1][:, :, None].expand_as(heard)
+    if which == subject.last:
+        asks = asks.tril(-1)
     return asks.any(1) & ~(heard & asks).any(1)
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from tformer_lite.properties.reach import nudged_trace
-from tformer_lite.properties.subject import NotJudgedError, Subject
+from tformer_lite.properties.subject import NotJudgedError, Subject, once
 from tformer_lite.tracing.questions.attention import (
     JOINS,
     MOVES,
@@ -57,22 +57,17 @@ class Mixing(NamedTuple):
     joined: Tensor
 
 
+@once
 def mixings(subject: Subject, *pushed: int) -> list[Mixing]:
     """Find every attention of a run, in order, with all positions of the
     inputs `pushed` nudged; NotJudgedError when there is none."""
-
-    def described() -> list[Mixing]:
-        seen = nudged_trace(subject, *pushed)
-        data = Data(seen.steps, seen.runs[0].values)
-        return [
-            in_one_call(data, one) if one.fused else written_out(data, one)
-            for one in attentions(data)
-        ]
-
-    found = subject.once(("mixings", pushed), described)
+    seen = nudged_trace(subject, *pushed)
+    data = Data(seen.steps, seen.runs[0].values)
+    found = attentions(data)
     if not found:
         raise NotJudgedError("No attention was found: a softmax of products.")
-    return found
+    ways = [in_one_call if one.fused else written_out for one in found]
+    return [describe(data, one) for describe, one in zip(ways, found)]
 
 
 class Product:

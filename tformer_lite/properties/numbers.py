@@ -46,8 +46,8 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
         call = partial(functional_call, model, loud)
         result = output(subject.call(call, (inputs,)))
         yield "with weights 30 times larger", result
-    padding = ~subject.is_real(inputs[0])
-    if len(inputs) == 2 and padding.any():
+    padding = ~subject.real[0]
+    if subject.last and padding.any():
         source = inputs[0].clone()
         source[0] = source[padding][0]
         yield "for a source of padding alone", subject.run(source, inputs[1])

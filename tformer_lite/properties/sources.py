@@ -16,10 +16,10 @@ from tformer_lite.properties.subject import NotJudgedError, Subject
 def source_dependence(subject: Subject) -> Verdict:
     """See whether each output hears the source, through an attention in
     which the target asks and the source answers."""
-    if len(subject.inputs) != 2:
+    if not subject.last:
         raise NotJudgedError("There is no source: the model has one input.")
     moves = reach(subject, 0)
-    deaf = subject.is_real(subject.target) & ~(moves > 0).any(-1)
+    deaf = subject.real[-1] & ~(moves > 0).any(-1)
     if deaf.any():
         b, t = first(deaf)
         says = f"Row {b}: output {t} hears nothing of the source."
@@ -38,10 +38,10 @@ def source_dependence(subject: Subject) -> Verdict:
 def source_coverage(subject: Subject) -> Verdict:
     """See whether each target position gives a weight to each real source
     position, in some head of each cross-attention."""
-    found = crossing(subject) if len(subject.inputs) == 2 else []
+    found = crossing(subject) if subject.last else []
     if not found:
         raise NotJudgedError("No target asks a source in any attention.")
-    real, asks = map(subject.is_real, subject.inputs)
+    real, asks = subject.real
     for one in found:
         size = one.weights.shape[-2:]
         weights = one.weights.reshape(len(real), -1, *size).amax(1)
@@ -107,13 +107,13 @@ def exchange(subject: Subject, which: int) -> tuple[int, int, Tensor] | None:
     places: their positions, and how far its outputs move, but for those
     positions' own: (1, T). None where no words differ."""
     x = subject.inputs[which]
-    real = subject.is_real(x)[0].nonzero()[:-1, 0].tolist()
+    real = subject.real[which][0].nonzero()[:-1, 0].tolist()
     for p, q in combinations(real, 2):
         if not x[0, p].equal(x[0, q]):
             inputs = [x.clone() for x in subject.inputs]
             inputs[which][:, [p, q]] = x[:, [q, p]]
             moves = distance(subject, subject.run(*inputs))[:1]
-            if x is subject.target:
+            if which == subject.last:
                 moves[:, : q + 1] = 0
             return p, q, moves
     return None
@@ -130,7 +130,7 @@ def unordered(subject: Subject, which: int) -> bool:
 @check
 def batch_independence(subject: Subject) -> Verdict:
     """See whether each row gives alone what it gives in a batch."""
-    if len(subject.target) < 2:
+    if len(subject.inputs[0]) < 2:
         raise NotJudgedError("There is one row only: give two.")
     rows = zip(*(x.split(1) for x in subject.inputs))
     alone = torch.cat([subject.run(*row) for row in rows])
