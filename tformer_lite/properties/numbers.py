@@ -47,7 +47,7 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
         result = output(subject.call(call, (inputs,)))
         yield "with weights 30 times larger", result
     padding = ~subject.real[0]
-    if subject.last and padding.any():
+    if subject.last == 1 and padding.any():
         source = inputs[0].clone()
         source[0] = source[padding][0]
         yield "for a source of padding alone", subject.run(source, inputs[1])

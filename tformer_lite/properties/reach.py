@@ -25,8 +25,8 @@ Call = tuple[str, nn.Module, Tensors, Tensors]
 
 @once
 def reach(subject: Subject, which: int) -> Tensor:
-    """How far each output row moves for each position of an input: 0 is the
-    source, `subject.last` the target. (B, T, S)."""
+    """How far each output row moves for each position of an input, 0 for
+    the source and `subject.last` for the target: (B, T, S)."""
     columns = []
     for s in range(subject.inputs[which].shape[1]):
         with Nudge(subject.inputs, [s], which) as nudge:

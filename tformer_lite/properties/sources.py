@@ -16,7 +16,7 @@ from tformer_lite.properties.subject import NotJudgedError, Subject
 def source_dependence(subject: Subject) -> Verdict:
     """See whether each output hears the source, through an attention in
     which the target asks and the source answers."""
-    if not subject.last:
+    if subject.last != 1:
         raise NotJudgedError("There is no source: the model has one input.")
     moves = reach(subject, 0)
     deaf = subject.real[-1] & ~(moves > 0).any(-1)
@@ -38,7 +38,7 @@ def source_dependence(subject: Subject) -> Verdict:
 def source_coverage(subject: Subject) -> Verdict:
     """See whether each target position gives a weight to each real source
     position, in some head of each cross-attention."""
-    found = crossing(subject) if subject.last else []
+    found = crossing(subject) if subject.last == 1 else []
     if not found:
         raise NotJudgedError("No target asks a source in any attention.")
     real, asks = subject.real
