@@ -32,7 +32,12 @@ def same(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> None:
     print("same:", one if many == 1 else f"all {many} values of {shape} agree")
 
 
-def near(mine: Tensor, theirs: Tensor, atol: float) -> Tensor:
+def close(mine: Tensor, theirs: Tensor) -> bool:
+    """Whether two tensors agree."""
+    return mine.shape == theirs.shape and bool(near(mine, theirs).all())
+
+
+def near(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> Tensor:
     """Tell which elements agree: (...), (...) -> (...)."""
     if not (mine.is_floating_point() or theirs.is_floating_point()):
         return mine == theirs

@@ -43,9 +43,8 @@ def score_scale(subject: Subject) -> Verdict:
     """
     found = mixings(subject)
     sizes = [one.q.matrix.shape[-1] for one in found]
-    variances = [one.scale**2 * size for one, size in zip(found, sizes)]
-    seen = torch.tensor([variances])
-    for one, size, variance in zip(found, sizes, variances):
+    seen = [one.scale**2 * size for one, size in zip(found, sizes)]
+    for one, size, variance in zip(found, sizes, seen):
         if not 0.8 < variance < 1.25:
             says = (
                 f"In {one.path}, queries and keys of variance 1 would give "
@@ -53,9 +52,9 @@ def score_scale(subject: Subject) -> Verdict:
                 f"times {one.scale:.2f}, where 1/√{size} is "
                 f"{size**-0.5:.2f}."
             )
-            return False, says, seen
+            return False, says, torch.tensor([seen])
     says = "Queries and keys of variance 1 would give scores of variance 1"
-    return True, f"{says}, in {how_many(found)}.", seen
+    return True, f"{says}, in {how_many(found)}.", torch.tensor([seen])
 
 
 @check
@@ -73,14 +72,14 @@ def provenance(subject: Subject) -> Verdict:
         moves = {f"split {name}": split_in_order(x) for name, x in splits}
         moves["joined heads"] = joined_in_order(one)
         for what, move in moves.items():
-            seen += [move.positions] if move else []
+            seen += [move.positions.nan_to_num(-1).long()] if move else []
             if move and not move.in_order:
                 says = (
                     f"In {one.path}, the {what} mix positions or channels. "
                     "A view or reshape moves no element: transpose the axes "
                     "first, and then merge them."
                 )
-                return False, says, move.positions
+                return False, says, seen[-1]
     if not seen:
         raise NotJudgedError("No heads are split or joined that can be seen.")
     says = f"{len(seen)} splits and joins keep each element in its place."
@@ -100,7 +99,7 @@ def nobody(subject: Subject, sums: Tensor) -> Tensor:
 
 def first_matrix(weights: Tensor) -> Tensor:
     """Take those of the first sentence and head: (..., T, S) -> (T, S)."""
-    return weights.flatten(0, -3)[0] if weights.ndim > 2 else weights
+    return weights.reshape(-1, *weights.shape[-2:])[0]
 
 
 def how_many(found: list[Mixing]) -> str:
@@ -117,7 +116,7 @@ class Move(NamedTuple):
 
 
 def origins(found: Tensor, source: Tensor, factor: float) -> Tensor | None:
-    """Find where in the flat source each element found elsewhere stood: -1
+    """Find where in the flat source each element found elsewhere stood: NaN
     for values that occur twice there. None when values are missing."""
     wanted = found.double().contiguous() / factor
     known, places = source.double().flatten().sort()
@@ -128,7 +127,7 @@ def origins(found: Tensor, source: Tensor, factor: float) -> Tensor | None:
         return None
     twins = known.diff() < 1e-9
     twice = pad(twins, (1, 0)) | pad(twins, (0, 1))
-    return places.masked_fill(twice, -1)[nearest]
+    return places.double().masked_fill(twice, torch.nan)[nearest]
 
 
 def split_in_order(operand: Operand) -> Move | None:
@@ -142,11 +141,9 @@ def split_in_order(operand: Operand) -> Move | None:
     if found is None:
         return None
     rows, channels = found // source.shape[-1], found % source.shape[-1]
-    later = rows.diff(dim=-2) > 0
-    later |= (found[..., 1:, :] < 0) | (found[..., :-1, :] < 0)
-    channels = channels.where(found >= 0, -1)
+    later = ~(rows.diff(dim=-2) <= 0)
     right = alike(rows, -1) and alike(channels, -2) and mostly(later)
-    return Move(right, (rows % source.shape[1]).flatten(0, -3)[0])
+    return Move(right, first_matrix(rows % source.shape[1]))
 
 
 def joined_in_order(one: Mixing) -> Move | None:
@@ -155,20 +152,19 @@ def joined_in_order(one: Mixing) -> Move | None:
     (*_, t, d), joined = one.mixed.shape, one.joined
     if joined.shape == one.mixed.shape:
         return None
-    found = origins(joined, one.mixed, 1.0)
+    found = origins(joined.flatten(0, -2), one.mixed, 1.0)
     if found is None:
         return None
-    heads = found // (t * d) * d
-    positions = (found // d % t).where(found >= 0, -1).flatten(0, -2)
-    channels = ((heads + found % d) % joined.shape[-1]).where(found >= 0, -1)
-    right = alike(positions, -1) and alike(channels.flatten(0, -2), 0)
+    heads, positions = found // (t * d), found // d % t
+    channels = (heads * d + found % d) % joined.shape[-1]
+    right = alike(positions, -1) and alike(channels, 0)
     return Move(right, positions[:t])
 
 
 def alike(places: Tensor, axis: int) -> bool:
-    """Whether places are the same along an axis; -1 is any place."""
-    usual = places.mode(axis, keepdim=True).values
-    return mostly((places == usual) | (places < 0) | (usual < 0))
+    """Whether places are the same along an axis; NaN is any place."""
+    usual = places.nanmedian(axis, keepdim=True).values
+    return mostly(~((places - usual).abs() > 0))
 
 
 def mostly(right: Tensor) -> bool:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
 from torch.utils._pytree import tree_map_only
 
+from tformer_lite.properties.agreement import close
 from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.numbers import is_norm, without_gains
 from tformer_lite.properties.reach import calls, watch
@@ -138,11 +139,6 @@ def blocks(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
 def is_layer(part: nn.Module) -> bool:
     """Whether a module has a matrix of its own."""
     return any(p.ndim > 1 for p in part.parameters(recurse=False))
-
-
-def close(x: Tensor, y: Tensor) -> bool:
-    """Whether two tensors have the same shape and numbers."""
-    return x.shape == y.shape and torch.allclose(x, y, atol=1e-5)
 
 
 def is_normed(after: Tensor, x: Tensor) -> bool:
