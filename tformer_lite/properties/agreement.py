@@ -13,21 +13,19 @@ def same(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> None:
     >>> same(torch.ones(2, 3), torch.zeros(2, 3) + 1)
     same: all 6 values of (2, 3) agree
     """
-    if mine.shape != theirs.shape:
+    shape, other = tuple(mine.shape), tuple(theirs.shape)
+    if shape != other:
         raise ValueError(
-            f"not the same shape: mine is {tuple(mine.shape)}, theirs is "
-            f"{tuple(theirs.shape)}"
+            f"not the same shape: mine is {shape}, theirs is {other}"
         )
-    close = near(mine, theirs, atol)
-    if not close.all():
-        where = tuple((~close).nonzero()[0].tolist())
+    wrong, many = (~near(mine, theirs, atol)).nonzero(), mine.numel()
+    if len(wrong):
+        where = tuple(wrong[0].tolist())
         raise ValueError(
-            f"same shape {tuple(mine.shape)}, other values: "
-            f"{(~close).sum().item()} of {close.numel()} differ, first at "
-            f"{list(where)}: mine {number(mine[where], atol)}, theirs "
-            f"{number(theirs[where], atol)}"
+            f"same shape {shape}, other values: {len(wrong)} of {many} "
+            f"differ, first at {list(where)}: mine {number(mine[where], atol)}"
+            f", theirs {number(theirs[where], atol)}"
         )
-    many, shape = close.numel(), tuple(mine.shape)
     one = f"the one value of {shape} agrees"
     print("same:", one if many == 1 else f"all {many} values of {shape} agree")
 

@@ -1,6 +1,7 @@
 """Who hears whom: one's own sequence, the source, the order of words, and
 other rows. Push a position, and see which outputs move."""
 
+from collections.abc import Iterator
 from itertools import combinations
 
 import torch
@@ -87,7 +88,11 @@ def unknown_words(subject: Subject) -> Verdict:
         says = "There is no unknown word: give unknown=, and one."
         raise NotJudgedError(says)
     for which, x in enumerate(subject.unknown):
-        wrong = unheard(subject, which) & x
+        heard = reach(subject, which) > 0
+        could = subject.real[-1][:, :, None].expand_as(heard)
+        if which == subject.last:  # only those who come later
+            could = could.tril(-1)
+        wrong = x & could.any(1) & ~(heard & could).any(1)
         if wrong.any():
             b, s = first(wrong)
             says = (
@@ -97,18 +102,6 @@ def unknown_words(subject: Subject) -> Verdict:
             )
             return False, says, reach(subject, which)[b]
     return True, "Unknown words are heard.", reach(subject, 0)[0]
-
-
-def unheard(subject: Subject, which: int) -> Tensor:
-    """Which positions of an input nobody hears who could: (B, S).
-
-    Of the target, those who could come later.
-    """
-    heard = reach(subject, which) > 0
-    asks = subject.real[-1][:, :, None].expand_as(heard)
-    if which == subject.last:
-        asks = asks.tril(-1)
-    return asks.any(1) & ~(heard & asks).any(1)
 
 
 @check
@@ -181,11 +174,8 @@ def differ(one: Operand, other: Operand) -> bool:
 def order_sensitivity(subject: Subject) -> Verdict:
     """See whether words that change places are noticed elsewhere."""
     judged = {}
-    for which in range(len(subject.inputs)):
-        found, side = exchange(subject, which), subject.side(which)
-        if found is None:
-            continue
-        p, q, moves = found
+    for which, p, q, moves in exchanges(subject):
+        side = subject.side(which)
         if moves.any():
             judged[side] = moves
         elif not unordered(subject, which):
@@ -201,21 +191,21 @@ def order_sensitivity(subject: Subject) -> Verdict:
     return True, says, next(iter(judged.values()))
 
 
-def exchange(subject: Subject, which: int) -> tuple[int, int, Tensor] | None:
-    """Let two different words of the first sentence, before its last, change
-    places: their positions, and how far its outputs move, but for those
-    positions' own: (1, T). None where no words differ."""
-    x = subject.inputs[which]
-    real = subject.real[which][0].nonzero()[:-1, 0].tolist()
-    for p, q in combinations(real, 2):
-        if not x[0, p].equal(x[0, q]):
+def exchanges(subject: Subject) -> Iterator[tuple[int, int, int, Tensor]]:
+    """Let two different words of an input, before its last, change places:
+    which input, their positions, and how far the other outputs of the first
+    sentence move: (1, T)."""
+    for which, x in enumerate(subject.inputs):
+        real = subject.real[which][0].nonzero()[:-1, 0].tolist()
+        pairs = combinations(real, 2)
+        unlike = [(p, q) for p, q in pairs if not x[0, p].equal(x[0, q])]
+        for p, q in unlike[:1]:
             inputs = [x.clone() for x in subject.inputs]
             inputs[which][:, [p, q]] = x[:, [q, p]]
             moves = distance(subject, subject.run(*inputs))[:1]
             if which == subject.last:
                 moves[:, : q + 1] = 0
-            return p, q, moves
-    return None
+            yield which, p, q, moves
 
 
 def unordered(subject: Subject, which: int) -> bool:
