@@ -135,9 +135,8 @@ def split_in_order(operand: Operand) -> Move | None:
     row of the projection (B, T, C), and rows come in order; None where
     nothing was split, or it cannot be told."""
     matrix, source, factor = operand
-    if source.ndim != 3 or matrix.ndim < 3:
-        return None
-    found = origins(matrix, source, factor)
+    split = source.ndim == 3 <= matrix.ndim
+    found = origins(matrix, source, factor) if split else None
     if found is None:
         return None
     rows, channels = found // source.shape[-1], found % source.shape[-1]

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from tformer_lite.properties.agreement import close
 from tformer_lite.properties.finding import Verdict, check
-from tformer_lite.properties.mixing import Mixing, Operand, mixings
+from tformer_lite.properties.mixing import Mixing, mixings
 from tformer_lite.properties.reach import FAINT, culprit, distance, reach
 from tformer_lite.properties.subject import NotJudgedError, Subject
 
@@ -72,7 +72,7 @@ def padding_invariance(subject: Subject) -> Verdict:
             words = real[which][b].nonzero()[:, 0].tolist()
             place = culprit(subject, which, b, s, words)
             says = (
-                f"Row {b}: output {t} moves when {subject.side(which)} "
+                f"Row {b}: output {t} moves when {subject.sides[which]} "
                 f"position {s} does, which is padding{place}. Look at the "
                 "padding mask: its id, its axis, and where it is used."
             )
@@ -96,7 +96,7 @@ def unknown_words(subject: Subject) -> Verdict:
         if wrong.any():
             b, s = first(wrong)
             says = (
-                f"Row {b}: nobody hears {subject.side(which)} position {s}, "
+                f"Row {b}: nobody hears {subject.sides[which]} position {s}, "
                 "an unknown word. Look at the padding mask: does it hide the "
                 "id of unknown words?"
             )
@@ -158,16 +158,15 @@ def crossing(subject: Subject) -> list[Mixing]:
     return [
         one
         for one, source, target in zip(plain, by_source, by_target)
-        if differ(one.q, target.q)
-        and not (differ(one.k, target.k) or differ(one.v, target.v))
-        and differ(one.k, source.k)
-        and differ(one.v, source.v)
+        if differ(one, target) == [True, False, False]
+        and differ(one, source)[1:] == [True, True]
     ]
 
 
-def differ(one: Operand, other: Operand) -> bool:
-    """Whether queries, keys or values are not the same in two runs."""
-    return not close(one.matrix, other.matrix)
+def differ(one: Mixing, other: Mixing) -> list[bool]:
+    """Whether queries, keys and values are others in another run."""
+    pairs = (one.q, other.q), (one.k, other.k), (one.v, other.v)
+    return [not close(x.matrix, y.matrix) for x, y in pairs]
 
 
 @check
@@ -175,7 +174,7 @@ def order_sensitivity(subject: Subject) -> Verdict:
     """See whether words that change places are noticed elsewhere."""
     judged = {}
     for which, p, q, moves in exchanges(subject):
-        side = subject.side(which)
+        side = subject.sides[which]
         if moves.any():
             judged[side] = moves
         elif not unordered(subject, which):
@@ -211,7 +210,7 @@ def exchanges(subject: Subject) -> Iterator[tuple[int, int, int, Tensor]]:
 def unordered(subject: Subject, which: int) -> bool:
     """Whether the model's config asks for no positions on that side."""
     own = getattr(subject.config, "positions", None)
-    if subject.side(which) == "source":
+    if subject.sides[which] == "source":
         own = getattr(subject.config, "src_positions", None) or own
     return own == "none"
 

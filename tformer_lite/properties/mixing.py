@@ -2,14 +2,16 @@
 
 import re
 from collections import defaultdict
+from functools import partial
 from math import prod
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from tformer_lite.properties.reach import nudged_trace
+from tformer_lite.properties.reach import Nudge
 from tformer_lite.properties.subject import NotJudgedError, Subject, once
+from tformer_lite.tracing import trace
 from tformer_lite.tracing.questions.attention import (
     JOINS,
     MOVES,
@@ -61,7 +63,9 @@ class Mixing(NamedTuple):
 def mixings(subject: Subject, *pushed: int) -> list[Mixing]:
     """Find every attention of a run, in order, with all positions of the
     inputs `pushed` nudged; NotJudgedError when there is none."""
-    seen = nudged_trace(subject, *pushed)
+    traced = partial(trace, subject.model, keep=True)
+    with Nudge(subject.inputs, slice(None), *pushed) as nudge:
+        seen = subject.call(traced, nudge.inputs)
     data = Data(seen.steps, seen.runs[0].values)
     found = attentions(data)
     if not found:

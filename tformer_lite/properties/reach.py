@@ -11,9 +11,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from tformer_lite.properties.subject import NotJudgedError, Subject, once
-from tformer_lite.tracing import trace
 from tformer_lite.tracing.record.tensors import tensors
-from tformer_lite.tracing.traced import Trace
 
 LOOKUPS = {"embedding", "__getitem__", "index_select"}
 LOUDNESS = 2.0  # how large a push is, as a multiple of the vectors' size
@@ -60,14 +58,6 @@ def undisturbed(subject: Subject) -> Tensor:
     if not outputs.isfinite().all():
         raise NotJudgedError("The outputs are not finite: see `finite`.")
     return outputs
-
-
-def nudged_trace(subject: Subject, *which: int) -> Trace:
-    """Trace a run with every value kept, and with all positions of some
-    inputs pushed."""
-    with Nudge(subject.inputs, slice(None), *which) as nudge:
-        traced = partial(trace, subject.model, keep=True)
-        return subject.call(traced, nudge.inputs)
 
 
 class Nudge(TorchFunctionMode):

@@ -44,17 +44,14 @@ class Subject:
         self.config = getattr(model, "config", None)
         own = getattr(self.config, "pad", getattr(model, "pad", None))
         pad = own if pad is None else pad
-        ours = unknown_id(pad) if hasattr(self.config, "pad") else None
-        unknown = ours if unknown is None else unknown
+        if unknown is None and hasattr(self.config, "pad"):
+            unknown = UNK if pad != UNK else PAD  # as `in_vocabulary` has it
         self.inputs = inputs or example(model, pad)
         self.last = len(self.inputs) - 1  # the output has its rows
+        self.sides = ("source", "target") if self.last else ("input",)
         self.real = [~is_id(x, pad) for x in self.inputs]
         self.unknown = [is_id(x, unknown) for x in self.inputs]
         self.found: dict[tuple, Any] = {}
-
-    def side(self, which: int) -> str:
-        """Say which of two inputs one is."""
-        return ("source", "target")[which] if self.inputs[1:] else "input"
 
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
@@ -122,11 +119,6 @@ def example(model: Callable, pad: int | None) -> tuple[Tensor, ...]:
         for ids, size in zip(running_example()[:2], sizes)
     )
     return both if hasattr(model, "encode") else both[1:]
-
-
-def unknown_id(pad: int | None) -> int:
-    """Give the id that unknown words have in `example`."""
-    return UNK if pad != UNK else PAD
 
 
 def in_vocabulary(ids: Tensor, vocab_size: int, pad: int | None) -> Tensor:
