@@ -22,12 +22,11 @@ def weight_rows(subject: Subject) -> Verdict:
         sums = one.weights.sum(-1)
         wrong = ~((sums - 1).abs() < 1e-3) & ~nobody(subject, sums)
         if wrong.any():
-            place = wrong.nonzero()[0].tolist()
             says = (
-                f"In {one.path}, row {place} of the weights sums to "
-                f"{sums[wrong][0].item():.2f}. Look at the axis of the "
-                "softmax, at what is done after it, and whether that row has "
-                "anybody to hear."
+                f"In {one.path}, row {wrong.nonzero()[0].tolist()} of the "
+                f"weights sums to {sums[wrong][0].item():.2f}. Look at the "
+                "axis of the softmax, at what is done after it, and whether "
+                "that row has anybody to hear."
             )
             return False, says, first_matrix(one.weights)
     says = f"Each row of weights sums to 1, in {how_many(found)}."
@@ -65,9 +64,8 @@ def provenance(subject: Subject) -> Verdict:
     A head's query is the same channels of one position, and a joined row is
     all heads of one position.
     """
-    pushed = range(len(subject.inputs))  # so that no two rows are alike
     seen = []
-    for one in mixings(subject, *pushed):
+    for one in mixings(subject, *range(subject.last + 1)):  # no rows alike
         splits = zip(("queries", "keys", "values"), (one.q, one.k, one.v))
         moves = {f"split {name}": split_in_order(x) for name, x in splits}
         moves["joined heads"] = joined_in_order(one)
@@ -131,9 +129,8 @@ def origins(found: Tensor, source: Tensor, factor: float) -> Tensor | None:
 
 
 def split_in_order(operand: Operand) -> Move | None:
-    """Whether each vector of a head (..., T, D) is the same channels of one
-    row of the projection (B, T, C), and rows come in order; None where
-    nothing was split, or it cannot be told."""
+    """Whether vectors of a head (..., T, D) are the same channels of row
+    after row of the projection (B, T, C); None where it cannot be told."""
     matrix, source, factor = operand
     split = source.ndim == 3 <= matrix.ndim
     found = origins(matrix, source, factor) if split else None

@@ -65,7 +65,7 @@ def mixings(subject: Subject, *pushed: int) -> list[Mixing]:
     inputs `pushed` nudged; NotJudgedError when there is none."""
     traced = partial(trace, subject.model, keep=True)
     with Nudge(subject.inputs, slice(None), *pushed) as nudge:
-        seen = subject.call(traced, nudge.inputs)
+        seen = subject.call(traced, tuple(nudge.inputs))
     data = Data(seen.steps, seen.runs[0].values)
     found = attentions(data)
     if not found:

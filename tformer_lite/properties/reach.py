@@ -99,16 +99,15 @@ class Nudge(TorchFunctionMode):
 def with_noise(x: Tensor, positions: Places) -> Tensor:
     """Add random vectors to positions of x: (B, S, C) -> (B, S, C)."""
     generator = torch.Generator().manual_seed(0)
-    noise = torch.randn(x.shape, generator=generator).to(x)
-    moved = torch.zeros_like(x)
-    moved[:, positions] = noise[:, positions] * x.detach().std() * LOUDNESS
-    return x + moved
+    noise = torch.randn(x.shape, generator=generator).to(x)[:, positions]
+    moved = x.clone()
+    moved[:, positions] += noise * x.detach().std() * LOUDNESS
+    return moved
 
 
 def culprit(subject: Subject, which: int, b: int, s: int, quiet: list) -> str:
-    """Name the first module whose output moves at positions that should be
-    `quiet` when position `s` of an input does, though what it was given
-    did not move there; "" when there is none."""
+    """Name the first module that moves at positions that should be `quiet`
+    when position `s` of an input does, though what it was given did not."""
     runs = []
     for positions in ([], [s]):
         nudge = Nudge(subject.inputs, positions, which)

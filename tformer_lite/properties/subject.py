@@ -1,6 +1,6 @@
 """Subjects: a model and its inputs, ready to be asked."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -58,9 +58,7 @@ class Subject:
         -> (B, T, ...). Raises FailedError for whatever goes wrong."""
         return output(self.call(self.model, inputs or self.inputs, seed))
 
-    def call(
-        self, function: Callable[..., T], inputs: Sequence, seed: int = 0
-    ) -> T:
+    def call(self, ask: Callable[..., T], inputs: tuple, seed: int = 0) -> T:
         """Call something that runs the model, without gradients; and a
         module, in evaluation."""
         m = self.model
@@ -68,7 +66,7 @@ class Subject:
         with torch.random.fork_rng(devices=[]), quiet:
             torch.manual_seed(seed)
             try:
-                return function(*inputs)
+                return ask(*inputs)
             except Exception as error:
                 raise FailedError(error_line(error)) from error
 
