@@ -13,18 +13,18 @@ def same(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> None:
     >>> same(torch.ones(2, 3), torch.zeros(2, 3) + 1)
     same: all 6 values of (2, 3) agree
     """
-    shape, other = tuple(mine.shape), tuple(theirs.shape)
-    if shape != other:
+    shape, their_shape = tuple(mine.shape), tuple(theirs.shape)
+    if shape != their_shape:
         raise ValueError(
-            f"not the same shape: mine is {shape}, theirs is {other}"
+            f"not the same shape: mine is {shape}, theirs is {their_shape}"
         )
     wrong, many = (~near(mine, theirs, atol)).nonzero(), mine.numel()
     if len(wrong):
         where = tuple(wrong[0].tolist())
+        one, other = (number(x[where].item(), atol) for x in (mine, theirs))
         raise ValueError(
             f"same shape {shape}, other values: {len(wrong)} of {many} "
-            f"differ, first at {list(where)}: mine {number(mine[where], atol)}"
-            f", theirs {number(theirs[where], atol)}"
+            f"differ, first at {list(where)}: mine {one}, theirs {other}"
         )
     one = f"the one value of {shape} agrees"
     print("same:", one if many == 1 else f"all {many} values of {shape} agree")
@@ -43,7 +43,6 @@ def near(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> Tensor:
     return mine.isclose(theirs, rtol=atol, atol=atol, equal_nan=True)
 
 
-def number(value: Tensor, atol: float) -> str:
+def number(value: float, atol: float) -> str:
     """Write a number in four digits, and 0 for what is as good as 0."""
-    size = abs(value.item())
-    return f"{0 if size <= atol else value.item():.4g}"
+    return f"{0 if abs(value) <= atol else value:.4g}"

@@ -191,9 +191,8 @@ def order_sensitivity(subject: Subject) -> Verdict:
 
 
 def exchanges(subject: Subject) -> Iterator[tuple[int, int, int, Tensor]]:
-    """Let two different words of an input, before its last, change places:
-    which input, their positions, and how far the other outputs of the first
-    sentence move: (1, T)."""
+    """Let two words of an input, before its last, change places: which it is,
+    their positions, how far other outputs of the first row move (1, T)."""
     for which, x in enumerate(subject.inputs):
         real = subject.real[which][0].nonzero()[:-1, 0].tolist()
         pairs = combinations(real, 2)

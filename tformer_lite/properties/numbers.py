@@ -39,9 +39,8 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     if isinstance(model, nn.Module):
         values = model.named_parameters()
         loud = {n: x * LOUD if x.ndim > 1 else x for n, x in values}
-        call = partial(functional_call, model, loud)
-        result = output(subject.call(call, (inputs,)))
-        yield "with weights 30 times larger", result
+        result = subject.call(partial(functional_call, model, loud), (inputs,))
+        yield "with weights 30 times larger", output(result)
     padding = ~subject.real[0]
     if subject.last == 1 and padding.any():
         source = inputs[0].clone()
@@ -107,9 +106,7 @@ def norm_statistics(subject: Subject) -> Verdict:
 
 def normed(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     """Give each norm's path, and what it gave without its gains."""
-    with calls(subject.model) as found:
-        subject.run()
-    for path, part, _, gave in found:
+    for path, part, _, gave in calls(subject):
         if is_norm(part) and gave:
             yield path, without_gains(part, gave[0])
 

@@ -110,10 +110,8 @@ def culprit(subject: Subject, which: int, b: int, s: int, quiet: list) -> str:
     when position `s` of an input does, though what it was given did not."""
     runs = []
     for positions in ([], [s]):
-        nudge = Nudge(subject.inputs, positions, which)
-        with calls(subject.model) as found, nudge:
-            subject.run(*nudge.inputs)
-        runs.append(found)
+        with Nudge(subject.inputs, positions, which) as nudge:
+            runs.append(calls(subject, *nudge.inputs))
     for (path, _, given, gave), (*_, given_now, gave_now) in zip(*runs):
         moves = differ_at(gave, gave_now, b, quiet)
         if path and moves and not differ_at(given, given_now, b, quiet):
@@ -130,10 +128,9 @@ def differ_at(before: Tensors, after: Tensors, b: int, quiet: list) -> bool:
     )
 
 
-@contextmanager
-def calls(model: Callable) -> Iterator[list[Call]]:
-    """Collect what each module is given and gives, innermost first: copies
-    of the vectors (B, T, C)."""
+def calls(subject: Subject, *inputs: Tensor) -> list[Call]:
+    """List what each module of a run is given and gives, innermost first:
+    copies of the vectors (B, T, C)."""
     found: list[Call] = []
 
     def copies(value: Any) -> list[Tensor]:
@@ -143,8 +140,9 @@ def calls(model: Callable) -> Iterator[list[Call]]:
     def hook(path: str, part: nn.Module, *given: Any) -> None:
         found.append((path, part, copies(given[:-1]), copies(given[-1])))
 
-    with watch(model, hook):
-        yield found
+    with watch(subject.model, hook):
+        subject.run(*inputs)
+    return found
 
 
 @contextmanager

@@ -113,8 +113,8 @@ def silent_runs(subject: Subject) -> Iterator[Run]:
         plain = part in parts and is_norm(part)
         return without_gains(part, given[-1]) if plain else given[-1]
 
-    with watch(model, silence), calls(model) as found:
-        subject.run()
+    with watch(model, silence):
+        found = calls(subject)
     firsts: dict[str, Tensor] = {}  # of the blocks that still run
     for path, part, given, gave in found:
         if path in firsts:
