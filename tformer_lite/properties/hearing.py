@@ -177,7 +177,7 @@ def order_sensitivity(subject: Subject) -> Verdict:
         side = subject.sides[which]
         if moves.any():
             judged[side] = moves
-        elif not unordered(subject, which):
+        elif not unordered(subject, side):
             says = (
                 f"When {side} positions {p} and {q} change places, nothing "
                 "else moves. Look at the positions: are they added, and does "
@@ -206,12 +206,11 @@ def exchanges(subject: Subject) -> Iterator[tuple[int, int, int, Tensor]]:
             yield which, p, q, moves
 
 
-def unordered(subject: Subject, which: int) -> bool:
-    """Whether the model's config asks for no positions on that side."""
+def unordered(subject: Subject, side: str) -> bool:
+    """Whether the model's config asks for no positions on a side."""
+    theirs = getattr(subject.config, "src_positions", None)
     own = getattr(subject.config, "positions", None)
-    if subject.sides[which] == "source":
-        own = getattr(subject.config, "src_positions", None) or own
-    return own == "none"
+    return ((side == "source" and theirs) or own) == "none"
 
 
 @check
