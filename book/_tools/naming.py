@@ -80,11 +80,10 @@ class Library:
         functions: the one where it comes first is meant."""
         found = []
         for i, step in enumerate(self.seen.steps):
-            at = step.place, step.visit
-            if name in (str(bound_name(*at)), written(step)):
+            if name in (bound_name(step), written(step)):
                 found.append((plain(step.code), i))
-            elif name == str(received_name(*at)):
-                _, ((code, _), *_) = receiver(*at)
+            elif name == received_name(step):
+                _, ((code, _), *_) = receiver(step)
                 found.append((plain(code), i))
         found = [one for one in found if one[0] == found[0][0]]
         if len(found) < nth:
@@ -104,8 +103,8 @@ class Library:
         visit, given = self.visit(path), self.given[path][0]
         names = list(inspect.signature(self.module(path).forward).parameters)
         reads = {
-            names[key] if isinstance(key, int) else key: numbers
-            for key, numbers in visit.reads.items()
+            names[key] if isinstance(key, int) else key: marks
+            for key, marks in visit.reads.items()
         }
         (axes,) = self.known.shapes(reads[name], visit.start)
         return Found(axes, given[name], visit.kind)
@@ -169,7 +168,7 @@ def plain(code: CodeType) -> str:
 
 def written(step: Step) -> str:
     """Write a step as "path:expression"."""
-    return f"{step.visit.path}:{expression(step.code, step.at)}"
+    return f"{step.visit.path}:{expression(*step.place[0])}"
 
 
 def first(made) -> Tensor:

@@ -65,10 +65,9 @@ def by_line(seen: Trace) -> dict[str, list]:
     where all lines of that name make the same shape."""
     found: dict[str, list] = {}
     for step, (_, makes) in zip(seen.steps, seen.axes):
-        name = bound_name(step.place, step.visit)
-        call = name._replace(variable=expression(step.code, step.at))
-        got = received_name(step.place, step.visit)
-        for one in dict.fromkeys(map(str, (name, call, got))):
+        name, got = bound_name(step), received_name(step)
+        call = f"{name.rpartition(':')[0]}:{expression(*step.place[0])}"
+        for one in dict.fromkeys((name, call, got)):
             found.setdefault(one, []).append(written(makes[0]))
     return {
         name: shapes[0]

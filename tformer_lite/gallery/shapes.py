@@ -31,9 +31,9 @@ def shapes(model: nn.Module) -> Shapes:
     with evaluating(model), register_module_forward_hook(keep_shape):
         seen = trace(model, *running_example()[:2])
     for step in seen.steps:
-        name = received_name(step.place, step.visit)
-        if name.variable in NAMES:
-            found += [(str(name), tuple(mark.shape)) for mark in step.makes]
+        name = received_name(step)
+        if name.rpartition(":")[2] in NAMES:
+            found += [(name, tuple(mark.shape)) for mark in step.makes]
     return shapes_by_name(found)
 
 

@@ -9,9 +9,9 @@ from torch import Tensor
 from tformer_lite.tracing.axes.names import Dims, Shapes
 from tformer_lite.tracing.axes.sizes import Given
 from tformer_lite.tracing.record.lookup import kept_value
-from tformer_lite.tracing.record.places import in_library
 from tformer_lite.tracing.record.recorder import Run, Step
 from tformer_lite.tracing.record.tensors import Mark
+from tformer_lite.tracing.record.visits import owners
 from tformer_lite.tracing.tables import Printable, Row, Table, heading
 
 Axes = tuple[Shapes, Shapes]
@@ -70,7 +70,7 @@ def are_hidden(run: Run) -> list[bool]:
     for position, step in zip(run.positions, run.steps):
         kinds[position].add(step.name)
     return [
-        len(kinds[position]) > 1 or in_library[step.code.co_filename]
+        len(kinds[position]) > 1 or owners[step.code.co_filename] != "reader"
         for position, step in zip(run.positions, run.steps)
     ]
 

@@ -84,16 +84,13 @@ class LiveCalls(Recorder):
     ) -> Any:
         if self.preview.busy:
             return function(*args, **kwargs or {})
-        before = len(self.steps)
-        try:
-            return super().__torch_function__(function, types, args, kwargs)
-        except Exception:
-            if self.failed:
-                self.steps.append(self.failed[1])
-            raise
-        finally:
-            for step in self.steps[before:]:
-                self.show(step)
+        return super().__torch_function__(function, types, args, kwargs)
+
+    def note(self, *call: Any) -> Step:
+        """Write a call down, and print it."""
+        step = super().note(*call)
+        self.show(step)
+        return step
 
     def show(self, step: Step) -> None:
         """Print a step, under its module's path where that is another."""

@@ -21,7 +21,7 @@ from tformer_lite.tracing.axes.sizes import (
 from tformer_lite.tracing.questions.errors import explanation
 from tformer_lite.tracing.record.detours import detours, traceable
 from tformer_lite.tracing.record.lookup import keeper
-from tformer_lite.tracing.record.recorder import ProbeRecorder, Recorder, Run
+from tformer_lite.tracing.record.recorder import Run
 from tformer_lite.tracing.traced import Trace
 
 
@@ -78,7 +78,7 @@ def trace(
         return model, resized_inputs(inputs, axes or [], sizes)
 
     run = Run(sizes)
-    run.record(Recorder(model, keeper(keep)), model, inputs, options)
+    run.record(model, inputs, options, keeper(keep))
     varied = names_to_vary(given, build, axes)
     again = partial(probe, model, parts, options)
     runs, notes = best_runs(run, again, given, varied)
@@ -119,7 +119,7 @@ def probe(
     try:
         with aside(model):
             model, inputs = parts(sizes)
-            run.record(ProbeRecorder(model), model, inputs, options)
+            run.record(model, inputs, options)
     except Exception as error:  # it cannot be built so, or resized
         run.error = error
     return run

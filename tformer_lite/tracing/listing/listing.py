@@ -18,7 +18,7 @@ from tformer_lite.tracing.listing.events import (
     runs_of,
 )
 from tformer_lite.tracing.listing.layout import Line, Listing, Note
-from tformer_lite.tracing.record.places import in_library
+from tformer_lite.tracing.record.visits import owners
 from tformer_lite.tracing.source import expressions as source
 
 LONG = 24
@@ -92,7 +92,7 @@ def code_of(thing: Any) -> CodeType:
 
 def definition_of(code: CodeType) -> source.Function:
     """Find where a function is defined; ValueError if that is not known."""
-    if in_library[code.co_filename]:
+    if owners[code.co_filename] != "reader":
         raise ValueError(
             f"{code.co_qualname} is PyTorch's own code, which is not "
             "recorded line by line: give the code that calls it."
@@ -122,10 +122,10 @@ def argument_notes(frame: Frame, known: Known) -> Iterator[Placed]:
         return
     given = [*arguments.posonlyargs, *arguments.args][1:]
     for i, argument in enumerate([*given, *arguments.kwonlyargs]):
-        numbers = visit.reads.get(argument.arg)
-        if numbers is None and i < len(given):
-            numbers = visit.reads.get(i)
-        shapes = known.shapes(numbers, visit.start)
+        marks = visit.reads.get(argument.arg)
+        if marks is None and i < len(given):
+            marks = visit.reads.get(i)
+        shapes = known.shapes(marks, visit.start)
         if shapes:
             yield argument, Note(argument.arg, Made((shapes,)))
 

@@ -6,8 +6,7 @@ matrices (or by einsum, or all in one call), and not by a sum of x * y.
 
 from typing import NamedTuple
 
-from tformer_lite.tracing.record.recorder import Step
-from tformer_lite.tracing.record.sources import sources_of
+from tformer_lite.tracing.record.recorder import Step, sources_of
 
 Reads = tuple[tuple[int, int], ...]
 FUSED = "scaled_dot_product_attention"

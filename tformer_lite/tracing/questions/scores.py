@@ -14,8 +14,7 @@ from tformer_lite.tracing.questions.attention import (
     attentions,
 )
 from tformer_lite.tracing.record.recorder import Step
-from tformer_lite.tracing.record.tensors import tensors
-from tformer_lite.tracing.record.values import Values
+from tformer_lite.tracing.record.tensors import Values, tensors
 
 
 class Attention(NamedTuple):

@@ -1,64 +1,40 @@
 """Kept values: which to keep, and how to look one up, by their names."""
 
 from fnmatch import fnmatchcase
-from typing import NamedTuple
 
 from torch import Tensor
 
-from tformer_lite.tracing.record.places import Place
-from tformer_lite.tracing.record.recorder import Keep, Run
-from tformer_lite.tracing.record.visits import Visit
+from tformer_lite.tracing.record.recorder import Keep, Run, Step
+from tformer_lite.tracing.record.visits import Place, Visit
 from tformer_lite.tracing.source.expressions import is_returned, variable
 
 
-class Name(NamedTuple):
-    """The name of a value: its module's path, and the variable, or ""."""
-
-    path: str
-    variable: str
-
-    def __str__(self) -> str:
-        """Write "path:variable"."""
-        return f"{self.path}:{self.variable}"
+def bound_name(step: Step) -> str:
+    """Write "path:variable": what a line binds, or "", and the module in
+    whose code it stands. A line that calls a library's layer stands in the
+    module that makes the call."""
+    visit, place = own_line(step)
+    return f"{visit.path}:{variable(*place[0])}"
 
 
-def bound_name(place: Place, visit: Visit) -> Name:
-    """Name what a line binds, in the module in whose code it stands. A line
-    that calls a library's layer stands in the module that makes the call."""
-    visit, place = own_line(place, visit)
-    return Name(visit.path, variable(*place[0]))
+def received_name(step: Step) -> str:
+    """Write "path:variable" of the line that calls a function of the
+    reader's, whose own line returns what it makes."""
+    visit, place = receiver(step)
+    return f"{visit.path}:{variable(*place[0])}"
 
 
-def received_name(place: Place, visit: Visit) -> Name:
-    """Name what the line binds that calls a function of the reader's, whose
-    own line returns what it makes."""
-    visit, place = receiver(place, visit)
-    return Name(visit.path, variable(*place[0]))
-
-
-def keeper(keep: bool | str | list[str]) -> Keep:
-    """Say of each call whether to keep what it made."""
-    if isinstance(keep, bool):
-        return (lambda place, visit: True) if keep else None
-    patterns = [keep] if isinstance(keep, str) else keep
-
-    def wanted(place: Place, visit: Visit) -> bool:
-        names = {bound_name(place, visit), received_name(place, visit)}
-        return any(fnmatchcase(str(n), one) for n in names for one in patterns)
-
-    return wanted
-
-
-def own_line(place: Place, visit: Visit) -> tuple[Visit, Place]:
+def own_line(step: Step) -> tuple[Visit, Place]:
     """Leave the layers of a library: find the module that calls them."""
-    while visit.parent and visit.place == place:
+    visit = step.visit
+    while visit.parent and visit.place == step.place:
         visit = visit.parent
-    return visit, place
+    return visit, step.place
 
 
-def receiver(place: Place, visit: Visit) -> tuple[Visit, Place]:
+def receiver(step: Step) -> tuple[Visit, Place]:
     """Go outwards from a line as long as what it makes is returned."""
-    visit, place = own_line(place, visit)
+    visit, place = own_line(step)
     while is_returned(*place[0]):
         if place[1:]:
             place = place[1:]
@@ -69,6 +45,21 @@ def receiver(place: Place, visit: Visit) -> tuple[Visit, Place]:
     return visit, place
 
 
+def keeper(keep: bool | str | list[str]) -> Keep:
+    """Say of each call whether to keep what it made."""
+    if isinstance(keep, bool):
+        return (lambda step: True) if keep else None
+    patterns = [keep] if isinstance(keep, str) else keep
+
+    def wanted(step: Step) -> bool:
+        names = {bound_name(step), received_name(step)}
+        return any(
+            fnmatchcase(name, one) for name in names for one in patterns
+        )
+
+    return wanted
+
+
 def kept_value(run: Run, text: str, nth: int | None) -> Tensor:
     """Find the value of "path:variable"; `nth` when it was bound often.
 
@@ -76,8 +67,8 @@ def kept_value(run: Run, text: str, nth: int | None) -> Tensor:
     kept, ValueError when it is not clear which value is meant.
     """
     for name_of in bound_name, received_name:
-        names = [name_of(step.place, step.visit) for step in run.steps]
-        found = [i for i, name in enumerate(names) if str(name) == text]
+        names = list(map(name_of, run.steps))
+        found = [i for i, name in enumerate(names) if name == text]
         if found:
             break
     else:
@@ -98,8 +89,9 @@ def kept_value(run: Run, text: str, nth: int | None) -> Tensor:
     return kept[found[nth]][0]
 
 
-def near(text: str, names: list[Name]) -> str:
+def near(text: str, names: list[str]) -> str:
     """List the names in the same module, or all if there are none."""
-    known = [name for name in dict.fromkeys(names) if name.variable]
-    inside = [name for name in known if name.path == text.rpartition(":")[0]]
-    return ", ".join(map(str, inside or known)) or "none"
+    known = [name for name in dict.fromkeys(names) if name[-1] != ":"]
+    path = text.rpartition(":")[0]
+    inside = [name for name in known if name.rpartition(":")[0] == path]
+    return ", ".join(inside or known) or "none"
