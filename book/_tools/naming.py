@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tformer_lite import trace
+from tformer_lite.tracing import Trace
 from tformer_lite.tracing.axes.names import Axis, Dims
 from tformer_lite.tracing.axes.probes import dims_for
 from tformer_lite.tracing.listing.events import Known
@@ -26,7 +27,6 @@ from tformer_lite.tracing.record.lookup import (
 from tformer_lite.tracing.record.recorder import Step
 from tformer_lite.tracing.record.visits import Visit
 from tformer_lite.tracing.source.expressions import expression
-from tformer_lite.tracing.traced import Trace
 
 # N is the number of places, G the number of heads that keys and values have
 # where they have fewer, and R how many heads share one of them.

@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 from tformer_lite import running_trace
+from tformer_lite.tracing import Trace
 from tformer_lite.tracing.listing.events import module_shapes
 from tformer_lite.tracing.record.lookup import bound_name, received_name
 from tformer_lite.tracing.source.expressions import expression
-from tformer_lite.tracing.traced import Trace
 
 # What prose may say for a longer name. Plain names are those of
 # cross-attention, where positions that ask and that answer are not the same.

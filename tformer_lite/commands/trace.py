@@ -10,8 +10,7 @@ import torch
 from tformer_lite.commands.session import say
 from tformer_lite.example.running import running_dims, sized_model
 from tformer_lite.model import config as presets
-from tformer_lite.tracing import print_shapes, trace
-from tformer_lite.tracing.traced import Trace
+from tformer_lite.tracing import Trace, print_shapes, trace
 
 NAMES = "tiny_translator", "building_blocks", "char_lm", "paper_base"
 PRESETS: dict[str, presets.Config] = {n: getattr(presets, n) for n in NAMES}

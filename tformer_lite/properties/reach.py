@@ -11,9 +11,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from tformer_lite.properties.subject import NotJudgedError, Subject
-from tformer_lite.tracing import trace
+from tformer_lite.tracing import Trace, trace
 from tformer_lite.tracing.record.tensors import tensors
-from tformer_lite.tracing.traced import Trace
 
 LOOKUPS = {"embedding", "__getitem__", "index_select"}
 LOUDNESS = 2.0  # how large a push is, as a multiple of the vectors' size

@@ -11,7 +11,7 @@ from tformer_lite.tracing.axes.sizes import Given
 from tformer_lite.tracing.record.lookup import kept_value
 from tformer_lite.tracing.record.recorder import Run, Step
 from tformer_lite.tracing.record.tensors import Mark
-from tformer_lite.tracing.record.visits import owners
+from tformer_lite.tracing.record.visits import owner
 from tformer_lite.tracing.tables import Printable, Row, Table, heading
 
 Axes = tuple[Shapes, Shapes]
@@ -70,7 +70,7 @@ def are_hidden(run: Run) -> list[bool]:
     for position, step in zip(run.positions, run.steps):
         kinds[position].add(step.name)
     return [
-        len(kinds[position]) > 1 or owners[step.code.co_filename] != "reader"
+        len(kinds[position]) > 1 or owner(step.code.co_filename) != "reader"
         for position, step in zip(run.positions, run.steps)
     ]
 

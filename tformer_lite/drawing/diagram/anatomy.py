@@ -4,9 +4,9 @@ the shapes that they give."""
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tformer_lite.tracing import Trace
 from tformer_lite.tracing.axes.names import Shape
 from tformer_lite.tracing.questions.attention import Flow, Found, attentions
-from tformer_lite.tracing.traced import Trace
 
 Named = list[tuple[str, Shape]]  # shapes, with the names of what has them
 # What a side reads, its first module, and its kinds of attention.

@@ -12,8 +12,8 @@ from tformer_lite.drawing.diagram.boxes import Column, draw_arrow, write
 from tformer_lite.drawing.matrix import check_known
 from tformer_lite.drawing.palette import AXES, PAPER
 from tformer_lite.drawing.picture import STYLE, Picture
+from tformer_lite.tracing import Trace
 from tformer_lite.tracing.axes.names import shape_text
-from tformer_lite.tracing.traced import Trace
 
 PARTS = [
     "ids", "embedding", "positions", "projections", "heads", "scores", "mask",

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from tformer_lite.tracing.record.recorder import Keep, Run, Step
 from tformer_lite.tracing.record.visits import Place, Visit
-from tformer_lite.tracing.source.expressions import is_returned, variable
+from tformer_lite.tracing.source.expressions import RETURN, target, variable
 
 
 def bound_name(step: Step) -> str:
@@ -35,7 +35,7 @@ def own_line(step: Step) -> tuple[Visit, Place]:
 def receiver(step: Step) -> tuple[Visit, Place]:
     """Go outwards from a line as long as what it makes is returned."""
     visit, place = own_line(step)
-    while is_returned(*place[0]):
+    while target(*place[0]) == RETURN:
         if place[1:]:
             place = place[1:]
         elif visit.parent:

@@ -4,6 +4,7 @@ import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sized
+from functools import cache
 from itertools import count
 from pathlib import Path
 from types import CodeType, FrameType
@@ -21,17 +22,12 @@ FOLDERS = {
 }
 
 
-class Owners(dict[str, str]):
-    """Whose a file is: the tracer's, torch's or the reader's. By its name: a
-    string knows its hash, a code object works it out anew."""
-
-    def __missing__(self, filename: str) -> str:
-        found = (x for x in FOLDERS if filename.startswith(FOLDERS[x]))
-        self[filename] = next(found, "reader")
-        return self[filename]
-
-
-owners = Owners()
+@cache
+def owner(filename: str) -> str:
+    """Tell whose a file is: the tracer's, torch's or the reader's. By its
+    name: a string knows its hash, a code object works it out anew."""
+    found = (x for x in FOLDERS if filename.startswith(FOLDERS[x]))
+    return next(found, "reader")
 
 
 def place_of(frame: FrameType | None, base: CodeType | None) -> Place:
@@ -41,10 +37,10 @@ def place_of(frame: FrameType | None, base: CodeType | None) -> Place:
     found: list[Spot] = []
     while frame:
         code = frame.f_code
-        owner = owners[code.co_filename]
-        if owner == "reader":
+        whose = owner(code.co_filename)
+        if whose == "reader":
             found.append((code, frame.f_lasti))
-        elif owner == "tracer" and (found or code is base):
+        elif whose == "tracer" and (found or code is base):
             return tuple(found) or ((code, frame.f_lasti),)
         frame = frame.f_back
     return tuple(found)

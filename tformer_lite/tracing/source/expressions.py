@@ -178,11 +178,6 @@ def variable(code: CodeType, at: int) -> str:
     return "" if name == RETURN else name
 
 
-def is_returned(code: CodeType, at: int) -> bool:
-    """Whether an instruction's value is what its function returns."""
-    return target(code, at) == RETURN
-
-
 def target(code: CodeType, at: int) -> str:
     """Tell where an instruction's value goes: to a variable, RETURN, or ""."""
     at_span = span(code, at)
