@@ -18,12 +18,8 @@ from tformer_lite import trace
 from tformer_lite.tracing import Trace
 from tformer_lite.tracing.axes.names import Axis, Dims
 from tformer_lite.tracing.axes.probes import dims_for
+from tformer_lite.tracing.calls import names_of, receiver
 from tformer_lite.tracing.listing.events import Known
-from tformer_lite.tracing.record.lookup import (
-    bound_name,
-    received_name,
-    receiver,
-)
 from tformer_lite.tracing.record.recorder import Step
 from tformer_lite.tracing.record.visits import Visit
 from tformer_lite.tracing.source.expressions import expression
@@ -80,9 +76,10 @@ class Library:
         functions: the one where it comes first is meant."""
         found = []
         for i, step in enumerate(self.seen.steps):
-            if name in (bound_name(step), written(step)):
+            own, received = names_of(step)
+            if name in (own, written(step)):
                 found.append((plain(step.code), i))
-            elif name == received_name(step):
+            elif name == received:
                 _, ((code, _), *_) = receiver(step)
                 found.append((plain(code), i))
         found = [one for one in found if one[0] == found[0][0]]

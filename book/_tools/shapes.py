@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tformer_lite import running_trace
 from tformer_lite.tracing import Trace
+from tformer_lite.tracing.calls import names_of
 from tformer_lite.tracing.listing.events import module_shapes
-from tformer_lite.tracing.record.lookup import bound_name, received_name
 from tformer_lite.tracing.source.expressions import expression
 
 # What prose may say for a longer name. Plain names are those of
@@ -65,7 +65,7 @@ def by_line(seen: Trace) -> dict[str, list]:
     where all lines of that name make the same shape."""
     found: dict[str, list] = {}
     for step, (_, makes) in zip(seen.steps, seen.axes):
-        name, got = bound_name(step), received_name(step)
+        name, got = names_of(step)
         call = f"{name.rpartition(':')[0]}:{expression(*step.place[0])}"
         for one in dict.fromkeys((name, call, got)):
             found.setdefault(one, []).append(written(makes[0]))

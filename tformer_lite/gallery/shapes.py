@@ -8,7 +8,7 @@ from torch.nn.modules.module import register_module_forward_hook
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.datasets import running_example
 from tformer_lite.tracing import trace
-from tformer_lite.tracing.record.lookup import received_name
+from tformer_lite.tracing.calls import names_of
 
 Shapes = dict[str, tuple[int, ...]]
 NAMES = "q", "k", "v", "scores", "weights", "heads"
@@ -31,7 +31,7 @@ def shapes(model: nn.Module) -> Shapes:
     with evaluating(model), register_module_forward_hook(keep_shape):
         seen = trace(model, *running_example()[:2])
     for step in seen.steps:
-        name = received_name(step)
+        _, name = names_of(step)
         if name.rpartition(":")[2] in NAMES:
             found += [(name, tuple(mark.shape)) for mark in step.makes]
     return shapes_by_name(found)

@@ -85,17 +85,13 @@ class LiveCalls(Recorder):
             return function(*args, **kwargs or {})
         return super().__torch_function__(function, types, args, kwargs)
 
-    def note(self, *call: Any) -> Step:
-        """Write a call down, and print it."""
-        step = super().note(*call)
-        self.show(step)
-        return step
-
-    def show(self, step: Step) -> None:
-        """Print a step, under its module's path where that is another."""
+    def note(self, *made: Any) -> Step:
+        """Write a call down, and print it, under its module's path where
+        that is another."""
+        step = super().note(*made)
         path, kind = step.visit.path, step.visit.kind
         if not kind:
-            return
+            return step
         kinds = self.kinds[step.visit, step.place[0]]
         kinds.add(step.name)
         call = step.line if len(kinds) == 1 else step.name
@@ -107,6 +103,7 @@ class LiveCalls(Recorder):
             self.heading = heading(path, kind)
             print(self.heading)
         print(call_line(call, reads, makes or "failed"))
+        return step
 
 
 class Preview:

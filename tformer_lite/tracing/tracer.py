@@ -6,20 +6,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tformer_lite.tracing.axes.probes import (
-    aside,
-    dims_for,
-    large_sizes,
-    resized_inputs,
-    small_sizes,
-)
+from tformer_lite.tracing.axes import probes
 from tformer_lite.tracing.axes.sizes import (
     Given,
     Sizes,
     plain_sizes,
     run_sizes,
 )
-from tformer_lite.tracing.calls import Calls
+from tformer_lite.tracing.calls import Calls, keeper
 from tformer_lite.tracing.listing.listing import Listing, annotate
 from tformer_lite.tracing.questions import costs
 from tformer_lite.tracing.questions.compare import Comparison, compare
@@ -28,7 +22,6 @@ from tformer_lite.tracing.questions.export import to_json
 from tformer_lite.tracing.questions.scores import Attention, attention
 from tformer_lite.tracing.questions.scrambles import Scramble, scrambles
 from tformer_lite.tracing.record.detours import detours, traceable
-from tformer_lite.tracing.record.lookup import keeper
 from tformer_lite.tracing.record.recorder import Run
 from tformer_lite.tracing.tables import Sheet
 
@@ -126,15 +119,15 @@ def trace(
     given = dims or {}
     sizes = run_sizes(given)
     if build is not None:
-        model, inputs = build(**dims_for(build, sizes))
+        model, inputs = build(**probes.dims_for(build, sizes))
     model = traceable(model)
     if axes is not None and build is None:
-        resized_inputs(inputs, axes, sizes)  # raises what is wrong with axes
+        probes.resized_inputs(inputs, axes, sizes)  # raises what is wrong
 
     def parts(sizes: Sizes) -> tuple:
         if build is not None:
-            return build(**dims_for(build, sizes))
-        return model, resized_inputs(inputs, axes or [], sizes)
+            return build(**probes.dims_for(build, sizes))
+        return model, probes.resized_inputs(inputs, axes or [], sizes)
 
     run = Run(sizes)
     run.record(model, inputs, options, keeper(keep))
@@ -155,7 +148,7 @@ def best_runs(
     """Run again at small sizes; at larger ones, where small ones are refused
     or lack a call. Gives the runs of the better choice, and its notes."""
     tried = []
-    for sizes in (small_sizes, large_sizes):
+    for sizes in (probes.small_sizes, probes.large_sizes):
         runs, notes = [run], []
         for other in map(again, sizes(dims, varied) if varied else []):
             if other.error and not run.error:
@@ -176,7 +169,7 @@ def probe(
     """Run again at other sizes; what went wrong is in the run's `error`."""
     run = Run(sizes)
     try:
-        with aside(model):
+        with probes.aside(model):
             model, inputs = parts(sizes)
             run.record(model, inputs, options)
     except Exception as error:  # it cannot be built so, or resized
@@ -187,7 +180,7 @@ def probe(
 def explained_error(error: Exception, seen: Trace) -> Exception:
     """Give what stopped a run its trace, and a note on the call that failed,
     if one did."""
-    if seen.runs[0].failed:
+    if seen.steps and not seen.steps[-1].makes:
         error.add_note(explanation(seen))
     vars(error)["trace"] = seen
     return error
@@ -199,7 +192,7 @@ def names_to_vary(
     """List the dimensions that probes can vary on their own."""
     plain = plain_sizes(dims)
     if build is not None:
-        return list(dims_for(build, plain))
+        return list(probes.dims_for(build, plain))
     letters = " ".join(axes or []).split()
     return [name for name in plain if name in letters]
 

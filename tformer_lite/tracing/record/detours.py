@@ -13,6 +13,7 @@ from tformer_lite.tracing.axes.probes import aside
 from tformer_lite.tracing.record.visits import Visits
 
 SCRIPTED = torch.jit.ScriptModule, torch.jit.ScriptFunction
+FUSIBLE = nn.MultiheadAttention, nn.TransformerEncoderLayer
 FUSED = "_native_multi_head_attention", "_transformer_encoder_layer_fwd"
 
 
@@ -83,8 +84,7 @@ def is_compiled(part: Callable) -> bool:
 
 def fused_modules(model: Callable, inputs: tuple, options: dict) -> list[str]:
     """List the modules that an untraced run fuses, by another run."""
-    kinds = nn.MultiheadAttention, nn.TransformerEncoderLayer
-    found = [part for part in parts(model) if isinstance(part, kinds)]
+    found = [part for part in parts(model) if isinstance(part, FUSIBLE)]
     if all(part.training for part in found):
         return []
     with (

@@ -130,13 +130,12 @@ class Run:
     """One run: its sizes, its steps, and how to find a step again.
 
     `result` is what the model gave, `error` what stopped it; a torch call
-    that failed is the last step, and `failed` is then true.
+    that failed is the last step, and made nothing.
     """
 
     def __init__(self, sizes: dict[str, int]):
         self.sizes, self.result = sizes, None
         self.error: Exception | None = None
-        self.failed = False
         self.steps: list[Step] = []
         self.visits: list[Visit] = []
         self.values = Values()
@@ -154,7 +153,6 @@ class Run:
         except Exception as error:
             self.error = error
             if recorder.failed and recorder.failed[0] is error:
-                self.failed = True
                 self.steps.append(recorder.failed[1])
 
     @cached_property
