@@ -1,5 +1,4 @@
-"""The calls of a run: their axes, named by how other runs differ from it,
-and their values, kept and looked up by the names of variables."""
+"""The calls of a run: their axes, named by other runs, and their values."""
 
 from collections import defaultdict
 from fnmatch import fnmatchcase
@@ -155,9 +154,8 @@ def kept_value(run: Run, text: str, nth: int | None) -> Tensor:
         if found:
             break
     else:
-        raise KeyError(
-            f"no line binds {text!r}: there are {near(text, names)}"
-        )
+        known = near(text, names)
+        raise KeyError(f"no line binds {text!r}: there are {known}")
     times, kept = len(found), run.values.kept
     if nth is None and times > 1:
         raise ValueError(

@@ -1,5 +1,4 @@
-"""The tracer: run a model, record it, and run it again at other sizes; and
-what one may ask of the answer."""
+"""The tracer: run a model, record it, run it again, and answer questions."""
 
 import re
 from collections.abc import Callable

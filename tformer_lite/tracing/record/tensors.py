@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import ref
 
 import torch
@@ -79,9 +79,7 @@ class Values:
         self.given: dict[int, tuple[tuple, dict]] = {}
         self.users: dict[int, list[tuple[int, int]]] = defaultdict(list)
 
-    def keep(
-        self, step: int, made: list[Tensor], args: tuple, kwargs: dict | None
-    ) -> None:
+    def keep(self, step: int, made: list, args: tuple, kwargs: Any) -> None:
         """Keep what a step made, and what it was given."""
         self.kept[step] = [tensor.detach() for tensor in made]
         self.given[step] = args, kwargs or {}

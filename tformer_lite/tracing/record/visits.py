@@ -3,7 +3,7 @@
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterator, Mapping, Sized
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -57,13 +57,13 @@ class Visit:
 
     parent: "Visit | None" = None
     place: Place = ()
+    reads: Mapping[str | int, list[Mark]] = {}
     makes: list[Mark] | None = None
     start = end = 0
     direct = False
 
     def __init__(self, path: str, nth: int, kind: str):
         self.path, self.nth, self.kind = path, nth, kind
-        self.reads: dict[str | int, list[Mark]] = {}
 
 
 class Visits:
