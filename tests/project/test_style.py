@@ -31,7 +31,6 @@ TRACING_FLOORS = (
     {"record", "tables"},
     {"calls"},
     {"listing", "questions"},
-    {"traced"},
     {"tracer"},
     {"printing"},
     {"__init__"},

@@ -10,8 +10,7 @@ import torch
 from tformer_lite.commands.session import say
 from tformer_lite.example.running import running_dims, sized_model
 from tformer_lite.model import config as presets
-from tformer_lite.tracing import print_shapes, trace
-from tformer_lite.tracing.traced import Trace
+from tformer_lite.tracing import Trace, print_shapes, trace
 
 # Translators have the words of the running example, the character model any.
 PAPER = replace(presets.paper_base, vocab_size=1024, src_vocab_size=None)

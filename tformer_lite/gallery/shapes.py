@@ -9,7 +9,7 @@ from torch.nn.modules.module import register_module_forward_hook
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.datasets import running_example
 from tformer_lite.tracing import trace
-from tformer_lite.tracing.record.lookup import received_name
+from tformer_lite.tracing.calls import names_of
 
 Shapes = dict[str, tuple[int, ...]]
 NAMES = "q", "k", "v", "scores", "weights", "heads"
@@ -37,9 +37,9 @@ def shapes(model: nn.Module) -> Shapes:
     with evaluating(model), register_module_forward_hook(keep_given):
         seen = trace(model, *running_example()[:2])
     for step in seen.steps:
-        name = received_name(step.place, step.visit)
-        for mark in step.makes if name.variable in NAMES else ():
-            keep_shape(str(name), mark.shape)
+        _, name = names_of(step)
+        for mark in step.makes if name.rpartition(":")[2] in NAMES else ():
+            keep_shape(name, mark.shape)
     return found
 
 

@@ -4,10 +4,10 @@ shapes that they give; and in words, where in it a part is."""
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tformer_lite.tracing import Trace
 from tformer_lite.tracing.axes.names import Shape, shape_text
 from tformer_lite.tracing.calls import Axes
 from tformer_lite.tracing.questions.attention import Flow, Found
-from tformer_lite.tracing.traced import Trace
 
 Named = dict[str, Shape]  # shapes, by the names of what has them
 # What a side reads, its first module, and its kinds of attention.

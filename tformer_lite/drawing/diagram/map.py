@@ -20,8 +20,8 @@ from tformer_lite.drawing.diagram.anatomy import Part, Parts
 from tformer_lite.drawing.matrix import check_known
 from tformer_lite.drawing.palette import AXES, DARK, EDGE, HATCH, INK, PAPER
 from tformer_lite.drawing.picture import Picture, styled
+from tformer_lite.tracing import Trace
 from tformer_lite.tracing.axes.names import Shape
-from tformer_lite.tracing.traced import Trace
 
 PARTS = [
     "ids", "embedding", "positions", "projections", "heads", "scores", "mask",

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from tformer_lite.tracing.axes.names import Shape, Shapes
 from tformer_lite.tracing.calls import Calls
-from tformer_lite.tracing.record.places import Place
-from tformer_lite.tracing.record.visits import Visit
+from tformer_lite.tracing.record.tensors import Mark
+from tformer_lite.tracing.record.visits import Place, Visit
 from tformer_lite.tracing.source import bindings
 from tformer_lite.tracing.source import expressions as source
 from tformer_lite.tracing.source.expressions import Function
@@ -56,11 +56,11 @@ class Known:
                 for mark, name in zip(marks, names):
                     self.uses[mark.number].append((i, name))
 
-    def shapes(self, numbers: list[int] | None, end: int) -> Shapes | None:
+    def shapes(self, marks: list[Mark] | None, end: int) -> Shapes | None:
         """Name the shapes of tensors after `end` steps; None if unknown."""
-        if not numbers or not self.uses.keys() >= set(numbers):
+        uses = [self.uses[mark.number] for mark in marks or []]
+        if not uses or not all(uses):
             return None
-        uses = [self.uses[number] for number in numbers]
         before = ([name for i, name in use if i < end] for use in uses)
         return tuple(b[-1] if b else use[0][1] for b, use in zip(before, uses))
 
@@ -106,8 +106,8 @@ def module_shapes(calls: Calls) -> Iterator[tuple[str, Shapes, Shapes]]:
     """Name what each module reads and makes, as they finish."""
     known = Known(calls)
     for visit in calls.runs[0].visits:
-        numbers = [n for given in visit.reads.values() for n in given]
-        reads = known.shapes(numbers, visit.start)
+        marks = [mark for given in visit.reads.values() for mark in given]
+        reads = known.shapes(marks, visit.start)
         makes = known.shapes(visit.makes, visit.end)
         yield visit.path, reads or (), makes or ()
 

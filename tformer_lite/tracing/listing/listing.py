@@ -18,7 +18,7 @@ from tformer_lite.tracing.listing.events import (
     runs_of,
 )
 from tformer_lite.tracing.listing.layout import Line, Listing, Note
-from tformer_lite.tracing.record.places import in_library
+from tformer_lite.tracing.record.visits import owner
 from tformer_lite.tracing.source import expressions as source
 
 LONG = 24
@@ -85,7 +85,7 @@ def code_of(thing: Any) -> CodeType:
 
 def definition_of(code: CodeType) -> source.Function:
     """Find where a function is defined; ValueError if that is not known."""
-    if in_library[code.co_filename]:
+    if owner(code.co_filename) != "reader":
         raise ValueError(
             f"{code.co_qualname} is PyTorch's own code, which is not "
             "recorded line by line: give the code that calls it."

@@ -7,8 +7,7 @@ matrices (or by einsum, or all in one call), and not by a sum of x * y.
 from collections import ChainMap
 from typing import NamedTuple
 
-from tformer_lite.tracing.record.recorder import Step
-from tformer_lite.tracing.record.sources import sources_of
+from tformer_lite.tracing.record.recorder import Step, sources_of
 
 FUSED = "scaled_dot_product_attention"
 # Calls by name, without the underscores of operators and of what writes in

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from tformer_lite.tracing.calls import Calls
-from tformer_lite.tracing.record.sources import sources_of
+from tformer_lite.tracing.record.recorder import sources_of
 
 Two = tuple[Calls, Calls]
 Pair = tuple[int, int]

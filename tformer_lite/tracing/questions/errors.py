@@ -4,8 +4,7 @@ import ast
 
 from tformer_lite.tracing.axes.names import shape_text
 from tformer_lite.tracing.calls import Calls
-from tformer_lite.tracing.record.recorder import Step
-from tformer_lite.tracing.record.sources import sources_of
+from tformer_lite.tracing.record.recorder import Step, sources_of
 from tformer_lite.tracing.source.expressions import passage
 
 
@@ -27,7 +26,7 @@ def operands(step: Step) -> list[str]:
     it reads its parameters as well."""
     if step.visit.place == step.place:
         return []
-    match passage(step.code, step.at):
+    match passage(*step.place[0]):
         case ast.BinOp(left, _, right):
             found = [left, right]
         case ast.Call(function, arguments, options):
