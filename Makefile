@@ -52,6 +52,7 @@ lint: .venv/all.done
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/python -m mypy --cache-dir _build/mypy
+	@$(BIN)/codespell
 
 format: .venv/all.done
 	@$(BIN)/ruff check --fix .
