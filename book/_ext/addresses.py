@@ -15,7 +15,7 @@ sys.path.append(str(Path(__file__).parents[1] / "_tools"))
 from repository import NOBODY, ROOT, addresses
 
 COLAB = "https://colab.research.google.com/github"
-LOCALLY = "To run this chapter, see <a href={how}>How to read this book</a>."
+GUIDE = "book/how_to_read", "run-it-yourself"
 SITEMAP = """<?xml version="1.0" encoding="utf-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
 {}
@@ -44,14 +44,17 @@ def add_way(app: Sphinx, page: str, _template, context: dict, doctree):
     """Say under a chapter's title how to run it."""
     if doctree is None or not page.startswith("chapters/"):
         return
-    how = f'"{app.builder.get_relative_uri(page, "book/how_to_read")}"'
-    way = colab_link(app, page) if is_set() else LOCALLY.format(how=how)
-    title = f'</h1>\n<p class="colab">{way}</p>'
+    title = f'</h1>\n<p class="colab">{way_to_run(app, page)}</p>'
     context["body"] = context["body"].replace("</h1>", title, 1)
 
 
-def colab_link(app: Sphinx, page: str) -> str:
-    """Write the link that opens a chapter in Colab."""
+def way_to_run(app: Sphinx, page: str) -> str:
+    """Write the link that opens a chapter in Colab, or else leads to how to
+    run it on the reader's own machine."""
+    if not is_set():
+        guide, place = GUIDE
+        url = f"{app.builder.get_relative_uri(page, guide)}#{place}"
+        return f'<a href="{url}">How to run this chapter</a>'
     name = REPOSITORY.removeprefix("https://github.com/")
     branch = app.config.html_theme_options["repository_branch"]
     url = escape(f"{COLAB}/{name}/blob/{branch}/{page}.ipynb")

@@ -62,7 +62,8 @@ def test_unpublished_a_page_leads_nowhere_outside(tmp_path):
     nobody = tuple(place.replace("some_one", NOBODY) for place in OURS)
     html = built(tmp_path, nobody)
     chapter = (html / "chapters" / "00.html").read_text("utf8")
-    assert 'see <a href="../book/how_to_read.html">' in chapter
+    guide = "../book/how_to_read.html#run-it-yourself"
+    assert f'<a href="{guide}">How to run this chapter</a>' in chapter
     assert NOBODY not in chapter
     assert "colab.research" not in chapter
     assert TERM.format("..") in chapter
@@ -89,3 +90,5 @@ def test_the_pages_of_the_book_lead_where_the_repository_is():
     ways = [page.read_text("utf8").count("in Colab</a>") for page in html]
     assert len(ways) == 20
     assert set(ways) == {int(NOBODY not in addresses(ROOT)[0])}
+    guide = (ROOT / "_build/html/book/how_to_read.html").read_text("utf8")
+    assert 'id="run-it-yourself"' in guide
