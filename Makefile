@@ -6,7 +6,7 @@ BIN := .venv/bin
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
 .PHONY: help book test check cpus lint format notebooks corpus results picture \
-  repository clean
+  repository version clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
@@ -19,7 +19,8 @@ help:
 	@echo "make corpus      write the English-Nepali sentences from the grammar"
 	@echo "make results     train what ships and what the chapters show"
 	@echo "make picture     draw the rooms of ARCHITECTURE.md from the imports"
-	@echo "make repository URL=https://...   set the repository's address"
+	@echo "make repository URL=https://... SITE=https://...  set the addresses"
+	@echo "make version VERSION=0.2.0        what notebooks belong to; or main"
 	@echo "make clean       remove everything that make made"
 	@echo
 	@echo "PYTHON=python3.12 chooses the Python to set up with (3.11 or newer)."
@@ -51,6 +52,7 @@ lint: .venv/all.done
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/python -m mypy --cache-dir _build/mypy
+	@$(BIN)/codespell
 
 format: .venv/all.done
 	@$(BIN)/ruff check --fix .
@@ -75,8 +77,11 @@ results: .venv/all.done
 picture: .venv/book.done
 	@$(BIN)/python book/_tools/architecture.py
 
-repository: .venv/book.done
-	@$(BIN)/python book/_tools/repository.py "$(URL)"
+repository:
+	@$(PYTHON) book/_tools/repository.py "$(URL)" "$(SITE)"
+
+version:
+	@$(PYTHON) book/_tools/version.py "$(VERSION)"
 
 clean:
 	rm -rf .venv _build install.log .pytest_cache .ruff_cache .hypothesis

@@ -169,7 +169,7 @@ def test_a_line_goes_through_the_first_two_sizes_that_differ():
 
 def test_a_shape_is_marked_as_a_whole_whatever_its_names_are():
     axes = Axis(6, "B*(T-1)", "proved"), Axis(3, "H", "value")
-    letter = '<span class="axis axis-{0}">{0}</span>'.format
+    letter = '<b class="axis axis-{0}">{0}</b>'.format
     b, t, h = map(letter, "BTH")
     page = f'<span class="shape">({b}*({t}-1), {h}~)</span>'
     assert shape_html(axes) == page
