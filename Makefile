@@ -6,7 +6,8 @@ BIN := .venv/bin
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
 .PHONY: help book links weblinks test check cpus nightly extras lint format \
-  notebooks corpus results picture repository dist release browser alarm clean
+  notebooks corpus results picture repository version dist release browser \
+  alarm clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
@@ -23,7 +24,8 @@ help:
 	@echo "make corpus      write the English-Nepali sentences from the grammar"
 	@echo "make results     train what ships and what the chapters show"
 	@echo "make picture     draw the rooms of ARCHITECTURE.md from the imports"
-	@echo "make repository URL=https://...   set the repository's address"
+	@echo "make repository URL=https://... SITE=https://...  set the addresses"
+	@echo "make version VERSION=0.2.0        what notebooks belong to; or main"
 	@echo "make dist        write wheel, sdist and notebooks into _build/dist"
 	@echo "make release     put _build/release on GitHub: TAG=v0.2.0"
 	@echo "make browser     install Chromium where there is no browser (apt)"
@@ -66,6 +68,7 @@ lint: .venv/all.done
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/python -m mypy --cache-dir _build/mypy
+	@$(BIN)/codespell
 	@$(BIN)/python book/_tools/workflows.py
 
 format: .venv/all.done
@@ -99,8 +102,11 @@ results: .venv/all.done
 picture: .venv/book.done
 	@$(BIN)/python book/_tools/architecture.py
 
-repository: .venv/book.done
-	@$(BIN)/python book/_tools/repository.py "$(URL)"
+repository:
+	@$(PYTHON) book/_tools/repository.py "$(URL)" "$(SITE)"
+
+version:
+	@$(PYTHON) book/_tools/version.py "$(VERSION)"
 
 # TAG=v0.2.0 makes sure that this is the version.
 dist: .venv/all.done

@@ -12,7 +12,7 @@ from tests.helpers.browser import (
     new_reader,
     open_page,
 )
-from tests.helpers.project import copy_project, run
+from tests.helpers.project import archive, copy_project, run
 
 
 @pytest.fixture(scope="module")
@@ -58,3 +58,9 @@ def checkout(tmp_path_factory) -> Path:
     run(copy, "git", "add", "-A").check_returncode()
     run(copy, "git", *me, "commit", "-qm", "All").check_returncode()
     return copy
+
+
+@pytest.fixture(scope="module")
+def published(checkout) -> str:
+    """The address of that repository, where the first cell may fetch it."""
+    return archive(checkout)

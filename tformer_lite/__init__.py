@@ -1,6 +1,6 @@
 """A small Transformer, and tools that show the shape of every step in it."""
 
-from tformer_lite.decoding.cache import cached
+from tformer_lite.decoding.cache.models import cached
 from tformer_lite.decoding.metrics import bleu, chrf, exact_match, perplexity
 from tformer_lite.decoding.sampling import Sampler, generate, likeliest
 from tformer_lite.decoding.search import beam, greedy

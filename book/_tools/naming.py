@@ -15,18 +15,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from tformer_lite import trace
+from tformer_lite.tracing import Trace
 from tformer_lite.tracing.axes.names import Axis, Dims
 from tformer_lite.tracing.axes.probes import dims_for
+from tformer_lite.tracing.calls import names_of, receiver
 from tformer_lite.tracing.listing.events import Known
-from tformer_lite.tracing.record.lookup import (
-    bound_name,
-    received_name,
-    receiver,
-)
 from tformer_lite.tracing.record.recorder import Step
 from tformer_lite.tracing.record.visits import Visit
 from tformer_lite.tracing.source.expressions import expression
-from tformer_lite.tracing.traced import Trace
 
 # N is the number of places, G the number of heads that keys and values have
 # where they have fewer, and R how many heads share one of them.
@@ -80,11 +76,11 @@ class Library:
         functions: the one where it comes first is meant."""
         found = []
         for i, step in enumerate(self.seen.steps):
-            at = step.place, step.visit
-            if name in (str(bound_name(*at)), written(step)):
+            own, received = names_of(step)
+            if name in (own, written(step)):
                 found.append((plain(step.code), i))
-            elif name == str(received_name(*at)):
-                _, ((code, _), *_) = receiver(*at)
+            elif name == received:
+                _, ((code, _), *_) = receiver(step)
                 found.append((plain(code), i))
         found = [one for one in found if one[0] == found[0][0]]
         if len(found) < nth:
@@ -104,8 +100,8 @@ class Library:
         visit, given = self.visit(path), self.given[path][0]
         names = list(inspect.signature(self.module(path).forward).parameters)
         reads = {
-            names[key] if isinstance(key, int) else key: numbers
-            for key, numbers in visit.reads.items()
+            names[key] if isinstance(key, int) else key: marks
+            for key, marks in visit.reads.items()
         }
         (axes,) = self.known.shapes(reads[name], visit.start)
         return Found(axes, given[name], visit.kind)
@@ -169,7 +165,7 @@ def plain(code: CodeType) -> str:
 
 def written(step: Step) -> str:
     """Write a step as "path:expression"."""
-    return f"{step.visit.path}:{expression(step.code, step.at)}"
+    return f"{step.visit.path}:{expression(*step.place[0])}"
 
 
 def first(made) -> Tensor:

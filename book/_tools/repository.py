@@ -1,48 +1,88 @@
-"""Set the repository's address: in pyproject.toml and wherever it is copied.
+"""Set the addresses of the repository and of the site, wherever they stand.
 
-usage: repository.py URL
+usage: repository.py URL [SITE]
 
-Needs git and Python, and nothing that has to be installed.
+They are in pyproject.toml, with copies in chapters, links and papers. SITE is
+where the book is published: for a repository on GitHub, its Pages, unless
+another is given. Needs git and Python, and nothing that has to be installed.
 """
 
-import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-from cells import ids
+from cells import with_new_ids
 
 ROOT = Path(__file__).parents[2]
-ADDRESS = re.compile(r"https://([\w-]+\.)+\w+/[\w.-]+/[\w.-]+", re.ASCII)
-PLACE = re.compile(r'^Repository = "(.+)"$', re.MULTILINE)
+HOST = r"https://([\w-]+\.)+\w+"
+URL = re.compile(rf"{HOST}/[\w.-]+/[\w.-]+", re.ASCII)
+SITE = re.compile(rf"{HOST}(/[\w.-]+)*", re.ASCII)
+NOBODY = "your_account"  # whose the repository is until it is set
+PICTURE = "book/_static/preview.png"  # the README's, which PyPI shows, too
 
 
-def main(url: str, root: Path = ROOT) -> None:
-    """Replace the old address by the new one in every file of the project.
+def main(url: str, site: str = "", root: Path = ROOT) -> None:
+    """Replace the old addresses by the new ones in every file.
 
-    pyproject.toml comes last: if anything fails before, the old address is
-    still known, and running it again finishes the work.
+    pyproject.toml comes last: if anything fails before, the old addresses
+    are still known, and running it again finishes the work.
     """
-    if problem := address_problem(url):
+    site = site or pages(url)
+    if problem := url_problem(url) or site_problem(site):
         sys.exit(problem)
     pyproject = root / "pyproject.toml"
-    old = PLACE.search(pyproject.read_text("utf8"))[1]
-    changed = [f for f in files(root) if f != pyproject and move(f, old, url)]
-    move(pyproject, old, url)
-    print(f"{url} now stands in pyproject.toml and {len(changed)} more files.")
+    changes = dict(zip(forms(*addresses(root)), forms(url, site)))
+    others = [file for file in files(root) if file != pyproject]
+    changed = [file for file in others if rewrite(file, changes)]
+    rewrite(pyproject, changes)
+    print(f"{url} and {site} now stand in {len(changed) + 1} files.")
     if not url.startswith("https://github.com/"):
         print("Colab opens notebooks from github.com alone, not from there.")
 
 
-def address_problem(url: str) -> str | None:
-    """Say what is wrong with an address, or return None."""
-    if ADDRESS.fullmatch(url) and not url.endswith((".git", ".")):
+def addresses(root: Path) -> tuple[str, str]:
+    """Read the repository's address, and the site's, where both are set."""
+    text = (root / "pyproject.toml").read_text("utf8")
+    url, site = (
+        re.search(rf'^{name} = "(.+)"$', text, re.MULTILINE)[1]
+        for name in ("Repository", "Homepage")
+    )
+    return url, site
+
+
+def pages(url: str) -> str:
+    """Give the site of a repository on GitHub; "" for others."""
+    owner_and_name = url.removeprefix("https://github.com/")
+    owner, _, name = owner_and_name.partition("/")
+    return "" if owner_and_name == url else f"https://{owner}.github.io/{name}"
+
+
+def url_problem(url: str) -> str | None:
+    """Say what is wrong with a repository's address, or return None."""
+    if URL.fullmatch(url) and not url.endswith((".git", ".")):
         return None
     return (
         f"{url!r} is not a repository's address: write it as "
         "https://HOST/OWNER/NAME, with no slash and no .git at the end."
     )
+
+
+def site_problem(site: str) -> str | None:
+    """Say what is wrong with a site's address, or return None."""
+    if SITE.fullmatch(site):
+        return None
+    return (
+        f"{site!r} is not a site's address: write SITE=https://HOST/PATH, "
+        "with no slash at the end, where the book will be read."
+    )
+
+
+def forms(url: str, site: str) -> list[str]:
+    """Write the addresses in each of the ways that files do."""
+    known = NOBODY not in url
+    picture = f"{url}/raw/main/{PICTURE}" if known else PICTURE
+    return [site, f"]({picture})", url, f"github/{url.split('/', 3)[3]}"]
 
 
 def files(root: Path) -> list[Path]:
@@ -55,32 +95,21 @@ def files(root: Path) -> list[Path]:
     return [root / name for name in names if (root / name).is_file()]
 
 
-def move(file: Path, old: str, new: str) -> bool:
-    """Write the new address where a file has the old one, if it has it."""
+def rewrite(file: Path, changes: dict[str, str]) -> bool:
+    """Write the new words where a file has the old ones, and say whether it
+    had any. Words that only begin like an old one are others."""
+    table = {old.encode(): new.encode() for old, new in changes.items()}
+    either = b"|".join(map(re.escape, table))
     before = file.read_bytes()
-    after = before
-    for form in str, colab:
-        whole = re.escape(form(old).encode()) + rb"(?![\w-])"
-        after = re.sub(whole, form(new).encode(), after)
-    if after != before and file.suffix == ".ipynb":
-        after = renamed(after.decode()).encode()
-    if after != before:
-        file.write_bytes(after)
-    return after != before
-
-
-def colab(url: str) -> str:
-    """Shorten an address as Colab's links do: github/OWNER/NAME."""
-    return "github/" + url.split("/", 3)[3]
-
-
-def renamed(notebook: str) -> str:
-    """Give the cells of a notebook's text the ids that their sources ask."""
-    cells = json.loads(notebook)["cells"]
-    sources = ["".join(cell["source"]) for cell in cells]
-    for cell, word in zip(cells, ids(sources), strict=True):
-        notebook = notebook.replace(f'"id": "{cell["id"]}"', f'"id": "{word}"')
-    return notebook
+    after = re.sub(
+        rb"(?:" + either + rb")(?![\w-])", lambda m: table[m[0]], before
+    )
+    if after == before:
+        return False
+    if file.suffix == ".ipynb":
+        after = with_new_ids(after.decode()).encode()
+    file.write_bytes(after)
+    return True
 
 
 if __name__ == "__main__":

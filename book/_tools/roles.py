@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pybtex.database import Entry, parse_file
+from repository import addresses
 
 ROLE = re.compile(r"\{(axes|axis|sizes|size|count|term|cite)\}`([^`]+)`")
 TERM = re.compile(r"^(\S.*)$(?=\n  \S)", re.MULTILINE)
@@ -99,9 +100,10 @@ def axis(letter: str, book: Path) -> str:
 
 
 def coloured(name: str) -> str:
-    """Write each letter of an axis's name in its colour: B, H*D, 1."""
-    span = r'<span class="axis axis-\g<0>">\g<0></span>'
-    return re.sub(r"[A-Z]", span, name).replace("*", "·")
+    """Write each letter of an axis's name in its colour: B, H*D, 1. Where
+    colours are dropped, in Colab and on GitHub, it is still bold."""
+    bold = r'<b class="axis axis-\g<0>">\g<0></b>'
+    return re.sub(r"[A-Z]", bold, name).replace("*", "·")
 
 
 def measured(name: str, book: Path) -> list[tuple[str, int]]:
@@ -137,12 +139,16 @@ def count(path: str, book: Path) -> str:
 
 
 def term(text: str, book: Path) -> str:
-    """Link a term to the glossary: queries <query> shows the first word."""
+    """Link a term to the glossary: queries <query> shows the first word. The
+    address is a full one, so that it leads there from Colab, too."""
     shown, _, name = text.removesuffix(">").partition(" <")
     name = name or shown
     found(name, terms(book), "term")
-    address = f"../book/glossary.html#term-{name.replace(' ', '-')}"
-    return f'<a class="term" href="{address}">{shown}</a>'
+    site, place = (
+        addresses(book.parent)[1],
+        f"book/glossary.html#term-{name.replace(' ', '-')}",
+    )
+    return f'<a class="term" href="{site}/{place}">{shown}</a>'
 
 
 @cache

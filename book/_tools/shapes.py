@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 from tformer_lite import running_trace
+from tformer_lite.tracing import Trace
+from tformer_lite.tracing.calls import names_of
 from tformer_lite.tracing.listing.events import module_shapes
-from tformer_lite.tracing.record.lookup import bound_name, received_name
 from tformer_lite.tracing.source.expressions import expression
-from tformer_lite.tracing.traced import Trace
 
 # What prose may say for a longer name. Plain names are those of
 # cross-attention, where positions that ask and that answer are not the same.
@@ -65,10 +65,9 @@ def by_line(seen: Trace) -> dict[str, list]:
     where all lines of that name make the same shape."""
     found: dict[str, list] = {}
     for step, (_, makes) in zip(seen.steps, seen.axes):
-        name = bound_name(step.place, step.visit)
-        call = name._replace(variable=expression(step.code, step.at))
-        got = received_name(step.place, step.visit)
-        for one in dict.fromkeys(map(str, (name, call, got))):
+        name, got = names_of(step)
+        call = f"{name.rpartition(':')[0]}:{expression(*step.place[0])}"
+        for one in dict.fromkeys((name, call, got)):
             found.setdefault(one, []).append(written(makes[0]))
     return {
         name: shapes[0]

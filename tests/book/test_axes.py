@@ -45,8 +45,8 @@ def test_the_axis_role_knows_the_letters_of_the_figures(tmp_path):
     done = build(" ".join(f"{{axis}}`{letter}`" for letter in AXES), tmp_path)
     assert done.returncode == 0, done.stderr
     for letter in AXES:
-        span = f'<span class="axis axis-{letter}">{letter}</span>'
-        assert span in (tmp_path / "html" / "index.html").read_text("utf8")
+        bold = f'<b class="axis axis-{letter}">{letter}</b>'
+        assert bold in (tmp_path / "html" / "index.html").read_text("utf8")
 
 
 def test_an_unknown_axis_letter_stops_the_build(tmp_path):

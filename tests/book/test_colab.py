@@ -1,6 +1,7 @@
 """A chapter opened in Colab, as near as a machine can come to it: one file
 in an empty folder, Colab's matplotlib, seaborn and IPython, and a torch that
-is already there. The module comes from a repository, by the first cell.
+is already there. The module comes from a repository, by the first cell that
+runs.
 
 A session is a real kernel in an environment of its own. Its torch is the one
 that runs these tests, lent, because a second one would take minutes. All the
@@ -25,6 +26,7 @@ from tests.helpers.colab import COLAB
 from tests.helpers.numbers import agree
 from tests.helpers.project import (
     HOME,
+    NOTEBOOKS,
     ROOT,
     every_notebook,
     run,
@@ -37,8 +39,8 @@ DEVANAGARI = re.compile("[\u0900-\u097f]")
 
 
 @pytest.fixture(scope="module")
-def colab(tmp_path_factory, checkout) -> Path:
-    """Colab's Python, after a first cell has installed the module in it."""
+def colab(tmp_path_factory) -> Path:
+    """Colab's Python."""
     home = tmp_path_factory.mktemp("colab")
     venv = [sys.executable, "-m", "venv", "--without-pip", "."]
     run(home, *venv).check_returncode()
@@ -51,10 +53,6 @@ def colab(tmp_path_factory, checkout) -> Path:
         reason = done.stderr.splitlines()[-1]
         give_up(f"Colab's packages cannot be installed: {reason}")
     lend(python)
-    empty = tmp_path_factory.mktemp("content")
-    first = setup_source(f"file://{checkout}")
-    done = run(empty, python, "-c", first)
-    assert done.returncode == 0, done.stderr
     return python
 
 
@@ -105,16 +103,16 @@ torch.set_printoptions(profile="default")
 
 
 @pytest.fixture(scope="module")
-def opened(kernel, checkout, tmp_path_factory):
+def opened(kernel, published, tmp_path_factory):
     """What a chapter shows in Colab: a file in a folder of its own, with no
-    name left from the chapter before. Each is run once."""
+    name left from the chapter before. Each is run once; the first fetches."""
     shown = {}
 
     def run_once(chapter: Path):
         if chapter not in shown:
             notebook = nbformat.read(chapter, as_version=4)
             first = next(c for c in notebook.cells if c.cell_type == "code")
-            first.source = HOME.sub(f"file://{checkout}", first.source)
+            first.source = HOME.sub(published, first.source)
             folder = tmp_path_factory.mktemp("content")
             nbformat.write(notebook, folder / chapter.name)
             execute(
@@ -164,7 +162,8 @@ def test_a_chapter_in_colab_shows_what_the_book_shows(chapter, opened):
             assert agree(text(new), text(old)), f"{text(new)}\n\n{text(old)}"
 
 
-def test_the_kernel_runs_on_what_colab_has(kernel, colab):
+def test_the_kernel_runs_on_what_colab_has(kernel, opened):
+    opened(NOTEBOOKS[0])
     where = nbformat.v4.new_code_cell(WHERE)
     execute(kernel, where)
     lines = text(where.outputs[0]).splitlines()
@@ -173,7 +172,7 @@ def test_the_kernel_runs_on_what_colab_has(kernel, colab):
     assert drawing[0].startswith("3.10.")
     assert plots[0].startswith("0.13.")
     assert tensors == [torch.__version__, torch.__file__]
-    assert Path(module[1]).is_relative_to(own_packages(colab))
+    assert not Path(module[1]).is_relative_to(ROOT)
 
 
 @every_notebook
@@ -202,10 +201,17 @@ def test_without_torchinfo_chapter_16_says_so_and_goes_on(opened):
     assert "44.28" not in said
 
 
-def test_the_first_cell_installs_the_module_and_nothing_else(colab):
-    """The witness: the metadata that pip left, and torch where it was."""
-    installed = own_packages(colab)
-    (folder,) = installed.glob("tformer_lite-*.dist-info")
-    assert '"vcs": "git"' in (folder / "direct_url.json").read_text()
-    assert not (installed / "torch").exists()
-    assert not (installed / "numpy").exists()
+def test_the_first_cell_fetches_the_module_and_nothing_else(
+    colab, published, checkout, tmp_path
+):
+    """Beside the notebook, where it can be read and changed; and once."""
+    before = sorted(own_packages(colab).iterdir())
+    first = f"{setup_source(published)}\nimport tformer_lite"
+    for cell in first, setup_source("file:///nowhere"):
+        done = run(tmp_path, colab, "-c", cell)
+        assert done.returncode == 0, done.stderr
+    assert sorted(own_packages(colab).iterdir()) == before
+    assert [file.name for file in tmp_path.iterdir()] == ["tformer_lite"]
+    for file in (checkout / "tformer_lite").rglob("*.*"):
+        copy = tmp_path / file.relative_to(checkout)
+        assert copy.read_bytes() == file.read_bytes(), file

@@ -3,8 +3,6 @@ readable, usable by all; and what a reader does with a chapter."""
 
 import re
 import time
-import tomllib
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, Route, expect
@@ -15,7 +13,6 @@ from tests.helpers.browser import (
     HTML,
     NO_BOOK,
     PAGES,
-    ROOT,
     SCHEMES,
     fonts_of,
     new_reader,
@@ -82,19 +79,9 @@ def test_some_page_has_a_formula():
 
 
 @each_chapter
-def test_a_chapter_has_a_figure_and_opens_in_colab(opened):
+def test_a_chapter_has_a_figure_and_says_how_to_run_it(opened):
     assert opened.page.locator("svg.figure").count()
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))
-    home = project["project"]["urls"]["Repository"]
-    name = Path(opened.page.url).stem
-    url = home.replace("github.com", "colab.research.google.com/github")
-    url += f"/blob/main/chapters/{name}.ipynb"
-    link = opened.page.locator("article .colab a")
-    expect(link).to_be_visible()
-    expect(link).to_have_attribute("href", url)
-    rocket = opened.page.locator(".dropdown-launch-buttons a")
-    assert [a.get_attribute("href") for a in rocket.all()] == [url]
-    assert (ROOT / "chapters" / f"{name}.ipynb").exists()
+    expect(opened.page.locator("article .colab a")).to_be_visible()
 
 
 def fonts_of_nepali(page: Page) -> list[set[tuple[str, bool]]]:

@@ -79,9 +79,9 @@ def test_docstrings_are_those_that_python_reads():
 
 def test_a_docstring_keeps_its_signs_and_colours_its_shapes():
     assert marked('C = H * D, (B, T) -> (T). `a * b`, "x*"') == (
-        'C = H \\* D, <span class="shape">(<span class="axis axis-B">B</span>,'
-        ' <span class="axis axis-T">T</span>)</span> → <span class="shape">('
-        '<span class="axis axis-T">T</span>)</span>. `a * b`, `"x*"`'
+        'C = H \\* D, <span class="shape">(<b class="axis axis-B">B</b>,'
+        ' <b class="axis axis-T">T</b>)</span> → <span class="shape">('
+        '<b class="axis axis-T">T</b>)</span>. `a * b`, `"x*"`'
     )
 
 

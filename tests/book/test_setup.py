@@ -19,7 +19,7 @@ def test_without_the_repository_the_first_cell_says_what_to_do(tmp_path):
     """Nor any module installed: -S leaves out what is."""
     done = run(tmp_path, sys.executable, "-S", "-c", setup_source(NOTHING))
     said = done.stderr.splitlines()[-1]
-    assert said.startswith("ImportError: tformer_lite could not be installed")
+    assert said.startswith("ImportError: tformer_lite could not be fetched")
     assert "connect to the network and run this cell again" in said
     assert said.endswith(f"in a copy of {NOTHING}.")
     assert not re.search(r"[.!?] ", said), "more than one sentence"

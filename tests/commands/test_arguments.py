@@ -80,6 +80,7 @@ def test_help_says_what_a_command_does_with_examples_that_work(
         ("train char x --d_model 0", "--d_model: 0 is less than 1"),
         ("train char x --d_model many", "--d_model: invalid count value"),
         ("train char x --dropout 2", "2 is not between 0 and 1"),
+        ("train char x --d_ff 0", "see python -m tformer_lite train char -"),
         ("train char x --lr nan", "nan is not above 0"),
         ("train char x --schedule flat", "constant"),
         ("train char x --steps 3 --epochs 2", "--steps"),

@@ -15,7 +15,7 @@ from tests.helpers.growing import (
 )
 from tests.helpers.small import NAMES
 from tformer_lite import EncoderDecoder, cached
-from tformer_lite.decoding.cache.making import Recomputed
+from tformer_lite.decoding.cache.models import Recomputed
 
 
 @every_model

@@ -20,7 +20,7 @@ from tformer_lite import (
     running_model,
     tiny_translator,
 )
-from tformer_lite.decoding.cache.making import Recomputed
+from tformer_lite.decoding.cache.models import Recomputed
 
 NEW = ["rotary", "grouped", "rotary_grouped"]
 new = pytest.mark.parametrize("attention", NEW)

@@ -19,7 +19,7 @@ from tformer_lite import (
     trace,
 )
 from tformer_lite.decoding.cache.attention import CACHED, POSITIONWISE
-from tformer_lite.decoding.cache.making import Recomputed
+from tformer_lite.decoding.cache.models import Recomputed
 from tformer_lite.model.choices import PARTS
 
 
@@ -171,6 +171,12 @@ def test_attention_that_mixes_neighbours_is_computed_anew():
     close(grown(quick, (), tgt, STEPS[0])[:, -1], model(tgt)[:, -1])
 
 
-def test_every_attention_that_a_config_names_is_kept():
-    kinds = {*PARTS["attention"].values(), *PARTS["cross_attention"].values()}
-    assert kinds == POSITIONWISE
+@pytest.mark.parametrize("cross", PARTS["cross_attention"])
+@pytest.mark.parametrize("attention", PARTS["attention"])
+def test_every_attention_that_a_config_names_is_kept(attention, cross):
+    """The witness: the model, which reads everything anew."""
+    own = {"attention": attention, "cross_attention": cross}
+    model, src, tgt = prepared("paper_base", EncoderDecoder, **own)
+    quick = cached(model)
+    assert not isinstance(quick, Recomputed)
+    close(grown(quick, src, tgt, STEPS[1]), model(*src, tgt))

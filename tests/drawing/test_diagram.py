@@ -18,8 +18,7 @@ from tests.helpers.diagrams import (
 from tests.helpers.drawings import texts
 from tests.helpers.small import small
 from tformer_lite import DecoderOnly, EncoderDecoder, char_lm, trace, where
-from tformer_lite.drawing.diagram.boxes import HERE, LIT, RIM
-from tformer_lite.drawing.diagram.map import PARTS
+from tformer_lite.drawing.diagram.map import HERE, LIT, PARTS, RIM
 
 LABELS = {
     "ids": "source ids",

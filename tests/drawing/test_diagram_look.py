@@ -8,8 +8,7 @@ import pytest
 from tests.helpers.colours import contrast, rgb
 from tests.helpers.diagrams import boxes, drawn, traced, written
 from tformer_lite import where
-from tformer_lite.drawing.diagram.boxes import FRAME, HERE, LIT
-from tformer_lite.drawing.diagram.map import PARTS
+from tformer_lite.drawing.diagram.map import FRAME, HERE, LIT, PARTS
 from tformer_lite.drawing.palette import AXES, INK, PAPER
 
 

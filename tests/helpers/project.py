@@ -63,3 +63,14 @@ def setup_cell(chapter: Path) -> nbformat.NotebookNode:
 def setup_source(address: str) -> str:
     """Give the first cell's source, with another repository's address."""
     return HOME.sub(address, setup_cell(NOTEBOOKS[0]).source)
+
+
+def archive(checkout: Path) -> str:
+    """Pack a repository's commit as GitHub gives it, a folder around all;
+    give the address that the first cell finds it at."""
+    place = checkout.parent / f"{checkout.name}-published"
+    packed = place / "archive" / "main.zip"
+    packed.parent.mkdir(parents=True)
+    pack = ["git", "archive", "--prefix=name-main/", "--format=zip"]
+    run(checkout, *pack, "-o", packed, "HEAD").check_returncode()
+    return place.as_uri()

@@ -1,4 +1,5 @@
-"""The repository's address: one place, copies that follow, one command."""
+"""The addresses of the repository and of the site, and the version that links
+and notebooks belong to: one place each, copies that follow, one command."""
 
 import json
 import re
@@ -16,8 +17,9 @@ from tests.helpers.project import ROOT, copy_project, project_files, run
 
 pytestmark = pytest.mark.slow
 
-# In parts, so that this file does not hold it.
+# In parts, so that this file does not hold them.
 NEW = "/".join(["https://git.example.org", "some_one", "a-book.2"])
+SITE = "/".join(["https://books.example.org", "shapes"])
 # Where a reader, or a machine, is sent to this repository.
 COPIES = (
     r'^\s*"?HOME = \\?"([^"\\]+)',
@@ -27,16 +29,21 @@ COPIES = (
 COLAB = r"colab\.research\.google\.com/github/([\w.-]+/[\w.-]+)"
 
 
-def move(root: Path, url: str) -> subprocess.CompletedProcess:
-    """Set the address with the project's own command, and bare Python."""
-    tool = root / "book" / "_tools" / "repository.py"
-    return run(root, sys.executable, "-S", tool, url)
+def call(root: Path, tool: str, *words: str) -> subprocess.CompletedProcess:
+    """Call one of the project's own tools, with bare Python."""
+    file = root / "book" / "_tools" / tool
+    return run(root, sys.executable, "-S", file, *words)
 
 
-def address(root: Path) -> str:
-    """The address in the one place."""
+def move(root: Path, *places: str) -> subprocess.CompletedProcess:
+    """Set the addresses."""
+    return call(root, "repository.py", *places)
+
+
+def address(root: Path, name: str = "Repository") -> str:
+    """An address in the one place."""
     project = tomllib.loads((root / "pyproject.toml").read_text("utf8"))
-    return project["project"]["urls"]["Repository"]
+    return project["project"]["urls"][name]
 
 
 def texts(root: Path) -> dict[Path, str]:
@@ -67,7 +74,16 @@ def strays(root: Path) -> list[tuple]:
     citation = yaml.safe_load((root / "CITATION.cff").read_text("utf8"))
     if citation["repository-code"] != url:
         found.append(("CITATION.cff", citation["repository-code"]))
-    return found
+    site = address(root, "Homepage")
+    sites = [config["html"]["baseurl"], *terms_at(root)]
+    return found + [("the site", other) for other in sites if other != site]
+
+
+def terms_at(root: Path) -> set[str]:
+    """The sites to which the notebooks' terms lead."""
+    books = (root / "chapters").glob("*.ipynb")
+    link = re.compile(r'class=\\"term\\" href=\\"([^"]+)/book/glossary')
+    return {site for b in books for site in link.findall(b.read_text("utf8"))}
 
 
 def test_every_copy_of_the_address_is_the_one_in_pyproject():
@@ -82,30 +98,41 @@ def test_every_chapter_knows_the_address():
 
 
 def test_a_new_address_leaves_no_trace_of_the_old_one(tmp_path):
-    """The witness is a search for OWNER/NAME, whatever stands around it."""
+    """The witness is a search for OWNER/NAME, and for the site's host,
+    whatever stands around them."""
     copy = copy_project(tmp_path)
-    old = address(copy)
-    done = move(copy, NEW)
+    traces = address(copy).split("/", 3)[3], address(copy, "Homepage")
+    done = move(copy, NEW, SITE)
     assert done.returncode == 0, done.stderr
-    assert address(copy) == NEW
+    assert [address(copy), address(copy, "Homepage")] == [NEW, SITE]
     assert strays(copy) == []
-    trace = old.split("/", 3)[3]
-    assert [file for file, text in texts(copy).items() if trace in text] == []
+    assert terms_at(copy) == {SITE}
+    for file, text in texts(copy).items():
+        assert not [trace for trace in traces if trace in text], file
+    picture = f"]({NEW}/raw/main/book/_static/preview.png)"
+    assert picture in (copy / "README.md").read_text("utf8")
+
+
+def test_the_site_of_a_repository_on_github_is_known(tmp_path):
+    copy = copy_project(tmp_path)
+    move(copy, "https://github.com/Some-One/a.book")
+    assert address(copy, "Homepage") == "https://Some-One.github.io/a.book"
 
 
 def test_the_way_back_restores_every_byte(tmp_path):
     copy = copy_project(tmp_path)
-    before, old = texts(copy), address(copy)
-    move(copy, NEW)
+    before, old = texts(copy), [address(copy), address(copy, "Homepage")]
+    move(copy, NEW, SITE)
     assert texts(copy) != before
-    assert move(copy, old).returncode == 0
+    assert move(copy, *old).returncode == 0
     assert texts(copy) == before
 
 
 def test_a_new_address_keeps_text_and_notebook_a_pair(tmp_path):
     """The witness is the tool that makes notebooks from texts."""
     copy = copy_project(tmp_path)
-    move(copy, NEW)
+    move(copy, NEW, SITE)
+    call(copy, "version.py", "2.0.1")
     for text in (copy / "chapters").glob("*.md"):
         cells = json.loads(text.with_suffix(".ipynb").read_text())["cells"]
         wanted = notebooks.read(text).cells
@@ -118,7 +145,7 @@ def test_longer_addresses_that_begin_alike_are_left_alone(tmp_path):
     other = copy / "other.md"
     other.write_text(f"{address(copy)}-2 {address(copy)}/issues")
     line = f"{address(copy)}-2 {NEW}/issues"
-    move(copy, NEW)
+    move(copy, NEW, SITE)
     assert other.read_text() == line
 
 
@@ -141,16 +168,68 @@ def test_longer_addresses_that_begin_alike_are_left_alone(tmp_path):
 def test_what_is_not_an_address_is_refused_in_one_sentence(url, tmp_path):
     copy = copy_project(tmp_path)
     before = texts(copy)
-    refused = move(copy, url)
+    refused = move(copy, url, SITE)
     assert refused.returncode == 1
     assert refused.stderr.startswith(f"{url!r} is not a repository's address:")
     assert refused.stderr.count("\n") == 1
     assert texts(copy) == before
 
 
+@pytest.mark.parametrize("site", ["", "books.example.org", f"{SITE}/"])
+def test_a_site_elsewhere_has_to_be_named(site, tmp_path):
+    refused = move(copy_project(tmp_path), NEW, site)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"{site!r} is not a site's address:")
+
+
 def test_outside_a_repository_it_says_what_to_do(tmp_path):
     copy = copy_project(tmp_path)
     shutil.rmtree(copy / ".git")
-    refused = move(copy, NEW)
+    refused = move(copy, NEW, SITE)
     assert refused.returncode == 1
     assert "run `git init` here first." in refused.stderr
+
+
+PINNED = re.compile(r'VERSION = \\?"([^"\\]+)')
+
+
+def versions(root: Path) -> set[str]:
+    """What the chapters, in both halves, the Colab buttons and the README's
+    link belong to."""
+    config = yaml.safe_load((root / "_config.yml").read_text("utf8"))
+    found = {config["repository"]["branch"]}
+    for file, text in texts(root).items():
+        if file.parts[0] == "chapters":
+            found |= set(PINNED.findall(text))
+        if file.name == "README.md":
+            found |= set(re.findall(r"/blob/([^/]+)/chapters", text))
+    return found
+
+
+def test_a_release_pins_everything_and_main_takes_it_back(tmp_path):
+    copy = copy_project(tmp_path)
+    before = texts(copy)
+    assert versions(copy) == {"main"}
+    assert call(copy, "version.py", "2.0.1").returncode == 0
+    assert versions(copy) == {"v2.0.1"}
+    module = (copy / "tformer_lite" / "__init__.py").read_text("utf8")
+    assert '__version__ = "2.0.1"' in module
+    citation = yaml.safe_load((copy / "CITATION.cff").read_text("utf8"))
+    assert citation["version"] == "2.0.1"
+    once = texts(copy)
+    call(copy, "version.py", "2.0.1")
+    assert texts(copy) == once, "a second time changes nothing"
+    call(copy, "version.py", "main")
+    assert versions(copy) == {"main"}
+    changed = [f for f, text in texts(copy).items() if text != before[f]]
+    assert {*map(str, changed)} == {
+        "CITATION.cff",
+        "tformer_lite/__init__.py",
+    }
+
+
+@pytest.mark.parametrize("version", ["", "v2.0.1", "2.0", "2.0.1 ", "dev"])
+def test_what_is_no_version_is_refused(version, tmp_path):
+    refused = call(copy_project(tmp_path), "version.py", version)
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"{version!r} is no version: write")

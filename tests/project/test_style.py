@@ -30,7 +30,6 @@ TRACING_FLOORS = (
     {"record", "tables"},
     {"calls"},
     {"listing", "questions"},
-    {"traced"},
     {"tracer"},
     {"printing"},
     {"__init__"},
@@ -160,6 +159,11 @@ def test_ruff_has_nothing_to_say():
 def test_the_code_is_laid_out_as_ruff_does():
     said = run(ROOT, *PYTHON, "ruff", "format", "--check", "--no-cache", ".")
     assert said.returncode == 0, f"{said.stdout}\n`make format` does it."
+
+
+def test_every_word_is_spelt_as_codespell_knows_it():
+    said = run(ROOT, *PYTHON, "codespell_lib")
+    assert said.returncode == 0, said.stdout
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from tformer_lite import (
 from tformer_lite.properties import identity, source_dependence, weight_rows
 from tformer_lite.properties.attention import split_in_order
 from tformer_lite.properties.mixing import Operand
-from tformer_lite.properties.subject import example, unknown_id
+from tformer_lite.properties.subject import Subject
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
 HEADS = split_heads(ROWS, 3)
@@ -111,10 +111,12 @@ def test_a_post_norm_must_add_what_went_in(residual):
 def test_the_example_speaks_the_models_language(pad):
     config = replace(tiny_translator, vocab_size=9, pad=pad, max_len=7)
     model = EncoderDecoder(config)
-    right = running_example()
-    for mine, theirs in zip(example(model, pad), right[:2]):
+    right, subject = running_example(), Subject(model, pad=pad)
+    masks = zip(subject.real, subject.unknown)
+    for mine, theirs, (real, unknown) in zip(subject.inputs, right[:2], masks):
         theirs = theirs[:, :7]
         assert_close(mine == pad, theirs == 1)
-        assert_close(mine == unknown_id(pad), theirs == 0)
+        assert_close(real, theirs != 1)
+        assert_close(unknown, theirs == 0)
         assert_close(mine >= 4, theirs >= 4)
         assert mine.max() < 9

@@ -10,8 +10,7 @@ from tests.helpers.zoo import value
 from tformer_lite.tracing import shape_html, shape_text
 from tformer_lite.tracing.axes.formulas import formula_text, line
 from tformer_lite.tracing.axes.names import Axis, Dims
-from tformer_lite.tracing.axes.probes import small_sizes
-from tformer_lite.tracing.axes.sizes import run_sizes
+from tformer_lite.tracing.axes.sizes import run_sizes, small_sizes
 
 LETTERS = ["B", "S", "T", "H", "D"]
 FRESH = {"B": 19, "S": 46, "T": 23, "H": 31, "D": 58, "C": 31 * 58}
@@ -158,8 +157,8 @@ def test_fixed_dimensions_are_named_by_value_alone():
     assert str(named.axis((4, 4, 4, 4))) == "D~"
     assert str(named.axis((5, 5, 5, 5))) == "5?"
     assert str(named.axis((7, 7, 7, 7))) == "7"
-    assert str(named.guess(4)) == "D~"
-    assert str(named.guess(9)) == "9?"
+    assert str(named.axis((4,))) == "D~"
+    assert str(named.axis((9,))) == "9?"
 
 
 def test_a_line_goes_through_the_first_two_sizes_that_differ():
@@ -170,7 +169,7 @@ def test_a_line_goes_through_the_first_two_sizes_that_differ():
 
 def test_a_shape_is_marked_as_a_whole_whatever_its_names_are():
     axes = Axis(6, "B*(T-1)", "proved"), Axis(3, "H", "value")
-    letter = '<span class="axis axis-{0}">{0}</span>'.format
+    letter = '<b class="axis axis-{0}">{0}</b>'.format
     b, t, h = map(letter, "BTH")
     page = f'<span class="shape">({b}*({t}-1), {h}~)</span>'
     assert shape_html(axes) == page

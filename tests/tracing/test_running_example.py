@@ -145,7 +145,7 @@ def test_a_librarys_calls_are_told_from_the_readers_line():
 
 def test_axis_names_in_the_html_have_a_class_and_nothing_else_has(seen):
     table = seen._repr_html_()
-    marked = re.findall(r'<span class="axis axis-(\w+)">(\w+)</span>', table)
+    marked = re.findall(r'<b class="axis axis-(\w+)">(\w+)</b>', table)
     assert all(one == other for one, other in marked)
     assert {name for name, _ in marked} == set(DIMS)
     plain = re.sub(r"</?span[^>]*>", "", table)

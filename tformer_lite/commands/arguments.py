@@ -2,7 +2,7 @@
 
 import argparse
 import textwrap
-from argparse import Namespace
+from argparse import SUPPRESS, Namespace
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -134,63 +134,67 @@ def rate(text: str) -> float:
     return float(text)
 
 
-# What an option reads, and what it is.
-OPTIONS: dict[str, tuple[Callable[[str], Any], str]] = {
+# How argparse reads an option.
+COUNT, NUMBER = ({"type": one, "metavar": "N"} for one in (count, number))
+SHARE, RATE = ({"type": one, "metavar": "X"} for one in (share, rate))
+REAL = {"type": float, "metavar": "X"}
+TEXT, FLAG = {"metavar": "TEXT"}, {"action": "store_true"}
+# How an option is read, and what it is.
+OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "resume": (
-        bool,
+        FLAG,
         "go on from --save_path, if it is there, with its own options",
     ),
-    "block_size": (count, "characters that a row of a batch has"),
-    "max_seq_len": (count, "positions that the model has"),
-    "max_len": (count, "tokens of a sentence, [SOS] and [EOS] included"),
-    "vocab_size": (count, "words of a language, when PATH is given"),
-    "d_model": (count, "channels"),
-    "num_heads": (count, "heads of each attention"),
-    "num_layers": (count, "blocks of each stack"),
-    "d_ff": (count, "hidden channels of the feed-forward layers"),
-    "dropout": (share, "share of the values dropped in training"),
-    "batch_size": (count, "rows of a batch"),
-    "lr": (rate, "the highest learning rate"),
-    "warmup": (number, "steps in which the learning rate climbs"),
-    "schedule": (str, "what it does afterwards"),
-    "epochs": (count, "times through the data"),
-    "steps": (count, "batches to learn from, instead of --epochs"),
-    "patience": (count, "stop after so many losses without a lower one"),
-    "smoothing": (share, "share of each label that all tokens get"),
-    "train_split": (share, "share of the text to train on"),
-    "save_path": (str, "the checkpoint to write"),
-    "demo": (str, "the prompt of a sample, in the end"),
-    "seed": (number, "where the random numbers start"),
-    "device": (str, "where to compute; auto is cuda when there is one"),
-    "ckpt": (str, "the checkpoint to use"),
-    "max_new_tokens": (count, "characters to write"),
-    "temperature": (float, "below 1 the likely becomes likelier"),
-    "top_k": (number, "draw from so many of the likeliest; 0: from all"),
-    "top_p": (float, "draw from the likeliest with this share together"),
-    "num_samples": (count, "texts to write"),
-    "context": (count, "characters to read at a time, if not as trained"),
-    "beam": (count, "beginnings to follow; 1 is greedy"),
-    "preset": (str, "the model"),
-    "path": (str, "print every call in this module; * is anything"),
-    "json": (str, "a file to write the whole trace to"),
-    "calls": (bool, "print every torch call, not every module"),
-}
-SIGNS = {count: "N", number: "N", share: "X", rate: "X", float: "X"}
-CHOICES = {
-    "schedule": [*SCHEDULES],
-    "device": ["auto", "cpu", "cuda"],
-    "preset": [*PRESETS],
+    "block_size": (COUNT, "characters that a row of a batch has"),
+    "max_seq_len": (COUNT, "positions that the model has"),
+    "max_len": (COUNT, "tokens of a sentence, [SOS] and [EOS] included"),
+    "vocab_size": (COUNT, "words of a language, when PATH is given"),
+    "d_model": (COUNT, "channels"),
+    "num_heads": (COUNT, "heads of each attention"),
+    "num_layers": (COUNT, "blocks of each stack"),
+    "d_ff": (COUNT, "hidden channels of the feed-forward layers"),
+    "dropout": (SHARE, "share of the values dropped in training"),
+    "batch_size": (COUNT, "rows of a batch"),
+    "lr": (RATE, "the highest learning rate"),
+    "warmup": (NUMBER, "steps in which the learning rate climbs"),
+    "schedule": ({"choices": [*SCHEDULES]}, "what it does afterwards"),
+    "epochs": (COUNT, "times through the data"),
+    "steps": (COUNT, "batches to learn from, instead of --epochs"),
+    "patience": (COUNT, "stop after so many losses without a lower one"),
+    "smoothing": (SHARE, "share of each label that all tokens get"),
+    "train_split": (SHARE, "share of the text to train on"),
+    "save_path": (TEXT, "the checkpoint to write"),
+    "demo": (TEXT, "the prompt of a sample, in the end"),
+    "seed": (NUMBER, "where the random numbers start"),
+    "device": (
+        {"choices": ["auto", "cpu", "cuda"]},
+        "where to compute; auto is cuda when there is one",
+    ),
+    "ckpt": (TEXT, "the checkpoint to use"),
+    "max_new_tokens": (COUNT, "characters to write"),
+    "temperature": (REAL, "below 1 the likely becomes likelier"),
+    "top_k": (NUMBER, "draw from so many of the likeliest; 0: from all"),
+    "top_p": (REAL, "draw from the likeliest with this share together"),
+    "num_samples": (COUNT, "texts to write"),
+    "context": (COUNT, "characters to read at a time, if not as trained"),
+    "beam": (COUNT, "beginnings to follow; 1 is greedy"),
+    "preset": ({"choices": [*PRESETS]}, "the model"),
+    "path": (TEXT, "print every call in this module; * is anything"),
+    "json": (TEXT, "a file to write the whole trace to"),
+    "calls": (FLAG, "print every torch call, not every module"),
 }
 
 
 def read(argv: list[str] | None = None) -> Namespace:
-    """Read a command and its options.
+    """Read a command and its options; --steps stand in for --epochs.
 
     `run` is the function to call, `given` has the options that were typed.
     """
     given = vars(commands().parse_args(argv))
-    defaults = given.pop("defaults", {})
-    return Namespace(**defaults | given, given=given)
+    options = given.pop("defaults") | given
+    if "steps" in given:
+        options["epochs"] = None
+    return Namespace(**options, given=given)
 
 
 def commands() -> Parser:
@@ -220,7 +224,8 @@ def add_command(group: Any, name: str, usage: str) -> Parser:
         name.split()[-1],
         help=about.split(":")[0].split(". ")[0].rstrip("."),
         allow_abbrev=False,
-        usage=f"{PROGRAM} {name} {usage}",
+        prog=f"{PROGRAM} {name}",
+        usage=f"%(prog)s {usage}",
         **texts,
     )
 
@@ -243,16 +248,8 @@ def add_options(parser: Parser, defaults: dict[str, Any]) -> None:
     """Add options, as `--d_model 128`, that are left out unless typed."""
     either = parser.add_mutually_exclusive_group()
     for name, default in defaults.items():
-        kind, text = OPTIONS[name]
         place = either if name in ("epochs", "steps") else parser
-        how: dict[str, Any] = {"default": argparse.SUPPRESS, "help": text}
-        if kind is bool:
-            place.add_argument(f"--{name}", action="store_true", **how)
-            continue
-        if default is not None:
-            how["help"] += f" (default: {default})"
-        if name in CHOICES:
-            how["choices"] = CHOICES[name]
-        else:
-            how["metavar"] = SIGNS.get(kind, "TEXT")
-        place.add_argument(f"--{name}", type=kind, **how)
+        how, text = OPTIONS[name]
+        if default is not None and how is not FLAG:
+            text += f" (default: {default})"
+        place.add_argument(f"--{name}", default=SUPPRESS, help=text, **how)

@@ -1,27 +1,23 @@
 """One training from the command line: new or resumed, shown, saved."""
 
-import math
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
+from math import ceil, isfinite
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from tformer_lite.commands.session import PROGRAM, say, warn
+from tformer_lite.commands.session import PROGRAM, parts_in, say, warn
 from tformer_lite.decoding.metrics import perplexity
 from tformer_lite.drawing.line_charts import curves
+from tformer_lite.example.running import seeded_model
 from tformer_lite.model.config import Config
 from tformer_lite.training.batches import Data, processes
-from tformer_lite.training.checkpoints import (
-    NAMES,
-    Checkpoint,
-    load_checkpoint,
-)
+from tformer_lite.training.checkpoints import NAMES, load_checkpoint
 from tformer_lite.training.loop import resume, train
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
@@ -31,22 +27,20 @@ RECIPE = {field.name for field in fields(Recipe)}
 MODEL = NAMES | {"max_len": "max_len"}
 
 
-def unfinished_training(
-    args: Namespace, parts_in: Callable[[Trainer, str], tuple]
-) -> Trainer | None:
+def unfinished_training(args: Namespace, command: str) -> Trainer | None:
     """Take up the training in --save_path, if --resume says so and it is
-    there. Raises OSError for a path that no checkpoint can be written to,
-    before training rather than after it; and ValueError, as `parts_in` does,
-    for another kind of model, and for another size."""
+    there. Before it is too late, raises OSError for a path that cannot be
+    written to, and ValueError for a model of another kind or size."""
     path = Path(args.save_path)
     check_place(path)
     if args.resume and path.exists():
         old = resume(path)
-        model, _, size = parts_in(old, args.save_path)
+        model, _, size = parts_in(old, args.save_path, command)
         check_sizes(args, model.config, size)
         return old
     if path.exists():
         warn(f"{path} will be replaced; --resume goes on from it.")
+    args.given = dict(vars(args))  # a new training takes the defaults, too
     return None
 
 
@@ -73,43 +67,36 @@ def check_sizes(args: Namespace, config: Config, size: int) -> None:
             )
 
 
-def sized_config(config: Config, args: Namespace, **others: Any) -> Config:
-    """Give a config the sizes that the options say."""
+def new_trainer(
+    args: Namespace, kind: type, config: Config, *kept: Any, **others: Any
+) -> Trainer:
+    """Build the model that the options describe, and its trainer, which has
+    `kept` (see `Trainer`); its recipe has `others`."""
     options = vars(args).items()
     sizes = {MODEL[name]: x for name, x in options if name in MODEL}
-    return replace(config, **sizes, **others)
+    model = seeded_model(kind, replace(config, **sizes), args.seed)
+    every = max((args.steps or 1) // 10, 1)
+    return Trainer(model, Recipe(steps=1, every=every, **others), *kept)
 
 
-def trainer_for(
-    kept: Checkpoint | Trainer, args: Namespace, rows: int, **others: Any
-) -> Trainer:
-    """Give a model a trainer, with the recipe that the options say, and
-    `others`; an old trainer keeps its own, but for what was typed."""
-    old = kept if isinstance(kept, Trainer) else None
-    options = args.given if old else vars(args)
-    base = vars(old.recipe) if old else others
-    recipe = base | {n: x for n, x in options.items() if n in RECIPE}
-    typed = "steps" in args.given or "epochs" in args.given
-    counts = args.given if typed else options
-    if epochs := counts.get("epochs"):
-        recipe["every"] = epoch_of(rows, recipe["batch_size"])
-        recipe["steps"] = epochs * recipe["every"]
-    elif steps := counts.get("steps"):
-        recipe["every"] = base.get("every", max(steps // 10, 1))
-    parts = kept.model, Recipe(**recipe), kept.tokenizers, kept.block_size
-    trainer = old or Trainer(*parts)
-    trainer.recipe = parts[1]
-    return trainer
+def set_recipe(trainer: Trainer, options: dict, rows: int) -> None:
+    """Change a recipe as the options say; epochs are counted in steps."""
+    said = {name: x for name, x in options.items() if x is not None}
+    changes = {name: said[name] for name in RECIPE & said.keys()}
+    trainer.recipe = recipe = replace(trainer.recipe, **changes)
+    if "epochs" in said:
+        every = epoch_of(rows, recipe)
+        steps = said["epochs"] * every
+        trainer.recipe = replace(recipe, every=every, steps=steps)
 
 
-def epoch_of(rows: int, batch_size: int) -> int:
+def epoch_of(rows: int, recipe: Recipe) -> int:
     """Count the steps that go through the data once."""
-    return math.ceil(math.ceil(rows / processes()[0]) / batch_size)
+    return ceil(ceil(rows / processes()[0]) / recipe.batch_size)
 
 
 def announce(trainer: Trainer, device: torch.device, about: str) -> None:
-    """Move a model to where it is trained; say where, on what, and how large
-    it is."""
+    """Move a model to its device; say which, on what, and how large it is."""
     trainer.model.to(device)
     count = processes()[0]
     several = f" ({count} processes)" if count > 1 else ""
@@ -119,15 +106,18 @@ def announce(trainer: Trainer, device: torch.device, about: str) -> None:
     say(f"Model parameters: {size:,}")
 
 
-def fit(trainer: Trainer, data: Data, valid: Data, save_path: str) -> None:
-    """Train to the end of the recipe; save the checkpoint and the curve.
+def fit(trainer: Trainer, args: Namespace, data: Data, valid: Data) -> None:
+    """Train as the options say; save the checkpoint and the curve.
 
     At each note a line is printed. Ctrl-C saves, and says where.
     """
-    path = Path(save_path)
+    path = Path(args.save_path)
+    set_recipe(trainer, args.given, len(data))
     if not trainer.steps_left():
         say(f"{path} is trained: more --steps or --patience would go on.")
-    unit, size = unit_of(trainer.recipe, len(data))
+    recipe, epoch = trainer.recipe, epoch_of(len(data), trainer.recipe)
+    in_epochs = recipe.every == epoch and recipe.steps % epoch == 0
+    unit, size = ("Epoch", epoch) if in_epochs else ("Step", 1)
     note = partial(print_note, unit=unit, size=size)
     try:
         train(trainer, data, valid, path, sys.stderr.isatty(), note)
@@ -136,14 +126,6 @@ def fit(trainer: Trainer, data: Data, valid: Data, save_path: str) -> None:
     if processes()[1] == 0:
         say(f"Model saved to {path}")
         save_curve(trainer, unit, size, path.with_name("loss_curve.png"))
-
-
-def unit_of(recipe: Recipe, rows: int) -> tuple[str, int]:
-    """Choose what to count in, epochs or steps, and its steps."""
-    epoch = epoch_of(rows, recipe.batch_size)
-    if recipe.every == epoch and recipe.steps % epoch == 0:
-        return "Epoch", epoch
-    return "Step", 1
 
 
 def print_note(trainer: Trainer, unit: str, size: int) -> None:
@@ -169,21 +151,16 @@ def stop_line(trainer: Trainer, path: Path) -> str:
 
 def save_curve(trainer: Trainer, unit: str, size: int, path: Path) -> None:
     """Draw both losses, where they are numbers, and save them as a PNG."""
-    losses = trainer.train_losses, trainer.val_losses
-    rows = torch.tensor(losses, dtype=torch.float64)
-    there = rows.isfinite().all(0)
-    if not there.any():
+    every, end = trainer.recipe.every, trainer.step
+    both = enumerate(zip(trainer.train_losses, trainer.val_losses), 1)
+    notes = [(min(i * every, end), *x) for i, x in both if isfinite(sum(x))]
+    if not notes:
         warn("No note has two losses that are numbers: there is no curve.")
         return
-    every, end = trainer.recipe.every, trainer.step
-    steps = torch.arange(1, rows.shape[1] + 1).mul(every).clamp(max=end)
-    places = (steps[there] // size).tolist()
-    picture = curves(
-        *rows[:, there],
-        axis="step",
-        titles=["Training", "Validation"],
-        places=places,
-    )
+    steps, *rows = torch.tensor(notes, dtype=torch.float64).T
+    places = [int(step) // size for step in steps]
+    titles = ["Training", "Validation"]
+    picture = curves(*rows, axis="step", titles=titles, places=places)
     (axes,) = picture.figure.axes
     axes.set(xlabel=unit, ylabel="Loss (nats a token)")
     axes.set_title("Training and validation loss", loc="left")

@@ -4,28 +4,29 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TextIO
+from typing import Any, TextIO
 
 import torch
-from torch import distributed, nn
+from torch import distributed
 from tqdm import tqdm
 
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
+from tformer_lite.text.tokenizers import CharTokenizer, WordTokenizer
 from tformer_lite.training.batches import processes
 from tformer_lite.training.checkpoints import Checkpoint
 from tformer_lite.training.trainer import Trainer
 
 PROGRAM = "python -m tformer_lite"
-USES: dict[type[nn.Module], str] = {
-    DecoderOnly: "generate",
-    EncoderDecoder: "translate",
+# The command that a model is for, and the tokenizers that it needs there.
+USES: dict[type, tuple[str, tuple[type, ...]]] = {
+    DecoderOnly: ("generate", (CharTokenizer,)),
+    EncoderDecoder: ("translate", (WordTokenizer, WordTokenizer)),
 }
 
 
 @contextmanager
 def joined_processes(name: str) -> Iterator[torch.device]:
-    """Find the device; join the other processes, if torchrun started any,
-    and leave them in the end."""
+    """Find the device; join the processes of torchrun, if it started any."""
     device = device_of(name, int(os.environ.get("LOCAL_RANK", 0)))
     if "WORLD_SIZE" not in os.environ:
         yield device
@@ -64,16 +65,21 @@ def warn(text: str) -> None:
     say(text, sys.stderr)
 
 
-def unfit_line(
-    kept: Checkpoint | Trainer, path: str, kind: type[nn.Module]
-) -> str:
-    """Say what a command misses in a checkpoint."""
-    if isinstance(kept.model, kind):
-        return (
+def parts_in(
+    kept: Checkpoint | Trainer, path: str, command: str
+) -> tuple[Any, Any, Any]:
+    """Give a model, its tokenizers, and how many positions it was trained on;
+    ValueError where `path` keeps none for the command."""
+    use, kinds = USES[type(kept.model)]
+    if use != command:
+        raise ValueError(
+            f"{path} holds a model for `{use}`, and here one for `{command}` "
+            "is needed."
+        )
+    words = kept.tokenizers
+    if len(words) != len(kinds) or not all(map(isinstance, words, kinds)):
+        raise ValueError(
             f"{path} holds a model without its vocabulary: save it with its "
             "tokenizers."
         )
-    return (
-        f"{path} holds a model for `{USES[type(kept.model)]}`, and here one "
-        f"for `{USES[kind]}` is needed."
-    )
+    return kept.model, words, kept.block_size

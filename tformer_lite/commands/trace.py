@@ -10,17 +10,22 @@ import torch
 from tformer_lite.commands.session import say
 from tformer_lite.example.running import running_dims, sized_model
 from tformer_lite.model import config as presets
-from tformer_lite.tracing import print_shapes, trace
-from tformer_lite.tracing.traced import Trace
+from tformer_lite.tracing import Trace, print_shapes, trace
 
-NAMES = "tiny_translator", "building_blocks", "char_lm", "paper_base"
-PRESETS: dict[str, presets.Config] = {n: getattr(presets, n) for n in NAMES}
+# Translators have the words of the running example, the character model any.
+PAPER = replace(presets.paper_base, vocab_size=1024, src_vocab_size=None)
+PRESETS = {
+    "tiny_translator": presets.tiny_translator,
+    "building_blocks": presets.building_blocks,
+    "char_lm": presets.char_lm,
+    "paper_base": PAPER,
+}
 
 
 def show_trace(args: Namespace) -> None:
     """Print the shapes of a preset, measured while it reads the book's
     running example."""
-    config = traced_config(args.preset)
+    config = PRESETS[args.preset]
     build, dims = partial(sized_model, config), running_dims(config)
     if args.preset == "char_lm":  # it has no source
         del dims["S"]
@@ -35,15 +40,6 @@ def show_trace(args: Namespace) -> None:
             model, inputs = build(**free)
             with print_shapes(model, build=build, dims=dims):
                 model(*inputs)
-
-
-def traced_config(name: str) -> presets.Config:
-    """Give a preset that reads the running example: a translator has its
-    vocabulary, and the character model any characters."""
-    if name == "char_lm":
-        return presets.char_lm
-    words = presets.tiny_translator.vocab_size
-    return replace(PRESETS[name], vocab_size=words, src_vocab_size=None)
 
 
 def show_calls(args: Namespace, seen: Trace) -> None:

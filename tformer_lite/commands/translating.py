@@ -4,85 +4,70 @@ import random
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from torch import Tensor
 
 from tformer_lite.commands import learning
-from tformer_lite.commands.session import (
-    joined_processes,
-    say,
-    unfit_line,
-    warn,
-)
+from tformer_lite.commands.session import joined_processes, parts_in, say, warn
 from tformer_lite.decoding.metrics import bleu, chrf, exact_match
 from tformer_lite.decoding.search import beam, greedy
 from tformer_lite.example import shipped
-from tformer_lite.example.running import seeded_model
-from tformer_lite.model.config import tiny_translator
+from tformer_lite.model.config import Config, tiny_translator
 from tformer_lite.model.models import EncoderDecoder
 from tformer_lite.text.datasets import Pairs, fitting
 from tformer_lite.text.reading import read_pairs, vocabulary
 from tformer_lite.text.tokenizers import EOS, SOS, WordTokenizer
 from tformer_lite.training.batches import processes
-from tformer_lite.training.checkpoints import Checkpoint, load_checkpoint
-from tformer_lite.training.trainer import Trainer
+from tformer_lite.training.checkpoints import load_checkpoint
 
 Both = tuple[WordTokenizer, WordTokenizer]
 Sentences = list[tuple[str, str]]
 SAMPLES = 3  # translations to show
+SIZES = "Loaded pairs: {:,} for training, {:,} for validation, {:,} for test"
 CLIP = 0.5  # the high learning rate asks for short steps
 
 
 class Corpus(NamedTuple):
-    """Pairs to train on, to validate on, to test on; and how to read them."""
+    """Pairs to train on, to validate on, to test on; how to read them, and
+    what reads them."""
 
     train: Sentences
     valid: Sentences
     test: Sentences
     tokenizers: Both
-
-    def sizes(self) -> str:
-        """Count the pairs of each part."""
-        parts = zip(map(len, self[:3]), ("training", "validation", "test"))
-        counts = ", ".join(f"{count:,} for {name}" for count, name in parts)
-        return f"Loaded pairs: {counts}"
+    config: Config
 
 
 def train_translate(args: Namespace) -> None:
     """Train a translator: on the English-Nepali corpus that comes with it, at
     the size of the book's running example, or on pairs of your own."""
     with joined_processes(args.device) as device:
-        old = learning.unfinished_training(args, translator_in)
+        old = learning.unfinished_training(args, "translate")
         seed = old.recipe.seed if old else args.seed
         length = (old and old.block_size) or args.max_len
         corpus = own_corpus(args, length, seed) if args.path else book_corpus()
-        kept = old or new_translator(args, corpus.tokenizers)
-        _, both, length = translator_in(kept, args.save_path)
-        data, valid = (Pairs(part, *both, length) for part in corpus[:2])
-        trainer = learning.trainer_for(kept, args, len(data), clip=CLIP)
-        learning.announce(trainer, device, corpus.sizes())
-        learning.fit(trainer, data, valid, args.save_path)
+        config, tokenizers = corpus.config, corpus.tokenizers
+        trainer = old or learning.new_trainer(
+            args, EncoderDecoder, config, tokenizers, length, clip=CLIP
+        )
+        parts = parts_in(trainer, args.save_path, "translate")
+        _, (source, target), length = parts
+        data = Pairs(corpus.train, source, target, length)
+        valid = Pairs(corpus.valid, source, target, length)
+        about = SIZES.format(*map(len, corpus[:3]))
+        learning.announce(trainer, device, about)
+        learning.fit(trainer, args, data, valid)
         if processes()[1] == 0:
-            examine(trainer, corpus.test, args)
-
-
-def new_translator(args: Namespace, tokenizers: Both) -> Checkpoint:
-    """Build the model that the options describe, to train it; the shipped
-    corpus has the vocabulary of the book's own."""
-    source, target = map(len, tokenizers)
-    words = {"vocab_size": target, "src_vocab_size": source}
-    words = words if args.path else {}
-    config = learning.sized_config(tiny_translator, args, **words)
-    model = seeded_model(EncoderDecoder, config, args.seed)
-    return Checkpoint(model, tokenizers, args.max_len)
+            examine(corpus.test, *parts)
 
 
 def book_corpus() -> Corpus:
-    """Take the pairs that come with the book."""
+    """Take the pairs that come with the book, and its running model."""
     train, valid, test = map(shipped.english_nepali, shipped.PARTS)
     tokenizers = shipped.english_tokenizer(), shipped.nepali_tokenizer()
-    return Corpus(train, valid, test, tokenizers)
+    return Corpus(train, valid, test, tokenizers, tiny_translator)
 
 
 def own_corpus(args: Namespace, length: int, seed: int) -> Corpus:
@@ -111,13 +96,17 @@ def own_corpus(args: Namespace, length: int, seed: int) -> Corpus:
         for side in zip(*train)
     )
     valid, test = fit_in[:tenth], fit_in[tenth : 2 * tenth]
-    return Corpus(train, valid, test, (source, target))
+    size, src_size = len(target), len(source)
+    config = replace(tiny_translator, vocab_size=size, src_vocab_size=src_size)
+    return Corpus(train, valid, test, (source, target), config)
 
 
-def examine(trainer: Trainer, test: Sentences, args: Namespace) -> None:
+def examine(
+    test: Sentences, model: EncoderDecoder, both: Both, length: int
+) -> None:
     """Translate sentences that were not learned from, and say how well."""
-    model, both, length = translator_in(trainer, args.save_path)
-    src, target = Pairs(test, *both, length).src, both[1]
+    source, target = both
+    src = Pairs(test, source, target, length).src
     src = src.to(next(model.parameters()).device)
     rows = greedy(model, src, SOS, EOS, length)
     # A space between all words and marks.
@@ -144,7 +133,7 @@ def translate(args: Namespace) -> None:
     of `train translate`."""
     own = args.ckpt is not None
     kept = load_checkpoint(args.ckpt) if own else shipped.trained_translator()
-    model, tokenizers, size = translator_in(kept, args.ckpt)
+    model, tokenizers, size = parts_in(kept, args.ckpt, "translate")
     length = args.max_len or size
     if length > size:
         raise ValueError(
@@ -153,26 +142,8 @@ def translate(args: Namespace) -> None:
         )
     for sentence in args.sentences or typed_lines():
         src = source_ids(sentence, tokenizers[0], size)
-        if args.beam == 1:
-            (row,) = greedy(model, src, SOS, EOS, length)
-        else:
-            (row,) = beam(model, src, SOS, EOS, length, args.beam)
+        (row,) = beam(model, src, SOS, EOS, length, args.beam)
         say(tokenizers[1].decode(row))
-
-
-def translator_in(
-    kept: Checkpoint | Trainer, path: str
-) -> tuple[EncoderDecoder, Both, int]:
-    """Give the model that translates, its words in both languages, and how
-    long its sentences are; ValueError where `path` keeps another kind."""
-    match kept.model, kept.tokenizers:
-        case EncoderDecoder() as model, (
-            WordTokenizer() as source,
-            WordTokenizer() as target,
-        ):
-            length = kept.block_size or model.config.max_len
-            return model, (source, target), length
-    raise ValueError(unfit_line(kept, path, EncoderDecoder))
 
 
 def typed_lines() -> Iterator[str]:

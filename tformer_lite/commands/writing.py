@@ -2,6 +2,7 @@
 
 import sys
 from argparse import Namespace
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 from unicodedata import normalize
@@ -10,21 +11,15 @@ import torch
 from torch import Tensor
 
 from tformer_lite.commands import learning
-from tformer_lite.commands.session import (
-    joined_processes,
-    say,
-    unfit_line,
-    warn,
-)
+from tformer_lite.commands.session import joined_processes, parts_in, say, warn
 from tformer_lite.decoding.sampling import Sampler, generate
-from tformer_lite.example.running import seeded_model
 from tformer_lite.model.config import char_lm
 from tformer_lite.model.models import DecoderOnly
 from tformer_lite.text.datasets import split_text
 from tformer_lite.text.reading import read_text
 from tformer_lite.text.tokenizers import CharTokenizer
 from tformer_lite.training.batches import processes
-from tformer_lite.training.checkpoints import Checkpoint, load_checkpoint
+from tformer_lite.training.checkpoints import load_checkpoint
 from tformer_lite.training.trainer import Trainer
 
 # Source 002's optimizer: Adam, which clips nothing.
@@ -37,19 +32,19 @@ def train_char(args: Namespace) -> None:
     source 002's."""
     with joined_processes(args.device) as device:
         text = read_text(args.path)
-        old = learning.unfinished_training(args, writer_in)
-        kept = old or new_writer(args, CharTokenizer(text))
-        _, tokenizer, size = writer_in(kept, args.save_path)
+        old = learning.unfinished_training(args, "generate")
+        trainer = old or new_writer(args, CharTokenizer(text))
+        parts = parts_in(trainer, args.save_path, "generate")
+        _, (tokenizer,), size = parts
         data = split_text(tokenizer.encode(text), size, args.train_split)
-        trainer = learning.trainer_for(kept, args, len(data[0]), **ADAM)
         count = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
         learning.announce(trainer, device, f"Loaded corpus with {count}")
-        learning.fit(trainer, *data, args.save_path)
+        learning.fit(trainer, args, *data)
         if processes()[1] == 0:
-            demonstrate(trainer, args)
+            demonstrate(args, *parts)
 
 
-def new_writer(args: Namespace, tokenizer: CharTokenizer) -> Checkpoint:
+def new_writer(args: Namespace, tokenizer: CharTokenizer) -> Trainer:
     """Build the model that the options describe, to train it."""
     size, positions = args.block_size, args.max_seq_len
     if size > positions:
@@ -62,14 +57,16 @@ def new_writer(args: Namespace, tokenizer: CharTokenizer) -> Checkpoint:
             f"positions {size} to {positions - 1} are never trained, since "
             f"--block_size is {size}: `generate` leaves them out."
         )
-    config = learning.sized_config(char_lm, args, vocab_size=len(tokenizer))
-    model = seeded_model(DecoderOnly, config, args.seed)
-    return Checkpoint(model, (tokenizer,), size)
+    config = replace(char_lm, vocab_size=len(tokenizer))
+    kept = (tokenizer,), size
+    return learning.new_trainer(args, DecoderOnly, config, *kept, **ADAM)
 
 
-def demonstrate(trainer: Trainer, args: Namespace) -> None:
+def demonstrate(
+    args: Namespace, model: DecoderOnly, tokenizers: tuple, size: int
+) -> None:
     """Let a model write a little, after what it knows of the prompt."""
-    model, tokenizer, size = writer_in(trainer, args.save_path)
+    (tokenizer,) = tokenizers
     prompt = tokenizer.known(normalize("NFC", args.demo))
     say("\n==== Demo generation ====")
     say(f"Prompt: {args.demo}")
@@ -85,7 +82,7 @@ def demonstrate(trainer: Trainer, args: Namespace) -> None:
 def write(args: Namespace) -> None:
     """Write more of a text, with a model of `train char`."""
     kept = load_checkpoint(args.ckpt)
-    model, tokenizer, size = writer_in(kept, args.ckpt)
+    model, (tokenizer,), size = parts_in(kept, args.ckpt, "generate")
     model = shortened(model, args.context or size)
     prompt = typed_prompt() if args.prompt is None else args.prompt
     ids = prompt_ids(prompt, tokenizer)
@@ -100,19 +97,6 @@ def write(args: Namespace) -> None:
         say(tokenizer.decode(row))
 
 
-def writer_in(
-    kept: Checkpoint | Trainer, path: str
-) -> tuple[DecoderOnly, CharTokenizer, int]:
-    """Give the model that writes, its characters, and how many it reads.
-
-    Raises ValueError where `path` keeps another kind, or no characters.
-    """
-    match kept.model, kept.tokenizers:
-        case DecoderOnly() as model, (CharTokenizer() as tokenizer,):
-            return model, tokenizer, kept.block_size or model.config.max_len
-    raise ValueError(unfit_line(kept, path, DecoderOnly))
-
-
 def typed_prompt() -> str:
     """Ask for a prompt, or read it when nobody is there to be asked."""
     try:
@@ -122,8 +106,7 @@ def typed_prompt() -> str:
 
 
 def prompt_ids(prompt: str, tokenizer: CharTokenizer) -> Tensor:
-    """Look up a prompt: -> (T). Characters without an id are left out, with
-    a warning each."""
+    """Look up a prompt: -> (T); warn of each character that has no id."""
     prompt = normalize("NFC", prompt)  # as training texts are
     known = tokenizer.known(prompt)
     for char in dict.fromkeys(prompt):
@@ -148,8 +131,7 @@ def shortened(model: DecoderOnly, size: int) -> DecoderOnly:
             f"--context {size}: the model has {len(table)} positions, and "
             "reads no more characters at a time."
         )
-    config = replace(model.config, max_len=size)
-    short, weights = seeded_model(DecoderOnly, config, 0), model.state_dict()
-    rows = {name: len(weight) for name, weight in short.state_dict().items()}
-    short.load_state_dict({name: weights[name][: rows[name]] for name in rows})
-    return short.eval()
+    short = deepcopy(model)
+    positions = short.embedding.positions
+    positions.table.data = positions.table.data[:size]
+    return short

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from tformer_lite.decoding.cache import cached
+from tformer_lite.decoding.cache.models import cached
 from tformer_lite.model.models import DecoderOnly
 
 

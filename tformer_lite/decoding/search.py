@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from tformer_lite.decoding.cache import cached
+from tformer_lite.decoding.cache.models import cached
 from tformer_lite.model.models import EncoderDecoder
 
 

@@ -3,26 +3,20 @@
 import math
 import sys
 
-import matplotlib as mpl
-import seaborn as sns
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from tformer_lite.drawing.matrix import (
-    Matrix,
-    check_known,
-    checked_matrix,
-    describe,
-)
-from tformer_lite.drawing.palette import AXES, EDGE, HATCH, INK, KINDS, PAPER
-from tformer_lite.drawing.picture import STYLE, Picture
+from tformer_lite.drawing.matrix import Matrix, check_known, describe
+from tformer_lite.drawing.palette import AXES, DARK, EDGE, HATCH, INK, KINDS
+from tformer_lite.drawing.picture import Picture, styled
 from tformer_lite.tracing.source.expressions import argument_texts
 
 # Inches: above and below a matrix, for its words; and of one label.
 HEAD, ROOM = 0.85, 0.2
+Cell = tuple[float, float]  # how wide and how high one is
 
 
 def heatmap(
@@ -56,22 +50,16 @@ def heatmap(
         raise ValueError(f"{axes=} must be two letters, such as 'T S'.")
     letters, labels = tuple(axes.split()), (rows, columns)
     shown = [
-        checked_matrix(title, values, letters, labels, mask, kind)
+        Matrix(title, values, letters, labels, mask, kind)
         for title, values in zip(titles, matrices)
     ]
-    with mpl.rc_context(STYLE):
-        figure = draw_matrices(shown)
-    return Picture(figure, describe(shown), dark_colours(shown))
+    dark = dict(DARK)
+    for matrix in shown:
+        dark |= KINDS[matrix.kind].counterparts()
+    return Picture(draw_matrices(shown), describe(shown), dark)
 
 
-def dark_colours(matrices: list[Matrix]) -> dict[str, str]:
-    """Map each light colour of a figure to its dark one."""
-    pairs = dict([INK, EDGE, HATCH, *(AXES[x][1] for x in matrices[0].axes)])
-    for matrix in matrices:
-        pairs |= KINDS[matrix.kind].counterparts()
-    return pairs | dict([PAPER])
-
-
+@styled
 def draw_matrices(matrices: list[Matrix]) -> Figure:
     """Stack matrices, each as high as its rows need (sizes in inches)."""
     rows, columns = map(max, zip(*(each.values.shape for each in matrices)))
@@ -79,7 +67,7 @@ def draw_matrices(matrices: list[Matrix]) -> Figure:
     above = [HEAD, *(HEAD + slant(each, cell[0]) for each in matrices[:-1])]
     wide, limit = columns * cell[0] + 1.5, largest_score(matrices)
     bottom = high = sum(len(m.values) for m in matrices) * cell[1] + sum(above)
-    figure = Figure(figsize=(wide, high), facecolor=PAPER[0])
+    figure = Figure(figsize=(wide, high))
     for matrix, head in zip(matrices, above):
         n_rows, n_columns = matrix.values.shape
         width, height = n_columns * cell[0], n_rows * cell[1]
@@ -96,14 +84,14 @@ def largest_score(matrices: list[Matrix]) -> float:
     return sizes[sizes.isfinite()].max().item() or 1.0
 
 
-def draw_matrix(
-    matrix: Matrix, ax: Axes, cell: tuple[float, float], limit: float
-) -> None:
+def draw_matrix(matrix: Matrix, ax: Axes, cell: Cell, limit: float) -> None:
     """Draw one matrix: coloured cells, numbers, hatching, labels."""
+    import seaborn as sns  # slow: imported when something is to be drawn
+
     kind = KINDS[matrix.kind]
     room = cell[0] >= 0.45 and cell[1] >= 0.25
     # With a minus sign that is as wide as a plus.
-    texts = [[t.replace("-", "−") for t in row] for row in matrix.cells()]
+    texts = [[t.replace("-", "−") for t in row] for row in matrix.cells]
     sns.heatmap(
         matrix.values.double().masked_fill(matrix.hidden, 0).numpy(),
         vmin=-limit if matrix.kind == "scores" else 0,
@@ -125,13 +113,12 @@ def draw_matrix(
     draw_labels(matrix, ax, cell)
 
 
-def draw_labels(matrix: Matrix, ax: Axes, cell: tuple[float, float]) -> None:
+def draw_labels(matrix: Matrix, ax: Axes, cell: Cell) -> None:
     """Write the heading, and name and label both axes."""
     ax.set_title(matrix.heading, loc="left", color=INK[0], size=11)
-    axes, words = (ax.yaxis, ax.xaxis), zip(matrix.axes, matrix.names)
-    for axis, size, (letter, name), labels in zip(
-        axes, cell[::-1], words, matrix.labels
-    ):
+    words = zip(matrix.axes, matrix.names, matrix.labels)
+    sides = zip((ax.yaxis, ax.xaxis), cell[::-1], words)
+    for axis, size, (letter, name, labels) in sides:
         step = math.ceil(ROOM / size)
         places = [place + 0.5 for place in range(len(labels))]
         axis.set_ticks(places[::step], labels[::step])

@@ -5,9 +5,7 @@ import math
 import sys
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-import matplotlib as mpl
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,8 +13,8 @@ from matplotlib.ticker import MaxNLocator
 from torch import Tensor
 
 from tformer_lite.drawing.matrix import check_known, number, table
-from tformer_lite.drawing.palette import AXES, EDGE, INK, LINES, PAPER
-from tformer_lite.drawing.picture import STYLE, Picture
+from tformer_lite.drawing.palette import AXES, DARK, EDGE, INK, LINES
+from tformer_lite.drawing.picture import Picture, styled
 from tformer_lite.rounding import first_largest
 from tformer_lite.tracing.source.expressions import argument_texts
 
@@ -61,10 +59,7 @@ def curves(
         raise ValueError(f"{len(places)} places, {len(values[0])} numbers.")
     check_known("axis", axis, RUNS)
     chart = Chart(axis, titles, torch.stack(values), places)
-    with mpl.rc_context(STYLE):
-        figure = draw_chart(chart)
-    pairs = [INK, EDGE, RUNS[axis][1], PAPER, *(pair for pair, *_ in LINES)]
-    return Picture(figure, chart_text(chart), dict(pairs))
+    return Picture(draw_chart(chart), chart_text(chart), DARK)
 
 
 def check_line(title: str, value: Tensor, size: int) -> None:
@@ -83,29 +78,21 @@ def check_line(title: str, value: Tensor, size: int) -> None:
         raise ValueError(f"{title} is not finite everywhere: fill it first.")
 
 
-@dataclass(frozen=True)
 class Chart:
-    """Vectors along one axis: a row of values each; titles, and places."""
+    """Vectors along one axis: a row of values each; titles, a heading with
+    the shape that they share, places, and how many one of them stands for."""
 
-    letter: str
-    titles: list[str]
-    values: Tensor
-    places: list[int]
-
-    @property
-    def heading(self) -> str:
-        """Write the titles and the shape that they share."""
-        return f"{', '.join(self.titles)} ({self.values.shape[1]},)"
-
-    @property
-    def step(self) -> int:
-        """From how many places one is chosen to stand for them."""
-        return math.ceil(self.values.shape[1] / ROWS)
+    def __init__(
+        self, letter: str, titles: list[str], values: Tensor, places: list[int]
+    ):
+        self.letter, self.titles = letter, titles
+        self.values, self.places = values, places
+        self.heading = f"{', '.join(titles)} ({len(places)},)"
+        self.step = math.ceil(len(places) / ROWS)
 
 
 def chart_text(chart: Chart) -> str:
-    """Say what the lines show: one paragraph of words; then the numbers of
-    each place, or of each few."""
+    """Say what the lines show: a paragraph of words, then the numbers."""
     letter, words, at = chart.letter, RUNS[chart.letter][0], chart.places
     count = len(chart.titles)
     lines = f"{count} line{'s' * (count > 1)} over {letter} ({words})"
@@ -123,6 +110,7 @@ def chart_text(chart: Chart) -> str:
     return " ".join(say) + "\n\n" + table(chart.heading, rows)
 
 
+@styled
 def draw_chart(chart: Chart) -> Figure:
     """Draw lines, with the heading above and the names beside them."""
     names = [textwrap.wrap(title, WRAP) for title in chart.titles]
@@ -130,7 +118,7 @@ def draw_chart(chart: Chart) -> Figure:
     head = textwrap.wrap(chart.heading, int((WIDTH - LEFT) / LETTER))
     wide = min(WIDTH - LEFT - beside, 4.8)
     size = LEFT + wide + beside, 0.5 + HEIGHT + 0.1 + WORDS * len(head)
-    figure = Figure(figsize=size, facecolor=PAPER[0])
+    figure = Figure(figsize=size)
     box = LEFT / size[0], 0.5 / size[1], wide / size[0], HEIGHT / size[1]
     ax = figure.add_axes(box)
     draw_lines(chart, ax)
@@ -140,9 +128,8 @@ def draw_chart(chart: Chart) -> Figure:
 
 
 def draw_lines(chart: Chart, ax: Axes) -> None:
-    """Draw the axes, a quiet grid, and before it each line in its colour and
-    dash, with a marker every so often."""
-    ax.set(facecolor=PAPER[0], axisbelow=True)
+    """Draw the axes, a quiet grid, and each line, marked every so often."""
+    ax.set_axisbelow(True)
     ax.grid(axis="y", color=EDGE[0], linewidth=0.7)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0, labelcolor=INK[0])
@@ -158,29 +145,19 @@ def draw_lines(chart: Chart, ax: Axes) -> None:
 def draw_names(chart: Chart, ax: Axes, names: list[list[str]]) -> None:
     """Write each line's name beside its end, and join the two."""
     low, high = ax.get_ylim()
-    inch = (high - low) / HEIGHT
+    gap = max(map(len, names)) * WORDS * (high - low) / HEIGHT
     ends = chart.values[:, -1].tolist()
-    gap = max(map(len, names)) * WORDS * inch
+    places = apart(ends, gap, high)
     leader = {"arrowstyle": "-", "linewidth": 0.7, "relpos": (0, 0.5)}
-    for name, end, place, (pair, *_) in zip(
-        names, ends, apart(ends, gap, high), LINES
-    ):
-        ax.annotate(
-            "\n".join(name),
-            xy=(chart.places[-1], end),
-            xytext=(1.04, place),
-            textcoords=ax.get_yaxis_transform(),
-            verticalalignment="center",
-            color=pair[0],
-            arrowprops=leader | {"color": pair[0]},
-        )
+    beside: dict = {"textcoords": ax.get_yaxis_transform(), "va": "center"}
+    for name, end, place, (pair, *_) in zip(names, ends, places, LINES):
+        beside |= {"color": pair[0], "arrowprops": leader | {"color": pair[0]}}
+        at = chart.places[-1], end
+        ax.annotate("\n".join(name), at, (1.04, place), **beside)
 
 
 def apart(ends: list[float], gap: float, top: float) -> list[float]:
-    """Move heights until each is `gap` from the next, and none above `top`.
-
-    Their order is kept.
-    """
+    """Move heights, in their order, `gap` apart, and none above `top`."""
     order = sorted(range(len(ends)), key=ends.__getitem__)
     places = list(ends)
     for lower, upper in itertools.pairwise(order):

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from unicodedata import category
 
 import torch
@@ -13,69 +12,51 @@ from tformer_lite.model.checks import check_axes
 from tformer_lite.rounding import SOUND, decimals, first_largest
 
 
-@dataclass(frozen=True)
 class Matrix:
-    """A matrix to be drawn: its title, its values, which of its cells are
-    hidden, its kind, and the letters and the labels of its two axes."""
+    """A matrix to be drawn: its title and heading, its values, which of its
+    cells are hidden, what each says, its kind, and the letters, names and
+    labels of its two axes.
 
-    title: str
-    values: Tensor
-    hidden: Tensor
-    kind: str
-    axes: tuple[str, ...]
-    labels: tuple[list[str], list[str]]
+    Kind and labels that are None are filled in. Beside channels, or words
+    of a vocabulary, a position neither asks nor answers. Raises ValueError
+    for what is no matrix, and for what does not fit it.
+    """
 
-    @property
-    def heading(self) -> str:
-        """Write the title and the shape."""
-        return f"{self.title} {tuple(self.values.shape)}"
+    def __init__(
+        self,
+        title: str,
+        values: Tensor,
+        axes: Sequence[str],
+        labels: Sequence[list[str] | None],
+        mask: Tensor | None,
+        kind: str | None,
+    ):
+        self.title, self.axes = title, axes
+        self.values = values = torch.as_tensor(values).detach().cpu()
+        if values.ndim != 2:
+            raise ValueError(
+                f"{title} has shape {tuple(values.shape)}, and a heatmap "
+                "shows a matrix: choose one, such as weights[0, 1]."
+            )
+        self.heading = f"{title} {tuple(values.shape)}"
+        self.kind = kind = kind or kind_of(values)
+        check_known("kind", kind, KINDS)
+        self.hidden = values == (False if kind == "mask" else -math.inf)
+        if mask is not None:
+            check_axes(mask, values)
+            self.hidden |= ~mask.cpu()
+        self.labels = list(map(labels_for, labels, values.shape))
+        self.names = [AXES[letter][0] for letter in axes]
+        if not set(axes).isdisjoint("CFV"):
+            self.names = [name.partition(" that ")[0] for name in self.names]
+        self.cells = [[cell(x, kind) for x in row] for row in values.tolist()]
 
-    @property
-    def names(self) -> list[str]:
-        """Name the axes in words. Beside channels, or words of a vocabulary,
-        a position neither asks nor answers."""
-        plain = not set(self.axes).isdisjoint("CFV")
-        return [
-            "position" if plain and letter in "TS" else AXES[letter][0]
-            for letter in self.axes
-        ]
 
-    def cell(self, i: int, j: int) -> str:
-        """Write one value: a whole number, two decimals, −∞, True or False."""
-        value = self.values[i, j].item()
-        if self.kind == "mask":
-            return str(bool(value))
-        return str(value) if isinstance(value, int) else number(value)
-
-    def cells(self) -> list[list[str]]:
-        """Write every value."""
-        rows, columns = self.values.shape
-        return [[self.cell(i, j) for j in range(columns)] for i in range(rows)]
-
-
-def checked_matrix(
-    title: str,
-    values: Tensor,
-    axes: tuple[str, ...],
-    labels: tuple[list[str] | None, list[str] | None],
-    mask: Tensor | None,
-    kind: str | None,
-) -> Matrix:
-    """Check a matrix and what belongs to it, and fill in what was left out."""
-    values = torch.as_tensor(values).detach().cpu()
-    if values.ndim != 2:
-        raise ValueError(
-            f"{title} has shape {tuple(values.shape)}, and a heatmap shows a "
-            "matrix: choose one, such as weights[0, 1]."
-        )
-    kind = kind or kind_of(values)
-    check_known("kind", kind, KINDS)
-    hidden = values == (False if kind == "mask" else -math.inf)
-    if mask is not None:
-        check_axes(mask, values)
-        hidden = hidden | ~mask.cpu()
-    rows, columns = map(labels_for, labels, values.shape)
-    return Matrix(title, values, hidden, kind, axes, (rows, columns))
+def cell(value: float, kind: str) -> str:
+    """Write a value: a whole number, two decimals, −∞, True or False."""
+    if kind == "mask":
+        return str(bool(value))
+    return str(value) if isinstance(value, int) else number(value)
 
 
 def check_known(what: str, name: str, known: Collection[str]) -> None:
@@ -110,7 +91,7 @@ def describe(matrices: list[Matrix]) -> str:
         if max(matrix.values.shape) <= 16:
             names, heads = matrix.labels
             rows = [["\\".join(matrix.axes), *heads]]
-            rows += [[name, *row] for name, row in zip(names, matrix.cells())]
+            rows += [[name, *row] for name, row in zip(names, matrix.cells)]
             paragraphs.append(table(matrix.title, rows))
     return "\n\n".join(paragraphs)
 
@@ -129,7 +110,7 @@ def sentences(matrix: Matrix) -> str:
         i, j = divmod(first_largest(seen), seen.shape[1])
         row, column = matrix.labels[0][i], matrix.labels[1][j]
         say.append(
-            f"Largest: {matrix.cell(i, j)} in row {i} ({row}), "
+            f"Largest: {matrix.cells[i][j]} in row {i} ({row}), "
             f"column {j} ({column})."
         )
     return " ".join(say)

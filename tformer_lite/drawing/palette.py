@@ -28,6 +28,9 @@ LINES = [
     (("#7a3fa0", "#d2a8ff"), "dotted", "D"),
     (("#4a5058", "#c4ccd6"), (0, (7, 2)), "v"),
 ]
+# What each colour is on a dark page; a scale knows this of its own.
+DARK = dict([PAPER, INK, EDGE, HATCH, *(pair for _, pair in AXES.values())])
+DARK |= dict(pair for pair, *_ in LINES)
 
 
 @dataclass(frozen=True)
@@ -47,11 +50,8 @@ class Kind:
         return {to_hex(light(i)): to_hex(dark(i)) for i in range(light.N)}
 
 
+CENTRED = Kind(
+    ("#84b8e6", "#ffffff", "#f2a65e"), ("#1e66a8", "#14181e", "#a5500f")
+)
 SHARE = Kind(("#ffffff", "#6fb0e0"), ("#14181e", "#1b64a5"))
-KINDS = {
-    "scores": Kind(
-        ("#84b8e6", "#ffffff", "#f2a65e"), ("#1e66a8", "#14181e", "#a5500f")
-    ),
-    "weights": SHARE,
-    "mask": SHARE,
-}
+KINDS = {"scores": CENTRED, "weights": SHARE, "mask": SHARE}

@@ -14,6 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 from PIL import Image
 
+from tformer_lite.drawing.palette import PAPER
+
 FONT = Path(__file__).parent / "fonts" / "NotoSansDevanagari-Regular.ttf"
 fontManager.addfont(FONT)
 # Before any copy that the machine has, so that drawings are the same; and
@@ -25,9 +27,12 @@ FAMILIES = ["DejaVu Sans", "Noto Sans Devanagari"]
 STYLE: dict[Any, Any] = {
     "font.family": FAMILIES,
     "font.size": 10,
+    "figure.facecolor": PAPER[0],
+    "axes.facecolor": PAPER[0],
     "hatch.linewidth": 0.6,
     "svg.fonttype": "none",
 }
+styled = mpl.rc_context(STYLE)  # for what draws: @styled
 FAMILY = f"font-family: {', '.join(map(repr, FAMILIES))}, sans-serif"
 CLUTTER = (
     r"(?s)<metadata>.*?</metadata>",
@@ -103,7 +108,7 @@ def themed(svg: str, alt: str, dark: dict[str, str]) -> str:
     for clutter in CLUTTER:
         svg = re.sub(clutter, "", svg)
     svg = re.sub(r"\s+", " ", svg).replace("> <", ">\n<")
-    svg = re.sub(r'(?<= )[\w-]+="[^"]*"', one_decimal, svg)
+    svg = re.sub(r"(\.\d)\d+(?=[^<>]*>)", r"\1", svg)  # tenths of a point
     name = f'<svg role="img" aria-label={quoteattr(alt)} style="{FAMILY}" '
     svg = svg.replace("<svg ", name, 1)
 
@@ -113,8 +118,3 @@ def themed(svg: str, alt: str, dark: dict[str, str]) -> str:
         return f"{match[0]}; {what}: {themes}"
 
     return re.sub(r"(fill|stroke): (#[0-9a-f]{6})", two_themes, svg)
-
-
-def one_decimal(attribute: re.Match) -> str:
-    """Keep one decimal of an attribute's lengths: a tenth of a point."""
-    return re.sub(r"(\.\d)\d+", r"\1", attribute[0])

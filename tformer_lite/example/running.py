@@ -11,8 +11,7 @@ from torch import Tensor, nn
 from tformer_lite.model.config import Config, tiny_translator
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
 from tformer_lite.text.datasets import running_example
-from tformer_lite.tracing import trace
-from tformer_lite.tracing.traced import Trace
+from tformer_lite.tracing import Trace, trace
 
 SEED = 1
 AnyModel = TypeVar("AnyModel", bound=nn.Module)

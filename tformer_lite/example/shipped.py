@@ -4,6 +4,7 @@ translator, and the results of runs that take longer than a page."""
 import json
 from pathlib import Path
 
+from tformer_lite.text.reading import read_pairs
 from tformer_lite.text.tokenizers import WordTokenizer
 from tformer_lite.training.checkpoints import Checkpoint, load_checkpoint
 
@@ -21,7 +22,7 @@ def english_nepali(part: str = "train") -> list[tuple[str, str]]:
     """
     if part not in PARTS:
         raise ValueError(f"{part=} is none of {', '.join(PARTS)}")
-    return rows(f"{part}.tsv")
+    return read_pairs(TEXTS / f"{part}.tsv")
 
 
 def book_text() -> str:
@@ -43,13 +44,8 @@ def nepali_tokenizer() -> WordTokenizer:
 
 def vocabulary(language: str) -> dict[str, int]:
     """Read the words of a language, with their ids."""
-    return {word: int(number) for number, word in rows(f"{language}.tsv")}
-
-
-def rows(name: str) -> list[tuple[str, str]]:
-    """Read the lines of a shipped file, cut at their tab."""
-    lines = (TEXTS / name).read_text("utf8").splitlines()
-    return [(left, right) for left, right in (x.split("\t") for x in lines)]
+    lines = read_pairs(TEXTS / f"{language}.tsv")
+    return {word: int(number) for number, word in lines}
 
 
 def trained_translator() -> Checkpoint:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tformer_lite.example.running import running_model
 from tformer_lite.example.shipped import STORED
-from tformer_lite.gallery.entries import Bug, shelf_title
+from tformer_lite.gallery.entries import Bug, shelves
 from tformer_lite.gallery.shapes import changed, shapes
 from tformer_lite.properties import report
 from tformer_lite.properties.finding import whole
@@ -37,7 +37,8 @@ class Catches(Sheet):
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
-        groups = groupby(self.rows, key=lambda row: shelf_title(row[0]))
+        titles = {b.name: t for t, bugs in shelves().items() for b in bugs}
+        groups = groupby(self.rows, lambda row: titles.get(row[0], ""))
         cells = (
             (title, ([whole(name), str(n), names] for name, n, names in rows))
             for title, rows in groups
@@ -65,7 +66,7 @@ def measured() -> Catches:
 def by_property(catches: Sheet) -> Catches:
     """Turn the table round: what each property finds, and it alone."""
     found: dict[str, list[Catch]] = {}
-    for catch in (Catch(*row) for row in catches.rows):
+    for catch in catches.rows:
         for name in catch.properties.split(", "):
             found.setdefault(name, []).append(catch)
     rows: list[NamedTuple] = []

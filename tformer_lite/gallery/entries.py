@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from torch import nn
 
@@ -45,9 +44,8 @@ class Bug:
     @property
     def link(self) -> str:
         """Where to read about the incident, or "" for a source."""
-        where, hashtag, number = self.incident.partition("#")
-        address = f"https://github.com/{where}/issues/{number}"
-        return address if hashtag else ""
+        at, hashtag, number = self.incident.partition("#")
+        return f"https://github.com/{at}/issues/{number}" if hashtag else ""
 
     def __str__(self) -> str:
         """Write the name, the lines and the incident."""
@@ -58,26 +56,19 @@ class Bug:
             f"  as in {self.incident}"
         )
 
-    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """Let IPython show what `print` does."""
-        printer.text(str(self))
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        """Let a notebook show a table."""
-        return table(self)
-
-
-def table(bug: Bug) -> str:
-    """Write a bug as an HTML table that needs no style to be read."""
-    where = escape(bug.incident)
-    if bug.link:
-        where = f'<a href="{bug.link}">{where}</a>'
-    lines = [
-        ["right", f"<code>{escape(bug.right)}</code>"],
-        ["wrong", f"<code>{escape(bug.wrong)}</code>"],
-        ["where", f"{bug.file}.py, as in {where}"],
-    ]
-    return html_table((bug.name, escape(bug.says)), lines)
+        """Write a real table: readable without style and without script."""
+        where = escape(self.incident)
+        if self.link:
+            where = f'<a href="{self.link}">{where}</a>'
+        lines = [
+            ["right", f"<code>{escape(self.right)}</code>"],
+            ["wrong", f"<code>{escape(self.wrong)}</code>"],
+            ["where", f"{self.file}.py, as in {where}"],
+        ]
+        return html_table((self.name, escape(self.says)), lines)
 
 
 @cache
@@ -101,9 +92,3 @@ def bug(name: str) -> Bug:
     if name not in known:
         raise ValueError(f"{name=} is none of {', '.join(known)}.")
     return known[name]
-
-
-def shelf_title(name: str) -> str:
-    """Say on which shelf a bug stands; "" for one that stands on none."""
-    titles = {bug.name: t for t, bugs in shelves().items() for bug in bugs}
-    return titles.get(name, "")

@@ -2,13 +2,14 @@
 
 from collections import Counter
 
+import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook
 
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.datasets import running_example
 from tformer_lite.tracing import trace
-from tformer_lite.tracing.record.lookup import received_name
+from tformer_lite.tracing.calls import names_of
 
 Shapes = dict[str, tuple[int, ...]]
 NAMES = "q", "k", "v", "scores", "weights", "heads"
@@ -21,30 +22,25 @@ def shapes(model: nn.Module) -> Shapes:
     v, scores, weights and heads, by "path:variable". The second of a name
     ends in #2.
     """
-    found: list[tuple[str, tuple]] = []
+    found: Shapes = {}
+    times: Counter[str] = Counter()
     paths = {module: path for path, module in model.named_modules()}
 
-    def keep_shape(module: nn.Module, given: object, x: Tensor) -> None:
-        if module in paths:  # not one that the bug makes on the way
-            found.append((paths[module], tuple(x.shape)))
+    def keep_shape(name: str, shape: torch.Size) -> None:
+        times[name] += 1
+        found[f"{name}#{times[name]}".removesuffix("#1")] = tuple(shape)
 
-    with evaluating(model), register_module_forward_hook(keep_shape):
+    def keep_given(module: nn.Module, given: object, x: Tensor) -> None:
+        if module in paths:  # not one that the bug makes on the way
+            keep_shape(paths[module], x.shape)
+
+    with evaluating(model), register_module_forward_hook(keep_given):
         seen = trace(model, *running_example()[:2])
     for step in seen.steps:
-        name = received_name(step.place, step.visit)
-        if name.variable in NAMES:
-            found += [(str(name), tuple(mark.shape)) for mark in step.makes]
-    return shapes_by_name(found)
-
-
-def shapes_by_name(found: list[tuple[str, tuple]]) -> Shapes:
-    """Tell apart what has the same name."""
-    times: Counter[str] = Counter()
-    shapes = {}
-    for name, shape in found:
-        times[name] += 1
-        shapes[f"{name}#{times[name]}".removesuffix("#1")] = shape
-    return shapes
+        _, name = names_of(step)
+        for mark in step.makes if name.rpartition(":")[2] in NAMES else ():
+            keep_shape(name, mark.shape)
+    return found
 
 
 def changed(mine: Shapes, right: Shapes) -> list[str]:

@@ -18,9 +18,13 @@ from tformer_lite.properties.attention import (
 )
 from tformer_lite.properties.finding import Finding, Report
 from tformer_lite.properties.hearing import (
+    batch_independence,
     causality,
+    order_sensitivity,
     padding_invariance,
     past,
+    source_coverage,
+    source_dependence,
     unknown_words,
 )
 from tformer_lite.properties.numbers import (
@@ -30,12 +34,6 @@ from tformer_lite.properties.numbers import (
     repeatable,
 )
 from tformer_lite.properties.reporting import report
-from tformer_lite.properties.sources import (
-    batch_independence,
-    order_sensitivity,
-    source_coverage,
-    source_dependence,
-)
 from tformer_lite.properties.structure import identity, live_parameters
 
 __all__ = [

@@ -13,26 +13,29 @@ def same(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> None:
     >>> same(torch.ones(2, 3), torch.zeros(2, 3) + 1)
     same: all 6 values of (2, 3) agree
     """
-    if mine.shape != theirs.shape:
+    shape, their_shape = tuple(mine.shape), tuple(theirs.shape)
+    if shape != their_shape:
         raise ValueError(
-            f"not the same shape: mine is {tuple(mine.shape)}, theirs is "
-            f"{tuple(theirs.shape)}"
+            f"not the same shape: mine is {shape}, theirs is {their_shape}"
         )
-    close = near(mine, theirs, atol)
-    if not close.all():
-        where = tuple((~close).nonzero()[0].tolist())
+    wrong, many = (~near(mine, theirs, atol)).nonzero(), mine.numel()
+    if len(wrong):
+        where = tuple(wrong[0].tolist())
+        one, other = (number(x[where].item(), atol) for x in (mine, theirs))
         raise ValueError(
-            f"same shape {tuple(mine.shape)}, other values: "
-            f"{(~close).sum().item()} of {close.numel()} differ, first at "
-            f"{list(where)}: mine {number(mine[where], atol)}, theirs "
-            f"{number(theirs[where], atol)}"
+            f"same shape {shape}, other values: {len(wrong)} of {many} "
+            f"differ, first at {list(where)}: mine {one}, theirs {other}"
         )
-    many, shape = close.numel(), tuple(mine.shape)
     one = f"the one value of {shape} agrees"
     print("same:", one if many == 1 else f"all {many} values of {shape} agree")
 
 
-def near(mine: Tensor, theirs: Tensor, atol: float) -> Tensor:
+def close(mine: Tensor, theirs: Tensor) -> bool:
+    """Whether two tensors agree."""
+    return mine.shape == theirs.shape and bool(near(mine, theirs).all())
+
+
+def near(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> Tensor:
     """Tell which elements agree: (...), (...) -> (...)."""
     if not (mine.is_floating_point() or theirs.is_floating_point()):
         return mine == theirs
@@ -40,7 +43,6 @@ def near(mine: Tensor, theirs: Tensor, atol: float) -> Tensor:
     return mine.isclose(theirs, rtol=atol, atol=atol, equal_nan=True)
 
 
-def number(value: Tensor, atol: float) -> str:
+def number(value: float, atol: float) -> str:
     """Write a number in four digits, and 0 for what is as good as 0."""
-    size = abs(value.item())
-    return f"{0 if size <= atol else value.item():.4g}"
+    return f"{0 if abs(value) <= atol else value:.4g}"

@@ -22,12 +22,11 @@ def weight_rows(subject: Subject) -> Verdict:
         sums = one.weights.sum(-1)
         wrong = ~((sums - 1).abs() < 1e-3) & ~nobody(subject, sums)
         if wrong.any():
-            place = wrong.nonzero()[0].tolist()
             says = (
-                f"In {one.path}, row {place} of the weights sums to "
-                f"{sums[wrong][0].item():.2f}. Look at the axis of the "
-                "softmax, at what is done after it, and whether that row has "
-                "anybody to hear."
+                f"In {one.path}, row {wrong.nonzero()[0].tolist()} of the "
+                f"weights sums to {sums[wrong][0].item():.2f}. Look at the "
+                "axis of the softmax, at what is done after it, and whether "
+                "that row has anybody to hear."
             )
             return False, says, first_matrix(one.weights)
     says = f"Each row of weights sums to 1, in {how_many(found)}."
@@ -43,9 +42,8 @@ def score_scale(subject: Subject) -> Verdict:
     """
     found = mixings(subject)
     sizes = [one.q.matrix.shape[-1] for one in found]
-    variances = [one.scale**2 * size for one, size in zip(found, sizes)]
-    seen = torch.tensor([variances])
-    for one, size, variance in zip(found, sizes, variances):
+    seen = [one.scale**2 * size for one, size in zip(found, sizes)]
+    for one, size, variance in zip(found, sizes, seen):
         if not 0.8 < variance < 1.25:
             says = (
                 f"In {one.path}, queries and keys of variance 1 would give "
@@ -53,9 +51,9 @@ def score_scale(subject: Subject) -> Verdict:
                 f"times {one.scale:.2f}, where 1/√{size} is "
                 f"{size**-0.5:.2f}."
             )
-            return False, says, seen
+            return False, says, torch.tensor([seen])
     says = "Queries and keys of variance 1 would give scores of variance 1"
-    return True, f"{says}, in {how_many(found)}.", seen
+    return True, f"{says}, in {how_many(found)}.", torch.tensor([seen])
 
 
 @check
@@ -66,21 +64,20 @@ def provenance(subject: Subject) -> Verdict:
     A head's query is the same channels of one position, and a joined row is
     all heads of one position.
     """
-    pushed = range(len(subject.inputs))  # so that no two rows are alike
     seen = []
-    for one in mixings(subject, *pushed):
+    for one in mixings(subject, *range(subject.last + 1)):  # no rows alike
         splits = zip(("queries", "keys", "values"), (one.q, one.k, one.v))
         moves = {f"split {name}": split_in_order(x) for name, x in splits}
         moves["joined heads"] = joined_in_order(one)
         for what, move in moves.items():
-            seen += [move.positions] if move else []
+            seen += [move.positions.nan_to_num(-1).long()] if move else []
             if move and not move.in_order:
                 says = (
                     f"In {one.path}, the {what} mix positions or channels. "
                     "A view or reshape moves no element: transpose the axes "
                     "first, and then merge them."
                 )
-                return False, says, move.positions
+                return False, says, seen[-1]
     if not seen:
         raise NotJudgedError("No heads are split or joined that can be seen.")
     says = f"{len(seen)} splits and joins keep each element in its place."
@@ -90,18 +87,17 @@ def provenance(subject: Subject) -> Verdict:
 def nobody(subject: Subject, sums: Tensor) -> Tensor:
     """Which rows (..., T) may be empty: of padding, with nobody to hear."""
     padding = torch.zeros_like(sums, dtype=torch.bool)
-    for hidden in (~subject.is_real(x) for x in subject.inputs):
-        rows, length = hidden.shape
-        heads, rest = divmod(sums.numel(), rows * length)
-        if length == sums.shape[-1] and not rest:
-            shared = hidden[:, None].expand(-1, heads, -1)
-            padding |= shared.reshape(sums.shape)
+    for real in subject.real:
+        heads, rest = divmod(sums.numel(), real.numel())
+        if real.shape[1] == sums.shape[-1] and not rest:
+            shared = ~real.repeat_interleave(heads, 0)
+            padding |= shared.view(sums.shape)
     return padding & (sums == 0)
 
 
 def first_matrix(weights: Tensor) -> Tensor:
     """Take those of the first sentence and head: (..., T, S) -> (T, S)."""
-    return weights.flatten(0, -3)[0] if weights.ndim > 2 else weights
+    return weights.reshape(-1, *weights.shape[-2:])[0]
 
 
 def how_many(found: list[Mixing]) -> str:
@@ -118,7 +114,7 @@ class Move(NamedTuple):
 
 
 def origins(found: Tensor, source: Tensor, factor: float) -> Tensor | None:
-    """Find where in the flat source each element found elsewhere stood: -1
+    """Find where in the flat source each element found elsewhere stood: NaN
     for values that occur twice there. None when values are missing."""
     wanted = found.double().contiguous() / factor
     known, places = source.double().flatten().sort()
@@ -129,25 +125,21 @@ def origins(found: Tensor, source: Tensor, factor: float) -> Tensor | None:
         return None
     twins = known.diff() < 1e-9
     twice = pad(twins, (1, 0)) | pad(twins, (0, 1))
-    return places.masked_fill(twice, -1)[nearest]
+    return places.double().masked_fill(twice, torch.nan)[nearest]
 
 
 def split_in_order(operand: Operand) -> Move | None:
-    """Whether each vector of a head (..., T, D) is the same channels of one
-    row of the projection (B, T, C), and rows come in order; None where
-    nothing was split, or it cannot be told."""
+    """Whether vectors of a head (..., T, D) are the same channels of row
+    after row of the projection (B, T, C); None where it cannot be told."""
     matrix, source, factor = operand
-    if source.ndim != 3 or matrix.ndim < 3:
-        return None
-    found = origins(matrix, source, factor)
+    split = source.ndim == 3 <= matrix.ndim
+    found = origins(matrix, source, factor) if split else None
     if found is None:
         return None
     rows, channels = found // source.shape[-1], found % source.shape[-1]
-    later = rows.diff(dim=-2) > 0
-    later |= (found[..., 1:, :] < 0) | (found[..., :-1, :] < 0)
-    channels = channels.where(found >= 0, -1)
+    later = ~(rows.diff(dim=-2) <= 0)
     right = alike(rows, -1) and alike(channels, -2) and mostly(later)
-    return Move(right, (rows % source.shape[1]).flatten(0, -3)[0])
+    return Move(right, first_matrix(rows % source.shape[1]))
 
 
 def joined_in_order(one: Mixing) -> Move | None:
@@ -156,20 +148,19 @@ def joined_in_order(one: Mixing) -> Move | None:
     (*_, t, d), joined = one.mixed.shape, one.joined
     if joined.shape == one.mixed.shape:
         return None
-    found = origins(joined, one.mixed, 1.0)
+    found = origins(joined.flatten(0, -2), one.mixed, 1.0)
     if found is None:
         return None
-    heads = found // (t * d) * d
-    positions = (found // d % t).where(found >= 0, -1).flatten(0, -2)
-    channels = ((heads + found % d) % joined.shape[-1]).where(found >= 0, -1)
-    right = alike(positions, -1) and alike(channels.flatten(0, -2), 0)
+    heads, positions = found // (t * d), found // d % t
+    channels = (heads * d + found % d) % joined.shape[-1]
+    right = alike(positions, -1) and alike(channels, 0)
     return Move(right, positions[:t])
 
 
 def alike(places: Tensor, axis: int) -> bool:
-    """Whether places are the same along an axis; -1 is any place."""
-    usual = places.mode(axis, keepdim=True).values
-    return mostly((places == usual) | (places < 0) | (usual < 0))
+    """Whether places are the same along an axis; NaN is any place."""
+    usual = places.nanmedian(axis, keepdim=True).values
+    return mostly(~((places - usual).abs() > 0))
 
 
 def mostly(right: Tensor) -> bool:

@@ -16,7 +16,7 @@ from tformer_lite.properties.subject import (
 )
 from tformer_lite.tracing.tables import html_table, text_line
 
-Verdict = tuple[bool, str] | tuple[bool, str, Tensor | None]
+Verdict = tuple[bool, str, Tensor]
 WORDS = {True: "✓ holds", False: "✗ broken", None: "– not judged"}
 
 

@@ -1,9 +1,16 @@
-"""Who hears whom: push a position, and see which outputs move."""
+"""Who hears whom: one's own sequence, the source, the order of words, and
+other rows. Push a position, and see which outputs move."""
 
+from collections.abc import Iterator
+from itertools import combinations
+
+import torch
 from torch import Tensor
 
+from tformer_lite.properties.agreement import close
 from tformer_lite.properties.finding import Verdict, check
-from tformer_lite.properties.reach import culprit, reach
+from tformer_lite.properties.mixing import Mixing, mixings
+from tformer_lite.properties.reach import FAINT, culprit, distance, reach
 from tformer_lite.properties.subject import NotJudgedError, Subject
 
 
@@ -15,12 +22,12 @@ def causality(subject: Subject) -> Verdict:
     """
     if not subject.causal:
         raise NotJudgedError("The future may be heard here: causal=False.")
-    moves = reach(subject, -1)
+    moves = reach(subject, subject.last)
     future = moves.triu(1) > 0
     if not future.any():
         return True, "No position hears a later one.", moves[0]
     b, t, s = first(future)
-    place = culprit(subject, -1, b, s, list(range(s)))
+    place = culprit(subject, subject.last, b, s, list(range(s)))
     says = (
         f"Row {b}: position {t} moves when position {s}, a later one, "
         f"does{place}. Look at the causal mask, and at what mixes positions."
@@ -31,13 +38,13 @@ def causality(subject: Subject) -> Verdict:
 @check
 def past(subject: Subject) -> Verdict:
     """See whether each position hears itself, and one before it."""
-    moves = reach(subject, -1)
+    moves = reach(subject, subject.last)
     if moves.shape[1] == 1:
         raise NotJudgedError("There is one position only: nobody is before.")
     before = (moves.tril(-1) > 0).any(-1)
     before[:, 0] = True  # nobody is before the first
     itself = moves.diagonal(dim1=1, dim2=2) > 0
-    deaf = ~(before & itself) & subject.is_real(subject.target)
+    deaf = ~(before & itself) & subject.real[-1]
     if not deaf.any():
         return True, "Each position hears itself, and one before.", moves[0]
     b, t = first(deaf)
@@ -52,7 +59,7 @@ def past(subject: Subject) -> Verdict:
 @check
 def padding_invariance(subject: Subject) -> Verdict:
     """See whether what stands at padding moves a real output: it must not."""
-    real = list(map(subject.is_real, subject.inputs))
+    real = subject.real
     padded = [which for which, x in enumerate(real) if not x.all()]
     if not padded:
         says = "There is no padding: give pad=, and padded rows."
@@ -65,7 +72,7 @@ def padding_invariance(subject: Subject) -> Verdict:
             words = real[which][b].nonzero()[:, 0].tolist()
             place = culprit(subject, which, b, s, words)
             says = (
-                f"Row {b}: output {t} moves when {subject.side(which)} "
+                f"Row {b}: output {t} moves when {subject.sides[which]} "
                 f"position {s} does, which is padding{place}. Look at the "
                 "padding mask: its id, its axis, and where it is used."
             )
@@ -77,16 +84,19 @@ def padding_invariance(subject: Subject) -> Verdict:
 @check
 def unknown_words(subject: Subject) -> Verdict:
     """See whether unknown words are heard: they are words, not padding."""
-    unknown = [subject.is_id(x, subject.unknown) for x in subject.inputs]
-    if not any(x.any() for x in unknown):
+    if not any(x.any() for x in subject.unknown):
         says = "There is no unknown word: give unknown=, and one."
         raise NotJudgedError(says)
-    for which, x in enumerate(unknown):
-        wrong = unheard(subject, which) & x
+    for which, x in enumerate(subject.unknown):
+        heard = reach(subject, which) > 0
+        could = subject.real[-1][:, :, None].expand_as(heard)
+        if which == subject.last:  # only those who come later
+            could = could.tril(-1)
+        wrong = x & could.any(1) & ~(heard & could).any(1)
         if wrong.any():
             b, s = first(wrong)
             says = (
-                f"Row {b}: nobody hears {subject.side(which)} position {s}, "
+                f"Row {b}: nobody hears {subject.sides[which]} position {s}, "
                 "an unknown word. Look at the padding mask: does it hide the "
                 "id of unknown words?"
             )
@@ -94,16 +104,133 @@ def unknown_words(subject: Subject) -> Verdict:
     return True, "Unknown words are heard.", reach(subject, 0)[0]
 
 
-def unheard(subject: Subject, which: int) -> Tensor:
-    """Which positions of an input nobody hears who could: (B, S).
+@check
+def source_dependence(subject: Subject) -> Verdict:
+    """See whether each output hears the source, through an attention in
+    which the target asks and the source answers."""
+    if subject.last != 1:
+        raise NotJudgedError("There is no source: the model has one input.")
+    moves = reach(subject, 0)
+    deaf = subject.real[-1] & ~(moves > 0).any(-1)
+    if deaf.any():
+        b, t = first(deaf)
+        says = f"Row {b}: output {t} hears nothing of the source."
+    elif not crossing(subject):
+        says = (
+            "In no attention does the target ask, and the source answer with "
+            "both keys and values."
+        )
+    else:
+        return True, "Each output hears the source.", moves[0]
+    says += " Look at who is handed to cross-attention, and as what."
+    return False, says, moves[0]
 
-    Of the target, those who could come later.
-    """
-    heard = reach(subject, which) > 0
-    asks = subject.is_real(subject.target)[:, :, None].expand_as(heard)
-    if subject.inputs[which] is subject.target:
-        heard, asks = heard.tril(-1), asks.tril(-1)
-    return asks.any(1) & ~(heard & asks).any(1)
+
+@check
+def source_coverage(subject: Subject) -> Verdict:
+    """See whether each target position gives a weight to each real source
+    position, in some head of each cross-attention."""
+    found = crossing(subject) if subject.last == 1 else []
+    if not found:
+        raise NotJudgedError("No target asks a source in any attention.")
+    real, asks = subject.real
+    for one in found:
+        size = one.weights.shape[-2:]
+        weights = one.weights.reshape(len(real), -1, *size).amax(1)
+        missed = (weights == 0) & real[:, None] & asks[:, :, None]
+        if missed.any():
+            b, t, s = first(missed)
+            says = (
+                f"Row {b}: in {one.path}, target position {t} gives no "
+                f"weight to source position {s}. Look at the memory's mask: "
+                "it hides padding, and nothing else."
+            )
+            return False, says, weights[b]
+    return True, "Each target position hears the whole source.", weights[0]
+
+
+def crossing(subject: Subject) -> list[Mixing]:
+    """Find the attentions in which the target asks, and the source answers
+    with both keys and values."""
+    plain, by_source, by_target = (
+        mixings(subject, *which) for which in ((), (0,), (1,))
+    )
+    return [
+        one
+        for one, source, target in zip(plain, by_source, by_target)
+        if differ(one, target) == [True, False, False]
+        and differ(one, source)[1:] == [True, True]
+    ]
+
+
+def differ(one: Mixing, other: Mixing) -> list[bool]:
+    """Whether queries, keys and values are others in another run."""
+    pairs = (one.q, other.q), (one.k, other.k), (one.v, other.v)
+    return [not close(x.matrix, y.matrix) for x, y in pairs]
+
+
+@check
+def order_sensitivity(subject: Subject) -> Verdict:
+    """See whether words that change places are noticed elsewhere."""
+    judged = {}
+    for which, p, q, moves in exchanges(subject):
+        side = subject.sides[which]
+        if moves.any():
+            judged[side] = moves
+        elif not unordered(subject, side):
+            says = (
+                f"When {side} positions {p} and {q} change places, nothing "
+                "else moves. Look at the positions: are they added, and does "
+                "each have its own?"
+            )
+            return False, says, moves
+    if not judged:
+        raise NotJudgedError("No positions are asked for, or no words differ.")
+    says = f"The order of the {' and the '.join(judged)} is heard."
+    return True, says, next(iter(judged.values()))
+
+
+def exchanges(subject: Subject) -> Iterator[tuple[int, int, int, Tensor]]:
+    """Let two words of an input, before its last, change places: which it is,
+    their positions, how far other outputs of the first row move (1, T)."""
+    for which, x in enumerate(subject.inputs):
+        real = subject.real[which][0].nonzero()[:-1, 0].tolist()
+        pairs = combinations(real, 2)
+        unlike = [(p, q) for p, q in pairs if not x[0, p].equal(x[0, q])]
+        for p, q in unlike[:1]:
+            inputs = [x.clone() for x in subject.inputs]
+            inputs[which][:, [p, q]] = x[:, [q, p]]
+            moves = distance(subject, subject.run(*inputs))[:1]
+            if which == subject.last:
+                moves[:, : q + 1] = 0
+            yield which, p, q, moves
+
+
+def unordered(subject: Subject, side: str) -> bool:
+    """Whether the model's config asks for no positions on a side."""
+    theirs = getattr(subject.config, "src_positions", None)
+    own = getattr(subject.config, "positions", None)
+    return ((side == "source" and theirs) or own) == "none"
+
+
+@check
+def batch_independence(subject: Subject) -> Verdict:
+    """See whether each row gives alone what it gives in a batch."""
+    if len(subject.inputs[0]) < 2:
+        raise NotJudgedError("There is one row only: give two.")
+    rows = zip(*(x.split(1) for x in subject.inputs))
+    alone = torch.cat([subject.run(*row) for row in rows])
+    moved = distance(subject, alone)
+    wrong = moved > 10 * FAINT
+    if wrong.any():
+        b, t = first(wrong)
+        says = (
+            f"Row {b}: output {t} is another one when the row is alone. Look "
+            "for an axis that is taken for another: batch first or second, "
+            "and what norms and softmax run over."
+        )
+        return False, says, moved
+    return True, "Each row gives alone what it gives in a batch.", moved
 
 
 def first(wrong: Tensor) -> list[int]:

@@ -1,27 +1,24 @@
 """Mixing: every attention of a run, as matrices with a vector in each row."""
 
 import re
+from collections import defaultdict
+from functools import partial
 from math import prod
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from tformer_lite.properties.reach import nudged_trace
-from tformer_lite.properties.subject import NotJudgedError, Subject
+from tformer_lite.properties.reach import Nudge
+from tformer_lite.properties.subject import NotJudgedError, Subject, once
+from tformer_lite.tracing import trace
 from tformer_lite.tracing.questions.attention import (
     JOINS,
     MOVES,
     SCALES,
     Found,
-    attentions,
 )
-from tformer_lite.tracing.questions.scores import (
-    Data,
-    call_again,
-    fused_arguments,
-    fused_scores,
-)
+from tformer_lite.tracing.questions.scores import Data, call_again, fused_parts
 
 # Whose an axis is: the left factor's, the right one's, the result's.
 BATCH, SUMMED, OWN = "LRM", "LR", ("LM", "RM")
@@ -43,8 +40,7 @@ class Mixing(NamedTuple):
     """One attention: in a module, `weights` (..., T, S) times values.
 
     `scale` is what it multiplies a query times a key with. `mixed` is its
-    result, and `joined` what the first step after it reads, moved from
-    there.
+    result, and `joined` that, moved, as the first step after it reads it.
     """
 
     path: str
@@ -57,48 +53,42 @@ class Mixing(NamedTuple):
     joined: Tensor
 
 
+@once
 def mixings(subject: Subject, *pushed: int) -> list[Mixing]:
     """Find every attention of a run, in order, with all positions of the
     inputs `pushed` nudged; NotJudgedError when there is none."""
-
-    def described() -> list[Mixing]:
-        seen = nudged_trace(subject, *pushed)
-        data = Data(seen.steps, seen.runs[0].values)
-        return [
-            in_one_call(data, one) if one.fused else written_out(data, one)
-            for one in attentions(data)
-        ]
-
-    found = subject.once(("mixings", pushed), described)
+    traced = partial(trace, subject.model, keep=True)
+    with Nudge(subject.inputs, slice(None), *pushed) as nudge:
+        data = Data(subject.call(traced, tuple(nudge.inputs)))
+    found = data.attentions()
     if not found:
         raise NotJudgedError("No attention was found: a softmax of products.")
-    return found
+    ways = [in_one_call if one.fused else written_out for one in found]
+    return [describe(data, one) for describe, one in zip(ways, found)]
 
 
 class Product:
     """A product as einsum writes it: its axes have letters.
 
     `axes` are those of the left factor, the right one, and the result; each
-    is known by its number. `scores` is the one that holds scores, or their
-    weights: axes of one kind are sorted as there.
+    is known by its number. `kinds` has their axes by whose they are, sorted
+    as where scores stand, or their weights: in the one of number `scores`.
     """
 
     def __init__(self, data: Data, i: int, scores: int):
         first = data.given[i][0][0]
         equation = first if isinstance(first, str) else "...mk,...kn->...mn"
         self.axes = re.split(",|->", equation.replace(" ", ""))
-        self.data, self.step, self.scores = data, i, scores
+        self.data, self.step = data, i
+        self.kinds: defaultdict[str, str] = defaultdict(str)
+        every = "".join((self.axes[scores], *self.axes))
+        for axis in dict.fromkeys(re.findall(r"\.\.\.|\w", every)):
+            whose = (w for w, axes in zip("LRM", self.axes) if axis in axes)
+            self.kinds["".join(whose)] += axis
 
     def matrix(self, x: Tensor, n: int, *kinds: str) -> Tensor:
         """Sort the axes of a factor, or of the result, by their kinds."""
-
-        def place(axis: str) -> tuple[int, int]:
-            whose = (w for w, axes in zip("LRM", self.axes) if axis in axes)
-            order = self.axes[self.scores].find(axis)
-            return kinds.index("".join(whose)), order
-
-        axes = re.findall(r"\.\.\.|\w", self.axes[n])
-        ordered = "".join(sorted(axes, key=place))
+        ordered = "".join(self.kinds[kind] for kind in kinds)
         return torch.einsum(f"{self.axes[n]}->{ordered}", x)
 
     def factor(self, n: int, *kinds: str) -> Operand:
@@ -126,12 +116,13 @@ def operand(data: Data, i: int, n: int) -> Operand:
 
 def in_one_call(data: Data, one: Found) -> Mixing:
     """Describe an attention that is one call."""
-    given = fused_arguments(*data.given[one.mixed])
+    args, kwargs = data.given[one.mixed]
     q, k, v = (operand(data, one.mixed, n) for n in range(3))
-    scale = given.get("scale") or q.matrix.shape[-1] ** -0.5
+    scale = kwargs.get("scale") or q.matrix.shape[-1] ** -0.5
     scale *= q.factor * k.factor
-    path, weights = one.path or "the model", fused_scores(given)[-1]
+    *_, weights, _ = fused_parts(args, kwargs)
     mixed, joined = data.kept[one.mixed][0], landing(data, one.mixed)
+    path = one.path or "the model"
     return Mixing(path, weights, q, k, v, scale, mixed, joined)
 
 
@@ -155,9 +146,8 @@ def written_out(data: Data, one: Found) -> Mixing:
 
 
 def by_right_factor(data: Data, one: Found) -> Tensor:
-    """What would stand at the weights, if the left factor of queries and
-    keys were all ones, and nothing but moves came after: the right factor's
-    rows, whichever axis they are on."""
+    """What would stand at the weights, were the left factor all ones, and
+    nothing but moves came after: it differs by the right factor's rows."""
     i, count = one.product, len(data.sources[one.product])
     *others, right = (data.read(i, n) for n in range(count))
     made = call_again(data, i, [*map(torch.ones_like, others), right])

@@ -19,21 +19,17 @@ def finite(subject: Subject) -> Verdict:
     """See whether all outputs are numbers: as the model is, with weights 30
     times as large, and for a sentence of padding alone."""
     for when, result in runs(subject):
-        if not result.isfinite().all():
-            share = 1 - result.isfinite().double().mean().item()
+        rows = result.isfinite().float().flatten(2).mean(-1)
+        if rows.min() < 1:
+            share = 1 - rows.mean().item()
             says = (
                 f"{share:.0%} of the outputs are NaN or infinite {when}. "
                 "Look at the softmax (does it take the largest score away "
                 "first?), and for rows with nobody to hear."
             )
-            return False, says, rows(result)
+            return False, says, rows
     says = "All outputs are numbers, also with weights 30 times larger."
-    return True, says, rows(result)
-
-
-def rows(result: Tensor) -> Tensor:
-    """Tell which share of each row's outputs are numbers: (B, T)."""
-    return result.isfinite().float().flatten(2).mean(-1)
+    return True, says, rows
 
 
 def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
@@ -43,11 +39,10 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     if isinstance(model, nn.Module):
         values = model.named_parameters()
         loud = {n: x * LOUD if x.ndim > 1 else x for n, x in values}
-        call = partial(functional_call, model, loud)
-        result = output(subject.call(call, (inputs,)))
-        yield "with weights 30 times larger", result
-    padding = ~subject.is_real(inputs[0])
-    if len(inputs) == 2 and padding.any():
+        result = subject.call(partial(functional_call, model, loud), (inputs,))
+        yield "with weights 30 times larger", output(result)
+    padding = ~subject.real[0]
+    if subject.last == 1 and padding.any():
         source = inputs[0].clone()
         source[0] = source[padding][0]
         yield "for a source of padding alone", subject.run(source, inputs[1])
@@ -90,11 +85,10 @@ def norm_statistics(subject: Subject) -> Verdict:
 
     Ba et al. (2016), equation 4. Norms are known by the name of their class.
     """
-    seen = norm_squares(subject)
-    if not seen:
-        raise NotJudgedError("No module's class has the name of a norm.")
-    for path, squares, channels in seen:
-        least = 0.9 * (1 - 1 / channels)  # the unbiased norm's is less than 1
+    seen = []
+    for path, x in normed(subject):
+        seen.append(squares := x.square().mean(-1))
+        least = 0.9 * (1 - 1 / x.shape[-1])  # an unbiased norm's is below 1
         wrong = ~((squares > least) & (squares < 1.1))
         if wrong.any():
             b, t, *_ = wrong.nonzero()[0].tolist()
@@ -104,21 +98,17 @@ def norm_statistics(subject: Subject) -> Verdict:
                 "mean and variance, and at the square root."
             )
             return False, says, squares
+    if not seen:
+        raise NotJudgedError("No module's class has the name of a norm.")
     says = "After each norm, each position has a mean square of 1."
-    return True, says, seen[0][1]
+    return True, says, seen[0]
 
 
-def norm_squares(subject: Subject) -> list[tuple[str, Tensor, int]]:
-    """List each norm's path, the mean squares of what it gave (B, T), and
-    its channels."""
-    with calls(subject.model) as found:
-        subject.run()
-    plain = [
-        (path, without_gains(part, gave[0]))
-        for path, part, _, gave in found
-        if is_norm(part) and gave
-    ]
-    return [(path, x.square().mean(-1), x.shape[-1]) for path, x in plain]
+def normed(subject: Subject) -> Iterator[tuple[str, Tensor]]:
+    """Give each norm's path, and what it gave without its gains."""
+    for path, part, _, gave in calls(subject):
+        if is_norm(part) and gave and gave[0].ndim > 2:
+            yield path, without_gains(part, gave[0])
 
 
 def is_norm(part: nn.Module) -> bool:

@@ -4,13 +4,7 @@ from collections.abc import Callable
 
 from torch import Tensor
 
-from tformer_lite.properties import (
-    attention,
-    hearing,
-    numbers,
-    sources,
-    structure,
-)
+from tformer_lite.properties import attention, hearing, numbers, structure
 from tformer_lite.properties.finding import Report
 from tformer_lite.properties.subject import Subject
 
@@ -26,10 +20,10 @@ CHECKS = (
     hearing.past,
     hearing.padding_invariance,
     hearing.unknown_words,
-    sources.source_dependence,
-    sources.source_coverage,
-    sources.order_sensitivity,
-    sources.batch_independence,
+    hearing.source_dependence,
+    hearing.source_coverage,
+    hearing.order_sensitivity,
+    hearing.batch_independence,
     structure.live_parameters,
     structure.identity,
 )

@@ -6,12 +6,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cosine_similarity
+from torch.utils._pytree import tree_map_only
 
+from tformer_lite.properties.agreement import close
 from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.numbers import is_norm, without_gains
-from tformer_lite.properties.reach import watch
+from tformer_lite.properties.reach import calls, watch
 from tformer_lite.properties.subject import NotJudgedError, Subject, output
-from tformer_lite.tracing.record.tensors import tensors
+
+Run = tuple[str, Tensor, Tensor, Tensor]
 
 
 @check
@@ -59,16 +62,14 @@ def gradients(subject: Subject) -> dict[Tensor, float]:
 
 def leaves(outputs: Tensor) -> list[Tensor]:
     """Find the tensors that a gradient of the outputs flows into."""
-    seen, found, ahead = set(), [], [outputs.grad_fn]
+    seen: dict[Any, None] = {}
+    ahead = [outputs.grad_fn]
     while ahead:
         node = ahead.pop()
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        ahead += [earlier for earlier, _ in node.next_functions]
-        if hasattr(node, "variable"):
-            found.append(node.variable)
-    return found
+        if node is not None and node not in seen:
+            seen[node] = None
+            ahead += [earlier for earlier, _ in node.next_functions]
+    return [node.variable for node in seen if hasattr(node, "variable")]
 
 
 @check
@@ -79,13 +80,8 @@ def identity(subject: Subject) -> Verdict:
     He et al. (2016), section 3.1; Xiong et al. (2020), figure 1. Blocks are
     the elements of a list of modules that have norms and linear layers.
     """
-    if not isinstance(subject.model, nn.Module):
-        says = "Blocks are looked for in modules, not in functions."
-        raise NotJudgedError(says)
-    silence = Silence(subject.model)
-    with watch(subject.model, silence):
-        subject.run()
-    for path, x, first, after in silence.found:
+    runs = list(silent_runs(subject))
+    for path, x, first, after in runs:
         post = close(first, x) and is_normed(after, x)
         if not (close(after, x) or post):
             says = (
@@ -94,38 +90,38 @@ def identity(subject: Subject) -> Verdict:
                 "sublayer's result to what went in, once."
             )
             return False, says, (after - x)[0]
-    if not silence.found:
+    if not runs:
         raise NotJudgedError("There is no list of blocks with norms inside.")
-    _, x, _, after = silence.found[0]
+    _, x, _, after = runs[0]
     says = "With its layers giving 0, a block hands its input on."
     return True, says, (after - x)[0]
 
 
-class Silence:
-    """A hook that lets all layers in blocks give 0, and norms no gains.
+def silent_runs(subject: Subject) -> Iterator[Run]:
+    """Run with all layers in blocks giving 0, and norms without gains: each
+    block's path, its input, what its first layer read, and its output."""
+    model = subject.model
+    if not isinstance(model, nn.Module):
+        says = "Blocks are looked for in modules, not in functions."
+        raise NotJudgedError(says)
+    inside = {path: [*x.modules()][1:] for path, x in blocks(model)}
+    parts = [part for inner in inside.values() for part in inner]
 
-    `found` has of each block that ran its path, its input, what its first
-    layer read, and its output; `firsts`, of those that still run, the third.
-    """
+    def silence(_: str, part: nn.Module, *given: Any) -> Any:
+        if part in parts and is_layer(part):
+            return tree_map_only(Tensor, torch.zeros_like, given[-1])
+        plain = part in parts and is_norm(part)
+        return without_gains(part, given[-1]) if plain else given[-1]
 
-    def __init__(self, model: nn.Module):
-        self.inside = {p: [*x.modules()][1:] for p, x in blocks(model)}
-        self.firsts: dict[str, Tensor] = {}
-        self.found: list[tuple[str, Tensor, Tensor, Tensor]] = []
-
-    def __call__(
-        self, path: str, part: nn.Module, args: tuple, kwargs: dict, gave: Any
-    ) -> Any:
-        given = [x.clone() for x in tensors((args, kwargs))[:1]]
-        if path in self.firsts:
-            first, after = self.firsts.pop(path), tensors(gave)[0]
-            self.found.append((path, given[0], first, after))
-        around = [path for path, parts in self.inside.items() if part in parts]
-        if around and is_layer(part):
-            news = {path: x for path in around for x in given}
-            self.firsts = news | self.firsts
-            return zeros(gave)
-        return without_gains(part, gave) if around and is_norm(part) else gave
+    with watch(model, silence):
+        found = calls(subject)
+    firsts: dict[str, Tensor] = {}  # of the blocks that still run
+    for path, part, given, gave in found:
+        if path in firsts:
+            yield path, given[0], firsts.pop(path), gave[0]
+        if is_layer(part):
+            around = (p for p, inner in inside.items() if part in inner)
+            firsts = {p: x for p in around for x in given[:1]} | firsts
 
 
 def blocks(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
@@ -143,20 +139,6 @@ def blocks(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
 def is_layer(part: nn.Module) -> bool:
     """Whether a module has a matrix of its own."""
     return any(p.ndim > 1 for p in part.parameters(recurse=False))
-
-
-def zeros(given: Any) -> Any:
-    """Put 0 into the tensors of what a layer gave."""
-    if isinstance(given, Tensor):
-        return torch.zeros_like(given)
-    if isinstance(given, (tuple, list)):
-        return type(given)(map(zeros, given))
-    return given
-
-
-def close(x: Tensor, y: Tensor) -> bool:
-    """Whether two tensors have the same shape and numbers."""
-    return x.shape == y.shape and torch.allclose(x, y, atol=1e-5)
 
 
 def is_normed(after: Tensor, x: Tensor) -> bool:

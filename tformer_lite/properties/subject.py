@@ -1,6 +1,7 @@
 """Subjects: a model and its inputs, ready to be asked."""
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar
 
 import torch
@@ -22,41 +23,13 @@ class FailedError(Exception):
     """The model could not be run; the message says how it failed."""
 
 
-class Inputs:
-    """What a model reads: a source and a target, or one sequence.
-
-    They are ids (B, T) or vectors (B, T, C); `pad` and `unknown` are ids.
-    """
-
-    def __init__(
-        self, inputs: tuple[Tensor, ...], pad: int | None, unknown: int | None
-    ):
-        self.inputs, self.pad, self.unknown = inputs, pad, unknown
-
-    @property
-    def target(self) -> Tensor:
-        """The sequence that the output's rows belong to."""
-        return self.inputs[-1]
-
-    def side(self, which: int) -> str:
-        """Say which of two inputs one is."""
-        return ("source", "target")[which] if self.inputs[1:] else "input"
-
-    def is_real(self, x: Tensor) -> Tensor:
-        """Which positions are no padding: (B, T)."""
-        return ~self.is_id(x, self.pad)
-
-    def is_id(self, x: Tensor, known: int | None) -> Tensor:
-        """Which positions have an id, such as `pad` or `unknown`: (B, T)."""
-        if x.is_floating_point() or known is None:
-            return torch.zeros(x.shape[:2], dtype=torch.bool)
-        return x == known
-
-
-class Subject(Inputs):
+class Subject:
     """A model, what it reads, and what was found out about it.
 
-    Models of this module bring their own inputs: the running example's.
+    It reads a source and a target, or one sequence: ids (B, T) or vectors
+    (B, T, C). Models of this module bring the running example's. `real` and
+    `unknown` tell of each which positions (B, T) are no padding, and which
+    are unknown words; `pad` and `unknown` are ids.
     """
 
     def __init__(
@@ -71,25 +44,21 @@ class Subject(Inputs):
         self.config = getattr(model, "config", None)
         own = getattr(self.config, "pad", getattr(model, "pad", None))
         pad = own if pad is None else pad
-        ours = unknown_id(pad) if hasattr(self.config, "pad") else None
-        unknown = ours if unknown is None else unknown
-        super().__init__(inputs or example(model, pad), pad, unknown)
+        if unknown is None and hasattr(self.config, "pad"):
+            unknown = UNK if pad != UNK else PAD  # as `in_vocabulary` has it
+        self.inputs = inputs or example(model, pad)
+        self.last = len(self.inputs) - 1  # the output has its rows
+        self.sides = ("source", "target") if self.last else ("input",)
+        self.real = [~is_id(x, pad) for x in self.inputs]
+        self.unknown = [is_id(x, unknown) for x in self.inputs]
         self.found: dict[tuple, Any] = {}
-
-    def once(self, key: tuple, make: Callable[[], T]) -> T:
-        """Find something out, and remember it."""
-        if key not in self.found:
-            self.found[key] = make()
-        return self.found[key]
 
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
         -> (B, T, ...). Raises FailedError for whatever goes wrong."""
         return output(self.call(self.model, inputs or self.inputs, seed))
 
-    def call(
-        self, function: Callable[..., T], inputs: tuple, seed: int = 0
-    ) -> T:
+    def call(self, ask: Callable[..., T], inputs: tuple, seed: int = 0) -> T:
         """Call something that runs the model, without gradients; and a
         module, in evaluation."""
         m = self.model
@@ -97,9 +66,29 @@ class Subject(Inputs):
         with torch.random.fork_rng(devices=[]), quiet:
             torch.manual_seed(seed)
             try:
-                return function(*inputs)
+                return ask(*inputs)
             except Exception as error:
                 raise FailedError(error_line(error)) from error
+
+
+def once(find: Callable[..., T]) -> Callable[..., T]:
+    """Let what is found out about a subject be remembered."""
+
+    @wraps(find)
+    def remembered(subject: Subject, *which: int) -> T:
+        key = find.__name__, *which
+        if key not in subject.found:
+            subject.found[key] = find(subject, *which)
+        return subject.found[key]
+
+    return remembered
+
+
+def is_id(x: Tensor, known: int | None) -> Tensor:
+    """Which positions have an id: (B, T). No vector has one."""
+    if x.is_floating_point() or known is None:
+        return torch.zeros(x.shape[:2], dtype=torch.bool)
+    return x == known
 
 
 def output(result: Any) -> Tensor:
@@ -128,11 +117,6 @@ def example(model: Callable, pad: int | None) -> tuple[Tensor, ...]:
         for ids, size in zip(running_example()[:2], sizes)
     )
     return both if hasattr(model, "encode") else both[1:]
-
-
-def unknown_id(pad: int | None) -> int:
-    """Give the id that unknown words have in `example`."""
-    return UNK if pad != UNK else PAD
 
 
 def in_vocabulary(ids: Tensor, vocab_size: int, pad: int | None) -> Tensor:

@@ -8,7 +8,8 @@ from torch.utils.data import Dataset
 
 from tformer_lite.text.tokenizers import PAD, WordTokenizer, padded
 
-Labelled = tuple[tuple[Tensor, ...], Tensor]  # a model's inputs, and labels
+Tensors = tuple[Tensor, ...]
+Labelled = tuple[Tensors, Tensor]  # a model's inputs, and labels
 # The book's own pairs, and the words whose ids their source gives.
 PAIRS = (
     ("mouth is not empty.", "मुख खाली थिएन ।"),
@@ -84,8 +85,8 @@ class Pairs(Dataset):
         target: WordTokenizer,
         length: int = 8,
     ):
-        rows = lay_out(pairs, source, target, length)
-        self.src, self.tgt, self.labels = rows.src, rows.tgt, rows.labels
+        ids = lay_out(pairs, source, target, length)[:3]
+        self.src, self.tgt, self.labels = ids
 
     def __len__(self) -> int:
         return len(self.src)

@@ -19,8 +19,7 @@ from tformer_lite.tracing.tables import (
     html_table,
     shape_html,
 )
-from tformer_lite.tracing.traced import Trace
-from tformer_lite.tracing.tracer import trace
+from tformer_lite.tracing.tracer import Trace, trace
 
 __all__ = [
     "Attention",

@@ -1,17 +1,18 @@
-"""The calls of a run: their axes, named by how other runs differ from it."""
+"""The calls of a run: their axes, named by other runs, and their values."""
 
 from collections import defaultdict
+from fnmatch import fnmatchcase
 from functools import cached_property
-from itertools import zip_longest
+from itertools import product, starmap, zip_longest
 
 from torch import Tensor
 
 from tformer_lite.tracing.axes.names import Dims, Shapes
 from tformer_lite.tracing.axes.sizes import Given
-from tformer_lite.tracing.record.lookup import kept_value
-from tformer_lite.tracing.record.places import in_library
-from tformer_lite.tracing.record.recorder import Run, Step
+from tformer_lite.tracing.record.recorder import Keep, Run, Step
 from tformer_lite.tracing.record.tensors import Mark
+from tformer_lite.tracing.record.visits import Place, Visit, owner
+from tformer_lite.tracing.source.expressions import RETURN, target, variable
 from tformer_lite.tracing.tables import Printable, Row, Table, heading
 
 Axes = tuple[Shapes, Shapes]
@@ -70,7 +71,7 @@ def are_hidden(run: Run) -> list[bool]:
     for position, step in zip(run.positions, run.steps):
         kinds[position].add(step.name)
     return [
-        len(kinds[position]) > 1 or in_library[step.code.co_filename]
+        len(kinds[position]) > 1 or owner(step.code.co_filename) != "reader"
         for position, step in zip(run.positions, run.steps)
     ]
 
@@ -95,3 +96,83 @@ def row_of(step: Step, axes: Axes, is_hidden: bool) -> Row:
     library's function, what was called."""
     binding = ("", step.name) if is_hidden else step.binding
     return Row(heading(step.visit.path, step.visit.kind), *binding, *axes)
+
+
+def names_of(step: Step) -> tuple[str, str]:
+    """Write "path:variable" twice: of the line of a call, in the module in
+    whose code it stands; and of the line that receives what it makes, where
+    functions of the reader's return it. A variable may be ""."""
+    own, received = (
+        f"{visit.path}:{variable(*place[0])}"
+        for visit, place in (own_line(step), receiver(step))
+    )
+    return own, received
+
+
+def own_line(step: Step) -> tuple[Visit, Place]:
+    """Leave the layers of a library: find the module that calls them."""
+    visit = step.visit
+    while visit.parent and visit.place == step.place:
+        visit = visit.parent
+    return visit, step.place
+
+
+def receiver(step: Step) -> tuple[Visit, Place]:
+    """Go outwards from a line as long as what it makes is returned."""
+    visit, place = own_line(step)
+    while target(*place[0]) == RETURN:
+        if place[1:]:
+            place = place[1:]
+        elif visit.parent:
+            visit, place = visit.parent, visit.place
+        else:
+            break
+    return visit, place
+
+
+def keeper(keep: bool | str | list[str]) -> Keep:
+    """Say of each call whether to keep what it made."""
+    if isinstance(keep, bool):
+        return (lambda step: True) if keep else None
+    patterns = [keep] if isinstance(keep, str) else keep
+
+    def wanted(step: Step) -> bool:
+        return any(starmap(fnmatchcase, product(names_of(step), patterns)))
+
+    return wanted
+
+
+def kept_value(run: Run, text: str, nth: int | None) -> Tensor:
+    """Find the value of "path:variable"; `nth` when it was bound often.
+
+    Raises KeyError for a name that no line binds, or whose value was not
+    kept, ValueError when it is not clear which value is meant.
+    """
+    names: tuple[str, ...] = ()
+    for names in zip(*map(names_of, run.steps)):
+        found = [i for i, name in enumerate(names) if name == text]
+        if found:
+            break
+    else:
+        known = near(text, names)
+        raise KeyError(f"no line binds {text!r}: there are {known}")
+    times, kept = len(found), run.values.kept
+    if nth is None and times > 1:
+        raise ValueError(
+            f"{text!r} was bound {times} times: write [{text!r}, 0] to "
+            f"[{text!r}, {times - 1}]."
+        )
+    nth = nth or 0
+    if not 0 <= nth < times:
+        raise ValueError(f"{text!r} was bound {times} times, not {nth + 1}")
+    if found[nth] not in kept:
+        raise KeyError(f"{text!r} was not kept: trace with keep={text!r}.")
+    return kept[found[nth]][0]
+
+
+def near(text: str, names: tuple[str, ...]) -> str:
+    """List the names in the same module, or all if there are none."""
+    known = [name for name in dict.fromkeys(names) if name[-1] != ":"]
+    path = text.rpartition(":")[0]
+    inside = [name for name in known if name.rpartition(":")[0] == path]
+    return ", ".join(inside or known) or "none"

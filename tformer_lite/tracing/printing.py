@@ -15,8 +15,7 @@ from tformer_lite.tracing.listing.events import module_shapes
 from tformer_lite.tracing.record.recorder import Recorder, Step
 from tformer_lite.tracing.record.tensors import tensors
 from tformer_lite.tracing.tables import call_line, heading, text_line
-from tformer_lite.tracing.traced import Trace
-from tformer_lite.tracing.tracer import trace
+from tformer_lite.tracing.tracer import Trace, trace
 
 
 @contextmanager
@@ -39,10 +38,10 @@ def print_shapes(
     at the end, whatever happened.
     """
     listed = call_lines if calls else module_shapes
-    preview = Preview(listed, dims, axes=axes, build=build)
+    preview = Preview(listed, dims=dims, axes=axes, build=build)
     with ExitStack() as stack:
-        hook = model.register_forward_pre_hook(preview.run, with_kwargs=True)
-        stack.callback(hook.remove)
+        ahead = model.register_forward_pre_hook(preview.run, with_kwargs=True)
+        stack.enter_context(ahead)
         if calls:
             stack.enter_context(LiveCalls(model, preview))
         else:
@@ -60,7 +59,7 @@ def print_modules(
 
     def show(module: nn.Module, args: tuple, kwargs: dict, out: Any) -> None:
         if not preview.busy:
-            inputs, outputs = preview.next(paths[module]) or ((), ())
+            inputs, outputs = preview.next(paths[module], (), ())
             reads = measured_text(tensors([*args, *kwargs.values()]), inputs)
             makes = measured_text(tensors(out), outputs)
             cells = labels[module], f"{reads} -> {makes}"
@@ -68,7 +67,7 @@ def print_modules(
 
     for module in paths:
         hook = module.register_forward_hook(show, with_kwargs=True)
-        stack.callback(hook.remove)
+        stack.enter_context(hook)
 
 
 class LiveCalls(Recorder):
@@ -84,33 +83,27 @@ class LiveCalls(Recorder):
     ) -> Any:
         if self.preview.busy:
             return function(*args, **kwargs or {})
-        before = len(self.steps)
-        try:
-            return super().__torch_function__(function, types, args, kwargs)
-        except Exception:
-            if self.failed:
-                self.steps.append(self.failed[1])
-            raise
-        finally:
-            for step in self.steps[before:]:
-                self.show(step)
+        return super().__torch_function__(function, types, args, kwargs)
 
-    def show(self, step: Step) -> None:
-        """Print a step, under its module's path where that is another."""
+    def note(self, *made: Any) -> Step:
+        """Write a call down, and print it, under its module's path where
+        that is another."""
+        step = super().note(*made)
         path, kind = step.visit.path, step.visit.kind
         if not kind:
-            return
+            return step
         kinds = self.kinds[step.visit, step.place[0]]
         kinds.add(step.name)
         call = step.line if len(kinds) == 1 else step.name
-        known = self.preview.next((path, step.function))
-        call, inputs, outputs = known or (call, (), ())
+        known = self.preview.next((path, step.function), call, (), ())
+        call, inputs, outputs = known
         reads = measured_text(step.reads, inputs)
         makes = measured_text(step.makes, outputs)
         if self.heading != heading(path, kind):
             self.heading = heading(path, kind)
             print(self.heading)
         print(call_line(call, reads, makes or "failed"))
+        return step
 
 
 class Preview:
@@ -121,19 +114,18 @@ class Preview:
     does not run ahead.
     """
 
-    def __init__(self, listed: Callable, dims: Given | None, **names: Any):
-        self.listed, self.dims, self.names = listed, dims, names
+    def __init__(self, listed: Callable, **names: Any):
+        self.listed, self.names = listed, names
         self.ahead: Iterator[tuple] = iter(())
         self.busy = False
 
     def run(self, model: nn.Module, args: tuple, kwargs: dict) -> None:
         """Run before a call of the model."""
-        if self.dims is None or self.busy:
+        if self.names["dims"] is None or self.busy:
             return
         if self.names["build"]:  # it has inputs of its own
             args, kwargs = (), {}
-        self.busy = True
-        options = {"dims": self.dims, **self.names, **kwargs}
+        self.busy, options = True, {**self.names, **kwargs}
         try:
             with aside(model):
                 self.ahead = self.listed(trace(model, *args, **options))
@@ -144,13 +136,13 @@ class Preview:
         finally:
             self.busy = False
 
-    def next(self, key: object) -> list | None:
+    def next(self, key: object, *unknown: Any) -> Sequence:
         """Give what is known of what runs now."""
         known, *found = next(self.ahead, (None,))
         if known == key:
             return found
         self.ahead = iter(())
-        return None
+        return unknown
 
 
 def call_lines(seen: Trace) -> Iterator[tuple[tuple, str, Shapes, Shapes]]:

@@ -236,6 +236,6 @@ def shapes_html(shapes: Shapes) -> str:
 
 def shape_html(shape: Shape) -> str:
     """Mark a named shape, and each name in it, for the style sheet."""
-    mark = r'<span class="axis axis-\g<0>">\g<0></span>'
+    mark = r'<b class="axis axis-\g<0>">\g<0></b>'
     axes = (LETTERS.sub(mark, html.escape(str(axis))) for axis in shape)
     return f'<span class="shape">({", ".join(axes)})</span>'

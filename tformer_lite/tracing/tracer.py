@@ -1,28 +1,81 @@
-"""The tracer: run a model, record it, and run it again at other sizes."""
+"""The tracer: run a model, record it, run it again, and answer questions."""
 
 import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tformer_lite.tracing.axes.probes import (
-    aside,
-    dims_for,
-    large_sizes,
-    resized_inputs,
-    small_sizes,
-)
+from tformer_lite.tracing.axes.probes import aside, dims_for, resized_inputs
 from tformer_lite.tracing.axes.sizes import (
     Given,
     Sizes,
+    large_sizes,
     plain_sizes,
     run_sizes,
+    small_sizes,
 )
+from tformer_lite.tracing.calls import Calls, keeper
+from tformer_lite.tracing.listing.listing import Listing, annotate
+from tformer_lite.tracing.questions import costs
+from tformer_lite.tracing.questions.compare import Comparison, compare
 from tformer_lite.tracing.questions.errors import explanation
+from tformer_lite.tracing.questions.export import to_json
+from tformer_lite.tracing.questions.scores import Attention, attention
+from tformer_lite.tracing.questions.scrambles import Scramble, scrambles
 from tformer_lite.tracing.record.detours import detours, traceable
-from tformer_lite.tracing.record.lookup import keeper
-from tformer_lite.tracing.record.recorder import ProbeRecorder, Recorder, Run
-from tformer_lite.tracing.traced import Trace
+from tformer_lite.tracing.record.recorder import Run
+from tformer_lite.tracing.tables import Sheet
+
+
+class Trace(Calls):
+    """The torch calls of a run, with named shapes.
+
+    `steps` are the calls in order, `axes` the named axes of what each reads
+    and makes, `result` is what the model gave, and `notes` say what could
+    not be found out. Print it, or show it in a notebook; `at` shows a part.
+    """
+
+    def __init__(self, *calls: Any, ran: tuple[Any, tuple, dict]):
+        super().__init__(*calls)
+        self.model, self.inputs, self.options = ran
+
+    def source(
+        self, thing: Any, path: str | None = None, nth: int = 0
+    ) -> Listing:
+        """Show a function's source with the named shapes beside its lines.
+
+        `path` is the module to look in, and `nth` which of its runs.
+        """
+        return annotate(self, thing, path, nth)
+
+    def check_axes(self) -> list[Scramble]:
+        """Find reshapes that keep every size and scramble the elements."""
+        return scrambles(self)
+
+    def attention(self) -> list[Attention]:
+        """Give every attention that the data shows: `scores`, `masked` and
+        `weights`, with their named shape. Needs what was kept: keep=True."""
+        return attention(self)
+
+    def compare(self, reference: "Trace") -> Comparison:
+        """Find the first call at which this run and a reference part."""
+        return compare(self, reference)
+
+    def parameters(self) -> Sheet:
+        """Count the parameters of each module."""
+        return costs.parameters(self.model)
+
+    def flops(self) -> Sheet:
+        """Count the multiply-adds of each module, by another run."""
+        return costs.flops(self.model, *self.inputs, **self.options)
+
+    def gradients(self) -> Sheet:
+        """List the shape of each parameter's gradient, by another run."""
+        return costs.gradients(self.model, *self.inputs, **self.options)
+
+    def to_json(self) -> str:
+        """Write the trace as JSON; `questions.export` has the schema."""
+        return to_json(self)
 
 
 def trace(
@@ -70,7 +123,7 @@ def trace(
         model, inputs = build(**dims_for(build, sizes))
     model = traceable(model)
     if axes is not None and build is None:
-        resized_inputs(inputs, axes, sizes)  # raises what is wrong with axes
+        resized_inputs(inputs, axes, sizes)  # raises what is wrong
 
     def parts(sizes: Sizes) -> tuple:
         if build is not None:
@@ -78,7 +131,7 @@ def trace(
         return model, resized_inputs(inputs, axes or [], sizes)
 
     run = Run(sizes)
-    run.record(Recorder(model, keeper(keep)), model, inputs, options)
+    run.record(model, inputs, options, keeper(keep))
     varied = names_to_vary(given, build, axes)
     again = partial(probe, model, parts, options)
     runs, notes = best_runs(run, again, given, varied)
@@ -119,7 +172,7 @@ def probe(
     try:
         with aside(model):
             model, inputs = parts(sizes)
-            run.record(ProbeRecorder(model), model, inputs, options)
+            run.record(model, inputs, options)
     except Exception as error:  # it cannot be built so, or resized
         run.error = error
     return run
@@ -128,7 +181,7 @@ def probe(
 def explained_error(error: Exception, seen: Trace) -> Exception:
     """Give what stopped a run its trace, and a note on the call that failed,
     if one did."""
-    if seen.runs[0].failed:
+    if seen.steps and not seen.steps[-1].makes:
         error.add_note(explanation(seen))
     vars(error)["trace"] = seen
     return error

@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 from torch.utils.data import BatchSampler, Dataset, DistributedSampler
 
 from tformer_lite.model.modes import evaluating
-from tformer_lite.text.datasets import Labelled
+from tformer_lite.text.datasets import Labelled, Tensors
 from tformer_lite.training.recipe import Recipe
 
 
@@ -53,11 +53,7 @@ def processes() -> tuple[int, int]:
 
 
 def loss_of(
-    model: nn.Module,
-    inputs: tuple[Tensor, ...],
-    labels: Tensor,
-    /,
-    **options: Any,
+    model: nn.Module, inputs: Tensors, labels: Tensor, /, **options: Any
 ) -> Tensor:
     """Compare guesses from inputs with labels: (B, T), (B, T) -> ().
 

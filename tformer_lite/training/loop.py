@@ -80,9 +80,9 @@ def train(
     path = path if first else None
     if trainer.recipe.patience and trainer.best is model:
         trainer.best = deepcopy(model)  # nothing was better so far
-    with reproducible(trainer), Interruption() as stop:
+    with reproducible(trainer), interruption() as asked:
         ahead = takewhile(
-            lambda _: trainer.steps_left() and not stop.asked,
+            lambda _: trainer.steps_left() and not asked.is_set(),
             batches(data, trainer.recipe, trainer.step),
         )
         for batch in with_bar(ahead, trainer, show and first):
@@ -93,7 +93,7 @@ def train(
                     at_note(trainer)
                 if path:
                     save_checkpoint(trainer.checkpoint(), path)
-        if path and stop.asked:
+        if path and asked.is_set():
             save_checkpoint(trainer.checkpoint(), path)
     model.load_state_dict(trainer.best.state_dict())
 
@@ -142,29 +142,25 @@ def with_bar(
             bar.update()
 
 
-class Interruption:
-    """A wish to stop (Ctrl-C) that waits until a step is done.
+@contextmanager
+def interruption() -> Iterator[threading.Event]:
+    """Let Ctrl-C wait until a step is done: the event tells that somebody
+    asks, and KeyboardInterrupt comes in the end. The second one does not
+    wait. Only the main thread hears of either."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
 
-    `asked` tells of it; KeyboardInterrupt comes at the end of the `with`.
-    The second one does not wait. Only the main thread hears of either.
-    """
-
-    asked = False
-
-    def __enter__(self) -> "Interruption":
-        self.main = threading.current_thread() is threading.main_thread()
-        if self.main:
-            self.old = signal.signal(signal.SIGINT, self.ask)
-        return self
-
-    def ask(self, *_: object) -> None:
-        """Note the wish."""
-        if self.asked:
+    def ask(*_: object) -> None:
+        if asked.is_set():
             raise KeyboardInterrupt
-        self.asked = True
+        asked.set()
 
-    def __exit__(self, kind: type | None, *_: object) -> None:
-        if self.main:
-            signal.signal(signal.SIGINT, self.old)
-        if self.asked and kind is None:
-            raise KeyboardInterrupt
+    old = signal.signal(signal.SIGINT, ask)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, old)
+    if asked.is_set():
+        raise KeyboardInterrupt

@@ -56,9 +56,8 @@ class Recipe:
 
     def rate(self, step: int) -> float:
         """Give the learning rate of a step, the first being 1."""
-        schedule = self.schedule
-        if isinstance(schedule, str):
-            schedule = SCHEDULES[schedule]
+        own = self.schedule
+        schedule = SCHEDULES[own] if isinstance(own, str) else own
         return self.lr * schedule(step, self)
 
 

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
+from torch.optim import AdamW
 
 from tformer_lite.training.batches import Data, loss_of, mean_loss
 from tformer_lite.training.checkpoints import Checkpoint, Model, Tokenizer
@@ -69,11 +70,9 @@ class Trainer(Progress):
         super().__init__(recipe)
         self.model = self.best = model
         self.tokenizers, self.block_size = tokenizers, block_size
-        self.optimizer = torch.optim.AdamW(
-            model.parameters(),
-            betas=recipe.betas,
-            weight_decay=recipe.weight_decay,
-            fused=True,
+        betas, decay = recipe.betas, recipe.weight_decay
+        self.optimizer = AdamW(
+            model.parameters(), betas=betas, weight_decay=decay, fused=True
         )
 
     def learn(self, model: nn.Module, batch: tuple, ignore: int) -> None:

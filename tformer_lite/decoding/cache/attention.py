@@ -15,17 +15,11 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from tformer_lite.model.attention import (
     AttentionLayer,
-    MultiHeadAttention,
     join_heads,
     split_heads,
 )
-from tformer_lite.model.modern import (
-    GroupedQueryAttention,
-    RotaryAttention,
-    RotaryGroupedAttention,
-    share_heads,
-)
-from tformer_lite.model.variants import FusedAttention, FusedCrossAttention
+from tformer_lite.model.choices import PARTS
+from tformer_lite.model.modern import share_heads
 
 
 class Cache(nn.Module):
@@ -112,14 +106,9 @@ CACHED: dict[str, type[Cache]] = {
     "self_attention": CachedAttention,
     "cross_attention": CachedCrossAttention,
 }
-# Those whose `project` makes each position's keys from that position alone,
-# and heeds `start`. No type shows whether another's does, a subclass's
-# neither: one that mixes neighbours would be kept wrongly without a word.
-POSITIONWISE = {
-    MultiHeadAttention,
-    FusedAttention,
-    FusedCrossAttention,
-    RotaryAttention,
-    GroupedQueryAttention,
-    RotaryGroupedAttention,
-}
+# Those that a Config names: their `project` makes each position's keys from
+# that position alone, and heeds `start`. No type shows whether another's does,
+# a subclass's neither: one that mixes neighbours would be kept wrongly without
+# a word.
+NAMED = PARTS["attention"], PARTS["cross_attention"]
+POSITIONWISE = {kind for parts in NAMED for kind in parts.values()}

@@ -1,61 +1,55 @@
-"""Model anatomy: the parts of a traced encoder-decoder, a tree of boxes, and
-the shapes that they give."""
+"""Model anatomy: the parts of a traced encoder-decoder, a tree, with the
+shapes that they give; and in words, where in it a part is."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tformer_lite.tracing.axes.names import Shape
-from tformer_lite.tracing.questions.attention import Flow, Found, attentions
-from tformer_lite.tracing.traced import Trace
+from tformer_lite.tracing import Trace
+from tformer_lite.tracing.axes.names import Shape, shape_text
+from tformer_lite.tracing.calls import Axes
+from tformer_lite.tracing.questions.attention import Flow, Found
 
-Named = list[tuple[str, Shape]]  # shapes, with the names of what has them
+Named = dict[str, Shape]  # shapes, by the names of what has them
 # What a side reads, its first module, and its kinds of attention.
 SIDES = {
     "encoder": ("source ids", "src_embedding", ["self"]),
     "decoder": ("target ids", "tgt_embedding", ["self", "cross"]),
 }
-# Inside an attention, after its heads: name, label, lanes, what it gives.
-INSIDE: list[tuple[str, str, int, list[str]]] = [
-    ("scores", "scores", 2, ["scores"]),
-    ("mask", "mask", 1, ["masked"]),
-    ("softmax", "softmax", 2, ["weights"]),
-    ("", "weights @ v", 3, ["mixed"]),
-    ("", "join heads", 3, ["joined"]),
-    ("output", "output", 3, ["output"]),
-]
+# What the parts of an attention give, after its heads: name, label, lanes.
+INSIDE = {
+    "scores": ("scores", "scores", 2),
+    "masked": ("mask", "mask", 1),
+    "weights": ("softmax", "softmax", 2),
+    "mixed": ("", "weights @ v", 3),
+    "joined": ("", "join heads", 3),
+    "output": ("output", "output", 3),
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A part of the model: its name, what its box says, what it gives, which
-    of a block's sublayers it belongs to (None outside a block), and, when it
-    is an attention that is drawn larger, the parts inside it: each takes so
-    many of three `lanes`, and `reads` what is not in the row above it."""
+    """A part of the model: its name, what its box says, how many lanes that
+    takes, what it gives, which of a block's sublayers it belongs to (None
+    outside a block), and what it reads that is not in the row above it.
+
+    A side, and an attention that can be drawn larger, has `parts` inside
+    it, in the order in which they ran; a side also has blocks.
+    """
 
     name: str
     label: str
+    lanes: int
     gives: Named
     sublayer: int | None = None
-    lanes: int = 0
     reads: Shape = ()
     parts: Sequence["Part"] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Side(Part):
-    """The encoder or the decoder: its parts in the order in which they ran,
-    and how many blocks it has."""
-
     n_blocks: int = 0
 
-    @property
-    def block(self) -> range:
-        """Where in the list the parts of its block are."""
-        inner = [i for i, p in enumerate(self.parts) if p.sublayer is not None]
-        return range(inner[0], inner[-1] + 1)
+
+Parts = Sequence[Part]
 
 
-def path_to(name: str, parts: Sequence[Part]) -> list[Part]:
+def path_to(name: str, parts: Parts) -> Parts:
     """Find the first part of a name, after all that it is in."""
     for part in parts:
         if part.name == name:
@@ -65,53 +59,44 @@ def path_to(name: str, parts: Sequence[Part]) -> list[Part]:
     return []
 
 
-def side_of(seen: Trace, name: str) -> Side:
-    """Find the parts of one side, and count its blocks.
+def steps_in(seen: Trace, module: str) -> list[int]:
+    """Number the steps of a module, and of those in it."""
+    paths = [f"{step.visit.path}." for step in seen.steps]
+    return [i for i, p in enumerate(paths) if p.startswith(f"{module}.")]
 
-    A part that makes no torch call, such as no positions, is left out.
-    """
-    paths = [step.visit.path for step in seen.steps]
-    found = {-1: ids_of(seen, name, paths)}
+
+def side_of(seen: Trace, name: str) -> Part:
+    """Find the parts of one side, but for those that make no torch call, such
+    as no positions. Raises ValueError for a model without sides."""
+    label, first, _ = SIDES[name]
+    if not (ran := steps_in(seen, first)):
+        raise ValueError(
+            f"the trace has no {first!r}: trace an EncoderDecoder, such as "
+            "EncoderDecoder(tiny_translator)."
+        )
+    found = {-1: Part("ids", label, 1, {"": seen.axes[ran[0]][0][0]})}
     for part, label, path, sublayer in modules(name):
-        ran = [i for i, p in enumerate(paths) if within(p, path)]
+        ran = steps_in(seen, path)
         if part == "residual":  # the sum's own step, not its norm's
-            ran = [i for i in ran if paths[i] == path]
+            ran = [i for i in ran if seen.steps[i].visit.path == path]
         if ran:
-            gives = [("", seen.axes[ran[-1]][1][0])]
+            gives = {"": seen.axes[ran[-1]][1][0]}
             parts = inside(seen, path) if part.endswith("attention") else ()
-            found[ran[-1]] = Part(part, label, gives, sublayer, parts=parts)
+            found[ran[-1]] = Part(part, label, 1, gives, sublayer, parts=parts)
     parts = [found[i] for i in sorted(found)]
-    blocks = [p for p in paths if p.startswith(f"{name}.blocks.")]
-    n_blocks = len({path.split(".")[2] for path in blocks})
-    label, gives = f"{name} × {n_blocks}", parts[-1].gives
-    return Side(name, label, gives, parts=parts, n_blocks=n_blocks)
-
-
-def within(path: str, module: str) -> bool:
-    """Whether a path is a module's, or that of one in it."""
-    return f"{path}.".startswith(f"{module}.")
-
-
-def ids_of(seen: Trace, side: str, paths: list[str]) -> Part:
-    """Find the ids that a side reads: what its first step reads."""
-    label, first, _ = SIDES[side]
-    for path, (reads, _) in zip(paths, seen.axes):
-        if within(path, first):
-            return Part("ids", label, [("", reads[0])])
-    raise ValueError(
-        f"the trace has no {first!r}: trace an EncoderDecoder, such as "
-        "EncoderDecoder(tiny_translator)."
-    )
+    inner = steps_in(seen, f"{name}.blocks")
+    n = len({seen.steps[i].visit.path.split(".")[2] for i in inner})
+    label, gives = f"{name} × {n}", parts[-1].gives
+    return Part(name, label, 1, gives, parts=parts, n_blocks=n)
 
 
 def modules(side: str) -> Iterator[tuple[str, str, str, int | None]]:
     """List a side's parts: name, label, module's path, and sublayer."""
     _, first, kinds = SIDES[side]
-    attentions = [f"{kind}_attention" for kind in kinds]
     yield "embedding", "embedding", f"{first}.tokens", None
     yield "positions", "positions", f"{first}.positions", None
-    block = f"{side}.blocks.0"
-    for i, name in enumerate([*attentions, "feed_forward"]):
+    block, names = f"{side}.blocks.0", [f"{kind}_attention" for kind in kinds]
+    for i, name in enumerate([*names, "feed_forward"]):
         yield "norm", "norm", f"{block}.residuals.{i}.norm", i
         yield name, name.replace("_", "-"), f"{block}.{name}", i
         yield "residual", "residual sum", f"{block}.residuals.{i}", i
@@ -121,38 +106,36 @@ def modules(side: str) -> Iterator[tuple[str, str, str, int | None]]:
 
 
 def inside(seen: Trace, path: str) -> list[Part]:
-    """Find the parts of an attention, by following its data.
-
-    The first, which has no name, gives what the projections read. A shape
-    that the trace does not have is ().
-    """
-    own = [i for i, s in enumerate(seen.steps) if within(s.visit.path, path)]
+    """Find the parts of an attention by following its data: first, without
+    a box, what the projections read. A shape that no step has is ()."""
+    own = steps_in(seen, path)
     steps, axes = [seen.steps[i] for i in own], [seen.axes[i] for i in own]
-    found = next(iter(attentions(Flow(steps))), None)
+    found = next(iter(Flow(steps).attentions()), None)
     product, mixed = (found.product, found.mixed) if found else (0, 0)
     linear = [i for i, step in enumerate(steps) if step.name == "linear"]
-    before = [(steps[i], *axes[i]) for i in linear if i < product]
+    names = {i: steps[i].visit.path.split(".")[-1] for i in linear}
+    before = {names[i]: axes[i] for i in linear if i < product}
     shapes = shapes_inside(found, axes) if found else {}
-    if linear and linear[-1] > mixed:
+    if linear[-1:] > [mixed]:
         shapes["joined"] = axes[linear[-1]][0][0]
     shapes["output"] = axes[-1][1][0]
-    heads = ["q", "k" if "k" in shapes else "kᵀ", "v"]
     parts = projections(path, before)
-    rows = [("heads", "split into heads", 3, heads), *INSIDE]
-    for name, label, lanes, gives in rows:
-        named = [(each, shapes.get(each, ())) for each in gives]
-        reads = shapes.get("mask", ()) if name == "mask" else ()
-        parts.append(Part(name, label, named, lanes=lanes, reads=reads))
+    heads = "q k v" if "k" in shapes else "q kᵀ v"
+    rows = {heads: ("heads", "split into heads", 3)} | INSIDE
+    for given, row in rows.items():
+        gives = {name: shapes.get(name, ()) for name in given.split()}
+        reads = shapes.get("mask", ()) if given == "masked" else ()
+        parts.append(Part(*row, gives, reads=reads))
     return parts
 
 
-def shapes_inside(found: Found, axes: list) -> dict[str, Shape]:
+def shapes_inside(found: Found, axes: list[Axes]) -> Named:
     """Name the shapes of what an attention multiplies and makes; where one
     call does it all, of what that reads and gives."""
-    (q, k, *_), mixing = axes[found.product][0], axes[found.mixed]
+    (q, k, *_), (reads, makes) = axes[found.product][0], axes[found.mixed]
     if found.fused:
-        return {"q": q, "k": k, "v": mixing[0][2], "mixed": mixing[1][0]}
-    shapes = {"q": q, "kᵀ": k, "v": mixing[0][-1], "mixed": mixing[1][0]}
+        return {"q": q, "k": k, "v": reads[2], "mixed": makes[0]}
+    shapes = {"q": q, "kᵀ": k, "v": reads[-1], "mixed": makes[0]}
     for name in ("scores", "masked", "weights"):
         shapes[name] = axes[getattr(found, name)][1][0]
     if found.masked != found.scores:
@@ -160,16 +143,68 @@ def shapes_inside(found: Found, axes: list) -> dict[str, Shape]:
     return shapes
 
 
-def projections(path: str, calls: list[tuple]) -> list[Part]:
-    """Find what an attention's projections read and make, that of queries
-    first."""
+def projections(path: str, calls: dict[str, Axes]) -> list[Part]:
+    """Find what projections read and give, that of queries first."""
     other = "memory" if path.endswith("cross_attention") else "x"
-    ins: dict[str, Shape] = {}
-    outs: dict[str, Shape] = {}
-    named = [(step.visit.path.split(".")[-1], *axes) for step, *axes in calls]
-    for name, reads, makes in sorted(named, key=lambda one: one[0][0] != "q"):
-        ins.setdefault("x" if name[0] == "q" else other, reads[0])
-        outs[name] = makes[0]
-    names = "projections", "projections"
-    made = Part(*names, list(outs.items()), lanes=3)
-    return [Part("", "", list(ins.items())), made]
+    ins: Named = {}
+    outs: Named = {}
+    for name in sorted(calls, key=lambda name: name[0] != "q"):
+        (x, *_), (outs[name], *_) = calls[name]
+        ins["x" if name[0] == "q" else other] = x
+    made = Part("projections", "projections", 3, outs)
+    return [Part("", "", 0, ins), made]
+
+
+def enlarged(path: Parts) -> dict[str, Part]:
+    """Give the attention on a path that is drawn again, by its title."""
+    titles = {f"inside the {path[0].name}'s {p.label}": p for p in path[1:2]}
+    return {title: part for title, part in titles.items() if part.parts}
+
+
+def description(sides: Parts, path: Parts) -> str:
+    """Say where we are; then list the parts with their shapes."""
+    part, shapes = path[-1], ", ".join(named_shapes(path[-1]))
+    name = part.label if path[1:] else f"the {part.name}"
+    blocks = [f"{s.n_blocks} block{'s' * (s.n_blocks > 1)}" for s in sides]
+    words = [
+        f"Where we are: {name}, {position(path)}.",
+        *([f"It gives {shapes}."] if shapes else []),
+        f"The map shows an encoder of {blocks[0]} and a decoder of "
+        f"{blocks[1]}, and the shape of all that goes from part to part.",
+    ]
+    return "\n\n".join([" ".join(words), "\n".join(listing(sides, path))])
+
+
+def position(path: Parts) -> str:
+    """Say where the last part of a path is."""
+    side, *found = path
+    if not found:
+        return "a stack of blocks that are built alike"
+    if found[1:]:
+        return next(iter(enlarged(path)))
+    if found[0].sublayer is not None:
+        return f"in the {side.name}'s block"
+    after = found[0].name in ("norm", "head")
+    return f"{'after' if after else 'before'} the {side.name}'s blocks"
+
+
+def listing(sides: Parts, path: Parts) -> Iterator[str]:
+    """List the parts in order, the last of the path with an arrow, and each
+    shape on a line of its own. Parts without a name are only drawn."""
+    wholes = {side.label: side for side in sides} | enlarged(path)
+    for title, whole in wholes.items():
+        yield f"{'→' if path == [whole] else ' '} {title}"
+        for part in filter(lambda part: part.name, whole.parts):
+            first, *others = named_shapes(part) or [""]
+            mark = "→" if part is path[-1] else " "
+            yield f"{mark}   {part.label:16} {first}".rstrip()
+            yield from (" " * 21 + each for each in others)
+
+
+def named_shapes(part: Part) -> list[str]:
+    """Write what a part gives, named and measured: q (B, S) = (2, 8)."""
+    return [
+        f"{name} {shape_text(shape)} = {tuple(a.size for a in shape)}".strip()
+        for name, shape in part.gives.items()
+        if shape
+    ]

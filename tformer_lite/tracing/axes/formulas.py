@@ -5,58 +5,47 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import partial
+from operator import contains
 
-from tformer_lite.tracing.axes.sizes import (
-    Given,
-    Sizes,
-    evenness,
-    plain_sizes,
-    run_sizes,
-)
+from tformer_lite.tracing.axes.sizes import Given, plain_sizes, unseen_runs
 
 Column = tuple[int, ...]  # the sizes of a name or an axis, one a run
 Columns = dict[str, Column]
+Pairs = dict[str, tuple[int, int]]  # two runs for each name
 Fit = tuple[str, Column]
-UNSEEN = 3  # how many runs that nobody made
+UNSEEN = 5  # how many runs that nobody made
 
 
 class Formulas:
     """What can be written with some names: a name, a product of up to four,
     a sum of two; and each of these times a number, plus a number.
 
-    All that fit are compared in runs that nobody made, `unseen`. Where they
-    part there, or give what is not whole, the runs were too few to tell. So
+    All that fit are compared in runs that nobody made. Where they part
+    there, or give what is not whole, the runs were too few to tell. So
     they are where a name never moves alone, or where no run is left to check
     a formula with: one in which every name has a size that it did not have
     when it moved alone.
     """
 
     def __init__(self, varied: Columns, given: Given):
-        plain = plain_sizes(given)
-        columns = {name: varied[name] for name in varied if name in plain}
-        pairs = [lone_pair(name, columns) for name in columns]
-        self.pairs = [pair for pair in pairs if pair]
-        self.enough = None not in pairs and can_check(columns, self.pairs)
-        more = unseen_runs(list(columns), given)
-        longer = {
-            name: (*sizes, *(run[name] for run in more))
-            for name, sizes in varied.items()
-        }
+        alone = plain_sizes(given)
+        columns = {name: c for name, c in varied.items() if name in alone}
+        self.pairs = lone_pairs(columns)
+        self.enough = can_check(columns, self.pairs)
+        more = unseen_runs(list(columns), given, UNSEEN)
+        longer = {n: c + tuple(r[n] for r in more) for n, c in varied.items()}
         self.columns = {name: longer[name] for name in columns}
         self.known: dict[Column, list[Fit]] = defaultdict(list)
         for text, values in candidates(longer):
             self.known[outline(values[:-UNSEEN])].append((text, values))
-        self.found: dict[Column, str] = {}
 
     def find(self, sizes: Column) -> str:
         """Write sizes, one a run, as the simplest formula that fits; "" if
         none does, or if those that fit say different things."""
-        if sizes not in self.found:
-            fits = self.known.get(outline(sizes), [])
-            find = partial(common_formula, fits) if fits else self.product
-            self.found[sizes] = find(sizes) if self.enough else ""
-        return self.found[sizes]
+        if not self.enough:
+            return ""
+        fits = self.known.get(outline(sizes), [])
+        return common_formula(fits, sizes) if fits else self.product(sizes)
 
     def product(self, sizes: Column) -> str:
         """Write sizes as a product of names with numbers added: B*(X-2).
@@ -64,9 +53,9 @@ class Formulas:
         What is added to a name shows in two runs that differ in it alone.
         """
         factors, values = [], [Fraction(1)] * (len(sizes) + UNSEEN)
-        for (name, column), (i, j) in zip(self.columns.items(), self.pairs):
-            pair = (column[i], column[j]), (sizes[i], sizes[j])
-            factor, added = line(*pair)
+        for name, column in self.columns.items():
+            i, j = self.pairs[name]
+            factor, added = line((column[i], column[j]), (sizes[i], sizes[j]))
             if factor:
                 b, a = (added / factor).as_integer_ratio()
                 factors.append(formula_text(name, Fraction(a), Fraction(b)))
@@ -79,26 +68,9 @@ class Formulas:
         return formula_text(text, many, Fraction(0))
 
 
-def unseen_runs(alone: list[str], given: Given) -> list[Sizes]:
-    """Give runs that nobody made, with sizes as even as the traced ones to
-    the names that vary alone."""
-    primes = filter(is_prime, itertools.count(101, 2))
-    near = {name: plain_sizes(given)[name] for name in alone}
-    far = [
-        {name: n + next(primes) * evenness(n) for name, n in near.items()}
-        for _ in range(UNSEEN)
-    ]
-    return [run_sizes({**given, **sizes}) for sizes in far]
-
-
 def whole(values: Iterable[Fraction]) -> bool:
     """Whether numbers can be sizes."""
     return all(value.denominator == 1 for value in values)
-
-
-def is_prime(n: int) -> bool:
-    """Whether only 1 and n divide n."""
-    return all(n % m for m in range(2, math.isqrt(n) + 1))
 
 
 def common_formula(fits: list[Fit], sizes: Column) -> str:
@@ -115,28 +87,26 @@ def common_formula(fits: list[Fit], sizes: Column) -> str:
     return name[1:-1] if name == fits[0][0] and name[0] == "(" else name
 
 
-def lone_pair(name: str, columns: Columns) -> tuple[int, int] | None:
-    """Find two runs that differ in nothing but one name. The traced run,
-    the first, comes last: it may be like any of the others."""
-    rest = [column for other, column in columns.items() if other != name]
-    order = *range(1, len(columns[name])), 0
-    for i, j in itertools.combinations(order, 2):
-        moves = columns[name][i] != columns[name][j]
-        if moves and all(column[i] == column[j] for column in rest):
-            return i, j
-    return None
+def lone_pairs(columns: Columns) -> Pairs:
+    """Find, for each name, two runs that differ in nothing else. The traced
+    run, the first, comes last: it may be like any of the others."""
+    found: Pairs = {}
+    runs = list(zip(*columns.values()))
+    for i, j in itertools.combinations([*range(1, len(runs)), 0], 2):
+        moved = [name for name, c in columns.items() if c[i] != c[j]]
+        if len(moved) == 1:
+            found.setdefault(moved[0], (i, j))
+    return found
 
 
-def can_check(columns: Columns, pairs: list[tuple[int, int]]) -> bool:
-    """Whether a run is left to check a formula with: none of its sizes is
-    one of a name's pair."""
-    return any(
-        all(
-            n not in (c[i], c[j])
-            for n, c, (i, j) in zip(run, columns.values(), pairs)
-        )
-        for run in zip(*columns.values())
-    )
+def can_check(columns: Columns, pairs: Pairs) -> bool:
+    """Whether every name has a pair, and a run is left to check a formula
+    with: none of its sizes is one of a name's pair."""
+    if pairs.keys() < columns.keys():
+        return False
+    used = [{c[i] for i in pairs[name]} for name, c in columns.items()]
+    runs = zip(*columns.values())
+    return any(not any(map(contains, used, run)) for run in runs)
 
 
 def candidates(columns: Columns) -> Iterator[Fit]:
@@ -173,9 +143,8 @@ def formula_text(text: str, factor: Fraction, added: Fraction) -> str:
     if added.denominator > 1:
         whole = math.lcm(factor.denominator, added.denominator)
         return f"({formula_text(text, factor * whole, added * whole)})/{whole}"
-    if factor < 0 and added > 0:
-        return f"{added}{formula_text(text, factor, Fraction(0))}"
-    over = "" if factor.denominator == 1 else f"/{factor.denominator}"
     many = {1: "", -1: "-"}.get(factor.numerator, str(factor.numerator))
-    plus = "" if added == 0 else f"{'+' if added > 0 else '-'}{abs(added)}"
-    return f"{many}{text}{over}{plus}"
+    over = "" if factor.denominator == 1 else f"/{factor.denominator}"
+    if factor < 0 < added:
+        return f"{added}{many}{text}{over}"
+    return f"{many}{text}{over}" + (f"{int(added):+}" if added else "")

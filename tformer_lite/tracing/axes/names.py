@@ -51,33 +51,25 @@ class Dims:
         value alone, where another run has None or other axes."""
         key = first, *others
         if key not in self.known:
-            alike = [x for x in others if x is not None]
-            alike = [x for x in alike if len(x) == len(first)]
-            if others and len(alike) == len(others):
-                self.known[key] = tuple(map(self.axis, zip(first, *alike)))
-            else:
-                self.known[key] = tuple(map(self.guess, first))
+            alike = [x for x in others if x and len(x) == len(first)]
+            runs = [first, *alike] if len(alike) == len(others) else [first]
+            self.known[key] = tuple(map(self.axis, zip(*runs)))
         return self.known[key]
 
     def axis(self, sizes: Column) -> Axis:
-        """Name the axis that has these sizes, one a run."""
+        """Name the axis that has these sizes, one a run: by its value, where
+        the others lack it, or where it stays the same."""
+        size, probed = sizes[0], len(sizes) > 1
         if len(set(sizes)) > 1:
             name = self.formulas.find(sizes)
             proof = "proved" if name else "unknown"
-            return Axis(sizes[0], name or str(sizes[0]), proof)
-        alike = [name for name, n in self.fixed.items() if n == sizes[0]]
-        if not alike or sizes[0] == 1:
-            return Axis(sizes[0], str(sizes[0]), "proved")
+            return Axis(size, name or str(size), proof)
+        known = self.fixed if probed else self.first
+        alike = [name for name, n in known.items() if n == size != 1]
         if len(alike) == 1:
-            return Axis(sizes[0], alike[0], "value")
-        return Axis(sizes[0], str(sizes[0]), "unknown")
-
-    def guess(self, size: int) -> Axis:
-        """Name an axis that only the traced run has: by its value."""
-        alike = [name for name, n in self.first.items() if n == size]
-        if len(alike) == 1 and size > 1:
             return Axis(size, alike[0], "value")
-        return Axis(size, str(size), "unknown")
+        proof = "proved" if probed and not alike else "unknown"
+        return Axis(size, str(size), proof)
 
 
 def shape_text(shape: Shape) -> str:

@@ -12,43 +12,7 @@ from typing import Any, TextIO
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.tracing.axes.sizes import (
-    Given,
-    Sizes,
-    evenness,
-    plain_sizes,
-    run_sizes,
-)
-
-
-def small_sizes(dims: Given, varied: list[str]) -> Iterator[Sizes]:
-    """Choose the sizes of the probes: all small, then each name larger
-    alone, then all larger still. A size keeps its parity, and the steps
-    differ: S // 3 looks like a line at 2, 4 and 6, and not at 2, 4 and 8."""
-    sizes = plain_sizes(dims)
-    small = {name: 2 + sizes[name] % 2 for name in varied}
-    larger = [{name: small[name] + 2} for name in varied]
-    everything = {name: small[name] + 6 for name in varied}
-    for change in ({}, *larger, everything):
-        yield run_sizes({**dims, **small, **change})
-
-
-def large_sizes(dims: Given, varied: list[str]) -> Iterator[Sizes]:
-    """Choose larger sizes than the traced ones: each name alone, twice, then
-    all; for a model that refuses small sizes, or loops over one.
-
-    The power of two that a size can be divided by, it still can.
-    """
-    sizes = plain_sizes(dims)
-    steps = {name: evenness(sizes[name]) for name in varied}
-    alone = [
-        {name: sizes[name] + many * steps[name]}
-        for name in varied
-        for many in (1, 3)
-    ]
-    everything = {name: sizes[name] + 2 * steps[name] for name in varied}
-    for change in (*alone, everything):
-        yield run_sizes({**dims, **change})
+from tformer_lite.tracing.axes.sizes import Sizes
 
 
 def resized_inputs(inputs: tuple, axes: list[str], dims: Sizes) -> tuple:
@@ -91,18 +55,15 @@ def aside(model: Callable) -> Iterator[None]:
     """Run something that leaves no trace: no printing, no warnings, no
     random numbers used up, no running statistics moved."""
     devices = range(torch.cuda.device_count())
-    drawn = random.getstate()
     with (
         torch.random.fork_rng(devices=devices),
         contextlib.redirect_stdout(Hush(sys.stdout)),
-        warnings.catch_warnings(),
+        warnings.catch_warnings(action="ignore"),
         unchanged(model),
+        contextlib.ExitStack() as stack,
     ):
-        warnings.simplefilter("ignore")
-        try:
-            yield
-        finally:
-            random.setstate(drawn)
+        stack.callback(random.setstate, random.getstate())
+        yield
 
 
 class Hush:

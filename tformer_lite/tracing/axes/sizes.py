@@ -1,7 +1,10 @@
-"""Dimensions: names and sizes, some of them written with others."""
+"""Dimensions: names and sizes, in the traced run and in other runs."""
 
 import ast
 import operator
+from collections.abc import Iterator
+from functools import partial
+from random import Random
 from typing import TypeGuard
 
 Sizes = dict[str, int]
@@ -70,6 +73,47 @@ def value(tree: ast.expr, known: Sizes) -> int:
             operation = OPERATIONS[type(sign)]
             return operation(value(left, known), value(right, known))
     raise ValueError(ast.unparse(tree))
+
+
+def small_sizes(dims: Given, varied: list[str]) -> Iterator[Sizes]:
+    """Choose the sizes of the probes: all small, then each name larger
+    alone, then all larger still. A size keeps its parity, and the steps
+    differ: S // 3 looks like a line at 2, 4 and 6, and not at 2, 4 and 8."""
+    sizes = plain_sizes(dims)
+    small = {name: 2 + sizes[name] % 2 for name in varied}
+    larger = [{name: small[name] + 2} for name in varied]
+    everything = {name: small[name] + 6 for name in varied}
+    for change in ({}, *larger, everything):
+        yield run_sizes({**dims, **small, **change})
+
+
+def large_sizes(dims: Given, varied: list[str]) -> Iterator[Sizes]:
+    """Choose larger sizes than the traced ones: each name alone, twice, then
+    all; for a model that refuses small sizes, or loops over one.
+
+    The power of two that a size can be divided by, it still can.
+    """
+    sizes = plain_sizes(dims)
+    steps = {name: evenness(sizes[name]) for name in varied}
+    alone = [
+        {name: sizes[name] + many * steps[name]}
+        for name in varied
+        for many in (1, 3)
+    ]
+    everything = {name: sizes[name] + 2 * steps[name] for name in varied}
+    for change in (*alone, everything):
+        yield run_sizes({**dims, **change})
+
+
+def unseen_runs(alone: list[str], dims: Given, many: int) -> list[Sizes]:
+    """Choose the sizes of runs that nobody makes, as even as the traced ones
+    in the names that vary alone."""
+    odd = partial(Random(0).randrange, 101, 9999, 2)
+    near = {name: plain_sizes(dims)[name] for name in alone}
+    return [
+        run_sizes(dims | {x: n + odd() * evenness(n) for x, n in near.items()})
+        for _ in range(many)
+    ]
 
 
 def evenness(size: int) -> int:

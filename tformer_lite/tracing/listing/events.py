@@ -3,7 +3,7 @@
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain, pairwise
 from operator import itemgetter
 from types import CodeType
@@ -11,22 +11,21 @@ from typing import NamedTuple
 
 from tformer_lite.tracing.axes.names import Shape, Shapes
 from tformer_lite.tracing.calls import Calls
-from tformer_lite.tracing.record.places import Place
-from tformer_lite.tracing.record.visits import Visit
+from tformer_lite.tracing.record.tensors import Mark
+from tformer_lite.tracing.record.visits import Place, Visit
 from tformer_lite.tracing.source import bindings
 from tformer_lite.tracing.source import expressions as source
 from tformer_lite.tracing.source.expressions import Function
 
-FunctionRun = tuple[Visit, Place]  # in which visit, and from which lines
-LAMBDA = "<lambda>"
+# A function, the visit that it ran in, and the lines that led there.
+FunctionRun = tuple[CodeType, Visit, Place]
 RESUMED = 0x20 | 0x80 | 0x200  # generators and coroutines
 LOOPS: tuple[type, ...] = ast.For, ast.AsyncFor, ast.While
 LOOPS += ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 
 
 class Event(NamedTuple):
-    """A torch call or a module's run: in which visit, from which lines, what
-    it made, and a torch function's name."""
+    """A torch call, with its function's name, or a module's run."""
 
     visit: Visit
     place: Place
@@ -34,8 +33,7 @@ class Event(NamedTuple):
     name: str
 
     def runs(self, code: CodeType) -> Iterator[FunctionRun]:
-        """Go outwards from here, through the modules: give each run of a
-        function that led here."""
+        """Give the runs of a function that led here, the innermost first."""
         # A cell that is run again has the same code; so may another cell.
         wanted = code, code.co_filename
         visit: Visit | None = self.visit
@@ -43,56 +41,55 @@ class Event(NamedTuple):
         while visit:
             found = [(one, one.co_filename) for one, _ in place]
             if wanted in found:
-                yield visit, place[found.index(wanted) + 1 :]
+                yield code, visit, place[found.index(wanted) + 1 :]
             place, visit = visit.place, visit.parent
 
 
 class Known:
-    """The named shapes of tensors, by their number."""
+    """The named shapes of a run's tensors, by number, and what it called."""
 
     def __init__(self, calls: Calls):
+        self.calls = calls
         self.uses = defaultdict[int, list[tuple[int, Shape]]](list)
         for i, (step, axes) in enumerate(zip(calls.steps, calls.axes)):
             for marks, names in zip((step.reads, step.makes), axes):
                 for mark, name in zip(marks, names):
                     self.uses[mark.number].append((i, name))
 
-    def shapes(self, numbers: list[int] | None, end: int) -> Shapes | None:
+    def shapes(self, marks: list[Mark] | None, end: int) -> Shapes | None:
         """Name the shapes of tensors after `end` steps; None if unknown."""
-        if not numbers or not self.uses.keys() >= set(numbers):
+        uses = [self.uses[mark.number] for mark in marks or []]
+        if not uses or not all(uses):
             return None
-        uses = [self.uses[number] for number in numbers]
         before = ([name for i, name in use if i < end] for use in uses)
         return tuple(b[-1] if b else use[0][1] for b, use in zip(before, uses))
 
-
-def events(calls: Calls, known: Known) -> list[Event]:
-    """List what was called, in order; calls inside a library are left out,
-    for what they make is inside the call that led to them."""
-    found: list[tuple[tuple[float, int], Event]] = []
-    for i, (step, axes) in enumerate(zip(calls.steps, calls.axes)):
-        if step.visit.place != step.place:
-            event = Event(step.visit, step.place, axes[1], step.name)
-            found.append(((i, 0), event))
-    for visit in calls.runs[0].visits:
-        if visit.direct and visit.parent:
-            made = known.shapes(visit.makes, visit.end)
-            event = Event(visit.parent, visit.place, made, "")
-            found.append(((visit.end - 0.5, -len(visit.path)), event))
-    return [event for _, event in sorted(found, key=itemgetter(0))]
+    @cached_property
+    def events(self) -> list[Event]:
+        """What was called, in order; calls inside a library are left out,
+        for what they make is inside the call that led to them."""
+        found: list[tuple[float, Event]] = []
+        steps = zip(self.calls.steps, self.calls.axes)
+        for i, (step, (_, made)) in enumerate(steps):
+            if step.visit.place != step.place:
+                event = Event(step.visit, step.place, made, step.name)
+                found.append((i, event))
+        for visit in self.calls.runs[0].visits:
+            if visit.direct and visit.parent:
+                given = self.shapes(visit.makes, visit.end)
+                event = Event(visit.parent, visit.place, given, "")
+                found.append((visit.end - 0.5, event))
+        return [event for _, event in sorted(found, key=itemgetter(0))]
 
 
 def runs_of(
-    code: CodeType, every: list[Event], path: str | None
+    code: CodeType, events: list[Event], path: str | None
 ) -> list[FunctionRun]:
     """List the runs of a function in one module, in order; ValueError where
     it did not run there, or where it is not clear in which."""
-    found = {}
-    for event in every:
-        for visit, callers in event.runs(code):
-            found[visit.path, visit.nth, callers] = visit, callers
-    runs = sorted(found.values(), key=lambda run: run[0].start)
-    paths = list(dict.fromkeys(visit.path for visit, _ in runs))
+    found = dict.fromkeys(run for event in events for run in event.runs(code))
+    runs = sorted(found, key=lambda run: run[1].start)
+    paths = list(dict.fromkeys(visit.path for _, visit, _ in runs))
     if not paths:
         raise ValueError(f"{code.co_qualname} made no tensor in this run")
     if path is None and len(paths) == 1:
@@ -102,15 +99,15 @@ def runs_of(
         ran = "in several modules" if path is None else f"not in {path!r}"
         ran = f"{code.co_qualname} ran {ran}"
         raise ValueError(f"{ran}: choose a path of {listed}")
-    return [run for run in runs if run[0].path == path]
+    return [run for run in runs if run[1].path == path]
 
 
 def module_shapes(calls: Calls) -> Iterator[tuple[str, Shapes, Shapes]]:
     """Name what each module reads and makes, as they finish."""
     known = Known(calls)
     for visit in calls.runs[0].visits:
-        numbers = [n for given in visit.reads.values() for n in given]
-        reads = known.shapes(numbers, visit.start)
+        marks = [mark for given in visit.reads.values() for mark in given]
+        reads = known.shapes(marks, visit.start)
         makes = known.shapes(visit.makes, visit.end)
         yield visit.path, reads or (), makes or ()
 
@@ -129,20 +126,18 @@ NOTHING, UNCERTAIN = Made(), Made(certain=False)
 class Frame:
     """One run of a function: in which visit, and who called it.
 
-    `made` has the events of each span in it, `called` the functions of the
-    reader's that ran from there, each with the lines that led there.
+    `made` has the events of each span in it, `called` the runs of the
+    reader's functions from there.
     """
 
-    def __init__(
-        self, code: CodeType, node: Function, run: FunctionRun, every: list
-    ):
-        self.code, self.node, self.every = code, node, every
-        self.visit, self.callers = run
-        self.made: dict[source.Span | None, list[Event]] = defaultdict(list)
-        self.called: dict[source.Span | None, set] = defaultdict(set)
-        own = set(source.codes(code))
-        for event in every:
-            if next(event.runs(code), None) != run:
+    def __init__(self, known: Known, node: Function, run: FunctionRun):
+        self.known, self.node = known, node
+        self.code, self.visit, self.callers = run
+        self.made = defaultdict[source.Span | None, list[Event]](list)
+        self.called = defaultdict[source.Span | None, set[FunctionRun]](set)
+        own = set(source.codes(self.code))
+        for event in known.events:
+            if next(event.runs(self.code), None) != run:
                 continue
             if event.place[0][0] in own:
                 self.made[source.span(*event.place[0])].append(event)
@@ -152,9 +147,10 @@ class Frame:
     def note_functions(self, place: Place, own: set[CodeType]) -> None:
         """Note which functions ran on the way to an event."""
         for i, ((code, _), caller) in enumerate(pairwise(place), 1):
-            named = code.co_name.isidentifier() or code.co_name == LAMBDA
+            named = code.co_name.isidentifier() or code.co_name == "<lambda>"
             if caller[0] in own and named:  # a comprehension is no function
-                self.called[source.span(*caller)].add((code, place[i:]))
+                run = code, self.visit, place[i:]
+                self.called[source.span(*caller)].add(run)
 
     def value(self, node: ast.expr | ast.stmt) -> Made:
         """Tell what an expression made: NOTHING if nothing was called there,
@@ -169,12 +165,9 @@ class Frame:
     def times(self) -> int:
         """How often the function ran, at least: all its runs from the same
         lines are one. What stands outside of loops tells."""
-        found = [
-            self.value(node)
-            for node in set(source.walk(self.node)) - looped(self.node)
-            if isinstance(node, ast.expr)
-        ]
-        return max((len(made.times) for made in found), default=0)
+        outside = set(source.walk(self.node)) - looped(self.node)
+        made = (self.value(x) for x in outside if isinstance(x, ast.expr))
+        return max((len(one.times) for one in made), default=0)
 
 
 @cache
@@ -199,47 +192,42 @@ def made_by(events: list[Event], node: ast.AST, in_loop: bool) -> Made:
 
 
 def made_by_function(outer: Frame, node: ast.AST, called: set) -> Made:
-    """Tell what a function of the reader's gave, if it is certain that it
-    was this one."""
-    (code, callers), *others = called
+    """Tell what a function of the reader's gave, if it was surely this."""
+    run, *others = called
+    code, inner = run[0], source.definition(run[0])
     function = node.func if isinstance(node, ast.Call) else node
-    inner = source.definition(code)
     known = not others and bindings.stands_for(function, code, outer.code)
     if not known or code.co_flags & RESUMED or inner is None:
         return UNCERTAIN
-    return result(Frame(code, inner, (outer.visit, callers), outer.every))
+    return result(Frame(outer.known, inner, run))
 
 
 def result(frame: Frame) -> Made:
     """Tell what a function gave, if one place in it gave everything."""
     if isinstance(frame.node, ast.Lambda):
-        return certain(last_value(frame, frame.node.body))
+        return last_value(frame, frame.node.body)
     returns = [n for n in source.walk(frame.node) if isinstance(n, ast.Return)]
     values = [node.value for node in returns if node.value]
     if not values:
         return NOTHING
     if returns == frame.node.body[-1:]:
-        return certain(last_value(frame, values[0]))
+        return last_value(frame, values[0])
     found = [made for made in map(frame.value, values) if made != NOTHING]
     if len(found) == 1 and 1 in (len(returns), len(found[0].times)):
         return found[0]
     return UNCERTAIN
 
 
-def certain(made: Made) -> Made:
-    """Take nothing for uncertain, where something must have been made."""
-    return made if made.times else UNCERTAIN
-
-
 def last_value(frame: Frame, node: ast.expr) -> Made:
     """Tell what the last line of a function gave: an expression, or what a
-    variable is then, or several."""
+    variable is then, or several. It is uncertain if it is nothing."""
     if isinstance(node, ast.Tuple):
         parts = [last_value(frame, part).times for part in node.elts]
         if not all(parts) or len(set(map(len, parts))) != 1:
             return UNCERTAIN
         return Made(tuple(tuple(chain(*each)) for each in zip(*parts)))
-    if not isinstance(node, ast.Name):
-        return frame.value(node)
-    value = bindings.value_at_end(frame.node, node.id)
-    return frame.value(value) if value else UNCERTAIN
+    value: ast.expr | ast.stmt | None = node
+    if isinstance(node, ast.Name):
+        value = bindings.value_at_end(frame.node, node.id)
+    made = frame.value(value) if value else UNCERTAIN
+    return made if made.times else UNCERTAIN

@@ -1,8 +1,9 @@
 """The layout of annotated source, as text and as HTML."""
 
 import html
+from collections import Counter
 from collections.abc import Callable
-from typing import NamedTuple
+from itertools import starmap
 
 from tformer_lite.tracing.axes.names import Shape, shape_text
 from tformer_lite.tracing.listing.events import Made
@@ -12,14 +13,8 @@ WIDTH, MANY = 76, 4
 HEADERS = "line", "code", "shapes"
 
 
-class Note(NamedTuple):
-    """What an expression was: its text, "" for a statement's own value; and
-    what it made."""
-
-    label: str
-    made: Made
-
-
+# An expression's text, or "" for a statement's own value; and what it made.
+Note = tuple[str, Made]
 Line = tuple[str, list[Note]]  # its code, and what stands beside it
 
 
@@ -34,7 +29,7 @@ class Listing:
 
     def __str__(self) -> str:
         """Write the notes beside the code where there is room, else below."""
-        lines = [(code, list(map(note_text, ns))) for code, ns in self.lines]
+        lines = [(code, [*starmap(note_text, ns)]) for code, ns in self.lines]
         column = best_column(lines)
         found = [self.title, ""]
         for code, notes in lines:
@@ -54,25 +49,20 @@ class Listing:
         """Write a real table: readable without style and without script."""
         rows = []
         for number, (code, notes) in enumerate(self.lines, 1):
-            shapes = "<br>".join(map(note_html, notes))
-            rows.append(
-                (str(number), f"<pre>{html.escape(code)}</pre>", shapes)
-            )
+            code = f"<pre>{html.escape(code)}</pre>"
+            shapes = "<br>".join(starmap(note_html, notes))
+            rows.append((str(number), code, shapes))
         return html_groups(HEADERS, [("", rows)], caption=self.title)
 
 
 def best_column(lines: list[tuple[str, list[str]]]) -> int:
     """Choose the column at which the most notes stand beside their code."""
-
-    def beside(column: int) -> int:
-        return sum(
-            len(code) + 2 <= column <= WIDTH - len(f"# {' · '.join(notes)}")
-            for code, notes in lines
-            if notes
-        )
-
-    best = max(range(WIDTH), key=beside)
-    return best if beside(best) else WIDTH
+    room = Counter[int]()
+    for code, notes in lines:
+        if notes:
+            last = WIDTH - len(f"# {' · '.join(notes)}")
+            room.update(range(len(code) + 2, last + 1))
+    return max(sorted(room), key=room.__getitem__, default=WIDTH)
 
 
 def below(notes: list[str], column: int) -> list[str]:
@@ -87,17 +77,16 @@ def below(notes: list[str], column: int) -> list[str]:
     return [" " * indent + line for line in lines]
 
 
-def note_text(note: Note) -> str:
+def note_text(label: str, made: Made) -> str:
     """Write a note: its label and its shapes."""
-    label = f"{note.label}: " if note.label else ""
-    return label + times_text(note.made, shape_text)
+    shapes = times_text(made, shape_text)
+    return f"{label}: {shapes}" if label else shapes
 
 
-def note_html(note: Note) -> str:
+def note_html(label: str, made: Made) -> str:
     """Write a note for the style sheet."""
-    label = html.escape(note.label)
-    label = f"<code>{label}</code>: " if label else ""
-    return label + times_text(note.made, shape_html)
+    shapes = times_text(made, shape_html)
+    return f"<code>{html.escape(label)}</code>: {shapes}" if label else shapes
 
 
 def times_text(made: Made, write: Callable[[Shape], str]) -> str:

@@ -3,22 +3,22 @@
 import ast
 import inspect
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from itertools import chain
 from types import CodeType
 from typing import Any
 
-from tformer_lite.tracing.axes.names import LETTERS
+from tformer_lite.tracing.axes.names import LETTERS, shapes_text
 from tformer_lite.tracing.calls import Calls
 from tformer_lite.tracing.listing.events import (
     NOTHING,
     Frame,
     Known,
     Made,
-    events,
     runs_of,
 )
 from tformer_lite.tracing.listing.layout import Line, Listing, Note
-from tformer_lite.tracing.record.places import in_library
+from tformer_lite.tracing.record.visits import owner
 from tformer_lite.tracing.source import expressions as source
 
 LONG = 24
@@ -39,12 +39,11 @@ def annotate(
     """
     code = code_of(thing)
     node, known = definition_of(code), Known(calls)
-    every = events(calls, known)
-    runs = runs_of(code, every, path)
+    runs = runs_of(code, known.events, path)
     if not 0 <= nth < len(runs):
         raise ValueError(f"{nth=}: there is nth=0 to nth={len(runs) - 1}")
-    frame = Frame(code, node, runs[nth], every)
-    lines = annotated_lines(frame, notes_of(frame, known))
+    frame = Frame(known, node, runs[nth])
+    lines = annotated_lines(frame)
     title = title_of(frame, nth, len(runs))
     return Listing(title + sizes_line(lines, calls.runs[0].sizes), lines)
 
@@ -63,15 +62,9 @@ def title_of(frame: Frame, nth: int, many: int) -> str:
 
 def sizes_line(lines: list[Line], known: dict[str, int]) -> str:
     """List the sizes of the names that the notes use, on a line of its own."""
-    used = {
-        letter
-        for _, notes in lines
-        for note in notes
-        for shapes in note.made.times
-        for shape in shapes
-        for axis in shape
-        for letter in LETTERS.findall(axis.name)
-    }
+    times = (made.times for _, notes in lines for _, made in notes)
+    texts = map(shapes_text, chain.from_iterable(times))
+    used = set(LETTERS.findall(" ".join(texts)))
     found = [f"{name}={n}" for name, n in known.items() if name in used]
     return f"\n{', '.join(found)}" if found else ""
 
@@ -92,7 +85,7 @@ def code_of(thing: Any) -> CodeType:
 
 def definition_of(code: CodeType) -> source.Function:
     """Find where a function is defined; ValueError if that is not known."""
-    if in_library[code.co_filename]:
+    if owner(code.co_filename) != "reader":
         raise ValueError(
             f"{code.co_qualname} is PyTorch's own code, which is not "
             "recorded line by line: give the code that calls it."
@@ -107,27 +100,26 @@ def definition_of(code: CodeType) -> source.Function:
     return node
 
 
-def notes_of(frame: Frame, known: Known) -> Iterator[Placed]:
+def notes_of(frame: Frame) -> Iterator[Placed]:
     """Note what went into a function, and what its expressions made."""
-    yield from argument_notes(frame, known)
+    yield from argument_notes(frame)
     parts = (p for p in ast.walk(frame.node) if isinstance(p, ast.stmt))
     for part in dict.fromkeys([frame.node, *parts]):
         yield from statement_notes(part, frame)
 
 
-def argument_notes(frame: Frame, known: Known) -> Iterator[Placed]:
+def argument_notes(frame: Frame) -> Iterator[Placed]:
     """Note the tensors that a module's `forward` was given."""
     visit, arguments = frame.visit, frame.node.args
     if frame.code.co_name != "forward" or frame.callers:
         return
     given = [*arguments.posonlyargs, *arguments.args][1:]
-    for i, argument in enumerate([*given, *arguments.kwonlyargs]):
-        numbers = visit.reads.get(argument.arg)
-        if numbers is None and i < len(given):
-            numbers = visit.reads.get(i)
-        shapes = known.shapes(numbers, visit.start)
+    names: dict[str | int, str] = {i: x.arg for i, x in enumerate(given)}
+    reads = {names.get(key, key): read for key, read in visit.reads.items()}
+    for argument in [*given, *arguments.kwonlyargs]:
+        shapes = frame.known.shapes(reads.get(argument.arg), visit.start)
         if shapes:
-            yield argument, Note(argument.arg, Made((shapes,)))
+            yield argument, (argument.arg, Made((shapes,)))
 
 
 def statement_notes(
@@ -138,10 +130,10 @@ def statement_notes(
     made = frame.value(statement)
     if isinstance(statement, ast.AugAssign) and made != NOTHING:
         yield from value_notes(statement.value, made, frame)
-        yield statement, Note("", made)
+        yield statement, ("", made)
         return
     if isinstance(statement, ast.For) and made != NOTHING:  # Python 3.11 on
-        yield statement.iter, Note(label(statement.iter), made)
+        yield statement.iter, (label(statement.iter), made)
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, (ast.expr, ast.withitem)):
             yield from value_notes(child, NOTHING, frame, child is own)
@@ -153,12 +145,11 @@ def value_notes(
     """Note what an expression was, if not the same as the one around it;
     inner ones first. A statement's own value needs no label."""
     made = frame.value(node) if isinstance(node, ast.expr) else NOTHING
+    around = outer if made == NOTHING else made
     for child in ast.iter_child_nodes(node):
-        yield from value_notes(
-            child, outer if made == NOTHING else made, frame
-        )
+        yield from value_notes(child, around, frame)
     if isinstance(node, ast.expr) and made not in (NOTHING, outer):
-        yield node, Note("" if own else label(node), made)
+        yield node, ("" if own else label(node), made)
 
 
 def label(node: ast.expr) -> str:
@@ -169,10 +160,10 @@ def label(node: ast.expr) -> str:
     return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
 
 
-def annotated_lines(frame: Frame, found: Iterable[Placed]) -> list[Line]:
+def annotated_lines(frame: Frame) -> list[Line]:
     """Give the lines of a definition with their notes, without docstring."""
     notes = defaultdict[int, list[Note]](list)
-    for placed, note in found:
+    for placed, note in notes_of(frame):
         notes[source.last_line(placed)].append(note)
     node, lines = frame.node, ["", *source.lines_of(frame.code)]
     first, last = source.first_line(node), source.last_line(node)

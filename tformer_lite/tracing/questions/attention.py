@@ -4,12 +4,11 @@ Any layout will do, as long as queries, keys and values are multiplied as
 matrices (or by einsum, or all in one call), and not by a sum of x * y.
 """
 
+from collections import ChainMap
 from typing import NamedTuple
 
-from tformer_lite.tracing.record.recorder import Step
-from tformer_lite.tracing.record.sources import sources_of
+from tformer_lite.tracing.record.recorder import Step, sources_of
 
-Reads = tuple[tuple[int, int], ...]
 FUSED = "scaled_dot_product_attention"
 # Calls by name, without the underscores of operators and of what writes in
 # place: __mul__, mul_.
@@ -35,14 +34,12 @@ TOTALS = dict.fromkeys(("sum", "max", "amax", "norm"), "total")
 TOTALS |= {"logsumexp": "log total"}
 # What a call makes of elements at a stage, alone or with a total of them.
 SOFTMAX = {"softmax": "weights", "log_softmax": "logs", "exp": "powers"}
-STAGES = {
-    "scores": SOFTMAX,
-    "shifted": SOFTMAX,
-    "logs": {"exp": "weights"},
-    "powers": {"normalize": "weights"},
-    "total": {"log": "log total"},
-}
-WITH_TOTAL = {
+STAGES: dict[tuple[str, ...], dict[str, str]] = {
+    ("scores",): SOFTMAX,
+    ("shifted",): SOFTMAX,
+    ("logs",): {"exp": "weights"},
+    ("powers",): {"normalize": "weights"},
+    ("total",): {"log": "log total"},
     ("scores", "total"): dict.fromkeys(SUMS, "shifted"),
     ("scores", "log total"): dict.fromkeys(SUMS, "logs"),
     ("powers", "total"): dict.fromkeys(SCALES, "weights"),
@@ -60,6 +57,11 @@ class Found(NamedTuple):
 
     `way` leads from the product to `mixed`: who reads what the one before
     made, each as a step and which of the tensors that it reads.
+
+    It begins as a product alone, and is followed step by step. `stage` says
+    what its elements are so far: scores, with the largest of a row
+    subtracted (shifted) or not; powers of e, or logarithms of weights;
+    weights; or a total of scores or powers.
     """
 
     path: str
@@ -68,7 +70,8 @@ class Found(NamedTuple):
     masked: int
     weights: int
     mixed: int
-    way: Reads = ()
+    way: tuple[tuple[int, int], ...] = ()
+    stage: str = "scores"
 
     @property
     def fused(self) -> bool:
@@ -76,42 +79,27 @@ class Found(NamedTuple):
         return self.product == self.mixed
 
 
-class Way(NamedTuple):
-    """How far the elements of a product have come at some step.
-
-    `stage` says what they are there: scores, with the largest of a row
-    subtracted (shifted) or not; powers of e, or logarithms of weights;
-    weights; or a total of scores or powers.
-    """
-
-    product: int
-    scores: int
-    masked: int
-    weights: int = -1
-    stage: str = "scores"
-
-
 class Flow:
     """The steps of a run, joined by the `sources` of what they read.
 
-    `ways` say how far a product's elements have come at a step: None where
-    it makes no such elements.
+    `found` says how far a product's elements have come at a step, of those
+    steps that make such elements.
     """
 
     def __init__(self, steps: list[Step]):
         self.steps, self.sources = steps, sources_of(steps)
         self.names = [step.name.strip("_") for step in steps]
-        self.ways: list[Way | None] = []
+        self.found: dict[int | None, Found] = {}
         for i in range(len(steps)):
-            self.ways.append(way_at(self, i))
+            if found := found_at(self, i):
+                self.found[i] = found
 
-    def arriving(self, i: int) -> dict[int, Way]:
+    def arriving(self, i: int) -> dict[int, Found]:
         """Which of the tensors that a step reads have a product's elements,
         and how far these have come."""
         count = len(self.sources[i]) if self.names[i] in COMBINES else 1
         made = enumerate(self.sources[i][:count])
-        ways = {n: self.ways[j] for n, j in made if j is not None}
-        return {n: way for n, way in ways.items() if way}
+        return {n: self.found[j] for n, j in made if j in self.found}
 
     def masks(self, i: int) -> bool:
         """Whether a step puts a mask on scores: it reads something else, of
@@ -120,53 +108,45 @@ class Flow:
         sizes = [self.steps[i].reads[n].shape[-2:].numel() for n in others]
         return self.names[i] in MASKS and max(sizes, default=1) > 1
 
+    def attentions(self) -> list[Found]:
+        """Find every attention of a run, in order: a product that reads
+        weights that a softmax made of another product."""
+        found: dict[int, Found] = {}
+        for i, step in enumerate(self.steps):
+            path = step.visit.path
+            if step.name == FUSED:
+                found[i] = Found(path, i, i, i, i, i)
+            for n, one in self.arriving(i).items():
+                if self.names[i] in PRODUCTS and one.stage == "weights":
+                    way = *one.way, (i, n)
+                    whole = one._replace(path=path, mixed=i, way=way)
+                    found.setdefault(one.weights, whole)
+        return [found[i] for i in sorted(found)]
 
-def way_at(flow: Flow, i: int) -> Way | None:
+
+def found_at(flow: Flow, i: int) -> Found | None:
     """Follow a product's elements through a step."""
     if flow.names[i] in PRODUCTS:
-        return Way(i, i, i)
-    ways = list(flow.arriving(i).values())
-    stage = ways and next_stage(flow.names[i], *(way.stage for way in ways))
+        return Found(flow.steps[i].visit.path, i, i, i, i, i)
+    arriving = flow.arriving(i)
+    stages = [found.stage for found in arriving.values()]
+    stage = next_stage(flow.names[i], *stages) if stages else None
     if not stage:
         return None
-    way = ways[0]._replace(stage=stage)
-    if stage == "weights" != ways[0].stage:
-        return way._replace(weights=i)
+    n, found = next(iter(arriving.items()))
+    found = found._replace(way=(*found.way, (i, n)), stage=stage)
+    if stage == "weights" != stages[0]:
+        return found._replace(weights=i)
     hidden = flow.masks(i)
     if stage != "scores" and not (stage == "shifted" and hidden):
-        return way
-    adds = flow.names[way.product] == "baddbmm"  # a product and a mask
-    clean = way.scores == way.masked and not (hidden or adds)
-    return way._replace(masked=i, scores=i if clean else way.scores)
+        return found
+    adds = flow.names[found.product] == "baddbmm"  # a product and a mask
+    clean = found.scores == found.masked and not (hidden or adds)
+    return found._replace(masked=i, scores=i if clean else found.scores)
 
 
 def next_stage(name: str, now: str, *others: str) -> str | None:
     """Say what a call makes of elements at a stage; None for new ones."""
-    known = [WITH_TOTAL.get((now, other), {}) for other in others]
-    known += [STAGES.get(now, {}), TOTALS]
-    stages = [stages[name] for stages in known if name in stages]
-    return stages[0] if stages else now if name in KEEPS else None
-
-
-def attentions(flow: Flow) -> list[Found]:
-    """Find every attention of a run, in order: a product that reads weights
-    that a softmax made of another product."""
-    found: dict[int, Found] = {}
-    for i, step in enumerate(flow.steps):
-        path = step.visit.path
-        if step.name == FUSED:
-            found[i] = Found(path, i, i, i, i, i)
-        for n, way in flow.arriving(i).items():
-            if flow.names[i] in PRODUCTS and way.stage == "weights":
-                back = way_back(flow, i, n, way.product)
-                found.setdefault(way.weights, Found(path, *way[:4], i, back))
-    return [found[i] for i in sorted(found)]
-
-
-def way_back(flow: Flow, i: int, n: int, product: int) -> Reads:
-    """Go back from the nth tensor that a step reads to a product."""
-    source = flow.sources[i][n]
-    if source is None or source == product:
-        return ((i, n),)
-    first = next(iter(flow.arriving(source)))
-    return *way_back(flow, source, first, product), (i, n)
+    joined = [*((now, other) for other in others), (now,)]
+    stages = ChainMap(*(STAGES.get(one, {}) for one in joined), TOTALS)
+    return stages.get(name, now if name in KEEPS else None)

@@ -1,19 +1,18 @@
 """Compare: the first call at which two traced runs part."""
 
 from collections import defaultdict
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from tformer_lite.tracing.calls import Calls
-from tformer_lite.tracing.record.sources import sources_of
+from tformer_lite.tracing.record.recorder import sources_of
 
 Two = tuple[Calls, Calls]
 Pair = tuple[int, int]
-NO_VALUES = "; no values were kept."
-NO_NAMES = " Axis names are not compared: the two ran at different sizes."
+Pairs = dict[Pair, str]  # in which module
 
 
 class Comparison(NamedTuple):
@@ -45,20 +44,12 @@ def compare(mine: Calls, theirs: Calls) -> Comparison:
     rounding. Modules that only one of them has are not compared.
     """
     traces = mine, theirs
-    pairs = pairs_of(Side(mine), Side(theirs))
-    names = alike(traces)
-    for pair in sorted(pairs):
-        if shapes_part(traces, pair, names):
-            return difference(traces, pairs, pair)
-    valued = 0
-    for pair in sorted(pairs):
-        made = (t.runs[0].values.kept.get(i, []) for t, i in zip(traces, pair))
-        kept = list(zip(*made))
-        valued += bool(kept)
-        for a, b in kept:
-            if not close(a, b):
-                return difference(traces, pairs, pair, apart(a, b))
-    return agreement(traces, pairs, valued)
+    pairs = dict(sorted(pairs_of(Side(mine), Side(theirs)).items()))
+    for words in shapes_apart, values_apart:
+        for pair in pairs:
+            if why := words(traces, pair):
+                return difference(traces, pairs, pair, why)
+    return agreement(traces, pairs)
 
 
 class Side:
@@ -87,26 +78,22 @@ class Side:
 
 def paths_around(path: str) -> list[str]:
     """A path, and those that it lies in: a.b, a, and the whole."""
-    names = path.split(".")
-    found = [".".join(names[:n]) for n in range(len(names), -1, -1)]
-    return list(dict.fromkeys(found))
+    return [path, *paths_around(path.rpartition(".")[0])] if path else [""]
 
 
-def pairs_of(mine: Side, theirs: Side) -> dict[Pair, str]:
+def pairs_of(mine: Side, theirs: Side) -> Pairs:
     """Pair the steps that should be alike, each with its module's path."""
-    pairs: dict[Pair, str] = {}
+    pairs: Pairs = {}
     both = mine.inside.keys() & theirs.inside.keys()
     for path in sorted(both, key=len, reverse=True):  # parts before wholes
-        own = mine.own[path], theirs.own[path]
-        for i, j in zip(*own):
-            if mine.texts[i] != theirs.texts[j]:
+        for i, j in zip_longest(mine.own[path], theirs.own[path]):
+            if None in (i, j) or mine.texts[i] != theirs.texts[j]:
                 break
             pairs.setdefault((i, j), path)
             for source in sources(mine, theirs, i, j):
                 pairs.setdefault(source, mine.steps[source[0]].visit.path)
         else:
-            if len(own[0]) == len(own[1]):
-                continue
+            continue
         ends = mine.leaving(path), theirs.leaving(path)
         if len(ends[0]) != len(ends[1]):
             ends = ends[0][-1:], ends[1][-1:]
@@ -131,58 +118,64 @@ def alike(traces: Two) -> bool:
     return mine == theirs
 
 
-def shapes_part(traces: Two, pair: Pair, names: bool) -> bool:
-    """Whether two steps make other shapes: other sizes, or, if `names` are
-    compared, other names that are proved."""
-    mine, theirs = (t.axes[i][1] for t, i in zip(traces, pair))
-    if list(map(len, mine)) != list(map(len, theirs)):
-        return True
-    return any(
-        a.size != b.size
-        or (names and a.proof == b.proof == "proved" and a.name != b.name)
-        for a, b in zip(chain(*mine), chain(*theirs))
+def shapes_apart(traces: Two, pair: Pair) -> str:
+    """Say what two steps make, if it has other sizes, or, where both runs
+    had the same sizes, other names that are proved; else ""."""
+    mine, theirs = (t.table.rows[i] for t, i in zip(traces, pair))
+    steps = (t.steps[i] for t, i in zip(traces, pair))
+    sizes, others = ([mark.shape for mark in step.makes] for step in steps)
+    axes = zip(chain(*mine.outputs), chain(*theirs.outputs))
+    renamed = alike(traces) and any(
+        a.proof == b.proof == "proved" and a.name != b.name for a, b in axes
     )
+    same = sizes == others and not renamed
+    return "" if same else f"mine has {mine.makes}, theirs has {theirs.makes}"
+
+
+def values_apart(traces: Two, pair: Pair) -> str:
+    """Say how far two steps' values are apart; "" but for rounding."""
+    for a, b in kept_values(traces, pair):
+        if not close(a, b):
+            a, b = a.to("cpu", torch.double), b.to("cpu", torch.double)
+            far = (a - b).abs()[a != b].max().item()
+            return f"the shapes agree, the values are up to {far:.3g} apart"
+    return ""
+
+
+def kept_values(traces: Two, pair: Pair) -> list[tuple[Tensor, Tensor]]:
+    """Pair the values that two steps made, as far as both were kept."""
+    made = (t.runs[0].values.kept.get(i, []) for t, i in zip(traces, pair))
+    return list(zip(*made))
 
 
 def close(a: Tensor, b: Tensor) -> bool:
-    """Whether two tensors are the same, but for rounding if they have
-    decimals."""
-    a, b = a.cpu(), b.cpu()
-    types = [t.dtype for t in (a, b) if t.is_floating_point()]
+    """Whether two tensors are the same, but for rounding of decimals."""
+    types = [x.dtype for x in (a, b) if x.is_floating_point()]
     near = max((torch.finfo(t).eps for t in types), default=0) ** (2 / 3)
     wide = torch.promote_types(a.dtype, b.dtype)
-    a, b = a.to(wide), b.to(wide)
+    a, b = a.to("cpu", wide), b.to("cpu", wide)
     return torch.allclose(a, b, rtol=near, atol=near, equal_nan=True)
 
 
-def apart(a: Tensor, b: Tensor) -> str:
-    """Say how far apart two tensors are."""
-    a, b = a.to("cpu", torch.double), b.to("cpu", torch.double)
-    far = (a - b).abs()[a != b].max().item()
-    return f"the shapes agree, the values are up to {far:.3g} apart"
-
-
-def difference(
-    traces: Two, pairs: dict[Pair, str], pair: Pair, why: str = ""
-) -> Comparison:
+def difference(traces: Two, pairs: Pairs, pair: Pair, why: str) -> Comparison:
     """Say where two traces part, and what they have there."""
     mine, theirs = (t.table.rows[i] for t, i in zip(traces, pair))
     calls = " / ".join(dict.fromkeys((f"`{mine.call}`", f"`{theirs.call}`")))
-    why = why or f"mine has {mine.makes}, theirs has {theirs.makes}"
-    where, before = pairs[pair], sum(other < pair for other in pairs)
+    where, before = pairs[pair], list(pairs).index(pair)
     text = f"They part in {where or 'the whole model'}, at {calls}: {why}. "
     text += f"Calls compared before it: {before}."
     return Comparison(False, where, mine.makes, theirs.makes, len(pairs), text)
 
 
-def agreement(traces: Two, pairs: dict[Pair, str], valued: int) -> Comparison:
+def agreement(traces: Two, pairs: Pairs) -> Comparison:
     """Say that nothing differs, and how much was compared."""
-    text = f"They agree. Calls with the same shapes: {len(pairs)}"
-    text += f"; with the same values: {valued}." if valued else NO_VALUES
+    n = sum(bool(kept_values(traces, pair)) for pair in pairs)
+    kept = f"with the same values: {n}" if n else "no values were kept"
+    text = f"They agree. Calls with the same shapes: {len(pairs)}; {kept}."
     used = list(zip(*pairs)) or [(), ()]
     left = [len(t.steps) - len(set(u)) for t, u in zip(traces, used)]
     if any(left):
         text += f" Not compared: {left[0]} calls of mine, {left[1]} of theirs."
     if not alike(traces):
-        text += NO_NAMES
+        text += " Axis names are not compared: the two ran at different sizes."
     return Comparison(True, "", "", "", len(pairs), text)

@@ -56,27 +56,22 @@ def parameters(model: nn.Module) -> Sheet[Size]:
 
     A parameter with several names counts once. Buffers do not count.
     """
-    rows = []
-    for path, kind, learned in modules_of(model):
-        frozen = [p for p in learned if not p.requires_grad]
-        rows.append(Size(path, kind, total(learned), total(frozen)))
-    return Sheet(rows, shared(model))
+    return Sheet(sizes_of(model), shared(model))
 
 
-def modules_of(model: Callable) -> list[tuple[str, str, list[nn.Parameter]]]:
-    """List the path, class and parameters of each module, the whole last."""
+def sizes_of(model: Callable) -> list[Size]:
+    """List the size of each module, the whole last."""
     if not isinstance(model, nn.Module):
-        return [("", getattr(model, "__name__", type(model).__name__), [])]
-    (_, whole), *others = model.named_modules()
-    return [
-        (path, type(module).__name__, list(module.parameters()))
-        for path, module in [*others, ("", whole)]
-    ]
-
-
-def total(learned: list[nn.Parameter]) -> int:
-    """Count the numbers in some parameters."""
-    return sum(p.numel() for p in learned)
+        name = getattr(model, "__name__", type(model).__name__)
+        return [Size("", name, 0, 0)]
+    whole, *others = model.named_modules()
+    rows = []
+    for path, module in [*others, whole]:
+        learned = list(module.parameters())
+        every = sum(p.numel() for p in learned)
+        frozen = sum(p.numel() for p in learned if not p.requires_grad)
+        rows.append(Size(path, type(module).__name__, every, frozen))
+    return rows
 
 
 def shared(model: nn.Module) -> list[str]:
@@ -113,9 +108,9 @@ def flops(model: Callable, *inputs: Any, **options: Any) -> Sheet[Cost]:
         model(*inputs, **options)
     counts = counter.get_flop_counts()
     rows = []
-    for path, kind, learned in modules_of(model):
+    for path, kind, learned, _ in sizes_of(model):
         n = sum(counts.get(path, {}).values())
-        rows.append(Cost(path, kind, total(learned), n, n // 2))
+        rows.append(Cost(path, kind, learned, n, n // 2))
     return Sheet(rows, [COUNTED])
 
 
@@ -140,12 +135,13 @@ def gradients(
     the model gives as the loss. No `.grad` is touched."""
     learned = dict(model.named_parameters())
     asked = [p for p in learned.values() if p.requires_grad]
+    known: dict[Tensor, Tensor | None] = {}
     with aside(model), torch.enable_grad():
         given = tensors(model(*inputs, **options))
-        loss = sum(t.sum() for t in given if t.is_floating_point())
-        known: dict[Tensor, Tensor | None] = {}
-        if asked and isinstance(loss, Tensor) and loss.requires_grad:
-            found = torch.autograd.grad(loss, asked, allow_unused=True)
+        given = [t for t in given if t.is_floating_point() and t.requires_grad]
+        losses = [t.sum() for t in given]
+        if asked and losses:
+            found = torch.autograd.grad(losses, asked, allow_unused=True)
             known = dict(zip(asked, found))
     rows = [
         Gradient(name, tuple(p.shape), gradient_text(p, known.get(p)))

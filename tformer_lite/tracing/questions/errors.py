@@ -4,14 +4,12 @@ import ast
 
 from tformer_lite.tracing.axes.names import shape_text
 from tformer_lite.tracing.calls import Calls
-from tformer_lite.tracing.record.recorder import Step
-from tformer_lite.tracing.record.sources import sources_of
+from tformer_lite.tracing.record.recorder import Step, sources_of
 from tformer_lite.tracing.source.expressions import passage
 
 
 def explanation(calls: Calls) -> str:
-    """Write what the last call, which failed, was given, and where that came
-    from."""
+    """Write what the last call, which failed, was given, and who made it."""
     step, (shapes, _) = calls.steps[-1], calls.axes[-1]
     where = step.visit.path or step.visit.kind or "outside every module"
     names = operands(step) or ["input"] * len(shapes)
@@ -28,14 +26,14 @@ def operands(step: Step) -> list[str]:
     it reads its parameters as well."""
     if step.visit.place == step.place:
         return []
-    node = passage(step.code, step.at)
-    found: list[ast.expr] = []
-    if isinstance(node, ast.BinOp):
-        found = [node.left, node.right]
-    elif isinstance(node, ast.Call):
-        found = [*node.args, *(word.value for word in node.keywords)]
-        if isinstance(node.func, ast.Attribute):
-            found = [node.func.value, *found]
-    found = [x for x in found if not isinstance(x, ast.Constant)]
-    texts = [ast.unparse(node) for node in found]
+    match passage(*step.place[0]):
+        case ast.BinOp(left, _, right):
+            found = [left, right]
+        case ast.Call(function, arguments, options):
+            found = [*arguments, *(word.value for word in options)]
+            if isinstance(function, ast.Attribute):
+                found = [function.value, *found]
+        case _:
+            return []
+    texts = [ast.unparse(x) for x in found if not isinstance(x, ast.Constant)]
     return texts if len(texts) == len(step.reads) else []

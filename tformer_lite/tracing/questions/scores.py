@@ -7,15 +7,11 @@ from torch import Tensor
 from torch.utils._pytree import tree_map_only
 
 from tformer_lite.tracing.axes.names import Axis, shape_text
-from tformer_lite.tracing.questions.attention import (
-    KEEPS,
-    Flow,
-    Found,
-    attentions,
-)
-from tformer_lite.tracing.record.recorder import Step
+from tformer_lite.tracing.calls import Calls
+from tformer_lite.tracing.questions.attention import KEEPS, Flow, Found
 from tformer_lite.tracing.record.tensors import tensors
-from tformer_lite.tracing.record.values import Values
+
+Made = dict[int, list[Tensor]]  # what some steps made
 
 
 class Attention(NamedTuple):
@@ -42,8 +38,9 @@ class Attention(NamedTuple):
 class Data(Flow):
     """A flow with the values that were kept of it."""
 
-    def __init__(self, steps: list[Step], values: Values):
-        super().__init__(steps)
+    def __init__(self, calls: Calls):
+        super().__init__(calls.steps)
+        self.calls, values = calls, calls.runs[0].values
         self.kept, self.given = values.kept, values.given
 
     def read(self, i: int, n: int) -> Tensor:
@@ -57,29 +54,27 @@ class Data(Flow):
         """Give the nth tensor that a step read, as it is by now."""
         return tensors(self.given[i])[n].detach()
 
-    def again(
-        self, i: int, n: int, start: dict[int, list[Tensor]], calls: set[str]
-    ) -> Tensor:
+    def again(self, i: int, n: int, start: Made, names: set[str]) -> Tensor:
         """Give the nth tensor that a step would read, had some steps made
         what `start` has for them.
 
-        What follows them is called again, if its name is in `calls`. Other
+        What follows them is called again, if its name is in `names`. Other
         calls are left out, and every mask.
         """
         j, mark = self.sources[i][n], self.steps[i].reads[n]
-        way = None if j is None else self.ways[j]
-        if j is None or way is None or "total" in way.stage:
+        found = self.found.get(j)
+        if j is None or found is None or "total" in found.stage:
             return self.read(i, n)
         which = self.steps[j].makes.index(mark)
         if j in start:
             return start[j][which].clone()
-        if j == way.product:
+        if j == found.product:
             return self.read(i, n).clone()
-        if self.masks(j) or self.names[j] not in calls:
+        if self.masks(j) or self.names[j] not in names:
             first = next(iter(self.arriving(j)))
-            return self.again(j, first, start, calls).expand(mark.shape)
+            return self.again(j, first, start, names).expand(mark.shape)
         reads = range(len(self.sources[j]))
-        fresh = [self.again(j, m, start, calls) for m in reads]
+        fresh = [self.again(j, m, start, names) for m in reads]
         return call_again(self, j, fresh)[which]
 
 
@@ -91,35 +86,34 @@ def call_again(data: Data, i: int, reads: list[Tensor]) -> list[Tensor]:
     return [x.detach() for x in made]
 
 
-def attention(steps: list, axes: list, values: Values) -> list[Attention]:
+def attention(calls: Calls) -> list[Attention]:
     """Measure every attention that the data shows, in order.
 
     Raises ValueError when their values were not kept.
     """
-    data = Data(steps, values)
-    found = attentions(data)
-    for one in found:
-        after = {i for i, _ in one.way if one.scores < i <= one.masked}
-        if not {one.scores, *after, one.weights} <= values.kept.keys():
-            raise ValueError(
-                f"the scores in {one.path or 'the model'} were not kept: "
-                "trace with keep=True."
-            )
-    return [measured(one, data, axes) for one in found]
+    data = Data(calls)
+    return [measured(one, data) for one in data.attentions()]
 
 
-def measured(one: Found, data: Data, axes: list) -> Attention:
+def measured(one: Found, data: Data) -> Attention:
     """Look the three up; or compute them again, where one call did it all,
     or where more was done to the scores after a mask."""
+    after = {i for i, _ in one.way if one.scores < i <= one.masked}
+    if not {one.scores, *after, one.weights} <= data.kept.keys():
+        raise ValueError(
+            f"the scores in {one.path or 'the model'} were not kept: "
+            "trace with keep=True."
+        )
     if one.fused:
-        return measured_fused(one, data, axes)
+        return measured_fused(one, data)
     read = next((i, n) for i, n in one.way if data.sources[i][n] == one.masked)
     plain = data.kept[one.scores]
     if data.names[one.scores] == "baddbmm":  # it adds the mask as well
         (_, q, k), kwargs = data.given[one.scores]
         plain = [(q @ k * kwargs.get("alpha", 1)).detach()]
     scores = data.again(*read, {one.scores: plain}, KEEPS - {"dropout"})
-    shape, weights = axes[one.weights][1][0], data.kept[one.weights][0]
+    _, (shape, *_) = data.calls.axes[one.weights]
+    weights = data.kept[one.weights][0]
     masked = went_in(data, *read, weights)
     return Attention(one.path, shape, scores, masked, weights)
 
@@ -140,14 +134,12 @@ def explains(masked: Tensor, weights: Tensor) -> bool:
     )
 
 
-def measured_fused(one: Found, data: Data, axes: list) -> Attention:
+def measured_fused(one: Found, data: Data) -> Attention:
     """Compute the three again that one call did not show. Raises ValueError
     unless the weights explain what it gave."""
-    given = fused_arguments(*data.given[one.mixed])
-    queries, keys, *_ = axes[one.mixed][0]
-    three = fused_scores(given)
-    mine, theirs = three[-1] @ given["value"], data.kept[one.mixed][0]
-    if not torch.allclose(mine, theirs, rtol=1e-3, atol=1e-4):
+    (queries, keys, *_), _ = data.calls.axes[one.mixed]
+    *three, mixed = fused_parts(*data.given[one.mixed])
+    if not torch.allclose(mixed, data.kept[one.mixed][0], 1e-3, 1e-4):
         raise ValueError(
             f"the attention in {one.path or 'the model'} gave something else "
             "than its weights times its values: it dropped some weights, or "
@@ -156,31 +148,23 @@ def measured_fused(one: Found, data: Data, axes: list) -> Attention:
     return Attention(one.path, (*queries[:-1], keys[-2]), *three)
 
 
-def fused_arguments(args: tuple, kwargs: dict) -> dict:
-    """Give scaled_dot_product_attention's arguments their names; and keys
-    and values as many heads as queries."""
+def fused_parts(args: tuple, kwargs: dict) -> tuple[Tensor, ...]:
+    """Do in the open what scaled_dot_product_attention does in one call: its
+    scores, masked scores, weights, and values mixed by them."""
     names = "query", "key", "value", "attn_mask", "dropout_p", "is_causal"
     given = dict(zip(names, args)) | kwargs
+    q, k, v = (given[name].detach() for name in names[:3])
     if given.get("enable_gqa"):
-        for name in ("key", "value"):
-            times = given["query"].shape[-3] // given[name].shape[-3]
-            given[name] = given[name].repeat_interleave(times, -3)
-    return given
-
-
-def fused_scores(given: dict) -> tuple[Tensor, Tensor, Tensor]:
-    """Do in the open what scaled_dot_product_attention does in one call:
-    its scores, masked scores and weights."""
-    q, k = given["query"].detach(), given["key"].detach()
-    scale = given.get("scale") or q.shape[-1] ** -0.5
-    scores = q @ k.mT * scale
+        heads = q.shape[-3]
+        k, v = (x.repeat_interleave(heads // x.shape[-3], -3) for x in (k, v))
+    scores = q @ k.mT * (given.get("scale") or q.shape[-1] ** -0.5)
     mask = given.get("attn_mask")
-    if given.get("is_causal"):
-        mask = torch.ones_like(scores, dtype=torch.bool).tril()
     if mask is None:
-        masked = scores
-    elif mask.dtype == torch.bool:
+        seen = torch.ones_like(scores, dtype=torch.bool)
+        mask = seen.tril() if given.get("is_causal") else seen
+    if mask.dtype == torch.bool:
         masked = scores.masked_fill(~mask, -torch.inf)
     else:
         masked = scores + mask
-    return scores, masked, masked.softmax(-1).nan_to_num(0)
+    weights = masked.softmax(-1).nan_to_num(0)
+    return scores, masked, weights, weights @ v

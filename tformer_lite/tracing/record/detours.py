@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tformer_lite.tracing.axes.probes import aside
 from tformer_lite.tracing.record.visits import Visits
 
-SCRIPTED = torch.jit.ScriptModule, torch.jit.ScriptFunction
+FUSIBLE = nn.MultiheadAttention, nn.TransformerEncoderLayer
 FUSED = "_native_multi_head_attention", "_transformer_encoder_layer_fwd"
 
 
@@ -25,7 +25,7 @@ def traceable(model: Callable | None) -> Callable:
     if not callable(model):
         raise TypeError(f"give a model: {type(model).__name__} has no call")
     for part in parts(model):
-        if isinstance(part, SCRIPTED):
+        if isinstance(part, torch.jit.ScriptModule | torch.jit.ScriptFunction):
             raise TypeError(
                 f"a {type(part).__name__} runs out of Python's sight: trace "
                 "what it was made from."
@@ -40,10 +40,9 @@ def parts(model: Callable) -> list[Callable]:
 
 def eagerly() -> contextlib.AbstractContextManager:
     """Let compiled code run as it is written, line by line."""
-    if "torch._dynamo" in sys.modules and hasattr(
-        torch.compiler, "set_stance"
-    ):
-        return torch.compiler.set_stance("force_eager")
+    set_stance = getattr(torch.compiler, "set_stance", None)
+    if set_stance and "torch._dynamo" in sys.modules:
+        return set_stance("force_eager")
     return contextlib.nullcontext()
 
 
@@ -83,8 +82,7 @@ def is_compiled(part: Callable) -> bool:
 
 def fused_modules(model: Callable, inputs: tuple, options: dict) -> list[str]:
     """List the modules that an untraced run fuses, by another run."""
-    kinds = nn.MultiheadAttention, nn.TransformerEncoderLayer
-    found = [part for part in parts(model) if isinstance(part, kinds)]
+    found = [part for part in parts(model) if isinstance(part, FUSIBLE)]
     if all(part.training for part in found):
         return []
     with (

@@ -3,7 +3,6 @@
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from functools import cached_property
 from itertools import count
 from types import CodeType
@@ -13,13 +12,9 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from tformer_lite.tracing.record.detours import eagerly
-from tformer_lite.tracing.record.places import Place, place_of
-from tformer_lite.tracing.record.tensors import Mark, Marks, tensors
-from tformer_lite.tracing.record.values import Values, targets
-from tformer_lite.tracing.record.visits import NotedVisits, Visit, Visits
+from tformer_lite.tracing.record.tensors import Mark, Values, targets, tensors
+from tformer_lite.tracing.record.visits import Place, Visit, Visits, place_of
 from tformer_lite.tracing.source import expressions
-
-Keep = Callable[[Place, Visit], bool] | None
 
 
 class Step(NamedTuple):
@@ -41,11 +36,6 @@ class Step(NamedTuple):
         return self.place[0][0]
 
     @property
-    def at(self) -> int:
-        """Where the call's instruction is in that code."""
-        return self.place[0][1]
-
-    @property
     def name(self) -> str:
         """The function's name; an attribute's, when it was one."""
         function = self.function
@@ -57,15 +47,28 @@ class Step(NamedTuple):
     def binding(self) -> tuple[str, str]:
         """The variable that is bound, or "", and the expression, as they are
         written; the function's name, where that cannot be read."""
-        written = expressions.expression(self.code, self.at)
+        written = expressions.expression(*self.place[0])
         if not written:
             return "", self.name
-        return expressions.variable(self.code, self.at), written
+        return expressions.variable(*self.place[0]), written
 
     @property
     def line(self) -> str:
         """The line, as it is written: q = self.query(x)."""
         return expressions.line_text(*self.binding)
+
+
+Keep = Callable[[Step], bool] | None
+
+
+def sources_of(steps: list[Step]) -> list[list[int | None]]:
+    """List the steps that made, or last changed, what each step reads: None
+    for an input."""
+    found, last = [], dict[int, int]()
+    for i, step in enumerate(steps):
+        found.append([last.get(mark.number) for mark in step.reads])
+        last |= {mark.number: i for mark in step.makes}
+    return found
 
 
 class Recorder(TorchFunctionMode):
@@ -78,26 +81,22 @@ class Recorder(TorchFunctionMode):
 
     def __init__(self, model: Callable, keep: Keep = None):
         super().__init__()
-        self.marks = Marks()
         self.steps: list[Step] = []
-        self.visits: Visits = NotedVisits(model, self.marks, self.steps)
-        self.values = Values()
+        self.visits, self.values = Visits(model, self.steps), Values()
         self.keep = keep
         self.failed: tuple[Exception, Step] | None = None
 
     def __enter__(self):
-        self.base = self.visits.base = sys._getframe(1).f_code
-        self.open = ExitStack()
-        # Let the lines of nn.MultiheadAttention be seen: as long as a function
-        # is overridden, it would be one call.
-        name = "has_torch_function"
-        self.open.callback(setattr, functional, name, vars(functional)[name])
-        setattr(functional, name, lambda tensors: False)
-        self.open.enter_context(self.visits)
+        self.visits.base = sys._getframe(1).f_code
+        self.visits.__enter__()
+        # Let the lines of an attention layer be seen, or it would be one call.
+        self.asked = vars(functional)["has_torch_function"]
+        vars(functional)["has_torch_function"] = lambda tensors: False
         return super().__enter__()
 
     def __exit__(self, *error: object) -> None:
-        self.open.close()
+        vars(functional)["has_torch_function"] = self.asked
+        self.visits.__exit__()
         super().__exit__(*error)
 
     def __torch_function__(
@@ -108,57 +107,44 @@ class Recorder(TorchFunctionMode):
         try:
             result = function(*args, **kwargs) if kwargs else function(*args)
         except Exception as error:
-            self.failed = error, step_of(self, function, args, kwargs, [])
+            self.failed = error, self.note(function, args, kwargs, [])
             raise
-        made = tensors(result)
-        if made:
-            step = step_of(self, function, args, kwargs, made)
-            self.steps.append(step)
-            if self.keep and self.keep(step.place, step.visit):
+        if made := tensors(result):
+            self.steps.append(self.note(function, args, kwargs, made))
+            if self.keep and self.keep(self.steps[-1]):
                 self.values.keep(len(self.steps) - 1, made, args, kwargs)
         elif function.__name__ == "__set__":
-            self.marks.forget(args[0])
+            self.visits.marks.forget(args[0])
         return result
 
-
-def step_of(
-    recorder: Recorder, function: Any, args: tuple, kwargs: Any, made: list
-) -> Step:
-    """Write a call down, from within what PyTorch calls instead of it."""
-    marks, visits = recorder.marks, recorder.visits
-    reads = marks.read((*args, *kwargs.values()) if kwargs else args)
-    place = place_of(sys._getframe(2), recorder.base)
-    makes = list(map(marks.made, made))
-    return Step(function, place, visits.now, reads, makes)
-
-
-class ProbeRecorder(Recorder):
-    """Write down no more of a module's run than its path."""
-
-    def __init__(self, model: Callable):
-        super().__init__(model)
-        self.visits = Visits(model)
+    def note(self, function: Any, args: Any, kwargs: Any, made: list) -> Step:
+        """Write a call down, from within what PyTorch calls instead."""
+        marks, visits = self.visits.marks, self.visits
+        reads = marks.read((*args, *kwargs.values()) if kwargs else args)
+        place = place_of(sys._getframe(2), visits.base)
+        makes = list(map(marks.made, made))
+        return Step(function, place, visits.now, reads, makes)
 
 
 class Run:
     """One run: its sizes, its steps, and how to find a step again.
 
     `result` is what the model gave, `error` what stopped it; a torch call
-    that failed is the last step, and `failed` is then true.
+    that failed is the last step, and made nothing.
     """
 
     def __init__(self, sizes: dict[str, int]):
         self.sizes, self.result = sizes, None
         self.error: Exception | None = None
-        self.failed = False
         self.steps: list[Step] = []
         self.visits: list[Visit] = []
         self.values = Values()
 
     def record(
-        self, recorder: Recorder, model: Callable, inputs: tuple, options: dict
+        self, model: Callable, inputs: tuple, options: dict, keep: Keep = None
     ) -> None:
         """Run a model once; what goes wrong is the run's `error`."""
+        recorder = Recorder(model, keep)
         self.steps, self.values = recorder.steps, recorder.values
         self.visits = recorder.visits.done
         try:
@@ -167,7 +153,6 @@ class Run:
         except Exception as error:
             self.error = error
             if recorder.failed and recorder.failed[0] is error:
-                self.failed = True
                 self.steps.append(recorder.failed[1])
 
     @cached_property

@@ -1,42 +1,74 @@
-"""Module visits: which module is running, told by its path."""
+"""Module visits: which module is running, and the lines that led there."""
 
 import sys
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterator, Mapping, Sized
+from functools import cache
 from itertools import count
-from types import CodeType
-from typing import Any
+from pathlib import Path
+from types import CodeType, FrameType
 
+import torch
 from torch import nn
 
-from tformer_lite.tracing.record.places import Place, place_of
-from tformer_lite.tracing.record.tensors import Marks
+from tformer_lite.tracing.record.tensors import Mark, Marks
+
+Spot = tuple[CodeType, int]  # an instruction: its code, and where it is there
+Place = tuple[Spot, ...]  # the lines that led to a call, the innermost first
+FOLDERS = {
+    "tracer": str(Path(__file__).parents[1]),
+    "torch": str(Path(torch.__file__).parent),
+}
+
+
+@cache
+def owner(filename: str) -> str:
+    """Tell whose a file is: the tracer's, torch's or the reader's. By its
+    name: a string knows its hash, a code object works it out anew."""
+    found = (x for x in FOLDERS if filename.startswith(FOLDERS[x]))
+    return next(found, "reader")
+
+
+def place_of(frame: FrameType | None, base: CodeType | None) -> Place:
+    """Find the reader's own line that led here, and those that led there
+    within the same module, past PyTorch's. Where there is none, it is
+    `base`, the code that started the recording."""
+    found: list[Spot] = []
+    while frame:
+        code = frame.f_code
+        whose = owner(code.co_filename)
+        if whose == "reader":
+            found.append((code, frame.f_lasti))
+        elif whose == "tracer" and (found or code is base):
+            return tuple(found) or ((code, frame.f_lasti),)
+        frame = frame.f_back
+    return tuple(found)
 
 
 class Visit:
     """One run of a module: its path, how many runs went before, its class.
 
-    Where calls are noted, it was called from the visit `parent`, by the
-    lines `place`, after `start` steps, and ended after `end`; `reads` are
-    the tensors that each argument had, and `makes` those that it gave, None
-    if that is not known, all told by their numbers. `direct` says that the
-    reader's own code called it.
+    It was called from the visit `parent`, by the lines `place`, after
+    `start` steps, and ended after `end`; `reads` are the tensors that each
+    argument had, and `makes` those that it gave, None if that is not known.
+    `direct` says that the reader's own code called it.
     """
 
     parent: "Visit | None" = None
     place: Place = ()
-    makes: list[int] | None = None
+    reads: Mapping[str | int, list[Mark]] = {}
+    makes: list[Mark] | None = None
     start = end = 0
     direct = False
 
     def __init__(self, path: str, nth: int, kind: str):
         self.path, self.nth, self.kind = path, nth, kind
-        self.reads: dict[str | int, list[int]] = {}
 
 
 class Visits:
-    """Follow the modules of a model while they run, in this thread.
+    """Follow the modules of a model while they run, in this thread, and note
+    how each was called and what it gave, while `steps` grow.
 
     `now` is the visit under way; outside every module its path is "". Use
     it in a `with` statement: nn.Module is as it was afterwards. (What its
@@ -44,22 +76,20 @@ class Visits:
     tell every class of modules.)
     """
 
-    def __init__(self, model: Callable):
+    def __init__(self, model: Callable, steps: Sized = ()):
         modules = getattr(model, "named_modules", dict)
         self.paths = {id(part): path for path, part in modules()}
         self.counts: dict[str, Iterator[int]] = defaultdict(count)
-        self.done: list[Visit] = []
         self.thread = threading.get_ident()
-        self.now = Visit("", 0, "")
-        self.base: CodeType | None = None
+        self.base: CodeType | None = None  # what started the recording
+        self.now, self.done = Visit("", 0, ""), list[Visit]()
+        self.marks, self.steps = Marks(), steps
 
     def __enter__(self) -> "Visits":
-        visits, self.call = self, nn.Module._call_impl
-
-        def enter(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-            return visits.run(module, args, kwargs)
-
-        nn.Module._call_impl = enter  # type: ignore[assignment,method-assign]
+        self.call = nn.Module._call_impl
+        nn.Module._call_impl = (  # type: ignore[method-assign]
+            lambda module, *args, **kwargs: self.run(module, args, kwargs)
+        )
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -69,49 +99,25 @@ class Visits:
         """Run a module, and be there meanwhile."""
         if threading.get_ident() != self.thread:
             return self.call(module, *args, **kwargs)
-        before, kind = self.now, type(module).__name__
-        path = self.paths.get(id(module), f"({kind})")
-        visit = Visit(path, next(self.counts[path]), kind)
-        self.note_call(visit, args, kwargs)
-        self.now = visit
+        before, self.now = self.now, self.visit(module, args, kwargs)
         try:
             result = self.call(module, *args, **kwargs)
-            self.note_result(visit, result)
+            self.now.makes = self.marks.read((result,))
+            self.now.end = len(self.steps)
+            self.done.append(self.now)
             return result
         finally:
             self.now = before
 
-    def note_call(self, visit: Visit, args: tuple, kwargs: dict) -> None:
+    def visit(self, module: nn.Module, args: tuple, kwargs: dict) -> Visit:
         """Note how a module is called."""
-
-    def note_result(self, visit: Visit, result: object) -> None:
-        """Note what a module gave."""
-
-
-class NotedVisits(Visits):
-    """Follow the modules, and note how each was called and what it gave.
-
-    `marks` number the tensors, and `steps` grow meanwhile; `base` is the
-    code that started the recording.
-    """
-
-    def __init__(self, model: Callable, marks: Marks, steps: Sized):
-        super().__init__(model)
-        self.marks, self.steps = marks, steps
-
-    def note_call(self, visit: Visit, args: tuple, kwargs: dict) -> None:
+        kind = type(module).__name__
+        path = self.paths.get(id(module), f"({kind})")
+        visit = Visit(path, next(self.counts[path]), kind)
         frame = sys._getframe(4)  # past run, enter and nn.Module's __call__
         visit.parent, visit.place = self.now, place_of(frame, self.base)
         visit.direct = visit.place[0][0] is frame.f_code
-        given: dict = {**dict(enumerate(args)), **kwargs}
-        visit.reads = {name: self.numbers(x) for name, x in given.items()}
-        visit.start = visit.end = len(self.steps)
-
-    def note_result(self, visit: Visit, result: object) -> None:
-        self.done.append(visit)
-        visit.makes = self.numbers(result)
-        visit.end = len(self.steps)
-
-    def numbers(self, value: object) -> list[int]:
-        """The numbers of the tensors in a value."""
-        return [mark.number for mark in self.marks.read((value,))]
+        given = *enumerate(args), *kwargs.items()
+        visit.reads = {name: self.marks.read((x,)) for name, x in given}
+        visit.start = len(self.steps)
+        return visit

@@ -12,8 +12,6 @@ from tformer_lite.tracing.source.expressions import (
     tree_of,
 )
 
-ASSIGNED = ast.Assign, ast.AnnAssign, ast.NamedExpr
-
 
 def stands_for(node: ast.AST, code: CodeType, caller: CodeType) -> bool:
     """Whether what a function calls is this other one, which ran from there:
@@ -53,21 +51,19 @@ def bindings(scope: ast.AST) -> dict[str, list[ast.AST | None]]:
     function; None where that is not told. An import that keeps the name is
     left out."""
     found: dict[str, list[ast.AST | None]] = defaultdict(list)
-    valued = set()
+    values: dict[ast.AST, ast.expr | None] = {}
     for node in ast.walk(scope):
-        if isinstance(node, ASSIGNED):
-            for target in (
-                node.targets if isinstance(node, ast.Assign) else [node.target]
-            ):
-                found[last_name(target)].append(node.value)
-                valued.add(target)
+        if isinstance(node, ast.Assign):
+            values |= dict.fromkeys(node.targets, node.value)
+        elif isinstance(node, ast.AnnAssign | ast.NamedExpr):
+            values[node.target] = node.value
         elif isinstance(node, ast.alias):
             if node.asname:
                 found[node.asname].append(ast.Name(node.name))
         elif isinstance(node, ast.arg):
             found[node.arg].append(node)
         elif isinstance(getattr(node, "ctx", None), ast.Store):
-            found[last_name(node)] += [] if node in valued else [None]
+            found[last_name(node)].append(values.get(node))
         elif hasattr(node, "name"):
             found[node.name].append(node)
     return found

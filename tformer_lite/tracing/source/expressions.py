@@ -135,9 +135,9 @@ def line_text(variable: str, expression: str) -> str:
 
 
 @cache
-def assignments(lines: Lines) -> dict[Span, str]:
+def assignments(lines: Lines) -> dict[Span | None, str]:
     """List the names that a file binds, by where the value is written."""
-    found = {}
+    found: dict[Span | None, str] = {}
     for node in ast.walk(tree_of(lines)):
         targets = getattr(node, "targets", [getattr(node, "target", None)])
         value = getattr(node, "value", None)
@@ -178,15 +178,9 @@ def variable(code: CodeType, at: int) -> str:
     return "" if name == RETURN else name
 
 
-def is_returned(code: CodeType, at: int) -> bool:
-    """Whether an instruction's value is what its function returns."""
-    return target(code, at) == RETURN
-
-
 def target(code: CodeType, at: int) -> str:
     """Tell where an instruction's value goes: to a variable, RETURN, or ""."""
-    at_span = span(code, at)
-    return assignments(lines_of(code)).get(at_span, "") if at_span else ""
+    return assignments(lines_of(code)).get(span(code, at), "")
 
 
 def argument_texts(caller: FrameType) -> list[str]:

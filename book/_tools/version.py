@@ -1,0 +1,49 @@
+"""Set what notebooks and links belong to: a release, or what is on main.
+
+usage: version.py NUMBER | main
+
+A release's number also goes to the module and to what cites it. Its notebooks
+fetch the module of the tag v0.2.0, whatever happens to main; so make it the
+last commit before the tag, and set main again in the next. Needs git and
+Python, and nothing that has to be installed.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from repository import ROOT, files, rewrite
+
+NUMBER = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
+BRANCH = re.compile(r"(?<=^  branch: )\S+$", re.MULTILINE)
+MODULE = re.compile(r'(?<=^__version__ = ")[^"]+', re.MULTILINE)
+
+
+def main(version: str, root: Path = ROOT) -> None:
+    """Put the version where the old one stands."""
+    if version != "main" and not NUMBER.fullmatch(version):
+        sys.exit(f"{version!r} is no version: write 0.2.0, 0.2.0rc1 or main.")
+    module = root / "tformer_lite" / "__init__.py"
+    branch = BRANCH.search((root / "_config.yml").read_text("utf8"))[0]
+    number = MODULE.search(module.read_text("utf8"))[0]
+    tag = version if version == "main" else f"v{version}"
+    changes = dict(zip(forms(branch), forms(tag)))
+    if version != "main":
+        changes |= {f"{name}{number}": f"{name}{version}" for name in NAMED}
+    changed = [file for file in files(root) if rewrite(file, changes)]
+    print(f"{tag} now stands in {len(changed)} files.")
+
+
+# What stands before the module's version.
+NAMED = ['__version__ = "', "version: "]
+
+
+def forms(branch: str) -> list[str]:
+    """Write a branch or a tag in each of the ways that files do."""
+    cell = f'VERSION = "{branch}'
+    in_notebook = cell.replace('"', r"\"")
+    return [cell, in_notebook, f"  branch: {branch}", f"/blob/{branch}"]
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

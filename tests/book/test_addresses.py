@@ -1,0 +1,94 @@
+"""Where pages lead while nobody has said where the book is published, and
+afterwards: a small book, built with the extension alone."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from repository import NOBODY, addresses
+
+from tests.helpers.project import ROOT
+
+pytestmark = pytest.mark.slow
+
+OURS = "https://github.com/some_one/book", "https://some_one.github.io/book"
+TERM = '<a class="term" href="{}/book/glossary.html#term-axis">axis</a>'
+CONF = """\
+import sys
+sys.path.insert(0, {ext!r})
+import addresses
+addresses.REPOSITORY, addresses.SITE = {where!r}
+extensions = ["addresses", "myst_nb"]
+nb_execution_mode = "off"
+html_theme = "sphinx_book_theme"
+html_baseurl = addresses.SITE
+html_theme_options = dict(
+    repository_url=addresses.REPOSITORY,
+    repository_branch="v0.2.0",
+    use_repository_button=True,
+    use_issues_button=True,
+    launch_buttons={{"colab_url": "https://colab.research.google.com"}},
+)
+"""
+
+
+def built(folder: Path, where: tuple[str, str]) -> Path:
+    """Build a book of a chapter and two pages that is published there."""
+    ext = str(ROOT / "book" / "_ext")
+    (folder / "conf.py").write_text(CONF.format(ext=ext, where=where))
+    pages = {
+        "index": "```{toctree}\nchapters/00\nbook/how_to_read\n"
+        "book/glossary\n```",
+        "book/how_to_read": "So.",
+        "book/glossary": "Words.",
+    }
+    for name, text in pages.items():
+        page = folder / f"{name}.md"
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(f"# {name}\n\n{text}\n")
+    cell = nbformat.v4.new_markdown_cell(f"# 0\n\n{TERM.format(where[1])}")
+    chapter = nbformat.v4.new_notebook(cells=[cell])
+    (folder / "chapters").mkdir()
+    nbformat.write(chapter, folder / "chapters" / "00.ipynb")
+    make = [sys.executable, "-m", "sphinx", "-EWq", folder, folder / "html"]
+    done = subprocess.run(make, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder / "html"
+
+
+def test_unpublished_a_page_leads_nowhere_outside(tmp_path):
+    nobody = tuple(place.replace("some_one", NOBODY) for place in OURS)
+    html = built(tmp_path, nobody)
+    chapter = (html / "chapters" / "00.html").read_text("utf8")
+    guide = "../book/how_to_read.html#run-it-yourself"
+    assert f'<a href="{guide}">How to run this chapter</a>' in chapter
+    assert NOBODY not in chapter
+    assert "colab.research" not in chapter
+    assert TERM.format("..") in chapter
+    assert not (html / "sitemap.xml").exists()
+
+
+def test_published_it_leads_to_colab_and_has_an_address_of_its_own(tmp_path):
+    html = built(tmp_path, OURS)
+    chapter = (html / "chapters" / "00.html").read_text("utf8")
+    url = "https://colab.research.google.com/github/some_one/book"
+    url += "/blob/v0.2.0/chapters/00.ipynb"
+    assert f'<a href="{url}">Run this chapter in Colab</a>' in chapter
+    assert chapter.count(url) == 2  # and the theme's own button
+    address = f"{OURS[1]}/chapters/00.html"
+    assert f'<link rel="canonical" href="{address}"' in chapter
+    assert TERM.format("..") in chapter
+    sitemap = (html / "sitemap.xml").read_text("utf8")
+    assert sitemap.count("<loc>") == 4
+    assert f"<loc>{address}</loc>" in sitemap
+
+
+def test_the_pages_of_the_book_lead_where_the_repository_is():
+    html = (ROOT / "_build" / "html" / "chapters").glob("*.html")
+    ways = [page.read_text("utf8").count("in Colab</a>") for page in html]
+    assert len(ways) == 20
+    assert set(ways) == {int(NOBODY not in addresses(ROOT)[0])}
+    guide = (ROOT / "_build/html/book/how_to_read.html").read_text("utf8")
+    assert 'id="run-it-yourself"' in guide

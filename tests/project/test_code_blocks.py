@@ -1,0 +1,124 @@
+"""The code in the README, the guide and the pages runs as it stands."""
+
+import re
+import shlex
+from itertools import dropwhile
+
+import pytest
+import torch
+from torch import nn
+
+import tformer_lite
+from tests.helpers.project import ROOT, run
+from tformer_lite.__main__ import main
+from tformer_lite.commands.arguments import read
+from tformer_lite.example.shipped import book_text
+
+pytestmark = pytest.mark.slow
+
+BLOCK = re.compile(r"^ *```(sh|python)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+PAPERS = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"]
+PAPERS += [f"book/{page.name}" for page in (ROOT / "book").glob("*.md")]
+
+
+def blocks(language: str, *papers: str) -> list[str]:
+    """The code of a language in some papers."""
+    texts = [(ROOT / paper).read_text("utf8") for paper in papers]
+    found = [block for text in texts for block in BLOCK.findall(text)]
+    return [code for kind, code in found if kind == language]
+
+
+def commands(*papers: str) -> list[list[str]]:
+    """What is typed into a shell, in words; a line that ends in a backslash
+    goes on."""
+    text = "\n".join(blocks("sh", *papers)).replace("\\\n", " ")
+    return list(filter(None, (shlex.split(x, True) for x in text.split("\n"))))
+
+
+def test_the_readmes_python_runs(capsys):
+    names = {
+        "model": nn.Linear(12, 12),
+        "x": torch.zeros(2, 12),
+        "weights": torch.zeros(2, 3, 8, 8),
+        "words": list("abcdefgh"),
+        "MyNorm": nn.LayerNorm,
+    }
+    for block in blocks("python", "README.md"):
+        exec(block, names)
+    said = capsys.readouterr().out
+    assert "(2, 12) -> (2, 12)" in said
+    assert "(B, C~), (C~, C~), (C~) -> (B, C~)" in said
+    assert isinstance(names["yours"].encoder.norm, nn.Identity)
+    assert isinstance(
+        names["yours"].encoder.blocks[1].residuals[0].norm, nn.LayerNorm
+    )
+    assert names["writer"].head.out_features == 28
+
+
+@pytest.mark.parametrize("page", PAPERS[3:])
+def test_the_python_of_a_page_runs(page):
+    names = vars(tformer_lite) | {"torch": torch, "x": torch.zeros(2, 8, 12)}
+    names |= {"d_model": 12, "n_heads": 3}
+    for block in blocks("python", page):
+        exec(block, names)
+
+
+def test_the_commands_of_the_module_do_what_the_readme_says(
+    capsys, tmp_path, monkeypatch
+):
+    """In the README's order; a training is cut to its first steps."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "book.txt").write_text(book_text()[:5000], "utf8")
+    ours = ["python", "-m", "tformer_lite"]
+    typed = [words[3:] for words in commands("README.md") if words[:3] == ours]
+    for words in typed:
+        assert read(words).run
+        few = ["--steps", "2"] if words[0] == "train" else []
+        assert main([*words, *few]) == 0, words
+    assert {words[0] for words in typed} == {
+        "generate",
+        "trace",
+        "train",
+        "translate",
+    }
+    assert "loss" in capsys.readouterr().out
+
+
+def lacking(words: list[str]) -> list[str]:
+    """What a command names and is not there: a target, a file, a repository;
+    the whole command, if it is none that we know."""
+    match [*dropwhile(lambda word: "=" in word, words)]:
+        case ["make", *rest]:
+            done = run(ROOT, "make", "-n", *rest)
+            return [done.stderr] if done.returncode else []
+        case ["pip", "install", address]:
+            project = (ROOT / "pyproject.toml").read_text("utf8")
+            known = address.removeprefix("git+") in project
+            return [] if known else [address]
+        case ["python", "-m", "tformer_lite", *_]:
+            return []  # these have a test of their own
+        case [".venv/bin/python", "-m", "pytest", *rest]:
+            return [x for x in rest if "/" in x and not (ROOT / x).exists()]
+        case [".venv/bin/python", file]:
+            return [] if (ROOT / file).exists() else [file]
+    return [shlex.join(words)]
+
+
+def test_every_other_command_names_what_is_there():
+    typed = commands(*PAPERS)
+    assert len(typed) > 10
+    assert [fault for words in typed for fault in lacking(words)] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "make boook",
+        "pip install git+https://github.com/other/name",
+        ".venv/bin/python -m pytest tests/modle -q",
+        "PYTHONPATH=. .venv/bin/python book/_tools/cought.py",
+        "rm -rf .venv",
+    ],
+)
+def test_a_command_that_names_what_is_not_there_is_seen(line):
+    assert lacking(shlex.split(line))
