@@ -71,12 +71,17 @@ def packed(folder: Path) -> Path:
 def installed(wheel: Path, name: str, folder: Path) -> Path:
     """Install the wheel with an extra into a new environment in a folder,
     and give its Python."""
-    builder = EnvBuilder(with_pip=True)
-    builder.create(folder / "env")
-    python = Path(builder.ensure_directories(folder / "env").env_exe)
+    python = new_python(folder / "env")
     wanted = str(wheel) if name == "alone" else f"{wheel}[{name}]"
     run(python, "-m", "pip", "-q", "install", wanted, cwd=folder)
     return python
+
+
+def new_python(folder: Path) -> Path:
+    """Make a virtual environment, and give its Python."""
+    builder = EnvBuilder(with_pip=True)
+    builder.create(folder)
+    return Path(builder.ensure_directories(folder).env_exe)
 
 
 def alone(python: Path, folder: Path) -> None:

@@ -6,10 +6,12 @@ requirements.txt names is. The environment is made anew in _build/newest.
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
-from venv import EnvBuilder
+
+from extras import new_python
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "_build" / "newest"
@@ -22,9 +24,8 @@ PLAIN = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
 
 def main() -> int:
     """Install, say what came, and run the quick tests and the notebooks."""
-    builder = EnvBuilder(with_pip=True, clear=True)
-    builder.create(FOLDER)
-    python = builder.ensure_directories(FOLDER).env_exe
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    python = new_python(FOLDER)
     pip = [python, "-m", "pip"]
     subprocess.run([*pip, "-q", "install", *wanted()], cwd=ROOT, check=True)
     subprocess.run([*pip, "list"], cwd=ROOT, check=True)
