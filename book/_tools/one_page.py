@@ -22,7 +22,7 @@ COVER = 'svg.figure[aria-label^="cross[0, 1]"]'
 # What only a screen needs, and code that the pages fold away.
 LEFT_OUT = (
     ".headerlink, .colab, .genindex-jumpbox, .prev-next-footer, footer, "
-    "details.above-input, details.below-input > summary"
+    "details.above-input"
 )
 WITH_IDS = "aria-labelledby", "aria-describedby", "for"
 DRAWN_WITH = re.compile(r"url\(#([^)]+)\)")

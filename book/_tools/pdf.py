@@ -38,6 +38,7 @@ def make(root: Path, pdf: Path) -> list[str]:
             executable_path=browsers.found(), args=["--no-sandbox"]
         )
         page = browser.new_page()
+        page.set_default_timeout(0)  # a slow machine is not a fault
         page.goto(html.as_uri())
         page.evaluate(READY)
         print_pages(page, pdf)

@@ -103,9 +103,10 @@ def empty_pages(reader: PdfReader) -> Iterator[str]:
 
 def cut_figures(reader: PdfReader) -> Iterator[str]:
     for figure in figures(reader):
-        first, *more = sorted(pages_of(figure, reader))
-        if more:
-            yield f"a figure is cut after page {first}: {figure['/Alt']:.60}"
+        numbers = sorted(pages_of(figure, reader))
+        if len(numbers) > 1:
+            words = figure.get("/Alt", "it has no description")
+            yield f"a figure is cut after page {numbers[0]}: {words:.60}"
 
 
 def lost_figures(page: Page, reader: PdfReader) -> Iterator[str]:
