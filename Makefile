@@ -5,11 +5,12 @@ BIN := .venv/bin
 # One thread each: with a busy neighbour, two threads are slower than one.
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
-.PHONY: help book test check cpus lint format notebooks corpus results picture \
-  repository version clean
+.PHONY: help book pdf test check cpus lint format notebooks corpus results \
+  picture repository version clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
+	@echo "make pdf         print the book as one PDF in _build/pdf"
 	@echo "make test        build the book, then test everything"
 	@echo "make check       the quick tests: no browser, no notebooks"
 	@echo "make cpus        run all notebooks as other processors would"
@@ -38,6 +39,10 @@ book: .venv/book.done
 	@rm -rf _build/html _build/.doctrees
 	@$(BIN)/jupyter-book build . -W -n --keep-going --quiet
 	@echo "The book: _build/html/index.html"
+
+# Fails where a figure is cut, a line is too wide or a link leads nowhere.
+pdf: .venv/all.done book
+	@$(BIN)/python book/_tools/pdf.py
 
 test: .venv/all.done book
 	@$(ONE) $(BIN)/python -m pytest tests chapters --nbval \
