@@ -5,14 +5,15 @@ BIN := .venv/bin
 # One thread each: with a busy neighbour, two threads are slower than one.
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
-.PHONY: help book links weblinks test check cpus nightly extras lint format \
-  notebooks corpus results picture repository version dist release browser \
-  alarm clean
+.PHONY: help book links weblinks pdf test check cpus nightly extras lint \
+  format notebooks corpus results picture repository version dist release \
+  browser alarm clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
 	@echo "make links       follow every link inside the built book"
 	@echo "make weblinks    follow the links to other sites: needs a network"
+	@echo "make pdf         print the book as one PDF in _build/pdf"
 	@echo "make test        build the book, then test everything"
 	@echo "make check       the quick tests: no browser, no notebooks"
 	@echo "make cpus        run all notebooks as other processors would"
@@ -54,6 +55,10 @@ links: .venv/book.done
 weblinks: .venv/book.done
 	@$(BIN)/jupyter-book build . --builder linkcheck --quiet \
 	  --path-output _build/weblinks
+
+# Fails where a figure is cut, a line is too wide or a link leads nowhere.
+pdf: .venv/all.done book
+	@$(BIN)/python book/_tools/pdf.py
 
 test: .venv/all.done book
 	@$(ONE) $(BIN)/python -m pytest tests chapters --nbval \

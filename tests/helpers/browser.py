@@ -2,21 +2,15 @@
 
 import os
 import re
-import shutil
 from dataclasses import dataclass, field
 
+import browsers
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.helpers.project import ROOT
 
 HTML = ROOT / "_build" / "html"
-MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
-NAMES = ["chromium", "chromium-browser", "google-chrome", MAC]
-NO_BROWSER = (
-    "no browser: install Chromium or Google Chrome, so that one of "
-    f"{', '.join(NAMES)} is found"
-)
 NO_BOOK = "there is no book in _build/html: run `make book` first"
 PAGES = sorted(
     file.relative_to(HTML).as_posix()
@@ -71,11 +65,11 @@ class View:
 
 def executable() -> str:
     """Find a browser; without one, skip on a desk and fail in CI."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
+    path = browsers.found()
+    if path is None:
         refuse = pytest.fail if os.environ.get("CI") else pytest.skip
-        refuse(NO_BROWSER)
-    return found
+        refuse(browsers.NO_BROWSER)
+    return path
 
 
 def new_reader(browser: Browser, scheme="light", width=DESK) -> BrowserContext:

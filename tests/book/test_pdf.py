@@ -1,0 +1,217 @@
+"""The book as a PDF: a small one is printed, and one with every fault."""
+
+import re
+import shutil
+
+import pdf
+import pdf_faults
+import pytest
+import yaml
+from pypdf import PdfReader, PdfWriter
+from pypdf.generic import DictionaryObject as Dictionary
+from pypdf.generic import NameObject as Name
+
+from tests.helpers.browser import executable
+from tests.helpers.project import ROOT
+
+pytestmark = pytest.mark.slow
+
+FONT = ROOT / "tformer_lite/drawing/fonts/NotoSansDevanagari-Regular.ttf"
+CONFIG = {
+    "title": "A small book",
+    "author": "Nobody",
+    "copyright": "2026",
+    "html": {"extra_footer": "Free"},
+    "repository": {"url": "https://example.org/book"},
+    "sphinx": {"config": {"language": "en"}},
+}
+TOC = {
+    "root": "intro",
+    "parts": [
+        {
+            "caption": "All",
+            "chapters": [{"file": "part/one"}, {"file": "part/two"}],
+        }
+    ],
+}
+FIGURE = (
+    '<svg class="figure" role="img" aria-label="{0}" width="50" height="{1}">'
+    '<defs><pattern id="h" patternUnits="userSpaceOnUse" x="0" y="0" '
+    'width="9" height="9"><path d="M 0 9 L 9 0" style="stroke: #888"/>'
+    "</pattern></defs>"
+    '<path d="M 0 0 L 50 0 L 50 {1} L 0 {1} z" style="fill: url(#h)"/></svg>'
+)
+PAGES = {
+    "intro": """
+        <h1>Before<a class="headerlink" href="#h">#</a></h1>
+        <p>See <a href="part/two.html#where">two</a>, and
+        <a href="https://example.org">more</a>.</p>""",
+    "part/one": """
+        <h1>One</h1><p class="colab">Run it in Colab</p>
+        <details class="above-input">hidden code</details>
+        <section id="where"><h2>Where one is</h2><p>मुख खाली थिएन ।</p>
+        </section>"""
+    + FIGURE.format("A square", 90),
+    "part/two": """
+        <h1>Two, of which the title is so long that it takes
+        a second line of the page and of this file</h1>
+        <details><summary>Why?</summary>Because.</details>
+        <section id="where"><h2>Where two is</h2></section>""",
+    "genindex": """
+        <h1>Index</h1><a href="part/two.html#where">place</a>""",
+}
+TITLES = [
+    "Contents",
+    "Before",
+    "One",
+    "Two, of which the title is so long that it takes a second line of the "
+    "page and of this file",
+    "Index",
+]
+
+
+def write_book(root, pages) -> None:
+    """Write what `make book` leaves of a book, as far as it is printed."""
+    static = root / "_build" / "html" / "_static"
+    static.mkdir(parents=True)
+    (static / "pygments.css").touch()
+    shutil.copy(ROOT / "book" / "_static" / "book.css", static)
+    shutil.copy(FONT, static)
+    (root / "_config.yml").write_text(yaml.safe_dump(CONFIG))
+    (root / "_toc.yml").write_text(yaml.safe_dump(TOC))
+    for name, body in pages.items():
+        file = static.parent / f"{name}.html"
+        file.parent.mkdir(exist_ok=True)
+        article = f'<article class="bd-article">{body}</article>'
+        file.write_text(f"<html><body>{article}</body></html>", "utf8")
+
+
+@pytest.fixture(scope="module")
+def print_book(tmp_path_factory):
+    """Print a book, and give the file and its faults."""
+    executable()
+
+    def print_book(pages):
+        root = tmp_path_factory.mktemp("book")
+        write_book(root, pages)
+        file = root / "_build" / "pdf" / "book.pdf"
+        return file, pdf.make(root, file)
+
+    return print_book
+
+
+@pytest.fixture(scope="module")
+def printed(print_book):
+    return print_book(PAGES)
+
+
+@pytest.fixture(scope="module")
+def texts(printed):
+    return [sheet.extract_text() for sheet in PdfReader(printed[0]).pages]
+
+
+def test_a_small_book_has_no_fault(printed):
+    assert printed[1] == []
+
+
+def test_each_page_of_the_book_begins_a_sheet_and_says_its_number(texts):
+    assert len(texts) == 6
+    assert "A small book" in texts[0]
+    for number, (title, text) in enumerate(zip(TITLES, texts[1:]), 2):
+        assert title.split(" that")[0] in text
+        assert re.match(rf"{number}\D", text)
+
+
+def test_the_outline_has_each_chapter_and_below_it_its_sections(printed):
+    marks = PdfReader(printed[0]).outline
+    assert [m.title for m in marks if not isinstance(m, list)] == TITLES
+    below = [[m.title for m in ms] for ms in marks if isinstance(ms, list)]
+    assert ["Where one is"] in below
+
+
+def test_the_contents_and_the_index_say_on_which_page_a_place_stands(
+    printed, texts
+):
+    for entry in ("Before 3", "Where one is 4", "Where two is 5"):
+        assert entry in texts[1]
+    assert "place 5" in texts[5]
+    numbers = pdf_faults.page_numbers(printed[0])
+    assert numbers["part-one--where"] == 4
+    assert numbers["part-two--where"] == 5
+
+
+def test_answers_are_open_and_what_needs_a_screen_is_left_out(texts):
+    assert "Because." in texts[4]
+    assert "hidden code" not in texts[3]
+    assert "Colab" not in texts[3]
+
+
+def test_links_lead_into_the_book_or_to_the_web(printed):
+    links = [
+        link
+        for sheet in PdfReader(printed[0]).pages
+        for link in pdf_faults.annotations(sheet)
+    ]
+    addresses = {link["/A"]["/URI"] for link in links if "/A" in link}
+    assert addresses == {"https://example.org/", CONFIG["repository"]["url"]}
+    assert "/part-two--where" in [link.get("/Dest") for link in links]
+
+
+def test_nepali_is_set_with_the_font_of_the_book_which_is_in_the_file(
+    printed,
+):
+    sheet = PdfReader(printed[0]).pages[3]
+    names = [font["/BaseFont"] for font in pdf_faults.fonts(sheet)]
+    assert any("NotoSansDevanagari" in name for name in names)
+
+
+def test_a_hatched_figure_is_lines_and_no_picture(printed):
+    sheet = PdfReader(printed[0]).pages[3]
+    assert "/Pattern" not in sheet["/Resources"]
+    assert list(sheet.images) == []
+
+
+BROKEN = {
+    "too wide for the paper": '<pre style="width: 999px">wide</pre>',
+    "too wide for the paper: 'cut'": (
+        '<pre style="width: 1em; overflow: hidden; font-size: 40pt">cut</pre>'
+    ),
+    "a link leads nowhere": '<a href="#gone">gone</a>',
+    "a link leads to a file": '<a href="../other.txt">other</a>',
+    "is not in the outline": '<h1 aria-hidden="true">Hidden</h1>',
+    "is empty": '<div style="break-before: page; height: 1px"></div>'
+    '<p style="break-before: page">Then</p>',
+    "a figure is cut": FIGURE.format("A tower", 2000).replace(
+        "<svg", '<svg style="max-height: none"'
+    ),
+    "figures are on the page": FIGURE.format("Lost", 9).replace(
+        "<svg", '<svg aria-hidden="true"'
+    ),
+    "and 0 are the most": "",
+}
+
+
+def test_each_fault_is_found(print_book, monkeypatch):
+    monkeypatch.setattr(pdf_faults, "MEGABYTES", 0)
+    body = "<h1>One</h1>" + "".join(BROKEN.values())
+    found = "\n".join(print_book({**PAGES, "part/one": body})[1])
+    assert [fault for fault in BROKEN if fault not in found] == [], found
+
+
+def test_a_wrong_number_in_the_contents_is_found(print_book, monkeypatch):
+    monkeypatch.setattr(pdf, "TIMES", 1)
+    found = print_book(PAGES)[1]
+    said = "the contents or the index say 000, and part-one stands on 4"
+    assert said in found
+
+
+def test_a_font_that_the_file_does_not_bring_is_found(tmp_path):
+    book = PdfWriter()
+    sheet = book.add_blank_page(100, 100)
+    font = Dictionary({Name("/Subtype"): Name("/Type1")})
+    font[Name("/BaseFont")] = Name("/Helvetica")
+    fonts = Dictionary({Name("/F1"): book._add_object(font)})
+    sheet[Name("/Resources")] = Dictionary({Name("/Font"): fonts})
+    book.write(tmp_path / "book.pdf")
+    found = pdf_faults.loose_fonts(PdfReader(tmp_path / "book.pdf"))
+    assert found == ["the font Helvetica is not in the file"]
