@@ -118,7 +118,8 @@ dist: .venv/all.done
 	@$(BIN)/python book/_tools/dist.py
 
 release:
-	@gh release create "$(TAG)" _build/release/* --verify-tag --generate-notes
+	@find _build/release -type f -exec \
+	  gh release create "$(TAG)" --verify-tag --generate-notes {} +
 
 # As root, or with sudo. Where nothing is to be done, nothing is.
 browser:
