@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cells import ids
+from cells import condensed, ids
 
 ROOT = Path(__file__).parents[2]
 ADDRESS = re.compile(r"https://([\w-]+\.)+\w+/[\w.-]+/[\w.-]+", re.ASCII)
@@ -58,15 +58,24 @@ def files(root: Path) -> list[Path]:
 def move(file: Path, old: str, new: str) -> bool:
     """Write the new address where a file has the old one, if it has it."""
     before = file.read_bytes()
-    after = before
-    for form in str, colab:
-        whole = re.escape(form(old).encode()) + rb"(?![\w-])"
-        after = re.sub(whole, form(new).encode(), after)
+    after = moved(before, old, new)
     if after != before and file.suffix == ".ipynb":
         after = renamed(after.decode()).encode()
+        # It says what text it was made from.
+        text = file.with_suffix(".md").read_bytes()
+        texts = moved(text, new, old), moved(text, old, new)
+        after = after.replace(*(condensed(t.decode()).encode() for t in texts))
     if after != before:
         file.write_bytes(after)
     return after != before
+
+
+def moved(text: bytes, old: str, new: str) -> bytes:
+    """Give a text in which the new address stands where the old one stood."""
+    for form in str, colab:
+        whole = re.escape(form(old).encode()) + rb"(?![\w-])"
+        text = re.sub(whole, form(new).encode(), text)
+    return text
 
 
 def colab(url: str) -> str:

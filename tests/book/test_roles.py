@@ -17,9 +17,9 @@ CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 
 
 def said(text: str) -> str:
-    """A text with its roles filled in, without colours."""
+    """A text with its roles filled in, without colours and names."""
     filled = roles.filled(text, BOOK)
-    return re.sub(r"</?span[^>]*>", "", filled)
+    return re.sub(r"</?(?:span|data)[^>]*>", "", filled)
 
 
 def test_the_recorded_shapes_are_those_of_the_run():
@@ -51,7 +51,7 @@ def test_shapes_sizes_and_counts_are_the_measured_ones():
 
 def test_letters_have_the_class_of_their_axis():
     span = '<span class="axis axis-H">H</span>'
-    assert roles.filled("{axis}`H`", BOOK) == span
+    assert span in roles.filled("{axis}`H`", BOOK)
     assert span in roles.filled("{axes}`scores`", BOOK)
 
 
