@@ -40,7 +40,9 @@ def root(tmp_path, monkeypatch):
     for half in HALVES:
         shutil.copy(ROOT / f"{NAME}.{half}", tmp_path / "chapters")
     monkeypatch.setattr(notebooks, "run", lambda chapter, folder: None)
+    before = state(tmp_path)
     notebooks.main(tmp_path)
+    assert state(tmp_path) == before
     return tmp_path
 
 
@@ -272,6 +274,18 @@ def test_where_both_were_edited_the_text_wins_and_nothing_is_lost(
     assert state(root)[0] == before[0].replace(CODE, OTHER)
     kept = root / "_build" / "notebooks" / "06_scores.ipynb"
     assert kept.read_text() == before[1].replace(OLD, NEW)
+
+
+def test_the_order_of_a_cells_options_is_no_edit(root, capsys):
+    """A notebook has them in the order of the alphabet."""
+    text = state(root)[0]
+    cell = "cellView: form\n", "tags: [setup, hide-cell]\n"
+    assert all(option in text for option in cell)
+    other = text.replace(cell[0], "").replace(cell[1], "".join(cell[::-1]))
+    paths(root)[0].write_text(other)
+    notebooks.main(root)
+    assert state(root)[0] == text
+    assert capsys.readouterr().out == ""
 
 
 def test_a_notebook_that_cannot_be_read_is_made_anew(root):
