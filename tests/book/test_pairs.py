@@ -157,9 +157,10 @@ def test_where_both_were_edited_the_text_wins_and_nothing_is_lost(
 def test_the_order_of_a_cells_options_is_no_edit(root, capsys):
     """A notebook has them in the order of the alphabet."""
     text = halves(root)[0]
-    cell = "cellView: form\n", "tags: [setup, hide-cell]\n"
-    assert all(option in text for option in cell)
-    other = text.replace(cell[0], "").replace(cell[1], "".join(cell[::-1]))
+    hide, show = "  code_prompt_hide: Hide", "  code_prompt_show: Show"
+    rest = " the setup\n"
+    assert hide + rest + show + rest in text
+    other = text.replace(hide + rest + show, show + rest + hide)
     paths(root)[0].write_text(other)
     notebooks.main(root)
     assert halves(root)[0] == text
