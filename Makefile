@@ -21,7 +21,7 @@ help:
 	@echo "make extras      install the wheel and its extras anew, and use them"
 	@echo "make lint        look for mistakes without running anything"
 	@echo "make format      lay the code out as ruff does"
-	@echo "make notebooks   re-run the chapters that changed (.md to .ipynb)"
+	@echo "make notebooks   bring .md and .ipynb together, and run what changed"
 	@echo "make corpus      write the English-Nepali sentences from the grammar"
 	@echo "make results     train what ships and what the chapters show"
 	@echo "make picture     draw the rooms of ARCHITECTURE.md from the imports"
@@ -41,6 +41,8 @@ help:
 
 .venv/all.done: requirements.txt .venv/book.done
 	@$(PYTHON) book/_tools/environment.py .venv requirements.txt 3
+	@mkdir -p .venv/etc/jupyter
+	@ln -sf ../../../book/_tools/jupyter_server_config.py .venv/etc/jupyter
 	@touch $@
 
 # Always from scratch: an incremental build hides warnings.

@@ -9,7 +9,12 @@ def ids(sources):
     seen = {}
     for source in sources:
         count = seen[source] = seen.get(source, 0) + 1
-        yield hashlib.sha256(f"{count} {source}".encode()).hexdigest()[:8]
+        yield condensed(f"{count} {source}")[:8]
+
+
+def condensed(*texts: str) -> str:
+    """Condense texts to one word."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def with_new_ids(notebook: str) -> str:

@@ -1,18 +1,19 @@
-"""Run the chapters that changed: chapters/NN.md to NN.ipynb, one way.
+"""Run the chapters that changed: chapters/NN.md to NN.ipynb.
 
-A notebook is fresh when the text, the module and the installed packages it
-last ran with are the ones here now; that is noted in _build/notebooks.
+First each half takes over what was edited in the other (pairs.py). Then a
+notebook is run, unless its code, the module and the installed packages are
+those that its outputs come from; that is noted in _build/notebooks.
 """
 
-import hashlib
+import json
 import sys
 from importlib.metadata import distributions
 from pathlib import Path
 
-import jupytext
 import nbformat
-from cells import ids
+from cells import condensed
 from nbclient import NotebookClient
+from pairs import book_of, dressed, read, store, stored, take_over
 from roles import UnknownNameError, filled
 
 ROOT = Path(__file__).parents[2]
@@ -23,13 +24,17 @@ def main(root: Path = ROOT) -> None:
     notes.mkdir(parents=True, exist_ok=True)
     world = fingerprint(*module(root)) + packages()
     for text in sorted((root / "chapters").glob("*.md")):
-        note, notebook = notes / text.stem, text.with_suffix(".ipynb")
-        said = condensed(*(cell.source for cell in read(text).cells))
-        if fresh(note, said + fingerprint(notebook) + world):
-            continue
-        print(f"running {text.relative_to(root)}", flush=True)
-        refresh(text, notebook)
-        note.write_text(said + fingerprint(notebook) + world)
+        if told := take_over(text):
+            print(told, flush=True)
+        note = notes / text.stem
+        old = dressed(stored(text), book_of(text))
+        chapter = with_outputs(read(text), old)
+        check(chapter, text)
+        if not fresh(note, state(chapter) + world):
+            print(f"running {text.relative_to(root)}", flush=True)
+            run(chapter, text.parent)
+        store(chapter, text)
+        note.write_text(state(chapter) + world)
 
 
 def module(root: Path) -> list[Path]:
@@ -48,20 +53,46 @@ def fingerprint(*files: Path) -> str:
     return condensed(*(f.read_bytes().hex() for f in files if f.exists()))
 
 
-def condensed(*texts: str) -> str:
-    """Condense texts to one word."""
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
-
-
 def packages() -> str:
     """Condense the names and versions of all that is installed."""
     names = sorted(f"{d.name} {d.version}" for d in distributions())
     return condensed(*names)
 
 
-def refresh(text: Path, notebook: Path) -> None:
-    """Run one chapter and store it, the same bytes for the same outputs."""
-    chapter = read(text)
+def with_outputs(
+    chapter: nbformat.NotebookNode, old: nbformat.NotebookNode
+) -> nbformat.NotebookNode:
+    """Give cells of code the outputs that the same cells had before."""
+    cells = {cell.id: cell for cell in code(old)}
+    for cell in code(chapter):
+        if cell.id in cells:
+            cell.outputs = cells[cell.id].outputs
+            cell.execution_count = cells[cell.id].execution_count
+    return chapter
+
+
+def code(chapter: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    """List the cells that are run."""
+    return [cell for cell in chapter.cells if cell.cell_type == "code"]
+
+
+def state(chapter: nbformat.NotebookNode) -> str:
+    """Condense the code of a chapter, and what came out."""
+    return condensed(json.dumps(code(chapter), sort_keys=True))
+
+
+def check(chapter: nbformat.NotebookNode, text: Path) -> None:
+    """Stop at a role that names what there is not."""
+    try:
+        for cell in chapter.cells:
+            if cell.cell_type == "markdown":
+                filled(cell.source, book_of(text))
+    except UnknownNameError as error:
+        sys.exit(f"{text.name}: {error}")
+
+
+def run(chapter: nbformat.NotebookNode, folder: Path) -> None:
+    """Run a chapter; the same outputs are the same bytes."""
     client = NotebookClient(
         chapter,
         timeout=600,
@@ -69,31 +100,10 @@ def refresh(text: Path, notebook: Path) -> None:
         record_timing=False,
         coalesce_streams=True,
         extra_arguments=["--log-level=ERROR"],
-        resources={"metadata": {"path": str(text.parent)}},
+        resources={"metadata": {"path": str(folder)}},
     )
     client.execute()
     chapter.metadata.language_info = {"name": "python"}
-    nbformat.write(chapter, notebook)
-
-
-def read(text: Path) -> nbformat.NotebookNode:
-    """Read a chapter as a notebook; its text alone decides the cell ids."""
-    chapter = jupytext.read(text)
-    for cell in chapter.cells:
-        if cell.cell_type == "markdown":
-            cell.source = said(cell.source, text)
-    sources = [cell.source for cell in chapter.cells]
-    for cell, word in zip(chapter.cells, ids(sources)):
-        cell.id = word
-    return chapter
-
-
-def said(source: str, text: Path) -> str:
-    """Fill in the roles of a chapter's cell."""
-    try:
-        return filled(source, text.parents[1] / "book")
-    except UnknownNameError as error:
-        sys.exit(f"{text.name}: {error}")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cells import with_new_ids
+from cells import condensed, with_new_ids
 
 ROOT = Path(__file__).parents[2]
 HOST = r"https://([\w-]+\.)+\w+"
@@ -98,18 +98,27 @@ def files(root: Path) -> list[Path]:
 def rewrite(file: Path, changes: dict[str, str]) -> bool:
     """Write the new words where a file has the old ones, and say whether it
     had any. Words that only begin like an old one are others."""
-    table = {old.encode(): new.encode() for old, new in changes.items()}
-    either = b"|".join(map(re.escape, table))
     before = file.read_bytes()
-    after = re.sub(
-        rb"(?:" + either + rb")(?![\w-])", lambda m: table[m[0]], before
-    )
+    after = replaced(before, changes)
     if after == before:
         return False
     if file.suffix == ".ipynb":
+        text = file.with_suffix(".md").read_bytes()  # which comes after it
+        texts = text.decode(), replaced(text, changes).decode()
         after = with_new_ids(after.decode()).encode()
+        # It says what text it was made from.
+        after = after.replace(*(condensed(each).encode() for each in texts))
     file.write_bytes(after)
     return True
+
+
+def replaced(text: bytes, changes: dict[str, str]) -> bytes:
+    """Put the new words in the place of the old ones."""
+    table = {old.encode(): new.encode() for old, new in changes.items()}
+    either = b"|".join(map(re.escape, table))
+    return re.sub(
+        rb"(?:" + either + rb")(?![\w-])", lambda m: table[m[0]], text
+    )
 
 
 if __name__ == "__main__":

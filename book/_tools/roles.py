@@ -3,7 +3,9 @@
 A chapter writes {axes}`scores`, {sizes}`scores`, {size}`F`, {count}`encoder`,
 {axis}`T`, {term}`query`, {term}`queries <query>` or {cite}`vaswani2017`; the
 notebook has the words for it, so that they can be read in Colab as well, and
-a page of the book has them in HTML (book/_ext/axes.py).
+a page of the book has them in HTML (book/_ext/axes.py). Around the words, the
+notebook keeps what they stand for, <data value="size F">48</data>, which no
+reader sees: so the words can be turned back into the role.
 """
 
 import html
@@ -17,7 +19,10 @@ from typing import NamedTuple
 from pybtex.database import Entry, parse_file
 from repository import addresses
 
-ROLE = re.compile(r"\{(axes|axis|sizes|size|count|term|cite)\}`([^`]+)`")
+KINDS = "axes|axis|sizes|size|count|term|cite"
+ROLE = re.compile(rf"\{{({KINDS})\}}`([^`]+)`")
+SHOWN = re.compile(rf'<data value="({KINDS}) ([^"]+)">(.*?)</data>', re.DOTALL)
+TAG = re.compile(r"<[^>]*>")
 TERM = re.compile(r"^(\S.*)$(?=\n  \S)", re.MULTILINE)
 
 
@@ -55,12 +60,38 @@ def filled(text: str, book: Path) -> str:
     """
 
     def markdown(match: re.Match) -> str:
-        return "".join(
+        said = "".join(
             word if isinstance(word, str) else word.markdown
             for word in words(match[1], match[2], book)
         )
+        return (
+            f'<data value="{match[1]} {about(*match.groups())}">{said}</data>'
+        )
 
     return ROLE.sub(markdown, text)
+
+
+def about(kind: str, text: str) -> str:
+    """Name what a role is about: queries <query> is about the second."""
+    if kind == "term":
+        return text.removesuffix(">").rpartition(" <")[2]
+    return text
+
+
+def written(text: str) -> str:
+    """Put the roles back in the place of their words: `filled`, undone.
+
+    Only a term's words are its author's own, and may have been changed.
+    """
+
+    def role(match: re.Match) -> str:
+        name = match[2]
+        if match[1] == "term":
+            shown = TAG.sub("", match[3])
+            name = name if shown == name else f"{shown} <{name}>"
+        return f"{{{match[1]}}}`{name}`"
+
+    return SHOWN.sub(role, text)
 
 
 def as_html(role: str, text: str, book: Path) -> str:

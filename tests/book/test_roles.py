@@ -18,9 +18,9 @@ CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 
 
 def said(text: str) -> str:
-    """A text with its roles filled in, without colours."""
+    """A text with its roles filled in, without colours and names."""
     filled = roles.filled(text, BOOK)
-    return re.sub(r"</?b\b[^>]*>", "", filled)
+    return re.sub(r"</?(?:b|data)\b[^>]*>", "", filled)
 
 
 def test_the_recorded_shapes_are_those_of_the_run():
@@ -52,7 +52,7 @@ def test_shapes_sizes_and_counts_are_the_measured_ones():
 
 def test_letters_have_the_class_of_their_axis():
     letter = '<b class="axis axis-H">H</b>'
-    assert roles.filled("{axis}`H`", BOOK) == letter
+    assert letter in roles.filled("{axis}`H`", BOOK)
     assert letter in roles.filled("{axes}`scores`", BOOK)
 
 

@@ -99,6 +99,10 @@ def lacking(words: list[str]) -> list[str]:
             return []  # these have a test of their own
         case [".venv/bin/python", "-m", "pytest", *rest]:
             return [x for x in rest if "/" in x and not (ROOT / x).exists()]
+        case [".venv/bin/pip", "install", "jupyterlab"]:
+            return []  # a program that the book does not bring
+        case [".venv/bin/jupyter", "lab"]:
+            return []
         case [".venv/bin/python", file]:
             return [] if (ROOT / file).exists() else [file]
     return [shlex.join(words)]

@@ -134,10 +134,12 @@ def test_a_new_address_keeps_text_and_notebook_a_pair(tmp_path):
     move(copy, NEW, SITE)
     call(copy, "version.py", "2.0.1")
     for text in (copy / "chapters").glob("*.md"):
-        cells = json.loads(text.with_suffix(".ipynb").read_text())["cells"]
-        wanted = notebooks.read(text).cells
+        notebook = json.loads(text.with_suffix(".ipynb").read_text())
+        wanted = notebooks.read(text)
+        cells = notebook["cells"]
         new = [(cell["id"], "".join(cell["source"])) for cell in cells]
-        assert new == [(cell.id, cell.source) for cell in wanted]
+        assert new == [(cell.id, cell.source) for cell in wanted.cells]
+        assert notebook["metadata"] == wanted.metadata
 
 
 def test_longer_addresses_that_begin_alike_are_left_alone(tmp_path):

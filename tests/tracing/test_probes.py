@@ -163,3 +163,18 @@ def test_a_run_aside_puts_back_what_an_error_leaves_behind():
     assert model.calls == 0
     assert model.seen.shape == (0, 3)
     assert model.norm.num_batches_tracked == 0
+
+
+def shrinking(x):
+    """Cut a position off again and again."""
+    for _ in range(x.shape[1] - 1):
+        x = x[:, 1:]
+    return x
+
+
+def test_the_nth_call_on_a_line_is_compared_with_the_nth():
+    seen = trace(
+        shrinking, torch.ones(2, 5), dims={"B": 2, "T": 5}, axes=["B T"]
+    )
+    made = [row.makes for row in seen.table.rows]
+    assert made == ["(B, T-1)", "(B, T-2)", "(B, T-3)", "(B, T-4)"]

@@ -1,0 +1,148 @@
+"""Keep the two halves of a chapter one: NN.md, written, and NN.ipynb, shown.
+
+A notebook has words where its text has roles (roles.py). What was edited in
+one half goes to the other; where both were edited, the text wins, and the
+notebook is kept in _build/notebooks. Which half was edited, a notebook can
+tell: it says what text it was made from. Time stamps say nothing, since git
+sets them anew.
+"""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import jupytext
+import nbformat
+from cells import condensed, ids
+from jupytext.config import load_jupytext_configuration_file
+from nbformat import NotebookNode
+from nbformat.reader import NotJSONError
+from roles import UnknownNameError, filled, written
+
+CONFIG = load_jupytext_configuration_file(
+    str(Path(__file__).parents[2] / "jupytext.toml")
+)
+KEPT = CONFIG.cell_metadata_filter.removesuffix(",-all").split(",")
+# What all texts say of themselves, and all notebooks.
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+HEAD = {"jupytext": {"default_lexer": "ipython3"}, "kernelspec": KERNEL}
+
+
+def read(text: Path) -> NotebookNode:
+    """Read a chapter's text as a notebook without outputs."""
+    return dressed(jupytext.read(text), book_of(text))
+
+
+def stored(text: Path) -> NotebookNode:
+    """Read a chapter's notebook; an empty one, where there is none or where
+    git has left it with marks of a conflict."""
+    try:
+        return nbformat.read(text.with_suffix(".ipynb"), as_version=4)
+    except (FileNotFoundError, NotJSONError):
+        return nbformat.v4.new_notebook()
+
+
+def book_of(chapter: Path) -> Path:
+    """Find what the roles of a chapter refer to."""
+    return chapter.parents[1] / "book"
+
+
+def dressed(chapter: NotebookNode, book: Path) -> NotebookNode:
+    """Give a notebook the form in which it is stored: with words for roles,
+    cells named after their text, and nothing that a program says of itself."""
+    chapter.metadata = nbformat.from_dict(
+        HEAD
+        | {"language_info": {"name": "python"}}
+        | {"made_from": condensed(as_text(chapter))}
+    )
+    chapter.nbformat_minor = 5
+    for cell in chapter.cells:
+        cell.metadata = kept(cell.metadata)
+        if cell.cell_type == "markdown":
+            cell.source = shown(cell.source, book)
+    for cell, word in zip(chapter.cells, ids(c.source for c in chapter.cells)):
+        cell.id = word
+    return chapter
+
+
+def kept(metadata: dict) -> NotebookNode:
+    """Leave of a cell's metadata what an author writes, in one order."""
+    found = {key: metadata[key] for key in KEPT if key in metadata}
+    return nbformat.from_dict(json.loads(json.dumps(found, sort_keys=True)))
+
+
+def shown(text: str, book: Path) -> str:
+    """Fill in roles anew; a text with an unknown name is left as it is."""
+    try:
+        return filled(written(text), book)
+    except UnknownNameError:
+        return text
+
+
+def as_text(chapter: NotebookNode) -> str:
+    """Write a notebook as the text that it is made from, with roles."""
+    plain = nbformat.v4.new_notebook(
+        metadata=HEAD, cells=[own(cell) for cell in chapter.cells]
+    )
+    return jupytext.writes(plain, "md:myst", config=CONFIG)
+
+
+def own(cell: NotebookNode) -> NotebookNode:
+    """Leave of a cell what its author wrote."""
+    new = getattr(nbformat.v4, f"new_{cell.cell_type}_cell")
+    prose = cell.cell_type == "markdown"
+    source = written(cell.source) if prose else cell.source
+    return new(source, metadata=kept(cell.metadata))
+
+
+def take_over(text: Path) -> str | None:
+    """Bring into a text what was edited in its notebook alone.
+
+    Says what was done, if anything was.
+    """
+    edited = stored(text)
+    made_from = edited.metadata.get("made_from")
+    new, old = as_text(edited), as_text(jupytext.read(text))
+    if condensed(new) in {made_from, condensed(old)}:
+        return None
+    if condensed(old) != made_from:
+        return put_aside(text)
+    write(new, text)
+    return f"{text.name} takes over what was edited in its notebook"
+
+
+def put_aside(text: Path) -> str | None:
+    """Keep a copy of the notebook of a text that wins, if it has one."""
+    notebook = text.with_suffix(".ipynb")
+    if not notebook.exists():
+        return None
+    aside = text.parents[1] / "_build" / "notebooks" / notebook.name
+    aside.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(notebook, aside)
+    return (
+        f"{text.name} and its notebook were both edited: the text wins; bring "
+        f"over what you miss from _build/notebooks/{notebook.name}"
+    )
+
+
+def store(chapter: NotebookNode, text: Path) -> None:
+    """Write both halves, each where it differs from what is there."""
+    write(as_text(chapter), text)
+    write(nbformat.writes(chapter) + "\n", text.with_suffix(".ipynb"))
+    lead(text)
+
+
+def write(content: str, file: Path) -> None:
+    """Write a file, unless it has that content."""
+    data = content.encode()
+    if not file.exists() or file.read_bytes() != data:
+        file.write_bytes(data)
+
+
+def lead(text: Path) -> None:
+    """Make a text not older than its notebook: jupytext would take the half
+    that was written last to be the half that was edited."""
+    notebook = text.with_suffix(".ipynb")
+    if notebook.stat().st_mtime_ns > text.stat().st_mtime_ns:
+        os.utime(text)

@@ -1,0 +1,115 @@
+"""Jupyter opens either half of a chapter, shows words, and saves both.
+
+The witness is jupytext's contents manager, which JupyterLab uses.
+"""
+
+import notebooks
+import pytest
+from manager import ChapterManager
+from traitlets.config.loader import PyFileConfigLoader
+
+from tests.helpers.paired import (
+    CODE,
+    NAME,
+    NEW,
+    OLD,
+    OTHER,
+    age,
+    each_half,
+    each_order,
+    edit,
+    halves,
+    one_chapter,
+    opened,
+    outputs_by_source,
+    paths,
+    save,
+    stored,
+)
+from tests.helpers.project import ROOT
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    return one_chapter(tmp_path, monkeypatch)
+
+
+@each_order
+@each_half
+def test_to_open_a_half_and_save_it_changes_no_byte(root, half, newer):
+    """Even if Jupyter says of itself what it likes to say."""
+    before = halves(root)
+    age(root, newer)
+    manager = ChapterManager(root_dir=str(root))
+    content = opened(manager, half)
+    content.metadata.kernelspec.display_name = "Python 3 (ipykernel)"
+    content.metadata.language_info = {"name": "python", "version": "3.12.1"}
+    content.cells[3].metadata.update(editable=True, trusted=True)
+    save(manager, half, content)
+    assert halves(root) == before
+
+
+@each_order
+@each_half
+def test_an_edit_in_jupyter_is_in_both_halves(root, half, newer):
+    (text, _), before = halves(root), stored(root)
+    age(root, newer)
+    manager = ChapterManager(root_dir=str(root))
+    content = opened(manager, half)
+    edit(content.cells)
+    edit(content.cells, CODE, OTHER)
+    save(manager, half, content)
+    wanted = text.replace(OLD, NEW).replace(CODE, OTHER)
+    assert halves(root)[0] == wanted != text
+    after = stored(root)
+    edit(before.cells)
+    edit(before.cells, CODE, OTHER)
+    assert outputs_by_source(after) == outputs_by_source(before)
+    sources = [cell.source for cell in before.cells]
+    assert [cell.source for cell in after.cells] == sources
+
+
+@each_half
+def test_jupyter_shows_words_and_keeps_what_is_written(root, half):
+    """Words that the run gives are renewed, those of a link are the author's;
+    a role is one as soon as it is saved, and an unknown one stays."""
+    manager = ChapterManager(root_dir=str(root))
+    content = opened(manager, half)
+    edit(content.cells, ">(2, 3, 8, 8)<", ">(7, 7)<")
+    edit(content.cells, ">softmax</a>", ">soft maximum</a>")
+    edit(content.cells, OLD, "one of {sizes}`scores` and {size}`Q`.")
+    save(manager, half, content)
+    text, notebook = halves(root)
+    assert "{sizes}`encoder scores`" in text
+    assert "(7, 7)" not in text + notebook
+    assert "called {term}`soft maximum <softmax>`" in text
+    assert "one of {sizes}`scores` and {size}`Q`." in text
+    with pytest.raises(SystemExit, match="06_scores.md: there is no axis 'Q'"):
+        notebooks.main(root)
+
+
+def test_an_editor_of_texts_gets_what_is_on_disk(root):
+    model = ChapterManager(root_dir=str(root)).get(f"{NAME}.md", type="file")
+    assert model["content"] == halves(root)[0]
+
+
+def test_the_jupyter_of_the_project_has_this_manager():
+    folder = ROOT / "book" / "_tools"
+    loader = PyFileConfigLoader("jupyter_server_config.py", path=str(folder))
+    server = loader.load_config().ServerApp
+    assert server.contents_manager_class == "manager.ChapterManager"
+    assert "../../../book/_tools/jupyter_server_config.py" in (
+        (ROOT / "Makefile").read_text()
+    )
+
+
+@each_order
+def test_jupyter_opens_an_edit_that_the_notebook_alone_has(root, newer):
+    before = halves(root)
+    paths(root)[1].write_text(before[1].replace(OLD, NEW))
+    age(root, newer)
+    model = ChapterManager(root_dir=str(root)).get(
+        f"{NAME}.md", type="notebook"
+    )
+    assert any(NEW in cell.source for cell in model["content"].cells)
+    assert halves(root)[0] == before[0].replace(OLD, NEW)
