@@ -26,7 +26,9 @@ def filled(page: str, figures: dict) -> str:
     """Write each table of a page anew."""
 
     def written(place: re.Match) -> str:
-        return f"<!-- {place[1]} -->\n\n{table_of(place[1], figures)}\n"
+        text = table_of(place[1], figures)
+        inside = f'<div class="figures">\n\n{text}\n</div>'
+        return f"<!-- {place[1]} -->\n\n{inside}\n\n"
 
     return PLACE.sub(written, page)
 
@@ -104,7 +106,6 @@ def made(figures: dict) -> str:
     found = figures["made"]
     versions = ", ".join(f"{n} {v}" for n, v in found["versions"].items())
     body = [
-        ["measured on", found["date"]],
         ["processor", f"{found['processor']}, one of {found['cores']} cores"],
         ["system", found["system"]],
         ["other work before, as load", f"{found['load']:.2f}"],
@@ -112,7 +113,7 @@ def made(figures: dict) -> str:
         ["versions", versions],
     ]
     warning = TRIAL.lstrip() + "\n" if found["trial"] else ""
-    return warning + table(["", ""], body)
+    return warning + table(["measured on", found["date"]], body)
 
 
 def given(_figures: dict) -> str:
