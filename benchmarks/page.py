@@ -58,7 +58,7 @@ def comparison(rows: list[dict]) -> str:
         kinds.remove("ratio")
     titles = [COLUMNS[kind][0].format(rows[0]["name"]) for kind in kinds]
     body = [[row["name"], *cells(row, kinds)] for row in rows]
-    return table(["", *titles], body)
+    return table(["what", *titles], body)
 
 
 def cells(row: dict, kinds: list[str]) -> list[str]:
