@@ -27,8 +27,7 @@ class Subject:
     """A model, what it reads, and what was found out about it.
 
     It reads a source and a target, or one sequence: ids (B, T) or vectors
-    (B, T, C). Models of this module bring the running example's. `pad` and
-    `unknown` are ids: of padding, and of unknown words.
+    (B, T, C). Models of this module bring the running example's.
     """
 
     def __init__(
@@ -45,20 +44,19 @@ class Subject:
         pad = own if pad is None else pad
         if unknown is None and hasattr(self.config, "pad"):
             unknown = UNK if pad != UNK else PAD  # as `in_vocabulary` has it
-        self.ids = pad, unknown
         self.inputs = inputs or example(model, pad)
         self.last = len(self.inputs) - 1  # the output has its rows
         self.sides = ("source", "target") if self.last else ("input",)
-        self.found: dict[tuple, Any] = {}
+        self.ids, self.found = (pad, unknown), dict[tuple, Any]()
 
     @cached_property
     def real(self) -> list[Tensor]:
-        """Which positions of each input are no padding: (B, T)."""
+        """Which positions of each input are not the id `pad`: (B, T)."""
         return [~is_id(x, self.ids[0]) for x in self.inputs]
 
     @cached_property
     def unknown(self) -> list[Tensor]:
-        """Which positions of each input are unknown words: (B, T)."""
+        """Which positions of each input are the id `unknown`: (B, T)."""
         return [is_id(x, self.ids[1]) for x in self.inputs]
 
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
