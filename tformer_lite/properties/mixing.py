@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tformer_lite.properties.reach import Nudge
+from tformer_lite.properties.reach import nudged
 from tformer_lite.properties.subject import NotJudgedError, Subject, once
 from tformer_lite.tracing import trace
 from tformer_lite.tracing.questions.attention import (
@@ -58,7 +58,7 @@ def mixings(subject: Subject, *pushed: int) -> list[Mixing]:
     """Find every attention of a run, in order, with all positions of the
     inputs `pushed` nudged; NotJudgedError when there is none."""
     traced = partial(trace, subject.model, keep=True)
-    with Nudge(subject.inputs, slice(None), *pushed) as nudge:
+    with nudged(subject.inputs, slice(None), *pushed) as nudge:
         data = Data(subject.call(traced, tuple(nudge.inputs)))
     found = data.attentions()
     if not found:
