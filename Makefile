@@ -6,8 +6,8 @@ BIN := .venv/bin
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
 .PHONY: help book links weblinks pdf test check cpus nightly extras lint \
-  format notebooks corpus results picture repository version dist release \
-  browser alarm clean
+  format notebooks corpus results bench picture repository version dist \
+  release browser alarm clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
@@ -24,6 +24,7 @@ help:
 	@echo "make notebooks   bring .md and .ipynb together, and run what changed"
 	@echo "make corpus      write the English-Nepali sentences from the grammar"
 	@echo "make results     train what ships and what the chapters show"
+	@echo "make bench       measure what everything costs: a page of the book"
 	@echo "make picture     draw the rooms of ARCHITECTURE.md from the imports"
 	@echo "make repository URL=https://... SITE=https://...  set the addresses"
 	@echo "make version VERSION=0.2.0        what notebooks belong to; or main"
@@ -105,6 +106,15 @@ corpus: .venv/all.done
 # RUNS="positions wider" does these alone.
 results: .venv/all.done
 	@$(ONE) PYTHONPATH=. $(BIN)/python -m benchmarks.results $(RUNS)
+
+# About twelve minutes on one thread, on a machine that does nothing else;
+# QUICK=1 only tries everything out. Tools that cannot be had are left out.
+bench: .venv/all.done
+	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --no-deps --upgrade --target _build/bench/tools \
+	  -r benchmarks/requirements.txt
+	@$(ONE) PYTHONPATH=.:_build/bench/tools $(BIN)/python \
+	  -m benchmarks.measure
 
 picture: .venv/book.done
 	@$(BIN)/python book/_tools/architecture.py

@@ -12,16 +12,23 @@ from pkgutil import resolve_name
 
 import torch
 
+PATIENCE = 900  # seconds
+
 
 def alone(name: str, *given):
     """Call a function in a fresh process, and give what it gave.
 
     All that goes in or out must be JSON. Raises RuntimeError with the last
-    line that a process wrote before it failed.
+    line that a process wrote before it failed, or if it does not end.
     """
     what = [name, json.dumps(given)]
     command = [sys.executable, "-m", "benchmarks.alone", *what]
-    done = subprocess.run(command, capture_output=True, text=True)
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=PATIENCE
+        )
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"no end after {PATIENCE} seconds") from None
     if done.returncode:
         last = done.stderr.strip().split("\n")[-1]
         raise RuntimeError(last or f"stopped with {done.returncode}")

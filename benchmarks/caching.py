@@ -1,11 +1,7 @@
 """What a KV cache saves: writing with one, against reading all again.
 
-python -m benchmarks.caching                  # about eight minutes
-
 A model of 4 layers, 128 channels and 4 heads writes so many tokens after a
-single one, on one thread: the ways take turns, and each round gives a ratio.
-Printed are the median of the rounds and, in brackets, the quartiles. All
-write the same text.
+single one. All ways write the same text.
 
 With a cache, attention is one call of PyTorch's; the model's own is written
 out. What such a call saves is not the cache's merit, so a third way reads all
@@ -18,9 +14,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from benchmarks.alone import alone
-from benchmarks.rounds import in_turns, spread
-from benchmarks.training import OneCall, table
+from benchmarks.attentions import OneCall
+from benchmarks.rounds import TRYING, rows_in_turns
 from tformer_lite import Config, DecoderOnly, generate
 
 SIZES = Config(
@@ -32,8 +27,7 @@ SIZES = Config(
     d_ff=512,
     positions="learned",
 )
-LENGTHS = 64, 128, 256, 512
-TITLES = "ms, without", "ms, one call", "times faster", "than one call"
+LENGTHS = (4, 8) if TRYING else (64, 128, 256, 512)
 
 
 def write_without(model: DecoderOnly, ids: Tensor, n: int) -> Tensor:
@@ -44,32 +38,18 @@ def write_without(model: DecoderOnly, ids: Tensor, n: int) -> Tensor:
     return ids
 
 
-def cache_cells(n: int) -> list[str]:
-    """Write milliseconds a token, with a cache and without, and how many
-    times faster the cache is than each way without."""
+def writing_rows(n: int) -> list[dict]:
+    """Write n tokens with a cache, and in two ways without."""
     torch.manual_seed(0)
     model = DecoderOnly(SIZES).eval()
     one_call = DecoderOnly(replace(SIZES, attention=OneCall)).eval()
     one_call.load_state_dict(model.state_dict())
     ids = torch.zeros(1, 1, dtype=torch.long)
-    ways = (generate, model), (write_without, model), (write_without, one_call)
-    runs = [partial(way, model, ids, n) for way, model in ways]
-    texts = [run() for run in runs]
+    runs = {
+        "ours: with a cache": partial(generate, model, ids, n),
+        "reading all again": partial(write_without, model, ids, n),
+        "the same, in one call": partial(write_without, one_call, ids, n),
+    }
+    texts = [run() for run in runs.values()]
     assert all(text.equal(texts[0]) for text in texts)
-    rounds = in_turns(*runs, budget=60)
-    columns = [[1000 * s / n for s in seconds] for seconds in zip(*rounds)]
-    for way in (1, 2):
-        columns.append([seconds[way] / seconds[0] for seconds in rounds])
-    return [spread(column) for column in columns]
-
-
-def main() -> None:
-    """Print a row for each number of new tokens."""
-    print(f"torch {torch.__version__}, one thread\n")
-    row = table("new tokens", "ms, cache", *TITLES)
-    for n in LENGTHS:
-        row(str(n), *alone("benchmarks.caching:cache_cells", n))
-
-
-if __name__ == "__main__":
-    main()
+    return rows_in_turns(runs)

@@ -1,7 +1,5 @@
 """How much more memory a traced run of paper_base takes than a plain one.
 
-python -m benchmarks.memory
-
 Nothing is kept (no `keep`). Python's objects are counted by tracemalloc.
 Tensors are not, so there are also the bytes of all tensors still alive, and
 the highest resident memory of fresh processes, which counts everything.
@@ -14,17 +12,17 @@ import tracemalloc
 from collections.abc import Callable
 from functools import partial
 from resource import RUSAGE_SELF, getrusage
-from statistics import median
 
 import torch
 
 from benchmarks.alone import alone
 from benchmarks.models import paper
+from benchmarks.rounds import TRYING, spread
 from tformer_lite import trace
 
 MB = 1e6
 UNIT = 1 if sys.platform == "darwin" else 1024
-PROCESSES = 7
+PAIRS = 2 if TRYING else 5  # of processes
 # The C library then hands freed tensors back at once: less noise.
 os.environ["MALLOC_MMAP_THRESHOLD_"] = str(2**16)
 os.environ["MALLOC_TRIM_THRESHOLD_"] = str(2**16)
@@ -80,24 +78,25 @@ def both(measure: str) -> list:
     return [alone(name, traced) for traced in (False, True)]
 
 
-def report(what: str, plain: float, traced: float) -> None:
-    """Print one row."""
-    print(f"{what:17} {plain:7.2f}  {traced:7.2f}  {traced - plain:7.2f}")
+def memory_rows() -> list[dict]:
+    """Measure what is held after a run, and what is needed at its peak."""
+    held, peak = ([side[i] for side in both("python_side")] for i in (0, 1))
+    return [
+        memory_row("Python's objects, held", [held]),
+        memory_row("Python's objects, at the peak", [peak]),
+        memory_row("tensors, held", [both("tensor_side")]),
+        memory_row(
+            "the whole process, at the peak",
+            [both("resident") for _ in range(PAIRS)],
+        ),
+    ]
 
 
-def main() -> None:
-    """Print what is held, and what is needed at the peak."""
-    print("in MB               plain   traced    extra")
-    held, peak = zip(*both("python_side"))
-    report("Python, held", *held)
-    report("Python, at peak", *peak)
-    report("tensors, held", *both("tensor_side"))
-    pairs = [both("resident") for _ in range(PROCESSES)]
-    report("resident, at peak", *map(median, zip(*pairs)))
-    extra = sorted(traced - plain for plain, traced in pairs)
-    print(f"resident, in {PROCESSES} pairs of processes: ", end="")
-    print(f"{extra[0]:.2f} to {extra[-1]:.2f} extra")
-
-
-if __name__ == "__main__":
-    main()
+def memory_row(name: str, pairs: list[list[float]]) -> dict:
+    """Sum pairs of a plain run and a traced one up, in MB."""
+    return {
+        "name": name,
+        "rounds": len(pairs),
+        "plain": spread([plain for plain, _ in pairs]),
+        "extra": spread([traced - plain for plain, traced in pairs]),
+    }

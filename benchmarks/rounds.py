@@ -1,46 +1,74 @@
-"""Time runs that take turns, and say how much the times differ."""
+"""Time runs that take turns: a row for each, with ratios to the first.
 
+All that is timed is timed here, in CPU time: on one thread and an idle
+machine that is what a clock shows, and a busy neighbour adds little to it.
+"""
+
+import os
 import time
 from collections.abc import Callable
-from statistics import quantiles
+from statistics import median
+
+# To see in a minute that everything works: the figures mean nothing then.
+TRYING = bool(os.environ.get("QUICK"))
+BUDGET = 0.2 if TRYING else 7  # seconds for a comparison
+LEAST, MOST = 2 if TRYING else 5, 300  # rounds
+LONG = 0.1  # seconds in which the processor's caches are warm again
 
 
-def lasting(run: Callable, clock: Callable = time.perf_counter) -> float:
-    """Time one run, in seconds."""
-    start = clock()
-    run()
-    return clock() - start
+def rows_in_turns(
+    runs: dict[str, Callable], budget: float = BUDGET
+) -> list[dict]:
+    """Time named runs that take turns, and give a row for each. A first
+    time, in which much is still set up, does not count."""
+    for run in runs.values():
+        run()
+    rounds = in_turns(list(runs.values()), budget)
+    firsts = [seconds[0] for seconds in rounds]
+    return [row(n, s, firsts) for n, s in zip(runs, zip(*rounds))]
 
 
-def warm(run: Callable, clock: Callable = time.perf_counter) -> float:
-    """Time a run after another one of its kind: what ran in between has
-    left the processor's caches cold."""
-    run()
-    return lasting(run, clock)
+def in_turns(runs: list[Callable], budget: float) -> list[list[float]]:
+    """Give the seconds of each run, for each round.
 
-
-def in_turns(
-    *runs: Callable,
-    budget: float = 15,
-    least: int = 7,
-    most: int = 300,
-    clock: Callable = time.perf_counter,
-) -> list[list[float]]:
-    """Time runs that take turns: for each round, the seconds of each.
-
-    There are rounds until `budget` seconds have passed, but at least and at
-    most so many.
+    There are rounds until `budget` seconds have passed, but at least `LEAST`
+    and at most `MOST`.
     """
     rounds, start = [], time.monotonic()
-    while len(rounds) < most:
-        rounds.append([warm(run, clock) for run in runs])
-        if time.monotonic() - start > budget and len(rounds) >= least:
+    while len(rounds) < MOST:
+        rounds.append([seconds_warm(run) for run in runs])
+        if time.monotonic() - start > budget and len(rounds) >= LEAST:
             break
     return rounds
 
 
-def spread(values: list[float], digits: int = 2) -> str:
-    """Write the median of values and, in brackets, their quartiles."""
-    cut = quantiles(values, n=4, method="inclusive")
-    low, middle, high = (f"{value:.{digits}f}" for value in cut)
-    return f"{middle} ({low}–{high})"
+def seconds_warm(run: Callable) -> float:
+    """Time a run; a short one again, for what ran before it has left the
+    processor's caches cold."""
+    first = seconds_of(run)
+    return first if first > LONG else seconds_of(run)
+
+
+def seconds_of(run: Callable) -> float:
+    """Time one run."""
+    start = time.process_time()
+    run()
+    return time.process_time() - start
+
+
+def row(name: str, seconds: list[float], firsts: list[float]) -> dict:
+    """Sum the rounds of a run up: its seconds, and its ratio to the first,
+    round by round."""
+    ratios = [mine / first for mine, first in zip(seconds, firsts)]
+    return {
+        "name": name,
+        "rounds": len(seconds),
+        "seconds": spread(seconds),
+        "ratio": spread(ratios),
+    }
+
+
+def spread(values: list[float]) -> list[float]:
+    """Give minimum, median and maximum, in four digits."""
+    three = min(values), median(values), max(values)
+    return [float(f"{value:.4g}") for value in three]

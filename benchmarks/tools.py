@@ -1,14 +1,13 @@
 """The tools: each is given a model and inputs, and makes a run to time.
 
-What a tool was given is said in its function's docstring, which is printed
-below the table.
+What a tool was given and what it then knows is said in its function's
+docstring, which is printed on the page.
 """
 
 from collections.abc import Callable
 from copy import deepcopy
 from functools import partial
 from io import StringIO
-from typing import NamedTuple
 
 from torch import nn
 
@@ -16,13 +15,16 @@ from tformer_lite import trace
 
 
 def ours(model: nn.Module, inputs: tuple) -> Callable:
-    """trace(model, *inputs): one run, and no dims to name."""
+    """`trace(model, *inputs)`: one run, and no dims to name. It records
+    every call of PyTorch's functions with the shapes of what goes in and
+    comes out, the module that it happens in, and the line of source."""
     return partial(trace, model, *inputs)
 
 
 def torchlens(model: nn.Module, inputs: tuple) -> Callable:
-    """trace(model, inputs) with CaptureOptions(layers_to_save="none"):
-    no activation is saved (before version 2, log_forward_pass)."""
+    """`trace(model, inputs, capture=CaptureOptions(layers_to_save="none"))`.
+    It records every call and works out the whole graph, with much more about
+    each call than we keep; no activation is saved."""
     from torchlens import trace
     from torchlens.options import CaptureOptions
 
@@ -31,8 +33,9 @@ def torchlens(model: nn.Module, inputs: tuple) -> Callable:
 
 
 def torchlens_record(model: nn.Module, inputs: tuple) -> Callable:
-    """record(model, inputs) with default_op=CaptureSpec(save_out=False):
-    every call, no activation, and no graph until it is asked for."""
+    """`record(model, inputs, default_op=CaptureSpec(save_out=False))`, its
+    quick way. It records every call, no activation, and no graph until it is
+    asked for: the nearest to what we do."""
     from torchlens import record
     from torchlens.fastlog import CaptureSpec
 
@@ -41,23 +44,25 @@ def torchlens_record(model: nn.Module, inputs: tuple) -> Callable:
 
 
 def torchinfo(model: nn.Module, inputs: tuple) -> Callable:
-    """summary(model, input_data=inputs, verbose=0): modules, no calls
-    within them."""
+    """`summary(model, input_data=inputs, verbose=0)`. It records modules,
+    their output shapes, parameters and multiply-adds, and no calls within
+    them: less than we do."""
     from torchinfo import summary
 
     return partial(summary, model, input_data=inputs, verbose=0)
 
 
 def snooped_model(model: nn.Module, inputs: tuple) -> Callable:
-    """snoop(StringIO())(model.forward): the lines of that one function,
-    which are one to three."""
+    """`snoop(StringIO())(model.forward)`. It writes down the lines of that
+    one function, which are one to three, with the shapes of its variables:
+    far less than we do."""
     from torchsnooper import snoop
 
     return lambda: snoop(StringIO())(model.forward)(*inputs)
 
 
 def snooped_modules(model: nn.Module, inputs: tuple) -> Callable:
-    """The same for the forward of every module, in a copy of the model:
+    """The same for the `forward` of every module, in a copy of the model:
     what it takes to see about what the others see."""
     from torchsnooper import snoop
 
@@ -67,18 +72,11 @@ def snooped_modules(model: nn.Module, inputs: tuple) -> Callable:
     return partial(copy, *inputs)
 
 
-class Tool(NamedTuple):
-    """The package that a tool comes in, and how it is used."""
-
-    package: str | None
-    use: Callable[[nn.Module, tuple], Callable]
-
-
 TOOLS = {
-    "ours": Tool(None, ours),
-    "TorchLens trace": Tool("torchlens", torchlens),
-    "TorchLens record": Tool("torchlens", torchlens_record),
-    "torchinfo": Tool("torchinfo", torchinfo),
-    "TorchSnooper, model": Tool("TorchSnooper", snooped_model),
-    "TorchSnooper, modules": Tool("TorchSnooper", snooped_modules),
+    "ours: a trace": ours,
+    "TorchLens, trace": torchlens,
+    "TorchLens, record": torchlens_record,
+    "torchinfo": torchinfo,
+    "TorchSnooper, the model": snooped_model,
+    "TorchSnooper, all modules": snooped_modules,
 }

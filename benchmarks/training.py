@@ -1,52 +1,40 @@
-"""What training costs: against PyTorch's own layers, and to a translation.
+"""What a step of training costs, against PyTorch's own layers; and what a
+translation costs."""
 
-python -m benchmarks.training                 # about five minutes
-
-Two models take turns at a step of training, on one thread, and each round
-gives a ratio of CPU times. Printed are the median of the rounds and, in
-brackets, the quartiles. Then the translator of the book is trained from
-four seeds: seconds of CPU time, and the share of the test part that it
-translates as wanted.
-"""
-
-import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, scaled_dot_product_attention
+from torch.nn.functional import cross_entropy
 
-from benchmarks.alone import alone
-from benchmarks.characters import SIZES
-from benchmarks.rounds import in_turns, spread
-from benchmarks.translators import RECIPE, SEEDS, new_model, part, scores
+from benchmarks.attentions import FilledIn, OneCall
+from benchmarks.characters import SIZES, STEPS, nano, ours
+from benchmarks.rounds import TRYING, row, rows_in_turns, seconds_of, spread
+from benchmarks.translators import (
+    QUICK,
+    RECIPE,
+    SEEDS,
+    new_model,
+    part,
+    scores,
+)
 from tformer_lite import (
     DecoderOnly,
     EncoderDecoder,
-    MultiHeadAttention,
+    Recipe,
     Trainer,
-    join_heads,
+    char_lm,
     paper_base,
-    split_heads,
     tiny_translator,
     train,
 )
 
-characters = replace(SIZES, vocab_size=89)
-B, T = 12, 64  # nanoGPT's, on a CPU
+V, B, T = 89, 12, 64  # the book's characters; nanoGPT's batch, on a CPU
+CHARACTERS = replace(SIZES, vocab_size=V)
 LONG = 2, 64  # sentence pairs for the paper's base model, and their length
-
-
-class OneCall(MultiHeadAttention):
-    """Self-attention whose arithmetic is one call of PyTorch's."""
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Let x attend to itself: (B, T, C) -> (B, T, C)."""
-        projections = self.query, self.key, self.value
-        q, k, v = (split_heads(p(x), self.n_heads) for p in projections)
-        heads = scaled_dot_product_attention(q, k, v, is_causal=True)
-        return self.output(join_heads(heads))
+RECIPES = {"ours: chapter 13's recipe": RECIPE, "ours: the quick one": QUICK}
 
 
 class Torch(nn.Module):
@@ -76,89 +64,92 @@ class Torch(nn.Module):
         return self.head(states)
 
 
-def step_of(model: nn.Module, inputs: tuple, optimizer=None) -> Callable:
-    """Give a step: forward, backward and, with an optimizer, its update."""
+def step_of(model: nn.Module, *inputs: Tensor) -> Callable:
+    """Give a forward and a backward pass."""
     labels = torch.randint(2, 80, inputs[-1].shape)
 
-    def step():
+    def step() -> None:
         model.zero_grad()
         logits = model(*inputs).flatten(0, 1)
         cross_entropy(logits, labels.flatten()).backward()
-        if optimizer:
-            optimizer.step()
 
     return step
 
 
-def learner(attention: str | type) -> Callable:
-    """Give a step of the character model with an attention."""
-    model = DecoderOnly(replace(characters, attention=attention))
-    optimizer = torch.optim.AdamW(model.parameters(), fused=True)
-    return step_of(model, (torch.randint(89, (B, T)),), optimizer)
-
-
-def attention_cells() -> list[str]:
-    """Write tokens a second with one call and with the book's attention,
-    and how many times as many the book's has."""
-    rounds = seconds_in_turns(learner(OneCall), learner("split"))
-    speeds = [[B * T / s for s in seconds] for seconds in zip(*rounds)]
-    ratios = [theirs / mine for theirs, mine in rounds]
-    return [*(spread(speed, 0) for speed in speeds), spread(ratios)]
-
-
-def base_cells(norm: str) -> list[str]:
-    """Write milliseconds of PyTorch's base model and of the book's, and how
-    many times as long the book's takes."""
+def base_rows() -> list[dict]:
+    """Let PyTorch's base model and the book's take turns, the book's with
+    PyTorch's norm and with its own."""
     ids = torch.randint(2, 100, LONG), torch.randint(2, 100, LONG)
-    models = Torch(), EncoderDecoder(replace(paper_base, norm=norm))
-    rounds = seconds_in_turns(
-        *(step_of(model.train(), ids) for model in models)
-    )
-    times = [[1000 * s for s in seconds] for seconds in zip(*rounds)]
-    ratios = [mine / theirs for theirs, mine in rounds]
-    return [*(spread(column, 0) for column in times), spread(ratios)]
-
-
-def seconds_in_turns(theirs: Callable, mine: Callable) -> list[list[float]]:
-    """Let two steps take turns: their seconds of CPU time."""
+    written = EncoderDecoder(replace(paper_base, norm="written"))
+    models = {
+        "nn.Transformer": Torch(),
+        "ours: PyTorch's LayerNorm": EncoderDecoder(paper_base),
+        "ours: LayerNorm written out": written,
+    }
+    runs = {name: step_of(net.train(), *ids) for name, net in models.items()}
     with torch.enable_grad():
-        return in_turns(theirs, mine, budget=60, clock=time.process_time)
+        return rows_in_turns(runs)
 
 
-def translator_cells(seed: int) -> list[str]:
-    """Train the translator: seconds of CPU time, and exact match."""
-    recipe = replace(RECIPE, seed=seed)
+def learner(trainer: Trainer, b: int = B, t: int = T) -> Callable:
+    """Give a step of a character model's training, from batch to update."""
+    x, y = torch.randint(V, (2, b, t))
+    return partial(trainer.learn, trainer.model, ((x,), y), -100)
+
+
+def attention_rows() -> list[dict]:
+    """Let the character model learn with several attentions."""
+    kinds = {
+        "one call of PyTorch's": OneCall,
+        "ours: written out": "split",
+        "the same, hidden scores filled in": FilledIn,
+    }
+    trainers = {
+        name: nano(replace(CHARACTERS, attention=kind), STEPS)
+        for name, kind in kinds.items()
+    }
+    with torch.enable_grad():
+        return rows_in_turns({n: learner(t) for n, t in trainers.items()})
+
+
+def recipe_rows() -> list[dict]:
+    """Let the character model learn in nanoGPT's way, and in ours."""
+    makers = {
+        "nanoGPT's recipe": nano,
+        "ours: rotary positions, dropout": ours,
+    }
+    runs = {n: learner(make(CHARACTERS, STEPS)) for n, make in makers.items()}
+    with torch.enable_grad():
+        return rows_in_turns(runs)
+
+
+def small_rows() -> list[dict]:
+    """Let the small model of chapter 17's page by heart learn."""
+    sizes = {"d_model": 64, "d_ff": 128, "dropout": 0.0}
+    model = DecoderOnly(replace(char_lm, vocab_size=V, **sizes))
+    step = learner(Trainer(model, Recipe(steps=250)), 16, 32)
+    with torch.enable_grad():
+        return rows_in_turns({"ours: a step": step})
+
+
+def translator_rows() -> list[dict]:
+    """Train the translator with each recipe, from several seeds in turn."""
+    seeds = SEEDS[:2] if TRYING else SEEDS
+    rounds = [[trained(r, seed) for r in RECIPES.values()] for seed in seeds]
+    firsts = [results[0][0] for results in rounds]
+    rows = []
+    for name, results in zip(RECIPES, zip(*rounds)):
+        seconds, exact = zip(*results)
+        rows.append(row(name, seconds, firsts) | {"exact": spread(exact)})
+    return rows
+
+
+def trained(recipe: Recipe, seed: int) -> tuple[float, float]:
+    """Train a translator: its seconds, and its share of translations of the
+    test part that are right to the letter."""
+    steps = 4 if TRYING else recipe.steps
+    recipe = replace(recipe, seed=seed, steps=steps)
     trainer = Trainer(new_model(tiny_translator, seed), recipe)
-    start = time.process_time()
     with torch.enable_grad():
-        train(trainer, part("train"))
-    seconds = time.process_time() - start
-    return [f"{seconds:.1f}", f"{scores(trainer.model)['exact_match']:.1%}"]
-
-
-def table(*columns: str) -> Callable:
-    """Print the titles of a table, and give what prints a row."""
-
-    def row(*cells: str) -> None:
-        print(*(f"{cell:24}" for cell in cells), flush=True)
-
-    print()
-    row(*columns)
-    return row
-
-
-def main() -> None:
-    """Print the three tables, a row as soon as it is known."""
-    print(f"torch {torch.__version__}, one thread, CPU time")
-    row = table("character model", "tokens/s, one call", "explicit", "ratio")
-    row("attention", *alone("benchmarks.training:attention_cells"))
-    row = table("paper_base", "ms, nn.Transformer", "here", "ratio")
-    for norm in ("layer", "written"):
-        row(f"norm {norm}", *alone("benchmarks.training:base_cells", norm))
-    row = table("translator, seed", "seconds", "exact match")
-    for seed in SEEDS:
-        row(str(seed), *alone("benchmarks.training:translator_cells", seed))
-
-
-if __name__ == "__main__":
-    main()
+        seconds = seconds_of(partial(train, trainer, part("train")))
+    return seconds, scores(trainer.model)["exact_match"]

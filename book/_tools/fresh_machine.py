@@ -35,6 +35,7 @@ OFFLINE = "ip link set lo up; "
 def main(suite: str = "bookworm", *carry: str) -> None:
     """Make the machine, run everything, and say what each run took."""
     place = Path(tempfile.mkdtemp(prefix="fresh-", dir="/var/tmp"))
+    place.chmod(0o755)  # the reader's, too
     try:
         make_machine(place, suite, carry)
         print(f"Debian {suite}", flush=True)

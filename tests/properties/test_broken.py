@@ -11,6 +11,7 @@ from tformer_lite import DecoderOnly, char_lm, report, running_model
 from tformer_lite.properties import (
     batch_independence,
     causality,
+    finite,
     identity,
     live_parameters,
     order_sensitivity,
@@ -67,6 +68,17 @@ def test_a_row_for_each_position_is_needed():
     finding = causality(lambda x: x[:, :3], ROWS)
     assert finding.holds is None
     assert "(2, 3, 12) has no row for each position" in finding.says
+
+
+def test_a_batch_without_rows_has_no_output_that_is_no_number():
+    assert finite(nn.Linear(12, 12), ROWS[:0]).holds
+
+
+def test_a_list_is_judged_as_far_as_the_model_reads_it():
+    found = report(lambda ids: torch.tensor(ids)[..., None] / 2, [[2, 3, 4]])
+    assert len(found.findings) == len(CHECKS)
+    assert found["repeatable"].holds
+    assert found["causality"].holds is None
 
 
 def test_inputs_are_asked_for_where_the_model_brings_none():

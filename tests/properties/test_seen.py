@@ -25,6 +25,7 @@ from tformer_lite.properties import (
     live_parameters,
     norm_statistics,
     padding_invariance,
+    past,
     provenance,
     score_scale,
     source_coverage,
@@ -53,6 +54,26 @@ def test_a_layer_hears_what_its_mask_lets_it_hear():
     for mask in masks:
         assert_close(heard(mask), mask[0, 0])
     assert heard(None).all()
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_vectors_are_pushed_on_the_path_that_pytorch_takes_without_a_push():
+    """Its fast path gives 0 at padding; under a mode it is not taken."""
+    hidden = torch.stack([torch.arange(6) > 3, torch.zeros(6) > 0])
+    layer = nn.TransformerEncoderLayer(12, 2, 24, batch_first=True)
+    encoder = nn.TransformerEncoder(layer, 1)
+
+    class Padded(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = encoder
+
+        def forward(self, x):
+            return self.encoder(x, src_key_padding_mask=hidden[: len(x)])
+
+    seen = past(Padded(), ROWS).seen > 0
+    assert seen[:4, :4].all()
+    assert not seen[4:].any()
 
 
 @pytest.mark.parametrize("n_layers", [1, 2, 3])

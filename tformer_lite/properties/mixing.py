@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tformer_lite.properties.reach import Nudge
+from tformer_lite.properties.reach import nudged
 from tformer_lite.properties.subject import NotJudgedError, Subject, once
 from tformer_lite.tracing import trace
 from tformer_lite.tracing.questions.attention import (
@@ -53,16 +53,22 @@ class Mixing(NamedTuple):
     joined: Tensor
 
 
-@once
 def mixings(subject: Subject, *pushed: int) -> list[Mixing]:
-    """Find every attention of a run, in order, with all positions of the
+    """Give every attention of a run, in order, with all positions of the
     inputs `pushed` nudged; NotJudgedError when there is none."""
-    traced = partial(trace, subject.model, keep=True)
-    with Nudge(subject.inputs, slice(None), *pushed) as nudge:
-        data = Data(subject.call(traced, tuple(nudge.inputs)))
-    found = data.attentions()
+    found = followed(subject, *pushed)
     if not found:
         raise NotJudgedError("No attention was found: a softmax of products.")
+    return found
+
+
+@once
+def followed(subject: Subject, *pushed: int) -> list[Mixing]:
+    """Find every attention of a run in what was traced of it."""
+    traced = partial(trace, subject.model, keep=True)
+    with nudged(subject.inputs, slice(None), *pushed) as nudge:
+        data = Data(subject.call(traced, tuple(nudge.inputs)))
+    found = data.attentions()
     ways = [in_one_call if one.fused else written_out for one in found]
     return [describe(data, one) for describe, one in zip(ways, found)]
 

@@ -2,7 +2,7 @@
 in which module something moves first."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -27,7 +27,7 @@ def reach(subject: Subject, which: int) -> Tensor:
     the source and `subject.last` for the target: (B, T, S)."""
     columns = []
     for s in range(subject.inputs[which].shape[1]):
-        with Nudge(subject.inputs, [s], which) as nudge:
+        with nudged(subject.inputs, [s], which) as nudge:
             after = subject.run(*nudge.inputs)
         if nudge.ids and not nudge.lookups:
             says = "The ids are never looked up in an embedding."
@@ -58,6 +58,17 @@ def undisturbed(subject: Subject) -> Tensor:
     if not outputs.isfinite().all():
         raise NotJudgedError("The outputs are not finite: see `finite`.")
     return outputs
+
+
+@contextmanager
+def nudged(
+    inputs: Tensors, positions: Places, *which: int
+) -> Iterator["Nudge"]:
+    """Add random vectors while a model runs. Vectors ask for no mode: under
+    one, PyTorch leaves its fast paths, which may give something else."""
+    nudge = Nudge(inputs, positions, *which)
+    with nudge if nudge.ids else nullcontext():
+        yield nudge
 
 
 class Nudge(TorchFunctionMode):
@@ -110,7 +121,7 @@ def culprit(subject: Subject, which: int, b: int, s: int, quiet: list) -> str:
     when position `s` of an input does, though what it was given did not."""
     runs = []
     for positions in ([], [s]):
-        with Nudge(subject.inputs, positions, which) as nudge:
+        with nudged(subject.inputs, positions, which) as nudge:
             runs.append(calls(subject, *nudge.inputs))
     for (path, _, given, gave), (*_, given_now, gave_now) in zip(*runs):
         moves = differ_at(gave, gave_now, b, quiet)

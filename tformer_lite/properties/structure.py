@@ -117,7 +117,7 @@ def silent_runs(subject: Subject) -> Iterator[Run]:
         found = calls(subject)
     firsts: dict[str, Tensor] = {}  # of the blocks that still run
     for path, part, given, gave in found:
-        if path in firsts:
+        if path in firsts and given:  # it read vectors, and not ids alone
             yield path, given[0], firsts.pop(path), gave[0]
         if is_layer(part):
             around = (p for p, inner in inside.items() if part in inner)

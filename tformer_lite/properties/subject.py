@@ -1,7 +1,7 @@
 """Subjects: a model and its inputs, ready to be asked."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any, TypeVar
 
 import torch
@@ -27,9 +27,7 @@ class Subject:
     """A model, what it reads, and what was found out about it.
 
     It reads a source and a target, or one sequence: ids (B, T) or vectors
-    (B, T, C). Models of this module bring the running example's. `real` and
-    `unknown` tell of each which positions (B, T) are no padding, and which
-    are unknown words; `pad` and `unknown` are ids.
+    (B, T, C). Models of this module bring the running example's.
     """
 
     def __init__(
@@ -49,9 +47,17 @@ class Subject:
         self.inputs = inputs or example(model, pad)
         self.last = len(self.inputs) - 1  # the output has its rows
         self.sides = ("source", "target") if self.last else ("input",)
-        self.real = [~is_id(x, pad) for x in self.inputs]
-        self.unknown = [is_id(x, unknown) for x in self.inputs]
-        self.found: dict[tuple, Any] = {}
+        self.ids, self.found = (pad, unknown), dict[tuple, Any]()
+
+    @cached_property
+    def real(self) -> list[Tensor]:
+        """Which positions of each input are not the id `pad`: (B, T)."""
+        return [~is_id(x, self.ids[0]) for x in self.inputs]
+
+    @cached_property
+    def unknown(self) -> list[Tensor]:
+        """Which positions of each input are the id `unknown`: (B, T)."""
+        return [is_id(x, self.ids[1]) for x in self.inputs]
 
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:

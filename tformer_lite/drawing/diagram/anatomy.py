@@ -116,7 +116,7 @@ def inside(seen: Trace, path: str) -> list[Part]:
     names = {i: steps[i].visit.path.split(".")[-1] for i in linear}
     before = {names[i]: axes[i] for i in linear if i < product}
     shapes = shapes_inside(found, axes) if found else {}
-    if linear[-1:] > [mixed]:
+    if linear and linear[-1] > mixed:
         shapes["joined"] = axes[linear[-1]][0][0]
     shapes["output"] = axes[-1][1][0]
     parts = projections(path, before)
