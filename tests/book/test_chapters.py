@@ -183,7 +183,7 @@ def test_a_chapter_is_as_long_as_it_should_be_and_ends_as_all_do(text):
         for cell in notebook(text).cells
         if cell.cell_type == "markdown"
     ]
-    shown = re.sub(r"</?[a-z][^>]*>", "", " ".join(prose))
+    shown = re.sub(r"</?[a-z][^>]*>|\]\([^)]*\)", "", " ".join(prose))
     words = len(re.findall(r"\w[\w'’-]*", shown))
     assert 1200 <= words <= 1800
     heads = re.findall(r"^## (.*)$", "\n".join(prose), re.MULTILINE)
