@@ -88,6 +88,7 @@ class Measured:
     def __init__(self, place: Path, user: str, command: str, online: bool):
         self.place, self.user = place, user
         self.command, self.online = command, online
+        self.clone = place / HOMES[user][1:] / BOOK
         self.ended = threading.Event()
         self.memory = 0
 
@@ -117,7 +118,8 @@ class Measured:
             flush=True,
         )
         if done.returncode:
-            sys.exit(done.stdout)
+            log = self.clone / "install.log"
+            sys.exit(done.stdout + (log.read_text() if log.exists() else ""))
 
     def watch(self) -> None:
         """Note how much memory the machine's processes have, at most."""
@@ -126,8 +128,7 @@ class Measured:
 
     def disk(self) -> int:
         """How many bytes the clone has, with all that was set up in it."""
-        clone = self.place / HOMES[self.user][1:] / BOOK
-        said = subprocess.check_output(["du", "-sb", clone], text=True)
+        said = subprocess.check_output(["du", "-sb", self.clone], text=True)
         return int(said.split()[0])
 
 
