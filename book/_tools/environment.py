@@ -18,6 +18,12 @@ REASONS = (
         "the disk is full: free some space and run make again.",
     ),
     (
+        ("CERTIFICATE_VERIFY_FAILED",),
+        "this machine does not trust the certificate that the package index "
+        "shows; a network that looks into what passes has one of its own. "
+        "Name its file, PIP_CERT=/path/to/file.crt make book, and run again.",
+    ),
+    (
         (
             "Temporary failure in name resolution",
             "Failed to establish a new connection",

@@ -52,13 +52,13 @@ def make_machine(place: Path, suite: str, carry: tuple[str, ...]) -> None:
     """Install the machine, and put the last commit into both homes."""
     make = ["debootstrap", "--variant=minbase", suite, place]
     subprocess.run(make, check=True, stdout=sys.stderr)
+    for command in INSTALL, "useradd --create-home reader":
+        done = inside(place, "root", command, stdout=sys.stderr)
+        done.check_returncode()
     for name in carry:
         copy = place / Path(name).relative_to("/")
         copy.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run(["cp", "-r", name, copy.parent], check=True)
-    for command in INSTALL, "useradd --create-home reader":
-        done = inside(place, "root", command, stdout=sys.stderr)
-        done.check_returncode()
     for user, home in HOMES.items():
         clone = place / home[1:] / BOOK
         subprocess.run(["git", "clone", "-q", ROOT, clone], check=True)

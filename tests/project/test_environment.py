@@ -71,6 +71,11 @@ def test_a_full_disk_is_named(checkout):
     ("printed", "said"),
     [
         ("OSError: [Errno 28] No space left on device", "disk is full"),
+        (
+            "(Caused by SSLError(SSLCertVerificationError(1, '[SSL: "
+            "CERTIFICATE_VERIFY_FAILED] certificate verify failed",
+            "PIP_CERT=/path/to/file.crt",
+        ),
         ("error: command 'gcc' failed: No such file", "compiler"),
         (
             "Temporary failure in name resolution\nERROR: No matching "
