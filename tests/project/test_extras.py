@@ -3,11 +3,13 @@ within them."""
 
 import re
 import tomllib
+from importlib.metadata import distributions
 
 import extras
 import newest
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from tests.helpers.project import ROOT
 
@@ -66,3 +68,20 @@ def test_the_newest_is_what_pip_finds_and_the_rest_is_pinned():
     assert rest[:2] == ["-r", BOOK]
     assert all("==" in need for need in rest[2:])
     assert len(wanted) == len(pins(ALL)) + 2
+
+
+def test_what_the_project_pins_runs_on_the_oldest_python():
+    """Debian 12's is 3.11.2, and others are older."""
+    pinned = pins("book/constraints.txt") | pins(BOOK) | pins(ALL)
+    needs = {
+        dist.name: dist.metadata["Requires-Python"]
+        for dist in distributions()
+        if pinned.get(dist.name) == dist.version
+    }
+    late = {
+        name: need
+        for name, need in needs.items()
+        if need and "3.11.0" not in SpecifierSet(need)
+    }
+    assert len(needs) > 100
+    assert late == {}
