@@ -13,7 +13,6 @@ from tests.helpers.browser import (
     HTML,
     NO_BOOK,
     PAGES,
-    SCHEMES,
     fonts_of,
     new_reader,
     open_page,
@@ -42,10 +41,9 @@ def test_the_book_is_built():
     assert PAGES, NO_BOOK
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_page_has_no_fault(opened, scheme):
+def test_a_page_has_no_fault(opened):
     """Each fault is said, with its name and the part that has it."""
-    found = faults(opened, scheme)
+    found = faults(opened)
     assert not found, "\n\n".join([opened.page.url, *found])
 
 

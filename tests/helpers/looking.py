@@ -91,6 +91,8 @@ ONE_OF_A_LOOK = """() => axe.configure({ rules: [
     { id: "color-contrast", selector: "[data-first]" },
     { id: "link-in-text-block", selector: "a[href][data-first]:not([role])" },
 ] })"""
+# The width changes once: a page takes a moment to settle after it.
+LOOKS = (("light", PHONE), ("dark", PHONE), ("dark", DESK), ("light", DESK))
 COLOURS = ["color-contrast", "link-in-text-block"]
 AXE = Axe()
 # A figure is one image to axe, and has faults of its own above: its parts are
@@ -104,16 +106,15 @@ RUN = """async options => {
 }"""
 
 
-def faults(view: View, scheme: str) -> list[str]:
-    """All that is wrong with a page in a scheme, on a phone and on a desk;
-    each fault with its name, its width and the parts that have it."""
+def faults(view: View) -> list[str]:
+    """All that is wrong with a page in both schemes, on a phone and on a
+    desk; each fault with its name, its look and the parts that have it."""
     found = [f"it asks the network: {url}" for url in view.outside()]
     found += view.problems
-    for width in (PHONE, DESK):
+    for scheme, width in LOOKS:
         view.look(scheme, width)
-        found += [f"at {width}: {fault}" for fault in seen_now(view.page)]
-        hidden = obstacles(view.page, scheme)
-        found += [f"at {width}: {fault}" for fault in hidden]
+        seen = [*seen_now(view.page), *obstacles(view.page, scheme)]
+        found += [f"{scheme}, at {width}: {fault}" for fault in seen]
     return found
 
 
