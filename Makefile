@@ -37,11 +37,11 @@ help:
 	@echo "PYTHON=python3.12 chooses the Python to set up with (3.11 or newer)."
 
 .venv/book.done: book/requirements.txt book/constraints.txt
-	@$(PYTHON) book/_tools/environment.py .venv book/requirements.txt 1
+	@"$(PYTHON)" book/_tools/environment.py .venv book/requirements.txt 1
 	@touch $@
 
 .venv/all.done: requirements.txt .venv/book.done
-	@$(PYTHON) book/_tools/environment.py .venv requirements.txt 3
+	@"$(PYTHON)" book/_tools/environment.py .venv requirements.txt 3
 	@mkdir -p .venv/etc/jupyter
 	@ln -sf ../../../book/_tools/jupyter_server_config.py .venv/etc/jupyter
 	@touch $@
@@ -89,11 +89,11 @@ cpus: .venv/all.done
 
 # In an environment of its own, like `extras`; both fetch gigabytes.
 nightly:
-	@$(PYTHON) book/_tools/newest.py
+	@"$(PYTHON)" book/_tools/newest.py
 
 # EXTRAS="alone bert" tries these alone.
 extras:
-	@$(PYTHON) book/_tools/extras.py $(EXTRAS)
+	@"$(PYTHON)" book/_tools/extras.py $(EXTRAS)
 
 notebooks: .venv/all.done
 	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/shapes.py
@@ -120,10 +120,10 @@ picture: .venv/book.done
 	@$(BIN)/python book/_tools/architecture.py
 
 repository:
-	@$(PYTHON) book/_tools/repository.py "$(URL)" "$(SITE)"
+	@"$(PYTHON)" book/_tools/repository.py "$(URL)" "$(SITE)"
 
 version:
-	@$(PYTHON) book/_tools/version.py "$(VERSION)"
+	@"$(PYTHON)" book/_tools/version.py "$(VERSION)"
 
 # TAG=v0.2.0 makes sure that this is the version.
 dist: .venv/all.done
@@ -142,7 +142,7 @@ browser:
 	$$sudo apt-get update -qq; $$sudo apt-get install -y -qq chromium
 
 alarm:
-	@$(PYTHON) book/_tools/alarm.py
+	@"$(PYTHON)" book/_tools/alarm.py
 
 clean:
 	rm -rf .venv _build install.log .pytest_cache .ruff_cache .hypothesis

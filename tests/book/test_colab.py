@@ -167,7 +167,8 @@ def test_the_kernel_runs_on_what_colab_has(kernel, opened):
     where = nbformat.v4.new_code_cell(WHERE)
     execute(kernel, where)
     lines = text(where.outputs[0]).splitlines()
-    ipython, drawing, plots, tensors, module = (li.split() for li in lines)
+    found = (line.split(maxsplit=1) for line in lines)  # a path has spaces
+    ipython, drawing, plots, tensors, module = found
     assert ipython[0].startswith("7.34.")
     assert drawing[0].startswith("3.10.")
     assert plots[0].startswith("0.13.")

@@ -13,11 +13,13 @@ from tests.helpers.project import ROOT
 pytestmark = pytest.mark.slow
 
 TOOL = ROOT / "book" / "_tools" / "environment.py"
-OLD_PYTHON = """#!{python}
+# By a shell: what stands behind #! cannot have a space.
+OLD_PYTHON = """#!/bin/sh
+exec "{python}" -c "
 import runpy, sys
-sys.version_info = (3, 9, 6, "final", 0)
+sys.version_info = (3, 9, 6, 'final', 0)
 sys.argv = sys.argv[1:]
-runpy.run_path(sys.argv[0], run_name="__main__")
+runpy.run_path(sys.argv[0], run_name='__main__')" "$@"
 """
 
 
