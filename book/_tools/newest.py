@@ -4,33 +4,25 @@ What NEWEST names is not held to its pin, nor to constraints; all else that
 requirements.txt names is. The environment is made anew in _build/newest.
 """
 
-import os
 import re
 import shutil
-import subprocess
-import sys
-from pathlib import Path
 
-from extras import new_python
+from extras import ROOT, new_python, run
 
-ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "_build" / "newest"
 NEWEST = ["torch", "matplotlib", "seaborn", "transformers", "tokenizers"]
 PINS = re.compile(rf"^({'|'.join(NEWEST)})==.*$", re.MULTILINE)
 QUICK = ["tests", "chapters", "--nbval", "--nbval-current-env"]
 QUICK += ["-m", "not slow", "-n", "2", "--dist", "loadfile", "-q"]
-PLAIN = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
 
 
-def main() -> int:
+def main() -> None:
     """Install, say what came, and run the quick tests and the notebooks."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     python = new_python(FOLDER)
-    pip = [python, "-m", "pip"]
-    subprocess.run([*pip, "-q", "install", *wanted()], cwd=ROOT, check=True)
-    subprocess.run([*pip, "list"], cwd=ROOT, check=True)
-    tests = [python, "-m", "pytest", *QUICK]
-    return subprocess.run(tests, cwd=ROOT, env=os.environ | PLAIN).returncode
+    run(python, "-m", "pip", "-q", "install", *wanted(), cwd=ROOT)
+    run(python, "-m", "pip", "list", cwd=ROOT)
+    run(python, "-m", "pytest", *QUICK, cwd=ROOT)
 
 
 def wanted() -> list[str]:
@@ -43,4 +35,4 @@ def wanted() -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
