@@ -175,11 +175,14 @@ def term(text: str, book: Path) -> str:
     shown, _, name = text.removesuffix(">").partition(" <")
     name = name or shown
     found(name, terms(book), "term")
-    site, place = (
-        addresses(book.parent)[1],
-        f"book/glossary.html#term-{name.replace(' ', '-')}",
-    )
-    return f'<a class="term" href="{site}/{place}">{shown}</a>'
+    place = f"book/glossary.html#term-{name.replace(' ', '-')}"
+    return f'<a class="term" href="{site(book)}/{place}">{shown}</a>'
+
+
+@cache
+def site(book: Path) -> str:
+    """Give the address at which the book is published."""
+    return addresses(book.parent)[1]
 
 
 @cache
