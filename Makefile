@@ -30,7 +30,7 @@ help:
 	@echo "make version VERSION=0.2.0        what notebooks belong to; or main"
 	@echo "make dist        write wheel, sdist and notebooks into _build/dist"
 	@echo "make release     put _build/release on GitHub: TAG=v0.2.0"
-	@echo "make browser     install Chromium where there is no browser (apt)"
+	@echo "make browser     install what the tests need to look at pages (apt)"
 	@echo "make alarm       open an issue: the nightly run fails"
 	@echo "make clean       remove everything that make made"
 	@echo
@@ -133,13 +133,15 @@ release:
 	@find _build/release -type f -exec \
 	  gh release create "$(TAG)" --verify-tag --generate-notes {} +
 
-# As root, or with sudo. Where nothing is to be done, nothing is.
+# As root, or with sudo; libatomic1 is for the program that leads the browser.
+# Of the browsers any will do, and where nothing is to be done, nothing is.
 browser:
-	@for name in chromium chromium-browser google-chrome; do \
-	  command -v $$name && exit; done; \
-	command -v apt-get >/dev/null || exit 0; \
-	sudo=$$(command -v sudo); \
-	$$sudo apt-get update -qq; $$sudo apt-get install -y -qq chromium
+	@command -v apt-get >/dev/null || exit 0; need=chromium; \
+	for name in chromium chromium-browser google-chrome; do \
+	  command -v $$name && need=; done; \
+	dpkg -s libatomic1 >/dev/null 2>&1 || need="$$need libatomic1"; \
+	[ -z "$$need" ] && exit; sudo=$$(command -v sudo); \
+	$$sudo apt-get update -qq; $$sudo apt-get install -y -qq $$need
 
 alarm:
 	@"$(PYTHON)" book/_tools/alarm.py

@@ -23,6 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = "ca-certificates chromium git iproute2 make python3 python3-venv"
+PACKAGES += " libatomic1"  # for playwright, which leads Chromium
 INSTALL = f"apt-get update && apt-get install -y -qq {PACKAGES}"
 BOOK = "a bóok"  # the folder, in each user's home
 COMMANDS = "make book", "make test"

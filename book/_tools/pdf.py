@@ -60,8 +60,9 @@ def print_pages(page: Page, pdf: Path) -> None:
 
 def main() -> None:
     """Print the book, or say in a sentence why it cannot be."""
-    if browsers.found() is None:
-        sys.exit(f"make pdf: {browsers.NO_BROWSER}.")
+    missing = browsers.missing()
+    if missing:
+        sys.exit(f"make pdf: {missing}.")
     pdf = ROOT / "_build" / "pdf" / NAME
     found = make(ROOT, pdf)
     if found:

@@ -63,13 +63,13 @@ class View:
         self.ready()
 
 
-def executable() -> str:
-    """Find a browser; without one, skip on a desk and fail in CI."""
-    path = browsers.found()
-    if path is None:
+def executable() -> str | None:
+    """Find a browser; where none can be led, skip on a desk, fail in CI."""
+    missing = browsers.missing()
+    if missing:
         refuse = pytest.fail if os.environ.get("CI") else pytest.skip
-        refuse(browsers.NO_BROWSER)
-    return path
+        refuse(missing)
+    return browsers.found()
 
 
 def new_reader(browser: Browser, scheme="light", width=DESK) -> BrowserContext:
