@@ -13,6 +13,7 @@ make the machine; it is removed in the end. Linux alone.
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -53,6 +54,8 @@ def make_machine(place: Path, suite: str, carry: tuple[str, ...]) -> None:
     """Install the machine, and put the last commit into both homes."""
     make = ["debootstrap", "--variant=minbase", suite, place]
     subprocess.run(make, check=True, stdout=sys.stderr)
+    named = f"127.0.0.1 localhost {socket.gethostname()}\n"
+    (place / "etc" / "hosts").write_text(named)  # as an installer does
     for command in INSTALL, "useradd --create-home reader":
         done = inside(place, "root", command, stdout=sys.stderr)
         done.check_returncode()
