@@ -56,17 +56,23 @@ def make_machine(place: Path, suite: str, carry: tuple[str, ...]) -> None:
     subprocess.run(make, check=True, stdout=sys.stderr)
     named = f"127.0.0.1 localhost {socket.gethostname()}\n"
     (place / "etc" / "hosts").write_text(named)  # as an installer does
+    bring(place, carry)
     for command in INSTALL, "useradd --create-home reader":
         done = inside(place, "root", command, stdout=sys.stderr)
         done.check_returncode()
-    for name in carry:
-        copy = place / Path(name).relative_to("/")
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["cp", "-r", name, copy.parent], check=True)
+    bring(place, carry)  # once more: what was installed may have replaced it
     for user, home in HOMES.items():
         clone = place / home[1:] / BOOK
         subprocess.run(["git", "clone", "-q", ROOT, clone], check=True)
         inside(place, "root", f"chown -R {user} '{home}/{BOOK}'")
+
+
+def bring(place: Path, carry: tuple[str, ...]) -> None:
+    """Copy files and folders to where they are on this machine."""
+    for name in carry:
+        copy = place / Path(name).relative_to("/")
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["cp", "-rT", name, copy], check=True)
 
 
 def inside(place: Path, user: str, command: str, online=True, **options):

@@ -22,6 +22,7 @@ from tformer_lite import (
     padding_mask,
     softmax,
     split_heads,
+    trace,
 )
 
 B, T, S, H, D = 3, 5, 6, 3, 4
@@ -110,6 +111,14 @@ def test_rows_that_see_nobody_give_zeros_and_gradients_as_pytorchs_do():
         assert not nothing.any()
     for nothing in (to_q[2], to_k[2], to_v[2]):
         assert not nothing.any()
+
+
+def test_a_mask_leaves_the_scores_that_it_allows_as_they_were():
+    mask = torch.rand(B, H, T, S) > 0.4
+    seen = trace(dot_product_attention, *draw(T, S), mask, keep=True)
+    (found,) = seen.attention()
+    assert found.masked[mask].equal(found.scores[mask])
+    assert found.masked[~mask].eq(-math.inf).all()
 
 
 def test_heads_take_neighbouring_channels_and_joining_undoes_splitting():

@@ -7,7 +7,9 @@ import torch
 from torch.testing import assert_close
 
 from tformer_lite import (
+    FeedForward,
     LearnedPositions,
+    PreNorm,
     SinusoidalPositions,
     TokenEmbedding,
     sinusoids,
@@ -35,15 +37,15 @@ def test_an_id_outside_the_vocabulary_is_named(bad):
 
 @pytest.mark.parametrize("d_model", [12, 7])
 def test_sinusoids_are_the_papers_formula(d_model):
-    table = sinusoids(50, d_model)
-    for position in (0, 1, 17, 49):
+    table = sinusoids(5000, d_model)
+    for position in (0, 1, 17, 49, 4999):
         for channel in range(d_model):
             angle = position / 10000 ** (channel // 2 * 2 / d_model)
             wave = math.cos if channel % 2 else math.sin
             assert_close(
                 table[position, channel].item(),
                 wave(angle),
-                atol=1e-5,
+                atol=1e-6,
                 rtol=0,
             )
 
@@ -73,3 +75,10 @@ def test_both_tables_start_equally_loud():
     waves = SinusoidalPositions(512, 64).table.square().mean().item()
     assert abs(waves - 0.5) < 1e-3
     assert abs(learned - 0.5) < 0.02
+
+
+def test_a_layer_is_the_papers_unless_something_else_is_asked_for():
+    layer = FeedForward(4, 8)
+    assert layer.hidden.bias is not None
+    assert layer.output.bias is not None
+    assert layer.dropout.p == PreNorm(4).dropout.p == 0

@@ -1,5 +1,7 @@
 """Masks are boolean, True = may attend, and never broadcast by accident."""
 
+from functools import partial
+
 import pytest
 import torch
 
@@ -21,6 +23,11 @@ def test_the_running_example_hides_its_padding():
 
 def test_a_causal_mask_is_pytorchs_lower_triangle():
     assert causal_mask(5)[0, 0].equal(torch.ones(5, 5).tril().bool())
+
+
+@pytest.mark.parametrize("mask", [causal_mask, partial(window_mask, width=2)])
+def test_a_mask_is_made_where_it_is_asked_for(mask):
+    assert mask(6, device="meta").is_meta
 
 
 def test_a_window_is_a_band():
