@@ -5,9 +5,9 @@ BIN := .venv/bin
 # One thread each: with a busy neighbour, two threads are slower than one.
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
-.PHONY: help book links weblinks pdf test check cpus nightly extras lint \
-  format notebooks corpus results bench picture repository version dist \
-  release browser alarm clean
+.PHONY: help book links weblinks pdf test check colab cpus nightly extras \
+  lint format notebooks corpus results bench picture repository version \
+  dist release browser alarm clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
@@ -16,6 +16,7 @@ help:
 	@echo "make pdf         print the book as one PDF in _build/pdf"
 	@echo "make test        build the book, then test everything"
 	@echo "make check       the quick tests: no browser, no notebooks"
+	@echo "make colab       run all notebooks as in Colab"
 	@echo "make cpus        run all notebooks as other processors would"
 	@echo "make nightly     the quick tests and the notebooks, newest libraries"
 	@echo "make extras      install the wheel and its extras anew, and use them"
@@ -86,6 +87,10 @@ format: .venv/all.done
 # Several minutes: for the night, or by hand after a change of the numbers.
 cpus: .venv/all.done
 	@$(BIN)/python book/_tools/cpus.py
+
+# `make test` runs a few, in which Colab's versions can make a difference.
+colab: .venv/all.done
+	@COLAB=all $(ONE) $(BIN)/python -m pytest tests/book/test_colab.py -q
 
 # In an environment of its own, like `extras`; both fetch gigabytes.
 nightly:

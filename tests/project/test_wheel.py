@@ -23,6 +23,16 @@ LICENCES = {
     "book/LICENSE": b"CC BY 4.0",
     "tformer_lite/drawing/fonts/OFL.txt": b"SIL OPEN FONT LICENSE Version 1.1",
 }
+REFUSE = """\
+import sys
+
+class Refused:
+    def find_spec(self, name, *_):
+        extras = "transformers", "tokenizers", "sacrebleu"
+        assert name not in extras, f"{name} is imported"
+
+sys.meta_path.insert(0, Refused())
+"""
 DRAW = """\
 import sys
 import torch
@@ -161,38 +171,17 @@ def test_the_wheel_offers_the_extras_of_the_project(metadata):
         assert {str(n) for n in asked if extra in str(n.marker)} == ours
 
 
-def test_installed_far_from_here_it_draws_nepali(target, tmp_path):
-    """A letter without a shape would be a warning."""
-    module, font = said(target, tmp_path, "-c", DRAW).splitlines()
+def test_installed_far_from_here_it_traces_checks_and_draws(target, tmp_path):
+    """The lines that `make extras` runs on a clean machine, without the
+    extras; and a letter that has no shape would be a warning."""
+    code = "\n".join([REFUSE, extras.USE, DRAW])
+    *lines, module, font = said(target, tmp_path, "-c", code).splitlines()
+    assert lines[0].startswith("attention in encoder.blocks.0")
+    assert all("✓ holds" in line for line in lines[1:])
+    assert len(lines) > 10
     assert Path(module) == target / "tformer_lite"
     assert Path(font) == target / FONT
 
 
-def test_installed_far_from_here_it_traces_and_checks(target, tmp_path):
-    """The same lines as on a clean machine: `make extras`."""
-    lines = said(target, tmp_path, "-c", extras.USE).splitlines()
-    assert lines[0].startswith("attention in encoder.blocks.0")
-    assert all("✓ holds" in line for line in lines[1:])
-    assert len(lines) > 10
-
-
 def test_installed_far_from_here_its_command_line_answers(target, tmp_path):
     assert "मेरो" in said(target, tmp_path, *extras.TRANSLATE)
-    shapes = said(target, tmp_path, "-m", "tformer_lite", "trace")
-    assert "(B, S, C), (B, 1, 1, S) -> (B, S, C)" in shapes
-
-
-def test_the_module_neither_needs_nor_imports_the_extras():
-    code = """\
-import sys
-
-class Refused:
-    def find_spec(self, name, *_):
-        extras = "transformers", "tokenizers", "sacrebleu"
-        assert name not in extras, f"{name} is imported"
-
-sys.meta_path.insert(0, Refused())
-import tformer_lite as t
-t.EncoderDecoder(t.tiny_translator)
-"""
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

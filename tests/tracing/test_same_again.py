@@ -21,7 +21,8 @@ from tformer_lite.tracing import trace
 for name in ("GPT", "nn.MultiheadAttention", "BERT, sdpa"):
     torch.manual_seed(0)
     factory, dims = ZOO[name]
-    print(trace(build=factory, dims=dims))
+    seen = trace(build=factory, dims=dims)
+    print(seen, seen.to_json(), sep="\\n")
 """
 
 
