@@ -36,7 +36,7 @@ def asks(chapter: Path) -> set[str]:
             for node in ast.walk(ast.parse(MAGIC.sub("#", cell.source))):
                 asked |= named(node)
             for output in cell.outputs:
-                asked |= shown(output)
+                asked |= kinds(output)
     return asked
 
 
@@ -55,7 +55,7 @@ def named(node: ast.AST) -> set[str]:
     return set()
 
 
-def shown(output: nbformat.NotebookNode) -> set[str]:
+def kinds(output: nbformat.NotebookNode) -> set[str]:
     """The kinds of an output; and whether a picture has Nepali in it."""
     data = output.get("data", {})
     nepali = DEVANAGARI.search(data.get("image/svg+xml", ""))
