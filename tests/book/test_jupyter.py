@@ -19,6 +19,7 @@ from tests.helpers.paired import (
     each_order,
     edit,
     halves,
+    managed,
     one_chapter,
     opened,
     outputs_by_source,
@@ -40,7 +41,7 @@ def test_to_open_a_half_and_save_it_changes_no_byte(root, half, newer):
     """Even if Jupyter says of itself what it likes to say."""
     before = halves(root)
     age(root, newer)
-    manager = ChapterManager(root_dir=str(root))
+    manager = managed(ChapterManager, root)
     content = opened(manager, half)
     content.metadata.kernelspec.display_name = "Python 3 (ipykernel)"
     content.metadata.language_info = {"name": "python", "version": "3.12.1"}
@@ -54,7 +55,7 @@ def test_to_open_a_half_and_save_it_changes_no_byte(root, half, newer):
 def test_an_edit_in_jupyter_is_in_both_halves(root, half, newer):
     (text, _), before = halves(root), stored(root)
     age(root, newer)
-    manager = ChapterManager(root_dir=str(root))
+    manager = managed(ChapterManager, root)
     content = opened(manager, half)
     edit(content.cells)
     edit(content.cells, CODE, OTHER)
@@ -73,7 +74,7 @@ def test_an_edit_in_jupyter_is_in_both_halves(root, half, newer):
 def test_jupyter_shows_words_and_keeps_what_is_written(root, half):
     """Words that the run gives are renewed, those of a link are the author's;
     a role is one as soon as it is saved, and an unknown one stays."""
-    manager = ChapterManager(root_dir=str(root))
+    manager = managed(ChapterManager, root)
     content = opened(manager, half)
     edit(content.cells, ">(2, 3, 8, 8)<", ">(7, 7)<")
     edit(content.cells, ">softmax</a>", ">soft maximum</a>")
@@ -89,7 +90,7 @@ def test_jupyter_shows_words_and_keeps_what_is_written(root, half):
 
 
 def test_an_editor_of_texts_gets_what_is_on_disk(root):
-    model = ChapterManager(root_dir=str(root)).get(f"{NAME}.md", type="file")
+    model = managed(ChapterManager, root).get(f"{NAME}.md", type="file")
     assert model["content"] == halves(root)[0]
 
 
@@ -108,8 +109,6 @@ def test_jupyter_opens_an_edit_that_the_notebook_alone_has(root, newer):
     before = halves(root)
     paths(root)[1].write_text(before[1].replace(OLD, NEW))
     age(root, newer)
-    model = ChapterManager(root_dir=str(root)).get(
-        f"{NAME}.md", type="notebook"
-    )
+    model = managed(ChapterManager, root).get(f"{NAME}.md", type="notebook")
     assert any(NEW in cell.source for cell in model["content"].cells)
     assert halves(root)[0] == before[0].replace(OLD, NEW)

@@ -27,6 +27,7 @@ from tests.helpers.paired import (
     each_order,
     edit,
     halves,
+    managed,
     one_chapter,
     opened,
     outputs_by_source,
@@ -51,7 +52,7 @@ def root(tmp_path, monkeypatch):
 def test_what_plain_jupytext_saves_is_put_right_by_make(root, half, capsys):
     wanted = halves(root)[0].replace(OLD, NEW)
     age(root, "md")
-    manager = TextFileContentsManager(root_dir=str(root))
+    manager = managed(TextFileContentsManager, root)
     content = opened(manager, half)
     edit(content.cells)
     save(manager, half, content)
@@ -96,7 +97,7 @@ def test_plain_jupytext_opens_what_make_has_left(root):
     """It wants a text that is not older than the notebook, and `make
     notebooks` leaves it so."""
     age(root, "ipynb")
-    manager = TextFileContentsManager(root_dir=str(root))
+    manager = managed(TextFileContentsManager, root)
     with pytest.raises(HTTPError, match="is more recent than"):
         manager.get(f"{NAME}.ipynb", type="notebook")
     notebooks.main(root)

@@ -7,6 +7,8 @@ from pathlib import Path
 import nbformat
 import notebooks
 import pytest
+from nbformat.sign import MemorySignatureStore
+from traitlets.config import Config
 
 from tests.helpers.project import ROOT
 
@@ -56,6 +58,14 @@ def edit(cells: list, old: str = OLD, new: str = NEW) -> None:
     """Replace what stands once in the cells."""
     (cell,) = [cell for cell in cells if old in cell.source]
     cell.source = cell.source.replace(old, new)
+
+
+def managed(kind: type, root: Path):
+    """Start a contents manager; what it trusts is noted nowhere on the
+    disk."""
+    config = Config()
+    config.NotebookNotary.store_factory = MemorySignatureStore
+    return kind(root_dir=str(root), config=config)
 
 
 def opened(manager, half: str):

@@ -74,7 +74,7 @@ def test_what_the_project_pins_runs_on_the_oldest_python():
     """Debian 12's is 3.11.2, and others are older."""
     pinned = pins("book/constraints.txt") | pins(BOOK) | pins(ALL)
     needs = {
-        dist.name: dist.metadata["Requires-Python"]
+        dist.name: dist.metadata.get("Requires-Python")
         for dist in distributions()
         if pinned.get(dist.name) == dist.version
     }

@@ -163,7 +163,9 @@ def test_in_a_notebook_with_magics_it_shows_the_same(
     version, script, tmp_path, request
 ):
     """IPython compiles a cell under %%time without keeping its lines."""
-    magics = "%matplotlib inline\n!true\nfiles = !ls\n"
+    magics = "%matplotlib inline\n!true\n"
+    if not version:  # IPython 7 does not know the next under Python 3.14
+        magics += "files = !ls\n"
     cells = [magics + MODEL, "%time one = 1\n" + WRITE]
     timed = WRITE.replace("shown", "timed")
     cells += ["%%time\n" + MODEL, "%%time\n" + timed]

@@ -57,6 +57,50 @@ def test_the_trace_is_there_up_to_the_failure(error):
     assert len(error.trace) == 3
 
 
+def by_if(x):
+    if x > 0:
+        x = x / 2
+
+
+def by_while(x):
+    while x.abs() > 0:
+        x = x / 2
+
+
+def by_choice(x):
+    return 1 if x > 0 else 2
+
+
+def by_bool(x):
+    return bool(x > 0)
+
+
+def by_not(x):
+    return not x
+
+
+@pytest.mark.parametrize(
+    ("ask", "call", "operand"),
+    [
+        (by_if, "bool(x > 0)", "x > 0"),
+        (by_while, "bool(x.abs() > 0)", "x.abs() > 0"),
+        (by_choice, "bool(x > 0)", "x > 0"),
+        (by_bool, "bool(x > 0)", "x > 0"),
+        (by_not, "not x", "input"),
+    ],
+)
+def test_a_tensor_that_is_asked_for_yes_or_no_is_named(ask, call, operand):
+    """Python 3.11 and later ones tell different places of a condition."""
+    with pytest.raises(RuntimeError, match="ambiguous") as caught:
+        trace(ask, torch.ones(2, 3))
+    assert caught.value.__notes__[0].startswith(
+        f"in outside every module: {call}\n  {operand}: (2"
+    )
+    *before, last = str(caught.value.trace).splitlines()
+    assert last.strip().startswith(f"{call} ")
+    assert operand == "input" or before[-1].strip().startswith(operand)
+
+
 def test_an_error_that_the_model_catches_is_none():
     def careful(x):
         try:

@@ -86,7 +86,10 @@ def norm_statistics(subject: Subject) -> Verdict:
     Ba et al. (2016), equation 4. Norms are known by the name of their class.
     """
     seen = []
-    for path, x in normed(subject):
+    for path, part, _, gave in calls(subject):
+        if not is_norm(part) or not gave or gave[0].ndim < 3:
+            continue
+        x = without_gains(part, gave[0])
         seen.append(squares := x.square().mean(-1))
         least = 0.9 * (1 - 1 / x.shape[-1])  # an unbiased norm's is below 1
         wrong = ~((squares > least) & (squares < 1.1))
@@ -102,13 +105,6 @@ def norm_statistics(subject: Subject) -> Verdict:
         raise NotJudgedError("No module's class has the name of a norm.")
     says = "After each norm, each position has a mean square of 1."
     return True, says, seen[0]
-
-
-def normed(subject: Subject) -> Iterator[tuple[str, Tensor]]:
-    """Give each norm's path, and what it gave without its gains."""
-    for path, part, _, gave in calls(subject):
-        if is_norm(part) and gave and gave[0].ndim > 2:
-            yield path, without_gains(part, gave[0])
 
 
 def is_norm(part: nn.Module) -> bool:

@@ -67,9 +67,9 @@ class Calls(Printable):
 def are_hidden(run: Run) -> list[bool]:
     """Whether each step happens inside a library's function: where nobody
     wrote it, or where calls of several kinds are made."""
-    kinds = defaultdict(set)
+    kinds: dict[tuple, set[str]] = defaultdict(set)
     for position, step in zip(run.positions, run.steps):
-        kinds[position].add(step.name)
+        kinds[position] |= set() if step.asked else {step.name}
     return [
         len(kinds[position]) > 1 or owner(step.code.co_filename) != "reader"
         for position, step in zip(run.positions, run.steps)

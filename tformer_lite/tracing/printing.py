@@ -93,8 +93,8 @@ class LiveCalls(Recorder):
         if not kind:
             return step
         kinds = self.kinds[step.visit, step.place[0]]
-        kinds.add(step.name)
-        call = step.line if len(kinds) == 1 else step.name
+        kinds |= set() if step.asked else {step.name}
+        call = step.line if len(kinds) < 2 else step.name
         known = self.preview.next((path, step.function), call, (), ())
         call, inputs, outputs = known
         reads = measured_text(step.reads, inputs)

@@ -26,6 +26,8 @@ def operands(step: Step) -> list[str]:
     it reads its parameters as well."""
     if step.visit.place == step.place:
         return []
+    if step.asked:
+        return [step.asked]
     match passage(*step.place[0]):
         case ast.BinOp(left, _, right):
             found = [left, right]

@@ -92,13 +92,9 @@ def from_json(text: str) -> Table:
 
 def row_from(step: Data) -> Row:
     """Read a call."""
-    return Row(
-        heading(step["module"], step["kind"]),
-        step["variable"],
-        step["call"],
-        tuple(map(shape_of, step["inputs"])),
-        tuple(map(shape_of, step["outputs"])),
-    )
+    shapes = [tuple(map(shape_of, step[x])) for x in ("inputs", "outputs")]
+    where = heading(step["module"], step["kind"])
+    return Row(where, step["variable"], step["call"], *shapes)
 
 
 def shape_of(tensor: Data) -> Shape:

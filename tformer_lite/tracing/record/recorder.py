@@ -8,6 +8,7 @@ from itertools import count
 from types import CodeType
 from typing import Any, NamedTuple
 
+from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
@@ -44,9 +45,17 @@ class Step(NamedTuple):
         return function.__name__
 
     @property
+    def asked(self) -> str:
+        """The condition of an `if`, as it is written, if that is the call."""
+        asks = self.function is Tensor.__bool__
+        return expressions.condition(*self.place[0]) if asks else ""
+
+    @property
     def binding(self) -> tuple[str, str]:
         """The variable that is bound, or "", and the expression, as they are
         written; the function's name, where that cannot be read."""
+        if self.asked:
+            return "", f"bool({self.asked})"
         written = expressions.expression(*self.place[0])
         if not written:
             return "", self.name

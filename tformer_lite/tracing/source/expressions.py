@@ -129,6 +129,16 @@ def expression(code: CodeType, at: int) -> str:
     return "" if found is None else text_of(found)
 
 
+def condition(code: CodeType, at: int) -> str:
+    """Write what an `if`, `while` or `assert` asks at an instruction, or "";
+    Python 3.11 says of it where the whole statement is."""
+    here, asks = span(code, at), ast.If | ast.While | ast.IfExp | ast.Assert
+    for node in ast.walk(tree_of(lines_of(code))):
+        if isinstance(node, asks) and here in map(span_of, (node, node.test)):
+            return text_of(node.test)
+    return ""
+
+
 def line_text(variable: str, expression: str) -> str:
     """Write a line: q = self.query(x); where nothing is bound, without."""
     return f"{variable} = {expression}" if variable else expression
