@@ -132,11 +132,11 @@ def expression(code: CodeType, at: int) -> str:
 def condition(code: CodeType, at: int) -> str:
     """Write what an `if`, `while` or `assert` asks at an instruction, or "";
     Python 3.11 says of it where the whole statement is."""
-    here, asks = span(code, at), ast.If | ast.While | ast.IfExp | ast.Assert
-    for node in ast.walk(tree_of(lines_of(code))):
-        if isinstance(node, asks) and here in map(span_of, (node, node.test)):
-            return text_of(node.test)
-    return ""
+    asks, at_span = ast.If | ast.While | ast.IfExp | ast.Assert, span(code, at)
+    nodes = ast.walk(tree_of(lines_of(code)))
+    found = (node for node in nodes if isinstance(node, asks))
+    tests = {s: n.test for n in found for s in (span_of(n), span_of(n.test))}
+    return text_of(tests[at_span]) if at_span in tests else ""
 
 
 def line_text(variable: str, expression: str) -> str:
