@@ -1,6 +1,7 @@
 """What a check sees inside attention, with tensors made for the purpose."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -18,9 +19,21 @@ from tformer_lite import (
     split_heads,
     tiny_translator,
 )
-from tformer_lite.properties import identity, source_dependence, weight_rows
-from tformer_lite.properties.attention import split_in_order
-from tformer_lite.properties.mixing import Operand
+from tformer_lite.properties import (
+    identity,
+    provenance,
+    score_scale,
+    source_dependence,
+    weight_rows,
+)
+from tformer_lite.properties.attention import (
+    first_matrix,
+    joined_in_order,
+    mostly,
+    nobody,
+    split_in_order,
+)
+from tformer_lite.properties.mixing import Mixing, Operand
 from tformer_lite.properties.subject import Subject
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
@@ -39,6 +52,9 @@ HEADS = split_heads(ROWS, 3)
         (HEADS.flip(-2), False),  # positions from the last to the first
         (HEADS.transpose(1, 2).flatten(1, 2)[:, None, ::4], False),
         (HEADS.mT.reshape(2, 3, 6, 4), False),
+        (HEADS[..., [0, 0, 1, 2, 3, 4], :], False),  # one position twice
+        (HEADS * (1 + 4e-5), True),  # as others round
+        (HEADS + 4e-7, True),
         (HEADS + 1, None),  # computed anew: nobody knows from what
     ],
 )
@@ -46,6 +62,125 @@ def test_a_head_is_the_same_channels_of_position_after_position(heads, right):
     factor = 2.0 if torch.equal(heads, 2 * HEADS) else 1.0
     found = split_in_order(Operand(heads, ROWS, factor))
     assert (found and found.in_order) == right
+
+
+def test_of_a_long_sentence_every_position_is_known():
+    x = torch.randn(2, 6, 4)
+    found = split_in_order(Operand(split_heads(x, 2), x, 1.0))
+    assert found.in_order
+    assert found.positions.equal(torch.arange(6.0)[:, None].expand(6, 2))
+
+
+def test_one_position_is_in_order():
+    one = Operand(HEADS[..., :1, :], ROWS[:, :1], 1.0)
+    assert split_in_order(one).in_order
+    assert not mostly(torch.tensor([False]))
+
+
+def joined(mixed, joined):
+    """An attention of which only the end is of interest."""
+    return Mixing("", *[None] * 5, mixed=mixed, joined=joined)
+
+
+@pytest.mark.parametrize(
+    ("rows", "right"),
+    [
+        (ROWS, True),
+        (HEADS.reshape(2, 6, 12), False),  # several positions in a row
+        (ROWS.unflatten(-1, (3, 4)).flip(2).flatten(2), True),
+        (
+            torch.stack([ROWS[:, 0], *ROWS[:, 1:].roll(4, -1).unbind(1)], 1),
+            False,
+        ),
+        (ROWS + 1, None),  # computed anew
+        (HEADS, None),  # not joined at all
+    ],
+)
+def test_a_joined_row_is_all_heads_in_one_order(rows, right):
+    found = joined_in_order(joined(HEADS, rows))
+    assert (found and found.in_order) == right
+
+
+def test_empty_rows_are_excused_by_the_padding_of_either_input():
+    """Of just as many positions as the rows have."""
+    early, late = torch.arange(6) > 1, torch.arange(6) < 4
+    other = torch.zeros(2, 4) > 0
+    sums = torch.zeros(2, 3, 6)
+    for real in ([early, late], [late, early]):
+        subject = SimpleNamespace(real=[x.expand(2, 6) for x in real])
+        excused = (~early | ~late).expand(2, 3, 6)
+        assert nobody(subject, sums).equal(excused)
+    assert not nobody(
+        SimpleNamespace(real=[other]), torch.zeros(2, 2, 8)
+    ).any()
+
+
+def by_view(which):
+    """Heads of which some are cut out of the rows without a transpose."""
+
+    def attend(x):
+        parts = {n: x @ w for n, w in zip("qkv", WEIGHTS)}
+        heads = [
+            y.view(2, 3, 6, 4) if n == which else split_heads(y, 3)
+            for n, y in parts.items()
+        ]
+        return join_heads(dot_product_attention(*heads))
+
+    return attend
+
+
+WEIGHTS = torch.randn(3, 12, 12, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.mark.parametrize(
+    ("which", "name"), [("q", "queries"), ("k", "keys"), ("v", "values")]
+)
+def test_the_split_that_mixes_is_named(which, name):
+    says = provenance(by_view(which), ROWS).says
+    assert says.startswith(f"In the model, the split {name} mix positions")
+
+
+def test_values_that_occur_twice_came_from_nowhere():
+    twice = ROWS.clone()
+    twice[0, 1] = twice[0, 0]
+    seen = provenance(by_view(""), twice[..., :]).seen
+    assert set(seen.unique().tolist()) <= {-1, *range(6)}
+
+
+def test_heads_that_are_computed_anew_and_never_joined_move_nothing():
+    def attend(x):
+        parts = (split_heads(x @ w, 3) + 1 for w in WEIGHTS)
+        return dot_product_attention(*parts)
+
+    finding = provenance(attend, ROWS)
+    assert finding.holds is None
+    assert finding.says == "No heads are split or joined that can be seen."
+
+
+@pytest.mark.parametrize("variance", [0.75, 0.85, 1.2, 1.3])
+def test_a_variance_near_one_will_do(variance):
+    def attend(x):
+        q, k, v = (split_heads(x @ w, 3) for w in WEIGHTS)
+        return join_heads(dot_product_attention(q * variance**0.5, k, v))
+
+    assert score_scale(attend, ROWS).holds is (0.8 < variance < 1.25)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_attentions_are_counted_in_words(n):
+    def attend(x):
+        for _ in range(n):
+            x = x + by_view("")(x)
+        return x
+
+    words = "1 attention" if n == 1 else f"{n} attentions"
+    assert weight_rows(attend, ROWS).says.endswith(f" in {words}.")
+
+
+def test_the_first_head_of_the_first_sentence_is_shown():
+    weights = HEADS.softmax(-1)
+    assert first_matrix(weights).equal(weights[0, 0])
+    assert first_matrix(weights.flatten(0, 1)).equal(weights[0, 0])
 
 
 def test_values_that_occur_twice_are_no_evidence():

@@ -34,7 +34,7 @@ class Finding:
     name: str
     holds: bool | None
     says: str
-    seen: Tensor | None = field(default=None, repr=False, compare=False)
+    seen: Tensor | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         """Write a line: the name, the verdict, and the sentence."""

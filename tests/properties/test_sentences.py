@@ -1,0 +1,67 @@
+"""What each check says, word for word: of the right model, of bugs, and of
+models that it cannot judge. `sentences.toml` has a table for each model."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from tformer_lite import DecoderOnly, bug, char_lm, properties, running_model
+
+ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
+IDS = torch.tensor([[2, 0, 5, 6, 7, 1], [2, 8, 9, 5, 1, 1]])
+SENTENCES = tomllib.loads(
+    Path(__file__).with_name("sentences.toml").read_text("utf8")
+)
+DECIMAL = re.compile(r"(\d+\.\d+)")
+
+
+class OneHot(nn.Linear):
+    """A model whose ids become vectors where nobody can see it."""
+
+    def forward(self, ids):
+        return super().forward(nn.functional.one_hot(ids, 10).float())
+
+
+def linear():
+    return nn.Linear(12, 12)
+
+
+OWN = {
+    "right": lambda ask: ask(running_model()),
+    "writes on": lambda ask: ask(DecoderOnly(char_lm)),
+    "mixes nothing": lambda ask: ask(linear(), ROWS),
+    "may hear the future": lambda ask: ask(linear(), ROWS, causal=False),
+    "one row": lambda ask: ask(linear(), ROWS[:1]),
+    "one position": lambda ask: ask(linear(), ROWS[:, :1]),
+    "is shifted": lambda ask: ask(lambda x: x.roll(1, 1), ROWS),
+    "hides its ids": lambda ask: ask(OneHot(10, 12), IDS, pad=1, unknown=0),
+    "looks up": lambda ask: ask(nn.Embedding(10, 3), IDS, pad=1, unknown=0),
+    "drops rows": lambda ask: ask(lambda x: x[:, :3], ROWS),
+    "gives NaN": lambda ask: ask(lambda x: x * torch.nan, ROWS),
+    "gives nothing": lambda ask: ask(lambda x: None, ROWS),
+    "lacks inputs": lambda ask: ask(linear()),
+}
+
+
+def asked(model: str, check: str) -> str:
+    """Ask a check about a model, by their names, and take its words."""
+    torch.manual_seed(0)
+    ask = getattr(properties, check)
+    finding = OWN[model](ask) if model in OWN else ask(bug(model).model())
+    return str(finding).removeprefix(f"{check}: ")
+
+
+@pytest.mark.parametrize(
+    ("model", "check"),
+    [(model, check) for model in SENTENCES for check in SENTENCES[model]],
+)
+def test_a_check_says_this(model, check):
+    said = DECIMAL.split(asked(model, check))
+    wanted = DECIMAL.split(SENTENCES[model][check])
+    assert said[::2] == wanted[::2]
+    for one, other in zip(said[1::2], wanted[1::2], strict=True):
+        assert abs(float(one) - float(other)) < 0.02  # processors round apart
