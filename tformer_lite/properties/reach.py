@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 from tformer_lite.properties.subject import NotJudgedError, Subject, once
 from tformer_lite.tracing.record.tensors import tensors
 
-LOOKUPS = {"embedding", "__getitem__", "index_select"}
+LOOKUPS = {"embedding", "__getitem__"}
 LOUDNESS = 2.0  # how large a push is, as a multiple of the vectors' size
 FAINT = 1e-5  # of the outputs' size: what moves less has not moved
 Tensors = Sequence[Tensor]
@@ -93,7 +93,7 @@ class Nudge(TorchFunctionMode):
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
-        lookup = getattr(function, "__name__", "") in LOOKUPS
+        lookup = function.__name__ in LOOKUPS
         if lookup and result.is_floating_point() and self.are_in(args):
             self.lookups += 1
             result = with_noise(result, self.positions)
