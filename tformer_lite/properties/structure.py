@@ -28,7 +28,7 @@ def live_parameters(subject: Subject) -> Verdict:
     reached = gradients(subject)
     sizes = torch.tensor([[reached.get(p, 0.0)] for p in learns])
     lost = [tuple(p.shape) for p in reached if p not in learns]
-    dead = [n for p, n in learns.items() if not reached.get(p, 0)]
+    dead = [n for p, n in learns.items() if not reached.get(p)]
     if lost:
         says = (
             f"{len(lost)} tensors could learn and are no parameters, one of "

@@ -1,0 +1,143 @@
+"""A subject knows its ids, runs alike each time, and says how it fails."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import nn
+
+from tformer_lite import (
+    DecoderOnly,
+    EncoderDecoder,
+    char_lm,
+    running_example,
+    running_model,
+    tiny_translator,
+)
+from tformer_lite.properties.subject import (
+    FailedError,
+    Subject,
+    error_line,
+    is_id,
+    once,
+    output,
+)
+
+IDS = torch.tensor([[2, 0, 5, 1], [2, 8, 1, 1]])
+ROWS = torch.randn(2, 4, 12, generator=torch.Generator().manual_seed(0))
+
+
+class Padded(nn.Identity):
+    pad = 5
+
+
+@pytest.mark.parametrize(
+    ("model", "known", "ids"),
+    [
+        (nn.Identity(), {}, (None, None)),
+        (nn.Identity(), {"pad": 1, "unknown": 8}, (1, 8)),
+        (Padded(), {}, (5, None)),
+        (Padded(), {"pad": 1}, (1, None)),
+        (running_model(), {}, (1, 0)),
+        (running_model(), {"pad": 0}, (0, 1)),
+        (running_model(), {"unknown": 7}, (1, 7)),
+    ],
+)
+def test_padding_and_unknown_words_are_the_models_or_what_is_said(
+    model, known, ids
+):
+    subject = Subject(model, (IDS,), **known)
+    assert subject.ids == ids
+    pad, unknown = (-1 if known is None else known for known in ids)
+    assert subject.real[0].equal(IDS.ne(pad))
+    assert subject.unknown[0].equal(IDS.eq(unknown))
+
+
+def test_vectors_have_no_ids():
+    ones = torch.ones(2, 4, 12)
+    assert not is_id(ones, 1).any()
+    assert is_id(ones, 1).shape == (2, 4)
+
+
+def test_two_inputs_are_a_source_and_a_target():
+    one, two = Subject(nn.Identity(), (IDS,)), Subject(max, (IDS, IDS))
+    assert (one.sides, one.last) == (("input",), 0)
+    assert (two.sides, two.last) == (("source", "target"), 1)
+
+
+def test_a_model_is_run_in_evaluation_and_draws_the_same_numbers():
+    model = nn.Sequential(nn.Dropout(0.5), nn.Linear(12, 12))
+    subject = Subject(model, (ROWS,))
+    assert subject.run().equal(model[1](ROWS))
+    assert not subject.run().requires_grad
+    draws = Subject(torch.rand_like, (ROWS,))
+    before = torch.get_rng_state()
+    assert draws.run().equal(draws.run())
+    assert not draws.run().equal(draws.run(seed=1))
+    assert torch.get_rng_state().equal(before)
+    assert subject.run(ROWS + 1).equal(model[1](ROWS + 1))
+
+
+def test_what_goes_wrong_is_said_in_one_line():
+    def fail(x):
+        raise KeyError("first\nsecond")
+
+    with pytest.raises(FailedError) as caught:
+        Subject(fail, (ROWS,)).run()
+    assert str(caught.value) == "KeyError: 'first\\nsecond'"
+    assert error_line(ValueError("first\nsecond")) == "ValueError: first"
+    assert error_line(ValueError("x" * 200)) == f"ValueError: {'x' * 150}"
+
+
+def test_the_output_is_the_logits_or_the_first_tensor():
+    assert output(ROWS) is ROWS
+    assert output({"loss": ROWS, "rest": IDS}) is ROWS
+    assert output(SimpleNamespace(logits=ROWS, loss=IDS)) is ROWS
+    with pytest.raises(FailedError) as caught:
+        output([1, 2])
+    assert str(caught.value) == "It gave list, and no tensor."
+
+
+def test_what_was_found_is_remembered_for_each_question():
+    asked = []
+
+    @once
+    def find(subject, *which):
+        asked.append(which)
+        return which
+
+    subject = Subject(nn.Identity(), (IDS,))
+    found = [find(subject), find(subject, 1), find(subject), find(subject, 1)]
+    assert found == [(), (1,), (), (1,)]
+    assert asked == [(), (1,)]
+    find(Subject(nn.Identity(), (IDS,)))
+    assert asked == [(), (1,), ()]
+
+
+def test_a_model_of_ours_brings_the_running_example():
+    source, target = running_example()[:2]
+    subject = Subject(running_model())
+    assert all(map(torch.equal, subject.inputs, (source, target)))
+    (alone,) = Subject(DecoderOnly(char_lm)).inputs
+    assert alone.shape == target.shape
+
+
+def test_each_side_has_the_words_of_its_own_vocabulary():
+    sizes = {"vocab_size": 9, "src_vocab_size": 7, "max_len": 5}
+    model = EncoderDecoder(replace(tiny_translator, **sizes))
+    source, target = Subject(model).inputs
+    assert source.shape == target.shape == (2, 5)
+    assert source.max() < 7
+    assert 7 <= target.max() < 9
+    for mine, theirs in zip((source, target), running_example()[:2]):
+        few = theirs[:, :5] < 4
+        assert mine[few].equal(theirs[:, :5][few])
+        assert mine[~few].ge(4).all()
+
+
+def test_without_inputs_a_strangers_model_is_refused():
+    with pytest.raises(TypeError) as caught:
+        Subject(nn.Identity())
+    says = "give the model's inputs, too: check(model, ids)"
+    assert str(caught.value) == says
