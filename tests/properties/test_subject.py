@@ -19,6 +19,7 @@ from tformer_lite.properties.subject import (
     FailedError,
     Subject,
     error_line,
+    in_vocabulary,
     is_id,
     once,
     output,
@@ -93,7 +94,7 @@ def test_what_goes_wrong_is_said_in_one_line():
 def test_the_output_is_the_logits_or_the_first_tensor():
     assert output(ROWS) is ROWS
     assert output({"loss": ROWS, "rest": IDS}) is ROWS
-    assert output(SimpleNamespace(logits=ROWS, loss=IDS)) is ROWS
+    assert output(SimpleNamespace(loss=IDS, logits=ROWS)) is ROWS
     with pytest.raises(FailedError) as caught:
         output([1, 2])
     assert str(caught.value) == "It gave list, and no tensor."
@@ -134,6 +135,23 @@ def test_each_side_has_the_words_of_its_own_vocabulary():
         few = theirs[:, :5] < 4
         assert mine[few].equal(theirs[:, :5][few])
         assert mine[~few].ge(4).all()
+
+
+@pytest.mark.parametrize(
+    ("size", "pad", "ids"),
+    [
+        (99, 1, [0, 1, 2, 3, 4, 5, 9, 30]),
+        (99, None, [0, 1, 2, 3, 4, 5, 9, 30]),
+        (99, 3, [0, 3, 2, 1, 4, 5, 9, 30]),  # two change places
+        (10, 1, [0, 1, 2, 3, 4, 5, 9, 6]),
+        (9, 1, [0, 1, 2, 3, 4, 5, 4, 5]),
+        (5, 1, [0, 1, 2, 3, 4, 4, 4, 4]),
+        (3, 1, [0, 1, 2, 2, 2, 2, 2, 2]),
+    ],
+)
+def test_words_that_a_vocabulary_does_not_have_become_others(size, pad, ids):
+    given = torch.tensor([[0, 1, 2, 3, 4, 5, 9, 30]])
+    assert in_vocabulary(given, size, pad).tolist() == [ids]
 
 
 def test_without_inputs_a_strangers_model_is_refused():
