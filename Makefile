@@ -6,8 +6,8 @@ BIN := .venv/bin
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
 .PHONY: help book links weblinks pdf test check colab cpus nightly extras \
-  lint format notebooks corpus results bench picture repository version \
-  dist release browser alarm clean
+  lint format notebooks corpus results bench mutants picture repository \
+  version dist release browser alarm clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
@@ -26,6 +26,7 @@ help:
 	@echo "make corpus      write the English-Nepali sentences from the grammar"
 	@echo "make results     train what ships and what the chapters show"
 	@echo "make bench       measure what everything costs: a page of the book"
+	@echo "make mutants     plant small faults, and count those a test notices"
 	@echo "make picture     draw the rooms of ARCHITECTURE.md from the imports"
 	@echo "make repository URL=https://... SITE=https://...  set the addresses"
 	@echo "make version VERSION=0.2.0        what notebooks belong to; or main"
@@ -120,6 +121,13 @@ bench: .venv/all.done
 	  -r benchmarks/requirements.txt
 	@$(ONE) PYTHONPATH=.:_build/bench/tools $(BIN)/python \
 	  -m benchmarks.measure
+
+# Two hours. AGAIN=again tries what was missed; FILES="..." these alone.
+mutants: .venv/all.done
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --no-deps --upgrade --target _build/mutants -r tests/mutants.txt
+	@$(ONE) PYTHONPATH=_build/mutants $(BIN)/python book/_tools/mutants.py \
+	  $(AGAIN) $(FILES)
 
 picture: .venv/book.done
 	@$(BIN)/python book/_tools/architecture.py
