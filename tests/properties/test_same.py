@@ -79,4 +79,6 @@ def test_with_no_tolerance_every_bit_counts():
 def test_what_is_as_good_as_zero_is_shown_as_zero():
     for noise in (3e-8, -2e-6, 0.0, 1e-5):
         with pytest.raises(ValueError, match=r"mine 0\.5, theirs 0$"):
-            same(torch.tensor([0.5]).double(), torch.tensor([noise]).double())
+            same(
+                torch.tensor([0.5]), torch.tensor([noise], dtype=torch.float64)
+            )
