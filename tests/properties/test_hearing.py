@@ -11,6 +11,7 @@ from tformer_lite import running_model, tiny_translator
 from tformer_lite.properties import (
     batch_independence,
     order_sensitivity,
+    past,
     source_coverage,
     source_dependence,
     unknown_words,
@@ -122,9 +123,20 @@ def test_a_source_is_covered_in_every_layout(attend):
 
 def test_what_is_seen_is_the_first_sentence():
     model = running_model()
-    moves = reach(Subject(model), 0)
-    assert not moves[0].equal(moves[1])
-    assert source_dependence(model).seen.equal(moves[0])
+    for check, which in (source_dependence, 0), (past, 1):
+        moves = reach(Subject(model), which)
+        assert not moves[0].equal(moves[1])
+        assert check(model).seen.equal(moves[0])
+
+
+def the_second_sentence_alone(src, tgt):
+    return everyone(src, tgt) * torch.tensor([0, 1])[:, None, None]
+
+
+def test_where_nothing_is_heard_the_first_sentence_is_seen_too():
+    finding = source_dependence(Hearing(the_second_sentence_alone), SRC, TGT)
+    assert finding.says.startswith("Row 0: output 0 hears nothing")
+    assert finding.seen.eq(0).all()
 
 
 @pytest.mark.parametrize("share", [1e-5, 1e-3])

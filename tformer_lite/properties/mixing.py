@@ -84,7 +84,7 @@ class Product:
     def __init__(self, data: Data, i: int, scores: int):
         first = data.given[i][0][0]
         equation = first if isinstance(first, str) else "...mk,...kn->...mn"
-        self.axes = re.split(",|->", equation.replace(" ", ""))
+        self.axes = re.split(",|->", equation)
         self.data, self.step = data, i
         self.kinds: defaultdict[str, str] = defaultdict(str)
         every = "".join((self.axes[scores], *self.axes))
