@@ -6,21 +6,16 @@ from types import SimpleNamespace
 import pytest
 import torch
 from torch import nn
-from torch.testing import assert_close
 
 from tformer_lite import (
-    EncoderDecoder,
     MultiHeadAttention,
-    PostNorm,
     dot_product_attention,
     join_heads,
-    running_example,
     running_model,
     split_heads,
     tiny_translator,
 )
 from tformer_lite.properties import (
-    identity,
     provenance,
     score_scale,
     source_dependence,
@@ -34,7 +29,6 @@ from tformer_lite.properties.attention import (
     split_in_order,
 )
 from tformer_lite.properties.mixing import Mixing, Operand
-from tformer_lite.properties.subject import Subject
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
 HEADS = split_heads(ROWS, 3)
@@ -228,85 +222,3 @@ def test_a_row_of_padding_may_be_empty_but_not_sum_to_two(factor):
     ids = torch.tensor([[2, 5, 6, 7, 1, 1], [2, 8, 9, 5, 4, 1]])
     assert weight_rows(Reader(), ids, pad=1).holds is (factor < 2)
     assert weight_rows(Reader(), ids).holds is (factor == 1)
-
-
-class NoSum(PostNorm):
-    """A post-norm that forgets its residual connection."""
-
-    def forward(self, x, sublayer):
-        return self.norm(sublayer(x))
-
-
-@pytest.mark.parametrize("residual", [PostNorm, NoSum])
-def test_a_post_norm_must_add_what_went_in(residual):
-    model = running_model(replace(tiny_translator, residual=residual))
-    assert identity(model).holds is (residual is PostNorm)
-
-
-class FlatBlock(nn.Module):
-    """A block that works on flat rows: (B*T, C) -> (B*T, C)."""
-
-    def __init__(self, adds: bool):
-        super().__init__()
-        self.adds, self.norm = adds, nn.LayerNorm(12)
-        self.wide, self.narrow = nn.Linear(12, 24), nn.Linear(24, 12)
-
-    def forward(self, rows):
-        made = self.narrow(self.wide(self.norm(rows)).relu())
-        return rows + made if self.adds else made
-
-
-class Flattened(nn.Module):
-    """Blocks in a list, between a flattening of the rows and its undoing."""
-
-    def __init__(self, *adds: bool):
-        super().__init__()
-        self.blocks = nn.ModuleList(map(FlatBlock, adds))
-
-    def forward(self, x):
-        rows = x.flatten(0, 1)
-        for block in self.blocks:
-            rows = block(rows)
-        return rows.view_as(x)
-
-
-def test_blocks_may_work_on_flat_rows():
-    assert identity(Flattened(True, True), ROWS).holds
-    finding = identity(Flattened(True, False), ROWS)
-    assert finding.holds is False
-    assert "blocks.1 does not hand its input on" in finding.says
-
-
-class Reading(nn.Module):
-    """Two blocks that read ids, each with an embedding of its own."""
-
-    def __init__(self):
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            nn.Sequential(nn.Embedding(9, 12), FlatBlock(True), nn.Tanh())
-            for _ in range(2)
-        )
-
-    def forward(self, ids):
-        return self.blocks[0](ids) + self.blocks[1](ids)
-
-
-def test_a_block_that_reads_ids_alone_has_no_input_to_hand_on():
-    finding = identity(Reading(), torch.tensor([[2, 3, 4], [5, 6, 7]]))
-    assert finding.holds is None
-    assert finding.says == "There is no list of blocks with norms inside."
-
-
-@pytest.mark.parametrize("pad", [0, 1, 3])
-def test_the_example_speaks_the_models_language(pad):
-    config = replace(tiny_translator, vocab_size=9, pad=pad, max_len=7)
-    model = EncoderDecoder(config)
-    right, subject = running_example(), Subject(model, pad=pad)
-    masks = zip(subject.real, subject.unknown)
-    for mine, theirs, (real, unknown) in zip(subject.inputs, right[:2], masks):
-        theirs = theirs[:, :7]
-        assert_close(mine == pad, theirs == 1)
-        assert_close(real, theirs != 1)
-        assert_close(unknown, theirs == 0)
-        assert_close(mine >= 4, theirs >= 4)
-        assert mine.max() < 9

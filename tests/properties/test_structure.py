@@ -205,3 +205,70 @@ def test_how_far_the_first_block_is_from_handing_on_is_shown():
     finding = identity(nn.Sequential(Block(), Doubled()), ROWS)
     assert finding.says.startswith("With all its layers giving 0, 1 does not")
     assert_close(finding.seen, ROWS[0])
+
+
+class NoSum(PostNorm):
+    """A post-norm that forgets its residual connection."""
+
+    def forward(self, x, sublayer):
+        return self.norm(sublayer(x))
+
+
+@pytest.mark.parametrize("residual", [PostNorm, NoSum])
+def test_a_post_norm_must_add_what_went_in(residual):
+    model = running_model(replace(tiny_translator, residual=residual))
+    assert identity(model).holds is (residual is PostNorm)
+
+
+class FlatBlock(nn.Module):
+    """A block that works on flat rows: (B*T, C) -> (B*T, C)."""
+
+    def __init__(self, adds: bool):
+        super().__init__()
+        self.adds, self.norm = adds, nn.LayerNorm(12)
+        self.wide, self.narrow = nn.Linear(12, 24), nn.Linear(24, 12)
+
+    def forward(self, rows):
+        made = self.narrow(self.wide(self.norm(rows)).relu())
+        return rows + made if self.adds else made
+
+
+class Flattened(nn.Module):
+    """Blocks in a list, between a flattening of the rows and its undoing."""
+
+    def __init__(self, *adds: bool):
+        super().__init__()
+        self.blocks = nn.ModuleList(map(FlatBlock, adds))
+
+    def forward(self, x):
+        rows = x.flatten(0, 1)
+        for block in self.blocks:
+            rows = block(rows)
+        return rows.view_as(x)
+
+
+def test_blocks_may_work_on_flat_rows():
+    assert identity(Flattened(True, True), ROWS).holds
+    finding = identity(Flattened(True, False), ROWS)
+    assert finding.holds is False
+    assert "blocks.1 does not hand its input on" in finding.says
+
+
+class Reading(nn.Module):
+    """Two blocks that read ids, each with an embedding of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            nn.Sequential(nn.Embedding(9, 12), FlatBlock(True), nn.Tanh())
+            for _ in range(2)
+        )
+
+    def forward(self, ids):
+        return self.blocks[0](ids) + self.blocks[1](ids)
+
+
+def test_a_block_that_reads_ids_alone_has_no_input_to_hand_on():
+    finding = identity(Reading(), torch.tensor([[2, 3, 4], [5, 6, 7]]))
+    assert finding.holds is None
+    assert finding.says == "There is no list of blocks with norms inside."

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from torch import nn
+from torch.testing import assert_close
 
 from tformer_lite import (
     DecoderOnly,
@@ -122,6 +123,21 @@ def test_a_model_of_ours_brings_the_running_example():
     assert all(map(torch.equal, subject.inputs, (source, target)))
     (alone,) = Subject(DecoderOnly(char_lm)).inputs
     assert alone.shape == target.shape
+
+
+@pytest.mark.parametrize("pad", [0, 1, 3])
+def test_the_example_speaks_the_models_language(pad):
+    config = replace(tiny_translator, vocab_size=9, pad=pad, max_len=7)
+    model = EncoderDecoder(config)
+    right, subject = running_example(), Subject(model, pad=pad)
+    masks = zip(subject.real, subject.unknown)
+    for mine, theirs, (real, unknown) in zip(subject.inputs, right[:2], masks):
+        theirs = theirs[:, :7]
+        assert_close(mine == pad, theirs == 1)
+        assert_close(real, theirs != 1)
+        assert_close(unknown, theirs == 0)
+        assert_close(mine >= 4, theirs >= 4)
+        assert mine.max() < 9
 
 
 def test_each_side_has_the_words_of_its_own_vocabulary():
