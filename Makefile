@@ -7,7 +7,7 @@ ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
 .PHONY: help book links weblinks pdf test check colab cpus nightly extras \
   lint format notebooks corpus results bench mutants picture repository \
-  version dist release browser alarm clean
+  version dist release browser machine alarm clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
@@ -33,6 +33,7 @@ help:
 	@echo "make dist        write wheel, sdist and notebooks into _build/dist"
 	@echo "make release     put _build/release on GitHub: TAG=v0.2.0"
 	@echo "make browser     install what the tests need to look at pages (apt)"
+	@echo "make machine     prove the first commands on a bare Debian (root)"
 	@echo "make alarm       open an issue: the nightly run fails"
 	@echo "make clean       remove everything that make made"
 	@echo
@@ -155,6 +156,10 @@ browser:
 	dpkg -s libatomic1 >/dev/null 2>&1 || need="$$need libatomic1"; \
 	[ -z "$$need" ] && exit; sudo=$$(command -v sudo); \
 	$$sudo apt-get update -qq; $$sudo apt-get install -y -qq $$need
+
+# SUITE=testing has a newer Python; CARRY="/etc/pip.conf ..." goes along.
+machine:
+	@"$(PYTHON)" book/_tools/fresh_machine.py $(or $(SUITE),bookworm) $(CARRY)
 
 alarm:
 	@"$(PYTHON)" book/_tools/alarm.py

@@ -1,14 +1,15 @@
 """Prove the README's two commands on a bare Debian, and print what they cost.
 
-usage: sudo python3 fresh_machine.py [SUITE] [CARRY...]
+usage: fresh_machine.py [SUITE] [CARRY...], or as `make machine` has it
 
-A machine is made in a folder (debootstrap), with git, make, Python and
-Chromium and nothing else: SUITE is bookworm, whose Python is 3.11, unless
-another is given. In it a reader, and then root, has a clone of the last commit
+A machine is made in a folder (debootstrap), with git, make, Python, Chromium
+and what leads it, and nothing else: SUITE is bookworm, whose Python is 3.11,
+unless another is given. In it a reader, and then root, has a clone of the last commit
 in a folder with a space and a letter that is not ASCII, and types the two
 commands; then once more, without a network. CARRY are files and folders that
 the machine gets from this one, such as pip's configuration. Root is needed to
-make the machine; it is removed in the end. Linux alone.
+make the machine; it is removed in the end. Linux alone. What is received
+counts for all of this computer: let it do nothing else meanwhile.
 """
 
 import os
@@ -36,6 +37,8 @@ OFFLINE = "ip link set lo up; "
 
 def main(suite: str = "bookworm", *carry: str) -> None:
     """Make the machine, run everything, and say what each run took."""
+    if os.geteuid() or not shutil.which("debootstrap"):
+        sys.exit("make machine: this needs root, and debootstrap installed.")
     place = Path(tempfile.mkdtemp(prefix="fresh-", dir="/var/tmp"))
     place.chmod(0o755)  # the reader's, too
     try:
