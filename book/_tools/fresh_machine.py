@@ -4,12 +4,12 @@ usage: fresh_machine.py [SUITE] [CARRY...], or as `make machine` has it
 
 A machine is made in a folder (debootstrap), with git, make, Python, Chromium
 and what leads it, and nothing else: SUITE is bookworm, whose Python is 3.11,
-unless another is given. In it a reader, and then root, has a clone of the last commit
-in a folder with a space and a letter that is not ASCII, and types the two
-commands; then once more, without a network. CARRY are files and folders that
-the machine gets from this one, such as pip's configuration. Root is needed to
-make the machine; it is removed in the end. Linux alone. What is received
-counts for all of this computer: let it do nothing else meanwhile.
+unless another is given. In it a reader, and then root, has a clone of the last
+commit in a folder with a space and a letter that is not ASCII, and types the
+two commands; then once more, without a network. CARRY are files and folders
+that the machine gets from this one, such as pip's configuration. Root is
+needed to make the machine; it is removed in the end. Linux alone. What is
+received counts for all of this computer: let it do nothing else meanwhile.
 """
 
 import os
