@@ -59,7 +59,8 @@ def main(*words: str) -> None:
         old = notes.get(name, {"survivors": []})["survivors"]
         notes[name] = tried(file, old, "again" in words)
         print(f"{name}: {score([notes[name]])}", flush=True)
-        text = json.dumps(notes, indent=1, ensure_ascii=False, sort_keys=True)
+        notes = dict(sorted(notes.items()))
+        text = json.dumps(notes, indent=1, ensure_ascii=False)
         NOTES.write_text(text + "\n", "utf-8")
     print(f"All: {score(notes.values())}")
 
