@@ -3,6 +3,7 @@ traced to the module that lets it through."""
 
 import torch
 from torch import nn
+from torch.overrides import handle_torch_function
 
 from tformer_lite.properties import causality
 from tformer_lite.properties.reach import (
@@ -34,6 +35,19 @@ def test_lookups_of_the_ids_are_counted_and_no_others():
     assert other.equal(table(1 - IDS))
     moved = (once != table(IDS)).any(-1)
     assert moved.equal((torch.arange(6) == 3).expand(2, 6))
+
+
+class Nameless:
+    """What others let PyTorch call need not be a function with a name."""
+
+    def __call__(self, ids):
+        return ids + 1
+
+
+def test_a_call_without_a_name_is_no_lookup():
+    with nudged([IDS], [3], 0) as nudge:
+        assert handle_torch_function(Nameless(), (IDS,), IDS).equal(IDS + 1)
+    assert nudge.lookups == 0
 
 
 class ByKeyword(nn.Module):

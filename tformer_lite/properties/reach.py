@@ -93,7 +93,7 @@ class Nudge(TorchFunctionMode):
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
-        lookup = function.__name__ in LOOKUPS
+        lookup = getattr(function, "__name__", "") in LOOKUPS
         if lookup and result.is_floating_point() and self.are_in(args):
             self.lookups += 1
             result = with_noise(result, self.positions)
