@@ -1,13 +1,12 @@
 """A small Transformer, and tools that show the shape of every step in it."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from tformer_lite.decoding.cache.models import cached
 from tformer_lite.decoding.metrics import bleu, chrf, exact_match, perplexity
 from tformer_lite.decoding.sampling import Sampler, generate, likeliest
 from tformer_lite.decoding.search import beam, greedy
-from tformer_lite.drawing.diagram.map import where
-from tformer_lite.drawing.heatmaps import heatmap
-from tformer_lite.drawing.line_charts import curves
-from tformer_lite.drawing.picture import Picture
 from tformer_lite.example.running import running_model, running_trace
 from tformer_lite.example.shipped import (
     book_text,
@@ -94,9 +93,26 @@ from tformer_lite.training.checkpoints import (
     load_checkpoint,
     save_checkpoint,
 )
-from tformer_lite.training.loop import resume, train
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
+
+if TYPE_CHECKING:
+    from tformer_lite.drawing.diagram.map import where
+    from tformer_lite.drawing.heatmaps import heatmap
+    from tformer_lite.drawing.line_charts import curves
+    from tformer_lite.drawing.picture import Picture
+    from tformer_lite.training.loop import resume, train
+
+# What draws, or shows a bar while it trains, is imported when it is first
+# asked for: the rest needs torch alone.
+LATER = {
+    "Picture": "drawing.picture",
+    "curves": "drawing.line_charts",
+    "heatmap": "drawing.heatmaps",
+    "resume": "training.loop",
+    "train": "training.loop",
+    "where": "drawing.diagram.map",
+}
 
 __version__ = "0.1.0"
 __all__ = [
@@ -199,3 +215,17 @@ __all__ = [
     "where",
     "window_mask",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for by name."""
+    if name not in LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{LATER[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """List the public names, those not yet imported too."""
+    return sorted({*globals(), *__all__})

@@ -30,6 +30,6 @@ class Measured(SphinxRole):
 
 
 def setup(app: Sphinx) -> dict:
-    for name in ("axis", "axes", "sizes", "size", "count", "cite"):
+    for name in ("axis", "axes", "sizes", "size", "count", "cite", "exercise"):
         app.add_role(name, Measured())
     return {"parallel_read_safe": True, "parallel_write_safe": True}

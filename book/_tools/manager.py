@@ -37,7 +37,7 @@ class Files(LargeFileManager):
         file = Path(self._get_os_path(path))
         text = file.with_suffix(".md")
         half = file.suffix in {".md", ".ipynb"} and text.exists()
-        return text if half and text.parent.name == "chapters" else None
+        return text if half and "chapters" in text.parts[:-1] else None
 
 
 class ChapterManager(build_sync_jupytext_contents_manager_class(Files)):

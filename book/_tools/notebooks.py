@@ -23,10 +23,10 @@ def main(root: Path = ROOT) -> None:
     notes = root / "_build" / "notebooks"
     notes.mkdir(parents=True, exist_ok=True)
     world = fingerprint(*module(root)) + packages()
-    for text in sorted((root / "chapters").glob("*.md")):
+    for text in sorted((root / "chapters").rglob("*.md")):
         if told := take_over(text):
             print(told, flush=True)
-        note = notes / text.stem
+        note = notes / "-".join(text.relative_to(root).with_suffix("").parts)
         old = dressed(stored(text), book_of(text))
         chapter = with_outputs(read(text), old)
         check(chapter, text)

@@ -45,7 +45,8 @@ def stored(text: Path) -> NotebookNode:
 
 def book_of(chapter: Path) -> Path:
     """Find what the roles of a chapter refer to."""
-    return chapter.parents[1] / "book"
+    folders = (folder / "book" for folder in chapter.parents)
+    return next(folder for folder in folders if folder.is_dir())
 
 
 def dressed(chapter: NotebookNode, book: Path) -> NotebookNode:
@@ -117,7 +118,7 @@ def put_aside(text: Path) -> str | None:
     notebook = text.with_suffix(".ipynb")
     if not notebook.exists():
         return None
-    aside = text.parents[1] / "_build" / "notebooks" / notebook.name
+    aside = book_of(text).parent / "_build" / "notebooks" / notebook.name
     aside.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(notebook, aside)
     return (

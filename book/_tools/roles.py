@@ -1,9 +1,10 @@
 """Fill in what a chapter's prose leaves to the run: shapes, terms, sources.
 
 A chapter writes {axes}`scores`, {sizes}`scores`, {size}`F`, {count}`encoder`,
-{axis}`T`, {term}`query`, {term}`queries <query>` or {cite}`vaswani2017`; the
-notebook has the words for it, so that they can be read in Colab as well, and
-a page of the book has them in HTML (book/_ext/axes.py). Around the words, the
+{axis}`T`, {term}`query`, {term}`queries <query>`, {cite}`vaswani2017` or
+{exercise}`dealt_out`; the notebook has the words for it, so that they can be
+read in Colab as well, and a page of the book has them in HTML
+(book/_ext/axes.py). Around the words, the
 notebook keeps what they stand for, <data value="size F">48</data>, which no
 reader sees: so the words can be turned back into the role.
 """
@@ -19,7 +20,7 @@ from typing import NamedTuple
 from pybtex.database import Entry, parse_file
 from repository import addresses
 
-KINDS = "axes|axis|sizes|size|count|term|cite"
+KINDS = "axes|axis|sizes|size|count|term|cite|exercise"
 ROLE = re.compile(rf"\{{({KINDS})\}}`([^`]+)`")
 SHOWN = re.compile(rf'<data value="({KINDS}) ([^"]+)">(.*?)</data>', re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
@@ -191,6 +192,22 @@ def terms(book: Path) -> dict[str, None]:
     return dict.fromkeys(TERM.findall(page))
 
 
+@cache
+def exercises(book: Path) -> dict[str, dict]:
+    return json.loads((book / "exercises.json").read_text("utf8"))
+
+
+def exercise(name: str, book: Path) -> str:
+    """Write what kind of exercise it is, how long it takes, how hard."""
+    about = found(name, exercises(book), "exercise")
+    kind = about["kind"].capitalize()
+    use = " · no solution here" if about["assignable"] else ""
+    return (
+        f"{kind} · {about['minutes']} minutes · "
+        f"level {about['level']} of 3{use}"
+    )
+
+
 def cite(key: str, book: Path) -> Words:
     """Write a source in full, with a link."""
     return reference(found(key, references(book), "source"))
@@ -223,4 +240,5 @@ WRITERS = {
     "count": count,
     "term": term,
     "cite": cite,
+    "exercise": exercise,
 }

@@ -1,0 +1,93 @@
+"""Written answers, right and wrong, to the exercises of the book.
+
+Those to exercises that have no solution in the book lie packed, so that no
+search finds them: `tests/classroom/assignable.zip`.
+"""
+
+import re
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import nbformat
+
+from tests.helpers.project import ROOT
+
+FOLDER = ROOT / "tests" / "classroom"
+PACKED = FOLDER / "assignable.zip"
+TEXTS = sorted((ROOT / "chapters" / "exercises").glob("*.ipynb"))
+SOLUTION = re.compile(
+    r"<summary>A solution.*?</summary>.*?```python\n(.*?)```", re.DOTALL
+)
+CHECK = re.compile(r'check\("(\w+)"')
+
+
+class Answer(NamedTuple):
+    """An answer: the code, and a part of what should be said of it."""
+
+    exercise: str
+    says: str
+    code: str
+
+    @property
+    def right(self) -> bool:
+        return not self.says
+
+    def value(self) -> Any:
+        """Run the code, after what the notebooks import."""
+        names = {"__name__": "student"}
+        exec(f"{HEAD}\n{self.code}", names)
+        return names[self.exercise]
+
+
+# What the exercise notebooks import, and what students do.
+HEAD = """\
+import math
+import torch
+import torch.nn.functional as F
+from torch import nn
+"""
+
+
+def written() -> list[Answer]:
+    """List the written answers, those that lie packed too."""
+    texts = [file.read_text("utf8") for file in FOLDER.glob("answers/*.toml")]
+    return [a for text in [*texts, *packed()] for a in read(text)]
+
+
+def packed() -> list[str]:
+    """Unpack the answers to what has no solution in the book."""
+    with zipfile.ZipFile(PACKED) as files:
+        return [files.read(name).decode() for name in sorted(files.namelist())]
+
+
+def read(text: str) -> Iterator[Answer]:
+    """Read the answers of a file: a list for each exercise."""
+    for exercise, answers in tomllib.loads(text).items():
+        for each in answers:
+            yield Answer(exercise, each.get("says", ""), each["code"])
+
+
+@cache
+def sections() -> dict[str, str]:
+    """Give the text of each exercise by its name: from heading to heading."""
+    found = {}
+    for file in TEXTS:
+        cells = nbformat.read(file, as_version=4).cells
+        text = "\n\n".join(cell.source for cell in cells)
+        for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+            for name in CHECK.findall(part):
+                found[name] = part
+    return found
+
+
+def solutions() -> list[Answer]:
+    """List the solutions that unfold in the notebooks."""
+    return [
+        Answer(name, "", code)
+        for name, part in sections().items()
+        for code in SOLUTION.findall(part)
+    ]

@@ -1,0 +1,84 @@
+"""What an answer is tried on: drawn sizes, which are primes, and numbers."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+# Places along a sequence, channels and words; and what there is less of.
+LARGE, SMALL = (5, 7, 11, 13, 17, 19), (2, 3, 5, 7)
+LONG = set("TSCFV")
+
+
+@dataclass(frozen=True)
+class Case:
+    """What an answer is called with.
+
+    `sizes` gives the sizes of the axes by letter. `about` is empty for an
+    ordinary case; of one at the edge it says what is wrong with an answer
+    that fails it alone. An answer that is a class is built with `make`, in
+    evaluation mode, and given the parameters in `state`. With `within`, the
+    name of a part of a `Config`, the answer takes that part's place in a
+    translator, whose sizes `make` has and whose parameters `state` has.
+    """
+
+    args: tuple[Any, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    about: str = ""
+    make: Mapping[str, Any] | None = None
+    state: Mapping[str, Tensor] | None = None
+    within: str = ""
+
+
+class Draw:
+    """Sizes and numbers that one seed gives."""
+
+    def __init__(self, seed: int | str):
+        self.random = random.Random(str(seed))
+        self.generator = torch.Generator().manual_seed(self.below(2**31))
+
+    def below(self, n: int) -> int:
+        """A whole number from 0 on that is less than n."""
+        return self.random.randrange(n)
+
+    def sizes(self, letters: str) -> dict[str, int]:
+        """A prime for each letter, all different: T, S, C, F and V are 5 or
+        more, the others 7 or less. "C=H*D" is a product of two of them."""
+        found: dict[str, int] = {}
+        for word in letters.split():
+            letter, _, product = word.partition("=")
+            primes = LARGE if letter in LONG else SMALL
+            free = [p for p in primes if p not in found.values()]
+            if product:
+                one, other = product.split("*")
+                found[letter] = found[one] * found[other]
+            else:
+                found[letter] = self.random.choice(free)
+        return found
+
+    def numbers(self, *shape: int, scale: float = 1.0) -> Tensor:
+        """Standard normal numbers, times a scale."""
+        return scale * torch.randn(shape, generator=self.generator)
+
+    def tags(self, *shape: int) -> Tensor:
+        """Whole numbers, all different, in no order."""
+        n = torch.Size(shape).numel()
+        return torch.randperm(n, generator=self.generator).view(shape)
+
+    def ids(self, *shape: int, below: int, least: int = 0) -> Tensor:
+        """Ids from `least` on that are less than `below`."""
+        return torch.randint(least, below, shape, generator=self.generator)
+
+    def flags(self, *shape: int, share: float = 0.6) -> Tensor:
+        """True and False at random: this share of True."""
+        return torch.rand(shape, generator=self.generator) < share
+
+    def parameters(self, **shapes: tuple[int, ...]) -> dict[str, Tensor]:
+        """Random parameters by name; "__" in a name stands for a dot."""
+        return {
+            name.replace("__", "."): self.numbers(*shape)
+            for name, shape in shapes.items()
+        }

@@ -1,0 +1,90 @@
+"""Who depends on whom: an answer is called again with one place changed."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tformer_lite.classroom.cases import Case
+from tformer_lite.classroom.exercise import Exercise
+from tformer_lite.classroom.playing import Outcome
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A matrix of who depends on whom, and what is wrong with it."""
+
+    seen: Tensor
+    says: str
+
+
+def places(exercise: Exercise) -> tuple[int, int, int]:
+    """Read `hears`: the input's number, its axis, and the output's."""
+    left, _, output = exercise.hears.partition("->")
+    name, axis = left.split()
+    return [*exercise.inputs].index(name), int(axis), int(output)
+
+
+def probes(exercise: Exercise, case: Case) -> list[Case]:
+    """Give the case once more for each place of the input, changed there."""
+    if not exercise.hears:
+        return []
+    i, axis, _ = places(exercise)
+    return [
+        replace(case, args=changed(case.args, i, axis, place))
+        for place in range(case.args[i].shape[axis])
+    ]
+
+
+def changed(args: tuple[Any, ...], i: int, axis: int, place: int) -> Any:
+    """Change one place of one input."""
+    x = args[i].clone()
+    x.select(axis, place).add_(1)
+    return (*args[:i], x, *args[i + 1 :])
+
+
+def heard_by(
+    exercise: Exercise, case: Case, outcomes: list[Outcome]
+) -> Heard | None:
+    """Lay what came beside what should: None where that tells nothing."""
+    if not exercise.hears:
+        return None
+    trials = probes(exercise, case)
+    axis = places(exercise)[2]
+    values = [outcomes[0].value, *(o.value for o in outcomes[-len(trials) :])]
+    right = [exercise.right(each) for each in (case, *trials)]
+    should = depends(right, axis)
+    if should is None or not all(fits(x, right[0]) for x in values):
+        return None
+    seen = depends(values, axis)
+    if seen is None or torch.equal(seen, should):
+        return None
+    return Heard(seen.double(), differs(seen, should))
+
+
+def fits(value: Any, right: Tensor) -> bool:
+    """Tell whether a value can be laid beside the right one."""
+    return isinstance(value, Tensor) and value.shape == right.shape
+
+
+def depends(values: list[Any], axis: int) -> Tensor | None:
+    """Tell which place of the output (a row) moved with which of the input,
+    from what came unchanged, and with each place changed."""
+    first, *others = (x.double().movedim(axis, 0).flatten(1) for x in values)
+    if not others:
+        return None
+    moved = [(x - first).nan_to_num(1).abs().amax(1) > 1e-6 for x in others]
+    return torch.stack(moved, 1)
+
+
+def differs(seen: Tensor, should: Tensor) -> str:
+    """Name a row that depends on what it should not, or the reverse."""
+    for wrong, words in (
+        (seen & ~should, "depends on place {1} of the input, and should not"),
+        (should & ~seen, "does not depend on place {1}, and should"),
+    ):
+        if wrong.any():
+            row, column = wrong.nonzero()[0].tolist()
+            return f"place {row} of the result " + words.format(row, column)
+    return ""

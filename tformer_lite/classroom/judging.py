@@ -1,0 +1,312 @@
+"""Judging: what came of an answer, against the exercise's mistakes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import combinations, product
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tformer_lite.classroom.cases import Case
+from tformer_lite.classroom.exercise import Exercise
+from tformer_lite.classroom.hearing import heard_by, probes
+from tformer_lite.classroom.playing import Outcome, play
+from tformer_lite.classroom.relations import (
+    alike,
+    number,
+    value_difference,
+)
+from tformer_lite.classroom.shapes import named_shape, shape_difference
+from tformer_lite.classroom.values import Strange, plain
+
+NUMBER = Tensor | int | float
+PART = 0.5  # of the points, for an answer that has one mistake
+AT_ONCE = 2  # mistakes that are looked for together
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is said of an answer.
+
+    `share` of the points is 1, ½ where one known mistake explains all or
+    only a case at the edge fails, 0, or None where a person has to read.
+    `mistakes` name what is wrong, the same words for all who did it; `says`
+    is for the student. `heard` is a matrix, where there is one: which place
+    of the result (its row) depends on which place of the input.
+    """
+
+    name: str
+    share: float | None
+    says: str
+    mistakes: tuple[str, ...] = ()
+    heard: Tensor | None = field(default=None, compare=False)
+
+    @property
+    def right(self) -> bool:
+        """Whether nothing is wrong."""
+        return self.share == 1
+
+    def __str__(self) -> str:
+        sign = {1: "✓", None: "–"}.get(self.share, "✗")
+        return f"{sign} {self.name}: {self.says}"
+
+
+def tried(exercise: Exercise, answer: Any, seed: int | str = 0) -> Verdict:
+    """Play an answer here and now, and judge it."""
+    cases = all_cases(exercise, seed)
+    return judge(exercise, seed, play(answer, cases))
+
+
+def all_cases(exercise: Exercise, seed: int | str) -> list[Case]:
+    """List what an answer is called with: the cases, the first again, and
+    what shows who depends on whom."""
+    cases = exercise.drawn(seed)
+    return [*cases, cases[0], *probes(exercise, cases[0])]
+
+
+def judge(
+    exercise: Exercise, seed: int | str, outcomes: list[Outcome]
+) -> Verdict:
+    """Say what is right or wrong, from what came of all the cases."""
+    cases = exercise.drawn(seed)
+    if exercise.rubric:
+        return to_read(exercise, outcomes[0].value)
+    if unwritten(outcomes[0]):
+        says = "not written yet: put your answer where the ... stands."
+        return Verdict(exercise.name, 0, says, ("not written",))
+    pairs = list(zip(cases, outcomes))
+    ordinary = [pair for pair in pairs if not pair[0].about]
+    for case, outcome in ordinary:
+        if not agrees(exercise, case, outcome):
+            return wrong(exercise, ordinary, case, outcome, outcomes)
+    for case, outcome in pairs:
+        if case.about and not agrees(exercise, case, outcome):
+            return at_the_edge(exercise, case, outcome)
+    return beside(exercise, outcomes, len(cases))
+
+
+def unwritten(outcome: Outcome) -> bool:
+    """Tell whether the stub is still as it was."""
+    empty = outcome.value is None or outcome.value == Strange("ellipsis")
+    return outcome.error == "NotImplementedError" or (
+        empty and not outcome.error
+    )
+
+
+def agrees(exercise: Exercise, case: Case, outcome: Outcome) -> bool:
+    """Tell whether what came of a case is what should."""
+    if outcome.error:
+        return False
+    return equal(outcome.value, plain(exercise.right(case)), exercise)
+
+
+def equal(mine: Any, right: Any, exercise: Exercise) -> bool:
+    """Tell whether two values are the same, numbers up to rounding."""
+    if isinstance(right, tuple):
+        return (
+            isinstance(mine, tuple)
+            and len(mine) == len(right)
+            and all(equal(a, b, exercise) for a, b in zip(mine, right))
+        )
+    if isinstance(right, Tensor) or type(right) in (int, float):
+        if not comparable(mine, right):
+            return False
+        a, b = torch.as_tensor(mine), torch.as_tensor(right)
+        return bool(alike(a, b, exercise.tolerance).all())
+    return type(mine) is type(right) and mine == right
+
+
+def comparable(mine: Any, right: Any) -> bool:
+    """Tell whether a value has the kind and shape of the right one."""
+    if not isinstance(mine, Tensor | int | float):
+        return False
+    a, b = torch.as_tensor(mine), torch.as_tensor(right)
+    return a.shape == b.shape and kind(a) == kind(b)
+
+
+def kind(value: Tensor) -> str:
+    """Name what a tensor is of: truth values, or numbers."""
+    return "True and False" if value.dtype == torch.bool else "numbers"
+
+
+def wrong(
+    exercise: Exercise,
+    ordinary: list[tuple[Case, Outcome]],
+    case: Case,
+    outcome: Outcome,
+    outcomes: list[Outcome],
+) -> Verdict:
+    """Name the mistakes if they are known, else what can be seen."""
+    heard = heard_by(exercise, case, outcomes)
+    known = known_mistakes(exercise, ordinary)
+    seen, label = evidence(exercise, case, outcome)
+    if not known:
+        heard_says = heard.says if heard else ""
+        says = ". ".join(filter(None, (seen, heard_says)))
+        return Verdict(exercise.name, 0, f"{says}.", (label,), matrix(heard))
+    share = PART if len(known) == 1 else 0.0
+    says = f"{'; and '.join(known)}. ({seen}.)"
+    return Verdict(exercise.name, share, says, known, matrix(heard))
+
+
+def matrix(heard: Any) -> Tensor | None:
+    """The matrix of who depends on whom, where it tells something."""
+    return heard.seen if heard else None
+
+
+def known_mistakes(
+    exercise: Exercise, pairs: list[tuple[Case, Outcome]]
+) -> tuple[str, ...]:
+    """Find the fewest switches whose positions give just what came."""
+    if any(outcome.error for _, outcome in pairs):
+        return ()
+    for choice in settings(exercise):
+        if all(gives(exercise, choice, *pair) for pair in pairs):
+            return tuple(
+                fault
+                for switch, name in choice.items()
+                if (fault := exercise.switches[switch][name])
+            )
+    return ()
+
+
+def settings(exercise: Exercise) -> Iterator[dict[str, str]]:
+    """List the settings with one mistake, then those with two."""
+    right = exercise.right_choice()
+    faults = {
+        switch: [name for name, fault in positions.items() if fault]
+        for switch, positions in exercise.switches.items()
+    }
+    for n in range(1, AT_ONCE + 1):
+        for some in combinations(faults, n):
+            for names in product(*(faults[switch] for switch in some)):
+                yield right | dict(zip(some, names))
+
+
+def gives(
+    exercise: Exercise, choice: dict[str, str], case: Case, outcome: Outcome
+) -> bool:
+    """Tell whether an exercise so set gives what came of a case."""
+    try:
+        value = plain(exercise.answer(case, **choice))
+    except (RuntimeError, ValueError, IndexError):
+        return False  # this mistake cannot be made on this case
+    return equal(outcome.value, value, exercise)
+
+
+def evidence(
+    exercise: Exercise, case: Case, outcome: Outcome
+) -> tuple[str, str]:
+    """Say what can be seen of a wrong outcome, and in a few words."""
+    if outcome.error == "TookTooLong":
+        return f"{outcome.says}: is there a loop that never ends", "too slow"
+    if outcome.error:
+        label = f"stopped with {outcome.error}"
+        return f"{outcome.error}: {outcome.says}", label
+    mine, right = outcome.value, plain(exercise.right(case))
+    if exercise.kind == "shape":
+        return shape_evidence(mine, right, exercise, case)
+    if isinstance(right, tuple) and isinstance(mine, tuple):
+        return of_several(exercise, case, mine, right)
+    return value_evidence(exercise, case, mine, right)
+
+
+def of_several(
+    exercise: Exercise, case: Case, mine: tuple, right: tuple
+) -> tuple[str, str]:
+    """Say which of several values is wrong, and how."""
+    if len(mine) != len(right):
+        says = f"got {len(mine)} values, expected {len(right)}"
+        return says, "wrong number of values"
+    pairs = enumerate(zip(mine, right))
+    i = next(i for i, (a, b) in pairs if not equal(a, b, exercise))
+    says, label = value_evidence(exercise, case, mine[i], right[i], False)
+    return f"value {i} of {len(right)}: {says}", label
+
+
+def shape_evidence(
+    mine: Any, right: Any, exercise: Exercise, case: Case
+) -> tuple[str, str]:
+    """Compare two shapes that are the values themselves."""
+    whole = isinstance(mine, tuple) and all(type(n) is int for n in mine)
+    if not whole:
+        return f"expected a shape, such as (2, 8, 12), got {mine!r}", "no shape"
+    return shapes_told(mine, right, exercise, case), "wrong shape"
+
+
+def shapes_told(
+    mine: tuple, right: tuple, exercise: Exercise, case: Case, named: bool = True
+) -> str:
+    """Write both shapes, and how they differ."""
+    letters = exercise.output if named else ()
+    return (
+        f"got {named_shape(mine, case.sizes)}, expected "
+        f"{named_shape(right, case.sizes, letters)}: "
+        f"{shape_difference(mine, right, case.sizes)}"
+    )
+
+
+def value_evidence(
+    exercise: Exercise, case: Case, mine: Any, right: Any, named: bool = True
+) -> tuple[str, str]:
+    """Compare one value with the right one: its type, shape, numbers."""
+    if not isinstance(right, Tensor | int | float | bool):
+        return f"got {shown(mine)}, expected another", "wrong value"
+    if not isinstance(mine, Tensor if getattr(right, "ndim", 0) else NUMBER):
+        what = "a tensor" if isinstance(right, Tensor) else "a number"
+        return f"expected {what}, got {shown(mine)}", "wrong type"
+    a, b = torch.as_tensor(mine), torch.as_tensor(right)
+    if a.shape != b.shape:
+        shapes = tuple(a.shape), tuple(b.shape)
+        return shapes_told(*shapes, exercise, case, named), "wrong shape"
+    if kind(a) != kind(b):
+        return f"expected {kind(b)}, got {kind(a)}", "wrong type"
+    if not b.ndim and not case.args:
+        return f"{number(a)} is not it", "wrong value"
+    tensors = zip(exercise.inputs, case.args)
+    inputs = {name: x for name, x in tensors if isinstance(x, Tensor)}
+    told = value_difference(a, b, case.sizes, inputs, exercise.tolerance)
+    return told, "wrong values"
+
+
+def shown(value: Any) -> str:
+    """Write a value of a wrong type."""
+    if isinstance(value, Strange):
+        return f"an object of type {value.type}"
+    if isinstance(value, Tensor):
+        return f"a tensor {tuple(value.shape)}"
+    return f"{str(value)[:60]!r}" if isinstance(value, str) else str(value)[:60]
+
+
+def at_the_edge(exercise: Exercise, case: Case, outcome: Outcome) -> Verdict:
+    """Say that ordinary inputs are right and this one is not."""
+    seen, _ = evidence(exercise, case, outcome)
+    says = f"right on ordinary inputs, but {case.about}. ({seen}.)"
+    return Verdict(exercise.name, PART, says, (case.about,))
+
+
+def beside(exercise: Exercise, outcomes: list[Outcome], n: int) -> Verdict:
+    """Say that all is right, or what else the code did."""
+    changed = sorted({i for outcome in outcomes[:n] for i in outcome.changed})
+    names = [*exercise.inputs] or [f"argument {i}" for i in range(9)]
+    if changed:
+        told = ", ".join(names[i] for i in changed if i < len(names))
+        says = f"right, but it changes its input in place: {told}."
+        return Verdict(exercise.name, PART, says, ("changes its input",))
+    if not equal(outcomes[n].value, outcomes[0].value, exercise):
+        says = "right once, but a second call with the same input gives "
+        says += "something else: is there a random number, or a dropout?"
+        return Verdict(exercise.name, PART, says, ("gives it once only",))
+    return Verdict(exercise.name, 1, "right.")
+
+
+def to_read(exercise: Exercise, value: Any) -> Verdict:
+    """Say what a person will look for in an explanation."""
+    text = value if isinstance(value, str) else ""
+    if not text.strip(" ."):
+        says = "not written yet: put your sentences between the quotes."
+        return Verdict(exercise.name, 0, says, ("not written",))
+    asked = "; ".join(exercise.rubric)
+    says = f"{len(text.split())} words, for a person to read. Asked: {asked}."
+    return Verdict(exercise.name, None, says)
