@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, ClassVar
 
-from tformer_lite.classroom import exercises as shelf
 from tformer_lite.classroom.cases import Case, Draw
 
 Choice = Mapping[str, str]
@@ -94,6 +93,7 @@ class Exercise:
 @cache
 def exercises() -> dict[str, Exercise]:
     """List every exercise of the book by its name, chapter by chapter."""
+    shelf = importlib.import_module("tformer_lite.classroom.exercises")
     found: dict[str, Exercise] = {}
     for module in sorted(m.name for m in pkgutil.iter_modules(shelf.__path__)):
         names = vars(importlib.import_module(f"{shelf.__name__}.{module}"))

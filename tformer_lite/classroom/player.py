@@ -1,0 +1,139 @@
+"""The other process: a student's cells run here, and never where we judge.
+
+It reads a job on stdin, as JSON: the cells, and for each exercise the cases.
+It writes a line of JSON for each thing done on what was its stdout: the
+number of a cell that begins, the name of an exercise that begins, and what
+came of it. Whoever reads that must trust none of it.
+"""
+
+import contextlib
+import json
+import linecache
+import os
+import resource
+import sys
+import types
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+from tformer_lite import classroom
+from tformer_lite.classroom import checking
+from tformer_lite.classroom.cases import Case
+from tformer_lite.classroom.playing import TookTooLong, play, time_limit
+from tformer_lite.classroom.values import packed, unpacked
+
+CELL = 10.0  # seconds
+FILES = 16 * 2**20  # bytes in a file
+OPEN = 256
+# Lines that are IPython's and not Python's.
+MAGIC = "%", "!", "?"
+
+
+def main() -> None:
+    """Run one job, and end without waiting for anything left behind."""
+    job = json.load(sys.stdin)
+    limit(job["memory"], job["seconds"])
+    told = os.fdopen(os.dup(1), "w", buffering=1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    names = run_cells(job, told)
+    for exercise, cases in job["cases"].items():
+        if exercise not in job["skip"]:
+            tell(told, {"begins": exercise})
+            tell(told, {"of": exercise, "came": came(names, exercise, cases)})
+    tell(told, {"ends": True})
+    os._exit(0)
+
+
+def limit(memory: int, seconds: int) -> None:
+    """Limit memory, time and files; a process cannot raise its own limits."""
+    for kind, most in (
+        (resource.RLIMIT_DATA, memory),
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_FSIZE, FILES),
+        (resource.RLIMIT_NOFILE, OPEN),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        with contextlib.suppress(ValueError, OSError):  # macOS has not all
+            resource.setrlimit(kind, (most, most))
+
+
+def tell(told: TextIO, line: Mapping[str, Any]) -> None:
+    """Write a line that the judge reads."""
+    told.write(json.dumps(line) + "\n")
+    told.flush()
+
+
+def run_cells(job: Mapping[str, Any], told: TextIO) -> dict[str, Any]:
+    """Run the cells in a module of their own; one that fails is left."""
+    classroom.check = checking.check = lambda *words, **options: None
+    module = types.ModuleType("student")
+    sys.modules["student"] = module
+    names = vars(module) | {"display": print, "__builtins__": __builtins__}
+    for number, source in enumerate(job["cells"]):
+        if number in job["skip"]:
+            continue
+        tell(told, {"begins": number})
+        if error := run_cell(source, number, names):
+            tell(told, {"cell": number, "error": error})
+    return names
+
+
+def run_cell(source: str, number: int, names: dict[str, Any]) -> str:
+    """Run a cell, and give the error that it ends with, or ""."""
+    file = f"<cell {number}>"
+    text = "\n".join(map(without_magic, source.splitlines())) + "\n"
+    linecache.cache[file] = len(text), None, text.splitlines(True), file
+    try:
+        code = compile(text, file, "exec")
+        with time_limit(CELL):
+            exec(code, names)
+    except (Exception, TookTooLong, SystemExit, KeyboardInterrupt) as error:
+        return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    return ""
+
+
+def without_magic(line: str) -> str:
+    """Leave out a line that only IPython understands."""
+    words = line.strip()
+    if not words.startswith(MAGIC):
+        return line
+    return line[: len(line) - len(line.lstrip())] + "pass"
+
+
+def came(names: Mapping[str, Any], name: str, cases: list[Any]) -> Any:
+    """Play the answer of one exercise, and pack what came of it."""
+    if name not in names:
+        return None
+    return [
+        [packed(o.value), o.error, o.says, [*o.changed], o.printed]
+        for o in play(names[name], [read_case(case) for case in cases])
+    ]
+
+
+def written_case(case: Case) -> dict[str, Any]:
+    """Write a case so that it can be sent; what it is about stays here."""
+    return {
+        "args": packed(tuple(case.args)),
+        "sizes": dict(case.sizes),
+        "make": packed(None if case.make is None else dict(case.make)),
+        "state": packed(None if case.state is None else dict(case.state)),
+        "within": case.within,
+    }
+
+
+def read_case(data: Mapping[str, Any]) -> Case:
+    """Read a case that was sent."""
+    return Case(
+        unpacked(data["args"]),
+        data["sizes"],
+        "",
+        unpacked(data["make"]),
+        unpacked(data["state"]),
+        data["within"],
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,261 @@
+"""The sandbox: bubblewrap around the process that runs a student's code."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+HOUSE = Path(__file__).parents[1]
+PLAYER = [sys.executable, "-P", "-m", "tformer_lite.classroom.player"]
+MEMORY = 2 * 2**30  # bytes a process
+TOGETHER = 3 * 2**30  # bytes of all processes
+PROCESSES = 64
+DISK = 64 * 2**20  # bytes in /tmp, which lies in memory
+SAID = 32 * 2**20  # bytes of what comes out
+GRACE = 20  # seconds to import torch
+SYSTEM = "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives"
+WANTED = (
+    "submissions are run under bubblewrap, and {}. Install it "
+    "(apt install bubblewrap, dnf install bubblewrap), or grade inside a "
+    "container or a Linux virtual machine that has it. For submissions that "
+    "you wrote yourself, --trust-submissions runs them without."
+)
+
+
+@dataclass
+class Played:
+    """What came out of one run: what of each exercise, which cells failed,
+    what was running when it stopped, and why it did, or ""."""
+
+    came: dict[str, Any] = field(default_factory=dict)
+    errors: dict[int, str] = field(default_factory=dict)
+    begun: int | str | None = None
+    stopped: str = ""
+
+
+class Sandbox:
+    """Runs jobs in processes of their own: under bubblewrap; with `user`, as
+    that user of a container; with `trusted`, as they are."""
+
+    def __init__(self, trusted: bool = False, user: str = "", seconds: int = 60):
+        self.user, self.seconds = user, seconds
+        self.wrapped = not (trusted or user)
+        if self.wrapped:
+            check_bubblewrap()
+
+    def run(self, job: Mapping[str, Any]) -> Played:
+        """Run a job to its end, or to the limit that it breaks."""
+        given = {**job, "memory": MEMORY, "seconds": self.seconds}
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o777)
+            command = [*wrapping(folder), *PLAYER] if self.wrapped else PLAYER
+            with started(command, folder, self.user) as process:
+                return watched(process, given, self.seconds + GRACE)
+
+
+@cache
+def check_bubblewrap() -> None:
+    """Raise RuntimeError where bubblewrap is not there, or may not work."""
+    if shutil.which("bwrap") is None:
+        raise RuntimeError(WANTED.format("bwrap is not here"))
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [*wrapping(folder), "true"], capture_output=True, text=True
+        )
+    if done.returncode:
+        said = " ".join(done.stderr.split())
+        raise RuntimeError(WANTED.format(f"here it may not work ({said})"))
+
+
+def wrapping(folder: str) -> list[str]:
+    """Write the command of bubblewrap: no network, a system that can only be
+    read, an empty /tmp of limited size, no home, and no exercises."""
+    words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session"]
+    words += ["--uid", "65534", "--gid", "65534", "--cap-drop", "ALL"]
+    words += ["--clearenv", "--proc", "/proc", "--dev", "/dev"]
+    for place in ("/dev/shm", "/tmp"):
+        words += ["--size", str(DISK), "--tmpfs", place]
+    for place in SYSTEM:
+        if Path(place).is_symlink():
+            words += ["--symlink", os.readlink(place), place]
+        elif Path(place).exists():
+            words += ["--ro-bind", place, place]
+    for place in python_folders():
+        words += ["--ro-bind", place, place]
+    for place in hidden():
+        words += ["--tmpfs", place, "--remount-ro", place]
+    for name, value in environment("/tmp").items():
+        words += ["--setenv", name, value]
+    return [*words, "--remount-ro", "/", "--chdir", "/tmp"]
+
+
+def python_folders() -> list[str]:
+    """List what Python and this module need to be found, outermost first."""
+    prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix, str(HOUSE)}
+    prefixes |= {str(Path(sys.executable).resolve().parents[1])}
+    prefixes |= {p for p in sys.path if p.endswith("-packages")}
+    outside = [p for p in prefixes if not p.startswith(("/usr/lib", "/usr/b"))]
+    return sorted((p for p in outside if p != "/usr"), key=len)
+
+
+def hidden() -> list[str]:
+    """List the folders with exercises, of every copy that could be read."""
+    places = [HOUSE, *(Path(p, "tformer_lite") for p in sys.path if p)]
+    shelves = {place / "classroom" / "exercises" for place in places}
+    roots = (*python_folders(), *SYSTEM)
+    return sorted(
+        str(shelf)
+        for shelf in shelves
+        if shelf.is_dir() and any(str(shelf).startswith(r) for r in roots)
+    )
+
+
+def environment(home: str) -> dict[str, str]:
+    """Give what a student's process knows of its surroundings."""
+    return {
+        "PATH": "/usr/bin:/bin",
+        "HOME": home,
+        "PYTHONPATH": str(HOUSE.parent),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "MPLBACKEND": "Agg",
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "LC_ALL": "C.UTF-8",
+    }
+
+
+@contextlib.contextmanager
+def started(
+    command: list[str], folder: str, user: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a process, and leave none of it behind."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=folder,
+        env=environment(folder),
+        start_new_session=True,
+        user=user or None,
+    )
+    try:
+        yield process
+    finally:
+        end(process)
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):
+                stream and stream.close()
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and all that it started."""
+    for number in [process.pid, *descendants(process.pid)]:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(number, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def watched(
+    process: subprocess.Popen[bytes], job: Mapping[str, Any], seconds: float
+) -> Played:
+    """Hand a job over, read what comes, and stop what breaks a limit."""
+    broken: list[str] = []
+    limits = process, seconds, broken, threading.Event()
+    watch = threading.Thread(target=guard, args=limits, daemon=True)
+    watch.start()
+    try:
+        with contextlib.suppress(OSError):  # it may be gone already
+            assert process.stdin
+            process.stdin.write(json.dumps(job).encode())
+            process.stdin.close()
+        return read(process, broken)
+    finally:
+        limits[-1].set()
+        watch.join()
+
+
+def guard(
+    process: subprocess.Popen[bytes],
+    seconds: float,
+    broken: list[str],
+    done: threading.Event,
+) -> None:
+    """End a process at the first limit that it breaks, and say which."""
+    deadline = time.monotonic() + seconds
+    while not done.wait(0.05) and process.poll() is None:
+        numbers = [process.pid, *descendants(process.pid)]
+        if time.monotonic() > deadline:
+            broken.append("it took too long")
+        elif len(numbers) > PROCESSES:
+            broken.append("it started too many processes")
+        elif sum(map(resident, numbers)) > TOGETHER:
+            broken.append("it took too much memory")
+        if broken:
+            end(process)
+            return
+
+
+def descendants(pid: int) -> list[int]:
+    """List the processes that a process started, and those that they did."""
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            children.setdefault(int(fields[1]), []).append(int(folder.name))
+    found, new = [], [pid]
+    while new:
+        new = [child for parent in new for child in children.get(parent, [])]
+        found += new
+    return found
+
+
+def resident(pid: int) -> int:
+    """Tell how many bytes of memory a process has."""
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def read(process: subprocess.Popen[bytes], broken: list[str]) -> Played:
+    """Read the lines that came, as far as they are what they should be."""
+    played, size, ended = Played(), 0, False
+    assert process.stdout
+    for line in iter(lambda: process.stdout.readline(SAID), b""):  # type: ignore
+        size += len(line)
+        if size >= SAID:
+            broken.append("it wrote too much")
+            break
+        with contextlib.suppress(ValueError, TypeError, RecursionError):
+            ended = noted(played, json.loads(line)) or ended
+    if broken or not ended:
+        played.stopped = broken[0] if broken else "it ended the process"
+    return played
+
+
+def noted(played: Played, line: Any) -> bool:
+    """Take over what a line says; tell whether it was the last."""
+    match line:
+        case {"begins": int() | str() as begun}:
+            played.begun = begun
+        case {"cell": int(number), "error": str(error)}:
+            played.errors[number] = error
+        case {"of": str(name), "came": list() | None as came}:
+            played.came[name] = came
+        case {"ends": True}:
+            return True
+    return False

@@ -1,0 +1,169 @@
+"""The commands `classroom …`: hand exercises out, grade what comes back."""
+
+import csv
+import json
+import shutil
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tformer_lite.classroom import exercise, exercises, gradescope, sheets
+from tformer_lite.classroom.assignment import (
+    Assignment,
+    chosen,
+    load,
+    pointed,
+    student_notebook,
+)
+from tformer_lite.classroom.exercise import KINDS
+from tformer_lite.classroom.grading import Graded, graded, mistakes
+from tformer_lite.classroom.sandbox import Sandbox
+from tformer_lite.classroom.submissions import submissions
+from tformer_lite.commands.session import say
+from tformer_lite.tracing.tables import text_line
+
+COLUMNS = 28, 3, 24, 4, 9
+
+
+def list_exercises(args: Namespace) -> None:
+    """List the exercises: name, chapter, kind, minutes, and whether the book
+    has a solution; of one chapter, when it is named."""
+    heads = "exercise", "ch", "kind", "min", "solution", "teaches"
+    say(text_line(heads, (*COLUMNS, 0)).rstrip())
+    for name, each in exercises().items():
+        if args.chapter is None or each.chapter == args.chapter:
+            public = "none" if each.assignable else "in book"
+            cells = (name, str(each.chapter), KINDS[each.kind])
+            cells += (str(each.minutes), public, each.teaches)
+            say(text_line(cells, (*COLUMNS, 0)))
+
+
+def assign(args: Namespace) -> None:
+    """Write the notebook that students get, and beside it the .json that
+    grading needs. An exercise is named, or stands with others of its chapter
+    that have no solution in the book for the chapter's number."""
+    points = pointed(chosen(args.exercises), args.points)
+    assignment = Assignment(args.title, str(args.seed), points)
+    notebook, key = Path(args.out), Path(args.out).with_suffix(".json")
+    text = json.dumps(student_notebook(assignment), indent=1) + "\n"
+    notebook.write_text(text, "utf8")
+    assignment.save(key)
+    minutes = sum(each.minutes for each in assignment.exercises)
+    total = sum(assignment.points.values())
+    for each in assignment.exercises:
+        say(f"{points[each.name]:4g} points  {each.name}: {each.title}")
+    say(f"{total:4g} points, about {minutes} minutes")
+    say(f"{notebook}: for the students")
+    say(f"{key}: for you; `classroom grade` reads it")
+
+
+def grade(args: Namespace) -> None:
+    """Grade the notebooks in a folder: a gradebook, a sheet a student, and
+    which mistakes the class made. Each runs under bubblewrap."""
+    assignment = load(Path(args.assignment))
+    came = submissions(Path(args.folder))
+    marks = read_marks(args.marks)
+    sandbox = Sandbox(args.trust_submissions, seconds=args.seconds)
+    done: list[Graded] = []
+    for each in graded(came, assignment, sandbox):
+        each = with_marks(each, marks)
+        say(line(each, assignment))
+        done.append(each)
+    out = Path(args.out)
+    roster = sheets.read_rows(Path(args.roster)) if args.roster else []
+    told = changes(out, sheets.gradebook(done, assignment, roster))
+    write_all(out, done, assignment, roster)
+    for text in (*sheets.class_lines(mistakes(done)), *told):
+        say(text)
+    say(f"{out}, {diagnoses_file(out)}, {sheets_folder(out)}/")
+
+
+def diagnoses_file(out: Path) -> Path:
+    """Name the file with all diagnoses."""
+    return out.with_name(f"{out.stem}-diagnoses.csv")
+
+
+def sheets_folder(out: Path) -> Path:
+    """Name the folder with the sheets."""
+    return out.with_name(f"{out.stem}-sheets")
+
+
+def write_all(
+    out: Path,
+    done: Sequence[Graded],
+    assignment: Assignment,
+    roster: Sequence[Sequence[str]],
+) -> None:
+    """Write the gradebook, the diagnoses, the sheets and the class's."""
+    sheets.write_rows(out, sheets.gradebook(done, assignment, roster))
+    sheets.write_rows(diagnoses_file(out), sheets.diagnoses(done))
+    folder = sheets_folder(out)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    taken = {"the-class"}
+    for each in done:
+        name = sheets.file_name(each.submission.name, taken)
+        text = sheets.sheet(each, assignment)
+        (folder / name).write_text(text, "utf8")
+    text = sheets.class_page(done, assignment)
+    (folder / "the-class.html").write_text(text, "utf8")
+
+
+def line(each: Graded, assignment: Assignment) -> str:
+    """Write a line for a submission."""
+    most = sum(assignment.points.values())
+    waiting = f", {len(each.to_read)} to be read" if each.to_read else ""
+    notes = f" ({each.notes[0]})" if each.notes else ""
+    name = "".join(c for c in each.submission.name if c.isprintable())
+    return f"{name}: {each.total:g} of {most:g}{waiting}{notes}"
+
+
+def read_marks(name: str | None) -> Mapping[tuple[str, str], float]:
+    """Read points given by hand: a CSV with Student, exercise and points."""
+    if not name:
+        return {}
+    head, *rows = sheets.read_rows(Path(name))
+    found = {}
+    for row in rows:
+        cells = dict(zip(head, row))
+        try:
+            key = cells["Student"], exercise(cells["exercise"]).name
+            found[key] = float(cells["points"])
+        except (KeyError, ValueError, csv.Error) as error:
+            raise ValueError(
+                f"{name}: {', '.join(row)}: a row needs Student, exercise "
+                "and points, and a header that names them."
+            ) from error
+    return found
+
+
+def with_marks(
+    each: Graded, marks: Mapping[tuple[str, str], float]
+) -> Graded:
+    """Put points given by hand in the place of those measured."""
+    own = tuple(
+        replace(m, points=marks.get((each.submission.name, m.exercise), m.points))
+        for m in each.marks
+    )
+    return replace(each, marks=own)
+
+
+def changes(out: Path, rows: Sequence[Sequence[str]]) -> list[str]:
+    """Say whose points are others than in the file that is there."""
+    if not out.exists():
+        return []
+    old = {tuple(row[:-1])[0]: row for row in sheets.read_rows(out)[1:]}
+    changed = [
+        f"changed: {row[0]}, {old[row[0]][-1] or '–'} to {row[-1] or '–'}"
+        for row in rows[1:]
+        if row[0] in old and old[row[0]][-1] != row[-1]
+    ]
+    return changed or ["no total has changed"]
+
+
+def pack(args: Namespace) -> None:
+    """Write the zip that Gradescope asks for as an autograder."""
+    assignment = load(Path(args.assignment))
+    gradescope.pack(assignment, Path(args.out))
+    say(f"{args.out}: upload it at Configure Autograder")
