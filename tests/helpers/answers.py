@@ -9,7 +9,6 @@ import tomllib
 import zipfile
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import nbformat

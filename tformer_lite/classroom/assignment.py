@@ -48,11 +48,11 @@ class Assignment:
         """The exercises, in order."""
         return [exercise(name) for name in self.points]
 
-    def save(self, file: Path) -> None:
-        """Write what grading needs; students do not get it."""
-        about = {"title": self.title, "seed": self.seed}
-        text = json.dumps(about | {"points": dict(self.points)}, indent=2)
-        file.write_text(text + "\n", "utf8")
+    def text(self) -> str:
+        """Write what grading needs, as JSON; students do not get it."""
+        about: dict[str, Any] = {"title": self.title, "seed": self.seed}
+        about["points"] = dict(self.points)
+        return json.dumps(about, indent=2) + "\n"
 
 
 def load(file: Path) -> Assignment:

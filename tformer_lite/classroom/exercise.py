@@ -3,7 +3,7 @@
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, ClassVar
 
@@ -48,6 +48,7 @@ class Exercise:
     tolerance: ClassVar[float] = 1e-4
     rubric: ClassVar[tuple[str, ...]] = ()
     switches: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    answer: Callable[..., Any]
 
     @property
     def name(self) -> str:
@@ -70,10 +71,6 @@ class Exercise:
         """Draw what an answer is tried on; once, where nothing is drawn."""
         return [Case()]
 
-    def answer(self, case: Case, **choice: str) -> Any:
-        """Compute what comes out of a case with the switches so set."""
-        raise NotImplementedError
-
     def right(self, case: Case) -> Any:
         """Compute what should come out of a case."""
         return self.answer(case, **self.right_choice())
@@ -81,7 +78,7 @@ class Exercise:
     def right_choice(self) -> dict[str, str]:
         """The position of each switch in which nothing is wrong."""
         return {
-            switch: next(name for name, fault in positions.items() if not fault)
+            switch: next(name for name in positions if not positions[name])
             for switch, positions in self.switches.items()
         }
 

@@ -48,9 +48,7 @@ def pack(assignment: Assignment, file: Path) -> None:
             script = zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0))
             script.external_attr = 0o755 << 16
             packed.writestr(script, text)
-        about = {"title": assignment.title, "seed": assignment.seed}
-        about |= {"points": dict(assignment.points)}
-        packed.writestr("assignment.json", json.dumps(about))
+        packed.writestr("assignment.json", assignment.text())
         for each in module_files():
             packed.write(each, each.relative_to(HOUSE.parent).as_posix())
 
@@ -94,5 +92,3 @@ def as_test(mark: Mark) -> dict[str, Any]:
     if mark.points is None:
         return about
     return about | {"score": mark.points, "max_score": mark.most}
-
-

@@ -48,7 +48,7 @@ class Verdict:
         return self.share == 1
 
     def __str__(self) -> str:
-        sign = {1: "✓", None: "–"}.get(self.share, "✗")
+        sign = "–" if self.share is None else "✗✓"[self.right]
         return f"{sign} {self.name}: {self.says}"
 
 
@@ -231,12 +231,19 @@ def shape_evidence(
     """Compare two shapes that are the values themselves."""
     whole = isinstance(mine, tuple) and all(type(n) is int for n in mine)
     if not whole:
-        return f"expected a shape, such as (2, 8, 12), got {mine!r}", "no shape"
+        return (
+            f"expected a shape, such as (2, 8, 12), got {mine!r}",
+            "no shape",
+        )
     return shapes_told(mine, right, exercise, case), "wrong shape"
 
 
 def shapes_told(
-    mine: tuple, right: tuple, exercise: Exercise, case: Case, named: bool = True
+    mine: tuple,
+    right: tuple,
+    exercise: Exercise,
+    case: Case,
+    named: bool = True,
 ) -> str:
     """Write both shapes, and how they differ."""
     letters = exercise.output if named else ()
@@ -276,7 +283,9 @@ def shown(value: Any) -> str:
         return f"an object of type {value.type}"
     if isinstance(value, Tensor):
         return f"a tensor {tuple(value.shape)}"
-    return f"{str(value)[:60]!r}" if isinstance(value, str) else str(value)[:60]
+    return (
+        f"{str(value)[:60]!r}" if isinstance(value, str) else str(value)[:60]
+    )
 
 
 def at_the_edge(exercise: Exercise, case: Case, outcome: Outcome) -> Verdict:

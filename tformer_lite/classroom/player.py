@@ -12,6 +12,7 @@ import linecache
 import os
 import resource
 import sys
+import time
 import types
 from collections.abc import Mapping
 from typing import Any, TextIO
@@ -50,7 +51,7 @@ def limit(memory: int, seconds: int) -> None:
     """Limit memory, time and files; a process cannot raise its own limits."""
     for kind, most in (
         (resource.RLIMIT_DATA, memory),
-        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_CPU, seconds + int(time.process_time()) + 1),
         (resource.RLIMIT_FSIZE, FILES),
         (resource.RLIMIT_NOFILE, OPEN),
         (resource.RLIMIT_CORE, 0),

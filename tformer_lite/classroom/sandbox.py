@@ -23,8 +23,16 @@ TOGETHER = 3 * 2**30  # bytes of all processes
 PROCESSES = 64
 DISK = 64 * 2**20  # bytes in /tmp, which lies in memory
 SAID = 32 * 2**20  # bytes of what comes out
-GRACE = 20  # seconds to import torch
-SYSTEM = "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives"
+START = 90  # seconds to import torch; the student's own begin after it
+SYSTEM = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/etc/alternatives",
+)
 WANTED = (
     "submissions are run under bubblewrap, and {}. Install it "
     "(apt install bubblewrap, dnf install bubblewrap), or grade inside a "
@@ -48,7 +56,9 @@ class Sandbox:
     """Runs jobs in processes of their own: under bubblewrap; with `user`, as
     that user of a container; with `trusted`, as they are."""
 
-    def __init__(self, trusted: bool = False, user: str = "", seconds: int = 60):
+    def __init__(
+        self, trusted: bool = False, user: str = "", seconds: int = 60
+    ):
         self.user, self.seconds = user, seconds
         self.wrapped = not (trusted or user)
         if self.wrapped:
@@ -61,7 +71,7 @@ class Sandbox:
             os.chmod(folder, 0o777)
             command = [*wrapping(folder), *PLAYER] if self.wrapped else PLAYER
             with started(command, folder, self.user) as process:
-                return watched(process, given, self.seconds + GRACE)
+                return watched(process, given)
 
 
 @cache
@@ -170,11 +180,11 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def watched(
-    process: subprocess.Popen[bytes], job: Mapping[str, Any], seconds: float
+    process: subprocess.Popen[bytes], job: Mapping[str, Any]
 ) -> Played:
     """Hand a job over, read what comes, and stop what breaks a limit."""
-    broken: list[str] = []
-    limits = process, seconds, broken, threading.Event()
+    played, done = Played(), threading.Event()
+    limits = process, job["seconds"], played, done
     watch = threading.Thread(target=guard, args=limits, daemon=True)
     watch.start()
     try:
@@ -182,29 +192,32 @@ def watched(
             assert process.stdin
             process.stdin.write(json.dumps(job).encode())
             process.stdin.close()
-        return read(process, broken)
+        read(process, played)
     finally:
-        limits[-1].set()
+        done.set()
         watch.join()
+    return played
 
 
 def guard(
     process: subprocess.Popen[bytes],
     seconds: float,
-    broken: list[str],
+    played: Played,
     done: threading.Event,
 ) -> None:
     """End a process at the first limit that it breaks, and say which."""
-    deadline = time.monotonic() + seconds
+    deadline, ready = time.monotonic() + START, False
     while not done.wait(0.05) and process.poll() is None:
+        if played.begun is not None and not ready:
+            deadline, ready = time.monotonic() + seconds, True
         numbers = [process.pid, *descendants(process.pid)]
         if time.monotonic() > deadline:
-            broken.append("it took too long")
+            played.stopped = "it took too long"
         elif len(numbers) > PROCESSES:
-            broken.append("it started too many processes")
+            played.stopped = "it started too many processes"
         elif sum(map(resident, numbers)) > TOGETHER:
-            broken.append("it took too much memory")
-        if broken:
+            played.stopped = "it took too much memory"
+        if played.stopped:
             end(process)
             return
 
@@ -231,20 +244,21 @@ def resident(pid: int) -> int:
     return 0
 
 
-def read(process: subprocess.Popen[bytes], broken: list[str]) -> Played:
-    """Read the lines that came, as far as they are what they should be."""
-    played, size, ended = Played(), 0, False
+def read(process: subprocess.Popen[bytes], played: Played) -> None:
+    """Read the lines that come, as far as they are what they should be."""
+    size, ended = 0, False
     assert process.stdout
-    for line in iter(lambda: process.stdout.readline(SAID), b""):  # type: ignore
+    stream = process.stdout
+    for line in iter(lambda: stream.readline(SAID), b""):
         size += len(line)
         if size >= SAID:
-            broken.append("it wrote too much")
+            played.stopped = "it wrote too much"
+            end(process)
             break
         with contextlib.suppress(ValueError, TypeError, RecursionError):
             ended = noted(played, json.loads(line)) or ended
-    if broken or not ended:
-        played.stopped = broken[0] if broken else "it ended the process"
-    return played
+    if not ended and not played.stopped:
+        played.stopped = "it ended the process"
 
 
 def noted(played: Played, line: Any) -> bool:

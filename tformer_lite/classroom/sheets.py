@@ -64,8 +64,8 @@ def gradebook(
     rows = []
     for row in roster[1:]:
         own = next((n for n in left if belongs(n, row)), None)
-        points = points_of(left.pop(own), names) if own else [""] * (
-            len(names) + 1
+        points = (
+            points_of(left.pop(own), names) if own else [""] * (len(names) + 1)
         )
         rows.append([*row, *[""] * (len(head) - len(row)), *points])
     for name, each in left.items():
@@ -104,7 +104,7 @@ def written(points: float | None) -> str:
     return "" if points is None else f"{points:g}"
 
 
-def diagnoses(all_graded: Iterable[Graded]) -> list[tuple[str, ...]]:
+def diagnoses(all_graded: Iterable[Graded]) -> list[Sequence[str]]:
     """List a row for each student and exercise."""
     return [DIAGNOSES] + [
         (

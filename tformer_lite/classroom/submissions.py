@@ -23,12 +23,16 @@ def submissions(folder: Path) -> list[Submission]:
     """Read what lies in a folder: a notebook, or a folder with one, for each
     student. Raises ValueError for a folder with nothing in it."""
     if not folder.is_dir():
-        raise ValueError(f"{folder} is no folder: give the one with the "
-                         "students' notebooks in it.")
+        raise ValueError(
+            f"{folder} is no folder: give the one with the "
+            "students' notebooks in it."
+        )
     found = [read(name, files) for name, files in grouped(folder)]
     if not found:
-        raise ValueError(f"{folder} has no submission: give the folder with "
-                         "the students' notebooks in it.")
+        raise ValueError(
+            f"{folder} has no submission: give the folder with "
+            "the students' notebooks in it."
+        )
     return found
 
 
@@ -67,8 +71,10 @@ def read(name: str, files: list[Path]) -> Submission:
         python = file.suffix == ".py"
         return Submission(name, (text,) if python else code_cells(text))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        return Submission(name, wrong=f"{file.name} cannot be read: it is "
-                          "damaged, or no notebook")
+        return Submission(
+            name,
+            wrong=f"{file.name} cannot be read: it is damaged, or no notebook",
+        )
 
 
 def code_cells(text: str) -> tuple[str, ...]:

@@ -43,11 +43,8 @@ TO_TRY = {
     "classroom": ["list", "assign 5 7", "grade submissions"],
     "classroom list": ["", "--chapter 7"],
     "classroom assign": ["5 7", "dealt_out 7 --points 5 --seed autumn"],
-    "classroom grade": [
-        "submissions",
-        "submissions --out grades.csv --roster canvas.csv",
-    ],
-    "classroom gradescope": ["--assignment week.json"],
+    "classroom grade": ["submissions", "submissions --roster canvas.csv"],
+    "classroom gradescope": ["", "--assignment week.json"],
 }
 # What stands in a command without a sign, how often, and what it is.
 PAIRS = "pairs: a sentence, a tab and its translation on each line"
@@ -111,8 +108,8 @@ def commands() -> Parser:
     every = top.add_subparsers(metavar="COMMAND", required=True)
     groups = {"": every}
     for name in GROUPS:
-        group = add_command(every, name, "KIND ...")
-        groups[name] = group.add_subparsers(metavar="KIND", required=True)
+        kinds = add_command(every, name, "KIND ...")
+        groups[name] = kinds.add_subparsers(metavar="KIND", required=True)
     for name, (run, defaults) in RUNS.items():
         word, nargs, about = WORDS.get(name, ("", None, ""))
         sign = word.upper().rstrip("S")

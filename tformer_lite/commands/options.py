@@ -7,6 +7,7 @@ from typing import Any
 from tformer_lite.commands.trace import PRESETS
 from tformer_lite.training.recipe import SCHEDULES
 
+
 def count(text: str) -> int:
     """Read a number of things: 1 or more."""
     return number(text, 1)

@@ -34,9 +34,9 @@ def list_exercises(args: Namespace) -> None:
     for name, each in exercises().items():
         if args.chapter is None or each.chapter == args.chapter:
             public = "none" if each.assignable else "in book"
-            cells = (name, str(each.chapter), KINDS[each.kind])
-            cells += (str(each.minutes), public, each.teaches)
-            say(text_line(cells, (*COLUMNS, 0)))
+            cells = name, str(each.chapter), KINDS[each.kind]
+            more = str(each.minutes), public, each.teaches
+            say(text_line((*cells, *more), (*COLUMNS, 0)))
 
 
 def assign(args: Namespace) -> None:
@@ -48,7 +48,7 @@ def assign(args: Namespace) -> None:
     notebook, key = Path(args.out), Path(args.out).with_suffix(".json")
     text = json.dumps(student_notebook(assignment), indent=1) + "\n"
     notebook.write_text(text, "utf8")
-    assignment.save(key)
+    key.write_text(assignment.text(), "utf8")
     minutes = sum(each.minutes for each in assignment.exercises)
     total = sum(assignment.points.values())
     for each in assignment.exercises:
@@ -138,13 +138,12 @@ def read_marks(name: str | None) -> Mapping[tuple[str, str], float]:
     return found
 
 
-def with_marks(
-    each: Graded, marks: Mapping[tuple[str, str], float]
-) -> Graded:
+def with_marks(each: Graded, marks: Mapping[tuple[str, str], float]) -> Graded:
     """Put points given by hand in the place of those measured."""
+    student = each.submission.name
     own = tuple(
-        replace(m, points=marks.get((each.submission.name, m.exercise), m.points))
-        for m in each.marks
+        replace(one, points=marks.get((student, one.exercise), one.points))
+        for one in each.marks
     )
     return replace(each, marks=own)
 
@@ -153,7 +152,7 @@ def changes(out: Path, rows: Sequence[Sequence[str]]) -> list[str]:
     """Say whose points are others than in the file that is there."""
     if not out.exists():
         return []
-    old = {tuple(row[:-1])[0]: row for row in sheets.read_rows(out)[1:]}
+    old = {row[0]: row for row in sheets.read_rows(out)[1:]}
     changed = [
         f"changed: {row[0]}, {old[row[0]][-1] or '–'} to {row[-1] or '–'}"
         for row in rows[1:]
