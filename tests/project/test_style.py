@@ -19,7 +19,7 @@ FLOORS = (
     {"model"},
     {"properties", "drawing", "decoding", "training"},
     {"example"},
-    {"gallery"},
+    {"gallery", "classroom"},
     {"commands"},
     {"__init__"},
     {"__main__"},

@@ -1,5 +1,6 @@
 """What an answer is tried on: drawn sizes, which are primes, and numbers."""
 
+import math
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -38,11 +39,9 @@ class Draw:
 
     def __init__(self, seed: int | str):
         self.random = random.Random(str(seed))
-        self.generator = torch.Generator().manual_seed(self.below(2**31))
-
-    def below(self, n: int) -> int:
-        """A whole number from 0 on that is less than n."""
-        return self.random.randrange(n)
+        self.generator = torch.Generator().manual_seed(
+            self.random.getrandbits(31)
+        )
 
     def sizes(self, letters: str) -> dict[str, int]:
         """A prime for each letter, all different: T, S, C, F and V are 5 or
@@ -50,13 +49,12 @@ class Draw:
         found: dict[str, int] = {}
         for word in letters.split():
             letter, _, product = word.partition("=")
-            primes = LARGE if letter in LONG else SMALL
-            free = [p for p in primes if p not in found.values()]
-            if product:
-                one, other = product.split("*")
-                found[letter] = found[one] * found[other]
-            else:
-                found[letter] = self.random.choice(free)
+            free = {*(LARGE if letter in LONG else SMALL)} - {*found.values()}
+            found[letter] = (
+                math.prod(found[one] for one in product.split("*"))
+                if product
+                else self.random.choice(sorted(free))
+            )
         return found
 
     def numbers(self, *shape: int, scale: float = 1.0) -> Tensor:

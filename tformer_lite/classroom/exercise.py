@@ -20,6 +20,8 @@ KINDS = {
     "explain": "explain",
 }
 
+Switches = Mapping[str, Mapping[str, str]]
+
 
 class Exercise:
     """One exercise. A subclass says what it asks, draws the cases that an
@@ -47,7 +49,7 @@ class Exercise:
     assignable: ClassVar[bool] = False
     tolerance: ClassVar[float] = 1e-4
     rubric: ClassVar[tuple[str, ...]] = ()
-    switches: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    switches: ClassVar[Switches] = {}
     answer: Callable[..., Any]
 
     @property
@@ -73,18 +75,19 @@ class Exercise:
 
     def right(self, case: Case) -> Any:
         """Compute what should come out of a case."""
-        return self.answer(case, **self.right_choice())
-
-    def right_choice(self) -> dict[str, str]:
-        """The position of each switch in which nothing is wrong."""
-        return {
-            switch: next(name for name in positions if not positions[name])
-            for switch, positions in self.switches.items()
-        }
+        return self.answer(case, **flawless(self.switches))
 
     def drawn(self, seed: int | str) -> list[Case]:
         """List the cases of a seed."""
         return list(self.cases(Draw(f"{self.name} {seed}")))
+
+
+def flawless(switches: Switches) -> dict[str, str]:
+    """The position of each switch in which nothing is wrong."""
+    return {
+        switch: next(name for name in positions if not positions[name])
+        for switch, positions in switches.items()
+    }
 
 
 @cache

@@ -5,22 +5,15 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from tformer_lite.classroom.cases import Case
-from tformer_lite.classroom.exercise import Exercise
+from tformer_lite.classroom.evidence import agrees, equal, evidence
+from tformer_lite.classroom.exercise import Exercise, flawless
 from tformer_lite.classroom.hearing import heard_by, probes
 from tformer_lite.classroom.playing import Outcome, play
-from tformer_lite.classroom.relations import (
-    alike,
-    number,
-    value_difference,
-)
-from tformer_lite.classroom.shapes import named_shape, shape_difference
 from tformer_lite.classroom.values import Strange, plain
 
-NUMBER = Tensor | int | float
 PART = 0.5  # of the points, for an answer that has one mistake
 AT_ONCE = 2  # mistakes that are looked for together
 
@@ -94,42 +87,6 @@ def unwritten(outcome: Outcome) -> bool:
     )
 
 
-def agrees(exercise: Exercise, case: Case, outcome: Outcome) -> bool:
-    """Tell whether what came of a case is what should."""
-    if outcome.error:
-        return False
-    return equal(outcome.value, plain(exercise.right(case)), exercise)
-
-
-def equal(mine: Any, right: Any, exercise: Exercise) -> bool:
-    """Tell whether two values are the same, numbers up to rounding."""
-    if isinstance(right, tuple):
-        return (
-            isinstance(mine, tuple)
-            and len(mine) == len(right)
-            and all(equal(a, b, exercise) for a, b in zip(mine, right))
-        )
-    if isinstance(right, Tensor) or type(right) in (int, float):
-        if not comparable(mine, right):
-            return False
-        a, b = torch.as_tensor(mine), torch.as_tensor(right)
-        return bool(alike(a, b, exercise.tolerance).all())
-    return type(mine) is type(right) and mine == right
-
-
-def comparable(mine: Any, right: Any) -> bool:
-    """Tell whether a value has the kind and shape of the right one."""
-    if not isinstance(mine, Tensor | int | float):
-        return False
-    a, b = torch.as_tensor(mine), torch.as_tensor(right)
-    return a.shape == b.shape and kind(a) == kind(b)
-
-
-def kind(value: Tensor) -> str:
-    """Name what a tensor is of: truth values, or numbers."""
-    return "True and False" if value.dtype == torch.bool else "numbers"
-
-
 def wrong(
     exercise: Exercise,
     ordinary: list[tuple[Case, Outcome]],
@@ -173,7 +130,7 @@ def known_mistakes(
 
 def settings(exercise: Exercise) -> Iterator[dict[str, str]]:
     """List the settings with one mistake, then those with two."""
-    right = exercise.right_choice()
+    right = flawless(exercise.switches)
     faults = {
         switch: [name for name, fault in positions.items() if fault]
         for switch, positions in exercise.switches.items()
@@ -193,99 +150,6 @@ def gives(
     except (RuntimeError, ValueError, IndexError):
         return False  # this mistake cannot be made on this case
     return equal(outcome.value, value, exercise)
-
-
-def evidence(
-    exercise: Exercise, case: Case, outcome: Outcome
-) -> tuple[str, str]:
-    """Say what can be seen of a wrong outcome, and in a few words."""
-    if outcome.error == "TookTooLong":
-        return f"{outcome.says}: is there a loop that never ends", "too slow"
-    if outcome.error:
-        label = f"stopped with {outcome.error}"
-        return f"{outcome.error}: {outcome.says}", label
-    mine, right = outcome.value, plain(exercise.right(case))
-    if exercise.kind == "shape":
-        return shape_evidence(mine, right, exercise, case)
-    if isinstance(right, tuple) and isinstance(mine, tuple):
-        return of_several(exercise, case, mine, right)
-    return value_evidence(exercise, case, mine, right)
-
-
-def of_several(
-    exercise: Exercise, case: Case, mine: tuple, right: tuple
-) -> tuple[str, str]:
-    """Say which of several values is wrong, and how."""
-    if len(mine) != len(right):
-        says = f"got {len(mine)} values, expected {len(right)}"
-        return says, "wrong number of values"
-    pairs = enumerate(zip(mine, right))
-    i = next(i for i, (a, b) in pairs if not equal(a, b, exercise))
-    says, label = value_evidence(exercise, case, mine[i], right[i], False)
-    return f"value {i} of {len(right)}: {says}", label
-
-
-def shape_evidence(
-    mine: Any, right: Any, exercise: Exercise, case: Case
-) -> tuple[str, str]:
-    """Compare two shapes that are the values themselves."""
-    whole = isinstance(mine, tuple) and all(type(n) is int for n in mine)
-    if not whole:
-        return (
-            f"expected a shape, such as (2, 8, 12), got {mine!r}",
-            "no shape",
-        )
-    return shapes_told(mine, right, exercise, case), "wrong shape"
-
-
-def shapes_told(
-    mine: tuple,
-    right: tuple,
-    exercise: Exercise,
-    case: Case,
-    named: bool = True,
-) -> str:
-    """Write both shapes, and how they differ."""
-    letters = exercise.output if named else ()
-    return (
-        f"got {named_shape(mine, case.sizes)}, expected "
-        f"{named_shape(right, case.sizes, letters)}: "
-        f"{shape_difference(mine, right, case.sizes)}"
-    )
-
-
-def value_evidence(
-    exercise: Exercise, case: Case, mine: Any, right: Any, named: bool = True
-) -> tuple[str, str]:
-    """Compare one value with the right one: its type, shape, numbers."""
-    if not isinstance(right, Tensor | int | float | bool):
-        return f"got {shown(mine)}, expected another", "wrong value"
-    if not isinstance(mine, Tensor if getattr(right, "ndim", 0) else NUMBER):
-        what = "a tensor" if isinstance(right, Tensor) else "a number"
-        return f"expected {what}, got {shown(mine)}", "wrong type"
-    a, b = torch.as_tensor(mine), torch.as_tensor(right)
-    if a.shape != b.shape:
-        shapes = tuple(a.shape), tuple(b.shape)
-        return shapes_told(*shapes, exercise, case, named), "wrong shape"
-    if kind(a) != kind(b):
-        return f"expected {kind(b)}, got {kind(a)}", "wrong type"
-    if not b.ndim and not case.args:
-        return f"{number(a)} is not it", "wrong value"
-    tensors = zip(exercise.inputs, case.args)
-    inputs = {name: x for name, x in tensors if isinstance(x, Tensor)}
-    told = value_difference(a, b, case.sizes, inputs, exercise.tolerance)
-    return told, "wrong values"
-
-
-def shown(value: Any) -> str:
-    """Write a value of a wrong type."""
-    if isinstance(value, Strange):
-        return f"an object of type {value.type}"
-    if isinstance(value, Tensor):
-        return f"a tensor {tuple(value.shape)}"
-    return (
-        f"{str(value)[:60]!r}" if isinstance(value, str) else str(value)[:60]
-    )
 
 
 def at_the_edge(exercise: Exercise, case: Case, outcome: Outcome) -> Verdict:

@@ -106,18 +106,16 @@ def written(points: float | None) -> str:
 
 def diagnoses(all_graded: Iterable[Graded]) -> list[Sequence[str]]:
     """List a row for each student and exercise."""
-    return [DIAGNOSES] + [
-        (
-            each.submission.name,
-            one.exercise,
-            written(one.points),
-            f"{one.most:g}",
-            "; ".join(one.verdict.mistakes),
-            one.verdict.says,
-        )
-        for each in all_graded
-        for one in each.marks
-    ]
+    pairs = ((each, one) for each in all_graded for one in each.marks)
+    return [DIAGNOSES, *(diagnosis(each, one) for each, one in pairs)]
+
+
+def diagnosis(each: Graded, one: Mark) -> Sequence[str]:
+    """Write the row of one answer."""
+    student, verdict = each.submission.name, one.verdict
+    points = written(one.points), f"{one.most:g}"
+    what = "; ".join(verdict.mistakes), verdict.says
+    return student, one.exercise, *points, *what
 
 
 def page(title: str, body: str) -> str:
