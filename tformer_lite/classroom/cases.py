@@ -39,9 +39,11 @@ class Draw:
 
     def __init__(self, seed: int | str):
         self.random = random.Random(str(seed))
-        self.generator = torch.Generator().manual_seed(
-            self.random.getrandbits(31)
-        )
+        self.generator = torch.Generator().manual_seed(self.below(2**31))
+
+    def below(self, n: int) -> int:
+        """A whole number from 0 on that is less than n."""
+        return self.random.randrange(n)
 
     def sizes(self, letters: str) -> dict[str, int]:
         """A prime for each letter, all different: T, S, C, F and V are 5 or
