@@ -17,7 +17,7 @@ from tformer_lite.classroom.submissions import read
 
 HOUSE = Path(__file__).parents[1]
 STUDENT = "student"
-SECONDS = 120
+SECONDS = 60.0
 SETUP = """\
 #!/usr/bin/env bash
 set -euo pipefail

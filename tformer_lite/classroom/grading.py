@@ -15,7 +15,7 @@ from tformer_lite.classroom.sandbox import Played, Sandbox
 from tformer_lite.classroom.submissions import Submission
 from tformer_lite.classroom.values import unpacked
 
-AGAIN = 3  # times that a run is begun anew without what ended it
+LEAST = 0.5  # seconds that make a run worth while
 AT_ONCE = 2  # submissions
 LONG = 600  # characters of what a student's error says
 
@@ -91,10 +91,11 @@ def played_through(
     came: dict[str, Any] = {}
     skip: list[int | str] = []
     notes: list[str] = []
-    played = Played()
-    for _ in range(AGAIN):
+    played, left = Played(), sandbox.seconds
+    while left >= LEAST:
         job = {"cells": submission.cells, "cases": cases, "skip": skip}
-        played = sandbox.run(job)
+        played = sandbox.run(job, min(left, sandbox.seconds / 2))
+        left -= max(played.took, LEAST)
         came = played.came | came
         if not played.stopped or played.begun is None:
             break

@@ -23,7 +23,7 @@ from tformer_lite.classroom.cases import Case
 from tformer_lite.classroom.playing import TookTooLong, play, time_limit
 from tformer_lite.classroom.values import packed, unpacked
 
-CELL = 10.0  # seconds
+CELL = 1 / 3  # of the run's seconds, for one cell
 FILES = 16 * 2**20  # bytes in a file
 OPEN = 256
 # Lines that are IPython's and not Python's.
@@ -76,19 +76,21 @@ def run_cells(job: Mapping[str, Any], told: TextIO) -> dict[str, Any]:
         if number in job["skip"]:
             continue
         tell(told, {"begins": number})
-        if error := run_cell(source, number, names):
+        if error := run_cell(source, number, names, CELL * job["seconds"]):
             tell(told, {"cell": number, "error": error})
     return names
 
 
-def run_cell(source: str, number: int, names: dict[str, Any]) -> str:
+def run_cell(
+    source: str, number: int, names: dict[str, Any], seconds: float
+) -> str:
     """Run a cell, and give the error that it ends with, or ""."""
     file = f"<cell {number}>"
     text = "\n".join(map(without_magic, source.splitlines())) + "\n"
     linecache.cache[file] = len(text), None, text.splitlines(True), file
     try:
         code = compile(text, file, "exec")
-        with time_limit(CELL):
+        with time_limit(seconds):
             exec(code, names)
     except (Exception, TookTooLong, SystemExit, KeyboardInterrupt) as error:
         return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"

@@ -52,9 +52,9 @@ def own_tensor(value: Tensor) -> Tensor | Strange:
     """Copy a tensor to the CPU, dense, in one of four types."""
     if value.numel() > LIMIT or value.is_meta or value.is_complex():
         return Strange(f"{type_name(value)} of {value.dtype}")
-    dense = value.detach().cpu().as_subclass(Tensor)
-    if dense.layout != torch.strided:
-        dense = dense.to_dense()
+    strided = value.layout == torch.strided
+    dense = (value if strided else value.to_dense()).detach().cpu()
+    dense = dense.as_subclass(Tensor)
     if str(dense.dtype) in KINDS:
         return dense.clone().contiguous()
     return dense.double() if dense.is_floating_point() else dense.long()

@@ -139,7 +139,7 @@ ASSIGNING = {
 }
 GRADING = {
     "assignment": "exercises.json", "out": "grades.csv", "roster": None,
-    "marks": None, "seconds": 60, "trust-submissions": False,
+    "marks": None, "seconds": 20, "trust-submissions": False,
 }
 PACKING = {"assignment": "exercises.json", "out": "autograder.zip"}
 # fmt: on

@@ -1,0 +1,135 @@
+"""Submissions that try to get points in another way than by an answer.
+
+None gets more than the honest notebook would, which has one right answer and
+one wrong; each has its row, and each run ends in its time.
+"""
+
+import json
+import os
+import shutil
+import time
+
+import pytest
+
+from tests.helpers.attacks import ATTACKS, HONEST, WITHOUT_PROCESS
+from tests.helpers.project import ROOT
+from tformer_lite.classroom.assignment import Assignment
+from tformer_lite.classroom.grading import grade, graded
+from tformer_lite.classroom.sandbox import WANTED, Sandbox, check_bubblewrap
+from tformer_lite.classroom.submissions import Submission, submissions
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        shutil.which("bwrap") is None and "CI" not in os.environ,
+        reason="bubblewrap is not here: make browser installs it",
+    ),
+]
+WEEK = Assignment("Week", "autumn", {"dealt_out": 10, "alibi_bias": 20})
+SECONDS = 6
+MOST = 10  # points of the honest part
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    return Sandbox(seconds=SECONDS)
+
+
+def test_the_honest_part_is_worth_its_points(sandbox):
+    done = grade(Submission("honest", (HONEST,)), WEEK, sandbox)
+    assert done.total == MOST
+    assert [mark.points for mark in done.marks] == [10, 0]
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_an_attack_is_worth_no_more_than_the_honest_part(name, sandbox):
+    begun = time.monotonic()
+    submission = Submission(name, (ATTACKS[name], HONEST))
+    done = grade(submission, WEEK, sandbox)
+    assert done.total <= MOST
+    assert len(done.marks) == 2
+    assert time.monotonic() - begun < SECONDS + 60  # torch is imported
+    if name not in WITHOUT_PROCESS:
+        assert done.total == MOST, done.notes
+
+
+def test_what_is_outside_is_neither_seen_nor_changed(sandbox, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("kept")
+    spy = f"""
+import os, socket
+found = [p for p in ({str(secret)!r}, {str(ROOT / "tests")!r},
+                     {str(ROOT / "chapters")!r}) if os.path.exists(p)]
+if found: raise RuntimeError(f"seen: {{found}}")
+for place in ({str(tmp_path)!r}, {str(ROOT)!r}, os.path.expanduser("~root")):
+    try:
+        open(place + "/left_behind", "w").write("x")
+        raise RuntimeError("written: " + place)
+    except OSError:
+        pass
+try:
+    socket.create_connection(("192.0.2.1", 80), timeout=2)
+    raise RuntimeError("a network")
+except OSError:
+    pass
+"""
+    done = grade(Submission("spy", (spy, HONEST)), WEEK, sandbox)
+    assert done.notes == ()
+    assert done.total == MOST
+    assert secret.read_text() == "kept"
+    assert not (ROOT / "left_behind").exists()
+
+
+def test_the_exercises_cannot_be_read_where_a_student_s_code_runs(sandbox):
+    look = """
+import pathlib, tformer_lite
+shelf = pathlib.Path(tformer_lite.__file__).parent / "classroom/exercises"
+assert list(shelf.rglob("*")) == []
+from tformer_lite.classroom.exercise import exercises
+assert exercises() == {}
+"""
+    done = grade(Submission("look", (look, HONEST)), WEEK, sandbox)
+    assert done.notes == ()
+
+
+def test_files_that_are_no_notebooks_get_a_row_with_the_reason(
+    tmp_path, sandbox
+):
+    cell = {"cell_type": "code", "source": [HONEST]}
+    files = {
+        "honest.ipynb": json.dumps({"cells": [cell]}),
+        "empty.ipynb": "",
+        "half.ipynb": '{"cells": [',
+        "deep.ipynb": "[" * 100_000,
+        "list.ipynb": "[1, 2]",
+        "cells.ipynb": '{"cells": [{"cell_type": "code", "source": 3}]}',
+        "picture.png": "no",
+        "latin.ipynb": b'{"cells": "\xe9"}',
+        "large.ipynb": b" " * (100 * 2**20),
+    }
+    for name, text in files.items():
+        data = text if isinstance(text, bytes) else text.encode()
+        (tmp_path / name).write_bytes(data)
+    (tmp_path / "link.ipynb").symlink_to("/etc/passwd")
+    (tmp_path / "Folder").mkdir()
+    done = list(graded(submissions(tmp_path), WEEK, sandbox))
+    totals = {each.submission.name: each.total for each in done}
+    assert totals.pop("honest") == MOST
+    assert len(totals) == len(files) + 1
+    assert set(totals.values()) == {0}
+    notes = {each.submission.name: each.notes for each in done}
+    assert all(notes[name] for name in totals)
+    assert "100 MB" in notes["large"][0]
+
+
+def test_without_bubblewrap_nothing_runs_and_it_is_said_what_to_install(
+    monkeypatch,
+):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    check_bubblewrap.cache_clear()
+    with pytest.raises(RuntimeError, match="apt install bubblewrap"):
+        Sandbox()
+    check_bubblewrap.cache_clear()
+    assert "--trust-submissions" in WANTED
+    mine = grade(Submission("me", (HONEST,)), WEEK, Sandbox(trusted=True))
+    assert mine.total == MOST

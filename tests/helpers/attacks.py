@@ -1,0 +1,192 @@
+"""Cells that try to get points without an answer, or to do harm."""
+
+# One right answer and one wrong: what honest work is worth here.
+HONEST = """
+from tformer_lite.classroom import check
+
+def dealt_out(x, n_heads):
+    return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
+
+check("dealt_out", dealt_out)
+
+def alibi_bias(*args):
+    return None
+"""
+ATTACKS = {
+    "exit": "import sys\nsys.exit(0)",
+    "quit": "quit()",
+    "exit at once": "import os\nos._exit(0)",
+    "crash": "import ctypes\nctypes.string_at(0)",
+    "endless loop": "while True: pass",
+    "loop that catches all": """
+while True:
+    try:
+        while True: pass
+    except BaseException:
+        pass
+""",
+    "sleep": "import time\ntime.sleep(10**6)",
+    "memory": "x = bytearray(50 * 2**30)",
+    "memory, bit by bit": "x = []\nwhile True: x.append(bytearray(2**24))",
+    "files in memory": """
+n = 0
+while True:
+    open(f"/tmp/{n}", "wb").write(bytes(2**23)); n += 1
+""",
+    "shared memory": """
+n = 0
+while True:
+    open(f"/dev/shm/{n}", "wb").write(bytes(2**23)); n += 1
+""",
+    "forks": "import os\nwhile True: os.fork()",
+    "threads": """
+import threading, time
+while True: threading.Thread(target=time.sleep, args=(99,)).start()
+""",
+    "a process left behind": """
+import os, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        time.sleep(10**6)
+    os._exit(0)
+""",
+    "recursion": "def f(): f()\nf()",
+    "a signal to all": "import os, signal\nos.kill(-1, signal.SIGKILL)",
+    "a signal to the parent": "import os\nos.kill(os.getppid(), 9)",
+    "no more alarms": """
+import signal
+signal.signal = lambda *a: None
+signal.setitimer = lambda *a: None
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+""",
+    "another check": """
+import tformer_lite.classroom as c
+c.check = print
+import tformer_lite.classroom.judging as j
+j.judge = j.tried = lambda *a: j.Verdict("x", 1, "right")
+j.agrees = j.equal = lambda *a: True
+""",
+    "another equality": """
+import torch
+torch.isclose = torch.equal = torch.allclose = lambda *a, **k: True
+torch.Tensor.__eq__ = lambda *a: True
+torch.Tensor.all = lambda *a: True
+""",
+    "another float": "import builtins\nbuiltins.bool = lambda *a: True",
+    "another play": """
+import tformer_lite.classroom.playing as p
+import tformer_lite.classroom.player as me
+p.play = me.play = lambda answer, cases: [p.Outcome(1.0)] * len(cases)
+""",
+    "the reference": """
+from tformer_lite.classroom.exercise import exercise
+alibi = exercise("alibi_bias")
+def alibi_bias(*args):
+    return alibi.right(args)
+""",
+    "the exercises' file": """
+import pathlib, tformer_lite
+home = pathlib.Path(tformer_lite.__file__).parent / "classroom"
+for file in (home / "exercises").glob("*.py"):
+    exec(file.read_text())
+""",
+    "the solutions": """
+import pathlib
+found = [p for p in pathlib.Path("/").rglob("assignable*")]
+exec(open(found[0]).read())
+""",
+    "a socket": """
+import socket
+socket.create_connection(("192.0.2.1", 80), timeout=3)
+""",
+    "a forged result": """
+import glob, json, os
+text = json.dumps({"tests": [{"score": 30, "max_score": 30}], "score": 30})
+for name in ("results.json", "/autograder/results/results.json",
+             "../results.json", "grades.csv"):
+    open(name, "w").write(text)
+""",
+    "forged lines": """
+import json, os
+line = {"of": "alibi_bias", "came": [[1.0, "", "", [], 0]] * 99}
+for fd in range(3, 64):
+    try:
+        os.write(fd, (json.dumps(line) + "\\n").encode())
+        os.write(fd, b'{"score": 100}\\n{"of": 3}\\n[[[[[\\n{"ends": true}\\n')
+    except OSError:
+        pass
+""",
+    "a flood": """
+import os
+for fd in range(3, 64):
+    try:
+        while True: os.write(fd, b"x" * 2**20)
+    except OSError:
+        pass
+""",
+    "a pickle": """
+import os
+class Bad:
+    def __reduce__(self):
+        return os.system, ("touch /tmp/left_behind",)
+def alibi_bias(*args):
+    return Bad()
+""",
+    "a tensor that lies": """
+import torch
+class Liar(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        return True
+def alibi_bias(*args):
+    return Liar()
+""",
+    "no limits": """
+import resource
+for kind in (resource.RLIMIT_DATA, resource.RLIMIT_CPU):
+    resource.setrlimit(kind, (resource.RLIM_INFINITY,) * 2)
+""",
+    "a name of a cell": "raise Exception('=cmd|calc' * 10**6)",
+    "a module of the same name": """
+import sys
+for name in list(sys.modules):
+    if name.startswith(("json", "tformer_lite")):
+        sys.modules[name] = None
+""",
+    "standard streams": "import sys\nsys.stdout = sys.stderr = None",
+    "frames": """
+import sys
+frame = sys._getframe()
+while frame:
+    frame.f_locals.update(cases={}, names={})
+    frame = frame.f_back
+""",
+    "garbage": """
+import gc
+for thing in gc.get_objects():
+    if type(thing).__name__ == "Case":
+        object.__setattr__(thing, "args", ())
+""",
+}
+# These end or block the process they run in, so their cell is left out, or
+# the time is up before the rest.
+WITHOUT_PROCESS = {
+    "loop that catches all",
+    "another float",
+    "another play",
+    "another equality",
+    "forged lines",
+    "flood",
+    "a flood",
+    "no more alarms",
+    "a module of the same name",
+    "garbage",
+    "memory, bit by bit",
+    "forks",
+    "threads",
+    "a signal to all",
+    "a signal to the parent",
+    "crash",
+    "exit at once",
+}
