@@ -12,20 +12,19 @@ def right_split(x, n):
     return x.unflatten(-1, (n, -1)).transpose(1, 2)
 
 
+SWITCHES = {
+    "scale": {"root": "", "none": "no 1/√D", "width": "by D, not its root"},
+    "side": {"rows": "", "columns": "the queries stand in the columns"},
+}
+
+
 class Scores(Exercise):
     """Scores: every query with every key."""
 
     chapter, title, kind, minutes, level = 6, "Scores", "line", 5, 1
     teaches = "scores"
     axes = "q: B T D, k: B S D -> B T S"
-    switches = {
-        "scale": {
-            "root": "",
-            "none": "no 1/√D",
-            "width": "by D, not its root",
-        },
-        "side": {"rows": "", "columns": "the queries stand in the columns"},
-    }
+    switches = SWITCHES
 
     def cases(self, draw):
         for scale in (1, 1, 100):
