@@ -16,6 +16,7 @@ import nbformat
 from tests.helpers.project import ROOT
 
 FOLDER = ROOT / "tests" / "classroom"
+SURVIVORS = "survivors.toml"
 PACKED = FOLDER / "assignable.zip"
 TEXTS = sorted((ROOT / "chapters" / "exercises").glob("*.ipynb"))
 SOLUTION = re.compile(
@@ -60,7 +61,8 @@ def written() -> list[Answer]:
 def packed() -> list[str]:
     """Unpack the answers to what has no solution in the book."""
     with zipfile.ZipFile(PACKED) as files:
-        return [files.read(name).decode() for name in sorted(files.namelist())]
+        names = sorted({*files.namelist()} - {SURVIVORS})
+        return [files.read(name).decode() for name in names]
 
 
 def read(text: str) -> Iterator[Answer]:
@@ -68,6 +70,34 @@ def read(text: str) -> Iterator[Answer]:
     for exercise, answers in tomllib.loads(text).items():
         for each in answers:
             yield Answer(exercise, each.get("says", ""), each["code"])
+
+
+class Survivor(NamedTuple):
+    """A small fault that no judge could see, and why."""
+
+    exercise: str
+    before: str
+    after: str
+    why: str
+
+
+def survivors(name: str) -> list[Survivor]:
+    """List the faults in right answers to an exercise that make none."""
+    return [each for each in all_survivors() if each.exercise == name]
+
+
+@cache
+def all_survivors() -> list[Survivor]:
+    """Read the list; that of what has no solution lies packed, too."""
+    with zipfile.ZipFile(PACKED) as files:
+        texts = [files.read(SURVIVORS).decode()]
+    texts.append((FOLDER / SURVIVORS).read_text("utf8"))
+    return [
+        Survivor(name, **each)
+        for text in texts
+        for name, found in tomllib.loads(text).items()
+        for each in found
+    ]
 
 
 @cache

@@ -1,0 +1,126 @@
+"""No solution of an exercise that is assigned stands where students look."""
+
+import html
+import json
+import re
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.answers import PACKED, read, sections
+from tests.helpers.browser import HTML, NO_BOOK
+from tests.helpers.project import ROOT, project_files
+from tformer_lite.classroom.assignment import Assignment, student_notebook
+from tformer_lite.classroom.exercise import exercises
+
+ASSIGNED = [name for name, each in exercises().items() if each.assignable]
+SHARE = 0.6  # of an answer's lines: so many together are the answer
+TAG = re.compile(r"<[^>]*>")
+
+
+def secrets() -> dict[str, set[str]]:
+    """The telling lines of each right answer, without their spaces."""
+    found = {}
+    with zipfile.ZipFile(PACKED) as files:
+        for name in files.namelist():
+            if name == "survivors.toml":
+                continue
+            for n, answer in enumerate(read(files.read(name).decode())):
+                if answer.right:
+                    lines = map(squeezed, answer.code.splitlines())
+                    telling = {x for x in lines if telling_line(x)}
+                    if telling:
+                        found[f"{answer.exercise} {n}"] = telling
+    return found
+
+
+def telling_line(line: str) -> bool:
+    """Whether a line says something: no head, no comment."""
+    return len(line) > 15 and not line.startswith(("def", "class", "#", "for"))
+
+
+def squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+def leaks(text: str) -> list[str]:
+    """The answers of which most lines stand in a text, whatever it is: a
+    page, a notebook, a file of Python."""
+    plain = html.unescape(TAG.sub("", text))
+    shown = {squeezed(t) for t in (text, plain, unescaped(plain))}
+    return [
+        name
+        for name, lines in secrets().items()
+        if any(
+            sum(line in each for line in lines) >= SHARE * len(lines)
+            for each in shown
+        )
+    ]
+
+
+def unescaped(text: str) -> str:
+    """A text as it was before JSON wrote it."""
+    return text.replace("\\n", "\n").replace('\\"', '"')
+
+
+def texts(files) -> dict[Path, str]:
+    return {
+        f: f.read_text("utf8", "replace")
+        for f in files
+        if f.suffix in {".html", ".txt", ".md", ".ipynb", ".py", ".js", ".toml"}
+        or f.parent.name == "_sources"
+    }
+
+
+def test_there_are_answers_to_be_kept():
+    assert len(ASSIGNED) >= 14
+    assert {name.split()[0] for name in secrets()} <= set(ASSIGNED)
+    assert len(secrets()) >= 28
+
+
+def test_no_file_of_the_project_has_one():
+    for file, text in texts(project_files(ROOT)).items():
+        assert leaks(text) == [], file
+
+
+@pytest.mark.slow
+def test_no_file_of_the_built_book_has_one():
+    assert HTML.exists(), NO_BOOK
+    files = texts(f for f in HTML.rglob("*") if f.is_file())
+    assert any(file.parent.name == "exercises" for file in files)
+    for file, text in files.items():
+        assert leaks(text) == [], file
+
+
+def test_the_notebook_that_students_get_has_none():
+    everything = Assignment("All", "seed", dict.fromkeys(exercises(), 1))
+    text = json.dumps(student_notebook(everything))
+    assert leaks(text) == []
+    assert "A solution" not in text
+    assert all(f'check(\\"{name}\\"' in text for name in exercises())
+
+
+def test_the_section_of_such_an_exercise_has_no_solution():
+    for name in ASSIGNED:
+        assert "A solution" not in sections()[name], name
+
+
+@pytest.mark.parametrize("form", ["page", "source", "notebook", "module"])
+def test_a_solution_that_stands_somewhere_is_found(form):
+    with zipfile.ZipFile(PACKED) as files:
+        name = next(n for n in files.namelist() if n != "survivors.toml")
+        answers = read(files.read(name).decode())
+    answer = next(answer for answer in answers if answer.right)
+    marked = re.sub(r"(\w+)", r'<span class="n">\1</span>', "x")
+    spans = "\n".join(
+        "".join(f"<span>{html.escape(c)}</span>" for c in line)
+        for line in answer.code.splitlines()
+    )
+    shown = {
+        "page": f"<div><pre>{marked}\n{spans}</pre></div>",
+        "source": f"```python\n{answer.code}\n```",
+        "notebook": json.dumps({"source": answer.code.splitlines(True)}),
+        "module": f"class Kept:\n{answer.code}",
+    }
+    assert leaks(shown[form])

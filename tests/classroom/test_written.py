@@ -1,0 +1,102 @@
+"""Written answers: the right ones pass, and the wrong ones are named.
+
+The right ones are also changed a little, in every place, and must then fail,
+unless a list says why nobody could see the change.
+"""
+
+import pytest
+
+from tests.helpers.answers import (
+    Answer,
+    packed,
+    solutions,
+    survivors,
+    written,
+)
+from tests.helpers.small_faults import faulty
+from tformer_lite.classroom.evidence import equal
+from tformer_lite.classroom.exercise import exercise, exercises, flawless
+from tformer_lite.classroom.judging import tried
+from tformer_lite.classroom.values import plain
+
+SEEDS = range(20)
+WRITTEN = [*written(), *solutions()]
+CODED = [name for name, each in exercises().items() if not each.rubric]
+each_exercise = pytest.mark.parametrize("name", CODED)
+
+
+def of(name: str) -> list[Answer]:
+    return [answer for answer in WRITTEN if answer.exercise == name]
+
+
+def test_there_are_answers_enough():
+    right = [answer for answer in WRITTEN if answer.right]
+    assert len(right) >= 20
+    assert len(WRITTEN) - len(right) >= 80
+    assert len({answer.exercise for answer in WRITTEN}) >= 14
+
+
+@each_exercise
+def test_right_answers_pass_and_wrong_ones_are_named_with_every_seed(name):
+    answers = of(name)
+    assert sum(answer.right for answer in answers) >= 2
+    assert sum(not answer.right for answer in answers) >= 4
+    for answer in answers:
+        value = answer.value()
+        for seed in SEEDS:
+            verdict = tried(exercise(name), value, seed)
+            assert verdict.right == answer.right, (answer.code, seed, verdict)
+            assert answer.says in str(verdict), (answer.code, seed, verdict)
+
+
+def test_what_is_assigned_has_three_right_answers_and_eight_wrong_ones():
+    for name, each in exercises().items():
+        if each.assignable and not each.rubric:
+            right = [answer.right for answer in of(name)]
+            assert sum(right) >= 3, name
+            assert len(right) - sum(right) >= 8, name
+    assert len(packed()) >= 14 / 4
+
+
+@pytest.mark.slow
+@each_exercise
+def test_a_right_answer_with_a_small_fault_in_it_fails(name):
+    known = {(each.before, each.after) for each in survivors(name)}
+    lived = []
+    for answer in of(name):
+        if not answer.right:
+            continue
+        for before, after, code in faulty(answer.code):
+            try:
+                value = Answer(name, "", code).value()
+            except Exception:
+                continue  # the cell itself would fail
+            if all(tried(exercise(name), value, seed).right for seed in "abc"):
+                lived.append((before, after))
+    assert set(lived) <= known, sorted(set(lived) - known)
+
+
+@pytest.mark.parametrize("name", CODED)
+def test_each_mistake_of_an_exercise_can_be_told_from_right(name):
+    """Every position of every switch gives another result than the right
+    one, in some ordinary case: else it would name what nobody did."""
+    each = exercise(name)
+    for switch, positions in each.switches.items():
+        for position, fault in positions.items():
+            if fault:
+                assert differs(each, {switch: position}), (switch, position)
+
+
+def differs(each, choice) -> bool:
+    """Whether a switch moved gives another result in an ordinary case."""
+    moved = flawless(each.switches) | choice
+    for case in each.drawn("differs"):
+        if case.about:
+            continue
+        try:
+            value = plain(each.answer(case, **moved))
+        except (RuntimeError, ValueError, IndexError):
+            return True
+        if not equal(value, plain(each.right(case)), each):
+            return True
+    return False
