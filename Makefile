@@ -32,7 +32,7 @@ help:
 	@echo "make version VERSION=0.2.0        what notebooks belong to; or main"
 	@echo "make dist        write wheel, sdist and notebooks into _build/dist"
 	@echo "make release     put _build/release on GitHub: TAG=v0.2.0"
-	@echo "make browser     install what the tests need to look at pages (apt)"
+	@echo "make browser     install what the tests need besides Python (apt)"
 	@echo "make machine     prove the first commands on a bare Debian (root)"
 	@echo "make alarm       open an issue: the nightly run fails"
 	@echo "make clean       remove everything that make made"
@@ -147,14 +147,19 @@ release:
 	@find _build/release -type f -exec \
 	  gh release create "$(TAG)" --verify-tag --generate-notes {} +
 
-# As root, or with sudo; libatomic1 is for the program that leads the browser.
+# As root, or with sudo; libatomic1 is for the program that leads the browser,
+# bubblewrap for what grades notebooks; on a machine of CI it may work at once.
+USERNS := kernel.apparmor_restrict_unprivileged_userns
 # Of the browsers any will do, and where nothing is to be done, nothing is.
 browser:
 	@command -v apt-get >/dev/null || exit 0; need=chromium; \
 	for name in chromium chromium-browser google-chrome; do \
 	  command -v $$name && need=; done; \
 	dpkg -s libatomic1 >/dev/null 2>&1 || need="$$need libatomic1"; \
-	[ -z "$$need" ] && exit; sudo=$$(command -v sudo); \
+	command -v bwrap >/dev/null || need="$$need bubblewrap"; \
+	sudo=$$(command -v sudo); \
+	[ -z "$$CI" ] || $$sudo sysctl -qw $(USERNS)=0 2>/dev/null || true; \
+	[ -z "$$need" ] && exit; \
 	$$sudo apt-get update -qq; $$sudo apt-get install -y -qq $$need
 
 # SUITE=testing has a newer Python; CARRY="/etc/pip.conf ..." goes along.

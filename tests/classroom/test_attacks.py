@@ -18,11 +18,21 @@ from tformer_lite.classroom.grading import grade, graded
 from tformer_lite.classroom.sandbox import WANTED, Sandbox, check_bubblewrap
 from tformer_lite.classroom.submissions import Submission, submissions
 
+
+def why_not() -> str:
+    """Why bubblewrap cannot be used here, or ""."""
+    try:
+        check_bubblewrap()
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        shutil.which("bwrap") is None and "CI" not in os.environ,
-        reason="bubblewrap is not here: make browser installs it",
+        why_not() != "" and "CI" not in os.environ,
+        reason=f"{why_not()} `make browser` installs it.",
     ),
 ]
 WEEK = Assignment("Week", "autumn", {"dealt_out": 10, "alibi_bias": 20})

@@ -125,7 +125,9 @@ def test_the_class_s_mistakes_are_counted():
     swapped = tried(SPLIT, lambda x, n: x.unflatten(-1, (n, -1)))
     marks = [Mark("dealt_out", 10, 5.0, swapped)] * 2
     marks.append(Mark("dealt_out", 10, 10.0, tried(SPLIT, right_split)))
-    all_graded = [Graded(Submission(str(i)), (m,)) for i, m in enumerate(marks)]
+    all_graded = [
+        Graded(Submission(str(i)), (m,)) for i, m in enumerate(marks)
+    ]
     counts = mistakes(all_graded)["dealt_out"]
     assert counts["right"] == 1
     assert counts.most_common()[0] == (swapped.mistakes[0], 2)
@@ -142,7 +144,8 @@ def test_the_class_s_mistakes_are_counted():
         [],
         [1, 2],
         [{"pickle": ""}, "", "", [], 0],
-        [{"tensor": [10**400], "shape": [1], "dtype": "torch.int64"}] + [""] * 4,
+        [{"tensor": [10**400], "shape": [1], "dtype": "torch.int64"}]
+        + [""] * 4,
         [1, "", "", ["a"], 0],
         [1, "", "", [], "many"],
         ["x", "", "", 3, 0],

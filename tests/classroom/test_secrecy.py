@@ -68,7 +68,8 @@ def texts(files) -> dict[Path, str]:
     return {
         f: f.read_text("utf8", "replace")
         for f in files
-        if f.suffix in {".html", ".txt", ".md", ".ipynb", ".py", ".js", ".toml"}
+        if f.suffix
+        in {".html", ".txt", ".md", ".ipynb", ".py", ".js", ".toml"}
         or f.parent.name == "_sources"
     }
 

@@ -40,7 +40,9 @@ def faulty(code: str) -> list[tuple[str, str, str]]:
     for number, node in enumerate(ast.walk(tree)):
         for change in changes(node):
             new = copy.deepcopy(tree)
-            target = next(x for i, x in enumerate(ast.walk(new)) if i == number)
+            target = next(
+                x for i, x in enumerate(ast.walk(new)) if i == number
+            )
             change(target)
             text = ast.unparse(ast.fix_missing_locations(new))
             if text != plain and text not in found:

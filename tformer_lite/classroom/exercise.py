@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from functools import cache
 from typing import Any, ClassVar
 
@@ -107,7 +108,9 @@ def exercises() -> dict[str, Exercise]:
 def exercise(name: str) -> Exercise:
     """Look an exercise up; ValueError for a name that is none."""
     if name not in exercises():
+        near = get_close_matches(str(name), exercises(), cutoff=0)
         raise ValueError(
-            f"{name=} is no exercise: {', '.join(exercises())} are."
+            f"{name=} is no exercise; near are {', '.join(near)}. `python -m "
+            "tformer_lite classroom list` lists them all."
         )
     return exercises()[name]
