@@ -104,6 +104,7 @@ extras:
 
 notebooks: .venv/all.done
 	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/shapes.py
+	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/exercise_list.py
 	@$(ONE) $(BIN)/python book/_tools/notebooks.py
 
 corpus: .venv/all.done

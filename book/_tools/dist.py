@@ -60,8 +60,9 @@ def notebooks() -> dict[str, bytes]:
         "README.md": f"# {how}".encode(),
         "LICENSE": (ROOT / "book" / "LICENSE").read_bytes(),
     }
-    for chapter in sorted((ROOT / "chapters").glob("*.ipynb")):
-        files[f"chapters/{chapter.name}"] = chapter.read_bytes()
+    for chapter in sorted((ROOT / "chapters").rglob("*.ipynb")):
+        name = chapter.relative_to(ROOT).as_posix()
+        files[name] = chapter.read_bytes()
     return files
 
 

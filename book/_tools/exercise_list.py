@@ -6,11 +6,20 @@ from pathlib import Path
 
 from tformer_lite.classroom.exercise import KINDS, exercises
 
-ROOT = Path(__file__).parents[2]
+FILE = Path(__file__).parents[1] / "exercises.json"
 
 
 def main() -> None:
-    found = {
+    """Write the file anew, if what it says is not so any more."""
+    text = json.dumps(listed(), indent=1, ensure_ascii=False) + "\n"
+    if not FILE.exists() or FILE.read_text("utf8") != text:
+        print(f"listing {FILE.name}", flush=True)
+        FILE.write_text(text, "utf8")
+
+
+def listed() -> dict[str, dict]:
+    """Say of each exercise what a page shows."""
+    return {
         name: {
             "chapter": each.chapter,
             "title": each.title,
@@ -22,8 +31,6 @@ def main() -> None:
         }
         for name, each in exercises().items()
     }
-    text = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
-    (ROOT / "book" / "exercises.json").write_text(text, "utf8")
 
 
 if __name__ == "__main__":

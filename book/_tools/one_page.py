@@ -8,6 +8,7 @@ page in front, and links between pages become links within this one.
 import json
 import posixpath
 import re
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -92,10 +93,17 @@ def as_one_page(root: Path) -> str:
 def parts(toc: dict) -> Parts:
     """List the parts of the book: a caption, and the names of its pages."""
     named = [
-        (part["caption"], [page["file"] for page in part["chapters"]])
+        (part["caption"], [*files(part["chapters"])])
         for part in toc["parts"]
     ]
     return [("", [toc["root"]]), *named, ("", [INDEX])]
+
+
+def files(pages: list[dict]) -> Iterator[str]:
+    """List pages, each with those that stand below it."""
+    for page in pages:
+        yield page["file"]
+        yield from files(page.get("sections", []))
 
 
 def article(html: Path, page: str) -> Tag:

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 
 import nbformat
 
-from tests.helpers.project import ROOT
+from tests.helpers.project import EXERCISES, ROOT
 
 FOLDER = ROOT / "tests" / "classroom"
 SURVIVORS = "survivors.toml"
 PACKED = FOLDER / "assignable.zip"
-TEXTS = sorted((ROOT / "chapters" / "exercises").glob("*.ipynb"))
 SOLUTION = re.compile(
     r"<summary>A solution.*?</summary>.*?```python\n(.*?)```", re.DOTALL
 )
@@ -104,7 +103,7 @@ def all_survivors() -> list[Survivor]:
 def sections() -> dict[str, str]:
     """Give the text of each exercise by its name: from heading to heading."""
     found = {}
-    for file in TEXTS:
+    for file in EXERCISES:
         cells = nbformat.read(file, as_version=4).cells
         text = "\n\n".join(cell.source for cell in cells)
         for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:

@@ -11,10 +11,13 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "chapters").glob("*.ipynb"))
+EXERCISES = sorted((ROOT / "chapters" / "exercises").glob("*.ipynb"))
 HOME = re.compile(r'(?<=^HOME = ")[^"]+', re.MULTILINE)
 
 every_notebook = pytest.mark.parametrize(
-    "chapter", NOTEBOOKS, ids=lambda chapter: chapter.stem
+    "chapter",
+    [*NOTEBOOKS, *EXERCISES],
+    ids=lambda chapter: f"{chapter.parent.stem}/{chapter.stem}",
 )
 
 

@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 import tformer_lite
-from tests.helpers.project import NOTEBOOKS, ROOT, project_files, run
+from tests.helpers.project import EXERCISES, NOTEBOOKS, ROOT, project_files, run
 
 NUMBER = tformer_lite.__version__
 SDIST = f"tformer_lite-{NUMBER}.tar.gz"
@@ -61,6 +61,7 @@ def test_the_sdist_holds_nothing_that_make_made(packed):
 
 def test_the_zip_holds_every_chapter_run_and_how_to_open_it(chapters):
     names = {f"chapters/{file.name}" for file in NOTEBOOKS}
+    names |= {f"chapters/exercises/{file.name}" for file in EXERCISES}
     assert set(chapters) == {"README.md", "LICENSE"} | names
     for name in names:
         cells = nbformat.reads(chapters[name], as_version=4).cells
