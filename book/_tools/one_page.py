@@ -93,8 +93,7 @@ def as_one_page(root: Path) -> str:
 def parts(toc: dict) -> Parts:
     """List the parts of the book: a caption, and the names of its pages."""
     named = [
-        (part["caption"], [*files(part["chapters"])])
-        for part in toc["parts"]
+        (part["caption"], [*files(part["chapters"])]) for part in toc["parts"]
     ]
     return [("", [toc["root"]]), *named, ("", [INDEX])]
 

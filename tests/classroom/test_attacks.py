@@ -5,7 +5,6 @@ one wrong; each has its row, and each run ends in its time.
 """
 
 import json
-import os
 import shutil
 import time
 
@@ -13,28 +12,13 @@ import pytest
 
 from tests.helpers.attacks import ATTACKS, HONEST, WITHOUT_PROCESS
 from tests.helpers.project import ROOT
+from tests.helpers.sandboxes import needs_bubblewrap
 from tformer_lite.classroom.assignment import Assignment
 from tformer_lite.classroom.grading import grade, graded
 from tformer_lite.classroom.sandbox import WANTED, Sandbox, check_bubblewrap
 from tformer_lite.classroom.submissions import Submission, submissions
 
-
-def why_not() -> str:
-    """Why bubblewrap cannot be used here, or ""."""
-    try:
-        check_bubblewrap()
-    except RuntimeError as error:
-        return str(error)
-    return ""
-
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        why_not() != "" and "CI" not in os.environ,
-        reason=f"{why_not()} `make browser` installs it.",
-    ),
-]
+pytestmark = [pytest.mark.slow, needs_bubblewrap]
 WEEK = Assignment("Week", "autumn", {"dealt_out": 10, "alibi_bias": 20})
 SECONDS = 6
 MOST = 10  # points of the honest part

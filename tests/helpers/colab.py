@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 
 import tformer_lite
-from tests.helpers.project import NOTEBOOKS
+from tests.helpers.project import EXERCISES, NOTEBOOKS
 
 # August 2026. The last three are what IPython 7 needs and 9 does not.
 COLAB = ["matplotlib==3.10.*", "seaborn==0.13.*", "ipython==7.34.*"]
@@ -63,14 +63,14 @@ def kinds(output: nbformat.NotebookNode) -> set[str]:
 
 
 def chosen() -> list[Path]:
-    """A few chapters that ask for all that any of them does; all of them
-    where `make colab` runs these tests."""
+    """A few chapters that ask for all that any of them does, and exercises;
+    all of them where `make colab` runs these tests."""
     if os.environ.get("COLAB") == "all":
-        return NOTEBOOKS
+        return [*NOTEBOOKS, *EXERCISES]
     some, left = [], set().union(*map(asks, NOTEBOOKS))
     while left:
         some.append(
             max(NOTEBOOKS, key=lambda chapter: len(asks(chapter) & left))
         )
         left -= asks(some[-1])
-    return sorted(some)
+    return [*sorted(some), EXERCISES[5]]

@@ -9,7 +9,13 @@ import nbformat
 import pytest
 
 import tformer_lite
-from tests.helpers.project import EXERCISES, NOTEBOOKS, ROOT, project_files, run
+from tests.helpers.project import (
+    EXERCISES,
+    NOTEBOOKS,
+    ROOT,
+    project_files,
+    run,
+)
 
 NUMBER = tformer_lite.__version__
 SDIST = f"tformer_lite-{NUMBER}.tar.gz"
