@@ -71,7 +71,7 @@ def grade(
         played, more = played_through(submission, assignment, sandbox)
         notes += more
     marks = tuple(
-        mark(each, points, assignment.seed, played.came.get(each.name))
+        mark(each, points, assignment.draw, played.came.get(each.name))
         for each, points in zip(
             assignment.exercises, assignment.points.values()
         )
@@ -85,7 +85,7 @@ def played_through(
     """Run a submission; what ends the process is left out the next time, so
     that the rest counts."""
     cases = {
-        each.name: [written_case(c) for c in all_cases(each, assignment.seed)]
+        each.name: [written_case(c) for c in all_cases(each, assignment.draw)]
         for each in assignment.exercises
     }
     came: dict[str, Any] = {}

@@ -1,0 +1,103 @@
+"""`classroom …`: what an instructor types, and what comes of it."""
+
+import csv
+import json
+
+import pytest
+
+from tests.helpers.attacks import HONEST
+from tests.helpers.commands import refusal
+from tformer_lite.__main__ import main
+from tformer_lite.classroom.exercise import exercises
+from tformer_lite.classroom.sandbox import check_bubblewrap
+
+TRUST = "--trust-submissions"
+
+
+@pytest.fixture
+def week(tmp_path, monkeypatch):
+    """A folder with an assignment and an honest notebook."""
+    monkeypatch.chdir(tmp_path)
+    words = ["dealt_out", "alibi_bias", "--points", "4", "--seed", "autumn"]
+    assert main(["classroom", "assign", *words]) == 0
+    (tmp_path / "submissions").mkdir()
+    hand_in(tmp_path, "asha", HONEST)
+    return tmp_path
+
+
+def hand_in(folder, name, *cells):
+    cells = [{"cell_type": "code", "source": [cell]} for cell in cells]
+    file = folder / "submissions" / f"{name}.ipynb"
+    file.write_text(json.dumps({"cells": cells}), "utf8")
+
+
+def grades(folder):
+    with (folder / "grades.csv").open(encoding="utf8") as stream:
+        return {row["Student"]: row for row in csv.DictReader(stream)}
+
+
+def test_the_list_has_every_exercise_and_one_of_a_chapter_its_own(capsys):
+    assert main(["classroom", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == [*exercises()]
+    assert main(["classroom", "list", "--chapter", "5"]) == 0
+    own = [n for n, each in exercises().items() if each.chapter == 5]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == own
+
+
+def test_what_is_assigned_is_graded_with_its_points(week, capsys):
+    key = json.loads((week / "exercises.json").read_text("utf8"))
+    assert key["points"] == {"dealt_out": 4, "alibi_bias": 4}
+    assert main(["classroom", "grade", "submissions", TRUST]) == 0
+    assert grades(week)["asha"]["Exercises"] == "4"
+    said = capsys.readouterr().out
+    assert "asha: 4 of 8" in said
+    assert "1 █ not written" in said
+    sheet = (week / "grades-sheets" / "asha.html").read_text("utf8")
+    assert "4 of 8 points" in sheet
+
+
+def test_grading_again_says_whose_points_have_changed(week, capsys):
+    main(["classroom", "grade", "submissions", TRUST])
+    hand_in(week, "asha", "pass")
+    capsys.readouterr()
+    main(["classroom", "grade", "submissions", TRUST])
+    assert "changed: asha, 4 to 0" in capsys.readouterr().out
+    main(["classroom", "grade", "submissions", TRUST])
+    assert "no total has changed" in capsys.readouterr().out
+
+
+def test_points_given_by_hand_stand_in_the_place_of_others(week):
+    marks = "Student,exercise,points\nasha,alibi_bias,3.5\n"
+    (week / "marks.csv").write_text(marks, "utf8")
+    words = ["submissions", TRUST, "--marks", "marks.csv"]
+    assert main(["classroom", "grade", *words]) == 0
+    assert grades(week)["asha"]["Exercises"] == "7.5"
+
+
+def test_what_an_instructor_gets_wrong_is_answered_in_a_line(week, capsys):
+    for words, says in {
+        "assign dealtout": "near are dealt_out",
+        "assign 99": "chapter 99",
+        "assign dealt_out --points many": "--points many",
+        "grade nowhere": "nowhere is no folder",
+        "grade submissions --assignment no.json": "no.json",
+        "grade submissions --assignment exercises.ipynb": "is no assignment",
+        f"grade submissions {TRUST} --roster no.csv": "no.csv",
+        "gradescope --assignment no.json": "no.json",
+    }.items():
+        assert says in refusal(capsys, "classroom", *words.split())
+    (week / "marks.csv").write_text("Student,exercise\nasha,alibi_bias\n")
+    words = f"classroom grade submissions {TRUST} --marks marks.csv"
+    assert "a row needs Student" in refusal(capsys, *words.split())
+
+
+def test_without_bubblewrap_grade_refuses(week, capsys, monkeypatch):
+    monkeypatch.setenv("PATH", str(week))
+    check_bubblewrap.cache_clear()
+    said = refusal(capsys, "classroom", "grade", "submissions")
+    check_bubblewrap.cache_clear()
+    assert "apt install bubblewrap" in said
+    assert "--trust-submissions" in said
+    assert not (week / "grades.csv").exists()
