@@ -71,7 +71,7 @@ class Exercise:
         """Draw what an answer is tried on; once, where nothing is drawn."""
         return [Case()]
 
-    def answer(self, case: Case, **choice: str) -> Any:
+    def answer(self, case: Case, *args: Any, **choice: Any) -> Any:
         """Compute what comes out of a case with the switches so set."""
         raise NotImplementedError
 

@@ -48,8 +48,8 @@ class Verdict:
         return self.share == 1
 
     def __str__(self) -> str:
-        sign = {1: "✓", None: "–"}.get(self.share, "✗")
-        return f"{sign} {self.name}: {self.says}"
+        signs: dict[float | None, str] = {1: "✓", None: "–"}
+        return f"{signs.get(self.share, '✗')} {self.name}: {self.says}"
 
 
 def tried(exercise: Exercise, answer: Any, seed: int | str = 0) -> Verdict:
