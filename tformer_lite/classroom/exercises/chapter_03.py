@@ -137,7 +137,7 @@ class Waves(Exercise):
     def answer(self, case: Case, **choice: str) -> Tensor:
         """Lay the speeds out by channels, then take sines and cosines."""
         t, c = case.args
-        channel = torch.arange(c).double()
+        channel = torch.arange(c).float()
         even = channel - channel % 2
         power = {
             "slower": -even / c,
@@ -148,11 +148,11 @@ class Waves(Exercise):
         }[choice["speed"]]
         base = {"10000": 1e4, "1000": 1e3, "e": math.e}[choice["base"]]
         start = int(choice["start"])
-        place = torch.arange(start, start + t).double()[:, None]
+        place = torch.arange(start, start + t).float()[:, None]
         angles = place * base**power
         waves = torch.stack((angles.sin(), angles.cos()))
         odd = 1 - channel % 2 if choice["first"] == "cosine" else channel % 2
-        table = torch.where(odd.bool(), waves[1], waves[0]).float()
+        table = torch.where(odd.bool(), waves[1], waves[0])
         if choice["pairs"] == "halves":
             table = torch.cat((table[:, 0::2], table[:, 1::2]), 1)
         return table
@@ -251,5 +251,5 @@ def bucket_of(d: Tensor, n: int, far: int, choice: dict[str, str]) -> Tensor:
     turn = {"down": torch.floor, "nearest": torch.round, "up": torch.ceil}
     start = {"E": e, "0": 0}[choice["from"]]
     shared = start + turn[choice["rounded"]](steps)
-    least = {"half": e, "all": n}[choice["near"]]
-    return torch.where(d < least, d, shared).clamp(0, n - 1)
+    far_off = {"half": shared, "all": d}[choice["near"]]
+    return torch.where(d < e, d, far_off).clamp(0, n - 1)
