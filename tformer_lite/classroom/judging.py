@@ -177,7 +177,7 @@ def beside(exercise: Exercise, outcomes: list[Outcome], n: int) -> Verdict:
 def to_read(exercise: Exercise, value: Any) -> Verdict:
     """Say what a person will look for in an explanation."""
     text = value if isinstance(value, str) else ""
-    if not text.strip(" ."):
+    if not text.replace(".", "").strip():
         says = "not written yet: put your sentences between the quotes."
         return Verdict(exercise.name, 0, says, ("not written",))
     asked = "; ".join(exercise.rubric)
