@@ -78,7 +78,7 @@ class PlaceInRow(Exercise):
     chapter, kind, minutes, level = 5, "line", 5, 2
     title = "By hand, at any size"
     teaches = "strides: where an element of a view lies in memory"
-    axes = "b:, h:, t:, d:, T:, H:, D: ->"
+    axes = "b:, t:, h:, d:, T:, H:, D: ->"
     switches = {
         "order": {
             "view": "",
@@ -100,13 +100,13 @@ class PlaceInRow(Exercise):
             sizes = draw.sizes("B T H D")
             b, t, h, d = (1 + draw.below(n - 1) for n in sizes.values())
             rest = [n for letter, n in sizes.items() if letter != "B"]
-            args = (0,) * 4 if i == 5 else (b, h, t, d)
+            args = (0,) * 4 if i == 5 else (b, t, h, d)
             about = "the first number lies at place 0" if i == 5 else ""
             yield Case((*args, *rest), sizes, about)
 
     def answer(self, case: Case, order: str, batch: str) -> int:
         """Add up the steps along each axis."""
-        b, h, t, d, T, H, D = case.args
+        b, t, h, d, T, H, D = case.args
         steps = {
             "view": t * H * D + h * D + d,
             "copy": h * T * D + t * D + d,
