@@ -76,7 +76,7 @@ class KeysOfHead(Exercise):
         for i in range(4):
             sizes = draw.sizes("B S H D C=H*D")
             b, s, h, _, c = sizes.values()
-            x, weight = draw.numbers(b, s, c), draw.numbers(c, c)
+            x, weight = draw.numbers(b, s, c), draw.numbers(c, c) / c**0.5
             head = 0 if i == 3 else 1 + draw.below(h - 1)
             about = "head 0 has the first D rows" if i == 3 else ""
             yield Case((x, weight, h, head), sizes, about)
@@ -193,7 +193,7 @@ class ThreeRoles(Exercise):
         for _ in range(2):
             sizes = draw.sizes("B T S C")
             b, t, s, c = sizes.values()
-            weights = (draw.numbers(c, c) for _ in range(3))
+            weights = (draw.numbers(c, c, scale=c**-0.5) for _ in range(3))
             args = draw.numbers(b, t, c), draw.numbers(b, s, c), *weights
             yield Case(args, sizes)
 

@@ -218,7 +218,9 @@ def drawn_state(draw: Draw, make: Mapping[str, Any]) -> dict[str, Tensor]:
     """Random parameters for a translator of these sizes."""
     with torch.device("meta"):
         shapes = EncoderDecoder(replace(tiny_translator, **make)).state_dict()
-    return {name: draw.numbers(*x.shape) for name, x in shapes.items()}
+    return {
+        name: draw.numbers(*x.shape, scale=0.4) for name, x in shapes.items()
+    }
 
 
 class TalkingHeads(Exercise):

@@ -80,7 +80,7 @@ class EncoderScores(Exercise):
         for _ in range(2):
             sizes = draw.sizes("B T H D C=H*D")
             b, t, h, _, c = sizes.values()
-            weights = draw.numbers(c, c), draw.numbers(c, c)
+            weights = (draw.numbers(c, c, scale=c**-0.5) for _ in "qk")
             yield Case((draw.numbers(b, t, c), *weights, h), sizes)
 
     def answer(self, case: Case, divisor: str, sides: str) -> Tensor:

@@ -87,7 +87,6 @@ class SinkMask(Exercise):
             "two before it, three in all",
             "none": "there is no window: far back, only the first two places "
             "are seen",
-            "sided": "the window hides the past and not the rest",
         },
         "sinks": {
             "two": "",
@@ -101,6 +100,8 @@ class SinkMask(Exercise):
             "early": "position 0 sees position 1, which is its future: the "
             "first two places are kept in sight of those behind them",
             "seen": "the future is not hidden",
+            "turned": "past and future are exchanged: row i asks, column j "
+            "answers",
         },
     }
 
@@ -126,8 +127,8 @@ class SinkMask(Exercise):
             kept = j < {"two": 2, "one": 1, "three": 3, "none": 0}[sinks]
             if future == "early":
                 return ((near & (j <= i)) | kept)[None, None]
-            seen = ~near if window == "sided" else near | kept
-            return (seen & ((j <= i) | (future == "seen")))[None, None]
+            seen = (near | kept) & ((j <= i) | (future == "seen"))
+            return (seen.mT if future == "turned" else seen)[None, None]
 
         with own_seed(), torch.no_grad():
             return made(mask, case)(*case.args)
