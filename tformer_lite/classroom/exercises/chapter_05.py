@@ -269,8 +269,10 @@ class TalkingHeads(Exercise):
             sizes = draw.sizes("B T S H D")
             b, t, s, h, d = sizes.values()
             scores = draw.numbers(b, h, t, s, scale=60 if about else 1)
-            mixes = draw.numbers(h, h), draw.numbers(h, h)
-            args = scores, draw.numbers(b, h, s, d), *mixes
+            before, after = draw.numbers(h, h), draw.numbers(h, h)
+            if about:  # numbers that are added without rounding
+                scores, before = scores.round(), (4 * before).round() / 4
+            args = scores, draw.numbers(b, h, s, d), before, after
             yield Case(args, sizes, about)
 
     def answer(

@@ -51,12 +51,14 @@ class CappedScores(Exercise):
         for about in ("", "", LARGE_TANH, NOBODY):
             sizes = draw.sizes("B T S H D")
             b, t, s, h, d = sizes.values()
-            q = draw.numbers(b, h, t, d, scale=500 if about else 2)
+            q, k = draw.numbers(b, h, t, d, scale=2), draw.numbers(b, h, s, d)
+            if about == LARGE_TANH:
+                q, k = 1000 * (q.abs() + 1) * q[..., :1].sign(), k.abs() + 1
             mask = draw.flags(b, 1, t, s)
             if about == NOBODY:
                 mask[0, 0, 1] = False
             cap = 1.5 + draw.below(30) / 10
-            yield Case((q, draw.numbers(b, h, s, d), mask, cap), sizes, about)
+            yield Case((q, k, mask, cap), sizes, about)
 
     def answer(self, case: Case, divisor: str, cap: str, mask: str) -> Tensor:
         """Do one step after the other, each as its switch says."""
@@ -135,7 +137,7 @@ class AlibiBias(Exercise):
     ) -> Tensor:
         """Put together a slope for each head, and the distances."""
         h, t = case.args
-        numbers = torch.arange(h) + {"one": 1, "zero": 0}[first]
+        numbers = torch.arange(h) + {"one": 1.0, "zero": 0.0}[first]
         step = {"fixed": 1, "plain": 1 / h}.get(ratio, 8 / h)
         base = math.e if ratio == "natural" else 2
         slopes = base ** (-step * numbers)

@@ -65,7 +65,7 @@ class PrefixMask(Exercise):
             b, t = sizes.values()
             ids, pad = drawn_ids(draw, b, t)
             order = torch.randperm(t - 2, generator=draw.generator)
-            prefix = 1 + order[torch.arange(b) % (t - 2)]
+            prefix = 2 + order[torch.arange(b) % (t - 2)].sort()[0]
             ids[:, 0] = pad
             if about == ends:
                 prefix[0], prefix[1] = 0, t
