@@ -182,10 +182,11 @@ class OtherCut(Exercise):
         """Translators with two sizes of heads."""
         for _ in range(2):
             sizes = draw.sizes("B T S H D C=H*D")
-            b, t, s = (sizes[a] for a in "BTS")
             make = {"vocab_size": 23, "max_len": 19, "d_ff": 4}
             make |= {"d_model": sizes["C"], "n_heads": sizes["H"]}
-            ids = (draw.ids(b, n, below=23, least=2) for n in (s, t))
+            ids = (
+                draw.ids(sizes["B"], sizes[a], below=23, least=2) for a in "ST"
+            )
             state = drawn_state(draw, make)
             sizes["V"] = 23
             yield Case((*ids,), sizes, "", make, state, "attention")
