@@ -93,6 +93,27 @@ class KeysOfHead(Exercise):
         return x @ (weight[:, mine] if rows == "columns" else weight[mine].mT)
 
 
+UNPACK = {
+    "order": {
+        "heads": "",
+        "roles": "the rows were taken role by role, all queries first: "
+        "here each head brings its query, its key and its value",
+        "turns": "query, key and value were taken in turn, row by row: "
+        "within a head they follow one another, D rows each",
+    },
+    "names": {
+        "qkv": "",
+        "kqv": "query and key have changed places",
+        "vkq": "query and value have changed places",
+        "qvk": "key and value have changed places",
+    },
+    "turn": {
+        "kept": "",
+        "turned": "the weights came out turned round: leave them (out, in)",
+    },
+}
+
+
 class Unpack(Exercise):
     """Take the weight of a `FusedAttention` apart."""
 
@@ -100,26 +121,7 @@ class Unpack(Exercise):
     title = "Unpack"
     teaches = "head by head or role by role: two orders of the same rows"
     axes = "weight: 3*C C, n_heads: -> 3 C C"
-    switches = {
-        "order": {
-            "heads": "",
-            "roles": "the rows were taken role by role, all queries first: "
-            "here each head brings its query, its key and its value",
-            "turns": "query, key and value were taken in turn, row by row: "
-            "within a head they follow one another, D rows each",
-        },
-        "names": {
-            "qkv": "",
-            "kqv": "query and key have changed places",
-            "vkq": "query and value have changed places",
-            "qvk": "key and value have changed places",
-        },
-        "turn": {
-            "kept": "",
-            "turned": "the weights came out turned round: leave them "
-            "(out, in)",
-        },
-    }
+    switches = UNPACK
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Weights whose numbers are all different."""
@@ -157,6 +159,31 @@ class OneHead(Exercise):
     )
 
 
+THREE_ROLES = {
+    "query": {
+        "x w_q": "",
+        "source w_q": "the queries come from the source: x asks",
+        "x w_k": "the queries are made with the matrix of the keys",
+    },
+    "key": {
+        "source w_k": "",
+        "x w_k": "the keys come from x: the source answers",
+        "source w_q": "the keys are made with the matrix of the queries",
+        "source w_v": "the keys are made with the matrix of the values",
+    },
+    "value": {
+        "source w_v": "",
+        "x w_v": "the values come from x: the source answers",
+        "source w_k": "the values are made with the matrix of the keys, "
+        "and w_v is not used",
+    },
+    "turn": {
+        "turned": "",
+        "not": "x @ weight without .mT: a weight is (out, in)",
+    },
+}
+
+
 class ThreeRoles(Exercise):
     """Find the matrix that does another's job."""
 
@@ -164,29 +191,7 @@ class ThreeRoles(Exercise):
     title = "A slip of copy and paste"
     teaches = "who reads what in cross-attention"
     axes = "x: B T C, source: B S C, w_q: C C, w_k: C C, w_v: C C -> 3 B S C"
-    switches = {
-        "query": {
-            "x w_q": "",
-            "source w_q": "the queries come from the source: x asks",
-            "x w_k": "the queries are made with the matrix of the keys",
-        },
-        "key": {
-            "source w_k": "",
-            "x w_k": "the keys come from x: the source answers",
-            "source w_q": "the keys are made with the matrix of the queries",
-            "source w_v": "the keys are made with the matrix of the values",
-        },
-        "value": {
-            "source w_v": "",
-            "x w_v": "the values come from x: the source answers",
-            "source w_k": "the values are made with the matrix of the keys, "
-            "and w_v is not used",
-        },
-        "turn": {
-            "turned": "",
-            "not": "x @ weight without .mT: a weight is (out, in)",
-        },
-    }
+    switches = THREE_ROLES
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Two sequences of different lengths."""

@@ -93,6 +93,30 @@ class EncoderScores(Exercise):
         return raw / math.sqrt(squares.get(divisor, t))
 
 
+MEAN_SLOPES = {
+    "order": {
+        "divided": "",
+        "raw": "the two have changed places: divided comes first",
+    },
+    "divisor": {
+        "root": "",
+        "whole": "the scores are divided by D: divide by its root",
+    },
+    "softmax": {
+        "keys": "",
+        "queries": "softmax over the queries: each column sums to 1, and "
+        "each row should",
+    },
+    "slope": {
+        "slope": "",
+        "share": "that is the mean of w: the slope is w (1 − w)",
+        "summed": "the slopes of a row were added up: average over the "
+        "keys too",
+        "square": "that is the mean of (1 − w)²: the slope is w (1 − w)",
+    },
+}
+
+
 class MeanSlopes(Exercise):
     """Measure how easily a share moves, divided and not."""
 
@@ -100,28 +124,7 @@ class MeanSlopes(Exercise):
     title = "The slope"
     teaches = "what large scores do to training"
     axes = "q: B T D, k: B S D ->"
-    switches = {
-        "order": {
-            "divided": "",
-            "raw": "the two have changed places: divided comes first",
-        },
-        "divisor": {
-            "root": "",
-            "whole": "the scores are divided by D: divide by its root",
-        },
-        "softmax": {
-            "keys": "",
-            "queries": "softmax over the queries: each column sums to 1, and "
-            "each row should",
-        },
-        "slope": {
-            "slope": "",
-            "share": "that is the mean of w: the slope is w (1 − w)",
-            "summed": "the slopes of a row were added up: average over the "
-            "keys too",
-            "square": "that is the mean of (1 − w)²: the slope is w (1 − w)",
-        },
-    }
+    switches = MEAN_SLOPES
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """More keys than queries or fewer, then large scores."""

@@ -9,6 +9,34 @@ from torch import Tensor
 from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise
 
+CAPPED_SCORES = {
+    "divisor": {
+        "root": "",
+        "none": "no 1/√D: the scores grow with the width of a head",
+        "whole": "divided by D: its root is enough",
+        "late": "the scores are divided by √D after the cap: divide "
+        "first, and cap what comes of it",
+    },
+    "cap": {
+        "soft": "",
+        "hard": "the scores are cut off at the cap: a tanh bends them",
+        "inner": "tanh gives numbers between −1 and 1: multiply them by "
+        "the cap",
+        "outer": "the scores go into tanh as they are: divide them by "
+        "the cap first",
+        "none": "the scores are not capped",
+    },
+    "mask": {
+        "after": "",
+        "before": "hidden places became −∞ before the cap, which makes "
+        "−cap of them, and that hides nothing: hide after the cap",
+        "polarity": "the mask's polarity: True means may attend",
+        "zero": "hidden places are 0, which is a score like any other: "
+        "they should be −∞",
+        "none": "nothing is hidden",
+    },
+}
+
 
 class CappedScores(Exercise):
     """Keep scores between two bounds, without a corner."""
@@ -18,33 +46,7 @@ class CappedScores(Exercise):
     teaches = "divide, cap, hide: the order of three steps"
     axes = "q: B H T D, k: B H S D, mask: B 1 T S, cap: -> B H T S"
     assignable = True
-    switches = {
-        "divisor": {
-            "root": "",
-            "none": "no 1/√D: the scores grow with the width of a head",
-            "whole": "divided by D: its root is enough",
-            "late": "the scores are divided by √D after the cap: divide "
-            "first, and cap what comes of it",
-        },
-        "cap": {
-            "soft": "",
-            "hard": "the scores are cut off at the cap: a tanh bends them",
-            "inner": "tanh gives numbers between −1 and 1: multiply them by "
-            "the cap",
-            "outer": "the scores go into tanh as they are: divide them by "
-            "the cap first",
-            "none": "the scores are not capped",
-        },
-        "mask": {
-            "after": "",
-            "before": "hidden places became −∞ before the cap, which makes "
-            "−cap of them, and that hides nothing: hide after the cap",
-            "polarity": "the mask's polarity: True means may attend",
-            "zero": "hidden places are 0, which is a score like any other: "
-            "they should be −∞",
-            "none": "nothing is hidden",
-        },
-    }
+    switches = CAPPED_SCORES
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Scores on both sides of the cap; large ones; and nobody heard."""
@@ -81,6 +83,40 @@ class CappedScores(Exercise):
         return scores.masked_fill(hide, 0 if mask == "zero" else -math.inf)
 
 
+ALIBI_BIAS = {
+    "first": {
+        "one": "",
+        "zero": "the heads are counted from 0 in the exponent: the first "
+        "has h = 1, and its slope is below 1",
+    },
+    "ratio": {
+        "eight": "",
+        "fixed": "the exponent is h alone: it is 8h/H, so that the last "
+        "head has the same slope however many there are",
+        "plain": "the exponent is h/H: it is 8h/H",
+        "reversed": "the heads stand in reverse: the first falls fastest",
+        "natural": "the slopes are powers of e: they are powers of 2",
+    },
+    "distance": {
+        "back": "",
+        "sign": "the bias grows with the distance: what is further back "
+        "should lose more",
+        "one": "a position is at distance 0 from itself, and its bias is 0",
+        "start": "the bias is slope · j, counted from the beginning: a "
+        "softmax gives the same weights, but asked is −slope · (i − j)",
+    },
+    "future": {
+        "hidden": "",
+        "mirrored": "the future has a bias as the past has: it should be −∞",
+        "zero": "the future has the bias 0: it should be −∞",
+        "raised": "the bias is positive where j > i, and raises what "
+        "comes later: it should be −∞ there",
+        "turned": "past and future are exchanged: row i asks, column j "
+        "answers",
+    },
+}
+
+
 class AlibiBias(Exercise):
     """Let a score fall with the distance, in each head otherwise fast."""
 
@@ -89,40 +125,7 @@ class AlibiBias(Exercise):
     teaches = "distances as a matrix, and a slope for each head"
     axes = "n_heads:, t: -> H T T"
     assignable = True
-    switches = {
-        "first": {
-            "one": "",
-            "zero": "the heads are counted from 0 in the exponent: the first "
-            "has h = 1, and its slope is below 1",
-        },
-        "ratio": {
-            "eight": "",
-            "fixed": "the exponent is h alone: it is 8h/H, so that the last "
-            "head has the same slope however many there are",
-            "plain": "the exponent is h/H: it is 8h/H",
-            "reversed": "the heads stand in reverse: the first falls fastest",
-            "natural": "the slopes are powers of e: they are powers of 2",
-        },
-        "distance": {
-            "back": "",
-            "sign": "the bias grows with the distance: what is further back "
-            "should lose more",
-            "one": "a position is at distance 0 from itself, and its bias is "
-            "0",
-            "start": "the bias is slope · j, counted from the beginning: a "
-            "softmax gives the same weights, but asked is −slope · (i − j)",
-        },
-        "future": {
-            "hidden": "",
-            "mirrored": "the future has a bias as the past has: it should be "
-            "−∞",
-            "zero": "the future has the bias 0: it should be −∞",
-            "raised": "the bias is positive where j > i, and raises what "
-            "comes later: it should be −∞ there",
-            "turned": "past and future are exchanged: row i asks, column j "
-            "answers",
-        },
-    }
+    switches = ALIBI_BIAS
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Few heads and many; then one, and eight."""

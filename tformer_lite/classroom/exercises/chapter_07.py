@@ -54,6 +54,34 @@ class FrontMask(Exercise):
         return rows
 
 
+DECODER_MASK = {
+    "padding": {
+        "columns": "",
+        "rows": "the rows of the padding are hidden, and its columns "
+        "should be: nobody attends to padding",
+        "both": "the rows of the padding are hidden too: its columns "
+        "are enough",
+        "none": "the padding is not hidden",
+        "ones": "padding is compared with a fixed id: use `pad`",
+    },
+    "future": {
+        "hidden": "",
+        "turned": "the triangle is turned round: the past is hidden "
+        "instead of the future",
+        "strict": "a position may attend to itself",
+        "ahead": "each position sees the next one too: tril(1) keeps one "
+        "diagonal too many",
+        "seen": "the future is not hidden",
+    },
+    "joined": {
+        "and": "",
+        "or": "the two masks are joined with `|`: a place must pass "
+        "both, so it takes `&`",
+    },
+    "polarity": {"may": "", "hide": UPSIDE_DOWN},
+}
+
+
 class DecoderMask(Exercise):
     """Hide the padding and the future."""
 
@@ -61,32 +89,7 @@ class DecoderMask(Exercise):
     title = "The decoder's mask"
     teaches = "padding hides columns, the future is a triangle"
     axes = "ids: B T, pad: -> B 1 T T"
-    switches = {
-        "padding": {
-            "columns": "",
-            "rows": "the rows of the padding are hidden, and its columns "
-            "should be: nobody attends to padding",
-            "both": "the rows of the padding are hidden too: its columns "
-            "are enough",
-            "none": "the padding is not hidden",
-            "ones": "padding is compared with a fixed id: use `pad`",
-        },
-        "future": {
-            "hidden": "",
-            "turned": "the triangle is turned round: the past is hidden "
-            "instead of the future",
-            "strict": "a position may attend to itself",
-            "ahead": "each position sees the next one too: tril(1) keeps one "
-            "diagonal too many",
-            "seen": "the future is not hidden",
-        },
-        "joined": {
-            "and": "",
-            "or": "the two masks are joined with `|`: a place must pass "
-            "both, so it takes `&`",
-        },
-        "polarity": {"may": "", "hide": UPSIDE_DOWN},
-    }
+    switches = DECODER_MASK
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Padding anywhere in the row; then a row of nothing else."""

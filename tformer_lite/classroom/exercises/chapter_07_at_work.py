@@ -12,6 +12,25 @@ from tformer_lite.classroom.playing import made, own_seed
 from tformer_lite.model.attention import dot_product_attention
 from tformer_lite.model.masks import causal_mask
 
+MOVED_PLACES = {
+    "left_out": {
+        "padding": "",
+        "both": "one of the two runs has no mask at all: leave out the "
+        "padding mask only, and keep the causal one in both",
+        "causal": "the causal mask is left out: leave out the padding "
+        "mask, and keep the causal one in both",
+    },
+    "counted": {
+        "each": "",
+        "padding": "these are the padding's own places: words behind "
+        "padding hear it too",
+        "rows": "if one place of a sentence moves, all of it is marked: "
+        "ask each place by itself",
+        "still": "True and False are exchanged: True means that the "
+        "result moves",
+    },
+}
+
 
 class MovedPlaces(Exercise):
     """Measure which results the padding mask changes."""
@@ -20,24 +39,7 @@ class MovedPlaces(Exercise):
     title = "Is padding needed?"
     teaches = "what the padding mask does that the causal one does not"
     axes = "q: B H T D, k: B H T D, v: B H T D, real: B T -> B T"
-    switches = {
-        "left_out": {
-            "padding": "",
-            "both": "one of the two runs has no mask at all: leave out the "
-            "padding mask only, and keep the causal one in both",
-            "causal": "the causal mask is left out: leave out the padding "
-            "mask, and keep the causal one in both",
-        },
-        "counted": {
-            "each": "",
-            "padding": "these are the padding's own places: words behind "
-            "padding hear it too",
-            "rows": "if one place of a sentence moves, all of it is marked: "
-            "ask each place by itself",
-            "still": "True and False are exchanged: True means that the "
-            "result moves",
-        },
-    }
+    switches = MOVED_PLACES
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """A full row, and padding inside; then at the end alone; then none."""
@@ -71,6 +73,33 @@ class MovedPlaces(Exercise):
 NO_PADDING = "where there is no padding, nothing moves"
 
 
+SINK_MASK = {
+    "window": {
+        "three": "",
+        "two": "the window is too narrow: a position sees itself and "
+        "the two before it, three in all",
+        "four": "the window is too wide: a position sees itself and the "
+        "two before it, three in all",
+        "none": "there is no window: far back, only the first two places "
+        "are seen",
+    },
+    "sinks": {
+        "two": "",
+        "one": "only the first place is kept in sight: the first two are",
+        "three": "the first three places are kept in sight: the first two are",
+        "none": "the first two places are not kept in sight",
+    },
+    "future": {
+        "hidden": "",
+        "early": "position 0 sees position 1, which is its future: the "
+        "first two places are kept in sight of those behind them",
+        "seen": "the future is not hidden",
+        "turned": "past and future are exchanged: row i asks, column j "
+        "answers",
+    },
+}
+
+
 class SinkMask(Exercise):
     """Give a translator a mask of your own."""
 
@@ -78,32 +107,7 @@ class SinkMask(Exercise):
     title = "A mask of your own in the model"
     teaches = "a window, and places that everybody keeps in sight"
     axes = "src: B S, tgt: B T -> B T V"
-    switches = {
-        "window": {
-            "three": "",
-            "two": "the window is too narrow: a position sees itself and "
-            "the two before it, three in all",
-            "four": "the window is too wide: a position sees itself and the "
-            "two before it, three in all",
-            "none": "there is no window: far back, only the first two places "
-            "are seen",
-        },
-        "sinks": {
-            "two": "",
-            "one": "only the first place is kept in sight: the first two are",
-            "three": "the first three places are kept in sight: the first "
-            "two are",
-            "none": "the first two places are not kept in sight",
-        },
-        "future": {
-            "hidden": "",
-            "early": "position 0 sees position 1, which is its future: the "
-            "first two places are kept in sight of those behind them",
-            "seen": "the future is not hidden",
-            "turned": "past and future are exchanged: row i asks, column j "
-            "answers",
-        },
-    }
+    switches = SINK_MASK
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Targets that are longer than the window and the two places."""

@@ -14,6 +14,40 @@ TURNED = "past and future are exchanged: row i asks, column j answers"
 SEEN = "the future is not hidden"
 
 
+PREFIX_MASK = {
+    "prefix": {
+        "below": "",
+        "upto": "the prefix is one place too long: its places are 0 to "
+        "prefix − 1",
+        "asks": "the positions of the prefix see everything: it is the "
+        "columns of the prefix that all may attend to",
+        "first": "every sentence got the prefix of the first one",
+        "longest": "every sentence got the longest prefix of the batch",
+        "none": "the prefix is hidden like all that comes later",
+        "only": "the two rules are joined with `&`: it is enough that "
+        "one of them holds",
+    },
+    "future": {
+        "hidden": "",
+        "strict": STRICT,
+        "turned": TURNED,
+        "seen": SEEN,
+        "ahead": "each position sees the next one too",
+    },
+    "padding": {
+        "columns": "",
+        "rows": "the rows of the padding are hidden, and its columns "
+        "should be",
+        "both": "the rows of the padding are hidden too: its columns "
+        "are enough",
+        "none": "the padding is not hidden",
+        "prefix": "padding inside the prefix is not hidden: hide it "
+        "last, with `&`",
+    },
+    "polarity": {"may": "", "hide": UPSIDE_DOWN},
+}
+
+
 class PrefixMask(Exercise):
     """Let everyone see the whole prefix, and the rest look back."""
 
@@ -22,38 +56,7 @@ class PrefixMask(Exercise):
     teaches = "masks that differ within a batch"
     axes = "ids: B T, prefix: B, pad: -> B 1 T T"
     assignable = True
-    switches = {
-        "prefix": {
-            "below": "",
-            "upto": "the prefix is one place too long: its places are 0 to "
-            "prefix − 1",
-            "asks": "the positions of the prefix see everything: it is the "
-            "columns of the prefix that all may attend to",
-            "first": "every sentence got the prefix of the first one",
-            "longest": "every sentence got the longest prefix of the batch",
-            "none": "the prefix is hidden like all that comes later",
-            "only": "the two rules are joined with `&`: it is enough that "
-            "one of them holds",
-        },
-        "future": {
-            "hidden": "",
-            "strict": STRICT,
-            "turned": TURNED,
-            "seen": SEEN,
-            "ahead": "each position sees the next one too",
-        },
-        "padding": {
-            "columns": "",
-            "rows": "the rows of the padding are hidden, and its columns "
-            "should be",
-            "both": "the rows of the padding are hidden too: its columns "
-            "are enough",
-            "none": "the padding is not hidden",
-            "prefix": "padding inside the prefix is not hidden: hide it "
-            "last, with `&`",
-        },
-        "polarity": {"may": "", "hide": UPSIDE_DOWN},
-    }
+    switches = PREFIX_MASK
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Prefixes of several lengths; then of none, and of all places."""
@@ -93,6 +96,39 @@ class PrefixMask(Exercise):
         return ~mask if polarity == "hide" else mask
 
 
+BLOCK_SPARSE_MASK = {
+    "near": {
+        "neighbours": "",
+        "own": "only the own block is seen: the blocks beside it are too",
+        "window": "a window moves with each position, blocks do not: "
+        "compare the numbers of the blocks",
+        "before": "of the blocks beside the own one only that before it "
+        "is seen",
+        "far": "the block after the next is seen too",
+    },
+    "whole": {
+        "both": "",
+        "columns": "global places are seen by all, but do not see all: "
+        "their rows are missing",
+        "rows": "global places see all, but are not seen by all: their "
+        "columns are missing",
+        "corner": "a place is seen for being global only by global ones: "
+        "it is enough that one of the two is",
+        "none": "there are no global places",
+        "more": "there is one global place too many",
+    },
+    "future": {
+        "asked": "",
+        "never": "the future is seen although `causal` is True",
+        "always": "the future is hidden although `causal` is False",
+        "blocks": "`causal` must hold for the global places too",
+        "strict": STRICT,
+        "turned": TURNED,
+    },
+    "polarity": {"may": "", "hide": UPSIDE_DOWN},
+}
+
+
 class BlockSparseMask(Exercise):
     """Attend in blocks, and to a few places that all may read."""
 
@@ -101,37 +137,7 @@ class BlockSparseMask(Exercise):
     teaches = "sparse attention as a mask"
     axes = "t:, block:, n_global:, causal: -> 1 1 T T"
     assignable = True
-    switches = {
-        "near": {
-            "neighbours": "",
-            "own": "only the own block is seen: the blocks beside it are too",
-            "window": "a window moves with each position, blocks do not: "
-            "compare the numbers of the blocks",
-            "before": "of the blocks beside the own one only that before it "
-            "is seen",
-            "far": "the block after the next is seen too",
-        },
-        "whole": {
-            "both": "",
-            "columns": "global places are seen by all, but do not see all: "
-            "their rows are missing",
-            "rows": "global places see all, but are not seen by all: their "
-            "columns are missing",
-            "corner": "a place is seen for being global only by global ones: "
-            "it is enough that one of the two is",
-            "none": "there are no global places",
-            "more": "there is one global place too many",
-        },
-        "future": {
-            "asked": "",
-            "never": "the future is seen although `causal` is True",
-            "always": "the future is hidden although `causal` is False",
-            "blocks": "`causal` must hold for the global places too",
-            "strict": STRICT,
-            "turned": TURNED,
-        },
-        "polarity": {"may": "", "hide": UPSIDE_DOWN},
-    }
+    switches = BLOCK_SPARSE_MASK
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Causal or not; then no global place, and blocks of one."""
@@ -170,6 +176,34 @@ class BlockSparseMask(Exercise):
 NONE_GLOBAL = "without global places only the blocks are left"
 
 
+PACKED_MASK = {
+    "documents": {
+        "same": "",
+        "earlier": "documents with smaller numbers are seen too: the "
+        "numbers must be equal",
+        "all": "other documents are seen: a position attends within its "
+        "own alone",
+        "first": "every row of the batch got the documents of the first one",
+        "others": "the other documents are seen instead of the own",
+    },
+    "future": {
+        "hidden": "",
+        "strict": STRICT,
+        "turned": TURNED,
+        "seen": SEEN,
+        "ahead": "each position sees the next one too",
+    },
+    "padding": {
+        "hidden": "",
+        "seen": "padding attends to padding: −1 is no document, and "
+        "nobody attends to it",
+        "zero": "document 0 is hidden as well: only −1 is padding",
+        "itself": "padding attends to itself: nobody attends to it",
+    },
+    "polarity": {"may": "", "hide": UPSIDE_DOWN},
+}
+
+
 class PackedMask(Exercise):
     """Keep documents that share a row apart."""
 
@@ -178,33 +212,7 @@ class PackedMask(Exercise):
     teaches = "compare every position with every other"
     axes = "documents: B T -> B 1 T T"
     assignable = True
-    switches = {
-        "documents": {
-            "same": "",
-            "earlier": "documents with smaller numbers are seen too: the "
-            "numbers must be equal",
-            "all": "other documents are seen: a position attends within its "
-            "own alone",
-            "first": "every row of the batch got the documents of the first "
-            "one",
-            "others": "the other documents are seen instead of the own",
-        },
-        "future": {
-            "hidden": "",
-            "strict": STRICT,
-            "turned": TURNED,
-            "seen": SEEN,
-            "ahead": "each position sees the next one too",
-        },
-        "padding": {
-            "hidden": "",
-            "seen": "padding attends to padding: −1 is no document, and "
-            "nobody attends to it",
-            "zero": "document 0 is hidden as well: only −1 is padding",
-            "itself": "padding attends to itself: nobody attends to it",
-        },
-        "polarity": {"may": "", "hide": UPSIDE_DOWN},
-    }
+    switches = PACKED_MASK
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Documents numbered in no order, with padding; then just one."""
