@@ -153,9 +153,9 @@ class OneHead(Exercise):
     title = "Why one head hides it"
     teaches = "what a test with one head cannot show"
     rubric = (
-        "with one head the two orders of the rows are the same",
-        "so an answer that takes the rows role by role passes such a test",
-        "a test needs two heads at least",
+        "what the two orders of the rows are with one head",
+        "why role by role then passes",
+        "what a test needs to tell the orders apart",
     )
 
 

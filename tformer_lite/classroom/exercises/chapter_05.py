@@ -63,12 +63,9 @@ class RenamedChannels(Exercise):
     title = "Why the other cut can be right"
     teaches = "which channels make a head is a convention"
     rubric = (
-        "each number stays in its own position's row; only the channels of "
-        "a head are others",
-        "a model trained with it from the start is as good: the rows of its "
-        "projections, and the columns of its output matrix, have other "
-        "names",
-        "with weights that were trained with the other cut it is a bug",
+        "what stays in its own position, and what does not",
+        "which weights, in another order, make up for the other cut",
+        "with which weights the cut is a bug",
     )
 
 

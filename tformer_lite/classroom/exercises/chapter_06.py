@@ -161,12 +161,9 @@ class WhyDivide(Exercise):
     title = "Why the root, and why at all"
     teaches = "the argument for the divisor"
     rubric = (
-        "without a divisor the variance of a score is D, so scores grow "
-        "with a head's width",
-        "large scores give one word nearly all of a row; there the slope is "
-        "near 0, so training has little to go by",
-        "dividing by c divides a variance by c², so the root of D brings it "
-        "to 1, and D itself makes it too small",
+        "how the variance of a score depends on D without a divisor",
+        "what large scores do to the shares, and to training",
+        "what the root does to the variance, and what D would do",
     )
 
 

@@ -135,11 +135,9 @@ class WhyColumns(Exercise):
     title = "Why columns"
     teaches = "what the rows of padding do, and to whom"
     rubric = (
-        "a hidden column keeps every word from attending to padding",
-        "the row of padding may stay: what it takes reaches nobody, and its "
-        "result is left out in the end",
-        "hidden rows without hidden columns let real words take a share of "
-        "padding",
+        "what a hidden column keeps from whom",
+        "where the result of a row of padding goes",
+        "who listens to padding if its rows are hidden instead",
     )
 
 
