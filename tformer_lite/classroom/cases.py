@@ -49,7 +49,9 @@ class Draw:
         """A prime for each letter, all different: T, S, C, F and V are 5 or
         more, the others 7 or less. "C=H*D" is a product of two of them."""
         found: dict[str, int] = {}
-        for word in letters.split():
+        words = letters.split()
+        # Who has fewer primes to choose from goes first; products are last.
+        for word in sorted(words, key=lambda w: ("=" in w, w in LONG)):
             letter, _, product = word.partition("=")
             free = {*(LARGE if letter in LONG else SMALL)} - {*found.values()}
             found[letter] = (
@@ -57,7 +59,7 @@ class Draw:
                 if product
                 else self.random.choice(sorted(free))
             )
-        return found
+        return {word[0]: found[word[0]] for word in words}
 
     def numbers(self, *shape: int, scale: float = 1.0) -> Tensor:
         """Standard normal numbers, times a scale."""

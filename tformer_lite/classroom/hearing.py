@@ -74,8 +74,8 @@ def depends(values: list[Any], axis: int) -> Tensor | None:
     first, *others = (x.double().movedim(axis, 0).flatten(1) for x in values)
     if not others:
         return None
-    moved = [(x - first).nan_to_num(1).abs().amax(1) > 1e-6 for x in others]
-    return torch.stack(moved, 1)
+    moved = [~torch.isclose(x, first, 0, 1e-6, True) for x in others]
+    return torch.stack([x.any(1) for x in moved], 1)
 
 
 def differs(seen: Tensor, should: Tensor) -> str:

@@ -10,9 +10,17 @@ Sizes = Mapping[str, int]
 
 
 def alike(mine: Tensor, right: Tensor, tolerance: float) -> Tensor:
-    """Tell where two tensors of one shape agree; NaN agrees with NaN."""
+    """Tell where two tensors of one shape agree; NaN agrees with NaN.
+
+    Whole numbers and truth values agree exactly, others up to rounding,
+    which near 0 depends on how large the largest is.
+    """
     a, b = mine.double(), right.double()
-    return torch.isclose(a, b, tolerance, tolerance / 10, equal_nan=True)
+    if not right.is_floating_point():
+        return (a == b) | (a.isnan() & b.isnan())
+    sizes = b[b.isfinite()].abs()
+    near = tolerance / 10 * max(1.0, sizes.max().item() if len(sizes) else 0)
+    return torch.isclose(a, b, tolerance, near, equal_nan=True)
 
 
 def value_difference(
