@@ -1,6 +1,6 @@
 """Exercises on the softmax, the weighted sum and joining the heads."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 
 import torch
@@ -9,6 +9,28 @@ from torch import Tensor
 from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise
 from tformer_lite.example.running import running_trace
+
+SOFTMAX = {
+    "axis": {
+        "keys": "",
+        "queries": "softmax over the queries: each column sums to 1, and "
+        "each row should",
+        "heads": "softmax over the heads: they divide one unit between "
+        "them, and each row should sum to 1",
+    },
+    "divisor": {
+        "sum": "",
+        "mean": "divided by the mean of the exponentials, and should be "
+        "by their sum",
+        "largest": "divided by the largest exponential: the largest "
+        "weight is 1, and the sum of the row should be",
+    },
+    "sign": {
+        "plus": "",
+        "minus": "the sign of the scores is turned: the lowest score "
+        "gets the largest weight",
+    },
+}
 
 
 class RowSoftmax(Exercise):
@@ -19,27 +41,7 @@ class RowSoftmax(Exercise):
     teaches = "softmax along the keys, minus the row's maximum"
     axes = "scores: B H T S -> B H T S"
     hears = "scores 2 -> 2"
-    switches = {
-        "axis": {
-            "keys": "",
-            "queries": "softmax over the queries: each column sums to 1, and "
-            "each row should",
-            "heads": "softmax over the heads: they divide one unit between "
-            "them, and each row should sum to 1",
-        },
-        "divisor": {
-            "sum": "",
-            "mean": "divided by the mean of the exponentials, and should be "
-            "by their sum",
-            "largest": "divided by the largest exponential: the largest "
-            "weight is 1, and the sum of the row should be",
-        },
-        "sign": {
-            "plus": "",
-            "minus": "the sign of the scores is turned: the lowest score "
-            "gets the largest weight",
-        },
-    }
+    switches = SOFTMAX
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Some scores of −∞; then uneven, loud and empty rows."""
@@ -70,8 +72,9 @@ class RowSoftmax(Exercise):
         (scores,) = case.args
         along = {"keys": -1, "queries": -2, "heads": 1}[axis]
         exps = (scores if sign == "plus" else -scores).double().exp()
+        by: dict[str, Callable[..., Tensor]]
         by = {"sum": exps.sum, "mean": exps.mean, "largest": exps.amax}
-        total = by[divisor](along, keepdim=True)  # type: ignore[operator]
+        total = by[divisor](along, keepdim=True)
         return exps / total.masked_fill(total == 0, 1)
 
 
@@ -166,8 +169,8 @@ class HotAndCold(Exercise):
                 weights = (times * given).softmax(-1)
             else:
                 weights = times * given.softmax(-1)
-            axis = {"rows": [-1], "columns": [-2], "everything": []}[over]
-            found.append(weights.amax(axis or None).mean().item())
+            axes = {"rows": [-1], "columns": [-2]}.get(over, [0, 1, 2, 3])
+            found.append(weights.amax(axes).mean().item())
         return tuple(found)
 
 
@@ -184,6 +187,34 @@ class AllAlike(Exercise):
     )
 
 
+SINK = {
+    "sink": {
+        "joins": "",
+        "missing": "the sink takes no share and every row sums to 1: it "
+        "is missing in the denominator, or was divided away again, or "
+        "added to all scores, which changes nothing",
+        "raw": "the sink stands in the denominator as it is, and should "
+        "as its exponential",
+        "turned": "the sink's sign is turned: a higher logit should take "
+        "a larger share",
+    },
+    "mask": {
+        "hides": "",
+        "turned": "the mask's polarity: True means may attend",
+        "ignored": "the mask is not used: hidden keys get weights",
+        "late": "the mask comes after the softmax: hidden keys take "
+        "their share of the denominator first",
+        "zero": "a hidden score was set to 0, and e to the power 0 is 1: "
+        "set it to −∞",
+    },
+    "axis": {
+        "keys": "",
+        "queries": "the sum runs over the queries: it belongs to a row, "
+        "which is the last axis",
+    },
+}
+
+
 class SinkWeights(Exercise):
     """Give each head a learned score that takes a share and hands over
     nothing."""
@@ -194,32 +225,7 @@ class SinkWeights(Exercise):
     axes = "scores: B H T S, mask: B 1 T S, sink: H -> B H T S"
     hears = "scores 2 -> 2"
     assignable = True
-    switches = {
-        "sink": {
-            "joins": "",
-            "missing": "the sink takes no share and every row sums to 1: it "
-            "is missing in the denominator, or was divided away again, or "
-            "added to all scores, which changes nothing",
-            "raw": "the sink stands in the denominator as it is, and should "
-            "as its exponential",
-            "turned": "the sink's sign is turned: a higher logit should take "
-            "a larger share",
-        },
-        "mask": {
-            "hides": "",
-            "turned": "the mask's polarity: True means may attend",
-            "ignored": "the mask is not used: hidden keys get weights",
-            "late": "the mask comes after the softmax: hidden keys take "
-            "their share of the denominator first",
-            "zero": "a hidden score was set to 0, and e to the power 0 is 1: "
-            "set it to −∞",
-        },
-        "axis": {
-            "keys": "",
-            "queries": "the sum runs over the queries: it belongs to a row, "
-            "which is the last axis",
-        },
-    }
+    switches = SINK
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Masked scores; then loud ones, and an empty row."""
