@@ -190,6 +190,11 @@ class StillATriangle(Exercise):
     )
 
 
+LOUD = (
+    "large scores overflow: subtract the row's maximum, over both memories, "
+    "before exp"
+)
+NONE = "a row with no visible key in either memory should give zeros"
 MIXTURE = {
     "sums": {
         "joint": "",
@@ -253,13 +258,10 @@ class MemoryMixture(Exercise):
             sizes = draw.sizes("B H D R T S")
             args = two_memories(draw, sizes)
             yield Case(tuple(args), sizes)
-        loud = "large scores overflow: subtract the row's maximum, over both "
-        loud += "memories, before exp"
-        yield Case((20 * args[0], *args[1:]), sizes, loud)
+        yield Case((20 * args[0], *args[1:]), sizes, LOUD)
         args[3], args[6] = args[3].clone(), args[6].clone()
         args[3][0] = args[6][0] = False
-        none = "a row with no visible key in either memory should give zeros"
-        yield Case(tuple(args), sizes, none)
+        yield Case(tuple(args), sizes, NONE)
 
     def answer(
         self, case: Case, sums: str, bias: str, scale: str, masks: str
@@ -279,8 +281,7 @@ class MemoryMixture(Exercise):
             seen = {"turned": 1 - mask}.get(masks, mask)
             exps = (times[i] * (q @ k.mT) / root + added[i]).exp()
             exps = exps * (seen if i in used else 1)
-            tops.append(exps @ v)
-            totals.append(exps.sum(-1, keepdim=True))
+            tops, totals = [*tops, exps @ v], [*totals, exps.sum(-1, True)]
         if sums == "joint":
             totals = [totals[0] + totals[1]] * 2
         parts = [x / n.where(n > 0, 1) for x, n in zip(tops, totals)]
