@@ -276,13 +276,13 @@ class MemoryMixture(Exercise):
         used = {"first": (0,), "second": (1,), "neither": ()}.get(
             masks, (0, 1)
         )
-        tops, totals = [], []
+        found = []
         for i, (k, v, mask) in enumerate((rest[:3], rest[3:])):
             seen = {"turned": 1 - mask}.get(masks, mask)
             exps = (times[i] * (q @ k.mT) / root + added[i]).exp()
             exps = exps * (seen if i in used else 1)
-            tops, totals = [*tops, exps @ v], [*totals, exps.sum(-1, True)]
-        if sums == "joint":
-            totals = [totals[0] + totals[1]] * 2
-        parts = [x / n.where(n > 0, 1) for x, n in zip(tops, totals)]
+            found.append((exps @ v, exps.sum(-1, keepdim=True)))
+        both = found[0][1] + found[1][1]
+        total = [both if sums == "joint" else n for _, n in found]
+        parts = [x / n.where(n > 0, 1) for (x, _), n in zip(found, total)]
         return (parts[0] + parts[1]) / {"halved": 2}.get(sums, 1)
