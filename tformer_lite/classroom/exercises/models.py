@@ -1,0 +1,53 @@
+"""What answers are put into and given: a model, and stands for layers."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from torch import Tensor
+
+from tformer_lite.classroom.cases import Case, Draw
+from tformer_lite.model.config import tiny_translator
+from tformer_lite.model.models import EncoderDecoder
+
+
+def in_the_model(draw: Draw, field: str, part: Callable, about: str) -> Case:
+    """Put a part into a small translator with random parameters."""
+    sizes = {"B": 2, "S": 7, "T": 5, "H": 2, "D": 3, "C": 6, "F": 7, "V": 19}
+    make: dict[str, Any] = {
+        "vocab_size": 19,
+        "d_model": 6,
+        "n_heads": 2,
+        "d_ff": 7,
+    }
+    config = replace(tiny_translator, **make | {field: part})
+    model = EncoderDecoder(config)
+    shapes = {name: x.shape for name, x in model.state_dict().items()}
+    state = {n: draw.numbers(*s, scale=0.4) for n, s in shapes.items()}
+    src, tgt = (draw.ids(2, n, below=19) for n in (7, 5))
+    src[:, 0] = tgt[:, 0] = 2
+    return Case((src, tgt), sizes, about, make, state, field)
+
+
+def listened(x: Tensor) -> Tensor:
+    """Stand for attention: (B, T, C) -> (B, T, C)."""
+    return (x.cumsum(1) + 1).cos()
+
+
+def thought(x: Tensor) -> Tensor:
+    """Stand for a feed-forward layer: (B, T, C) -> (B, T, C)."""
+    return (1.3 * x + 0.2).sin()
+
+
+@dataclass(frozen=True)
+class Mixing:
+    """Stand for a block: each position takes the mean of all it may see."""
+
+    weight: Tensor
+
+    def __call__(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Mix positions: (B, T, C), (B, 1, 1, T) -> (B, T, C)."""
+        t = x.shape[1]
+        seen = x.new_ones(len(x), 1, t) if mask is None else mask[:, 0] * 1.0
+        mean = seen @ x / seen.sum(-1, keepdim=True)
+        return x + ((x + mean) @ self.weight).cos()
