@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import nbformat
 
 from tests.helpers.project import EXERCISES, ROOT
+from tformer_lite.classroom.exercise import exercise
 
 FOLDER = ROOT / "tests" / "classroom"
 SURVIVORS = "survivors.toml"
@@ -113,9 +114,18 @@ def sections() -> dict[str, str]:
 
 
 def solutions() -> list[Answer]:
-    """List the solutions that unfold in the notebooks."""
+    """List the solutions that unfold in the notebooks, each after what its
+    notebook imports."""
     return [
-        Answer(name, "", code)
+        Answer(name, "", f"{imports(name)}\n{code}")
         for name, part in sections().items()
         for code in SOLUTION.findall(part)
     ]
+
+
+def imports(name: str) -> str:
+    """Give the cell of the notebook of an exercise that imports."""
+    chapter = exercise(name).chapter
+    cells = nbformat.read(EXERCISES[chapter], as_version=4).cells
+    code = [cell.source for cell in cells if cell.cell_type == "code"]
+    return code[1]
