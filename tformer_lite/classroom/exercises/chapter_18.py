@@ -7,111 +7,61 @@ from torch import Tensor
 
 from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise
-from tformer_lite.model.attention import softmax
+from tformer_lite.model.attention import softmax, split_heads
 
-
-class ToldPlaces(Exercise):
-    """Tell each word its own place."""
-
-    chapter, kind, minutes, level = 18, "bug", 5, 1
-    title = "Everybody at place 0"
-    teaches = "len(x) is the size of the first axis, the batch"
-    axes = "x: B T C, table: L C -> B T C"
-    switches = {
-        "rows": {
-            "places": "",
-            "first": "every word is told that it stands at place 0: len(x) "
-            "is the size of the batch, not the number of places",
-            "late": "every word is told the place after its own: the first "
-            "stands at place 0",
-            "end": "the rows come from the end of the table: the first word "
-            "stands at place 0",
-        },
-        "result": {
-            "sum": "",
-            "rows": "the words are gone: the rows of the table are added to "
-            "x, they do not replace it",
-            "squeezed": "the batch is gone: the result has every axis of x",
-        },
-    }
-
-    def cases(self, draw: Draw) -> Iterable[Case]:
-        """One sentence at a time, then a batch."""
-        batch = "a batch may have several sentences: the number of places "
-        batch += "is the size of axis 1, x.shape[1]"
-        for about in "", "", batch:
-            sizes = draw.sizes("B T C") | {"L": 23}
-            sizes |= {} if about else {"B": 1}
-            b, t, c, most = sizes.values()
-            x, table = draw.numbers(b, t, c), draw.numbers(most, c)
-            yield Case((x, table), sizes, about)
-
-    def answer(self, case: Case, rows: str, result: str) -> Tensor:
-        """Choose rows of the table, and add them."""
-        x, table = case.args
-        t = x.shape[1]
-        chosen = {
-            "places": table[:t],
-            "first": table[:1].expand(t, -1),
-            "late": table[1 : t + 1],
-            "end": table[-t:],
-        }[rows]
-        both = chosen.expand_as(x) if result == "rows" else x + chosen
-        return both[0] if result == "squeezed" else both
-
-
-NORM_OF_THE_SUM = {
-    "of": {
-        "sum": "",
-        "x": "x alone is normalised: what the sublayer made, y, is lost",
-        "y": "y alone is normalised: the residual connection is lost",
-        "before": "the norm comes before the sum: add first, then normalise",
-        "twice": "x is added to the norm again: the sum comes before "
-        "the norm, and nothing after it",
+PROJECTED_SCORES = {
+    "applied": {
+        "both": "",
+        "none": "the two layers are never applied: every word is held "
+        "against the words themselves, not queries against keys",
+        "query": "the keys are not projected",
+        "key": "the queries are not projected",
+        "same": "one weight makes queries and keys: each has its own",
     },
-    "variance": {
-        "biased": "",
-        "unbiased": "the variance is divided by one channel less: "
-        "correction=0 divides by all of them",
-        "none": "the spread is left as it is: divide by it",
+    "weight": {
+        "turned": "",
+        "as it is": "the weights stand the wrong way round: their rows "
+        "make the new channels, so multiply by weight.mT",
     },
-    "mean": {
-        "channels": "",
-        "positions": "mean and variance are taken over the positions: "
-        "each position is normalised on its own, over its channels",
-        "kept": "the mean is not subtracted",
+    "scale": {
+        "root": "",
+        "none": "no 1/√D: the scores grow with the width of a head",
+        "wide": "divided by √C: it is the width of one head, D",
     },
 }
 
 
-class NormOfTheSum(Exercise):
-    """Add and norm: the sum is what is normalised."""
+class ProjectedScores(Exercise):
+    """Use the layers that were made."""
 
     chapter, kind, minutes, level = 18, "bug", 5, 1
-    title = "A norm that forgets the sum"
-    teaches = "add, then norm"
-    axes = "x: B T C, y: B T C -> B T C"
-    switches = NORM_OF_THE_SUM
+    title = "Made and never applied"
+    teaches = "queries and keys are projected before they meet"
+    axes = "x: B T C, query: C C, key: C C, n_heads: -> B H T T"
+    switches = PROJECTED_SCORES
 
     def cases(self, draw: Draw) -> Iterable[Case]:
-        """Numbers with a mean; then small ones, and equal channels."""
-        small = "where the spread is small it shows that eps is missing or "
-        small += "in another place: add it to the variance, inside the root"
-        for about, scale in ("", 1.0), ("", 3.0), (small, 1e-3):
-            sizes = draw.sizes("B T C")
-            x, y = draw.numbers(2, *sizes.values(), scale=scale)
-            yield Case((x + scale, y), sizes, about)
+        """Words and two weights; then a single head."""
+        one = "with one head D is C"
+        for about in "", "", one:
+            sizes = draw.sizes("B T H D C=H*D")
+            b, t, h, _, c = sizes.values()
+            x, query, key = draw.numbers(b, t, c), *draw.numbers(2, c, c)
+            yield Case((x, query, key, 1 if about else h), sizes, about)
 
-    def answer(self, case: Case, of: str, variance: str, mean: str) -> Tensor:
-        """Take a sum or not, and a norm of it."""
-        x, y = case.args
-        dim = -2 if mean == "positions" else -1
-        z = {"x": x, "twice": x + y, "sum": x + y}.get(of, y)
-        n = 1 if variance == "unbiased" else 0
-        root = (z.var(dim, correction=n, keepdim=True) + 1e-5).sqrt()
-        centre = 0 if mean == "kept" else z.mean(dim, keepdim=True)
-        normal = (z - centre) / (1 if variance == "none" else root)
-        return normal + x if of in ("before", "twice") else normal
+    def answer(
+        self, case: Case, applied: str, weight: str, scale: str
+    ) -> Tensor:
+        """Project what is to be projected, and let it meet."""
+        x, query, key, h = case.args
+        key = query if applied == "same" else key
+        two = [query, key] if weight == "as it is" else [query.mT, key.mT]
+        q, k = (split_heads(x @ one, h) for one in two)
+        plain = split_heads(x, h)
+        q = plain if applied in ("none", "key") else q
+        k = plain if applied in ("none", "query") else k
+        d = {"none": 1, "wide": x.shape[-1]}.get(scale, q.shape[-1])
+        return q @ k.mT / d**0.5
 
 
 HIDDEN_SHARES = {
@@ -145,18 +95,22 @@ class HiddenShares(Exercise):
     switches = HIDDEN_SHARES
 
     def cases(self, draw: Draw) -> Iterable[Case]:
-        """Rows in which somebody may be attended to; then large scores."""
+        """Rows with somebody to attend to; then scores that are large."""
         large = "large scores overflow: subtract each row's largest score "
         large += "before exp"
-        small = "very negative scores leave a row without weights: subtract "
-        small += "each row's largest score before exp"
-        for about, scale in ("", 1), ("", 2), (large, 90), (small, 1):
+        unseen = "a hidden score may be the largest by far, and then nothing "
+        unseen += "is left of the others: hide first, then subtract the "
+        unseen += "largest that is left"
+        for about in "", "", large, unseen:
             sizes = draw.sizes("B H T S")
-            t, s = sizes["T"], sizes["S"]
-            scores = draw.numbers(*sizes.values(), scale=scale)
-            mask = draw.flags(1, 1, t, s)
-            mask[..., draw.below(s)] = True
-            scores = scores - 400 if about == small else scores
+            scores = draw.numbers(*sizes.values(), scale=1.5)
+            mask = draw.flags(1, 1, sizes["T"], sizes["S"])
+            i = draw.below(sizes["S"])
+            # Every row and every column has both, so that no fault gives NaN.
+            mask[..., i], mask[..., i - 1] = True, False
+            mask[..., 0, :] = torch.arange(sizes["S"]) != i
+            loud = {large: 300, unseen: 300 * ~mask}.get(about, 0)
+            scores = scores + loud
             yield Case((scores, mask), sizes, about)
 
     def answer(self, case: Case, mask: str, axis: str) -> Tensor:

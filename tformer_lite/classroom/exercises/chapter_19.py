@@ -1,13 +1,13 @@
 """Exercises on what came since 2017."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import silu
 
 from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise
@@ -137,104 +137,148 @@ class HandedOut(Exercise):
         return x.repeat_interleave(n, axis)
 
 
-class Switched(nn.Module):
-    """A norm with switches, to build models with: what each does is said
-    in `RootNorm`."""
-
-    def __init__(self, d_model: int, choice: dict[str, str]):
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.choice = choice
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Divide by a root: (B, T, C) -> (B, T, C)."""
-        mean, root, gain = self.choice.values()
-        if mean == "taken":
-            x = x - x.mean(-1, keepdim=True)
-        square = x.square()
-        size = square.mean(-1, keepdim=True)
-        n = x.shape[-1]
-        sizes = {
-            "sum": size * n,
-            "fewer": size * n / (n - 1),
-            "square": (size + 1e-5) ** 2 - 1e-5,
-            "positions": square.mean(-2, keepdim=True),
-        }
-        normal = x / (sizes.get(root, size) + 1e-5).sqrt()
-        gains = {"none": normal, "plus": normal * (1 + self.gain)}
-        return gains.get(gain, normal * self.gain)
-
-
-ROOT_NORM = {
-    "mean": {
-        "kept": "",
-        "taken": "the mean is subtracted: RMSNorm leaves it where it is",
+HEARD_THROUGH = {
+    "step": {
+        "less one": "",
+        "width": "each block reaches one place too far: a window of "
+        "width places counts the place itself",
+        "half": "the width was halved: a causal window has all its places "
+        "on one side",
     },
-    "root": {
-        "mean": "",
-        "sum": "divided by the root of the sum of squares: it is the "
-        "root of their mean",
-        "fewer": "the mean of squares is over one channel less: divide "
-        "by all of them",
-        "square": "divided by the mean square itself: its root is missing",
-        "positions": "the mean is over the positions: each position is "
-        "normalised on its own, over its channels",
+    "blocks": {
+        "all": "",
+        "one": "that is a single block: each one reaches further",
+        "less": "one block is missing",
+        "more": "there is one block too many",
     },
-    "gain": {
-        "times": "",
-        "none": "the gain is not used: it multiplies each channel",
-        "plus": "1 is added to the gain: here the gain is the factor itself",
+    "order": {
+        "causal": "",
+        "both ways": "places are heard that come later: the window is causal",
+        "strict": "a place hears itself, too",
+        "later": "places hear what comes after them: rows listen, and "
+        "columns are heard",
+    },
+    "polarity": {"heard": "", "not": "True and False are exchanged"},
+}
+
+
+class HeardThrough(Exercise):
+    """Draw who hears whom through a stack of windows."""
+
+    chapter, kind, minutes, level = 19, "mask", 10, 2
+    title = "Through a stack of windows"
+    teaches = "how far a sliding window reaches"
+    axes = "T: , width: , n_layers: -> T T"
+    switches = HEARD_THROUGH
+
+    def cases(self, draw: Draw) -> Iterable[Case]:
+        """Some blocks; then a window of one place, and one wide open."""
+        alone = "in a window of one place everybody hears itself alone"
+        wide = "nothing is heard that lies before the text"
+        for about in "", "", alone, wide:
+            t = 23 + draw.below(7)
+            width = {alone: 1, wide: t}.get(about, 3 + draw.below(3))
+            yield Case((t, width, 3 + draw.below(2)), {"T": t}, about)
+
+    def answer(self, case: Case, order: str, **choice: str) -> Tensor:
+        """Count how far each place is, and compare."""
+        t, width, n = case.args
+        step = {"width": width, "half": width // 2}
+        n = {"one": 1, "less": n - 1, "more": n + 1}.get(choice["blocks"], n)
+        reach = n * step.get(choice["step"], width - 1)
+        far = torch.arange(t)[:, None] - torch.arange(t)
+        heard = {
+            "causal": (far >= 0) & (far <= reach),
+            "both ways": far.abs() <= reach,
+            "strict": (far > 0) & (far <= reach),
+            "later": (far <= 0) & (far >= -reach),
+        }[order]
+        return ~heard if choice["polarity"] == "not" else heard
+
+
+GATED_LAYER = {
+    "gate": {
+        "bent": "",
+        "straight": "the gate is not bent: it goes through the activation",
+        "value": "the other projection is bent: it is the gate that goes "
+        "through the activation",
+        "both": "both projections are bent: only the gate goes through the "
+        "activation",
+        "late": "the product is bent: the gate goes through the activation "
+        "before it is multiplied",
+    },
+    "pair": {
+        "product": "",
+        "sum": "the two are added: the gate multiplies",
+        "gate": "only the gate is used: it multiplies the other projection",
+        "value": "only the hidden projection is used: nothing gates it",
     },
 }
 
 
-class RootNorm(Exercise):
-    """A norm of your own in the translator: RMSNorm."""
+class Gated(nn.Module):
+    """A gated layer with switches, to build models with: what each does is
+    said in `GatedLayer`."""
+
+    def __init__(self, choice: dict[str, str], d_model: int, d_ff: int):
+        super().__init__()
+        self.gate = nn.Linear(d_model, d_ff, bias=False)
+        self.hidden = nn.Linear(d_model, d_ff, bias=False)
+        self.output = nn.Linear(d_ff, d_model, bias=False)
+        self.choice = choice
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Widen twice, combine, and narrow: (B, T, C) -> (B, T, C)."""
+        bent, pair = self.choice.values()
+        gate, value = self.gate(x), self.hidden(x)
+        gate = silu(gate) if bent in ("bent", "both") else gate
+        value = silu(value) if bent in ("value", "both") else value
+        pairs = {"sum": gate + value, "gate": gate, "value": value}
+        both = pairs.get(pair, gate * value)
+        return self.output(silu(both) if bent == "late" else both)
+
+
+def with_gates(make: Mapping[str, Any], **choice: str) -> EncoderDecoder:
+    """Build a translator with such layers."""
+
+    def build(d_model: int, d_ff: int, *_: Any) -> Gated:
+        return Gated(choice, d_model, d_ff)
+
+    config = replace(tiny_translator, **make)
+    return EncoderDecoder(replace(config, feed_forward=build)).eval()
+
+
+GATES: dict[str, Any] = {"max_len": 19, "d_ff": 5, "activation": "silu"}
+
+
+class GatedLayer(Exercise):
+    """A gated feed-forward layer of your own in the translator."""
 
     chapter, kind, minutes, level = 19, "part", 15, 2
-    title = "A norm without a mean"
-    teaches = "RMSNorm, written by hand"
+    title = "A gate of your own"
+    teaches = "SwiGLU, in the model"
     axes = "src: B S, tgt: B T -> B T V"
-    switches = ROOT_NORM
+    switches = GATED_LAYER
 
     def cases(self, draw: Draw) -> Iterable[Case]:
-        """A tiny translator with random weights; then a quiet stream."""
-        quiet = "where the numbers are small it shows that eps is missing "
-        quiet += "or in another place: add it to the mean square, inside "
-        quiet += "the root"
-        for about, scale in ("", 0.5), ("", 0.5), (quiet, 1e-4):
+        """A tiny translator with random weights."""
+        for _ in range(2):
             sizes = draw.sizes("B S T V")
-            make: dict[str, Any] = {
-                "vocab_size": sizes["V"],
-                "max_len": 19,
-                "d_ff": 5,
-            }
-            model = EncoderDecoder(replace(tiny_translator, **make, norm=ROOT))
+            v = sizes["V"]
+            make = GATES | {"vocab_size": v}
+            model = with_gates(make, **self.right_choice())
             state = {
-                name: draw.numbers(*x.shape, scale=scale)
+                name: draw.numbers(*x.shape, scale=0.6)
                 for name, x in model.state_dict().items()
             }
-            state |= {
-                name: draw.numbers(*x.shape) + 2
-                for name, x in state.items()
-                if name.endswith("gain")
-            }
-            state["head.weight"] = draw.numbers(*state["head.weight"].shape)
             src, tgt = (
-                draw.ids(sizes["B"], sizes[a], below=sizes["V"], least=2)
-                for a in "ST"
+                draw.ids(sizes["B"], sizes[a], below=v, least=2) for a in "ST"
             )
-            yield Case((src, tgt), sizes, about, make, state, "norm")
+            yield Case((src, tgt), sizes, "", make, state, "feed_forward")
 
     def answer(self, case: Case, **choice: str) -> Tensor:
-        """Build a translator with such a norm, and run it."""
-        norm = partial(Switched, choice=choice)
-        config: Any = replace(tiny_translator, **(case.make or {}), norm=norm)
-        model = EncoderDecoder(config).eval()
+        """Build a translator with such a layer, and run it."""
+        model = with_gates(case.make or {}, **choice)
         model.load_state_dict(dict(case.state or {}))
         with torch.no_grad():
             return model(*case.args)
-
-
-RIGHT = {"mean": "kept", "root": "mean", "gain": "times"}
-ROOT = partial(Switched, choice=RIGHT)
