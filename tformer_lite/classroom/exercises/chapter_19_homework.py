@@ -60,12 +60,11 @@ class CacheBytes(Exercise):
         short = "a text shorter than the window fills only its own places"
         same = "a text as long as the window fills all of it"
         for about, more in ("", 9), ("", 40), (short, -8), (same, 0):
-            s = draw.sizes("B H D S")
-            h = s["H"] * (2 + draw.below(3))
-            width = 12 + s["S"]
-            t, each = width + more, 2 + 2 * draw.below(2)
-            args = (s["D"] * h, h, s["H"], 3, width, s["B"], t, each)
-            yield Case(args, {}, about)
+            kv_heads, b = 3 + 3 * draw.below(2), 5 + 2 * draw.below(2)
+            h = kv_heads * (2 + draw.below(3))
+            width, each = 15 + draw.below(9), 4 if more == 40 else 2
+            sizes = 10 * h, h, kv_heads, 11 + 2 * draw.below(2)
+            yield Case((*sizes, width, b, width + more, each), {}, about)
 
     def answer(
         self, case: Case, kinds: str, heads: str, kept: str, rest: str
@@ -109,8 +108,6 @@ PARTIAL_ROTARY = {
         "so their speeds run over r",
         "single": "the exponent grows by 1/r for each pair, and should "
         "grow by 2/r",
-        "up": "the exponent's sign: the first pair turns by one radian "
-        "a place, the others more slowly",
     },
     "place": {
         "from 0": "",
@@ -162,7 +159,7 @@ class PartialRotary(Exercise):
             "heads": torch.arange(x.shape[1])[:, None, None],
         }.get(choice["place"], torch.arange(x.shape[2])[:, None])
         power = exponents.get(speeds, 2 * pairs / part.shape[-1])
-        angles = steps * 10000 ** (power if speeds == "up" else -power)
+        angles = steps * 10000**-power
         angles = -angles if choice["way"] == "back" else angles
         new = spun(part, angles, choice["partners"] == "halves").to(x)
         ends = {"turned": new, "gone": new}
@@ -188,6 +185,8 @@ SCALED_ROTARY = {
         "neighbours": "",
         "halves": "channels half a head apart were paired: the partner "
         "of channel 2i is channel 2i + 1",
+        "scattered": "the turned channels were put back as two halves: "
+        "each goes back to its own place",
     },
     "place": {
         "from 0": "",
@@ -210,7 +209,7 @@ class ScaledRotary(Exercise):
     switches = SCALED_ROTARY
 
     def cases(self, draw: Draw) -> Iterable[Case]:
-        """Long texts; then one just as long as trained, and a short one."""
+        """Texts longer than trained; then a shorter one."""
         short = "a text no longer than trained is turned as `rotate` does it"
         for about in "", "", short:
             sizes = draw.sizes("B H T") | {"D": 6 + 2 * draw.below(3)}
@@ -233,4 +232,6 @@ class ScaledRotary(Exercise):
         steps = steps / s if base == "places" else steps
         speeds = large ** -torch.linspace(0, 1 - 2 / d, d // 2).double()
         angles = steps * (-speeds if choice["way"] == "back" else speeds)
-        return spun(x, angles, choice["partners"] == "halves").to(x)
+        new = spun(x, angles, choice["partners"] == "halves").to(x)
+        halves = new.unflatten(-1, (-1, 2)).mT.flatten(-2)
+        return halves if choice["partners"] == "scattered" else new
