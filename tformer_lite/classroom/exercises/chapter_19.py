@@ -1,8 +1,9 @@
 """Exercises on what came since 2017."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import torch
@@ -238,17 +239,18 @@ class Gated(nn.Module):
         return self.output(silu(both) if bent == "late" else both)
 
 
-def with_gates(make: Mapping[str, Any], **choice: str) -> EncoderDecoder:
-    """Build a translator with such layers."""
+GATES: dict[str, Any] = {"max_len": 19, "d_ff": 5, "activation": "silu"}
+
+
+@cache
+def with_gates(vocab_size: int) -> EncoderDecoder:
+    """Build a translator with such layers: once, since that takes a while."""
 
     def build(d_model: int, d_ff: int, *_: Any) -> Gated:
-        return Gated(choice, d_model, d_ff)
+        return Gated({"gate": "bent", "pair": "product"}, d_model, d_ff)
 
-    config = replace(tiny_translator, **make)
+    config = replace(tiny_translator, **GATES, vocab_size=vocab_size)
     return EncoderDecoder(replace(config, feed_forward=build)).eval()
-
-
-GATES: dict[str, Any] = {"max_len": 19, "d_ff": 5, "activation": "silu"}
 
 
 class GatedLayer(Exercise):
@@ -266,10 +268,9 @@ class GatedLayer(Exercise):
             sizes = draw.sizes("B S T V")
             v = sizes["V"]
             make = GATES | {"vocab_size": v}
-            model = with_gates(make, **self.right_choice())
             state = {
                 name: draw.numbers(*x.shape, scale=0.6)
-                for name, x in model.state_dict().items()
+                for name, x in with_gates(v).state_dict().items()
             }
             src, tgt = (
                 draw.ids(sizes["B"], sizes[a], below=v, least=2) for a in "ST"
@@ -277,8 +278,11 @@ class GatedLayer(Exercise):
             yield Case((src, tgt), sizes, "", make, state, "feed_forward")
 
     def answer(self, case: Case, **choice: str) -> Tensor:
-        """Build a translator with such a layer, and run it."""
-        model = with_gates(case.make or {}, **choice)
+        """Run a translator with such a layer."""
+        model = with_gates((case.make or {})["vocab_size"])
         model.load_state_dict(dict(case.state or {}))
+        for part in model.modules():
+            if isinstance(part, Gated):
+                part.choice = choice
         with torch.no_grad():
             return model(*case.args)
