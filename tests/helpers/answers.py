@@ -67,9 +67,9 @@ def packed() -> list[str]:
 
 def read(text: str) -> Iterator[Answer]:
     """Read the answers of a file: a list for each exercise."""
-    for exercise, answers in tomllib.loads(text).items():
+    for name, answers in tomllib.loads(text).items():
         for each in answers:
-            yield Answer(exercise, each.get("says", ""), each["code"])
+            yield Answer(name, each.get("says", ""), each["code"])
 
 
 class Survivor(NamedTuple):

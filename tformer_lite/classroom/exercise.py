@@ -16,7 +16,7 @@ KINDS = {
     "line": "fill in the line",
     "mask": "draw the mask",
     "bug": "fix the bug",
-    "part": "a part of your own in the model",
+    "part": "write a part of the model",
     "ablation": "measure what a change does",
     "explain": "explain",
 }

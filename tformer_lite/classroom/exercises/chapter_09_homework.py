@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from tformer_lite.classroom.cases import Case, Draw
-from tformer_lite.classroom.exercise import Exercise
+from tformer_lite.classroom.exercise import Exercise, flawless
 from tformer_lite.classroom.exercises.models import in_the_model
 from tformer_lite.classroom.playing import made
 
@@ -191,7 +191,7 @@ class GatedResidual(Exercise):
             )
             state["gate.weight"] /= c
             yield Case((x, flipped), sizes, "", make, state)
-        part = partial(AnyGate, self.right_choice())
+        part = partial(AnyGate, flawless(self.switches))
         told = "it does not work in the model, which builds it with d_model, "
         told += "a norm and a dropout, and calls it with x and a sublayer"
         yield in_the_model(draw, "residual", part, told)
