@@ -34,6 +34,12 @@ class Case:
     within: str = ""
 
 
+def free(letter: str, taken: Mapping[str, int]) -> list[int]:
+    """The primes that a letter can still have."""
+    primes = LARGE if letter in LONG else SMALL
+    return [n for n in primes if n not in taken.values()]
+
+
 class Draw:
     """Sizes and numbers that one seed gives."""
 
@@ -53,12 +59,10 @@ class Draw:
         # Who has fewer primes to choose from goes first; products are last.
         for word in sorted(words, key=lambda w: ("=" in w, w in LONG)):
             letter, _, product = word.partition("=")
-            free = {*(LARGE if letter in LONG else SMALL)} - {*found.values()}
-            found[letter] = (
-                math.prod(found[one] for one in product.split("*"))
-                if product
-                else self.random.choice(sorted(free))
-            )
+            if product:
+                found[letter] = math.prod(found[n] for n in product.split("*"))
+            else:
+                found[letter] = self.random.choice(free(letter, found))
         return {word[0]: found[word[0]] for word in words}
 
     def numbers(self, *shape: int, scale: float = 1.0) -> Tensor:
