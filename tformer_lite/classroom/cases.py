@@ -84,7 +84,5 @@ class Draw:
 
     def parameters(self, **shapes: tuple[int, ...]) -> dict[str, Tensor]:
         """Random parameters by name; "__" in a name stands for a dot."""
-        return {
-            name.replace("__", "."): self.numbers(*shape)
-            for name, shape in shapes.items()
-        }
+        items = shapes.items()
+        return {n.replace("__", "."): self.numbers(*s) for n, s in items}
