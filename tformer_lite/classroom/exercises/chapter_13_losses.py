@@ -211,7 +211,6 @@ class ZLoss(Exercise):
             "none": "the square is missing: a logarithm below 0 would lower "
             "the loss",
             "mean": "the mean was squared: square first, then take the mean",
-            "absolute": "the absolute value stands where the square should",
         },
         "mean": {
             "real": "",
@@ -251,7 +250,7 @@ class ZLoss(Exercise):
         z = logs.get(choice["sum"], logits.logsumexp(-1))
         bases = {"none": z.exp(), "2": z / torch.tensor(2.0).log()}
         z = bases.get(choice["logarithm"], z)
-        powers = {"none": z, "mean": z, "absolute": z.abs()}
+        powers = {"none": z, "mean": z}
         z = powers.get(choice["square"], z.square())
         counts = {"all": labels.numel(), "sum": 1}
         counts["sentence"] = real.sum(1, True) * len(labels)
