@@ -139,8 +139,7 @@ class FactorisedEmbedding(Exercise):
         ids = [draw.ids(sizes["B"], sizes[a], below=sizes["V"]) for a in "ST"]
         for each in ids:
             each[:, 0] = 2  # nobody has only padding to attend to
-        case = {"make": make, "state": state, "within": "embedding"}
-        return Case(tuple(ids), sizes, about, **case)
+        return Case(tuple(ids), sizes, about, make, state, "embedding")
 
     def model(self, make: Any) -> EncoderDecoder:
         """Build the translator with our own form of the part."""

@@ -28,7 +28,8 @@ def telling(
     """Draw cases until all known mistakes can be told apart."""
     groups = [settings(exercise)]
     for _ in range(most):
-        case, split = draw(), []
+        case = draw()
+        split: list[list[dict[str, str]]] = []
         for group in groups:
             found: dict[Any, list[dict[str, str]]] = defaultdict(list)
             for choice in group:
@@ -114,7 +115,8 @@ class LengthNormalisedBeam(Exercise):
         """Grow, prune and compare, as switched."""
         table, start, end, width, max_len, alpha = case.args
         logs = table.tolist()
-        live, ended = [(0.0, (start,))], list[Row]()
+        live: list[Row] = [(0.0, (start,))]
+        ended: list[Row] = []
         for _ in range(max_len - (choice["length"] == "with start")):
             more = [self.grown(row, logs) for row in live]
             held = ended if choice["ended"] == "stay" else []
@@ -155,7 +157,7 @@ class LengthNormalisedBeam(Exercise):
         powers = {"sum": 0.0, "times": -alpha}
 
         def score(row: Row) -> Row:
-            n = max(len(row[1]) - less, 1)
+            n: float = max(len(row[1]) - less, 1)
             n = (5 + n) / 6 if choice["score"] == "penalty" else n
             return row[0] / n ** powers.get(choice["score"], alpha), row[1]
 

@@ -72,8 +72,7 @@ class MendedResidual(Exercise):
         ids = [draw.ids(sizes["B"], sizes[a], below=sizes["V"]) for a in "ST"]
         for each in ids:
             each[:, 0] = 2  # nobody has only padding to attend to
-        case = {"make": make, "state": state, "within": "residual"}
-        return Case(tuple(ids), sizes, **case)
+        return Case(tuple(ids), sizes, "", make, state, "residual")
 
     def model(self, make: Any, residual: type[nn.Module]) -> nn.Module:
         """Build the translator with a residual connection of our own."""
