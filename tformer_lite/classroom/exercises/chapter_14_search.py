@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tformer_lite.classroom.cases import Case, Draw
-from tformer_lite.classroom.exercise import Exercise
+from tformer_lite.classroom.exercise import Exercise, flawless
 
 Row = tuple[float, tuple[int, ...]]
 
 
 def settings(exercise: Exercise) -> list[dict[str, str]]:
     """List the right setting of the switches, and those with one mistake."""
-    right = exercise.right_choice()
+    right = flawless(exercise.switches)
     faulty = [
         right | {switch: name}
         for switch, positions in exercise.switches.items()
@@ -42,6 +42,78 @@ def telling(
             return
 
 
+LENGTH_NORMALISED_BEAM = {
+    "score": {
+        "power": "",
+        "sum": "the sentences are compared by their sums: divide by "
+        "the length to the power of alpha",
+        "times": "the sums are multiplied by the power of the length, "
+        "and should be divided by it",
+        "start": "the start is counted in the length, and should not be",
+        "no end": "the end is not counted in the length, and should be",
+        "penalty": "the sums are divided by the chapter's length penalty, "
+        "and should be divided by a power of the length itself",
+    },
+    "prune": {
+        "together": "",
+        "each": "the best continuations of each beginning are kept: keep "
+        "the best of all of them together",
+        "one": "the search follows one beginning only, whatever the width",
+    },
+    "ended": {
+        "aside": "",
+        "stay": "finished sentences keep their places in the beam, and "
+        "should be put aside",
+        "first": "the search stops when the first sentence is finished",
+        "replaced": "what has ended is replaced by the next best: only "
+        "what is left of the best ones goes on",
+    },
+    "rest": {
+        "compared": "",
+        "dropped": "beginnings that are unfinished at the greatest "
+        "length are compared as well, and were dropped",
+    },
+    "length": {
+        "with start": "",
+        "without": "the start counts among the `max_len` tokens",
+    },
+}
+
+
+def winner(
+    rows: list[Row], choice: dict[str, str], alpha: float
+) -> tuple[int, ...]:
+    """Compare what is finished."""
+    less = {"start": 0, "no end": 2}.get(choice["score"], 1)
+    powers = {"sum": 0.0, "times": -alpha}
+
+    def score(row: Row) -> Row:
+        n: float = max(len(row[1]) - less, 1)
+        n = (5 + n) / 6 if choice["score"] == "penalty" else n
+        return row[0] / n ** powers.get(choice["score"], alpha), row[1]
+
+    return ranked([score(row) for row in rows], choice)[0][1]
+
+
+def pruned(
+    groups: list[list[Row]], width: int, choice: dict[str, str]
+) -> list[Row]:
+    """Keep the best of all groups, or of each."""
+    width = {"one": 1}.get(choice["prune"], width)
+    if choice["prune"] == "each":
+        best = [ranked(group, choice)[:width] for group in groups]
+        return [row for group in best for row in group]
+    rows = ranked([row for group in groups for row in group], choice)
+    end = {"replaced": len(rows)}.get(choice["ended"], width)
+    return rows[:end]
+
+
+def grown(row: Row, logs: list[list[float]]) -> list[Row]:
+    """List all continuations of a beginning."""
+    total, ids = row
+    return [(total + x, (*ids, i)) for i, x in enumerate(logs[ids[-1]])]
+
+
 class LengthNormalisedBeam(Exercise):
     """Search a table for the sentence with the best mean-like score."""
 
@@ -50,42 +122,7 @@ class LengthNormalisedBeam(Exercise):
     teaches = "beam search, and scores divided by a power of the length"
     axes = "log_probs: V V, start:, end:, width:, max_len:, alpha: ->"
     assignable = True
-    switches = {
-        "score": {
-            "power": "",
-            "sum": "the sentences are compared by their sums: divide by "
-            "the length to the power of alpha",
-            "times": "the sums are multiplied by the power of the length, "
-            "and should be divided by it",
-            "start": "the start is counted in the length, and should not be",
-            "no end": "the end is not counted in the length, and should be",
-            "penalty": "the sums are divided by the chapter's length penalty, "
-            "and should be divided by a power of the length itself",
-        },
-        "prune": {
-            "together": "",
-            "each": "the best continuations of each beginning are kept: keep "
-            "the best of all of them together",
-            "one": "the search follows one beginning only, whatever the width",
-        },
-        "ended": {
-            "aside": "",
-            "stay": "finished sentences keep their places in the beam, and "
-            "should be put aside",
-            "first": "the search stops when the first sentence is finished",
-            "replaced": "what has ended is replaced by the next best: only "
-            "what is left of the best ones goes on",
-        },
-        "rest": {
-            "compared": "",
-            "dropped": "beginnings that are unfinished at the greatest "
-            "length are compared as well, and were dropped",
-        },
-        "length": {
-            "with start": "",
-            "without": "the start counts among the `max_len` tokens",
-        },
-    }
+    switches = LENGTH_NORMALISED_BEAM
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Tables on which every known mistake tells; at last a wide beam."""
@@ -118,9 +155,9 @@ class LengthNormalisedBeam(Exercise):
         live: list[Row] = [(0.0, (start,))]
         ended: list[Row] = []
         for _ in range(max_len - (choice["length"] == "with start")):
-            more = [self.grown(row, logs) for row in live]
+            more = [grown(row, logs) for row in live]
             held = ended if choice["ended"] == "stay" else []
-            best = self.pruned([*more, held], width, choice)
+            best = pruned([*more, held], width, choice)
             sizes = {"together": width, "one": 1}
             most = sizes.get(choice["prune"], len(best))
             new = [row for row in best[:most] if row[1][-1] == end]
@@ -130,38 +167,7 @@ class LengthNormalisedBeam(Exercise):
                 break
         cut = choice["rest"] == "dropped" or choice["ended"] == "first"
         rows = ended if cut and ended else ended + live
-        return self.winner(rows, choice, alpha)
-
-    def grown(self, row: Row, logs: list[list[float]]) -> list[Row]:
-        """List all continuations of a beginning."""
-        total, ids = row
-        return [(total + x, (*ids, i)) for i, x in enumerate(logs[ids[-1]])]
-
-    def pruned(
-        self, groups: list[list[Row]], width: int, choice: dict[str, str]
-    ) -> list[Row]:
-        """Keep the best of all groups, or of each."""
-        width = {"one": 1}.get(choice["prune"], width)
-        if choice["prune"] == "each":
-            best = [ranked(group, choice)[:width] for group in groups]
-            return [row for group in best for row in group]
-        rows = ranked([row for group in groups for row in group], choice)
-        end = {"replaced": len(rows)}.get(choice["ended"], width)
-        return rows[:end]
-
-    def winner(
-        self, rows: list[Row], choice: dict[str, str], alpha: float
-    ) -> tuple[int, ...]:
-        """Compare what is finished."""
-        less = {"start": 0, "no end": 2}.get(choice["score"], 1)
-        powers = {"sum": 0.0, "times": -alpha}
-
-        def score(row: Row) -> Row:
-            n: float = max(len(row[1]) - less, 1)
-            n = (5 + n) / 6 if choice["score"] == "penalty" else n
-            return row[0] / n ** powers.get(choice["score"], alpha), row[1]
-
-        return ranked([score(row) for row in rows], choice)[0][1]
+        return winner(rows, choice, alpha)
 
 
 def ranked(rows: list[Row], choice: dict[str, str]) -> list[Row]:
