@@ -5,7 +5,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar
 
 from tformer_lite.classroom.cases import Case, Draw
@@ -78,9 +78,15 @@ class Exercise:
         """Compute what should come out of a case."""
         return self.answer(case, **flawless(self.switches))
 
-    def drawn(self, seed: int | str) -> list[Case]:
-        """List the cases of a seed."""
-        return list(self.cases(Draw(f"{self.name} {seed}")))
+    def drawn(self, seed: int | str) -> tuple[Case, ...]:
+        """List the cases of a seed; who plays them takes copies."""
+        return drawn(self, seed)
+
+
+@lru_cache(32)
+def drawn(exercise: Exercise, seed: int | str) -> tuple[Case, ...]:
+    """Draw the cases of a seed, and keep them for a while."""
+    return tuple(exercise.cases(Draw(f"{exercise.name} {seed}")))
 
 
 def flawless(switches: Switches) -> dict[str, str]:

@@ -114,6 +114,19 @@ def grown(row: Row, logs: list[list[float]]) -> list[Row]:
     return [(total + x, (*ids, i)) for i, x in enumerate(logs[ids[-1]])]
 
 
+def drawn_table(draw: Draw, wide: int, about: str) -> Case:
+    """Draw a table in which the end is neither rare nor certain."""
+    v = (5, 7)[draw.below(2)]
+    start, end = draw.tags(v)[:2].tolist()
+    logits = draw.numbers(v, v, scale=1.5)
+    logits[:, end] += 0.5
+    table = logits.log_softmax(-1)
+    alpha = (0.6, 1.0, 1.6)[draw.below(3)]
+    length = 4 if wide else 4 + draw.below(2)
+    args = start, end, wide or 2 + draw.below(2), length, alpha
+    return Case((table, *args), {"V": v}, about)
+
+
 class LengthNormalisedBeam(Exercise):
     """Search a table for the sentence with the best mean-like score."""
 
@@ -131,16 +144,8 @@ class LengthNormalisedBeam(Exercise):
         yield self.case(draw, 50, about)
 
     def case(self, draw: Draw, wide: int = 0, about: str = "") -> Case:
-        """Draw a table in which the end is neither rare nor certain."""
-        v = (5, 7)[draw.below(2)]
-        start, end = draw.tags(v)[:2].tolist()
-        logits = draw.numbers(v, v, scale=1.5)
-        logits[:, end] += 0.5
-        table = logits.log_softmax(-1)
-        alpha = (0.6, 1.0, 1.6)[draw.below(3)]
-        length = 4 if wide else 4 + draw.below(2)
-        args = start, end, wide or 2 + draw.below(2), length, alpha
-        case = Case((table, *args), {"V": v}, about)
+        """Draw a table on which no search depends on how it rounds."""
+        case = drawn_table(draw, wide, about)
         for each in settings(self)[: 1 if wide else None]:
             up, down = each | {"ties": "up"}, each | {"ties": "down"}
             if self.answer(case, **up) != self.answer(case, **down):
