@@ -10,6 +10,7 @@ from tests.helpers.small_exercises import (
     MASK,
     SCORES,
     SPLIT,
+    Odd,
     right_mask,
     right_scores,
     right_split,
@@ -19,7 +20,6 @@ from tformer_lite.classroom.checking import check
 from tformer_lite.classroom.exercise import exercises
 from tformer_lite.classroom.judging import PART, tried
 from tformer_lite.classroom.shapes import named_shape, shape_difference
-from tformer_lite.classroom.values import packed, plain, unpacked
 
 
 def recurse(x, n):
@@ -50,19 +50,6 @@ class Liar(torch.Tensor):
     @classmethod
     def __torch_function__(cls, function, types, args=(), kwargs=None):
         return True
-
-
-class Odd:
-    """An object with which nothing can be done."""
-
-    def __eq__(self, other):
-        raise RuntimeError
-
-    def __hash__(self):
-        raise RuntimeError
-
-    def __getattr__(self, name):
-        raise RuntimeError
 
 
 @pytest.mark.parametrize(
@@ -260,52 +247,6 @@ def test_a_shape_that_differs_is_described():
     }.items():
         assert says in shape_difference(mine, right, sizes)
     assert named_shape((2, 15), sizes) == "(B=2, H*T=15)"
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        None,
-        True,
-        3,
-        -0.5,
-        float("-inf"),
-        "थिएन",
-        (1, (2.5, "a")),
-        {"a": (1,)},
-        torch.tensor([[True], [False]]),
-        torch.tensor([1.5, float("inf")], dtype=torch.float64),
-        torch.zeros(2, 0),
-        Odd(),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_a_value_that_is_sent_comes_back_the_same(value):
-    mine = plain(value)
-    back = unpacked(packed(mine))
-    if isinstance(mine, torch.Tensor):
-        assert back.dtype == mine.dtype
-        assert back.shape == mine.shape
-        assert torch.equal(back, mine)
-    else:
-        assert back == mine
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        [],
-        {"tensor": [1], "shape": [2], "dtype": "torch.int64"},
-        {"tensor": [1], "shape": [-1, -1], "dtype": "torch.int64"},
-        {"tensor": [1], "shape": [1], "dtype": "torch.load"},
-        {"tensor": [1], "shape": [True], "dtype": "torch.int64"},
-        {"pickle": "gASVCgAAAAAAAACMBHRleHSULg=="},
-        {"tuple": 3},
-    ],
-)
-def test_what_was_forged_is_not_read(data):
-    with pytest.raises(ValueError, match="no (value|tensor)"):
-        unpacked(data)
 
 
 def test_a_name_that_is_no_exercise_is_answered_with_those_that_are():

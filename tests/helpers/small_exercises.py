@@ -71,3 +71,16 @@ MASK = Past()
 
 def right_mask(v):
     return v.cumsum(1)
+
+
+class Odd:
+    """An object with which nothing can be done."""
+
+    def __eq__(self, other):
+        raise RuntimeError
+
+    def __hash__(self):
+        raise RuntimeError
+
+    def __getattr__(self, name):
+        raise RuntimeError
