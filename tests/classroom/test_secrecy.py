@@ -4,6 +4,7 @@ import html
 import json
 import re
 import zipfile
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ SHARE = 0.6  # of an answer's lines: so many together are the answer
 TAG = re.compile(r"<[^>]*>")
 
 
+@cache
 def secrets() -> dict[str, set[str]]:
     """The telling lines of each right answer, without their spaces."""
     found = {}
@@ -29,7 +31,9 @@ def secrets() -> dict[str, set[str]]:
             for n, answer in enumerate(read(files.read(name).decode())):
                 if answer.right:
                     lines = map(squeezed, answer.code.splitlines())
+                    shown = squeezed(sections()[answer.exercise])
                     telling = {x for x in lines if telling_line(x)}
+                    telling -= {x for x in telling if x in shown}  # the stub
                     if telling:
                         found[f"{answer.exercise} {n}"] = telling
     return found

@@ -14,6 +14,7 @@ HOUSE = Path(__file__).parents[2]
 SHELF = HOUSE / "chapters" / "exercises"
 POINTS = 10.0
 CHECK = re.compile(r'\bcheck\("(\w+)"')
+HEADING = re.compile(r"^(?=## )", re.MULTILINE)
 FOLD = re.compile(
     r"\n*<details>\s*<summary>A solution.*?</details>", re.DOTALL
 )
@@ -168,17 +169,24 @@ def read_part(each: Exercise) -> Part:
             f"the notebook of chapter {each.chapter} is not in {SHELF}: run "
             "this in a copy of the book's repository."
         )
-    sections: list[list[dict[str, Any]]] = [[]]
-    for cell in json.loads(files[0].read_text("utf8"))["cells"]:
-        source = "".join(cell["source"])
-        if source.startswith("## "):
-            sections.append([])
-        new = code if cell["cell_type"] == "code" else markdown
-        sections[-1].append(new(source, cell["metadata"]))
-    head, *rest = sections
+    head, *rest = sections(json.loads(files[0].read_text("utf8"))["cells"])
     own = next(s for s in rest if each.name in names_checked(s))
     first, *imports = [cell for cell in head if cell["cell_type"] == "code"]
     return Part(first, imports, [without_solution(cell) for cell in own])
+
+
+def sections(cells: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Cut a notebook at its headings, wherever they stand in a cell."""
+    found: list[list[dict[str, Any]]] = [[]]
+    for cell in cells:
+        source, about = "".join(cell["source"]), cell["metadata"]
+        if cell["cell_type"] == "code":
+            found[-1].append(code(source, about))
+            continue
+        before, *after = HEADING.split(source)
+        found[-1] += [markdown(before, about)] if before.strip() else []
+        found += [[markdown(text, about)] for text in after]
+    return found
 
 
 def names_checked(cells: list[dict[str, Any]]) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tformer_lite.classroom import exercise, exercises, gradescope, sheets
+from tformer_lite.classroom import gradescope, sheets
 from tformer_lite.classroom.assignment import (
     Assignment,
     chosen,
@@ -16,7 +16,7 @@ from tformer_lite.classroom.assignment import (
     pointed,
     student_notebook,
 )
-from tformer_lite.classroom.exercise import KINDS
+from tformer_lite.classroom.exercise import KINDS, exercise, exercises
 from tformer_lite.classroom.grading import Graded, graded, mistakes
 from tformer_lite.classroom.sandbox import Sandbox
 from tformer_lite.classroom.submissions import submissions
