@@ -79,13 +79,23 @@ def bound(node: ast.stmt) -> dict[str, str]:
 def definition(name: str, module: str) -> tuple[str, ast.stmt] | None:
     """Follow a name through imports to its module and its statement, or to
     None where it comes from outside the package."""
-    for node in tree(module).body:
+    for node in statements(tree(module).body):
         if name in bound(node):
             if not isinstance(node, ast.ImportFrom):
                 return module, node
             if node.module.split(".")[0] == PACKAGE:
                 return definition(bound(node)[name], node.module)
     return None
+
+
+def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Go through statements, and those for type checkers alone."""
+    for node in body:
+        match node:
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                yield from node.body
+            case _:
+                yield node
 
 
 def docstring(entry: Entry) -> str:

@@ -62,7 +62,7 @@ def played(answer: Any, case: Case) -> Outcome:
         return Outcome(plain(answer))
     args, said = copy.deepcopy(case.args), Counter()
     try:
-        with own_seed(), contextlib.redirect_stdout(said), time_limit():
+        with own_seed(), contextlib.redirect_stdout(said), time_limit(SECONDS):
             value = plain(made(answer, case)(*args))
     except (KeyboardInterrupt, GeneratorExit):
         raise
@@ -101,7 +101,7 @@ def own_seed() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def time_limit(seconds: float = SECONDS) -> Iterator[None]:
+def time_limit(seconds: float) -> Iterator[None]:
     """Raise TookTooLong when the time is up, and again until that works;
     without a limit where the system has no such clock."""
     main = threading.current_thread() is threading.main_thread()
