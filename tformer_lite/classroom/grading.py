@@ -154,4 +154,6 @@ def mistakes(all_graded: Iterable[Graded]) -> Mapping[str, Counter[str]]:
 
 def summary(one: Mark) -> str:
     """Say in a word how an answer without a mistake stands."""
-    return "to be read" if one.points is None else "right"
+    if one.verdict.share is None:
+        return "to be read" if one.points is None else "read"
+    return "right"

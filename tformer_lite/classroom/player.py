@@ -92,7 +92,9 @@ def run_cell(
         code = compile(text, file, "exec")
         with time_limit(seconds):
             exec(code, names)
-    except (Exception, TookTooLong, SystemExit, KeyboardInterrupt) as error:
+    except TookTooLong as late:
+        return str(late)
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
         return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
     return ""
 

@@ -110,7 +110,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         return
 
     def stop(number: int, frame: FrameType | None) -> None:
-        raise TookTooLong(f"no result after {seconds:g} seconds")
+        raise TookTooLong(f"no result after {seconds:.1f} seconds")
 
     before = signal.signal(signal.SIGALRM, stop)
     try:

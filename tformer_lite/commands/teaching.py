@@ -23,20 +23,19 @@ from tformer_lite.classroom.submissions import submissions
 from tformer_lite.commands.session import say
 from tformer_lite.tracing.tables import text_line
 
-COLUMNS = 28, 3, 24, 4, 9
+COLUMNS = 24, 2, 3, 25, 0
 
 
 def list_exercises(args: Namespace) -> None:
     """List the exercises: name, chapter, kind, minutes, and whether the book
     has a solution; of one chapter, when it is named."""
-    heads = "exercise", "ch", "kind", "min", "solution", "teaches"
-    say(text_line(heads, (*COLUMNS, 0)).rstrip())
+    say(text_line(("exercise", "ch", "min", "kind", ""), COLUMNS).rstrip())
     for name, each in exercises().items():
         if args.chapter is None or each.chapter == args.chapter:
-            public = "none" if each.assignable else "in book"
-            cells = name, str(each.chapter), KINDS[each.kind]
-            more = str(each.minutes), public, each.teaches
-            say(text_line((*cells, *more), (*COLUMNS, 0)))
+            use = "no solution in the book" if each.assignable else ""
+            numbers = str(each.chapter), str(each.minutes)
+            cells = name, *numbers, KINDS[each.kind], use
+            say(text_line(cells, COLUMNS).rstrip())
 
 
 def assign(args: Namespace) -> None:
