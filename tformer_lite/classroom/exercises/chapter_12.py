@@ -1,18 +1,49 @@
 """Exercises on the whole model."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, one_hot
 
 from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise
 from tformer_lite.model.config import tiny_translator
 from tformer_lite.model.models import EncoderDecoder
+
+PARAMETER_COUNT = {
+    "tables": {
+        "two": "",
+        "one": "the source and the target have an embedding each",
+        "words": "an embedding has a row for each place, too",
+    },
+    "attention": {
+        "two": "",
+        "one": "a block of the decoder has two attentions, its own and "
+        "the one to memory",
+        "three": "an attention has four square matrices: the output's "
+        "was left out",
+    },
+    "norms": {
+        "gain and shift": "",
+        "gain": "a norm holds a gain and a shift for each channel",
+        "as encoder": "a block of the decoder has three norms",
+    },
+    "final": {
+        "once": "",
+        "none": "the norm at the end of each stack is missing",
+        "each": "a stack has one norm at its end, not one a block",
+    },
+    "head": {
+        "own": "",
+        "none": "the head is missing",
+    },
+    "bias": {
+        "none": "",
+        "biased": "the feed-forward layers of this model have no biases",
+    },
+}
 
 
 class ParameterCount(Exercise):
@@ -22,38 +53,7 @@ class ParameterCount(Exercise):
     title = "Twelve layers, and any other number"
     teaches = "what each part of the model holds"
     axes = "V:, S:, C:, F:, L: ->"
-    switches = {
-        "tables": {
-            "two": "",
-            "one": "the source and the target have an embedding each",
-            "words": "an embedding has a row for each place, too",
-        },
-        "attention": {
-            "two": "",
-            "one": "a block of the decoder has two attentions, its own and "
-            "the one to memory",
-            "three": "an attention has four square matrices: the output's "
-            "was left out",
-        },
-        "norms": {
-            "gain and shift": "",
-            "gain": "a norm holds a gain and a shift for each channel",
-            "as encoder": "a block of the decoder has three norms",
-        },
-        "final": {
-            "once": "",
-            "none": "the norm at the end of each stack is missing",
-            "each": "a stack has one norm at its end, not one a block",
-        },
-        "head": {
-            "own": "",
-            "none": "the head is missing",
-        },
-        "bias": {
-            "none": "",
-            "biased": "the feed-forward layers of this model have no biases",
-        },
-    }
+    switches = PARAMETER_COUNT
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Sizes, and those of the chapter with one block and with six."""
@@ -94,6 +94,25 @@ class Narrow(nn.Module):
         return self.widen(self.after(self.small(ids))) * self.scale
 
 
+FACTORISED_EMBEDDING = {
+    "scale": {
+        "C": "",
+        "none": "what comes out is not scaled by √C, and the places "
+        "drown the words",
+        "narrow": "the scale is the root of the narrow table's width, "
+        "and should be √C: the channels that come out count",
+        "divided": "what comes out is divided by √C, and should be "
+        "multiplied by it",
+        "square": "the scale is C, and should be its root",
+    },
+    "between": {
+        "nothing": "",
+        "relu": "there is an activation between the table and the "
+        "matrix, and it cuts off what is below 0",
+    },
+}
+
+
 class FactorisedEmbedding(Exercise):
     """Embed with two small matrices, inside a translator."""
 
@@ -101,23 +120,7 @@ class FactorisedEmbedding(Exercise):
     title = "A narrow table, and a matrix that widens it"
     teaches = "a part of your own: ALBERT's embedding in two factors"
     axes = "src: B S, tgt: B T -> B T V"
-    switches = {
-        "scale": {
-            "C": "",
-            "none": "what comes out is not scaled by √C, and the places "
-            "drown the words",
-            "narrow": "the scale is the root of the narrow table's width, "
-            "and should be √C: the channels that come out count",
-            "divided": "what comes out is divided by √C, and should be "
-            "multiplied by it",
-            "square": "the scale is C, and should be its root",
-        },
-        "between": {
-            "nothing": "",
-            "relu": "there is an activation between the table and the "
-            "matrix, and it cuts off what is below 0",
-        },
-    }
+    switches = FACTORISED_EMBEDDING
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Translators of several sizes, with all their parameters drawn."""
@@ -159,6 +162,39 @@ class FactorisedEmbedding(Exercise):
             return model(*case.args)
 
 
+TIED_HEADS = {
+    "words": {
+        "root": "",
+        "plain": "the words are not scaled by √C when they are embedded",
+        "divided": "the words are divided by √C, and not multiplied",
+        "square": "the words are scaled by C, and not by its root",
+    },
+    "places": {
+        "plain": "",
+        "root": "the places are scaled by √C too: the words alone are",
+        "none": "the places are not added",
+        "last": "the place added to every word is the last one's",
+    },
+    "mix": {
+        "as told": "",
+        "turned": "each guess's matrix is used transposed, as nn.Linear "
+        "would: the states stand left of it as it is",
+        "first": "all guesses are made with the first matrix",
+        "none": "the guesses' own matrices are not used",
+    },
+    "stay": {
+        "added": "",
+        "lost": "x is not added to what a guess's matrix makes of it",
+    },
+    "head": {
+        "table": "",
+        "root": "the table is scaled by √C on the way out too",
+        "divided": "the logits are divided by √C",
+        "softmax": "a softmax stands at the end: the model ends with logits",
+    },
+}
+
+
 class TiedHeads(Exercise):
     """Let several heads share the table that embeds the words."""
 
@@ -167,38 +203,7 @@ class TiedHeads(Exercise):
     teaches = "a shared table: rows that embed, and a head that scores"
     axes = "ids: B T -> B N T V"
     assignable, tolerance = True, 1e-3
-    switches = {
-        "words": {
-            "root": "",
-            "plain": "the words are not scaled by √C when they are embedded",
-            "divided": "the words are divided by √C, and not multiplied",
-            "square": "the words are scaled by C, and not by its root",
-        },
-        "places": {
-            "plain": "",
-            "root": "the places are scaled by √C too: the words alone are",
-            "none": "the places are not added",
-            "last": "the place added to every word is the last one's",
-        },
-        "mix": {
-            "as told": "",
-            "turned": "each guess's matrix is used transposed, as nn.Linear "
-            "would: the states stand left of it as it is",
-            "first": "all guesses are made with the first matrix",
-            "none": "the guesses' own matrices are not used",
-        },
-        "stay": {
-            "added": "",
-            "lost": "x is not added to what a guess's matrix makes of it",
-        },
-        "head": {
-            "table": "",
-            "root": "the table is scaled by √C on the way out too",
-            "divided": "the logits are divided by √C",
-            "softmax": "a softmax stands at the end: the model ends with "
-            "logits",
-        },
-    }
+    switches = TIED_HEADS
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Random ids and parameters; more places than words in a row."""
@@ -208,7 +213,6 @@ class TiedHeads(Exercise):
         yield self.case(
             draw, sizes | {"B": 1}, "a batch of one sentence fails"
         )
-        yield self.case(draw, sizes | {"T": 1}, "a sentence of one word fails")
 
     def case(self, draw: Draw, sizes: dict[str, int], about: str = "") -> Case:
         """Draw what a model of these sizes needs."""
@@ -239,61 +243,3 @@ class TiedHeads(Exercise):
         logits = torch.einsum("btc,ncd,vd->bntv", x, square + stay, table)
         ends = {"softmax": lambda x: x.softmax(-1)}
         return ends.get(choice["head"], nn.Identity())(logits * power["head"])
-
-
-class LeastLoss(Exercise):
-    """Measure what a perfect model pays after two softmaxes."""
-
-    chapter, kind, minutes, level = 12, "ablation", 10, 2
-    title = "What a second softmax costs"
-    teaches = "the loss brings its own softmax"
-    axes = "vocab_size: ->"
-    switches = {
-        "softmaxes": {
-            "two": "",
-            "one": "the softmax that was to stand before the loss is missing",
-            "three": "there is one softmax too many before the loss",
-        },
-        "base": {"e": "", "2": "the logarithm is to base 2"},
-        "sign": {
-            "minus": "",
-            "plus": "the sign is turned: the loss is minus the logarithm",
-        },
-        "known": {
-            "label": "",
-            "nothing": "that is what a model pays that knows nothing",
-        },
-    }
-
-    def cases(self, draw: Draw) -> Iterable[Case]:
-        """Vocabularies of several sizes, the book's among them."""
-        yield Case((draw.sizes("V")["V"],))
-        yield Case((100 + draw.below(100),))
-        yield Case((1024,))
-
-    def answer(self, case: Case, **choice: str) -> float:
-        """Build the logits of one position, and measure."""
-        (v,) = case.args
-        sure = 100.0 * one_hot(torch.tensor([0]), v)
-        if choice["known"] == "nothing":
-            sure = torch.zeros(1, v)
-        before = {"one": 0, "two": 1, "three": 2}
-        for _ in range(before[choice["softmaxes"]]):
-            sure = sure.softmax(-1)
-        loss = cross_entropy(sure, torch.tensor([0])).item()
-        loss = loss / math.log(2) if choice["base"] == "2" else loss
-        return loss if choice["sign"] == "minus" else -loss
-
-
-class HarmlessOne(Exercise):
-    """Say why a log_softmax before the loss changes nothing."""
-
-    chapter, kind, minutes, level = 12, "explain", 10, 2
-    title = "The harmless one"
-    teaches = "what a softmax takes no notice of"
-    rubric = (
-        "what log_softmax does to the logits of a row: it subtracts one "
-        "number from all of them",
-        "why the loss's own softmax does not notice that",
-        "what softmax does instead: how far apart its numbers can be at most",
-    )

@@ -9,6 +9,30 @@ from torch import Tensor
 from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise
 
+FALLING_RATE = {
+    "climb": {
+        "steps": "",
+        "late": "the climb is one step late: the first step has the "
+        "factor 1 / warmup, and not 0",
+        "none": "there is no warm-up: the factor climbs from 0 to 1 in "
+        "the first steps",
+        "slow": "the climb takes one step more than `warmup`",
+    },
+    "fall": {
+        "line": "",
+        "early": "the fall begins one step early: the step after the "
+        "warm-up still has the factor 1",
+        "zero": "the factor reaches 0 one step early: it would be 0 at "
+        "the step after the last",
+        "whole": "the fall is measured over all steps, and should be "
+        "over those after the warm-up",
+        "none": "the factor does not fall after the warm-up",
+        "cosine": "the factor falls along a cosine, and should fall in "
+        "a straight line",
+        "turned": "the factor climbs after the warm-up, and should fall",
+    },
+}
+
 
 class FallingRate(Exercise):
     """Write a schedule: climb, then fall in a straight line."""
@@ -17,29 +41,7 @@ class FallingRate(Exercise):
     title = "Another schedule"
     teaches = "a warm-up, and a rate that falls in a straight line"
     axes = "step:, steps:, warmup: ->"
-    switches = {
-        "climb": {
-            "steps": "",
-            "late": "the climb is one step late: the first step has the "
-            "factor 1 / warmup, and not 0",
-            "none": "there is no warm-up: the factor climbs from 0 to 1 in "
-            "the first steps",
-            "slow": "the climb takes one step more than `warmup`",
-        },
-        "fall": {
-            "line": "",
-            "early": "the fall begins one step early: the step after the "
-            "warm-up still has the factor 1",
-            "zero": "the factor reaches 0 one step early: it would be 0 at "
-            "the step after the last",
-            "whole": "the fall is measured over all steps, and should be "
-            "over those after the warm-up",
-            "none": "the factor does not fall after the warm-up",
-            "cosine": "the factor falls along a cosine, and should fall in "
-            "a straight line",
-            "turned": "the factor climbs after the warm-up, and should fall",
-        },
-    }
+    switches = FALLING_RATE
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Steps of the climb and of the fall, and runs without a climb."""
@@ -68,6 +70,34 @@ class FallingRate(Exercise):
         return 1 - others.get(fall, done)
 
 
+CLIPPED_TOGETHER = {
+    "length": {
+        "common": "",
+        "each": "each gradient is shortened by its own length: one "
+        "length, that of both together, gives one factor for both",
+        "sum": "the two lengths were added, and they stand at right "
+        "angles: add their squares, then take the root",
+        "square": "the root is missing: a length is the root of the sum "
+        "of squares",
+        "largest": "the largest number was taken for the length",
+        "absolute": "absolute values were added: a length is the root of "
+        "the sum of squares",
+    },
+    "when": {
+        "longer": "",
+        "always": "gradients shorter than the limit stay as they are, "
+        "and are not made longer",
+        "never": "nothing is shortened",
+    },
+    "how": {
+        "factor": "",
+        "clamp": "every number is cut off at the limit: the direction "
+        "changes, and it should not",
+        "unit": "the length that comes out is 1, and should be the limit",
+    },
+}
+
+
 class ClippedTogether(Exercise):
     """Shorten two gradients by their common length."""
 
@@ -75,32 +105,7 @@ class ClippedTogether(Exercise):
     title = "Shorten them together"
     teaches = "clipping: one length, and one factor for all gradients"
     axes = "one: F C, other: C, limit: ->"
-    switches = {
-        "length": {
-            "common": "",
-            "each": "each gradient is shortened by its own length: one "
-            "length, that of both together, gives one factor for both",
-            "sum": "the two lengths were added, and they stand at right "
-            "angles: add their squares, then take the root",
-            "square": "the root is missing: a length is the root of the sum "
-            "of squares",
-            "largest": "the largest number was taken for the length",
-            "absolute": "absolute values were added: a length is the root of "
-            "the sum of squares",
-        },
-        "when": {
-            "longer": "",
-            "always": "gradients shorter than the limit stay as they are, "
-            "and are not made longer",
-            "never": "nothing is shortened",
-        },
-        "how": {
-            "factor": "",
-            "clamp": "every number is cut off at the limit: the direction "
-            "changes, and it should not",
-            "unit": "the length that comes out is 1, and should be the limit",
-        },
-    }
+    switches = CLIPPED_TOGETHER
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Gradients longer and shorter than the limit, and of nothing."""

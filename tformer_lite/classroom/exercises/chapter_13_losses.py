@@ -28,6 +28,40 @@ def guesses(
     return Case((logits, labels, pad, *more), sizes, about)
 
 
+LOGIT_GRADIENT = {
+    "share": {
+        "real": "",
+        "all": "the mean is over the labels that count, and not over "
+        "every place",
+        "none": "the loss is a mean: the gradient is shared out among "
+        "the labels that count",
+        "sentence": "the mean is over all labels that count, and not "
+        "over those of each sentence",
+    },
+    "padding": {
+        "silent": "",
+        "heard": "places whose label is [PAD] have no part in the loss: "
+        "their gradient is 0",
+        "counted": "places whose label is [PAD] have no part in the "
+        "loss, and are no labels that count",
+    },
+    "sign": {
+        "given": "",
+        "wanted": "the sign is turned: chance given minus chance wanted",
+    },
+    "wanted": {
+        "taken off": "",
+        "left": "1 is to be taken off at the label",
+    },
+    "softmax": {
+        "words": "",
+        "places": "the softmax runs over the places, and should run over "
+        "the words",
+        "none": "the logits were taken for chances: a softmax is missing",
+    },
+}
+
+
 class LogitGradient(Exercise):
     """Find the gradient of the loss for the logits, without a backward."""
 
@@ -35,38 +69,7 @@ class LogitGradient(Exercise):
     title = "What each logit is told"
     teaches = "the gradient at the logits: chance given minus chance wanted"
     axes = "logits: B T V, labels: B T, pad: -> B T V"
-    switches = {
-        "share": {
-            "real": "",
-            "all": "the mean is over the labels that count, and not over "
-            "every place",
-            "none": "the loss is a mean: the gradient is shared out among "
-            "the labels that count",
-            "sentence": "the mean is over all labels that count, and not "
-            "over those of each sentence",
-        },
-        "padding": {
-            "silent": "",
-            "heard": "places whose label is [PAD] have no part in the loss: "
-            "their gradient is 0",
-            "counted": "places whose label is [PAD] have no part in the "
-            "loss, and are no labels that count",
-        },
-        "sign": {
-            "given": "",
-            "wanted": "the sign is turned: chance given minus chance wanted",
-        },
-        "wanted": {
-            "taken off": "",
-            "left": "1 is to be taken off at the label",
-        },
-        "softmax": {
-            "words": "",
-            "places": "the softmax runs over the places, and should run over "
-            "the words",
-            "none": "the logits were taken for chances: a softmax is missing",
-        },
-    }
+    switches = LOGIT_GRADIENT
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Ordinary logits, and some so large that exp overflows."""
@@ -97,6 +100,51 @@ class LogitGradient(Exercise):
         return slope if choice["sign"] == "given" else -slope
 
 
+SMOOTHED_LOSS = {
+    "spread": {
+        "others": "",
+        "all": "the share is spread over all V words, as PyTorch does "
+        "it: neither the label nor [PAD] gets a part of it here",
+        "with pad": "[PAD] gets a part of the share, and is wanted nowhere",
+        "with label": "the label gets a part of the share as well",
+        "not divided": "each of the other words is given the whole "
+        "share: it is divided among them",
+    },
+    "label": {
+        "less": "",
+        "one": "the label keeps the chance 1: what the others are given "
+        "is taken from it",
+        "swapped": "the label is given the share, and should be given "
+        "what is left of 1",
+    },
+    "mean": {
+        "real": "",
+        "all": "the sum is divided by the number of all places: only "
+        "labels other than [PAD] count",
+        "sum": "the loss is a mean over the labels that count, not a sum",
+        "sentence": "the mean is over all labels that count, and not "
+        "over the means of the sentences",
+        "words": "the sum over the words is divided by V: only the "
+        "places share in the mean",
+    },
+    "padding": {
+        "out": "",
+        "in": "places whose label is [PAD] are counted like the others",
+    },
+    "sign": {
+        "minus": "",
+        "plus": "the sign is turned: the loss is minus a sum",
+    },
+    "logarithm": {
+        "chances": "",
+        "logits": "the logits were taken for logarithms of chances: "
+        "log_softmax is missing",
+        "places": "the softmax runs over the places, and should run over "
+        "the words",
+    },
+}
+
+
 class SmoothedLoss(Exercise):
     """Smooth the labels, but never towards padding."""
 
@@ -105,50 +153,7 @@ class SmoothedLoss(Exercise):
     teaches = "label smoothing that spares the padding"
     axes = "logits: B T V, labels: B T, pad:, share: ->"
     assignable = True
-    switches = {
-        "spread": {
-            "others": "",
-            "all": "the share is spread over all V words, as PyTorch does "
-            "it: neither the label nor [PAD] gets a part of it here",
-            "with pad": "[PAD] gets a part of the share, and is wanted "
-            "nowhere",
-            "with label": "the label gets a part of the share as well",
-            "not divided": "each of the other words is given the whole "
-            "share: it is divided among them",
-        },
-        "label": {
-            "less": "",
-            "one": "the label keeps the chance 1: what the others are given "
-            "is taken from it",
-            "swapped": "the label is given the share, and should be given "
-            "what is left of 1",
-        },
-        "mean": {
-            "real": "",
-            "all": "the sum is divided by the number of all places: only "
-            "labels other than [PAD] count",
-            "sum": "the loss is a mean over the labels that count, not a sum",
-            "sentence": "the mean is over all labels that count, and not "
-            "over the means of the sentences",
-            "words": "the sum over the words is divided by V: only the "
-            "places share in the mean",
-        },
-        "padding": {
-            "out": "",
-            "in": "places whose label is [PAD] are counted like the others",
-        },
-        "sign": {
-            "minus": "",
-            "plus": "the sign is turned: the loss is minus a sum",
-        },
-        "logarithm": {
-            "chances": "",
-            "logits": "the logits were taken for logarithms of chances: "
-            "log_softmax is missing",
-            "places": "the softmax runs over the places, and should run over "
-            "the words",
-        },
-    }
+    switches = SMOOTHED_LOSS
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Ordinary logits, no smoothing at all, and very large logits."""
@@ -185,6 +190,45 @@ class SmoothedLoss(Exercise):
         return {"plus": total}.get(choice["sign"], -total)
 
 
+Z_LOSS = {
+    "sum": {
+        "exponentials": "",
+        "logits": "the logits are added: Z is the sum of their exponentials",
+        "places": "Z adds up the places, and should add up the words",
+        "mean": "Z is a sum of exponentials, not their mean",
+    },
+    "logarithm": {
+        "e": "",
+        "none": "the logarithm of Z is missing",
+        "2": "the logarithm is to base 2, and should be natural",
+    },
+    "square": {
+        "each": "",
+        "none": "the square is missing: a logarithm below 0 would lower "
+        "the loss",
+        "mean": "the mean was squared: square first, then take the mean",
+    },
+    "mean": {
+        "real": "",
+        "all": "the sum is divided by the number of all places: only "
+        "labels other than [PAD] count",
+        "sum": "the loss is a mean over the places that count, not a sum",
+        "sentence": "the mean is over all places that count, and not "
+        "over the means of the sentences",
+    },
+    "padding": {
+        "out": "",
+        "in": "places whose label is [PAD] are counted like the others",
+    },
+    "weight": {
+        "once": "",
+        "none": "the weight is missing",
+        "twice": "the weight stands inside the square, and should stand "
+        "outside",
+    },
+}
+
+
 class ZLoss(Exercise):
     """Keep the sum of the exponentials near 1."""
 
@@ -193,44 +237,7 @@ class ZLoss(Exercise):
     teaches = "PaLM's auxiliary loss on the softmax's sum"
     axes = "logits: B T V, labels: B T, pad:, weight: ->"
     assignable = True
-    switches = {
-        "sum": {
-            "exponentials": "",
-            "logits": "the logits are added: Z is the sum of their "
-            "exponentials",
-            "places": "Z adds up the places, and should add up the words",
-            "mean": "Z is a sum of exponentials, not their mean",
-        },
-        "logarithm": {
-            "e": "",
-            "none": "the logarithm of Z is missing",
-            "2": "the logarithm is to base 2, and should be natural",
-        },
-        "square": {
-            "each": "",
-            "none": "the square is missing: a logarithm below 0 would lower "
-            "the loss",
-            "mean": "the mean was squared: square first, then take the mean",
-        },
-        "mean": {
-            "real": "",
-            "all": "the sum is divided by the number of all places: only "
-            "labels other than [PAD] count",
-            "sum": "the loss is a mean over the places that count, not a sum",
-            "sentence": "the mean is over all places that count, and not "
-            "over the means of the sentences",
-        },
-        "padding": {
-            "out": "",
-            "in": "places whose label is [PAD] are counted like the others",
-        },
-        "weight": {
-            "once": "",
-            "none": "the weight is missing",
-            "twice": "the weight stands inside the square, and should stand "
-            "outside",
-        },
-    }
+    switches = Z_LOSS
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Ordinary logits, and some so large that exp overflows."""

@@ -8,6 +8,32 @@ from torch import Tensor
 from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise
 
+BEAM_KEYS_SHAPE = {
+    "rows": {
+        "each": "",
+        "sentences": "every beginning has read other words, so each has "
+        "keys of its own: the rows are B times W",
+        "beginnings": "each sentence of the batch has its own W "
+        "beginnings: the rows are B times W",
+        "apart": "the beginnings have no axis of their own: to the model "
+        "they are rows of the batch",
+    },
+    "places": {
+        "read": "",
+        "source": "these are the keys of the decoder's own words: the "
+        "source's length belongs to cross-attention",
+        "new": "what is kept has every place read so far: only the query "
+        "has one place",
+        "next": "the word being guessed has not been read yet, and has no key",
+    },
+    "channels": {
+        "dealt": "",
+        "whole": "keys are kept as the heads use them: split, with H "
+        "before the places",
+        "late": "the heads stand before the places, and not after them",
+    },
+}
+
 
 class BeamKeysShape(Exercise):
     """Predict the shape of the keys that a beam search keeps."""
@@ -16,32 +42,7 @@ class BeamKeysShape(Exercise):
     title = "Keys for every beginning"
     teaches = "what is kept in the cache of a beam search"
     axes = "B:, S:, T:, H:, D:, W: -> B*W H T D"
-    switches = {
-        "rows": {
-            "each": "",
-            "sentences": "every beginning has read other words, so each has "
-            "keys of its own: the rows are B times W",
-            "beginnings": "each sentence of the batch has its own W "
-            "beginnings: the rows are B times W",
-            "apart": "the beginnings have no axis of their own: to the model "
-            "they are rows of the batch",
-        },
-        "places": {
-            "read": "",
-            "source": "these are the keys of the decoder's own words: the "
-            "source's length belongs to cross-attention",
-            "new": "what is kept has every place read so far: only the query "
-            "has one place",
-            "next": "the word being guessed has not been read yet, and has "
-            "no key",
-        },
-        "channels": {
-            "dealt": "",
-            "whole": "keys are kept as the heads use them: split, with H "
-            "before the places",
-            "late": "the heads stand before the places, and not after them",
-        },
-    }
+    switches = BEAM_KEYS_SHAPE
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Sizes alone."""
@@ -60,6 +61,32 @@ class BeamKeysShape(Exercise):
         return *first.get(rows, (b, w)), *rest[channels]
 
 
+CHUNK_MASK = {
+    "corner": {
+        "after": "",
+        "first": "the triangle starts at the first key: new token i "
+        "stands at place kept + i, and may see up to there",
+        "ahead": "every token may see one token too many, the next one",
+        "behind": "a token may see itself, too",
+    },
+    "polarity": {
+        "may": "",
+        "hidden": "the mask's polarity: True means may attend",
+    },
+    "past": {
+        "seen": "",
+        "hidden": "the kept tokens are hidden: they are the past, and "
+        "every new token may see all of it",
+    },
+    "future": {
+        "hidden": "",
+        "seen": "nothing is hidden: a new token must not see the new "
+        "ones after it",
+        "turned": "the new tokens see those after them, and not those before",
+    },
+}
+
+
 class ChunkMask(Exercise):
     """Draw the mask of several new tokens after those that are kept."""
 
@@ -67,31 +94,7 @@ class ChunkMask(Exercise):
     title = "Several new tokens at once"
     teaches = "the causal mask behind a cache: its triangle starts further on"
     axes = "kept:, new: -> T S"
-    switches = {
-        "corner": {
-            "after": "",
-            "first": "the triangle starts at the first key: new token i "
-            "stands at place kept + i, and may see up to there",
-            "ahead": "every token may see one token too many, the next one",
-            "behind": "a token may see itself, too",
-        },
-        "polarity": {
-            "may": "",
-            "hidden": "the mask's polarity: True means may attend",
-        },
-        "past": {
-            "seen": "",
-            "hidden": "the kept tokens are hidden: they are the past, and "
-            "every new token may see all of it",
-        },
-        "future": {
-            "hidden": "",
-            "seen": "nothing is hidden: a new token must not see the new "
-            "ones after it",
-            "turned": "the new tokens see those after them, and not those "
-            "before",
-        },
-    }
+    switches = CHUNK_MASK
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Both numbers greater than 1, then one of them at its least."""
@@ -122,6 +125,35 @@ class ChunkMask(Exercise):
         return seen if choice["polarity"] == "may" else ~seen
 
 
+GREEDY_ROWS = {
+    "done": {
+        "kept": "",
+        "forgotten": "a row that has ended wakes up again: `done` "
+        "remembers only whether the last token was the end",
+        "never": "a row that has ended goes on: it should be padded "
+        "after its end",
+        "early": "the end itself is overwritten with padding: fill what "
+        "comes after it",
+        "all": "one row that ends stops all of them",
+    },
+    "fill": {
+        "pad": "",
+        "end": "a row that has ended repeats its end, and should be "
+        "filled with `pad`",
+    },
+    "from": {
+        "last": "",
+        "first": "the next token depends on the last one, and not on the "
+        "first",
+    },
+    "by": {
+        "words": "",
+        "columns": "row v of the table has what comes after word v: a "
+        "column was read",
+    },
+}
+
+
 class GreedyRows(Exercise):
     """Stop every row at its own end."""
 
@@ -129,33 +161,7 @@ class GreedyRows(Exercise):
     title = "A row that wakes up again"
     teaches = "rows of a batch that end at different steps"
     axes = "logits: V V, first: B, end:, pad:, max_len: -> B T"
-    switches = {
-        "done": {
-            "kept": "",
-            "forgotten": "a row that has ended wakes up again: `done` "
-            "remembers only whether the last token was the end",
-            "never": "a row that has ended goes on: it should be padded "
-            "after its end",
-            "early": "the end itself is overwritten with padding: fill what "
-            "comes after it",
-            "all": "one row that ends stops all of them",
-        },
-        "fill": {
-            "pad": "",
-            "end": "a row that has ended repeats its end, and should be "
-            "filled with `pad`",
-        },
-        "from": {
-            "last": "",
-            "first": "the next token depends on the last one, and not on the "
-            "first",
-        },
-        "by": {
-            "words": "",
-            "columns": "row v of the table has what comes after word v: a "
-            "column was read",
-        },
-    }
+    switches = GREEDY_ROWS
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Rows that end after 1, 2 and more steps, and words after an end."""

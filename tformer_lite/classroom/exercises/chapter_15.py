@@ -30,6 +30,26 @@ RESIDUALS: dict[tuple[str, str], Forward] = {
 }
 
 
+MENDED_RESIDUAL = {
+    "path": {
+        "input": "",
+        "normed": "the residual connection starts after the norm, not "
+        "before it",
+        "lost": "there is no residual connection: the input is not added "
+        "to what the sublayer makes of it",
+        "ignored": "what the sublayer made is not used",
+    },
+    "norm": {
+        "before": "",
+        "after": "the sum is normalised: that is post-norm, and this "
+        "model is pre-norm",
+        "none": "the sublayer gets its input without the norm",
+        "result": "the norm stands after the sublayer, and should stand "
+        "before it",
+    },
+}
+
+
 class MendedResidual(Exercise):
     """Mend a residual connection inside a translator."""
 
@@ -37,24 +57,7 @@ class MendedResidual(Exercise):
     title = "What is left of nothing"
     teaches = "pre-norm: the residual connection starts before the norm"
     axes = "src: B S, tgt: B T -> B T V"
-    switches = {
-        "path": {
-            "input": "",
-            "normed": "the residual connection starts after the norm, not "
-            "before it",
-            "lost": "there is no residual connection: the input is not added "
-            "to what the sublayer makes of it",
-            "ignored": "what the sublayer made is not used",
-        },
-        "norm": {
-            "before": "",
-            "after": "the sum is normalised: that is post-norm, and this "
-            "model is pre-norm",
-            "none": "the sublayer gets its input without the norm",
-            "result": "the norm stands after the sublayer, and should stand "
-            "before it",
-        },
-    }
+    switches = MENDED_RESIDUAL
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Translators of several sizes, with all their parameters drawn."""
@@ -95,46 +98,68 @@ class MendedResidual(Exercise):
             return model(*case.args)
 
 
+CAUSAL_VERDICT = {
+    "when": {
+        "later": "",
+        "earlier": "rows and columns are exchanged: pushed[s] has what "
+        "came when position s was pushed",
+        "itself": "a position may hear itself",
+        "next": "only the very next position was looked at: a leak may "
+        "come from further on",
+    },
+    "size": {
+        "absolute": "",
+        "signed": "a number that sinks has moved too: take the absolute value",
+        "summed": "what rises and what sinks cancels: take the absolute "
+        "value before the sum",
+    },
+    "how many": {
+        "any": "",
+        "all": "one leak is enough: it takes any, and not all",
+        "words": "a position has moved when any of its numbers has, and "
+        "not only when all have",
+    },
+    "rounding": {
+        "allowed": "",
+        "alarmed": "rounding alone moves numbers a little: only more "
+        "than the limit counts",
+    },
+    "verdict": {
+        "holds": "",
+        "broken": "the verdict is turned round: True means that the "
+        "model hears no later position",
+    },
+}
+
+
+def pushes(
+    draw: Draw,
+    hears: Tensor,
+    noise: float = 0.0,
+    sign: int = 0,
+    few: int = 99,
+) -> Case:
+    """Move what a matrix says: in `few` words, whose sum stays, or in
+    all, in one direction."""
+    n = len(hears)
+    before = draw.numbers(n, 12)
+    moves = draw.numbers(n, n, 12)
+    moves[..., few:] = 0
+    moves[..., :few] -= moves[..., :few].mean(-1, keepdim=True)
+    moves = sign * moves.abs() if sign else moves
+    pushed = before + moves * hears.mT[..., None]
+    pushed = pushed + noise * draw.numbers(n, n, 12)
+    return Case((before, pushed), {"T": n, "S": n, "V": 12})
+
+
 class CausalVerdict(Exercise):
     """Judge from pushes whether a model hears the future."""
 
-    chapter, kind, minutes, level = 15, "part", 20, 3
+    chapter, kind, minutes, level = 15, "line", 20, 3
     title = "A property of your own"
     teaches = "a check that accepts every right model and no wrong one"
     axes = "before: T V, pushed: S T V ->"
-    switches = {
-        "when": {
-            "later": "",
-            "earlier": "rows and columns are exchanged: pushed[s] has what "
-            "came when position s was pushed",
-            "itself": "a position may hear itself",
-            "next": "only the very next position was looked at: a leak may "
-            "come from further on",
-        },
-        "size": {
-            "absolute": "",
-            "signed": "a number that sinks has moved too: take the absolute "
-            "value",
-            "summed": "what rises and what sinks cancels: take the absolute "
-            "value before the sum",
-        },
-        "how many": {
-            "any": "",
-            "all": "one leak is enough: it takes any, and not all",
-            "words": "a position has moved when any of its numbers has, and "
-            "not only when all have",
-        },
-        "rounding": {
-            "allowed": "",
-            "alarmed": "rounding alone moves numbers a little: only more "
-            "than the limit counts",
-        },
-        "verdict": {
-            "holds": "",
-            "broken": "the verdict is turned round: True means that the "
-            "model hears no later position",
-        },
-    }
+    switches = CAUSAL_VERDICT
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Right models and wrong ones, in number about the same."""
@@ -143,34 +168,14 @@ class CausalVerdict(Exercise):
         one = torch.zeros(n, n)
         one[1, n - 2] = 1
         for matrix in (ones.tril(), torch.eye(n), ones.tril(-1)):
-            yield self.case(draw, matrix)
-            yield self.case(draw, matrix, noise=3e-6)
+            yield pushes(draw, matrix)
+            yield pushes(draw, matrix, noise=3e-6)
         for matrix in (ones, ones.tril(1), ones.tril() + one, ones.triu()):
-            yield self.case(draw, matrix)
+            yield pushes(draw, matrix)
         for sign in (1, -1):
-            yield self.case(draw, ones.tril() + one, sign=sign)
-        yield self.case(draw, ones.tril() + one, few=2)
-        yield self.case(draw, ones.tril() + ones.triu(2))
-
-    def case(
-        self,
-        draw: Draw,
-        hears: Tensor,
-        noise: float = 0.0,
-        sign: int = 0,
-        few: int = 99,
-    ) -> Case:
-        """Move what a matrix says: in `few` words, whose sum stays, or in
-        all, in one direction."""
-        n = len(hears)
-        before = draw.numbers(n, 12)
-        moves = draw.numbers(n, n, 12)
-        moves[..., few:] = 0
-        moves[..., :few] -= moves[..., :few].mean(-1, keepdim=True)
-        moves = sign * moves.abs() if sign else moves
-        pushed = before + moves * hears.mT[..., None]
-        pushed = pushed + noise * draw.numbers(n, n, 12)
-        return Case((before, pushed), {"T": n, "S": n, "V": 12})
+            yield pushes(draw, ones.tril() + one, sign=sign)
+        yield pushes(draw, ones.tril() + one, few=2)
+        yield pushes(draw, ones.tril() + ones.triu(2))
 
     def answer(self, case: Case, **choice: str) -> Tensor:
         """Measure the moves, and look where nothing should have moved."""
@@ -200,21 +205,24 @@ def broken(n_layers: int, line: str) -> tuple[str, ...]:
     return tuple(report(model).broken)
 
 
+LAST_BLOCK_ALONE = {
+    "blocks": {
+        "both": "",
+        "one": "with two blocks some property notices: is the line "
+        "planted, and n_layers=2 for the second model",
+        "two": "both models have two blocks: n_layers=1 for the first",
+        "turned": "the model of one block comes first, then that of two",
+    },
+}
+
+
 class LastBlockAlone(Exercise):
     """Plant a bug that takes two blocks to be seen."""
 
     chapter, kind, minutes, level = 15, "ablation", 15, 2
     title = "Only the last block"
     teaches = "which property sees a block that is never heard"
-    switches = {
-        "blocks": {
-            "both": "",
-            "one": "with two blocks some property notices: is the line "
-            "planted, and n_layers=2 for the second model",
-            "two": "both models have two blocks: n_layers=1 for the first",
-            "turned": "the model of one block comes first, then that of two",
-        },
-    }
+    switches = LAST_BLOCK_ALONE
 
     def answer(self, case: Case, blocks: str) -> Any:
         """Plant the line, and ask."""
