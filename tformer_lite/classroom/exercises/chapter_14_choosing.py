@@ -45,7 +45,7 @@ MIN_P = {
 }
 
 
-def min_p_case(draw: Draw, share: float, heat: float, about: str = "") -> Case:
+def sure_rows(draw: Draw, share: float, heat: float, about: str = "") -> Case:
     """Draw rows of which some are surer than others."""
     sizes = draw.sizes("B") | {"V": 19}
     logits = draw.numbers(sizes["B"], 19, scale=1.5)
@@ -67,11 +67,11 @@ class MinP(Exercise):
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Cold and hot, cuts at the edge, and a temperature near 0."""
         for share, heat in ((0.2, 0.6), (0.1, 2.0), (0.3, 1.5)):
-            yield min_p_case(draw, share, heat)
+            yield sure_rows(draw, share, heat)
         about = "with a share of 1 the likeliest word itself has to stay"
-        yield min_p_case(draw, 1.0, 1.0, about)
+        yield sure_rows(draw, 1.0, 1.0, about)
         about = "a temperature near 0 overflows: take torch.softmax"
-        yield min_p_case(draw, 0.01, 0.002, about)
+        yield sure_rows(draw, 0.01, 0.002, about)
 
     def answer(self, case: Case, **choice: str) -> Tensor:
         """Find the threshold, cut, and heat, as switched."""
@@ -133,7 +133,7 @@ REPETITION_PENALTY = {
 }
 
 
-def penalty_case(
+def repeating_rows(
     draw: Draw,
     sizes: dict[str, int],
     penalty: float,
@@ -164,8 +164,10 @@ class RepetitionPenalty(Exercise):
         """Rows with words that come twice and with padding."""
         for penalty in (1.3, 2.0):
             sizes = draw.sizes("B T") | {"V": 23}
-            yield penalty_case(draw, sizes, penalty)
-        alone = penalty_case(draw, sizes, 1.5, "a row of padding alone fails")
+            yield repeating_rows(draw, sizes, penalty)
+        alone = repeating_rows(
+            draw, sizes, 1.5, "a row of padding alone fails"
+        )
         alone.args[1][0] = alone.args[3]
         yield alone
 

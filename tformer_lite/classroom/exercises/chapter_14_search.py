@@ -80,19 +80,10 @@ LENGTH_NORMALISED_BEAM = {
 }
 
 
-def winner(
-    rows: list[Row], choice: dict[str, str], alpha: float
-) -> tuple[int, ...]:
-    """Compare what is finished."""
-    less = {"start": 0, "no end": 2}.get(choice["score"], 1)
-    powers = {"sum": 0.0, "times": -alpha}
-
-    def score(row: Row) -> Row:
-        n: float = max(len(row[1]) - less, 1)
-        n = (5 + n) / 6 if choice["score"] == "penalty" else n
-        return row[0] / n ** powers.get(choice["score"], alpha), row[1]
-
-    return ranked([score(row) for row in rows], choice)[0][1]
+def grown(row: Row, logs: list[list[float]]) -> list[Row]:
+    """List all continuations of a beginning."""
+    total, ids = row
+    return [(total + x, (*ids, i)) for i, x in enumerate(logs[ids[-1]])]
 
 
 def pruned(
@@ -108,29 +99,25 @@ def pruned(
     return rows[:end]
 
 
-def grown(row: Row, logs: list[list[float]]) -> list[Row]:
-    """List all continuations of a beginning."""
-    total, ids = row
-    return [(total + x, (*ids, i)) for i, x in enumerate(logs[ids[-1]])]
+def winner(
+    rows: list[Row], choice: dict[str, str], alpha: float
+) -> tuple[int, ...]:
+    """Compare what is finished."""
+    less = {"start": 0, "no end": 2}.get(choice["score"], 1)
+    powers = {"sum": 0.0, "times": -alpha}
 
+    def score(row: Row) -> Row:
+        n: float = max(len(row[1]) - less, 1)
+        n = (5 + n) / 6 if choice["score"] == "penalty" else n
+        return row[0] / n ** powers.get(choice["score"], alpha), row[1]
 
-def drawn_table(draw: Draw, wide: int, about: str) -> Case:
-    """Draw a table in which the end is neither rare nor certain."""
-    v = (5, 7)[draw.below(2)]
-    start, end = draw.tags(v)[:2].tolist()
-    logits = draw.numbers(v, v, scale=1.5)
-    logits[:, end] += 0.5
-    table = logits.log_softmax(-1)
-    alpha = (0.6, 1.0, 1.6)[draw.below(3)]
-    length = 4 if wide else 4 + draw.below(2)
-    args = start, end, wide or 2 + draw.below(2), length, alpha
-    return Case((table, *args), {"V": v}, about)
+    return ranked([score(row) for row in rows], choice)[0][1]
 
 
 class LengthNormalisedBeam(Exercise):
     """Search a table for the sentence with the best mean-like score."""
 
-    chapter, kind, minutes, level = 14, "part", 40, 3
+    chapter, kind, minutes, level = 14, "line", 40, 3
     title = "A beam that is fair to long sentences"
     teaches = "beam search, and scores divided by a power of the length"
     axes = "log_probs: V V, start:, end:, width:, max_len:, alpha: ->"
@@ -144,14 +131,18 @@ class LengthNormalisedBeam(Exercise):
         yield self.case(draw, 50, about)
 
     def case(self, draw: Draw, wide: int = 0, about: str = "") -> Case:
-        """Draw a table on which no search depends on how it rounds."""
-        case = drawn_table(draw, wide, about)
-        for each in settings(self)[: 1 if wide else None]:
-            up, down = each | {"ties": "up"}, each | {"ties": "down"}
-            if self.answer(case, **up) != self.answer(case, **down):
-                # The same steps in another order: a tie, so draw again.
-                return self.case(draw, wide, about)
-        return case
+        """Draw a table in which the end is neither rare nor certain."""
+        v = (5, 7)[draw.below(2)]
+        start, end = draw.tags(v)[:2].tolist()
+        logits = draw.numbers(v, v, scale=1.5)
+        logits[:, end] += 0.5
+        table = logits.log_softmax(-1)
+        width, length = wide or 2 + draw.below(2), 4 + draw.below(2)
+        args = start, end, width, length, (0.6, 1.0, 1.6)[draw.below(3)]
+        case = Case((table, *args), {"V": v}, about)
+        judged = settings(self)[: 1 if wide else None]
+        tie = any(tied(self, case, choice) for choice in judged)
+        return self.case(draw, wide, about) if tie else case
 
     def answer(self, case: Case, **choice: str) -> tuple[int, ...]:
         """Grow, prune and compare, as switched."""
@@ -163,16 +154,21 @@ class LengthNormalisedBeam(Exercise):
             more = [grown(row, logs) for row in live]
             held = ended if choice["ended"] == "stay" else []
             best = pruned([*more, held], width, choice)
-            sizes = {"together": width, "one": 1}
-            most = sizes.get(choice["prune"], len(best))
+            most = {"each": len(best), "one": 1}.get(choice["prune"], width)
             new = [row for row in best[:most] if row[1][-1] == end]
             ended = {"stay": new}.get(choice["ended"], ended + new)
             live = [row for row in best if row[1][-1] != end][:most]
             if not live or (ended and choice["ended"] == "first"):
                 break
         cut = choice["rest"] == "dropped" or choice["ended"] == "first"
-        rows = ended if cut and ended else ended + live
-        return winner(rows, choice, alpha)
+        return winner(ended + live * (not (cut and ended)), choice, alpha)
+
+
+def tied(exercise: Exercise, case: Case, choice: dict[str, str]) -> bool:
+    """Tell whether the order of rows that are nearly alike decides: the same
+    steps in another order have the same sum."""
+    up, down = choice | {"ties": "up"}, choice | {"ties": "down"}
+    return exercise.answer(case, **up) != exercise.answer(case, **down)
 
 
 def ranked(rows: list[Row], choice: dict[str, str]) -> list[Row]:

@@ -132,7 +132,7 @@ CAUSAL_VERDICT = {
 }
 
 
-def pushed_case(
+def pushes(
     draw: Draw,
     hears: Tensor,
     noise: float = 0.0,
@@ -155,7 +155,7 @@ def pushed_case(
 class CausalVerdict(Exercise):
     """Judge from pushes whether a model hears the future."""
 
-    chapter, kind, minutes, level = 15, "part", 20, 3
+    chapter, kind, minutes, level = 15, "line", 20, 3
     title = "A property of your own"
     teaches = "a check that accepts every right model and no wrong one"
     axes = "before: T V, pushed: S T V ->"
@@ -168,14 +168,14 @@ class CausalVerdict(Exercise):
         one = torch.zeros(n, n)
         one[1, n - 2] = 1
         for matrix in (ones.tril(), torch.eye(n), ones.tril(-1)):
-            yield pushed_case(draw, matrix)
-            yield pushed_case(draw, matrix, noise=3e-6)
+            yield pushes(draw, matrix)
+            yield pushes(draw, matrix, noise=3e-6)
         for matrix in (ones, ones.tril(1), ones.tril() + one, ones.triu()):
-            yield pushed_case(draw, matrix)
+            yield pushes(draw, matrix)
         for sign in (1, -1):
-            yield pushed_case(draw, ones.tril() + one, sign=sign)
-        yield pushed_case(draw, ones.tril() + one, few=2)
-        yield pushed_case(draw, ones.tril() + ones.triu(2))
+            yield pushes(draw, ones.tril() + one, sign=sign)
+        yield pushes(draw, ones.tril() + one, few=2)
+        yield pushes(draw, ones.tril() + ones.triu(2))
 
     def answer(self, case: Case, **choice: str) -> Tensor:
         """Measure the moves, and look where nothing should have moved."""
