@@ -7,7 +7,7 @@ ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
 .PHONY: help book links weblinks pdf test check colab cpus nightly extras \
   lint format notebooks corpus results bench mutants picture repository \
-  version dist release browser machine alarm clean
+  version dist release browser machine answers alarm clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
@@ -27,6 +27,7 @@ help:
 	@echo "make results     train what ships and what the chapters show"
 	@echo "make bench       measure what everything costs: a page of the book"
 	@echo "make mutants     plant small faults, and count those a test notices"
+	@echo "make answers     judge all written answers to exercises, twenty times"
 	@echo "make picture     draw the rooms of ARCHITECTURE.md from the imports"
 	@echo "make repository URL=https://... SITE=https://...  set the addresses"
 	@echo "make version VERSION=0.2.0        what notebooks belong to; or main"
@@ -123,6 +124,11 @@ bench: .venv/all.done
 	  -r benchmarks/requirements.txt
 	@$(ONE) PYTHONPATH=.:_build/bench/tools $(BIN)/python \
 	  -m benchmarks.measure
+
+# Some minutes: what `make test` does with a few seeds and one answer each.
+answers: .venv/all.done
+	@ANSWERS=all $(ONE) $(BIN)/python -m pytest tests/classroom -n 2 \
+	  --dist load -q -k "seed or fault"
 
 # Two hours. AGAIN=again tries what was missed; FILES="..." these alone.
 mutants: .venv/all.done

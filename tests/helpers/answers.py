@@ -4,6 +4,7 @@ Those to exercises that have no solution in the book lie packed, so that no
 search finds them: `tests/classroom/assignable.zip`.
 """
 
+import linecache
 import re
 import tomllib
 import zipfile
@@ -39,7 +40,10 @@ class Answer(NamedTuple):
     def value(self) -> Any:
         """Run the code, after what the notebooks import."""
         names = {"__name__": "student"}
-        exec(f"{HEAD}\n{self.code}", names)
+        text = f"{HEAD}\n{self.code}\n"
+        file = f"<{self.exercise}>"
+        linecache.cache[file] = len(text), None, text.splitlines(True), file
+        exec(compile(text, file, "exec"), names)
         return names[self.exercise]
 
 

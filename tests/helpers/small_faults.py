@@ -6,8 +6,13 @@ fault is tried at every place where it fits.
 
 import ast
 import copy
+import re
 from collections.abc import Iterator
 
+# What takes its arguments in any order; a list drawn by hand is data.
+EITHER = re.compile(
+    "transpose|max|min|maximum|minimum|logaddexp|dot|union|isclose"
+)
 SWAPS = {
     ast.Add: (ast.Sub,),
     ast.Sub: (ast.Add,),
@@ -65,13 +70,14 @@ def changes(node: ast.AST) -> Iterator:
             yield lambda n: setattr(n, "value", not n.value)
         case ast.Constant(value=int() | float()):
             yield lambda n: setattr(n, "value", n.value + 1)
-            yield lambda n: setattr(n, "value", n.value - 1)
+            if node.value not in (0, 0.0):  # -1 is often the last of two
+                yield lambda n: setattr(n, "value", n.value - 1)
         case ast.UnaryOp():
             yield lambda n: setattr(n, "op", ast.UAdd())
         case ast.Call(keywords=[_, *_]):
             for i in range(len(node.keywords)):
                 yield lambda n, i=i: n.keywords.pop(i)
-        case ast.Call(args=[_, _, *_]):
+        case ast.Call(args=[_, _, *_]) if not EITHER.fullmatch(name_of(node)):
             yield lambda n: n.args.reverse()
         case ast.Subscript(slice=ast.Slice()):
             yield lambda n: setattr(n, "slice", ast.Slice())
@@ -83,6 +89,11 @@ def changes(node: ast.AST) -> Iterator:
                     yield lambda n, i=i: n.body.pop(i)
     if isinstance(node, ast.If | ast.IfExp):
         yield lambda n: setattr(n, "test", ast.Constant(True))
+
+
+def name_of(call: ast.Call) -> str:
+    """The name of what is called."""
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 
 def swaps(node: ast.AST) -> tuple:

@@ -47,12 +47,20 @@ def comparable(mine: Any, right: Any) -> bool:
     if not isinstance(mine, Tensor | int | float):
         return False
     a, b = torch.as_tensor(mine), torch.as_tensor(right)
-    return a.shape == b.shape and kind(a) == kind(b)
+    as_whole = whole(mine) or not whole(right)
+    return a.shape == b.shape and kind(a) == kind(b) and as_whole
 
 
 def kind(value: Tensor) -> str:
     """Name what a tensor is of: truth values, or numbers."""
     return "True and False" if value.dtype == torch.bool else "numbers"
+
+
+def whole(value: Any) -> bool:
+    """Tell whether a value is a tensor of whole numbers, such as ids."""
+    if not isinstance(value, Tensor) or value.dtype == torch.bool:
+        return False
+    return not value.is_floating_point()
 
 
 def evidence(
@@ -129,6 +137,8 @@ def value_evidence(
         return shapes_told(*shapes, exercise, case, named), "wrong shape"
     if kind(a) != kind(b):
         return f"expected {kind(b)}, got {kind(a)}", "wrong type"
+    if whole(right) and not whole(mine):
+        return f"expected whole numbers, got {a.dtype}", "wrong type"
     if not b.ndim and not case.args:
         return f"{number(a)} is not it", "wrong value"
     tensors = zip(exercise.inputs, case.args)

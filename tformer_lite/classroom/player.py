@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any, TextIO
 
 from tformer_lite import classroom
-from tformer_lite.classroom import checking
+from tformer_lite.classroom import checking, playing
 from tformer_lite.classroom.cases import Case
 from tformer_lite.classroom.playing import TookTooLong, play, time_limit
 from tformer_lite.classroom.values import packed, unpacked
@@ -38,6 +38,7 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
+    playing.SECONDS = CELL * job["seconds"]
     names = run_cells(job, told)
     for exercise, cases in job["cases"].items():
         if exercise not in job["skip"]:

@@ -22,7 +22,7 @@ from tformer_lite.classroom.values import plain
 from tformer_lite.example.running import EncoderDecoder
 from tformer_lite.model.config import tiny_translator
 
-SECONDS = 2.0
+SECONDS = 5.0  # for one call, on a busy machine
 TAIL = 400  # characters of what a student's error says
 
 

@@ -51,6 +51,7 @@ class FallingRate(Exercise):
         about = "without a warm-up (warmup = 0) it fails"
         yield Case((1, steps, 0), about=about)
         yield Case((steps - 3, steps, 0), about=about)
+        yield Case((1, steps, 1), about="a warm-up of one step fails")
 
     def answer(self, case: Case, climb: str, fall: str) -> float:
         """Find where the step is, and how far it has come."""

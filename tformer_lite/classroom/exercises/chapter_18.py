@@ -101,7 +101,9 @@ class HiddenShares(Exercise):
         unseen = "a hidden score may be the largest by far, and then nothing "
         unseen += "is left of the others: hide first, then subtract the "
         unseen += "largest that is left"
-        for about in "", "", large, unseen:
+        quiet = "one largest score for all rows leaves nothing of a row of "
+        quiet += "low ones: each row has its own"
+        for about in "", "", large, unseen, quiet:
             sizes = draw.sizes("B H T S")
             scores = draw.numbers(*sizes.values(), scale=1.5)
             mask = draw.flags(1, 1, sizes["T"], sizes["S"])
@@ -111,6 +113,8 @@ class HiddenShares(Exercise):
             mask[..., 0, :] = torch.arange(sizes["S"]) != i
             loud = ~mask if about == unseen else torch.ones_like(mask)
             scores = scores + 300 * loud if about else scores
+            if about == quiet:
+                scores[:, :, 0] -= 900
             yield Case((scores, mask), sizes, about)
 
     def answer(self, case: Case, mask: str, axis: str) -> Tensor:
