@@ -43,7 +43,8 @@ def page_of(chapter: int) -> str:
 def row(name: str, about: dict, url: str) -> str:
     """Write one exercise."""
     use = "no solution" if about["assignable"] else "solution"
-    place = nodes.make_id(about["title"])
+    # As the page has it, with the apostrophe that it prints.
+    place = nodes.make_id(about["title"].replace("'", "’"))
     return (
         f'<tr><td><a href="{url}#{place}">{escape(about["title"])}</a><br>'
         f"<code>{name}</code><br>{about['kind']}, level {about['level']}, "
