@@ -14,7 +14,7 @@ sys.path.append(str(BOOK / "_tools"))
 import roles  # noqa: E402
 
 FOLDER = "chapters/exercises"
-HEAD = "<tr><th>exercise</th><th>minutes</th><th>what it teaches</th></tr>"
+HEAD = "<tr><th>exercise</th><th>what it teaches</th></tr>"
 
 
 class Exercises(SphinxDirective):
@@ -28,7 +28,7 @@ class Exercises(SphinxDirective):
             page = page_of(number)
             url = uri(self.env.docname, page)
             title = f'<a href="{url}">Chapter {number}</a>'
-            rows.append(f'<tr><th colspan="3">{title}</th></tr>')
+            rows.append(f'<tr><th colspan="2">{title}</th></tr>')
             rows += [row(name, about, url) for name, about in group]
         table = f'<table class="table exercises">{"".join(rows)}</table>'
         return [nodes.raw("", table, format="html")]
@@ -47,8 +47,8 @@ def row(name: str, about: dict, url: str) -> str:
     place = nodes.make_id(about["title"].replace("'", "’"))
     return (
         f'<tr><td><a href="{url}#{place}">{escape(about["title"])}</a><br>'
-        f"<code>{name}</code><br>{about['kind']}, level {about['level']}, "
-        f"{use}</td><td>{about['minutes']}</td>"
+        f"<code>{name}</code><br>{about['kind']}, {about['minutes']} minutes, "
+        f"level {about['level']}, {use}</td>"
         f"<td>{escape(about['teaches'])}</td></tr>"
     )
 

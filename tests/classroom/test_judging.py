@@ -59,7 +59,7 @@ class Liar(torch.Tensor):
         (..., "not written yet"),
         ("text", "expected a tensor, got 'text'"),
         (3, "expected a tensor, got 3"),
-        ([[1.0]], "expected a tensor, got ((1.0,),)"),
+        ([[1.0]], "expected a tensor, got [[1.0]]"),
         (Odd(), "an object of type Odd"),
         (object, "expected a tensor"),
         (torch.zeros(0), "axes"),
@@ -219,7 +219,7 @@ def test_what_only_an_edge_shows_is_said_as_that():
 def test_who_hears_whom_is_shown_where_it_is_wrong(capsys):
     future = tried(MASK, lambda v: v.cumsum(1).flip(1))
     assert future.heard is not None
-    assert "depends on place" in future.says
+    assert "depends on position" in future.says
     assert tried(MASK, right_mask).heard is None
 
 
@@ -243,7 +243,7 @@ def test_a_shape_that_differs_is_described():
         (2, 3, 5, 7, 4): "axis 4, 4, is too many",
         (2, 3, 5, 1, 7): "of size 1 too many",
         (2, 3, 5, 5): "axis 3 is T=5 and should be D=7",
-        (1, 1): "it has 2 axes and should have 4",
+        (1, 1): "it should have 4 axes, and has 2",
     }.items():
         assert says in shape_difference(mine, right, sizes)
     assert named_shape((2, 15), sizes) == "(B=2, H*T=15)"

@@ -23,7 +23,9 @@ class Case:
     that fails it alone. An answer that is a class is built with `make`, in
     evaluation mode, and given the parameters in `state`. With `within`, the
     name of a part of a `Config`, the answer takes that part's place in a
-    translator, whose sizes `make` has and whose parameters `state` has.
+    translator, whose sizes `make` has and whose parameters `state` has. Where
+    `training` is True, what is built is in training mode: with a dropout of 1
+    it shows what goes through the dropout, since nothing else is left.
     """
 
     args: tuple[Any, ...] = ()
@@ -32,6 +34,7 @@ class Case:
     make: Mapping[str, Any] | None = None
     state: Mapping[str, Tensor] | None = None
     within: str = ""
+    training: bool = False
 
 
 def free(letter: str, taken: Mapping[str, int]) -> list[int]:

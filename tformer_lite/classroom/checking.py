@@ -22,11 +22,16 @@ def check(name: str, answer: Any, seed: int | str = 0) -> Any:
 
 def picture(verdict: Verdict) -> Any:
     """Draw who depends on whom, where matplotlib is there to do it."""
-    if verdict.heard is None:
+    if verdict.heard is None or not verdict.heard.seen.any():
         return None
     try:
         from tformer_lite.drawing.heatmaps import heatmap
+        from tformer_lite.drawing.palette import AXES
     except ImportError:
-        return verdict.heard
-    title = "place of the result (row), place of the input"
-    return heatmap(verdict.heard, kind="weights", titles=[title])
+        return verdict.heard.seen
+    letters = verdict.heard.axes
+    known = letters if {*letters.split()} <= {*AXES} else "T S"
+    title = "the result (row) depends on the input"
+    return heatmap(
+        verdict.heard.seen, axes=known, kind="weights", titles=[title]
+    )

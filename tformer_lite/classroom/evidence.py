@@ -17,6 +17,7 @@ from tformer_lite.classroom.shapes import named_shape, shape_difference
 from tformer_lite.classroom.values import Strange, plain
 
 NUMBER = Tensor | int | float
+FEW = 8  # values that are shown one by one
 
 
 def agrees(exercise: Exercise, case: Case, outcome: Outcome) -> bool:
@@ -126,11 +127,12 @@ def value_evidence(
     exercise: Exercise, case: Case, mine: Any, right: Any, named: bool = True
 ) -> tuple[str, str]:
     """Compare one value with the right one: its type, shape, numbers."""
-    if not isinstance(right, Tensor | int | float | bool):
-        return f"got {shown(mine)}, expected another", "wrong value"
+    if type(right) is type(mine) and not isinstance(right, NUMBER):
+        return f"{shown(mine)} is not right", "wrong value"
+    if not isinstance(right, NUMBER):
+        return f"expected {asked(right)}, got {shown(mine)}", "wrong type"
     if not isinstance(mine, Tensor if getattr(right, "ndim", 0) else NUMBER):
-        what = "a tensor" if isinstance(right, Tensor) else "a number"
-        return f"expected {what}, got {shown(mine)}", "wrong type"
+        return f"expected {asked(right)}, got {shown(mine)}", "wrong type"
     a, b = torch.as_tensor(mine), torch.as_tensor(right)
     if a.shape != b.shape:
         shapes = tuple(a.shape), tuple(b.shape)
@@ -153,6 +155,22 @@ def shown(value: Any) -> str:
         return f"an object of type {value.type}"
     if isinstance(value, Tensor):
         return f"a tensor {tuple(value.shape)}"
-    return (
-        f"{str(value)[:60]!r}" if isinstance(value, str) else str(value)[:60]
-    )
+    if isinstance(value, tuple) and len(value) > FEW:
+        return f"a list of {len(value)} values"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(shown, value))}]"
+    return repr(value)[:60]
+
+
+def asked(right: Any) -> str:
+    """Name the type that a value should have."""
+    match right:
+        case Tensor():
+            return "a tensor"
+        case tuple():
+            return f"a list or tuple of {len(right)} values"
+        case str():
+            return "a text"
+        case bool():
+            return "True or False"
+    return "a number"

@@ -9,9 +9,9 @@ from typing import Any
 from tformer_lite.classroom.assignment import Assignment
 from tformer_lite.classroom.exercise import Exercise
 from tformer_lite.classroom.judging import Verdict, all_cases, judge
-from tformer_lite.classroom.player import written_case
 from tformer_lite.classroom.playing import Outcome
 from tformer_lite.classroom.sandbox import Played, Sandbox
+from tformer_lite.classroom.sending import written_case
 from tformer_lite.classroom.submissions import Submission
 from tformer_lite.classroom.values import unpacked
 

@@ -10,13 +10,27 @@ from tformer_lite.classroom.cases import Case
 from tformer_lite.classroom.exercise import Exercise
 from tformer_lite.classroom.playing import Outcome
 
+# What a place along an axis is called.
+WORDS = {
+    "B": "sentence",
+    "T": "position",
+    "S": "position",
+    "H": "head",
+    "C": "channel",
+    "D": "channel",
+    "F": "channel",
+    "V": "word",
+}
+
 
 @dataclass(frozen=True)
 class Heard:
-    """A matrix of who depends on whom, and what is wrong with it."""
+    """A matrix of who depends on whom, what is wrong with it, and the letters
+    of its axes: that of the result, that of the input."""
 
     seen: Tensor
     says: str
+    axes: str
 
 
 def places(exercise: Exercise) -> tuple[int, int, int]:
@@ -62,7 +76,9 @@ def heard_by(
     seen = depends(values, axis)
     if seen is None or torch.equal(seen, should):
         return None
-    return Heard(seen.double(), differs(seen, should))
+    ask, answer = axes(exercise)
+    says = differs(seen, should, of(ask), of(answer))
+    return Heard(seen.double(), says, f"{ask} {answer}")
 
 
 def fits(value: Any, right: Tensor) -> bool:
@@ -80,13 +96,26 @@ def depends(values: list[Any], axis: int) -> Tensor | None:
     return torch.stack([x.any(1) for x in moved], 1)
 
 
-def differs(seen: Tensor, should: Tensor) -> str:
+def axes(exercise: Exercise) -> tuple[str, str]:
+    """Give the letters of the two axes: the result's, the input's."""
+    i, axis, output = places(exercise)
+    letters = [*exercise.inputs.values()][i]
+    return exercise.output[output], letters[axis]
+
+
+def of(letter: str) -> str:
+    """Name one place along an axis."""
+    return WORDS.get(letter, "place")
+
+
+def differs(seen: Tensor, should: Tensor, ask: str, answer: str) -> str:
     """Name a row that depends on what it should not, or the reverse."""
-    for wrong, words in (
-        (seen & ~should, "depends on place {1} of the input, and should not"),
-        (should & ~seen, "does not depend on place {1}, and should"),
+    for wrong, before, after in (
+        (seen & ~should, "depends on", "of the input, and should not"),
+        (should & ~seen, "does not depend on", "of the input, and should"),
     ):
         if wrong.any():
             row, column = wrong.nonzero()[0].tolist()
-            return f"place {row} of the result " + words.format(row, column)
+            told = f"{before} {answer} {column} {after}"
+            return f"{ask} {row} of the result {told}"
     return ""

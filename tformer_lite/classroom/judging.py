@@ -5,16 +5,15 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Any
 
-from torch import Tensor
-
 from tformer_lite.classroom.cases import Case
 from tformer_lite.classroom.evidence import agrees, equal, evidence
 from tformer_lite.classroom.exercise import Exercise, flawless
-from tformer_lite.classroom.hearing import heard_by, probes
+from tformer_lite.classroom.hearing import Heard, heard_by, probes
 from tformer_lite.classroom.playing import Outcome, play
 from tformer_lite.classroom.values import Strange, plain
 
 PART = 0.5  # of the points, for an answer that has one mistake
+FEW = 15  # words that are no explanation yet
 AT_ONCE = 2  # mistakes that are looked for together
 
 
@@ -25,15 +24,15 @@ class Verdict:
     `share` of the points is 1, ½ where one known mistake explains all or
     only a case at the edge fails, 0, or None where a person has to read.
     `mistakes` name what is wrong, the same words for all who did it; `says`
-    is for the student. `heard` is a matrix, where there is one: which place
-    of the result (its row) depends on which place of the input.
+    is for the student. `heard` has a matrix, where it tells something: which
+    place of the result (its row) depends on which place of the input.
     """
 
     name: str
     share: float | None
     says: str
     mistakes: tuple[str, ...] = ()
-    heard: Tensor | None = field(default=None, compare=False)
+    heard: Heard | None = field(default=None, compare=False)
 
     @property
     def right(self) -> bool:
@@ -99,17 +98,16 @@ def wrong(
     known = known_mistakes(exercise, ordinary)
     seen, label = evidence(exercise, case, outcome)
     if not known:
-        heard_says = heard.says if heard else ""
-        says = ". ".join(filter(None, (seen, heard_says)))
-        return Verdict(exercise.name, 0, f"{says}.", (label,), matrix(heard))
+        says = ended(f"{seen}. {heard.says if heard else ''}")
+        return Verdict(exercise.name, 0, says, (label,), heard)
     share = PART if len(known) == 1 else 0.0
-    says = f"{'; and '.join(known)}. ({seen}.)"
-    return Verdict(exercise.name, share, says, known, matrix(heard))
+    says = f"{'; and '.join(known)}. ({ended(seen)})"
+    return Verdict(exercise.name, share, says, known, heard)
 
 
-def matrix(heard: Any) -> Tensor | None:
-    """The matrix of who depends on whom, where it tells something."""
-    return heard.seen if heard else None
+def ended(text: str) -> str:
+    """End a sentence with one full stop."""
+    return f"{text.rstrip('. ')}."
 
 
 def known_mistakes(
@@ -155,7 +153,7 @@ def gives(
 def at_the_edge(exercise: Exercise, case: Case, outcome: Outcome) -> Verdict:
     """Say that ordinary inputs are right and this one is not."""
     seen, _ = evidence(exercise, case, outcome)
-    says = f"right on ordinary inputs, but {case.about}. ({seen}.)"
+    says = f"right on ordinary inputs, but {case.about}. ({ended(seen)})"
     return Verdict(exercise.name, PART, says, (case.about,))
 
 
@@ -180,6 +178,9 @@ def to_read(exercise: Exercise, value: Any) -> Verdict:
     if not text.replace(".", "").strip():
         says = "not written yet: put your sentences between the quotes."
         return Verdict(exercise.name, 0, says, ("not written",))
-    asked = "; ".join(exercise.rubric)
-    says = f"{len(text.split())} words, for a person to read. Asked: {asked}."
+    words, asked = len(text.split()), "; ".join(exercise.rubric)
+    if words < FEW:
+        says = "for a person to read. What is asked for is shown once a few "
+        return Verdict(exercise.name, None, f"{says}sentences stand there.")
+    says = f"{words} words, for a person to read. Asked: {asked}."
     return Verdict(exercise.name, None, says)

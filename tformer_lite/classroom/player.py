@@ -19,9 +19,9 @@ from typing import Any, TextIO
 
 from tformer_lite import classroom
 from tformer_lite.classroom import checking, playing
-from tformer_lite.classroom.cases import Case
 from tformer_lite.classroom.playing import TookTooLong, play, time_limit
-from tformer_lite.classroom.values import packed, unpacked
+from tformer_lite.classroom.sending import read_case
+from tformer_lite.classroom.values import packed
 
 CELL = 1 / 3  # of the run's seconds, for one cell
 FILES = 16 * 2**20  # bytes in a file
@@ -116,29 +116,6 @@ def came(names: Mapping[str, Any], name: str, cases: list[Any]) -> Any:
         [packed(o.value), o.error, o.says, [*o.changed], o.printed]
         for o in play(names[name], [read_case(case) for case in cases])
     ]
-
-
-def written_case(case: Case) -> dict[str, Any]:
-    """Write a case so that it can be sent; what it is about stays here."""
-    return {
-        "args": packed(tuple(case.args)),
-        "sizes": dict(case.sizes),
-        "make": packed(None if case.make is None else dict(case.make)),
-        "state": packed(None if case.state is None else dict(case.state)),
-        "within": case.within,
-    }
-
-
-def read_case(data: Mapping[str, Any]) -> Case:
-    """Read a case that was sent."""
-    return Case(
-        unpacked(data["args"]),
-        data["sizes"],
-        "",
-        unpacked(data["make"]),
-        unpacked(data["state"]),
-        data["within"],
-    )
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import re
 import signal
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
@@ -79,12 +79,32 @@ def made(answer: Any, case: Case) -> Any:
         config = replace(tiny_translator, **(case.make or {}))
         answer = EncoderDecoder(replace(config, **{case.within: answer}))
     elif case.make is not None:
+        if isinstance(answer, nn.Module):
+            raise TypeError("hand over the class itself, not an object of it")
         answer = answer(**case.make)
     if isinstance(answer, nn.Module):
         if case.state is not None:
-            answer.load_state_dict(copy.deepcopy(dict(case.state)))
-        answer.eval()
+            load(answer, case.state)
+        answer.train(case.training)
     return answer
+
+
+def load(module: nn.Module, state: Mapping[str, Tensor]) -> None:
+    """Give a module its parameters, or say which ones it should have."""
+    try:
+        module.load_state_dict(copy.deepcopy(dict(state)))
+    except RuntimeError as error:
+        own = {name: x.shape for name, x in module.state_dict().items()}
+        wanted = [
+            f"{name} {tuple(x.shape)}"
+            for name, x in state.items()
+            if own.get(name) != x.shape
+        ]
+        raise RuntimeError(
+            "the constructor makes other parameters than it should: missing, "
+            f"or of another shape, is {', '.join(wanted) or 'none'}; too many "
+            f"are {', '.join({*own} - {*state}) or 'none'}"
+        ) from error
 
 
 @contextlib.contextmanager

@@ -93,4 +93,4 @@ def fewer_or_more(mine: list[int], right: list[int], sizes: Sizes) -> str:
         if few == [*many[:i], *many[i + 1 :]]:
             what = "missing" if few is mine else "too many"
             return f"axis {i}, {named(n, sizes)}, is {what}"
-    return f"it has {len(mine)} axes and should have {len(right)}"
+    return f"it should have {len(right)} axes, and has {len(mine)}"

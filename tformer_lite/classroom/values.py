@@ -11,7 +11,10 @@ LIMIT = 200_000  # numbers in one value: ours have some thousands
 DEPTH = 8
 KINDS = {
     str(kind): kind
-    for kind in (torch.bool, torch.int64, torch.float32, torch.float64)
+    for kind in (
+        *(torch.bool, torch.int32, torch.int64),
+        *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
+    )
 }
 
 

@@ -257,6 +257,8 @@ class ByteFallback(Exercise):
             yield Case((words, ids))
         about = "without a word there are only [SOS] and [EOS]"
         yield Case(([], ids), about=about)
+        about = "the same unknown word twice has a space between, too"
+        yield Case((["घरमा", "hill", "hill", "मुख"], {"मुख": 260}), about=about)
         about = "a character may have four bytes"
         yield Case((["मुख", "𑐣𑐾", "😀"], ids), about=about)
 

@@ -24,8 +24,8 @@ MOVED_PLACES = {
         "each": "",
         "padding": "these are the padding's own places: words behind "
         "padding hear it too",
-        "rows": "if one place of a sentence moves, all of it is marked: "
-        "ask each place by itself",
+        "rows": "where one place of a sentence moves, all of it is marked: is "
+        "the causal mask missing, or was the whole row asked at once",
         "still": "True and False are exchanged: True means that the "
         "result moves",
     },

@@ -217,7 +217,7 @@ class PackedMask(Exercise):
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Documents numbered in no order, with padding; then just one."""
         alone = "one document is attended to causally, and has no others"
-        for about in ("", "", alone):
+        for about in ("", "", "", alone):
             sizes = draw.sizes("B T")
             rows = [packed(draw, sizes["T"]) for _ in range(sizes["B"])]
             documents = torch.stack(rows)
@@ -255,5 +255,6 @@ def packed(draw: Draw, t: int) -> Tensor:
     names[names == names.max()] = 0 if 0 not in names else names.max()
     cuts = 1 + torch.randperm(t - 1, generator=draw.generator)[:3]
     run = (torch.arange(t)[:, None] >= cuts).sum(1)
+    names[3] = names[0]  # its second piece
     documents = names[run]
-    return torch.where(run == 1 + draw.below(3), -1, documents)
+    return torch.where(run == 1 + draw.below(2), -1, documents)

@@ -10,6 +10,7 @@ from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise, flawless
 from tformer_lite.classroom.exercises.models import in_the_model
 from tformer_lite.classroom.playing import made
+from tformer_lite.classroom.stands import flipped
 
 PARTIAL = {
     "measured": {
@@ -95,11 +96,6 @@ class PartialRmsNorm(Exercise):
         return times * torch.where(untouched, x, x / root)
 
 
-def flipped(x: Tensor) -> Tensor:
-    """Stand for a sublayer that mixes positions: (B, T, C) -> (B, T, C)."""
-    return (2 * x.flip(1) + 1).cos()
-
-
 class AnyGate(nn.Module):
     """Mix x with what a sublayer makes of it, as `choice` has it."""
 
@@ -113,11 +109,12 @@ class AnyGate(nn.Module):
         super().__init__()
         self.choice = choice
         self.norm, self.gate = norm(d_model), nn.Linear(d_model, d_model)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Callable) -> Tensor:
         """Look up what reads what, and in which shares it is mixed."""
         where, normal = self.choice["norm"], self.norm(x)
-        made = sublayer({"before": normal}.get(where, x))
+        made = self.dropout(sublayer({"before": normal}.get(where, x)))
         seen = {"x": x, "normal": normal, "made": made}[self.choice["reads"]]
         bend = {"sigmoid": torch.sigmoid, "tanh": torch.tanh}
         g = bend.get(self.choice["bend"], lambda y: y)(self.gate(seen))
@@ -191,6 +188,10 @@ class GatedResidual(Exercise):
             )
             state["gate.weight"] /= c
             yield Case((x, flipped), sizes, "", make, state)
+        told = "the dropout is not where it belongs: around what the sublayer "
+        told += "made, and around nothing else (here it drops everything)"
+        make = make | {"dropout": 1.0}
+        yield Case((x, flipped), sizes, told, make, state, training=True)
         part = partial(AnyGate, flawless(self.switches))
         told = "it does not work in the model, which builds it with d_model, "
         told += "a norm and a dropout, and calls it with x and a sublayer"

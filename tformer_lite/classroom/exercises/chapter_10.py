@@ -8,12 +8,8 @@ from torch import Tensor, nn
 
 from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise
-from tformer_lite.classroom.exercises.models import (
-    Mixing,
-    listened,
-    thought,
-)
 from tformer_lite.classroom.playing import made
+from tformer_lite.classroom.stands import Mixing, Norm, listened, thought
 from tformer_lite.model.attention import MultiHeadAttention
 from tformer_lite.model.layers import FeedForward, LayerNorm
 
@@ -23,6 +19,11 @@ def filled(draw: Draw, module: nn.Module) -> nn.Module:
     for values in module.parameters():
         values.data = draw.numbers(*values.shape, scale=0.4)
     return module.eval()
+
+
+def drawn_norm(draw: Draw, c: int) -> Norm:
+    """A norm with gains and shifts that are drawn."""
+    return Norm(draw.numbers(c, scale=0.4), draw.numbers(c, scale=0.4))
 
 
 def padding(draw: Draw, b: int, t: int) -> Tensor:
@@ -80,7 +81,7 @@ class TwoSteps(Exercise):
         for _ in range(2):
             sizes = draw.sizes("B T C")
             x = 2 * draw.numbers(*(sizes[a] for a in "BTC"))
-            norms = [filled(draw, LayerNorm(sizes["C"])) for _ in range(2)]
+            norms = [drawn_norm(draw, sizes["C"]) for _ in range(2)]
             yield Case((x, listened, thought, *norms), sizes)
 
     def answer(
@@ -138,7 +139,7 @@ class HandOn(Exercise):
             sizes = draw.sizes("B T C")
             b, t, c = (sizes[a] for a in "BTC")
             blocks = [Mixing(draw.numbers(c, c, scale=0.4)) for _ in "123"]
-            norm = filled(draw, LayerNorm(c))
+            norm = drawn_norm(draw, c)
             args = draw.numbers(b, t, c), padding(draw, b, t)
             yield Case((*args, blocks, norm), sizes)
 

@@ -72,6 +72,11 @@ class MinP(Exercise):
         yield sure_rows(draw, 1.0, 1.0, about)
         about = "a temperature near 0 overflows: take torch.softmax"
         yield sure_rows(draw, 0.01, 0.002, about)
+        about = "logits that are all far below 0 bring cut words back: hide "
+        about += "them with -∞"
+        low = sure_rows(draw, 0.2, 1.0, about)
+        low.args[0].sub_(200)
+        yield low
 
     def answer(self, case: Case, **choice: str) -> Tensor:
         """Find the threshold, cut, and heat, as switched."""

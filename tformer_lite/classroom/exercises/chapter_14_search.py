@@ -7,6 +7,7 @@ from typing import Any
 from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise, flawless
 
+MORE = 8  # tables, for mistakes that are not known
 Row = tuple[float, tuple[int, ...]]
 
 
@@ -127,6 +128,8 @@ class LengthNormalisedBeam(Exercise):
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Tables on which every known mistake tells; at last a wide beam."""
         yield from telling(self, lambda: self.case(draw))
+        for _ in range(MORE):
+            yield self.case(draw)
         about = "a width that exceeds the number of continuations fails"
         yield self.case(draw, 50, about)
 

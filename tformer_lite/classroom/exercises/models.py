@@ -1,10 +1,8 @@
-"""What answers are put into and given: a model, and stands for layers."""
+"""A small translator, which answers are put into."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
-
-from torch import Tensor
 
 from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.model.config import tiny_translator
@@ -27,27 +25,3 @@ def in_the_model(draw: Draw, field: str, part: Callable, about: str) -> Case:
     src, tgt = (draw.ids(2, n, below=19) for n in (7, 5))
     src[:, 0] = tgt[:, 0] = 2
     return Case((src, tgt), sizes, about, make, state, field)
-
-
-def listened(x: Tensor) -> Tensor:
-    """Stand for attention: (B, T, C) -> (B, T, C)."""
-    return (x.cumsum(1) + 1).cos()
-
-
-def thought(x: Tensor) -> Tensor:
-    """Stand for a feed-forward layer: (B, T, C) -> (B, T, C)."""
-    return (1.3 * x + 0.2).sin()
-
-
-@dataclass(frozen=True)
-class Mixing:
-    """Stand for a block: each position takes the mean of all it may see."""
-
-    weight: Tensor
-
-    def __call__(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Mix positions: (B, T, C), (B, 1, 1, T) -> (B, T, C)."""
-        t = x.shape[1]
-        seen = x.new_ones(len(x), 1, t) if mask is None else mask[:, 0] * 1.0
-        mean = seen @ x / seen.sum(-1, keepdim=True)
-        return x + ((x + mean) @ self.weight).cos()
