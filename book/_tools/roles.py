@@ -201,7 +201,7 @@ def exercise(name: str, book: Path) -> str:
     """Write what kind of exercise it is, how long it takes, how hard."""
     about = found(name, exercises(book), "exercise")
     kind = about["kind"].capitalize()
-    use = " · no solution here" if about["assignable"] else ""
+    use = " · homework: no solution here" if about["assignable"] else ""
     return (
         f"{kind} · {about['minutes']} minutes · "
         f"level {about['level']} of 3{use}"
