@@ -10,10 +10,12 @@ import time
 
 import pytest
 
+from tests.helpers.answers import HEAD, solutions, written
 from tests.helpers.attacks import ATTACKS, HONEST, WITHOUT_PROCESS
 from tests.helpers.project import ROOT
 from tests.helpers.sandboxes import needs_bubblewrap
 from tformer_lite.classroom.assignment import Assignment
+from tformer_lite.classroom.exercise import exercises
 from tformer_lite.classroom.grading import grade, graded
 from tformer_lite.classroom.sandbox import WANTED, Sandbox, check_bubblewrap
 from tformer_lite.classroom.submissions import Submission, submissions
@@ -33,6 +35,17 @@ def test_the_honest_part_is_worth_its_points(sandbox):
     done = grade(Submission("honest", (HONEST,)), WEEK, sandbox)
     assert done.total == MOST
     assert [mark.points for mark in done.marks] == [10, 0]
+
+
+def test_every_right_answer_is_right_in_the_sandbox_too():
+    """Each in a cell of its own; solutions use what their notebook imports."""
+    right = {a.exercise: a.code for a in [*written(), *solutions()] if a.right}
+    coded = [n for n, each in exercises().items() if not each.rubric]
+    cells = [HEAD, *(right[name] for name in coded)]
+    term = Assignment("All", "spring", dict.fromkeys(coded, 1))
+    done = grade(Submission("all", tuple(cells)), term, Sandbox(seconds=300))
+    wrong = [mark for mark in done.marks if not mark.verdict.right]
+    assert not wrong, (wrong, done.notes)
 
 
 @pytest.mark.parametrize("name", ATTACKS)

@@ -1,10 +1,17 @@
 """Values that go from the process that plays to the one that judges."""
 
+import json
+
 import pytest
 import torch
 
 from tests.helpers.small_exercises import Odd
+from tformer_lite.classroom.evidence import equal
+from tformer_lite.classroom.exercise import exercise, exercises
+from tformer_lite.classroom.sending import read_case, written_case
 from tformer_lite.classroom.values import packed, plain, unpacked
+
+CODED = [name for name, each in exercises().items() if not each.rubric]
 
 
 @pytest.mark.parametrize(
@@ -51,3 +58,13 @@ def test_a_value_that_is_sent_comes_back_the_same(value):
 def test_what_was_forged_is_not_read(data):
     with pytest.raises(ValueError, match="no (value|tensor)"):
         unpacked(data)
+
+
+@pytest.mark.parametrize("name", CODED)
+def test_a_case_that_is_sent_asks_the_same(name):
+    each = exercise(name)
+    for case in each.drawn("sent"):
+        sent = read_case(json.loads(json.dumps(written_case(case))))
+        assert sent.sizes == case.sizes
+        mine, theirs = plain(each.right(case)), plain(each.right(sent))
+        assert equal(theirs, mine, each)
