@@ -60,6 +60,27 @@ def test_an_attack_is_worth_no_more_than_the_honest_part(name, sandbox):
         assert done.total == MOST, done.notes
 
 
+def test_a_right_answer_among_endless_cells_still_counts(sandbox):
+    for bad in ("while True: pass", "import os\nos._exit(1)"):
+        cells = (bad,) * 12 + (HONEST,) + (bad,) * 12
+        assert grade(Submission("lost", cells), WEEK, sandbox).total == MOST
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "%time x = 1\n!ls\nfiles = !ls\n",
+        'why = """\n% of the words\n! and\n?\n"""\nassert "%" in why\n',
+        "n, T = 7, 4\nx = (n\n  % T)\nassert x == 3\n",
+        "if True:\n    %matplotlib inline\n",
+    ],
+)
+def test_what_ipython_reads_and_python_too_does_no_harm(cell, sandbox):
+    done = grade(Submission("magic", (cell + HONEST,)), WEEK, sandbox)
+    assert done.notes == ()
+    assert done.total == MOST
+
+
 def test_what_is_outside_is_neither_seen_nor_changed(sandbox, tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("kept")

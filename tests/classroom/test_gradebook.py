@@ -5,6 +5,7 @@ import io
 import json
 import subprocess
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -56,6 +57,7 @@ CANVAS = [
     ["Rai, Bina", "4712", "S-10", "brai", "Mon"],
     ["Rai, Binod", "4713", "S-11", "brai2", "Mon"],
 ]
+BOTH = "Asha Thapa", "Bina Rai"
 MOODLE = [
     ["First name", "Last name", "ID number", "Email address"],
     ["Asha", "Thapa", "9", "asha@example.org"],
@@ -68,7 +70,8 @@ MOODLE = [
     [
         (CANVAS, ["thapaasha_4711_88_week5", "rai_LATE_4712_99_week5"]),
         (CANVAS, ["athapa", "brai"]),
-        (MOODLE, ["Asha Thapa_123_assignsubmission_file", "Bina Rai_7_x"]),
+        (MOODLE, [f"{name}_7_assignsubmission_file" for name in BOTH]),
+        (MOODLE, [*BOTH]),
         (MOODLE, ["asha@example.org", "bina@example.org"]),
     ],
 )
@@ -81,6 +84,28 @@ def test_a_submission_goes_to_its_row_of_the_roster(roster, names):
     assert sorted(marked.values()) == ["0", "10"]
     assert next(p for n, p in marked.items() if "Asha" in n) == "10"
     assert rows[0][: len(roster[0])] == roster[0]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["adamsal_99_1_athapa"],  # an id of nobody, and another's name
+        ["Mon"],  # a section
+        ["s10_4711x"],
+        ["raibina_4711_3_w", "thapaasha_4711_4_w"],  # two for one
+    ],
+)
+def test_nobody_gets_what_could_be_another_s(names):
+    rows = sheets.gradebook([done(name) for name in names], WEEK, CANVAS)
+    assert all(row[-1] == "" for row in rows[1 : len(CANVAS)])
+    assert [row[0] for row in rows[len(CANVAS) :]] == names
+
+
+def test_students_of_one_name_are_told_apart_by_their_ids():
+    twins = [CANVAS[0], ["Lee, Kim", "1", "", ""], ["Lee, Kim", "2", "", ""]]
+    names = ["leekim_2_50_w", "leekim_1_51_w"]
+    rows = sheets.gradebook([done(names[0]), done(names[1], 0)], WEEK, twins)
+    assert [row[-1] for row in rows[1:]] == ["0", "10"]
 
 
 def test_who_is_not_on_the_roster_has_a_row_of_their_own():
@@ -200,6 +225,24 @@ def test_a_file_that_is_no_assignment_is_refused(text, tmp_path):
         load(file)
     file.write_text(WEEK.text())
     assert load(file) == WEEK
+
+
+def test_files_of_one_stem_are_kept_apart_and_dots_above_do_no_harm(
+    tmp_path, monkeypatch
+):
+    course = tmp_path / ".course" / "week"
+    (course / "anna").mkdir(parents=True)
+    cell = {"cell_type": "code", "source": "x = 1"}
+    text = json.dumps({"cells": [cell]})
+    files = "anna.ipynb", "anna/b.ipynb", "anna/a.ipynb", "bo.ipynb"
+    for name in files:
+        (course / name).write_text(text)
+    (course / "anna.py").write_text("x = 1")
+    monkeypatch.chdir(course)
+    found = {s.name: s for s in submissions(Path("../week"))}
+    assert {*found} == {"anna", "anna.ipynb", "anna.py", "bo"}
+    assert all(s.cells == ("x = 1",) for s in found.values())
+    assert found["anna"].wrong == "of 2 files, a.ipynb was graded"
 
 
 def test_an_empty_folder_is_refused(tmp_path):

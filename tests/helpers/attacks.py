@@ -162,6 +162,30 @@ while frame:
     frame.f_locals.update(cases={}, names={})
     frame = frame.f_back
 """,
+    "a huge number": "def alibi_bias(*a): return 10**400",
+    "a lone surrogate": 'raise ValueError("\\ud800\\x1b[2K" * 9)',
+    "a class with a long name": """
+alibi_bias = lambda *a: type("A\\nstudent: 30 of 30" * 10**5, (), {})()
+""",
+    "a shape without end": "def alibi_bias(*a): return (2,) * 200_000",
+    "a forged beginning": """
+import os
+for fd in range(3, 64):
+    try:
+        os.write(fd, b'{"begins": "' + b"A" * 10**6 + b'"}\\n')
+    except OSError:
+        pass
+""",
+    "forged errors": """
+import os
+lines = b"".join(b'{"cell": %d, "error": "xxxxx"}\\n' % n
+                 for n in range(10**5))
+for fd in range(3, 64):
+    try:
+        os.write(fd, lines)
+    except OSError:
+        pass
+""",
     "garbage": """
 import gc
 for thing in gc.get_objects():

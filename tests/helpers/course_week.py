@@ -15,10 +15,10 @@ WHY = 'why_columns = """A row belongs to a position that asks."""'
 LOOP = "while True:\n    pass"
 # What each student hands in: which of the written answers to what, or code.
 CLASS = {
-    "student-1": {"prefix_mask": "right", "packed_mask": "right"},
-    "student-2": {"prefix_mask": "wrong 0", "packed_mask": "right"},
-    "student-3": {"prefix_mask": "wrong 1", "packed_mask": "wrong 0"},
-    "student-4": {"prefix_mask": LOOP, "packed_mask": "right"},
+    "student-1": {"prefix_mask": "right", "decoder_mask": "right"},
+    "student-2": {"prefix_mask": "wrong 0", "decoder_mask": "right"},
+    "student-3": {"prefix_mask": "wrong 1", "decoder_mask": "wrong 0"},
+    "student-4": {"prefix_mask": LOOP, "decoder_mask": "right"},
     "student-5": {},
 }
 

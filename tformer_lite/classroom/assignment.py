@@ -14,6 +14,7 @@ HOUSE = Path(__file__).parents[2]
 SHELF = HOUSE / "chapters" / "exercises"
 POINTS = 10.0
 CHECK = re.compile(r'\bcheck\("(\w+)"')
+NUMBER = re.compile(r"^## \d+ · ")
 HEADING = re.compile(r"^(?=## )", re.MULTILINE)
 FOLD = re.compile(
     r"\n*<details>\s*<summary>A solution.*?</details>", re.DOTALL
@@ -102,7 +103,8 @@ def chosen(words: Sequence[str]) -> list[str]:
 def pointed(names: Sequence[str], words: str) -> dict[str, float]:
     """Read the points: "10" for each, or "alibi_bias=10,dealt_out=5"."""
     points = dict.fromkeys(names, POINTS)
-    for word in filter(None, words.split(",")):
+    # What is for all comes first, wherever it stands.
+    for word in sorted(filter(None, words.split(",")), key=lambda w: "=" in w):
         name, equals, number = word.rpartition("=")
         given = positive(number)
         if equals and name not in points:
@@ -136,7 +138,10 @@ def student_notebook(assignment: Assignment) -> dict[str, Any]:
     parts = [read_part(each) for each in assignment.exercises]
     cells += [parts[0].setup]
     cells += list({c["source"]: c for p in parts for c in p.imports}.values())
-    cells += [cell for part in parts for cell in part.cells]
+    for number, part in enumerate(parts, 1):
+        heading = part.cells[0]["source"]
+        part.cells[0]["source"] = NUMBER.sub(f"## {number} · ", heading)
+        cells += part.cells
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
     kernel = {"name": "python3", "display_name": "Python 3"}

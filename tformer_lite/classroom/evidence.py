@@ -14,7 +14,7 @@ from tformer_lite.classroom.relations import (
     value_difference,
 )
 from tformer_lite.classroom.shapes import named_shape, shape_difference
-from tformer_lite.classroom.values import Strange, plain
+from tformer_lite.classroom.values import AXES, Strange, clean, plain
 
 NUMBER = Tensor | int | float
 FEW = 8  # values that are shown one by one
@@ -99,7 +99,7 @@ def shape_evidence(
 ) -> tuple[str, str]:
     """Compare two shapes that are the values themselves."""
     whole = isinstance(mine, tuple) and all(type(n) is int for n in mine)
-    if not whole:
+    if not whole or len(mine) > AXES:
         return (
             f"expected a shape, such as (2, 8, 12), got {mine!r}",
             "no shape",
@@ -159,7 +159,7 @@ def shown(value: Any) -> str:
         return f"a list of {len(value)} values"
     if isinstance(value, tuple):
         return f"[{', '.join(map(shown, value))}]"
-    return repr(value)[:60]
+    return clean(repr(value), 60)
 
 
 def asked(right: Any) -> str:

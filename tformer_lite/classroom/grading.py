@@ -1,7 +1,8 @@
 """Grading: each submission played in the sandbox, and judged here."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +14,10 @@ from tformer_lite.classroom.playing import Outcome
 from tformer_lite.classroom.sandbox import Played, Sandbox
 from tformer_lite.classroom.sending import written_case
 from tformer_lite.classroom.submissions import Submission
-from tformer_lite.classroom.values import unpacked
+from tformer_lite.classroom.values import clean, unpacked
 
-LEAST = 0.5  # seconds that make a run worth while
+IMPORTS = re.compile(r"(?:(?:(?:import|from) [^\n;]*|#[^\n]*)?(?:\n|$))*")
+RUNS = 5  # of one submission, with less and less of it
 AT_ONCE = 2  # submissions
 LONG = 600  # characters of what a student's error says
 
@@ -83,7 +85,8 @@ def played_through(
     submission: Submission, assignment: Assignment, sandbox: Sandbox
 ) -> tuple[Played, list[str]]:
     """Run a submission; what ends the process is left out the next time, so
-    that the rest counts."""
+    that the rest counts. The last time, only cells that define an answer or
+    import something are run."""
     cases = {
         each.name: [written_case(c) for c in all_cases(each, assignment.draw)]
         for each in assignment.exercises
@@ -92,23 +95,39 @@ def played_through(
     skip: list[int | str] = []
     notes: list[str] = []
     played, left = Played(), sandbox.seconds
-    while left >= LEAST:
+    for run in range(RUNS):
+        last = run == RUNS - 1 or left < sandbox.seconds / 4
+        if last:
+            skip += beside(submission.cells, [*cases])
         job = {"cells": submission.cells, "cases": cases, "skip": skip}
-        played = sandbox.run(job, min(left, sandbox.seconds / 2))
-        left -= max(played.took, LEAST)
-        came = played.came | came
-        if not played.stopped or played.begun is None:
+        seconds = sandbox.seconds / 4 if last else sandbox.seconds / 2
+        played = sandbox.run(job, min(seconds, max(left, seconds / 2)))
+        left -= played.took
+        came = {n: x for n, x in played.came.items() if n in cases} | came
+        if last or not played.stopped or played.begun is None:
             break
         notes.append(f"{place(played.begun)} was left out: {played.stopped}")
         skip += [played.begun, *came]
     played.came = came
-    failed = [f"cell {n}: {text}"[:LONG] for n, text in played.errors.items()]
-    return played, notes + failed
+    failed = [f"{place(n)}: {text}" for n, text in played.errors.items()]
+    return played, [clean(note, LONG) for note in notes + failed]
+
+
+def beside(cells: Sequence[str], names: Sequence[str]) -> list[int]:
+    """Number the cells that neither define anything nor import alone."""
+    defines = re.compile(
+        rf"^(?:def |class |(?:{'|'.join(names)}) *=)", re.MULTILINE
+    )
+    return [
+        i
+        for i, cell in enumerate(cells)
+        if not (defines.search(cell) or IMPORTS.fullmatch(cell))
+    ]
 
 
 def place(begun: int | str) -> str:
-    """Name what was running."""
-    return f"cell {begun}" if isinstance(begun, int) else begun
+    """Name what was running; cells of code are counted from 1."""
+    return f"code cell {begun + 1}" if isinstance(begun, int) else begun
 
 
 def mark(each: Exercise, most: float, seed: str, came: Any) -> Mark:
@@ -128,7 +147,11 @@ def verdict_of(each: Exercise, seed: str, came: Any) -> Verdict:
     if len(outcomes) != len(all_cases(each, seed)):
         says = "what came out cannot be read."
         return Verdict(each.name, 0, says, ("unreadable",))
-    return judge(each, seed, outcomes)
+    try:
+        return judge(each, seed, outcomes)
+    except Exception as error:  # a value that none of ours is like
+        says = clean(f"what came out cannot be judged: {error}", LONG)
+        return Verdict(each.name, 0, says, ("unreadable",))
 
 
 def outcome(line: Any) -> Outcome:
@@ -136,7 +159,7 @@ def outcome(line: Any) -> Outcome:
     try:
         value, error, says, changed, printed = line
         places = tuple(int(i) for i in changed)
-        texts = str(error)[:LONG], str(says)[:LONG]
+        texts = clean(str(error), 60), clean(str(says), LONG)
         return Outcome(unpacked(value), *texts, places, int(printed))
     except (ValueError, TypeError, RuntimeError, OverflowError):
         return Outcome(error="Unreadable", says="a value that cannot be read")

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from tformer_lite.classroom.cases import Case
 from tformer_lite.classroom.evidence import agrees, equal, evidence
 from tformer_lite.classroom.exercise import Exercise, flawless
@@ -100,9 +103,23 @@ def wrong(
     if not known:
         says = ended(f"{seen}. {heard.says if heard else ''}")
         return Verdict(exercise.name, 0, says, (label,), heard)
-    share = PART if len(known) == 1 else 0.0
+    part = len(known) == 1 and deserved(exercise, ordinary)
+    share = PART if part else 0.0
     says = f"{'; and '.join(known)}. ({ended(seen)})"
     return Verdict(exercise.name, share, says, known, heard)
+
+
+def deserved(exercise: Exercise, pairs: list[tuple[Case, Outcome]]) -> bool:
+    """Tell whether an answer with a known mistake has a part of the points:
+    not a bug that was left as it is, no value that was guessed, and nothing
+    that is the same whatever goes in."""
+    if exercise.kind == "bug" or not pairs[0][0].args:
+        return False
+    values = [outcome.value for _, outcome in pairs]
+    numbers = [x.double().flatten() for x in values if isinstance(x, Tensor)]
+    if len(numbers) < len(values):
+        return len({repr(value) for value in values}) > 1
+    return len(torch.cat(numbers).nan_to_num(0.5).unique()) > 1
 
 
 def ended(text: str) -> str:

@@ -10,6 +10,7 @@ import contextlib
 import json
 import linecache
 import os
+import re
 import resource
 import sys
 import time
@@ -26,8 +27,9 @@ from tformer_lite.classroom.values import packed
 CELL = 1 / 3  # of the run's seconds, for one cell
 FILES = 16 * 2**20  # bytes in a file
 OPEN = 256
-# Lines that are IPython's and not Python's.
-MAGIC = "%", "!", "?"
+LONG = 300
+# Lines that are IPython's and not Python's: %time, !pip, files = !ls.
+MAGIC = re.compile(r"^([ \t]*)(\w+ *= *(?=[!%]))?[!%?].*$", re.MULTILINE)
 
 
 def main() -> None:
@@ -87,25 +89,31 @@ def run_cell(
 ) -> str:
     """Run a cell, and give the error that it ends with, or ""."""
     file = f"<cell {number}>"
-    text = "\n".join(map(without_magic, source.splitlines())) + "\n"
-    linecache.cache[file] = len(text), None, text.splitlines(True), file
     try:
-        code = compile(text, file, "exec")
+        code = compiled(source, file)
         with time_limit(seconds):
             exec(code, names)
     except TookTooLong as late:
         return str(late)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
-        return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        return f"{type(error).__name__}: {str(error)[:LONG]}"
     return ""
 
 
-def without_magic(line: str) -> str:
-    """Leave out a line that only IPython understands."""
-    words = line.strip()
-    if not words.startswith(MAGIC):
-        return line
-    return line[: len(line) - len(line.lstrip())] + "pass"
+def compiled(source: str, file: str) -> types.CodeType:
+    """Compile a cell; if Python cannot read it, without what is IPython's."""
+    for text in (source, MAGIC.sub(without, source)):
+        linecache.cache[file] = len(text), None, text.splitlines(True), file
+        try:
+            return compile(f"{text}\n", file, "exec")
+        except SyntaxError as error:
+            wrong = error
+    raise wrong
+
+
+def without(line: re.Match[str]) -> str:
+    """Write a line in which nothing is done, or a name is None."""
+    return f"{line[1]}{line[2]}None" if line[2] else f"{line[1]}pass"
 
 
 def came(names: Mapping[str, Any], name: str, cases: list[Any]) -> Any:

@@ -17,6 +17,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tformer_lite.classroom.values import clean
+
 HOUSE = Path(__file__).parents[1]
 PLAYER = [sys.executable, "-P", "-m", "tformer_lite.classroom.player"]
 MEMORY = 2 * 2**30  # bytes a process
@@ -24,6 +26,7 @@ TOGETHER = 3 * 2**30  # bytes of all processes
 PROCESSES = 64
 DISK = 64 * 2**20  # bytes in /tmp, which lies in memory
 SAID = 32 * 2**20  # bytes of what comes out
+NAME, ERRORS, LONG = 60, 50, 300  # of what is taken over from that
 START = 90  # seconds to import torch; the student's own begin after it
 SYSTEM = (
     "/usr",
@@ -211,11 +214,11 @@ def guard(
     done: threading.Event,
 ) -> None:
     """End a process at the first limit that it breaks, and say which."""
-    begun, limit = time.monotonic(), float(START)
+    begun, limit, ready = time.monotonic(), float(START), False
     while not done.wait(0.05) and process.poll() is None:
-        if played.begun is not None and limit == START:
-            begun, limit = time.monotonic(), seconds
-        played.took = time.monotonic() - begun if limit != START else 0.0
+        if played.begun is not None and not ready:
+            begun, limit, ready = time.monotonic(), seconds, True
+        played.took = (time.monotonic() - begun) * ready
         numbers = [process.pid, *descendants(process.pid)]
         if time.monotonic() > begun + limit:
             played.stopped = "it took too long"
@@ -271,9 +274,10 @@ def noted(played: Played, line: Any) -> bool:
     """Take over what a line says; tell whether it was the last."""
     match line:
         case {"begins": int() | str() as begun}:
-            played.begun = begun
+            played.begun = begun if isinstance(begun, int) else begun[:NAME]
         case {"cell": int(number), "error": str(error)}:
-            played.errors[number] = error
+            if len(played.errors) < ERRORS:
+                played.errors[number] = clean(error, LONG)
         case {"of": str(name), "came": list() | None as came}:
             played.came[name] = came
         case {"ends": True}:

@@ -10,10 +10,12 @@ from pathlib import Path
 from tformer_lite.classroom.assignment import Assignment
 from tformer_lite.classroom.exercise import exercise
 from tformer_lite.classroom.grading import Graded, Mark, mistakes
+from tformer_lite.classroom.roster import Rows, owners
 
 # As Canvas exports and imports them; Moodle asks which column is whose.
 HEADERS = "Student", "ID", "SIS User ID", "SIS Login ID", "Section"
 DIAGNOSES = "Student", "exercise", "points", "of", "mistakes", "diagnosis"
+LONG = 80  # bytes of a file's name
 STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 50rem;
@@ -22,10 +24,11 @@ table { border-collapse: collapse; width: 100%; margin: 0 0 1.5rem; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .6rem;
   border-bottom: 1px solid #8888; }
 td.n { text-align: right; white-space: nowrap; }
+code { white-space: nowrap; }
 .bar { display: inline-block; height: .8em; background: #3b76c4; }
 .right { background: #4a8f5c; }
 """
-FORMULA = re.compile(r"^[\t\r ]*[=+\-@]")
+FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
 
 
 def safe(text: str) -> str:
@@ -37,58 +40,33 @@ def safe(text: str) -> str:
 def write_rows(file: Path, rows: Iterable[Sequence[str]]) -> None:
     """Write a CSV."""
     with file.open("w", newline="", encoding="utf8") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerows([safe(cell) for cell in row] for row in rows)
-
-
-def read_rows(file: Path) -> list[list[str]]:
-    """Read a CSV, from Excel, too."""
-    with file.open(newline="", encoding="utf-8-sig") as stream:
-        return [row for row in csv.reader(stream) if any(row)]
+        csv.writer(stream, lineterminator="\n").writerows(rows)
 
 
 def gradebook(
-    all_graded: Sequence[Graded],
-    assignment: Assignment,
-    roster: Sequence[Sequence[str]] = (),
+    all_graded: Sequence[Graded], assignment: Assignment, roster: Rows = ()
 ) -> list[list[str]]:
     """Lay out the gradebook: a row a student, a column an exercise.
 
     `roster` is a list that Canvas or Moodle exported, with its header. Its
-    columns stay, and each submission goes to the row that has its name.
-    What is not on it comes last.
+    columns stay, and each submission goes to the row of its student. What
+    is not on it comes last.
     """
     names = [*assignment.points]
     head = list(roster[0]) if roster else list(HEADERS)
     left = {each.submission.name: each for each in all_graded}
+    own = owners([*left], roster) if roster else {}
     rows = []
-    for row in roster[1:]:
-        own = next((n for n in left if belongs(n, row)), None)
-        points = (
-            points_of(left.pop(own), names) if own else [""] * (len(names) + 1)
-        )
+    for number, row in enumerate(roster[1:], 1):
+        mine = left.pop(own[number]) if number in own else None
+        points = points_of(mine, names) if mine else [""] * (len(names) + 1)
         rows.append([*row, *[""] * (len(head) - len(row)), *points])
     for name, each in left.items():
-        identity = [""] * len(head)
-        identity[0] = name
+        identity = [safe(name), *[""] * (len(head) - 1)]
         if not roster:
-            identity[3] = name
+            identity[3] = safe(name)
         rows.append([*identity, *points_of(each, names)])
     return [[*head, *names, assignment.title], *rows]
-
-
-def belongs(name: str, row: Sequence[str]) -> bool:
-    """Tell whether a submission's name is a student's: the whole of it, or a
-    part between underscores, is a cell of the row, or two joined."""
-    cells = [plain(cell) for cell in row if len(plain(cell)) > 2]
-    joined = [a + b for a in cells for b in cells if a != b]
-    parts = {plain(name), *(plain(part) for part in name.split("_"))}
-    return bool(parts & {*cells, *joined} - {""})
-
-
-def plain(text: str) -> str:
-    """Leave letters and digits of a name, in small letters."""
-    return "".join(c for c in text.casefold() if c.isalnum())
 
 
 def points_of(each: Graded, names: Sequence[str]) -> list[str]:
@@ -112,9 +90,9 @@ def diagnoses(all_graded: Iterable[Graded]) -> list[Sequence[str]]:
 
 def diagnosis(each: Graded, one: Mark) -> Sequence[str]:
     """Write the row of one answer."""
-    student, verdict = each.submission.name, one.verdict
+    student, verdict = safe(each.submission.name), one.verdict
     points = written(one.points), f"{one.most:g}"
-    what = "; ".join(verdict.mistakes), verdict.says
+    what = safe("; ".join(verdict.mistakes)), safe(verdict.says)
     return student, one.exercise, *points, *what
 
 
@@ -188,7 +166,8 @@ def class_lines(found: Mapping[str, Counter[str]]) -> list[str]:
 
 def file_name(name: str, taken: set[str]) -> str:
     """Make a file's name of a student's, which no other has."""
-    base = re.sub(r"[^\w.-]", "_", name).lstrip(".")[:80] or "student"
+    word = re.sub(r"[^\w.-]", "_", name).lstrip(".")
+    base = word.encode()[:LONG].decode("utf8", "ignore") or "student"
     free, n = base, 1
     while free.casefold() in taken:
         n += 1

@@ -5,7 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tformer_lite.classroom.values import clean
+
 LARGEST = 20 * 2**20  # bytes of a notebook
+LONGEST = 120  # characters of a name
 KINDS = ".ipynb", ".py"
 
 
@@ -27,7 +30,7 @@ def submissions(folder: Path) -> list[Submission]:
             f"{folder} is no folder: give the one with the "
             "students' notebooks in it."
         )
-    found = [read(name, files) for name, files in grouped(folder)]
+    found = [read(shown(name), files) for name, files in grouped(folder)]
     if not found:
         raise ValueError(
             f"{folder} has no submission: give the folder with "
@@ -36,16 +39,29 @@ def submissions(folder: Path) -> list[Submission]:
     return found
 
 
+def shown(name: str) -> str:
+    """Write a file's name so that it can be printed, whatever is in it."""
+    text = name.encode("utf8", "surrogateescape").decode("utf8", "replace")
+    return clean(text, LONGEST) or "(a name that cannot be printed)"
+
+
 def grouped(folder: Path) -> Iterator[tuple[str, list[Path]]]:
     """List the files of each student: each thing in the folder is one's."""
     for place in sorted(folder.iterdir()):
         if place.name.startswith("."):
             continue
         if place.is_dir() and not place.is_symlink():
-            inside = sorted(p for p in place.rglob("*") if not hidden(p))
-            yield place.name, [p for p in inside if p.suffix in KINDS]
+            inside = sorted(p.relative_to(place) for p in place.rglob("*"))
+            own = [p for p in inside if p.suffix in KINDS and not hidden(p)]
+            yield place.name, [place / p for p in own]
         else:
-            yield place.stem, [place]
+            alike = [p for p in folder.iterdir() if stem(p) == stem(place)]
+            yield place.stem if len(alike) == 1 else place.name, [place]
+
+
+def stem(path: Path) -> str:
+    """The name by which students are told apart, as a file system may."""
+    return (path.name if path.is_dir() else path.stem).casefold()
 
 
 def hidden(path: Path) -> bool:
@@ -58,6 +74,7 @@ def read(name: str, files: list[Path]) -> Submission:
     if not files:
         return Submission(name, wrong="there is no notebook in the folder")
     file = files[0]
+    others = f"of {len(files)} files, {file.name} was graded"
     if file.is_symlink() or not file.is_file():
         return Submission(name, wrong=f"{file.name} is no file, but a link")
     if file.suffix not in KINDS:
@@ -69,7 +86,8 @@ def read(name: str, files: list[Path]) -> Submission:
     try:
         text = file.read_bytes().decode("utf8")
         python = file.suffix == ".py"
-        return Submission(name, (text,) if python else code_cells(text))
+        cells = (text,) if python else code_cells(text)
+        return Submission(name, cells, others if len(files) > 1 else "")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return Submission(
             name,

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 LIMIT = 200_000  # numbers in one value: ours have some thousands
+LARGE = 2**63  # no whole number of a tensor is as large
+AXES = 16
 DEPTH = 8
 KINDS = {
     str(kind): kind
@@ -38,9 +40,9 @@ def copied(value: Any, depth: int) -> Any:
     """Copy what has a known type."""
     if isinstance(value, Tensor):
         return own_tensor(value)
-    if value is None or type(value) in (bool, int, str):
-        return value
-    if type(value) is float:
+    if type(value) is int and abs(value) >= LARGE:
+        return Strange("int, and too large")
+    if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, tuple | list) and depth and len(value) <= LIMIT:
         return tuple(plain(each, depth - 1) for each in value)
@@ -53,7 +55,8 @@ def copied(value: Any, depth: int) -> Any:
 
 def own_tensor(value: Tensor) -> Tensor | Strange:
     """Copy a tensor to the CPU, dense, in one of four types."""
-    if value.numel() > LIMIT or value.is_meta or value.is_complex():
+    strange = value.is_meta or value.is_complex() or value.ndim > AXES
+    if value.numel() > LIMIT or strange:
         return Strange(f"{type_name(value)} of {value.dtype}")
     strided = value.layout == torch.strided
     dense = (value if strided else value.to_dense()).detach().cpu()
@@ -65,7 +68,17 @@ def own_tensor(value: Tensor) -> Tensor | Strange:
 
 def type_name(value: object) -> str:
     """Name a value's type."""
-    return getattr(type(value), "__name__", "object")
+    return clean(getattr(type(value), "__name__", "object"), 60)
+
+
+def clean(text: str, most: int) -> str:
+    """Leave of a student's text what can be printed and stored anywhere, on
+    one line and not too long."""
+    known = text[: 4 * most].encode("utf8", "replace").decode("utf8")
+    line = " ".join(
+        "".join(c if c.isprintable() else " " for c in known).split()
+    )
+    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def packed(value: Any) -> Any:
@@ -88,6 +101,8 @@ def unpacked(data: Any, depth: int = DEPTH) -> Any:
     """Read what `packed` wrote; ValueError for anything else, since it may
     come from a student's process."""
     match data:
+        case int() if abs(data) >= LARGE:
+            raise ValueError("a whole number that is too large")
         case None | bool() | int() | float() | str():
             return data
         case {"tensor": list(xs), "shape": list(shape), "dtype": str(dtype)}:
@@ -97,13 +112,14 @@ def unpacked(data: Any, depth: int = DEPTH) -> Any:
         case {"dict": list(pairs)} if depth:
             return {str(k): unpacked(x, depth - 1) for k, x in pairs}
         case {"strange": str(name)}:
-            return Strange(name)
+            return Strange(clean(name, 60))
     raise ValueError(f"no value of an exercise: {str(data)[:60]}")
 
 
 def read_tensor(numbers: list[Any], shape: list[Any], dtype: str) -> Tensor:
     """Make a tensor of a list of numbers, as long as its shape says."""
     good = all(type(n) is int and n >= 0 for n in shape) and dtype in KINDS
-    if not good or math.prod(shape) != len(numbers) or len(numbers) > LIMIT:
+    good = good and len(shape) <= AXES and len(numbers) <= LIMIT
+    if not good or math.prod(shape) != len(numbers):
         raise ValueError(f"no tensor: {len(numbers)} numbers for {shape}")
     return torch.tensor(numbers, dtype=KINDS[dtype]).view(shape)

@@ -1,6 +1,5 @@
 """The commands `classroom …`: hand exercises out, grade what comes back."""
 
-import csv
 import json
 import shutil
 from argparse import Namespace
@@ -16,13 +15,15 @@ from tformer_lite.classroom.assignment import (
     pointed,
     student_notebook,
 )
-from tformer_lite.classroom.exercise import KINDS, exercise, exercises
+from tformer_lite.classroom.exercise import KINDS, exercises
 from tformer_lite.classroom.grading import Graded, graded, mistakes
+from tformer_lite.classroom.roster import owners, read_rows
 from tformer_lite.classroom.sandbox import Sandbox
 from tformer_lite.classroom.submissions import submissions
 from tformer_lite.commands.session import say
 from tformer_lite.tracing.tables import text_line
 
+IDENTITY = 4  # columns that tell students apart
 COLUMNS = 24, 2, 3, 25, 0
 
 
@@ -62,7 +63,9 @@ def grade(args: Namespace) -> None:
     which mistakes the class made. Each runs under bubblewrap."""
     assignment = load(Path(args.assignment))
     came = submissions(Path(args.folder))
-    marks = read_marks(args.marks)
+    names = [each.name for each in came]
+    marks = read_marks(args.marks, names, assignment.points)
+    roster = read_rows(Path(args.roster)) if args.roster else []
     sandbox = Sandbox(args.trust_submissions, seconds=args.seconds)
     done: list[Graded] = []
     for each in graded(came, assignment, sandbox):
@@ -70,9 +73,14 @@ def grade(args: Namespace) -> None:
         say(line(each, assignment))
         done.append(each)
     out = Path(args.out)
-    roster = sheets.read_rows(Path(args.roster)) if args.roster else []
     told = changes(out, sheets.gradebook(done, assignment, roster))
     write_all(out, done, assignment, roster)
+    own = owners(names, roster) if roster else {}
+    told += [
+        f"on no row of the roster, or on several: {name}"
+        for name in names
+        if roster and name not in own.values()
+    ]
     for text in (*sheets.class_lines(mistakes(done)), *told):
         say(text)
     say(f"{out}, {diagnoses_file(out)}, {sheets_folder(out)}/")
@@ -118,22 +126,35 @@ def line(each: Graded, assignment: Assignment) -> str:
     return f"{name}: {each.total:g} of {most:g}{waiting}{notes}"
 
 
-def read_marks(name: str | None) -> Mapping[tuple[str, str], float]:
-    """Read points given by hand: a CSV with Student, exercise and points."""
-    if not name:
-        return {}
-    head, *rows = sheets.read_rows(Path(name))
-    found = {}
+Marks = Mapping[tuple[str, str], float]
+
+
+def read_marks(
+    name: str | None, students: Sequence[str], points: Mapping[str, float]
+) -> Marks:
+    """Read points given by hand: a CSV with Student, exercise and points.
+
+    Raises ValueError for a row that is nobody's, or gives too many.
+    """
+    found: dict[tuple[str, str], float] = {}
+    head, *rows = read_rows(Path(name)) if name else [[]]
     for row in rows:
         cells = dict(zip(head, row))
         try:
-            key = cells["Student"], exercise(cells["exercise"]).name
-            found[key] = float(cells["points"])
-        except (KeyError, ValueError, csv.Error) as error:
+            key = cells["Student"], cells["exercise"]
+            given = float(cells["points"])
+        except (KeyError, ValueError) as error:
             raise ValueError(
                 f"{name}: {', '.join(row)}: a row needs Student, exercise "
                 "and points, and a header that names them."
             ) from error
+        if key[0] not in students or not 0 <= given <= points.get(key[1], -1):
+            raise ValueError(
+                f"{name}: {', '.join(row)}: the student should be named as in "
+                "the lines above, the exercise be assigned, and the points "
+                "lie between 0 and what it is worth."
+            )
+        found[key] = given
     return found
 
 
@@ -151,11 +172,12 @@ def changes(out: Path, rows: Sequence[Sequence[str]]) -> list[str]:
     """Say whose points are others than in the file that is there."""
     if not out.exists():
         return []
-    old = {row[0]: row for row in sheets.read_rows(out)[1:]}
+    old = {tuple(row[:IDENTITY]): row[-1] for row in read_rows(out)[1:]}
+    pairs = [(row, old.get(tuple(row[:IDENTITY]))) for row in rows[1:]]
     changed = [
-        f"changed: {row[0]}, {old[row[0]][-1] or '–'} to {row[-1] or '–'}"
-        for row in rows[1:]
-        if row[0] in old and old[row[0]][-1] != row[-1]
+        f"changed: {row[0]}, {before or '–'} to {row[-1] or '–'}"
+        for row, before in pairs
+        if before is not None and before != row[-1]
     ]
     return changed or ["no total has changed"]
 

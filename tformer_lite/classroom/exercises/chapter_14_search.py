@@ -128,10 +128,8 @@ class LengthNormalisedBeam(Exercise):
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Tables on which every known mistake tells; at last a wide beam."""
         yield from telling(self, lambda: self.case(draw))
-        for _ in range(MORE):
-            yield self.case(draw)
-        about = "a width that exceeds the number of continuations fails"
-        yield self.case(draw, 50, about)
+        yield from (self.case(draw) for _ in range(MORE))
+        yield self.case(draw, 50, "a width beyond the number of rows fails")
 
     def case(self, draw: Draw, wide: int = 0, about: str = "") -> Case:
         """Draw a table in which the end is neither rare nor certain."""
