@@ -26,6 +26,7 @@ LEFT_OUT = (
     "details.above-input"
 )
 WITH_IDS = "aria-labelledby", "aria-describedby", "for"
+SOLUTION = "A solution"
 DRAWN_WITH = re.compile(r"url\(#([^)]+)\)")
 PAGE = """\
 <!DOCTYPE html>
@@ -124,7 +125,10 @@ def lay_open(body: Tag) -> None:
     for tag in body.select(LEFT_OUT):
         tag.decompose()
     for tag in body.select("details"):
-        tag["open"] = ""
+        if tag.summary and tag.summary.text.startswith(SOLUTION):
+            tag.decompose()  # paper cannot fold it: it is on the screen
+        else:
+            tag["open"] = ""
     for tag in body.select("h1, h2, h3"):  # a bookmark has one line
         for words in tag.find_all(string=True):
             words.replace_with(re.sub(r"\s+", " ", words))
