@@ -30,7 +30,7 @@ class Exercises(SphinxDirective):
             title = f'<a href="{url}">Chapter {number}</a>'
             rows.append(f'<tr><th colspan="2">{title}</th></tr>')
             rows += [row(name, about, url) for name, about in group]
-        table = f'<table class="table exercises">{"".join(rows)}</table>'
+        table = f'<table class="exercises">{"".join(rows)}</table>'
         return [nodes.raw("", table, format="html")]
 
 

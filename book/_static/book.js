@@ -13,6 +13,14 @@ if (location.protocol === "file:") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
 
+// What opens a part of the contents has no name of its own.
+document.addEventListener("DOMContentLoaded", () => {
+  for (const summary of document.querySelectorAll(".bd-sidenav summary")) {
+    const link = summary.closest("li")?.querySelector("a");
+    summary.ariaLabel = `Pages below ${link?.textContent.trim()}`;
+  }
+});
+
 // Chromium may keep the boxes that it drew in a figure before the font came.
 // A figure that is put back in its place is laid out anew.
 document.fonts.addEventListener("loadingdone", () => {

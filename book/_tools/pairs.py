@@ -45,8 +45,8 @@ def stored(text: Path) -> NotebookNode:
 
 def book_of(chapter: Path) -> Path:
     """Find what the roles of a chapter refer to."""
-    folders = (folder / "book" for folder in chapter.parents)
-    return next(folder for folder in folders if folder.is_dir())
+    top = next(p for p in chapter.parents if p.name == "chapters").parent
+    return top / "book"
 
 
 def dressed(chapter: NotebookNode, book: Path) -> NotebookNode:

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from tests.helpers.answers import HEAD, solutions, written
+from tests.helpers.answers import HEAD, solutions, written_answers
 from tests.helpers.attacks import ATTACKS, HONEST, WITHOUT_PROCESS
 from tests.helpers.project import ROOT
 from tests.helpers.sandboxes import needs_bubblewrap
@@ -39,7 +39,11 @@ def test_the_honest_part_is_worth_its_points(sandbox):
 
 def test_every_right_answer_is_right_in_the_sandbox_too():
     """Each in a cell of its own; solutions use what their notebook imports."""
-    right = {a.exercise: a.code for a in [*written(), *solutions()] if a.right}
+    right = {
+        a.exercise: a.code
+        for a in [*written_answers(), *solutions()]
+        if a.right
+    }
     coded = [n for n, each in exercises().items() if not each.rubric]
     cells = [HEAD, *(right[name] for name in coded)]
     term = Assignment("All", "spring", dict.fromkeys(coded, 1))

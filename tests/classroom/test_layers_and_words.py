@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.helpers.answers import written
+from tests.helpers.answers import written_answers
 from tformer_lite.classroom.exercise import exercise, exercises
 from tformer_lite.classroom.judging import FEW, tried
 
@@ -12,7 +12,7 @@ GATE = exercise("gated_residual")
 
 
 def right_gate():
-    own = [a for a in written() if a.exercise == GATE.name and a.right]
+    own = [a for a in written_answers() if a.exercise == GATE.name and a.right]
     return own[0].value()
 
 
@@ -58,7 +58,7 @@ def test_what_is_asked_of_an_explanation_is_shown_once_there_is_one(name):
 
 def test_floats_are_no_ids():
     each = exercise("reads_and_says")
-    own = [a for a in written() if a.exercise == each.name and a.right]
+    own = [a for a in written_answers() if a.exercise == each.name and a.right]
     right = own[0].value()
 
     def floats(*args):

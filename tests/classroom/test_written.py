@@ -10,10 +10,10 @@ import pytest
 
 from tests.helpers.answers import (
     Answer,
-    packed,
+    homework,
     solutions,
     survivors,
-    written,
+    written_answers,
 )
 from tests.helpers.small_faults import faulty
 from tformer_lite.classroom import playing
@@ -25,7 +25,7 @@ from tformer_lite.classroom.values import plain
 # `make answers` tries all of them on twenty seeds, and every small fault.
 ALL = "ANSWERS" in os.environ
 SEEDS = range(20 if ALL else 3)
-WRITTEN = [*written(), *solutions()]
+WRITTEN = [*written_answers(), *solutions()]
 CODED = [name for name, each in exercises().items() if not each.rubric]
 each_exercise = pytest.mark.parametrize("name", CODED)
 
@@ -60,7 +60,7 @@ def test_what_is_assigned_has_three_right_answers_and_eight_wrong_ones():
             right = [answer.right for answer in of(name)]
             assert sum(right) >= 3, name
             assert len(right) - sum(right) >= 8, name
-    assert len(packed()) >= 14 / 4
+    assert len(homework()) >= 14 / 4
 
 
 @pytest.mark.slow

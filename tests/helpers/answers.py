@@ -56,13 +56,13 @@ from torch import nn
 """
 
 
-def written() -> list[Answer]:
+def written_answers() -> list[Answer]:
     """List the written answers, those that lie packed too."""
     texts = [file.read_text("utf8") for file in FOLDER.glob("answers/*.toml")]
-    return [a for text in [*texts, *packed()] for a in read(text)]
+    return [a for text in [*texts, *homework()] for a in read(text)]
 
 
-def packed() -> list[str]:
+def homework() -> list[str]:
     """Unpack the answers to what has no solution in the book."""
     with zipfile.ZipFile(PACKED) as files:
         names = sorted({*files.namelist()} - {SURVIVORS})

@@ -20,7 +20,8 @@ PAGES = sorted(
 )
 SCHEMES = ["light", "dark"]
 PHONE, DESK = 390, 1280  # pixels wide
-CHAPTERS = [page for page in PAGES if page.startswith("chapters/")]
+RUN = [page for page in PAGES if page.startswith("chapters/")]
+CHAPTERS = [page for page in RUN if page.count("/") == 1]
 # A page stands when its formulas do, all that folds is open, nothing fades in
 # any more, and every font that its layout asks for is there: layout comes
 # first, then the question.

@@ -5,7 +5,7 @@ import re
 import shlex
 from pathlib import Path
 
-from tests.helpers.answers import Answer, written
+from tests.helpers.answers import Answer, written_answers
 from tests.helpers.project import ROOT
 
 GUIDE = ROOT / "book" / "instructors.md"
@@ -56,7 +56,7 @@ def answered(exercise: str, work: dict[str, str], stub: str) -> str:
     kind, _, number = what.partition(" ")
     own: list[Answer] = [
         a
-        for a in written()
+        for a in written_answers()
         if a.exercise == exercise and a.right == (kind == "right")
     ]
     return own[int(number or 0)].code

@@ -69,6 +69,8 @@ def test_the_commands_of_the_module_do_what_the_readme_says(
     """In the README's order; a training is cut to its first steps."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "book.txt").write_text(book_text()[:5000], "utf8")
+    (tmp_path / "submissions").mkdir()
+    (tmp_path / "submissions" / "student.py").write_text("x = 1")
     ours = ["python", "-m", "tformer_lite"]
     typed = [words[3:] for words in commands("README.md") if words[:3] == ours]
     for words in typed:
@@ -76,6 +78,7 @@ def test_the_commands_of_the_module_do_what_the_readme_says(
         few = ["--steps", "2"] if words[0] == "train" else []
         assert main([*words, *few]) == 0, words
     assert {words[0] for words in typed} == {
+        "classroom",
         "generate",
         "trace",
         "train",
