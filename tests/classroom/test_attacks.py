@@ -14,7 +14,7 @@ from tests.helpers.answers import HEAD, solutions, written_answers
 from tests.helpers.attacks import ATTACKS, HONEST, WITHOUT_PROCESS
 from tests.helpers.project import ROOT
 from tests.helpers.sandboxes import needs_bubblewrap
-from tformer_lite.classroom.assignment import Assignment
+from tformer_lite.classroom.assignment import Assignment, student_notebook
 from tformer_lite.classroom.exercise import exercises
 from tformer_lite.classroom.grading import grade, graded
 from tformer_lite.classroom.sandbox import WANTED, Sandbox, check_bubblewrap
@@ -50,6 +50,14 @@ def test_every_right_answer_is_right_in_the_sandbox_too():
     done = grade(Submission("all", tuple(cells)), term, Sandbox(seconds=300))
     wrong = [mark for mark in done.marks if not mark.verdict.right]
     assert not wrong, (wrong, done.notes)
+
+
+def test_a_notebook_that_was_left_as_it_is_is_worth_nothing():
+    everything = Assignment("All", "spring", dict.fromkeys(exercises(), 1))
+    notebook = student_notebook(everything)
+    code = [c["source"] for c in notebook["cells"] if "outputs" in c]
+    done = grade(Submission("none", (*code,)), everything, Sandbox(seconds=99))
+    assert [(m.exercise, m.points) for m in done.marks if m.points != 0] == []
 
 
 @pytest.mark.parametrize("name", ATTACKS)
