@@ -80,6 +80,7 @@ def test_what_an_instructor_gets_wrong_is_answered_in_a_line(week, capsys):
     for words, says in {
         "assign dealtout": "near are dealt_out",
         "assign 99": "chapter 99",
+        "assign 5 --out week.json": "ends in .ipynb",
         "assign dealt_out --points many": "--points many",
         "grade nowhere": "nowhere is no folder",
         "grade submissions --assignment no.json": "no.json",

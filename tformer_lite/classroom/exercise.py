@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from tformer_lite.classroom.cases import Case, Draw
 
-Choice = Mapping[str, str]
 KINDS = {
     "shape": "predict the shape",
     "line": "fill in the line",

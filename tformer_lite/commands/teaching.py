@@ -46,6 +46,10 @@ def assign(args: Namespace) -> None:
     points = pointed(chosen(args.exercises), args.points)
     assignment = Assignment(args.title, str(args.seed), points)
     notebook, key = Path(args.out), Path(args.out).with_suffix(".json")
+    if notebook.suffix != ".ipynb":
+        raise ValueError(
+            f"--out {notebook}: a notebook's name ends in .ipynb."
+        )
     text = json.dumps(student_notebook(assignment), indent=1) + "\n"
     notebook.write_text(text, "utf8")
     key.write_text(assignment.text(), "utf8")
@@ -122,7 +126,7 @@ def line(each: Graded, assignment: Assignment) -> str:
     most = sum(assignment.points.values())
     waiting = f", {len(each.to_read)} to be read" if each.to_read else ""
     notes = f" ({each.notes[0]})" if each.notes else ""
-    name = "".join(c for c in each.submission.name if c.isprintable())
+    name = each.submission.name
     return f"{name}: {each.total:g} of {most:g}{waiting}{notes}"
 
 
