@@ -30,8 +30,11 @@ def picture(verdict: Verdict) -> Any:
     except ImportError:
         return verdict.heard.seen
     letters = verdict.heard.axes
-    known = letters if {*letters.split()} <= {*AXES} else "T S"
+    named = letters != "T T" and {*letters.split()} <= {*AXES}
     title = "the result (row) depends on the input"
     return heatmap(
-        verdict.heard.seen, axes=known, kind="weights", titles=[title]
+        verdict.heard.seen,
+        axes=letters if named else "T S",
+        kind="weights",
+        titles=[title],
     )
