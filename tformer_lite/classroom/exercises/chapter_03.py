@@ -198,6 +198,9 @@ RELATIVE_BIAS = {
 }
 
 
+ODD = "with an odd number of buckets a side, E is rounded down"
+
+
 class RelativeBias(Exercise):
     """Give each pair of places a learned number for its distance."""
 
@@ -210,16 +213,18 @@ class RelativeBias(Exercise):
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Distances below max_distance; then beyond; few buckets."""
-        for i in range(4):
+        for i in range(5):
             t, s = draw.random.sample((11, 13, 17, 19, 23), 2)
-            n = 10 if i == 3 else draw.random.choice((16, 20, 24))
+            few = {3: 10, 4: 6}  # an odd number of buckets a side
+            n = few.get(i, draw.random.choice((16, 20, 24)))
             sizes = draw.sizes("H") | {"T": t, "S": s, "N": n}
             about, far = "", draw.random.choice((29, 31, 37))
             if i >= 2:
                 sizes |= {"T": 23, "S": 31}
-                far = draw.random.choice((11, 13))
+                far = 4 if i == 4 else draw.random.choice((11, 13))
                 about = "distances from max_distance on share the last "
                 about += "bucket of their side, n - 1: cut off there"
+                about = ODD if i == 4 else about
             table = draw.numbers(n, sizes["H"])
             yield Case((table, sizes["T"], sizes["S"], far), sizes, about)
 

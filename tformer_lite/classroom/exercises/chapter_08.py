@@ -236,8 +236,13 @@ class SinkWeights(Exercise):
             mask = draw.flags(shape[0], 1, *shape[2:])
             mask[..., 0] = mask[..., 0, :] = True
             yield Case((scores, mask, sink), sizes)
-        loud = "large scores overflow: subtract the largest before exp"
+        loud = "large scores overflow, or leave nothing of a row of low ones: "
+        loud += "subtract the largest of the row before exp, the sink among it"
         yield Case((60 * scores, mask, sink), sizes, loud)
+        one = mask.clone()
+        one[..., 1, :] = torch.arange(shape[-1]) == 2
+        alone = "a row with one visible key shares with the sink alone"
+        yield Case((scores, one, sink), sizes, alone)
         empty = mask.clone()
         empty[..., 1, :] = False
         none = "a row with no visible key should give zeros: there the sink "

@@ -260,7 +260,11 @@ class MemoryMixture(Exercise):
             yield Case(tuple(args), sizes)
         yield Case((20 * args[0], *args[1:]), sizes, LOUD)
         args[3], args[6] = args[3].clone(), args[6].clone()
-        args[3][0] = args[6][0] = False
+        args[3][0] = args[6][1] = False
+        half = "where one memory is all padding, the other is still heard"
+        yield Case(tuple(args), sizes, half)
+        args[6] = args[6].clone()
+        args[6][0] = False
         yield Case(tuple(args), sizes, NONE)
 
     def answer(

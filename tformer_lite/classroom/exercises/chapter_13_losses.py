@@ -243,7 +243,9 @@ class ZLoss(Exercise):
         """Ordinary logits, and some so large that exp overflows."""
         yield guesses(draw, "", 1.0, 0.2)
         yield guesses(draw, "", 2.0, 0.5)
-        about = "large logits overflow in exp: take torch.logsumexp"
+        about = (
+            "large logits overflow in exp, or are cut: take torch.logsumexp"
+        )
         yield guesses(draw, about, 200.0, 0.2)
 
     def answer(self, case: Case, **choice: str) -> Tensor:

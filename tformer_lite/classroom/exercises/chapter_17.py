@@ -199,7 +199,7 @@ class StridedLoss(Exercise):
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Overlapping windows; then a short last one, and no overlap."""
         short = "the last window may be shorter than the others: its new "
-        short += "places are still those after the overlap"
+        short += "places are those after the overlap, and only they count"
         apart = "with a stride as long as the window nothing overlaps"
         one = "a text that fits one window has no other to take from"
         for about in "", "", short, apart, one:
@@ -273,10 +273,12 @@ class BitsPerByte(Exercise):
         mixed = "letters take one byte in English and three in Nepali: "
         mixed += "encode the text and count"
         short = "a single character has bytes as well"
-        for about in "", "", mixed, short:
+        edges = "spaces and line ends at either end of a text have bytes too"
+        for about in "", "", mixed, short, edges:
             line = LINES[draw.below(len(LINES))]
             text = MIXED + line if about == mixed else line
             text = line[:1] if about == short else text
+            text = f" {line}\n" if about == edges else text
             losses = draw.numbers(len(text)).exp()
             yield Case((losses, text), {"T": len(text)}, about)
 

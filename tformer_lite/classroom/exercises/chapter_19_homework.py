@@ -57,7 +57,9 @@ class CacheBytes(Exercise):
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Texts longer than the window, then shorter, and just as long."""
-        short = "a text shorter than the window fills only its own places"
+        short = (
+            "a text shorter than the window fills its own places, all of them"
+        )
         same = "a text as long as the window fills all of it"
         for about, more in ("", 9), ("", 40), (short, -8), (same, 0):
             kv_heads, b = 3 + 3 * draw.below(2), 5 + 2 * draw.below(2)
