@@ -215,6 +215,16 @@ SINK = {
 }
 
 
+LOUD_ROWS = (
+    "large scores overflow, or leave nothing of a row of low ones: subtract "
+    "the largest of the row before exp, the sink among it"
+)
+ONE_KEY = "a row with one visible key shares with the sink alone"
+NO_KEY = (
+    "a row with no visible key should give zeros: there the sink takes all"
+)
+
+
 class SinkWeights(Exercise):
     """Give each head a learned score that takes a share and hands over
     nothing."""
@@ -236,18 +246,12 @@ class SinkWeights(Exercise):
             mask = draw.flags(shape[0], 1, *shape[2:])
             mask[..., 0] = mask[..., 0, :] = True
             yield Case((scores, mask, sink), sizes)
-        loud = "large scores overflow, or leave nothing of a row of low ones: "
-        loud += "subtract the largest of the row before exp, the sink among it"
-        yield Case((60 * scores, mask, sink), sizes, loud)
-        one = mask.clone()
+        yield Case((60 * scores, mask, sink), sizes, LOUD_ROWS)
+        one, empty = mask.clone(), mask.clone()
         one[..., 1, :] = torch.arange(shape[-1]) == 2
-        alone = "a row with one visible key shares with the sink alone"
-        yield Case((scores, one, sink), sizes, alone)
-        empty = mask.clone()
+        yield Case((scores, one, sink), sizes, ONE_KEY)
         empty[..., 1, :] = False
-        none = "a row with no visible key should give zeros: there the sink "
-        none += "takes all"
-        yield Case((scores, empty, sink), sizes, none)
+        yield Case((scores, empty, sink), sizes, NO_KEY)
 
     def answer(self, case: Case, sink: str, mask: str, axis: str) -> Tensor:
         """Divide exponentials by their sum and what the sink adds to it."""

@@ -238,6 +238,9 @@ def two_memories(draw: Draw, sizes: dict[str, int]) -> list[Tensor]:
     return [*args, draw.numbers(2, h)]
 
 
+HALF = "where one memory is all padding, the other is still heard"
+
+
 class MemoryMixture(Exercise):
     """Let a target ask two memories at once."""
 
@@ -259,13 +262,10 @@ class MemoryMixture(Exercise):
             args = two_memories(draw, sizes)
             yield Case(tuple(args), sizes)
         yield Case((20 * args[0], *args[1:]), sizes, LOUD)
-        args[3], args[6] = args[3].clone(), args[6].clone()
-        args[3][0] = args[6][1] = False
-        half = "where one memory is all padding, the other is still heard"
-        yield Case(tuple(args), sizes, half)
-        args[6] = args[6].clone()
-        args[6][0] = False
-        yield Case(tuple(args), sizes, NONE)
+        for rows, about in (((0, 1), HALF), ((0, 0), NONE)):
+            args[3], args[6] = args[3].clone(), args[6].clone()
+            args[3][rows[0]] = args[6][rows[1]] = False
+            yield Case(tuple(args), sizes, about)
 
     def answer(
         self, case: Case, sums: str, bias: str, scale: str, masks: str
@@ -277,9 +277,8 @@ class MemoryMixture(Exercise):
         plus |= {"scaled": given / q.shape[-1] ** 0.5}
         added = plus.get(bias, 0 * given)[..., None, None]
         times = {"factor": given}.get(bias, given**0)[..., None, None]
-        used = {"first": (0,), "second": (1,), "neither": ()}.get(
-            masks, (0, 1)
-        )
+        some = {"first": (0,), "second": (1,), "neither": ()}
+        used = some.get(masks, (0, 1))
         found = []
         for i, (k, v, mask) in enumerate((rest[:3], rest[3:])):
             seen = {"turned": 1 - mask}.get(masks, mask)
