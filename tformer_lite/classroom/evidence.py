@@ -100,10 +100,8 @@ def shape_evidence(
     """Compare two shapes that are the values themselves."""
     whole = isinstance(mine, tuple) and all(type(n) is int for n in mine)
     if not whole or len(mine) > AXES:
-        return (
-            f"expected a shape, such as (2, 8, 12), got {mine!r}",
-            "no shape",
-        )
+        says = f"expected a shape, such as (2, 8, 12), got {shown(mine)}"
+        return says, "no shape"
     return shapes_told(mine, right, exercise, case), "wrong shape"
 
 

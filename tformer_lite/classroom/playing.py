@@ -19,8 +19,8 @@ from torch import Tensor, nn
 from tformer_lite.classroom.cases import Case
 from tformer_lite.classroom.shapes import named_shape
 from tformer_lite.classroom.values import plain
-from tformer_lite.example.running import EncoderDecoder
 from tformer_lite.model.config import tiny_translator
+from tformer_lite.model.models import EncoderDecoder
 
 SECONDS = 5.0  # for one call, on a busy machine
 TAIL = 400  # characters of what a student's error says

@@ -71,7 +71,7 @@ def factor(mine: Tensor, right: Tensor, sizes: Sizes) -> str:
     ratio = (a.dot(b) / b.dot(b)).item()
     if abs(ratio) < 1e-6 or not torch.allclose(a, ratio * b, 1e-4, 1e-6):
         return ""
-    if ratio == -1 or math.isclose(ratio, -1, rel_tol=1e-4):
+    if math.isclose(ratio, -1, rel_tol=1e-4):
         return "every number has the wrong sign"
     large = abs(ratio) > 1
     name = factor_name(abs(ratio) if large else 1 / abs(ratio), sizes)

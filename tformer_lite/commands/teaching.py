@@ -77,8 +77,10 @@ def grade(args: Namespace) -> None:
         say(line(each, assignment))
         done.append(each)
     out = Path(args.out)
-    told = changes(out, sheets.gradebook(done, assignment, roster))
-    write_all(out, done, assignment, roster)
+    book = sheets.gradebook(done, assignment, roster)
+    told = changes(out, book)
+    sheets.write_rows(out, book)
+    write_beside(out, done, assignment)
     own = owners(names, roster) if roster else {}
     told += [
         f"on no row of the roster, or on several: {name}"
@@ -100,14 +102,10 @@ def sheets_folder(out: Path) -> Path:
     return out.with_name(f"{out.stem}-sheets")
 
 
-def write_all(
-    out: Path,
-    done: Sequence[Graded],
-    assignment: Assignment,
-    roster: Sequence[Sequence[str]],
+def write_beside(
+    out: Path, done: Sequence[Graded], assignment: Assignment
 ) -> None:
-    """Write the gradebook, the diagnoses, the sheets and the class's."""
-    sheets.write_rows(out, sheets.gradebook(done, assignment, roster))
+    """Write beside the gradebook the diagnoses, the sheets and the class's."""
     sheets.write_rows(diagnoses_file(out), sheets.diagnoses(done))
     folder = sheets_folder(out)
     shutil.rmtree(folder, ignore_errors=True)
@@ -162,7 +160,7 @@ def read_marks(
     return found
 
 
-def with_marks(each: Graded, marks: Mapping[tuple[str, str], float]) -> Graded:
+def with_marks(each: Graded, marks: Marks) -> Graded:
     """Put points given by hand in the place of those measured."""
     student = each.submission.name
     own = tuple(
