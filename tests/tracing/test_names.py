@@ -73,7 +73,7 @@ def joint(sizes):
 
 def runs(sizes):
     """Those of probes together, and of each name alone."""
-    near = {name: [n - 1, n + 1, n + 5, 68, 75] for name, n in sizes.items()}
+    near = {name: [n - 1, n + 1, n + 6, 68, 75] for name, n in sizes.items()}
     lone = (alone(whole(sizes), name, near[name]) for name in LETTERS)
     return [*joint(sizes), *itertools.chain(*lone)]
 

@@ -10,7 +10,7 @@ from typing import TypeGuard
 Sizes = dict[str, int]
 Given = dict[str, int | str]
 Columns = dict[str, tuple[int, ...]]  # the sizes of each name, one a run
-SMALL = (6, 10, 14), (5, 9, 11)  # even and odd; no powers of two
+SMALL = (4, 5), (6, 7), (10, 9), (14, 11)  # even and odd
 UNSEEN = 5  # how many runs that nobody makes a formula is tried at
 OPERATIONS = {
     ast.Add: operator.add,
@@ -88,11 +88,9 @@ def joint_sizes(dims: Given, varied: list[str]) -> list[Sizes]:
     sizes = plain_sizes(dims)
     chosen: list[Sizes] = [{}, {}, {}]
     for i, name in enumerate(varied):
-        even, odd = (
-            [n for n in small if n != sizes[name]][i // 3 % 2]
-            for small in SMALL
-        )
-        large = max(sizes[name], 32 if i < 3 else 18) + 2 + i
+        small = SMALL[i // 3 % 2 :]
+        even, odd = next(pair for pair in small if sizes[name] not in pair)
+        large = max(sizes[name], 16 if i > 2 else 32) + 1 + i
         large += i % 3 < 2 and (large + i % 3) % 2
         rows = (large, odd, even), (even, large, odd), (even, odd, large)
         for now, n in zip(chosen, rows[i % 3]):
