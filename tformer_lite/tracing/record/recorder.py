@@ -9,10 +9,14 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 from torch import Tensor
-from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from tformer_lite.tracing.record.detours import eagerly
+from tformer_lite.tracing.record.shared import (
+    HERE,
+    QUESTIONS,
+    eagerly,
+    leave,
+)
 from tformer_lite.tracing.record.tensors import Mark, Values, targets, tensors
 from tformer_lite.tracing.record.visits import Place, Visit, Visits, place_of
 from tformer_lite.tracing.source import expressions
@@ -98,15 +102,15 @@ class Recorder(TorchFunctionMode):
     def __enter__(self):
         self.visits.base = sys._getframe(1).f_code
         self.visits.__enter__()
-        # Let the lines of an attention layer be seen, or it would be one call.
-        self.asked = vars(functional)["has_torch_function"]
-        vars(functional)["has_torch_function"] = lambda tensors: False
+        QUESTIONS.__enter__()
+        HERE.recorders += 1
         return super().__enter__()
 
     def __exit__(self, *error: object) -> None:
-        vars(functional)["has_torch_function"] = self.asked
+        HERE.recorders -= 1
+        QUESTIONS.__exit__()
         self.visits.__exit__()
-        super().__exit__(*error)
+        leave(self)
 
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None

@@ -1,0 +1,243 @@
+"""What things hold that a run may change, and how to give it back."""
+
+import random
+import sys
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
+from functools import partial, singledispatch
+from operator import is_
+from types import FunctionType, MethodType, SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tformer_lite.tracing.record.memory import Memory
+from tformer_lite.tracing.record.visits import owner
+
+# What holds nothing that could change, and is told so without a search.
+PLAIN = {int, float, bool, str, bytes, complex, type(None)}
+PLAIN |= {torch.dtype, torch.device, torch.Size, torch.layout}
+LIBRARIES = {*sys.stdlib_module_names, "numpy", "torch"}
+OWN = __name__.split(".")[:2]
+MUTABLE = list, dict, set, deque, Tensor, np.ndarray
+
+
+class Held(NamedTuple):
+    """What a thing holds that may change itself, and how to give the thing
+    back what it held."""
+
+    parts: Iterable[Any] = ()
+    put_back: Callable[[], None] | None = None
+
+
+@singledispatch
+def held(thing: Any) -> Held:
+    """Tell what a thing holds: of an object, its attributes, and what all of
+    its class share. A library's own are left alone, apart from modules."""
+    if is_library(type(thing)):
+        return Held()
+    return attributes(thing)
+
+
+@held.register(nn.Module)
+@held.register(SimpleNamespace)
+def attributes(thing: Any) -> Held:
+    """Of an object: its attributes, and its class, which may change too."""
+    kind, slots = type(thing), slots_of(thing)
+
+    def put_back() -> None:
+        if type(thing) is not kind:
+            thing.__class__ = kind
+        for name, value in slots.items():
+            if getattr(thing, name, None) is not value:
+                object.__setattr__(thing, name, value)
+
+    own = getattr(thing, "__dict__", None)
+    return Held((own, kind, *slots.values()), put_back)
+
+
+def slots_of(thing: Any) -> dict[str, Any]:
+    """Give the attributes that an object has no dictionary for."""
+    names = [x for kind in type(thing).mro() for x in in_slots(kind)]
+    return {name: getattr(thing, name) for name in names if hasattr(thing, name)}
+
+
+def in_slots(kind: type) -> list[str]:
+    """List what a class has slots for."""
+    slots = vars(kind).get("__slots__", ())
+    slots = [slots] if isinstance(slots, str) else list(slots)
+    return [x for x in slots if not x.startswith("__")]
+
+
+def is_library(kind: type) -> bool:
+    """Whether a class is Python's, NumPy's, PyTorch's or the tracer's."""
+    first, *others = kind.__module__.split(".")
+    return first in LIBRARIES or [first, *others[:1]] == OWN
+
+
+@held.register
+def _(kind: type) -> Held:
+    if is_library(kind):
+        return Held()
+    was = dict(vars(kind))
+
+    def put_back() -> None:
+        now = dict(vars(kind))
+        for name in now.keys() - was.keys():
+            type.__delattr__(kind, name)
+        for name in was:
+            if now.get(name) is not was[name]:
+                type.__setattr__(kind, name, was[name])
+
+    shared = (x for x in was.values() if isinstance(x, MUTABLE))
+    return Held((*shared, *kind.__bases__), put_back)
+
+
+@held.register(tuple)
+@held.register(frozenset)
+def _(things: Iterable) -> Held:
+    return Held(things)
+
+
+@held.register
+def _(things: list) -> Held:
+    was = things[:]
+
+    def put_back() -> None:
+        if len(things) != len(was) or not all(map(is_, things, was)):
+            list.__setitem__(things, slice(None), was)
+
+    return Held(searched(was), put_back)
+
+
+@held.register
+def _(things: deque) -> Held:
+    was = list(things)
+
+    def put_back() -> None:
+        if len(things) != len(was) or not all(map(is_, things, was)):
+            things.clear()
+            things.extend(was)
+
+    return Held(searched(was), put_back)
+
+
+@held.register
+def _(things: set) -> Held:
+    was = set(things)
+
+    def put_back() -> None:
+        if things != was:
+            things.clear()
+            things.update(was)
+
+    return Held(searched(was), put_back)
+
+
+@held.register
+def _(things: dict) -> Held:
+    base: Any = OrderedDict if isinstance(things, OrderedDict) else dict
+    names, values = list(base.keys(things)), list(base.values(things))
+
+    def put_back() -> None:
+        if len(things) == len(names):
+            same = all(map(is_, base.values(things), values))
+            if same and all(map(is_, base.keys(things), names)):
+                return
+        base.clear(things)
+        for name, value in zip(names, values):
+            base.__setitem__(things, name, value)
+
+    return Held(searched(values), put_back)
+
+
+def searched(values: Iterable) -> Iterable:
+    """Leave numbers and texts out, where there are no others."""
+    return values if not PLAIN.issuperset(map(type, values)) else ()
+
+
+@held.register
+def _(function: FunctionType) -> Held:
+    code = function.__code__
+    if owner(code.co_filename) != "reader":
+        return Held()
+    cells = [x for x in function.__closure__ or () if is_full(x)]
+    was = [cell.cell_contents for cell in cells]
+    space = function.__globals__
+    used = {name: space[name] for name in code.co_names if name in space}
+
+    def put_back() -> None:
+        for cell, value in zip(cells, was):
+            cell.cell_contents = value
+        for name, value in used.items():
+            if space.get(name) is not value:
+                space[name] = value
+
+    return Held((*was, *used.values(), vars(function)), put_back)
+
+
+def is_full(cell: Any) -> bool:
+    """Whether a variable of a closure has a value."""
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:
+        return False
+
+
+@held.register
+def _(method: MethodType) -> Held:
+    return Held((method.__self__, method.__func__))
+
+
+@held.register
+def _(call: partial) -> Held:
+    return Held((call.func, call.args, call.keywords))
+
+
+@held.register
+def _(array: np.ndarray) -> Held:
+    was = array.copy()
+
+    def put_back() -> None:
+        if array.tobytes() != was.tobytes():
+            array[...] = was
+
+    return Held(array.tolist() if array.dtype == object else (), put_back)
+
+
+@held.register
+def _(one: random.Random) -> Held:
+    return Held((), partial(one.setstate, one.getstate()))
+
+
+@held.register
+def _(one: np.random.RandomState) -> Held:
+    return Held((), partial(one.set_state, one.get_state()))
+
+
+@held.register
+def _(one: np.random.Generator) -> Held:
+    bits = one.bit_generator
+    return Held((), partial(setattr, bits, "state", bits.state))
+
+
+@held.register
+def _(one: torch.Generator) -> Held:
+    return Held((), partial(one.set_state, one.get_state()))
+
+
+@held.register
+def _(tensor: Tensor) -> Held:
+    own = getattr(tensor, "__dict__", None)
+    if dispatches(tensor):  # what is inside has the numbers
+        return Held((own, *slots_of(tensor).values()))
+    memory = Memory(tensor)
+    return Held((own, memory.grad), memory.put_back)
+
+
+def dispatches(tensor: Tensor) -> bool:
+    """Whether a tensor's class runs each call on it by itself."""
+    plain = torch._C._disabled_torch_dispatch_impl
+    return type(tensor).__torch_dispatch__ is not plain

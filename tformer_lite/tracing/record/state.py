@@ -1,0 +1,75 @@
+"""State: what a model and its inputs hold, to be put back bit for bit."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from tformer_lite.tracing.record.held import PLAIN, held
+
+
+class State:
+    """What some things hold, all the way down, and the random numbers that
+    are ahead, as they are when this is made.
+
+    `put_back` makes them so again, in place: every object stays the one that
+    it was. What has not changed is not touched.
+    """
+
+    def __init__(self, *things: Any):
+        self.known: dict[int, Any] = {}  # by id: alive, so that it stays theirs
+        self.ways: list[Callable[[], None]] = [random_numbers()]
+        ahead: list[Any] = [things]
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            while ahead:
+                thing = ahead.pop()
+                if type(thing) not in PLAIN and id(thing) not in self.known:
+                    self.known[id(thing)] = thing
+                    parts, way = held(thing)
+                    self.ways += [way] if way else []
+                    ahead += parts
+
+    def put_back(self) -> None:
+        """Give all things back what they held."""
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            for way in self.ways:
+                way()
+
+    def __enter__(self) -> "State":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.put_back()
+
+
+def random_numbers() -> Callable[[], None]:
+    """Remember which random numbers are next: Python's, NumPy's, PyTorch's."""
+    own, numpys = random.getstate(), np.random.get_state()
+    torchs = [(one, one.get_state()) for one in generators()]
+
+    def put_back() -> None:
+        random.setstate(own)
+        np.random.set_state(numpys)
+        for one, state in torchs:
+            one.set_state(state)
+
+    return put_back
+
+
+def generators() -> list[torch.Generator]:
+    """List PyTorch's own generators, of the devices that are in use."""
+    cuda = torch.cuda.is_initialized()
+    return [
+        torch.default_generator,
+        *(torch.cuda.default_generators if cuda else ()),
+    ]
+
+
+def seed_all(seed: int) -> None:
+    """Seed all random numbers; no device wakes up for it."""
+    random.seed(seed)
+    np.random.seed(seed)
+    for one in generators():
+        one.manual_seed(seed)
