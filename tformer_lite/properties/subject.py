@@ -10,6 +10,7 @@ from torch import Tensor, nn, no_grad
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.datasets import running_example
 from tformer_lite.text.tokenizers import PAD, UNK
+from tformer_lite.tracing.record.state import State, seed_all
 from tformer_lite.tracing.record.tensors import tensors
 
 T = TypeVar("T")
@@ -59,20 +60,31 @@ class Subject:
         """Which positions of each input are the id `unknown`: (B, T)."""
         return [is_id(x, self.ids[1]) for x in self.inputs]
 
+    @cached_property
+    def state(self) -> State:
+        """What the model and its inputs hold before anything is asked."""
+        return State(self.model, self.inputs)
+
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
         -> (B, T, ...). Raises FailedError for whatever goes wrong."""
-        return output(self.call(self.model, inputs or self.inputs, seed))
+
+        def ran(*inputs: Tensor) -> Tensor:
+            return output(self.model(*inputs)).clone()  # what it is now
+
+        return self.call(ran, inputs or self.inputs, seed)
 
     def call(self, ask: Callable[..., T], inputs: tuple, seed: int = 0) -> T:
         """Call something that runs the model, without gradients; and a
-        module, in evaluation."""
+        module, in evaluation. Then all is as it was."""
         m = self.model
         quiet = evaluating(m) if isinstance(m, nn.Module) else no_grad()
-        with torch.random.fork_rng(devices=[]), quiet:
-            torch.manual_seed(seed)
+        with self.state, quiet:
+            seed_all(seed)
             try:
                 return ask(*inputs)
+            except FailedError:
+                raise
             except Exception as error:
                 raise FailedError(error_line(error)) from error
 

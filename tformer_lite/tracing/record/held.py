@@ -84,7 +84,10 @@ def _(kind: type) -> Held:
     was = dict(vars(kind))
 
     def put_back() -> None:
-        now = dict(vars(kind))
+        now = vars(kind)
+        if len(now) == len(was) and all(map(is_, now.values(), was.values())):
+            return
+        now = dict(now)
         for name in now.keys() - was.keys():
             type.__delattr__(kind, name)
         for name in was:
@@ -138,7 +141,7 @@ def _(things: set) -> Held:
 
 @held.register
 def _(things: dict) -> Held:
-    base: Any = OrderedDict if isinstance(things, OrderedDict) else dict
+    base = base_of(things)
     names, values = list(base.keys(things)), list(base.values(things))
 
     def put_back() -> None:
@@ -151,6 +154,12 @@ def _(things: dict) -> Held:
             base.__setitem__(things, name, value)
 
     return Held(searched(values), put_back)
+
+
+def base_of(things: dict) -> Any:
+    """Give the class whose methods keep a dictionary whole, and do not ask
+    its own."""
+    return OrderedDict if isinstance(things, OrderedDict) else dict
 
 
 def searched(values: Iterable) -> Iterable:

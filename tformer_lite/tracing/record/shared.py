@@ -187,6 +187,18 @@ COMPILERS = Shared(
 
 
 @contextmanager
+def following(visits: Any) -> Iterator[None]:
+    """Let something run the modules of this thread."""
+    with MODULES:
+        followers = HERE.visits
+        followers.append(visits)
+        try:
+            yield
+        finally:
+            followers.remove(visits)
+
+
+@contextmanager
 def eagerly() -> Iterator[None]:
     """Let compiled code of this thread run as it is written, line by line."""
     compiler = sys.modules.get("torch._dynamo.eval_frame")

@@ -2,12 +2,13 @@
 
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import torch
 
-from tformer_lite.tracing.record.held import PLAIN, held
+from tformer_lite.tracing.record.held import PLAIN, base_of, held
 
 
 class State:
@@ -20,6 +21,7 @@ class State:
 
     def __init__(self, *things: Any):
         self.known: dict[int, Any] = {}  # by id: alive, so that it stays theirs
+        self.empty: list[dict] = []  # most are: modules have many for hooks
         self.ways: list[Callable[[], None]] = [random_numbers()]
         ahead: list[Any] = [things]
         with torch._C.DisableTorchFunction(), torch.no_grad():
@@ -27,15 +29,21 @@ class State:
                 thing = ahead.pop()
                 if type(thing) not in PLAIN and id(thing) not in self.known:
                     self.known[id(thing)] = thing
-                    parts, way = held(thing)
-                    self.ways += [way] if way else []
-                    ahead += parts
+                    if isinstance(thing, dict) and not thing:
+                        self.empty.append(thing)
+                    else:
+                        parts, way = held(thing)
+                        self.ways += [way] if way else []
+                        ahead += parts
 
     def put_back(self) -> None:
-        """Give all things back what they held."""
+        """Give all things back what they held, as far as they let us."""
         with torch._C.DisableTorchFunction(), torch.no_grad():
+            for thing in filter(None, self.empty):
+                base_of(thing).clear(thing)
             for way in self.ways:
-                way()
+                with suppress(Exception):
+                    way()
 
     def __enter__(self) -> "State":
         return self
