@@ -4,7 +4,7 @@ import random
 import sys
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
-from functools import partial, singledispatch
+from functools import lru_cache, partial, singledispatch
 from operator import is_
 from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any, NamedTuple
@@ -45,30 +45,31 @@ def held(thing: Any) -> Held:
 @held.register(SimpleNamespace)
 def attributes(thing: Any) -> Held:
     """Of an object: its attributes, and its class, which may change too."""
-    kind, slots = type(thing), slots_of(thing)
+    kind, given = type(thing), slots_of(thing)
 
     def put_back() -> None:
         if type(thing) is not kind:
             thing.__class__ = kind
-        for name, value in slots.items():
+        for name, value in given.items():
             if getattr(thing, name, None) is not value:
                 object.__setattr__(thing, name, value)
 
     own = getattr(thing, "__dict__", None)
-    return Held((own, kind, *slots.values()), put_back)
+    return Held((own, kind, *given.values()), put_back)
 
 
 def slots_of(thing: Any) -> dict[str, Any]:
     """Give the attributes that an object has no dictionary for."""
-    names = [x for kind in type(thing).mro() for x in in_slots(kind)]
+    names = slots(type(thing))
     return {name: getattr(thing, name) for name in names if hasattr(thing, name)}
 
 
-def in_slots(kind: type) -> list[str]:
-    """List what a class has slots for."""
-    slots = vars(kind).get("__slots__", ())
-    slots = [slots] if isinstance(slots, str) else list(slots)
-    return [x for x in slots if not x.startswith("__")]
+@lru_cache
+def slots(kind: type) -> list[str]:
+    """List what a class, or one that it comes from, has slots for."""
+    found = [vars(one).get("__slots__", ()) for one in kind.mro()]
+    lists = [[x] if isinstance(x, str) else list(x) for x in found]
+    return [x for names in lists for x in names if not x.startswith("__")]
 
 
 def is_library(kind: type) -> bool:
@@ -112,7 +113,7 @@ def _(things: list) -> Held:
         if len(things) != len(was) or not all(map(is_, things, was)):
             list.__setitem__(things, slice(None), was)
 
-    return Held(searched(was), put_back)
+    return Held(was, put_back)
 
 
 @held.register
@@ -124,7 +125,7 @@ def _(things: deque) -> Held:
             things.clear()
             things.extend(was)
 
-    return Held(searched(was), put_back)
+    return Held(was, put_back)
 
 
 @held.register
@@ -136,7 +137,7 @@ def _(things: set) -> Held:
             things.clear()
             things.update(was)
 
-    return Held(searched(was), put_back)
+    return Held(was, put_back)
 
 
 @held.register
@@ -153,18 +154,13 @@ def _(things: dict) -> Held:
         for name, value in zip(names, values):
             base.__setitem__(things, name, value)
 
-    return Held(searched(values), put_back)
+    return Held(values, put_back)
 
 
 def base_of(things: dict) -> Any:
     """Give the class whose methods keep a dictionary whole, and do not ask
     its own."""
     return OrderedDict if isinstance(things, OrderedDict) else dict
-
-
-def searched(values: Iterable) -> Iterable:
-    """Leave numbers and texts out, where there are no others."""
-    return values if not PLAIN.issuperset(map(type, values)) else ()
 
 
 @held.register

@@ -1,14 +1,16 @@
 """State: what a model and its inputs hold, to be put back bit for bit."""
 
 import random
-from collections.abc import Callable
-from contextlib import suppress
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import torch
 
 from tformer_lite.tracing.record.held import PLAIN, base_of, held
+
+DICTIONARIES = {dict, OrderedDict}
 
 
 class State:
@@ -27,29 +29,40 @@ class State:
         with torch._C.DisableTorchFunction(), torch.no_grad():
             while ahead:
                 thing = ahead.pop()
-                if type(thing) not in PLAIN and id(thing) not in self.known:
-                    self.known[id(thing)] = thing
-                    if isinstance(thing, dict) and not thing:
-                        self.empty.append(thing)
-                    else:
-                        parts, way = held(thing)
-                        self.ways += [way] if way else []
-                        ahead += parts
+                if id(thing) in self.known:
+                    continue
+                self.known[id(thing)] = thing
+                if type(thing) in DICTIONARIES and not thing:
+                    self.empty.append(thing)
+                else:
+                    parts, way = held(thing)
+                    self.ways += [way] if way else []
+                    ahead += [x for x in parts if type(x) not in PLAIN]
 
     def put_back(self) -> None:
         """Give all things back what they held, as far as they let us."""
         with torch._C.DisableTorchFunction(), torch.no_grad():
             for thing in filter(None, self.empty):
                 base_of(thing).clear(thing)
-            for way in self.ways:
-                with suppress(Exception):
-                    way()
+            ways = iter(self.ways)
+            while is_refused(ways):
+                pass
 
     def __enter__(self) -> "State":
         return self
 
     def __exit__(self, *error: object) -> None:
         self.put_back()
+
+
+def is_refused(ways: Iterator[Callable[[], None]]) -> bool:
+    """Give things back what they held; whether one of them refused it."""
+    try:
+        for way in ways:
+            way()
+    except Exception:
+        return True
+    return False
 
 
 def random_numbers() -> Callable[[], None]:
