@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from tformer_lite.tracing.record.memory import Memory
+from tformer_lite.tracing.record.tensors import dispatches
 from tformer_lite.tracing.record.visits import owner
 
 # What holds nothing that could change, and is told so without a search.
@@ -240,9 +241,3 @@ def _(tensor: Tensor) -> Held:
         return Held((own, *slots_of(tensor).values()))
     memory = Memory(tensor)
     return Held((own, memory.grad), memory.put_back)
-
-
-def dispatches(tensor: Tensor) -> bool:
-    """Whether a tensor's class runs each call on it by itself."""
-    plain = torch._C._disabled_torch_dispatch_impl
-    return type(tensor).__torch_dispatch__ is not plain

@@ -5,6 +5,8 @@ from contextlib import nullcontext, suppress
 import torch
 from torch import Tensor
 
+from tformer_lite.tracing.record.tensors import copied
+
 PRESERVED = torch.autograd._unsafe_preserve_version_counter
 
 
@@ -24,7 +26,7 @@ class Memory:
         self.own = tensor.detach()  # the same memory
         self.strided = is_strided(self.own)
         self.numbers = distinct(self.own) if self.strided else self.own
-        self.was = copied(self.numbers)
+        self.was = None if tensor.is_meta else copied(self.numbers)
         self.version = None if self.loose else self.numbers._version
         self.preserved = nullcontext() if self.loose else PRESERVED(self.own)
 
@@ -57,13 +59,6 @@ def is_strided(tensor: Tensor) -> bool:
     """Whether a tensor's numbers lie in memory one by one."""
     odd = tensor.is_nested or tensor.is_quantized or tensor.is_meta
     return tensor.layout is torch.strided and not odd
-
-
-def copied(tensor: Tensor) -> Tensor | None:
-    """Copy a tensor; None where it has no numbers, or nobody can."""
-    with suppress(RuntimeError):
-        return None if tensor.is_meta else tensor.clone()
-    return None
 
 
 def distinct(tensor: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from itertools import count
 from types import CodeType
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
@@ -17,7 +18,13 @@ from tformer_lite.tracing.record.shared import (
     eagerly,
     leave,
 )
-from tformer_lite.tracing.record.tensors import Mark, Values, targets, tensors
+from tformer_lite.tracing.record.tensors import (
+    Mark,
+    Values,
+    name_of,
+    targets,
+    tensors,
+)
 from tformer_lite.tracing.record.visits import Place, Visit, Visits, place_of
 from tformer_lite.tracing.source import expressions
 
@@ -44,9 +51,9 @@ class Step(NamedTuple):
     def name(self) -> str:
         """The function's name; an attribute's, when it was one."""
         function = self.function
-        if function.__name__ == "__get__":
+        if name_of(function) == "__get__":
             function = function.__self__  # type: ignore[attr-defined]
-        return function.__name__
+        return name_of(function)
 
     @property
     def asked(self) -> str:
@@ -126,7 +133,7 @@ class Recorder(TorchFunctionMode):
             self.steps.append(self.note(function, args, kwargs, made))
             if self.keep and self.keep(self.steps[-1]):
                 self.values.keep(len(self.steps) - 1, made, args, kwargs)
-        elif function.__name__ == "__set__":
+        elif name_of(function) == "__set__":
             self.visits.marks.forget(args[0])
         return result
 
@@ -135,7 +142,8 @@ class Recorder(TorchFunctionMode):
         marks, visits = self.visits.marks, self.visits
         reads = marks.read((*args, *kwargs.values()) if kwargs else args)
         place = place_of(sys._getframe(2), visits.base)
-        makes = list(map(marks.made, made))
+        with torch._C.DisableTorchFunction():
+            makes = list(map(marks.made, made))
         return Step(function, place, visits.now, reads, makes)
 
 
