@@ -26,7 +26,7 @@ def seeded():
 
 def values(model):
     """The numbers of all that a model has, and of what it has collected."""
-    tensors = [x for x in model.state_dict().values()]
+    tensors = list(model.state_dict().values())
     lists = {k: x for k, x in vars(model).items() if isinstance(x, list)}
     numbers = [x for x in vars(model).values() if isinstance(x, int)]
     return [x.tolist() for x in tensors], numbers, list(map(len, lists))

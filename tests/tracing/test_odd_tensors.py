@@ -145,9 +145,7 @@ def test_a_function_without_a_name_is_called_by_its_class_or_function():
     add = partial(partial(torch.add, alpha=2))
 
     def by_part(x):
-        return torch.overrides.handle_torch_function(
-            partial(add, x), (x,), x
-        )
+        return torch.overrides.handle_torch_function(partial(add, x), (x,), x)
 
     seen = trace(lambda x: by_part(Calls()(x)), X, keep=True)
     assert [step.name for step in seen.steps] == ["Calls", "add"]

@@ -51,8 +51,8 @@ def test_two_traces_that_overlap_may_end_in_any_order(first):
     found, threads = {}, []
     for i, pair in enumerate(events):
 
-        def work(i=i, model=Waits(*pair)):
-            found[i] = trace(model, rows(), keep=True)
+        def work(i=i, pair=pair):
+            found[i] = trace(Waits(*pair), rows(), keep=True)
 
         threads.append(threading.Thread(target=work))
         threads[-1].start()
@@ -60,8 +60,7 @@ def test_two_traces_that_overlap_may_end_in_any_order(first):
     for i in (first, 1 - first):
         events[i][1].set()
         threads[i].join()
-        linear = small_model().eval()
-        assert linear(rows()).shape == rows().shape[:1] + (3,) or True
+        assert small_model()(rows()).shape[0] == 4
     for i in (0, 1):
         paths = [step.visit.path for step in found[i].steps]
         assert paths == ["layer", ""]
@@ -195,23 +194,29 @@ def test_a_change_lasts_as_long_as_anybody_needs_it():
         assert Owner.name == 1
 
 
-def test_live_printing_in_tasks_and_generators_may_end_in_any_order(capsys):
-    async def task(number, first, then):
+def test_live_printing_in_tasks_may_end_in_any_order(capsys):
+    async def task(begun, go, done, end):
         layer = nn.Linear(6, 6)
         with print_shapes(layer, calls=True):
-            first.set()
-            await then.wait()
+            begun.set()
+            await go.wait()
             layer(rows())
+            done.set()
+            await end.wait()
 
     async def both():
-        one, other, end = (asyncio.Event() for _ in range(3))
-        tasks = [task(0, one, other), task(1, other, one)]
-        end.set()
-        await asyncio.gather(*tasks)
+        events = [asyncio.Event() for _ in range(4)]
+        first, second, third, fourth = events
+        await asyncio.gather(
+            task(first, second, third, fourth),  # it ends when the other has
+            task(second, first, fourth, third),
+        )
 
     asyncio.run(both())
-    assert capsys.readouterr().out.count("linear") >= 0
+    assert capsys.readouterr().out.count("linear") > 0
 
+
+def test_live_printing_in_generators_may_end_in_any_order():
     def steps():
         with print_shapes(nn.Linear(6, 6), calls=True):
             yield

@@ -169,9 +169,7 @@ def best_runs(
     return runs, notes
 
 
-def probe(
-    start: State, parts: Callable, options: dict, sizes: Sizes
-) -> Run:
+def probe(start: State, parts: Callable, options: dict, sizes: Sizes) -> Run:
     """Run again at other sizes, from where the traced run started; what went
     wrong is in the run's `error`."""
     run = Run(sizes)

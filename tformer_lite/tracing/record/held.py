@@ -6,6 +6,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial, singledispatch
 from operator import is_
+from os import sep
 from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -21,8 +22,10 @@ from tformer_lite.tracing.record.visits import owner
 PLAIN = {int, float, bool, str, bytes, complex, type(None)}
 PLAIN |= {torch.dtype, torch.device, torch.Size, torch.layout}
 LIBRARIES = {*sys.stdlib_module_names, "numpy", "torch"}
+INSTALLED = f"{sep}site-packages{sep}"
 OWN = __name__.split(".")[:2]
-MUTABLE = list, dict, set, deque, Tensor, np.ndarray
+# What all of a class share, that a run may change.
+SHARED: tuple[type, ...] = list, dict, set, deque, Tensor, np.ndarray
 
 
 class Held(NamedTuple):
@@ -61,8 +64,11 @@ def attributes(thing: Any) -> Held:
 
 def slots_of(thing: Any) -> dict[str, Any]:
     """Give the attributes that an object has no dictionary for."""
-    names = slots(type(thing))
-    return {name: getattr(thing, name) for name in names if hasattr(thing, name)}
+    kind: Any = type(thing)
+    names = slots(kind)
+    return {
+        name: getattr(thing, name) for name in names if hasattr(thing, name)
+    }
 
 
 @lru_cache
@@ -86,18 +92,26 @@ def _(kind: type) -> Held:
     was = dict(vars(kind))
 
     def put_back() -> None:
-        now = vars(kind)
+        now: Any = vars(kind)
         if len(now) == len(was) and all(map(is_, now.values(), was.values())):
             return
-        now = dict(now)
-        for name in now.keys() - was.keys():
+        for name in [name for name in now if name not in was]:
             type.__delattr__(kind, name)
         for name in was:
             if now.get(name) is not was[name]:
                 type.__setattr__(kind, name, was[name])
 
-    shared = (x for x in was.values() if isinstance(x, MUTABLE))
+    followed = (*SHARED, FunctionType) if is_readers(kind) else SHARED
+    shared = (x for x in was.values() if isinstance(x, followed))
     return Held((*shared, *kind.__bases__), put_back)
+
+
+def is_readers(kind: type) -> bool:
+    """Whether the reader wrote a class: it is in no library, and not ours."""
+    module = sys.modules.get(kind.__module__)
+    file = getattr(module, "__file__", None) or ""
+    ours = kind.__module__.startswith(f"{OWN[0]}.")
+    return not ours and INSTALLED not in file
 
 
 @held.register(tuple)
@@ -231,7 +245,12 @@ def _(one: np.random.Generator) -> Held:
 
 @held.register
 def _(one: torch.Generator) -> Held:
-    return Held((), partial(one.set_state, one.get_state()))
+    was = one.get_state()
+
+    def put_back() -> None:
+        one.set_state(was)
+
+    return Held((), put_back)
 
 
 @held.register

@@ -5,8 +5,6 @@ from contextlib import nullcontext, suppress
 import torch
 from torch import Tensor
 
-from tformer_lite.tracing.record.tensors import copied
-
 PRESERVED = torch.autograd._unsafe_preserve_version_counter
 
 
@@ -26,7 +24,7 @@ class Memory:
         self.own = tensor.detach()  # the same memory
         self.strided = is_strided(self.own)
         self.numbers = distinct(self.own) if self.strided else self.own
-        self.was = None if tensor.is_meta else copied(self.numbers)
+        self.was = copy_of(self.numbers)
         self.version = None if self.loose else self.numbers._version
         self.preserved = nullcontext() if self.loose else PRESERVED(self.own)
 
@@ -37,7 +35,7 @@ class Memory:
             tensor.__class__ = self.kind
         if self.strided and place(tensor) != place(self.own):
             tensor.data = self.own
-        if self.changed():
+        if self.was is not None and self.changed(self.was):
             with self.preserved, torch.inference_mode(self.loose):
                 self.numbers.copy_(self.was)
         if tensor.requires_grad is not self.learns:
@@ -46,19 +44,25 @@ class Memory:
         if tensor.is_leaf and tensor.grad is not self.grad:
             tensor.grad = self.grad
 
-    def changed(self) -> bool:
+    def changed(self, was: Tensor) -> bool:
         """Whether something else is there now."""
-        if self.was is None:
-            return False
         if not self.loose and self.numbers._version != self.version:
             return True
-        return self.strided and not self.numbers.equal(self.was)
+        return self.strided and not self.numbers.equal(was)
 
 
 def is_strided(tensor: Tensor) -> bool:
     """Whether a tensor's numbers lie in memory one by one."""
     odd = tensor.is_nested or tensor.is_quantized or tensor.is_meta
     return tensor.layout is torch.strided and not odd
+
+
+def copy_of(tensor: Tensor) -> Tensor | None:
+    """Copy a tensor; None where it has no numbers, or nobody can."""
+    try:
+        return None if tensor.is_meta else tensor.clone()
+    except RuntimeError:
+        return None
 
 
 def distinct(tensor: Tensor) -> Tensor:

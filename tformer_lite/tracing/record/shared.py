@@ -160,14 +160,17 @@ def filtered() -> Iterator[None]:
 def silent() -> Iterator[None]:
     """Let nobody hear what this thread prints, or warns of."""
     outer = HERE.printed
-    with ExitStack() as stack:
-        for shared in (STDOUT, STDERR, WARNINGS):
-            stack.enter_context(shared)
-        nowhere = open(os.devnull, "w", encoding="utf-8")
-        HERE.printed = outer or stack.enter_context(nowhere)
-        stack.callback(setattr, HERE, "printed", outer)
-        stack.enter_context(counted("unheard"))
-        yield
+    with STDOUT, STDERR, WARNINGS, counted("unheard"), nowhere() as stream:
+        HERE.printed = stream
+        try:
+            yield
+        finally:
+            HERE.printed = outer
+
+
+def nowhere() -> TextIO:
+    """Open a stream whose texts are lost."""
+    return open(os.devnull, "w", encoding="utf-8")
 
 
 MODULES = Shared(lambda: swapped(nn.Module, "_call_impl", followed_call))

@@ -22,7 +22,9 @@ class State:
     """
 
     def __init__(self, *things: Any):
-        self.known: dict[int, Any] = {}  # by id: alive, so that it stays theirs
+        self.known: dict[
+            int, Any
+        ] = {}  # by id: alive, so that it stays theirs
         self.empty: list[dict] = []  # most are: modules have many for hooks
         self.ways: list[Callable[[], None]] = [random_numbers()]
         ahead: list[Any] = [things]
