@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from tests.helpers.awkward import AWKWARD, Grows, V, closed
-from tests.helpers.witness import differences, everything
+from tests.helpers.witness import differences, witnessed
 from tformer_lite import print_shapes
 from tformer_lite.tracing import trace
 
@@ -45,7 +45,7 @@ def test_a_trace_leaves_a_model_as_an_untraced_run_does(name):
             result = seen.result
         else:
             result = model(IDS)
-        around = everything(None)
+        around = witnessed(None)
         left = len(Grows.everywhere)
         made.append((result.tolist(), str(values(model)), left, around))
     assert made[0] == made[1]
@@ -70,7 +70,7 @@ def test_a_probe_that_is_stopped_leaves_what_the_run_left(name, many, error):
             probed(model, next, counter, many, error)
         else:
             model(IDS)
-        left.append((str(values(model)), everything(None)))
+        left.append((str(values(model)), witnessed(None)))
     assert left[0] == left[1]
 
 
@@ -94,9 +94,9 @@ def probed(model, count, counter, many, error):
 def test_a_question_that_runs_a_model_again_changes_nothing(name, question):
     model = AWKWARD[name]()
     seen = trace(model, IDS)
-    before = everything(model)
+    before = witnessed(model)
     getattr(seen, question)()
-    assert differences(before, everything(model)) == []
+    assert differences(before, witnessed(model)) == []
 
 
 @pytest.mark.parametrize("calls", [False, True])
@@ -111,7 +111,7 @@ def test_printing_leaves_a_model_as_an_unprinted_run_does(name, calls):
                 model(IDS)
         else:
             model(IDS)
-        left.append((str(values(model)), everything(None)))
+        left.append((str(values(model)), witnessed(None)))
     assert left[0] == left[1]
 
 

@@ -1,11 +1,11 @@
 """State: what a model and its inputs hold, to be put back bit for bit."""
 
 import random
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 import torch
 
 from tformer_lite.tracing.record.held import PLAIN, base_of, held
@@ -22,9 +22,7 @@ class State:
     """
 
     def __init__(self, *things: Any):
-        self.known: dict[
-            int, Any
-        ] = {}  # by id: alive, so that it stays theirs
+        self.known: dict[int, Any] = {}  # by id, which is theirs while alive
         self.empty: list[dict] = []  # most are: modules have many for hooks
         self.ways: list[Callable[[], None]] = [random_numbers()]
         ahead: list[Any] = [things]
@@ -69,13 +67,15 @@ def is_refused(ways: Iterator[Callable[[], None]]) -> bool:
 
 def random_numbers() -> Callable[[], None]:
     """Remember which random numbers are next: Python's, NumPy's, PyTorch's."""
-    own, numpys = random.getstate(), np.random.get_state()
-    torchs = [(one, one.get_state()) for one in generators()]
+    own, numpy = random.getstate(), sys.modules.get("numpy")
+    theirs = numpy and numpy.random.get_state()
+    states = [(one, one.get_state()) for one in generators()]
 
     def put_back() -> None:
         random.setstate(own)
-        np.random.set_state(numpys)
-        for one, state in torchs:
+        if numpy:
+            numpy.random.set_state(theirs)
+        for one, state in states:
             one.set_state(state)
 
     return put_back
@@ -93,6 +93,7 @@ def generators() -> list[torch.Generator]:
 def seed_all(seed: int) -> None:
     """Seed all random numbers; no device wakes up for it."""
     random.seed(seed)
-    np.random.seed(seed)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(seed)
     for one in generators():
         one.manual_seed(seed)
