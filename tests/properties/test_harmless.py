@@ -8,6 +8,7 @@ import torch
 
 from tests.helpers.awkward import AWKWARD, Grows, V, closed
 from tests.helpers.witness import differences, witnessed
+from tests.helpers.zoo import ZOO
 from tformer_lite.properties import reporting
 from tformer_lite.properties.numbers import LOUD, loud
 from tformer_lite.properties.reporting import report
@@ -100,3 +101,21 @@ def test_reports_in_threads_leave_what_all_share_as_it_was():
         thread.join()
     assert witnessed(None)["around"] == before
     assert all(model.history == [] for model in models)
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
+@pytest.mark.parametrize("name", [*ZOO])
+def test_a_report_changes_nothing_of_a_model_of_the_zoo(name):
+    torch.manual_seed(0)
+    factory, dims = ZOO[name]
+    code = factory.__code__
+    names = code.co_varnames[: code.co_argcount]
+    model, inputs = factory(**{name: dims[name] for name in names})
+    before, given = witnessed(model), [x.clone() for x in inputs]
+    report(model, *inputs)
+    assert differences(before, witnessed(model)) == []
+    seen = trace(model, *inputs)
+    before = witnessed(model)
+    seen.flops()
+    assert differences(before, witnessed(model)) == []
+    assert all(map(torch.equal, inputs, given))

@@ -10,7 +10,7 @@ from torch import nn
 
 from tests.helpers.awkward import AWKWARD, Grows, V, closed
 from tests.helpers.witness import differences, witnessed
-from tformer_lite import print_shapes
+from tformer_lite import print_shapes, report
 from tformer_lite.tracing import trace
 
 IDS = torch.randint(V, (2, 6), generator=torch.Generator().manual_seed(0))
@@ -132,6 +132,32 @@ def test_a_factory_may_give_the_reader_s_own_model():
     seen = trace(build=build, dims=DIMS)
     assert "(B, T, 8)" in str(seen)
     assert (len(made), len(model.history), model.calls) == (1, 1, 1)
+
+
+KEPT: list = []
+COUNT = 0
+
+
+class KeepsElsewhere(nn.Module):
+    """Its methods write into variables of the module that it is in."""
+
+    def forward(self, ids):
+        self.keep(ids)
+        return ids + 1
+
+    def keep(self, ids):
+        global COUNT
+        COUNT += 1
+        KEPT.append(ids)
+
+
+def test_variables_outside_of_a_class_are_changed_by_one_run():
+    before = len(KEPT), COUNT
+    trace(KeepsElsewhere(), IDS, **NAMED)
+    assert (len(KEPT), COUNT) == (before[0] + 1, before[1] + 1)
+    model = KeepsElsewhere()
+    report(model, IDS)
+    assert (len(KEPT), COUNT) == (before[0] + 1, before[1] + 1)
 
 
 class Attends(nn.Module):

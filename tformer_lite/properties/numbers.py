@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.reach import calls, undisturbed
-from tformer_lite.properties.subject import NotJudgedError, Subject, output
+from tformer_lite.properties.subject import NotJudgedError, Subject, outputs
 from tformer_lite.tracing.record.state import seed_all
 
 LOUD = 30.0
@@ -53,7 +53,7 @@ def loud(model: nn.Module, *inputs: Tensor) -> Tensor:
     for x in weights.values():
         if x.ndim > 1 and x.is_floating_point():
             x.mul_(LOUD)
-    return output(model(*inputs)).clone()
+    return outputs(model, *inputs)
 
 
 @check
@@ -76,7 +76,7 @@ def twice(model: Callable, *inputs: Tensor) -> list[Tensor]:
     runs = []
     for seed in range(2):
         seed_all(seed)
-        runs.append(output(model(*inputs)).nan_to_num())
+        runs.append(outputs(model, *inputs).nan_to_num())
     return runs
 
 

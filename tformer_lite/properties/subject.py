@@ -1,7 +1,8 @@
 """Subjects: a model and its inputs, ready to be asked."""
 
-from collections.abc import Callable
-from functools import cached_property, wraps
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property, partial, wraps
 from typing import Any, TypeVar
 
 import torch
@@ -49,6 +50,7 @@ class Subject:
         self.last = len(self.inputs) - 1  # the output has its rows
         self.sides = ("source", "target") if self.last else ("input",)
         self.ids, self.found = (pad, unknown), dict[tuple, Any]()
+        self.state = State(model, self.inputs)
 
     @cached_property
     def real(self) -> list[Tensor]:
@@ -60,33 +62,32 @@ class Subject:
         """Which positions of each input are the id `unknown`: (B, T)."""
         return [is_id(x, self.ids[1]) for x in self.inputs]
 
-    @cached_property
-    def state(self) -> State:
-        """What the model and its inputs hold before anything is asked."""
-        return State(self.model, self.inputs)
-
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
         -> (B, T, ...). Raises FailedError for whatever goes wrong."""
-
-        def ran(*inputs: Tensor) -> Tensor:
-            return output(self.model(*inputs)).clone()  # what it is now
-
+        ran = partial(outputs, self.model)
         return self.call(ran, inputs or self.inputs, seed)
 
     def call(self, ask: Callable[..., T], inputs: tuple, seed: int = 0) -> T:
         """Call something that runs the model, without gradients; and a
         module, in evaluation. Then all is as it was."""
-        m = self.model
-        quiet = evaluating(m) if isinstance(m, nn.Module) else no_grad()
-        with self.state, quiet:
+        with self.state, resting(self.model), failing():
             seed_all(seed)
-            try:
-                return ask(*inputs)
-            except FailedError:
-                raise
-            except Exception as error:
-                raise FailedError(error_line(error)) from error
+            return ask(*inputs)
+
+
+def resting(model: Callable) -> AbstractContextManager:
+    """Run without gradients; and a module, in evaluation."""
+    return evaluating(model) if isinstance(model, nn.Module) else no_grad()
+
+
+@contextmanager
+def failing() -> Iterator[None]:
+    """Raise FailedError for whatever goes wrong."""
+    try:
+        yield
+    except Exception as error:
+        raise FailedError(error_line(error)) from error
 
 
 def once(find: Callable[..., T]) -> Callable[..., T]:
@@ -109,6 +110,11 @@ def is_id(x: Tensor, known: int | None) -> Tensor:
     return x == known
 
 
+def outputs(model: Callable, *inputs: Tensor) -> Tensor:
+    """Run a model: -> (B, T, ...), as it is now, whatever is put back."""
+    return output(model(*inputs)).clone()
+
+
 def output(result: Any) -> Tensor:
     """Find the tensor in what a model gave: its `logits`, or the first."""
     found = tensors(getattr(result, "logits", result))
@@ -119,6 +125,8 @@ def output(result: Any) -> Tensor:
 
 def error_line(error: Exception) -> str:
     """Say in one line what went wrong."""
+    if isinstance(error, FailedError):
+        return str(error)
     first = str(error).split("\n")[0]
     return f"{type(error).__name__}: {first[:150]}"
 

@@ -63,7 +63,17 @@ def of_array(array: Any) -> Held:
     )
 
 
-@held.register(nn.Module)
+@held.register
+def _(module: nn.Module) -> Held:
+    kind = type(module)
+
+    def put_back() -> None:
+        if type(module) is not kind:
+            module.__class__ = kind
+
+    return Held((vars(module), kind), put_back)
+
+
 @held.register(SimpleNamespace)
 def attributes(thing: Any) -> Held:
     """Of an object: its attributes, and its class, which may change too."""

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from tformer_lite.tracing.record.held import PLAIN, base_of, held
+from tformer_lite.tracing.record.held import PLAIN, held
 
-DICTIONARIES = {dict, OrderedDict}
+CONTAINERS = {dict, OrderedDict, set, list}
 
 
 class State:
@@ -23,7 +23,7 @@ class State:
 
     def __init__(self, *things: Any):
         self.known: dict[int, Any] = {}  # by id, which is theirs while alive
-        self.empty: list[dict] = []  # most are: modules have many for hooks
+        self.empty: list[Any] = []  # most are: modules have many for hooks
         self.ways: list[Callable[[], None]] = [random_numbers()]
         ahead: list[Any] = [things]
         with torch._C.DisableTorchFunction(), torch.no_grad():
@@ -32,7 +32,7 @@ class State:
                 if id(thing) in self.known:
                     continue
                 self.known[id(thing)] = thing
-                if type(thing) in DICTIONARIES and not thing:
+                if type(thing) in CONTAINERS and not thing:
                     self.empty.append(thing)
                 else:
                     parts, way = held(thing)
@@ -43,7 +43,7 @@ class State:
         """Give all things back what they held, as far as they let us."""
         with torch._C.DisableTorchFunction(), torch.no_grad():
             for thing in filter(None, self.empty):
-                base_of(thing).clear(thing)
+                thing.clear()
             ways = iter(self.ways)
             while is_refused(ways):
                 pass
