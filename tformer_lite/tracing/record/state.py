@@ -18,13 +18,13 @@ class State:
     are ahead, as they are when this is made.
 
     `put_back` makes them so again, in place: every object stays the one that
-    it was. What has not changed is not touched.
+    it was. What has not changed is not touched. Of no things, it is nothing.
     """
 
     def __init__(self, *things: Any):
         self.known: dict[int, Any] = {}  # by id, which is theirs while alive
         self.empty: list[Any] = []  # most are: modules have many for hooks
-        self.ways: list[Callable[[], None]] = [random_numbers()]
+        self.ways: list[Callable[[], None]] = []
         ahead: list[Any] = [things]
         with torch._C.DisableTorchFunction(), torch.no_grad():
             while ahead:
@@ -38,6 +38,7 @@ class State:
                     parts, way = held(thing)
                     self.ways += [way] if way else []
                     ahead += [x for x in parts if type(x) not in PLAIN]
+        self.ways += [random_numbers()] if things else []
 
     def put_back(self) -> None:
         """Give all things back what they held, as far as they let us."""
