@@ -1,15 +1,15 @@
 """Numbers: finite, repeatable, normalised where a norm has been."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.reach import calls, undisturbed
-from tformer_lite.properties.subject import NotJudgedError, Subject, output
+from tformer_lite.properties.subject import NotJudgedError, Subject, outputs
+from tformer_lite.tracing.record.state import seed_all
 
 LOUD = 30.0
 
@@ -37,10 +37,8 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     model, inputs = subject.model, subject.inputs
     yield "as it is", subject.run()
     if isinstance(model, nn.Module):
-        values = model.named_parameters()
-        loud = {n: x * LOUD if x.ndim > 1 else x for n, x in values}
-        result = subject.call(partial(functional_call, model, loud), (inputs,))
-        yield "with weights 30 times larger", output(result)
+        result = subject.call(partial(loud, model), inputs)
+        yield "with weights 30 times larger", result
     padding = ~subject.real[0]
     if subject.last == 1 and padding.any():
         source = inputs[0].clone()
@@ -48,11 +46,21 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
         yield "for a source of padding alone", subject.run(source, inputs[1])
 
 
+def loud(model: nn.Module, *inputs: Tensor) -> Tensor:
+    """Run a model with larger weights, each of them larger once, however
+    many names it has. `Subject.call` puts them back."""
+    weights = {x.data_ptr(): x for x in model.parameters()}
+    for x in weights.values():
+        if x.ndim > 1 and x.is_floating_point():
+            x.mul_(LOUD)
+    return outputs(model, *inputs)
+
+
 @check
 def repeatable(subject: Subject) -> Verdict:
     """See whether two runs in evaluation agree, whatever random numbers
     they are offered."""
-    one, other = (subject.run(seed=n).nan_to_num() for n in range(2))
+    one, other = subject.call(partial(twice, subject.model), subject.inputs)
     apart = (one - other).abs().flatten(2).amax(-1)
     if not apart.any():
         return True, "Two runs in evaluation give the same numbers.", apart
@@ -61,6 +69,15 @@ def repeatable(subject: Subject) -> Verdict:
         "whether the model is in training, and for weights drawn anew."
     )
     return False, says, apart
+
+
+def twice(model: Callable, *inputs: Tensor) -> list[Tensor]:
+    """Run a model two times, one after the other."""
+    runs = []
+    for seed in range(2):
+        seed_all(seed)
+        runs.append(outputs(model, *inputs).nan_to_num())
+    return runs
 
 
 @check

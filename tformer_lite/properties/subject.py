@@ -1,7 +1,8 @@
 """Subjects: a model and its inputs, ready to be asked."""
 
-from collections.abc import Callable
-from functools import cached_property, wraps
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property, partial, wraps
 from typing import Any, TypeVar
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn, no_grad
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.datasets import running_example
 from tformer_lite.text.tokenizers import PAD, UNK
+from tformer_lite.tracing.record.state import State, seed_all
 from tformer_lite.tracing.record.tensors import tensors
 
 T = TypeVar("T")
@@ -48,6 +50,7 @@ class Subject:
         self.last = len(self.inputs) - 1  # the output has its rows
         self.sides = ("source", "target") if self.last else ("input",)
         self.ids, self.found = (pad, unknown), dict[tuple, Any]()
+        self.state = State(model, self.inputs)
 
     @cached_property
     def real(self) -> list[Tensor]:
@@ -62,19 +65,29 @@ class Subject:
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
         -> (B, T, ...). Raises FailedError for whatever goes wrong."""
-        return output(self.call(self.model, inputs or self.inputs, seed))
+        ran = partial(outputs, self.model)
+        return self.call(ran, inputs or self.inputs, seed)
 
     def call(self, ask: Callable[..., T], inputs: tuple, seed: int = 0) -> T:
         """Call something that runs the model, without gradients; and a
-        module, in evaluation."""
-        m = self.model
-        quiet = evaluating(m) if isinstance(m, nn.Module) else no_grad()
-        with torch.random.fork_rng(devices=[]), quiet:
-            torch.manual_seed(seed)
-            try:
-                return ask(*inputs)
-            except Exception as error:
-                raise FailedError(error_line(error)) from error
+        module, in evaluation. Then all is as it was."""
+        with self.state, resting(self.model), failing():
+            seed_all(seed)
+            return ask(*inputs)
+
+
+def resting(model: Callable) -> AbstractContextManager:
+    """Run without gradients; and a module, in evaluation."""
+    return evaluating(model) if isinstance(model, nn.Module) else no_grad()
+
+
+@contextmanager
+def failing() -> Iterator[None]:
+    """Raise FailedError for whatever goes wrong."""
+    try:
+        yield
+    except Exception as error:
+        raise FailedError(error_line(error)) from error
 
 
 def once(find: Callable[..., T]) -> Callable[..., T]:
@@ -97,6 +110,11 @@ def is_id(x: Tensor, known: int | None) -> Tensor:
     return x == known
 
 
+def outputs(model: Callable, *inputs: Tensor) -> Tensor:
+    """Run a model: -> (B, T, ...), as it is now, whatever is put back."""
+    return output(model(*inputs)).clone()
+
+
 def output(result: Any) -> Tensor:
     """Find the tensor in what a model gave: its `logits`, or the first."""
     found = tensors(getattr(result, "logits", result))
@@ -107,6 +125,8 @@ def output(result: Any) -> Tensor:
 
 def error_line(error: Exception) -> str:
     """Say in one line what went wrong."""
+    if isinstance(error, FailedError):
+        return str(error)
     first = str(error).split("\n")[0]
     return f"{type(error).__name__}: {first[:150]}"
 

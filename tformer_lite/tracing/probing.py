@@ -28,7 +28,9 @@ class Probing:
     move: it refuses every other size of theirs.
     """
 
-    def __init__(self, run: Run, again: Again, given: Given, varied: list[str]):
+    def __init__(
+        self, run: Run, again: Again, given: Given, varied: list[str]
+    ):
         self.runs, self.again, self.notes = [run], again, list[str]()
         self.given, self.varied = given, varied
         if not varied:

@@ -1,10 +1,11 @@
 """The tracer: run a model, record it, run it again, and answer questions."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from tformer_lite.tracing.axes.probes import aside, dims_for, resized_inputs
+from tformer_lite.tracing.axes.probes import dims_for, resized_inputs
 from tformer_lite.tracing.axes.sizes import (
     Given,
     Sizes,
@@ -20,8 +21,10 @@ from tformer_lite.tracing.questions.errors import explanation
 from tformer_lite.tracing.questions.export import to_json
 from tformer_lite.tracing.questions.scores import Attention, attention
 from tformer_lite.tracing.questions.scrambles import Scramble, scrambles
+from tformer_lite.tracing.record.aside import aside
 from tformer_lite.tracing.record.detours import detours, traceable
 from tformer_lite.tracing.record.recorder import Run
+from tformer_lite.tracing.record.state import State
 from tformer_lite.tracing.tables import Sheet
 
 
@@ -115,8 +118,7 @@ def trace(
     (outside every module)
       matmul                              (T, D), (D, S) -> (T, S)
     """
-    given = dims or {}
-    sizes = run_sizes(given)
+    given, sizes = dims or {}, run_sizes(dims or {})
     if build is not None:
         model, inputs = build(**dims_for(build, sizes))
     model = traceable(model)
@@ -124,36 +126,37 @@ def trace(
         resized_inputs(inputs, axes, sizes)  # raises what is wrong
 
     def parts(sizes: Sizes) -> tuple:
-        if build is not None:
-            return build(**dims_for(build, sizes))
-        return model, resized_inputs(inputs, axes or [], sizes)
+        if build is None:
+            return model, resized_inputs(inputs, axes or [], sizes)
+        return build(**dims_for(build, sizes))
 
-    run = Run(sizes)
+    run, varied = Run(sizes), names_to_vary(given, build, axes)
+    things = (build or (model, inputs), options) if varied else ()
+    start = State(*things)
     run.record(model, inputs, options, keeper(keep))
-    varied = names_to_vary(given, build, axes)
-    again = partial(probe, model, parts, options)
-    probing = Probing(run, again, given, varied)
-    notes, ran = probing.notes, (model, tuple(inputs), options)
-    seen = Trace(probing.runs, notes, given, ran=ran)
-    if varied and seen.unnamed:
-        probing.closer()
-        seen = Trace(probing.runs, notes, given, ran=ran)
+    ran = model, tuple(inputs), options
+    with aside(*things) if varied else nullcontext():
+        again = partial(probe, start, parts, options)
+        probing = Probing(run, again, given, varied)
+        seen = Trace(probing.runs, probing.notes, given, ran=ran)
+        if varied and seen.unnamed:
+            probing.closer()
+            seen = Trace(probing.runs, probing.notes, given, ran=ran)
     if run.error is None:
-        notes += detours(model, inputs, options)
-    if run.error is not None:
+        seen.notes += detours(model, inputs, options)
+    if run.error:
         raise explained_error(run.error, seen)
     return seen
 
 
-def probe(
-    model: Callable, parts: Callable, options: dict, sizes: Sizes
-) -> Run:
-    """Run again at other sizes; what went wrong is in the run's `error`."""
+def probe(start: State, parts: Callable, options: dict, sizes: Sizes) -> Run:
+    """Run again at other sizes, from where the traced run started; what went
+    wrong is in the run's `error`."""
     run = Run(sizes)
     try:
-        with aside(model):
-            model, inputs = parts(sizes)
-            run.record(model, inputs, options)
+        start.put_back()
+        model, inputs = parts(sizes)
+        run.record(model, inputs, options)
     except Exception as error:  # it cannot be built so, or resized
         run.error = error
     return run

@@ -50,8 +50,12 @@ class Products:
         for factors in self.groupings(heard):
             for more in ADDED:
                 rest = tuple(size - more for size in sizes)
-                terms = (self.terms(*factor, rest) for factor in factors.items())
-                products = (self.product(x, rest) for x in product(*terms) if x)
+                terms = (
+                    self.terms(*factor, rest) for factor in factors.items()
+                )
+                products = (
+                    self.product(x, rest) for x in product(*terms) if x
+                )
                 found = [text for text in products if text]
                 if found:
                     text = f"{found[0]}{more:+}" if more else found[0]

@@ -119,7 +119,9 @@ def larger_sizes(dims: Given, varied: list[str]) -> list[Sizes]:
     runs lack no round of a loop."""
     sizes = plain_sizes(dims)
     return [
-        run_sizes(dims | {n: sizes[n] + more + i for i, n in enumerate(varied)})
+        run_sizes(
+            dims | {n: sizes[n] + more + i for i, n in enumerate(varied)}
+        )
         for more in (1, 4, 6)
     ]
 
@@ -158,7 +160,9 @@ def unseen_sizes(columns: Columns, dims: Given) -> list[Sizes]:
             for name in plain
         }
         sizes = run_sizes({**dims, **chosen})
-        even = ((sizes[n] - c[0]) % even_part(steps[n]) for n, c in columns.items())
+        even = (
+            (sizes[n] - c[0]) % even_part(steps[n]) for n, c in columns.items()
+        )
         if not any(even):
             found.append(sizes)
         if len(found) == UNSEEN:
