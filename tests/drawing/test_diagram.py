@@ -50,7 +50,7 @@ def shapes(picture) -> list[str]:
 @pytest.mark.parametrize("name", ["tiny", "sizes", "paper"])
 def test_the_shapes_on_the_map_are_those_of_the_run(name):
     seen = traced(name)
-    config = {key: seen.runs[0].sizes[key] for key in "BSTC"}
+    config = {key: seen.run.sizes[key] for key in "BSTC"}
     b, s, t, c = config.values()
     vocabulary = seen.result.shape[-1]
     drawn = shapes(where(seen, "head"))

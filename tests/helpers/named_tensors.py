@@ -16,7 +16,7 @@ class Tensors:
 
     def __init__(self, name: str):
         self.name, self.library = name, library(name)
-        self.sizes = self.library.seen.runs[0].sizes
+        self.sizes = self.library.seen.run.sizes
 
     def rows(self, table: str) -> list[Row]:
         return [row for row in rows()[table] if row.library == self.name]

@@ -10,7 +10,7 @@ from tformer_lite import trace
 
 def kept(seen) -> list[torch.Tensor]:
     """The first tensor that each step made."""
-    values = seen.runs[0].values.kept
+    values = seen.run.values.kept
     return [values[i][0] for i in range(len(seen))]
 
 
@@ -55,7 +55,7 @@ def test_what_is_not_written_over_is_not_copied():
 
 def test_nothing_is_kept_unless_asked():
     seen = trace(lambda x: x * 2, torch.ones(3))
-    assert seen.runs[0].values.kept == {}
+    assert seen.run.values.kept == {}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_patterns_choose_what_to_keep(keep, steps):
         return y, z
 
     seen = trace(model, torch.ones(3), keep=keep)
-    assert seen.runs[0].values.kept.keys() == steps
+    assert seen.run.values.kept.keys() == steps
 
 
 def test_kept_values_have_no_graph():

@@ -70,7 +70,7 @@ def test_every_axis_is_proved_and_true_at_other_sizes(name, same):
     assert len(axes) > 40
     assert [axis for axis in axes if axis.proof != "proved"] == []
     same = ["T"] if name in HARD else []  # a loop goes as many rounds
-    there = at_other_sizes(factory, dims, seen.runs[0].sizes, same)
+    there = at_other_sizes(factory, dims, seen.run.sizes, same)
     assert wrong(seen, *there) == []
     assert seen.notes == []
 

@@ -5,12 +5,17 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import chain, product, starmap, zip_longest
 
-from torch import Tensor
+from torch import Size, Tensor
 
 from tformer_lite.tracing.axes.names import Dims, Shapes
 from tformer_lite.tracing.axes.sizes import Given
-from tformer_lite.tracing.record.recorder import Keep, Run, Step
-from tformer_lite.tracing.record.tensors import Mark
+from tformer_lite.tracing.record.recorder import (
+    Again,
+    Keep,
+    Run,
+    Seen,
+    Step,
+)
 from tformer_lite.tracing.record.visits import Place, Visit, owner
 from tformer_lite.tracing.source.expressions import RETURN, target, variable
 from tformer_lite.tracing.tables import Printable, Row, Table, heading
@@ -21,20 +26,31 @@ Axes = tuple[Shapes, Shapes]
 class Calls(Printable):
     """The torch calls of a run, named by the runs at other sizes.
 
-    `runs` are the traced one and then the others, `given` the dimensions as
-    they were given.
+    `run` is the traced one, `others` are those at other sizes, and `given`
+    the dimensions as they were given.
     """
 
-    def __init__(self, runs: list[Run], notes: list[str], given: Given):
-        self.runs, self.notes, self.given = runs, notes, given
-        self.steps, self.result = runs[0].steps, runs[0].result
+    def __init__(
+        self,
+        run: Run,
+        others: list[Again | Run],
+        notes: list[str],
+        given: Given,
+    ):
+        self.run, self.others, self.notes, self.given = (
+            run,
+            others,
+            notes,
+            given,
+        )
+        self.steps, self.result = run.steps, run.result
 
     @cached_property
     def axes(self) -> list[Axes]:
         """The named axes of what each step reads, and of what it makes."""
-        dims = Dims([run.sizes for run in self.runs], self.given)
-        first, *others = self.runs
-        same = zip(first.steps, *(run.steps_of(first) for run in others))
+        runs = [self.run, *self.others]
+        dims = Dims([run.sizes for run in runs], self.given)
+        same = zip(*(run.shapes_of(self.run) for run in runs))
         return [axes_of(dims, *steps) for steps in same]
 
     @property
@@ -47,7 +63,7 @@ class Calls(Printable):
     @cached_property
     def table(self) -> Table:
         """One row a step."""
-        rows = map(row_of, self.steps, self.axes, are_hidden(self.runs[0]))
+        rows = map(row_of, self.steps, self.axes, are_hidden(self.run))
         return Table(list(rows), self.notes)
 
     def at(self, pattern: str) -> Table:
@@ -58,7 +74,7 @@ class Calls(Printable):
         """Give a kept value by "path:variable"; with a number after it, one
         of several of that name."""
         text, nth = name if isinstance(name, tuple) else (name, None)
-        return kept_value(self.runs[0], text, nth)
+        return kept_value(self.run, text, nth)
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -83,18 +99,16 @@ def are_hidden(run: Run) -> list[bool]:
     ]
 
 
-def axes_of(dims: Dims, *steps: Step | None) -> Axes:
+def axes_of(dims: Dims, *runs: Seen | None) -> Axes:
     """Name the axes of what a step reads and of what it makes, by what it
     does in every run."""
-    reads = [step.reads if step else [] for step in steps]
-    makes = [step.makes if step else [] for step in steps]
+    reads, makes = zip(*(run or ([], []) for run in runs))
     return named_shapes(dims, *reads), named_shapes(dims, *makes)
 
 
-def named_shapes(dims: Dims, *runs: list[Mark]) -> Shapes:
+def named_shapes(dims: Dims, *runs: list[Size]) -> Shapes:
     """Name the axes of the tensors of one run by those of all."""
-    shapes = [[mark.shape for mark in marks] for marks in runs]
-    columns = zip(zip_longest(*shapes), shapes[0])
+    columns = zip(zip_longest(*runs), runs[0])
     return tuple(dims.shape(*column) for column, _ in columns)
 
 

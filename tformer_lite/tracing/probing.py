@@ -16,9 +16,9 @@ from tformer_lite.tracing.axes.sizes import (
     plain_sizes,
     run_sizes,
 )
-from tformer_lite.tracing.record.recorder import Run
+from tformer_lite.tracing.record.recorder import Again, Run
 
-Again = Callable[[Sizes], Run]
+Other = Again | Run
 
 
 class Probing:
@@ -29,37 +29,42 @@ class Probing:
     """
 
     def __init__(
-        self, run: Run, again: Again, given: Given, varied: list[str]
+        self,
+        run: Run,
+        again: Callable[[Sizes], Other],
+        given: Given,
+        varied: list[str],
     ):
-        self.runs, self.again, self.notes = [run], again, list[str]()
+        self.run, self.again, self.notes = run, again, list[str]()
+        self.others: list[Other] = []
         self.given, self.varied = given, varied
         if not varied:
             return
         tried = list(map(self.accepted, joint_sizes(given, varied)))
         refused = [x for x in tried if x.error and not run.error]
-        self.runs += [x for x in tried if x not in refused]
+        self.others += [x for x in tried if x not in refused]
         if refused:
             self.one_by_one(refused)
-        if any(None in x.steps_of(run) for x in self.runs[1:]):
+        if any(None in x.shapes_of(run) for x in self.others):
             self.keep(larger_sizes(given, self.varied))
 
-    def accepted(self, sizes: Sizes) -> Run:
+    def accepted(self, sizes: Sizes) -> Other:
         """Run at some sizes; where a model refuses them, with the larger ones
         cut: it may have a longest sentence."""
         first = self.again(sizes)
-        if first.error and not self.runs[0].error:
+        if first.error and not self.run.error:
             for fewer in capped_sizes(self.given, self.varied, sizes):
                 if not (run := self.again(fewer)).error:
                     return run
         return first
 
-    def keep(self, choices: list[Sizes]) -> list[Run]:
+    def keep(self, choices: list[Sizes]) -> list[Other]:
         """Run at some sizes; keep the runs that go, and give them."""
         runs = [x for x in map(self.again, choices) if not x.error]
-        self.runs += runs
+        self.others += runs
         return runs
 
-    def one_by_one(self, refused: list[Run]) -> None:
+    def one_by_one(self, refused: list[Other]) -> None:
         """Find sizes that a model accepts, of each name alone; then let the
         names move together again, but those that cannot move at all."""
         accepted: dict[str, list[int]] = {}
@@ -72,7 +77,7 @@ class Probing:
                 if len(found) < len(refused):
                     run = self.again(sizes)
                     (errors if run.error else found).append(run)
-            self.runs += found
+            self.others += found
             accepted[name] = [run.sizes[name] for run in found]
             if not found:
                 self.notes.append(refusal_note(name, size, errors[0]))
@@ -93,7 +98,7 @@ class Probing:
             self.keep(list(alone(self.given, name, near)))
 
 
-def refusal_note(name: str, size: int, run: Run) -> str:
+def refusal_note(name: str, size: int, run: Other) -> str:
     """Say that a name cannot move, and in which words a model refuses it."""
     first = re.sub("0x[0-9a-f]+", "0x…", str(run.error).split("\n")[0])
     return (

@@ -23,7 +23,7 @@ from tformer_lite.tracing.questions.scores import Attention, attention
 from tformer_lite.tracing.questions.scrambles import Scramble, scrambles
 from tformer_lite.tracing.record.aside import aside
 from tformer_lite.tracing.record.detours import detours, traceable
-from tformer_lite.tracing.record.recorder import Run
+from tformer_lite.tracing.record.recorder import Again, Run
 from tformer_lite.tracing.record.state import State
 from tformer_lite.tracing.tables import Sheet
 
@@ -136,12 +136,12 @@ def trace(
     run.record(model, inputs, options, keeper(keep))
     ran = model, tuple(inputs), options
     with aside(*things) if varied else nullcontext():
-        again = partial(probe, start, parts, options)
+        again = partial(probe, run, start, parts, options)
         probing = Probing(run, again, given, varied)
-        seen = Trace(probing.runs, probing.notes, given, ran=ran)
+        seen = Trace(run, probing.others, probing.notes, given, ran=ran)
         if varied and seen.unnamed:
             probing.closer()
-            seen = Trace(probing.runs, probing.notes, given, ran=ran)
+            seen = Trace(run, probing.others, probing.notes, given, ran=ran)
     if run.error is None:
         seen.notes += detours(model, inputs, options)
     if run.error:
@@ -149,17 +149,23 @@ def trace(
     return seen
 
 
-def probe(start: State, parts: Callable, options: dict, sizes: Sizes) -> Run:
+def probe(
+    run: Run, start: State, parts: Callable, options: dict, sizes: Sizes
+) -> Again | Run:
     """Run again at other sizes, from where the traced run started; what went
-    wrong is in the run's `error`."""
-    run = Run(sizes)
-    try:
-        start.put_back()
-        model, inputs = parts(sizes)
-        run.record(model, inputs, options)
-    except Exception as error:  # it cannot be built so, or resized
-        run.error = error
-    return run
+    wrong is in the run's `error`. Where it goes another way than that, its
+    calls are found by their lines."""
+    again: Again | Run = Again(sizes)
+    for again in (Again(sizes), Run(sizes)):
+        try:
+            start.put_back()
+            model, inputs = parts(sizes)
+            again.record(model, inputs, options)
+        except Exception as error:  # it cannot be built so, or resized
+            again.error = error
+        if not run.error and (again.error or again.calls == run.calls):
+            break
+    return again
 
 
 def explained_error(error: Exception, seen: Trace) -> Exception:

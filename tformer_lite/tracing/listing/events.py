@@ -74,7 +74,7 @@ class Known:
             if step.visit.place != step.place:
                 event = Event(step.visit, step.place, made, step.name)
                 found.append((i, event))
-        for visit in self.calls.runs[0].visits:
+        for visit in self.calls.run.visits:
             if visit.direct and visit.parent:
                 given = self.shapes(visit.makes, visit.end)
                 event = Event(visit.parent, visit.place, given, "")
@@ -105,7 +105,7 @@ def runs_of(
 def module_shapes(calls: Calls) -> Iterator[tuple[str, Shapes, Shapes]]:
     """Name what each module reads and makes, as they finish."""
     known = Known(calls)
-    for visit in calls.runs[0].visits:
+    for visit in calls.run.visits:
         marks = [mark for given in visit.reads.values() for mark in given]
         reads = known.shapes(marks, visit.start)
         makes = known.shapes(visit.makes, visit.end)

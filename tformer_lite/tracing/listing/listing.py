@@ -45,7 +45,7 @@ def annotate(
     frame = Frame(known, node, runs[nth])
     lines = annotated_lines(frame)
     title = title_of(frame, nth, len(runs))
-    return Listing(title + sizes_line(lines, calls.runs[0].sizes), lines)
+    return Listing(title + sizes_line(lines, calls.run.sizes), lines)
 
 
 def title_of(frame: Frame, nth: int, many: int) -> str:

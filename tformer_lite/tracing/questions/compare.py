@@ -114,7 +114,7 @@ def sources(mine: Side, theirs: Side, i: int, j: int) -> list[Pair]:
 
 def alike(traces: Two) -> bool:
     """Whether both were run at the same sizes, probes included."""
-    mine, theirs = ([run.sizes for run in t.runs] for t in traces)
+    mine, theirs = ([run.sizes for run in (t.run, *t.others)] for t in traces)
     return mine == theirs
 
 
@@ -144,7 +144,7 @@ def values_apart(traces: Two, pair: Pair) -> str:
 
 def kept_values(traces: Two, pair: Pair) -> list[tuple[Tensor, Tensor]]:
     """Pair the values that two steps made, as far as both were kept."""
-    made = (t.runs[0].values.kept.get(i, []) for t, i in zip(traces, pair))
+    made = (t.run.values.kept.get(i, []) for t, i in zip(traces, pair))
     return list(zip(*made))
 
 

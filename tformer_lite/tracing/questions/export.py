@@ -43,7 +43,7 @@ def to_json(calls: Calls) -> str:
     steps = zip(calls.steps, calls.table.rows)
     data = {
         "version": VERSION,
-        "dims": calls.runs[0].sizes,
+        "dims": calls.run.sizes,
         "steps": [step_data(step, row, numbers) for step, row in steps],
         "notes": calls.notes,
     }

@@ -40,7 +40,7 @@ class Data(Flow):
 
     def __init__(self, calls: Calls):
         super().__init__(calls.steps)
-        self.calls, values = calls, calls.runs[0].values
+        self.calls, values = calls, calls.run.values
         self.kept, self.given = values.kept, values.given
 
     def read(self, i: int, n: int) -> Tensor:

@@ -5,9 +5,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import count
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
@@ -21,25 +22,35 @@ from tformer_lite.tracing.record.tensors import (
     Mark,
     Values,
     name_of,
+    shapes_of,
     targets,
     tensors,
 )
 from tformer_lite.tracing.record.visits import Place, Visit, Visits, place_of
 from tformer_lite.tracing.source import expressions
 
+Call = tuple[Callable, CodeType, int]
+Seen = tuple[list[torch.Size], list[torch.Size]]  # read, and made
+
 
 class Step(NamedTuple):
     """One torch call: what was called, from which lines, in which module.
 
     `place` has the line in the reader's code, and those within the same
-    module that led there, the innermost first.
+    module that led there, the innermost first. `call` tells it from other
+    calls: the function, and the very instruction that called it.
     """
 
-    function: Callable
+    call: Call
     place: Place
     visit: Visit
     reads: list[Mark]
     makes: list[Mark]
+
+    @property
+    def function(self) -> Callable:
+        """The function that was called."""
+        return self.call[0]
 
     @property
     def code(self) -> CodeType:
@@ -90,12 +101,28 @@ def sources_of(steps: list[Step]) -> list[list[int | None]]:
     return found
 
 
-class Recorder(TorchFunctionMode):
-    """Write down each torch call of this thread that makes a tensor.
+class Watch(TorchFunctionMode):
+    """See each torch call of this thread, and those of attention layers too.
 
-    Use it in a `with` statement around the run of `model`. Afterwards
-    everything is as it was, whatever happened. `keep` says of each call
-    whether to keep what it makes.
+    Use it in a `with` statement around a run. Afterwards everything is as it
+    was, whatever happened.
+    """
+
+    def __enter__(self):
+        QUESTIONS.__enter__()
+        HERE.recorders += 1
+        return super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        HERE.recorders -= 1
+        QUESTIONS.__exit__()
+        leave(self)
+
+
+class Recorder(Watch):
+    """Write down each torch call that makes a tensor, in a run of `model`.
+
+    `keep` says of each call whether to keep what it makes.
     """
 
     def __init__(self, model: Callable, keep: Keep = None):
@@ -108,21 +135,19 @@ class Recorder(TorchFunctionMode):
     def __enter__(self):
         self.visits.base = sys._getframe(1).f_code
         self.visits.__enter__()
-        QUESTIONS.__enter__()
-        HERE.recorders += 1
         return super().__enter__()
 
     def __exit__(self, *error: object) -> None:
-        HERE.recorders -= 1
-        QUESTIONS.__exit__()
+        super().__exit__(*error)
         self.visits.__exit__()
-        leave(self)
 
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         if self.keep:
             self.values.save(targets(function, args, kwargs or {}))
+        if name_of(function)[-1:] == "_":  # it may change the shape: x.t_()
+            self.visits.marks.read(args[:1])
         try:
             result = function(*args, **kwargs) if kwargs else function(*args)
         except Exception as error:
@@ -140,8 +165,61 @@ class Recorder(TorchFunctionMode):
         """Write a call down, from within what PyTorch calls instead."""
         marks, visits = self.visits.marks, self.visits
         reads = marks.read((*args, *kwargs.values()) if kwargs else args)
-        place = place_of(sys._getframe(2), visits.base)
-        return Step(function, place, visits.now, reads, marks.write(made))
+        frame = sys._getframe(2)
+        call, place = call_of(function, frame), place_of(frame, visits.base)
+        return Step(call, place, visits.now, reads, marks.write(made))
+
+
+def call_of(function: Callable, frame: FrameType) -> Call:
+    """Tell a call from others."""
+    return function, frame.f_code, frame.f_lasti
+
+
+class Sketch(Watch):
+    """Write down of each torch call that makes a tensor what it is, and the
+    shapes of what it reads and makes: no more of a run, and quickly."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls: list[Call] = []
+        self.shapes: list[Seen] = []
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        reads = shapes_of((*args, *kwargs.values()) if kwargs else args)
+        result = function(*args, **kwargs) if kwargs else function(*args)
+        if makes := shapes_of((result,)):
+            self.calls.append(call_of(function, sys._getframe(1)))
+            self.shapes.append((reads, makes))
+        return result
+
+
+class Again:
+    """A run at other sizes, of which the shapes are known; `error` is what
+    stopped it."""
+
+    def __init__(self, sizes: dict[str, int]):
+        self.sizes = sizes
+        self.error: Exception | None = None
+        self.sketch = Sketch()
+
+    def record(self, model: Callable, inputs: tuple, options: dict) -> None:
+        """Run a model once; what goes wrong is the run's `error`."""
+        try:
+            with eagerly(), self.sketch:
+                model(*inputs, **options)
+        except Exception as error:
+            self.error = error
+
+    @property
+    def calls(self) -> list[Call]:
+        """What was called, and where."""
+        return self.sketch.calls
+
+    def shapes_of(self, other: "Run") -> list[Seen | None]:
+        """Give the shapes of each step of a run that has the same calls."""
+        return [*self.sketch.shapes]
 
 
 class Run:
@@ -174,6 +252,11 @@ class Run:
                 self.steps.append(recorder.failed[1])
 
     @cached_property
+    def calls(self) -> list[Call]:
+        """What was called, and where."""
+        return [step.call for step in self.steps]
+
+    @cached_property
     def positions(self) -> list[tuple[str, int, Place]]:
         """Where each step is: in which visit, and called from which lines."""
         return [(s.visit.path, s.visit.nth, s.place) for s in self.steps]
@@ -184,10 +267,16 @@ class Run:
         before: dict[tuple, Iterator[int]] = defaultdict(count)
         return [(place, next(before[place])) for place in self.positions]
 
-    def steps_of(self, other: "Run") -> list[Step | None]:
-        """Give this run's steps where another's are: the nth at a position
-        is the nth there; None for one that is lacking here."""
+    def shapes_of(self, other: "Run") -> list[Seen | None]:
+        """Give the shapes of this run's steps where another's are: the nth at
+        a position is the nth there; None for one that is lacking here."""
+        made = [(shapes(s.reads), shapes(s.makes)) for s in self.steps]
         if self.positions == other.positions:
-            return [*self.steps]
-        known = dict(zip(self.keys, self.steps))
+            return [*made]
+        known = dict(zip(self.keys, made))
         return [known.get(key) for key in other.keys]
+
+
+def shapes(marks: list[Mark]) -> list[torch.Size]:
+    """List the shapes of marked tensors."""
+    return [mark.shape for mark in marks]

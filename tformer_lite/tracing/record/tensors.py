@@ -10,6 +10,7 @@ from weakref import ref
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 
 # What is told apart from tensors and what holds them, without a search.
 PLAIN = {int, float, bool, str, type(None), torch.dtype, torch.Size}
@@ -75,6 +76,19 @@ def shape_of(tensor: Tensor) -> torch.Size:
     if rows is None or not len(rows):
         return torch.Size(() if rows is None else (0,))
     return torch.Size((len(rows), *rows.amax(0).tolist()))
+
+
+def shapes_of(values: Iterable) -> list[torch.Size]:
+    """List the shapes of the tensors in some values, in order."""
+    found = []
+    for value in values:
+        kind = type(value)
+        if kind is Tensor or kind is Parameter:
+            found.append(value.shape)
+        elif kind not in PLAIN:
+            with torch._C.DisableTorchFunction():
+                found += map(shape_of, tensors(value))
+    return found
 
 
 def tensors(value: object) -> list[Tensor]:
