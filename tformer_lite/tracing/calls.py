@@ -7,7 +7,7 @@ from itertools import chain, product, starmap, zip_longest
 
 from torch import Size, Tensor
 
-from tformer_lite.tracing.axes.names import Dims, Shapes
+from tformer_lite.tracing.axes.names import Dims, Shapes, dims_of
 from tformer_lite.tracing.axes.sizes import Given
 from tformer_lite.tracing.record.recorder import (
     Again,
@@ -49,7 +49,7 @@ class Calls(Printable):
     def axes(self) -> list[Axes]:
         """The named axes of what each step reads, and of what it makes."""
         runs = [self.run, *self.others]
-        dims = Dims([run.sizes for run in runs], self.given)
+        dims = dims_of((run.sizes for run in runs), self.given)
         same = zip(*(run.shapes_of(self.run) for run in runs))
         return [axes_of(dims, *steps) for steps in same]
 

@@ -72,7 +72,7 @@ class Probing:
             size = plain_sizes(self.given)[name]
             wanted = [run.sizes[name] for run in refused]
             choices = [*wanted, *near_sizes(size), *divisible_sizes(size)]
-            found, errors = [], []
+            found, errors = list[Other](), list[Other]()
             for sizes in alone(self.given, name, choices):
                 if len(found) < len(refused):
                     run = self.again(sizes)

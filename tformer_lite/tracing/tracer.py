@@ -5,7 +5,11 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from tformer_lite.tracing.axes.probes import dims_for, resized_inputs
+from tformer_lite.tracing.axes.probes import (
+    Drawn,
+    dims_for,
+    resized_inputs,
+)
 from tformer_lite.tracing.axes.sizes import (
     Given,
     Sizes,
@@ -128,7 +132,8 @@ def trace(
     def parts(sizes: Sizes) -> tuple:
         if build is None:
             return model, resized_inputs(inputs, axes or [], sizes)
-        return build(**dims_for(build, sizes))
+        with Drawn():
+            return build(**dims_for(build, sizes))
 
     run, varied = Run(sizes), names_to_vary(given, build, axes)
     things = (build or (model, inputs), options) if varied else ()
@@ -163,6 +168,8 @@ def probe(
             again.record(model, inputs, options)
         except Exception as error:  # it cannot be built so, or resized
             again.error = error
+        if again.error:  # what it holds is not needed any more
+            again.error.__traceback__ = None
         if not run.error and (again.error or again.calls == run.calls):
             break
     return again

@@ -1,7 +1,8 @@
 """Axis names: sizes of several runs, written with the names of dimensions."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from tformer_lite.tracing.axes.formulas import Formulas
@@ -61,6 +62,18 @@ class Dims:
             runs = [self.runs[i] for i in which or [0]]
             self.some[which] = Named(runs, self.given)
         return self.some[which]
+
+
+def dims_of(runs: Iterable[Sizes], given: Given) -> Dims:
+    """Give the dimensions of some runs, with all that they have named so far:
+    many traces have the same sizes."""
+    return known_dims(tuple(tuple(r.items()) for r in runs), (*given.items(),))
+
+
+@lru_cache(16)
+def known_dims(runs: tuple, given: tuple) -> Dims:
+    """Make the dimensions once."""
+    return Dims(list(map(dict, runs)), dict(given))
 
 
 class Named:

@@ -2,11 +2,17 @@
 
 import inspect
 from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter, init
+from torch.overrides import TorchFunctionMode
 
 from tformer_lite.tracing.axes.sizes import Sizes
+
+Pair = tuple[float, float]
 
 
 def resized_inputs(inputs: tuple, axes: list[str], dims: Sizes) -> tuple:
@@ -52,6 +58,69 @@ def chosen_rows(size: int, wanted: int) -> Tensor:
     rows = torch.randperm(size, generator=seed)
     more = torch.randint(size, (max(wanted - size, 0),), generator=seed)
     return torch.cat([rows, more])[:wanted].sort().values
+
+
+class Drawn(TorchFunctionMode):
+    """Fill tensors with numbers that were drawn once. For a probe any will
+    do, and large weights take longer to draw than to use."""
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        given = dict(kwargs or {})
+        if function in WAYS:
+            kind, limits = WAYS[function]
+            x = args[0] if args else given.pop("tensor")
+            if can_take(drawn(kind), x):
+                start, size = limits(x, *args[1:], **given)
+                return filled(x, drawn(kind), start, size)
+        return function(*args, **kwargs or {})
+
+
+@torch.no_grad()
+def filled(x: Tensor, numbers: Tensor, start: float, size: float) -> Tensor:
+    """Write the first numbers, times a size, into a tensor."""
+    x.copy_(numbers[: x.numel()].view(x.shape))
+    return x.mul_(size).add_(start)
+
+
+def between(x: Tensor, a: float = 0.0, b: float = 1.0, **named: Any) -> Pair:
+    """Tell where uniform numbers start, and how far they go."""
+    a, b = named.get("from", a), named.get("to", b)
+    return a, b - a
+
+
+def around(x: Tensor, mean: float = 0.0, std: float = 1.0, **_: Any) -> Pair:
+    """Tell around what normal numbers are, and how far from it."""
+    return mean, std
+
+
+def by_inputs(x: Tensor, *_: Any, **__: Any) -> Pair:
+    """Tell what nn.Linear has: the more inputs, the smaller."""
+    limit = max(x.numel() // max(len(x), 1), 1) ** -0.5
+    return -limit, 2 * limit
+
+
+WAYS: dict[Callable, tuple[Callable, Callable[..., Pair]]] = {
+    Tensor.uniform_: (Tensor.uniform_, between),
+    init.uniform_: (Tensor.uniform_, between),
+    init.kaiming_uniform_: (Tensor.uniform_, by_inputs),
+    Tensor.normal_: (Tensor.normal_, around),
+    init.normal_: (Tensor.normal_, around),
+}
+
+
+@cache
+def drawn(function: Callable) -> Tensor:
+    """Draw numbers, once."""
+    seed = torch.Generator().manual_seed(0)
+    return function(torch.empty(1 << 18), generator=seed)
+
+
+def can_take(numbers: Tensor, x: Tensor) -> bool:
+    """Whether a tensor can be filled with some numbers."""
+    plain = type(x) in (Tensor, Parameter) and x.layout is torch.strided
+    return plain and x.device.type == "cpu" and x.numel() <= numbers.numel()
 
 
 def dims_for(build: Callable, dims: Sizes) -> Sizes:

@@ -146,7 +146,7 @@ class Recorder(Watch):
     ) -> Any:
         if self.keep:
             self.values.save(targets(function, args, kwargs or {}))
-        if name_of(function)[-1:] == "_":  # it may change the shape: x.t_()
+        if changes_shapes(function):
             self.visits.marks.read(args[:1])
         try:
             result = function(*args, **kwargs) if kwargs else function(*args)
@@ -168,6 +168,12 @@ class Recorder(Watch):
         frame = sys._getframe(2)
         call, place = call_of(function, frame), place_of(frame, visits.base)
         return Step(call, place, visits.now, reads, marks.write(made))
+
+
+def changes_shapes(function: Callable) -> bool:
+    """Whether a function may give a tensor another shape: x.t_()."""
+    name = name_of(function)
+    return name[-1:] == "_" != name[-2:-1]
 
 
 def call_of(function: Callable, frame: FrameType) -> Call:

@@ -14,6 +14,7 @@ from torch.nn import Parameter
 
 # What is told apart from tensors and what holds them, without a search.
 PLAIN = {int, float, bool, str, type(None), torch.dtype, torch.Size}
+USUAL = {Tensor, Parameter}  # whose shape can be asked for without a call
 NOT_WRITING = {"__invert__", "__index__", "__int__", "__init__", "__iter__"}
 
 
@@ -49,6 +50,8 @@ class Marks:
 
     def write(self, made: list[Tensor]) -> list[Mark]:
         """Mark the tensors that a call has made."""
+        if all(type(tensor) in USUAL for tensor in made):
+            return list(map(self.made, made))
         with torch._C.DisableTorchFunction():
             return list(map(self.made, made))
 
@@ -83,8 +86,8 @@ def shapes_of(values: Iterable) -> list[torch.Size]:
     found = []
     for value in values:
         kind = type(value)
-        if kind is Tensor or kind is Parameter:
-            found.append(value.shape)
+        if kind in USUAL:
+            found.append(shape_of(value))
         elif kind not in PLAIN:
             with torch._C.DisableTorchFunction():
                 found += map(shape_of, tensors(value))
