@@ -17,9 +17,9 @@ from tformer_lite.properties.attention import (
     weight_rows,
 )
 from tformer_lite.properties.finding import Finding, Report
+from tformer_lite.properties.future import causality
 from tformer_lite.properties.hearing import (
     batch_independence,
-    causality,
     order_sensitivity,
     padding_invariance,
     past,

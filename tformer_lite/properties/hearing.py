@@ -10,32 +10,18 @@ from torch import Tensor
 from tformer_lite.properties.agreement import close
 from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.mixing import Mixing, mixings
-from tformer_lite.properties.reach import FAINT, culprit, distance, reach
+from tformer_lite.properties.reach import (
+    culprit,
+    distance,
+    reach,
+    rounding,
+)
 from tformer_lite.properties.subject import NotJudgedError, Subject
+from tformer_lite.properties.variants import whatever_weights
 
 
 @check
-def causality(subject: Subject) -> Verdict:
-    """See whether a position hears later ones: it must not.
-
-    Vaswani et al. (2017), section 3.2.3.
-    """
-    if not subject.causal:
-        raise NotJudgedError("The future may be heard here: causal=False.")
-    moves = reach(subject, subject.last)
-    future = moves.triu(1) > 0
-    if not future.any():
-        return True, "No position hears a later one.", moves[0]
-    b, t, s = first(future)
-    place = culprit(subject, subject.last, b, s, list(range(s)))
-    says = (
-        f"Row {b}: position {t} moves when position {s}, a later one, "
-        f"does{place}. Look at the causal mask, and at what mixes positions."
-    )
-    return False, says, moves[b]
-
-
-@check
+@whatever_weights
 def past(subject: Subject) -> Verdict:
     """See whether each position hears itself, and one before it."""
     moves = reach(subject, subject.last)
@@ -82,6 +68,7 @@ def padding_invariance(subject: Subject) -> Verdict:
 
 
 @check
+@whatever_weights
 def unknown_words(subject: Subject) -> Verdict:
     """See whether unknown words are heard: they are words, not padding."""
     if not any(x.any() for x in subject.unknown):
@@ -105,12 +92,13 @@ def unknown_words(subject: Subject) -> Verdict:
 
 
 @check
+@whatever_weights
 def source_dependence(subject: Subject) -> Verdict:
     """See whether each output hears the source, through an attention in
     which the target asks and the source answers."""
     if subject.last != 1:
         raise NotJudgedError("There is no source: the model has one input.")
-    moves = reach(subject, 0)
+    moves, b = reach(subject, 0), 0
     deaf = subject.real[-1] & ~(moves > 0).any(-1)
     if deaf.any():
         b, t = first(deaf)
@@ -123,10 +111,11 @@ def source_dependence(subject: Subject) -> Verdict:
     else:
         return True, "Each output hears the source.", moves[0]
     says += " Look at who is handed to cross-attention, and as what."
-    return False, says, moves[0]
+    return False, says, moves[b]
 
 
 @check
+@whatever_weights
 def source_coverage(subject: Subject) -> Verdict:
     """See whether each target position gives a weight to each real source
     position, in some head of each cross-attention."""
@@ -170,6 +159,7 @@ def differ(one: Mixing, other: Mixing) -> list[bool]:
 
 
 @check
+@whatever_weights
 def order_sensitivity(subject: Subject) -> Verdict:
     """See whether words that change places are noticed elsewhere."""
     judged = {}
@@ -218,10 +208,10 @@ def batch_independence(subject: Subject) -> Verdict:
     """See whether each row gives alone what it gives in a batch."""
     if len(subject.inputs[0]) < 2:
         raise NotJudgedError("There is one row only: give two.")
-    rows = zip(*(x.split(1) for x in subject.inputs))
-    alone = torch.cat([subject.run(*row) for row in rows])
-    moved = distance(subject, alone)
-    wrong = moved > 10 * FAINT
+    rows = range(len(subject.inputs[0]))
+    alone = [subject.asked(row_alone(subject, b)).run() for b in rows]
+    moved = distance(subject, torch.cat(alone))
+    wrong = (moved > rounding(subject)) & subject.real[-1]
     if wrong.any():
         b, t = first(wrong)
         says = (
@@ -231,6 +221,13 @@ def batch_independence(subject: Subject) -> Verdict:
         )
         return False, says, moved
     return True, "Each row gives alone what it gives in a batch.", moved
+
+
+def row_alone(subject: Subject, b: int) -> tuple:
+    """Take a row of all that is given; what has no rows stays."""
+    count = len(subject.inputs[0])
+    rows = (isinstance(x, Tensor) and len(x) == count for x in subject.given)
+    return tuple(x[[b]] if y else x for x, y in zip(subject.given, rows))
 
 
 def first(wrong: Tensor) -> list[int]:

@@ -67,7 +67,8 @@ def followed(subject: Subject, *pushed: int) -> list[Mixing]:
     """Find every attention of a run in what was traced of it."""
     traced = partial(trace, subject.model, keep=True)
     with nudged(subject.inputs, slice(None), *pushed) as nudge:
-        data = Data(subject.call(traced, tuple(nudge.inputs)))
+        given = subject.whole(tuple(nudge.inputs))
+        data = Data(subject.call(traced, given))
     found = data.attentions()
     ways = [in_one_call if one.fused else written_out for one in found]
     return [describe(data, one) for describe, one in zip(ways, found)]

@@ -39,8 +39,9 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     if isinstance(model, nn.Module):
         values = model.named_parameters()
         loud = {n: x * LOUD if x.ndim > 1 else x for n, x in values}
-        result = subject.call(partial(functional_call, model, loud), (inputs,))
-        yield "with weights 30 times larger", output(result)
+        loudly = partial(functional_call, model, loud)
+        result = subject.call(loudly, (subject.given,))
+        yield "with weights 30 times larger", output(result, inputs[-1])
     padding = ~subject.real[0]
     if subject.last == 1 and padding.any():
         source = inputs[0].clone()

@@ -52,12 +52,12 @@ def gradients(subject: Subject) -> dict[Tensor, float]:
 
     def learnt(*inputs: Tensor) -> dict[Tensor, float]:
         with torch.enable_grad():
-            outputs = output(subject.model(*inputs))
+            outputs = output(subject.model(*inputs), subject.inputs[-1])
         found, pull = leaves(outputs), torch.randn_like(outputs)
         some = torch.autograd.grad(outputs, found, pull) if found else ()
         return {x: g.abs().max().item() for x, g in zip(found, some)}
 
-    return subject.call(learnt, subject.inputs)
+    return subject.call(learnt, subject.given)
 
 
 def leaves(outputs: Tensor) -> list[Tensor]:
