@@ -9,6 +9,7 @@ from tformer_lite.properties import (
     attention,
     future,
     hearing,
+    norms,
     numbers,
     structure,
 )
@@ -19,7 +20,7 @@ CHECKS = (
     numbers.finite,
     numbers.repeatable,
     numbers.logits,
-    numbers.norm_statistics,
+    norms.norm_statistics,
     attention.weight_rows,
     attention.score_scale,
     attention.provenance,

@@ -10,7 +10,10 @@ from torch.utils._pytree import tree_map_only
 
 from tformer_lite.properties.agreement import close
 from tformer_lite.properties.finding import Verdict, check
-from tformer_lite.properties.numbers import is_norm, without_gains
+from tformer_lite.properties.norms import (
+    is_norm,
+    without_gains,
+)
 from tformer_lite.properties.reach import calls, watch
 from tformer_lite.properties.subject import NotJudgedError, Subject, output
 

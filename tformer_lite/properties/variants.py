@@ -16,12 +16,16 @@ Judge = Callable[[Subject], Verdict]
 
 
 class InTraining(nn.Module):
-    """A model that is in training whenever it runs. It has the parameters of
-    the other one, and buffers of its own."""
+    """A model that is in training whenever it runs, without dropout: of some
+    layers, such as experts, what drops out depends on the words. It has the
+    parameters of the other one, and buffers of its own."""
 
     def __init__(self, model: nn.Module):
         super().__init__()
         self.model = copied(model, {id(p): p for p in model.parameters()})
+        for part in self.model.modules():
+            if isinstance(part, nn.modules.dropout._DropoutNd):
+                part.p = 0.0
 
     def forward(self, *inputs: Tensor) -> Tensor:
         """Run in training: what the model makes of its inputs."""
