@@ -174,7 +174,20 @@ def origins(found: Tensor, source: Tensor, factor: float) -> Tensor | None:
 def split_in_order(operand: Operand) -> Move | None:
     """Whether vectors of a head (..., T, D) are the same channels of row
     after row of the projection (B, T, C); None where it cannot be told."""
-    matrix, source, factor = operand
+    ways = [
+        in_order(operand.matrix, x, operand.factor)
+        for x in both_ways(operand.origin)
+    ]
+    return next((way for way in ways if way and way.in_order), ways[0])
+
+
+def both_ways(source: Tensor) -> list[Tensor]:
+    """Take a projection as (B, T, C), and as (B, C, T)."""
+    return [source, source.mT] if source.ndim == 3 else [source]
+
+
+def in_order(matrix: Tensor, source: Tensor, factor: float) -> Move | None:
+    """The same, of a projection (B, T, C)."""
     split = source.ndim == 3 <= matrix.ndim
     found = origins(matrix, source, factor) if split else None
     if found is None:
@@ -188,10 +201,16 @@ def split_in_order(operand: Operand) -> Move | None:
 def joined_in_order(one: Mixing) -> Move | None:
     """Whether each joined row (..., C) is all heads (..., T, D) at one
     position, in the same order at each; None where it cannot be told."""
-    (*_, t, d), joined = one.mixed.shape, one.joined
-    if joined.shape == one.mixed.shape:
+    if one.joined.shape == one.mixed.shape:
         return None
-    found = origins(joined.flatten(0, -2), one.mixed, 1.0)
+    ways = [rows_in_order(x, one.mixed) for x in both_ways(one.joined)]
+    return next((way for way in ways if way and way.in_order), ways[0])
+
+
+def rows_in_order(joined: Tensor, mixed: Tensor) -> Move | None:
+    """The same, of joined rows (..., C)."""
+    *_, t, d = mixed.shape
+    found = origins(joined.flatten(0, -2), mixed, 1.0)
     if found is None:
         return None
     heads, positions = found // (t * d), found // d % t

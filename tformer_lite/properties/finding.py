@@ -18,8 +18,8 @@ from tformer_lite.tracing.tables import html_table, text_line
 
 # Whether it holds, what was seen, and the level, where it is unusual.
 Verdict = tuple[bool, str, Tensor] | tuple[bool, str, Tensor, str]
-UNUSUAL, EXPECTED = "unusual", "expected"
-LEVELS = {True: "holds", False: "broken", None: "not judged"}
+BROKEN, UNUSUAL, EXPECTED = "broken", "unusual", "expected"
+LEVELS = {True: "holds", False: BROKEN, None: "not judged"}
 MARKS = {"holds": "✓", "broken": "✗", "not judged": "–"}
 
 

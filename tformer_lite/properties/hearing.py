@@ -9,7 +9,7 @@ from torch import Tensor
 
 from tformer_lite.properties.agreement import close
 from tformer_lite.properties.finding import Verdict, check
-from tformer_lite.properties.mixing import Mixing, mixings
+from tformer_lite.properties.mixing import Mixing, followed, mixings
 from tformer_lite.properties.reach import (
     culprit,
     distance,
@@ -19,6 +19,8 @@ from tformer_lite.properties.reach import (
 from tformer_lite.properties.subject import NotJudgedError, Subject
 from tformer_lite.properties.variants import whatever_weights
 
+UNMIXED = "No position hears another one, and there is no attention."
+
 
 @check
 @whatever_weights
@@ -27,6 +29,8 @@ def past(subject: Subject) -> Verdict:
     moves = reach(subject, subject.last)
     if moves.shape[1] == 1:
         raise NotJudgedError("There is one position only: nobody is before.")
+    if not mixes(subject):
+        raise NotJudgedError(UNMIXED)
     before = (moves.tril(-1) > 0).any(-1)
     before[:, 0] = True  # nobody is before the first
     itself = moves.diagonal(dim1=1, dim2=2) > 0
@@ -119,13 +123,14 @@ def source_dependence(subject: Subject) -> Verdict:
 def source_coverage(subject: Subject) -> Verdict:
     """See whether each target position gives a weight to each real source
     position, in some head of each cross-attention."""
-    found = crossing(subject) if subject.last == 1 else []
+    crossed = crossing(subject) if subject.last == 1 else []
+    sizes = tuple(x.shape[1] for x in reversed(subject.inputs))
+    found = [one for one in crossed if one.weights.shape[-2:] == sizes]
     if not found:
         raise NotJudgedError("No target asks a source in any attention.")
     real, asks = subject.real
     for one in found:
-        size = one.weights.shape[-2:]
-        weights = one.weights.reshape(len(real), -1, *size).amax(1)
+        weights = one.weights.reshape(len(real), -1, *sizes).amax(1)
         missed = (weights == 0) & real[:, None] & asks[:, :, None]
         if missed.any():
             b, t, s = first(missed)
@@ -164,6 +169,8 @@ def order_sensitivity(subject: Subject) -> Verdict:
     """See whether words that change places are noticed elsewhere."""
     judged = {}
     for which, p, q, moves in exchanges(subject):
+        if not mixes(subject):
+            raise NotJudgedError(UNMIXED)
         side = subject.sides[which]
         if moves.any():
             judged[side] = moves
@@ -194,6 +201,18 @@ def exchanges(subject: Subject) -> Iterator[tuple[int, int, int, Tensor]]:
             if which == subject.last:
                 moves[:, : q + 1] = 0
             yield which, p, q, moves
+
+
+def mixes(subject: Subject) -> bool:
+    """Whether a model hears other positions, or has any attention at all. Of
+    one that does neither, such as a feed-forward net, nothing is asked."""
+    if followed(subject):
+        return True
+    moves = [reach(subject, which) for which in range(subject.last + 1)]
+    own = torch.eye(moves[-1].shape[1])
+    return bool(
+        (moves[-1] * (1 - own)).any() or any(map(Tensor.any, moves[:-1]))
+    )
 
 
 def unordered(subject: Subject, side: str) -> bool:

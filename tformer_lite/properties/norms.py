@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from tformer_lite.properties.finding import UNUSUAL, Verdict, check
 from tformer_lite.properties.reach import calls
 from tformer_lite.properties.subject import (
+    FailedError,
     NotJudgedError,
     Subject,
     once,
@@ -18,14 +19,16 @@ OTHERS = nn.modules.batchnorm._NormBase, nn.GroupNorm
 
 
 class Gains(NamedTuple):
-    """What a norm does after normalising: gains (C) and offsets (C)."""
+    """What a norm does after normalising an axis: gains and offsets (C)."""
 
     gain: Tensor
     offset: Tensor
+    axis: int
 
     def undone(self, x: Tensor) -> Tensor:
         """Take them out of what a norm gave; a gain of 0 gave nothing."""
-        return ((x - self.offset) / self.gain).where(self.gain != 0, 0)
+        x = (x.movedim(self.axis, -1) - self.offset) / self.gain
+        return x.where(self.gain != 0, 0).movedim(-1, self.axis)
 
 
 @check
@@ -107,14 +110,13 @@ def gains_of(subject: Subject, norm: nn.Module, like: Tensor) -> Gains | None:
     try:
         made = [subject.call(norm, (x,)) for x in (loud, -loud)]
         one, other = (x.movedim(axis, -1) for x in made)
-        odd, offset = (one - other) / 2, (one + other) / 2
-        each = [
-            x.flatten(0, -2).median(0).values for x in (odd / rows, offset)
-        ]
-        right = torch.allclose(each[0] * rows + each[1], one, 0.02, 0.02)
-    except Exception:  # it wants more than a tensor, or gives no such rows
+        odd, even = (one - other) / 2, (one + other) / 2
+        whole = (x.flatten(0, -2) for x in (odd / rows, even))
+        gain, offset = (x.median(0).values for x in whole)
+        right = torch.allclose(gain * rows + offset, one, 0.02, 0.02)
+    except (FailedError, RuntimeError, AttributeError):  # of another kind
         return None
-    return Gains(*each) if right else None
+    return Gains(gain, offset, axis) if right else None
 
 
 def standard_rows(like: Tensor) -> Tensor:

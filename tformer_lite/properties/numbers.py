@@ -83,7 +83,7 @@ def logits(subject: Subject) -> Verdict:
 
 def flat_rows(x: Tensor) -> Tensor:
     """Put all numbers of a row into one axis: (B, T, ...) -> (B, T, N)."""
-    return x.reshape(*(*x.shape, 1, 1)[:2], -1)
+    return x[(..., *[None] * (3 - x.ndim))].flatten(2)
 
 
 def judged(subject: Subject, x: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from tformer_lite.properties import (
     attention,
     future,
     hearing,
+    learning,
     norms,
     numbers,
     structure,
@@ -32,7 +33,7 @@ CHECKS = (
     hearing.source_coverage,
     hearing.order_sensitivity,
     hearing.batch_independence,
-    structure.live_parameters,
+    learning.live_parameters,
     structure.identity,
 )
 

@@ -99,7 +99,7 @@ def once(find: Callable[..., T]) -> Callable[..., T]:
     """Let what is found out about a subject be remembered."""
 
     @wraps(find)
-    def remembered(subject: Subject, *which: int) -> T:
+    def remembered(subject: Subject, *which: Any) -> T:
         key = find.__name__, *which
         if key not in subject.found:
             subject.found[key] = find(subject, *which)

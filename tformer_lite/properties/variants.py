@@ -43,14 +43,16 @@ def copied(model: nn.Module, shared: dict[int, Any]) -> nn.Module:
 
 
 @once
-def reweighted(subject: Subject, seed: int) -> Subject:
-    """Give the model random weights of a healthy size: matrices that keep
-    the variance, gains and offsets that are not 0."""
+def reweighted(subject: Subject, seed: int, *names: str) -> Subject:
+    """Give the model random weights of a healthy size, all or some: matrices
+    that keep the variance, gains and offsets that are not 0."""
     if not isinstance(subject.model, nn.Module):
         raise NotJudgedError("A function has no weights.")
     model = copied(subject.model, {})
     draw = torch.Generator().manual_seed(seed)
-    for p in model.parameters():
+    for name, p in model.named_parameters():
+        if names and name not in names:
+            continue
         noise = torch.randn(p.shape, generator=draw).to(p)
         size = p.shape[-1] ** -0.5 if p.ndim > 1 else 0.5
         p.data = noise * size + (p.data if p.ndim < 2 else 0)
