@@ -1,5 +1,6 @@
 """Learning: parameters that get a gradient, and no others."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from tformer_lite.properties.variants import InTraining, reweighted
 from tformer_lite.tracing.record.tensors import tensors
 
 SEEDS = 3  # how many random weights are tried
+POSITIONS = re.compile(r"(^|[._])pos(itions?)?([._]|$)")
 
 
 @check
@@ -84,14 +86,19 @@ def set_aside(subject: Subject, dead: list[str]) -> bool:
 
 
 def forgotten(model: nn.Module, name: str, dead: list[str]) -> bool:
-    """Whether a parameter is of a norm or an embedding beside parts that
-    have a gradient."""
+    """Whether a parameter is of a norm, an embedding or positions, beside
+    parts that have a gradient."""
     path = name.rpartition(".")[0]
-    part, around = model.get_submodule(path), path.rpartition(".")[0]
-    kind = is_norm(part) or isinstance(part, nn.Embedding)
-    beside = (n for n, _ in model.get_submodule(around).named_parameters())
-    start = f"{around}." if around else ""
-    return kind and any(start + n not in dead for n in beside)
+    part = model.get_submodule(path)
+    table = isinstance(part, nn.Embedding) or POSITIONS.search(name)
+    if not is_norm(part) and not table:
+        return False
+    own = around = set(part.parameters())
+    while path and around == own:  # it may be all that a module has
+        path = path.rpartition(".")[0]
+        around = set(model.get_submodule(path).parameters())
+    lost = {model.get_parameter(name) for name in dead}
+    return bool(around - lost)
 
 
 def gradients(subject: Subject) -> dict[Tensor, float]:
