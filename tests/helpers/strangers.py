@@ -2,7 +2,7 @@
 
 import torch
 from torch import nn
-from torch.nn import functional as F
+from torch.nn.functional import gelu, normalize, rms_norm
 
 IDS = torch.randint(2, 50, (2, 7), generator=torch.Generator().manual_seed(0))
 PADDED = IDS.clone()
@@ -61,7 +61,7 @@ class Cosine(Attention):
         self.scale = nn.Parameter(torch.tensor(10.0))
 
     def shape(self, q, k):
-        return F.normalize(q, dim=-1) * self.scale, F.normalize(k, dim=-1)
+        return normalize(q, dim=-1) * self.scale, normalize(k, dim=-1)
 
 
 class Finite(Attention):
@@ -90,7 +90,7 @@ class OnePlus(nn.Module):
         self.weight = nn.Parameter(torch.zeros(c))
 
     def forward(self, x):
-        return F.rms_norm(x, x.shape[-1:], eps=1e-6) * (1 + self.weight)
+        return rms_norm(x, x.shape[-1:], eps=1e-6) * (1 + self.weight)
 
 
 class GemmaNorm(OnePlus):
@@ -115,7 +115,7 @@ class Block(nn.Module):
         )
 
     def feed(self, x):
-        return self.down(F.gelu(self.up(x)))
+        return self.down(gelu(self.up(x)))
 
     def forward(self, x, hidden=None):
         one, other = self.norms

@@ -7,8 +7,9 @@ import torch
 from torch import nn
 
 from tformer_lite.tracing import trace
-from tformer_lite.tracing.axes.probes import aside, resized_inputs
+from tformer_lite.tracing.axes.probes import resized_inputs
 from tformer_lite.tracing.axes.sizes import run_sizes, small_sizes
+from tformer_lite.tracing.record.aside import aside
 
 SENTENCE = {"B": 2, "S": 8, "T": 7, "H": 3, "D": 4, "C": "H*D", "F": "4*C"}
 

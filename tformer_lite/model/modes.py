@@ -10,11 +10,11 @@ from torch import nn
 @contextmanager
 def evaluating(model: nn.Module) -> Iterator[None]:
     """Run without dropout and gradients; then train again what did."""
-    training = [part for part in model.modules() if part.training]
-    model.eval()
+    before = [(part, part.training) for part in model.modules()]
     try:
+        model.eval()
         with torch.no_grad():
             yield
     finally:
-        for part in training:
-            part.training = True
+        for part, training in before:
+            part.training = training

@@ -228,7 +228,8 @@ def batch_independence(subject: Subject) -> Verdict:
     if len(subject.inputs[0]) < 2:
         raise NotJudgedError("There is one row only: give two.")
     rows = range(len(subject.inputs[0]))
-    alone = [subject.asked(row_alone(subject, b)).run() for b in rows]
+    made = subject.made
+    alone = [subject.call(made, row_alone(subject, b)) for b in rows]
     moved = distance(subject, torch.cat(alone))
     wrong = (moved > rounding(subject)) & subject.real[-1]
     if wrong.any():

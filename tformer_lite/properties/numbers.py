@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.reach import undisturbed
-from tformer_lite.properties.subject import Subject, output
+from tformer_lite.properties.subject import Subject
+from tformer_lite.tracing.record.state import seed_all
 
 LOUD = 30.0
 
@@ -35,14 +36,11 @@ def finite(subject: Subject) -> Verdict:
 
 def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     """Run as it is, loudly, and with a sentence of padding alone."""
-    model, inputs = subject.model, subject.inputs
+    inputs = subject.inputs
     yield "as it is", subject.run()
-    if isinstance(model, nn.Module):
-        values = model.named_parameters()
-        loud = {n: x * LOUD if x.ndim > 1 else x for n, x in values}
-        loudly = partial(functional_call, model, loud)
-        result = subject.call(loudly, (subject.given,))
-        yield "with weights 30 times larger", output(result, inputs[-1])
+    if isinstance(subject.model, nn.Module):
+        result = subject.call(partial(loud, subject), subject.given)
+        yield "with weights 30 times larger", result
     padding = ~subject.real[0]
     if subject.last == 1 and padding.any():
         source = inputs[0].clone()
@@ -50,11 +48,21 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
         yield "for a source of padding alone", subject.run(source, inputs[1])
 
 
+def loud(subject: Any, *given: Tensor) -> Tensor:
+    """Run a model with larger weights, each of them larger once, however
+    many names it has. `Subject.call` puts them back."""
+    weights = {x.data_ptr(): x for x in subject.model.parameters()}
+    for x in weights.values():
+        if x.ndim > 1 and x.is_floating_point():
+            x.mul_(LOUD)
+    return subject.made(*given)
+
+
 @check
 def repeatable(subject: Subject) -> Verdict:
     """See whether two runs in evaluation agree, whatever random numbers
     they are offered."""
-    one, other = (subject.run(seed=n).nan_to_num() for n in range(2))
+    one, other = subject.call(partial(twice, subject), subject.given)
     apart = flat_rows((one - other).abs()).amax(-1)
     if not apart.any():
         return True, "Two runs in evaluation give the same numbers.", apart
@@ -63,6 +71,15 @@ def repeatable(subject: Subject) -> Verdict:
         "whether the model is in training, and for weights drawn anew."
     )
     return False, says, apart
+
+
+def twice(subject: Subject, *given: Tensor) -> list[Tensor]:
+    """Run a model two times, one after the other."""
+    runs = []
+    for seed in range(2):
+        seed_all(seed)
+        runs.append(subject.made(*given).nan_to_num())
+    return runs
 
 
 @check

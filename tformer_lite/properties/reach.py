@@ -2,8 +2,7 @@
 in which module something moves first."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
-from functools import partial
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -11,6 +10,8 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from tformer_lite.properties.subject import NotJudgedError, Subject, once
+from tformer_lite.tracing.record.detours import unfused
+from tformer_lite.tracing.record.shared import following
 from tformer_lite.tracing.record.tensors import tensors
 
 LOOKUPS = {"embedding", "__getitem__"}
@@ -179,12 +180,26 @@ def calls(subject: Subject, *inputs: Tensor) -> list[Call]:
 
 @contextmanager
 def watch(model: Callable, hook: Callable) -> Iterator[None]:
-    """Call `hook(path, module, args, kwargs, result)` after each module's
-    forward; what it gives, unless None, becomes the result."""
-    parts = model.named_modules() if isinstance(model, nn.Module) else ()
-    with ExitStack() as hooks:
-        for path, part in parts:
-            watcher = partial(hook, path)
-            handle = part.register_forward_hook(watcher, with_kwargs=True)
-            hooks.callback(handle.remove)
+    """Call `hook(path, module, args, kwargs, result)` after each module of
+    this thread; what it gives, unless None, becomes the result."""
+    with unfused(), following(Watch(model, hook)):
         yield
+
+
+class Watch:
+    """Be there when modules of a model run; nothing is hooked to them."""
+
+    def __init__(self, model: Callable, hook: Callable):
+        parts = getattr(model, "named_modules", dict)
+        self.paths = {id(part): path for path, part in parts()}
+        self.hook = hook
+
+    def run(
+        self, call: Callable, part: nn.Module, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Call a module, and then the hook."""
+        result, path = call(part, *args, **kwargs), self.paths.get(id(part))
+        if path is None:
+            return result
+        other = self.hook(path, part, args, kwargs, result)
+        return result if other is None else other

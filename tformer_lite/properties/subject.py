@@ -10,6 +10,7 @@ from torch import Tensor, nn, no_grad
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.datasets import running_example
 from tformer_lite.text.tokenizers import PAD, UNK
+from tformer_lite.tracing.record.state import State, seed_all
 from tformer_lite.tracing.record.tensors import tensors
 
 T = TypeVar("T")
@@ -48,7 +49,8 @@ class Subject:
         if unknown is None and hasattr(self.config, "pad"):
             unknown = UNK if pad != UNK else PAD  # as `in_vocabulary` has it
         self.given = inputs or example(model, pad)
-        self.inputs = tuple(self.given[i] for i in sequences(self.given))
+        self.places = sequences(self.given)
+        self.inputs = tuple(self.given[i] for i in self.places)
         self.last = len(self.inputs) - 1  # the output has its rows
         numbered = tuple(f"input {i}" for i in range(len(self.inputs)))
         self.sides = SIDES.get(self.last, numbered)
@@ -71,26 +73,36 @@ class Subject:
     def whole(self, inputs: tuple) -> tuple:
         """Put sequences where they stand among all that was given."""
         given = list(self.given)
-        for i, x in zip(sequences(self.given), inputs):
+        for i, x in zip(self.places, inputs):
             given[i] = x
         return tuple(given)
+
+    @cached_property
+    def state(self) -> State:
+        """What the model and its inputs hold before anything is asked."""
+        return State(self.model, self.given)
 
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
         -> (B, T, ...). Raises FailedError for whatever goes wrong."""
-        inputs = inputs or self.inputs
-        made = self.call(self.model, self.whole(inputs), seed)
-        return output(made, inputs[-1])
+        given = self.whole(inputs or self.inputs)
+        return self.call(self.made, given, seed)
+
+    def made(self, *given: Tensor) -> Tensor:
+        """Run the model just as it is: what it gives now."""
+        return output(self.model(*given), given[self.places[-1]]).clone()
 
     def call(self, ask: Callable[..., T], inputs: tuple, seed: int = 0) -> T:
         """Call something that runs the model, without gradients; and a
-        module, in evaluation."""
+        module, in evaluation. Then all is as it was."""
         m = self.model
         quiet = evaluating(m) if isinstance(m, nn.Module) else no_grad()
-        with torch.random.fork_rng(devices=[]), quiet:
-            torch.manual_seed(seed)
+        with self.state, quiet:
+            seed_all(seed)
             try:
                 return ask(*inputs)
+            except FailedError:
+                raise
             except Exception as error:
                 raise FailedError(error_line(error)) from error
 

@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from tformer_lite.tracing.axes.names import Shapes, shapes_text
-from tformer_lite.tracing.axes.probes import aside
 from tformer_lite.tracing.axes.sizes import Given
 from tformer_lite.tracing.listing.events import module_shapes
+from tformer_lite.tracing.record.aside import aside
 from tformer_lite.tracing.record.recorder import Recorder, Step
 from tformer_lite.tracing.record.tensors import tensors
 from tformer_lite.tracing.tables import call_line, heading, text_line
@@ -127,7 +127,7 @@ class Preview:
             args, kwargs = (), {}
         self.busy, options = True, {**self.names, **kwargs}
         try:
-            with aside(model):
+            with aside(model, args, kwargs):
                 self.ahead = self.listed(trace(model, *args, **options))
         except Exception as error:
             if not hasattr(error, "trace"):

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from tformer_lite.tracing.axes.probes import aside, dims_for, resized_inputs
+from tformer_lite.tracing.axes.probes import dims_for, resized_inputs
 from tformer_lite.tracing.axes.sizes import (
     Given,
     Sizes,
@@ -22,8 +23,10 @@ from tformer_lite.tracing.questions.errors import explanation
 from tformer_lite.tracing.questions.export import to_json
 from tformer_lite.tracing.questions.scores import Attention, attention
 from tformer_lite.tracing.questions.scrambles import Scramble, scrambles
+from tformer_lite.tracing.record.aside import aside
 from tformer_lite.tracing.record.detours import detours, traceable
 from tformer_lite.tracing.record.recorder import Run
+from tformer_lite.tracing.record.state import State
 from tformer_lite.tracing.tables import Sheet
 
 
@@ -130,11 +133,13 @@ def trace(
             return build(**dims_for(build, sizes))
         return model, resized_inputs(inputs, axes or [], sizes)
 
-    run = Run(sizes)
+    run, varied = Run(sizes), names_to_vary(given, build, axes)
+    things = build or (model, inputs), options
+    start = State(*things) if varied else State()
     run.record(model, inputs, options, keeper(keep))
-    varied = names_to_vary(given, build, axes)
-    again = partial(probe, model, parts, options)
-    runs, notes = best_runs(run, again, given, varied)
+    again = partial(probe, start, parts, options)
+    with aside(*things) if varied else nullcontext():
+        runs, notes = best_runs(run, again, given, varied)
     if run.error is None:
         notes += detours(model, inputs, options)
     seen = Trace(runs, notes, given, ran=(model, tuple(inputs), options))
@@ -164,15 +169,14 @@ def best_runs(
     return runs, notes
 
 
-def probe(
-    model: Callable, parts: Callable, options: dict, sizes: Sizes
-) -> Run:
-    """Run again at other sizes; what went wrong is in the run's `error`."""
+def probe(start: State, parts: Callable, options: dict, sizes: Sizes) -> Run:
+    """Run again at other sizes, from where the traced run started; what went
+    wrong is in the run's `error`."""
     run = Run(sizes)
     try:
-        with aside(model):
-            model, inputs = parts(sizes)
-            run.record(model, inputs, options)
+        start.put_back()
+        model, inputs = parts(sizes)
+        run.record(model, inputs, options)
     except Exception as error:  # it cannot be built so, or resized
         run.error = error
     return run

@@ -1,16 +1,10 @@
 """Probes: the same run again at other sizes, to see how each axis moves."""
 
-import contextlib
 import inspect
-import random
-import sys
-import threading
-import warnings
-from collections.abc import Callable, Iterator
-from typing import Any, TextIO
+from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from tformer_lite.tracing.axes.sizes import Sizes
 
@@ -48,57 +42,6 @@ def resized_tensor(tensor: Tensor, axes: list[str], dims: Sizes) -> Tensor:
         rows = torch.arange(dims.get(name, size), device=tensor.device)
         tensor = tensor.index_select(axis, rows % size)
     return tensor
-
-
-@contextlib.contextmanager
-def aside(model: Callable) -> Iterator[None]:
-    """Run something that leaves no trace: no printing, no warnings, no
-    random numbers used up, no running statistics moved."""
-    devices = range(torch.cuda.device_count())
-    with (
-        torch.random.fork_rng(devices=devices),
-        contextlib.redirect_stdout(Hush(sys.stdout)),
-        warnings.catch_warnings(action="ignore"),
-        unchanged(model),
-        contextlib.ExitStack() as stack,
-    ):
-        stack.callback(random.setstate, random.getstate())
-        yield
-
-
-class Hush:
-    """A standard output that this thread cannot write to; others can."""
-
-    def __init__(self, stream: TextIO):
-        self.stream, self.thread = stream, threading.get_ident()
-
-    def write(self, text: str) -> int:
-        """Drop a text of this thread."""
-        if threading.get_ident() == self.thread:
-            return len(text)
-        return self.stream.write(text)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.stream, name)
-
-
-@contextlib.contextmanager
-def unchanged(model: Callable) -> Iterator[None]:
-    """Put back the attributes of every module, and the buffers' values."""
-    modules = list(model.modules()) if isinstance(model, nn.Module) else []
-    spaces = [x for m in modules for x in (vars(m), m._buffers)]
-    before = [space.copy() for space in spaces]
-    buffers = [b for m in modules for b in m._buffers.values()]
-    values = [(b, b.clone()) for b in buffers if b is not None]
-    try:
-        yield
-    finally:
-        for space, was in zip(spaces, before):
-            space.clear()
-            space.update(was)
-        with torch.no_grad():
-            for buffer, value in values:
-                buffer.copy_(value)
 
 
 def dims_for(build: Callable, dims: Sizes) -> Sizes:

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
-from tformer_lite.tracing.axes.probes import aside
 from tformer_lite.tracing.questions.compare import paths_around
-from tformer_lite.tracing.record.detours import eagerly, unfused
+from tformer_lite.tracing.record.aside import aside
+from tformer_lite.tracing.record.detours import unfused
+from tformer_lite.tracing.record.shared import eagerly
 from tformer_lite.tracing.record.tensors import tensors
 from tformer_lite.tracing.record.visits import Visits
 from tformer_lite.tracing.tables import Sheet
@@ -104,7 +105,7 @@ def flops(model: Callable, *inputs: Any, **options: Any) -> Sheet[Cost]:
     """
     counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
     counter.mod_tracker = Here(model)  # type: ignore[assignment]
-    with aside(model), eagerly(), unfused(), counter:
+    with aside(model, inputs, options), eagerly(), unfused(), counter:
         model(*inputs, **options)
     counts = counter.get_flop_counts()
     rows = []
@@ -136,7 +137,7 @@ def gradients(
     learned = dict(model.named_parameters())
     asked = [p for p in learned.values() if p.requires_grad]
     known: dict[Tensor, Tensor | None] = {}
-    with aside(model), torch.enable_grad():
+    with aside(model, inputs, options), torch.enable_grad():
         given = tensors(model(*inputs, **options))
         given = [t for t in given if t.is_floating_point() and t.requires_grad]
         losses = [t.sum() for t in given]

@@ -1,15 +1,15 @@
 """Detours: where a traced run goes another way than an untraced one."""
 
-import contextlib
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 import torch
 from torch import nn
+from torch.overrides import BaseTorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tformer_lite.tracing.axes.probes import aside
+from tformer_lite.tracing.record.aside import aside
 from tformer_lite.tracing.record.visits import Visits
 
 FUSIBLE = nn.MultiheadAttention, nn.TransformerEncoderLayer
@@ -38,23 +38,10 @@ def parts(model: Callable) -> list[Callable]:
     return list(model.modules()) if isinstance(model, nn.Module) else [model]
 
 
-def eagerly() -> contextlib.AbstractContextManager:
-    """Let compiled code run as it is written, line by line."""
-    set_stance = getattr(torch.compiler, "set_stance", None)
-    if set_stance and "torch._dynamo" in sys.modules:
-        return set_stance("force_eager")
-    return contextlib.nullcontext()
-
-
-@contextlib.contextmanager
-def unfused() -> Iterator[None]:
-    """Let PyTorch's layers run call by call; those of other threads too."""
-    before = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
-    try:
-        yield
-    finally:
-        torch.backends.mha.set_fastpath_enabled(before)
+def unfused() -> AbstractContextManager:
+    """Let PyTorch's layers of this thread run call by call: they do while
+    anything looks at torch functions."""
+    return BaseTorchFunctionMode()
 
 
 def detours(model: Callable, inputs: tuple, options: dict) -> list[str]:
@@ -86,8 +73,8 @@ def fused_modules(model: Callable, inputs: tuple, options: dict) -> list[str]:
     if all(part.training for part in found):
         return []
     with (
-        contextlib.suppress(Exception),  # it ran once: so much for this note
-        aside(model),
+        suppress(Exception),  # it ran once: so much for this note
+        aside(model, inputs, options),
         Visits(model) as visits,
         Fused(visits) as fused,
     ):

@@ -8,12 +8,23 @@ from itertools import count
 from types import CodeType
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor
-from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from tformer_lite.tracing.record.detours import eagerly
-from tformer_lite.tracing.record.tensors import Mark, Values, targets, tensors
+from tformer_lite.tracing.record.shared import (
+    HERE,
+    QUESTIONS,
+    eagerly,
+    leave,
+)
+from tformer_lite.tracing.record.tensors import (
+    Mark,
+    Values,
+    name_of,
+    targets,
+    tensors,
+)
 from tformer_lite.tracing.record.visits import Place, Visit, Visits, place_of
 from tformer_lite.tracing.source import expressions
 
@@ -40,9 +51,9 @@ class Step(NamedTuple):
     def name(self) -> str:
         """The function's name; an attribute's, when it was one."""
         function = self.function
-        if function.__name__ == "__get__":
+        if name_of(function) == "__get__":
             function = function.__self__  # type: ignore[attr-defined]
-        return function.__name__
+        return name_of(function)
 
     @property
     def asked(self) -> str:
@@ -98,15 +109,15 @@ class Recorder(TorchFunctionMode):
     def __enter__(self):
         self.visits.base = sys._getframe(1).f_code
         self.visits.__enter__()
-        # Let the lines of an attention layer be seen, or it would be one call.
-        self.asked = vars(functional)["has_torch_function"]
-        vars(functional)["has_torch_function"] = lambda tensors: False
+        QUESTIONS.__enter__()
+        HERE.recorders += 1
         return super().__enter__()
 
     def __exit__(self, *error: object) -> None:
-        vars(functional)["has_torch_function"] = self.asked
+        HERE.recorders -= 1
+        QUESTIONS.__exit__()
         self.visits.__exit__()
-        super().__exit__(*error)
+        leave(self)
 
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -122,7 +133,7 @@ class Recorder(TorchFunctionMode):
             self.steps.append(self.note(function, args, kwargs, made))
             if self.keep and self.keep(self.steps[-1]):
                 self.values.keep(len(self.steps) - 1, made, args, kwargs)
-        elif function.__name__ == "__set__":
+        elif name_of(function) == "__set__":
             self.visits.marks.forget(args[0])
         return result
 
@@ -131,7 +142,8 @@ class Recorder(TorchFunctionMode):
         marks, visits = self.visits.marks, self.visits
         reads = marks.read((*args, *kwargs.values()) if kwargs else args)
         place = place_of(sys._getframe(2), visits.base)
-        makes = list(map(marks.made, made))
+        with torch._C.DisableTorchFunction():
+            makes = list(map(marks.made, made))
         return Step(function, place, visits.now, reads, makes)
 
 

@@ -2,6 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 from weakref import ref
@@ -49,13 +51,25 @@ class Marks:
         known = self.known.get(id(tensor))
         same = known is not None and known[0]() is tensor
         number = known[1].number if known and same else next(self.unused)
-        mark = Mark(number, tensor.shape)
+        mark = Mark(number, shape_of(tensor))
         self.known[id(tensor)] = ref(tensor), mark
         return mark
 
     def forget(self, tensor: Tensor) -> None:
         """Take a tensor for a new one from now on: x.data = y made it so."""
         self.known.pop(id(tensor), None)
+
+
+def shape_of(tensor: Tensor) -> torch.Size:
+    """Give a tensor's shape: of a nested one that has none, as it would be
+    padded; of a lazy parameter, that of a number."""
+    try:
+        return tensor.shape
+    except RuntimeError:
+        rows = tensor._nested_tensor_size() if tensor.is_nested else None
+    if rows is None or not len(rows):
+        return torch.Size(() if rows is None else (0,))
+    return torch.Size((len(rows), *rows.amax(0).tolist()))
 
 
 def tensors(value: object) -> list[Tensor]:
@@ -81,7 +95,7 @@ class Values:
 
     def keep(self, step: int, made: list, args: tuple, kwargs: Any) -> None:
         """Keep what a step made, and what it was given."""
-        self.kept[step] = [tensor.detach() for tensor in made]
+        self.kept[step] = list(map(detached, made))
         self.given[step] = args, kwargs or {}
         for i, tensor in enumerate(made):
             self.users[storage(tensor)].append((step, i))
@@ -90,18 +104,52 @@ class Values:
         """Copy what is kept of the memory that is about to be written."""
         for target in targets:
             for step, i in self.users.pop(storage(target), []):
-                self.kept[step][i] = self.kept[step][i].clone()
+                self.kept[step][i] = copied(self.kept[step][i])
+
+
+def detached(tensor: Tensor) -> Tensor:
+    """Take a tensor out of its graph; one of a class that runs each call by
+    itself is left as it is."""
+    with torch._C.DisableTorchFunction():
+        return tensor if dispatches(tensor) else tensor.detach()
+
+
+def copied(tensor: Tensor) -> Tensor:
+    """Copy a tensor, if that can be done."""
+    with suppress(Exception), torch._C.DisableTorchFunction(), torch.no_grad():
+        return tensor.clone()
+    return tensor
+
+
+def dispatches(tensor: Tensor) -> bool:
+    """Whether a tensor's class runs each call on it by itself."""
+    plain = torch._C._disabled_torch_dispatch_impl
+    return type(tensor).__torch_dispatch__ is not plain
 
 
 def storage(tensor: Tensor) -> int:
-    """Tell the memory that a tensor's numbers are in."""
-    return tensor.untyped_storage().data_ptr()
+    """Tell the memory that a tensor's numbers are in; itself, where they are
+    in several, or out of sight."""
+    with torch._C.DisableTorchFunction():
+        try:
+            return tensor.untyped_storage().data_ptr() or id(tensor)
+        except (RuntimeError, NotImplementedError):
+            return id(tensor)
+
+
+def name_of(function: Any) -> str:
+    """Give a function's name; of what has none, that of what it calls, or of
+    its class."""
+    while isinstance(function, partial):
+        function = function.func
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) else type(function).__name__
 
 
 def targets(function: Callable, args: tuple, kwargs: dict) -> list[Tensor]:
     """List the tensors that a call writes to: x.add_(1), x += 1, x[0] = 1,
     out=x, inplace=True."""
-    name = function.__name__
+    name = name_of(function)
     inside = name.endswith("_") and not name.endswith("__")
     augmented = name.startswith("__i") and name not in NOT_WRITING
     found = [kwargs.get("out")]

@@ -1,17 +1,18 @@
 """Module visits: which module is running, and the lines that led there."""
 
 import sys
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sized
 from functools import cache
 from itertools import count
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import Any
 
 import torch
 from torch import nn
 
+from tformer_lite.tracing.record.shared import HERE, MODULES
 from tformer_lite.tracing.record.tensors import Mark, Marks
 
 Spot = tuple[CodeType, int]  # an instruction: its code, and where it is there
@@ -80,28 +81,26 @@ class Visits:
         modules = getattr(model, "named_modules", dict)
         self.paths = {id(part): path for path, part in modules()}
         self.counts: dict[str, Iterator[int]] = defaultdict(count)
-        self.thread = threading.get_ident()
         self.base: CodeType | None = None  # what started the recording
         self.now, self.done = Visit("", 0, ""), list[Visit]()
         self.marks, self.steps = Marks(), steps
 
     def __enter__(self) -> "Visits":
-        self.call = nn.Module._call_impl
-        nn.Module._call_impl = (  # type: ignore[method-assign]
-            lambda module, *args, **kwargs: self.run(module, args, kwargs)
-        )
+        MODULES.__enter__()
+        HERE.visits.append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        nn.Module._call_impl = self.call  # type: ignore[method-assign]
+        HERE.visits.remove(self)
+        MODULES.__exit__()
 
-    def run(self, module: nn.Module, args: tuple, kwargs: dict) -> object:
-        """Run a module, and be there meanwhile."""
-        if threading.get_ident() != self.thread:
-            return self.call(module, *args, **kwargs)
+    def run(
+        self, call: Callable, module: nn.Module, *args: Any, **kwargs: Any
+    ) -> object:
+        """Call a module, and be there meanwhile."""
         before, self.now = self.now, self.visit(module, args, kwargs)
         try:
-            result = self.call(module, *args, **kwargs)
+            result = call(module, *args, **kwargs)
             self.now.makes = self.marks.read((result,))
             self.now.end = len(self.steps)
             self.done.append(self.now)

@@ -1,0 +1,102 @@
+"""Whatever a check saw, and whatever happened, all is as it was."""
+
+import threading
+from itertools import count
+
+import pytest
+import torch
+
+from tests.helpers.awkward import AWKWARD, Grows, V, closed
+from tests.helpers.witness import differences, everything
+from tformer_lite.properties import reporting
+from tformer_lite.properties.numbers import LOUD, loud
+from tformer_lite.properties.reporting import report
+from tformer_lite.tracing import trace
+
+IDS = torch.randint(V, (2, 5), generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_a_report_changes_nothing_of_a_model(name):
+    torch.manual_seed(0)
+    model = AWKWARD[name]()
+    before, shared = everything(model), ([*Grows.everywhere], Grows.times)
+    seen = report(model, IDS)
+    assert differences(before, everything(model)) == []
+    assert (Grows.everywhere, Grows.times) == shared
+    assert seen["finite"].holds is not None, seen
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize("name", AWKWARD)
+def test_a_check_that_is_stopped_changes_nothing(name, error, monkeypatch):
+    torch.manual_seed(0)
+    model, calls = AWKWARD[name](), count(1)  # nothing puts this back
+
+    def stop(self, *inputs):
+        result = forward(self, *inputs)
+        if next(calls) % 3 == 0:
+            raise error
+        return result
+
+    whole = type(model)
+    forward = whole.forward
+    monkeypatch.setattr(whole, "forward", stop)
+    for check in reporting.CHECKS:
+        before = everything(model)
+        try:
+            check(model, IDS)
+        except KeyboardInterrupt:
+            assert error is KeyboardInterrupt
+        assert differences(before, everything(model)) == []
+    assert next(calls) > 4
+
+
+def test_a_report_changes_nothing_that_a_function_keeps():
+    run = closed()
+    model, kept, times = run.of
+    before = everything(model)
+    report(run, IDS)
+    assert differences(before, everything(model)) == []
+    assert (kept, times()) == ([], 0)
+
+
+@pytest.mark.parametrize("name", ["shared", "tied", "one memory"])
+def test_each_weight_is_made_larger_once(name):
+    torch.manual_seed(0)
+    model = AWKWARD[name]()
+    was = {path: x.clone() for path, x in model.state_dict().items()}
+    with torch.no_grad():
+        loud(model, IDS)
+    for path, x in model.state_dict().items():
+        assert x.equal(was[path] * LOUD if x.ndim > 1 else was[path]), path
+
+
+def test_inputs_that_a_model_writes_into_are_as_they_were():
+    x = torch.randn(2, 5, 8)
+    was = x.clone()
+    report(lambda x: x.mul_(2).cumsum(1), x)
+    assert x.equal(was)
+
+
+def test_a_backward_pass_that_waits_for_a_report_can_go_on():
+    model = AWKWARD["batch norm"]()
+    loss = model(IDS).square().sum()
+    report(model, IDS)
+    trace(model, IDS, dims={"B": 2}, axes=["B _"])
+    loss.backward()
+    assert model.norm.weight.grad is not None
+
+
+def test_reports_in_threads_leave_what_all_share_as_it_was():
+    before = everything(None)["around"]
+    models = [AWKWARD["grows"]() for _ in range(4)]
+    threads = [
+        threading.Thread(target=report, args=(model, IDS)) for model in models
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert everything(None)["around"] == before
+    assert all(model.history == [] for model in models)
