@@ -216,7 +216,8 @@ class Reading(nn.Module):
     def forward(self, memory, x, hidden):
         x = x + self.self_attention(self.norms[0](x))
         y = self.norms[1](x)
-        mixed, _ = self.cross(y, memory, memory, key_padding_mask=hidden)
+        masks = {"key_padding_mask": hidden, "need_weights": False}
+        mixed, _ = self.cross(y, memory, memory, **masks)
         return x + mixed
 
 

@@ -10,6 +10,7 @@ from tformer_lite import report
 
 UNUSUAL = {
     "a sink": ["weight_rows"],
+    "the same, unnested": ["finite"],
     "0 at first": ["past", "order_sensitivity", "live_parameters"],
 }
 

@@ -32,9 +32,10 @@ def past(subject: Subject) -> Verdict:
     if not mixes(subject):
         raise NotJudgedError(UNMIXED)
     before = (moves.tril(-1) > 0).any(-1)
-    before[:, 0] = True  # nobody is before the first
+    real = subject.real[-1]
+    before |= real.cumsum(1) - real.long() == 0  # nobody is before the first
     itself = moves.diagonal(dim1=1, dim2=2) > 0
-    deaf = ~(before & itself) & subject.real[-1]
+    deaf = ~(before & itself) & real
     if not deaf.any():
         return True, "Each position hears itself, and one before.", moves[0]
     b, t = first(deaf)
@@ -169,11 +170,11 @@ def order_sensitivity(subject: Subject) -> Verdict:
     """See whether words that change places are noticed elsewhere."""
     judged = {}
     for which, p, q, moves in exchanges(subject):
-        if not mixes(subject):
-            raise NotJudgedError(UNMIXED)
         side = subject.sides[which]
         if moves.any():
             judged[side] = moves
+        elif not mixes(subject):
+            raise NotJudgedError(UNMIXED)
         elif not unordered(subject, side):
             says = (
                 f"When {side} positions {p} and {q} change places, nothing "

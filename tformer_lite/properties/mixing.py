@@ -10,7 +10,12 @@ import torch
 from torch import Tensor
 
 from tformer_lite.properties.reach import nudged
-from tformer_lite.properties.subject import NotJudgedError, Subject, once
+from tformer_lite.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+    once,
+)
 from tformer_lite.tracing import trace
 from tformer_lite.tracing.questions.attention import (
     JOINS,
@@ -73,7 +78,11 @@ def followed(subject: Subject, *pushed: int) -> list[Mixing]:
     traced = partial(trace, subject.model, keep=True)
     with nudged(subject.inputs, slice(None), *pushed) as nudge:
         given = subject.whole(tuple(nudge.inputs))
-        data = Data(subject.call(traced, given))
+        try:
+            data = Data(subject.call(traced, given))
+        except FailedError as error:
+            subject.call(subject.made, given)
+            raise NotJudgedError(f"It cannot be traced: {error}") from error
     found = data.attentions()
     ways = [in_one_call if one.fused else written_out for one in found]
     return [describe(data, one) for describe, one in zip(ways, found)]

@@ -7,12 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.properties.finding import Verdict, check
-from tformer_lite.properties.reach import undisturbed
+from tformer_lite.properties.finding import UNUSUAL, Verdict, check
+from tformer_lite.properties.reach import Nudge, undisturbed
 from tformer_lite.properties.subject import Subject
 from tformer_lite.tracing.record.state import seed_all
 
 LOUD = 30.0
+FAST = "Only PyTorch's fast path gives them, in evaluation."
 
 
 @check
@@ -21,17 +22,25 @@ def finite(subject: Subject) -> Verdict:
     times as large, and for a sentence of padding alone."""
     for when, result in runs(subject):
         rows = flat_rows(result.isfinite().float()).mean(-1)
-        real = judged(subject, result)
-        if (rows < 1)[real].any():
+        if (rows < 1)[judged(subject, result)].any():
             share = 1 - result.isfinite().double().mean().item()
             says = (
                 f"{share:.0%} of the outputs are NaN or infinite {when}. "
                 "Look at the softmax (does it take the largest score away "
                 "first?), and for rows with nobody to hear."
             )
+            if finite_when_slow(subject, when):
+                return False, f"{says} {FAST}", rows, UNUSUAL
             return False, says, rows
     says = "All outputs are numbers, also with weights 30 times larger."
     return True, says, rows
+
+
+def finite_when_slow(subject: Subject, when: str) -> bool:
+    """Whether outputs are numbers off the fast path of PyTorch's layers."""
+    with Nudge([], []):
+        slowly = dict(runs(subject))[when]
+    return bool(slowly.isfinite()[judged(subject, slowly)].all())
 
 
 def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:

@@ -147,12 +147,14 @@ def sequences(given: tuple) -> list[int]:
 
 def is_sequence(x: Any) -> bool:
     """Whether an input is ids (B, T) or vectors (B, T, C)."""
-    if not isinstance(x, Tensor) or x.ndim not in (2, 3) or not x.numel():
+    if not isinstance(x, Tensor) or x.dtype == torch.bool:
+        return False
+    if x.ndim not in (2, 3) or not x.numel():
         return False
     if x.is_floating_point():
         return x.ndim == 3 and bool(x.isfinite().all() and x.max() > 0)
     counted = x.shape[1] > 1 and bool((x.diff(dim=1).abs() <= 1).all())
-    return x.ndim == 2 and x.dtype != torch.bool and not counted
+    return x.ndim == 2 and not counted
 
 
 def error_line(error: Exception) -> str:
