@@ -14,6 +14,7 @@ from tformer_lite.properties.subject import (
     once,
 )
 
+LOOK = "Look at the axis of its mean and variance, and at the square root."
 # Their statistics are meant to run over other axes than the last.
 OTHERS = nn.modules.batchnorm._NormBase, nn.GroupNorm
 
@@ -40,26 +41,22 @@ def norm_statistics(subject: Subject) -> Verdict:
     A norm that falls short is asked alone, with rows of all sizes: there may
     be little to normalise, or gains that are not called weight.
     """
-    seen, alone = [], norms_alone(subject)
-    unusual = ""
+    seen, unusual = [], ""
     for path, part, _, gave in calls(subject):
         if not is_norm(part) or not gave or gave[0].ndim < 3:
             continue
-        x = without_gains(part, gave[0])
+        x, gains = without_gains(part, gave[0]), norms_alone(subject)[path]
         seen.append(squares := x.square().mean(-1))
         least = 0.9 * (1 - 1 / x.shape[-1])  # an unbiased norm's is below 1
         wrong = ~((squares > least) & (squares < 1.1))
-        gains = alone[path]
         if not wrong.any() or (gains and is_own(part, gains)):
             continue
         b, t, *_ = wrong.nonzero()[0].tolist()
-        says = (
-            f"After {path}, position {t} of row {b} has a mean square of "
-            f"{squares[wrong][0].item():.2f}, not 1."
-        )
+        size = squares[wrong][0].item()
+        says = f"After {path}, position {t} of row {b} has a mean square of "
+        says += f"{size:.2f}, not 1."
         if not gains:
-            where = "the axis of its mean and variance, and at the square root"
-            return False, f"{says} Look at {where}.", squares
+            return False, f"{says} {LOOK}", squares
         unusual = unusual or f"{says} It has gains that are no parameter."
     if not seen:
         raise NotJudgedError("No module's class has the name of a norm.")
