@@ -107,7 +107,7 @@ class Unplaced(GPT):
 
 class Unmasked(Encoder):
     def forward(self, ids):
-        return super().forward(ids.masked_fill(ids == 1, 0))
+        return self.encoder(self.tokens(ids) + self.places.weight[:7])
 
 
 class Softmaxed(GPT):

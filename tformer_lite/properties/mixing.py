@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from functools import partial
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -85,7 +85,14 @@ def followed(subject: Subject, *pushed: int) -> list[Mixing]:
             raise NotJudgedError(f"It cannot be traced: {error}") from error
     found = data.attentions()
     ways = [in_one_call if one.fused else written_out for one in found]
-    return [describe(data, one) for describe, one in zip(ways, found)]
+    every = [describe(data, one) for describe, one in zip(ways, found)]
+    return [one for one in every if not is_learnt(subject, one.v.origin)]
+
+
+def is_learnt(subject: Subject, x: Tensor) -> bool:
+    """Whether a tensor is a parameter: such values only mix heads."""
+    own: Any = getattr(subject.model, "parameters", list)
+    return x.data_ptr() in {p.data_ptr() for p in own()}
 
 
 class Product:

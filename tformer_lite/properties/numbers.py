@@ -8,11 +8,13 @@ import torch
 from torch import Tensor, nn
 
 from tformer_lite.properties.finding import UNUSUAL, Verdict, check
+from tformer_lite.properties.mixing import followed
 from tformer_lite.properties.reach import Nudge, undisturbed
 from tformer_lite.properties.subject import Subject
 from tformer_lite.tracing.record.state import seed_all
 
-LOUD = 30.0
+LOUD, LOUDLY = 30.0, "with weights 30 times larger"
+DEEP = "There is no attention, though: many layers may do that."
 FAST = "Only PyTorch's fast path gives them, in evaluation."
 
 
@@ -31,6 +33,8 @@ def finite(subject: Subject) -> Verdict:
             )
             if finite_when_slow(subject, when):
                 return False, f"{says} {FAST}", rows, UNUSUAL
+            if when == LOUDLY and not followed(subject):
+                return False, f"{says} {DEEP}", rows, UNUSUAL
             return False, says, rows
     says = "All outputs are numbers, also with weights 30 times larger."
     return True, says, rows
@@ -49,7 +53,7 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     yield "as it is", subject.run()
     if isinstance(subject.model, nn.Module):
         result = subject.call(partial(loud, subject), subject.given)
-        yield "with weights 30 times larger", result
+        yield LOUDLY, result
     padding = ~subject.real[0]
     if subject.last == 1 and padding.any():
         source = inputs[0].clone()

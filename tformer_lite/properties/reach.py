@@ -37,6 +37,13 @@ def reach(subject: Subject, which: int) -> Tensor:
     return torch.stack(columns, -1)
 
 
+def unread(subject: Subject, which: int) -> bool:
+    """Whether other ids in another order change no output at all."""
+    inputs = list(subject.inputs)
+    inputs[which] = inputs[which].roll(1, 1).flip(0)
+    return subject.run(*inputs).equal(undisturbed(subject))
+
+
 def distance(
     subject: Subject, after: Tensor, faint: float = FAINT, *pushed: int
 ) -> Tensor:

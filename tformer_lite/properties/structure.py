@@ -37,11 +37,17 @@ def identity(subject: Subject) -> Verdict:
     that mixes positions without a layer, as FNet does, is not judged.
     """
     runs = list(silent_runs(subject))
-    wrong = [run for run in runs if not hands_on(*run[1:])]
+    right = [run for run in runs if hands_on(*run[1:])]
+    wrong = [
+        run
+        for i, run in enumerate(runs)
+        if not (
+            hands_on(*run[1:]) or added_outside(run, runs[:i] + runs[i + 1 :])
+        )
+    ]
     if any(mixes_silently(subject, run[0]) for run in wrong):
         says = "Without its layers, a block still hears other positions."
         raise NotJudgedError(says)
-    right = [run for run in runs if hands_on(*run[1:])]
     if wrong:
         path, x, _, after = wrong[0]
         says = (
@@ -62,6 +68,13 @@ def identity(subject: Subject) -> Verdict:
 def hands_on(x: Tensor, first: Tensor, after: Tensor) -> bool:
     """Whether a block gave its input; or the norm of it, in post-norm."""
     return close(after, x) or (close(first, x) and is_normed(after, x))
+
+
+def added_outside(run: Run, others: list[Run]) -> bool:
+    """Whether a block gives 0, and what it read is read by another one, too:
+    the sum is made outside."""
+    _, x, _, after = run
+    return not after.any() and any(close(x, other[1]) for other in others)
 
 
 def mixes_silently(subject: Subject, path: str) -> bool:
