@@ -42,7 +42,7 @@ def identity(subject: Subject) -> Verdict:
         run
         for i, run in enumerate(runs)
         if not (
-            hands_on(*run[1:]) or added_outside(run, runs[:i] + runs[i + 1 :])
+            hands_on(*run[1:]) or added_outside(run, runs[:i], runs[i + 1 :])
         )
     ]
     if any(mixes_silently(subject, run[0]) for run in wrong):
@@ -70,11 +70,13 @@ def hands_on(x: Tensor, first: Tensor, after: Tensor) -> bool:
     return close(after, x) or (close(first, x) and is_normed(after, x))
 
 
-def added_outside(run: Run, others: list[Run]) -> bool:
-    """Whether a block gives 0, and what it read is read by another one, too:
-    the sum is made outside."""
+def added_outside(run: Run, before: list[Run], later: list[Run]) -> bool:
+    """Whether a block gives 0, and what it read is read by a later one, or
+    by one before it that gives 0, too: the sum is made outside."""
     _, x, _, after = run
-    return not after.any() and any(close(x, other[1]) for other in others)
+    silent = [one for one in before if not one[3].any()]
+    others = any(close(x, other[1]) for other in silent + later)
+    return not after.any() and others
 
 
 def mixes_silently(subject: Subject, path: str) -> bool:
