@@ -263,7 +263,7 @@ class Encoder(nn.Module):
         return self.encoder(x, src_key_padding_mask=ids == 1)
 
 
-def traced(model: nn.Module, *inputs) -> nn.Module:
+def by_jit(model: nn.Module, *inputs) -> nn.Module:
     """A model as torch.jit.trace has it."""
     return torch.jit.trace(model.eval(), inputs, check_trace=False)
 
@@ -304,7 +304,7 @@ CASES = {
         {"pad": 1, "causal": False},
     ),
     "in DataParallel": (lambda: nn.DataParallel(GPT()), (IDS,), {}),
-    "traced": (lambda: traced(GPT(), IDS), (IDS,), {}),
+    "traced": (lambda: by_jit(GPT(), IDS), (IDS,), {}),
     "bfloat16": (lambda: GPT().bfloat16(), (IDS,), {}),
     "float64": (lambda: GPT().double(), (IDS,), {}),
     "no attention": (

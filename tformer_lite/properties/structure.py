@@ -38,13 +38,7 @@ def identity(subject: Subject) -> Verdict:
     """
     runs = list(silent_runs(subject))
     right = [run for run in runs if hands_on(*run[1:])]
-    wrong = [
-        run
-        for i, run in enumerate(runs)
-        if not (
-            hands_on(*run[1:]) or added_outside(run, runs[:i], runs[i + 1 :])
-        )
-    ]
+    wrong = broken_blocks(runs)
     if any(mixes_silently(subject, run[0]) for run in wrong):
         says = "Without its layers, a block still hears other positions."
         raise NotJudgedError(says)
@@ -63,6 +57,17 @@ def identity(subject: Subject) -> Verdict:
     _, x, _, after = right[0]
     says = "With its layers giving 0, a block hands its input on."
     return True, says, (after - x)[0]
+
+
+def broken_blocks(runs: list[Run]) -> list[Run]:
+    """Find the runs of blocks that do not hand on, where nothing outside of
+    them does."""
+    return [
+        run
+        for i, run in enumerate(runs)
+        if not hands_on(*run[1:])
+        and not added_outside(run, runs[:i], runs[i + 1 :])
+    ]
 
 
 def hands_on(x: Tensor, first: Tensor, after: Tensor) -> bool:
