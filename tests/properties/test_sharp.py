@@ -159,6 +159,18 @@ def test_what_nothing_reads_outside_of_the_blocks_is_unusual():
     assert live_parameters(model, IDS).level == "broken"
 
 
+def test_of_a_part_alone_every_parameter_is_needed():
+    class Part(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.query, self.value = nn.Linear(12, 12), nn.Linear(12, 12)
+
+        def forward(self, x):
+            return self.value(x)
+
+    assert live_parameters(Part(), ROWS).level == "broken"
+
+
 def test_tiny_weights_and_padding_together():
     torch.manual_seed(0)
     found = report(Shrunk(1e-4), PADDED, pad=1)

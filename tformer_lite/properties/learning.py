@@ -79,7 +79,8 @@ def set_aside(subject: Subject, dead: list[str]) -> bool:
     forgotten beside others."""
     inside = tuple(f"{path}." for path, _ in blocks(subject.model))
     model: Any = subject.model
-    if any(n.startswith(inside) or forgotten(model, n, dead) for n in dead):
+    needed = (n.startswith(inside) or forgotten(model, n, dead) for n in dead)
+    if not inside or any(needed):
         return False
     other = reweighted(subject, 0, *dead)
     return other.run().equal(subject.run())

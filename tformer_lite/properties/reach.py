@@ -52,7 +52,7 @@ def distance(
     outputs' size: (B, T). What is `faint` counts as 0, and so does what is
     no number in either. `pushed` says of which inputs vectors were."""
     before = undisturbed(subject, *pushed)
-    size = before[subject.real[-1]].std()
+    size = before[before.isfinite()].std()
     moves = (after - before).abs().flatten(2).amax(-1) / size
     moves = moves.nan_to_num(torch.inf)
     nobody = ~subject.real[-1] & ~before.flatten(2).isfinite().all(-1)
