@@ -68,7 +68,7 @@ def held(part):
     return type(part), owned, known, pairs, part.training
 
 
-def everything(model):
+def witnessed(model):
     """What may not change of a model, and around it."""
     parts = list(model.modules()) if isinstance(model, nn.Module) else []
     owned = [x for part in parts for x in part._parameters.values()]

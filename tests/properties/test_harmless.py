@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from tests.helpers.awkward import AWKWARD, Grows, V, closed
-from tests.helpers.witness import differences, everything
+from tests.helpers.witness import differences, witnessed
+from tests.helpers.zoo import ZOO
 from tformer_lite.properties import reporting
 from tformer_lite.properties.numbers import LOUD, loud
 from tformer_lite.properties.reporting import report
@@ -21,9 +22,9 @@ IDS = torch.randint(V, (2, 5), generator=torch.Generator().manual_seed(0))
 def test_a_report_changes_nothing_of_a_model(name):
     torch.manual_seed(0)
     model = AWKWARD[name]()
-    before, shared = everything(model), ([*Grows.everywhere], Grows.times)
+    before, shared = witnessed(model), ([*Grows.everywhere], Grows.times)
     seen = report(model, IDS)
-    assert differences(before, everything(model)) == []
+    assert differences(before, witnessed(model)) == []
     assert (Grows.everywhere, Grows.times) == shared
     assert seen["finite"].holds is not None, seen
 
@@ -44,21 +45,21 @@ def test_a_check_that_is_stopped_changes_nothing(name, error, monkeypatch):
     forward = whole.forward
     monkeypatch.setattr(whole, "forward", stop)
     for check in reporting.CHECKS:
-        before = everything(model)
+        before = witnessed(model)
         try:
             check(model, IDS)
         except KeyboardInterrupt:
             assert error is KeyboardInterrupt
-        assert differences(before, everything(model)) == []
+        assert differences(before, witnessed(model)) == []
     assert next(calls) > 4
 
 
 def test_a_report_changes_nothing_that_a_function_keeps():
     run = closed()
     model, kept, times = run.of
-    before = everything(model)
+    before = witnessed(model)
     report(run, IDS)
-    assert differences(before, everything(model)) == []
+    assert differences(before, witnessed(model)) == []
     assert (kept, times()) == ([], 0)
 
 
@@ -90,7 +91,7 @@ def test_a_backward_pass_that_waits_for_a_report_can_go_on():
 
 
 def test_reports_in_threads_leave_what_all_share_as_it_was():
-    before = everything(None)["around"]
+    before = witnessed(None)["around"]
     models = [AWKWARD["grows"]() for _ in range(4)]
     threads = [
         threading.Thread(target=report, args=(model, IDS)) for model in models
@@ -99,5 +100,23 @@ def test_reports_in_threads_leave_what_all_share_as_it_was():
         thread.start()
     for thread in threads:
         thread.join()
-    assert everything(None)["around"] == before
+    assert witnessed(None)["around"] == before
     assert all(model.history == [] for model in models)
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
+@pytest.mark.parametrize("name", [*ZOO])
+def test_a_report_changes_nothing_of_a_model_of_the_zoo(name):
+    torch.manual_seed(0)
+    factory, dims = ZOO[name]
+    code = factory.__code__
+    names = code.co_varnames[: code.co_argcount]
+    model, inputs = factory(**{name: dims[name] for name in names})
+    before, given = witnessed(model), [x.clone() for x in inputs]
+    report(model, *inputs)
+    assert differences(before, witnessed(model)) == []
+    seen = trace(model, *inputs)
+    before = witnessed(model)
+    seen.flops()
+    assert differences(before, witnessed(model)) == []
+    assert all(map(torch.equal, inputs, given))

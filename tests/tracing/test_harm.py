@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 from tests.helpers.awkward import AWKWARD, Grows, V, closed
-from tests.helpers.witness import differences, everything
-from tformer_lite import print_shapes
+from tests.helpers.witness import differences, witnessed
+from tformer_lite import print_shapes, report
 from tformer_lite.tracing import trace
 
 IDS = torch.randint(V, (2, 6), generator=torch.Generator().manual_seed(0))
@@ -45,7 +45,7 @@ def test_a_trace_leaves_a_model_as_an_untraced_run_does(name):
             result = seen.result
         else:
             result = model(IDS)
-        around = everything(None)
+        around = witnessed(None)
         left = len(Grows.everywhere)
         made.append((result.tolist(), str(values(model)), left, around))
     assert made[0] == made[1]
@@ -70,7 +70,7 @@ def test_a_probe_that_is_stopped_leaves_what_the_run_left(name, many, error):
             probed(model, next, counter, many, error)
         else:
             model(IDS)
-        left.append((str(values(model)), everything(None)))
+        left.append((str(values(model)), witnessed(None)))
     assert left[0] == left[1]
 
 
@@ -94,9 +94,9 @@ def probed(model, count, counter, many, error):
 def test_a_question_that_runs_a_model_again_changes_nothing(name, question):
     model = AWKWARD[name]()
     seen = trace(model, IDS)
-    before = everything(model)
+    before = witnessed(model)
     getattr(seen, question)()
-    assert differences(before, everything(model)) == []
+    assert differences(before, witnessed(model)) == []
 
 
 @pytest.mark.parametrize("calls", [False, True])
@@ -111,7 +111,7 @@ def test_printing_leaves_a_model_as_an_unprinted_run_does(name, calls):
                 model(IDS)
         else:
             model(IDS)
-        left.append((str(values(model)), everything(None)))
+        left.append((str(values(model)), witnessed(None)))
     assert left[0] == left[1]
 
 
@@ -132,6 +132,32 @@ def test_a_factory_may_give_the_reader_s_own_model():
     seen = trace(build=build, dims=DIMS)
     assert "(B, T, 8)" in str(seen)
     assert (len(made), len(model.history), model.calls) == (1, 1, 1)
+
+
+KEPT: list = []
+COUNT = 0
+
+
+class KeepsElsewhere(nn.Module):
+    """Its methods write into variables of the module that it is in."""
+
+    def forward(self, ids):
+        self.keep(ids)
+        return ids + 1
+
+    def keep(self, ids):
+        global COUNT
+        COUNT += 1
+        KEPT.append(ids)
+
+
+def test_variables_outside_of_a_class_are_changed_by_one_run():
+    before = len(KEPT), COUNT
+    trace(KeepsElsewhere(), IDS, **NAMED)
+    assert (len(KEPT), COUNT) == (before[0] + 1, before[1] + 1)
+    model = KeepsElsewhere()
+    report(model, IDS)
+    assert (len(KEPT), COUNT) == (before[0] + 1, before[1] + 1)
 
 
 class Attends(nn.Module):

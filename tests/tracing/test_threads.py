@@ -213,7 +213,7 @@ def test_live_printing_in_tasks_may_end_in_any_order(capsys):
         )
 
     asyncio.run(both())
-    assert capsys.readouterr().out.count("linear") > 0
+    assert capsys.readouterr().out.count("layer(rows())") >= 2
 
 
 def test_live_printing_in_generators_may_end_in_any_order():

@@ -17,4 +17,5 @@ def evaluating(model: nn.Module) -> Iterator[None]:
             yield
     finally:
         for part, training in before:
-            part.training = training
+            if part.training is not training:
+                part.training = training

@@ -20,8 +20,9 @@ from tformer_lite.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
+    whole,
 )
-from tformer_lite.properties.variants import InTraining
+from tformer_lite.properties.variants import InTraining, another
 
 LENGTHS = 8  # how many shorter inputs are tried
 REFUSED = "Shorter inputs are refused."
@@ -123,7 +124,7 @@ def in_training(subject: Subject) -> Tensor:
     same, when all from another one on are pushed, and others: (B, T, T)."""
     if not isinstance(subject.model, nn.Module):
         raise NotJudgedError("A function is never in training.")
-    trained = subject.asked(subject.given, InTraining(subject.model))
+    trained = another(subject, InTraining(subject.model))
     before, found = undisturbed(trained), {}
     if not trained.run().equal(before):
         raise NotJudgedError("In training, two runs differ.")
@@ -167,14 +168,14 @@ def shorter(subject: Subject, n: int) -> tuple:
     """Cut the last sequence to n positions; and of what is no sequence, such
     as a mask, all axes of just as many as it had."""
     *rest, last = subject.inputs
-    length, whole = last.shape[1], (*rest, last[:, :n])
+    length, cuts = last.shape[1], (*rest, last[:, :n])
 
     def cut(x: Any) -> Any:
-        if not isinstance(x, Tensor) or any(x is y for y in whole):
+        if not isinstance(x, Tensor) or any(x is y for y in cuts):
             return x
         return x[tuple(slice(n if m == length else None) for m in x.shape)]
 
-    return tuple(map(cut, subject.whole(whole)))
+    return tuple(map(cut, whole(subject, cuts)))
 
 
 def columns(subject: Subject, found: dict[int, Tensor]) -> Tensor:

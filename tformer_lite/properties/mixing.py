@@ -15,6 +15,7 @@ from tformer_lite.properties.subject import (
     NotJudgedError,
     Subject,
     once,
+    whole,
 )
 from tformer_lite.tracing import trace
 from tformer_lite.tracing.questions.attention import (
@@ -77,7 +78,7 @@ def followed(subject: Subject, *pushed: int) -> list[Mixing]:
     """Find every attention of a run in what was traced of it."""
     traced = partial(trace, subject.model, keep=True)
     with nudged(subject.inputs, slice(None), *pushed) as nudge:
-        given = subject.whole(tuple(nudge.inputs))
+        given = whole(subject, tuple(nudge.inputs))
         try:
             data = Data(subject.call(traced, given))
         except FailedError as error:

@@ -1,6 +1,7 @@
 """Subjects: a model and its inputs, ready to be asked."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, wraps
 from typing import Any, TypeVar
 
@@ -44,17 +45,14 @@ class Subject:
     ):
         self.model, self.causal = model, causal
         self.config = getattr(model, "config", None)
-        own = getattr(self.config, "pad", getattr(model, "pad", None))
-        pad = own if pad is None else pad
-        if unknown is None and hasattr(self.config, "pad"):
-            unknown = UNK if pad != UNK else PAD  # as `in_vocabulary` has it
-        self.given = inputs or example(model, pad)
+        self.ids, self.found = own_ids(model, pad, unknown), dict[tuple, Any]()
+        self.given = inputs or example(model, self.ids[0])
         self.places = sequences(self.given)
         self.inputs = tuple(self.given[i] for i in self.places)
         self.last = len(self.inputs) - 1  # the output has its rows
         numbered = tuple(f"input {i}" for i in range(len(self.inputs)))
         self.sides = SIDES.get(self.last, numbered)
-        self.ids, self.found = (pad, unknown), dict[tuple, Any]()
+        self.state = State(model, self.given)
 
     @cached_property
     def real(self) -> list[Tensor]:
@@ -66,26 +64,10 @@ class Subject:
         """Which positions of each input are the id `unknown`: (B, T)."""
         return [is_id(x, self.ids[1]) for x in self.inputs]
 
-    def asked(self, given: tuple, model: Callable | None = None) -> "Subject":
-        """Make a subject of other inputs, or of another model."""
-        return Subject(model or self.model, given, *self.ids, self.causal)
-
-    def whole(self, inputs: tuple) -> tuple:
-        """Put sequences where they stand among all that was given."""
-        given = list(self.given)
-        for i, x in zip(self.places, inputs):
-            given[i] = x
-        return tuple(given)
-
-    @cached_property
-    def state(self) -> State:
-        """What the model and its inputs hold before anything is asked."""
-        return State(self.model, self.given)
-
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
         -> (B, T, ...). Raises FailedError for whatever goes wrong."""
-        given = self.whole(inputs or self.inputs)
+        given = whole(self, inputs or self.inputs)
         return self.call(self.made, given, seed)
 
     def made(self, *given: Tensor) -> Tensor:
@@ -95,16 +77,41 @@ class Subject:
     def call(self, ask: Callable[..., T], inputs: tuple, seed: int = 0) -> T:
         """Call something that runs the model, without gradients; and a
         module, in evaluation. Then all is as it was."""
-        m = self.model
-        quiet = evaluating(m) if isinstance(m, nn.Module) else no_grad()
-        with self.state, quiet:
+        with self.state, resting(self.model), failing():
             seed_all(seed)
-            try:
-                return ask(*inputs)
-            except FailedError:
-                raise
-            except Exception as error:
-                raise FailedError(error_line(error)) from error
+            return ask(*inputs)
+
+
+def whole(subject: Subject, inputs: tuple) -> tuple:
+    """Put sequences where they stand among all that a subject is given."""
+    found = dict(enumerate(subject.given)) | dict(zip(subject.places, inputs))
+    return tuple(found.values())
+
+
+def own_ids(
+    model: Callable, pad: int | None, unknown: int | None
+) -> tuple[int | None, int | None]:
+    """Give the ids of [PAD] and [UNK]: the model's, unless they are said."""
+    config = getattr(model, "config", None)
+    own = getattr(config, "pad", getattr(model, "pad", None))
+    pad = own if pad is None else pad
+    if unknown is None and hasattr(config, "pad"):
+        unknown = UNK if pad != UNK else PAD  # as `in_vocabulary` has it
+    return pad, unknown
+
+
+def resting(model: Callable) -> AbstractContextManager:
+    """Run without gradients; and a module, in evaluation."""
+    return evaluating(model) if isinstance(model, nn.Module) else no_grad()
+
+
+@contextmanager
+def failing() -> Iterator[None]:
+    """Raise FailedError for whatever goes wrong."""
+    try:
+        yield
+    except Exception as error:
+        raise FailedError(error_line(error)) from error
 
 
 def once(find: Callable[..., T]) -> Callable[..., T]:
@@ -159,6 +166,8 @@ def is_sequence(x: Any) -> bool:
 
 def error_line(error: Exception) -> str:
     """Say in one line what went wrong."""
+    if isinstance(error, FailedError):
+        return str(error)
     first = str(error).split("\n")[0]
     return f"{type(error).__name__}: {first[:150]}"
 

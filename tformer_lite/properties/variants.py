@@ -42,6 +42,11 @@ def copied(model: nn.Module, shared: dict[int, Any]) -> nn.Module:
         raise NotJudgedError("The model cannot be copied.") from error
 
 
+def another(subject: Subject, model: nn.Module) -> Subject:
+    """Ask another model the same."""
+    return Subject(model, subject.given, *subject.ids, subject.causal)
+
+
 @once
 def reweighted(subject: Subject, seed: int, *names: str) -> Subject:
     """Give the model random weights of a healthy size, all or some: matrices
@@ -56,7 +61,7 @@ def reweighted(subject: Subject, seed: int, *names: str) -> Subject:
         noise = torch.randn(p.shape, generator=draw).to(p)
         size = p.shape[-1] ** -0.5 if p.ndim > 1 else 0.5
         p.data = noise * size + (p.data if p.ndim < 2 else 0)
-    return subject.asked(subject.given, model)
+    return another(subject, model)
 
 
 def whatever_weights(judge: Judge) -> Judge:

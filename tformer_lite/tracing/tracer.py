@@ -120,8 +120,7 @@ def trace(
     (outside every module)
       matmul                              (T, D), (D, S) -> (T, S)
     """
-    given = dims or {}
-    sizes = run_sizes(given)
+    given, sizes = dims or {}, run_sizes(dims or {})
     if build is not None:
         model, inputs = build(**dims_for(build, sizes))
     model = traceable(model)
@@ -129,21 +128,21 @@ def trace(
         resized_inputs(inputs, axes, sizes)  # raises what is wrong
 
     def parts(sizes: Sizes) -> tuple:
-        if build is not None:
-            return build(**dims_for(build, sizes))
-        return model, resized_inputs(inputs, axes or [], sizes)
+        if build is None:
+            return model, resized_inputs(inputs, axes or [], sizes)
+        return build(**dims_for(build, sizes))
 
     run, varied = Run(sizes), names_to_vary(given, build, axes)
-    things = build or (model, inputs), options
-    start = State(*things) if varied else State()
+    things = (build or (model, inputs), options) if varied else ()
+    start = State(*things)
     run.record(model, inputs, options, keeper(keep))
-    again = partial(probe, start, parts, options)
     with aside(*things) if varied else nullcontext():
+        again = partial(probe, start, parts, options)
         runs, notes = best_runs(run, again, given, varied)
     if run.error is None:
         notes += detours(model, inputs, options)
     seen = Trace(runs, notes, given, ran=(model, tuple(inputs), options))
-    if run.error is not None:
+    if run.error:
         raise explained_error(run.error, seen)
     return seen
 

@@ -10,7 +10,6 @@ from os import sep
 from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -25,7 +24,7 @@ LIBRARIES = {*sys.stdlib_module_names, "numpy", "torch"}
 INSTALLED = f"{sep}site-packages{sep}"
 OWN = __name__.split(".")[:2]
 # What all of a class share, that a run may change.
-SHARED: tuple[type, ...] = list, dict, set, deque, Tensor, np.ndarray
+SHARED: tuple[type, ...] = list, dict, set, deque, Tensor
 
 
 class Held(NamedTuple):
@@ -40,12 +39,41 @@ class Held(NamedTuple):
 def held(thing: Any) -> Held:
     """Tell what a thing holds: of an object, its attributes, and what all of
     its class share. A library's own are left alone, apart from modules."""
-    if is_library(type(thing)):
-        return Held()
-    return attributes(thing)
+    if numpy := sys.modules.get("numpy"):
+        if isinstance(thing, numpy.ndarray):
+            return of_array(thing)
+        if isinstance(thing, numpy.random.Generator):
+            bits = thing.bit_generator
+            return Held((), partial(setattr, bits, "state", bits.state))
+        if isinstance(thing, numpy.random.RandomState):
+            return Held((), partial(thing.set_state, thing.get_state()))
+    return Held() if is_library(type(thing)) else attributes(thing)
 
 
-@held.register(nn.Module)
+def of_array(array: Any) -> Held:
+    """Of NumPy's arrays: their numbers, or the objects in them."""
+    was = array.copy()
+
+    def put_back() -> None:
+        if array.tobytes() != was.tobytes():
+            array[...] = was
+
+    return Held(
+        array.ravel().tolist() if array.dtype == object else (), put_back
+    )
+
+
+@held.register
+def _(module: nn.Module) -> Held:
+    kind = type(module)
+
+    def put_back() -> None:
+        if type(module) is not kind:
+            module.__class__ = kind
+
+    return Held((vars(module), kind), put_back)
+
+
 @held.register(SimpleNamespace)
 def attributes(thing: Any) -> Held:
     """Of an object: its attributes, and its class, which may change too."""
@@ -217,30 +245,8 @@ def _(call: partial) -> Held:
 
 
 @held.register
-def _(array: np.ndarray) -> Held:
-    was = array.copy()
-
-    def put_back() -> None:
-        if array.tobytes() != was.tobytes():
-            array[...] = was
-
-    return Held(array.tolist() if array.dtype == object else (), put_back)
-
-
-@held.register
 def _(one: random.Random) -> Held:
     return Held((), partial(one.setstate, one.getstate()))
-
-
-@held.register
-def _(one: np.random.RandomState) -> Held:
-    return Held((), partial(one.set_state, one.get_state()))
-
-
-@held.register
-def _(one: np.random.Generator) -> Held:
-    bits = one.bit_generator
-    return Held((), partial(setattr, bits, "state", bits.state))
 
 
 @held.register

@@ -23,6 +23,7 @@ class Memory:
         self.loose = tensor.is_inference()  # it has no version
         self.own = tensor.detach()  # the same memory
         self.strided = is_strided(self.own)
+        self.place = place(self.own) if self.strided else ()
         self.numbers = distinct(self.own) if self.strided else self.own
         self.was = copy_of(self.numbers)
         self.version = None if self.loose else self.numbers._version
@@ -33,7 +34,7 @@ class Memory:
         tensor = self.tensor
         if type(tensor) is not self.kind:
             tensor.__class__ = self.kind
-        if self.strided and place(tensor) != place(self.own):
+        if self.strided and place(tensor) != self.place:
             tensor.data = self.own
         if self.was is not None and self.changed(self.was):
             with self.preserved, torch.inference_mode(self.loose):

@@ -8,7 +8,6 @@ from itertools import count
 from types import CodeType
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
@@ -142,9 +141,7 @@ class Recorder(TorchFunctionMode):
         marks, visits = self.visits.marks, self.visits
         reads = marks.read((*args, *kwargs.values()) if kwargs else args)
         place = place_of(sys._getframe(2), visits.base)
-        with torch._C.DisableTorchFunction():
-            makes = list(map(marks.made, made))
-        return Step(function, place, visits.now, reads, makes)
+        return Step(function, place, visits.now, reads, marks.write(made))
 
 
 class Run:

@@ -46,6 +46,11 @@ class Marks:
                 found += self.read(tensors(value))
         return found
 
+    def write(self, made: list[Tensor]) -> list[Mark]:
+        """Mark the tensors that a call has made."""
+        with torch._C.DisableTorchFunction():
+            return list(map(self.made, made))
+
     def made(self, tensor: Tensor) -> Mark:
         """Mark a tensor with the shape that it has now."""
         known = self.known.get(id(tensor))
