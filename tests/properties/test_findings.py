@@ -1,7 +1,10 @@
 """A finding is a line, and a report is a table."""
 
 import pytest
+import torch
 
+from tests.helpers.strangers import GPT, IDS, Attention
+from tformer_lite import report
 from tformer_lite.properties.finding import Finding, Report
 
 REPORT = Report(
@@ -50,3 +53,45 @@ def test_a_finding_is_found_by_its_name():
         REPORT["speed"]
     says = "no check 'speed': there are finite, past, provenance"
     assert caught.value.args == (says,)
+
+
+def test_what_is_unusual_or_expected_is_no_bug():
+    found = Report(
+        [
+            Finding("past", False, "Deaf.", None, "unusual"),
+            Finding("finite", False, "NaN.", None, "expected"),
+            Finding("logits", False, "Shares."),
+        ]
+    )
+    assert str(found).splitlines() == [
+        "past                ! unusual     Deaf.",
+        "finite              ! expected    NaN.",
+        "logits              ✗ broken      Shares.",
+    ]
+    assert [f.holds for f in found.findings] == [False] * 3
+    assert found.broken == ["logits"]
+    assert "! unusual" in found._repr_html_()
+
+
+class Unscaled(Attention):
+    def shape(self, q, k):
+        return q, k
+
+
+def test_a_finding_that_was_expected_has_its_reason():
+    why = {"score_scale": "T5 scales at initialisation", "past": "Never."}
+    torch.manual_seed(0)
+    model = GPT(attention=Unscaled)
+    plain, found = report(model, IDS), report(model, IDS, expect=why)
+    assert plain.broken == ["score_scale"]
+    assert found.broken == []
+    one = found["score_scale"]
+    assert one.level == "expected"
+    assert one.holds is False
+    assert one.says == f"{why['score_scale']}. {plain['score_scale'].says}"
+    assert found["past"] == plain["past"]  # it holds, whatever was expected
+
+
+def test_only_a_check_can_be_expected_to_find_something():
+    with pytest.raises(ValueError, match="no check 'speed': there are finite"):
+        report(GPT(), IDS, expect={"speed": "It is slow."})

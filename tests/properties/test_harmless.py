@@ -12,6 +12,7 @@ from tests.helpers.zoo import ZOO
 from tformer_lite.properties import reporting
 from tformer_lite.properties.numbers import LOUD, loud
 from tformer_lite.properties.reporting import report
+from tformer_lite.properties.subject import Subject
 from tformer_lite.tracing import trace
 
 IDS = torch.randint(V, (2, 5), generator=torch.Generator().manual_seed(0))
@@ -68,7 +69,7 @@ def test_each_weight_is_made_larger_once(name):
     model = AWKWARD[name]()
     was = {path: x.clone() for path, x in model.state_dict().items()}
     with torch.no_grad():
-        loud(model, IDS)
+        loud(Subject(model, (IDS,)), IDS)
     for path, x in model.state_dict().items():
         assert x.equal(was[path] * LOUD if x.ndim > 1 else was[path]), path
 

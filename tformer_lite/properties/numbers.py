@@ -1,17 +1,21 @@
-"""Numbers: finite, repeatable, normalised where a norm has been."""
+"""Numbers: finite, repeatable, and logits at the end."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.properties.finding import Verdict, check
-from tformer_lite.properties.reach import calls, undisturbed
-from tformer_lite.properties.subject import NotJudgedError, Subject, outputs
+from tformer_lite.properties.finding import UNUSUAL, Verdict, check
+from tformer_lite.properties.mixing import followed
+from tformer_lite.properties.reach import Nudge, undisturbed
+from tformer_lite.properties.subject import Subject
 from tformer_lite.tracing.record.state import seed_all
 
-LOUD = 30.0
+LOUD, LOUDLY = 30.0, "with weights 30 times larger"
+DEEP = "There is no attention, though: many layers may do that."
+FAST = "Only PyTorch's fast path gives them, in evaluation."
 
 
 @check
@@ -19,26 +23,37 @@ def finite(subject: Subject) -> Verdict:
     """See whether all outputs are numbers: as the model is, with weights 30
     times as large, and for a sentence of padding alone."""
     for when, result in runs(subject):
-        rows = result.isfinite().float().flatten(2).mean(-1)
-        if (rows < 1).any():
+        rows = flat_rows(result.isfinite().float()).mean(-1)
+        if (rows < 1)[judged(subject, result)].any():
             share = 1 - result.isfinite().double().mean().item()
             says = (
                 f"{share:.0%} of the outputs are NaN or infinite {when}. "
                 "Look at the softmax (does it take the largest score away "
                 "first?), and for rows with nobody to hear."
             )
+            if finite_when_slow(subject, when):
+                return False, f"{says} {FAST}", rows, UNUSUAL
+            if when == LOUDLY and not followed(subject):
+                return False, f"{says} {DEEP}", rows, UNUSUAL
             return False, says, rows
     says = "All outputs are numbers, also with weights 30 times larger."
     return True, says, rows
 
 
+def finite_when_slow(subject: Subject, when: str) -> bool:
+    """Whether outputs are numbers off the fast path of PyTorch's layers."""
+    with Nudge([], []):
+        slowly = dict(runs(subject))[when]
+    return bool(slowly.isfinite()[judged(subject, slowly)].all())
+
+
 def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     """Run as it is, loudly, and with a sentence of padding alone."""
-    model, inputs = subject.model, subject.inputs
+    inputs = subject.inputs
     yield "as it is", subject.run()
-    if isinstance(model, nn.Module):
-        result = subject.call(partial(loud, model), inputs)
-        yield "with weights 30 times larger", result
+    if isinstance(subject.model, nn.Module):
+        result = subject.call(partial(loud, subject), subject.given)
+        yield LOUDLY, result
     padding = ~subject.real[0]
     if subject.last == 1 and padding.any():
         source = inputs[0].clone()
@@ -46,22 +61,22 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
         yield "for a source of padding alone", subject.run(source, inputs[1])
 
 
-def loud(model: nn.Module, *inputs: Tensor) -> Tensor:
+def loud(subject: Any, *given: Tensor) -> Tensor:
     """Run a model with larger weights, each of them larger once, however
     many names it has. `Subject.call` puts them back."""
-    weights = {x.data_ptr(): x for x in model.parameters()}
+    weights = {x.data_ptr(): x for x in subject.model.parameters()}
     for x in weights.values():
         if x.ndim > 1 and x.is_floating_point():
             x.mul_(LOUD)
-    return outputs(model, *inputs)
+    return subject.made(*given)
 
 
 @check
 def repeatable(subject: Subject) -> Verdict:
     """See whether two runs in evaluation agree, whatever random numbers
     they are offered."""
-    one, other = subject.call(partial(twice, subject.model), subject.inputs)
-    apart = (one - other).abs().flatten(2).amax(-1)
+    one, other = subject.call(partial(twice, subject), subject.given)
+    apart = flat_rows((one - other).abs()).amax(-1)
     if not apart.any():
         return True, "Two runs in evaluation give the same numbers.", apart
     says = (
@@ -71,12 +86,12 @@ def repeatable(subject: Subject) -> Verdict:
     return False, says, apart
 
 
-def twice(model: Callable, *inputs: Tensor) -> list[Tensor]:
+def twice(subject: Subject, *given: Tensor) -> list[Tensor]:
     """Run a model two times, one after the other."""
     runs = []
     for seed in range(2):
         seed_all(seed)
-        runs.append(outputs(model, *inputs).nan_to_num())
+        runs.append(subject.made(*given).nan_to_num())
     return runs
 
 
@@ -85,7 +100,8 @@ def logits(subject: Subject) -> Verdict:
     """See whether the outputs are logits: the loss has the softmax."""
     outputs = undisturbed(subject)
     sums = outputs.flatten(2).sum(-1)
-    off = (sums - 1).abs().max()
+    outputs = outputs[subject.real[-1]]
+    off = (sums - 1)[subject.real[-1]].abs().max()
     if outputs.shape[-1] > 1 and outputs.min() >= 0 and off < 1e-3:
         says = (
             "The outputs are probabilities: each row sums to 1. A loss such "
@@ -95,45 +111,13 @@ def logits(subject: Subject) -> Verdict:
     return True, "The outputs are no probabilities yet.", sums
 
 
-@check
-def norm_statistics(subject: Subject) -> Verdict:
-    """See whether each norm gives each position a mean square of 1, apart
-    from its own gains and offsets.
-
-    Ba et al. (2016), equation 4. Norms are known by the name of their class.
-    """
-    seen = []
-    for path, part, _, gave in calls(subject):
-        if not is_norm(part) or not gave or gave[0].ndim < 3:
-            continue
-        x = without_gains(part, gave[0])
-        seen.append(squares := x.square().mean(-1))
-        least = 0.9 * (1 - 1 / x.shape[-1])  # an unbiased norm's is below 1
-        wrong = ~((squares > least) & (squares < 1.1))
-        if wrong.any():
-            b, t, *_ = wrong.nonzero()[0].tolist()
-            says = (
-                f"After {path}, position {t} of row {b} has a mean square of "
-                f"{squares[b, t].item():.2f}, not 1. Look at the axis of its "
-                "mean and variance, and at the square root."
-            )
-            return False, says, squares
-    if not seen:
-        raise NotJudgedError("No module's class has the name of a norm.")
-    says = "After each norm, each position has a mean square of 1."
-    return True, says, seen[0]
+def flat_rows(x: Tensor) -> Tensor:
+    """Put all numbers of a row into one axis: (B, T, ...) -> (B, T, N)."""
+    return x[(..., *[None] * (3 - x.ndim))].flatten(2)
 
 
-def is_norm(part: nn.Module) -> bool:
-    """Whether a module is a norm, and does not only hold one."""
-    inner = [type(p).__name__.lower() for p in part.modules()]
-    return "norm" in inner[0] and not any("norm" in x for x in inner[1:])
-
-
-def without_gains(norm: nn.Module, x: Tensor) -> Tensor:
-    """Take a norm's offsets and gains out of what it gave."""
-    for name, undo in (("bias", torch.sub), ("weight", torch.div)):
-        own = getattr(norm, name, None)
-        if isinstance(own, Tensor) and own.shape == x.shape[-1:]:
-            x = undo(x, own.detach())
-    return x
+def judged(subject: Subject, x: Tensor) -> Tensor:
+    """Tell which rows are judged: (B, T). Nobody reads what comes out at
+    padding."""
+    real, shape = subject.real[-1], (*x.shape, 1, 1)[:2]
+    return real if real.shape == shape else torch.ones(shape) > 0

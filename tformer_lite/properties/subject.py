@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import cached_property, partial, wraps
+from functools import cached_property, wraps
 from typing import Any, TypeVar
 
 import torch
@@ -15,6 +15,7 @@ from tformer_lite.tracing.record.state import State, seed_all
 from tformer_lite.tracing.record.tensors import tensors
 
 T = TypeVar("T")
+SIDES = {0: ("input",), 1: ("source", "target")}
 
 
 class NotJudgedError(Exception):
@@ -29,7 +30,9 @@ class Subject:
     """A model, what it reads, and what was found out about it.
 
     It reads a source and a target, or one sequence: ids (B, T) or vectors
-    (B, T, C). Models of this module bring the running example's.
+    (B, T, C). Models of this module bring the running example's. What else
+    it is given, such as masks and numbers of positions, is handed on as it
+    is: `inputs` are the sequences, and `given` is all.
     """
 
     def __init__(
@@ -42,15 +45,14 @@ class Subject:
     ):
         self.model, self.causal = model, causal
         self.config = getattr(model, "config", None)
-        own = getattr(self.config, "pad", getattr(model, "pad", None))
-        pad = own if pad is None else pad
-        if unknown is None and hasattr(self.config, "pad"):
-            unknown = UNK if pad != UNK else PAD  # as `in_vocabulary` has it
-        self.inputs = inputs or example(model, pad)
+        self.ids, self.found = own_ids(model, pad, unknown), dict[tuple, Any]()
+        self.given = inputs or example(model, self.ids[0])
+        self.places = sequences(self.given)
+        self.inputs = tuple(self.given[i] for i in self.places)
         self.last = len(self.inputs) - 1  # the output has its rows
-        self.sides = ("source", "target") if self.last else ("input",)
-        self.ids, self.found = (pad, unknown), dict[tuple, Any]()
-        self.state = State(model, self.inputs)
+        numbered = tuple(f"input {i}" for i in range(len(self.inputs)))
+        self.sides = SIDES.get(self.last, numbered)
+        self.state = State(model, self.given)
 
     @cached_property
     def real(self) -> list[Tensor]:
@@ -65,8 +67,12 @@ class Subject:
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
         -> (B, T, ...). Raises FailedError for whatever goes wrong."""
-        ran = partial(outputs, self.model)
-        return self.call(ran, inputs or self.inputs, seed)
+        given = whole(self, inputs or self.inputs)
+        return self.call(self.made, given, seed)
+
+    def made(self, *given: Tensor) -> Tensor:
+        """Run the model just as it is: what it gives now."""
+        return output(self.model(*given), given[self.places[-1]]).clone()
 
     def call(self, ask: Callable[..., T], inputs: tuple, seed: int = 0) -> T:
         """Call something that runs the model, without gradients; and a
@@ -74,6 +80,24 @@ class Subject:
         with self.state, resting(self.model), failing():
             seed_all(seed)
             return ask(*inputs)
+
+
+def whole(subject: Subject, inputs: tuple) -> tuple:
+    """Put sequences where they stand among all that a subject is given."""
+    found = dict(enumerate(subject.given)) | dict(zip(subject.places, inputs))
+    return tuple(found.values())
+
+
+def own_ids(
+    model: Callable, pad: int | None, unknown: int | None
+) -> tuple[int | None, int | None]:
+    """Give the ids of [PAD] and [UNK]: the model's, unless they are said."""
+    config = getattr(model, "config", None)
+    own = getattr(config, "pad", getattr(model, "pad", None))
+    pad = own if pad is None else pad
+    if unknown is None and hasattr(config, "pad"):
+        unknown = UNK if pad != UNK else PAD  # as `in_vocabulary` has it
+    return pad, unknown
 
 
 def resting(model: Callable) -> AbstractContextManager:
@@ -94,7 +118,7 @@ def once(find: Callable[..., T]) -> Callable[..., T]:
     """Let what is found out about a subject be remembered."""
 
     @wraps(find)
-    def remembered(subject: Subject, *which: int) -> T:
+    def remembered(subject: Subject, *which: Any) -> T:
         key = find.__name__, *which
         if key not in subject.found:
             subject.found[key] = find(subject, *which)
@@ -110,17 +134,34 @@ def is_id(x: Tensor, known: int | None) -> Tensor:
     return x == known
 
 
-def outputs(model: Callable, *inputs: Tensor) -> Tensor:
-    """Run a model: -> (B, T, ...), as it is now, whatever is put back."""
-    return output(model(*inputs)).clone()
-
-
-def output(result: Any) -> Tensor:
-    """Find the tensor in what a model gave: its `logits`, or the first."""
+def output(result: Any, rows: Any = None) -> Tensor:
+    """Find the tensor in what a model gave: its `logits`, the first that has
+    vectors for the positions of `rows`, or the first."""
     found = tensors(getattr(result, "logits", result))
     if not found:
         raise FailedError(f"It gave {type(result).__name__}, and no tensor.")
-    return found[0]
+    shape = getattr(rows, "shape", ())[:2]
+    fit = (x for x in found if x.ndim > 2 and x.shape[:2] == shape)
+    return next(fit, found[0])
+
+
+def sequences(given: tuple) -> list[int]:
+    """Tell which inputs are sequences: ids or vectors, and no masks, kinds
+    of tokens, or numbers of positions. All of them, where none is."""
+    found = [i for i, x in enumerate(given) if is_sequence(x)]
+    return found if len(given) > 1 and found else [*range(len(given))]
+
+
+def is_sequence(x: Any) -> bool:
+    """Whether an input is ids (B, T) or vectors (B, T, C)."""
+    if not isinstance(x, Tensor) or x.dtype == torch.bool:
+        return False
+    if x.ndim not in (2, 3) or not x.numel():
+        return False
+    if x.is_floating_point():
+        return x.ndim == 3 and bool(x.isfinite().all() and x.max() > 0)
+    counted = x.shape[1] > 1 and bool((x.diff(dim=1).abs() <= 1).all())
+    return x.ndim == 2 and not counted
 
 
 def error_line(error: Exception) -> str:
