@@ -209,7 +209,7 @@ def asked(model: nn.Module, kind: str, sizes: Sizes) -> tuple:
     if kind == "caption":
         names = "input_ids pixel_values"
         return Named(model, names, False), (some_ids(B, T), noise(B, 3, X, X))
-    source = some_ids(B, sizes["S"], 1, True)
+    pair = some_ids(B, sizes["S"], 1, True), some_ids(B, T)
     if isinstance(model, styles.Annotated):
         return model, (source, some_ids(B, T))
     return Named(model, "input_ids decoder_input_ids"), (
