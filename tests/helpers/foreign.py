@@ -211,11 +211,8 @@ def asked(model: nn.Module, kind: str, sizes: Sizes) -> tuple:
         return Named(model, names, False), (some_ids(B, T), noise(B, 3, X, X))
     pair = some_ids(B, sizes["S"], 1, True), some_ids(B, T)
     if isinstance(model, styles.Annotated):
-        return model, (source, some_ids(B, T))
-    return Named(model, "input_ids decoder_input_ids"), (
-        source,
-        some_ids(B, T),
-    )
+        return model, pair
+    return Named(model, "input_ids decoder_input_ids"), pair
 
 
 def foreign(
