@@ -62,8 +62,9 @@ class Foreign:
 
     `build(**sizes)` gives (model, inputs), the model in evaluation with the
     same weights each time; `dims` are the sizes to trace it at, and `axes`
-    name those of its inputs. `kind` is a key of KINDS; `expected` are the
-    checks that rightly find something; what is `nightly` is like others.
+    name those of its inputs. `kind` is a key of KINDS; `broken` and
+    `unusual` are the findings that it should have; what is `nightly` is much
+    like another.
     """
 
     name: str
@@ -72,7 +73,8 @@ class Foreign:
     build: Callable[..., tuple[nn.Module, tuple[Tensor, ...]]]
     dims: dict[str, int | str]
     elsewhere: dict[str, list[int]] = field(default_factory=dict)
-    expected: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
+    unusual: tuple[str, ...] = ()
     nightly: bool = False
 
     @property
@@ -224,7 +226,8 @@ def foreign(
     sizes |= {x: settings.pop(x) for x in [*settings] if len(x) == 1}
     rest = {
         "elsewhere": settings.pop("elsewhere", {}),
-        "expected": tuple(settings.pop("expected", ())),
+        "broken": tuple(settings.pop("broken", ())),
+        "unusual": tuple(settings.pop("unusual", ())),
         "nightly": settings.pop("nightly", False),
     }
     build = partial(built, MAKERS[library], kind, name, settings)
