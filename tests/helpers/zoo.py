@@ -1,5 +1,6 @@
 """Models of every kind, each made by a function of its sizes."""
 
+import math
 import re
 from dataclasses import replace
 from fractions import Fraction
@@ -153,7 +154,11 @@ ELSEWHERE |= {"K": 7, "X": 22, "Y": 26}
 
 
 def value(name, sizes):
-    """What a printed name says of other sizes: 3(S+T)/2 is a product."""
-    product = re.sub(r"(?<![A-Za-z_])(\d+|\))(?=[A-Za-z_(])", r"\1*", name)
+    """What a printed name says of other sizes: 3(S+T)/2 is a product, and
+    ⌈T/2⌉ is rounded up."""
+    product = re.sub(r"(?<![A-Za-z_])(\d+|[)⌉⌋])(?=[A-Za-z_(⌈⌊])", r"\1*", name)
+    for bracket, call in zip("⌈⌊⌉⌋", ("ceil(", "floor(", ")", ")")):
+        product = product.replace(bracket, call)
+    known = {"__builtins__": {}, "ceil": math.ceil, "floor": math.floor}
     exact = {letter: Fraction(n) for letter, n in sizes.items()}
-    return eval(product, {"__builtins__": {}}, exact)
+    return eval(product, known, exact)

@@ -8,7 +8,8 @@ from torch import nn
 
 from tformer_lite.tracing import trace
 from tformer_lite.tracing.axes.probes import aside, resized_inputs
-from tformer_lite.tracing.axes.sizes import run_sizes, small_sizes
+from tformer_lite.tracing.axes.sizes import joint_sizes, run_sizes
+from tformer_lite.tracing.axes.writing import line
 
 SENTENCE = {"B": 2, "S": 8, "T": 7, "H": 3, "D": 4, "C": "H*D", "F": "4*C"}
 
@@ -52,28 +53,53 @@ def test_unknown_and_circular_names_are_named(dims, said):
         trace(nn.Identity(), torch.ones(2), dims=dims)
 
 
-def test_probes_are_few_small_and_keep_their_parity():
-    probes = list(small_sizes(SENTENCE, ["B", "S", "T", "H", "D"]))
-    assert len(probes) == 5 + 2
+LETTERS = ["B", "S", "T", "H", "D"]
+
+
+def test_three_probes_move_every_name_at_once():
+    probes = joint_sizes(SENTENCE, LETTERS)
+    assert len(probes) == 3
     for probe in probes:
         assert probe["C"] == probe["H"] * probe["D"]
         assert probe["F"] == 4 * probe["C"]
-        for name in ("B", "S", "T", "H", "D"):
-            assert 2 <= probe[name] <= 9
-            assert probe[name] % 2 == SENTENCE[name] % 2
+        assert all(probe[name] != SENTENCE[name] for name in LETTERS)
 
 
-def test_each_name_moves_alone_once_and_then_all_at_once():
-    names = ["B", "S", "T", "H", "D"]
-    base, *alone, last = small_sizes(SENTENCE, names)
-    for name, probe in zip(names, alone):
-        assert [n for n in names if probe[n] != base[n]] == [name]
-    sizes = [(base[n], probe[n], last[n]) for n, probe in zip(names, alone)]
-    assert all(len(set(three)) == 3 for three in sizes)
+@pytest.mark.parametrize("size", range(1, 70))
+def test_a_probe_is_even_and_one_is_odd_and_one_is_larger(size):
+    given = dict.fromkeys("BSTHDFGK", size)
+    even, odd, _ = probes = joint_sizes(given, [*given])
+    assert {probe % 2 for probe in even.values()} == {0}
+    assert {probe % 2 for probe in odd.values()} == {1}
+    for i, name in enumerate(given):
+        sizes = {size, *(probe[name] for probe in probes)}
+        assert len(sizes) == 4
+        assert max(sizes) > size
+        assert max(sizes) > 32 or i > 2
+
+
+def far_from_lines(x):
+    """Functions of a size that a few sizes may take for a line."""
+    for k in (2, 3, 4, 5, 7, 8, 16):
+        yield -(-x // k) * k
+        yield x // k
+    yield 1 << (x - 1).bit_length()
+    yield from (max(x, 12), x * (x + 1) // 2, x % 4)
+
+
+@pytest.mark.parametrize("size", range(1, 70))
+def test_no_rounded_size_looks_like_a_line(size):
+    given = dict.fromkeys("BSTHDFGK", size)
+    probes = joint_sizes(given, [*given])
+    for name in given:
+        sizes = [size, *(probe[name] for probe in probes)]
+        for made in zip(*map(far_from_lines, sizes)):
+            factor, added = line(sizes, made)
+            assert [factor * x + added for x in sizes] != [*made]
 
 
 def test_what_is_not_varied_keeps_its_size():
-    for probe in small_sizes(SENTENCE, ["B", "T"]):
+    for probe in joint_sizes(SENTENCE, ["B", "T"]):
         assert [probe[n] for n in "SHDC"] == [8, 3, 4, 12]
 
 
@@ -83,8 +109,11 @@ def test_inputs_are_resized_with_values_that_they_have():
     longer, shorter, option = resized_inputs(
         (ids, x, None), ["B S", "S B C"], sizes
     )
-    first = [0, 1, 2, 0, 1]
-    assert longer.tolist() == [first, [3, 4, 5, 3, 4], first]
+    rows, columns = (longer // 3)[:, 0].tolist(), (longer[0] % 3).tolist()
+    assert (sorted({*rows}), sorted({*columns})) == ([0, 1], [0, 1, 2])
+    assert (rows, columns) == (sorted(rows), sorted(columns))
+    assert longer.shape == (3, 5)
+    assert longer.equal(ids[rows][:, columns])
     assert shorter.shape == (5, 3, 4)
     assert shorter.dtype == x.dtype
     assert option is None

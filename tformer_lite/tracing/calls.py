@@ -3,7 +3,7 @@
 from collections import defaultdict
 from fnmatch import fnmatchcase
 from functools import cached_property
-from itertools import product, starmap, zip_longest
+from itertools import chain, product, starmap, zip_longest
 
 from torch import Tensor
 
@@ -36,6 +36,13 @@ class Calls(Printable):
         first, *others = self.runs
         same = zip(first.steps, *(run.steps_of(first) for run in others))
         return [axes_of(dims, *steps) for steps in same]
+
+    @property
+    def unnamed(self) -> bool:
+        """Whether an axis is unknown."""
+        sides = chain.from_iterable(self.axes)
+        axes = chain.from_iterable(chain.from_iterable(sides))
+        return any(axis.proof == "unknown" for axis in axes)
 
     @cached_property
     def table(self) -> Table:

@@ -1,6 +1,5 @@
 """The tracer: run a model, record it, run it again, and answer questions."""
 
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -9,13 +8,12 @@ from tformer_lite.tracing.axes.probes import aside, dims_for, resized_inputs
 from tformer_lite.tracing.axes.sizes import (
     Given,
     Sizes,
-    large_sizes,
     plain_sizes,
     run_sizes,
-    small_sizes,
 )
 from tformer_lite.tracing.calls import Calls, keeper
 from tformer_lite.tracing.listing.listing import Listing, annotate
+from tformer_lite.tracing.probing import Probing
 from tformer_lite.tracing.questions import costs
 from tformer_lite.tracing.questions.compare import Comparison, compare
 from tformer_lite.tracing.questions.errors import explanation
@@ -134,34 +132,17 @@ def trace(
     run.record(model, inputs, options, keeper(keep))
     varied = names_to_vary(given, build, axes)
     again = partial(probe, model, parts, options)
-    runs, notes = best_runs(run, again, given, varied)
+    probing = Probing(run, again, given, varied)
+    notes, ran = probing.notes, (model, tuple(inputs), options)
+    seen = Trace(probing.runs, notes, given, ran=ran)
+    if varied and seen.unnamed:
+        probing.closer()
+        seen = Trace(probing.runs, notes, given, ran=ran)
     if run.error is None:
         notes += detours(model, inputs, options)
-    seen = Trace(runs, notes, given, ran=(model, tuple(inputs), options))
     if run.error is not None:
         raise explained_error(run.error, seen)
     return seen
-
-
-def best_runs(
-    run: Run, again: Callable[[Sizes], Run], dims: Given, varied: list[str]
-) -> tuple[list[Run], list[str]]:
-    """Run again at small sizes; at larger ones, where small ones are refused
-    or lack a call. Gives the runs of the better choice, and its notes."""
-    tried = []
-    for sizes in (small_sizes, large_sizes):
-        runs, notes = [run], []
-        for other in map(again, sizes(dims, varied) if varied else []):
-            if other.error and not run.error:
-                notes.append(refusal_note(other.sizes, varied, other.error))
-            else:
-                runs.append(other)
-        lacking = sum(r.steps_of(run).count(None) for r in runs[1:])
-        tried.append((len(notes), lacking, runs, notes))
-        if run.error or not (notes or lacking):
-            break
-    _, _, runs, notes = min(tried, key=lambda found: found[:2])
-    return runs, notes
 
 
 def probe(
@@ -196,10 +177,3 @@ def names_to_vary(
         return list(dims_for(build, plain))
     letters = " ".join(axes or []).split()
     return [name for name in plain if name in letters]
-
-
-def refusal_note(sizes: Sizes, varied: list[str], error: Exception) -> str:
-    """Say which sizes a model refused, and in which words."""
-    tried = ", ".join(f"{name}={sizes[name]}" for name in varied)
-    first = re.sub("0x[0-9a-f]+", "0x…", str(error).split("\n")[0])
-    return f"refused at {tried}: {type(error).__name__}: {first}"

@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tformer_lite.tracing.axes.formulas import Column, Formulas
+from tformer_lite.tracing.axes.formulas import Formulas
 from tformer_lite.tracing.axes.sizes import Given, Sizes
+from tformer_lite.tracing.axes.writing import Column
 
 LETTERS = re.compile(r"[^\W\d]\w*")
 MARKS = {"proved": "", "value": "~", "unknown": "?"}
@@ -39,36 +40,52 @@ class Dims:
     """
 
     def __init__(self, runs: Sequence[Sizes], given: Given):
-        columns = {name: tuple(r[name] for r in runs) for name in runs[0]}
-        varied = {n: c for n, c in columns.items() if len(set(c)) > 1}
-        self.first = runs[0]
-        self.fixed = {n: s for n, s in runs[0].items() if n not in varied}
-        self.formulas = Formulas(varied, given)
+        self.runs, self.given = runs, given
+        self.some: dict[tuple[int, ...], Named] = {}
         self.known: dict[tuple[Column | None, ...], Shape] = {}
 
-    def shape(self, first: Column, *others: Column | None) -> Shape:
-        """Name the axes of a tensor that has these shapes, one a run; by
-        value alone, where another run has None or other axes."""
-        key = first, *others
-        if key not in self.known:
-            alike = [x for x in others if x and len(x) == len(first)]
-            runs = [first, *alike] if len(alike) == len(others) else [first]
-            self.known[key] = tuple(map(self.axis, zip(*runs)))
-        return self.known[key]
+    def shape(self, *shapes: Column | None) -> Shape:
+        """Name the axes of a tensor that has these shapes, one a run; in the
+        light of the runs in which it has as many axes."""
+        if shapes not in self.known:
+            many = len(shapes[0] or ())
+            runs = [i for i, x in enumerate(shapes) if x and len(x) == many]
+            alike = [x for x in shapes if x and len(x) == many]
+            named = self.named(tuple(runs))
+            self.known[shapes] = tuple(map(named.axis, zip(*alike)))
+        return self.known[shapes]
+
+    def named(self, which: tuple[int, ...]) -> "Named":
+        """What some of the runs tell."""
+        if which not in self.some:
+            runs = [self.runs[i] for i in which or [0]]
+            self.some[which] = Named(runs, self.given)
+        return self.some[which]
+
+
+class Named:
+    """What some runs tell of an axis."""
+
+    def __init__(self, runs: Sequence[Sizes], given: Given):
+        self.fixed = {
+            name: size
+            for name, size in runs[0].items()
+            if all(run[name] == size for run in runs)
+        }
+        self.probed, self.formulas = len(runs) > 1, Formulas(runs, given)
 
     def axis(self, sizes: Column) -> Axis:
         """Name the axis that has these sizes, one a run: by its value, where
-        the others lack it, or where it stays the same."""
-        size, probed = sizes[0], len(sizes) > 1
+        it stays the same."""
+        size = sizes[0]
         if len(set(sizes)) > 1:
             name = self.formulas.find(sizes)
             proof = "proved" if name else "unknown"
             return Axis(size, name or str(size), proof)
-        known = self.fixed if probed else self.first
-        alike = [name for name, n in known.items() if n == size != 1]
+        alike = [name for name, n in self.fixed.items() if n == size != 1]
         if len(alike) == 1:
             return Axis(size, alike[0], "value")
-        proof = "proved" if probed and not alike else "unknown"
+        proof = "proved" if self.probed and not alike else "unknown"
         return Axis(size, str(size), proof)
 
 

@@ -37,7 +37,8 @@ def resized_inputs(inputs: tuple, axes: list[str], dims: Sizes) -> tuple:
 
 
 def resized_tensor(tensor: Tensor, axes: list[str], dims: Sizes) -> Tensor:
-    """Take as many rows of each named axis as asked, over and over."""
+    """Take as many rows of each named axis as asked, in order: some of them,
+    or some of them twice, by a seed."""
     if len(axes) != tensor.ndim:
         raise ValueError(
             f"axes {' '.join(axes)!r} name {len(axes)} axes, and the input "
@@ -45,9 +46,18 @@ def resized_tensor(tensor: Tensor, axes: list[str], dims: Sizes) -> Tensor:
         )
     for axis, name in enumerate(axes):
         size = tensor.shape[axis]
-        rows = torch.arange(dims.get(name, size), device=tensor.device)
-        tensor = tensor.index_select(axis, rows % size)
+        rows = chosen_rows(size, dims.get(name, size))
+        tensor = tensor.index_select(axis, rows.to(tensor.device))
     return tensor
+
+
+def chosen_rows(size: int, wanted: int) -> Tensor:
+    """Choose rows among so many: (wanted,), sorted. All of them come, where
+    there is room; the others are drawn."""
+    seed = torch.Generator().manual_seed(wanted)
+    rows = torch.randperm(size, generator=seed)
+    more = torch.randint(size, (max(wanted - size, 0),), generator=seed)
+    return torch.cat([rows, more])[:wanted].sort().values
 
 
 @contextlib.contextmanager

@@ -3,12 +3,15 @@
 import ast
 import operator
 from collections.abc import Iterator
-from functools import partial
+from math import gcd
 from random import Random
 from typing import TypeGuard
 
 Sizes = dict[str, int]
 Given = dict[str, int | str]
+Columns = dict[str, tuple[int, ...]]  # the sizes of each name, one a run
+SMALL = (4, 5), (6, 7), (10, 9), (14, 11)  # even and odd
+UNSEEN = 5  # how many runs that nobody makes a formula is tried at
 OPERATIONS = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -75,47 +78,99 @@ def value(tree: ast.expr, known: Sizes) -> int:
     raise ValueError(ast.unparse(tree))
 
 
-def small_sizes(dims: Given, varied: list[str]) -> Iterator[Sizes]:
-    """Choose the sizes of the probes: all small, then each name larger
-    alone, then all larger still. A size keeps its parity, and the steps
-    differ: S // 3 looks like a line at 2, 4 and 6, and not at 2, 4 and 8."""
-    sizes = plain_sizes(dims)
-    small = {name: 2 + sizes[name] % 2 for name in varied}
-    larger = [{name: small[name] + 2} for name in varied]
-    everything = {name: small[name] + 6 for name in varied}
-    for change in ({}, *larger, everything):
-        yield run_sizes({**dims, **small, **change})
+def joint_sizes(dims: Given, varied: list[str]) -> list[Sizes]:
+    """Choose the sizes of three probes in which all names move at once.
 
-
-def large_sizes(dims: Given, varied: list[str]) -> Iterator[Sizes]:
-    """Choose larger sizes than the traced ones: each name alone, twice, then
-    all; for a model that refuses small sizes, or loops over one.
-
-    The power of two that a size can be divided by, it still can.
+    In one all are even, in one all are odd. Each name is once larger than it
+    was, the first three than 32; in which probe differs from name to name.
+    So a size that is rounded up or cut off does not look like a line.
     """
     sizes = plain_sizes(dims)
-    steps = {name: evenness(sizes[name]) for name in varied}
-    alone = [
-        {name: sizes[name] + many * steps[name]}
+    chosen: list[Sizes] = [{}, {}, {}]
+    for i, name in enumerate(varied):
+        small = SMALL[i // 3 % 2 :]
+        even, odd = next(pair for pair in small if sizes[name] not in pair)
+        large = max(sizes[name], 16 if i > 2 else 32) + 1 + i
+        large += i % 3 < 2 and (large + i % 3) % 2
+        rows = (large, odd, even), (even, large, odd), (even, odd, large)
+        for now, n in zip(chosen, rows[i % 3]):
+            now[name] = n
+    return [run_sizes({**dims, **now}) for now in chosen]
+
+
+def capped_sizes(
+    dims: Given, varied: list[str], sizes: Sizes
+) -> Iterator[Sizes]:
+    """Let names that are larger than they were be smaller than that: each
+    of them alone, and then all."""
+    plain = plain_sizes(dims)
+    caps = {
+        name: plain[name] - (2 if plain[name] % 2 == sizes[name] % 2 else 1)
         for name in varied
-        for many in (1, 3)
-    ]
-    everything = {name: sizes[name] + 2 * steps[name] for name in varied}
-    for change in (*alone, everything):
-        yield run_sizes({**dims, **change})
+        if sizes[name] > plain[name] > 3
+    }
+    same = {name: sizes[name] for name in varied}
+    for some in (*({name: cap} for name, cap in caps.items()), caps):
+        yield run_sizes({**dims, **same, **some})
 
 
-def unseen_runs(alone: list[str], dims: Given, many: int) -> list[Sizes]:
-    """Choose the sizes of runs that nobody makes, as even as the traced ones
-    in the names that vary alone."""
-    odd = partial(Random(0).randrange, 101, 9999, 2)
-    near = {name: plain_sizes(dims)[name] for name in alone}
+def larger_sizes(dims: Given, varied: list[str]) -> list[Sizes]:
+    """Choose three probes in which every name is larger than it was: such
+    runs lack no round of a loop."""
+    sizes = plain_sizes(dims)
     return [
-        run_sizes(dims | {x: n + odd() * evenness(n) for x, n in near.items()})
-        for _ in range(many)
+        run_sizes(dims | {n: sizes[n] + more + i for i, n in enumerate(varied)})
+        for more in (1, 4, 6)
     ]
 
 
-def evenness(size: int) -> int:
-    """The power of two that a size can be divided by, at least 2."""
-    return max(2, size & -size)
+def alone(dims: Given, name: str, sizes: list[int]) -> Iterator[Sizes]:
+    """Let one name have other sizes, and all others their own."""
+    for n in dict.fromkeys(sizes):
+        if n > 0 and n != dims[name]:
+            yield run_sizes({**dims, name: n})
+
+
+def near_sizes(size: int) -> list[int]:
+    """List sizes that show where a size is rounded: the next ones."""
+    return [size + 1, size - 1]
+
+
+def divisible_sizes(size: int) -> list[int]:
+    """List sizes that a model may accept where it divides them: parts of a
+    size, and sizes that 2 divides as often."""
+    even = even_part(size)
+    return [size + even, size // 2, size + 3 * even, size // 4, 2 * size]
+
+
+def unseen_sizes(columns: Columns, dims: Given) -> list[Sizes]:
+    """Choose the sizes of runs that nobody makes.
+
+    A name moves by steps that divide those that it has moved by. What is
+    written with others stays even where a model has let it be nothing else.
+    """
+    random, found = Random(0), list[Sizes]()
+    steps = {name: step(column) for name, column in columns.items()}
+    plain = [name for name in columns if is_size(dims[name])]
+    for _ in range(100 * UNSEEN):
+        chosen = {
+            name: columns[name][0] + random.randrange(99, 9999) * steps[name]
+            for name in plain
+        }
+        sizes = run_sizes({**dims, **chosen})
+        even = ((sizes[n] - c[0]) % even_part(steps[n]) for n, c in columns.items())
+        if not any(even):
+            found.append(sizes)
+        if len(found) == UNSEEN:
+            break
+    return found
+
+
+def even_part(size: int) -> int:
+    """The largest power of two that divides a size."""
+    return size & -size
+
+
+def step(column: tuple[int, ...]) -> int:
+    """The largest step by which one gets from a size to all others."""
+    return gcd(*(size - column[0] for size in column))
