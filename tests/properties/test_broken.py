@@ -137,7 +137,7 @@ class OneHot(nn.Module):
 
 
 def test_ids_that_are_never_looked_up_cannot_be_pushed():
-    finding = causality(OneHot(), IDS)
+    finding = past(OneHot(), IDS)
     assert finding.holds is None
     assert "never looked up" in finding.says
 

@@ -86,5 +86,7 @@ def test_t5_leaves_the_scale_out_and_that_is_all():
     """Its code puts the scale into the start of the query weights."""
     name = "T5ForConditionalGeneration"
     found = report(Masked(name), PADDED, IDS[:, :5], pad=1)
-    assert found.broken == ["score_scale"]
+    assert found.broken == []
+    assert found["score_scale"].level == "unusual"
     assert "times 1.00, where 1/√4 is 0.50" in found["score_scale"].says
+    assert found["score_scale"].says.endswith("smaller by just that.")

@@ -14,9 +14,9 @@ from tformer_lite import (
     tiny_translator,
 )
 from tformer_lite.properties import identity, live_parameters
+from tformer_lite.properties.learning import gradients
 from tformer_lite.properties.structure import (
     blocks,
-    gradients,
     is_layer,
     is_normed,
     silent_runs,

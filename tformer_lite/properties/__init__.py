@@ -17,9 +17,9 @@ from tformer_lite.properties.attention import (
     weight_rows,
 )
 from tformer_lite.properties.finding import Finding, Report
+from tformer_lite.properties.future import causality
 from tformer_lite.properties.hearing import (
     batch_independence,
-    causality,
     order_sensitivity,
     padding_invariance,
     past,
@@ -27,14 +27,11 @@ from tformer_lite.properties.hearing import (
     source_dependence,
     unknown_words,
 )
-from tformer_lite.properties.numbers import (
-    finite,
-    logits,
-    norm_statistics,
-    repeatable,
-)
+from tformer_lite.properties.learning import live_parameters
+from tformer_lite.properties.norms import norm_statistics
+from tformer_lite.properties.numbers import finite, logits, repeatable
 from tformer_lite.properties.reporting import report
-from tformer_lite.properties.structure import identity, live_parameters
+from tformer_lite.properties.structure import identity
 
 __all__ = [
     "Finding",

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from tformer_lite.properties.finding import Verdict, check
+from tformer_lite.properties.finding import UNUSUAL, Verdict, check
 from tformer_lite.properties.mixing import Mixing, Operand, mixings
 from tformer_lite.properties.subject import NotJudgedError, Subject
 
@@ -22,12 +22,18 @@ def weight_rows(subject: Subject) -> Verdict:
         sums = one.weights.sum(-1)
         wrong = ~((sums - 1).abs() < 1e-3) & ~nobody(subject, sums)
         if wrong.any():
+            row, share = wrong.nonzero()[0].tolist(), sums[wrong][0].item()
             says = (
-                f"In {one.path}, row {wrong.nonzero()[0].tolist()} of the "
-                f"weights sums to {sums[wrong][0].item():.2f}. Look at the "
-                "axis of the softmax, at what is done after it, and whether "
-                "that row has anybody to hear."
+                f"In {one.path}, row {row} of the weights sums to "
+                f"{share:.2f}. Look at the axis of the softmax, at what is "
+                "done after it, and whether that row has anybody to hear."
             )
+            if one.sink and sums[wrong].max() < 1:
+                says = (
+                    f"In {one.path}, row {row} of the weights sums to "
+                    f"{share:.2f}: a sink, which is no position, has the rest."
+                )
+                return False, says, first_matrix(one.weights), UNUSUAL
             return False, says, first_matrix(one.weights)
     says = f"Each row of weights sums to 1, in {how_many(found)}."
     return True, says, first_matrix(found[0].weights)
@@ -40,20 +46,57 @@ def score_scale(subject: Subject) -> Verdict:
 
     Vaswani et al. (2017), section 3.2.1, footnote 4.
     """
-    found = mixings(subject)
-    sizes = [one.q.matrix.shape[-1] for one in found]
-    seen = [one.scale**2 * size for one, size in zip(found, sizes)]
-    for one, size, variance in zip(found, sizes, seen):
-        if not 0.8 < variance < 1.25:
-            says = (
-                f"In {one.path}, queries and keys of variance 1 would give "
-                f"scores of variance {variance:.2f}: scores are the product "
-                f"times {one.scale:.2f}, where 1/√{size} is "
-                f"{size**-0.5:.2f}."
-            )
-            return False, says, torch.tensor([seen])
-    says = "Queries and keys of variance 1 would give scores of variance 1"
-    return True, f"{says}, in {how_many(found)}.", torch.tensor([seen])
+    found = [x for x in mixings(subject) if not of_one_length(x)]
+    if not found:
+        says = "Queries and keys have one length: their scale is learned."
+        raise NotJudgedError(says)
+    seen = [one.scale**2 * size_of_head(one) for one in found]
+    wrong = [one for one, v in zip(found, seen) if not 0.8 < v < 1.25]
+    if not wrong:
+        says = "Queries and keys of variance 1 would give scores of variance 1"
+        return True, f"{says}, in {how_many(found)}.", torch.tensor([seen])
+    reasons = [otherwise_scaled(one) for one in wrong]
+    most = sum(map(bool, reasons)) * 2 > len(wrong)
+    i = [bool(x) for x in reasons].index(most)
+    one, reason = wrong[i], reasons[i]
+    size = size_of_head(one)
+    says = (
+        f"In {one.path}, queries and keys of variance 1 would give scores of "
+        f"variance {one.scale**2 * size:.2f}: scores are the product times "
+        f"{one.scale:.2f}, where 1/√{size} is {size**-0.5:.2f}."
+    )
+    if most:
+        return False, says + reason, torch.tensor([seen]), UNUSUAL
+    return False, says, torch.tensor([seen])
+
+
+def otherwise_scaled(one: Mixing) -> str:
+    """Say what makes up for a scale, if something does: smaller queries, as
+    T5 starts with; small scores; or a sum of several products."""
+    size, v = size_of_head(one), one.scale**2
+    q, k = (x.matrix.square().mean().item() for x in (one.q, one.k))
+    apart = max(q, k) / max(min(q, k), 1e-30)
+    if 0.9 < v < 1.1 and size > 3 and size / 2 < apart < 2 * size:
+        return " Here queries or keys are smaller by just that."
+    if v * size > 1 and v * size * q * k < 0.1:
+        return f" Here their variance is only {v * size * q * k:.1g}, though."
+    if one.added and any(abs(n * v * size - 1) < 0.02 for n in (2, 3)):
+        return " Here the scores are a sum, of which that is a part."
+    return ""
+
+
+def of_one_length(one: Mixing) -> bool:
+    """Whether all queries have one length, and all keys, that is not √D: as
+    in cosine attention."""
+    sizes = [x.matrix.norm(dim=-1).flatten() for x in (one.q, one.k)]
+    alike = all(len(x) > 1 and x.std() < 1e-3 * x.mean() for x in sizes)
+    usual = size_of_head(one) ** 0.5
+    return alike and all(abs(x.mean() / usual - 1) > 0.1 for x in sizes)
+
+
+def size_of_head(one: Mixing) -> int:
+    """The channels of a query: D."""
+    return one.q.matrix.shape[-1]
 
 
 @check
@@ -92,7 +135,7 @@ def nobody(subject: Subject, sums: Tensor) -> Tensor:
         if real.shape[1] == sums.shape[-1] and not rest:
             shared = ~real.repeat_interleave(heads, 0)
             padding |= shared.view(sums.shape)
-    return padding & (sums == 0)
+    return padding & ~(sums > 0)
 
 
 def first_matrix(weights: Tensor) -> Tensor:
@@ -131,7 +174,20 @@ def origins(found: Tensor, source: Tensor, factor: float) -> Tensor | None:
 def split_in_order(operand: Operand) -> Move | None:
     """Whether vectors of a head (..., T, D) are the same channels of row
     after row of the projection (B, T, C); None where it cannot be told."""
-    matrix, source, factor = operand
+    ways = [
+        in_order(operand.matrix, x, operand.factor)
+        for x in both_ways(operand.origin)
+    ]
+    return next((way for way in ways if way and way.in_order), ways[0])
+
+
+def both_ways(source: Tensor) -> list[Tensor]:
+    """Take a projection as (B, T, C), and as (B, C, T)."""
+    return [source, source.mT] if source.ndim == 3 else [source]
+
+
+def in_order(matrix: Tensor, source: Tensor, factor: float) -> Move | None:
+    """The same, of a projection (B, T, C)."""
     split = source.ndim == 3 <= matrix.ndim
     found = origins(matrix, source, factor) if split else None
     if found is None:
@@ -145,10 +201,16 @@ def split_in_order(operand: Operand) -> Move | None:
 def joined_in_order(one: Mixing) -> Move | None:
     """Whether each joined row (..., C) is all heads (..., T, D) at one
     position, in the same order at each; None where it cannot be told."""
-    (*_, t, d), joined = one.mixed.shape, one.joined
-    if joined.shape == one.mixed.shape:
+    if one.joined.shape == one.mixed.shape:
         return None
-    found = origins(joined.flatten(0, -2), one.mixed, 1.0)
+    ways = [rows_in_order(x, one.mixed) for x in both_ways(one.joined)]
+    return next((way for way in ways if way and way.in_order), ways[0])
+
+
+def rows_in_order(joined: Tensor, mixed: Tensor) -> Move | None:
+    """The same, of joined rows (..., C)."""
+    *_, t, d = mixed.shape
+    found = origins(joined.flatten(0, -2), mixed, 1.0)
     if found is None:
         return None
     heads, positions = found // (t * d), found // d % t

@@ -16,8 +16,11 @@ from tformer_lite.properties.subject import (
 )
 from tformer_lite.tracing.tables import html_table, text_line
 
-Verdict = tuple[bool, str, Tensor]
-WORDS = {True: "✓ holds", False: "✗ broken", None: "– not judged"}
+# Whether it holds, what was seen, and the level, where it is unusual.
+Verdict = tuple[bool, str, Tensor] | tuple[bool, str, Tensor, str]
+BROKEN, UNUSUAL, EXPECTED = "broken", "unusual", "expected"
+LEVELS = {True: "holds", False: BROKEN, None: "not judged"}
+MARKS = {"holds": "✓", "broken": "✗", "not judged": "–"}
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,10 @@ class Finding:
 
     `holds` is True, False, or None where nothing could be judged; `says`
     tells in a sentence what was seen, or what is wrong and where to look.
+    `level` is "holds", "broken" for a bug, "unusual" for what is not the
+    paper's and is found in good models, too, "expected" for what the caller
+    knew of, or "not judged".
+
     `seen` is a matrix for `heatmap`, where there is one: often how far each
     output position (its row) moved when an input position (its column) did,
     in the first sentence.
@@ -35,10 +42,21 @@ class Finding:
     holds: bool | None
     says: str
     seen: Tensor | None = field(default=None, compare=False)
+    level: str = ""
+
+    def __post_init__(self):
+        """Take the level from what holds, unless it is said."""
+        level = self.level or LEVELS[self.holds]
+        object.__setattr__(self, "level", level)
+
+    @property
+    def verdict(self) -> str:
+        """The level, with a mark before it."""
+        return f"{MARKS.get(self.level, '!')} {self.level}"
 
     def __str__(self) -> str:
         """Write a line: the name, the verdict, and the sentence."""
-        return f"{self.name}: {WORDS[self.holds]}. {self.says}"
+        return f"{self.name}: {self.verdict}. {self.says}"
 
     __repr__ = __str__
 
@@ -51,8 +69,8 @@ class Report:
 
     @property
     def broken(self) -> list[str]:
-        """The names of the properties that do not hold."""
-        return [f.name for f in self.findings if f.holds is False]
+        """The names of the properties that a bug has broken."""
+        return [f.name for f in self.findings if f.level == "broken"]
 
     def __getitem__(self, name: str) -> Finding:
         """Find what a check has seen by its name; KeyError lists them."""
@@ -64,7 +82,7 @@ class Report:
     def __str__(self) -> str:
         """Write a line for each finding."""
         return "\n".join(
-            text_line((f.name, WORDS[f.holds], f.says), (18, 12, 0))
+            text_line((f.name, f.verdict, f.says), (18, 12, 0))
             for f in self.findings
         )
 
@@ -73,7 +91,7 @@ class Report:
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
         rows = (
-            [whole(f.name), whole(WORDS[f.holds]), html.escape(f.says)]
+            [whole(f.name), whole(f.verdict), html.escape(f.says)]
             for f in self.findings
         )
         return html_table(("property", "verdict", "what was seen"), rows)

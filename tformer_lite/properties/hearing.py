@@ -9,38 +9,28 @@ from torch import Tensor
 
 from tformer_lite.properties.agreement import close
 from tformer_lite.properties.finding import Verdict, check
-from tformer_lite.properties.mixing import Mixing, mixings
-from tformer_lite.properties.reach import FAINT, culprit, distance, reach
+from tformer_lite.properties.mixing import Mixing, followed, mixings
+from tformer_lite.properties.reach import (
+    culprit,
+    distance,
+    reach,
+    rounding,
+)
 from tformer_lite.properties.subject import NotJudgedError, Subject
+from tformer_lite.properties.variants import whatever_weights
+
+UNMIXED = "No position hears another one, and there is no attention."
 
 
 @check
-def causality(subject: Subject) -> Verdict:
-    """See whether a position hears later ones: it must not.
-
-    Vaswani et al. (2017), section 3.2.3.
-    """
-    if not subject.causal:
-        raise NotJudgedError("The future may be heard here: causal=False.")
-    moves = reach(subject, subject.last)
-    future = moves.triu(1) > 0
-    if not future.any():
-        return True, "No position hears a later one.", moves[0]
-    b, t, s = first(future)
-    place = culprit(subject, subject.last, b, s, list(range(s)))
-    says = (
-        f"Row {b}: position {t} moves when position {s}, a later one, "
-        f"does{place}. Look at the causal mask, and at what mixes positions."
-    )
-    return False, says, moves[b]
-
-
-@check
+@whatever_weights
 def past(subject: Subject) -> Verdict:
     """See whether each position hears itself, and one before it."""
     moves = reach(subject, subject.last)
     if moves.shape[1] == 1:
         raise NotJudgedError("There is one position only: nobody is before.")
+    if not mixes(subject):
+        raise NotJudgedError(UNMIXED)
     before = (moves.tril(-1) > 0).any(-1)
     before[:, 0] = True  # nobody is before the first
     itself = moves.diagonal(dim1=1, dim2=2) > 0
@@ -82,6 +72,7 @@ def padding_invariance(subject: Subject) -> Verdict:
 
 
 @check
+@whatever_weights
 def unknown_words(subject: Subject) -> Verdict:
     """See whether unknown words are heard: they are words, not padding."""
     if not any(x.any() for x in subject.unknown):
@@ -105,12 +96,13 @@ def unknown_words(subject: Subject) -> Verdict:
 
 
 @check
+@whatever_weights
 def source_dependence(subject: Subject) -> Verdict:
     """See whether each output hears the source, through an attention in
     which the target asks and the source answers."""
     if subject.last != 1:
         raise NotJudgedError("There is no source: the model has one input.")
-    moves = reach(subject, 0)
+    moves, b = reach(subject, 0), 0
     deaf = subject.real[-1] & ~(moves > 0).any(-1)
     if deaf.any():
         b, t = first(deaf)
@@ -123,20 +115,22 @@ def source_dependence(subject: Subject) -> Verdict:
     else:
         return True, "Each output hears the source.", moves[0]
     says += " Look at who is handed to cross-attention, and as what."
-    return False, says, moves[0]
+    return False, says, moves[b]
 
 
 @check
+@whatever_weights
 def source_coverage(subject: Subject) -> Verdict:
     """See whether each target position gives a weight to each real source
     position, in some head of each cross-attention."""
-    found = crossing(subject) if subject.last == 1 else []
+    crossed = crossing(subject) if subject.last == 1 else []
+    sizes = tuple(x.shape[1] for x in reversed(subject.inputs))
+    found = [one for one in crossed if one.weights.shape[-2:] == sizes]
     if not found:
         raise NotJudgedError("No target asks a source in any attention.")
     real, asks = subject.real
     for one in found:
-        size = one.weights.shape[-2:]
-        weights = one.weights.reshape(len(real), -1, *size).amax(1)
+        weights = one.weights.reshape(len(real), -1, *sizes).amax(1)
         missed = (weights == 0) & real[:, None] & asks[:, :, None]
         if missed.any():
             b, t, s = first(missed)
@@ -170,10 +164,13 @@ def differ(one: Mixing, other: Mixing) -> list[bool]:
 
 
 @check
+@whatever_weights
 def order_sensitivity(subject: Subject) -> Verdict:
     """See whether words that change places are noticed elsewhere."""
     judged = {}
     for which, p, q, moves in exchanges(subject):
+        if not mixes(subject):
+            raise NotJudgedError(UNMIXED)
         side = subject.sides[which]
         if moves.any():
             judged[side] = moves
@@ -206,6 +203,18 @@ def exchanges(subject: Subject) -> Iterator[tuple[int, int, int, Tensor]]:
             yield which, p, q, moves
 
 
+def mixes(subject: Subject) -> bool:
+    """Whether a model hears other positions, or has any attention at all. Of
+    one that does neither, such as a feed-forward net, nothing is asked."""
+    if followed(subject):
+        return True
+    moves = [reach(subject, which) for which in range(subject.last + 1)]
+    own = torch.eye(moves[-1].shape[1])
+    return bool(
+        (moves[-1] * (1 - own)).any() or any(map(Tensor.any, moves[:-1]))
+    )
+
+
 def unordered(subject: Subject, side: str) -> bool:
     """Whether the model's config asks for no positions on a side."""
     theirs = getattr(subject.config, "src_positions", None)
@@ -218,10 +227,10 @@ def batch_independence(subject: Subject) -> Verdict:
     """See whether each row gives alone what it gives in a batch."""
     if len(subject.inputs[0]) < 2:
         raise NotJudgedError("There is one row only: give two.")
-    rows = zip(*(x.split(1) for x in subject.inputs))
-    alone = torch.cat([subject.run(*row) for row in rows])
-    moved = distance(subject, alone)
-    wrong = moved > 10 * FAINT
+    rows = range(len(subject.inputs[0]))
+    alone = [subject.asked(row_alone(subject, b)).run() for b in rows]
+    moved = distance(subject, torch.cat(alone))
+    wrong = (moved > rounding(subject)) & subject.real[-1]
     if wrong.any():
         b, t = first(wrong)
         says = (
@@ -231,6 +240,13 @@ def batch_independence(subject: Subject) -> Verdict:
         )
         return False, says, moved
     return True, "Each row gives alone what it gives in a batch.", moved
+
+
+def row_alone(subject: Subject, b: int) -> tuple:
+    """Take a row of all that is given; what has no rows stays."""
+    count = len(subject.inputs[0])
+    rows = (isinstance(x, Tensor) and len(x) == count for x in subject.given)
+    return tuple(x[[b]] if y else x for x, y in zip(subject.given, rows))
 
 
 def first(wrong: Tensor) -> list[int]:

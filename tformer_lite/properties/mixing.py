@@ -16,6 +16,7 @@ from tformer_lite.tracing.questions.attention import (
     JOINS,
     MOVES,
     SCALES,
+    SUMS,
     Found,
 )
 from tformer_lite.tracing.questions.scores import Data, call_again, fused_parts
@@ -41,6 +42,8 @@ class Mixing(NamedTuple):
 
     `scale` is what it multiplies a query times a key with. `mixed` is its
     result, and `joined` that, moved, as the first step after it reads it.
+    `added` says whether more than a mask is added to the scores, and `sink`
+    whether some weights went to no position.
     """
 
     path: str
@@ -51,6 +54,8 @@ class Mixing(NamedTuple):
     scale: float
     mixed: Tensor
     joined: Tensor
+    added: bool = False
+    sink: bool = False
 
 
 def mixings(subject: Subject, *pushed: int) -> list[Mixing]:
@@ -67,7 +72,8 @@ def followed(subject: Subject, *pushed: int) -> list[Mixing]:
     """Find every attention of a run in what was traced of it."""
     traced = partial(trace, subject.model, keep=True)
     with nudged(subject.inputs, slice(None), *pushed) as nudge:
-        data = Data(subject.call(traced, tuple(nudge.inputs)))
+        given = subject.whole(tuple(nudge.inputs))
+        data = Data(subject.call(traced, given))
     found = data.attentions()
     ways = [in_one_call if one.fused else written_out for one in found]
     return [describe(data, one) for describe, one in zip(ways, found)]
@@ -148,7 +154,11 @@ def written_out(data: Data, one: Found) -> Mixing:
         q, k = k, q
     scale = q.factor * k.factor * growth(data, one)
     path, joined = one.path or "the model", landing(data, one.mixed)
-    return Mixing(path, weights, q, k, values, scale, mixed, joined)
+    more = (
+        biased(data, one),
+        data.kept[one.weights][0].numel() > weights.numel(),
+    )
+    return Mixing(path, weights, q, k, values, scale, mixed, joined, *more)
 
 
 def by_right_factor(data: Data, one: Found) -> Tensor:
@@ -170,6 +180,18 @@ def growth(data: Data, one: Found) -> float:
     )
 
 
+def biased(data: Data, one: Found) -> bool:
+    """Whether anything but 0 and what hides is added to the scores."""
+    sums = [(i, n) for i, n in one.way if data.names[i] in SUMS]
+    others = (
+        data.read(i, m)
+        for i, n in sums
+        for m in range(len(data.sources[i]))
+        if m != n and i <= one.masked
+    )
+    return any(bool(((x != 0) & (x > -1e3)).any()) for x in others)
+
+
 def landing(data: Data, i: int) -> Tensor:
     """Follow a result through its moves to what the next step reads."""
     for j in range(i + 1, len(data.steps)):
@@ -181,6 +203,6 @@ def landing(data: Data, i: int) -> Tensor:
 
 
 def ratio(large: Tensor, small: Tensor) -> float:
-    """How many times larger the numbers of a tensor are."""
-    one, other = (x[x.isfinite()].norm() for x in (large, small))
-    return (one / other).item()
+    """How many times larger the numbers of a tensor are, as a rule."""
+    times = (large.double() / small.double()).abs()
+    return times[times.isfinite() & (times > 0)].median().item()

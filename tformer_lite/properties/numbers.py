@@ -1,4 +1,4 @@
-"""Numbers: finite, repeatable, normalised where a norm has been."""
+"""Numbers: finite, repeatable, and logits at the end."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from tformer_lite.properties.finding import Verdict, check
-from tformer_lite.properties.reach import calls, undisturbed
-from tformer_lite.properties.subject import NotJudgedError, Subject, output
+from tformer_lite.properties.reach import undisturbed
+from tformer_lite.properties.subject import Subject, output
 
 LOUD = 30.0
 
@@ -19,8 +19,9 @@ def finite(subject: Subject) -> Verdict:
     """See whether all outputs are numbers: as the model is, with weights 30
     times as large, and for a sentence of padding alone."""
     for when, result in runs(subject):
-        rows = result.isfinite().float().flatten(2).mean(-1)
-        if (rows < 1).any():
+        rows = flat_rows(result.isfinite().float()).mean(-1)
+        real = judged(subject, result)
+        if (rows < 1)[real].any():
             share = 1 - result.isfinite().double().mean().item()
             says = (
                 f"{share:.0%} of the outputs are NaN or infinite {when}. "
@@ -39,8 +40,9 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     if isinstance(model, nn.Module):
         values = model.named_parameters()
         loud = {n: x * LOUD if x.ndim > 1 else x for n, x in values}
-        result = subject.call(partial(functional_call, model, loud), (inputs,))
-        yield "with weights 30 times larger", output(result)
+        loudly = partial(functional_call, model, loud)
+        result = subject.call(loudly, (subject.given,))
+        yield "with weights 30 times larger", output(result, inputs[-1])
     padding = ~subject.real[0]
     if subject.last == 1 and padding.any():
         source = inputs[0].clone()
@@ -53,7 +55,7 @@ def repeatable(subject: Subject) -> Verdict:
     """See whether two runs in evaluation agree, whatever random numbers
     they are offered."""
     one, other = (subject.run(seed=n).nan_to_num() for n in range(2))
-    apart = (one - other).abs().flatten(2).amax(-1)
+    apart = flat_rows((one - other).abs()).amax(-1)
     if not apart.any():
         return True, "Two runs in evaluation give the same numbers.", apart
     says = (
@@ -68,7 +70,8 @@ def logits(subject: Subject) -> Verdict:
     """See whether the outputs are logits: the loss has the softmax."""
     outputs = undisturbed(subject)
     sums = outputs.flatten(2).sum(-1)
-    off = (sums - 1).abs().max()
+    outputs = outputs[subject.real[-1]]
+    off = (sums - 1)[subject.real[-1]].abs().max()
     if outputs.shape[-1] > 1 and outputs.min() >= 0 and off < 1e-3:
         says = (
             "The outputs are probabilities: each row sums to 1. A loss such "
@@ -78,45 +81,13 @@ def logits(subject: Subject) -> Verdict:
     return True, "The outputs are no probabilities yet.", sums
 
 
-@check
-def norm_statistics(subject: Subject) -> Verdict:
-    """See whether each norm gives each position a mean square of 1, apart
-    from its own gains and offsets.
-
-    Ba et al. (2016), equation 4. Norms are known by the name of their class.
-    """
-    seen = []
-    for path, part, _, gave in calls(subject):
-        if not is_norm(part) or not gave or gave[0].ndim < 3:
-            continue
-        x = without_gains(part, gave[0])
-        seen.append(squares := x.square().mean(-1))
-        least = 0.9 * (1 - 1 / x.shape[-1])  # an unbiased norm's is below 1
-        wrong = ~((squares > least) & (squares < 1.1))
-        if wrong.any():
-            b, t, *_ = wrong.nonzero()[0].tolist()
-            says = (
-                f"After {path}, position {t} of row {b} has a mean square of "
-                f"{squares[b, t].item():.2f}, not 1. Look at the axis of its "
-                "mean and variance, and at the square root."
-            )
-            return False, says, squares
-    if not seen:
-        raise NotJudgedError("No module's class has the name of a norm.")
-    says = "After each norm, each position has a mean square of 1."
-    return True, says, seen[0]
+def flat_rows(x: Tensor) -> Tensor:
+    """Put all numbers of a row into one axis: (B, T, ...) -> (B, T, N)."""
+    return x[(..., *[None] * (3 - x.ndim))].flatten(2)
 
 
-def is_norm(part: nn.Module) -> bool:
-    """Whether a module is a norm, and does not only hold one."""
-    inner = [type(p).__name__.lower() for p in part.modules()]
-    return "norm" in inner[0] and not any("norm" in x for x in inner[1:])
-
-
-def without_gains(norm: nn.Module, x: Tensor) -> Tensor:
-    """Take a norm's offsets and gains out of what it gave."""
-    for name, undo in (("bias", torch.sub), ("weight", torch.div)):
-        own = getattr(norm, name, None)
-        if isinstance(own, Tensor) and own.shape == x.shape[-1:]:
-            x = undo(x, own.detach())
-    return x
+def judged(subject: Subject, x: Tensor) -> Tensor:
+    """Tell which rows are judged: (B, T). Nobody reads what comes out at
+    padding."""
+    real, shape = subject.real[-1], (*x.shape, 1, 1)[:2]
+    return real if real.shape == shape else torch.ones(shape) > 0

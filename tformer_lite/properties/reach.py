@@ -32,30 +32,49 @@ def reach(subject: Subject, which: int) -> Tensor:
         if nudge.ids and not nudge.lookups:
             says = "The ids are never looked up in an embedding."
             raise NotJudgedError(says)
-        columns.append(distance(subject, after))
+        columns.append(distance(subject, after, FAINT, which))
     return torch.stack(columns, -1)
 
 
-def distance(subject: Subject, after: Tensor) -> Tensor:
+def distance(
+    subject: Subject, after: Tensor, faint: float = FAINT, *pushed: int
+) -> Tensor:
     """How far each output row is from where it was, as a share of the
-    outputs' size: (B, T). What is `FAINT` counts as 0."""
-    before = undisturbed(subject)
-    moves = (after - before).abs().flatten(2).amax(-1)
-    moves = (moves / before.std()).nan_to_num(torch.inf)
-    return moves.where(moves > FAINT, 0)
+    outputs' size: (B, T). What is `faint` counts as 0, and so does what is
+    no number in either. `pushed` says of which inputs vectors were."""
+    before = undisturbed(subject, *pushed)
+    size = before[subject.real[-1]].std()
+    moves = (after - before).abs().flatten(2).amax(-1) / size
+    moves = moves.nan_to_num(torch.inf)
+    nobody = ~subject.real[-1] & ~before.flatten(2).isfinite().all(-1)
+    return moves.where((moves > faint) & ~nobody, 0)
+
+
+def rounding(subject: Subject) -> float:
+    """How far outputs may be apart that were summed up in another order, as
+    a share of their size."""
+    before = undisturbed(subject)[subject.real[-1]]
+    model, types = subject.model, [before.dtype]
+    if isinstance(model, nn.Module):
+        types += [p.dtype for p in model.parameters()]
+    last = max(torch.finfo(x).eps for x in types if x.is_floating_point)
+    noise = 8 * last * before.abs().max() / before.std()
+    return max(10 * FAINT, noise.nan_to_num(0.0).item())
 
 
 @once
-def undisturbed(subject: Subject) -> Tensor:
-    """Give the model's outputs, (B, T, ...); NotJudgedError unless they are
-    numbers, a row for each position."""
-    outputs, shape = subject.run(), subject.inputs[-1].shape
+def undisturbed(subject: Subject, *pushed: int) -> Tensor:
+    """Give the model's outputs, (B, T, ...), on the path that PyTorch takes
+    when vectors of these inputs are pushed; NotJudgedError unless they are
+    numbers, a row for each position. Padding may be none."""
+    with nudged(subject.inputs, [], *pushed) as nudge:
+        outputs, shape = subject.run(*nudge.inputs), subject.inputs[-1].shape
     if outputs.shape[:2] != shape[:2]:
         raise NotJudgedError(
             f"The output {tuple(outputs.shape)} has no row for each position "
             f"of the input {tuple(shape)}."
         )
-    if not outputs.isfinite().all():
+    if not outputs[subject.real[-1]].isfinite().all():
         raise NotJudgedError("The outputs are not finite: see `finite`.")
     return outputs
 
@@ -147,7 +166,8 @@ def calls(subject: Subject, *inputs: Tensor) -> list[Call]:
 
     def copies(value: Any) -> list[Tensor]:
         vectors = [x for x in tensors(value) if x.is_floating_point()]
-        return [x.detach().clone() for x in vectors if x.ndim > 1]
+        whole = (x for x in vectors if not x.is_nested and x.ndim > 1)
+        return [x.detach().clone() for x in whole]
 
     def hook(path: str, part: nn.Module, *given: Any) -> None:
         found.append((path, part, copies(given[:-1]), copies(given[-1])))

@@ -1,22 +1,31 @@
 """The report: all checks on one model."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from torch import Tensor
 
-from tformer_lite.properties import attention, hearing, numbers, structure
-from tformer_lite.properties.finding import Report
+from tformer_lite.properties import (
+    attention,
+    future,
+    hearing,
+    learning,
+    norms,
+    numbers,
+    structure,
+)
+from tformer_lite.properties.finding import EXPECTED, Finding, Report
 from tformer_lite.properties.subject import Subject
 
 CHECKS = (
     numbers.finite,
     numbers.repeatable,
     numbers.logits,
-    numbers.norm_statistics,
+    norms.norm_statistics,
     attention.weight_rows,
     attention.score_scale,
     attention.provenance,
-    hearing.causality,
+    future.causality,
     hearing.past,
     hearing.padding_invariance,
     hearing.unknown_words,
@@ -24,7 +33,7 @@ CHECKS = (
     hearing.source_coverage,
     hearing.order_sensitivity,
     hearing.batch_independence,
-    structure.live_parameters,
+    learning.live_parameters,
     structure.identity,
 )
 
@@ -35,6 +44,7 @@ def report(
     pad: int | None = None,
     unknown: int | None = None,
     causal: bool = True,
+    expect: Mapping[str, str] | None = None,
 ) -> Report:
     """Run all checks on a model, and show a table of what they saw.
 
@@ -42,11 +52,28 @@ def report(
     each position: (B, T) -> (B, T, V), or (B, S), (B, T) -> (B, T, V). The
     models of this module bring their own ids; others need `inputs`, with
     different words in each row. `pad` and `unknown` are the ids of [PAD]
-    and [UNK]; `causal` says whether the future should be hidden. Nothing is
-    raised for a broken model.
+    and [UNK]; `causal` says whether the future should be hidden. `expect`
+    gives reasons for findings that are known, such as {"score_scale": "T5
+    scales at initialisation"}. Nothing is raised for a broken model;
+    ValueError when no check has an expected name.
 
     >>> report(running_model())["causality"]
     causality: ✓ holds. No position hears a later one.
     """
+    reasons, names = expect or {}, [check.__name__ for check in CHECKS]
+    for name in reasons:
+        if name not in names:
+            says = f"no check {name!r}: there are {', '.join(names)}"
+            raise ValueError(says)
     subject = Subject(model, inputs, pad, unknown, causal)
-    return Report([check(subject) for check in CHECKS])
+    findings = [check(subject) for check in CHECKS]
+    return Report([known(found, reasons) for found in findings])
+
+
+def known(finding: Finding, reasons: Mapping[str, str]) -> Finding:
+    """Mark a finding that was expected, and put the reason before it."""
+    reason = reasons.get(finding.name)
+    if finding.holds is not False or reason is None:
+        return finding
+    says = f"{reason.rstrip('.')}. {finding.says}"
+    return replace(finding, says=says, level=EXPECTED)

@@ -1,6 +1,6 @@
-"""Structure: parameters that learn, blocks that hand on what they got."""
+"""Structure: blocks that hand on what they got."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -9,67 +9,22 @@ from torch.nn.functional import cosine_similarity
 from torch.utils._pytree import tree_map_only
 
 from tformer_lite.properties.agreement import close
-from tformer_lite.properties.finding import Verdict, check
-from tformer_lite.properties.numbers import is_norm, without_gains
-from tformer_lite.properties.reach import calls, watch
-from tformer_lite.properties.subject import NotJudgedError, Subject, output
+from tformer_lite.properties.finding import UNUSUAL, Verdict, check
+from tformer_lite.properties.norms import (
+    is_norm,
+    norms_alone,
+    without_gains,
+)
+from tformer_lite.properties.reach import (
+    Call,
+    calls,
+    differ_at,
+    nudged,
+    watch,
+)
+from tformer_lite.properties.subject import NotJudgedError, Subject
 
 Run = tuple[str, Tensor, Tensor, Tensor]
-
-
-@check
-def live_parameters(subject: Subject) -> Verdict:
-    """See whether every parameter has a gradient, and whether everything
-    that has one is among the model's parameters."""
-    model = subject.model
-    if not isinstance(model, nn.Module):
-        raise NotJudgedError("A function has no parameters.")
-    learns = {p: n for n, p in model.named_parameters() if p.requires_grad}
-    reached = gradients(subject)
-    sizes = torch.tensor([[reached.get(p, 0.0)] for p in learns])
-    lost = [tuple(p.shape) for p in reached if p not in learns]
-    dead = [n for p, n in learns.items() if not reached.get(p)]
-    if lost:
-        says = (
-            f"{len(lost)} tensors could learn and are no parameters, one of "
-            f"shape {lost[0]}. No optimizer sees them: keep parts in an "
-            "nn.ModuleList, not in a plain list."
-        )
-    elif dead:
-        says = (
-            f"{len(dead)} of {len(learns)} parameters get no gradient, such "
-            f"as {dead[0]}. Look for a layer that is not called, whose "
-            "result is dropped, or that is detached."
-        )
-    else:
-        says = f"All {len(learns)} parameters get a gradient."
-    return not (lost or dead), says, sizes
-
-
-def gradients(subject: Subject) -> dict[Tensor, float]:
-    """Find what the outputs depend on and could learn, with the largest
-    size of its gradient."""
-
-    def learnt(*inputs: Tensor) -> dict[Tensor, float]:
-        with torch.enable_grad():
-            outputs = output(subject.model(*inputs))
-        found, pull = leaves(outputs), torch.randn_like(outputs)
-        some = torch.autograd.grad(outputs, found, pull) if found else ()
-        return {x: g.abs().max().item() for x, g in zip(found, some)}
-
-    return subject.call(learnt, subject.inputs)
-
-
-def leaves(outputs: Tensor) -> list[Tensor]:
-    """Find the tensors that a gradient of the outputs flows into."""
-    seen: dict[Any, None] = {}
-    ahead = [outputs.grad_fn]
-    while ahead:
-        node = ahead.pop()
-        if node is not None and node not in seen:
-            seen[node] = None
-            ahead += [earlier for earlier, _ in node.next_functions]
-    return [node.variable for node in seen if hasattr(node, "variable")]
 
 
 @check
@@ -78,61 +33,106 @@ def identity(subject: Subject) -> Verdict:
     post-norm, the norm of its input.
 
     He et al. (2016), section 3.1; Xiong et al. (2020), figure 1. Blocks are
-    the elements of a list of modules that have norms and linear layers.
+    the elements of a list of modules that have norms and linear layers. One
+    that mixes positions without a layer, as FNet does, is not judged.
     """
     runs = list(silent_runs(subject))
-    for path, x, first, after in runs:
-        post = close(first, x) and is_normed(after, x)
-        if not (close(after, x) or post):
-            says = (
-                f"With all its layers giving 0, {path} does not hand its "
-                "input on. Look at the residual connections: each adds a "
-                "sublayer's result to what went in, once."
-            )
-            return False, says, (after - x)[0]
-    if not runs:
+    wrong = [run for run in runs if not hands_on(*run[1:])]
+    if any(mixes_silently(subject, run[0]) for run in wrong):
+        says = "Without its layers, a block still hears other positions."
+        raise NotJudgedError(says)
+    right = [run for run in runs if hands_on(*run[1:])]
+    if wrong:
+        path, x, _, after = wrong[0]
+        says = (
+            f"With all its layers giving 0, {path} does not hand its "
+            "input on. Look at the residual connections: each adds a "
+            "sublayer's result to what went in, once."
+        )
+        if len(wrong) == 1 and right and parallel(after, x):
+            return False, f"{says} The others do.", (after - x)[0], UNUSUAL
+        return False, says, (after - x)[0]
+    if not right:
         raise NotJudgedError("There is no list of blocks with norms inside.")
-    _, x, _, after = runs[0]
+    _, x, _, after = right[0]
     says = "With its layers giving 0, a block hands its input on."
     return True, says, (after - x)[0]
+
+
+def hands_on(x: Tensor, first: Tensor, after: Tensor) -> bool:
+    """Whether a block gave its input; or the norm of it, in post-norm."""
+    return close(after, x) or (close(first, x) and is_normed(after, x))
+
+
+def mixes_silently(subject: Subject, path: str) -> bool:
+    """Whether a block hears other positions though its layers give 0."""
+    last = [subject.inputs[-1].shape[1] - 1]
+    runs = [silent_calls(subject, positions) for positions in ([], last)]
+    pairs = [pair for pair in zip(*runs) if pair[0][0] == path]
+    return any(
+        differ_at(one[3], other[3], 0, [*range(last[0])])
+        and not differ_at(one[2], other[2], 0, [*range(last[0])])
+        for one, other in pairs
+    )
 
 
 def silent_runs(subject: Subject) -> Iterator[Run]:
     """Run with all layers in blocks giving 0, and norms without gains: each
     block's path, its input, what its first layer read, and its output."""
-    model = subject.model
-    if not isinstance(model, nn.Module):
-        says = "Blocks are looked for in modules, not in functions."
-        raise NotJudgedError(says)
-    inside = {path: [*x.modules()][1:] for path, x in blocks(model)}
-    parts = [part for inner in inside.values() for part in inner]
-
-    def silence(_: str, part: nn.Module, *given: Any) -> Any:
-        if part in parts and is_layer(part):
-            return tree_map_only(Tensor, torch.zeros_like, given[-1])
-        plain = part in parts and is_norm(part)
-        return without_gains(part, given[-1]) if plain else given[-1]
-
-    with watch(model, silence):
-        found = calls(subject)
+    inside = {path: [*x.modules()][1:] for path, x in blocks(subject.model)}
     firsts: dict[str, Tensor] = {}  # of the blocks that still run
-    for path, part, given, gave in found:
-        if path in firsts and given:  # it read vectors, and not ids alone
-            yield path, given[0], firsts.pop(path), gave[0]
+    for path, part, given, gave in silent_calls(subject, []):
+        if path in firsts:
+            first, alike = firsts.pop(path), like(given, gave)
+            if alike:  # it read vectors of this shape, and not ids alone
+                near = (x for x in alike if close(x, gave[0]))
+                yield path, next(near, alike[0]), first, gave[0]
         if is_layer(part):
             around = (p for p, inner in inside.items() if part in inner)
             firsts = {p: x for p in around for x in given[:1]} | firsts
 
 
-def blocks(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+def like(given: Sequence[Tensor], gave: Sequence[Tensor]) -> list[Tensor]:
+    """Which of the given tensors have the shape of the first result."""
+    return [x for x in given for y in gave[:1] if x.shape == y.shape]
+
+
+def silent_calls(subject: Subject, positions: list[int]) -> list[Call]:
+    """List the calls of a run in which all layers in blocks give 0, and
+    norms have no gains; with some positions pushed."""
+    model, alone = subject.model, norms_alone(subject)
+    parts = {part for _, x in blocks(model) for part in [*x.modules()][1:]}
+
+    def silence(path: str, part: nn.Module, *given: Any) -> Any:
+        if part in parts and is_layer(part):
+            return tree_map_only(Tensor, torch.zeros_like, given[-1])
+        if part not in parts or not is_norm(part):
+            return given[-1]
+        gains = alone.get(path)
+        made = gains and gains.undone(given[-1])
+        return without_gains(part, given[-1]) if made is None else made
+
+    pushed = nudged(subject.inputs, positions, subject.last)
+    with pushed as nudge, watch(model, silence):
+        return calls(subject, *nudge.inputs)
+
+
+def blocks(model: Callable) -> Iterator[tuple[str, nn.Module]]:
     """Find the blocks and their paths: modules in a list, with norms and
-    several layers inside. A list in a list is no list of blocks."""
+    several layers inside. A list in a list is no list of blocks, and a layer
+    with a norm of its own cannot be silenced."""
+    if not isinstance(model, nn.Module):
+        says = "Blocks are looked for in modules, not in functions."
+        raise NotJudgedError(says)
     for path, parts in model.named_modules():
         listed = isinstance(parts, (nn.ModuleList, nn.Sequential))
         if listed and not path.rpartition(".")[2].isdigit():
             for name, part in parts.named_children():
                 inner = list(part.modules())
-                if any(map(is_norm, inner)) and sum(map(is_layer, inner)) > 1:
+                layers = [x for x in inner if is_layer(x)]
+                deep = (x for layer in layers for x in layer.modules())
+                whole = len(layers) > 1 and not any(map(is_norm, deep))
+                if whole and any(map(is_norm, inner)):
                     yield f"{path}.{name}".strip("."), part
 
 
@@ -142,8 +142,17 @@ def is_layer(part: nn.Module) -> bool:
 
 
 def is_normed(after: Tensor, x: Tensor) -> bool:
-    """Whether one tensor is the other, normalised."""
+    """Whether one tensor is the other, normalised. Rows of 0 are padding."""
+    rows = x.square().sum(-1) > 0
+    if not rows.any():
+        return True
+    after, x = after[rows], x[rows]
     size = after.square().mean(-1)
+    return parallel(after, x) and bool(size.min() > 0.5 and size.max() < 1.1)
+
+
+def parallel(after: Tensor, x: Tensor) -> bool:
+    """Whether rows have the directions of others, centred or not."""
     centred = x - x.mean(-1, keepdim=True)
     alike = [cosine_similarity(after, y, -1).min() for y in (centred, x)]
-    return bool(max(alike) > 0.999 and size.min() > 0.5 and size.max() < 1.1)
+    return bool(max(alike) > 0.999)

@@ -13,6 +13,7 @@ from tformer_lite.text.tokenizers import PAD, UNK
 from tformer_lite.tracing.record.tensors import tensors
 
 T = TypeVar("T")
+SIDES = {0: ("input",), 1: ("source", "target")}
 
 
 class NotJudgedError(Exception):
@@ -27,7 +28,9 @@ class Subject:
     """A model, what it reads, and what was found out about it.
 
     It reads a source and a target, or one sequence: ids (B, T) or vectors
-    (B, T, C). Models of this module bring the running example's.
+    (B, T, C). Models of this module bring the running example's. What else
+    it is given, such as masks and numbers of positions, is handed on as it
+    is: `inputs` are the sequences, and `given` is all.
     """
 
     def __init__(
@@ -44,9 +47,11 @@ class Subject:
         pad = own if pad is None else pad
         if unknown is None and hasattr(self.config, "pad"):
             unknown = UNK if pad != UNK else PAD  # as `in_vocabulary` has it
-        self.inputs = inputs or example(model, pad)
+        self.given = inputs or example(model, pad)
+        self.inputs = tuple(self.given[i] for i in sequences(self.given))
         self.last = len(self.inputs) - 1  # the output has its rows
-        self.sides = ("source", "target") if self.last else ("input",)
+        numbered = tuple(f"input {i}" for i in range(len(self.inputs)))
+        self.sides = SIDES.get(self.last, numbered)
         self.ids, self.found = (pad, unknown), dict[tuple, Any]()
 
     @cached_property
@@ -59,10 +64,23 @@ class Subject:
         """Which positions of each input are the id `unknown`: (B, T)."""
         return [is_id(x, self.ids[1]) for x in self.inputs]
 
+    def asked(self, given: tuple, model: Callable | None = None) -> "Subject":
+        """Make a subject of other inputs, or of another model."""
+        return Subject(model or self.model, given, *self.ids, self.causal)
+
+    def whole(self, inputs: tuple) -> tuple:
+        """Put sequences where they stand among all that was given."""
+        given = list(self.given)
+        for i, x in zip(sequences(self.given), inputs):
+            given[i] = x
+        return tuple(given)
+
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
         -> (B, T, ...). Raises FailedError for whatever goes wrong."""
-        return output(self.call(self.model, inputs or self.inputs, seed))
+        inputs = inputs or self.inputs
+        made = self.call(self.model, self.whole(inputs), seed)
+        return output(made, inputs[-1])
 
     def call(self, ask: Callable[..., T], inputs: tuple, seed: int = 0) -> T:
         """Call something that runs the model, without gradients; and a
@@ -81,7 +99,7 @@ def once(find: Callable[..., T]) -> Callable[..., T]:
     """Let what is found out about a subject be remembered."""
 
     @wraps(find)
-    def remembered(subject: Subject, *which: int) -> T:
+    def remembered(subject: Subject, *which: Any) -> T:
         key = find.__name__, *which
         if key not in subject.found:
             subject.found[key] = find(subject, *which)
@@ -97,12 +115,32 @@ def is_id(x: Tensor, known: int | None) -> Tensor:
     return x == known
 
 
-def output(result: Any) -> Tensor:
-    """Find the tensor in what a model gave: its `logits`, or the first."""
+def output(result: Any, rows: Any = None) -> Tensor:
+    """Find the tensor in what a model gave: its `logits`, the first that has
+    vectors for the positions of `rows`, or the first."""
     found = tensors(getattr(result, "logits", result))
     if not found:
         raise FailedError(f"It gave {type(result).__name__}, and no tensor.")
-    return found[0]
+    shape = getattr(rows, "shape", ())[:2]
+    fit = (x for x in found if x.ndim > 2 and x.shape[:2] == shape)
+    return next(fit, found[0])
+
+
+def sequences(given: tuple) -> list[int]:
+    """Tell which inputs are sequences: ids or vectors, and no masks, kinds
+    of tokens, or numbers of positions. All of them, where none is."""
+    found = [i for i, x in enumerate(given) if is_sequence(x)]
+    return found if len(given) > 1 and found else [*range(len(given))]
+
+
+def is_sequence(x: Any) -> bool:
+    """Whether an input is ids (B, T) or vectors (B, T, C)."""
+    if not isinstance(x, Tensor) or x.ndim not in (2, 3) or not x.numel():
+        return False
+    if x.is_floating_point():
+        return x.ndim == 3 and bool(x.isfinite().all() and x.max() > 0)
+    counted = x.shape[1] > 1 and bool((x.diff(dim=1).abs() <= 1).all())
+    return x.ndim == 2 and x.dtype != torch.bool and not counted
 
 
 def error_line(error: Exception) -> str:

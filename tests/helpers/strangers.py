@@ -1,0 +1,314 @@
+"""Right models as strangers write them: no check may call one a bug."""
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+IDS = torch.randint(2, 50, (2, 7), generator=torch.Generator().manual_seed(0))
+PADDED = IDS.clone()
+PADDED[1, 5:] = 1
+LEFT = IDS.clone()
+LEFT[1, :2] = 1
+
+
+class Attention(nn.Module):
+    """Causal attention by einsum, (B, T, C) -> (B, T, C), with whatever a
+    model does to queries, keys and scores."""
+
+    hidden = float("-inf")
+
+    def __init__(self, c=16, heads=4):
+        super().__init__()
+        self.heads = heads
+        self.qkv, self.proj = nn.Linear(c, 3 * c), nn.Linear(c, c)
+
+    def shape(self, q, k):
+        """Change queries and keys (B, T, H, D) before the product."""
+        return q / q.shape[-1] ** 0.5, k
+
+    def weigh(self, scores):
+        """Make weights of masked scores."""
+        return scores.softmax(-1)
+
+    def cap(self, scores):
+        """Change scores before the mask."""
+        return scores
+
+    def forward(self, x, hidden=None):
+        parts = self.qkv(x).unflatten(-1, (3, self.heads, -1)).unbind(2)
+        q, k = self.shape(*parts[:2])
+        scores = self.cap(torch.einsum("bqhd,bkhd->bhqk", q, k))
+        future = torch.ones(x.shape[1], x.shape[1]).triu(1) > 0
+        if hidden is not None:
+            future = future | hidden[:, None, None]
+        weights = self.weigh(scores.masked_fill(future, self.hidden))
+        mixed = torch.einsum("bhqk,bkhd->bqhd", weights, parts[2])
+        return self.proj(mixed.flatten(2))
+
+
+class Capped(Attention):
+    """A soft cap on the scores, as Gemma 2 has it."""
+
+    def cap(self, scores):
+        return 5 * torch.tanh(scores / 5)
+
+
+class Cosine(Attention):
+    """Queries and keys of length 1, and a scale that is learned."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor(10.0))
+
+    def shape(self, q, k):
+        return F.normalize(q, dim=-1) * self.scale, F.normalize(k, dim=-1)
+
+
+class Finite(Attention):
+    """What is hidden has a finite score: a row may have nobody to hear."""
+
+    hidden = -1e9
+
+
+class Sink(Attention):
+    """Each head has a score that belongs to no position."""
+
+    def __init__(self):
+        super().__init__()
+        self.sinks = nn.Parameter(torch.zeros(4, 1, 1))
+
+    def weigh(self, scores):
+        rows = self.sinks.expand(len(scores), -1, scores.shape[2], 1)
+        return torch.cat([scores, rows], -1).softmax(-1)[..., :-1]
+
+
+class OnePlus(nn.Module):
+    """RMSNorm whose gain is 1 + w."""
+
+    def __init__(self, c):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(c))
+
+    def forward(self, x):
+        return F.rms_norm(x, x.shape[-1:], eps=1e-6) * (1 + self.weight)
+
+
+class GemmaNorm(OnePlus):
+    """Its gains have moved since."""
+
+    def __init__(self, c):
+        super().__init__(c)
+        nn.init.uniform_(self.weight, -0.5, 0.5)
+
+
+class Block(nn.Module):
+    """Pre-norm by default; `after` is a norm of what a sublayer gives."""
+
+    def __init__(self, attention=Attention, norm=nn.LayerNorm, after=False):
+        super().__init__()
+        self.attention = attention()
+        self.norms = nn.ModuleList(norm(16) for _ in range(2))
+        self.up, self.down, self.after = (
+            nn.Linear(16, 32),
+            nn.Linear(32, 16),
+            after,
+        )
+
+    def feed(self, x):
+        return self.down(F.gelu(self.up(x)))
+
+    def forward(self, x, hidden=None):
+        one, other = self.norms
+        if self.after:
+            x = x + one(self.attention(x, hidden))
+            return x + other(self.feed(x))
+        x = x + self.attention(one(x), hidden)
+        return x + self.feed(other(x))
+
+
+class GPT(nn.Module):
+    """Ids (B, T) -> logits (B, T, V); id 1 is padding where `pads`."""
+
+    def __init__(self, pads=False, cap=None, **options):
+        super().__init__()
+        norm = options.get("norm", nn.LayerNorm)
+        self.tokens, self.places = nn.Embedding(50, 16), nn.Embedding(16, 16)
+        self.blocks = nn.ModuleList(Block(**options) for _ in range(2))
+        self.norm, self.head = norm(16), nn.Linear(16, 50, bias=False)
+        self.pads, self.cap = pads, cap
+
+    def forward(self, ids, places=None):
+        if places is None:
+            places = torch.arange(ids.shape[1])
+        x = self.tokens(ids) + self.places(places)
+        for block in self.blocks:
+            x = block(x, ids == 1 if self.pads else None)
+        logits = self.head(self.norm(x))
+        return self.cap * torch.tanh(logits / self.cap) if self.cap else logits
+
+
+class FromTheLeft(GPT):
+    """Padding stands on the left, and words are counted from the first."""
+
+    def __init__(self):
+        super().__init__(pads=True, attention=Finite)
+
+    def forward(self, ids):
+        places = ((ids != 1).cumsum(1) - 1).clamp(min=0)
+        return super().forward(ids, places)
+
+
+class OneBlock(GPT):
+    """At padding on the left it gives NaN, which nobody reads."""
+
+    def __init__(self):
+        super().__init__(pads=True)
+        self.blocks = self.blocks[:1]
+
+
+class ZeroAtFirst(GPT):
+    """The last matrix of each sublayer is 0 at the start."""
+
+    def __init__(self):
+        super().__init__()
+        for block in self.blocks:
+            for last in (block.attention.proj, block.down):
+                nn.init.zeros_(last.weight)
+                nn.init.zeros_(last.bias)
+
+
+class Shrunk(GPT):
+    """Weights as small as some libraries start with."""
+
+    def __init__(self, size):
+        super().__init__()
+        for p in self.parameters():
+            if p.ndim > 1:
+                nn.init.normal_(p, std=size)
+
+
+class Several(GPT):
+    """Gives hidden states, logits and how many words there were."""
+
+    def forward(self, ids):
+        return (ids.shape, ids.ne(1).sum(1), super().forward(ids), ids)
+
+
+class WithMasks(GPT):
+    """Ids, a mask of 0 and 1, and numbers of positions."""
+
+    def forward(self, ids, mask, places):
+        x = self.tokens(ids) + self.places(places)
+        for block in self.blocks:
+            x = block(x, mask == 0)
+        return self.head(self.norm(x))
+
+
+class Reading(nn.Module):
+    """A decoder block called (memory, x)."""
+
+    def __init__(self):
+        super().__init__()
+        self.self_attention = Attention()
+        self.cross = nn.MultiheadAttention(16, 4, batch_first=True)
+        self.norms = nn.ModuleList(nn.LayerNorm(16) for _ in range(2))
+
+    def forward(self, memory, x, hidden):
+        x = x + self.self_attention(self.norms[0](x))
+        y = self.norms[1](x)
+        mixed, _ = self.cross(y, memory, memory, key_padding_mask=hidden)
+        return x + mixed
+
+
+class MemoryFirst(nn.Module):
+    """An encoder of PyTorch's, which takes its fast path through nested
+    tensors, and decoder blocks that are handed the memory first."""
+
+    def __init__(self, nested=True):
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(50, 16), nn.Embedding(16, 16)
+        layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
+        self.encoder = nn.TransformerEncoder(
+            layer, 2, enable_nested_tensor=nested
+        )
+        self.blocks = nn.ModuleList(Reading() for _ in range(2))
+        self.head = nn.Linear(16, 50)
+
+    def embed(self, ids):
+        return self.tokens(ids) + self.places(torch.arange(ids.shape[1]))
+
+    def forward(self, src, tgt):
+        hidden = src == 1
+        memory = self.encoder(self.embed(src), src_key_padding_mask=hidden)
+        x = self.embed(tgt)
+        for block in self.blocks:
+            x = block(memory, x, hidden[:, : memory.shape[1]])
+        return self.head(x)
+
+
+class Encoder(nn.Module):
+    """PyTorch's encoder, which gives 0 at padding on its fast path."""
+
+    def __init__(self, nested=True):
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(50, 16), nn.Embedding(16, 16)
+        layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
+        self.encoder = nn.TransformerEncoder(
+            layer, 2, enable_nested_tensor=nested
+        )
+
+    def forward(self, ids):
+        x = self.tokens(ids) + self.places(torch.arange(ids.shape[1]))
+        return self.encoder(x, src_key_padding_mask=ids == 1)
+
+
+def traced(model: nn.Module, *inputs) -> nn.Module:
+    """A model as torch.jit.trace has it."""
+    return torch.jit.trace(model.eval(), inputs, check_trace=False)
+
+
+MASK = (PADDED != 1).long()
+PLACES = torch.arange(7).expand(2, 7)
+CASES = {
+    "einsum": (GPT, (IDS,), {}),
+    "soft caps": (lambda: GPT(cap=30.0, attention=Capped), (IDS,), {}),
+    "gains of 1 + w": (lambda: GPT(norm=OnePlus), (IDS,), {}),
+    "gains of 1 + w, moved": (lambda: GPT(norm=GemmaNorm), (IDS,), {}),
+    "norms inside the residual": (
+        lambda: GPT(after=True, norm=nn.RMSNorm),
+        (IDS,),
+        {},
+    ),
+    "cosine": (lambda: GPT(attention=Cosine), (IDS,), {}),
+    "a sink": (lambda: GPT(attention=Sink), (IDS,), {}),
+    "padding on the right": (lambda: GPT(pads=True), (PADDED,), {"pad": 1}),
+    "padding on the left": (FromTheLeft, (LEFT,), {"pad": 1}),
+    "NaN at padding": (OneBlock, (LEFT,), {"pad": 1}),
+    "0 at first": (ZeroAtFirst, (IDS,), {}),
+    "small weights": (lambda: Shrunk(0.02), (IDS,), {}),
+    "tiny weights": (lambda: Shrunk(0.002), (IDS,), {}),
+    "several outputs": (Several, (IDS,), {}),
+    "three inputs": (WithMasks, (PADDED, MASK, PLACES), {"pad": 1}),
+    "a mask of True": (WithMasks, (PADDED, MASK > 0, PLACES), {"pad": 1}),
+    "blocks (memory, x)": (MemoryFirst, (PADDED, IDS[:, :6]), {"pad": 1}),
+    "the same, unnested": (
+        lambda: MemoryFirst(False),
+        (PADDED, IDS[:, :6]),
+        {"pad": 1},
+    ),
+    "a fast path": (Encoder, (PADDED,), {"pad": 1, "causal": False}),
+    "a fast path, unnested": (
+        lambda: Encoder(False),
+        (PADDED,),
+        {"pad": 1, "causal": False},
+    ),
+    "in DataParallel": (lambda: nn.DataParallel(GPT()), (IDS,), {}),
+    "traced": (lambda: traced(GPT(), IDS), (IDS,), {}),
+    "bfloat16": (lambda: GPT().bfloat16(), (IDS,), {}),
+    "float64": (lambda: GPT().double(), (IDS,), {}),
+    "no attention": (
+        lambda: nn.Sequential(nn.Embedding(50, 16), nn.Linear(16, 50)),
+        (IDS,),
+        {},
+    ),
+}

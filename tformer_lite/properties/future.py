@@ -1,0 +1,192 @@
+"""The future, which a position must not hear: asked by pushing vectors, with
+other ids, with shorter inputs, and in training."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from tformer_lite.properties.finding import Verdict, check
+from tformer_lite.properties.reach import (
+    FAINT,
+    culprit,
+    distance,
+    nudged,
+    reach,
+    rounding,
+    undisturbed,
+)
+from tformer_lite.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+)
+from tformer_lite.properties.variants import InTraining
+
+LENGTHS = 8  # how many shorter inputs are tried
+REFUSED = "Shorter inputs are refused."
+
+
+@check
+def causality(subject: Subject) -> Verdict:
+    """See whether a position hears later ones: it must not.
+
+    It is asked in four ways: later vectors are pushed; later ids become
+    others; the input ends earlier; and, in training, with the same random
+    numbers, the first two at once.
+
+    Vaswani et al. (2017), section 3.2.3.
+    """
+    if not subject.causal:
+        raise NotJudgedError("The future may be heard here: causal=False.")
+    seen, refused = [], []
+    for way, sentence in WAYS.items():
+        try:
+            moves = way(subject)
+        except NotJudgedError as reason:
+            refused.append(str(reason))
+            continue
+        future = moves.triu(1) * subject.real[-1][:, :, None] > 0
+        if future.any():
+            b, t, s = future.nonzero()[0].tolist()
+            return False, sentence(subject, b, t, s), moves[b]
+        seen.append(moves[0])
+    if not seen:
+        raise NotJudgedError(refused[0])
+    says = ["No position hears a later one.", REFUSED]
+    return True, " ".join(says[: 1 + (REFUSED in refused)]), seen[0]
+
+
+def with_pushed_vectors(subject: Subject) -> Tensor:
+    """How far positions move when another one is pushed: (B, T, T)."""
+    return reach(subject, subject.last)
+
+
+def pushed_words(subject: Subject, b: int, t: int, s: int) -> str:
+    """Say that a position moves when a later one is pushed."""
+    place = culprit(subject, subject.last, b, s, list(range(s)))
+    return (
+        f"Row {b}: position {t} moves when position {s}, a later one, "
+        f"does{place}. Look at the causal mask, and at what mixes positions."
+    )
+
+
+def with_other_ids(subject: Subject) -> Tensor:
+    """How far positions move when the ids from another one on are others:
+    (B, T, T)."""
+    *_, ids = subject.inputs
+    steps = range(1, ids.shape[1])
+    runs = {s: subject.run(*with_others(subject, s)) for s in steps}
+    return columns(subject, {s: distance(subject, x) for s, x in runs.items()})
+
+
+def other_ids_words(subject: Subject, b: int, t: int, s: int) -> str:
+    """Say that a position moves when later ids are others."""
+    return (
+        f"Row {b}: position {t} moves when the ids from position {s} on, "
+        "which are later, become others. Look at what reads ids besides the "
+        "embedding: a mask, a bias, what is added to the logits."
+    )
+
+
+def with_shorter_inputs(subject: Subject) -> Tensor:
+    """How far positions move when the input ends before another one:
+    (B, T, T). Of the lengths, none is a power of two."""
+    before, found = undisturbed(subject), {}
+    if not subject.run(seed=1).equal(before):
+        raise NotJudgedError("Two runs in evaluation differ.")
+    odd = [n for n in range(3, before.shape[1]) if n & (n - 1)]
+    for n in odd[:: 1 + len(odd) // LENGTHS]:
+        try:
+            after = subject.asked(shorter(subject, n)).run()
+        except FailedError:
+            continue
+        if after.shape[:2] == before[:, :n].shape[:2]:
+            whole = torch.cat([after, before[:, n:]], 1)
+            found[n] = distance(subject, whole, rounding(subject))
+    if odd and not found:
+        raise NotJudgedError(REFUSED)
+    return columns(subject, found)
+
+
+def shorter_words(subject: Subject, b: int, t: int, s: int) -> str:
+    """Say that a position moves when later ones are not there."""
+    return (
+        f"Row {b}: position {t} is another one when the input ends before "
+        f"position {s}. Look at what depends on the length: masks, positions, "
+        "means."
+    )
+
+
+def in_training(subject: Subject) -> Tensor:
+    """How far positions move in training, where the random numbers are the
+    same, when all from another one on are pushed, and others: (B, T, T)."""
+    if not isinstance(subject.model, nn.Module):
+        raise NotJudgedError("A function is never in training.")
+    trained = subject.asked(subject.given, InTraining(subject.model))
+    before, found = undisturbed(trained), {}
+    if not trained.run().equal(before):
+        raise NotJudgedError("In training, two runs differ.")
+    for s in {1, before.shape[1] // 2, before.shape[1] - 1} - {0}:
+        pushed = changed(trained, s)
+        found[s] = distance(trained, pushed, FAINT, trained.last)
+    return columns(subject, found)
+
+
+def training_words(subject: Subject, b: int, t: int, s: int) -> str:
+    """Say that a position moves in training when later ones do."""
+    return (
+        f"Row {b}: in training, position {t} moves when those from position "
+        f"{s} on, which are later, do. Look at norms over positions, such as "
+        "batch-norm, and at masks that are left out in training."
+    )
+
+
+def changed(subject: Subject, s: int) -> Tensor:
+    """Run with all positions from one on pushed, and their ids replaced."""
+    others = with_others(subject, s)
+    with nudged(others, slice(s, None), subject.last) as nudge:
+        return subject.run(*nudge.inputs)
+
+
+def with_others(subject: Subject, s: int) -> list[Tensor]:
+    """Give inputs whose last ids, from a position on, are other words that
+    occur there; padding stays. Vectors stay as they are."""
+    *rest, ids = subject.inputs
+    real = subject.real[-1]
+    known = ids[real].unique() if not ids.is_floating_point() else ids[:0]
+    later = real & (torch.arange(ids.shape[1]) >= s)
+    if len(known) < 2:
+        raise NotJudgedError("There are no other ids.")
+    nth = torch.searchsorted(known, ids.contiguous())
+    others = known[(nth + 1) % len(known)]
+    return [*rest, torch.where(later, others, ids)]
+
+
+def shorter(subject: Subject, n: int) -> tuple:
+    """Cut the last sequence to n positions; and of what is no sequence, such
+    as a mask, all axes of just as many as it had."""
+    *rest, last = subject.inputs
+    length, whole = last.shape[1], (*rest, last[:, :n])
+
+    def cut(x: Any) -> Any:
+        if not isinstance(x, Tensor) or any(x is y for y in whole):
+            return x
+        return x[tuple(slice(n if m == length else None) for m in x.shape)]
+
+    return tuple(map(cut, subject.whole(whole)))
+
+
+def columns(subject: Subject, found: dict[int, Tensor]) -> Tensor:
+    """Put what was found for some positions into a matrix (B, T, T)."""
+    none = torch.zeros(subject.inputs[-1].shape[:2])
+    every = range(none.shape[1])
+    return torch.stack([found.get(s, none) for s in every], -1)
+
+
+WAYS = {
+    with_pushed_vectors: pushed_words,
+    with_other_ids: other_ids_words,
+    with_shorter_inputs: shorter_words,
+    in_training: training_words,
+}

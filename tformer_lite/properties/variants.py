@@ -1,0 +1,82 @@
+"""The same model otherwise: in training, or with other weights. Each is a
+copy, and the model stays as it is."""
+
+from collections.abc import Callable
+from copy import deepcopy
+from functools import wraps
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from tformer_lite.properties.finding import UNUSUAL, Verdict
+from tformer_lite.properties.subject import NotJudgedError, Subject, once
+
+Judge = Callable[[Subject], Verdict]
+
+
+class InTraining(nn.Module):
+    """A model that is in training whenever it runs, without dropout: of some
+    layers, such as experts, what drops out depends on the words. It has the
+    parameters of the other one, and buffers of its own."""
+
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.model = copied(model, {id(p): p for p in model.parameters()})
+        for part in self.model.modules():
+            if isinstance(part, nn.modules.dropout._DropoutNd):
+                part.p = 0.0
+
+    def forward(self, *inputs: Tensor) -> Tensor:
+        """Run in training: what the model makes of its inputs."""
+        self.model.train()
+        return self.model(*inputs)
+
+
+def copied(model: nn.Module, shared: dict[int, Any]) -> nn.Module:
+    """Copy a module, but for what is shared by its id; NotJudgedError when
+    it cannot be copied."""
+    try:
+        return deepcopy(model, shared)
+    except Exception as error:
+        raise NotJudgedError("The model cannot be copied.") from error
+
+
+@once
+def reweighted(subject: Subject, seed: int, *names: str) -> Subject:
+    """Give the model random weights of a healthy size, all or some: matrices
+    that keep the variance, gains and offsets that are not 0."""
+    if not isinstance(subject.model, nn.Module):
+        raise NotJudgedError("A function has no weights.")
+    model = copied(subject.model, {})
+    draw = torch.Generator().manual_seed(seed)
+    for name, p in model.named_parameters():
+        if names and name not in names:
+            continue
+        noise = torch.randn(p.shape, generator=draw).to(p)
+        size = p.shape[-1] ** -0.5 if p.ndim > 1 else 0.5
+        p.data = noise * size + (p.data if p.ndim < 2 else 0)
+    return subject.asked(subject.given, model)
+
+
+def whatever_weights(judge: Judge) -> Judge:
+    """Let a finding be unusual, and not a bug, that other weights would not
+    have: those of this model are small, or 0 at the start."""
+
+    @wraps(judge)
+    def ask(subject: Subject) -> Verdict:
+        holds, says, seen, *_ = judge(subject)
+        if holds:
+            return holds, says, seen
+        try:
+            held = any(judge(reweighted(subject, n))[0] for n in range(2))
+        except NotJudgedError:
+            held = False
+        if held:
+            says += (
+                " (With random weights this is not so: some are too small.)"
+            )
+            return holds, says, seen, UNUSUAL
+        return holds, says, seen
+
+    return ask
