@@ -156,7 +156,9 @@ ELSEWHERE |= {"K": 7, "X": 22, "Y": 26}
 def value(name, sizes):
     """What a printed name says of other sizes: 3(S+T)/2 is a product, and
     ⌈T/2⌉ is rounded up."""
-    product = re.sub(r"(?<![A-Za-z_])(\d+|[)⌉⌋])(?=[A-Za-z_(⌈⌊])", r"\1*", name)
+    product = re.sub(
+        r"(?<![A-Za-z_])(\d+|[)⌉⌋])(?=[A-Za-z_(⌈⌊])", r"\1*", name
+    )
     for bracket, call in zip("⌈⌊⌉⌋", ("ceil(", "floor(", ")", ")")):
         product = product.replace(bracket, call)
     known = {"__builtins__": {}, "ceil": math.ceil, "floor": math.floor}
