@@ -73,7 +73,10 @@ def joint(sizes):
 
 def runs(sizes):
     """Those of probes together, and of each name alone."""
-    near = {name: [n - 1, n + 1, n + 6, 68, 75] for name, n in sizes.items()}
+    near = {
+        name: [n - 1, n + 1, n + 6, 2 * n + 5, 4 * n, 75]
+        for name, n in sizes.items()
+    }
     lone = (alone(whole(sizes), name, near[name]) for name in LETTERS)
     return [*joint(sizes), *itertools.chain(*lone)]
 
@@ -146,7 +149,7 @@ def test_a_product_that_no_run_is_left_to_check_is_not_proved():
 
 
 @settings(deadline=None, max_examples=300)
-@given(dims, functions(), st.sets(st.integers(0, 27), min_size=1))
+@given(dims, functions(), st.sets(st.integers(0, 33), min_size=1))
 @example(
     {"B": 1, "S": 2, "T": 1, "H": 2, "D": 1},
     (lambda d: (d["B"] + 2) * (d["S"] + 3), True),

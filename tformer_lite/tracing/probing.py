@@ -87,7 +87,7 @@ class Probing:
         """Let each name move alone, by little: it shows what is rounded."""
         for name in self.varied:
             size = plain_sizes(self.given)[name]
-            near = [*near_sizes(size), size + 6, 2 * size + 5, 68, 75]
+            near = [*near_sizes(size), size + 6, 2 * size + 5, 4 * size, 75]
             self.keep(list(alone(self.given, name, near)))
 
 

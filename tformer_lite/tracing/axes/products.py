@@ -6,12 +6,14 @@ from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 
-from tformer_lite.tracing.axes.sizes import Sizes
+from tformer_lite.tracing.axes.sizes import Sizes, step
 from tformer_lite.tracing.axes.writing import Column, formula_text, line
 
 Term = tuple[str, list[int]]  # how it is written, and its size in each run
+Rounding = tuple[str, Column]
+ADDED = 0, 1, 2, 4  # such as a [CLS] before the patches of a picture
 DIVISORS = *range(2, 17), 20, 24, 32
-ROUNDED = re.compile(r"⌈[^⌈⌉⌊⌋]*⌉|⌊[^⌈⌉⌊⌋]*⌋")
+ROUNDED = re.compile(r"[⌈⌊][^⌈⌉⌊⌋]*[⌉⌋](\*[⌈⌊][^⌈⌉⌊⌋]*[⌉⌋])?")
 
 
 class Products:
@@ -33,6 +35,7 @@ class Products:
         self.moved, self.plain = moved, plain
         others = [n for n in columns if n not in plain]
         self.parts = {n: self.moving(columns[n]) for n in others}
+        self.known: dict[str, list[Rounding]] = {}
 
     def moving(self, sizes: Column) -> set[str]:
         """Find the names that move some sizes when they move alone."""
@@ -45,11 +48,14 @@ class Products:
         if not all({name} in self.moved for name in self.plain):
             return ""
         for factors in self.groupings(heard):
-            terms = (self.terms(*factor, sizes) for factor in factors.items())
-            products = (self.product(x, sizes) for x in product(*terms) if x)
-            found = [text for text in products if text]
-            if found:
-                return found[0] if len(found) == 1 else ""
+            for more in ADDED:
+                rest = tuple(size - more for size in sizes)
+                terms = (self.terms(*factor, rest) for factor in factors.items())
+                products = (self.product(x, rest) for x in product(*terms) if x)
+                found = [text for text in products if text]
+                if found:
+                    text = f"{found[0]}{more:+}" if more else found[0]
+                    return text if len(found) == 1 else ""
         return ""
 
     def groupings(self, heard: set[str]) -> Iterator[dict[str, set[str]]]:
@@ -67,7 +73,7 @@ class Products:
         runs = [i for i, x in enumerate(self.moved) if x <= own]
         wanted = tuple(sizes[i] for i in runs)
         found = []
-        for text, column in roundings(name, self.columns[name]):
+        for text, column in self.roundings(name):
             seen = tuple(column[i] for i in runs)
             factor, added = line(seen, wanted)
             made = [factor * n + added for n in seen]
@@ -78,6 +84,14 @@ class Products:
                 if text == name:
                     break
         return found
+
+    def roundings(self, name: str) -> list[Rounding]:
+        """List a name, and what it is rounded."""
+        if name not in self.known:
+            column = self.columns[name]
+            even = step(column[: self.count])
+            self.known[name] = list(roundings(name, column, even))
+        return self.known[name]
 
     def product(self, terms: tuple[Term, ...], sizes: Column) -> str:
         """Write sizes as a product of terms, times a number."""
@@ -95,15 +109,28 @@ class Products:
         return formula_text(text, many, Fraction(0))
 
 
-def roundings(name: str, column: Column) -> Iterator[tuple[str, Column]]:
-    """Give a name as it is; and divided, rounded down or up."""
+def roundings(name: str, column: Column, even: int) -> Iterator[Rounding]:
+    """Give a name as it is; and divided, rounded down or up; and squares of
+    these. Where sizes move by steps `even`, some say the same: one of them."""
     yield name, column
     for divisor in DIVISORS:
-        for more in range(divisor):
-            text = f"⌊({name}+{more})/{divisor}⌋" if more else f"⌊{name}/{divisor}⌋"
-            if more == divisor - 1:
-                text = f"⌈{name}/{divisor}⌉"
-            yield text, tuple((n + more) // divisor for n in column)
+        known = set()
+        for more in (0, *range(divisor - 1, 0, -1)):
+            period = range(column[0], column[0] + divisor * even, even)
+            seen = tuple((n + more) // divisor for n in period)
+            if (steps := tuple(n - seen[0] for n in seen)) not in known:
+                known.add(steps)
+                text = rounding_text(name, divisor, more)
+                divided = tuple((n + more) // divisor for n in column)
+                yield text, divided
+                yield f"{text}*{text}", tuple(n * n for n in divided)
+
+
+def rounding_text(name: str, divisor: int, more: int) -> str:
+    """Write (name + more) / divisor, rounded down: up, if it is that."""
+    if more == divisor - 1:
+        return f"⌈{name}/{divisor}⌉"
+    return f"⌊({name}+{more})/{divisor}⌋" if more else f"⌊{name}/{divisor}⌋"
 
 
 def enclosed(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import TypeGuard
 Sizes = dict[str, int]
 Given = dict[str, int | str]
 Columns = dict[str, tuple[int, ...]]  # the sizes of each name, one a run
-SMALL = (4, 5), (6, 7), (10, 9), (14, 11)  # even and odd
+SMALL = ((4, 5), (2, 3)), ((6, 7), (10, 9))  # even and odd
 UNSEEN = 5  # how many runs that nobody makes a formula is tried at
 OPERATIONS = {
     ast.Add: operator.add,
@@ -88,8 +88,8 @@ def joint_sizes(dims: Given, varied: list[str]) -> list[Sizes]:
     sizes = plain_sizes(dims)
     chosen: list[Sizes] = [{}, {}, {}]
     for i, name in enumerate(varied):
-        small = SMALL[i // 3 % 2 :]
-        even, odd = next(pair for pair in small if sizes[name] not in pair)
+        small = (pair for pair in SMALL[i // 3 % 2] if sizes[name] not in pair)
+        even, odd = next(small)
         large = max(sizes[name], 16 if i > 2 else 32) + 1 + i
         large += i % 3 < 2 and (large + i % 3) % 2
         rows = (large, odd, even), (even, large, odd), (even, odd, large)
