@@ -12,15 +12,15 @@ from importlib.util import find_spec
 import pytest
 import torch
 
-from tests.helpers.foreign import KIND_OF, KINDS, ZOO, Foreign
-from tests.helpers.witness import (
-    bits,
+from tests.helpers.elsewhere import (
     elsewhere,
     named_trace,
     pairs,
     share_proved,
+    to_the_bit,
     wrong_names,
 )
+from tests.helpers.foreign import KIND_OF, KINDS, ZOO, Foreign
 from tformer_lite import report
 from tformer_lite.tracing import trace
 from tformer_lite.tracing.axes.sizes import plain_sizes
@@ -53,10 +53,10 @@ both_ways = pytest.mark.parametrize("mode", ["axes", "build"])
 @contextmanager
 def left_alone(model, inputs):
     """See that nothing of a model or of its inputs is changed."""
-    before = state(model), bits(inputs)
+    before = state(model), to_the_bit(inputs)
     parameters = dict(model.named_parameters(remove_duplicate=False))
     yield
-    assert (state(model), bits(inputs)) == before
+    assert (state(model), to_the_bit(inputs)) == before
     after = dict(model.named_parameters(remove_duplicate=False))
     assert all(after[name] is x for name, x in parameters.items())
     assert all(x.grad is None for x in after.values())
@@ -69,7 +69,11 @@ def state(model):
         (name, x.training, len(x._forward_hooks), len(x._forward_pre_hooks))
         for name, x in model.named_modules(remove_duplicate=False)
     ]
-    return [*model.state_dict()], bits([x.detach() for x in tensors]), modules
+    return (
+        [*model.state_dict()],
+        to_the_bit([x.detach() for x in tensors]),
+        modules,
+    )
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -89,10 +93,10 @@ def test_there_are_many_models_of_every_kind():
 def test_a_traced_model_gives_what_it_gives_untraced(model):
     ours, inputs = model.build(**plain_sizes(model.dims))
     with torch.no_grad():
-        before = bits(ours(*inputs))
+        before = to_the_bit(ours(*inputs))
         with left_alone(ours, inputs):
-            during = bits(trace(ours, *inputs, axes=model.axes).result)
-        after = bits(ours(*inputs))
+            during = to_the_bit(trace(ours, *inputs, axes=model.axes).result)
+        after = to_the_bit(ours(*inputs))
     assert before
     assert before == during == after
 

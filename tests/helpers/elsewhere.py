@@ -25,7 +25,7 @@ def all_tensors(result: object) -> list[Tensor]:
     return [tensor for part in result for tensor in all_tensors(part)]
 
 
-def bits(result: object) -> list[tuple]:
+def to_the_bit(result: object) -> list[tuple]:
     """What a model gives, to the last bit: NaN is itself."""
     found = all_tensors(result)
     return [(x.dtype, *x.shape, x.numpy().tobytes()) for x in found]
