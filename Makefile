@@ -5,7 +5,7 @@ BIN := .venv/bin
 # One thread each: with a busy neighbour, two threads are slower than one.
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
-.PHONY: help book links weblinks pdf test check colab cpus nightly extras \
+.PHONY: help book links weblinks pdf test check colab cpus nightly extras zoo \
   lint format notebooks corpus results bench mutants picture repository \
   version dist release browser machine answers alarm clean
 
@@ -20,6 +20,7 @@ help:
 	@echo "make cpus        run all notebooks as other processors would"
 	@echo "make nightly     the quick tests and the notebooks, newest libraries"
 	@echo "make extras      install the wheel and its extras anew, and use them"
+	@echo "make zoo         trace and check models of other libraries"
 	@echo "make lint        look for mistakes without running anything"
 	@echo "make format      lay the code out as ruff does"
 	@echo "make notebooks   bring .md and .ipynb together, and run what changed"
@@ -102,6 +103,13 @@ nightly:
 # EXTRAS="alone bert" tries these alone.
 extras:
 	@"$(PYTHON)" book/_tools/extras.py $(EXTRAS)
+
+# The book's own environment stays as it is.
+zoo: .venv/all.done
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --no-deps --upgrade --target _build/zoo -r tests/zoo.txt
+	@ZOO=all $(ONE) PYTHONPATH=_build/zoo $(BIN)/python -m pytest \
+	  tests/tracing/test_foreign.py -n 2 -q
 
 notebooks: .venv/all.done
 	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/shapes.py
