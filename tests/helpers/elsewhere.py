@@ -58,7 +58,7 @@ def free_sizes(model: Foreign, seen: Trace, name: str) -> list[int]:
     own = plain_sizes(model.dims)[name]
     step = min(own & -own, 8) if name in "HDX" else 1
     among = model.elsewhere.get(name, ELSEWHERE[name])
-    used = {run.sizes[name] for run in seen.runs}
+    used = {run.sizes[name] for run in (seen.run, *seen.others)}
     return [n for n in among if n % step == 0 and n not in used]
 
 
@@ -88,13 +88,13 @@ def run_at(model: Foreign, sizes: Sizes, ours=None) -> tuple[Trace, Sizes]:
 
 def pairs(seen: Trace, there: Trace) -> Iterator[tuple[Axis, int, Step]]:
     """Each axis of a trace, its size in another, and the call."""
-    first, other = seen.runs[0], there.runs[0]
-    for sides, step, its in zip(seen.axes, first.steps, other.steps_of(first)):
-        marks = (its.reads, its.makes) if its else ()
-        for shapes, found in zip(sides, marks):
-            for shape, mark in zip(shapes, found):
-                if len(shape) == len(mark.shape):
-                    for axis, n in zip(shape, mark.shape):
+    first, other = seen.run, there.run
+    same = zip(seen.axes, first.steps, other.shapes_of(first))
+    for sides, step, its in same:
+        for shapes, found in zip(sides, its or ()):
+            for shape, sizes in zip(shapes, found):
+                if len(shape) == len(sizes):
+                    for axis, n in zip(shape, sizes):
                         yield axis, n, step
 
 

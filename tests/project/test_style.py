@@ -30,7 +30,7 @@ TRACING_FLOORS = (
     {"axes", "source"},
     {"record", "tables"},
     {"calls"},
-    {"listing", "questions"},
+    {"listing", "questions", "probing"},
     {"tracer"},
     {"printing"},
     {"__init__"},

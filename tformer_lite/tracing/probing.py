@@ -16,9 +16,44 @@ from tformer_lite.tracing.axes.sizes import (
     plain_sizes,
     run_sizes,
 )
+from tformer_lite.tracing.calls import Calls
 from tformer_lite.tracing.record.recorder import Again, Run
+from tformer_lite.tracing.record.state import State
 
 Other = Again | Run
+At = Callable[[Sizes], Other]
+
+
+def probe(
+    run: Run, start: State, parts: Callable, options: dict, sizes: Sizes
+) -> Other:
+    """Run again at other sizes, from where the traced run started; what went
+    wrong is in the run's `error`. Where it goes another way than that, its
+    calls are found by their lines."""
+    again: Other = Again(sizes)
+    for again in (Again(sizes), Run(sizes)):
+        try:
+            start.put_back()
+            model, inputs = parts(sizes)
+            again.record(model, inputs, options)
+        except Exception as error:  # it cannot be built so, or resized
+            again.error = error
+        if again.error:  # what it holds is not needed any more
+            again.error.__traceback__ = None
+        if not run.error and (again.error or again.calls == run.calls):
+            break
+    return again
+
+
+def probed(
+    run: Run, again: At, given: Given, varied: list[str]
+) -> tuple[list[Other], list[str]]:
+    """Run at other sizes, and at more where an axis is still unknown. Gives
+    the runs, and notes."""
+    probing = Probing(run, again, given, varied)
+    if Calls(run, probing.others, [], given).unnamed:
+        probing.closer()
+    return probing.others, probing.notes
 
 
 class Probing:
@@ -31,7 +66,7 @@ class Probing:
     def __init__(
         self,
         run: Run,
-        again: Callable[[Sizes], Other],
+        again: At,
         given: Given,
         varied: list[str],
     ):

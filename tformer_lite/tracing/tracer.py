@@ -1,24 +1,22 @@
 """The tracer: run a model, record it, run it again, and answer questions."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
 from tformer_lite.tracing.axes.probes import (
-    Drawn,
     dims_for,
     resized_inputs,
+    resized_parts,
 )
 from tformer_lite.tracing.axes.sizes import (
     Given,
-    Sizes,
     plain_sizes,
     run_sizes,
 )
 from tformer_lite.tracing.calls import Calls, keeper
 from tformer_lite.tracing.listing.listing import Listing, annotate
-from tformer_lite.tracing.probing import Probing
+from tformer_lite.tracing.probing import Other, probe, probed
 from tformer_lite.tracing.questions import costs
 from tformer_lite.tracing.questions.compare import Comparison, compare
 from tformer_lite.tracing.questions.errors import explanation
@@ -27,7 +25,7 @@ from tformer_lite.tracing.questions.scores import Attention, attention
 from tformer_lite.tracing.questions.scrambles import Scramble, scrambles
 from tformer_lite.tracing.record.aside import aside
 from tformer_lite.tracing.record.detours import detours, traceable
-from tformer_lite.tracing.record.recorder import Again, Run
+from tformer_lite.tracing.record.recorder import Run
 from tformer_lite.tracing.record.state import State
 from tformer_lite.tracing.tables import Sheet
 
@@ -129,50 +127,22 @@ def trace(
     if axes is not None and build is None:
         resized_inputs(inputs, axes, sizes)  # raises what is wrong
 
-    def parts(sizes: Sizes) -> tuple:
-        if build is None:
-            return model, resized_inputs(inputs, axes or [], sizes)
-        with Drawn():
-            return build(**dims_for(build, sizes))
-
     run, varied = Run(sizes), names_to_vary(given, build, axes)
+    others, notes = list[Other](), list[str]()
     things = (build or (model, inputs), options) if varied else ()
     start = State(*things)
     run.record(model, inputs, options, keeper(keep))
-    ran = model, tuple(inputs), options
-    with aside(*things) if varied else nullcontext():
+    if varied:
+        parts = partial(resized_parts, model, inputs, axes or [], build)
         again = partial(probe, run, start, parts, options)
-        probing = Probing(run, again, given, varied)
-        seen = Trace(run, probing.others, probing.notes, given, ran=ran)
-        if varied and seen.unnamed:
-            probing.closer()
-            seen = Trace(run, probing.others, probing.notes, given, ran=ran)
-    if run.error is None:
-        seen.notes += detours(model, inputs, options)
+        with aside(*things):
+            others, notes = probed(run, again, given, varied)
+    notes += [] if run.error else detours(model, inputs, options)
+    ran = model, tuple(inputs), options
+    seen = Trace(run, others, notes, given, ran=ran)
     if run.error:
         raise explained_error(run.error, seen)
     return seen
-
-
-def probe(
-    run: Run, start: State, parts: Callable, options: dict, sizes: Sizes
-) -> Again | Run:
-    """Run again at other sizes, from where the traced run started; what went
-    wrong is in the run's `error`. Where it goes another way than that, its
-    calls are found by their lines."""
-    again: Again | Run = Again(sizes)
-    for again in (Again(sizes), Run(sizes)):
-        try:
-            start.put_back()
-            model, inputs = parts(sizes)
-            again.record(model, inputs, options)
-        except Exception as error:  # it cannot be built so, or resized
-            again.error = error
-        if again.error:  # what it holds is not needed any more
-            again.error.__traceback__ = None
-        if not run.error and (again.error or again.calls == run.calls):
-            break
-    return again
 
 
 def explained_error(error: Exception, seen: Trace) -> Exception:

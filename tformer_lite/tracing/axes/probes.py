@@ -15,6 +15,21 @@ from tformer_lite.tracing.axes.sizes import Sizes
 Pair = tuple[float, float]
 
 
+def resized_parts(
+    model: Callable,
+    inputs: tuple,
+    axes: list[str],
+    build: Callable | None,
+    sizes: Sizes,
+) -> tuple[Callable, tuple]:
+    """Give a model and its inputs at other sizes: of the inputs alone, where
+    nobody builds the model."""
+    if build is None:
+        return model, resized_inputs(inputs, axes, sizes)
+    with Drawn():
+        return build(**dims_for(build, sizes))
+
+
 def resized_inputs(inputs: tuple, axes: list[str], dims: Sizes) -> tuple:
     """Give the inputs other sizes, with values that they have already.
 
