@@ -3,7 +3,7 @@
 from collections import defaultdict
 from fnmatch import fnmatchcase
 from functools import cached_property
-from itertools import chain, product, starmap, zip_longest
+from itertools import product, starmap, zip_longest
 
 from torch import Size, Tensor
 
@@ -15,12 +15,15 @@ from tformer_lite.tracing.record.recorder import (
     Run,
     Seen,
     Step,
+    seen,
 )
 from tformer_lite.tracing.record.visits import Place, Visit, owner
 from tformer_lite.tracing.source.expressions import RETURN, target, variable
 from tformer_lite.tracing.tables import Printable, Row, Table, heading
 
 Axes = tuple[Shapes, Shapes]
+Others = list[Again | Run]
+Notes = list[str]
 
 
 class Calls(Printable):
@@ -30,19 +33,9 @@ class Calls(Printable):
     the dimensions as they were given.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        others: list[Again | Run],
-        notes: list[str],
-        given: Given,
-    ):
-        self.run, self.others, self.notes, self.given = (
-            run,
-            others,
-            notes,
-            given,
-        )
+    def __init__(self, run: Run, others: Others, notes: Notes, given: Given):
+        self.run, self.others = run, others
+        self.notes, self.given = notes, given
         self.steps, self.result = run.steps, run.result
 
     @cached_property
@@ -50,15 +43,9 @@ class Calls(Printable):
         """The named axes of what each step reads, and of what it makes."""
         runs = [self.run, *self.others]
         dims = dims_of((run.sizes for run in runs), self.given)
-        same = zip(*(run.shapes_of(self.run) for run in runs))
+        others = (run.shapes_of(self.run) for run in self.others)
+        same = zip(map(seen, self.steps), *others)
         return [axes_of(dims, *steps) for steps in same]
-
-    @property
-    def unnamed(self) -> bool:
-        """Whether an axis is unknown."""
-        sides = chain.from_iterable(self.axes)
-        axes = chain.from_iterable(chain.from_iterable(sides))
-        return any(axis.proof == "unknown" for axis in axes)
 
     @cached_property
     def table(self) -> Table:

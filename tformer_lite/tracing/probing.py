@@ -1,22 +1,21 @@
 """Probing: which runs at other sizes show how each axis moves."""
 
 import re
-from collections.abc import Callable
-from itertools import cycle, islice
+from collections.abc import Callable, Iterable
+from itertools import chain
 
 from tformer_lite.tracing.axes.sizes import (
     Given,
     Sizes,
+    accepted_sizes,
     alone,
     capped_sizes,
-    divisible_sizes,
+    close_sizes,
     joint_sizes,
     larger_sizes,
-    near_sizes,
-    plain_sizes,
     run_sizes,
 )
-from tformer_lite.tracing.calls import Calls
+from tformer_lite.tracing.calls import Axes, Calls
 from tformer_lite.tracing.record.recorder import Again, Run
 from tformer_lite.tracing.record.state import State
 
@@ -48,95 +47,89 @@ def probe(
 def probed(
     run: Run, again: At, given: Given, varied: list[str]
 ) -> tuple[list[Other], list[str]]:
-    """Run at other sizes, and at more where an axis is still unknown. Gives
-    the runs, and notes."""
+    """Run at other sizes: three, and more where a model refuses one, or goes
+    another way, or where an axis is still unknown. Gives the runs, and notes
+    on the names that a model does not let move."""
     probing = Probing(run, again, given, varied)
-    if Calls(run, probing.others, [], given).unnamed:
-        probing.closer()
+    refused = probing.together()
+    if refused:
+        probing.one_by_one(refused)
+    if any(None in other.shapes_of(run) for other in probing.others):
+        probing.keep(larger_sizes(given, probing.varied))
+    if is_unknown(Calls(run, probing.others, [], given).axes):
+        for name in probing.varied:
+            probing.keep(alone(given, name, close_sizes(given, name)))
     return probing.others, probing.notes
+
+
+def is_unknown(axes: list[Axes]) -> bool:
+    """Whether the name of any axis is unknown."""
+    tensors = chain.from_iterable(chain.from_iterable(axes))
+    return any(x.proof == "unknown" for x in chain.from_iterable(tensors))
 
 
 class Probing:
     """The traced run, and others at sizes in which the names `varied` move.
 
-    `again` runs at some sizes. `notes` say which names a model does not let
-    move: it refuses every other size of theirs.
+    `again` runs at some sizes.
     """
 
-    def __init__(
-        self,
-        run: Run,
-        again: At,
-        given: Given,
-        varied: list[str],
-    ):
-        self.run, self.again, self.notes = run, again, list[str]()
-        self.others: list[Other] = []
+    def __init__(self, run: Run, again: At, given: Given, varied: list[str]):
+        self.run, self.again = run, again
         self.given, self.varied = given, varied
-        if not varied:
-            return
-        tried = list(map(self.accepted, joint_sizes(given, varied)))
-        refused = [x for x in tried if x.error and not run.error]
+        self.others, self.notes = list[Other](), list[str]()
+
+    def keep(self, choices: Iterable[Sizes]) -> None:
+        """Run at some sizes, and keep the runs that go."""
+        self.others += [x for x in map(self.again, choices) if not x.error]
+
+    def together(self) -> list[Other]:
+        """Let all names move at once; give the runs that a model refuses."""
+        runs = map(self.again, joint_sizes(self.given, self.varied))
+        tried = [cut(self, x) if x.error else x for x in runs]
+        refused = [x for x in tried if x.error and not self.run.error]
         self.others += [x for x in tried if x not in refused]
-        if refused:
-            self.one_by_one(refused)
-        if any(None in x.shapes_of(run) for x in self.others):
-            self.keep(larger_sizes(given, self.varied))
-
-    def accepted(self, sizes: Sizes) -> Other:
-        """Run at some sizes; where a model refuses them, with the larger ones
-        cut: it may have a longest sentence."""
-        first = self.again(sizes)
-        if first.error and not self.run.error:
-            for fewer in capped_sizes(self.given, self.varied, sizes):
-                if not (run := self.again(fewer)).error:
-                    return run
-        return first
-
-    def keep(self, choices: list[Sizes]) -> list[Other]:
-        """Run at some sizes; keep the runs that go, and give them."""
-        runs = [x for x in map(self.again, choices) if not x.error]
-        self.others += runs
-        return runs
+        return refused
 
     def one_by_one(self, refused: list[Other]) -> None:
         """Find sizes that a model accepts, of each name alone; then let the
         names move together again, but those that cannot move at all."""
-        accepted: dict[str, list[int]] = {}
-        for name in self.varied:
-            size = plain_sizes(self.given)[name]
-            wanted = [run.sizes[name] for run in refused]
-            choices = [*wanted, *near_sizes(size), *divisible_sizes(size)]
-            found, errors = list[Other](), list[Other]()
-            for sizes in alone(self.given, name, choices):
-                if len(found) < len(refused):
-                    run = self.again(sizes)
-                    (errors if run.error else found).append(run)
-            self.others += found
-            accepted[name] = [run.sizes[name] for run in found]
-            if not found:
-                self.notes.append(refusal_note(name, size, errors[0]))
+        accepted = {
+            name: self.alone(name, [run.sizes[name] for run in refused])
+            for name in self.varied
+        }
         self.varied = [name for name in self.varied if accepted[name]]
-        rows = (islice(cycle(accepted[n]), len(refused)) for n in self.varied)
-        self.keep(
-            [
-                run_sizes({**self.given, **dict(zip(self.varied, sizes))})
-                for sizes in zip(*rows)
-            ]
-        )
+        for i in range(len(refused)):
+            sizes = {n: accepted[n][i % len(accepted[n])] for n in self.varied}
+            self.keep([run_sizes({**self.given, **sizes})])
 
-    def closer(self) -> None:
-        """Let each name move alone, by little: it shows what is rounded."""
-        for name in self.varied:
-            size = plain_sizes(self.given)[name]
-            near = [*near_sizes(size), size + 6, 2 * size + 5, 4 * size, 75]
-            self.keep(list(alone(self.given, name, near)))
+    def alone(self, name: str, wanted: list[int]) -> list[int]:
+        """Find as many sizes of a name that a model accepts as are wanted."""
+        choices = [*wanted, *accepted_sizes(self.given, name)]
+        found, tried = list[Other](), list[Other]()
+        for sizes in alone(self.given, name, choices):
+            if len(found) < len(wanted):
+                tried.append(self.again(sizes))
+                found = [run for run in tried if not run.error]
+        self.others += found
+        self.notes += [] if found else [refusal_note(name, tried[0])]
+        return [run.sizes[name] for run in found]
 
 
-def refusal_note(name: str, size: int, run: Other) -> str:
+def cut(probing: Probing, refused: Other) -> Other:
+    """Where a model refuses some sizes, try again with the larger ones cut:
+    it may have a longest sentence."""
+    if probing.run.error:
+        return refused
+    fewer = capped_sizes(probing.given, probing.varied, refused.sizes)
+    runs = map(probing.again, fewer)
+    return next((run for run in runs if not run.error), refused)
+
+
+def refusal_note(name: str, run: Other) -> str:
     """Say that a name cannot move, and in which words a model refuses it."""
     first = re.sub("0x[0-9a-f]+", "0x…", str(run.error).split("\n")[0])
     return (
-        f"{name} is {size} in every run: refused at {name}="
-        f"{run.sizes[name]}: {type(run.error).__name__}: {first}"
+        f"{name} never moves: refused at {name}={run.sizes[name]}: "
+        f"{type(run.error).__name__}: {first}"
     )

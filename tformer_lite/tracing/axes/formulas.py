@@ -17,6 +17,7 @@ from tformer_lite.tracing.axes.sizes import (
 from tformer_lite.tracing.axes.writing import Column, formula_text, line
 
 Fit = tuple[str, Column]
+NEAR = 4  # what may be added to a formula that few runs show
 SUM = re.compile(r"\(\w+\+\w+\)")
 
 
@@ -28,7 +29,8 @@ class Formulas:
     `runs` are the sizes of each run, the traced one first. All that fit are
     compared in runs that nobody made. Where they part there, or give what is
     not whole, the runs were too few to tell. So they are for a name of fewer
-    than three sizes, and where the names never move together.
+    than three sizes, where the names never move together, and, unless each
+    has moved alone, for a large number that is added.
     """
 
     def __init__(self, runs: Sequence[Sizes], given: Given):
@@ -50,13 +52,19 @@ class Formulas:
         if not self.enough:
             return ""
         fits = [
-            (formula_text(text, factor, added), said)
+            (text, values, *line(values, sizes))
             for text, values in self.known.get(outline(sizes), [])
-            for factor, added in [line(values, sizes)]
-            for said in [[factor * v + added for v in values[len(sizes) :]]]
-            if all(value.denominator == 1 for value in said)
         ]
-        return simplest(fits) if fits else self.products.find(sizes)
+        far = any(abs(added) > NEAR for *_, added in fits)
+        if far and not self.products.can_tell:
+            return ""
+        said = [
+            (formula_text(text, factor, added), unseen)
+            for text, values, factor, added in fits
+            for unseen in [[factor * v + added for v in values[len(sizes) :]]]
+            if all(value.denominator == 1 for value in unseen)
+        ]
+        return simplest(said) if said else self.products.find(sizes)
 
 
 def simplest(fits: list[tuple[str, list[Fraction]]]) -> str:

@@ -136,16 +136,20 @@ def alone(dims: Given, name: str, sizes: list[int]) -> Iterator[Sizes]:
             yield run_sizes({**dims, name: n})
 
 
-def near_sizes(size: int) -> list[int]:
-    """List sizes that show where a size is rounded: the next ones."""
-    return [size + 1, size - 1]
+def close_sizes(dims: Given, name: str) -> list[int]:
+    """List sizes of a name that show how it is rounded: the next ones, and
+    some far from each other."""
+    size = plain_sizes(dims)[name]
+    return [size + 1, size - 1, size + 6, 2 * size + 5, 4 * size, 75]
 
 
-def divisible_sizes(size: int) -> list[int]:
-    """List sizes that a model may accept where it divides them: parts of a
-    size, and sizes that 2 divides as often."""
+def accepted_sizes(dims: Given, name: str) -> list[int]:
+    """List sizes of a name that a model may accept, whatever it divides: the
+    next ones, parts of it, and those that 2 divides as often."""
+    size = plain_sizes(dims)[name]
     even = even_part(size)
-    return [size + even, size // 2, size + 3 * even, size // 4, 2 * size]
+    near = [size + 1, size - 1, size + even, size // 2]
+    return [*near, size + 3 * even, size // 4, 2 * size]
 
 
 def unseen_sizes(columns: Columns, dims: Given) -> list[Sizes]:

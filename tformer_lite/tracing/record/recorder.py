@@ -276,13 +276,10 @@ class Run:
     def shapes_of(self, other: "Run") -> list[Seen | None]:
         """Give the shapes of this run's steps where another's are: the nth at
         a position is the nth there; None for one that is lacking here."""
-        made = [(shapes(s.reads), shapes(s.makes)) for s in self.steps]
-        if self.positions == other.positions:
-            return [*made]
-        known = dict(zip(self.keys, made))
+        known = dict(zip(self.keys, map(seen, self.steps)))
         return [known.get(key) for key in other.keys]
 
 
-def shapes(marks: list[Mark]) -> list[torch.Size]:
-    """List the shapes of marked tensors."""
-    return [mark.shape for mark in marks]
+def seen(step: Step) -> Seen:
+    """Give the shapes of what a step reads and makes."""
+    return [x.shape for x in step.reads], [x.shape for x in step.makes]
