@@ -20,6 +20,8 @@ EACH_WORD = {
         "one": "",
         "every sentence": "the word at this position was changed in every "
         "sentence: change it in sentence b only",
+        "x itself": "nothing moves: `other = x` gives the tensor a second "
+        "name, and a change of one changes both; start from x.clone()",
     },
     "seen": {
         "measured": "",
@@ -70,7 +72,11 @@ class EachWordForItself(Exercise):
     ) -> Tensor:
         """Change, call twice, and compare."""
         layer, x, b, t = case.args
-        place = b if changed == "one" else slice(None)
+        place = {
+            "one": slice(b, b + 1),
+            "every sentence": slice(None),
+            "x itself": slice(0),
+        }[changed]
         other = x.clone()
         other[place, t] = x[place, t].flip(-1) + 1
         hears = layer if seen == "measured" else torch.clone
@@ -91,6 +97,9 @@ WRONG_SIDE = {
         "source": "",
         "x": "a Nepali word was changed: it is the English one that should "
         "change, a row of source",
+        "source itself": "nothing moves: `other = source` gives the tensor a "
+        "second name, and a change of one changes both; start from "
+        "source.clone()",
     },
     "first": {
         "column": "",
@@ -145,8 +154,9 @@ class WrongSide(Exercise):
         """Compute all scores twice, and compare."""
         x, source, w_q, w_k, place = case.args
         pair = {"x": x, "source": source}
-        other = pair | {changed: pair[changed].clone()}
-        other[changed][place] += 1
+        other = {name: tensor.clone() for name, tensor in pair.items()}
+        if changed in other:
+            other[changed][place] += 1
         right, swapped = (
             (pair[a] @ w_q.mT @ (pair[b] @ w_k.mT).mT)
             != (other[a] @ w_q.mT @ (other[b] @ w_k.mT).mT)

@@ -100,6 +100,9 @@ ARRIVES = {
         "only",
         "sentences": "the position was changed in every sentence: change it "
         "in sentence b only",
+        "heads itself": "nothing moves: `other = heads` gives the tensor a "
+        "second name, and a change of one changes both; start from "
+        "heads.clone()",
     },
     "counted": {
         "share": "",
@@ -148,6 +151,7 @@ class WhereItArrives(Exercise):
             "all heads": (b, every, t),
             "head": (b, h),
             "sentences": (every, h, t),
+            "heads itself": (slice(0),),
         }
         other = heads.clone()
         other[place[changed]] += 1
