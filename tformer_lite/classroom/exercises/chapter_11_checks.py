@@ -19,7 +19,8 @@ ROWS_MOVED = {
         "rows": "",
         "numbers": "single numbers are counted: a row that moves counts once",
         "sentences": "a row is counted in every sentence: count positions",
-        "biggest": "how far they move is measured: count the rows that do",
+        "upwards": "a row that moves downwards moves, too: take abs",
+        "farthest": "how far they move is measured: count the rows that do",
     },
     "changed": {
         "one place": "",
@@ -43,16 +44,14 @@ class RowsMoved(Exercise):
     switches = ROWS_MOVED
 
     def cases(self, draw: Draw) -> Iterable[Case]:
-        """Who asks: the target, memory, the target itself; then nobody."""
-        down = "a row that moves downwards moves, too: take abs"
+        """Who asks: the target, memory, the target itself, and nobody."""
         for asks in ("target", "memory", "alone", "nobody"):
             sizes = draw.sizes("B T C")
             b, t, c = (sizes[a] for a in "BTC")
             x, memory = draw.numbers(b, t, c), draw.numbers(b, t, c)
             q, k = (draw.numbers(c, c, scale=0.7 * c**-0.5) for _ in "qk")
             attend = Crossing(q, k, draw.numbers(c, c), asks)
-            about = down if asks == "nobody" else ""
-            yield Case((attend, x, memory), sizes, about)
+            yield Case((attend, x, memory), sizes)
 
     def answer(self, case: Case, **how: str) -> tuple[float, ...]:
         """Change a place of each, and count the rows that move."""
@@ -63,11 +62,12 @@ class RowsMoved(Exercise):
         kept = x + more if how["apart"] == "together" else x
         found = []
         for trial in ((x + more, memory), (kept, memory + more)):
-            far = (attend(*trial) - attend(x, memory)).abs()
-            moved = far > 1e-5
+            far = attend(*trial) - attend(x, memory)
+            up, moved = far > 1e-5, far.abs() > 1e-5
             rows = moved.any(-1)
             counts = {"numbers": moved.sum(), "sentences": rows.sum()}
-            counts |= {"biggest": far.max(), "rows": rows.any(0).sum()}
+            counts |= {"rows": rows.any(0).sum(), "farthest": far.abs().max()}
+            counts["upwards"] = up.any(-1).any(0).sum()
             found.append(counts[how["counted"]].item())
         return tuple(found if how["order"] == "as asked" else found[::-1])
 
