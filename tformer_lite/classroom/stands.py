@@ -117,7 +117,7 @@ class Stacked:
 class Crossing:
     """Stand for attention between two sequences. `asks` says who has the
     queries: "target", "memory", or "alone" where the target hears itself;
-    "nobody" adds rows, and turns their sign."""
+    "nobody" adds up the rows so far, and turns their sign."""
 
     query: Tensor
     key: Tensor
@@ -130,4 +130,4 @@ class Crossing:
         asking, told = pairs.get(self.asks, (x, memory))
         scores = asking @ self.query @ (told @ self.key).mT
         heard = scores.softmax(-1) @ told @ self.value
-        return -(x + memory) if self.asks == "nobody" else heard
+        return -(x + memory).cumsum(1) if self.asks == "nobody" else heard

@@ -25,6 +25,7 @@ ROWS_MOVED = {
     "changed": {
         "one place": "",
         "all places": "all places are changed: change the first alone",
+        "last place": "the last place is changed: change the first",
     },
     "apart": {
         "apart": "",
@@ -56,9 +57,9 @@ class RowsMoved(Exercise):
     def answer(self, case: Case, **how: str) -> tuple[float, ...]:
         """Change a place of each, and count the rows that move."""
         attend, x, memory = case.args
-        last = {"one place": 1, "all places": x.shape[1]}[how["changed"]]
         more = torch.zeros(x.shape[1], 1)
-        more[:last] = 1
+        places = {"one place": slice(1), "last place": slice(-1, None)}
+        more[places.get(how["changed"], slice(None))] = 1
         kept = x + more if how["apart"] == "together" else x
         found = []
         for trial in ((x + more, memory), (kept, memory + more)):
