@@ -10,7 +10,6 @@ from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise
 from tformer_lite.classroom.exercises.chapter_14_search import telling
 
-
 WIDER_BEAM = {
     "count": {
         "its own": "",
@@ -144,15 +143,13 @@ class GrowingSource(Exercise):
         """Follow who hears whom, block by block."""
         mask, n, old = case.args
         n = {"one": 1, "less": n - 1, "more": n + 1}.get(choice["blocks"], n)
-        own = torch.eye(len(mask), dtype=torch.bool)
-        step = mask if choice["itself"] == "masked" else mask | own
-        heard = own.float()
-        for _ in range(n):
-            heard = (step.float() @ heard > 0).float()
-        heard = heard.mT if who == "answers" else heard
+        step = mask.mT if who == "answers" else mask
         lag = {"one less": 1, "one more": -1}.get(choice["new"], 0)
-        moved = (heard[:old, old + lag :] > 0).any(-1)
-        return moved if choice["polarity"] == "change" else ~moved
+        new = torch.arange(len(mask)) >= old + lag
+        for _ in range(n):
+            heard = (step & new).any(-1)
+            new = heard if choice["itself"] == "masked" else new | heard
+        return new[:old] if choice["polarity"] == "change" else ~new[:old]
 
 
 STALE_MEMORY = {
