@@ -6,14 +6,15 @@ from torch import Tensor
 from torch.nn.functional import silu
 
 from tformer_lite.classroom.cases import Case, Draw
-from tformer_lite.classroom.exercise import Exercise
+from tformer_lite.classroom.exercise import Exercise, flawless
 from tformer_lite.model.attention import dot_product_attention
 from tformer_lite.model.modern import rotate
 
 VALUES_TOO = {
     "values": {
         "turned": "",
-        "plain": "the values are not turned: so nothing moves, up to rounding",
+        "plain": "nothing moves, up to rounding: turn the values as well, "
+        "and compare the results, not their lengths",
     },
     "keys": {
         "with them": "",
@@ -25,8 +26,6 @@ VALUES_TOO = {
         "squared": "that is the square of the distance: take the root",
         "mean": "the mean over the channels was taken: the length of a "
         "difference is the root of a sum",
-        "lengths": "the lengths of the two results were compared, and should "
-        "be the results themselves",
     },
 }
 
@@ -62,8 +61,6 @@ class ValuesToo(Exercise):
             return dot_product_attention(asks, answers, worth)
 
         late, early = result(start), result(0)
-        if far == "lengths":
-            return (late.norm(dim=-1) - early.norm(dim=-1)).abs()
         ways = {"squared": 2.0, "mean": 1.0}
         moved = (late - early).norm(dim=-1) ** ways.get(far, 1.0)
         return moved / q.shape[-1] ** 0.5 if far == "mean" else moved
@@ -111,8 +108,12 @@ class OpenGate(Exercise):
             sizes = draw.sizes("T C F")
             t, c, f = (sizes[a] for a in "TCF")
             shapes = (t, c), (f, c), (f, c), (c, f)
-            args = (draw.numbers(*shape, scale=0.5) for shape in shapes)
-            yield Case((*args, bias), sizes)
+            args = [draw.numbers(*shape, scale=0.5) for shape in shapes]
+            case = Case((*args, bias), sizes)
+            signed = flawless(self.switches) | {"largest": "signed"}
+            if self.answer(case, **signed) == self.right(case):
+                args[3].neg_()  # the largest difference is negative
+            yield case
 
     def answer(
         self, case: Case, bias: str, plain: str, **choice: str
