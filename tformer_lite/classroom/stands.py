@@ -40,9 +40,9 @@ def joined_and_turned(x: Tensor) -> Tensor:
     return x.reshape(b, h * d, t).mT
 
 
-@dataclass(frozen=True)
+@dataclass
 class Projection:
-    """Stand for a linear layer without a bias."""
+    """Stand for a linear layer without a bias; its weight can be set."""
 
     weight: Tensor
 
@@ -94,22 +94,11 @@ class Connection:
         return kept + sublayer(normal)
 
 
-@dataclass
-class Matrix:
-    """Stand for a linear layer without a bias; its weight can be set."""
-
-    weight: Tensor
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """Map the channels: (B, T, C) -> (B, T, C)."""
-        return x @ self.weight.mT
-
-
 @dataclass(frozen=True)
 class Sublayer:
     """Stand for attention, or for a feed-forward layer, with its output."""
 
-    output: Matrix
+    output: Projection
     mixes: bool
 
     def __call__(self, x: Tensor) -> Tensor:

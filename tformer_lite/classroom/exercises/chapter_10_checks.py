@@ -8,7 +8,7 @@ from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise
 from tformer_lite.classroom.exercises.chapter_10 import drawn_norm
 from tformer_lite.classroom.stands import (
-    Matrix,
+    Projection,
     Stacked,
     Sublayer,
     TwoStepBlock,
@@ -56,7 +56,7 @@ class EmptiedDifference(Exercise):
             sizes = draw.sizes("B T C")
             b, t, c = (sizes[a] for a in "BTC")
             attention, feed_forward = (
-                Sublayer(Matrix(draw.numbers(c, c, scale=c**-0.5)), mixes)
+                Sublayer(Projection(draw.numbers(c, c, scale=c**-0.5)), mixes)
                 for mixes in (True, False)
             )
             norms = [drawn_norm(draw, c) for _ in range(2)]
