@@ -18,6 +18,28 @@ from tformer_lite.model.attention import (
 from tformer_lite.model.layers import Linear
 from tformer_lite.model.masks import causal_mask
 
+ALARM = {
+    "where": {
+        "columns": "",
+        "rows": "these are rows in which everything is hidden: along "
+        "dim=-2 the exponentials of a column are summed up, not those "
+        "of a row",
+        "hidden": "these are all hidden places: as long as one row of "
+        "the column may attend, a hidden score gives 0 and no NaN",
+        "sentences": "all of a sentence is marked: a column without a "
+        "score does not touch the columns beside it",
+        "either": "rows in which everything is hidden are marked, too: "
+        "their scores share columns with others, and give 0",
+        "nowhere": "nothing is marked: True in the mask means may attend, "
+        "so hide where it is False, and see which columns nobody may "
+        "attend to",
+    },
+    "marked": {
+        "NaN": "",
+        "numbers": "True and False are exchanged: True means NaN",
+    },
+}
+
 
 class AlarmByChance(Exercise):
     """Say where a softmax along the wrong axis gives NaN."""
@@ -26,27 +48,7 @@ class AlarmByChance(Exercise):
     title = "An alarm by chance"
     teaches = "which masks let a softmax along the wrong axis give NaN"
     axes = "mask: B 1 T S -> B 1 T S"
-    switches = {
-        "where": {
-            "columns": "",
-            "rows": "these are rows in which everything is hidden: along "
-            "dim=-2 the exponentials of a column are summed up, not those "
-            "of a row",
-            "hidden": "these are all hidden places: as long as one row of "
-            "the column may attend, a hidden score gives 0 and no NaN",
-            "sentences": "all of a sentence is marked: a column without a "
-            "score does not touch the columns beside it",
-            "either": "rows in which everything is hidden are marked, too: "
-            "their scores share columns with others, and give 0",
-            "nowhere": "nothing is marked: True in the mask means may attend, "
-            "so hide where it is False, and see which columns nobody may "
-            "attend to",
-        },
-        "marked": {
-            "NaN": "",
-            "numbers": "True and False are exchanged: True means NaN",
-        },
-    }
+    switches = ALARM
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Some columns and rows that are hidden; then a causal mask."""

@@ -194,11 +194,11 @@ class StaleMemory(Exercise):
             texts = [draw.numbers(n, c) for n in lengths]
             if about == alike:
                 texts[1][:-1] = texts[0][:-1]
-            order = [0] * 4 if about == one else [0, 0, 0, 1, 1, 2, 2, 2]
+            order = [0] * 4 if about == one else [0, 0, 0, 1, 1, 2, 2]
             q = draw.numbers(len(order), d)
-            w = draw.numbers(c, d), draw.numbers(c, d)
-            named = {"T": len(order), "D": d, "C": c}
-            yield Case((q, [texts[i] for i in order], *w), named, about)
+            w, named = draw.numbers(2, c, d), {"T": len(q), "D": d, "C": c}
+            memories = [texts[i].clone() for i in order]
+            yield Case((q, memories, *w), named, about)
 
     def answer(self, case: Case, made: str, which: str) -> tuple:
         """Find whose keys and values each step has, and count the makings."""
@@ -207,7 +207,7 @@ class StaleMemory(Exercise):
         now = [0] + [
             i
             for i in steps[1:]
-            if memories[i] is not memories[i - 1] or made == "always"
+            if made == "always" or not memories[i].equal(memories[i - 1])
         ]
         now = now[:1] if made == "once" else now
         rows = []
