@@ -1,9 +1,10 @@
 """What stands for layers where an exercise needs any: functions of tensors,
 which can be sent to the process that plays by their names."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import layer_norm
 
 
@@ -20,6 +21,34 @@ def listened(x: Tensor) -> Tensor:
 def thought(x: Tensor) -> Tensor:
     """Stand for a feed-forward layer: (B, T, C) -> (B, T, C)."""
     return (1.3 * x + 0.2).sin()
+
+
+def turned_and_joined(x: Tensor) -> Tensor:
+    """Stand for a join: (B, H, T, D) -> (B, T, C)."""
+    return x.transpose(1, 2).flatten(2)
+
+
+def joined_as_it_lies(x: Tensor) -> Tensor:
+    """Stand for a join without the transpose: (B, H, T, D) -> (B, T, C)."""
+    b, h, t, d = x.shape
+    return x.reshape(b, t, h * d)
+
+
+def joined_and_turned(x: Tensor) -> Tensor:
+    """Stand for a join that turns too late: (B, H, T, D) -> (B, T, C)."""
+    b, h, t, d = x.shape
+    return x.reshape(b, h * d, t).mT
+
+
+@dataclass
+class Projection:
+    """Stand for a linear layer without a bias; its weight can be set."""
+
+    weight: Tensor
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Multiply: (B, T, C) -> (B, T, F)."""
+        return x @ self.weight.mT
 
 
 @dataclass(frozen=True)
@@ -46,3 +75,94 @@ class Norm:
     def __call__(self, x: Tensor) -> Tensor:
         """Normalise the channels: (B, T, C) -> (B, T, C)."""
         return layer_norm(x, x.shape[-1:], self.weight, self.bias)
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Stand for a residual connection that keeps "x", its "normal" copy, or
+    "nothing"."""
+
+    norm: Norm
+    keeps: str
+
+    def __call__(
+        self, x: Tensor, sublayer: Callable[[Tensor], Tensor]
+    ) -> Tensor:
+        """Add what a sublayer makes to what is kept: (B, T, C) -> same."""
+        normal = self.norm(x)
+        kept = {"x": x, "normal": normal, "nothing": 0 * x}[self.keeps]
+        return kept + sublayer(normal)
+
+
+@dataclass(frozen=True)
+class Sublayer:
+    """Stand for attention, or for a feed-forward layer, with its output."""
+
+    output: Projection
+    mixes: bool
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Apply the layer: (B, T, C) -> (B, T, C)."""
+        return self.output(listened(x) if self.mixes else thought(x))
+
+
+@dataclass(frozen=True)
+class TwoStepBlock:
+    """Stand for a block. `form` says where it goes wrong: "normed" and
+    "late" keep what a norm made, in the first and the second step; "lost"
+    forgets x in the first. "pre" is right."""
+
+    self_attention: Sublayer
+    feed_forward: Sublayer
+    norms: list[Norm]
+    form: str
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Take both steps: (B, T, C) -> (B, T, C)."""
+        first, second = self.norms
+        kept = {"normed": first(x), "lost": 0 * x}.get(self.form, x)
+        x = kept + self.self_attention(first(x))
+        kept = {"late": second(x)}.get(self.form, x)
+        return kept + self.feed_forward(second(x))
+
+
+@dataclass(frozen=True)
+class Stacked:
+    """Stand for a stack whose blocks are lists of weights.
+
+    `weights` has the numbers of every weight that there is, `held` says
+    which of them each block holds: blocks that hold the same are the same.
+    """
+
+    weights: list[Tensor]
+    held: list[list[int]]
+
+    def __post_init__(self) -> None:
+        """Build `blocks`."""
+        own = [nn.Parameter(x.clone(), False) for x in self.weights]
+        made = {
+            tuple(numbers): nn.ParameterList(own[i] for i in numbers)
+            for numbers in self.held
+        }
+        blocks = nn.ModuleList(made[tuple(numbers)] for numbers in self.held)
+        object.__setattr__(self, "blocks", blocks)
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Stand for attention between two sequences. `asks` says who has the
+    queries: "target", "memory", or "alone" where the target hears itself;
+    "nobody" adds up the rows so far, and turns their sign."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    asks: str
+
+    def __call__(self, x: Tensor, memory: Tensor) -> Tensor:
+        """Let one attend to the other: (B, T, C), (B, T, C) -> (B, T, C)."""
+        pairs = {"memory": (memory, x), "alone": (x, x)}
+        asking, told = pairs.get(self.asks, (x, memory))
+        scores = asking @ self.query @ (told @ self.key).mT
+        heard = scores.softmax(-1) @ told @ self.value
+        return -(x + memory).cumsum(1) if self.asks == "nobody" else heard

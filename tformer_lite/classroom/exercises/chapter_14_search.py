@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
 
 from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise, flawless
@@ -32,9 +31,9 @@ def telling(
         case = draw()
         split: list[list[dict[str, str]]] = []
         for group in groups:
-            found: dict[Any, list[dict[str, str]]] = defaultdict(list)
+            found: dict[str, list[dict[str, str]]] = defaultdict(list)
             for choice in group:
-                found[exercise.answer(case, **choice)].append(choice)
+                found[repr(exercise.answer(case, **choice))].append(choice)
             split += found.values()
         if len(split) > len(groups):
             yield case

@@ -1,12 +1,16 @@
 """Exercises on the model at the paper's size."""
 
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import cache
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise
+from tformer_lite.model.config import tiny_translator
+from tformer_lite.model.models import EncoderDecoder
 
 THE_OTHER_MATRIX = {
     "rows": {
@@ -105,3 +109,147 @@ class SquaresAlone(Exercise):
         if products == "all":
             word -= 4 * c * c
         return word / (c if products == "one" else 2 * c)
+
+
+TWO_IN_ONE = {
+    "whom": {
+        "others": "",
+        "all": "pairs inside one sentence are marked as well: asked are "
+        "the pairs of two sentences",
+        "own": "the pairs inside one sentence are marked: asked are the "
+        "pairs of two sentences",
+    },
+    "when": {
+        "before": "",
+        "any": "the look-ahead mask still holds: no place attends to a "
+        "later one",
+        "after": "places that come later are marked: the look-ahead mask "
+        "hides just these, and lets those before be seen",
+    },
+    "order": {
+        "in a row": "",
+        "in turn": "the sentences lie one behind the other in the long row: "
+        "they do not take turns word by word",
+    },
+    "polarity": {"mixed": "", "not": "True and False are exchanged"},
+}
+
+
+class TwoInOne(Exercise):
+    """Draw who hears another sentence's words after a careless reshape."""
+
+    chapter, kind, minutes, level = 16, "mask", 10, 2
+    title = "Two in one"
+    teaches = "a reshape that makes one sentence of a batch"
+    axes = "B:, T: -> B*T B*T"
+    switches = TWO_IN_ONE
+
+    def cases(self, draw: Draw) -> Iterable[Case]:
+        """Several sentences; then a single one, and single words."""
+        alone = "a batch of one sentence has no other to hear"
+        short = "sentences of one word each"
+        for about in "", "", alone, short:
+            sizes = draw.sizes("B T")
+            sizes |= {alone: {"B": 1}, short: {"T": 1}}.get(about, {})
+            yield Case((sizes["B"], sizes["T"]), sizes, about)
+
+    def answer(self, case: Case, **choice: str) -> Tensor:
+        """Number the sentences in the long row, and compare."""
+        b, t = case.args
+        places = torch.arange(b * t)
+        number = places // t if choice["order"] == "in a row" else places % b
+        other = number[:, None] != number
+        later = places > places[:, None]
+        mixed = {"all": other | True, "own": ~other}.get(choice["whom"], other)
+        mixed &= {"any": later | True, "after": later}.get(
+            choice["when"], ~later
+        )
+        return mixed if choice["polarity"] == "mixed" else ~mixed
+
+
+TWENTY_MISSING = {
+    "cross": {
+        "counted": "",
+        "forgotten": "a decoder block has two attentions, and three "
+        "sublayers: count cross-attention as well",
+    },
+    "both": {
+        "sides": "",
+        "one": "encoder and decoder have `n_layers` blocks each",
+    },
+    "tables": {
+        "two": "",
+        "one": "both sides have an embedding, and each has its dropout",
+        "none": "the dropout after the embeddings is missing, in the "
+        "encoder and in the decoder",
+    },
+    "source": {
+        "right": "",
+        "weights": "the source was given dropout on the attention weights: "
+        "it drops hidden channels, and what a sublayer gives",
+    },
+    "paper": {
+        "right": "",
+        "hidden": "the paper does not name the hidden channels of the "
+        "feed-forward layer",
+        "weights": "the paper does not name the attention weights",
+        "sublayers": "the paper names the sums of embeddings and positions "
+        "as well",
+    },
+}
+
+
+@cache
+def dropouts(n_layers: int) -> dict[str, tuple[int, int]]:
+    """Count the dropouts of our model by where they stand: the encoder's,
+    and the decoder's."""
+    model = EncoderDecoder(replace(tiny_translator, n_layers=n_layers))
+    paths = [n for n, x in model.named_modules() if type(x) is nn.Dropout]
+    decoders = ["decoder" in path or "tgt" in path for path in paths]
+    found = {}
+    for part in "attention", "feed_forward", "residuals", "embedding":
+        sides = [d for path, d in zip(paths, decoders) if part in path]
+        found[part] = (sides.count(False), sides.count(True))
+    return found
+
+
+class TwentyMissing(Exercise):
+    """Count the dropouts: ours, the source's, and the paper's."""
+
+    chapter, kind, minutes, level = 16, "ablation", 10, 2
+    title = "Twenty missing"
+    teaches = "where a translator drops numbers, and where the paper does"
+    axes = "n_layers: ->"
+    switches = TWENTY_MISSING
+
+    def cases(self, draw: Draw) -> Iterable[Case]:
+        """A few depths; then a single block on each side."""
+        for n in (2, 6, 3 + draw.below(2)):
+            yield Case((n,))
+        yield Case((1,), about="a single block on each side goes wrong")
+
+    def answer(self, case: Case, **choice: str) -> tuple[int, ...]:
+        """Count, and leave out what has none."""
+        (n,) = case.args
+        found = {part: sum(both) for part, both in dropouts(n).items()}
+        if choice["cross"] == "forgotten":
+            found["attention"] -= n
+            found["residuals"] -= n
+        if choice["both"] == "one":
+            found |= {
+                part: dropouts(n)[part][0]
+                for part in ("attention", "feed_forward", "residuals")
+            }
+        found["embedding"] -= {"one": 1, "none": 2}.get(choice["tables"], 0)
+        weights, hidden, around, tables = found.values()
+        source = {"weights": weights + around}
+        paper = {
+            "hidden": around + tables + hidden,
+            "weights": around + tables + weights,
+            "sublayers": around,
+        }
+        return (
+            weights + hidden + around + tables,
+            source.get(choice["source"], hidden + around),
+            paper.get(choice["paper"], around + tables),
+        )
