@@ -58,7 +58,7 @@ def free_sizes(model: Foreign, seen: Trace, name: str) -> list[int]:
     own = plain_sizes(model.dims)[name]
     step = min(own & -own, 8) if name in "HDX" else 1
     among = model.elsewhere.get(name, ELSEWHERE[name])
-    used = {run.sizes[name] for run in (seen.run, *seen.others)}
+    used = {run.sizes[name] for run in seen.runs}
     return [n for n in among if n % step == 0 and n not in used]
 
 

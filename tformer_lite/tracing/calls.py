@@ -29,21 +29,20 @@ Notes = list[str]
 class Calls(Printable):
     """The torch calls of a run, named by the runs at other sizes.
 
-    `run` is the traced one, `others` are those at other sizes, and `given`
-    the dimensions as they were given.
+    `runs` are the traced one and then the others, `given` the dimensions as
+    they were given.
     """
 
     def __init__(self, run: Run, others: Others, notes: Notes, given: Given):
-        self.run, self.others = run, others
+        self.run, self.runs = run, [run, *others]
         self.notes, self.given = notes, given
         self.steps, self.result = run.steps, run.result
 
     @cached_property
     def axes(self) -> list[Axes]:
         """The named axes of what each step reads, and of what it makes."""
-        runs = [self.run, *self.others]
-        dims = dims_of((run.sizes for run in runs), self.given)
-        others = (run.shapes_of(self.run) for run in self.others)
+        dims = dims_of((run.sizes for run in self.runs), self.given)
+        others = (run.shapes_of(self.run) for run in self.runs[1:])
         same = zip(map(seen, self.steps), *others)
         return [axes_of(dims, *steps) for steps in same]
 

@@ -114,7 +114,7 @@ def sources(mine: Side, theirs: Side, i: int, j: int) -> list[Pair]:
 
 def alike(traces: Two) -> bool:
     """Whether both were run at the same sizes, probes included."""
-    mine, theirs = ([run.sizes for run in (t.run, *t.others)] for t in traces)
+    mine, theirs = ([run.sizes for run in t.runs] for t in traces)
     return mine == theirs
 
 
