@@ -25,6 +25,7 @@ from tformer_lite.properties.subject import (
     once,
     output,
 )
+from tformer_lite.properties.variants import InTraining, another
 
 IDS = torch.tensor([[2, 0, 5, 1], [2, 8, 1, 1]])
 ROWS = torch.randn(2, 4, 12, generator=torch.Generator().manual_seed(0))
@@ -54,6 +55,38 @@ def test_padding_and_unknown_words_are_the_models_or_what_is_said(
     pad, unknown = (-1 if known is None else known for known in ids)
     assert subject.real[0].equal(IDS.ne(pad))
     assert subject.unknown[0].equal(IDS.eq(unknown))
+
+
+class Both(nn.Module):
+    """Reads two sequences, and says so."""
+
+    def forward(self, src, tgt, position_ids=None):
+        return tgt[..., None] + src.sum()
+
+
+COUNTED = torch.arange(4)[None]
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "places"),
+    [
+        (Both(), (COUNTED, COUNTED), [0, 1]),
+        (Both(), (IDS, COUNTED), [0, 1]),
+        (Both(), (IDS, IDS, IDS), [0, 1]),
+        (lambda *x: x[0], (IDS, COUNTED), [0]),
+        (lambda *x: x[0], (IDS, IDS == 1), [0]),
+        (lambda x, mask: x, (IDS, IDS), [0]),
+        (lambda x, places: x, (IDS, COUNTED), [0]),
+        (lambda *x: x[0], (IDS, COUNTED + 4), [0, 1]),
+        (lambda *x: x[0], (COUNTED,), [0]),
+    ],
+)
+def test_sequences_are_known_by_their_names_or_else_by_their_values(
+    model, given, places
+):
+    subject = Subject(model, given)
+    assert subject.places == places
+    assert another(subject, InTraining(nn.Identity())).places == places
 
 
 def test_vectors_have_no_ids():

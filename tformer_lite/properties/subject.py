@@ -1,8 +1,10 @@
 """Subjects: a model and its inputs, ready to be asked."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, wraps
+from inspect import Parameter, signature
 from typing import Any, TypeVar
 
 import torch
@@ -15,7 +17,8 @@ from tformer_lite.tracing.record.state import State, seed_all
 from tformer_lite.tracing.record.tensors import tensors
 
 T = TypeVar("T")
-SIDES = {0: ("input",), 1: ("source", "target")}
+SEQUENCE = re.compile("ids|src|tgt|source|target|tokens|words|^[xy]$")
+NO_SEQUENCE = re.compile("mask|type|segment|position|pos_|_pos")
 
 
 class NotJudgedError(Exception):
@@ -32,7 +35,8 @@ class Subject:
     It reads a source and a target, or one sequence: ids (B, T) or vectors
     (B, T, C). Models of this module bring the running example's. What else
     it is given, such as masks and numbers of positions, is handed on as it
-    is: `inputs` are the sequences, and `given` is all.
+    is: `inputs` are the sequences, which stand at some `places`, and `given`
+    is all.
     """
 
     def __init__(
@@ -42,16 +46,16 @@ class Subject:
         pad: int | None = None,
         unknown: int | None = None,
         causal: bool = True,
+        places: list[int] | None = None,
     ):
         self.model, self.causal = model, causal
         self.config = getattr(model, "config", None)
         self.ids, self.found = own_ids(model, pad, unknown), dict[tuple, Any]()
         self.given = inputs or example(model, self.ids[0])
-        self.places = sequences(self.given)
+        self.places = places or sequences(model, self.given)
         self.inputs = tuple(self.given[i] for i in self.places)
         self.last = len(self.inputs) - 1  # the output has its rows
-        numbered = tuple(f"input {i}" for i in range(len(self.inputs)))
-        self.sides = SIDES.get(self.last, numbered)
+        self.sides = sides(len(self.inputs))
         self.state = State(model, self.given)
 
     @cached_property
@@ -80,6 +84,12 @@ class Subject:
         with self.state, resting(self.model), failing():
             seed_all(seed)
             return ask(*inputs)
+
+
+def sides(count: int) -> tuple[str, ...]:
+    """Name so many sequences."""
+    known = {1: ("input",), 2: ("source", "target")}
+    return known.get(count, tuple(f"input {i}" for i in range(count)))
 
 
 def whole(subject: Subject, inputs: tuple) -> tuple:
@@ -145,23 +155,36 @@ def output(result: Any, rows: Any = None) -> Tensor:
     return next(fit, found[0])
 
 
-def sequences(given: tuple) -> list[int]:
+def sequences(model: Callable, given: tuple) -> list[int]:
     """Tell which inputs are sequences: ids or vectors, and no masks, kinds
     of tokens, or numbers of positions. All of them, where none is."""
-    found = [i for i, x in enumerate(given) if is_sequence(x)]
+    named = enumerate(zip(given, parameter_names(model, len(given))))
+    found = [i for i, (x, name) in named if is_sequence(x, name)]
     return found if len(given) > 1 and found else [*range(len(given))]
 
 
-def is_sequence(x: Any) -> bool:
+def parameter_names(model: Callable, count: int) -> list[str]:
+    """Name what a model's inputs are handed to; "" where nobody says."""
+    try:
+        asked = signature(getattr(model, "forward", model)).parameters
+    except (TypeError, ValueError):
+        return [""] * count
+    kinds = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
+    names = [name for name, one in asked.items() if one.kind in kinds]
+    return (names + [""] * count)[:count]
+
+
+def is_sequence(x: Any, name: str) -> bool:
     """Whether an input is ids (B, T) or vectors (B, T, C)."""
     if not isinstance(x, Tensor) or x.dtype == torch.bool:
         return False
-    if x.ndim not in (2, 3) or not x.numel():
+    if x.ndim not in (2, 3) or not x.numel() or NO_SEQUENCE.search(name):
         return False
     if x.is_floating_point():
         return x.ndim == 3 and bool(x.isfinite().all() and x.max() > 0)
-    counted = x.shape[1] > 1 and bool((x.diff(dim=1).abs() <= 1).all())
-    return x.ndim == 2 and not counted
+    steps = x.diff(dim=1).abs()
+    counted = bool(steps.numel() and steps.max() <= 1 and x[:, 0].max() <= 1)
+    return x.ndim == 2 and (not counted or bool(SEQUENCE.search(name)))
 
 
 def error_line(error: Exception) -> str:

@@ -44,7 +44,8 @@ def copied(model: nn.Module, shared: dict[int, Any]) -> nn.Module:
 
 def another(subject: Subject, model: nn.Module) -> Subject:
     """Ask another model the same."""
-    return Subject(model, subject.given, *subject.ids, subject.causal)
+    known = *subject.ids, subject.causal, subject.places
+    return Subject(model, subject.given, *known)
 
 
 @once
