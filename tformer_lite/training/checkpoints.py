@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Collection
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,6 +29,8 @@ NAMES = {
     "max_seq_len": "max_len",
     "dropout": "dropout",
 }
+DAMAGES = (AttributeError, LookupError, RuntimeError)
+DAMAGES += (StopIteration, TypeError, ValueError)
 DAMAGED = (
     "is damaged, or no checkpoint: it cannot be read. Train again, or take a "
     "copy of it."
@@ -93,7 +96,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         )
     try:
         return unpack(packed)
-    except (LookupError, RuntimeError, TypeError, ValueError) as error:
+    except DAMAGES as error:
         raise ValueError(f"{path} {DAMAGED}") from error
 
 
@@ -140,7 +143,10 @@ def unpack(packed: dict[str, Any]) -> Checkpoint:
     config = Config(**packed["model_config"])
     with torch.random.fork_rng(devices=[]):  # first weights, soon replaced
         model = MODELS[packed["model"]](config)
-    model.load_state_dict(packed["model_state_dict"])
+    weights = packed["model_state_dict"]
+    # Each weight keeps its own type; tables, not in the file, the first's.
+    model.to(next(iter(weights.values())).dtype)
+    model.load_state_dict(deepcopy(weights), assign=True)
     return Checkpoint(
         model.eval(),
         tuple(TOKENIZERS[kind](ids) for kind, ids in packed["tokenizers"]),
