@@ -33,23 +33,38 @@ class Matrix:
     ):
         self.title, self.axes = title, axes
         self.values = values = torch.as_tensor(values).detach().cpu()
-        if values.ndim != 2:
-            raise ValueError(
-                f"{title} has shape {tuple(values.shape)}, and a heatmap "
-                "shows a matrix: choose one, such as weights[0, 1]."
-            )
+        check_matrix(title, values)
         self.heading = f"{title} {tuple(values.shape)}"
         self.kind = kind = kind or kind_of(values)
         check_known("kind", kind, KINDS)
         self.hidden = values == (False if kind == "mask" else -math.inf)
         if mask is not None:
-            check_axes(mask, values)
+            check_axes(mask, values.shape)
             self.hidden |= ~mask.cpu()
         self.labels = list(map(labels_for, labels, values.shape))
         self.names = [AXES[letter][0] for letter in axes]
         if not set(axes).isdisjoint("CFV"):
             self.names = [name.partition(" that ")[0] for name in self.names]
         self.cells = [[cell(x, kind) for x in row] for row in values.tolist()]
+
+
+def check_matrix(title: str, values: Tensor) -> None:
+    """Raise ValueError unless values are a matrix of real numbers."""
+    if values.ndim != 2:
+        raise ValueError(
+            f"{title} has shape {tuple(values.shape)}, and a heatmap shows a "
+            "matrix: choose one, such as weights[0, 1]."
+        )
+    if not values.numel():
+        raise ValueError(
+            f"{title} has shape {tuple(values.shape)}, and no number in it: "
+            "a heatmap shows at least one."
+        )
+    if values.is_complex():
+        raise ValueError(
+            f"{title} is {values.dtype}, and a heatmap shows real numbers: "
+            "choose .real, .imag or .abs()."
+        )
 
 
 def cell(value: float, kind: str) -> str:
