@@ -52,6 +52,13 @@ def test_unknown_and_circular_names_are_named(dims, said):
         trace(nn.Identity(), torch.ones(2), dims=dims)
 
 
+def test_a_negative_size_is_refused_and_none_is_a_size():
+    for dims in ({"B": 2, "T": -3}, {"T": -3, "S": "T+9"}):
+        with pytest.raises(ValueError, match="dims: T is -3. A size is 0 or"):
+            run_sizes(dims)
+    assert run_sizes({"T": 0, "S": "T-1"}) == {"T": 0, "S": -1}
+
+
 def test_probes_are_few_small_and_keep_their_parity():
     probes = list(small_sizes(SENTENCE, ["B", "S", "T", "H", "D"]))
     assert len(probes) == 5 + 2
