@@ -65,6 +65,44 @@ def test_a_run_in_another_type_goes_on_in_it(path, dtype):
     assert equal(two, straight)
 
 
+def test_what_was_frozen_stays_frozen(path):
+    def begun():
+        one = trainer()
+        one.model.embedding.requires_grad_(False)
+        return one
+
+    one, straight = begun(), begun()
+    with pytest.raises(KeyboardInterrupt):
+        train(one, Cut(5), VALID, path)
+    two = resume(path)
+    train(two, DATA, VALID)
+    train(straight, DATA, VALID)
+    assert equal(two, straight)
+    first = trainer().model.embedding.tokens.weight
+    assert two.model.embedding.tokens.weight.equal(first)
+
+
+def test_weights_that_are_one_stay_one(path):
+    """Press and Wolf (2017): the head reads the table of the tokens."""
+
+    def begun(patience=None):
+        model = writer()
+        model.head.weight = model.embedding.tokens.weight
+        return Trainer(model, replace(RECIPE, patience=patience))
+
+    for patience in (None, 2):
+        one, straight = begun(patience), begun(patience)
+        with pytest.raises(KeyboardInterrupt):
+            train(one, Cut(5), VALID, path)
+        model = load_checkpoint(path).model
+        assert model.head.weight is model.embedding.tokens.weight
+        two = resume(path)
+        assert two.model.head.weight is two.model.embedding.tokens.weight
+        train(two, DATA, VALID)
+        train(straight, DATA, VALID)
+        assert equal(two, straight)
+
+
 def test_it_goes_on_in_memory_too():
     one = trainer()
     with pytest.raises(KeyboardInterrupt):

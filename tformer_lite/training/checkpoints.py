@@ -10,6 +10,7 @@ from typing import Any
 from warnings import catch_warnings
 
 import torch
+from torch import Tensor
 
 from tformer_lite.model.config import Config
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
@@ -29,8 +30,14 @@ NAMES = {
     "max_seq_len": "max_len",
     "dropout": "dropout",
 }
-DAMAGES = (AttributeError, LookupError, RuntimeError)
-DAMAGES += (StopIteration, TypeError, ValueError)
+DAMAGES = (
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    StopIteration,
+    TypeError,
+    ValueError,
+)
 DAMAGED = (
     "is damaged, or no checkpoint: it cannot be read. Train again, or take a "
     "copy of it."
@@ -147,6 +154,7 @@ def unpack(packed: dict[str, Any]) -> Checkpoint:
     # Each weight keeps its own type; tables, not in the file, the first's.
     model.to(next(iter(weights.values())).dtype)
     model.load_state_dict(deepcopy(weights), assign=True)
+    tie(model, weights)
     return Checkpoint(
         model.eval(),
         tuple(TOKENIZERS[kind](ids) for kind, ids in packed["tokenizers"]),
@@ -155,6 +163,18 @@ def unpack(packed: dict[str, Any]) -> Checkpoint:
         packed["val_losses"],
         packed["training"],
     )
+
+
+def tie(model: Model, weights: dict[str, Tensor]) -> None:
+    """Let names that had one weight between them have one again."""
+    known: dict[tuple, Tensor] = {}
+    for name, weight in weights.items():
+        path, _, own = name.rpartition(".")
+        part, key = (
+            model.get_submodule(path),
+            (weight.data_ptr(), weight.shape),
+        )
+        setattr(part, own, known.setdefault(key, getattr(part, own)))
 
 
 def check_known(thing: object, known: Collection[str]) -> str:
