@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.helpers.drawings import ENGLISH, NEPALI, SCORES, texts
-from tformer_lite import heatmap
+from tformer_lite import curves, heatmap
 from tformer_lite.drawing.heatmaps import HEAD
 
 
@@ -102,3 +102,24 @@ def test_slanted_labels_get_room_above_the_next_matrix():
     upper, lower = picture.figure.axes
     lowest = min(x.get_window_extent().y0 for x in upper.get_xticklabels())
     assert lowest > lower.title.get_window_extent().y1
+
+
+DOLLARS = ["$5 $6", "$$", r"$\frac$", r"\$"]
+
+
+def test_a_dollar_is_a_word_and_no_formula():
+    drawn = texts(heatmap(SCORES, columns=DOLLARS, titles=["x['$a'] $"]).svg())
+    assert {*DOLLARS, "x['$a'] $ (4, 4)"} <= set(drawn)
+    names = ["$a$", r"$\frac$"]
+    lines = curves(SCORES[:, 0], SCORES[:, 1], titles=names)
+    assert set(names) <= set(texts(lines.svg()))
+    assert lines.png()
+
+
+def test_characters_that_cannot_be_drawn_are_written_as_python_does():
+    labels = ["\n", "\x00\t", "a\ud800", "क\u094d\u200dष"]
+    picture = heatmap(SCORES, rows=labels, columns=labels, titles=["x"])
+    shown = [r"\n", r"\x00\t", r"a\ud800", labels[3]]
+    assert set(shown) <= set(texts(picture.svg()))
+    assert len(picture.text.split("\n\n")[1].splitlines()) == 2 + 4
+    assert "3" in texts(heatmap(SCORES, columns=[0, 1, 2, 3]).svg())

@@ -91,12 +91,20 @@ def kind_of(values: Tensor) -> str:
 
 
 def labels_for(chosen: list[str] | None, size: int) -> list[str]:
-    """Check the labels of an axis; number its places when there are none."""
+    """Check the labels of an axis, and write control characters as Python
+    does; number its places when there are none."""
     if chosen is None:
         return [str(i) for i in range(size)]
     if len(chosen) != size:
         raise ValueError(f"{len(chosen)} labels for an axis of size {size}.")
-    return list(chosen)
+    return ["".join(map(visible, str(label))) for label in chosen]
+
+
+def visible(letter: str) -> str:
+    """Write a letter that can be drawn as it is, a line feed as \\n."""
+    if category(letter) in ("Cc", "Cs"):
+        return letter.encode("unicode_escape").decode()
+    return letter
 
 
 def describe(matrices: list[Matrix]) -> str:
