@@ -151,15 +151,6 @@ def test_a_start_that_is_the_end_is_all_there_is():
     assert beam(model, src, START, START, 8).tolist() == [[START]] * 4
 
 
-@presets
-def test_ids_stay_of_their_type(name):
-    model, src = prepared(name)
-    for search in (greedy, beam):
-        found = search(model, src.int(), START, END, MAX_LEN)
-        assert found.dtype == torch.int32
-        assert found.equal(search(model, src, START, END, MAX_LEN).int())
-
-
 def test_width_and_penalty_are_the_papers_unless_given():
     """Vaswani et al. (2017), section 6.1: 4 and 0.6."""
     apart = set()

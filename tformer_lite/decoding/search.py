@@ -29,7 +29,7 @@ def greedy(
     tgt = torch.full_like(src[:, :1], start)
     done = tgt[:, 0] == end
     while tgt.shape[1] < max_len and not done.all():
-        best = model.decode(tgt, memory, src)[:, -1].argmax(-1).to(tgt)
+        best = model.decode(tgt, memory, src)[:, -1].argmax(-1)
         best = best.masked_fill(done, model.pad)
         tgt = torch.cat((tgt, best[:, None]), dim=1)
         done = done | (best == end)
@@ -114,7 +114,7 @@ class Beams:
         best = score.view(-1, self.width * vocab_size).topk(self.width)
         first = torch.arange(0, len(score), self.width, device=score.device)
         rows = (first[:, None] + best.indices // vocab_size).flatten()
-        token = (best.indices % vocab_size).flatten().to(self.tgt)
+        token = (best.indices % vocab_size).flatten()
         self.tgt = torch.cat((self.tgt[rows], token[:, None]), dim=1)
         self.total, self.length = total[rows, token], length[rows]
         self.done = self.done[rows] | (token == self.end)

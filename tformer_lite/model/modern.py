@@ -29,7 +29,6 @@ def rotate(x: Tensor, start: int = 0) -> Tensor:
     (Hugging Face pairs channels i and i + D / 2: weights move over after
     re-ordering.)
     """
-    check_rows(x)
     check_pairs(x.shape[-1])
     cos, sin = turns(x, start)
     first, second = x[..., 0::2], x[..., 1::2]
@@ -44,6 +43,7 @@ def turns(x: Tensor, start: int) -> tuple[Tensor, Tensor]:
 
     The angles have single precision at least: far positions need digits.
     """
+    check_rows(x)
     t, d = x.shape[-2:]
     exact = torch.promote_types(x.dtype, torch.float32)
     steps = torch.arange(start, start + t, device=x.device, dtype=exact)
