@@ -151,6 +151,19 @@ def test_a_start_that_is_the_end_is_all_there_is():
     assert beam(model, src, START, START, 8).tolist() == [[START]] * 4
 
 
+def test_width_and_penalty_are_the_papers_unless_given():
+    """Vaswani et al. (2017), section 6.1: 4 and 0.6."""
+    apart = set()
+    for seed in range(10):
+        task = *prepared("paper_base", seed), START, END, 8
+        plain = beam(*task)
+        assert plain.equal(beam(*task, width=4, penalty=0.6))
+        for other in ((3, 0.6), (5, 0.6), (4, 0.0), (4, 1.6)):
+            if plain.tolist() != beam(*task, *other).tolist():
+                apart.add(other)
+    assert len(apart) == 4
+
+
 def test_the_length_penalty_is_wus():
     lengths = torch.tensor([1, 2, 7, 50])
     for alpha in (0.0, 0.2, 0.6, 1.0):

@@ -102,6 +102,30 @@ def test_the_whole_share_keeps_the_rarest():
     assert (found > 0).all()
 
 
+@pytest.mark.parametrize("setting", [{}, {"top_k": 3}, {"top_p": 0.9}])
+@pytest.mark.parametrize(
+    "dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+)
+def test_no_temperature_is_too_low_or_too_high(setting, dtype):
+    """Divided by so little, or so much, a logit is no finite number."""
+    logits = torch.tensor([[70.0, 60, -torch.inf, 0]], dtype=dtype)
+    for low in (1e-3, 1e-10, 1e-38, 1e-45, 5e-324):
+        found = Sampler(low, **setting).probabilities(logits)
+        assert found.tolist() == [[1, 0, 0, 0]]
+        equals = Sampler(low).probabilities(torch.zeros(1, 2, dtype=dtype))
+        assert equals.tolist() == [[0.5, 0.5]]
+    for high in (1e9, 1e300):
+        (found,) = Sampler(high, **setting).probabilities(logits)
+        assert found.tolist() == pytest.approx([1 / 3, 1 / 3, 0, 1 / 3])
+
+
+def test_the_lowest_temperature_tells_the_smallest_logits_apart():
+    """In half precision the temperature alone would be 0, or too coarse."""
+    logits = torch.tensor([[1e-5, 0.0]], dtype=torch.float16)
+    found = Sampler(1e-6).probabilities(logits)
+    assert_close(found[0], (logits.float()[0] / 1e-6).softmax(-1))
+
+
 def test_each_row_has_its_own_nucleus():
     logits = torch.tensor([[0.0, 9, 0, 0], [1, 1, 1, 1]])
     found = Sampler(top_p=0.6).probabilities(logits)

@@ -118,3 +118,28 @@ def test_what_cannot_be_cached_writes_the_same_text():
         model.head.weight.mul_(30)
     ids = words(11, 2, 3)
     assert generate(model, ids, 12).equal(naive(model, ids, 12))
+
+
+@pytest.mark.parametrize("n", [0, 2])
+def test_ids_stay_of_their_type(n):
+    model, ids = varied("char_lm"), words(11, 2, 3)
+    written = generate(model, ids.int(), n)
+    assert written.dtype == torch.int32
+    assert written.equal(generate(model, ids, n).int())
+
+
+@pytest.mark.parametrize("n", [0, 2])
+@pytest.mark.parametrize("shape", [(1, 0), (0, 3), (3,)])
+def test_nothing_is_no_prompt(n, shape):
+    match = rf"shape \({shape[0]}, ?{shape[1] if shape[1:] else ''}\), not"
+    with pytest.raises(ValueError, match=match):
+        generate(varied("char_lm"), torch.ones(shape).long(), n)
+
+
+def test_what_chooses_no_ids_is_refused():
+    """One token more, and 0.9 would be written as the id 0."""
+    model, ids = varied("char_lm"), words(11, 2, 3)
+    with pytest.raises(TypeError, match=r"float64: make them whole"):
+        generate(model, ids, 1, lambda logits: logits.amax(-1))
+    with pytest.raises(ValueError, match=r"shape \(2, 1, 1\), not \(B, T\)"):
+        generate(model, ids, 1, lambda logits: logits[:, :1].long())

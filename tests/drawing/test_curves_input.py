@@ -16,6 +16,8 @@ def test_what_cannot_be_drawn_is_refused_with_a_way_out():
         curves(torch.tensor(1.0))
     with pytest.raises(ValueError, match=r"\(0,\)"):
         curves(torch.zeros(0))
+    with pytest.raises(ValueError, match=r"waves is torch.complex64.*\.real"):
+        curves(WAVE + 1j, titles=["waves"])
     with pytest.raises(ValueError, match="RAMP has 8 numbers.* vector 5"):
         curves(WAVE[:5], RAMP)
     with pytest.raises(ValueError, match="'Q': known are B, T"):
@@ -44,3 +46,5 @@ def test_whole_numbers_lists_flat_lines_and_single_points_are_drawn_too():
     assert curves(torch.ones(8), torch.ones(8)).svg()
     assert curves(torch.ones(1)).svg()
     assert curves(WAVE.clone().requires_grad_()).svg()
+    assert curves(torch.tensor([True, False])).svg()
+    assert curves(WAVE, titles=[""]).svg()

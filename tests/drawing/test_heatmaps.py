@@ -142,6 +142,11 @@ def test_large_matrices_drop_their_numbers():
 def test_what_cannot_be_drawn_is_refused_with_a_way_out():
     with pytest.raises(ValueError, match=r"\(2, 3, 8, 8\).*choose one"):
         heatmap(torch.zeros(2, 3, 8, 8))
+    for nothing in (torch.zeros(0, 3), torch.zeros(3, 0), [[]]):
+        with pytest.raises(ValueError, match=r", \d\), and no number in it"):
+            heatmap(nothing)
+    with pytest.raises(ValueError, match=r"is torch.complex64, .* \.real"):
+        heatmap(SCORES + 1j)
     with pytest.raises(ValueError, match="3 labels for an axis of size 4"):
         heatmap(SCORES[:, :3], rows=NEPALI[:3])
     with pytest.raises(ValueError, match="'logits': known are scores"):

@@ -12,7 +12,10 @@ from tformer_lite import (
     MultiHeadAttention,
     TokenEmbedding,
     dot_product_attention,
+    join_heads,
     padding_mask,
+    share_heads,
+    split_heads,
 )
 
 CONFIG = small("paper_base")  # 10 source ids, 11 target ids, 8 positions
@@ -120,6 +123,16 @@ def test_a_single_row_is_told_how_to_become_a_batch(coder, writer):
     assert writer(TGT[0][None]).shape == (1, 4, 11)
 
 
+@pytest.mark.parametrize("pad", [-1, 10, 99])
+def test_padding_that_is_no_id_of_both_sides_is_refused(pad):
+    """`beam` and `greedy` fill rows with it, and sources are padded, too."""
+    with pytest.raises(ValueError, match=f"pad={pad} .* 0 to 9. Give the C"):
+        EncoderDecoder(small("paper_base", pad=pad))
+    with pytest.raises(ValueError, match="pad=1 is outside .* 0 to 0"):
+        EncoderDecoder(small("paper_base", src_vocab_size=1))
+    assert DecoderOnly(small("paper_base", pad=pad))  # it pads nothing
+
+
 def test_whole_numbers_of_half_the_size_are_ids_too(coder):
     assert coder(SRC.int(), TGT.int()).equal(coder(SRC, TGT))
 
@@ -194,3 +207,25 @@ def test_queries_keys_and_values_are_never_broadcast(q, k, v):
     shapes = rf"q \({q[0]}, .* k \({k[0]}, .* v \({v[0]}, .* do not fit"
     with pytest.raises(ValueError, match=shapes):
         dot_product_attention(*map(torch.randn, (q, k, v)))
+
+
+@pytest.mark.parametrize("mask", [None, torch.ones(B, 1, T, 0) > 0])
+def test_queries_that_have_no_key_are_refused(mask):
+    q, k = torch.randn(B, H, T, D), torch.randn(B, H, 0, D)
+    with pytest.raises(ValueError, match=r"k \(2, 3, 0, 4\) has no key"):
+        dot_product_attention(q, k, k, mask)
+    assert dot_product_attention(k, q, q).shape == (B, H, 0, D)
+
+
+@pytest.mark.parametrize("front", [(), (T,), (B, H, T), (1, B, H, T)])
+def test_heads_are_split_from_three_axes_and_joined_from_four(front):
+    """Of others, another axis would be taken for the positions."""
+    x = torch.randn(*front, 12)
+    named = rf"x has shape \(({front[0]}, .*)?12,?\), not" if front else "not"
+    with pytest.raises(ValueError, match=rf"{named} \(B, T, C\): .* x\[None"):
+        split_heads(x, H)
+    more = x if len(front) != 3 else x[0]
+    with pytest.raises(ValueError, match=r"not \(B, H, T, D\): .* x\[None\]"):
+        join_heads(more)
+    with pytest.raises(ValueError, match=r"not \(B, G, S, D\): .* x\[None\]"):
+        share_heads(more, H)

@@ -55,6 +55,7 @@ NUMBERS = {
     "start": 2,
     "sublayer": torch.tanh,
     "t": "T",
+    "temperature": 0.5,
     "target": tokenizers.WordTokenizer(datasets.NEPALI),
     "top_k": 3,
     "top_p": 0.5,

@@ -40,6 +40,13 @@ def test_an_empty_window_is_refused():
         window_mask(6, width=0)
 
 
+@pytest.mark.parametrize("mask", [causal_mask, partial(window_mask, width=2)])
+def test_a_mask_of_less_than_nothing_is_refused(mask):
+    with pytest.raises(ValueError, match="-1 positions cannot be: .* or more"):
+        mask(-1)
+    assert mask(0).shape == (1, 1, 0, 0)
+
+
 def test_padding_and_causal_combine_like_a_sentence():
     ids = running_example().tgt
     mask = causal_mask(8) & padding_mask(ids, pad=1)

@@ -11,6 +11,7 @@ from tformer_lite import (
     GatedFeedForward,
     GroupedQueryAttention,
     MultiHeadAttention,
+    RotaryAttention,
     RotaryGroupedAttention,
     causal_mask,
     join_heads,
@@ -112,6 +113,19 @@ def test_a_gated_layer_is_the_formula_of_swiglu(bias):
     hidden = gate / (1 + torch.exp(-gate)) * value
     near(layer(x), hidden @ layer.output.weight.mT + b["output"])
     near(PARTS["activation"]["silu"](gate), silu(gate))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda: RotaryAttention(C, H),
+        lambda: GroupedQueryAttention(C, H),
+        lambda: RotaryGroupedAttention(C, H),
+        lambda: GatedFeedForward(C, 10),
+    ],
+)
+def test_there_are_no_biases_unless_they_are_asked_for(part):
+    assert not any("bias" in name for name, _ in part().named_parameters())
 
 
 def test_dropped_hidden_channels_leave_the_others_twice_as_large():

@@ -42,6 +42,18 @@ def test_a_turn_is_a_product_of_complex_numbers(d, start):
     assert start or mine[..., 0, :].equal(x[..., 0, :])
 
 
+@pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.cfloat])
+def test_what_a_turn_would_round_is_refused(dtype):
+    with pytest.raises(TypeError, match=rf"x is {dtype}: .* x.float\(\)"):
+        rotate(torch.ones(T, D).to(dtype))
+
+
+def test_a_row_without_others_has_no_place():
+    with pytest.raises(ValueError, match=r"\(4,\), not .* rows with x.None"):
+        rotate(torch.ones(4))
+    assert rotate(torch.ones(4)[None]).equal(torch.ones(1, 4))
+
+
 def halves(x: torch.Tensor) -> torch.Tensor:
     """Even channels first, then the odd: the order of Hugging Face."""
     return x.unflatten(-1, (-1, 2)).mT.flatten(-2)

@@ -71,8 +71,33 @@ def test_large_whole_numbers_do_not_agree_when_they_are_near():
         same(ids, ids + 1)
 
 
+def test_large_whole_numbers_that_differ_are_written_out():
+    """One more than 2^53 is no float64 any more."""
+    ids = torch.tensor([2**53])
+    with pytest.raises(ValueError, match=f"mine {2**53}, theirs {2**53 + 1}$"):
+        same(ids, ids + 1)
+
+
+def test_complex_numbers_agree_as_decimals_do(capsys):
+    turns = torch.polar(torch.ones(3), torch.arange(3.0))
+    same(turns, turns * (1 + 1e-6j))
+    same(turns.conj(), turns.conj().clone())
+    same(turns.real.contiguous() + 0j, turns.real)
+    nothing = torch.tensor([complex(math.nan, 0)])
+    same(nothing, nothing.clone())
+    says = "1 of 3 differ, first at [0]: mine 0+1j, theirs 0+2j"
+    one = torch.tensor([1j, 0, 0])
+    for ours in (one, one.to(torch.complex128)):
+        with pytest.raises(ValueError, match=re.escape(says)):
+            same(ours, one * 2)
+    with pytest.raises(ValueError, match=r"mine 1\+0j, theirs 1\+1j$"):
+        same(torch.tensor([1.0]) + 0j, torch.tensor([1 + 1j]))
+    with pytest.raises(ValueError, match=r"mine 1, theirs 1\+1j$"):
+        same(torch.tensor([1.0]), torch.tensor([1 + 1j]))
+
+
 def test_with_no_tolerance_every_bit_counts():
-    with pytest.raises(ValueError, match="1 of 1 differ"):
+    with pytest.raises(ValueError, match="mine 1, theirs 1.0000001$"):
         same(torch.tensor([1.0]), torch.tensor([1.0 + 2**-23]), atol=0)
 
 

@@ -189,3 +189,9 @@ def test_an_id_without_a_character_is_named(bad):
 def test_a_batch_is_read_row_by_row(tokenizer):
     with pytest.raises(ValueError, match=r"\(2, 1\), not \(T\): .* one row"):
         tokenizer.decode(torch.ones(2, 1, dtype=torch.long))
+
+
+def test_no_words_are_ids_all_the_same():
+    for rows, shape in (([], (0,)), ([[]], (1, 0))):
+        ids = KNOWN.encode(rows)
+        assert (ids.dtype, ids.shape) == (torch.int64, shape)

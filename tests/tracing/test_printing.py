@@ -167,3 +167,13 @@ def test_running_ahead_moves_no_running_statistics(capsys):
     options = {"dims": {"B": 4}, "axes": ["B _"]}
     printed(capsys, norm, torch.randn(4, 3), **options)
     assert norm.num_batches_tracked == 1
+
+
+@pytest.mark.parametrize("calls", [False, True])
+def test_what_is_no_module_is_refused(calls):
+    match = r"for modules, and a function is none: trace\(function, ...\)"
+    with (
+        pytest.raises(TypeError, match=match),
+        print_shapes(lambda x: x, calls=calls),
+    ):
+        pass

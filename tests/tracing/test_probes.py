@@ -21,6 +21,13 @@ def test_dimensions_are_worked_out_in_any_order():
     assert list(run_sizes(given)) == ["F", "C", "H", "D"]
 
 
+def test_a_negative_size_is_refused_and_none_is_a_size():
+    for dims in ({"B": 2, "T": -3}, {"T": -3, "S": "T+9"}):
+        with pytest.raises(ValueError, match="dims: T is -3. A size is 0 or"):
+            run_sizes(dims)
+    assert run_sizes({"T": 0, "S": "T-1"}) == {"T": 0, "S": -1}
+
+
 def test_dimensions_are_written_with_whole_numbers_signs_and_parentheses():
     given = {"H": 3, "C": "(H + 5) // 2*7", "F": "-H*-(C - 1)"}
     assert run_sizes(given) == {"H": 3, "C": 28, "F": 81}

@@ -60,6 +60,8 @@ def test_batch_and_time_exchanged_by_a_view_are_flagged():
         lambda x, B, T, H, D: torch.cat((x, x, x), -1).view(B, T, 3, H, D),
         lambda x, B, T, H, D: x.view(B, T, 1, H * D),
         lambda x, B, T, H, D: x.view(B, T, H * D // 2, 2),
+        lambda x, B, T, H, D: x[:, :, None].view(B, T, H, D),
+        lambda x, B, T, H, D: x[None].expand(2, B, T, H * D).flatten(2),
         lambda x, B, T, H, D: x.permute(2, 0, 1).reshape(H, D, B * T),
         lambda x, B, T, H, D: x[:, 1:].reshape(B * (T - 1), -1),
     ],

@@ -147,3 +147,10 @@ def test_a_model_finds_its_own_device_for_the_batch():
     model = Given(torch.zeros(5, 4, 7, device="meta"))
     loss = loss_of(model, (ROWS,), LABELS)
     assert loss.device.type == "meta"
+
+
+def test_labels_may_be_whole_numbers_of_half_the_size():
+    model, data = writer().eval(), text()
+    (ids,), labels = data[[0, 1]]
+    wanted = loss_of(model, (ids,), labels)
+    assert loss_of(model, (ids.int(),), labels.int()).equal(wanted)

@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.helpers.learning import Cut, equal, text, trainer
+from tests.helpers.learning import RECIPE, Cut, equal, text, trainer, writer
 from tests.helpers.project import ROOT
 from tformer_lite import (
     Checkpoint,
+    Trainer,
     load_checkpoint,
     resume,
     save_checkpoint,
@@ -47,6 +48,59 @@ def test_an_interrupted_run_goes_on_to_the_last_bit(path, step, patience):
     three = resume(path)
     train(three, DATA, VALID)
     assert equal(three, two)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_a_run_in_another_type_goes_on_in_it(path, dtype):
+    def begun():
+        return Trainer(writer(positions="sinusoidal").to(dtype), RECIPE)
+
+    one, straight = begun(), begun()
+    with pytest.raises(KeyboardInterrupt):
+        train(one, Cut(5), VALID, path)
+    two = resume(path)
+    assert {p.dtype for p in two.model.parameters()} == {dtype}
+    train(two, DATA, VALID)
+    train(straight, DATA, VALID)
+    assert equal(two, straight)
+
+
+def test_what_was_frozen_stays_frozen(path):
+    def begun():
+        one = trainer()
+        one.model.embedding.requires_grad_(False)
+        return one
+
+    one, straight = begun(), begun()
+    with pytest.raises(KeyboardInterrupt):
+        train(one, Cut(5), VALID, path)
+    two = resume(path)
+    train(two, DATA, VALID)
+    train(straight, DATA, VALID)
+    assert equal(two, straight)
+    first = trainer().model.embedding.tokens.weight
+    assert two.model.embedding.tokens.weight.equal(first)
+
+
+def test_weights_that_are_one_stay_one(path):
+    """Press and Wolf (2017): the head reads the table of the tokens."""
+
+    def begun(patience=None):
+        model = writer()
+        model.head.weight = model.embedding.tokens.weight
+        return Trainer(model, replace(RECIPE, patience=patience))
+
+    for patience in (None, 2):
+        one, straight = begun(patience), begun(patience)
+        with pytest.raises(KeyboardInterrupt):
+            train(one, Cut(5), VALID, path)
+        model = load_checkpoint(path).model
+        assert model.head.weight is model.embedding.tokens.weight
+        two = resume(path)
+        assert two.model.head.weight is two.model.embedding.tokens.weight
+        train(two, DATA, VALID)
+        train(straight, DATA, VALID)
+        assert equal(two, straight)
 
 
 def test_it_goes_on_in_memory_too():

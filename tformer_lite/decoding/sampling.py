@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from tformer_lite.decoding.cache.models import cached
+from tformer_lite.model.checks import check_batch
 from tformer_lite.model.models import DecoderOnly
 
 
@@ -26,12 +27,14 @@ def generate(
 
     `choose` picks them from their logits, (B, V) -> (B): `likeliest`, which
     is the default, or a `Sampler`. A row that has written `end` repeats it;
-    once all have, writing stops.
+    once all have, writing stops. Ids stay of their type; an empty prompt
+    raises ValueError.
 
     What the model reads are the last `max_len` tokens. Until there are as
     many, each is read once (see `cached`); then every one moves to another
     position with every step, and all are read again.
     """
+    check_batch(ids)
     table = getattr(model.embedding.positions, "table", ())
     window, model = len(table), cached(model)  # without a table 0: no limit
     done = torch.zeros_like(ids[:, 0], dtype=torch.bool)
@@ -39,6 +42,8 @@ def generate(
         if done.all():
             break
         new = choose(model(ids[:, -window:])[:, -1])
+        check_batch(new[:, None])
+        new = new.to(ids)
         if end is not None:
             new = new.masked_fill(done, end)
             done = done | (new == end)
@@ -86,8 +91,22 @@ class Sampler:
 
     def probabilities(self, logits: Tensor) -> Tensor:
         """What is drawn from: (B, V) -> (B, V). Each row's sum is 1."""
-        logits = keep_top_k(logits / self.temperature, self.top_k)
+        logits = divided(logits, self.temperature)
+        logits = keep_top_k(logits, self.top_k)
         return keep_top_p(logits, self.top_p).softmax(-1)
+
+
+def divided(logits: Tensor, temperature: float) -> Tensor:
+    """Divide logits by a temperature, the largest being 0 from now on:
+    (B, V) -> (B, V), in single precision at least.
+
+    So nothing grows beyond what a float can hold; and a temperature that is
+    no float of theirs becomes the nearest.
+    """
+    exact = torch.promote_types(logits.dtype, torch.float32)
+    below = logits.to(exact) - logits.amax(-1, keepdim=True)
+    floats = torch.finfo(exact)
+    return below / min(max(temperature, floats.tiny), floats.max)
 
 
 def keep_top_k(logits: Tensor, top_k: int) -> Tensor:

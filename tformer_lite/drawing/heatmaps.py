@@ -80,7 +80,7 @@ def draw_matrices(matrices: list[Matrix]) -> Figure:
 def largest_score(matrices: list[Matrix]) -> float:
     """Find the largest size of a score, so that matrices share one scale."""
     seen = [m.values[~m.hidden] for m in matrices if m.kind == "scores"]
-    sizes = torch.cat([torch.zeros(1), *seen]).double().abs()
+    sizes = torch.cat([torch.zeros(1), *seen]).abs()
     return sizes[sizes.isfinite()].max().item() or 1.0
 
 

@@ -51,9 +51,10 @@ def curves(
             f"{len(rows)} vectors, {len(titles)} titles: draw 1 to "
             f"{len(LINES)} vectors, each with its title."
         )
-    values = [torch.as_tensor(row).detach().cpu().double() for row in rows]
+    values = [torch.as_tensor(row).detach().cpu() for row in rows]
     for title, value in zip(titles, values):
         check_line(title, value, values[0].numel())
+    values = [value.double() for value in values]
     places = list(range(len(values[0])) if places is None else places)
     if len(places) != len(values[0]):
         raise ValueError(f"{len(places)} places, {len(values[0])} numbers.")
@@ -74,7 +75,12 @@ def check_line(title: str, value: Tensor, size: int) -> None:
             f"{title} has {len(value)} numbers, the first vector {size}: "
             "lines in one figure are equally long."
         )
-    if not value.isfinite().all():
+    if value.is_complex():
+        raise ValueError(
+            f"{title} is {value.dtype}, and a line shows real numbers: choose "
+            ".real, .imag or .abs()."
+        )
+    if not value.double().isfinite().all():
         raise ValueError(f"{title} is not finite everywhere: fill it first.")
 
 
@@ -113,7 +119,7 @@ def chart_text(chart: Chart) -> str:
 @styled
 def draw_chart(chart: Chart) -> Figure:
     """Draw lines, with the heading above and the names beside them."""
-    names = [textwrap.wrap(title, WRAP) for title in chart.titles]
+    names = [textwrap.wrap(title, WRAP) or [""] for title in chart.titles]
     beside = max(len(line) for name in names for line in name) * LETTER + 0.3
     head = textwrap.wrap(chart.heading, int((WIDTH - LEFT) / LETTER))
     wide = min(WIDTH - LEFT - beside, 4.8)

@@ -33,23 +33,38 @@ class Matrix:
     ):
         self.title, self.axes = title, axes
         self.values = values = torch.as_tensor(values).detach().cpu()
-        if values.ndim != 2:
-            raise ValueError(
-                f"{title} has shape {tuple(values.shape)}, and a heatmap "
-                "shows a matrix: choose one, such as weights[0, 1]."
-            )
+        check_matrix(title, values)
         self.heading = f"{title} {tuple(values.shape)}"
         self.kind = kind = kind or kind_of(values)
         check_known("kind", kind, KINDS)
         self.hidden = values == (False if kind == "mask" else -math.inf)
         if mask is not None:
-            check_axes(mask, values)
+            check_axes(mask, values.shape)
             self.hidden |= ~mask.cpu()
         self.labels = list(map(labels_for, labels, values.shape))
         self.names = [AXES[letter][0] for letter in axes]
         if not set(axes).isdisjoint("CFV"):
             self.names = [name.partition(" that ")[0] for name in self.names]
         self.cells = [[cell(x, kind) for x in row] for row in values.tolist()]
+
+
+def check_matrix(title: str, values: Tensor) -> None:
+    """Raise ValueError unless values are a matrix of real numbers."""
+    if values.ndim != 2:
+        raise ValueError(
+            f"{title} has shape {tuple(values.shape)}, and a heatmap shows a "
+            "matrix: choose one, such as weights[0, 1]."
+        )
+    if not values.numel():
+        raise ValueError(
+            f"{title} has shape {tuple(values.shape)}, and no number in it: "
+            "a heatmap shows at least one."
+        )
+    if values.is_complex():
+        raise ValueError(
+            f"{title} is {values.dtype}, and a heatmap shows real numbers: "
+            "choose .real, .imag or .abs()."
+        )
 
 
 def cell(value: float, kind: str) -> str:
@@ -76,12 +91,20 @@ def kind_of(values: Tensor) -> str:
 
 
 def labels_for(chosen: list[str] | None, size: int) -> list[str]:
-    """Check the labels of an axis; number its places when there are none."""
+    """Check the labels of an axis, and write control characters as Python
+    does; number its places when there are none."""
     if chosen is None:
         return [str(i) for i in range(size)]
     if len(chosen) != size:
         raise ValueError(f"{len(chosen)} labels for an axis of size {size}.")
-    return list(chosen)
+    return ["".join(map(visible, str(label))) for label in chosen]
+
+
+def visible(letter: str) -> str:
+    """Write a letter that can be drawn as it is, a line feed as \\n."""
+    if category(letter) in ("Cc", "Cs"):
+        return letter.encode("unicode_escape").decode()
+    return letter
 
 
 def describe(matrices: list[Matrix]) -> str:

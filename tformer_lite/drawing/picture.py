@@ -31,6 +31,7 @@ STYLE: dict[Any, Any] = {
     "axes.facecolor": PAPER[0],
     "hatch.linewidth": 0.6,
     "svg.fonttype": "none",
+    "text.parse_math": False,  # a dollar is a dollar
 }
 styled = mpl.rc_context(STYLE)  # for what draws: @styled
 FAMILY = f"font-family: {', '.join(map(repr, FAMILIES))}, sans-serif"

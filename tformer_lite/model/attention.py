@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.model.checks import check_fit, check_heads, check_mask
+from tformer_lite.model.checks import check_fit, check_heads, check_letters
 from tformer_lite.model.layers import Linear
 
 
@@ -38,17 +38,16 @@ def dot_product_attention(
 
     `mask` is boolean, True = may attend; an axis of size 1 serves all, but
     S, its last, has every key. `dropout` is applied to the weights. Raises
-    ValueError when shapes do not fit, TypeError for a mask of numbers.
+    ValueError when shapes do not fit or S is 0, TypeError for other masks.
     Vaswani et al. (2017), equation 1.
 
     >>> q, k = torch.ones(2, 3, 8, 4), torch.ones(2, 3, 6, 4)
     >>> dot_product_attention(q, k, v=k).shape
     torch.Size([2, 3, 8, 4])
     """
-    check_fit(q, k, v)
+    check_fit(q, k, v, mask)
     scores = q @ k.mT / math.sqrt(q.shape[-1])
     if mask is not None:
-        check_mask(mask, scores)
         scores = scores + torch.where(mask, 0.0, -math.inf).to(scores)
     weights = softmax(scores)
     if dropout is not None:
@@ -60,11 +59,12 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
     """Deal the channels out to the heads: (B, T, C) -> (B, H, T, D).
 
     D = C / H. Head 0 takes the first D channels, head 1 the next D.
-    Raises ValueError when the channels do not divide.
+    Raises ValueError when the channels do not divide, and for other axes.
 
     >>> split_heads(torch.zeros(2, 8, 12), n_heads=3).shape
     torch.Size([2, 3, 8, 4])
     """
+    check_letters(x, "B T C")
     check_heads(x.shape[-1], n_heads)
     return x.unflatten(-1, (n_heads, -1)).transpose(1, 2)
 
@@ -72,11 +72,12 @@ def split_heads(x: Tensor, n_heads: int) -> Tensor:
 def join_heads(x: Tensor) -> Tensor:
     """Lay the heads side by side again: (B, H, T, D) -> (B, T, C).
 
-    The inverse of `split_heads`; C = H * D.
+    The inverse of `split_heads`; C = H * D. Other axes raise ValueError.
 
     >>> join_heads(torch.zeros(2, 3, 8, 4)).shape
     torch.Size([2, 8, 12])
     """
+    check_letters(x, "B H T D")
     return x.transpose(1, 2).flatten(-2)
 
 

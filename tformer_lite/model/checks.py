@@ -17,6 +17,21 @@ def check_batch(ids: Tensor) -> None:
         raise TypeError(f"ids are {ids.dtype}: make them whole, ids.long()")
 
 
+def check_size(t: int) -> None:
+    """Raise ValueError for fewer than no positions."""
+    if t < 0:
+        raise ValueError(f"{t} positions cannot be: give 0 or more.")
+
+
+def check_letters(x: Tensor, axes: str) -> None:
+    """Raise ValueError unless x has the axes that a step is written for."""
+    if x.ndim != len(axes.split()):
+        raise ValueError(
+            f"x has shape {tuple(x.shape)}, not ({', '.join(axes.split())}): "
+            "give it every axis. One example becomes a batch with x[None]."
+        )
+
+
 def check_pair(src: Tensor, tgt: Tensor) -> None:
     """Raise unless `src` and `tgt` are batches of as many rows of ids."""
     check_batch(src)
@@ -39,6 +54,16 @@ def check_ids(ids: Tensor, vocab_size: int) -> None:
             f"id {ids[outside][0].item()} is outside the vocabulary: "
             f"ids run from 0 to {vocab_size - 1}."
         )
+
+
+def known_pad(pad: int, *vocab_sizes: int) -> int:
+    """Give the id of padding; ValueError where a vocabulary lacks it."""
+    if not 0 <= pad < min(vocab_sizes):
+        raise ValueError(
+            f"{pad=} is outside a vocabulary: ids run from 0 to "
+            f"{min(vocab_sizes) - 1}. Give the Config an id of both sides."
+        )
+    return pad
 
 
 def check_length(t: int, max_len: int) -> None:
@@ -68,8 +93,8 @@ def check_alone(source: Tensor | None, why: str) -> None:
         )
 
 
-def check_fit(q: Tensor, k: Tensor, v: Tensor) -> None:
-    """Raise ValueError unless queries, keys and values fit together."""
+def check_fit(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> None:
+    """Raise unless queries, keys and values fit together, and the mask."""
     expected = (*k.shape[:-2], *q.shape[-2:-1], *k.shape[-1:])
     if tuple(q.shape) != expected or k.shape[:-1] != v.shape[:-1]:
         raise ValueError(
@@ -77,29 +102,36 @@ def check_fit(q: Tensor, k: Tensor, v: Tensor) -> None:
             "do not fit: q and k share their last axis (D), k and v the one "
             "before (S), and all three every axis in front of those."
         )
+    if not k.shape[-2]:
+        raise ValueError(
+            f"k {tuple(k.shape)} has no key to attend to: give at least one "
+            "(S). A mask may hide it."
+        )
+    if mask is not None:
+        check_mask(mask, (*q.shape[:-1], k.shape[-2]))
 
 
-def check_mask(mask: Tensor, scores: Tensor) -> None:
-    """Raise unless `mask` is boolean and fits `scores` axis by axis.
+def check_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
+    """Raise unless `mask` is boolean and fits the scores axis by axis.
 
     The last axis, S, has the scores' size: a mask hides keys. Any other has
     that size, or 1.
     """
     check_axes(mask, scores)
-    if mask.shape[-1] != scores.shape[-1]:
+    if mask.shape[-1] != scores[-1]:
         raise ValueError(
             f"axis {mask.ndim - 1} of the mask, {AXES[-1]}, has size 1, the "
-            f"scores have {scores.shape[-1]} there: a mask hides keys, so it "
+            f"scores have {scores[-1]} there: a mask hides keys, so it "
             "needs a value for each of them."
         )
 
 
-def check_axes(mask: Tensor, scores: Tensor) -> None:
+def check_axes(mask: Tensor, scores: tuple[int, ...]) -> None:
     """Raise unless `mask` is boolean and each axis has a fitting size or 1.
 
     Axes are never added or shifted in silence.
     """
-    want, got = tuple(scores.shape), tuple(mask.shape)
+    want, got = tuple(scores), tuple(mask.shape)
     if mask.dtype != torch.bool:
         raise TypeError(
             f"the mask is {mask.dtype}, not torch.bool. True means 'may "

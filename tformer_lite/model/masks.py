@@ -3,14 +3,13 @@
 import torch
 from torch import Tensor
 
-from tformer_lite.model.checks import check_batch
+from tformer_lite.model.checks import check_batch, check_size
 
 
 def padding_mask(ids: Tensor, pad: int) -> Tensor:
     """Let everyone see every key that is not padding: (B, S) -> (B, 1, 1, S).
 
-    `pad` is the id of the padding token. Raises ValueError unless `ids` has
-    two axes.
+    `pad` is the id of padding. ValueError unless `ids` has two axes.
 
     >>> padding_mask(torch.tensor([[5, 7, 1]]), pad=1)
     tensor([[[[ True,  True, False]]]])
@@ -22,11 +21,12 @@ def padding_mask(ids: Tensor, pad: int) -> Tensor:
 def causal_mask(t: int, device: torch.device | None = None) -> Tensor:
     """Let position i see positions up to and including i: (1, 1, T, T).
 
-    Vaswani et al. (2017), section 3.2.3.
+    A negative T raises ValueError. Vaswani et al. (2017), section 3.2.3.
 
     >>> causal_mask(2)[0, 0].tolist()
     [[True, False], [True, True]]
     """
+    check_size(t)
     seen = torch.ones(t, t, dtype=torch.bool, device=device).tril()
     return seen[None, None]
 
@@ -36,10 +36,11 @@ def window_mask(
 ) -> Tensor:
     """Let position i see positions closer than `width`: (1, 1, T, T).
 
-    `width` counts tokens; ValueError when it is less than 1. With
-    `causal_mask`, the sliding window of Mistral 7B (Jiang et al., 2023,
+    `width` counts tokens; ValueError when it is less than 1, or T negative.
+    With `causal_mask`, the sliding window of Mistral 7B (Jiang et al., 2023,
     section 2).
     """
+    check_size(t)
     if width < 1:
         raise ValueError(f"{width=} lets nobody see anything: use 1 or more")
     positions = torch.arange(t, device=device)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from tformer_lite.model.checks import check_pair
+from tformer_lite.model.checks import check_pair, known_pad
 from tformer_lite.model.choices import (
     choose,
     make_attention,
@@ -131,8 +131,8 @@ class EncoderDecoder(nn.Module):
     """Read a source, and predict each next token of a target.
 
     Vaswani et al. (2017), figure 1, without its last softmax: the loss has
-    it. Padding is hidden from every attention, the future from the
-    decoder's own.
+    it. Padding is hidden from every attention, the future from the decoder's
+    own. A `pad` that is no id of both sides raises ValueError.
 
     >>> EncoderDecoder(tiny_translator)(*running_example()[:2]).shape
     torch.Size([2, 8, 1024])
@@ -141,9 +141,9 @@ class EncoderDecoder(nn.Module):
     def __init__(self, config: Config):
         super().__init__()
         self.config = config
-        self.pad = config.pad
         self.mask = choose(config, "mask")
         src_size = config.src_vocab_size or config.vocab_size
+        self.pad = known_pad(config.pad, config.vocab_size, src_size)
         self.src_embedding = InputEmbedding(config, src_size, "src_")
         self.tgt_embedding = InputEmbedding(config, config.vocab_size)
         self.encoder = Stack(config, Block)

@@ -14,7 +14,7 @@ from tformer_lite.model.attention import (
     join_heads,
     split_heads,
 )
-from tformer_lite.model.checks import check_alone, check_heads
+from tformer_lite.model.checks import check_alone, check_heads, check_letters
 from tformer_lite.model.layers import FeedForward, Linear
 
 
@@ -24,9 +24,10 @@ def rotate(x: Tensor, start: int = 0) -> Tensor:
     Row t stands at position p = `start` + t. Its channels 2i and 2i + 1 are
     a point in a plane, which turns by p * 10000^(-2i / D) radians: lengths
     stay, and the dot product of two turned rows depends on how far apart
-    they stand, not on where. An odd D raises ValueError. Su et al. (2021),
-    section 3.2.2. (Hugging Face pairs channels i and i + D / 2: weights
-    move over after re-ordering.)
+    they stand, not on where. Raises ValueError for an odd D and for a single
+    row, TypeError for whole numbers. Su et al. (2021), section 3.2.2.
+    (Hugging Face pairs channels i and i + D / 2: weights move over after
+    re-ordering.)
     """
     check_pairs(x.shape[-1])
     cos, sin = turns(x, start)
@@ -42,12 +43,24 @@ def turns(x: Tensor, start: int) -> tuple[Tensor, Tensor]:
 
     The angles have single precision at least: far positions need digits.
     """
+    check_rows(x)
     t, d = x.shape[-2:]
     exact = torch.promote_types(x.dtype, torch.float32)
     steps = torch.arange(start, start + t, device=x.device, dtype=exact)
     channels = torch.arange(0, d, 2, device=x.device, dtype=exact)
     angles = steps[:, None] * 10000 ** (-channels / d)
     return angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+
+
+def check_rows(x: Tensor) -> None:
+    """Raise unless x has rows of decimals, which can be turned."""
+    if x.ndim < 2:
+        raise ValueError(
+            f"x has shape {tuple(x.shape)}, not (..., T, D): a row's place "
+            "tells how far it turns. A single one becomes rows with x[None]."
+        )
+    if not x.is_floating_point():
+        raise TypeError(f"x is {x.dtype}: turned, it is decimals, x.float()")
 
 
 def check_pairs(d: int) -> None:
@@ -96,8 +109,9 @@ def share_heads(x: Tensor, n_heads: int) -> Tensor:
 
     Head 0 goes to the first H / G query heads, head 1 to the next. With as
     many heads already, x itself comes back. Raises ValueError when they do
-    not divide.
+    not divide, and for other axes.
     """
+    check_letters(x, "B G S D")
     check_groups(n_heads, x.shape[1])
     if x.shape[1] == n_heads:
         return x

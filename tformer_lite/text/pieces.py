@@ -50,7 +50,7 @@ class WordPieceTokenizer:
     def encode(self, texts: list[str]) -> Tensor:
         """Turn texts into ids from [CLS] to [SEP], padded: -> (B, S)."""
         rows = self.pieces.encode_batch(texts)
-        return torch.tensor([row.ids for row in rows])
+        return torch.tensor([row.ids for row in rows], dtype=torch.long)
 
     def decode(self, ids: Tensor) -> list[str]:
         """Turn ids (B, T) into texts, without the special tokens."""

@@ -38,7 +38,8 @@ class WordTokenizer:
 
     def encode(self, rows: list[list[str]]) -> Tensor:
         """Look up the ids of rows of words, equally long: -> (B, T)."""
-        return torch.tensor([[self.ids.get(w, UNK) for w in r] for r in rows])
+        ids = [[self.ids.get(word, UNK) for word in row] for row in rows]
+        return torch.tensor(ids, dtype=torch.long)
 
     def decode(self, ids: Tensor | list[int]) -> str:
         """Write a row of ids (T) as a text, up to its [EOS].

@@ -35,8 +35,13 @@ def print_shapes(
     With `dims`, and with `axes` or `build`, axes have names, known as in
     `trace`: the model runs ahead, unseen and at other sizes too. A shape
     that is not as it was then is printed in numbers. The hooks are removed
-    at the end, whatever happened.
+    at the end, whatever happened. Raises TypeError for what is no module.
     """
+    if not isinstance(model, nn.Module):
+        raise TypeError(
+            f"print_shapes is for modules, and a {type(model).__name__} is "
+            "none: trace(function, ...) lists the calls of a function."
+        )
     listed = call_lines if calls else module_shapes
     preview = Preview(listed, dims=dims, axes=axes, build=build)
     with ExitStack() as stack:

@@ -62,7 +62,8 @@ def loss_of(
     """
     device = next(model.parameters()).device
     logits = model(*(ids.to(device) for ids in inputs)).flatten(0, 1)
-    return cross_entropy(logits, labels.to(device).flatten(), **options)
+    wanted = labels.to(device, torch.long).flatten()
+    return cross_entropy(logits, wanted, **options)
 
 
 def mean_loss(model: nn.Module, data: Data, batch_size: int = 256) -> float:

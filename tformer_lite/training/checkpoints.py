@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Collection
+from copy import deepcopy
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -9,6 +10,7 @@ from typing import Any
 from warnings import catch_warnings
 
 import torch
+from torch import Tensor
 
 from tformer_lite.model.config import Config
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
@@ -28,6 +30,14 @@ NAMES = {
     "max_seq_len": "max_len",
     "dropout": "dropout",
 }
+DAMAGES = (
+    AttributeError,
+    LookupError,
+    RuntimeError,
+    StopIteration,
+    TypeError,
+    ValueError,
+)
 DAMAGED = (
     "is damaged, or no checkpoint: it cannot be read. Train again, or take a "
     "copy of it."
@@ -93,7 +103,7 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         )
     try:
         return unpack(packed)
-    except (LookupError, RuntimeError, TypeError, ValueError) as error:
+    except DAMAGES as error:
         raise ValueError(f"{path} {DAMAGED}") from error
 
 
@@ -140,7 +150,11 @@ def unpack(packed: dict[str, Any]) -> Checkpoint:
     config = Config(**packed["model_config"])
     with torch.random.fork_rng(devices=[]):  # first weights, soon replaced
         model = MODELS[packed["model"]](config)
-    model.load_state_dict(packed["model_state_dict"])
+    weights = packed["model_state_dict"]
+    # Each weight keeps its own type; tables, not in the file, the first's.
+    model.to(next(iter(weights.values())).dtype)
+    model.load_state_dict(deepcopy(weights), assign=True)
+    tie(model, weights)
     return Checkpoint(
         model.eval(),
         tuple(TOKENIZERS[kind](ids) for kind, ids in packed["tokenizers"]),
@@ -149,6 +163,18 @@ def unpack(packed: dict[str, Any]) -> Checkpoint:
         packed["val_losses"],
         packed["training"],
     )
+
+
+def tie(model: Model, weights: dict[str, Tensor]) -> None:
+    """Let names that had one weight between them have one again."""
+    known: dict[tuple, Tensor] = {}
+    for name, weight in weights.items():
+        path, _, own = name.rpartition(".")
+        part, key = (
+            model.get_submodule(path),
+            (weight.data_ptr(), weight.shape),
+        )
+        setattr(part, own, known.setdefault(key, getattr(part, own)))
 
 
 def check_known(thing: object, known: Collection[str]) -> str:

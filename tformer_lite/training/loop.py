@@ -38,6 +38,8 @@ def resume(path: str | Path, **changes: Any) -> Trainer:
     recipe = Recipe(**training["recipe"] | changes)
     model = deepcopy(kept.model)
     model.load_state_dict(training["model_state_dict"])
+    for name in training.get("frozen", ()):  # older files do not say
+        model.get_parameter(name).requires_grad_(False)
     trainer = Trainer(model, recipe, kept.tokenizers, kept.block_size)
     trainer.best = kept.model if recipe.patience else model
     trainer.optimizer.load_state_dict(training["optimizer_state_dict"])

@@ -110,8 +110,10 @@ def training_of(trainer: Trainer) -> dict[str, Any]:
     recipe = asdict(trainer.recipe)
     if callable(trainer.recipe.schedule):  # no file keeps code
         recipe["schedule"] = repr(trainer.recipe.schedule)
+    weights = trainer.model.named_parameters()
     return {
         "recipe": recipe,
+        "frozen": [name for name, x in weights if not x.requires_grad],
         "model_state_dict": trainer.model.state_dict(),
         "optimizer_state_dict": trainer.optimizer.state_dict(),
         "rng_state": trainer.random,

@@ -23,10 +23,13 @@ OPERATIONS = {
 def run_sizes(dims: Given) -> Sizes:
     """Work out the dimensions that are written with others.
 
-    Raises ValueError for a name that is unknown, or that needs itself, and
-    for what is neither a size nor an expression.
+    Raises ValueError for a name that is unknown, or that needs itself, for
+    a negative size, and for what is neither a size nor an expression.
     """
     known = plain_sizes(dims)
+    for name, n in known.items():
+        if n < 0:
+            raise ValueError(f"dims: {name} is {n}. A size is 0 or more.")
     while rest := {name: x for name, x in dims.items() if name not in known}:
         sizes = {name: size(name, text, known) for name, text in rest.items()}
         found = {name: n for name, n in sizes.items() if n is not None}
