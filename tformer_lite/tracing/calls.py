@@ -9,6 +9,7 @@ from torch import Size, Tensor
 
 from tformer_lite.tracing.axes.names import Dims, Shapes, dims_of
 from tformer_lite.tracing.axes.sizes import Given
+from tformer_lite.tracing.record.aside import uncollected
 from tformer_lite.tracing.record.recorder import (
     Again,
     Keep,
@@ -46,6 +47,7 @@ class Calls(Printable):
         self.steps, self.result = run.steps, run.result
 
     @cached_property
+    @uncollected()
     def axes(self) -> list[Axes]:
         """The named axes of what each step reads, and of what it makes."""
         runs = [self.run, *self.others]
@@ -61,6 +63,7 @@ class Calls(Printable):
         return any(axis.proof == "unknown" for axis in axes)
 
     @cached_property
+    @uncollected()
     def table(self) -> Table:
         """One row a step."""
         rows = map(row_of, self.steps, self.axes, are_hidden(self.run))
