@@ -125,10 +125,11 @@ class Flow:
 
     def way_to(self, i: int, n: int) -> tuple[tuple[int, int], ...]:
         """Go back from a tensor that a step reads to the product."""
-        way = [(i, n)]
-        while (j := self.sources[i][n]) != self.found[j].product:
-            i, n = j, next(iter(self.arriving(j)))
-            way.append((i, n))
+        way, j = [(i, n)], self.sources[i][n]
+        while j is not None and j != self.found[j].product:
+            n = next(iter(self.arriving(j)))
+            way.append((j, n))
+            j = self.sources[j][n]
         return tuple(reversed(way))
 
 

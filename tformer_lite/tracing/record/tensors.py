@@ -42,7 +42,9 @@ class Marks:
         known = self.known
         for value in values:
             kind = type(value)
-            if kind in USUAL or (kind not in PLAIN and isinstance(value, Tensor)):
+            if kind in USUAL or (
+                kind not in PLAIN and isinstance(value, Tensor)
+            ):
                 mark = known.get(id(ref(value)))
                 found.append(mark or self.first(value))
             elif kind not in PLAIN:
@@ -50,7 +52,9 @@ class Marks:
         return found
 
     def first(self, tensor: Tensor) -> Mark:
-        """Mark a tensor that no call has made."""
+        """Mark a tensor that no call has made, and let no mode hear of it."""
+        if type(tensor) in USUAL and not torch._C._len_torch_function_stack():
+            return self.made(tensor)
         with torch._C.DisableTorchFunction():
             return self.made(tensor)
 

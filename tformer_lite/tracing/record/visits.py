@@ -120,16 +120,16 @@ class Visits:
         within the same module, past PyTorch's: if there is none in it, those
         that led to the module. Outside of all it is `base`, the code that
         started the recording."""
-        found: list[Spot] = []
+        found: Place = ()
         while frame:
             code = frame.f_code
             whose = OWNERS[code.co_filename]
             if whose == "reader":
-                found.append((code, frame.f_lasti))
+                found += ((code, frame.f_lasti),)
             elif whose == "tracer":
                 if frame is self.frame:
-                    return tuple(found) or self.now.place
+                    return found or self.now.place
                 if found or code is self.base:
-                    return tuple(found) or ((code, frame.f_lasti),)
+                    return found or ((code, frame.f_lasti),)
             frame = frame.f_back
-        return tuple(found)
+        return found
