@@ -148,28 +148,31 @@ class Recorder(Watch):
     ) -> Any:
         if self.keep:
             self.values.save(targets(function, args, kwargs or {}))
-        marks = self.marks  # read first: a call may change shapes
-        reads = marks.read((*args, *kwargs.values()) if kwargs else args)
+        # Read first: a call may change shapes.
+        reads = self.marks.read((*args, *kwargs.values()) if kwargs else args)
         try:
             result = function(*args, **kwargs) if kwargs else function(*args)
         except Exception as error:
             step = self.note(function, sys._getframe(1), reads, [])
             self.failed = error, step
             raise
-        if type(result) in USUAL:
-            makes = [marks.made(result)]
-        elif made := tensors(result):
-            makes = marks.write(made)
-        else:
-            if name_of(function) == "__set__":
-                marks.forget(args[0])
-            return result
-        step = self.note(function, sys._getframe(1), reads, makes)
-        self.steps.append(step)
-        if self.keep and self.keep(step):
-            given = args, kwargs or {}
-            self.values.keep(len(self.steps) - 1, tensors(result), *given)
+        if makes := self.made(function, args, result):
+            step = self.note(function, sys._getframe(1), reads, makes)
+            self.steps.append(step)
+            if self.keep and self.keep(step):
+                n, given = len(self.steps) - 1, (args, kwargs or {})
+                self.values.keep(n, tensors(result), *given)
         return result
+
+    def made(self, function: Any, args: tuple, result: Any) -> list[Mark]:
+        """Mark the tensors that a call has made."""
+        if type(result) in USUAL:
+            return [self.marks.made(result)]
+        if found := tensors(result):
+            return self.marks.write(found)
+        if name_of(function) == "__set__":
+            self.marks.forget(args[0])
+        return []
 
     def note(
         self, function: Any, frame: FrameType, reads: list, makes: list
