@@ -9,6 +9,7 @@ from torch import Size, Tensor
 
 from tformer_lite.tracing.axes.names import Dims, Shapes, dims_of
 from tformer_lite.tracing.axes.sizes import Given
+from tformer_lite.tracing.record.aside import uncollected
 from tformer_lite.tracing.record.recorder import (
     Again,
     Keep,
@@ -39,6 +40,7 @@ class Calls(Printable):
         self.steps, self.result = run.steps, run.result
 
     @cached_property
+    @uncollected()
     def axes(self) -> list[Axes]:
         """The named axes of what each step reads, and of what it makes."""
         dims = dims_of((run.sizes for run in self.runs), self.given)
@@ -47,6 +49,7 @@ class Calls(Printable):
         return [axes_of(dims, *steps) for steps in same]
 
     @cached_property
+    @uncollected()
     def table(self) -> Table:
         """One row a step."""
         rows = map(row_of, self.steps, self.axes, are_hidden(self.run))

@@ -23,7 +23,7 @@ from tformer_lite.tracing.questions.errors import explanation
 from tformer_lite.tracing.questions.export import to_json
 from tformer_lite.tracing.questions.scores import Attention, attention
 from tformer_lite.tracing.questions.scrambles import Scramble, scrambles
-from tformer_lite.tracing.record.aside import aside
+from tformer_lite.tracing.record.aside import aside, uncollected
 from tformer_lite.tracing.record.detours import detours, traceable
 from tformer_lite.tracing.record.recorder import Run
 from tformer_lite.tracing.record.state import State
@@ -42,6 +42,7 @@ class Trace(Calls):
         super().__init__(*calls)
         self.model, self.inputs, self.options = ran
 
+    @uncollected()
     def source(
         self, thing: Any, path: str | None = None, nth: int = 0
     ) -> Listing:
@@ -55,11 +56,13 @@ class Trace(Calls):
         """Find reshapes that keep every size and scramble the elements."""
         return scrambles(self)
 
+    @uncollected()
     def attention(self) -> list[Attention]:
         """Give every attention that the data shows: `scores`, `masked` and
         `weights`, with their named shape. Needs what was kept: keep=True."""
         return attention(self)
 
+    @uncollected()
     def compare(self, reference: "Trace") -> Comparison:
         """Find the first call at which this run and a reference part."""
         return compare(self, reference)
@@ -76,6 +79,7 @@ class Trace(Calls):
         """List the shape of each parameter's gradient, by another run."""
         return costs.gradients(self.model, *self.inputs, **self.options)
 
+    @uncollected()
     def to_json(self) -> str:
         """Write the trace as JSON; `questions.export` has the schema."""
         return to_json(self)

@@ -1,13 +1,14 @@
 """Events: what was called in a run, and what each expression made there."""
 
 import ast
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache, cached_property
 from itertools import chain, pairwise
 from operator import itemgetter
 from types import CodeType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tformer_lite.tracing.axes.names import Shape, Shapes
 from tformer_lite.tracing.calls import Calls
@@ -51,6 +52,7 @@ class Known:
     def __init__(self, calls: Calls):
         self.calls = calls
         self.uses = defaultdict[int, list[tuple[int, Shape]]](list)
+        self.led_to: dict[tuple, dict[Any, list[Event]]] = {}
         for i, (step, axes) in enumerate(zip(calls.steps, calls.axes)):
             for marks, names in zip((step.reads, step.makes), axes):
                 for mark, name in zip(marks, names):
@@ -61,8 +63,8 @@ class Known:
         uses = [self.uses[mark.number] for mark in marks or []]
         if not uses or not all(uses):
             return None
-        before = ([name for i, name in use if i < end] for use in uses)
-        return tuple(b[-1] if b else use[0][1] for b, use in zip(before, uses))
+        counts = (bisect_left(use, end, key=itemgetter(0)) for use in uses)
+        return tuple(use[max(n - 1, 0)][1] for n, use in zip(counts, uses))
 
     @cached_property
     def events(self) -> list[Event]:
@@ -80,6 +82,17 @@ class Known:
                 event = Event(visit.parent, visit.place, given, "")
                 found.append((visit.end - 0.5, event))
         return [event for _, event in sorted(found, key=itemgetter(0))]
+
+    def events_in(self, run: FunctionRun) -> list[Event]:
+        """List the events that a run of a function led to, and no run of the
+        same function within it."""
+        code = run[0]
+        wanted = code, code.co_filename
+        if wanted not in self.led_to:
+            led_to = self.led_to[wanted] = defaultdict(list)
+            for event in self.events:
+                led_to[next(event.runs(code), None)].append(event)
+        return self.led_to[wanted][run]
 
 
 def runs_of(
@@ -136,9 +149,7 @@ class Frame:
         self.made = defaultdict[source.Span | None, list[Event]](list)
         self.called = defaultdict[source.Span | None, set[FunctionRun]](set)
         own = set(source.codes(self.code))
-        for event in known.events:
-            if next(event.runs(self.code), None) != run:
-                continue
+        for event in known.events_in(run):
             if event.place[0][0] in own:
                 self.made[source.span(*event.place[0])].append(event)
             if event.visit is self.visit:

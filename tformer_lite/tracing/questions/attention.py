@@ -55,11 +55,10 @@ class Found(NamedTuple):
     multiplies the weights and the values. Where one call does it all, each
     of them is that call.
 
-    `way` leads from the product to `mixed`: who reads what the one before
-    made, each as a step and which of the tensors that it reads.
-
-    It begins as a product alone, and is followed step by step. `stage` says
-    what its elements are so far: scores, with the largest of a row
+    It begins as a product alone, and is followed step by step; `way` then
+    leads from the product to `mixed`: who reads what the one before made,
+    each as a step and which of the tensors that it reads. `stage` says what
+    its elements are so far: scores, with the largest of a row
     subtracted (shifted) or not; powers of e, or logarithms of weights;
     weights; or a total of scores or powers.
     """
@@ -116,12 +115,22 @@ class Flow:
             path = step.visit.path
             if step.name == FUSED:
                 found[i] = Found(path, i, i, i, i, i)
-            for n, one in self.arriving(i).items():
-                if self.names[i] in PRODUCTS and one.stage == "weights":
-                    way = *one.way, (i, n)
+            mixes = self.names[i] in PRODUCTS
+            for n, one in self.arriving(i).items() if mixes else ():
+                if one.stage == "weights" and one.weights not in found:
+                    way = self.way_to(i, n)
                     whole = one._replace(path=path, mixed=i, way=way)
-                    found.setdefault(one.weights, whole)
+                    found[one.weights] = whole
         return [found[i] for i in sorted(found)]
+
+    def way_to(self, i: int, n: int) -> tuple[tuple[int, int], ...]:
+        """Go back from a tensor that a step reads to the product."""
+        way, j = [(i, n)], self.sources[i][n]
+        while j is not None and j != self.found[j].product:
+            n = next(iter(self.arriving(j)))
+            way.append((j, n))
+            j = self.sources[j][n]
+        return tuple(reversed(way))
 
 
 def found_at(flow: Flow, i: int) -> Found | None:
@@ -133,8 +142,7 @@ def found_at(flow: Flow, i: int) -> Found | None:
     stage = next_stage(flow.names[i], *stages) if stages else None
     if not stage:
         return None
-    n, found = next(iter(arriving.items()))
-    found = found._replace(way=(*found.way, (i, n)), stage=stage)
+    found = next(iter(arriving.values()))._replace(stage=stage)
     if stage == "weights" != stages[0]:
         return found._replace(weights=i)
     hidden = flow.masks(i)

@@ -13,6 +13,7 @@ from tformer_lite.tracing.record.aside import aside
 from tformer_lite.tracing.record.visits import Visits
 
 FUSIBLE = nn.MultiheadAttention, nn.TransformerEncoderLayer
+SCRIPTED = torch.jit.ScriptModule, torch.jit.ScriptFunction
 FUSED = "_native_multi_head_attention", "_transformer_encoder_layer_fwd"
 
 
@@ -25,7 +26,7 @@ def traceable(model: Callable | None) -> Callable:
     if not callable(model):
         raise TypeError(f"give a model: {type(model).__name__} has no call")
     for part in parts(model):
-        if isinstance(part, torch.jit.ScriptModule | torch.jit.ScriptFunction):
+        if isinstance(part, SCRIPTED):
             raise TypeError(
                 f"a {type(part).__name__} runs out of Python's sight: trace "
                 "what it was made from."
@@ -35,7 +36,16 @@ def traceable(model: Callable | None) -> Callable:
 
 def parts(model: Callable) -> list[Callable]:
     """List a model's modules; of a function, itself."""
-    return list(model.modules()) if isinstance(model, nn.Module) else [model]
+    if not isinstance(model, nn.Module):
+        return [model]
+    found: dict[nn.Module, None] = {}
+    ahead: list[nn.Module | None] = [model]
+    while ahead:
+        part = ahead.pop()
+        if part is not None and part not in found:
+            found[part] = None
+            ahead += part._modules.values()
+    return list(found)
 
 
 def unfused() -> AbstractContextManager:
@@ -46,11 +56,13 @@ def unfused() -> AbstractContextManager:
 
 def detours(model: Callable, inputs: tuple, options: dict) -> list[str]:
     """Say what an untraced run does in another way."""
-    notes = []
-    if any(map(is_compiled, parts(model))):
+    notes, found = [], parts(model)
+    if any(map(is_compiled, found)):
         notes.append("compiled code ran as it is written, line by line")
-    fused = fused_modules(model, inputs, options)
-    if fused:
+    fusible = [part for part in found if isinstance(part, FUSIBLE)]
+    if all(part.training for part in fusible):
+        return notes
+    if fused := fused_modules(model, inputs, options):
         notes.append(
             f"untraced, PyTorch runs {', '.join(fused)} as one fused call "
             "each; numbers can differ in their last digits"
@@ -60,18 +72,19 @@ def detours(model: Callable, inputs: tuple, options: dict) -> list[str]:
 
 def is_compiled(part: Callable) -> bool:
     """Whether torch.compile made or changed a module or a function."""
+    if isinstance(part, nn.Module):  # it looks long for what it lacks
+        was_function = "_torchdynamo_orig_callable" in vars(part)
+    else:
+        was_function = hasattr(part, "_torchdynamo_orig_callable")
     return (
-        getattr(part, "_compiled_call_impl", None) is not None
-        or hasattr(part, "_torchdynamo_orig_callable")
+        was_function
+        or getattr(part, "_compiled_call_impl", None) is not None
         or type(part).__name__ == "OptimizedModule"
     )
 
 
 def fused_modules(model: Callable, inputs: tuple, options: dict) -> list[str]:
     """List the modules that an untraced run fuses, by another run."""
-    found = [part for part in parts(model) if isinstance(part, FUSIBLE)]
-    if all(part.training for part in found):
-        return []
     with (
         suppress(Exception),  # it ran once: so much for this note
         aside(model, inputs, options),

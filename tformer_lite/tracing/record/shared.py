@@ -86,9 +86,11 @@ def followed_call(call: Callable) -> Callable:
 
     @wraps(call)
     def run(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-        now = call
-        for visits in HERE.visits:
+        now, followers = call, HERE.visits
+        for visits in followers[:-1]:
             now = partial(visits.run, now)
+        if followers:
+            return followers[-1].run(now, module, *args, **kwargs)
         return now(module, *args, **kwargs)
 
     return run

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
-from itertools import count
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -14,6 +13,7 @@ from torch.nn import Parameter
 
 # What is told apart from tensors and what holds them, without a search.
 PLAIN = {int, float, bool, str, type(None), torch.dtype, torch.Size}
+PLAIN |= {slice, type(...), torch.device, torch.layout}
 USUAL = {Tensor, Parameter}  # whose shape can be asked for without a call
 NOT_WRITING = {"__invert__", "__index__", "__int__", "__init__", "__iter__"}
 
@@ -30,43 +30,55 @@ class Marks:
     shape that it had when it was last made."""
 
     def __init__(self):
-        self.known: dict[int, tuple[ref[Tensor], Mark]] = {}
-        self.unused = count()
+        # A tensor has one weak reference while it lives, and no other tensor
+        # has its id, as all are held.
+        self.known: dict[int, Mark] = {}  # by that id
+        self.seen: list[ref[Tensor]] = []
 
     def read(self, values: Iterable) -> list[Mark]:
         """Mark the tensors in some values, with the shapes that are known: to
         ask for one, outside of a recorded call, would be a call."""
-        found = []
+        found: list[Mark] = []
+        known = self.known
         for value in values:
-            known = self.known.get(id(value))
-            if known is not None and known[0]() is value:
-                found.append(known[1])
-            elif isinstance(value, Tensor):
-                with torch._C.DisableTorchFunction():
-                    found.append(self.made(value))
-            elif type(value) not in PLAIN:
+            kind = type(value)
+            if kind in USUAL or (
+                kind not in PLAIN and isinstance(value, Tensor)
+            ):
+                mark = known.get(id(ref(value)))
+                found.append(mark or self.first(value))
+            elif kind not in PLAIN:
                 found += self.read(tensors(value))
         return found
 
+    def first(self, tensor: Tensor) -> Mark:
+        """Mark a tensor that no call has made, and let no mode hear of it."""
+        if type(tensor) in USUAL and not torch._C._len_torch_function_stack():
+            return self.made(tensor)
+        with torch._C.DisableTorchFunction():
+            return self.made(tensor)
+
     def write(self, made: list[Tensor]) -> list[Mark]:
         """Mark the tensors that a call has made."""
-        if all(type(tensor) in USUAL for tensor in made):
+        if USUAL.issuperset(map(type, made)):
             return list(map(self.made, made))
         with torch._C.DisableTorchFunction():
             return list(map(self.made, made))
 
     def made(self, tensor: Tensor) -> Mark:
         """Mark a tensor with the shape that it has now."""
-        known = self.known.get(id(tensor))
-        same = known is not None and known[0]() is tensor
-        number = known[1].number if known and same else next(self.unused)
-        mark = Mark(number, shape_of(tensor))
-        self.known[id(tensor)] = ref(tensor), mark
+        own = ref(tensor)
+        known = self.known.get(id(own))
+        if known is None:
+            self.seen.append(own)
+        number = known[0] if known else len(self.seen)
+        found = number, shape_of(tensor)
+        mark = self.known[id(own)] = tuple.__new__(Mark, found)
         return mark
 
     def forget(self, tensor: Tensor) -> None:
         """Take a tensor for a new one from now on: x.data = y made it so."""
-        self.known.pop(id(tensor), None)
+        self.known.pop(id(ref(tensor)), None)
 
 
 def shape_of(tensor: Tensor) -> torch.Size:

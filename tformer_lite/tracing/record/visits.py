@@ -3,7 +3,6 @@
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sized
-from functools import cache
 from itertools import count
 from pathlib import Path
 from types import CodeType, FrameType
@@ -23,28 +22,18 @@ FOLDERS = {
 }
 
 
-@cache
-def owner(filename: str) -> str:
-    """Tell whose a file is: the tracer's, torch's or the reader's. By its
-    name: a string knows its hash, a code object works it out anew."""
-    found = (x for x in FOLDERS if filename.startswith(FOLDERS[x]))
-    return next(found, "reader")
+class Owners(dict[str, str]):
+    """Whose a file is: the tracer's, torch's or the reader's. By its name: a
+    string knows its hash, a code object works it out anew."""
+
+    def __missing__(self, filename: str) -> str:
+        found = (x for x in FOLDERS if filename.startswith(FOLDERS[x]))
+        self[filename] = next(found, "reader")
+        return self[filename]
 
 
-def place_of(frame: FrameType | None, base: CodeType | None) -> Place:
-    """Find the reader's own line that led here, and those that led there
-    within the same module, past PyTorch's. Where there is none, it is
-    `base`, the code that started the recording."""
-    found: list[Spot] = []
-    while frame:
-        code = frame.f_code
-        whose = owner(code.co_filename)
-        if whose == "reader":
-            found.append((code, frame.f_lasti))
-        elif whose == "tracer" and (found or code is base):
-            return tuple(found) or ((code, frame.f_lasti),)
-        frame = frame.f_back
-    return tuple(found)
+OWNERS = Owners()
+owner = OWNERS.__getitem__
 
 
 class Visit:
@@ -82,6 +71,7 @@ class Visits:
         self.paths = {id(part): path for path, part in modules()}
         self.counts: dict[str, Iterator[int]] = defaultdict(count)
         self.base: CodeType | None = None  # what started the recording
+        self.frame: FrameType | None = None  # in which `now` runs
         self.now, self.done = Visit("", 0, ""), list[Visit]()
         self.marks, self.steps = Marks(), steps
 
@@ -98,7 +88,9 @@ class Visits:
         self, call: Callable, module: nn.Module, *args: Any, **kwargs: Any
     ) -> object:
         """Call a module, and be there meanwhile."""
-        before, self.now = self.now, self.visit(module, args, kwargs)
+        before = self.now, self.frame
+        self.now = self.visit(module, args, kwargs)
+        self.frame = sys._getframe()
         try:
             result = call(module, *args, **kwargs)
             self.now.makes = self.marks.read((result,))
@@ -106,7 +98,7 @@ class Visits:
             self.done.append(self.now)
             return result
         finally:
-            self.now = before
+            self.now, self.frame = before
 
     def visit(self, module: nn.Module, args: tuple, kwargs: dict) -> Visit:
         """Note how a module is called."""
@@ -114,9 +106,30 @@ class Visits:
         path = self.paths.get(id(module), f"({kind})")
         visit = Visit(path, next(self.counts[path]), kind)
         frame = sys._getframe(4)  # past run, enter and nn.Module's __call__
-        visit.parent, visit.place = self.now, place_of(frame, self.base)
+        visit.parent, visit.place = self.now, self.place_of(frame)
         visit.direct = visit.place[0][0] is frame.f_code
-        given = *enumerate(args), *kwargs.items()
-        visit.reads = {name: self.marks.read((x,)) for name, x in given}
+        read = self.marks.read
+        visit.reads = {i: read((x,)) for i, x in enumerate(args)}
+        if kwargs:
+            visit.reads |= {name: read((x,)) for name, x in kwargs.items()}
         visit.start = len(self.steps)
         return visit
+
+    def place_of(self, frame: FrameType | None) -> Place:
+        """Find the reader's own line that led here, and those that led there
+        within the same module, past PyTorch's: if there is none in it, those
+        that led to the module. Outside of all it is `base`, the code that
+        started the recording."""
+        found: Place = ()
+        while frame:
+            code = frame.f_code
+            whose = OWNERS[code.co_filename]
+            if whose == "reader":
+                found += ((code, frame.f_lasti),)
+            elif whose == "tracer":
+                if frame is self.frame:
+                    return found or self.now.place
+                if found or code is self.base:
+                    return found or ((code, frame.f_lasti),)
+            frame = frame.f_back
+        return found
