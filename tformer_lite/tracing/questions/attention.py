@@ -118,19 +118,20 @@ class Flow:
             mixes = self.names[i] in PRODUCTS
             for n, one in self.arriving(i).items() if mixes else ():
                 if one.stage == "weights" and one.weights not in found:
-                    way = self.way_to(i, n)
+                    way = way_to(self, i, n)
                     whole = one._replace(path=path, mixed=i, way=way)
                     found[one.weights] = whole
         return [found[i] for i in sorted(found)]
 
-    def way_to(self, i: int, n: int) -> tuple[tuple[int, int], ...]:
-        """Go back from a tensor that a step reads to the product."""
-        way, j = [(i, n)], self.sources[i][n]
-        while j is not None and j != self.found[j].product:
-            n = next(iter(self.arriving(j)))
-            way.append((j, n))
-            j = self.sources[j][n]
-        return tuple(reversed(way))
+
+def way_to(flow: Flow, i: int, n: int) -> tuple[tuple[int, int], ...]:
+    """Go back from a tensor that a step reads to the product."""
+    way, j = [(i, n)], flow.sources[i][n]
+    while j is not None and j != flow.found[j].product:
+        n = next(iter(flow.arriving(j)))
+        way.append((j, n))
+        j = flow.sources[j][n]
+    return tuple(reversed(way))
 
 
 def found_at(flow: Flow, i: int) -> Found | None:

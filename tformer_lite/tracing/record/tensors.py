@@ -46,27 +46,21 @@ class Marks:
                 kind not in PLAIN and isinstance(value, Tensor)
             ):
                 mark = known.get(id(ref(value)))
-                found.append(mark or self.first(value))
+                found.append(mark or self.made(value))
             elif kind not in PLAIN:
                 found += self.read(tensors(value))
         return found
 
-    def first(self, tensor: Tensor) -> Mark:
-        """Mark a tensor that no call has made, and let no mode hear of it."""
-        if type(tensor) in USUAL and not torch._C._len_torch_function_stack():
-            return self.made(tensor)
-        with torch._C.DisableTorchFunction():
-            return self.made(tensor)
-
-    def write(self, made: list[Tensor]) -> list[Mark]:
-        """Mark the tensors that a call has made."""
-        if USUAL.issuperset(map(type, made)):
-            return list(map(self.made, made))
-        with torch._C.DisableTorchFunction():
-            return list(map(self.made, made))
-
     def made(self, tensor: Tensor) -> Mark:
-        """Mark a tensor with the shape that it has now."""
+        """Mark a tensor with the shape that it has now, and let no mode hear
+        of it."""
+        if type(tensor) in USUAL and not torch._C._len_torch_function_stack():
+            return self.mark(tensor)
+        with torch._C.DisableTorchFunction():
+            return self.mark(tensor)
+
+    def mark(self, tensor: Tensor) -> Mark:
+        """Mark a tensor, as one that is known or as a new one."""
         own = ref(tensor)
         known = self.known.get(id(own))
         if known is None:

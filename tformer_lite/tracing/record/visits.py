@@ -88,9 +88,8 @@ class Visits:
         self, call: Callable, module: nn.Module, *args: Any, **kwargs: Any
     ) -> object:
         """Call a module, and be there meanwhile."""
-        before = self.now, self.frame
-        self.now = self.visit(module, args, kwargs)
-        self.frame = sys._getframe()
+        before, frame = (self.now, self.frame), sys._getframe()
+        self.now, self.frame = self.visit(module, args, kwargs), frame
         try:
             result = call(module, *args, **kwargs)
             self.now.makes = self.marks.read((result,))
@@ -106,30 +105,29 @@ class Visits:
         path = self.paths.get(id(module), f"({kind})")
         visit = Visit(path, next(self.counts[path]), kind)
         frame = sys._getframe(4)  # past run, enter and nn.Module's __call__
-        visit.parent, visit.place = self.now, self.place_of(frame)
+        visit.parent, visit.place = self.now, place_of(self, frame)
         visit.direct = visit.place[0][0] is frame.f_code
-        read = self.marks.read
-        visit.reads = {i: read((x,)) for i, x in enumerate(args)}
-        if kwargs:
-            visit.reads |= {name: read((x,)) for name, x in kwargs.items()}
+        given = *enumerate(args), *kwargs.items()
+        visit.reads = {name: self.marks.read((x,)) for name, x in given}
         visit.start = len(self.steps)
         return visit
 
-    def place_of(self, frame: FrameType | None) -> Place:
-        """Find the reader's own line that led here, and those that led there
-        within the same module, past PyTorch's: if there is none in it, those
-        that led to the module. Outside of all it is `base`, the code that
-        started the recording."""
-        found: Place = ()
-        while frame:
-            code = frame.f_code
-            whose = OWNERS[code.co_filename]
-            if whose == "reader":
-                found += ((code, frame.f_lasti),)
-            elif whose == "tracer":
-                if frame is self.frame:
-                    return found or self.now.place
-                if found or code is self.base:
-                    return found or ((code, frame.f_lasti),)
-            frame = frame.f_back
-        return found
+
+def place_of(visits: Visits, frame: FrameType | None) -> Place:
+    """Find the reader's own line that led here, and those that led there
+    within the same module, past PyTorch's: if there is none in it, those
+    that led to the module. Outside of all it is `base`, the code that
+    started the recording."""
+    found: Place = ()
+    while frame:
+        code = frame.f_code
+        whose = OWNERS[code.co_filename]
+        if whose == "reader":
+            found += ((code, frame.f_lasti),)
+        elif whose == "tracer":
+            if frame is visits.frame:
+                return found or visits.now.place
+            if found or code is visits.base:
+                return found or ((code, frame.f_lasti),)
+        frame = frame.f_back
+    return found
