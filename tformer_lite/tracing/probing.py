@@ -130,6 +130,7 @@ def refusal_note(name: str, run: Other) -> str:
     """Say that a name cannot move, and in which words a model refuses it."""
     first = re.sub("0x[0-9a-f]+", "0x…", str(run.error).split("\n")[0])
     return (
-        f"{name} never moves: refused at {name}={run.sizes[name]}: "
-        f"{type(run.error).__name__}: {first}"
+        f"{name} is known by its size alone: the model runs at no other that "
+        f"was tried, such as {name}={run.sizes[name]} "
+        f"({type(run.error).__name__}: {first})"
     )
