@@ -5,27 +5,11 @@ import pytest
 import torch
 from torch import nn
 
-from tests.helpers.strangers import GPT, IDS, Block
+from tests.helpers.strangers import GPT, IDS, Block, Kinds
 from tformer_lite.properties import live_parameters
 from tformer_lite.properties.excuses import kind, optional, unwrapped
 
 PICTURE = torch.randn(2, 7, 16, generator=torch.Generator().manual_seed(0))
-
-
-class Kinds(GPT):
-    """Adds kinds of tokens (B, T), where it is told them."""
-
-    def __init__(self):
-        super().__init__()
-        self.blocks[0].marked = nn.Linear(1, 16)
-
-    def forward(self, ids, kinds=None):
-        x = self.tokens(ids) + self.places(torch.arange(ids.shape[1]))
-        if kinds is not None:
-            x = x + self.blocks[0].marked(kinds[..., None].float())
-        for block in self.blocks:
-            x = block(x)
-        return self.head(self.norm(x))
 
 
 class Asks(GPT):
@@ -33,13 +17,13 @@ class Asks(GPT):
 
     def __init__(self):
         super().__init__()
-        self.blocks[0].marked = nn.Linear(16, 50)
+        self.blocks[0].told = nn.Linear(16, 50)
 
     def forward(self, ids, memory=None):
         x = super().forward(ids)
         if memory is None:
             return x
-        return x + self.blocks[0].marked(memory).mean(1, True)
+        return x + self.blocks[0].told(memory).mean(1, True)
 
 
 class Forgets(Kinds):
@@ -72,7 +56,7 @@ def test_what_no_optional_input_asks_is_not():
     torch.manual_seed(0)
     finding = live_parameters(Forgets(), IDS)
     assert finding.level == "broken"
-    assert "such as blocks.0.marked.weight" in finding.says
+    assert "such as blocks.0.told.weight" in finding.says
 
 
 def test_what_is_wrong_is_named_before_what_is_excused():

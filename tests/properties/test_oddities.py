@@ -6,33 +6,12 @@ import torch
 from torch import nn
 from torch.nn.functional import normalize
 
-from tests.helpers.strangers import GPT, IDS, Attention
+from tests.helpers.strangers import GPT, IDS, Attention, MixedAfter, Talking
 from tformer_lite import report
 from tformer_lite.properties import finite, identity, norm_statistics
 from tformer_lite.properties.norms import fits, is_norm
 
 ROWS = torch.randn(2, 7, 16, generator=torch.Generator().manual_seed(0))
-
-
-class Talking(Attention):
-    """Heads are mixed before the softmax."""
-
-    def __init__(self):
-        super().__init__()
-        self.mix = nn.Parameter(torch.randn(4, 4))
-
-    def cap(self, scores):
-        return torch.einsum("bhqk,hg->bgqk", scores, self.mix)
-
-
-class MixedAfter(Talking):
-    """They are mixed after it."""
-
-    def cap(self, scores):
-        return scores
-
-    def weigh(self, scores):
-        return super().cap(scores.softmax(-1))
 
 
 class HeadNorm(nn.Module):

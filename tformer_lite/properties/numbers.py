@@ -60,7 +60,8 @@ def finite_in_double(subject: Subject) -> bool:
     exponents are up to 8 times larger, and so are the weights."""
     try:
         double = in_double(subject)
-        result = double.call(partial(loud, double, 8 * LOUD), double.given)
+        louder = partial(loud, double, times=8 * LOUD)
+        result = double.call(louder, double.given)
     except (NotJudgedError, FailedError):  # it knows one precision only
         return False
     return bool(result.isfinite()[judged(subject, result)].all())
@@ -71,7 +72,7 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     inputs = subject.inputs
     yield "as it is", subject.run()
     if isinstance(subject.model, nn.Module):
-        result = subject.call(partial(loud, subject, LOUD), subject.given)
+        result = subject.call(partial(loud, subject), subject.given)
         yield LOUDLY, result
     padding = ~subject.real[0]
     if subject.last == 1 and padding.any():
@@ -80,7 +81,7 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
         yield "for a source of padding alone", subject.run(source, inputs[1])
 
 
-def loud(subject: Any, times: float, *given: Tensor) -> Tensor:
+def loud(subject: Any, *given: Tensor, times: float = LOUD) -> Tensor:
     """Run a model with larger weights, each of them larger once, however
     many names it has. `Subject.call` puts them back."""
     weights = {x.data_ptr(): x for x in subject.model.parameters()}
