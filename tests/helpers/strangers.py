@@ -82,6 +82,24 @@ class Sink(Attention):
         return torch.cat([scores, rows], -1).softmax(-1)[..., :-1]
 
 
+class Talking(Attention):
+    """Heads are mixed before the softmax, and below after it."""
+
+    def __init__(self):
+        super().__init__()
+        self.mix = nn.Parameter(torch.randn(4, 4))
+
+    def cap(self, scores):
+        return torch.einsum("bhqk,hg->bgqk", scores, self.mix)
+
+
+class MixedAfter(Talking):
+    cap = Attention.cap
+
+    def weigh(self, scores):
+        return super().cap(scores.softmax(-1))
+
+
 class OnePlus(nn.Module):
     """RMSNorm whose gain is 1 + w."""
 
@@ -202,6 +220,19 @@ class WithMasks(GPT):
         for block in self.blocks:
             x = block(x, mask == 0)
         return self.head(self.norm(x))
+
+
+class Kinds(GPT):
+    """Adds kinds of tokens (B, T), where it is told them."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks[0].told = nn.Linear(1, 50)
+
+    def forward(self, ids, kinds=None):
+        x = super().forward(ids)
+        told = self.blocks[0].told
+        return x if kinds is None else x + told(kinds[..., None].float())
 
 
 class Reading(nn.Module):

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.helpers.strangers import GPT, Kinds, MixedAfter, Talking
 from tformer_lite import DecoderOnly, bug, char_lm, properties, running_model
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
@@ -43,6 +44,9 @@ OWN = {
     "drops rows": lambda ask: ask(lambda x: x[:, :3], ROWS),
     "gives NaN": lambda ask: ask(lambda x: x * torch.nan, ROWS),
     "gives nothing": lambda ask: ask(lambda x: None, ROWS),
+    "mixes heads": lambda ask: ask(GPT(attention=Talking), IDS),
+    "mixes heads late": lambda ask: ask(GPT(attention=MixedAfter), IDS),
+    "could be told more": lambda ask: ask(Kinds(), IDS),
     "lacks inputs": lambda ask: ask(linear()),
 }
 

@@ -14,7 +14,7 @@ from tformer_lite import (
     tiny_translator,
 )
 from tformer_lite.properties import identity, live_parameters
-from tformer_lite.properties.learning import gradients
+from tformer_lite.properties.gradients import gradients
 from tformer_lite.properties.structure import (
     blocks,
     is_layer,

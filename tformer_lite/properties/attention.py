@@ -46,7 +46,10 @@ def score_scale(subject: Subject) -> Verdict:
 
     Vaswani et al. (2017), section 3.2.1, footnote 4.
     """
-    found = [x for x in mixings(subject) if not of_one_length(x)]
+    every = [x for x in mixings(subject) if not x.talking]
+    if not every:
+        raise NotJudgedError("Heads are mixed between scores and softmax.")
+    found = [x for x in every if not of_one_length(x)]
     if not found:
         says = "Queries and keys have one length: their scale is learned."
         raise NotJudgedError(says)

@@ -1,25 +1,22 @@
 """Learning: parameters that get a gradient, and no others."""
 
 import re
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
+from tformer_lite.properties.excuses import EXCUSES
 from tformer_lite.properties.finding import BROKEN, UNUSUAL, Verdict, check
+from tformer_lite.properties.gradients import gradients
 from tformer_lite.properties.norms import is_norm
 from tformer_lite.properties.structure import blocks
 from tformer_lite.properties.subject import (
-    FailedError,
     NotJudgedError,
     Subject,
 )
-from tformer_lite.properties.variants import InTraining, reweighted
-from tformer_lite.tracing.record.tensors import tensors
+from tformer_lite.properties.variants import reweighted
 
-SEEDS = 3  # how many random weights are tried
 POSITIONS = re.compile(r"(^|[._])pos(itions?)?([._]|$)")
 
 
@@ -45,32 +42,26 @@ def live_parameters(subject: Subject) -> Verdict:
     if not dead:
         return True, f"All {len(learns)} parameters get a gradient.", sizes
     says = f"{len(dead)} of {len(learns)} parameters get no gradient"
-    why, level = why_dead(subject, dead)
-    return False, f"{says}, such as {dead[0]}. {why}", sizes, level
+    one, why, level = why_dead(subject, dead)
+    return False, f"{says}, such as {one}. {why}", sizes, level
 
 
-def why_dead(subject: Subject, dead: list[str]) -> tuple[str, str]:
-    """Say why parameters get no gradient, and of which level that is."""
-    if others_alive(subject).issuperset(dead):
-        return "With random weights they do: some are 0 or small.", UNUSUAL
-    if set_aside(subject, dead):
-        return "They change no output: are they for something else?", UNUSUAL
+def why_dead(subject: Subject, dead: list[str]) -> tuple[str, str, str]:
+    """Name a parameter without a gradient, and say why it has none, and of
+    which level that is: of all, what is wrong comes first."""
+    one = dead[0]
+    why = "They change no output: are they for something else?"
+    for find, says in EXCUSES.items():
+        alive = find(subject)
+        why = says if alive.intersection(dead) else why
+        dead = [name for name in dead if name not in alive]
+    if not dead or set_aside(subject, dead):
+        return one, why, UNUSUAL
     says = (
         "Look for a layer that is not called, whose result is dropped, or "
         "that is detached."
     )
-    return says, BROKEN
-
-
-def others_alive(subject: Subject) -> set[str]:
-    """Name the parameters that get a gradient with some random weights."""
-    alive: set[str] = set()
-    for seed in range(SEEDS):
-        other = reweighted(subject, seed)
-        model: Any = other.model
-        reached = gradients(other)
-        alive |= {n for n, p in model.named_parameters() if reached.get(p)}
-    return alive
+    return dead[0], says, BROKEN
 
 
 def set_aside(subject: Subject, dead: list[str]) -> bool:
@@ -100,37 +91,3 @@ def forgotten(model: nn.Module, name: str, dead: list[str]) -> bool:
         around = set(model.get_submodule(path).parameters())
     lost = {model.get_parameter(name) for name in dead}
     return bool(around - lost)
-
-
-def gradients(subject: Subject) -> dict[Tensor, float]:
-    """Find what the outputs depend on and could learn, with the largest size
-    of its gradient. What writes in place may have one in training only."""
-    try:
-        return subject.call(partial(learnt, subject.model), subject.given)
-    except FailedError:
-        if not isinstance(subject.model, nn.Module):
-            raise
-        training = InTraining(subject.model)
-        return subject.call(partial(learnt, training), subject.given)
-
-
-def learnt(model: Callable, *inputs: Tensor) -> dict[Tensor, float]:
-    """Draw gradients of all that a model gives, and hand them back."""
-    with torch.enable_grad():
-        result = model(*inputs)
-    made = [x for x in tensors(result) if x.grad_fn is not None]
-    found, pulls = leaves(made), [torch.randn_like(x) for x in made]
-    some = torch.autograd.grad(made, found, pulls) if found else ()
-    return {x: g.abs().max().item() for x, g in zip(found, some)}
-
-
-def leaves(outputs: list[Tensor]) -> list[Tensor]:
-    """Find the tensors that a gradient of the outputs flows into."""
-    seen: dict[Any, None] = {}
-    ahead: list[Any] = [x.grad_fn for x in outputs]
-    while ahead:
-        node = ahead.pop()
-        if node is not None and node not in seen:
-            seen[node] = None
-            ahead += [earlier for earlier, _ in node.next_functions]
-    return [node.variable for node in seen if hasattr(node, "variable")]

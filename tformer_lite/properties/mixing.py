@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from tformer_lite.properties.agreement import close
 from tformer_lite.properties.reach import nudged
 from tformer_lite.properties.subject import (
     FailedError,
@@ -48,8 +49,9 @@ class Mixing(NamedTuple):
 
     `scale` is what it multiplies a query times a key with. `mixed` is its
     result, and `joined` that, moved, as the first step after it reads it.
-    `added` says whether more than a mask is added to the scores, and `sink`
-    whether some weights went to no position.
+    `added` says whether more than a mask is added to the scores, `sink`
+    whether some weights went to no position, and `talking` whether the
+    product only mixes heads, the scores of another one.
     """
 
     path: str
@@ -62,14 +64,18 @@ class Mixing(NamedTuple):
     joined: Tensor
     added: bool = False
     sink: bool = False
+    talking: bool = False
 
 
 def mixings(subject: Subject, *pushed: int) -> list[Mixing]:
     """Give every attention of a run, in order, with all positions of the
     inputs `pushed` nudged; NotJudgedError when there is none."""
-    found = followed(subject, *pushed)
-    if not found:
+    every = followed(subject, *pushed)
+    if not every:
         raise NotJudgedError("No attention was found: a softmax of products.")
+    found = [one for one in every if not is_learnt(subject, one.v.origin)]
+    if not found:
+        raise NotJudgedError("Heads are mixed between softmax and values.")
     return found
 
 
@@ -86,8 +92,7 @@ def followed(subject: Subject, *pushed: int) -> list[Mixing]:
             raise NotJudgedError(f"It cannot be traced: {error}") from error
     found = data.attentions()
     ways = [in_one_call if one.fused else written_out for one in found]
-    every = [describe(data, one) for describe, one in zip(ways, found)]
-    return [one for one in every if not is_learnt(subject, one.v.origin)]
+    return [describe(data, one) for describe, one in zip(ways, found)]
 
 
 def is_learnt(subject: Subject, x: Tensor) -> bool:
@@ -164,7 +169,7 @@ def written_out(data: Data, one: Found) -> Mixing:
     scored = Product(data, one.product, 2)
     q, k = (scored.factor(n, BATCH, OWN[n], SUMMED) for n in range(2))
     rows = w, BATCH, OWN[w], SUMMED
-    weights = after.matrix(data.read(*one.way[-1]), *rows)
+    weights = after.matrix(as_mixed(data, *one.way[-1]), *rows)
     right = after.matrix(by_right_factor(data, one), *rows)
     keys, queries = (right.amax(i) - right.amin(i) for i in (-1, -2))
     if queries.sum() > keys.sum():  # it differs by query
@@ -174,8 +179,29 @@ def written_out(data: Data, one: Found) -> Mixing:
     more = (
         biased(data, one),
         data.kept[one.weights][0].numel() > weights.numel(),
+        talks(data, one.product),
     )
     return Mixing(path, weights, q, k, values, scale, mixed, joined, *more)
+
+
+def talks(data: Data, i: int) -> bool:
+    """Whether a product is of scores, and of what no step has made: they are
+    the product of what steps have made."""
+    made = [j for j in data.sources[i] if j is not None]
+    found = data.found.get(made[0]) if len(made) == 1 else None
+    return found is not None and None not in data.sources[found.product]
+
+
+def as_mixed(data: Data, i: int, n: int) -> Tensor:
+    """Give the weights that a product read: as they were made; or as they
+    are by now, if that explains the result: w[0] *= 2 writes into them."""
+    made, now = data.read(i, n), data.received(i, n)
+    if made.equal(now):
+        return made
+    reads = [data.read(i, m) for m in range(len(data.sources[i]))]
+    reads[n] = now
+    again, *_ = call_again(data, i, reads)
+    return now if close(again, data.kept[i][0]) else made
 
 
 def by_right_factor(data: Data, one: Found) -> Tensor:

@@ -1,5 +1,6 @@
 """Norms: that each position has a mean square of 1 after them."""
 
+import re
 from typing import NamedTuple
 
 import torch
@@ -17,6 +18,8 @@ from tformer_lite.properties.subject import (
 LOOK = "Look at the axis of its mean and variance, and at the square root."
 # Their statistics are meant to run over other axes than the last.
 OTHERS = nn.modules.batchnorm._NormBase, nn.GroupNorm
+NONE = re.compile("No(n|ne)?(?=[A-Z_])")  # such as NoNorm, which scales only
+OFFSETS, GAINS = ("bias", "beta"), ("weight", "gamma")
 
 
 class Gains(NamedTuple):
@@ -68,21 +71,31 @@ def norm_statistics(subject: Subject) -> Verdict:
 
 def is_norm(part: nn.Module) -> bool:
     """Whether a module is a norm of positions, and does not only hold one."""
-    if isinstance(part, OTHERS) or type(part).__module__.startswith(
-        "torch.nn.utils"
-    ):
+    kind = type(part)
+    if isinstance(part, OTHERS) or NONE.match(kind.__name__):
+        return False
+    if kind.__module__.startswith("torch.nn.utils"):
         return False
     inner = [type(p).__name__.lower() for p in part.modules()]
     return "norm" in inner[0] and not any("norm" in x for x in inner[1:])
 
 
 def without_gains(norm: nn.Module, x: Tensor) -> Tensor:
-    """Take a norm's offsets and gains, by name, out of what it gave."""
-    for name, undo in (("bias", torch.sub), ("weight", torch.div)):
+    """Take a norm's offsets and gains, by name, out of what it gave. Each
+    head may have its own, such as (H, 1, D) of (B, H, T, D)."""
+    for name in OFFSETS + GAINS:
         own = getattr(norm, name, None)
-        if isinstance(own, Tensor) and own.shape == x.shape[-1:]:
-            x = undo(x, own.detach())
+        if isinstance(own, Tensor) and fits(own, x):
+            x = x - own.detach() if name in OFFSETS else x / own.detach()
     return x
+
+
+def fits(own: Tensor, x: Tensor) -> bool:
+    """Whether a gain or an offset has all channels of x (..., C), and for
+    its other axes 1 or as many as x."""
+    pairs = [*zip(own.shape[::-1], x.shape[::-1])]
+    same = all(n in (1, m) for n, m in pairs) and own.ndim <= x.ndim
+    return same and own.shape[-1:] == x.shape[-1:]
 
 
 @once

@@ -10,7 +10,12 @@ from torch import Tensor, nn
 from tformer_lite.properties.finding import UNUSUAL, Verdict, check
 from tformer_lite.properties.mixing import followed
 from tformer_lite.properties.reach import Nudge, undisturbed
-from tformer_lite.properties.subject import Subject
+from tformer_lite.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+)
+from tformer_lite.properties.variants import in_double
 from tformer_lite.tracing.record.state import seed_all
 
 LOUD, LOUDLY = 30.0, "with weights 30 times larger"
@@ -34,6 +39,8 @@ def finite(subject: Subject) -> Verdict:
             if finite_when_slow(subject, when):
                 return False, f"{says} {FAST}", rows, UNUSUAL
             if when == LOUDLY and not followed(subject):
+                if finite_in_double(subject):
+                    continue
                 return False, f"{says} {DEEP}", rows, UNUSUAL
             return False, says, rows
     says = "All outputs are numbers, also with weights 30 times larger."
@@ -45,6 +52,19 @@ def finite_when_slow(subject: Subject, when: str) -> bool:
     with Nudge([], []):
         slowly = dict(runs(subject))[when]
     return bool(slowly.isfinite()[judged(subject, slowly)].all())
+
+
+def finite_in_double(subject: Subject) -> bool:
+    """Whether outputs with larger weights are numbers in double precision:
+    it has room for what many layers make, and for powers of e only where the
+    exponents are up to 8 times larger, and so are the weights."""
+    try:
+        double = in_double(subject)
+        louder = partial(loud, double, times=8 * LOUD)
+        result = double.call(louder, double.given)
+    except (NotJudgedError, FailedError):  # it knows one precision only
+        return False
+    return bool(result.isfinite()[judged(subject, result)].all())
 
 
 def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
@@ -61,13 +81,13 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
         yield "for a source of padding alone", subject.run(source, inputs[1])
 
 
-def loud(subject: Any, *given: Tensor) -> Tensor:
+def loud(subject: Any, *given: Tensor, times: float = LOUD) -> Tensor:
     """Run a model with larger weights, each of them larger once, however
     many names it has. `Subject.call` puts them back."""
     weights = {x.data_ptr(): x for x in subject.model.parameters()}
     for x in weights.values():
         if x.ndim > 1 and x.is_floating_point():
-            x.mul_(LOUD)
+            x.mul_(times)
     return subject.made(*given)
 
 

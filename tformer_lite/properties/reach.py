@@ -78,7 +78,7 @@ def undisturbed(subject: Subject, *pushed: int) -> Tensor:
     numbers, a row for each position. Padding may be none."""
     with nudged(subject.inputs, [], *pushed) as nudge:
         outputs, shape = subject.run(*nudge.inputs), subject.inputs[-1].shape
-    if outputs.shape[:2] != shape[:2]:
+    if outputs.ndim < 3 or outputs.shape[:2] != shape[:2]:
         raise NotJudgedError(
             f"The output {tuple(outputs.shape)} has no row for each position "
             f"of the input {tuple(shape)}."

@@ -71,8 +71,10 @@ def broken_blocks(runs: list[Run]) -> list[Run]:
 
 
 def hands_on(x: Tensor, first: Tensor, after: Tensor) -> bool:
-    """Whether a block gave its input; or the norm of it, in post-norm."""
-    return close(after, x) or (close(first, x) and is_normed(after, x))
+    """Whether a block gave its input; or the norm of it, in post-norm. Its
+    layers may read it with the positions first: (T, B, C)."""
+    read = any(close(y, x) for y in (first, first.transpose(0, 1)))
+    return close(after, x) or (read and is_normed(after, x))
 
 
 def added_outside(run: Run, before: list[Run], later: list[Run]) -> bool:
@@ -126,7 +128,8 @@ def silent_calls(subject: Subject, positions: list[int]) -> list[Call]:
     def silence(path: str, part: nn.Module, *given: Any) -> Any:
         if part in parts and is_layer(part):
             return tree_map_only(Tensor, torch.zeros_like, given[-1])
-        if part not in parts or not is_norm(part):
+        whole = isinstance(given[-1], Tensor)
+        if part not in parts or not is_norm(part) or not whole:
             return given[-1]
         gains = alone.get(path)
         made = gains and gains.undone(given[-1])

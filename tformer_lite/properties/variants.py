@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.utils._pytree import tree_map_only
 
 from tformer_lite.properties.finding import UNUSUAL, Verdict
 from tformer_lite.properties.subject import NotJudgedError, Subject, once
@@ -46,6 +47,20 @@ def another(subject: Subject, model: nn.Module) -> Subject:
     """Ask another model the same."""
     known = *subject.ids, subject.causal, subject.places
     return Subject(model, subject.given, *known)
+
+
+def in_double(subject: Subject) -> Subject:
+    """Ask a copy of the model that reckons in double precision."""
+    if not isinstance(subject.model, nn.Module):
+        raise NotJudgedError("A function has no precision of its own.")
+    model = copied(subject.model, {}).double()
+    given = tree_map_only(Tensor, doubled, subject.given)
+    return Subject(model, given, *subject.ids, subject.causal)
+
+
+def doubled(x: Tensor) -> Tensor:
+    """Give a tensor in double precision, unless its numbers are whole."""
+    return x.double() if x.is_floating_point() else x
 
 
 @once
