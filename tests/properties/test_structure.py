@@ -30,7 +30,7 @@ def test_what_is_frozen_need_not_learn():
     model = nn.Sequential(nn.Linear(12, 12), nn.Linear(12, 12))
     model[0].requires_grad_(False)
     finding = live_parameters(model, ROWS)
-    assert finding.says == "All 2 parameters get a gradient."
+    assert finding.says == "All 2 parameter tensors get a gradient."
     assert finding.seen.shape == (2, 1)
 
 

@@ -37,7 +37,8 @@ def past(subject: Subject) -> Verdict:
     itself = moves.diagonal(dim1=1, dim2=2) > 0
     deaf = ~(before & itself) & real
     if not deaf.any():
-        return True, "Each position hears itself, and one before.", moves[0]
+        says = "Each position hears itself, and an earlier one."
+        return True, says, moves[0]
     b, t = first(deaf)
     whom = "any position before it" if itself[b, t] else "itself"
     says = (
@@ -53,7 +54,7 @@ def padding_invariance(subject: Subject) -> Verdict:
     real = subject.real
     padded = [which for which, x in enumerate(real) if not x.all()]
     if not padded:
-        says = "There is no padding: give pad=, and padded rows."
+        says = "There is no padding: give padded rows, and its id as pad=."
         raise NotJudgedError(says)
     for which in padded:
         moves = reach(subject, which)
@@ -177,9 +178,9 @@ def order_sensitivity(subject: Subject) -> Verdict:
             raise NotJudgedError(UNMIXED)
         elif not unordered(subject, side):
             says = (
-                f"When {side} positions {p} and {q} change places, nothing "
-                "else moves. Look at the positions: are they added, and does "
-                "each have its own?"
+                f"When {side} positions {p} and {q} change places, no other "
+                "output moves. Look at the positions: are they added, and "
+                "does each have its own?"
             )
             return False, says, moves
     if not judged:

@@ -40,7 +40,11 @@ def live_parameters(subject: Subject) -> Verdict:
         )
         return False, says, sizes
     if not dead:
-        return True, f"All {len(learns)} parameters get a gradient.", sizes
+        return (
+            True,
+            f"All {len(learns)} parameter tensors get a gradient.",
+            sizes,
+        )
     says = f"{len(dead)} of {len(learns)} parameters get no gradient"
     one, why, level = why_dead(subject, dead)
     return False, f"{says}, such as {one}. {why}", sizes, level

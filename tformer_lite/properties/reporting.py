@@ -71,9 +71,12 @@ def report(
 
 
 def known(finding: Finding, reasons: Mapping[str, str]) -> Finding:
-    """Mark a finding that was expected, and put the reason before it."""
-    reason = reasons.get(finding.name)
-    if finding.holds is not False or reason is None:
+    """Mark a finding that was expected, and put the reason before it; say of
+    one that holds that the reason is not needed."""
+    reason = reasons.get(finding.name, "").rstrip(".")
+    if not reason or finding.holds is None:
         return finding
-    says = f"{reason.rstrip('.')}. {finding.says}"
-    return replace(finding, says=says, level=EXPECTED)
+    if finding.holds:
+        says = f"{finding.says} (It was expected not to: {reason}.)"
+        return replace(finding, says=says)
+    return replace(finding, says=f"{reason}. {finding.says}", level=EXPECTED)

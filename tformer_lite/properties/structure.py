@@ -55,7 +55,7 @@ def identity(subject: Subject) -> Verdict:
     if not right:
         raise NotJudgedError("There is no list of blocks with norms inside.")
     _, x, _, after = right[0]
-    says = "With its layers giving 0, a block hands its input on."
+    says = "With its layers giving 0, a block hands on its input, or its norm."
     return True, says, (after - x)[0]
 
 
