@@ -87,7 +87,7 @@ OPEN_GATE = {
     },
     "largest": {
         "size": "",
-        "signed": "the largest difference is one of size: without its sign",
+        "signed": "take the absolute value before the maximum",
         "mean": "the mean of the differences: asked for is the largest",
     },
 }
