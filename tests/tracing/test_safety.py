@@ -1,5 +1,6 @@
 """After a trace everything is as it was, and the result is the untraced."""
 
+import gc
 import sys
 import threading
 import time
@@ -20,7 +21,8 @@ def surroundings():
     """What a trace may not leave changed."""
     grad = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
     hooks = sys.getprofile(), sys.gettrace(), sys.stdout, sys.stderr
-    return nn.Module._call_impl, modes(), grad, hooks, sys.excepthook
+    swapped = nn.Module._call_impl, sys.excepthook
+    return swapped, modes(), grad, hooks, gc.isenabled()
 
 
 @pytest.fixture(autouse=True)
@@ -44,6 +46,32 @@ def test_the_result_and_what_moved_are_those_of_an_untraced_run():
     for one, other in zip(plain.parameters(), traced.parameters()):
         assert other.requires_grad is one.requires_grad
         assert other.grad is None
+
+
+class Loop:
+    """It refers to itself: only a collection finds that nobody needs it."""
+
+    alive = 0
+
+    def __init__(self):
+        self.own, Loop.alive = self, Loop.alive + 1
+
+    def __del__(self):
+        Loop.alive -= 1
+
+
+def test_what_a_long_run_leaves_behind_is_collected_while_it_runs():
+    seen = []
+
+    def long(x):
+        for _ in range(20_000):
+            Loop()
+            x = x + 1
+            seen.append(Loop.alive)
+        return x
+
+    trace(long, torch.zeros(1))
+    assert max(seen) < 15_000
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])

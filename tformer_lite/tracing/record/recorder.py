@@ -1,5 +1,6 @@
 """Recording: every torch call of a run, and the module it happens in."""
 
+import gc
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from tformer_lite.tracing.record.aside import uncollected
 from tformer_lite.tracing.record.shared import (
     HERE,
     QUESTIONS,
@@ -90,6 +92,7 @@ class Step(NamedTuple):
         return expressions.line_text(*self.binding)
 
 
+OFTEN = 5000
 Keep = Callable[[Step], bool] | None
 
 
@@ -159,7 +162,7 @@ class Recorder(Watch):
             raise
         if makes := made_by(self.marks, function, args, result):
             step = self.note(function, sys._getframe(1), reads, makes)
-            self.steps.append(step)
+            add(self.steps, step)
             if self.keep and self.keep(step):
                 n, given = len(self.steps) - 1, (args, kwargs or {})
                 self.values.keep(n, tensors(result), *given)
@@ -172,6 +175,14 @@ class Recorder(Watch):
         place, now = place_of(self.visits, frame), self.visits.now
         step = call_of(function, frame), place, now, reads, makes
         return tuple.__new__(Step, step)  # as Step(*step), in half the time
+
+
+def add(steps: list[Step], step: Step) -> None:
+    """Add a step; and now and then, let Python look for the garbage that the
+    run itself has made."""
+    steps.append(step)
+    if len(steps) % OFTEN == 0:
+        gc.collect(1)
 
 
 def made_by(
@@ -259,7 +270,7 @@ class Run:
         self.steps, self.values = recorder.steps, recorder.values
         self.visits = recorder.visits.done
         try:
-            with eagerly(), recorder:
+            with uncollected(), eagerly(), recorder:
                 self.result = model(*inputs, **options)
         except Exception as error:
             self.error = error
