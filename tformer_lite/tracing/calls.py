@@ -10,14 +10,8 @@ from torch import Size, Tensor
 from tformer_lite.tracing.axes.names import Dims, Shapes, dims_of
 from tformer_lite.tracing.axes.sizes import Given
 from tformer_lite.tracing.record.aside import uncollected
-from tformer_lite.tracing.record.recorder import (
-    Again,
-    Keep,
-    Run,
-    Seen,
-    Step,
-    seen,
-)
+from tformer_lite.tracing.record.recorder import Keep, Run, Step, seen
+from tformer_lite.tracing.record.sketch import Again, Seen
 from tformer_lite.tracing.record.visits import Place, Visit, owner
 from tformer_lite.tracing.source.expressions import RETURN, target, variable
 from tformer_lite.tracing.tables import Printable, Row, Table, heading

@@ -16,7 +16,8 @@ from tformer_lite.tracing.axes.sizes import (
     run_sizes,
 )
 from tformer_lite.tracing.calls import Axes, Calls
-from tformer_lite.tracing.record.recorder import Again, Run
+from tformer_lite.tracing.record.recorder import Run
+from tformer_lite.tracing.record.sketch import Again
 from tformer_lite.tracing.record.state import State
 
 Other = Again | Run
