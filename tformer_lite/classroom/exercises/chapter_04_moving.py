@@ -9,7 +9,6 @@ from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise
 from tformer_lite.classroom.stands import (
     Mixing,
-    Norm,
     Projection,
     flipped,
     listened,
@@ -50,9 +49,10 @@ class EachWordForItself(Exercise):
     switches = EACH_WORD
 
     def cases(self, draw: Draw) -> Iterable[Case]:
-        """A projection, layers that mix words; then one that is deaf to
-        what is added to all channels alike."""
-        for kind in ("projection", "past", "turned", "mean", "norm"):
+        """A projection, layers that mix words; then some that are deaf to
+        a part of what changes, or move in a part of what they give."""
+        edges = {"centred": ALIKE, "reads": A_PART, "moves": ANY}
+        for kind in ("projection", "past", "turned", "mean", *edges):
             sizes = draw.sizes("B T C F")
             b, t, c, f = sizes.values()
             layer = {
@@ -60,12 +60,15 @@ class EachWordForItself(Exercise):
                 "past": listened,
                 "turned": flipped,
                 "mean": Mixing(draw.numbers(c, c)),
-                "norm": Norm(torch.ones(c), torch.zeros(c)),
+                "centred": centred,
+                "reads": one_read,
+                "moves": one_moved,
             }[kind]
             x, place = draw.numbers(b, t, c), 1 + draw.below(t // 2 - 1)
-            about = ALIKE if kind == "norm" else ""
+            if kind == "centred":
+                x = draw.ids(b, t, c, below=100).float()
             args = layer, x, 1 + draw.below(b - 1), place
-            yield Case(args, sizes, about)
+            yield Case(args, sizes, edges.get(kind, ""))
 
     def answer(
         self, case: Case, changed: str, seen: str, marked: str
@@ -90,6 +93,32 @@ ALIKE = (
     "a change that is the same in all channels cannot be heard by a layer "
     "that takes their mean away: add something else to each channel"
 )
+A_PART = (
+    "a change of some channels cannot be heard by a layer that reads others: "
+    "change all channels of the word"
+)
+ANY = (
+    "a place has moved as soon as one of its channels has: join the channels "
+    "with any"
+)
+
+
+def centred(x: Tensor) -> Tensor:
+    """Take the channels' mean away, times C: exact for whole numbers."""
+    far = x.shape[-1] * x - x.sum(-1, keepdim=True)
+    return far.round(decimals=2)
+
+
+def one_read(x: Tensor) -> Tensor:
+    """Give the channel in the middle in place of all."""
+    middle = x.shape[-1] // 2
+    return x[..., middle, None].expand_as(x).clone()
+
+
+def one_moved(x: Tensor) -> Tensor:
+    """Give the channel in the middle, and 0 in all others."""
+    middle = torch.arange(x.shape[-1]) == x.shape[-1] // 2
+    return x * middle
 
 
 WRONG_SIDE = {
