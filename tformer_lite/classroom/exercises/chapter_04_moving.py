@@ -60,9 +60,9 @@ class EachWordForItself(Exercise):
                 "past": listened,
                 "turned": flipped,
                 "mean": Mixing(draw.numbers(c, c)),
-                "centred": centred,
-                "reads": one_read,
-                "moves": one_moved,
+                "centred": Projection(centred(f, c)),
+                "reads": Projection(one_read(f, c)),
+                "moves": Projection(one_moved(f, c)),
             }[kind]
             x, place = draw.numbers(b, t, c), 1 + draw.below(t // 2 - 1)
             if kind == "centred":
@@ -103,22 +103,22 @@ ANY = (
 )
 
 
-def centred(x: Tensor) -> Tensor:
-    """Take the channels' mean away, times C: exact for whole numbers."""
-    far = x.shape[-1] * x - x.sum(-1, keepdim=True)
-    return far.round(decimals=2)
+def centred(f: int, c: int) -> Tensor:
+    """Weigh channels so that what is added to all of them is lost: whole
+    numbers, so that nothing is left of it by rounding."""
+    rows = 1 + torch.arange(f * c).view(f, c) % 7
+    rows[:, -1] = -rows[:, :-1].sum(1)
+    return rows.float()
 
 
-def one_read(x: Tensor) -> Tensor:
-    """Give the channel in the middle in place of all."""
-    middle = x.shape[-1] // 2
-    return x[..., middle, None].expand_as(x).clone()
+def one_read(f: int, c: int) -> Tensor:
+    """Weigh the channel in the middle alone."""
+    return (torch.arange(c) == c // 2).float().expand(f, c).clone()
 
 
-def one_moved(x: Tensor) -> Tensor:
-    """Give the channel in the middle, and 0 in all others."""
-    middle = torch.arange(x.shape[-1]) == x.shape[-1] // 2
-    return x * middle
+def one_moved(f: int, c: int) -> Tensor:
+    """Weigh all channels, for one result in the middle alone."""
+    return one_read(c, f).mT.clone()
 
 
 WRONG_SIDE = {
