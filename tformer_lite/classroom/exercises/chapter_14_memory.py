@@ -210,15 +210,7 @@ class StaleMemory(Exercise):
         """Find whose keys and values each step has, and count the makings."""
         q, memories, w_key, w_value = case.args
         steps = range(len(memories))
-        now = [0] + [
-            i
-            for i in steps[1:]
-            if made == "always"
-            or not memories[i].equal(
-                memories[(i - 1) * (made != "kept first")]
-            )
-        ]
-        now = now[:1] if made == "once" else now
+        now = renewed(memories, made)
         rows = []
         for i in steps:
             lag = i - 1 if made == "late" and i else i
@@ -228,3 +220,13 @@ class StaleMemory(Exercise):
             weights = (k @ q[i] / math.sqrt(len(q[i]))).softmax(-1)
             rows.append(weights @ v)
         return torch.stack(rows), len(now)
+
+
+def renewed(memories: list[Tensor], made: str) -> list[int]:
+    """List the steps that make keys and values anew; the first one does."""
+    if made == "once":
+        return [0]
+    kept = memories[:1] * len(memories)
+    pairs = zip(memories[1:], kept if made == "kept first" else memories)
+    new = [made == "always" or not now.equal(last) for now, last in pairs]
+    return [0, *(i for i, each in enumerate(new, 1) if each)]
