@@ -9,7 +9,6 @@ from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise
 from tformer_lite.classroom.stands import (
     Mixing,
-    Norm,
     Projection,
     flipped,
     listened,
@@ -50,9 +49,10 @@ class EachWordForItself(Exercise):
     switches = EACH_WORD
 
     def cases(self, draw: Draw) -> Iterable[Case]:
-        """A projection, layers that mix words; then one that is deaf to
-        what is added to all channels alike."""
-        for kind in ("projection", "past", "turned", "mean", "norm"):
+        """A projection, layers that mix words; then some that are deaf to
+        a part of what changes, or move in a part of what they give."""
+        edges = {"centred": ALIKE, "reads": A_PART, "moves": ANY}
+        for kind in ("projection", "past", "turned", "mean", *edges):
             sizes = draw.sizes("B T C F")
             b, t, c, f = sizes.values()
             layer = {
@@ -60,12 +60,15 @@ class EachWordForItself(Exercise):
                 "past": listened,
                 "turned": flipped,
                 "mean": Mixing(draw.numbers(c, c)),
-                "norm": Norm(torch.ones(c), torch.zeros(c)),
+                "centred": Projection(centred(f, c)),
+                "reads": Projection(one_read(f, c)),
+                "moves": Projection(one_moved(f, c)),
             }[kind]
             x, place = draw.numbers(b, t, c), 1 + draw.below(t // 2 - 1)
-            about = ALIKE if kind == "norm" else ""
+            if kind == "centred":
+                x = draw.ids(b, t, c, below=100).float()
             args = layer, x, 1 + draw.below(b - 1), place
-            yield Case(args, sizes, about)
+            yield Case(args, sizes, edges.get(kind, ""))
 
     def answer(
         self, case: Case, changed: str, seen: str, marked: str
@@ -90,6 +93,32 @@ ALIKE = (
     "a change that is the same in all channels cannot be heard by a layer "
     "that takes their mean away: add something else to each channel"
 )
+A_PART = (
+    "a change of some channels cannot be heard by a layer that reads others: "
+    "change all channels of the word"
+)
+ANY = (
+    "a place has moved as soon as one of its channels has: join the channels "
+    "with any"
+)
+
+
+def centred(f: int, c: int) -> Tensor:
+    """Weigh channels so that what is added to all of them is lost: whole
+    numbers, so that nothing is left of it by rounding."""
+    rows = 1 + torch.arange(f * c).view(f, c) % 7
+    rows[:, -1] = -rows[:, :-1].sum(1)
+    return rows.float()
+
+
+def one_read(f: int, c: int) -> Tensor:
+    """Weigh the channel in the middle alone."""
+    return (torch.arange(c) == c // 2).float().expand(f, c).clone()
+
+
+def one_moved(f: int, c: int) -> Tensor:
+    """Weigh all channels, for one result in the middle alone."""
+    return one_read(c, f).mT.clone()
 
 
 WRONG_SIDE = {

@@ -100,6 +100,8 @@ ARRIVES = {
         "only",
         "sentences": "the position was changed in every sentence: change it "
         "in sentence b only",
+        "exchanged": "h and t are exchanged: the axis of the heads comes "
+        "before that of the positions",
         "heads itself": "nothing moves: `other = heads` gives the tensor a "
         "second name, and a change of one changes both; start from "
         "heads.clone()",
@@ -135,7 +137,9 @@ class WhereItArrives(Exercise):
         joins = turned_and_joined, joined_as_it_lies, joined_and_turned
         for join in joins:
             sizes = draw.sizes("B H T D")
-            b, h, t = (1 + draw.below(sizes[a] - 1) for a in "BHT")
+            b = 1 + draw.below(sizes["B"] - 1)
+            # Two that differ, so that exchanging them is seen.
+            h, t = draw.tags(min(sizes["H"], sizes["T"]))[:2].tolist()
             heads = draw.numbers(*sizes.values())
             sizes["C"] = sizes["H"] * sizes["D"]
             yield Case((join, heads, b, h, t), sizes)
@@ -151,6 +155,7 @@ class WhereItArrives(Exercise):
             "all heads": (b, every, t),
             "head": (b, h),
             "sentences": (every, h, t),
+            "exchanged": (b, t, h),
             "heads itself": (slice(0),),
         }
         other = heads.clone()

@@ -26,13 +26,14 @@ ALARM = {
         "of a row",
         "hidden": "these are all hidden places: as long as one row of "
         "the column may attend, a hidden score gives 0 and no NaN",
+        "some": "a column is marked as soon as one row may not attend to it: "
+        "only a column that nobody may attend to gives NaN",
         "sentences": "all of a sentence is marked: a column without a "
         "score does not touch the columns beside it",
         "either": "rows in which everything is hidden are marked, too: "
         "their scores share columns with others, and give 0",
-        "nowhere": "nothing is marked: True in the mask means may attend, "
-        "so hide where it is False, and see which columns nobody may "
-        "attend to",
+        "inverted": "True in the mask means may attend: hide where it is "
+        "False, and see which columns nobody may attend to",
     },
     "marked": {
         "NaN": "",
@@ -58,7 +59,7 @@ class AlarmByChance(Exercise):
             mask = draw.flags(b, 1, t, s)
             mask[:, :, 1:, 0] = mask[:, :, 1] = mask[..., 0, :] = True
             mask[1:, :, :, 1 + draw.below(s - 1)] = False
-            mask[:, :, -1] = False
+            mask[0, :, -1] = False
             yield Case((mask,), sizes)
         whole = causal_mask(t).expand(b, 1, t, t).clone()
         yield Case((whole,), sizes | {"S": t}, NO_PADDING)
@@ -72,9 +73,10 @@ class AlarmByChance(Exercise):
             "columns": columns,
             "rows": rows,
             "hidden": ~mask,
+            "some": (~mask).any(-2, True).expand_as(mask),
             "sentences": columns.any((2, 3), True).expand_as(mask),
             "either": columns | rows,
-            "nowhere": columns & mask,
+            "inverted": mask.all(-2, True).expand_as(mask),
         }[where]
         return ~found if marked == "numbers" else found
 

@@ -93,6 +93,8 @@ COUNTED = {
         "it stands: it holds them once",
         "blocks": "a weight that two blocks share counts in both: it is "
         "there once",
+        "tensors": "the tensors were counted: count the numbers in them, "
+        "with numel()",
         "numbers": "copies that are equal count once: each has parameters of "
         "its own",
     },
@@ -153,7 +155,7 @@ class BlockCounts(Exercise):
     ) -> tuple[int, ...]:
         """Count numbers and objects."""
         (stack,) = case.args
-        size = stack.weights[0].numel()
+        size = 1 if held == "tensors" else stack.weights[0].numel()
         both = size * pieces(stack.held)[held], kinds(stack.held)[different]
         return both if order == "as asked" else both[::-1]
 
@@ -164,6 +166,7 @@ def pieces(held: list[list[int]]) -> dict[str, int]:
     weights = {i for pair in objects for i in pair}
     return {
         "once": len(weights),
+        "tensors": len(weights),
         "places": 2 * len(held),
         "blocks": 2 * len(objects),
         "numbers": len({EQUAL[i] for i in weights}),

@@ -19,6 +19,8 @@ ROWS_MOVED = {
         "rows": "",
         "numbers": "single numbers are counted: a row that moves counts once",
         "sentences": "a row is counted in every sentence: count positions",
+        "all": "only rows are counted that move in all numbers: a row moves "
+        "if any of its numbers does",
         "upwards": "a row that moves downwards moves, too: take abs",
         "farthest": "how far they move is measured: count the rows that do",
     },
@@ -51,7 +53,9 @@ class RowsMoved(Exercise):
             b, t, c = (sizes[a] for a in "BTC")
             x, memory = draw.numbers(b, t, c), draw.numbers(b, t, c)
             q, k = (draw.numbers(c, c, scale=0.7 * c**-0.5) for _ in "qk")
-            attend = Crossing(q, k, draw.numbers(c, c), asks)
+            value = draw.numbers(c, c)
+            value[:, 1] = 0  # a channel that never moves
+            attend = Crossing(q, k, value, asks)
             yield Case((attend, x, memory), sizes)
 
     def answer(self, case: Case, **how: str) -> tuple[float, ...]:
@@ -68,6 +72,7 @@ class RowsMoved(Exercise):
             rows = moved.any(-1)
             counts = {"numbers": moved.sum(), "sentences": rows.sum()}
             counts |= {"rows": rows.any(0).sum(), "farthest": far.abs().max()}
+            counts["all"] = moved.all(-1).all(0).sum()
             counts["upwards"] = up.any(-1).any(0).sum()
             found.append(counts[how["counted"]].item())
         return tuple(found if how["order"] == "as asked" else found[::-1])

@@ -1,7 +1,8 @@
 """Exercises on the whole model: what it holds, what it takes, a witness."""
 
 from collections.abc import Iterable, Mapping
-from functools import partial
+from dataclasses import replace
+from functools import cache, partial
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +11,8 @@ from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise, exercise
 from tformer_lite.classroom.exercises.chapter_10 import filled
 from tformer_lite.classroom.playing import made
+from tformer_lite.model.config import tiny_translator
+from tformer_lite.model.models import EncoderDecoder
 
 ONE_TABLE = {
     "shared": {
@@ -27,6 +30,11 @@ ONE_TABLE = {
         "before it shares comes first",
         "saved": "the second number is what is saved: asked is what the "
         "model holds then",
+    },
+    "counted": {
+        "numbers": "",
+        "tensors": "the tensors were counted: count the numbers in them, "
+        "with numel()",
     },
 }
 
@@ -47,15 +55,27 @@ class OneTable(Exercise):
             yield Case(tuple(sizes[a] for a in "VSCFL"), sizes)
         yield Case((1024, 8, 12, 48, 1))
 
-    def answer(self, case: Case, shared: str, gives: str) -> tuple[int, ...]:
+    def answer(
+        self, case: Case, shared: str, gives: str, counted: str
+    ) -> tuple[int, ...]:
         """Count as `parameter_count` does, and take a matrix off."""
-        v, s, c, *_ = case.args
+        v, s, c, *_, n_layers = case.args
         before = exercise("parameter_count").right(case)
+        if counted == "tensors":
+            v = s = c = 1
+            before = tensors(n_layers)
         saved = {"none": 0, "three": 2 * v * c, "places": (v + s) * c}
         less = saved.get(shared, v * c)
         second = less if gives == "saved" else before - less
         both = before, second
         return both[::-1] if gives == "exchanged" else both
+
+
+@cache
+def tensors(n_layers: int) -> int:
+    """Count the tensors that are parameters of a translator."""
+    model = EncoderDecoder(replace(tiny_translator, n_layers=n_layers))
+    return len([*model.parameters()])
 
 
 TWO_COSTS = {
@@ -97,6 +117,16 @@ TWO_COSTS = {
         "free": "",
         "counted": "looking up was counted: it multiplies nothing",
     },
+    "order": {
+        "as asked": "",
+        "exchanged": "the two numbers are exchanged: the work of the matrices "
+        "comes first",
+    },
+    "unit": {
+        "multiply-adds": "",
+        "operations": "both are twice too large: a multiplication and the "
+        "addition that follows it count as one",
+    },
 }
 
 
@@ -120,6 +150,7 @@ class TwoCosts(Exercise):
         """Add up the work of one sentence pair, times their number."""
         b, s, t, c, f, v = case.args
         b = {"all": b}.get(how["batch"], 1)
+        b *= 2 if how["unit"] == "operations" else 1
         asked = {"T": 4 * t, "missing": 0, "both": 4 * s}
         square = 4 * s + 4 * t + asked.get(how["memory"], 2 * t + 2 * s)
         wide = {"two": 2, "one": 1}[how["wide"]] * (s + t) * c * f
@@ -129,7 +160,8 @@ class TwoCosts(Exercise):
         cross = {"T T": t * t, "missing": 0}.get(how["cross"], t * s)
         own = {"causal": t * (t + 1) / 2}.get(how["products"], t * t)
         between = {"one": 1}.get(how["products"], 2) * (s * s + own + cross)
-        return b * matrices, b * int(between) * c
+        both = b * matrices, b * int(between) * c
+        return both if how["order"] == "as asked" else both[::-1]
 
 
 THEIR_MASK = {
@@ -140,6 +172,8 @@ THEIR_MASK = {
         "unmasked": "the target's mask does not go in: the future is seen",
         "their own": "a causal mask of its own goes in: `mask` can hide more",
         "turned round": "rows and columns of the mask are exchanged",
+        "turned": "the mask goes in turned round: so it hides each position "
+        "from itself as well; exchange True and False, not rows and columns",
     },
     "padding": {
         "hidden": "",
@@ -173,7 +207,7 @@ class Theirs(nn.Module):
         may, real = mask[0, 0], memory_mask[:, 0, 0]
         past = torch.ones_like(may).tril()
         masks = {"hidden": ~may, "seen": may, "their own": ~past}
-        masks["turned round"] = ~may.mT
+        masks |= {"turned round": ~may.mT, "turned": may.mT}
         padding = {"hidden": ~real, "shown": real}
         return self.layer(
             *(y, memory),

@@ -17,6 +17,8 @@ WIDER_BEAM = {
         "has to hold one more, the right one",
         "worse": "the beginnings that look worse were counted: a beam keeps "
         "the likeliest",
+        "flat": "that is a place in the table of products, which `argmax` "
+        "counts row after row: asked is the rank of its first word",
     },
     "best": {
         "product": "",
@@ -73,7 +75,9 @@ class WiderBeam(Exercise):
         judged = {"sum": first + second, "second": second, "greedy": first}
         row = judged.get(best, first * second).argmax()
         better = int((first > first[row]).sum())
+        flat = int((first[:, None] * then).argmax())
         counts = {"better": better, "worse": len(first) - better}
+        counts["flat"] = flat
         return counts.get(count, better + 1)
 
 
@@ -160,6 +164,8 @@ STALE_MEMORY = {
         "whatever its shape",
         "always": "keys and values are made at every step: as long as the "
         "memory is the same they can be kept",
+        "kept first": "`kept` is never renewed: each memory is compared with "
+        "the first sentence's, and should be with the last one's",
         "late": "keys and values are made one step too late: the first step "
         "of a new sentence still has the old ones",
     },
@@ -204,12 +210,7 @@ class StaleMemory(Exercise):
         """Find whose keys and values each step has, and count the makings."""
         q, memories, w_key, w_value = case.args
         steps = range(len(memories))
-        now = [0] + [
-            i
-            for i in steps[1:]
-            if made == "always" or not memories[i].equal(memories[i - 1])
-        ]
-        now = now[:1] if made == "once" else now
+        now = renewed(memories, made)
         rows = []
         for i in steps:
             lag = i - 1 if made == "late" and i else i
@@ -219,3 +220,13 @@ class StaleMemory(Exercise):
             weights = (k @ q[i] / math.sqrt(len(q[i]))).softmax(-1)
             rows.append(weights @ v)
         return torch.stack(rows), len(now)
+
+
+def renewed(memories: list[Tensor], made: str) -> list[int]:
+    """List the steps that make keys and values anew; the first one does."""
+    if made == "once":
+        return [0]
+    kept = memories[:1] * len(memories)
+    pairs = zip(memories[1:], kept if made == "kept first" else memories)
+    new = [made == "always" or not now.equal(last) for now, last in pairs]
+    return [0, *(i for i, each in enumerate(new, 1) if each)]

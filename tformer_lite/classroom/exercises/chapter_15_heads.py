@@ -27,6 +27,8 @@ TWO_HEADS = {
         "in turn": "a head has D rows side by side: the heads do not take "
         "turns row by row",
         "first": "only the first row of each head was moved: a head has D",
+        "rows": "single rows i and j were exchanged: head i is a block of D "
+        "rows, and not row i",
         "others": "heads 0 and 1 were exchanged, whichever were asked for",
     },
 }
@@ -65,6 +67,9 @@ class TwoHeads(Exercise):
         moved = slice(1) if heads == "first" else slice(None)
         new[[i, j], moved] = rows[[j, i], moved]
         order = (new.mT if heads == "in turn" else new).flatten()
+        if heads == "rows":
+            order = torch.arange(len(order))
+            order[[i, j]] = order[[j, i]]
         ways = {"rows": lambda w: w[order], "columns": lambda w: w[:, order]}
         three = ways.get(projections, torch.clone)
         last = ways.get(output, torch.clone)

@@ -130,6 +130,7 @@ TWO_IN_ONE = {
         "in a row": "",
         "in turn": "the sentences lie one behind the other in the long row: "
         "they do not take turns word by word",
+        "exchanged": "B and T are exchanged: a sentence has T words",
     },
     "polarity": {"mixed": "", "not": "True and False are exchanged"},
 }
@@ -157,7 +158,8 @@ class TwoInOne(Exercise):
         """Number the sentences in the long row, and compare."""
         b, t = case.args
         places = torch.arange(b * t)
-        number = places // t if choice["order"] == "in a row" else places % b
+        numbers = {"in turn": places % b, "exchanged": places // b}
+        number = numbers.get(choice["order"], places // t)
         other = number[:, None] != number
         later = places > places[:, None]
         mixed = {"all": other | True, "own": ~other}.get(choice["whom"], other)
@@ -195,6 +197,11 @@ TWENTY_MISSING = {
         "weights": "the paper does not name the attention weights",
         "sublayers": "the paper names the sums of embeddings and positions "
         "as well",
+    },
+    "order": {
+        "as asked": "",
+        "exchanged": "the last two numbers are exchanged: the source comes "
+        "before the paper",
     },
 }
 
@@ -236,10 +243,7 @@ class TwentyMissing(Exercise):
             found["attention"] -= n
             found["residuals"] -= n
         if choice["both"] == "one":
-            found |= {
-                part: dropouts(n)[part][0]
-                for part in ("attention", "feed_forward", "residuals")
-            }
+            found |= {part: dropouts(n)[part][0] for part in [*found][:3]}
         found["embedding"] -= {"one": 1, "none": 2}.get(choice["tables"], 0)
         weights, hidden, around, tables = found.values()
         source = {"weights": weights + around}
@@ -248,8 +252,9 @@ class TwentyMissing(Exercise):
             "weights": around + tables + weights,
             "sublayers": around,
         }
-        return (
-            weights + hidden + around + tables,
+        two = (
             source.get(choice["source"], hidden + around),
             paper.get(choice["paper"], around + tables),
         )
+        two = two if choice["order"] == "as asked" else two[::-1]
+        return weights + hidden + around + tables, *two

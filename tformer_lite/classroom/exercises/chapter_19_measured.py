@@ -27,6 +27,11 @@ VALUES_TOO = {
         "mean": "the mean over the channels was taken: the length of a "
         "difference is the root of a sum",
     },
+    "early": {
+        "turned": "",
+        "plain": "a sentence that begins at place 0 is turned, too: only its "
+        "first word stands at place 0",
+    },
 }
 
 
@@ -48,7 +53,9 @@ class ValuesToo(Exercise):
             q, k, v = (draw.numbers(*shape) for _ in range(3))
             yield Case((q, k, v, 0 if about else 2), sizes, about)
 
-    def answer(self, case: Case, values: str, keys: str, far: str) -> Tensor:
+    def answer(
+        self, case: Case, values: str, keys: str, far: str, early: str
+    ) -> Tensor:
         """Attend from both places, and compare."""
         q, k, v, start = case.args
 
@@ -60,9 +67,10 @@ class ValuesToo(Exercise):
             worth = v if values == "plain" else rotate(v, place)
             return dot_product_attention(asks, answers, worth)
 
-        late, early = result(start), result(0)
+        plain = dot_product_attention(q, k, v)
+        first = plain if early == "plain" else result(0)
         ways = {"squared": 2.0, "mean": 1.0}
-        moved = (late - early).norm(dim=-1) ** ways.get(far, 1.0)
+        moved = (result(start) - first).norm(dim=-1) ** ways.get(far, 1.0)
         return moved / q.shape[-1] ** 0.5 if far == "mean" else moved
 
 
