@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from tformer_lite.tracing import trace
-from tformer_lite.tracing.axes.probes import resized_inputs
+from tformer_lite.tracing.axes.probes import Drawn, resized_inputs
 from tformer_lite.tracing.axes.sizes import joint_sizes, run_sizes
 from tformer_lite.tracing.axes.writing import line
 from tformer_lite.tracing.record.aside import aside
@@ -215,3 +215,27 @@ def test_the_nth_call_on_a_line_is_compared_with_the_nth():
     )
     made = [row.makes for row in seen.table.rows]
     assert made == ["(B, T-1)", "(B, T-2)", "(B, T-3)", "(B, T-4)"]
+
+
+def test_weights_of_probes_are_drawn_once_and_differ():
+    with Drawn():
+        layers = [nn.Linear(50, 60) for _ in range(3)]
+        table = nn.Embedding(700, 300)  # too large to be taken
+    weights = [layer.weight for layer in layers]
+    assert len({w.sum().item() for w in weights}) == 3
+    assert all(w.abs().max() <= 50**-0.5 for w in weights)
+    assert table.weight.std() > 0.9
+    for _ in range(2):
+        with Drawn():
+            again = nn.Linear(50, 60).weight
+        assert torch.equal(again, weights[0])
+
+
+@pytest.mark.parametrize("size", [1, 30, 5_000, 100_000])
+def test_what_is_drawn_until_it_fits_comes_to_an_end(size):
+    with Drawn():
+        x = nn.init.trunc_normal_(torch.empty(size), 0, 1, -1, 1)
+        y = torch.empty(size).normal_()
+        while (y.abs() > 1).any():
+            y = torch.where(y.abs() > 1, torch.empty_like(y).normal_(), y)
+    assert x.abs().max() <= 1

@@ -13,6 +13,7 @@ from torch.overrides import TorchFunctionMode
 from tformer_lite.tracing.axes.sizes import Sizes
 
 Pair = tuple[float, float]
+DRAWN = 1 << 18  # how many numbers are drawn
 
 
 def resized_parts(
@@ -77,7 +78,12 @@ def chosen_rows(size: int, wanted: int) -> Tensor:
 
 class Drawn(TorchFunctionMode):
     """Fill tensors with numbers that were drawn once. For a probe any will
-    do, and large weights take longer to draw than to use."""
+    do, and large weights take longer to draw than to use. Each tensor has
+    others, since some draw again until they like what comes."""
+
+    def __init__(self):
+        super().__init__()
+        self.at = 0
 
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -86,9 +92,10 @@ class Drawn(TorchFunctionMode):
         if function in WAYS:
             kind, limits = WAYS[function]
             x = args[0] if args else given.pop("tensor")
-            if can_take(drawn(kind), x):
+            if can_take(x):
                 start, size = limits(x, *args[1:], **given)
-                return filled(x, drawn(kind), start, size)
+                self.at = (self.at + x.numel() + 1) % (DRAWN // 2)
+                return filled(x, drawn(kind)[self.at :], start, size)
         return function(*args, **kwargs or {})
 
 
@@ -129,13 +136,13 @@ WAYS: dict[Callable, tuple[Callable, Callable[..., Pair]]] = {
 def drawn(function: Callable) -> Tensor:
     """Draw numbers, once."""
     seed = torch.Generator().manual_seed(0)
-    return function(torch.empty(1 << 18), generator=seed)
+    return function(torch.empty(DRAWN), generator=seed)
 
 
-def can_take(numbers: Tensor, x: Tensor) -> bool:
-    """Whether a tensor can be filled with some numbers."""
+def can_take(x: Tensor) -> bool:
+    """Whether a tensor can be filled with numbers that were drawn."""
     plain = type(x) in (Tensor, Parameter) and x.layout is torch.strided
-    return plain and x.device.type == "cpu" and x.numel() <= numbers.numel()
+    return plain and x.device.type == "cpu" and x.numel() <= DRAWN // 2
 
 
 def dims_for(build: Callable, dims: Sizes) -> Sizes:
