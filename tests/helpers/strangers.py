@@ -252,9 +252,9 @@ class Reading(nn.Module):
         return x + mixed
 
 
-class MemoryFirst(nn.Module):
-    """An encoder of PyTorch's, which takes its fast path through nested
-    tensors, and decoder blocks that are handed the memory first."""
+class Encoder(nn.Module):
+    """PyTorch's encoder, which gives 0 at padding on its fast path, and takes
+    that through nested tensors."""
 
     def __init__(self, nested=True):
         super().__init__()
@@ -263,35 +263,28 @@ class MemoryFirst(nn.Module):
         self.encoder = nn.TransformerEncoder(
             layer, 2, enable_nested_tensor=nested
         )
-        self.blocks = nn.ModuleList(Reading() for _ in range(2))
-        self.head = nn.Linear(16, 50)
 
     def embed(self, ids):
         return self.tokens(ids) + self.places(torch.arange(ids.shape[1]))
 
+    def forward(self, ids):
+        return self.encoder(self.embed(ids), src_key_padding_mask=ids == 1)
+
+
+class MemoryFirst(Encoder):
+    """That encoder, and decoder blocks that are handed the memory first."""
+
+    def __init__(self, nested=True):
+        super().__init__(nested)
+        self.blocks = nn.ModuleList(Reading() for _ in range(2))
+        self.head = nn.Linear(16, 50)
+
     def forward(self, src, tgt):
-        hidden = src == 1
-        memory = self.encoder(self.embed(src), src_key_padding_mask=hidden)
+        hidden, memory = src == 1, super().forward(src)
         x = self.embed(tgt)
         for block in self.blocks:
             x = block(memory, x, hidden[:, : memory.shape[1]])
         return self.head(x)
-
-
-class Encoder(nn.Module):
-    """PyTorch's encoder, which gives 0 at padding on its fast path."""
-
-    def __init__(self, nested=True):
-        super().__init__()
-        self.tokens, self.places = nn.Embedding(50, 16), nn.Embedding(16, 16)
-        layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
-        self.encoder = nn.TransformerEncoder(
-            layer, 2, enable_nested_tensor=nested
-        )
-
-    def forward(self, ids):
-        x = self.tokens(ids) + self.places(torch.arange(ids.shape[1]))
-        return self.encoder(x, src_key_padding_mask=ids == 1)
 
 
 def by_jit(model: nn.Module, *inputs) -> nn.Module:

@@ -11,10 +11,7 @@ from tformer_lite.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from tformer_lite.properties.gradients import gradients
 from tformer_lite.properties.norms import is_norm
 from tformer_lite.properties.structure import blocks
-from tformer_lite.properties.subject import (
-    NotJudgedError,
-    Subject,
-)
+from tformer_lite.properties.subject import NotJudgedError, Subject
 from tformer_lite.properties.variants import reweighted
 
 POSITIONS = re.compile(r"(^|[._])pos(itions?)?([._]|$)")
@@ -40,11 +37,8 @@ def live_parameters(subject: Subject) -> Verdict:
         )
         return False, says, sizes
     if not dead:
-        return (
-            True,
-            f"All {len(learns)} parameter tensors get a gradient.",
-            sizes,
-        )
+        says = f"All {len(learns)} parameter tensors get a gradient."
+        return True, says, sizes
     says = f"{len(dead)} of {len(learns)} parameters get no gradient"
     one, why, level = why_dead(subject, dead)
     return False, f"{says}, such as {one}. {why}", sizes, level

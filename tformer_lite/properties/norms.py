@@ -113,10 +113,8 @@ def gains_of(subject: Subject, norm: nn.Module, like: Tensor) -> Gains | None:
     """Find the gains of a norm: of rows with mean 0 and mean square 1, and of
     several sizes, it makes gain * row + offset. None where it does not."""
     own = {len(p) for p in norm.parameters(recurse=False) if p.ndim == 1}
-    last = (like.shape[-1] in own and like.ndim == 3) or like.shape[
-        1
-    ] not in own
-    axis = -1 if last else 1
+    last = like.ndim == 3 and like.shape[-1] in own
+    axis = 1 if like.shape[1] in own and not last else -1
     rows = standard_rows(like.movedim(axis, -1))
     sizes = torch.arange(rows[..., 0].numel()).view(rows[..., :1].shape) % 3
     loud = (rows * 10.0**sizes).movedim(-1, axis).to(like)

@@ -30,8 +30,10 @@ def probe(
     """Run again at other sizes, from where the traced run started; what went
     wrong is in the run's `error`. Where it goes another way than that, its
     calls are found by their lines."""
-    again: Other = Again(sizes)
-    for again in (Again(sizes), Run(sizes)):
+    ways: list[Other] = (
+        [Run(sizes)] if run.error else [Again(sizes), Run(sizes)]
+    )
+    for again in ways:
         try:
             start.put_back()
             model, inputs = parts(sizes)
@@ -40,7 +42,7 @@ def probe(
             again.error = error
         if again.error:  # what it holds is not needed any more
             again.error.__traceback__ = None
-        if not run.error and (again.error or again.calls == run.calls):
+        if again.error or again.calls == run.calls:
             break
     return again
 

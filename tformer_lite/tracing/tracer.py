@@ -9,11 +9,7 @@ from tformer_lite.tracing.axes.probes import (
     resized_inputs,
     resized_parts,
 )
-from tformer_lite.tracing.axes.sizes import (
-    Given,
-    plain_sizes,
-    run_sizes,
-)
+from tformer_lite.tracing.axes.sizes import Given, plain_sizes, run_sizes
 from tformer_lite.tracing.calls import Calls, keeper
 from tformer_lite.tracing.listing.listing import Listing, annotate
 from tformer_lite.tracing.probing import Other, probe, probed

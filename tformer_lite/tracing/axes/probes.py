@@ -88,9 +88,8 @@ class Drawn(TorchFunctionMode):
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        given = dict(kwargs or {})
         if function in WAYS:
-            kind, limits = WAYS[function]
+            (kind, limits), given = WAYS[function], dict(kwargs or {})
             x = args[0] if args else given.pop("tensor")
             if can_take(x):
                 start, size = limits(x, *args[1:], **given)

@@ -93,13 +93,11 @@ def joint_sizes(dims: Given, varied: list[str]) -> list[Sizes]:
     for i, name in enumerate(varied):
         small = (pair for pair in SMALL[i // 3 % 2] if sizes[name] not in pair)
         even, odd = next(small)
-        large, which = (
-            max(sizes[name], 16 if i > 2 else 32) + 1 + i,
-            i + i // 3,
-        )
-        large += which % 3 < 2 and (large + which % 3) % 2
+        which = (i + i // 3) % 3
+        large = max(sizes[name], 16 if i > 2 else 32) + 1 + i
+        large += which < 2 and (large + which) % 2
         rows = (large, odd, even), (even, large, odd), (even, odd, large)
-        for now, n in zip(chosen, rows[which % 3]):
+        for now, n in zip(chosen, rows[which]):
             now[name] = n
     return [run_sizes({**dims, **now}) for now in chosen]
 

@@ -82,7 +82,7 @@ class Step(NamedTuple):
         return expressions.line_text(*self.binding)
 
 
-OFTEN = 5000
+OFTEN = 5000  # after so many calls a run's own garbage is looked for
 Keep = Callable[[Step], bool] | None
 
 
