@@ -1,7 +1,9 @@
 """What is said of an answer, whatever it is and whatever it does."""
 
 import contextlib
+import sys
 import time
+import weakref
 
 import pytest
 import torch
@@ -19,6 +21,7 @@ from tformer_lite.classroom.cases import Draw
 from tformer_lite.classroom.checking import check
 from tformer_lite.classroom.exercise import exercises
 from tformer_lite.classroom.judging import PART, tried
+from tformer_lite.classroom.playing import TookTooLong, time_limit
 from tformer_lite.classroom.shapes import named_shape, shape_difference
 
 
@@ -42,6 +45,10 @@ def stop(x, n):
 
 def fill_the_memory(x, n):
     return torch.zeros(10**13)
+
+
+class Fleeting:
+    """What nobody holds."""
 
 
 class Liar(torch.Tensor):
@@ -101,6 +108,16 @@ def test_an_endless_loop_ends_and_is_waited_for_once():
     verdict = tried(SPLIT, endless)
     assert "is there a loop that never ends" in verdict.says
     assert time.perf_counter() - begun < 30
+
+
+def test_what_takes_too_long_is_stopped_where_it_is_heard(monkeypatch):
+    lost, known = [], weakref.WeakKeyDictionary()
+    monkeypatch.setattr(sys, "unraisablehook", lost.append)
+    for _ in range(20):
+        with pytest.raises(TookTooLong), time_limit(0.01):
+            while True:
+                known[Fleeting()] = 1
+    assert lost == []
 
 
 def test_settings_of_torch_and_random_numbers_are_left_alone():
