@@ -111,12 +111,16 @@ def test_an_endless_loop_ends_and_is_waited_for_once():
 
 
 def test_what_takes_too_long_is_stopped_where_it_is_heard(monkeypatch):
-    lost, known = [], weakref.WeakKeyDictionary()
+    def for_ever():
+        known = weakref.WeakKeyDictionary()
+        while True:
+            known[Fleeting()] = 1
+
+    lost = []
     monkeypatch.setattr(sys, "unraisablehook", lost.append)
     for _ in range(20):
         with pytest.raises(TookTooLong), time_limit(0.01):
-            while True:
-                known[Fleeting()] = 1
+            for_ever()
     assert lost == []
 
 
