@@ -23,6 +23,8 @@ class Mark(NamedTuple):
 
     number: int
     shape: torch.Size
+    dtype: torch.dtype
+    device: torch.device
 
 
 class Marks:
@@ -63,12 +65,14 @@ class Marks:
         """Mark a tensor, as one that is known or as a new one."""
         own = ref(tensor)
         known = self.known.get(id(own))
-        if known is None:
+        if known:
+            found = known._replace(shape=shape_of(tensor))
+        else:
             self.seen.append(own)
-        number = known[0] if known else len(self.seen)
-        found = number, shape_of(tensor)
-        mark = self.known[id(own)] = tuple.__new__(Mark, found)
-        return mark
+            number, shape = len(self.seen), shape_of(tensor)
+            found = Mark(number, shape, tensor.dtype, tensor.device)
+        self.known[id(own)] = found
+        return found
 
     def forget(self, tensor: Tensor) -> None:
         """Take a tensor for a new one from now on: x.data = y made it so."""
