@@ -2,11 +2,11 @@
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterator, Sized
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
 
 import torch
 from torch import nn
@@ -16,6 +16,7 @@ from tformer_lite.tracing.record.tensors import Mark, Marks
 
 Spot = tuple[CodeType, int]  # an instruction: its code, and where it is there
 Place = tuple[Spot, ...]  # the lines that led to a call, the innermost first
+Reads = dict[str | int, list[Mark]]  # what each argument had
 FOLDERS = {
     "tracer": str(Path(__file__).parents[1]),
     "torch": str(Path(torch.__file__).parent),
@@ -36,6 +37,7 @@ OWNERS = Owners()
 owner = OWNERS.__getitem__
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Visit:
     """One run of a module: its path, how many runs went before, its class.
 
@@ -45,15 +47,16 @@ class Visit:
     `direct` says that the reader's own code called it.
     """
 
+    path: str
+    nth: int
+    kind: str
     parent: "Visit | None" = None
     place: Place = ()
-    reads: Mapping[str | int, list[Mark]] = {}
+    direct: bool = False
+    reads: Reads = field(default_factory=dict)
+    start: int = 0
+    end: int = 0
     makes: list[Mark] | None = None
-    start = end = 0
-    direct = False
-
-    def __init__(self, path: str, nth: int, kind: str):
-        self.path, self.nth, self.kind = path, nth, kind
 
 
 class Visits:
@@ -73,6 +76,7 @@ class Visits:
         self.base: CodeType | None = None  # what started the recording
         self.frame: FrameType | None = None  # in which `now` runs
         self.now, self.done = Visit("", 0, ""), list[Visit]()
+        self.around: list[tuple[Visit, FrameType | None]] = []
         self.marks, self.steps = Marks(), steps
 
     def __enter__(self) -> "Visits":
@@ -84,33 +88,29 @@ class Visits:
         HERE.visits.remove(self)
         MODULES.__exit__()
 
-    def run(
-        self, call: Callable, module: nn.Module, *args: Any, **kwargs: Any
-    ) -> object:
-        """Call a module, and be there meanwhile."""
-        before, frame = (self.now, self.frame), sys._getframe()
-        self.now, self.frame = self.visit(module, args, kwargs), frame
-        try:
-            result = call(module, *args, **kwargs)
-            self.now.makes = self.marks.read((result,))
-            self.now.end = len(self.steps)
-            self.done.append(self.now)
-            return result
-        finally:
-            self.now, self.frame = before
-
-    def visit(self, module: nn.Module, args: tuple, kwargs: dict) -> Visit:
+    def enter(self, module: nn.Module, args: tuple, kwargs: dict) -> None:
         """Note how a module is called."""
         kind = type(module).__name__
         path = self.paths.get(id(module), f"({kind})")
-        visit = Visit(path, next(self.counts[path]), kind)
-        frame = sys._getframe(4)  # past run, enter and nn.Module's __call__
-        visit.parent, visit.place = self.now, place_of(self, frame)
-        visit.direct = visit.place[0][0] is frame.f_code
+        frame = sys._getframe(3)  # past followed_call and __call__
+        place, read = place_of(self, frame), self.marks.read
+        direct = place[0][0] is frame.f_code
         given = *enumerate(args), *kwargs.items()
-        visit.reads = {name: self.marks.read((x,)) for name, x in given}
-        visit.start = len(self.steps)
-        return visit
+        reads: Reads = {name: read((x,)) for name, x in given}
+        nth, n = next(self.counts[path]), len(self.steps)
+        self.around.append((self.now, self.frame))
+        self.now = Visit(path, nth, kind, self.now, place, direct, reads, n)
+        self.frame = sys._getframe(1)
+
+    def note(self, result: object) -> None:
+        """Note what the module gave."""
+        self.now.makes = self.marks.read((result,))
+        self.now.end = len(self.steps)
+        self.done.append(self.now)
+
+    def leave(self) -> None:
+        """Be in the module again that called it."""
+        self.now, self.frame = self.around.pop()
 
 
 def place_of(visits: Visits, frame: FrameType | None) -> Place:
@@ -119,15 +119,12 @@ def place_of(visits: Visits, frame: FrameType | None) -> Place:
     that led to the module. Outside of all it is `base`, the code that
     started the recording."""
     found: Place = ()
-    while frame:
+    while frame and frame is not visits.frame:
         code = frame.f_code
         whose = OWNERS[code.co_filename]
         if whose == "reader":
             found += ((code, frame.f_lasti),)
-        elif whose == "tracer":
-            if frame is visits.frame:
-                return found or visits.now.place
-            if found or code is visits.base:
-                return found or ((code, frame.f_lasti),)
+        elif whose == "tracer" and (found or code is visits.base):
+            return found or ((code, frame.f_lasti),)
         frame = frame.f_back
-    return found
+    return found or visits.now.place
