@@ -13,11 +13,9 @@ from torch import Tensor
 
 from tformer_lite.tracing.record.aside import uncollected
 from tformer_lite.tracing.record.shared import eagerly
-from tformer_lite.tracing.record.sketch import Call, Seen, Watch, call_of
+from tformer_lite.tracing.record.sketch import Call, Seen, Watch
 from tformer_lite.tracing.record.tensors import (
-    USUAL,
     Mark,
-    Marks,
     Values,
     name_of,
     targets,
@@ -132,9 +130,11 @@ class Recorder(Watch):
             step = self.note(function, sys._getframe(1), reads, [])
             self.failed = error, step
             raise
-        if makes := made_by(self.marks, function, args, result):
+        if result is None and name_of(function) == "__set__":
+            self.marks.forget(args[0])
+        if makes := self.marks.made(result):
             step = self.note(function, sys._getframe(1), reads, makes)
-            add(self.steps, step)
+            self.steps.append(step)
             if self.keep and self.keep(step):
                 n, given = len(self.steps) - 1, (args, kwargs or {})
                 self.values.keep(n, tensors(result), *given)
@@ -145,27 +145,11 @@ class Recorder(Watch):
     ) -> Step:
         """Write a call down that was made in a frame."""
         place, now = place_of(self.visits, frame), self.visits.now
-        step = call_of(function, frame), place, now, reads, makes
+        if len(self.steps) % OFTEN == OFTEN - 1:
+            gc.collect(1)
+        call = function, frame.f_code, frame.f_lasti
+        step = call, place, now, reads, makes
         return tuple.__new__(Step, step)  # as Step(*step), in half the time
-
-
-def add(steps: list[Step], step: Step) -> None:
-    """Add a step; and now and then, let Python look for the garbage that the
-    run itself has made."""
-    steps.append(step)
-    if len(steps) % OFTEN == 0:
-        gc.collect(1)
-
-
-def made_by(
-    marks: Marks, function: Any, args: tuple, result: Any
-) -> list[Mark]:
-    """Mark the tensors that a call has made."""
-    if type(result) in USUAL:
-        return [marks.made(result)]
-    if name_of(function) == "__set__":
-        marks.forget(args[0])
-    return list(map(marks.made, tensors(result)))
 
 
 class Run:

@@ -119,7 +119,8 @@ def place_of(visits: Visits, frame: FrameType | None) -> Place:
     that led to the module. Outside of all it is `base`, the code that
     started the recording."""
     found: Place = ()
-    while frame and frame is not visits.frame:
+    last = visits.frame
+    while frame and frame is not last:
         code = frame.f_code
         whose = OWNERS[code.co_filename]
         if whose == "reader":
