@@ -11,7 +11,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, TextIO
 
 import torch
@@ -86,17 +86,12 @@ def followed_call(call: Callable) -> Callable:
 
     @wraps(call)
     def run(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-        followers = tuple(HERE.visits)
-        for visits in followers:
-            visits.enter(module, args, kwargs)
-        try:
-            result = call(module, *args, **kwargs)
-            for visits in followers:
-                visits.note(result)
-            return result
-        finally:
-            for visits in followers:
-                visits.leave()
+        now, followers = call, HERE.visits
+        for visits in followers[:-1]:
+            now = partial(visits.run, now)
+        if followers:
+            return followers[-1].run(now, module, *args, **kwargs)
+        return now(module, *args, **kwargs)
 
     return run
 

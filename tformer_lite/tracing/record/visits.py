@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import Any
 
 import torch
 from torch import nn
@@ -76,7 +77,6 @@ class Visits:
         self.base: CodeType | None = None  # what started the recording
         self.frame: FrameType | None = None  # in which `now` runs
         self.now, self.done = Visit("", 0, ""), list[Visit]()
-        self.around: list[tuple[Visit, FrameType | None]] = []
         self.marks, self.steps = Marks(), steps
 
     def __enter__(self) -> "Visits":
@@ -88,29 +88,33 @@ class Visits:
         HERE.visits.remove(self)
         MODULES.__exit__()
 
-    def enter(self, module: nn.Module, args: tuple, kwargs: dict) -> None:
+    def run(
+        self, call: Callable, module: nn.Module, *args: Any, **kwargs: Any
+    ) -> object:
+        """Call a module, and be there meanwhile."""
+        before = self.now, self.frame
+        self.now = self.visit(module, args, kwargs)
+        self.frame = sys._getframe()  # a variable of its own would hold it
+        try:
+            result = call(module, *args, **kwargs)
+            self.now.makes = self.marks.read((result,))
+            self.now.end = len(self.steps)
+            self.done.append(self.now)
+            return result
+        finally:
+            self.now, self.frame = before
+
+    def visit(self, module: nn.Module, args: tuple, kwargs: dict) -> Visit:
         """Note how a module is called."""
         kind = type(module).__name__
         path = self.paths.get(id(module), f"({kind})")
-        frame = sys._getframe(3)  # past followed_call and __call__
+        frame = sys._getframe(4)  # past run, enter and nn.Module's __call__
         place, read = place_of(self, frame), self.marks.read
         direct = place[0][0] is frame.f_code
         given = *enumerate(args), *kwargs.items()
         reads: Reads = {name: read((x,)) for name, x in given}
         nth, n = next(self.counts[path]), len(self.steps)
-        self.around.append((self.now, self.frame))
-        self.now = Visit(path, nth, kind, self.now, place, direct, reads, n)
-        self.frame = sys._getframe(1)
-
-    def note(self, result: object) -> None:
-        """Note what the module gave."""
-        self.now.makes = self.marks.read((result,))
-        self.now.end = len(self.steps)
-        self.done.append(self.now)
-
-    def leave(self) -> None:
-        """Be in the module again that called it."""
-        self.now, self.frame = self.around.pop()
+        return Visit(path, nth, kind, self.now, place, direct, reads, n)
 
 
 def place_of(visits: Visits, frame: FrameType | None) -> Place:
