@@ -93,7 +93,7 @@ class Visits:
     ) -> object:
         """Call a module, and be there meanwhile."""
         before = self.now, self.frame
-        self.now = self.visit(module, args, kwargs)
+        self.now = visit_of(self, module, args, kwargs)
         self.frame = sys._getframe()  # a variable of its own would hold it
         try:
             result = call(module, *args, **kwargs)
@@ -104,17 +104,20 @@ class Visits:
         finally:
             self.now, self.frame = before
 
-    def visit(self, module: nn.Module, args: tuple, kwargs: dict) -> Visit:
-        """Note how a module is called."""
-        kind = type(module).__name__
-        path = self.paths.get(id(module), f"({kind})")
-        frame = sys._getframe(4)  # past run, enter and nn.Module's __call__
-        place, read = place_of(self, frame), self.marks.read
-        direct = place[0][0] is frame.f_code
-        given = *enumerate(args), *kwargs.items()
-        reads: Reads = {name: read((x,)) for name, x in given}
-        nth, n = next(self.counts[path]), len(self.steps)
-        return Visit(path, nth, kind, self.now, place, direct, reads, n)
+
+def visit_of(
+    visits: Visits, module: nn.Module, args: tuple, kwargs: dict
+) -> Visit:
+    """Note how a module is called."""
+    kind = type(module).__name__
+    path = visits.paths.get(id(module), f"({kind})")
+    frame = sys._getframe(4)  # past run, enter and nn.Module's __call__
+    place, parent = place_of(visits, frame), visits.now
+    direct = place[0][0] is frame.f_code
+    given = *enumerate(args), *kwargs.items()
+    reads: Reads = {name: visits.marks.read((x,)) for name, x in given}
+    nth, start = next(visits.counts[path]), len(visits.steps)
+    return Visit(path, nth, kind, parent, place, direct, reads, start)
 
 
 def place_of(visits: Visits, frame: FrameType | None) -> Place:
