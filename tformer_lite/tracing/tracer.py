@@ -65,7 +65,8 @@ class Trace(Calls):
 
     def parameters(self) -> Sheet:
         """Count the parameters of each module."""
-        return costs.parameters(self.model)
+        call = partial(self.model, *self.inputs, **self.options)
+        return costs.parameters(call)
 
     def flops(self) -> Sheet:
         """Count the multiply-adds of each module, by another run."""

@@ -4,14 +4,15 @@ import gc
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from tformer_lite.tracing.record.aside import uncollected
+from tformer_lite.tracing.record.behind import behind, method_of
 from tformer_lite.tracing.record.shared import eagerly
 from tformer_lite.tracing.record.sketch import Call, Seen, Watch, call_of
 from tformer_lite.tracing.record.tensors import (
@@ -102,7 +103,7 @@ class Recorder(Watch):
     `keep` says of each call whether to keep what it makes.
     """
 
-    def __init__(self, model: Callable, keep: Keep = None):
+    def __init__(self, model: nn.Module, keep: Keep = None):
         super().__init__()
         self.steps: list[Step] = []
         self.visits, self.values = Visits(model, self.steps), Values()
@@ -186,7 +187,9 @@ class Run:
         self, model: Callable, inputs: tuple, options: dict, keep: Keep = None
     ) -> None:
         """Run a model once; what goes wrong is the run's `error`."""
-        recorder = Recorder(model, keep)
+        whole = behind(partial(model, *inputs, **options))
+        recorder = Recorder(whole, keep)
+        recorder.visits.now.kind = method_of(model)
         self.steps, self.values = recorder.steps, recorder.values
         self.visits = recorder.visits.done
         try:

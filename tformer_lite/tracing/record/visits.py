@@ -66,9 +66,9 @@ class Visits:
     tell every class of modules.)
     """
 
-    def __init__(self, model: Callable, steps: Sized = ()):
-        modules = getattr(model, "named_modules", dict)
-        self.paths = {id(part): path for path, part in modules()}
+    def __init__(self, model: nn.Module, steps: Sized = ()):
+        modules = model.named_modules()
+        self.paths = {id(part): path for path, part in modules}
         self.counts: dict[str, Iterator[int]] = defaultdict(count)
         self.base: CodeType | None = None  # what started the recording
         self.frame: FrameType | None = None  # in which `now` runs
