@@ -4,11 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tformer_lite.tracing.axes.probes import (
-    dims_for,
-    resized_inputs,
-    resized_parts,
-)
+from tformer_lite.tracing.axes.inputs import Names, names_of_axes, resized
+from tformer_lite.tracing.axes.probes import dims_for, resized_parts
 from tformer_lite.tracing.axes.sizes import Given, plain_sizes, run_sizes
 from tformer_lite.tracing.calls import Calls, keeper
 from tformer_lite.tracing.listing.listing import Listing, annotate
@@ -87,7 +84,7 @@ def trace(
     *inputs: Any,
     build: Callable | None = None,
     dims: Given | None = None,
-    axes: list[str] | None = None,
+    axes: Names | None = None,
     keep: bool | str | list[str] = False,
     **options: Any,
 ) -> Trace:
@@ -99,9 +96,14 @@ def trace(
 
     A name is proved by running again at other sizes. With `build`, a
     function of dimensions that gives (model, inputs), all can vary. With
-    `axes`, which names the axes of each input tensor ("B S"), the inputs
-    are resized; other dimensions are then known by value (C~) or unknown
-    (12?). Without either, every name is by value.
+    `axes`, which names the axes of each input tensor, the inputs are
+    resized; other dimensions are then known by value (C~) or unknown (12?).
+    Without either, every name is by value.
+
+    `axes` is a list with one string for each tensor, in order: ["B S"]. Or
+    it goes by the parameters' names, for keyword and nested inputs too:
+    {"ids": "B T", "past": {"key": "B T D"}}, or "past.key": "B T D". What
+    it leaves out keeps its size.
 
     `keep` keeps what the calls made: True for all, or patterns of
     "path:variable". An error of the model's own is raised with a note, and
@@ -126,20 +128,20 @@ def trace(
         model, inputs = build(**dims_for(build, sizes))
     model = traceable(model)
     if axes is not None and build is None:
-        resized_inputs(inputs, axes, sizes)  # raises what is wrong
+        resized(model, inputs, options, axes, sizes)  # raises what is wrong
 
+    ran = model, tuple(inputs), options
     run, varied = Run(sizes), names_to_vary(given, build, axes)
     others, notes = list[Other](), list[str]()
     things = (build or (model, inputs), options) if varied else ()
     start = State(*things)
     run.record(model, inputs, options, keeper(keep))
     if varied:
-        parts = partial(resized_parts, model, inputs, axes or [], build)
-        again = partial(probe, run, start, parts, options)
+        parts = partial(resized_parts, *ran, axes or [], build)
+        again = partial(probe, run, start, parts)
         with aside(*things):
             others, notes = probed(run, again, given, varied)
     notes += [] if run.error else detours(model, inputs, options)
-    ran = model, tuple(inputs), options
     seen = Trace(run, others, notes, given, ran=ran)
     if run.error:
         raise explained_error(run.error, seen)
@@ -156,11 +158,11 @@ def explained_error(error: Exception, seen: Trace) -> Exception:
 
 
 def names_to_vary(
-    dims: Given, build: Callable | None, axes: list[str] | None
+    dims: Given, build: Callable | None, axes: Names | None
 ) -> list[str]:
     """List the dimensions that probes can vary on their own."""
     plain = plain_sizes(dims)
     if build is not None:
         return list(dims_for(build, plain))
-    letters = " ".join(axes or []).split()
+    letters = names_of_axes(axes or [])
     return [name for name in plain if name in letters]
