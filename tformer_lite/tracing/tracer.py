@@ -7,33 +7,28 @@ from typing import Any
 from tformer_lite.tracing.axes.inputs import Names, names_of_axes, resized
 from tformer_lite.tracing.axes.probes import dims_for, resized_parts
 from tformer_lite.tracing.axes.sizes import Given, plain_sizes, run_sizes
-from tformer_lite.tracing.calls import Calls, keeper
+from tformer_lite.tracing.calls import keeper
 from tformer_lite.tracing.listing.listing import Listing, annotate
 from tformer_lite.tracing.probing import Other, probe, probed
-from tformer_lite.tracing.questions import costs
 from tformer_lite.tracing.questions.compare import Comparison, compare
 from tformer_lite.tracing.questions.errors import explanation
 from tformer_lite.tracing.questions.export import to_json
+from tformer_lite.tracing.questions.runs import Runs
 from tformer_lite.tracing.questions.scores import Attention, attention
 from tformer_lite.tracing.questions.scrambles import Scramble, scrambles
 from tformer_lite.tracing.record.aside import aside, uncollected
 from tformer_lite.tracing.record.detours import detours, traceable
 from tformer_lite.tracing.record.recorder import Run
 from tformer_lite.tracing.record.state import State
-from tformer_lite.tracing.tables import Sheet
 
 
-class Trace(Calls):
+class Trace(Runs):
     """The torch calls of a run, with named shapes.
 
     `steps` are the calls in order, `axes` the named axes of what each reads
     and makes, `result` is what the model gave, and `notes` say what could
     not be found out. Print it, or show it in a notebook; `at` shows a part.
     """
-
-    def __init__(self, *calls: Any, ran: tuple[Any, tuple, dict]):
-        super().__init__(*calls)
-        self.model, self.inputs, self.options = ran
 
     @uncollected()
     def source(
@@ -59,19 +54,6 @@ class Trace(Calls):
     def compare(self, reference: "Trace") -> Comparison:
         """Find the first call at which this run and a reference part."""
         return compare(self, reference)
-
-    def parameters(self) -> Sheet:
-        """Count the parameters of each module."""
-        call = partial(self.model, *self.inputs, **self.options)
-        return costs.parameters(call)
-
-    def flops(self) -> Sheet:
-        """Count the multiply-adds of each module, by another run."""
-        return costs.flops(self.model, *self.inputs, **self.options)
-
-    def gradients(self) -> Sheet:
-        """List the shape of each parameter's gradient, by another run."""
-        return costs.gradients(self.model, *self.inputs, **self.options)
 
     @uncollected()
     def to_json(self) -> str:
