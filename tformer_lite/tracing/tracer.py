@@ -7,13 +7,14 @@ from typing import Any
 from tformer_lite.tracing.axes.inputs import Names, names_of_axes, resized
 from tformer_lite.tracing.axes.probes import dims_for, resized_parts
 from tformer_lite.tracing.axes.sizes import Given, plain_sizes, run_sizes
-from tformer_lite.tracing.calls import keeper
+from tformer_lite.tracing.calls import Calls, keeper
 from tformer_lite.tracing.listing.listing import Listing, annotate
 from tformer_lite.tracing.probing import Other, probe, probed
 from tformer_lite.tracing.questions.compare import Comparison, compare
 from tformer_lite.tracing.questions.errors import explanation
 from tformer_lite.tracing.questions.export import to_json
 from tformer_lite.tracing.questions.runs import Runs
+from tformer_lite.tracing.questions.saved import File, save
 from tformer_lite.tracing.questions.scores import Attention, attention
 from tformer_lite.tracing.questions.scrambles import Scramble, scrambles
 from tformer_lite.tracing.record.aside import aside, uncollected
@@ -51,14 +52,21 @@ class Trace(Runs):
         return attention(self)
 
     @uncollected()
-    def compare(self, reference: "Trace") -> Comparison:
-        """Find the first call at which this run and a reference part."""
+    def compare(self, reference: Calls) -> Comparison:
+        """Find the first call at which this run and a reference part, be it
+        a trace or one that was saved."""
         return compare(self, reference)
 
     @uncollected()
     def to_json(self) -> str:
         """Write the trace as JSON; `questions.export` has the schema."""
         return to_json(self)
+
+    @uncollected()
+    def save(self, file: File) -> None:
+        """Write the trace, with the values that it kept, for `load_trace`:
+        to compare a run before a change with one after it."""
+        save(self, file)
 
 
 def trace(
