@@ -17,10 +17,12 @@ from tformer_lite.tracing.questions.runs import Runs
 from tformer_lite.tracing.questions.saved import File, save
 from tformer_lite.tracing.questions.scores import Attention, attention
 from tformer_lite.tracing.questions.scrambles import Scramble, scrambles
+from tformer_lite.tracing.questions.statistics import statistics
 from tformer_lite.tracing.record.aside import aside, uncollected
 from tformer_lite.tracing.record.detours import detours, traceable
 from tformer_lite.tracing.record.recorder import Run
 from tformer_lite.tracing.record.state import State
+from tformer_lite.tracing.tables import Sheet
 
 
 class Trace(Runs):
@@ -50,6 +52,12 @@ class Trace(Runs):
         """Give every attention that the data shows: `scores`, `masked` and
         `weights`, with their named shape. Needs what was kept: keep=True."""
         return attention(self)
+
+    @uncollected()
+    def statistics(self, pattern: str = "*:*") -> Sheet:
+        """List the minimum, mean, maximum and standard deviation of what was
+        kept: of all, of "path:variable", or of a module's path."""
+        return statistics(self, pattern)
 
     @uncollected()
     def compare(self, reference: Calls) -> Comparison:

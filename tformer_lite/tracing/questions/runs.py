@@ -6,6 +6,7 @@ from typing import Any
 from tformer_lite.tracing.calls import Calls
 from tformer_lite.tracing.questions import costs
 from tformer_lite.tracing.questions.finite import FirstNan, first_nan
+from tformer_lite.tracing.questions.spent import Profile
 from tformer_lite.tracing.tables import Sheet
 
 
@@ -32,6 +33,15 @@ class Runs(Calls):
     def gradients(self) -> Sheet:
         """List the shape of each parameter's gradient, by another run."""
         return costs.gradients(self.model, *self.inputs, **self.options)
+
+    def profile(self) -> Profile:
+        """Measure the time and the memory of each module, by other runs that
+        are not recorded; of its `calls`, one by one, by further ones.
+
+        Milliseconds differ from machine to machine and from run to run. On a
+        GPU each module waits until it is done, which takes longer in all.
+        """
+        return Profile(self, self.call)
 
     def first_nan(self) -> FirstNan:
         """Find the first call that makes NaN or infinity of numbers that

@@ -17,9 +17,11 @@ from tformer_lite.tracing.calls import Calls
 from tformer_lite.tracing.questions.compare import Comparison, compare
 from tformer_lite.tracing.questions.export import from_json, to_json
 from tformer_lite.tracing.questions.scores import Attention, attention
+from tformer_lite.tracing.questions.statistics import statistics
 from tformer_lite.tracing.record.recorder import Run
 from tformer_lite.tracing.record.tensors import USUAL, Mark
 from tformer_lite.tracing.record.visits import Visit
+from tformer_lite.tracing.tables import Sheet
 
 FORMAT, VERSION = "tformer_lite trace", 1
 File = str | PathLike[str]
@@ -62,6 +64,11 @@ class SavedTrace(Calls):
     def compare(self, reference: Calls) -> Comparison:
         """Find the first call at which this run and a reference part."""
         return compare(self, reference)
+
+    def statistics(self, pattern: str = "*:*") -> Sheet:
+        """List the minimum, mean, maximum and standard deviation of what was
+        kept: of all, of "path:variable", or of a module's path."""
+        return statistics(self, pattern)
 
     def to_json(self) -> str:
         """Give the trace as JSON; `questions.export` has the schema."""
