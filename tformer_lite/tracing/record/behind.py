@@ -3,7 +3,6 @@
 import dis
 from collections.abc import Callable, Iterator
 from functools import partial
-from inspect import unwrap
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -45,12 +44,21 @@ def parts_of(module: nn.Module) -> Iterator[nn.Module]:
 
 
 def owned(model: Callable) -> tuple[Callable, nn.Module | None]:
-    """Give what a `partial` calls, and its module: itself, or the one that
-    it is a method of."""
-    while isinstance(model, partial):
-        model = model.func
+    """Give what a `partial` calls, or what is decorated, and its module:
+    itself, or the one that it is a method of."""
+    while (inner := within(model)) is not model:
+        model = inner
     own = getattr(model, "__self__", model)
     return model, own if isinstance(own, nn.Module) else None
+
+
+def within(model: Callable) -> Callable:
+    """Give what a `partial` calls, and what a function decorates."""
+    if isinstance(model, partial):
+        return model.func
+    if isinstance(model, FunctionType):
+        return vars(model).get("__wrapped__", model)
+    return model
 
 
 def method_of(model: Callable) -> str:
@@ -86,17 +94,18 @@ def names_in(thing: Any) -> Iterator[tuple[str, Any]]:
             yield from ((f"input_{i}", x) for i, x in enumerate(thing.args))
             yield from thing.keywords.items()
             yield from names_in(thing.func)
+        case FunctionType() if within(thing) is not thing:
+            yield "function", within(thing)
         case FunctionType():
-            yield from outer_names(unwrap(thing))
+            yield from outer_names(thing)
         case _ if not is_library(type(thing)):
             yield from getattr(thing, "__dict__", {}).items()
 
 
-def outer_names(function: Any) -> Iterator[tuple[str, Any]]:
+def outer_names(function: FunctionType) -> Iterator[tuple[str, Any]]:
     """List the variables that the reader's function has from outside."""
-    code = getattr(function, "__code__", None)
-    file = code.co_filename if code else ""
-    if not code or owner(file) != "reader" or INSTALLED in file:
+    code = function.__code__
+    if owner(code.co_filename) != "reader" or INSTALLED in code.co_filename:
         return
     cells = zip(code.co_freevars, function.__closure__ or ())
     yield from ((n, x.cell_contents) for n, x in cells if is_full(x))
