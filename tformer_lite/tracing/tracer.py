@@ -88,8 +88,9 @@ def trace(
 ) -> Trace:
     """Run a model and record every torch call, with named axes.
 
-    `model` is any module or function; `inputs` and `options` are what it is
-    called with. `dims` gives the dimensions' names and sizes; one may be
+    `model` is any module, method or function; a method, or a function that
+    uses a model, has that model's paths. `inputs` and `options` are what it
+    is called with. `dims` gives the dimensions' names and sizes; one may be
     written with others: `{"H": 3, "D": 4, "C": "H*D"}`.
 
     A name is proved by running again at other sizes. With `build`, a
