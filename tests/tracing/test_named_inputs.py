@@ -13,6 +13,7 @@ from tests.helpers.small import words
 from tests.helpers.witness import bits
 from tformer_lite import print_shapes
 from tformer_lite.tracing import trace
+from tformer_lite.tracing.axes.inputs import resized
 
 DIMS = {"B": 2, "P": 3, "T": 6}
 BOTH = ["B P D", "B P D"]
@@ -188,3 +189,10 @@ def test_inputs_that_hold_themselves_are_walked_once():
         [past.key, model.embed(input_ids)], 1
     )
     assert last(trace(model, IDS, past, dims=DIMS, axes=axes)) == "(B, P+T, 4)"
+
+
+def test_what_holds_no_named_tensor_stays_the_object_that_it_is():
+    others = {"k": [torch.ones(2)], "text": "as it is"}
+    (ids, same), _ = resized(MODEL, (IDS, others), {}, ["B T"], {"B": 3})
+    assert ids.shape == (3, 6)
+    assert same is others
