@@ -86,7 +86,13 @@ from tformer_lite.text.pieces import (
 )
 from tformer_lite.text.reading import read_pairs, read_text, vocabulary
 from tformer_lite.text.tokenizers import CharTokenizer, WordTokenizer
-from tformer_lite.tracing import Axis, Trace, print_shapes, trace
+from tformer_lite.tracing import (
+    Axis,
+    Trace,
+    load_trace,
+    print_shapes,
+    trace,
+)
 from tformer_lite.training.batches import mean_loss
 from tformer_lite.training.checkpoints import (
     Checkpoint,
@@ -183,6 +189,7 @@ __all__ = [
     "lay_out",
     "likeliest",
     "load_checkpoint",
+    "load_trace",
     "mean_loss",
     "nepali_tokenizer",
     "padding_mask",

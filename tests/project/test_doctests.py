@@ -9,10 +9,12 @@ import tformer_lite
 
 # What every example may use, as the reference says.
 NAMES = {name: getattr(tformer_lite, name) for name in tformer_lite.__all__}
+THINGS = {name: x for name, x in NAMES.items() if hasattr(x, "__name__")}
+BASES = [base for x in THINGS.values() for base in getattr(x, "__mro__", ())]
+OWN = {x.__name__: x for x in BASES if x.__module__.startswith("tformer_lite")}
 EXAMPLES = [
     example
-    for name, thing in NAMES.items()
-    if hasattr(thing, "__name__")
+    for name, thing in (OWN | THINGS).items()
     for example in DocTestFinder().find(
         thing, name, globs=NAMES | {"torch": torch}
     )
@@ -22,7 +24,8 @@ SHORTEST, LONGEST = 2, 5  # lines
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda test: test.name)
-def test_an_example_gives_what_it_says(example):
+def test_an_example_gives_what_it_says(example, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     said = []
     DocTestRunner(optionflags=ELLIPSIS).run(example, out=said.append)
     assert not said, "".join(said)

@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from tformer_lite.tracing import trace
-from tformer_lite.tracing.axes.probes import Drawn, resized_inputs
+from tformer_lite.tracing.axes.inputs import resized
+from tformer_lite.tracing.axes.probes import Drawn
 from tformer_lite.tracing.axes.sizes import joint_sizes, run_sizes
 from tformer_lite.tracing.axes.writing import line
 from tformer_lite.tracing.record.aside import aside
@@ -114,8 +115,9 @@ def test_what_is_not_varied_keeps_its_size():
 def test_inputs_are_resized_with_values_that_they_have():
     ids, x = torch.arange(6).view(2, 3), torch.rand(3, 2, 4)
     sizes = run_sizes({"B": 3, "S": 5})
-    longer, shorter, option = resized_inputs(
-        (ids, x, None), ["B S", "S B C"], sizes
+    inputs = ids, x, None
+    (longer, shorter, option), _ = resized(
+        torch.add, inputs, {}, ["B S", "S B C"], sizes
     )
     rows, columns = (longer // 3)[:, 0].tolist(), (longer[0] % 3).tolist()
     assert (sorted({*rows}), sorted({*columns})) == ([0, 1], [0, 1, 2])
@@ -129,7 +131,8 @@ def test_inputs_are_resized_with_values_that_they_have():
 
 def test_a_tensor_that_comes_twice_stays_one():
     x = torch.rand(2, 3, 4)
-    q, k, v = resized_inputs((x, x, x), ["B T C"], run_sizes({"B": 4, "T": 5}))
+    sizes = run_sizes({"B": 4, "T": 5})
+    (q, k, v), _ = resized(torch.add, (x, x, x), {}, ["B T C"], sizes)
     assert q is k is v
     assert q.shape == (4, 5, 4)
 
@@ -146,7 +149,7 @@ def test_a_tensor_that_comes_twice_stays_one():
 )
 def test_axes_that_do_not_match_the_inputs_are_refused(axes, said):
     with pytest.raises(ValueError, match=said):
-        resized_inputs((torch.ones(2, 3), 7), axes, run_sizes({"B": 2}))
+        resized(torch.add, (torch.ones(2, 3), 7), {}, axes, {"B": 2})
 
 
 class Restless(nn.Module):

@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from itertools import count
+from weakref import ref
 
 import pytest
 import torch
@@ -72,6 +73,19 @@ def test_what_a_long_run_leaves_behind_is_collected_while_it_runs():
 
     trace(long, torch.zeros(1))
     assert max(seen) < 15_000
+
+
+def test_what_modules_give_is_let_go_while_the_run_goes_on():
+    layer, made, alive = nn.Identity(), [], []
+
+    def run(x):
+        for _ in range(5):
+            x = layer(x + 1)
+            made.append(ref(x))
+            alive.append(sum(one() is not None for one in made))
+
+    trace(run, torch.zeros(1))
+    assert alive == [1, 1, 1, 1, 1]
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])

@@ -104,7 +104,20 @@ def test_a_tensor_keeps_its_number_until_its_data_is_another():
         if step.name != "data"
     ]
     assert unsqueeze.reads[0] == add.makes[0]
-    assert unsqueeze.makes == [(add.makes[0].number, (1, 3))]
+    assert unsqueeze.makes == [add.makes[0]._replace(shape=(1, 3))]
     assert relu.reads == relu.makes == unsqueeze.makes
     assert again.reads[0].number != add.makes[0].number
     assert again.reads[0].shape == again.makes[0].shape == (2,)
+
+
+def test_a_tensor_has_the_dtype_and_the_device_that_it_was_made_with():
+    def run(x):
+        y = x.half()
+        y.data = y.data.char()
+        return y.to("meta") > 0
+
+    half, *_, to, compared = trace(run, torch.ones(3)).steps
+    marks = [half.reads[0], half.makes[0], to.reads[0], compared.makes[0]]
+    types = [torch.float32, torch.float16, torch.int8, torch.bool]
+    assert [mark.dtype for mark in marks] == types
+    assert [mark.device.type for mark in marks] == ["cpu"] * 3 + ["meta"]

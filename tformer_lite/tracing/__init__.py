@@ -2,7 +2,8 @@
 
 `trace` records a run and names its axes: a `Trace`, which prints itself as a
 `Table` of one `Row` a torch call, and gives each tensor an `Axis` a side. What
-it has found is an `Attention`, a `Sheet` of numbers, or a `Scramble`.
+it has found is an `Attention`, a `Sheet` of numbers, or a `Scramble`. A trace
+that it has saved is read by `load_trace`, as a `SavedTrace`.
 `print_shapes` prints while a model runs. `flops` and `parameters` count
 without a trace; `shape_text`, `shape_html` and `html_table` write.
 """
@@ -11,6 +12,7 @@ from tformer_lite.tracing.axes.names import Axis, shape_text
 from tformer_lite.tracing.printing import print_shapes
 from tformer_lite.tracing.questions.costs import flops, gradients, parameters
 from tformer_lite.tracing.questions.export import from_json
+from tformer_lite.tracing.questions.saved import SavedTrace, load_trace
 from tformer_lite.tracing.questions.scores import Attention
 from tformer_lite.tracing.tables import (
     Row,
@@ -25,6 +27,7 @@ __all__ = [
     "Attention",
     "Axis",
     "Row",
+    "SavedTrace",
     "Sheet",
     "Table",
     "Trace",
@@ -32,6 +35,7 @@ __all__ = [
     "from_json",
     "gradients",
     "html_table",
+    "load_trace",
     "parameters",
     "print_shapes",
     "shape_html",

@@ -49,6 +49,11 @@ class Calls(Printable):
         rows = map(row_of, self.steps, self.axes, are_hidden(self.run))
         return Table(list(rows), self.notes)
 
+    @cached_property
+    def names(self) -> list[tuple[str, str]]:
+        """The "path:variable" of each step, twice: see `names_of`."""
+        return list(map(names_of, self.steps))
+
     def at(self, pattern: str) -> Table:
         """Show a module, and all within it; * stands for anything."""
         return self.table.at(pattern)
@@ -57,7 +62,7 @@ class Calls(Printable):
         """Give a kept value by "path:variable"; with a number after it, one
         of several of that name."""
         text, nth = name if isinstance(name, tuple) else (name, None)
-        return kept_value(self.run, text, nth)
+        return kept_value(self, text, nth)
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -146,21 +151,21 @@ def keeper(keep: bool | str | list[str]) -> Keep:
     return wanted
 
 
-def kept_value(run: Run, text: str, nth: int | None) -> Tensor:
+def kept_value(calls: Calls, text: str, nth: int | None) -> Tensor:
     """Find the value of "path:variable"; `nth` when it was bound often.
 
     Raises KeyError for a name that no line binds, or whose value was not
     kept, ValueError when it is not clear which value is meant.
     """
     names: tuple[str, ...] = ()
-    for names in zip(*map(names_of, run.steps)):
+    for names in zip(*calls.names):
         found = [i for i, name in enumerate(names) if name == text]
         if found:
             break
     else:
         known = near(text, names)
         raise KeyError(f"no line binds {text!r}: there are {known}")
-    times, kept = len(found), run.values.kept
+    times, kept = len(found), calls.run.values.kept
     if nth is None and times > 1:
         raise ValueError(
             f"{text!r} was bound {times} times: write [{text!r}, 0] to "

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from tformer_lite.tracing.axes.inputs import Names
 from tformer_lite.tracing.axes.names import Shapes, shapes_text
 from tformer_lite.tracing.axes.sizes import Given
 from tformer_lite.tracing.listing.events import module_shapes
@@ -23,7 +24,7 @@ def print_shapes(
     model: nn.Module,
     calls: bool = False,
     dims: Given | None = None,
-    axes: list[str] | None = None,
+    axes: Names | None = None,
     build: Callable | None = None,
 ) -> Iterator[nn.Module]:
     """Print the shapes in and out of every module while the model runs.

@@ -24,9 +24,7 @@ Other = Again | Run
 At = Callable[[Sizes], Other]
 
 
-def probe(
-    run: Run, start: State, parts: Callable, options: dict, sizes: Sizes
-) -> Other:
+def probe(run: Run, start: State, parts: Callable, sizes: Sizes) -> Other:
     """Run again at other sizes, from where the traced run started; what went
     wrong is in the run's `error`. Where it goes another way than that, its
     calls are found by their lines."""
@@ -36,8 +34,7 @@ def probe(
     for again in ways:
         try:
             start.put_back()
-            model, inputs = parts(sizes)
-            again.record(model, inputs, options)
+            again.record(*parts(sizes))
         except Exception as error:  # it cannot be built so, or resized
             again.error = error
         if again.error:  # what it holds is not needed any more

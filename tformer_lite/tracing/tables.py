@@ -59,8 +59,13 @@ class Row(NamedTuple):
 
 def call_line(call: str, reads: str, makes: str) -> str:
     """Write a line: what was called, and the shapes."""
-    call = call if len(call) <= WIDTH else f"{call[: WIDTH - 1]}…"
-    return text_line(("", call, f"{reads} -> {makes}"), (0, WIDTH, 0))
+    cells = "", shortened(call), f"{reads} -> {makes}"
+    return text_line(cells, (0, WIDTH, 0))
+
+
+def shortened(call: str) -> str:
+    """Cut what was called where it is long."""
+    return call if len(call) <= WIDTH else f"{call[: WIDTH - 1]}…"
 
 
 def heading(path: str, kind: str) -> str:
@@ -153,7 +158,9 @@ class Sheet(Printable, Generic[Kind]):
             return []
         rows = [self.headers, *(list(map(cell, row)) for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*rows)]
-        right = {i for i, x in enumerate(self.rows[0]) if isinstance(x, int)}
+        right = {
+            i for i, x in enumerate(self.rows[0]) if isinstance(x, int | float)
+        }
         return [text_line(row, widths, right) for row in rows]
 
     def _repr_html_(self) -> str:
@@ -167,6 +174,8 @@ def cell(value: Any) -> str:
     the total."""
     if isinstance(value, int):
         return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.4g}"
     if isinstance(value, tuple) and all(isinstance(x, Axis) for x in value):
         return shape_text(value)
     return "total" if value == "" else str(value)

@@ -4,21 +4,20 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tformer_lite.tracing.axes.probes import (
-    dims_for,
-    resized_inputs,
-    resized_parts,
-)
+from tformer_lite.tracing.axes.inputs import Names, names_of_axes, resized
+from tformer_lite.tracing.axes.probes import dims_for, resized_parts
 from tformer_lite.tracing.axes.sizes import Given, plain_sizes, run_sizes
 from tformer_lite.tracing.calls import Calls, keeper
 from tformer_lite.tracing.listing.listing import Listing, annotate
 from tformer_lite.tracing.probing import Other, probe, probed
-from tformer_lite.tracing.questions import costs
 from tformer_lite.tracing.questions.compare import Comparison, compare
 from tformer_lite.tracing.questions.errors import explanation
 from tformer_lite.tracing.questions.export import to_json
+from tformer_lite.tracing.questions.runs import Runs
+from tformer_lite.tracing.questions.saved import File, save
 from tformer_lite.tracing.questions.scores import Attention, attention
 from tformer_lite.tracing.questions.scrambles import Scramble, scrambles
+from tformer_lite.tracing.questions.statistics import statistics
 from tformer_lite.tracing.record.aside import aside, uncollected
 from tformer_lite.tracing.record.detours import detours, traceable
 from tformer_lite.tracing.record.recorder import Run
@@ -26,17 +25,13 @@ from tformer_lite.tracing.record.state import State
 from tformer_lite.tracing.tables import Sheet
 
 
-class Trace(Calls):
+class Trace(Runs):
     """The torch calls of a run, with named shapes.
 
     `steps` are the calls in order, `axes` the named axes of what each reads
     and makes, `result` is what the model gave, and `notes` say what could
     not be found out. Print it, or show it in a notebook; `at` shows a part.
     """
-
-    def __init__(self, *calls: Any, ran: tuple[Any, tuple, dict]):
-        super().__init__(*calls)
-        self.model, self.inputs, self.options = ran
 
     @uncollected()
     def source(
@@ -59,26 +54,27 @@ class Trace(Calls):
         return attention(self)
 
     @uncollected()
-    def compare(self, reference: "Trace") -> Comparison:
-        """Find the first call at which this run and a reference part."""
+    def statistics(self, pattern: str = "*:*") -> Sheet:
+        """List the minimum, mean, maximum and standard deviation of what was
+        kept: of all, of "path:variable", or of a module's path."""
+        return statistics(self, pattern)
+
+    @uncollected()
+    def compare(self, reference: Calls) -> Comparison:
+        """Find the first call at which this run and a reference part, be it
+        a trace or one that was saved."""
         return compare(self, reference)
-
-    def parameters(self) -> Sheet:
-        """Count the parameters of each module."""
-        return costs.parameters(self.model)
-
-    def flops(self) -> Sheet:
-        """Count the multiply-adds of each module, by another run."""
-        return costs.flops(self.model, *self.inputs, **self.options)
-
-    def gradients(self) -> Sheet:
-        """List the shape of each parameter's gradient, by another run."""
-        return costs.gradients(self.model, *self.inputs, **self.options)
 
     @uncollected()
     def to_json(self) -> str:
         """Write the trace as JSON; `questions.export` has the schema."""
         return to_json(self)
+
+    @uncollected()
+    def save(self, file: File) -> None:
+        """Write the trace, with the values that it kept, for `load_trace`:
+        to compare a run before a change with one after it."""
+        save(self, file)
 
 
 def trace(
@@ -86,21 +82,27 @@ def trace(
     *inputs: Any,
     build: Callable | None = None,
     dims: Given | None = None,
-    axes: list[str] | None = None,
+    axes: Names | None = None,
     keep: bool | str | list[str] = False,
     **options: Any,
 ) -> Trace:
     """Run a model and record every torch call, with named axes.
 
-    `model` is any module or function; `inputs` and `options` are what it is
-    called with. `dims` gives the dimensions' names and sizes; one may be
+    `model` is any module, method or function; a method, or a function that
+    uses a model, has that model's paths. `inputs` and `options` are what it
+    is called with. `dims` gives the dimensions' names and sizes; one may be
     written with others: `{"H": 3, "D": 4, "C": "H*D"}`.
 
     A name is proved by running again at other sizes. With `build`, a
     function of dimensions that gives (model, inputs), all can vary. With
-    `axes`, which names the axes of each input tensor ("B S"), the inputs
-    are resized; other dimensions are then known by value (C~) or unknown
-    (12?). Without either, every name is by value.
+    `axes`, which names the axes of each input tensor, the inputs are
+    resized; other dimensions are then known by value (C~) or unknown (12?).
+    Without either, every name is by value.
+
+    `axes` is a list with one string for each tensor, in order: ["B S"]. Or
+    it goes by the parameters' names, for keyword and nested inputs too:
+    {"ids": "B T", "past": {"key": "B T D"}}, or "past.key": "B T D". What
+    it leaves out keeps its size.
 
     `keep` keeps what the calls made: True for all, or patterns of
     "path:variable". An error of the model's own is raised with a note, and
@@ -125,20 +127,20 @@ def trace(
         model, inputs = build(**dims_for(build, sizes))
     model = traceable(model)
     if axes is not None and build is None:
-        resized_inputs(inputs, axes, sizes)  # raises what is wrong
+        resized(model, inputs, options, axes, sizes)  # raises what is wrong
 
+    ran = model, tuple(inputs), options
     run, varied = Run(sizes), names_to_vary(given, build, axes)
     others, notes = list[Other](), list[str]()
     things = (build or (model, inputs), options) if varied else ()
     start = State(*things)
     run.record(model, inputs, options, keeper(keep))
     if varied:
-        parts = partial(resized_parts, model, inputs, axes or [], build)
-        again = partial(probe, run, start, parts, options)
+        parts = partial(resized_parts, *ran, axes or [], build)
+        again = partial(probe, run, start, parts)
         with aside(*things):
             others, notes = probed(run, again, given, varied)
     notes += [] if run.error else detours(model, inputs, options)
-    ran = model, tuple(inputs), options
     seen = Trace(run, others, notes, given, ran=ran)
     if run.error:
         raise explained_error(run.error, seen)
@@ -155,11 +157,11 @@ def explained_error(error: Exception, seen: Trace) -> Exception:
 
 
 def names_to_vary(
-    dims: Given, build: Callable | None, axes: list[str] | None
+    dims: Given, build: Callable | None, axes: Names | None
 ) -> list[str]:
     """List the dimensions that probes can vary on their own."""
     plain = plain_sizes(dims)
     if build is not None:
         return list(dims_for(build, plain))
-    letters = " ".join(axes or []).split()
+    letters = names_of_axes(axes or [])
     return [name for name in plain if name in letters]

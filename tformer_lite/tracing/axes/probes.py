@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import Parameter, init
 from torch.overrides import TorchFunctionMode
 
+from tformer_lite.tracing.axes.inputs import Names, resized
 from tformer_lite.tracing.axes.sizes import Sizes
 
 Pair = tuple[float, float]
@@ -19,61 +20,17 @@ DRAWN = 1 << 18  # how many numbers are drawn
 def resized_parts(
     model: Callable,
     inputs: tuple,
-    axes: list[str],
+    options: dict,
+    axes: Names,
     build: Callable | None,
     sizes: Sizes,
-) -> tuple[Callable, tuple]:
-    """Give a model and its inputs at other sizes: of the inputs alone, where
-    nobody builds the model."""
+) -> tuple[Callable, tuple, dict]:
+    """Give a model, its inputs and options at other sizes: of these alone,
+    where nobody builds the model."""
     if build is None:
-        return model, resized_inputs(inputs, axes, sizes)
+        return model, *resized(model, inputs, options, axes, sizes)
     with Drawn():
-        return build(**dims_for(build, sizes))
-
-
-def resized_inputs(inputs: tuple, axes: list[str], dims: Sizes) -> tuple:
-    """Give the inputs other sizes, with values that they have already.
-
-    `axes` names the axes of each tensor, "B S"; a name that `dims` lacks
-    keeps its size. A tensor that comes twice is named once, and stays one.
-
-    Raises ValueError where `axes` and the tensors do not match.
-    """
-    tensors = {id(x): x for x in inputs if isinstance(x, Tensor)}
-    if isinstance(axes, str) or len(axes) != len(tensors):
-        raise ValueError(
-            f"{axes=} must be a list with one string for each input tensor. "
-            f"There are {len(tensors)} (one that comes twice counts once)."
-        )
-    made = {
-        key: resized_tensor(tensor, names.split(), dims)
-        for (key, tensor), names in zip(tensors.items(), axes)
-    }
-    return tuple(made.get(id(x), x) for x in inputs)
-
-
-def resized_tensor(tensor: Tensor, axes: list[str], dims: Sizes) -> Tensor:
-    """Take as many rows of each named axis as asked, in order: some of them,
-    or some of them twice, by a seed."""
-    if len(axes) != tensor.ndim:
-        raise ValueError(
-            f"axes {' '.join(axes)!r} name {len(axes)} axes, and the input "
-            f"{tuple(tensor.shape)} has {tensor.ndim}."
-        )
-    for axis, name in enumerate(axes):
-        size = tensor.shape[axis]
-        rows = chosen_rows(size, dims.get(name, size))
-        tensor = tensor.index_select(axis, rows.to(tensor.device))
-    return tensor
-
-
-def chosen_rows(size: int, wanted: int) -> Tensor:
-    """Choose rows among so many: (wanted,), sorted. All of them come, where
-    there is room; the others are drawn."""
-    seed = torch.Generator().manual_seed(wanted)
-    rows = torch.randperm(size, generator=seed)
-    more = torch.randint(size, (max(wanted - size, 0),), generator=seed)
-    return torch.cat([rows, more])[:wanted].sort().values
+        return *build(**dims_for(build, sizes)), options
 
 
 class Drawn(TorchFunctionMode):

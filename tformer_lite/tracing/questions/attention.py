@@ -21,14 +21,17 @@ MOVES = {"view", "view_as", "reshape", "flatten", "unflatten", "contiguous"}
 MOVES |= {"transpose", "permute", "T", "mT", "t", "swapaxes", "swapdims"}
 MOVES |= {"movedim", "squeeze", "unsqueeze", "clone", "detach"}
 MOVES |= {"chunk", "split", "tensor_split", "unbind", "narrow", "select"}
-MOVES |= {"getitem"}
+MOVES |= {"getitem", "index_select", "flip", "roll", "moveaxis"}
+MOVES |= {"ravel"}
 STACKS = {"stack", "cat", "concat"}
-JOINS = STACKS | {"expand", "expand_as", "repeat", "pad"}
+JOINS = STACKS | {"expand", "expand_as", "repeat", "pad", "broadcast_to"}
+JOINS |= {"repeat_interleave", "tile"}
 # All that they read counts: of other calls, such as x.to(scores), the first.
 COMBINES = MASKS | STACKS | PRODUCTS
 # Elements stay: their type or size may change, and others may join them.
 KEEPS = MASKS | MOVES | JOINS | {"to", "type_as", "float", "half", "bfloat16"}
-KEEPS |= {"double", "data", "dropout", "nan_to_num", "tanh", "clamp"}
+KEEPS |= {"double", "type", "cpu", "cuda", "data", "dropout", "nan_to_num"}
+KEEPS |= {"tanh", "clamp", "clip", "clamp_min", "maximum", "minimum"}
 KEEPS |= {"reciprocal", "rdiv"}
 TOTALS = dict.fromkeys(("sum", "max", "amax", "norm"), "total")
 TOTALS |= {"logsumexp": "log total"}
@@ -87,7 +90,7 @@ class Flow:
 
     def __init__(self, steps: list[Step]):
         self.steps, self.sources = steps, sources_of(steps)
-        self.names = [step.name.strip("_") for step in steps]
+        self.names = list(map(plain_name, steps))
         self.found: dict[int | None, Found] = {}
         for i in range(len(steps)):
             if found := found_at(self, i):
@@ -122,6 +125,12 @@ class Flow:
                     whole = one._replace(path=path, mixed=i, way=way)
                     found[one.weights] = whole
         return [found[i] for i in sorted(found)]
+
+
+def plain_name(step: Step) -> str:
+    """Name a call; the larger of two tensors is none of their totals."""
+    name = step.name.strip("_")
+    return f"{name}imum" if name == "max" and len(step.reads) > 1 else name
 
 
 def way_to(flow: Flow, i: int, n: int) -> tuple[tuple[int, int], ...]:

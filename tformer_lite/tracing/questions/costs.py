@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
 
@@ -11,9 +12,10 @@ from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
 from tformer_lite.tracing.questions.compare import paths_around
 from tformer_lite.tracing.record.aside import aside
+from tformer_lite.tracing.record.behind import behind
 from tformer_lite.tracing.record.detours import unfused
 from tformer_lite.tracing.record.shared import eagerly
-from tformer_lite.tracing.record.tensors import tensors
+from tformer_lite.tracing.record.tensors import name_of, tensors
 from tformer_lite.tracing.record.visits import Visits
 from tformer_lite.tracing.tables import Sheet
 
@@ -52,26 +54,26 @@ class Gradient(NamedTuple):
     gradient: str
 
 
-def parameters(model: nn.Module) -> Sheet[Size]:
-    """Count the parameters of each module: all, and the frozen ones.
+def parameters(model: Callable) -> Sheet[Size]:
+    """Count the parameters of each module: all, and the frozen ones. Of a
+    method or a function: those of the model that it runs.
 
     A parameter with several names counts once. Buffers do not count.
     """
-    return Sheet(sizes_of(model), shared(model))
+    return Sheet(sizes_of(model), shared(behind(model)))
 
 
 def sizes_of(model: Callable) -> list[Size]:
     """List the size of each module, the whole last."""
-    if not isinstance(model, nn.Module):
-        name = getattr(model, "__name__", type(model).__name__)
-        return [Size("", name, 0, 0)]
-    whole, *others = model.named_modules()
+    whole, *others = behind(model).named_modules()
     rows = []
     for path, module in [*others, whole]:
         learned = list(module.parameters())
         every = sum(p.numel() for p in learned)
         frozen = sum(p.numel() for p in learned if not p.requires_grad)
-        rows.append(Size(path, type(module).__name__, every, frozen))
+        kind = type(module)
+        name = name_of(model) if kind is nn.Module else kind.__name__
+        rows.append(Size(path, name, every, frozen))
     return rows
 
 
@@ -104,12 +106,13 @@ def flops(model: Callable, *inputs: Any, **options: Any) -> Sheet[Cost]:
     is made during the run counts in the total alone.
     """
     counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
-    counter.mod_tracker = Here(model)  # type: ignore[assignment]
+    call = partial(model, *inputs, **options)
+    counter.mod_tracker = Here(behind(call))  # type: ignore[assignment]
     with aside(model, inputs, options), eagerly(), unfused(), counter:
-        model(*inputs, **options)
+        call()
     counts = counter.get_flop_counts()
     rows = []
-    for path, kind, learned, _ in sizes_of(model):
+    for path, kind, learned, _ in sizes_of(call):
         n = sum(counts.get(path, {}).values())
         rows.append(Cost(path, kind, learned, n, n // 2))
     return Sheet(rows, [COUNTED])
@@ -130,11 +133,12 @@ FORMULAS: dict[Any, Callable[..., int]] = {
 
 
 def gradients(
-    model: nn.Module, *inputs: Any, **options: Any
+    model: Callable, *inputs: Any, **options: Any
 ) -> Sheet[Gradient]:
     """List the shape of each parameter's gradient, with the sum of all that
     the model gives as the loss. No `.grad` is touched."""
-    learned = dict(model.named_parameters())
+    whole = behind(partial(model, *inputs, **options))
+    learned = dict(whole.named_parameters())
     asked = [p for p in learned.values() if p.requires_grad]
     known: dict[Tensor, Tensor | None] = {}
     with aside(model, inputs, options), torch.enable_grad():

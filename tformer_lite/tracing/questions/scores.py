@@ -137,7 +137,7 @@ def explains(masked: Tensor, weights: Tensor) -> bool:
 def measured_fused(one: Found, data: Data) -> Attention:
     """Compute the three again that one call did not show. Raises ValueError
     unless the weights explain what it gave."""
-    (queries, keys, *_), _ = data.calls.axes[one.mixed]
+    (_, keys, *_), (made, *_) = data.calls.axes[one.mixed]
     *three, mixed = fused_parts(*data.given[one.mixed])
     if not torch.allclose(mixed, data.kept[one.mixed][0], 1e-3, 1e-4):
         raise ValueError(
@@ -145,7 +145,7 @@ def measured_fused(one: Found, data: Data) -> Attention:
             "than its weights times its values: it dropped some weights, or "
             "its inputs were changed since. Trace in evaluation."
         )
-    return Attention(one.path, (*queries[:-1], keys[-2]), *three)
+    return Attention(one.path, (*made[:-1], keys[-2]), *three)
 
 
 def fused_parts(args: tuple, kwargs: dict) -> tuple[Tensor, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from functools import partial
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch.overrides import BaseTorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tformer_lite.tracing.record.aside import aside
+from tformer_lite.tracing.record.behind import behind
 from tformer_lite.tracing.record.visits import Visits
 
 FUSIBLE = nn.MultiheadAttention, nn.TransformerEncoderLayer
@@ -56,7 +58,8 @@ def unfused() -> AbstractContextManager:
 
 def detours(model: Callable, inputs: tuple, options: dict) -> list[str]:
     """Say what an untraced run does in another way."""
-    notes, found = [], parts(model)
+    whole = behind(partial(model, *inputs, **options))
+    notes, found = [], [model, *parts(whole)]
     if any(map(is_compiled, found)):
         notes.append("compiled code ran as it is written, line by line")
     fusible = [part for part in found if isinstance(part, FUSIBLE)]
@@ -88,7 +91,7 @@ def fused_modules(model: Callable, inputs: tuple, options: dict) -> list[str]:
     with (
         suppress(Exception),  # it ran once: so much for this note
         aside(model, inputs, options),
-        Visits(model) as visits,
+        Visits(behind(partial(model, *inputs, **options))) as visits,
         Fused(visits) as fused,
     ):
         model(*inputs, **options)

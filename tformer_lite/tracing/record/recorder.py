@@ -4,20 +4,19 @@ import gc
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from tformer_lite.tracing.record.aside import uncollected
+from tformer_lite.tracing.record.behind import behind, method_of
 from tformer_lite.tracing.record.shared import eagerly
-from tformer_lite.tracing.record.sketch import Call, Seen, Watch, call_of
+from tformer_lite.tracing.record.sketch import Call, Seen, Watch
 from tformer_lite.tracing.record.tensors import (
-    USUAL,
     Mark,
-    Marks,
     Values,
     name_of,
     targets,
@@ -102,7 +101,7 @@ class Recorder(Watch):
     `keep` says of each call whether to keep what it makes.
     """
 
-    def __init__(self, model: Callable, keep: Keep = None):
+    def __init__(self, model: nn.Module, keep: Keep = None):
         super().__init__()
         self.steps: list[Step] = []
         self.visits, self.values = Visits(model, self.steps), Values()
@@ -132,9 +131,11 @@ class Recorder(Watch):
             step = self.note(function, sys._getframe(1), reads, [])
             self.failed = error, step
             raise
-        if makes := made_by(self.marks, function, args, result):
+        if result is None and name_of(function) == "__set__":
+            self.marks.forget(args[0])
+        if makes := self.marks.made(result):
             step = self.note(function, sys._getframe(1), reads, makes)
-            add(self.steps, step)
+            self.steps.append(step)
             if self.keep and self.keep(step):
                 n, given = len(self.steps) - 1, (args, kwargs or {})
                 self.values.keep(n, tensors(result), *given)
@@ -145,27 +146,11 @@ class Recorder(Watch):
     ) -> Step:
         """Write a call down that was made in a frame."""
         place, now = place_of(self.visits, frame), self.visits.now
-        step = call_of(function, frame), place, now, reads, makes
+        if len(self.steps) % OFTEN == OFTEN - 1:
+            gc.collect(1)
+        call = function, frame.f_code, frame.f_lasti
+        step = call, place, now, reads, makes
         return tuple.__new__(Step, step)  # as Step(*step), in half the time
-
-
-def add(steps: list[Step], step: Step) -> None:
-    """Add a step; and now and then, let Python look for the garbage that the
-    run itself has made."""
-    steps.append(step)
-    if len(steps) % OFTEN == 0:
-        gc.collect(1)
-
-
-def made_by(
-    marks: Marks, function: Any, args: tuple, result: Any
-) -> list[Mark]:
-    """Mark the tensors that a call has made."""
-    if type(result) in USUAL:
-        return [marks.made(result)]
-    if name_of(function) == "__set__":
-        marks.forget(args[0])
-    return list(map(marks.made, tensors(result)))
 
 
 class Run:
@@ -186,7 +171,9 @@ class Run:
         self, model: Callable, inputs: tuple, options: dict, keep: Keep = None
     ) -> None:
         """Run a model once; what goes wrong is the run's `error`."""
-        recorder = Recorder(model, keep)
+        whole = behind(partial(model, *inputs, **options))
+        recorder = Recorder(whole, keep)
+        recorder.visits.now.kind = method_of(model)
         self.steps, self.values = recorder.steps, recorder.values
         self.visits = recorder.visits.done
         try:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -23,6 +23,8 @@ class Mark(NamedTuple):
 
     number: int
     shape: torch.Size
+    dtype: torch.dtype
+    device: torch.device
 
 
 class Marks:
@@ -42,32 +44,38 @@ class Marks:
         known = self.known
         for value in values:
             kind = type(value)
-            if kind in USUAL or (
-                kind not in PLAIN and isinstance(value, Tensor)
-            ):
-                mark = known.get(id(ref(value)))
-                found.append(mark or self.made(value))
-            elif kind not in PLAIN:
+            if kind in PLAIN:
+                continue
+            if kind not in USUAL and not isinstance(value, Tensor):
                 found += self.read(tensors(value))
+            elif mark := known.get(id(ref(value))):
+                found.append(mark)
+            else:
+                found += self.made(value)
         return found
 
-    def made(self, tensor: Tensor) -> Mark:
-        """Mark a tensor with the shape that it has now, and let no mode hear
-        of it."""
-        if type(tensor) in USUAL and not torch._C._len_torch_function_stack():
-            return self.mark(tensor)
+    def made(self, result: Any) -> list[Mark]:
+        """Mark the tensors in a result with the shapes that they have now,
+        and let no mode hear of it."""
+        kind = type(result)
+        if kind in PLAIN:
+            return []
+        if kind in USUAL and not torch._C._len_torch_function_stack():
+            return [self.mark(result)]
         with torch._C.DisableTorchFunction():
-            return self.mark(tensor)
+            return list(map(self.mark, tensors(result)))
 
     def mark(self, tensor: Tensor) -> Mark:
         """Mark a tensor, as one that is known or as a new one."""
-        own = ref(tensor)
-        known = self.known.get(id(own))
-        if known is None:
+        own, shape = ref(tensor), shape_of(tensor)
+        mark = self.known.get(id(own))
+        if mark is None:
             self.seen.append(own)
-        number = known[0] if known else len(self.seen)
-        found = number, shape_of(tensor)
-        mark = self.known[id(own)] = tuple.__new__(Mark, found)
+            parts = len(self.seen), shape, tensor.dtype, tensor.device
+            mark = tuple.__new__(Mark, parts)  # as Mark(...), more quickly
+        elif mark.shape != shape:
+            mark = mark._replace(shape=shape)
+        self.known[id(own)] = mark
         return mark
 
     def forget(self, tensor: Tensor) -> None:
@@ -121,25 +129,27 @@ class Values:
         self.given: dict[int, tuple[tuple, dict]] = {}
         self.users: dict[int, list[tuple[int, int]]] = defaultdict(list)
 
-    def keep(self, step: int, made: list, args: tuple, kwargs: Any) -> None:
+    def keep(self, step: int, made: list, args: tuple, kwargs: dict) -> None:
         """Keep what a step made, and what it was given."""
-        self.kept[step] = list(map(detached, made))
-        self.given[step] = args, kwargs or {}
-        for i, tensor in enumerate(made):
-            self.users[storage(tensor)].append((step, i))
+        self.given[step] = args, kwargs
+        with torch._C.DisableTorchFunction():
+            self.kept[step] = list(map(detached, made))
+            for i, tensor in enumerate(made):
+                self.users[storage(tensor)].append((step, i))
 
     def save(self, targets: list[Tensor]) -> None:
         """Copy what is kept of the memory that is about to be written."""
         for target in targets:
-            for step, i in self.users.pop(storage(target), []):
+            with torch._C.DisableTorchFunction():
+                written = storage(target)
+            for step, i in self.users.pop(written, []):
                 self.kept[step][i] = copied(self.kept[step][i])
 
 
 def detached(tensor: Tensor) -> Tensor:
     """Take a tensor out of its graph; one of a class that runs each call by
     itself is left as it is."""
-    with torch._C.DisableTorchFunction():
-        return tensor if dispatches(tensor) else tensor.detach()
+    return tensor if dispatches(tensor) else tensor.detach()
 
 
 def copied(tensor: Tensor) -> Tensor:
@@ -158,11 +168,10 @@ def dispatches(tensor: Tensor) -> bool:
 def storage(tensor: Tensor) -> int:
     """Tell the memory that a tensor's numbers are in; itself, where they are
     in several, or out of sight."""
-    with torch._C.DisableTorchFunction():
-        try:
-            return tensor.untyped_storage().data_ptr() or id(tensor)
-        except (RuntimeError, NotImplementedError):
-            return id(tensor)
+    try:
+        return tensor.untyped_storage().data_ptr() or id(tensor)
+    except (RuntimeError, NotImplementedError):
+        return id(tensor)
 
 
 def name_of(function: Any) -> str:
@@ -174,13 +183,19 @@ def name_of(function: Any) -> str:
     return name if isinstance(name, str) else type(function).__name__
 
 
+@cache
+def writes(name: str) -> bool:
+    """Whether functions of a name write to what they are given first."""
+    if name.endswith("__"):
+        augmented = name.startswith("__i") and name not in NOT_WRITING
+        return augmented or name == "__setitem__"
+    return name.endswith("_")
+
+
 def targets(function: Callable, args: tuple, kwargs: dict) -> list[Tensor]:
     """List the tensors that a call writes to: x.add_(1), x += 1, x[0] = 1,
     out=x, inplace=True."""
-    name = name_of(function)
-    inside = name.endswith("_") and not name.endswith("__")
-    augmented = name.startswith("__i") and name not in NOT_WRITING
-    found = [kwargs.get("out")]
-    if inside or augmented or name == "__setitem__" or kwargs.get("inplace"):
+    found = [kwargs["out"]] if "out" in kwargs else []
+    if writes(name_of(function)) or kwargs.get("inplace"):
         found = [*args[:1], *found]
     return tensors(found)

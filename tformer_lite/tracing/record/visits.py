@@ -2,7 +2,8 @@
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterator, Sized
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from types import CodeType, FrameType
@@ -16,6 +17,7 @@ from tformer_lite.tracing.record.tensors import Mark, Marks
 
 Spot = tuple[CodeType, int]  # an instruction: its code, and where it is there
 Place = tuple[Spot, ...]  # the lines that led to a call, the innermost first
+Reads = dict[str | int, list[Mark]]  # what each argument had
 FOLDERS = {
     "tracer": str(Path(__file__).parents[1]),
     "torch": str(Path(torch.__file__).parent),
@@ -36,6 +38,7 @@ OWNERS = Owners()
 owner = OWNERS.__getitem__
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Visit:
     """One run of a module: its path, how many runs went before, its class.
 
@@ -45,15 +48,16 @@ class Visit:
     `direct` says that the reader's own code called it.
     """
 
+    path: str
+    nth: int
+    kind: str
     parent: "Visit | None" = None
     place: Place = ()
-    reads: Mapping[str | int, list[Mark]] = {}
+    direct: bool = False
+    reads: Reads = field(default_factory=dict)
+    start: int = 0
+    end: int = 0
     makes: list[Mark] | None = None
-    start = end = 0
-    direct = False
-
-    def __init__(self, path: str, nth: int, kind: str):
-        self.path, self.nth, self.kind = path, nth, kind
 
 
 class Visits:
@@ -66,9 +70,9 @@ class Visits:
     tell every class of modules.)
     """
 
-    def __init__(self, model: Callable, steps: Sized = ()):
-        modules = getattr(model, "named_modules", dict)
-        self.paths = {id(part): path for path, part in modules()}
+    def __init__(self, model: nn.Module, steps: Sized = ()):
+        modules = model.named_modules()
+        self.paths = {id(part): path for path, part in modules}
         self.counts: dict[str, Iterator[int]] = defaultdict(count)
         self.base: CodeType | None = None  # what started the recording
         self.frame: FrameType | None = None  # in which `now` runs
@@ -88,8 +92,9 @@ class Visits:
         self, call: Callable, module: nn.Module, *args: Any, **kwargs: Any
     ) -> object:
         """Call a module, and be there meanwhile."""
-        before, frame = (self.now, self.frame), sys._getframe()
-        self.now, self.frame = self.visit(module, args, kwargs), frame
+        before = self.now, self.frame
+        self.now = visit_of(self, module, args, kwargs)
+        self.frame = sys._getframe()  # a variable of its own would hold it
         try:
             result = call(module, *args, **kwargs)
             self.now.makes = self.marks.read((result,))
@@ -99,18 +104,20 @@ class Visits:
         finally:
             self.now, self.frame = before
 
-    def visit(self, module: nn.Module, args: tuple, kwargs: dict) -> Visit:
-        """Note how a module is called."""
-        kind = type(module).__name__
-        path = self.paths.get(id(module), f"({kind})")
-        visit = Visit(path, next(self.counts[path]), kind)
-        frame = sys._getframe(4)  # past run, enter and nn.Module's __call__
-        visit.parent, visit.place = self.now, place_of(self, frame)
-        visit.direct = visit.place[0][0] is frame.f_code
-        given = *enumerate(args), *kwargs.items()
-        visit.reads = {name: self.marks.read((x,)) for name, x in given}
-        visit.start = len(self.steps)
-        return visit
+
+def visit_of(
+    visits: Visits, module: nn.Module, args: tuple, kwargs: dict
+) -> Visit:
+    """Note how a module is called."""
+    kind = type(module).__name__
+    path = visits.paths.get(id(module), f"({kind})")
+    frame = sys._getframe(4)  # past run, enter and nn.Module's __call__
+    place, parent = place_of(visits, frame), visits.now
+    direct = place[0][0] is frame.f_code
+    given = *enumerate(args), *kwargs.items()
+    reads: Reads = {name: visits.marks.read((x,)) for name, x in given}
+    nth, start = next(visits.counts[path]), len(visits.steps)
+    return Visit(path, nth, kind, parent, place, direct, reads, start)
 
 
 def place_of(visits: Visits, frame: FrameType | None) -> Place:
@@ -119,15 +126,13 @@ def place_of(visits: Visits, frame: FrameType | None) -> Place:
     that led to the module. Outside of all it is `base`, the code that
     started the recording."""
     found: Place = ()
-    while frame:
+    last = visits.frame
+    while frame and frame is not last:
         code = frame.f_code
         whose = OWNERS[code.co_filename]
         if whose == "reader":
             found += ((code, frame.f_lasti),)
-        elif whose == "tracer":
-            if frame is visits.frame:
-                return found or visits.now.place
-            if found or code is visits.base:
-                return found or ((code, frame.f_lasti),)
+        elif whose == "tracer" and (found or code is visits.base):
+            return found or ((code, frame.f_lasti),)
         frame = frame.f_back
-    return found
+    return found or visits.now.place
