@@ -10,7 +10,7 @@ from tformer_lite.tracing.axes.probes import (
     resized_parts,
 )
 from tformer_lite.tracing.axes.sizes import Given, plain_sizes, run_sizes
-from tformer_lite.tracing.calls import Calls, keeper
+from tformer_lite.tracing.calls import keeper
 from tformer_lite.tracing.listing.listing import Listing, annotate
 from tformer_lite.tracing.probing import Other, probe, probed
 from tformer_lite.tracing.questions import costs
@@ -24,14 +24,17 @@ from tformer_lite.tracing.record.detours import detours, traceable
 from tformer_lite.tracing.record.recorder import Run
 from tformer_lite.tracing.record.state import State
 from tformer_lite.tracing.tables import Sheet
+from tformer_lite.tracing.tree.shown import Shown
 
 
-class Trace(Calls):
+class Trace(Shown):
     """The torch calls of a run, with named shapes.
 
     `steps` are the calls in order, `axes` the named axes of what each reads
     and makes, `result` is what the model gave, and `notes` say what could
-    not be found out. Print it, or show it in a notebook; `at` shows a part.
+    not be found out. Print it, or show it in a notebook: up to 40 calls are
+    listed, of more the modules that made them. `tree` and `calls` give the
+    one or the other, `at` a part.
     """
 
     def __init__(self, *calls: Any, ran: tuple[Any, tuple, dict]):

@@ -23,6 +23,8 @@ class Mark(NamedTuple):
 
     number: int
     shape: torch.Size
+    dtype: torch.dtype
+    device: torch.device
 
 
 class Marks:
@@ -66,7 +68,7 @@ class Marks:
         if known is None:
             self.seen.append(own)
         number = known[0] if known else len(self.seen)
-        found = number, shape_of(tensor)
+        found = number, shape_of(tensor), tensor.dtype, tensor.device
         mark = self.known[id(own)] = tuple.__new__(Mark, found)
         return mark
 

@@ -1,0 +1,175 @@
+"""Nodes: the modules that ran, each with its parts and named shapes."""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from itertools import groupby
+from typing import NamedTuple
+
+from torch import nn
+
+from tformer_lite.tracing.axes.names import Axis, Shape
+from tformer_lite.tracing.calls import Calls
+from tformer_lite.tracing.dtypes import (
+    Kind,
+    kind_text,
+    kinds_of,
+    usual_kind,
+)
+from tformer_lite.tracing.listing.events import Known
+from tformer_lite.tracing.questions.costs import sizes_of
+from tformer_lite.tracing.record.tensors import Mark
+from tformer_lite.tracing.record.visits import Visit
+
+NUMBER = re.compile(r"\d+")
+Typed = tuple[tuple[Shape, ...], tuple[str, ...]]  # shapes, data types
+Parts = Mapping[Visit, list[Visit]]
+
+
+class Given(NamedTuple):
+    """What a module read and made in one run; None if it gave nothing."""
+
+    reads: Typed
+    makes: Typed | None
+
+
+class Node:
+    """A module of the tree: its `runs` in the module around it, and its
+    `parts`, in the order in which they first ran.
+
+    `name` is its path within what is around it, `parameters` how many it
+    has, with those of its parts, and `times` how often it ran, if that was
+    not once for each run of the module around it.
+    """
+
+    def __init__(
+        self, runs: list[Visit], facts: "Facts", around: tuple[str, ...] = ()
+    ):
+        self.runs, self.facts = runs, facts
+        self.path, self.kind, self.times = runs[0].path, runs[0].kind, ""
+        self.name = path_within(self.path, around)
+        self.parameters = facts.sizes.get(self.path, 0) if self.kind else 0
+        found: dict[str, list[Visit]] = {}
+        for run in runs:
+            for part in facts.parts.get(run, ()):
+                found.setdefault(part.path, []).append(part)
+        around = *around, self.path
+        self.parts = [Node(each, facts, around) for each in found.values()]
+        for inner in self.parts:
+            inner.times = times_text(len(inner.runs), len(runs))
+
+    @cached_property
+    def given(self) -> list[Given]:
+        """What it read and made in each run."""
+        return list(map(self.facts.given, self.runs))
+
+    @cached_property
+    def look(self) -> tuple:
+        """All in which layers that are folded are alike."""
+        parts = tuple((part.name, part.look) for part in self.parts)
+        return self.kind, self.parameters, tuple(self.given), parts
+
+    @property
+    def depth(self) -> int:
+        """How many levels are within it."""
+        return max((1 + part.depth for part in self.parts), default=0)
+
+    @cached_property
+    def groups(self) -> list[list["Node"]]:
+        """The parts; neighbours that differ by a number in their names alone
+        are together."""
+        grouped = groupby(
+            self.parts,
+            key=lambda part: (NUMBER.sub("#", part.name), part.look),
+        )
+        return [list(group) for _, group in grouped]
+
+
+class Facts:
+    """What a tree asks of a trace: which module ran in which, the named
+    shapes and data types, and the number of parameters."""
+
+    def __init__(self, calls: Calls, model: Callable):
+        self.calls, self.known = calls, Known(calls)
+        self.parts = parts_of(calls)
+        owner = getattr(model, "__self__", model)  # model.generate
+        rows = sizes_of(owner) if isinstance(owner, nn.Module) else []
+        self.sizes = {row.module: row.parameters for row in rows}
+        made = (mark for step in calls.steps for mark in step.makes)
+        self.usual: Kind = usual_kind(kinds_of(made))
+
+    def given(self, visit: Visit) -> Given:
+        """Tell what a run of a module read and made."""
+        reads = [mark for marks in visit.reads.values() for mark in marks]
+        makes = visit.makes
+        return Given(
+            self.typed(reads, visit.start),
+            None if makes is None else self.typed(makes, visit.end),
+        )
+
+    def typed(self, marks: list[Mark], end: int) -> Typed:
+        """Name the shapes of tensors after `end` steps, and the data types
+        and devices that are not the usual ones."""
+        shapes = (self.shape(mark, end) for mark in marks)
+        kinds = (kind_text(kind, [self.usual]) for kind in kinds_of(marks))
+        return tuple(shapes), tuple(kinds)
+
+    def shape(self, mark: Mark, end: int) -> Shape:
+        """Name a shape; where no call read the tensor, or no dimension has a
+        name, by its sizes."""
+        named = self.known.shapes([mark], end)
+        if named and self.calls.run.sizes:
+            return named[0]
+        proof = "unknown" if self.calls.run.sizes else "proved"
+        return tuple(Axis(size, str(size), proof) for size in mark.shape)
+
+
+def parts_of(calls: Calls) -> Parts:
+    """List the module runs in each module run, in order; those that an error
+    ended count as well."""
+    visits = dict.fromkeys(calls.run.visits)
+    for step in calls.steps:
+        visit: Visit | None = step.visit
+        while visit and visit not in visits:
+            visits[visit] = None
+            visit = visit.parent
+    found: dict[Visit, list[Visit]] = {}
+    for visit in sorted(visits, key=lambda visit: visit.start):
+        if visit.parent:
+            found.setdefault(visit.parent, []).append(visit)
+    return found
+
+
+def root_of(calls: Calls, model: Callable) -> Node:
+    """Give the model's node; where a function calls modules, the
+    function's, which has no class."""
+    facts = Facts(calls, model)
+    outside = [run for run in facts.parts if run.parent is None]
+    runs = [part for run in outside for part in facts.parts[run]]
+    if len(runs) == 1 and not any(s.visit in outside for s in calls.steps):
+        return Node(runs, facts)
+    return Node(outside or [Visit("", 0, "")], facts)
+
+
+def path_within(path: str, around: tuple[str, ...]) -> str:
+    """Write a path from the innermost of some modules that it lies in."""
+    inside = (one for one in around if one and path.startswith(f"{one}."))
+    return path.removeprefix(max(inside, key=len, default="")).lstrip(".")
+
+
+def times_text(runs: int, around: int) -> str:
+    """Say how often a module ran, for each run of the module around it, if
+    that is not once."""
+    if runs % around:
+        return f" × {runs} in all"
+    return f" × {runs // around}" if runs > around else ""
+
+
+def name_of(group: list[Node]) -> str:
+    """Name a module, or equal ones: h.0 … h.11 × 12."""
+    first, last = group[0], group[-1]
+    name = first.name or first.kind
+    if len(group) > 1:
+        name += f" … {last.name} × {len(group)}"
+        name += "," * bool(first.times)
+    return f"{name}{first.times}"

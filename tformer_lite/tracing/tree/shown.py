@@ -1,0 +1,45 @@
+"""What is shown of a run: its calls, if these are few, or its modules."""
+
+from typing import Any
+
+from tformer_lite.tracing.calls import Calls
+from tformer_lite.tracing.record.aside import uncollected
+from tformer_lite.tracing.tables import Table
+from tformer_lite.tracing.tree.tree import Tree
+
+FEW = 40  # calls that are listed one by one
+
+
+class Shown(Calls):
+    """The calls of a run of `model`, and how they are printed."""
+
+    model: Any
+
+    def calls(self) -> Table:
+        """List every torch call."""
+        return self.table
+
+    @uncollected()
+    def tree(self, depth: int | None = None) -> Tree:
+        """Show the modules in the order in which they first ran, with named
+        shapes and parameters, and equal neighbours folded.
+
+        `depth` says how many levels; without it, as many as fit a screen.
+        Raises ValueError for a depth below 0.
+        """
+        return Tree(self, self.model, depth)
+
+    @property
+    def shown(self) -> Table | Tree:
+        """What is printed: the calls, if these are at most 40, or if there
+        are no modules in what ran; else the tree."""
+        if len(self.steps) > FEW and (tree := self.tree()).shown:
+            return tree
+        return self.table
+
+    def lines(self) -> list[str]:
+        """Write the calls, or the modules."""
+        return self.shown.lines()
+
+    def _repr_html_(self) -> str:
+        return self.shown._repr_html_()

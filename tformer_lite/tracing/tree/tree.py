@@ -1,0 +1,98 @@
+"""The tree of a run's modules: what it says, as text and as HTML."""
+
+from collections.abc import Callable
+from functools import cached_property
+
+from tformer_lite.tracing.axes.names import sizes_text
+from tformer_lite.tracing.calls import Calls
+from tformer_lite.tracing.tables import Printable, text_line
+from tformer_lite.tracing.tree.lines import (
+    Line,
+    arrow,
+    fitted,
+    fitting_depth,
+    lines_of,
+)
+from tformer_lite.tracing.tree.nodes import root_of
+from tformer_lite.tracing.tree.pages import page_of
+
+WIDTH = 100
+HEADERS = "module", "class", "parameters"
+
+
+class Tree(Printable):
+    """The modules of a run in the order in which they first ran, each with
+    its named shapes and its parameters, and equal neighbours folded.
+
+    `depth` says how many levels to show below the whole; without it, as many
+    as fit a screen. Print it, or show it in a notebook. Raises ValueError
+    for a depth below 0.
+    """
+
+    def __init__(
+        self, calls: Calls, model: Callable, depth: int | None = None
+    ):
+        if depth is not None and depth < 0:
+            raise ValueError(f"{depth=} is below 0, where the whole model is")
+        self.calls, self.notes = calls, calls.notes
+        self.root = root_of(calls, model)
+        self.label = self.root.kind or getattr(model, "__name__", "function")
+        self.depth = fitting_depth(self.root) if depth is None else depth
+
+    @cached_property
+    def shown(self) -> list[Line]:
+        """The lines of the modules."""
+        return lines_of(self.root, self.depth)
+
+    def lines(self) -> list[str]:
+        """Write a heading, a line for each module, and what is not shown."""
+        whole = fitted(self.root, WIDTH - len(self.label) - 2)
+        head = [f"{self.label}  {whole}".rstrip(), about(self)]
+        return [*head, "", *columns(self.shown), "", *totals(self)]
+
+    def _repr_html_(self) -> str:
+        """Write lists in lists that open and close, with the calls of each
+        module; they can be read without style and without script."""
+        below = [*totals(self), *self.notes]
+        return page_of(self.root, self.label, self.depth, about(self), below)
+
+
+def columns(lines: list[Line]) -> list[str]:
+    """Write lines one below the other, in columns."""
+    cells = [HEADERS, *(line.cells() for line in lines)]
+    wide = [max(map(len, column)) for column in zip(*cells)]
+    room = WIDTH - sum(wide) - 6
+    shapes = ["in -> out", *(fitted(line.node, room) for line in lines)]
+    widths = wide[0], wide[1], max(map(len, shapes)), 0
+    right = max(len(count.split(" ")[0]) for *_, count in cells)
+    return [
+        text_line((name, kind, shape, number(count, right)), widths)
+        for (name, kind, count), shape in zip(cells, shapes)
+    ]
+
+
+def about(tree: Tree) -> str:
+    """Tell the sizes of the axes that are named, and the usual data type."""
+    nodes = [tree.root, *(line.node for line in tree.shown)]
+    sizes = sizes_text(map(arrow, nodes), tree.calls.run.sizes)
+    dtype, device = tree.root.facts.usual
+    usual = f"{dtype} on {device}, unless marked" if dtype else ""
+    return "; ".join(filter(None, (sizes, usual)))
+
+
+def totals(tree: Tree) -> list[str]:
+    """Tell how much there is in all, and how to see it."""
+    many, deep = len(tree.calls.steps), tree.root.depth
+    count = tree.root.facts.sizes.get("", 0)
+    found = [f"{count:,} parameters in all"] if count else []
+    more = f"calls() lists all {many:,} calls"
+    if tree.depth < deep:
+        shown = f"depth={tree.depth} of {deep}"
+        more = f"{shown}: tree(depth={deep}) shows all modules, {more}"
+    return [*found, more]
+
+
+def number(count: str, width: int) -> str:
+    """Let a number end in its column, whatever is said of it."""
+    digits, *words = count.split(" ")
+    return " ".join([digits.rjust(width), *words])
