@@ -97,7 +97,10 @@ def side(found: list[Typed | None], most: int, write: Write) -> str:
 
 
 def some(
-    shapes: tuple[Shape, ...], types: tuple[str, ...], most: int, write: Write
+    shapes: tuple[Shape, ...],
+    types: tuple[str, ...],
+    most: int,
+    write: Write = shape_text,
 ) -> str:
     """Write so many shapes, each with its data type if that is said."""
     text = typed_text(shapes[:most], types[:most], write)

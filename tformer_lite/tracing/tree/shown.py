@@ -5,6 +5,7 @@ from typing import Any
 from tformer_lite.tracing.calls import Calls
 from tformer_lite.tracing.record.aside import uncollected
 from tformer_lite.tracing.tables import Table
+from tformer_lite.tracing.tree.graph import mermaid_of
 from tformer_lite.tracing.tree.tree import Tree
 
 FEW = 40  # calls that are listed one by one
@@ -28,6 +29,16 @@ class Shown(Calls):
         Raises ValueError for a depth below 0.
         """
         return Tree(self, self.model, depth)
+
+    @uncollected()
+    def to_mermaid(self, depth: int | None = None) -> str:
+        """Write the modules and what goes from one to another as a graph
+        that Mermaid draws: GitHub and Jupyter do, in Markdown.
+
+        `depth` says how many levels, as in `tree`.
+        """
+        tree = self.tree(depth)
+        return mermaid_of(tree.root, tree.depth)
 
     @property
     def shown(self) -> Table | Tree:
