@@ -1,6 +1,6 @@
 """Flow: which tensors go from which module of a tree to which."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import count
 from math import ceil
 from operator import itemgetter
@@ -21,7 +21,7 @@ class Join(NamedTuple):
     """A module's own calls that join tensors of the same boxes."""
 
     name: str
-    calls: dict[str, None]  # their names
+    calls: dict[object, str]  # and what was called
 
 
 class Box:
@@ -31,7 +31,8 @@ class Box:
     def __init__(self, name: str, group: list[Node]):
         self.name, self.group = name, group
         self.parts: list[Box] = []
-        self.joins: dict[object, Join] = {}  # by the call, and by the sources
+        # By the names of the sources; by a call, and how many went before.
+        self.joins: dict[object, Join] = {}
 
 
 class Spot(NamedTuple):
@@ -52,6 +53,7 @@ class Flow:
 
     def __init__(self, root: Node, depth: int):
         self.facts, self.numbers = root.facts, count()
+        self.times = Counter[tuple[Chain, object]]()
         self.spots: dict[Visit, Spot] = {}
         self.arrows = defaultdict[tuple[str, str], dict[str, None]](dict)
         self.root = self.box([[root]], depth)
@@ -107,7 +109,8 @@ def inputs_of(root: Node) -> dict[str, list[Mark]]:
     """Name what a model was given; of a function, what it gives to modules
     and has not made."""
     if root.kind:
-        given = root.runs[0].reads
+        reads = root.runs[0].reads
+        given = {key: marks for key, marks in reads.items() if marks}
         one = "input" if len(given) == 1 else "input {}"
         return {
             one.format(key + 1) if isinstance(key, int) else key: marks
@@ -116,8 +119,8 @@ def inputs_of(root: Node) -> dict[str, list[Mark]]:
     steps = root.facts.calls.steps
     made = {mark.number for step in steps for mark in step.makes}
     runs = (run for part in root.parts for run in part.runs)
-    reads = (mark for run in runs for x in run.reads.values() for mark in x)
-    return {"input": [mark for mark in reads if mark.number not in made]}
+    found = (mark for run in runs for x in run.reads.values() for mark in x)
+    return {"input": [mark for mark in found if mark.number not in made]}
 
 
 def events(root: Node) -> list[Event]:
@@ -157,12 +160,22 @@ def joined(flow: Flow, spot: Spot, step: Step) -> tuple[str, Chain]:
     found = {maker: None for maker in makers if maker != nobody}
     if len(found) < 2:
         return next(iter(found), nobody)
-    joins, names = spot.box.joins, frozenset(name for name, _ in found)
-    new = Join(f"{spot.box.name}_{len(joins)}", {})
-    join = joins.get(step.call) or joins.setdefault(names, new)
-    joins[step.call] = join
-    join.calls[step.name.strip("_")] = None
+    join = join_of(flow, spot, step, {name for name, _ in found})
+    join.calls[step.call] = step.name.strip("_")
     return join.name, spot.chain
+
+
+def join_of(flow: Flow, spot: Spot, step: Step, names: set[str]) -> Join:
+    """Find where a call is drawn that joins what some boxes made: of equal
+    modules, where that of the first is; in a loop, where it was."""
+    joins, times = spot.box.joins, flow.times[spot.chain, step.call]
+    flow.times[spot.chain, step.call] += 1
+    if (step.call, times) not in joins:
+        same = {x.name for x in joins.values() if step.call in x.calls}
+        sources = frozenset("" if name in same else name for name in names)
+        new = Join(f"{spot.box.name}_{len(joins)}", {})
+        joins[step.call, times] = joins.setdefault(sources, new)
+    return joins[step.call, times]
 
 
 def is_loop(came: Chain, to: Chain) -> bool:

@@ -31,10 +31,9 @@ def box_lines(box: Box) -> Iterator[str]:
     """Draw a box; or a frame, and all that is in it."""
     node = box.group[0]
     kind = node.kind or "function"
-    name = f"{name_of(box.group)}" if node.name else ""
+    name = name_of(box.group) if node.name else ""
     failed = any(run.makes is None for run in node.runs) and node.kind
-    words = [name, kind, "failed" if failed else ""]
-    text = label(*filter(None, words))
+    text = label(*filter(None, [name, kind, "failed" if failed else ""]))
     if not box.parts:
         yield f"{box.name}[{text}]"
         return
@@ -42,7 +41,8 @@ def box_lines(box: Box) -> Iterator[str]:
     for part in box.parts:
         yield from (f"  {line}" for line in box_lines(part))
     for join in {join.name: join for join in box.joins.values()}.values():
-        yield f"  {join.name}(({label(', '.join(join.calls))}))"
+        words = dict.fromkeys(join.calls.values())
+        yield f"  {join.name}(({label(', '.join(words))}))"
     yield "end"
 
 

@@ -61,15 +61,15 @@ def nodes_in(node: Node) -> Iterator[Node]:
 def content(node: Node, level: int, depth: int, calls: Calls) -> str:
     """Write what is in a module: its own calls, and its parts."""
     lines = [Line(level, group, False) for group in node.groups]
-    items = "".join(f"<li>{item(x, depth, calls)}</li>" for x in lines)
-    rows = calls[node.runs[0]]
+    rows = calls.get(node.runs[0], [])
     table = html_groups(CALL_HEADERS, [("", map(row_cells, rows))])
-    if not rows:
-        table = ""
-    elif items:
-        own = f"calls of {html.escape(node.name or 'its own')}: {len(rows)}"
-        table = f"<details><summary>{own}</summary>{table}</details>"
-    return table + (f"<ul>{items}</ul>" if items else "")
+    if not lines:
+        return table if rows else ""
+    items = [item(line, depth, calls) for line in lines]
+    if rows:
+        own = f"own calls of {node.name}" if node.name else "own calls"
+        items.insert(0, folded(f"{html.escape(own)}: {len(rows)}", table))
+    return f"<ul>{''.join(f'<li>{text}</li>' for text in items)}</ul>"
 
 
 def item(line: Line, depth: int, calls: Calls) -> str:
@@ -80,7 +80,13 @@ def item(line: Line, depth: int, calls: Calls) -> str:
     inside = content(line.node, line.level + 1, depth, calls)
     if not inside:
         return text
-    state = " open" if line.level + 1 < depth else ""
+    is_open = bool(line.node.parts) and line.level + 1 < depth
+    return folded(text, inside, is_open)
+
+
+def folded(text: str, inside: str, is_open: bool = False) -> str:
+    """Write what opens and closes, under a text."""
+    state = " open" * is_open
     return f"<details{state}><summary>{text}</summary>{inside}</details>"
 
 

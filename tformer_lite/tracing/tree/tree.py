@@ -1,6 +1,6 @@
 """The tree of a run's modules: what it says, as text and as HTML."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from tformer_lite.tracing.axes.names import sizes_text
@@ -60,15 +60,13 @@ class Tree(Printable):
 def columns(lines: list[Line]) -> list[str]:
     """Write lines one below the other, in columns."""
     cells = [HEADERS, *(line.cells() for line in lines)]
-    wide = [max(map(len, column)) for column in zip(*cells)]
-    room = WIDTH - sum(wide) - 6
+    names, kinds, numbers = zip(*cells)
+    counts = in_column(numbers)
+    room = WIDTH - sum(max(map(len, x)) for x in (names, kinds, counts)) - 6
     shapes = ["in -> out", *(fitted(line.node, room) for line in lines)]
-    widths = wide[0], wide[1], max(map(len, shapes)), 0
-    right = max(len(count.split(" ")[0]) for *_, count in cells)
-    return [
-        text_line((name, kind, shape, number(count, right)), widths)
-        for (name, kind, count), shape in zip(cells, shapes)
-    ]
+    widths = [max(map(len, column)) for column in (names, kinds, shapes)]
+    rows = zip(names, kinds, shapes, counts)
+    return [text_line(row, (*widths, 0)) for row in rows]
 
 
 def about(tree: Tree) -> str:
@@ -92,7 +90,8 @@ def totals(tree: Tree) -> list[str]:
     return [*found, more]
 
 
-def number(count: str, width: int) -> str:
-    """Let a number end in its column, whatever is said of it."""
-    digits, *words = count.split(" ")
-    return " ".join([digits.rjust(width), *words])
+def in_column(counts: Sequence[str]) -> list[str]:
+    """Let numbers end in one column, whatever is said of them."""
+    split = [count.partition(" ") for count in counts]
+    width = max(len(number) for number, *_ in split)
+    return ["".join([number.rjust(width), *rest]) for number, *rest in split]
