@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any
 
 Kind = tuple[str, str]  # a data type and a device: "float32", "cpu"
@@ -10,10 +11,13 @@ Call = tuple[list[Kind], list[Kind]]  # those that a call reads, and makes
 
 def kinds_of(found: Iterable[Any]) -> list[Kind]:
     """Name the data types and devices of tensors, or of their marks."""
-    return [
-        (str(one.dtype).removeprefix("torch."), str(one.device))
-        for one in found
-    ]
+    return [kind_of(one.dtype, one.device) for one in found]
+
+
+@cache
+def kind_of(dtype: object, device: object) -> Kind:
+    """Name a data type and a device."""
+    return str(dtype).removeprefix("torch."), str(device)
 
 
 def usual_kind(kinds: Iterable[Kind]) -> Kind:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from tformer_lite.tracing.axes.names import Shape, shape_text
+from tformer_lite.tracing.axes.names import Shape, Shapes, shape_text
 from tformer_lite.tracing.tables import typed_text
 from tformer_lite.tracing.tree.nodes import Node, Typed, name_of
 
@@ -97,7 +97,7 @@ def side(found: list[Typed | None], most: int, write: Write) -> str:
 
 
 def some(
-    shapes: tuple[Shape, ...],
+    shapes: Shapes,
     types: tuple[str, ...],
     most: int,
     write: Write = shape_text,

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from torch import nn
 
-from tformer_lite.tracing.axes.names import Axis, Shape
+from tformer_lite.tracing.axes.names import Shape, Shapes
 from tformer_lite.tracing.calls import Calls
 from tformer_lite.tracing.dtypes import (
     Kind,
@@ -16,13 +16,13 @@ from tformer_lite.tracing.dtypes import (
     kinds_of,
     usual_kind,
 )
-from tformer_lite.tracing.listing.events import Known
+from tformer_lite.tracing.listing.events import Known, given_to, known_shapes
 from tformer_lite.tracing.questions.costs import sizes_of
 from tformer_lite.tracing.record.tensors import Mark
 from tformer_lite.tracing.record.visits import Visit
 
 NUMBER = re.compile(r"\d+")
-Typed = tuple[tuple[Shape, ...], tuple[str, ...]]  # shapes, data types
+Typed = tuple[Shapes, tuple[str, ...]]  # shapes, data types
 Parts = Mapping[Visit, list[Visit]]
 
 
@@ -69,7 +69,7 @@ class Node:
         parts = tuple((part.name, part.look) for part in self.parts)
         return self.kind, self.parameters, tuple(self.given), parts
 
-    @property
+    @cached_property
     def depth(self) -> int:
         """How many levels are within it."""
         return max((1 + part.depth for part in self.parts), default=0)
@@ -100,28 +100,26 @@ class Facts:
 
     def given(self, visit: Visit) -> Given:
         """Tell what a run of a module read and made."""
-        reads = [mark for marks in visit.reads.values() for mark in marks]
         makes = visit.makes
         return Given(
-            self.typed(reads, visit.start),
+            self.typed(given_to(visit), visit.start),
             None if makes is None else self.typed(makes, visit.end),
         )
 
     def typed(self, marks: list[Mark], end: int) -> Typed:
-        """Name the shapes of tensors after `end` steps, and the data types
-        and devices that are not the usual ones."""
-        shapes = (self.shape(mark, end) for mark in marks)
+        """Name the shapes of tensors after `end` steps, by their sizes if no
+        dimension has a name; and the data types and devices that are not the
+        usual ones."""
+        shapes = known_shapes(self.known, marks, end)
+        if not self.calls.run.sizes:
+            shapes = tuple(map(plain, shapes))
         kinds = (kind_text(kind, [self.usual]) for kind in kinds_of(marks))
-        return tuple(shapes), tuple(kinds)
+        return shapes, tuple(kinds)
 
-    def shape(self, mark: Mark, end: int) -> Shape:
-        """Name a shape; where no call read the tensor, or no dimension has a
-        name, by its sizes."""
-        named = self.known.shapes([mark], end)
-        if named and self.calls.run.sizes:
-            return named[0]
-        proof = "unknown" if self.calls.run.sizes else "proved"
-        return tuple(Axis(size, str(size), proof) for size in mark.shape)
+
+def plain(shape: Shape) -> Shape:
+    """Write the sizes alone: nothing was asked about their names."""
+    return tuple(axis._replace(proof="proved") for axis in shape)
 
 
 def parts_of(calls: Calls) -> Parts:
