@@ -35,7 +35,7 @@ def test_one_level_is_shown_even_if_it_fits_no_screen():
 def test_a_depth_can_be_chosen():
     model = Stack(Block(), Other())
     assert names(tree(model, X, depth=1)) == ["h.0", "h.1"]
-    assert names(tree(model, X, depth=0)) == []
+    assert tree(model, X, depth=0).shown == []
     assert names(tree(model, X, depth=9)) == names(tree(model, X, depth=2))
     with pytest.raises(ValueError, match="depth=-1 is below 0"):
         tree(model, X, depth=-1)
@@ -96,6 +96,19 @@ def test_lines_are_no_wider_than_100_letters():
     assert max(map(len, lines)) <= 100
     assert "VeryLongNameOfALayerTha…" in lines[4]
     assert "(1000, 1000, 1, 4), … -> (1000, 1000, 1, 4)" in lines[4]
+
+
+def test_of_a_module_without_parts_there_is_the_whole():
+    class Same(nn.Module):
+        def forward(self, x):
+            return x
+
+    assert str(tree(Same(), X)).splitlines() == [
+        "Same  (2, 4) -> (2, 4)",
+        "float32 on cpu, unless marked",
+        "",
+        "calls() lists all 0 calls",
+    ]
 
 
 def test_data_types_are_marked_that_are_not_the_usual_one():

@@ -95,8 +95,9 @@ class Facts:
         owner = getattr(model, "__self__", model)  # model.generate
         rows = sizes_of(owner) if isinstance(owner, nn.Module) else []
         self.sizes = {row.module: row.parameters for row in rows}
-        made = (mark for step in calls.steps for mark in step.makes)
-        self.usual: Kind = usual_kind(kinds_of(made))
+        given = (mark for run in calls.run.visits for mark in given_to(run))
+        made = [mark for step in calls.steps for mark in step.makes]
+        self.usual: Kind = usual_kind(kinds_of(made or given))
 
     def given(self, visit: Visit) -> Given:
         """Tell what a run of a module read and made."""

@@ -15,7 +15,7 @@ from tformer_lite.tracing.tables import (
 from tformer_lite.tracing.tree.lines import Line, arrow
 from tformer_lite.tracing.tree.nodes import Node
 
-FEW, MOST = 4, 500  # shapes in a line; calls in a page
+FEW, MOST = 4, 300  # shapes in a line; calls in a page
 Calls = dict[Visit, list[Row]]
 
 

@@ -48,7 +48,8 @@ class Tree(Printable):
         """Write a heading, a line for each module, and what is not shown."""
         whole = fitted(self.root, WIDTH - len(self.label) - 2)
         head = [f"{self.label}  {whole}".rstrip(), about(self)]
-        return [*head, "", *columns(self.shown), "", *totals(self)]
+        table = ["", *columns(self.shown)] if self.shown else []
+        return [*head, *table, "", *totals(self)]
 
     def _repr_html_(self) -> str:
         """Write lists in lists that open and close, with the calls of each
