@@ -1,71 +1,17 @@
 """The graph of a run: what goes from one module to which other."""
 
 import random
-import re
 
 import pytest
 import torch
 from torch import nn
 
+from tests.helpers.graphs import Residual, graph, ways
 from tests.helpers.small import small, words
 from tformer_lite import EncoderDecoder
 from tformer_lite.tracing import trace
 
 X = torch.randn(2, 4)
-LABEL = r'"[^"]*"'
-LINES = [
-    r"flowchart TD",
-    rf" +in\d+\(\[{LABEL}\]\)",
-    r" +out\(\[output\]\)",
-    rf" +subgraph n\d+ \[{LABEL}\]",
-    r" +end",
-    rf" +n\d+\[{LABEL}\]",
-    rf" +n\d+_\d+\(\({LABEL}\)\)",
-    rf" +\w+ -->\|{LABEL}\| \w+",
-]
-BOX = re.compile(r'(?:subgraph )?(\w+) ?[\[(]+"?(.*?)"?[\])]+$')
-ARROW = re.compile(r'(\w+) -->\|"(.*)"\| (\w+)')
-
-
-def graph(model, *inputs, depth=None, **names) -> tuple[dict, set]:
-    """The boxes by name, and the arrows; both as they are labelled. Every
-    line keeps to Mermaid's rules, as its own parser has read them."""
-    lines = trace(model, *inputs, **names).to_mermaid(depth).splitlines()
-    boxes, arrows = {}, set()
-    for line in lines:
-        assert any(re.fullmatch(rule, line) for rule in LINES), line
-        if arrow := ARROW.match(line.strip()):
-            start, label, end = arrow.groups()
-            arrows.add((boxes[start], label, boxes[end]))
-        elif box := BOX.match(line.strip()):
-            assert box[1] not in boxes
-            boxes[box[1]] = box[2].replace("<br>", " ")
-    text = "\n".join(lines)
-    assert text.count("subgraph ") == len(re.findall(r"^ +end$", text, re.M))
-    return boxes, arrows
-
-
-def ways(arrows) -> set[tuple[str, str]]:
-    """Who gets something from whom, without what is said of it."""
-    return {(start, end) for start, _, end in arrows}
-
-
-class Residual(nn.Module):
-    """A layer beside a way around it."""
-
-    def __init__(self, keeps=False):
-        super().__init__()
-        self.norm, self.layer = Norm() if keeps else nn.ReLU(), nn.Linear(4, 4)
-
-    def forward(self, x, unused=None):
-        return x + self.layer(self.norm(x))
-
-
-class Norm(nn.Module):
-    """As in Llama: what it is given is turned into what it is already."""
-
-    def forward(self, x):
-        return x.to(torch.float32) * 2
 
 
 @pytest.mark.parametrize("keeps", [False, True])
@@ -193,6 +139,25 @@ def test_a_call_in_a_loop_is_drawn_twice_however_often_it_is_made():
     }
 
 
+def test_lists_that_do_not_run_are_frames():
+    pairs = [[nn.Linear(4, 4), nn.ReLU()] for _ in range(4)]
+    model = nn.ModuleList(map(nn.ModuleList, pairs))
+
+    def run(x):
+        for first, second in model:
+            x = second(first(x))
+        return x
+
+    model.forward = run
+    boxes, arrows = graph(model, X)
+    assert "0 … 3 × 4 ModuleList" in boxes.values()
+    assert ways(arrows) == {
+        ("input", "0 Linear"),
+        ("0 Linear", "1 ReLU"),
+        ("1 ReLU", "output"),
+    }
+
+
 def test_what_skips_the_layers_goes_around_them():
     class Skips(nn.Module):
         def __init__(self):
@@ -260,33 +225,3 @@ def test_the_memory_of_an_encoder_goes_to_every_layer_of_the_decoder():
     _, arrows = graph(model, *inputs, depth=4)
     memory = {end for start, end in ways(arrows) if start == "norm Identity"}
     assert any(end.startswith("cross_attention") for end in memory)
-
-
-def test_inputs_by_keyword_have_their_names():
-    seen = trace(Residual(), x=X)
-    assert 'in0(["x"])' in seen.to_mermaid()
-
-
-def test_a_label_that_needs_care_is_written_with_it():
-    kind = type('A"<#&>"', (Residual,), {})
-    text = trace(nn.Sequential(kind()), X).to_mermaid(1)
-    assert '["0<br>A#quot;#lt;#35;#amp;#gt;#quot;"]' in text
-
-
-def test_of_a_run_that_failed_the_box_says_so():
-    model = nn.Sequential(nn.Linear(4, 5), nn.Linear(6, 7))
-    with pytest.raises(RuntimeError) as caught:
-        trace(model, X)
-    text = caught.value.trace.to_mermaid()
-    assert '["1<br>Linear<br>failed"]' in text
-    assert '["0<br>Linear"]' in text
-
-
-def test_of_a_function_there_are_the_modules_that_it_calls():
-    first, last = nn.Linear(4, 4), nn.ReLU()
-    _, arrows = graph(lambda x: last(first(x) * 2), X)
-    assert ways(arrows) == {
-        ("input", "(Linear) Linear"),
-        ("(Linear) Linear", "(ReLU) ReLU"),
-    }
-    assert graph(lambda x: x + 1, X) == ({"n0": "function"}, set())

@@ -84,18 +84,28 @@ def test_a_deep_model_prints_as_much_as_a_shallow_one(layers):
     assert max(map(len, str(shown).splitlines())) <= 100
 
 
-def test_lines_are_no_wider_than_100_letters():
-    class VeryLongNameOfALayerThatNobodyWouldWrite(Block):
-        pass
+class VeryLongNameOfALayerThatNobodyWouldWrite(Block):
+    pass
 
-    many = [VeryLongNameOfALayerThatNobodyWouldWrite() for _ in range(3)]
-    model = Stack(*many)
+
+def test_lines_are_no_wider_than_100_letters():
+    """Shapes that are left out are dots, and then a class is cut."""
+    model = Stack(VeryLongNameOfALayerThatNobodyWouldWrite())
     model.forward = lambda *xs: model.h[0](*xs[:2]) + xs[2]
-    wide = [torch.randn(1000, 1000, 1, 4) for _ in range(3)]
-    lines = str(tree(model, *wide)).splitlines()
-    assert max(map(len, lines)) <= 100
-    assert "VeryLongNameOfALayerTha…" in lines[4]
-    assert "(1000, 1000, 1, 4), … -> (1000, 1000, 1, 4)" in lines[4]
+    for axes, kind in (3, "VeryLongNameOfALayerThatN…"), (5, "VeryLongNameO…"):
+        wide = [torch.randn(1000, 10, *[1] * axes, 4) for _ in range(3)]
+        lines = str(tree(model, *wide)).splitlines()
+        assert max(map(len, lines)) <= 100
+        one = str(tuple(wide[0].shape))
+        assert f"  {one}, … -> {one}  " in lines[4]
+        assert kind in lines[4]
+
+
+def test_what_fits_at_no_width_is_cut_to_what_comes_out():
+    model = Stack(Block())
+    wide = torch.randn(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 4)
+    lines = str(tree(model, wide)).splitlines()
+    assert f"… -> {tuple(wide.shape)}" in lines[4]
 
 
 def test_of_a_module_without_parts_there_is_the_whole():

@@ -188,3 +188,50 @@ def test_a_layer_that_is_handed_in_is_named_from_where_it_lives():
     found = names(tree(model, words(10, 2, 7), words(11, 2, 5), depth=4))
     assert found.count("self_attention") == 2
     assert found.count("blocks.0 … blocks.2 × 3") == 2
+
+
+class Pairs(nn.Module):
+    """A list of lists of layers, as many write them: the inner lists do not
+    run."""
+
+    def __init__(self, times=4):
+        super().__init__()
+        pairs = [[nn.Linear(4, 4), nn.Linear(4, 4)] for _ in range(times)]
+        self.layers = nn.ModuleList(map(nn.ModuleList, pairs))
+
+    def forward(self, x):
+        for first, second in self.layers:
+            x = x + first(x)
+            x = x + second(x)
+        return x
+
+
+def test_lists_that_do_not_run_hold_what_runs_in_them():
+    shown = tree(Pairs(), X)
+    assert str(shown).splitlines()[4:7] == [
+        f"layers.0 … layers.3 × 4  ModuleList{' ' * 28}40 each",
+        f"  0 … 1 × 2{' ' * 14}Linear      (2, 4) -> (2, 4)          20 each",
+        "",
+    ]
+    assert [part.path for part in shown.root.parts] == [
+        f"layers.{i}" for i in range(4)
+    ]
+
+
+def test_a_list_of_which_one_layer_runs_is_no_level():
+    model = Pairs(1)
+    model.forward = lambda x: model.layers[0][1](x)
+    assert names(tree(model, X)) == ["layers.0.1"]
+
+
+def test_what_a_long_name_begins_with_is_not_written_twice():
+    class Buckets(nn.Module):
+        def __init__(self):
+            super().__init__()
+            for i in range(9, 12):
+                self.add_module(f"a_longer_name_{i}_of", nn.Linear(4, 4))
+
+        def forward(self, x):
+            return sum(layer(x) for layer in self.children())
+
+    assert names(tree(Buckets(), X)) == ["a_longer_name_9_of … 11_of × 3"]

@@ -96,8 +96,9 @@ def place(
 ) -> None:
     """Let a run of a module be drawn in a box; if it is drawn as a `whole`,
     all that is within it too."""
-    outer = flow.spots.get(run.parent) if run.parent else None
-    chain = *(outer.chain if outer else ()), (box.name, *which)
+    around = flow.facts.outer.get(run)
+    outer = flow.spots[around].chain if around in flow.spots else ()
+    chain = *outer, (box.name, *which)
     flow.spots[run] = Spot(box, chain, True)
     inner = [*flow.facts.parts.get(run, ())] if whole else []
     for part in inner:

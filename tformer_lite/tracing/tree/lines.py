@@ -6,8 +6,9 @@ from typing import NamedTuple
 from tformer_lite.tracing.axes.names import Shape, Shapes, shape_text
 from tformer_lite.tracing.tables import typed_text
 from tformer_lite.tracing.tree.nodes import Node, Typed, name_of
+from tformer_lite.tracing.tree.runs import Container
 
-ROOM, CLASS = 36, 24
+ROOM = 36
 # How many shapes to write, in and out: the first that fits.
 MANY = (9, 9), (4, 4), (3, 3), (2, 2), (1, 2), (1, 1), (0, 1)
 Write = Callable[[Shape], str]
@@ -38,10 +39,8 @@ class Line(NamedTuple):
 
     def cells(self) -> tuple[str, str, str]:
         """Write the name, the class and the parameters."""
-        kind = self.node.kind
-        kind = kind if len(kind) <= CLASS else f"{kind[: CLASS - 1]}…"
         name = "  " * self.level + name_of(self.group)
-        return name, kind, self.parameters
+        return name, self.node.kind, self.parameters
 
 
 def fitting_depth(root: Node) -> int:
@@ -78,8 +77,8 @@ def arrow(
     node: Node, most_in: int = 9, most_out: int = 9, write: Write = shape_text
 ) -> str:
     """Write what a module reads and makes: (B, T) -> (B, T, C); nothing of
-    a function, of which it is not known."""
-    if not node.kind:
+    a function, of which it is not known, or of a container."""
+    if not node.kind or isinstance(node.runs[0], Container):
         return ""
     reads = side([one.reads for one in node.given], most_in, write)
     makes = side([one.makes for one in node.given], most_out, write) or "?"

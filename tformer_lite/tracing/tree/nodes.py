@@ -1,7 +1,7 @@
 """Nodes: the modules that ran, each with its parts and named shapes."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
@@ -20,10 +20,10 @@ from tformer_lite.tracing.listing.events import Known, given_to, known_shapes
 from tformer_lite.tracing.questions.costs import sizes_of
 from tformer_lite.tracing.record.tensors import Mark
 from tformer_lite.tracing.record.visits import Visit
+from tformer_lite.tracing.tree.runs import parts_of
 
-NUMBER = re.compile(r"\d+")
+NUMBER, LONG = re.compile(r"\d+"), 16
 Typed = tuple[Shapes, tuple[str, ...]]  # shapes, data types
-Parts = Mapping[Visit, list[Visit]]
 
 
 class Given(NamedTuple):
@@ -91,10 +91,13 @@ class Facts:
 
     def __init__(self, calls: Calls, model: Callable):
         self.calls, self.known = calls, Known(calls)
-        self.parts = parts_of(calls)
         owner = getattr(model, "__self__", model)  # model.generate
         rows = sizes_of(owner) if isinstance(owner, nn.Module) else []
         self.sizes = {row.module: row.parameters for row in rows}
+        kinds = {row.module: row.kind for row in rows}
+        self.parts = parts_of(calls, kinds)
+        every = self.parts.items()
+        self.outer = {part: run for run, parts in every for part in parts}
         given = (mark for run in calls.run.visits for mark in given_to(run))
         made = [mark for step in calls.steps for mark in step.makes]
         self.usual: Kind = usual_kind(kinds_of(made or given))
@@ -123,22 +126,6 @@ def plain(shape: Shape) -> Shape:
     return tuple(axis._replace(proof="proved") for axis in shape)
 
 
-def parts_of(calls: Calls) -> Parts:
-    """List the module runs in each module run, in order; those that an error
-    ended count as well."""
-    visits = dict.fromkeys(calls.run.visits)
-    for step in calls.steps:
-        visit: Visit | None = step.visit
-        while visit and visit not in visits:
-            visits[visit] = None
-            visit = visit.parent
-    found: dict[Visit, list[Visit]] = {}
-    for visit in sorted(visits, key=lambda visit: visit.start):
-        if visit.parent:
-            found.setdefault(visit.parent, []).append(visit)
-    return found
-
-
 def root_of(calls: Calls, model: Callable) -> Node:
     """Give the model's node; where a function calls modules, the
     function's, which has no class."""
@@ -165,10 +152,13 @@ def times_text(runs: int, around: int) -> str:
 
 
 def name_of(group: list[Node]) -> str:
-    """Name a module, or equal ones: h.0 … h.11 × 12."""
-    first, last = group[0], group[-1]
-    name = first.name or first.kind
+    """Name a module, or equal ones: h.0 … h.11 × 12; what a long name has
+    before its number is not written twice."""
+    node, last = group[0], group[-1].name
+    name = node.name or node.kind
     if len(group) > 1:
-        name += f" … {last.name} × {len(group)}"
-        name += "," * bool(first.times)
-    return f"{name}{first.times}"
+        numbers = zip(*(NUMBER.finditer(text) for text in (name, last)))
+        start = next(y.start() for x, y in numbers if x[0] != y[0])
+        last = last[start:] if len(name) > LONG else last
+        name += f" … {last} × {len(group)}{',' * bool(node.times)}"
+    return f"{name}{node.times}"

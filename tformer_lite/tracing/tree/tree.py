@@ -1,6 +1,6 @@
 """The tree of a run's modules: what it says, as text and as HTML."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 from tformer_lite.tracing.axes.names import sizes_text
@@ -16,7 +16,7 @@ from tformer_lite.tracing.tree.lines import (
 from tformer_lite.tracing.tree.nodes import root_of
 from tformer_lite.tracing.tree.pages import page_of
 
-WIDTH = 100
+WIDTH, CLASS = 100, 12  # in letters; a class's name may have that many
 HEADERS = "module", "class", "parameters"
 
 
@@ -60,14 +60,24 @@ class Tree(Printable):
 
 def columns(lines: list[Line]) -> list[str]:
     """Write lines one below the other, in columns."""
-    cells = [HEADERS, *(line.cells() for line in lines)]
-    names, kinds, numbers = zip(*cells)
+    names, kinds, numbers = zip(HEADERS, *(line.cells() for line in lines))
     counts = in_column(numbers)
-    room = WIDTH - sum(max(map(len, x)) for x in (names, kinds, counts)) - 6
+    room = WIDTH - max(map(len, names)) - max(map(len, counts)) - 6
+    least = max(len(arrow(line.node, 1, 1)) for line in lines)
+    classes = cut(kinds, max(room - least, CLASS))
+    room -= max(map(len, classes))
     shapes = ["in -> out", *(fitted(line.node, room) for line in lines)]
-    widths = [max(map(len, column)) for column in (names, kinds, shapes)]
-    rows = zip(names, kinds, shapes, counts)
+    widths = [max(map(len, column)) for column in (names, classes, shapes)]
+    rows = zip(names, classes, shapes, counts)
     return [text_line(row, (*widths, 0)) for row in rows]
+
+
+def cut(texts: Iterable[str], width: int) -> list[str]:
+    """Cut texts that are longer than a width."""
+    return [
+        text if len(text) <= width else f"{text[: width - 1]}…"
+        for text in texts
+    ]
 
 
 def about(tree: Tree) -> str:
