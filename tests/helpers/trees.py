@@ -11,9 +11,9 @@ X = torch.randn(2, 4)
 class Block(nn.Module):
     """A layer of a stack, of which a test changes something."""
 
-    def __init__(self, wide=6, inner="layer", extra=False):
+    def __init__(self, wide=6, inner="layer", extra=False, bias=True):
         super().__init__()
-        self.add_module(inner, nn.Linear(4, wide))
+        self.add_module(inner, nn.Linear(4, wide, bias))
         self.back = nn.Linear(wide, 4)
         self.extra = nn.ReLU() if extra else None
 

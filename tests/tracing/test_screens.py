@@ -75,6 +75,17 @@ def test_a_function_that_calls_modules_has_a_tree_too():
     assert lines[4].split("  ")[0] == "(Stack) × 2"
 
 
+def test_a_function_that_does_more_than_a_module_is_the_whole():
+    def scaled(x):
+        return Block()(x) * 2
+
+    lines = str(tree(scaled, X)).splitlines()
+    assert lines[0] == "scaled"
+    assert lines[4].startswith("(Block) ")
+    lines = str(tree(lambda x: Block()(x), X)).splitlines()
+    assert lines[0] == "Block  (2, 4) -> (2, 4)"
+
+
 @pytest.mark.parametrize("layers", [2, 12, 40])
 def test_a_deep_model_prints_as_much_as_a_shallow_one(layers):
     torch.manual_seed(0)
@@ -143,7 +154,8 @@ def test_data_types_are_marked_that_are_not_the_usual_one():
     assert "(2, 3, 4), (2, 3, 1) bool -> (2, 3, 4)" in lines[5]
     lines = str(tree(model.bfloat16(), words(9, 2, 3))).splitlines()
     assert lines[1] == "bfloat16 on cpu, unless marked"
-    assert "(2, 3) int64 -> (2, 3, 4) " in f"{lines[4]} "
+    assert "(2, 3) int64 -> (2, 3, 4)" in lines[4]
+    assert "bfloat16" not in lines[4]
 
 
 def test_of_a_run_that_failed_the_tree_ends_where_it_did():

@@ -33,6 +33,7 @@ def test_equal_neighbours_are_one_line_with_the_parameters_of_each():
     [
         (lambda: Other(), ()),
         (lambda: Block(wide=7), ()),
+        (lambda: Block(bias=False), ()),
         (lambda: Block(inner="first"), ()),
         (lambda: Block(extra=True), ()),
         (lambda: Block().requires_grad_(False), (2,)),
@@ -188,6 +189,15 @@ def test_a_layer_that_is_handed_in_is_named_from_where_it_lives():
     found = names(tree(model, words(10, 2, 7), words(11, 2, 5), depth=4))
     assert found.count("self_attention") == 2
     assert found.count("blocks.0 … blocks.2 × 3") == 2
+
+
+def test_what_a_module_reads_has_the_shape_that_it_had_before():
+    class Writes(nn.Module):
+        def forward(self, x):
+            return x.unsqueeze_(0) * 2
+
+    model = nn.Sequential(nn.Linear(4, 4), Writes())
+    assert "(2, 4) -> (1, 2, 4)" in str(tree(model, X)).splitlines()[5]
 
 
 class Pairs(nn.Module):

@@ -76,11 +76,11 @@ class Node:
 
     @cached_property
     def groups(self) -> list[list["Node"]]:
-        """The parts; neighbours that differ by a number in their names alone
+        """The parts; neighbours that differ by a number in their paths alone
         are together."""
         grouped = groupby(
             self.parts,
-            key=lambda part: (NUMBER.sub("#", part.name), part.look),
+            key=lambda part: (NUMBER.sub("#", part.path), part.look),
         )
         return [list(group) for _, group in grouped]
 
@@ -158,7 +158,7 @@ def name_of(group: list[Node]) -> str:
     name = node.name or node.kind
     if len(group) > 1:
         numbers = zip(*(NUMBER.finditer(text) for text in (name, last)))
-        start = next(y.start() for x, y in numbers if x[0] != y[0])
+        start = next((y.start() for x, y in numbers if x[0] != y[0]), 0)
         last = last[start:] if len(name) > LONG else last
         name += f" … {last} × {len(group)}{',' * bool(node.times)}"
     return f"{name}{node.times}"
