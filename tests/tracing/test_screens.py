@@ -76,13 +76,15 @@ def test_a_function_that_calls_modules_has_a_tree_too():
 
 
 def test_a_function_that_does_more_than_a_module_is_the_whole():
+    block = Block()
+
     def scaled(x):
-        return Block()(x) * 2
+        return block(x) * 2
 
     lines = str(tree(scaled, X)).splitlines()
     assert lines[0] == "scaled"
     assert lines[4].startswith("(Block) ")
-    lines = str(tree(lambda x: Block()(x), X)).splitlines()
+    lines = str(tree(lambda x: block(x), X)).splitlines()
     assert lines[0] == "Block  (2, 4) -> (2, 4)"
 
 
