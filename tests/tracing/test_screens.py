@@ -41,16 +41,33 @@ def test_a_depth_can_be_chosen():
         tree(model, X, depth=-1)
 
 
-def test_a_trace_of_many_calls_prints_its_tree_and_of_few_its_calls():
-    many = trace(Stack(*(Block() for _ in range(14))), X)
-    few = trace(Stack(*(Block() for _ in range(13))), X)
-    assert len(many) == 42
-    assert len(few) == 39
+def test_calls_are_printed_that_fit_in_40_lines_and_else_the_tree():
+    many = trace(Stack(*(Block() for _ in range(7))), X)
+    few = trace(Stack(*(Block() for _ in range(6))), X)
+    assert len(str(many.calls()).splitlines()) == 42
+    assert len(many) == 21
     assert str(many) == str(many.tree())
     assert many._repr_html_() == many.tree()._repr_html_()
+    assert len(str(few.calls()).splitlines()) == 36
     assert str(few) == str(few.calls())
     assert few._repr_html_() == few.calls()._repr_html_()
-    assert len(str(many.calls()).splitlines()) > 42
+
+
+@pytest.mark.parametrize(("adds", "first"), [(37, "(Adds)"), (38, "Adds  ")])
+def test_a_heading_counts_as_a_line(adds, first):
+    class Adds(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.last = nn.ReLU()
+
+        def forward(self, x):
+            for _ in range(adds):
+                x = x + 1
+            return self.last(x)
+
+    seen = trace(Adds(), X)
+    assert len(str(seen.calls()).splitlines()) == adds + 3
+    assert str(seen).startswith(first)
 
 
 def test_what_has_no_modules_prints_its_calls():
@@ -119,6 +136,13 @@ def test_what_fits_at_no_width_is_cut_to_what_comes_out():
     wide = torch.randn(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 4)
     lines = str(tree(model, wide)).splitlines()
     assert f"… -> {tuple(wide.shape)}" in lines[4]
+
+
+def test_of_a_method_there_are_its_model_s_parameters():
+    block = Block()
+    lines = str(tree(block.forward, X)).splitlines()
+    assert lines[0] == "forward"
+    assert lines[-2] == "58 parameters in all"
 
 
 def test_of_a_module_without_parts_there_is_the_whole():

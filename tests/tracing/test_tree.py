@@ -180,6 +180,10 @@ def test_where_the_shapes_of_several_runs_differ_the_ends_are_shown():
     assert lines[4].startswith("layer × 3 ")
     assert "(2, 4) … (4, 4) -> (2, 4) … (4, 4)" in lines[4]
     assert lines[6].split("  ")[1] == "layer × 1 in all"
+    wide = X.view(2, *[1] * 14, 4)
+    line = str(tree(Growing(), wide)).splitlines()[4]
+    assert f" … -> {tuple(wide.shape)} … (4, 1, " in line
+    assert "… …" not in line
 
 
 def test_a_layer_that_is_handed_in_is_named_from_where_it_lives():

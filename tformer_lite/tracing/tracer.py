@@ -32,9 +32,9 @@ class Trace(Shown):
 
     `steps` are the calls in order, `axes` the named axes of what each reads
     and makes, `result` is what the model gave, and `notes` say what could
-    not be found out. Print it, or show it in a notebook: up to 40 calls are
-    listed, of more the modules that made them. `tree` and `calls` give the
-    one or the other, `at` a part.
+    not be found out. Print it, or show it in a notebook: it lists the calls
+    if they fit in 40 lines, else the modules that made them. `calls` and
+    `tree` give the one or the other, `at` a part.
     """
 
     def __init__(self, *calls: Any, ran: tuple[Any, tuple, dict]):

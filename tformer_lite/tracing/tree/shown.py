@@ -8,7 +8,7 @@ from tformer_lite.tracing.tables import Table
 from tformer_lite.tracing.tree.graph import mermaid_of
 from tformer_lite.tracing.tree.tree import Tree
 
-FEW = 40  # calls that are listed one by one
+FEW = 40  # lines of calls
 
 
 class Shown(Calls):
@@ -42,11 +42,10 @@ class Shown(Calls):
 
     @property
     def shown(self) -> Table | Tree:
-        """What is printed: the calls, if these are at most 40, or if there
+        """What is printed: the calls, if they fit in 40 lines, or if there
         are no modules in what ran; else the tree."""
-        if len(self.steps) > FEW and (tree := self.tree()).shown:
-            return tree
-        return self.table
+        many = len(self.steps) > FEW or len(self.table.lines()) > FEW
+        return tree if many and (tree := self.tree()).shown else self.table
 
     def lines(self) -> list[str]:
         """Write the calls, or the modules."""
