@@ -243,9 +243,9 @@ def test_what_a_long_name_begins_with_is_not_written_twice():
         def __init__(self):
             super().__init__()
             for i in range(9, 12):
-                self.add_module(f"a_longer_name_{i}_of", nn.Linear(4, 4))
+                self.add_module(f"a_2nd_longer_name_{i}_of", nn.Linear(4, 4))
 
         def forward(self, x):
             return sum(layer(x) for layer in self.children())
 
-    assert names(tree(Buckets(), X)) == ["a_longer_name_9_of … 11_of × 3"]
+    assert names(tree(Buckets(), X)) == ["a_2nd_longer_name_9_of … 11_of × 3"]
