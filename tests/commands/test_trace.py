@@ -15,7 +15,7 @@ def test_every_call_of_the_running_model_is_printed(capsys):
     assert (
         head == "tiny_translator: B=2, S=8, T=8, H=3, D=4, C=12, F=48, V=1024"
     )
-    assert rest == f"{running_trace()}\n"
+    assert rest == f"{running_trace().calls()}\n"
 
 
 @pytest.mark.slow
@@ -38,12 +38,21 @@ def test_the_whole_trace_goes_to_a_file_as_json(capsys, tmp_path):
 def test_every_axis_of_every_module_has_its_name(name, capsys):
     """But for positions, whose table is longer than what is read of it."""
     assert main(["trace", "--preset", name]) == 0
-    lines = capsys.readouterr().out.splitlines()[1:]
-    *_, last = lines
+    first, *lines = capsys.readouterr().out.splitlines()[1:]
     model = "DecoderOnly" if name == "char_lm" else "EncoderDecoder"
-    assert last.split()[0] == model
-    assert last.endswith("-> (B, T, V)")
+    assert first.split()[0] == model
+    assert first.endswith("-> (B, T, V)")
     assert not [line for line in lines if "?" in line or "~" in line]
+
+
+def test_so_many_levels_of_modules_are_printed(capsys):
+    assert main(["trace", "--depth", "1"]) == 0
+    rest = capsys.readouterr().out.split("\n", 1)[1]
+    assert rest == f"{running_trace().tree(depth=1)}\n"
+    names = {line.split()[0] for line in rest.splitlines()[4:9]}
+    assert names == {
+        name for name, _ in running_trace().model.named_children()
+    }
 
 
 def test_it_has_no_preset_that_needs_a_download(capsys):

@@ -27,10 +27,11 @@ FLOORS = (
 )
 TRACING = MODULE / "tracing"
 TRACING_FLOORS = (
-    {"axes", "source"},
+    {"axes", "source", "dtypes"},
     {"record", "tables"},
     {"calls"},
     {"listing", "questions", "probing"},
+    {"tree"},
     {"tracer"},
     {"printing"},
     {"__init__"},

@@ -78,7 +78,7 @@ def check_step(step):
 
 
 def check_tensor(tensor):
-    assert list(tensor) == ["number", "shape", "axes"]
+    assert list(tensor) == ["number", "shape", "axes", "dtype", "device"]
     assert type(tensor["number"]) is int
     assert len(tensor["shape"]) == len(tensor["axes"])
     for size, axis in zip(tensor["shape"], tensor["axes"]):
@@ -88,6 +88,8 @@ def check_tensor(tensor):
         assert axis["name"]
         if axis["known"] == "unknown":
             assert axis["name"] == str(size)
+    assert isinstance(getattr(torch, tensor["dtype"]), torch.dtype)
+    assert torch.device(tensor["device"]).type == "cpu"
 
 
 def test_the_json_keeps_to_its_schema(seen):
@@ -119,8 +121,8 @@ def test_tensors_are_numbered_from_0_as_they_appear(seen):
 
 def test_the_table_can_be_printed_from_the_json_alone(seen):
     table = from_json(to_json(seen))
-    assert str(table) == str(seen)
-    assert table._repr_html_() == seen._repr_html_()
+    assert str(table) == str(seen.calls())
+    assert table._repr_html_() == seen.calls()._repr_html_()
 
 
 @pytest.mark.parametrize("make", ALL)

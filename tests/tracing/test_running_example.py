@@ -90,7 +90,7 @@ class Cells(HTMLParser):
 
 
 def test_the_html_is_a_table_with_headers(seen):
-    plain = re.sub(r"</?(?:span|b)\b[^>]*>", "", seen._repr_html_())
+    plain = re.sub(r"</?(?:span|b)\b[^>]*>", "", seen.table._repr_html_())
     cells = Cells(plain).found
     assert cells["col"] == ["call", "inputs", "output"]
     paths = [path for path, _ in groupby(row.path for row in seen.table.rows)]

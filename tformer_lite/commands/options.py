@@ -81,7 +81,8 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "preset": ({"choices": [*PRESETS]}, "the model"),
     "path": (TEXT, "print every call in this module; * is anything"),
     "json": (TEXT, "a file to write the whole trace to"),
-    "calls": (FLAG, "print every torch call, not every module"),
+    "calls": (FLAG, "print every torch call, not the modules"),
+    "depth": (COUNT, "levels of modules to print, if not what fits a screen"),
     "chapter": (NUMBER, "the exercises of this chapter alone"),
     "points": (TEXT, "10 for each, or name=10,other=5"),
     "classroom seed": (TEXT, "any word: it draws what answers are tried on"),
@@ -131,6 +132,7 @@ WRITING = {
 TRANSLATING = {"ckpt": None, "beam": 1, "max_len": None}
 TRACING = {
     "preset": "tiny_translator", "path": None, "json": None, "calls": False,
+    "depth": None,
 }
 LISTING = {"chapter": None}
 ASSIGNING = {

@@ -10,7 +10,7 @@ import torch
 from tformer_lite.commands.session import say
 from tformer_lite.example.running import running_dims, sized_model
 from tformer_lite.model import config as presets
-from tformer_lite.tracing import Trace, print_shapes, trace
+from tformer_lite.tracing import Trace, trace
 
 # Translators have the words of the running example, the character model any.
 PAPER = replace(presets.paper_base, vocab_size=1024, src_vocab_size=None)
@@ -33,22 +33,19 @@ def show_trace(args: Namespace) -> None:
     named = ", ".join(f"{name}={size}" for name, size in sizes.items())
     say(f"{args.preset}: {named}")
     with torch.no_grad():
-        if args.json or args.calls or args.path:
-            show_calls(args, trace(build=build, dims=dims))
-        else:
-            free = {n: x for n, x in dims.items() if isinstance(x, int)}
-            model, inputs = build(**free)
-            with print_shapes(model, build=build, dims=dims):
-                model(*inputs)
+        show(args, trace(build=build, dims=dims))
 
 
-def show_calls(args: Namespace, seen: Trace) -> None:
-    """Print every torch call, or those in a module; write them as JSON."""
+def show(args: Namespace, seen: Trace) -> None:
+    """Print the modules, every torch call, or those in a module; write them
+    as JSON."""
     if args.json:
         Path(args.json).write_text(seen.to_json(), "utf8")
         say(f"Trace saved to {args.json}")
     try:
         if args.path or args.calls:
-            say(str(seen.at(args.path) if args.path else seen))
+            say(str(seen.at(args.path) if args.path else seen.calls()))
+        elif not args.json or args.depth:
+            say(str(seen.tree(args.depth)))
     except KeyError as error:
         raise ValueError(error.args[0]) from None

@@ -1,9 +1,10 @@
 """Watch a PyTorch model run. Knows nothing of Transformers.
 
 `trace` records a run and names its axes: a `Trace`, which prints itself as a
-`Table` of one `Row` a torch call, and gives each tensor an `Axis` a side. What
-it has found is an `Attention`, a `Sheet` of numbers, or a `Scramble`. A trace
-that it has saved is read by `load_trace`, as a `SavedTrace`.
+`Table` of one `Row` a torch call, or, where these are many, as the tree of its
+modules, and gives each tensor an `Axis` a side. What it has found is an
+`Attention`, a `Sheet` of numbers, or a `Scramble`. A trace that it has saved
+is read by `load_trace`, as a `SavedTrace`.
 `print_shapes` prints while a model runs. `flops` and `parameters` count
 without a trace; `shape_text`, `shape_html` and `html_table` write.
 """

@@ -9,6 +9,7 @@ from torch import Size, Tensor
 
 from tformer_lite.tracing.axes.names import Dims, Shapes, dims_of
 from tformer_lite.tracing.axes.sizes import Given
+from tformer_lite.tracing.dtypes import kinds_of, new_kinds
 from tformer_lite.tracing.record.aside import uncollected
 from tformer_lite.tracing.record.recorder import Keep, Run, Step, seen
 from tformer_lite.tracing.record.sketch import Again, Seen
@@ -46,7 +47,9 @@ class Calls(Printable):
     @uncollected()
     def table(self) -> Table:
         """One row a step."""
-        rows = map(row_of, self.steps, self.axes, are_hidden(self.run))
+        kinds = [(kinds_of(s.reads), kinds_of(s.makes)) for s in self.steps]
+        about = self.axes, are_hidden(self.run), new_kinds(kinds)
+        rows = map(row_of, self.steps, *about)
         return Table(list(rows), self.notes)
 
     @cached_property
@@ -66,13 +69,6 @@ class Calls(Printable):
 
     def __len__(self) -> int:
         return len(self.steps)
-
-    def lines(self) -> list[str]:
-        """Write the table."""
-        return self.table.lines()
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
 
 
 def are_hidden(run: Run) -> list[bool]:
@@ -100,11 +96,14 @@ def named_shapes(dims: Dims, *runs: list[Size]) -> Shapes:
     return tuple(dims.shape(*column) for column, _ in columns)
 
 
-def row_of(step: Step, axes: Axes, is_hidden: bool) -> Row:
+def row_of(
+    step: Step, axes: Axes, is_hidden: bool, types: tuple[str, ...]
+) -> Row:
     """Give a step's line and its axes; of one that is hidden inside a
     library's function, what was called."""
     binding = ("", step.name) if is_hidden else step.binding
-    return Row(heading(step.visit.path, step.visit.kind), *binding, *axes)
+    where = heading(step.visit.path, step.visit.kind)
+    return Row(where, *binding, *axes, types)
 
 
 def names_of(step: Step) -> tuple[str, str]:

@@ -2,9 +2,9 @@
 or names and numbers; and shapes in their colours."""
 
 import html
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
-from itertools import groupby
+from itertools import chain, groupby, repeat
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from tformer_lite.tracing.axes.names import (
@@ -28,7 +28,9 @@ class Row(NamedTuple):
     """One torch call: its module, the variable that is bound, or "", what
     was called, and the named shapes that went in and came out.
 
-    `call`, `reads` and `makes` write it in words.
+    `call`, `reads` and `makes` write it in words. `types` has a word for
+    each output: its data type, or its device, where that is none of those
+    that went in, else "".
     """
 
     path: str
@@ -36,6 +38,7 @@ class Row(NamedTuple):
     expression: str
     inputs: Shapes
     outputs: Shapes
+    types: tuple[str, ...] = ()
 
     @property
     def call(self) -> str:
@@ -50,7 +53,7 @@ class Row(NamedTuple):
     @property
     def makes(self) -> str:
         """The shapes that came out; nothing does of a call that failed."""
-        return shapes_text(self.outputs) or "failed"
+        return typed_text(self.outputs, self.types) or "failed"
 
     def __str__(self) -> str:
         """Write a line: what was called, and the shapes."""
@@ -124,7 +127,7 @@ class Table(Printable):
 
 def row_cells(row: Row) -> tuple[None, str, str, str]:
     """Write a call as cells; none of them names the row."""
-    makes = shapes_html(row.outputs) or row.makes
+    makes = typed_text(row.outputs, row.types, shape_html) or row.makes
     call = f"<code>{html.escape(row.call)}</code>"
     return None, call, shapes_html(row.inputs), makes
 
@@ -236,6 +239,16 @@ def html_row(name: str | None, *cells: str | None) -> str:
     """Write the name of a row, if it has one, and its cells."""
     head = "" if name is None else f'<th scope="row">{name}</th>'
     return f"<tr>{head}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+
+
+def typed_text(
+    shapes: Shapes,
+    types: Sequence[str],
+    write: Callable[[Shape], str] = shape_text,
+) -> str:
+    """Write several named shapes, each with its data type, if it is said."""
+    pairs = zip(shapes, chain(types, repeat("")))
+    return ", ".join(f"{write(shape)} {kind}".strip() for shape, kind in pairs)
 
 
 def shapes_html(shapes: Shapes) -> str:

@@ -23,14 +23,17 @@ from tformer_lite.tracing.record.detours import detours, traceable
 from tformer_lite.tracing.record.recorder import Run
 from tformer_lite.tracing.record.state import State
 from tformer_lite.tracing.tables import Sheet
+from tformer_lite.tracing.tree.shown import Shown
 
 
-class Trace(Runs):
+class Trace(Shown, Runs):
     """The torch calls of a run, with named shapes.
 
     `steps` are the calls in order, `axes` the named axes of what each reads
     and makes, `result` is what the model gave, and `notes` say what could
-    not be found out. Print it, or show it in a notebook; `at` shows a part.
+    not be found out. Print it, or show it in a notebook: it lists the calls
+    if they fit in 40 lines, else the modules that made them. `calls` and
+    `tree` give the one or the other, `at` a part.
     """
 
     @uncollected()

@@ -110,3 +110,11 @@ def shape_text(shape: Shape) -> str:
 def shapes_text(shapes: Shapes) -> str:
     """Write several named shapes: (B, T, C), (C)."""
     return ", ".join(map(shape_text, shapes))
+
+
+def sizes_text(texts: Iterable[str], sizes: Sizes) -> str:
+    """List the sizes of the names that some texts use: B=2, T=8."""
+    used = set(LETTERS.findall(" ".join(texts)))
+    return ", ".join(
+        f"{name}={n}" for name, n in sizes.items() if name in used
+    )

@@ -10,7 +10,7 @@ from operator import itemgetter
 from types import CodeType
 from typing import Any, NamedTuple
 
-from tformer_lite.tracing.axes.names import Shape, Shapes
+from tformer_lite.tracing.axes.names import Axis, Shape, Shapes
 from tformer_lite.tracing.calls import Calls
 from tformer_lite.tracing.record.tensors import Mark
 from tformer_lite.tracing.record.visits import Place, Visit
@@ -119,10 +119,24 @@ def module_shapes(calls: Calls) -> Iterator[tuple[str, Shapes, Shapes]]:
     """Name what each module reads and makes, as they finish."""
     known = Known(calls)
     for visit in calls.run.visits:
-        marks = [mark for given in visit.reads.values() for mark in given]
-        reads = known.shapes(marks, visit.start)
-        makes = known.shapes(visit.makes, visit.end)
-        yield visit.path, reads or (), makes or ()
+        reads = known_shapes(known, given_to(visit), visit.start)
+        yield visit.path, reads, known_shapes(known, visit.makes, visit.end)
+
+
+def given_to(visit: Visit) -> list[Mark]:
+    """List the tensors that a module was given."""
+    return [mark for marks in visit.reads.values() for mark in marks]
+
+
+def known_shapes(known: Known, marks: list[Mark] | None, end: int) -> Shapes:
+    """Name the shapes of tensors after `end` steps; by its sizes, that of a
+    tensor which no call has read."""
+    found = []
+    for mark in marks or ():
+        named = known.shapes([mark], end)
+        sizes = tuple(Axis(n, str(n), "unknown") for n in mark.shape)
+        found.append(named[0] if named else sizes)
+    return tuple(found)
 
 
 class Made(NamedTuple):

@@ -8,7 +8,7 @@ from itertools import chain
 from types import CodeType
 from typing import Any
 
-from tformer_lite.tracing.axes.names import LETTERS, shapes_text
+from tformer_lite.tracing.axes.names import shapes_text, sizes_text
 from tformer_lite.tracing.calls import Calls
 from tformer_lite.tracing.listing.events import (
     NOTHING,
@@ -64,9 +64,8 @@ def sizes_line(lines: list[Line], known: dict[str, int]) -> str:
     """List the sizes of the names that the notes use, on a line of its own."""
     times = (made.times for _, notes in lines for _, made in notes)
     texts = map(shapes_text, chain.from_iterable(times))
-    used = set(LETTERS.findall(" ".join(texts)))
-    found = [f"{name}={n}" for name, n in known.items() if name in used]
-    return f"\n{', '.join(found)}" if found else ""
+    found = sizes_text(texts, known)
+    return f"\n{found}" if found else ""
 
 
 def code_of(thing: Any) -> CodeType:

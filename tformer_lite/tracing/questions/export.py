@@ -17,7 +17,7 @@ The text is one object. Version 1:
   0 in the order of first appearance. `shape` has its sizes, and `axes` a
   name for each, with how it is `known`: "proved" (it held at other sizes
   too), "value" (one dimension has this size) or "unknown" (the name is the
-  size itself).
+  size itself). `dtype` and `device` are its own: "float32", "cpu".
 - `notes`: what could not be found out, in sentences.
 
 The same run gives the same text, byte for byte. A note may quote a model's
@@ -29,6 +29,7 @@ from typing import Any
 
 from tformer_lite.tracing.axes.names import Axis, Shape
 from tformer_lite.tracing.calls import Calls
+from tformer_lite.tracing.dtypes import Kind, kinds_of, new_kinds
 from tformer_lite.tracing.record.recorder import Step
 from tformer_lite.tracing.record.tensors import Mark
 from tformer_lite.tracing.tables import Row, Table, heading
@@ -68,10 +69,13 @@ def step_data(step: Step, row: Row, numbers: dict[int, int]) -> Data:
 
 def tensor_data(mark: Mark, shape: Shape, numbers: dict[int, int]) -> Data:
     """Describe a tensor, with a number of its own."""
+    [(dtype, device)] = kinds_of([mark])
     return {
         "number": numbers.setdefault(mark.number, len(numbers)),
         "shape": list(mark.shape),
         "axes": [{"name": axis.name, "known": axis.proof} for axis in shape],
+        "dtype": dtype,
+        "device": device,
     }
 
 
@@ -87,14 +91,26 @@ def from_json(text: str) -> Table:
             f"this is no trace of version {VERSION}: its version is "
             f"{version!r}. Write it again with trace(...).to_json()."
         )
-    return Table(list(map(row_from, data["steps"])), data["notes"])
+    steps = data["steps"]
+    kinds = new_kinds(
+        [(kinds_in(s, "inputs"), kinds_in(s, "outputs")) for s in steps]
+    )
+    return Table(list(map(row_from, steps, kinds)), data["notes"])
 
 
-def row_from(step: Data) -> Row:
+def row_from(step: Data, types: tuple[str, ...]) -> Row:
     """Read a call."""
-    shapes = [tuple(map(shape_of, step[x])) for x in ("inputs", "outputs")]
+    reads, makes = (
+        tuple(map(shape_of, step[x])) for x in ("inputs", "outputs")
+    )
     where = heading(step["module"], step["kind"])
-    return Row(where, step["variable"], step["call"], *shapes)
+    return Row(where, step["variable"], step["call"], reads, makes, types)
+
+
+def kinds_in(step: Data, side: str) -> list[Kind]:
+    """Read the data types and devices of what went in, or came out; they
+    are "" in a text that was written before they were."""
+    return [(x.get("dtype", ""), x.get("device", "")) for x in step[side]]
 
 
 def shape_of(tensor: Data) -> Shape:

@@ -52,6 +52,13 @@ class SavedTrace(Calls):
         self.table, self.names = table, list(data["names"])
         self.axes = [(row.inputs, row.outputs) for row in table.rows]
 
+    def lines(self) -> list[str]:
+        """Write the calls."""
+        return self.table.lines()
+
+    def _repr_html_(self) -> str:
+        return self.table._repr_html_()
+
     def attention(self) -> list[Attention]:
         """Give every attention that was found when this was saved."""
         if isinstance(self.found, str):
@@ -79,10 +86,15 @@ def saved_step(data: Data) -> SavedStep:
     """Read a call from its JSON."""
     visit = Visit(data["module"], data["nth"], data["kind"])
     reads, makes = (
-        [Mark(one["number"], Size(one["shape"])) for one in data[name]]
-        for name in ("inputs", "outputs")
+        list(map(saved_mark, data[name])) for name in ("inputs", "outputs")
     )
     return SavedStep(data["function"], visit, reads, makes)
+
+
+def saved_mark(data: Data) -> Mark:
+    """Read a tensor from its JSON."""
+    dtype, device = getattr(torch, data["dtype"]), torch.device(data["device"])
+    return Mark(data["number"], Size(data["shape"]), dtype, device)
 
 
 def save(calls: Calls, file: File) -> None:
