@@ -16,14 +16,14 @@ from tformer_lite import (
     running_model,
     tiny_translator,
 )
+from tformer_lite.properties.inputs import in_vocabulary
+from tformer_lite.properties.results import output
 from tformer_lite.properties.subject import (
     FailedError,
     Subject,
     error_line,
-    in_vocabulary,
     is_id,
     once,
-    output,
 )
 from tformer_lite.properties.variants import InTraining, another
 

@@ -13,6 +13,7 @@ from tformer_lite.properties.subject import (
     NotJudgedError,
     Subject,
     error_line,
+    subject_of,
 )
 from tformer_lite.tracing.tables import html_table, text_line
 
@@ -107,11 +108,13 @@ def check(judge: Callable[[Subject], Verdict]) -> Callable[..., Finding]:
     name = judge.__name__
 
     @wraps(judge)
-    def ask(subject: Any, *inputs: Tensor, **known: Any) -> Finding:
+    def ask(subject: Any, *inputs: Any, **known: Any) -> Finding:
         try:
-            if not isinstance(subject, Subject):
-                subject = Subject(subject, inputs, **known)
-            return Finding(name, *judge(subject))
+            if isinstance(subject, Subject):
+                return Finding(name, *judge(subject))
+            own = subject_of(subject, inputs, known)
+            with own.state:
+                return Finding(name, *judge(own))
         except NotJudgedError as reason:
             return Finding(name, None, str(reason))
         except FailedError as error:

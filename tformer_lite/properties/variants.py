@@ -45,8 +45,7 @@ def copied(model: nn.Module, shared: dict[int, Any]) -> nn.Module:
 
 def another(subject: Subject, model: nn.Module) -> Subject:
     """Ask another model the same."""
-    known = *subject.ids, subject.causal, subject.places
-    return Subject(model, subject.given, *known)
+    return subject.ask_of(model)
 
 
 def in_double(subject: Subject) -> Subject:
@@ -54,8 +53,7 @@ def in_double(subject: Subject) -> Subject:
     if not isinstance(subject.model, nn.Module):
         raise NotJudgedError("A function has no precision of its own.")
     model = copied(subject.model, {}).double()
-    given = tree_map_only(Tensor, doubled, subject.given)
-    return Subject(model, given, *subject.ids, subject.causal)
+    return subject.ask_of(model, tree_map_only(Tensor, doubled, subject.given))
 
 
 def doubled(x: Tensor) -> Tensor:
