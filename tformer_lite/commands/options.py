@@ -5,6 +5,7 @@ import argparse
 from typing import Any
 
 from tformer_lite.commands.trace import PRESETS
+from tformer_lite.properties.subject import POSITIONS
 from tformer_lite.training.recipe import SCHEDULES
 
 
@@ -82,6 +83,14 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "path": (TEXT, "print every call in this module; * is anything"),
     "json": (TEXT, "a file to write the whole trace to"),
     "calls": (FLAG, "print every torch call, not every module"),
+    "pad": (NUMBER, "the id of padding"),
+    "no-causal": (FLAG, "the future may be heard, as in an encoder"),
+    "positions": (COUNT, "positions of an input to push, at most"),
+    "output": (TEXT, "what to judge of what the model gives, by its name"),
+    "expect": (
+        {"metavar": "NAME=REASON", "action": "append"},
+        "a finding that is known, and why; may be given again",
+    ),
     "chapter": (NUMBER, "the exercises of this chapter alone"),
     "points": (TEXT, "10 for each, or name=10,other=5"),
     "classroom seed": (TEXT, "any word: it draws what answers are tried on"),
@@ -131,6 +140,10 @@ WRITING = {
 TRANSLATING = {"ckpt": None, "beam": 1, "max_len": None}
 TRACING = {
     "preset": "tiny_translator", "path": None, "json": None, "calls": False,
+}
+CHECKING = {
+    "pad": None, "no-causal": False, "positions": POSITIONS, "output": None,
+    "expect": None,
 }
 LISTING = {"chapter": None}
 ASSIGNING = {

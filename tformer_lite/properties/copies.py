@@ -162,11 +162,11 @@ def depend(subject: Subject) -> bool:
 def rows_alone(subject: Subject) -> Tensor:
     """How far each row is from where it is in the batch, alone: (B, T)."""
     rows = range(len(subject.inputs[0]))
-    runs = [subject.call(subject.made, row(subject, b)) for b in rows]
+    runs = [subject.call(subject.made, row_alone(subject, b)) for b in rows]
     return distance(subject, torch.cat(runs))
 
 
-def row(subject: Subject, b: int) -> tuple:
+def row_alone(subject: Subject, b: int) -> tuple:
     """Take a row of all that is given; what has no rows stays."""
     count = len(subject.inputs[0])
 

@@ -2,9 +2,9 @@
 
 import html
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import Any
+from typing import Any, NoReturn
 
 from torch import Tensor
 
@@ -63,15 +63,35 @@ class Finding:
 
 
 class Report:
-    """The findings of all checks; it prints itself as a table."""
+    """The findings of all checks; it prints itself as a table, or as a line
+    when the model does not run. A finding is found by its name:
+    `report(model, ids)["causality"]`.
 
-    def __init__(self, findings: list[Finding]):
-        self.findings = findings
+    Whether all is well is `ok`. A report by itself is neither true nor false:
+    TypeError for `if report(model, ids):`.
+    """
+
+    def __init__(self, findings: list[Finding], failed: bool = False):
+        self.findings, self.failed = findings, failed
+
+    @property
+    def ok(self) -> bool:
+        """Whether the model runs, and nothing is broken. What is unusual, or
+        could not be judged, is all right."""
+        return not self.failed and not self.broken
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a report is neither true nor false: ask for its .ok")
 
     @property
     def broken(self) -> list[str]:
         """The names of the properties that a bug has broken."""
         return [f.name for f in self.findings if f.level == "broken"]
+
+    def of_level(self, level: str) -> "Report":
+        """Keep the findings of one level, such as "unusual"."""
+        kept = [f for f in self.findings if f.level == level]
+        return Report(kept, self.failed)
 
     def __getitem__(self, name: str) -> Finding:
         """Find what a check has seen by its name; KeyError lists them."""
@@ -81,19 +101,25 @@ class Report:
         return known[name]
 
     def __str__(self) -> str:
-        """Write a line for each finding."""
+        """Write a line for each finding; one, when the model does not run."""
         return "\n".join(
             text_line((f.name, f.verdict, f.says), (18, 12, 0))
-            for f in self.findings
+            for f in self.shown()
         )
 
     __repr__ = __str__
+
+    def shown(self) -> list[Finding]:
+        """List what is printed: all, or why the model does not run."""
+        if self.failed:
+            return [replace(x, name="model") for x in self.findings[:1]]
+        return self.findings
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
         rows = (
             [whole(f.name), whole(f.verdict), html.escape(f.says)]
-            for f in self.findings
+            for f in self.shown()
         )
         return html_table(("property", "verdict", "what was seen"), rows)
 

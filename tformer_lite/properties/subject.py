@@ -58,6 +58,7 @@ class Subject:
         pad: int | None = None,
         unknown: int | None = None,
         causal: bool = True,
+        places: list[int] | None = None,
         positions: int = POSITIONS,
         output: Pick = None,
         named: Mapping[str, Any] | None = None,
@@ -66,13 +67,14 @@ class Subject:
             says = f"{positions=} is too few: the first and the last are two"
             raise ValueError(says)
         self.causal, self.positions, self.pick = causal, positions, output
+        self.tick: Callable[[], None] = nobody_waits
         self.ids, self.found = own_ids(model, pad, unknown), dict[tuple, Any]()
         self.model, self.given, names = by_place(model, inputs, named or {})
         if not self.given:
             self.given = example(model, self.ids[0])
             names = parameter_names(model, len(self.given))
         self.config = getattr(self.model, "config", None)
-        self.places = sequences(self.given, names)
+        self.places = places or sequences(self.given, names)
         self.inputs = tuple(self.given[i] for i in self.places)
         self.last = len(self.inputs) - 1  # the output has its rows
         self.sides = sides(len(self.inputs))
@@ -86,6 +88,8 @@ class Subject:
         other.config = getattr(model, "config", None)
         other.given = self.given if given is None else given
         other.inputs = tuple(other.given[i] for i in self.places)
+        for name in ("real", "unknown"):  # these are of the inputs
+            vars(other).pop(name, None)
         other.state = State(model, other.given, beside=self.state)
         return other
 
@@ -114,6 +118,7 @@ class Subject:
         """Call something that runs the model, without gradients; and a
         module, in evaluation. Then all is as it was, as far as a glance
         tells: whoever made the subject looks again, `with subject.state`."""
+        self.tick()
         with kept(self.state), resting(self.model), failing():
             seed_all(seed)
             return ask(*inputs)
@@ -157,7 +162,16 @@ def subject_of(
     return Subject(model, inputs, named=named, **options)
 
 
-OPTIONS = {*signature(Subject).parameters} - {"model", "inputs", "named"}
+OPTIONS = {*signature(Subject).parameters} - {
+    "model",
+    "inputs",
+    "places",
+    "named",
+}
+
+
+def nobody_waits() -> None:
+    """Tell nobody that the model runs once more."""
 
 
 @contextmanager
