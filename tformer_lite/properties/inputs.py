@@ -4,6 +4,7 @@ sequences."""
 import re
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from difflib import SequenceMatcher
 from functools import partial
 from inspect import Parameter, Signature, signature
 from typing import Any
@@ -21,6 +22,7 @@ from torch.utils._pytree import (
 from tformer_lite.text.datasets import running_example
 from tformer_lite.text.tokenizers import PAD
 
+OPTIONS = "pad", "unknown", "causal", "positions", "output", "expect", "loss"
 SEQUENCE = re.compile("ids|src|tgt|source|target|tokens|words|^[xy]$")
 NO_SEQUENCE = re.compile("mask|type|segment|position|pos_|_pos|label")
 
@@ -30,6 +32,7 @@ def by_place(
 ) -> tuple[Any, tuple, list[str]]:
     """Make of a model that is given inputs by name, or in dictionaries, one
     that is given the same by place: it, its inputs, and their names."""
+    refuse_typos(model, named)
     if len(inputs) == 1 and isinstance(inputs[0], Mapping):
         every = {**inputs[0], **named}
         if fits(model, every):
@@ -85,6 +88,19 @@ def refuse_unknown(
             f"{unknown[0]!r} is no option here, and no input of the model, "
             f"which has {', '.join(asked) or 'none'}"
         )
+
+
+def refuse_typos(model: Callable, named: Mapping[str, Any]) -> None:
+    """Raise TypeError for a name that is nearly an option's, of a model that
+    takes any name."""
+    for name in named.keys() - (asked_for(model) or {}).keys():
+        for option in OPTIONS:
+            alike = SequenceMatcher(None, name, option).ratio() > 0.9
+            if alike or sorted(name) == sorted(option):
+                raise TypeError(
+                    f"{name!r}: is {option!r} meant? If not, give the "
+                    f"model's inputs in a dictionary: {{{name!r}: ...}}"
+                )
 
 
 def place(model: Callable, item: tuple[str, Any]) -> int:

@@ -34,15 +34,16 @@ def picked(pick: Pick, result: Any, rows: Any = None) -> Tensor:
     FailedError says what there is. Without a pick, see `output`."""
     if pick is None:
         return output(result, rows)
-    found: Any
-    if isinstance(pick, str):
-        found, what = named_parts(result).get(pick), f"output={pick!r} is"
+    if not isinstance(pick, str):
+        found, what = pick(result), "What output= picks"
+    elif pick in (parts := named_parts(result)):
+        found, what = parts[pick], f"{pick!r}"
     else:
-        found, what = pick(result), "output= gave"
+        raise FailedError(f"There is no {pick!r}. {there_is(result)}")
     if isinstance(found, Tensor):
         return found
     kind = type(found).__name__
-    raise FailedError(f"{what} {kind}, and no tensor. {there_is(result)}")
+    raise FailedError(f"{what} is {kind}, and no tensor. {there_is(result)}")
 
 
 def named_parts(result: Any) -> dict[str, Any]:
