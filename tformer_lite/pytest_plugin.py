@@ -22,12 +22,13 @@ def check_model() -> Callable[..., Any]:
     `tformer_lite.report`, whose report it gives. The test fails with what is
     broken; what is unusual is a warning."""
     from tformer_lite.properties import Report, report
+    from tformer_lite.properties.finding import of_level
 
     def check(model: Callable, *inputs: Any, **options: Any) -> Report:
         seen = report(model, *inputs, **options)
         if not seen.ok:
-            pytest.fail(str(seen.of_level("broken")), pytrace=False)
-        if unusual := seen.of_level("unusual").findings:
+            pytest.fail(str(of_level(seen, "broken")), pytrace=False)
+        if unusual := of_level(seen, "unusual").findings:
             text = "\n".join(map(str, unusual))
             warnings.warn(text, UnusualModelWarning, stacklevel=2)
         return seen

@@ -12,23 +12,28 @@ from torch import nn
 
 from tests.helpers.strangers import GPT, IDS
 from tformer_lite.properties import progress, report
-from tformer_lite.properties.finding import Finding, Report
+from tformer_lite.properties.finding import (
+    FailedReport,
+    Finding,
+    Report,
+    of_level,
+)
 from tformer_lite.properties.progress import Progress
 from tformer_lite.properties.reporting import CHECKS
 
 ROWS = torch.randn(2, 5, 8)
 
 
-def of(*levels, failed=False):
+def of(*levels, kind=Report):
     """A report with findings of these levels."""
-    return Report([Finding(x, None, "So.", None, x) for x in levels], failed)
+    return kind([Finding(x, None, "So.", None, x) for x in levels])
 
 
 def test_all_is_well_unless_something_is_broken():
     assert of("holds", "unusual", "expected", "not judged").ok
     assert of().ok
     assert not of("holds", "broken").ok
-    assert not of("expected", failed=True).ok
+    assert not of("expected", kind=FailedReport).ok
 
 
 def test_a_report_is_no_bool():
@@ -37,7 +42,7 @@ def test_a_report_is_no_bool():
 
 
 def test_the_findings_of_one_level_are_a_report():
-    some = of("holds", "broken", "unusual").of_level("broken")
+    some = of_level(of("holds", "broken", "unusual"), "broken")
     assert [finding.name for finding in some.findings] == ["broken"]
 
 

@@ -51,12 +51,11 @@ from tformer_lite.properties.learning import live_parameters
 from tformer_lite.properties.norms import norm_statistics
 from tformer_lite.properties.numbers import finite, logits, repeatable
 from tformer_lite.properties.reporting import report
-from tformer_lite.properties.results import NotJudgedError
+from tformer_lite.properties.results import NotJudgedError as NotJudgedError
 from tformer_lite.properties.structure import identity
 
 __all__ = [
     "Finding",
-    "NotJudgedError",
     "Report",
     "assert_batch_independence",
     "assert_causal",

@@ -63,22 +63,20 @@ class Finding:
 
 
 class Report:
-    """The findings of all checks; it prints itself as a table, or as a line
-    when the model does not run. A finding is found by its name:
-    `report(model, ids)["causality"]`.
-
-    Whether all is well is `ok`. A report by itself is neither true nor false:
-    TypeError for `if report(model, ids):`.
+    """The findings of all checks; it prints itself as a table. A finding is
+    found by its name: `report(model, ids)["causality"]`. Whether all is well
+    is `ok`; a report itself is neither true nor false, and TypeError is
+    raised for `if report(model, ids):`.
     """
 
-    def __init__(self, findings: list[Finding], failed: bool = False):
-        self.findings, self.failed = findings, failed
+    def __init__(self, findings: list[Finding]):
+        self.findings = findings
 
     @property
     def ok(self) -> bool:
         """Whether the model runs, and nothing is broken. What is unusual, or
         could not be judged, is all right."""
-        return not self.failed and not self.broken
+        return not self.broken
 
     def __bool__(self) -> NoReturn:
         raise TypeError("a report is neither true nor false: ask for its .ok")
@@ -88,11 +86,6 @@ class Report:
         """The names of the properties that a bug has broken."""
         return [f.name for f in self.findings if f.level == "broken"]
 
-    def of_level(self, level: str) -> "Report":
-        """Keep the findings of one level, such as "unusual"."""
-        kept = [f for f in self.findings if f.level == level]
-        return Report(kept, self.failed)
-
     def __getitem__(self, name: str) -> Finding:
         """Find what a check has seen by its name; KeyError lists them."""
         known = {finding.name: finding for finding in self.findings}
@@ -101,7 +94,7 @@ class Report:
         return known[name]
 
     def __str__(self) -> str:
-        """Write a line for each finding; one, when the model does not run."""
+        """Write a line for each finding."""
         return "\n".join(
             text_line((f.name, f.verdict, f.says), (18, 12, 0))
             for f in self.shown()
@@ -110,9 +103,7 @@ class Report:
     __repr__ = __str__
 
     def shown(self) -> list[Finding]:
-        """List what is printed: all, or why the model does not run."""
-        if self.failed:
-            return [replace(x, name="model") for x in self.findings[:1]]
+        """List what is printed."""
         return self.findings
 
     def _repr_html_(self) -> str:
@@ -122,6 +113,26 @@ class Report:
             for f in self.shown()
         )
         return html_table(("property", "verdict", "what was seen"), rows)
+
+
+class FailedReport(Report):
+    """The findings on a model that does not run, which all say the same; it
+    prints itself as one line, and is never `ok`."""
+
+    @property
+    def ok(self) -> bool:
+        """False."""
+        return False
+
+    def shown(self) -> list[Finding]:
+        """List one."""
+        return [replace(found, name="model") for found in self.findings[:1]]
+
+
+def of_level(report: Report, level: str) -> Report:
+    """Keep the findings of one level, such as "unusual"."""
+    kept = [found for found in report.findings if found.level == level]
+    return type(report)(kept)
 
 
 def whole(text: str) -> str:

@@ -15,6 +15,7 @@ from tformer_lite.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
+    like,
     once,
 )
 from tformer_lite.properties.variants import in_double
@@ -52,7 +53,7 @@ def finite(subject: Subject) -> Verdict:
 def finite_when_slow(subject: Subject, when: str) -> bool:
     """Whether outputs are numbers off the fast path of PyTorch's layers."""
     with Nudge([], []):
-        slowly = dict(runs(subject.ask_of(subject.model)))[when]
+        slowly = dict(runs(like(subject, subject.model)))[when]
     return bool(slowly.isfinite()[judged(subject, slowly)].all())
 
 

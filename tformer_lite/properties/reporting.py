@@ -13,7 +13,12 @@ from tformer_lite.properties import (
     numbers,
     structure,
 )
-from tformer_lite.properties.finding import EXPECTED, Finding, Report
+from tformer_lite.properties.finding import (
+    EXPECTED,
+    FailedReport,
+    Finding,
+    Report,
+)
 from tformer_lite.properties.progress import Progress
 from tformer_lite.properties.results import Pick
 from tformer_lite.properties.running import why_not_running
@@ -86,7 +91,7 @@ def report(
         failure = why_not_running(subject)
         found = [] if failure else findings(subject, CHECKS)
     if failure:
-        return Report([Finding(name, False, failure) for name in names], True)
+        return FailedReport([Finding(name, False, failure) for name in names])
     return Report([after_all(finding, reasons) for finding in found])
 
 

@@ -32,6 +32,7 @@ __all__ = [
     "NotJudgedError",
     "Subject",
     "error_line",
+    "like",
     "once",
     "subject_of",
     "whole",
@@ -40,7 +41,39 @@ T = TypeVar("T")
 POSITIONS = 16
 
 
-class Subject:
+class Runner:
+    """A model that is run, and found as it was each time."""
+
+    model: Callable
+    given: tuple
+    inputs: tuple[Tensor, ...]
+    places: list[int]
+    pick: Pick
+    state: State
+    tick: Callable[[], None]
+
+    def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
+        """Run the model in evaluation, with random numbers of its own:
+        -> (B, T, ...). Raises FailedError for whatever goes wrong."""
+        given = whole(self, inputs or self.inputs)
+        return self.call(self.made, given, seed)
+
+    def made(self, *given: Tensor) -> Tensor:
+        """Run the model just as it is: what it gives now."""
+        result, rows = self.model(*given), given[self.places[-1]]
+        return picked(self.pick, result, rows).clone()
+
+    def call(self, ask: Callable[..., T], inputs: tuple, seed: int = 0) -> T:
+        """Call something that runs the model, without gradients; and a
+        module, in evaluation. Then all is as it was, as far as a glance
+        tells: whoever made the subject looks again, `with subject.state`."""
+        self.tick()
+        with kept(self.state), resting(self.model), failing():
+            seed_all(seed)
+            return ask(*inputs)
+
+
+class Subject(Runner):
     """A model, what it reads, and what was found out about it.
 
     It reads a source and a target, or one sequence: ids (B, T) or vectors
@@ -80,19 +113,6 @@ class Subject:
         self.sides = sides(len(self.inputs))
         self.state = State(self.model, self.given)
 
-    def ask_of(self, model: Callable, given: tuple | None = None) -> "Subject":
-        """Ask another model the same: of the same inputs, or of others like
-        them."""
-        other = copy(self)
-        other.model, other.found = model, {}
-        other.config = getattr(model, "config", None)
-        other.given = self.given if given is None else given
-        other.inputs = tuple(other.given[i] for i in self.places)
-        for name in ("real", "unknown"):  # these are of the inputs
-            vars(other).pop(name, None)
-        other.state = State(model, other.given, beside=self.state)
-        return other
-
     @cached_property
     def real(self) -> list[Tensor]:
         """Which positions of each input are not the id `pad`: (B, T)."""
@@ -103,26 +123,6 @@ class Subject:
         """Which positions of each input are the id `unknown`: (B, T)."""
         return [is_id(x, self.ids[1]) for x in self.inputs]
 
-    def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
-        """Run the model in evaluation, with random numbers of its own:
-        -> (B, T, ...). Raises FailedError for whatever goes wrong."""
-        given = whole(self, inputs or self.inputs)
-        return self.call(self.made, given, seed)
-
-    def made(self, *given: Tensor) -> Tensor:
-        """Run the model just as it is: what it gives now."""
-        result, rows = self.model(*given), given[self.places[-1]]
-        return picked(self.pick, result, rows).clone()
-
-    def call(self, ask: Callable[..., T], inputs: tuple, seed: int = 0) -> T:
-        """Call something that runs the model, without gradients; and a
-        module, in evaluation. Then all is as it was, as far as a glance
-        tells: whoever made the subject looks again, `with subject.state`."""
-        self.tick()
-        with kept(self.state), resting(self.model), failing():
-            seed_all(seed)
-            return ask(*inputs)
-
 
 def sides(count: int) -> tuple[str, ...]:
     """Name so many sequences."""
@@ -130,9 +130,23 @@ def sides(count: int) -> tuple[str, ...]:
     return known.get(count, tuple(f"input {i}" for i in range(count)))
 
 
-def whole(
-    subject: Subject, inputs: tuple, given: tuple | None = None
-) -> tuple:
+def like(
+    subject: Subject, model: Callable, given: tuple | None = None
+) -> Subject:
+    """Ask another model the same: of the same inputs, or of others like
+    them."""
+    other = copy(subject)
+    other.model, other.found = model, {}
+    other.config = getattr(model, "config", None)
+    other.given = subject.given if given is None else given
+    other.inputs = tuple(other.given[i] for i in other.places)
+    for name in ("real", "unknown"):  # these are of the inputs
+        vars(other).pop(name, None)
+    other.state = State(model, other.given, beside=subject.state)
+    return other
+
+
+def whole(subject: Runner, inputs: tuple, given: tuple | None = None) -> tuple:
     """Put sequences where they stand among all that a subject is given, or
     others like that."""
     every = enumerate(subject.given if given is None else given)

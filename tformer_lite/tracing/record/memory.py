@@ -33,13 +33,7 @@ class Memory:
     def put_back_counted(self) -> None:
         """Let it be what it was; but of a large one look only at some, where
         PyTorch, which counts what is written, has counted nothing."""
-        numbers, was = self.numbers, self.was
-        odd = self.loose or not self.strided or not numbers.is_contiguous()
-        if was is None or was.numel() < LARGE or odd:
-            self.put_back()
-        else:
-            counted = numbers._version != self.version
-            self.restore(counted or not some(numbers).equal(some(was)))
+        self.restore(seems_changed(self))
 
     def put_back(self) -> None:
         """Let the tensor be what it was."""
@@ -89,6 +83,19 @@ def distinct(tensor: Tensor) -> Tensor:
         if step == 0 and tensor.shape[axis] > 1:
             tensor = tensor.narrow(axis, 0, 1)
     return tensor
+
+
+def seems_changed(memory: Memory) -> bool:
+    """Whether something else is in a tensor, seen from its version, and from
+    some of its numbers: of a small one, all."""
+    numbers, was = memory.numbers, memory.was
+    if was is None:
+        return False
+    odd = memory.loose or not memory.strided or not numbers.is_contiguous()
+    if odd or was.numel() < LARGE:
+        return memory.changed(was)
+    counted = numbers._version != memory.version
+    return counted or not some(numbers).equal(some(was))
 
 
 def some(tensor: Tensor) -> Tensor:
