@@ -73,7 +73,8 @@ def test_a_model_that_does_not_run_says_so_once_and_where():
     (line,) = str(seen).splitlines()
     says = "model               ✗ broken      The model does not run: RuntimeE"
     assert line.startswith(says)
-    place = "in parts.1.wrong, at test_reporting.py:52: return self.wrong(x)"
+    n = Wrong.forward.__code__.co_firstlineno + 1
+    place = f"in parts.1.wrong, at test_reporting.py:{n}: return self.wrong(x)"
     assert line.endswith(place)
     assert seen._repr_html_().count("✗ broken") == 1
     assert not seen.ok
