@@ -8,7 +8,15 @@ import pytest
 import torch
 from torch import nn
 
-from tests.helpers.strangers import GPT, IDS, MASK, PADDED, PLACES, WithMasks
+from tests.helpers.strangers import (
+    GPT,
+    IDS,
+    MASK,
+    PADDED,
+    PLACES,
+    WithMasks,
+    by_jit,
+)
 from tformer_lite.properties import batch_independence, causality, report
 from tformer_lite.properties.future import REFUSED, with_shorter_inputs
 from tformer_lite.properties.subject import Subject
@@ -112,6 +120,20 @@ def test_modules_have_the_same_paths_by_name():
     assert says == causality(model, IDS).says
     assert model.training
     assert type(model) is Leaks
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_compiled_module_and_one_with_a_forward_of_its_own_are_asked():
+    torch.manual_seed(0)
+    model = GPT()
+    compiled, forward = by_jit(model, IDS), model.forward
+    before = {path: x.clone() for path, x in compiled.state_dict().items()}
+    assert report(compiled, ids=IDS).ok
+    for path, x in compiled.state_dict().items():
+        assert x.equal(before[path]), path
+    model.forward = lambda ids: forward(ids)
+    assert report(model, ids=IDS).ok
+    assert report(nn.DataParallel(GPT()), {"ids": IDS}).ok
 
 
 def test_a_name_that_is_none_is_refused():

@@ -44,8 +44,9 @@ TO_TRY = {
     ],
     "check": [
         "my_package.my_module:make",
-        "path/to/file.py:make --pad 0 --no-causal --output last_hidden_state",
-        "my_model.py:make --expect 'score_scale=as T5 has it'",
+        "path/to/file.py:make --pad 0 --positions 8",
+        "bert.py:make --no-causal --output last_hidden_state",
+        "t5.py:make --expect 'score_scale=scaled at first'",
     ],
     "classroom": ["list", "assign 5 7", "grade submissions"],
     "classroom list": ["", "--chapter 7"],

@@ -118,14 +118,30 @@ def name_of_leaf(path: Iterable[Any], known: list[str]) -> str:
 
 def placed(model: Any, form: TreeSpec) -> Any:
     """Let a model be called with all of its inputs by place. A module keeps
-    its parts, and so their paths: it is a copy that shares them."""
+    its parts, and so their paths: it is a copy that shares them; but for one
+    that is compiled, or has a `forward` of its own, which stands in another.
+    """
     if not isinstance(model, nn.Module):
         return partial(call_by_name, model, form)
+    if isinstance(model, torch.jit.ScriptModule) or "forward" in vars(model):
+        return Outer(model, form)
     called: Any = copy(model)
     kind = type(model)
     body = {"form": form, "forward": forward_of(kind)}
     called.__class__ = type(kind.__name__, (kind,), body)
     return called
+
+
+class Outer(nn.Module):
+    """Calls a module by name that is given its inputs by place."""
+
+    def __init__(self, model: nn.Module, form: TreeSpec):
+        super().__init__()
+        self.model, self.form = model, form
+
+    def forward(self, *leaves: Any, **more: Any) -> Any:
+        """Run the module."""
+        return call_by_name(self.model, self.form, *leaves, **more)
 
 
 def forward_of(kind: Any) -> Callable:
