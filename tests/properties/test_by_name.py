@@ -14,6 +14,7 @@ from tests.helpers.strangers import (
     MASK,
     PADDED,
     PLACES,
+    Kinds,
     WithMasks,
     by_jit,
 )
@@ -75,6 +76,13 @@ def test_a_dictionary_may_be_an_input_itself():
     assert said(seeded(Nested), PADDED, rest=rest) == PLAIN
 
 
+def test_an_input_that_is_left_out_is_an_excuse_by_name_too():
+    torch.manual_seed(0)
+    found = report(Kinds(), ids=IDS)["live_parameters"]
+    assert found.level == "unusual"
+    assert "They do where another input is given" in found.says
+
+
 class Both(nn.Module):
     """Reads a source, and a target, whose labels it does not read."""
 
@@ -131,7 +139,7 @@ def test_a_compiled_module_and_one_with_a_forward_of_its_own_are_asked():
     assert report(compiled, ids=IDS).ok
     for path, x in compiled.state_dict().items():
         assert x.equal(before[path]), path
-    model.forward = lambda ids: forward(ids)
+    model.forward = lambda *, ids: forward(ids)
     assert report(model, ids=IDS).ok
     assert report(nn.DataParallel(GPT()), {"ids": IDS}).ok
 

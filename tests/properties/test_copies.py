@@ -10,9 +10,9 @@ from torch.testing import assert_close
 from tests.helpers.strangers import GPT, IDS, MASK, PADDED, PLACES, WithMasks
 from tformer_lite import causal_mask
 from tformer_lite.properties import copies, report
-from tformer_lite.properties.copies import in_batches
+from tformer_lite.properties.copies import in_batches, outputs_of
 from tformer_lite.properties.reach import Run, reach
-from tformer_lite.properties.subject import Subject
+from tformer_lite.properties.subject import FailedError, Subject
 
 ROWS = torch.randn(2, 7, 16, generator=torch.Generator().manual_seed(0))
 
@@ -62,7 +62,14 @@ class LastHears(nn.Module):
         return x.cumsum(1) + (len(x) > 2) * x.roll(1, 0)
 
 
-SINGLE = [OverRows, Capacity, FixedBatch, Refuses, BySize, LastHears]
+class Alone(nn.Module):
+    """Gives something else for a single row."""
+
+    def forward(self, x):
+        return x.cumsum(1) * (1 + (len(x) == 1))
+
+
+SINGLE = [Alone, OverRows, Capacity, FixedBatch, Refuses, BySize, LastHears]
 TOGETHER = {
     "ids": (GPT, (IDS,), {}),
     "masks": (WithMasks, (PADDED, MASK, PLACES), {"pad": 1}),
@@ -117,11 +124,26 @@ def test_what_may_be_rounding_is_asked_alone():
     assert (reach(subject, 0)[0] > 0).equal(torch.ones(7, 7) > 0)
 
 
+def test_what_is_further_than_rounding_is_asked_alone_altogether():
+    subject = Subject(Rounds(2e-3), (ROWS,))
+    assert in_batches(subject, pushes(subject)) == [None] * 7
+
+
+def test_a_batch_that_loses_rows_is_refused():
+    subject = Subject(lambda x: x.cumsum(1)[:4], (ROWS,))
+    with pytest.raises(FailedError, match="has not as many rows"):
+        outputs_of(subject, pushes(subject))
+
+
 class Rounds(nn.Module):
     """In a batch, it rounds otherwise; the future is heard faintly."""
 
+    def __init__(self, noise=2e-5):
+        super().__init__()
+        self.noise = noise
+
     def forward(self, x):
-        noise = 2e-5 if len(x) > 2 else 0.0
+        noise = self.noise if len(x) > 2 else 0.0
         later = x.flip(1).cumsum(1).flip(1) - x
         return x.cumsum(1) + 1e-4 * later + noise * torch.ones(x.shape)
 

@@ -60,6 +60,14 @@ def test_what_is_wrong_in_the_middle_is_found():
     assert "nobody hears input position 30" in deaf.says
 
 
+def test_of_many_unknown_words_some_are_asked():
+    ids = LONG.clone()
+    ids[0, 5:25] = 1
+    model = nn.Sequential(nn.Embedding(50, 8), nn.GRU(8, 8, batch_first=True))
+    found = unknown_words(model, ids, unknown=1, positions=2)
+    assert found.holds, found
+
+
 def window(x):
     """Each position hears itself, and the one before it."""
     return x + x.roll(1, 1) * (torch.arange(x.shape[1]) > 0)[:, None]

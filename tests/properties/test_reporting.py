@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from packaging.version import Version
 from torch import nn
 
 from tests.helpers.strangers import GPT, IDS
@@ -82,6 +83,13 @@ def test_a_model_that_does_not_run_says_so_once_and_where():
         check.__name__ for check in CHECKS
     ]
     assert seen["past"].says in line
+
+
+def test_of_a_library_s_line_and_the_reader_s_own_the_reader_s_is_said():
+    says = report(lambda x: Version("none"), ROWS)["past"].says
+    assert says.endswith(
+        'report(lambda x: Version("none"), ROWS)["past"].says'
+    )
 
 
 def test_what_is_expected_of_a_model_that_does_not_run_is_no_excuse():

@@ -45,8 +45,8 @@ TO_TRY = {
     "check": [
         "my_package.my_module:make",
         "path/to/file.py:make --pad 0 --positions 8",
-        "bert.py:make --no-causal --output last_hidden_state",
-        "t5.py:make --expect 'score_scale=scaled at first'",
+        "bert.py:make --no-causal --output logits",
+        "t5.py:make --expect 'score_scale=as in T5'",
     ],
     "classroom": ["list", "assign 5 7", "grade submissions"],
     "classroom list": ["", "--chapter 7"],
