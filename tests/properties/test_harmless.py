@@ -11,7 +11,7 @@ from tests.helpers.awkward import AWKWARD, Grows, V, closed
 from tests.helpers.strangers import GPT, by_jit
 from tests.helpers.witness import differences, witnessed
 from tests.helpers.zoo import ZOO
-from tformer_lite.properties import reporting
+from tformer_lite.properties import repeatable, reporting
 from tformer_lite.properties.numbers import LOUD, loud
 from tformer_lite.properties.reporting import report
 from tformer_lite.properties.subject import Subject
@@ -95,7 +95,7 @@ def test_what_a_model_writes_without_being_counted_is_put_back():
     for places in (slice(None), slice(1, 2)):
         model = Writes(places)
         before = model.table.weight.clone()
-        for ask in (report, reporting.CHECKS[0]):
+        for ask in (repeatable, report):
             ask(model, IDS)
             assert model.table.weight.equal(before)
 
