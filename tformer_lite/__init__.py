@@ -1,124 +1,123 @@
 """A small Transformer, and tools that show the shape of every step in it."""
 
+import ast
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tformer_lite.decoding.cache.models import cached
-from tformer_lite.decoding.metrics import bleu, chrf, exact_match, perplexity
-from tformer_lite.decoding.sampling import Sampler, generate, likeliest
-from tformer_lite.decoding.search import beam, greedy
-from tformer_lite.example.running import running_model, running_trace
-from tformer_lite.example.shipped import (
-    book_text,
-    english_nepali,
-    english_tokenizer,
-    nepali_tokenizer,
-    stored,
-    trained_translator,
-)
-from tformer_lite.gallery import Bug, bug, bugs
-from tformer_lite.model.attention import (
-    MultiHeadAttention,
-    dot_product_attention,
-    join_heads,
-    softmax,
-    split_heads,
-)
-from tformer_lite.model.bert import BertEmbedding
-from tformer_lite.model.config import (
-    Config,
-    bert_window,
-    building_blocks,
-    char_lm,
-    paper_base,
-    tiny_translator,
-)
-from tformer_lite.model.layers import (
-    FeedForward,
-    LayerNorm,
-    LearnedPositions,
-    PostNorm,
-    PreNorm,
-    SinusoidalPositions,
-    TokenEmbedding,
-    sinusoids,
-)
-from tformer_lite.model.masks import causal_mask, padding_mask, window_mask
-from tformer_lite.model.models import (
-    Block,
-    CrossBlock,
-    DecoderOnly,
-    EncoderDecoder,
-    Stack,
-)
-from tformer_lite.model.modern import (
-    GatedFeedForward,
-    GroupedQueryAttention,
-    RotaryAttention,
-    RotaryGroupedAttention,
-    rotate,
-    share_heads,
-)
-from tformer_lite.model.variants import (
-    FusedAttention,
-    FusedCrossAttention,
-    PlainEmbedding,
-    ShrunkEmbedding,
-    UnbiasedNorm,
-    gelu,
-    gelu_tanh,
-    sliding_mask,
-)
-from tformer_lite.properties import Finding, Report, report, same
-from tformer_lite.text.datasets import (
-    Batch,
-    Pairs,
-    Windows,
-    fitting,
-    lay_out,
-    running_example,
-    split_text,
-)
-from tformer_lite.text.pieces import (
-    PieceTokenizer,
-    WordPieceTokenizer,
-    train_pieces,
-)
-from tformer_lite.text.reading import read_pairs, read_text, vocabulary
-from tformer_lite.text.tokenizers import CharTokenizer, WordTokenizer
-from tformer_lite.tracing import (
-    Axis,
-    Trace,
-    load_trace,
-    print_shapes,
-    trace,
-)
-from tformer_lite.training.batches import mean_loss
-from tformer_lite.training.checkpoints import (
-    Checkpoint,
-    load_checkpoint,
-    save_checkpoint,
-)
-from tformer_lite.training.recipe import Recipe
-from tformer_lite.training.trainer import Trainer
-
+# Each is imported when it is first asked for: to draw needs more than torch
+# does, and a test of pytest's that needs nothing here does not wait for it.
 if TYPE_CHECKING:
+    from tformer_lite.decoding.cache.models import cached
+    from tformer_lite.decoding.metrics import (
+        bleu,
+        chrf,
+        exact_match,
+        perplexity,
+    )
+    from tformer_lite.decoding.sampling import Sampler, generate, likeliest
+    from tformer_lite.decoding.search import beam, greedy
     from tformer_lite.drawing.diagram.map import where
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
     from tformer_lite.drawing.picture import Picture
+    from tformer_lite.example.running import running_model, running_trace
+    from tformer_lite.example.shipped import (
+        book_text,
+        english_nepali,
+        english_tokenizer,
+        nepali_tokenizer,
+        stored,
+        trained_translator,
+    )
+    from tformer_lite.gallery import Bug, bug, bugs
+    from tformer_lite.model.attention import (
+        MultiHeadAttention,
+        dot_product_attention,
+        join_heads,
+        softmax,
+        split_heads,
+    )
+    from tformer_lite.model.bert import BertEmbedding
+    from tformer_lite.model.config import (
+        Config,
+        bert_window,
+        building_blocks,
+        char_lm,
+        paper_base,
+        tiny_translator,
+    )
+    from tformer_lite.model.layers import (
+        FeedForward,
+        LayerNorm,
+        LearnedPositions,
+        PostNorm,
+        PreNorm,
+        SinusoidalPositions,
+        TokenEmbedding,
+        sinusoids,
+    )
+    from tformer_lite.model.masks import causal_mask, padding_mask, window_mask
+    from tformer_lite.model.models import (
+        Block,
+        CrossBlock,
+        DecoderOnly,
+        EncoderDecoder,
+        Stack,
+    )
+    from tformer_lite.model.modern import (
+        GatedFeedForward,
+        GroupedQueryAttention,
+        RotaryAttention,
+        RotaryGroupedAttention,
+        rotate,
+        share_heads,
+    )
+    from tformer_lite.model.variants import (
+        FusedAttention,
+        FusedCrossAttention,
+        PlainEmbedding,
+        ShrunkEmbedding,
+        UnbiasedNorm,
+        gelu,
+        gelu_tanh,
+        sliding_mask,
+    )
+    from tformer_lite.properties import Finding, Report, report, same
+    from tformer_lite.text.datasets import (
+        Batch,
+        Pairs,
+        Windows,
+        fitting,
+        lay_out,
+        running_example,
+        split_text,
+    )
+    from tformer_lite.text.pieces import (
+        PieceTokenizer,
+        WordPieceTokenizer,
+        train_pieces,
+    )
+    from tformer_lite.text.reading import read_pairs, read_text, vocabulary
+    from tformer_lite.text.tokenizers import CharTokenizer, WordTokenizer
+    from tformer_lite.tracing import (
+        Axis,
+        Trace,
+        load_trace,
+        print_shapes,
+        trace,
+    )
+    from tformer_lite.training.batches import mean_loss
+    from tformer_lite.training.checkpoints import (
+        Checkpoint,
+        load_checkpoint,
+        save_checkpoint,
+    )
     from tformer_lite.training.loop import resume, train
-
-# What draws, or shows a bar while it trains, is imported when it is first
-# asked for: the rest needs torch alone.
-LATER = {
-    "Picture": "drawing.picture",
-    "curves": "drawing.line_charts",
-    "heatmap": "drawing.heatmaps",
-    "resume": "training.loop",
-    "train": "training.loop",
-    "where": "drawing.diagram.map",
-}
+    from tformer_lite.training.recipe import Recipe
+    from tformer_lite.training.trainer import Trainer
 
 __version__ = "0.1.0"
 __all__ = [
@@ -224,13 +223,23 @@ __all__ = [
 ]
 
 
+@cache
+def homes() -> dict[str, str]:
+    """Tell where each public name is defined, as is written above."""
+    tree = ast.parse(Path(__file__).read_text("utf8"))
+    lists = [x for x in ast.walk(tree) if isinstance(x, ast.ImportFrom)]
+    return {one.name: str(x.module) for x in lists for one in x.names}
+
+
 def __getattr__(name: str) -> Any:
-    """Import what is asked for by name."""
-    if name not in LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{LATER[name]}"), name)
-    globals()[name] = found
-    return found
+    """Import what is asked for by name, or a room."""
+    if name in __all__:
+        found = getattr(import_module(homes()[name]), name)
+        globals()[name] = found
+        return found
+    if not name.startswith("_") and find_spec(f"{__name__}.{name}"):
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -10,14 +10,15 @@ WRONG = 2
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command, and give its exit code: 0, or 2 after an error.
+    """Run one command, and give its exit code: 0, 1 when `check` has found
+    something broken, or 2 after an error.
 
     An error is one line on stderr. Ctrl-C gives 130, and a reader that has
     gone away (`| head`) ends the command without a word.
     """
     try:
         options = read(argv)
-        options.run(options)
+        code = options.run(options)
         sys.stdout.flush()
     except BrokenPipeError:
         # Python flushes once more at the end: let that go nowhere.
@@ -27,7 +28,7 @@ def main(argv: list[str] | None = None) -> int:
         return complain(str(stop) or "stopped", STOPPED)
     except (ValueError, OSError, ImportError, RuntimeError) as error:
         return complain(error_line(error), WRONG)
-    return 0
+    return code or 0
 
 
 def error_line(error: BaseException) -> str:

@@ -1,6 +1,7 @@
 """Install the wheel where nothing else is, and use it: `make extras`.
 
-usage: extras.py [NAME ...]    of alone, bert, scores, book and test
+usage: extras.py [NAME ...]    of alone, bert, pytest, scores, book
+                               and test
 
 Each name is tried in a new virtual environment: `alone` is the wheel without
 an extra. Without a name, all are tried, which fetches gigabytes and takes a
@@ -34,6 +35,12 @@ from tformer_lite import BertEmbedding
 BertModel(BertConfig(vocab_size=20, num_hidden_layers=1)).save_pretrained(".")
 vectors = BertEmbedding(20, 12, ".")(torch.tensor([[2, 5, 3]]))
 assert vectors.shape == (1, 3, 12)
+"""
+CHECK = """\
+import tformer_lite
+
+def test_it(check_model):
+    assert check_model(tformer_lite.running_model()).ok
 """
 SCORES = """\
 from tformer_lite import bleu, chrf
@@ -95,6 +102,12 @@ def bert(python: Path, folder: Path) -> None:
     run(python, "-c", BERT, cwd=folder)
 
 
+def pytest(python: Path, folder: Path) -> None:
+    """Run a test of a model, with a fixture that nobody imports."""
+    (folder / "test_own.py").write_text(CHECK)
+    run(python, "-m", "pytest", "-q", "test_own.py", cwd=folder)
+
+
 def scores(python: Path, folder: Path) -> None:
     """Score a text."""
     run(python, "-c", SCORES, cwd=folder)
@@ -115,7 +128,7 @@ def test(python: Path, folder: Path) -> None:
     run(python, *QUICK, cwd=unpacked)
 
 
-TRIALS = {f.__name__: f for f in (alone, bert, scores, book, test)}
+TRIALS = {f.__name__: f for f in (alone, bert, pytest, scores, book, test)}
 
 
 def run(*command, cwd: Path) -> None:

@@ -9,6 +9,8 @@ PADDED = IDS.clone()
 PADDED[1, 5:] = 1
 LEFT = IDS.clone()
 LEFT[1, :2] = 1
+MASK = (PADDED != 1).long()
+PLACES = torch.arange(7).expand(2, 7)
 
 
 class Attention(nn.Module):

@@ -57,7 +57,10 @@ def test_the_readmes_python_runs(capsys):
 
 @pytest.mark.parametrize("page", PAPERS[3:])
 def test_the_python_of_a_page_runs(page):
-    names = vars(tformer_lite) | {"torch": torch, "x": torch.zeros(2, 8, 12)}
+    names = {
+        name: getattr(tformer_lite, name) for name in tformer_lite.__all__
+    }
+    names |= {"torch": torch, "x": torch.zeros(2, 8, 12)}
     names |= {"d_model": 12, "n_heads": 3}
     for block in blocks("python", page):
         exec(block, names)

@@ -23,7 +23,7 @@ FLOORS = (
     {"classroom"},
     {"commands"},
     {"__init__"},
-    {"__main__"},
+    {"__main__", "pytest_plugin"},
 )
 TRACING = MODULE / "tracing"
 TRACING_FLOORS = (

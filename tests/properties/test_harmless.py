@@ -5,15 +5,33 @@ from itertools import count
 
 import pytest
 import torch
+from torch import nn
 
 from tests.helpers.awkward import AWKWARD, Grows, V, closed
+from tests.helpers.strangers import GPT, by_jit
 from tests.helpers.witness import differences, witnessed
 from tests.helpers.zoo import ZOO
-from tformer_lite.properties import reporting
+from tformer_lite.properties import repeatable, reporting
 from tformer_lite.properties.numbers import LOUD, loud
 from tformer_lite.properties.reporting import report
 from tformer_lite.properties.subject import Subject
 from tformer_lite.tracing import trace
+from tformer_lite.tracing.record.memory import LARGE
+
+WORDS = torch.randint(50, (2, 7))
+
+
+class Writes(nn.Module):
+    """Writes into its large table, which PyTorch does not count."""
+
+    def __init__(self, places):
+        super().__init__()
+        self.table, self.places = nn.Embedding(LARGE, 4), places
+
+    def forward(self, ids):
+        self.table.weight.data.view(-1)[self.places] += 1
+        return self.table(ids)
+
 
 IDS = torch.randint(V, (2, 5), generator=torch.Generator().manual_seed(0))
 
@@ -61,6 +79,33 @@ def test_a_report_changes_nothing_that_a_function_keeps():
     report(run, IDS)
     assert differences(before, witnessed(model)) == []
     assert (kept, times()) == ([], 0)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_report_changes_nothing_of_a_compiled_module():
+    model = by_jit(GPT(), WORDS)
+    before = {path: x.clone() for path, x in model.state_dict().items()}
+    assert not report(model, WORDS).broken
+    for path, x in model.state_dict().items():
+        assert x.equal(before[path]), path
+
+
+def test_what_a_model_writes_without_being_counted_is_put_back():
+    """A run later where it is everywhere, in the end where it is hidden."""
+    for places in (slice(None), slice(1, 2)):
+        model = Writes(places)
+        before = model.table.weight.clone()
+        for ask in (repeatable, report):
+            ask(model, IDS)
+            assert model.table.weight.equal(before)
+
+
+def test_what_is_written_everywhere_is_put_back_after_each_run():
+    model = Writes(slice(None))
+    before = model.table.weight.clone()
+    subject = Subject(model, (IDS,))
+    subject.run()
+    assert model.table.weight.equal(before)
 
 
 @pytest.mark.parametrize("name", ["shared", "tied", "one memory"])

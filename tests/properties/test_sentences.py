@@ -38,6 +38,7 @@ OWN = {
     "may hear the future": lambda ask: ask(linear(), ROWS, causal=False),
     "one row": lambda ask: ask(linear(), ROWS[:1]),
     "one position": lambda ask: ask(linear(), ROWS[:, :1]),
+    "has more positions": lambda ask: ask(GPT(), IDS, positions=2),
     "is shifted": lambda ask: ask(lambda x: x.roll(1, 1), ROWS),
     "hides its ids": lambda ask: ask(OneHot(10, 12), IDS, pad=1, unknown=0),
     "looks up": lambda ask: ask(nn.Embedding(10, 3), IDS, pad=1, unknown=0),

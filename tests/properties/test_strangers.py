@@ -10,7 +10,9 @@ from tests.helpers.strangers import (
     GPT,
     IDS,
     LEFT,
+    MASK,
     PADDED,
+    PLACES,
     Capped,
     Cosine,
     Encoder,
@@ -28,8 +30,6 @@ from tests.helpers.strangers import (
 )
 from tformer_lite import report
 
-MASK = (PADDED != 1).long()
-PLACES = torch.arange(7).expand(2, 7)
 CASES = {
     "einsum": (GPT, (IDS,), {}),
     "soft caps": (lambda: GPT(cap=30.0, attention=Capped), (IDS,), {}),

@@ -16,14 +16,15 @@ from tformer_lite import (
     running_model,
     tiny_translator,
 )
+from tformer_lite.properties.inputs import in_vocabulary
+from tformer_lite.properties.results import output
 from tformer_lite.properties.subject import (
     FailedError,
     Subject,
     error_line,
-    in_vocabulary,
     is_id,
+    like,
     once,
-    output,
 )
 from tformer_lite.properties.variants import InTraining, another
 
@@ -87,6 +88,14 @@ def test_sequences_are_known_by_their_names_or_else_by_their_values(
     subject = Subject(model, given)
     assert subject.places == places
     assert another(subject, InTraining(nn.Identity())).places == places
+
+
+def test_of_other_inputs_other_positions_are_real():
+    subject = Subject(nn.Identity(), (IDS,), pad=1)
+    other = like(subject, nn.Identity(), (IDS + 1,))
+    assert subject.real[0].equal(IDS != 1)
+    assert like(subject, nn.Identity(), (IDS + 1,)).real[0].equal(IDS != 0)
+    assert other.inputs[0].equal(IDS + 1)
 
 
 def test_vectors_have_no_ids():

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from tformer_lite.commands import options, teaching
+from tformer_lite.commands.checking import check_model
 from tformer_lite.commands.options import FLAG, OPTIONS
 from tformer_lite.commands.session import PROGRAM
 from tformer_lite.commands.trace import show_trace
@@ -21,6 +22,7 @@ TO_TRY = {
         "train translate",
         "translate 'this is not my book.'",
         "trace",
+        "check my_model.py:make",
         "classroom list",
     ],
     "train": ["char book.txt --epochs 5", "translate --resume"],
@@ -40,6 +42,12 @@ TO_TRY = {
         "--path decoder.blocks.0.cross_attention",
         "--preset char_lm --calls --json trace.json",
     ],
+    "check": [
+        "my_package.my_module:make",
+        "path/to/file.py:make --pad 0 --positions 8",
+        "bert.py:make --no-causal --output logits",
+        "t5.py:make --expect 'score_scale=as in T5'",
+    ],
     "classroom": ["list", "assign 5 7", "grade submissions"],
     "classroom list": ["", "--chapter 7"],
     "classroom assign": ["5 7", "dealt_out 7 --points 5 --seed autumn"],
@@ -51,21 +59,27 @@ PAIRS = "pairs: a sentence, a tab and its translation on each line"
 PROMPT = "the text to go on with; asked for when it is left out"
 SENTENCES = "a sentence, in quotes; without any, the lines of stdin"
 EXERCISES = "a name, or a chapter's number for those without a solution"
+FACTORY = (
+    "module:function or file.py:function; it gives (model, inputs), "
+    "(model, a dictionary), or a model of this module"
+)
 WORDS = {
     "train char": ("path", None, "a text, in UTF-8"),
     "train translate": ("path", "?", PAIRS),
     "generate": ("prompt", "?", PROMPT),
     "translate": ("sentences", "*", SENTENCES),
+    "check": ("factory", None, FACTORY),
     "classroom assign": ("exercises", "+", EXERCISES),
     "classroom grade": ("folder", None, "the students' notebooks"),
 }
 # The functions, whose docstrings are what --help says, and their defaults.
-RUNS: dict[str, tuple[Callable[[Namespace], None], dict[str, Any]]] = {
+RUNS: dict[str, tuple[Callable[[Namespace], int | None], dict[str, Any]]] = {
     "train char": (train_char, options.CHAR),
     "train translate": (train_translate, options.TRANSLATE),
     "generate": (write, options.WRITING),
     "translate": (translate, options.TRANSLATING),
     "trace": (show_trace, options.TRACING),
+    "check": (check_model, options.CHECKING),
     "classroom list": (teaching.list_exercises, options.LISTING),
     "classroom assign": (teaching.assign, options.ASSIGNING),
     "classroom grade": (teaching.grade, options.GRADING),

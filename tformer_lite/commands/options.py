@@ -5,6 +5,7 @@ import argparse
 from typing import Any
 
 from tformer_lite.commands.trace import PRESETS
+from tformer_lite.properties.subject import POSITIONS
 from tformer_lite.training.recipe import SCHEDULES
 
 
@@ -83,6 +84,14 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "json": (TEXT, "a file to write the whole trace to"),
     "calls": (FLAG, "print every torch call, not the modules"),
     "depth": (COUNT, "levels of modules to print, if not what fits a screen"),
+    "pad": (NUMBER, "the id of padding"),
+    "no-causal": (FLAG, "the future may be heard, as in an encoder"),
+    "positions": (COUNT, "positions of an input to push, at most"),
+    "output": (TEXT, "what to judge of what the model gives, by its name"),
+    "expect": (
+        {"metavar": "NAME=REASON", "action": "append"},
+        "a finding that is known, and why; may be given again",
+    ),
     "chapter": (NUMBER, "the exercises of this chapter alone"),
     "points": (TEXT, "10 for each, or name=10,other=5"),
     "classroom seed": (TEXT, "any word: it draws what answers are tried on"),
@@ -133,6 +142,10 @@ TRANSLATING = {"ckpt": None, "beam": 1, "max_len": None}
 TRACING = {
     "preset": "tiny_translator", "path": None, "json": None, "calls": False,
     "depth": None,
+}
+CHECKING = {
+    "pad": None, "no-causal": False, "positions": POSITIONS, "output": None,
+    "expect": None,
 }
 LISTING = {"chapter": None}
 ASSIGNING = {

@@ -7,10 +7,30 @@ for the models of this module, on the running example:
     print(finding)                       # what was seen, where to look
     heatmap(finding.seen, kind="scores")
 
-and `report(model)` runs them all.
+and `report(model)` runs them all. In a test, `assert_causal(model, ids)`
+raises AssertionError with what is wrong: there is one for each property.
 """
 
 from tformer_lite.properties.agreement import same
+from tformer_lite.properties.asserting import (
+    assert_batch_independence,
+    assert_causal,
+    assert_finite,
+    assert_identity,
+    assert_live_parameters,
+    assert_logits,
+    assert_norm_statistics,
+    assert_order_sensitivity,
+    assert_padding_invariance,
+    assert_past,
+    assert_provenance,
+    assert_repeatable,
+    assert_score_scale,
+    assert_source_coverage,
+    assert_source_dependence,
+    assert_unknown_words,
+    assert_weight_rows,
+)
 from tformer_lite.properties.attention import (
     provenance,
     score_scale,
@@ -31,11 +51,29 @@ from tformer_lite.properties.learning import live_parameters
 from tformer_lite.properties.norms import norm_statistics
 from tformer_lite.properties.numbers import finite, logits, repeatable
 from tformer_lite.properties.reporting import report
+from tformer_lite.properties.results import NotJudgedError as NotJudgedError
 from tformer_lite.properties.structure import identity
 
 __all__ = [
     "Finding",
     "Report",
+    "assert_batch_independence",
+    "assert_causal",
+    "assert_finite",
+    "assert_identity",
+    "assert_live_parameters",
+    "assert_logits",
+    "assert_norm_statistics",
+    "assert_order_sensitivity",
+    "assert_padding_invariance",
+    "assert_past",
+    "assert_provenance",
+    "assert_repeatable",
+    "assert_score_scale",
+    "assert_source_coverage",
+    "assert_source_dependence",
+    "assert_unknown_words",
+    "assert_weight_rows",
     "batch_independence",
     "causality",
     "finite",

@@ -2,9 +2,9 @@
 
 import html
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import Any
+from typing import Any, NoReturn
 
 from torch import Tensor
 
@@ -13,6 +13,7 @@ from tformer_lite.properties.subject import (
     NotJudgedError,
     Subject,
     error_line,
+    subject_of,
 )
 from tformer_lite.tracing.tables import html_table, text_line
 
@@ -62,10 +63,23 @@ class Finding:
 
 
 class Report:
-    """The findings of all checks; it prints itself as a table."""
+    """The findings of all checks; it prints itself as a table. A finding is
+    found by its name: `report(model, ids)["causality"]`. Whether all is well
+    is `ok`; a report itself is neither true nor false, and TypeError is
+    raised for `if report(model, ids):`.
+    """
 
     def __init__(self, findings: list[Finding]):
         self.findings = findings
+
+    @property
+    def ok(self) -> bool:
+        """Whether the model runs, and nothing is broken. What is unusual, or
+        could not be judged, is all right."""
+        return not self.broken
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a report is neither true nor false: ask for its .ok")
 
     @property
     def broken(self) -> list[str]:
@@ -83,18 +97,42 @@ class Report:
         """Write a line for each finding."""
         return "\n".join(
             text_line((f.name, f.verdict, f.says), (18, 12, 0))
-            for f in self.findings
+            for f in self.shown()
         )
 
     __repr__ = __str__
+
+    def shown(self) -> list[Finding]:
+        """List what is printed."""
+        return self.findings
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
         rows = (
             [whole(f.name), whole(f.verdict), html.escape(f.says)]
-            for f in self.findings
+            for f in self.shown()
         )
         return html_table(("property", "verdict", "what was seen"), rows)
+
+
+class FailedReport(Report):
+    """The findings on a model that does not run, which all say the same; it
+    prints itself as one line, and is never `ok`."""
+
+    @property
+    def ok(self) -> bool:
+        """False."""
+        return False
+
+    def shown(self) -> list[Finding]:
+        """List one."""
+        return [replace(found, name="model") for found in self.findings[:1]]
+
+
+def of_level(report: Report, level: str) -> Report:
+    """Keep the findings of one level, such as "unusual"."""
+    kept = [found for found in report.findings if found.level == level]
+    return type(report)(kept)
 
 
 def whole(text: str) -> str:
@@ -107,11 +145,13 @@ def check(judge: Callable[[Subject], Verdict]) -> Callable[..., Finding]:
     name = judge.__name__
 
     @wraps(judge)
-    def ask(subject: Any, *inputs: Tensor, **known: Any) -> Finding:
+    def ask(subject: Any, *inputs: Any, **known: Any) -> Finding:
         try:
-            if not isinstance(subject, Subject):
-                subject = Subject(subject, inputs, **known)
-            return Finding(name, *judge(subject))
+            if isinstance(subject, Subject):
+                return Finding(name, *judge(subject))
+            own = subject_of(subject, inputs, known)
+            with own.state:
+                return Finding(name, *judge(own))
         except NotJudgedError as reason:
             return Finding(name, None, str(reason))
         except FailedError as error:

@@ -6,7 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from tformer_lite.properties.copies import Run, moved
 from tformer_lite.properties.finding import Verdict, check
+from tformer_lite.properties.numbers import between_two
 from tformer_lite.properties.reach import (
     FAINT,
     culprit,
@@ -14,6 +16,8 @@ from tformer_lite.properties.reach import (
     nudged,
     reach,
     rounding,
+    spread,
+    tried,
     undisturbed,
 )
 from tformer_lite.properties.subject import (
@@ -55,7 +59,8 @@ def causality(subject: Subject) -> Verdict:
     if not seen:
         raise NotJudgedError(refused[0])
     says = ["No position hears a later one.", REFUSED]
-    return True, " ".join(says[: 1 + (REFUSED in refused)]), seen[0]
+    held = " ".join(says[: 1 + (REFUSED in refused)])
+    return True, held + tried(subject, subject.last), seen[0]
 
 
 def with_pushed_vectors(subject: Subject) -> Tensor:
@@ -75,10 +80,10 @@ def pushed_words(subject: Subject, b: int, t: int, s: int) -> str:
 def with_other_ids(subject: Subject) -> Tensor:
     """How far positions move when the ids from another one on are others:
     (B, T, T)."""
-    *_, ids = subject.inputs
-    steps = range(1, ids.shape[1])
-    runs = {s: subject.run(*with_others(subject, s)) for s in steps}
-    return columns(subject, {s: distance(subject, x) for s, x in runs.items()})
+    every = range(1, subject.inputs[-1].shape[1])
+    steps = spread(every, max(2, subject.positions // 2))
+    runs = [Run(with_others(subject, s), []) for s in steps]
+    return columns(subject, dict(zip(steps, moved(subject, runs))))
 
 
 def other_ids_words(subject: Subject, b: int, t: int, s: int) -> str:
@@ -94,7 +99,8 @@ def with_shorter_inputs(subject: Subject) -> Tensor:
     """How far positions move when the input ends before another one:
     (B, T, T). Of the lengths, none is a power of two."""
     before, found = undisturbed(subject), {}
-    if not subject.run(seed=1).equal(before):
+    same = not between_two(subject).any()
+    if not same and not subject.run(seed=1).equal(before):
         raise NotJudgedError("Two runs in evaluation differ.")
     odd = [n for n in range(3, before.shape[1]) if n & (n - 1)]
     for n in odd[:: 1 + len(odd) // LENGTHS]:
@@ -125,12 +131,15 @@ def in_training(subject: Subject) -> Tensor:
     if not isinstance(subject.model, nn.Module):
         raise NotJudgedError("A function is never in training.")
     trained = another(subject, InTraining(subject.model))
-    before, found = undisturbed(trained), {}
-    if not trained.run().equal(before):
+    last, found = trained.last, dict[int, Tensor]()
+    with nudged(trained.inputs, [], last) as nudge:
+        again = trained.run(*nudge.inputs)
+    before = undisturbed(trained, last)
+    if not again.equal(before):
         raise NotJudgedError("In training, two runs differ.")
     for s in {1, before.shape[1] // 2, before.shape[1] - 1} - {0}:
         pushed = changed(trained, s)
-        found[s] = distance(trained, pushed, FAINT, trained.last)
+        found[s] = distance(trained, pushed, FAINT, last)
     return columns(subject, found)
 
 

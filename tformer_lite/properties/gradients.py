@@ -35,7 +35,15 @@ def learnt(
     change(made)
     found, pulls = leaves(made), [torch.randn_like(x) for x in made]
     some = torch.autograd.grad(made, found, pulls) if found else ()
-    return {x: g.abs().max().item() for x, g in zip(found, some)}
+    return {x: largest(g) for x, g in zip(found, some)}
+
+
+def largest(x: Tensor) -> float:
+    """Give the largest size of a tensor's numbers."""
+    if x.is_complex() or x.is_sparse:
+        return x.abs().max().item()
+    least, most = x.aminmax()
+    return max(-least.item(), most.item())
 
 
 def leaves(outputs: list[Tensor]) -> list[Tensor]:

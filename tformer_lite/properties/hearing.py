@@ -8,13 +8,17 @@ import torch
 from torch import Tensor
 
 from tformer_lite.properties.agreement import close
+from tformer_lite.properties.copies import rows_alone
 from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.mixing import Mixing, followed, mixings
 from tformer_lite.properties.reach import (
+    asked,
     culprit,
     distance,
+    hears,
     reach,
     rounding,
+    tried,
 )
 from tformer_lite.properties.subject import NotJudgedError, Subject
 from tformer_lite.properties.variants import whatever_weights
@@ -31,14 +35,12 @@ def past(subject: Subject) -> Verdict:
         raise NotJudgedError("There is one position only: nobody is before.")
     if not mixes(subject):
         raise NotJudgedError(UNMIXED)
-    before = (moves.tril(-1) > 0).any(-1)
-    real = subject.real[-1]
-    before |= real.cumsum(1) - real.long() == 0  # nobody is before the first
+    real = subject.real[-1] & ~moves.diagonal(dim1=1, dim2=2).isnan()
     itself = moves.diagonal(dim1=1, dim2=2) > 0
-    deaf = ~(before & itself) & real
+    deaf = ~(earlier(subject, moves) & itself) & real
     if not deaf.any():
         says = "Each position hears itself, and an earlier one."
-        return True, says, moves[0]
+        return True, says + tried(subject, subject.last), moves[0]
     b, t = first(deaf)
     whom = "any position before it" if itself[b, t] else "itself"
     says = (
@@ -46,6 +48,18 @@ def past(subject: Subject) -> Verdict:
         "whether attention runs over positions."
     )
     return False, says, moves[b]
+
+
+def earlier(subject: Subject, moves: Tensor) -> Tensor:
+    """Which positions hear one before them: (B, T); nobody is before the
+    first, which is not asked."""
+    real = subject.real[-1]
+    before = (moves.tril(-1) > 0).any(-1)
+    before |= real.cumsum(1) - real.long() == 0
+    for t in asked(subject, subject.last) if moves.isnan().any() else ():
+        if not before[:, t].all():  # it may hear those that were left out
+            before[:, t] |= hears(subject, subject.last, slice(t))[:, t]
+    return before
 
 
 @check
@@ -70,7 +84,8 @@ def padding_invariance(subject: Subject) -> Verdict:
             )
             return False, says, moves[b]
     seen = reach(subject, padded[0])[0]
-    return True, "What stands at padding moves nothing.", seen
+    says = "What stands at padding moves nothing."
+    return True, says + tried(subject, padded[0]), seen
 
 
 @check
@@ -85,7 +100,8 @@ def unknown_words(subject: Subject) -> Verdict:
         could = subject.real[-1][:, :, None].expand_as(heard)
         if which == subject.last:  # only those who come later
             could = could.tril(-1)
-        wrong = x & could.any(1) & ~(heard & could).any(1)
+        pushed = ~reach(subject, which)[:, 0].isnan()
+        wrong = x & pushed & could.any(1) & ~(heard & could).any(1)
         if wrong.any():
             b, s = first(wrong)
             says = (
@@ -106,6 +122,8 @@ def source_dependence(subject: Subject) -> Verdict:
         raise NotJudgedError("There is no source: the model has one input.")
     moves, b = reach(subject, 0), 0
     deaf = subject.real[-1] & ~(moves > 0).any(-1)
+    if deaf.any() and moves.isnan().any():
+        deaf &= ~hears(subject, 0, slice(None))
     if deaf.any():
         b, t = first(deaf)
         says = f"Row {b}: output {t} hears nothing of the source."
@@ -212,9 +230,8 @@ def mixes(subject: Subject) -> bool:
         return True
     moves = [reach(subject, which) for which in range(subject.last + 1)]
     own = torch.eye(moves[-1].shape[1])
-    return bool(
-        (moves[-1] * (1 - own)).any() or any(map(Tensor.any, moves[:-1]))
-    )
+    heard = [*moves[:-1], moves[-1] * (1 - own)]
+    return any(bool((x > 0).any()) for x in heard)
 
 
 def unordered(subject: Subject, side: str) -> bool:
@@ -229,10 +246,7 @@ def batch_independence(subject: Subject) -> Verdict:
     """See whether each row gives alone what it gives in a batch."""
     if len(subject.inputs[0]) < 2:
         raise NotJudgedError("There is one row only: give two.")
-    rows = range(len(subject.inputs[0]))
-    made = subject.made
-    alone = [subject.call(made, row_alone(subject, b)) for b in rows]
-    moved = distance(subject, torch.cat(alone))
+    moved = rows_alone(subject)
     wrong = (moved > rounding(subject)) & subject.real[-1]
     if wrong.any():
         b, t = first(wrong)
@@ -243,13 +257,6 @@ def batch_independence(subject: Subject) -> Verdict:
         )
         return False, says, moved
     return True, "Each row gives alone what it gives in a batch.", moved
-
-
-def row_alone(subject: Subject, b: int) -> tuple:
-    """Take a row of all that is given; what has no rows stays."""
-    count = len(subject.inputs[0])
-    rows = (isinstance(x, Tensor) and len(x) == count for x in subject.given)
-    return tuple(x[[b]] if y else x for x, y in zip(subject.given, rows))
 
 
 def first(wrong: Tensor) -> list[int]:

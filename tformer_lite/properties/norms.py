@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from tformer_lite.properties.finding import UNUSUAL, Verdict, check
-from tformer_lite.properties.reach import calls
+from tformer_lite.properties.reach import Call, calls
 from tformer_lite.properties.subject import (
     FailedError,
     NotJudgedError,
@@ -45,8 +45,8 @@ def norm_statistics(subject: Subject) -> Verdict:
     be little to normalise, or gains that are not called weight.
     """
     seen, unusual = [], ""
-    for path, part, _, gave in calls(subject):
-        if not is_norm(part) or not gave or gave[0].ndim < 3:
+    for path, part, _, gave in norm_calls(subject):
+        if not gave or gave[0].ndim < 3:
             continue
         x, gains = without_gains(part, gave[0]), norms_alone(subject)[path]
         seen.append(squares := x.square().mean(-1))
@@ -67,6 +67,12 @@ def norm_statistics(subject: Subject) -> Verdict:
         return False, unusual, seen[0], UNUSUAL
     says = "After each norm, each position has a mean square of 1."
     return True, says, seen[0]
+
+
+@once
+def norm_calls(subject: Subject) -> list[Call]:
+    """List what each norm of a run is given and gives."""
+    return calls(subject, of=is_norm)
 
 
 def is_norm(part: nn.Module) -> bool:
@@ -104,8 +110,7 @@ def norms_alone(subject: Subject) -> dict[str, Gains | None]:
     alone; None for what does not normalise."""
     return {
         path: gains_of(subject, part, given[0]) if given else None
-        for path, part, given, _ in calls(subject)
-        if is_norm(part)
+        for path, part, given, _ in norm_calls(subject)
     }
 
 

@@ -7,13 +7,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from tformer_lite.properties.distances import still, undisturbed
 from tformer_lite.properties.finding import UNUSUAL, Verdict, check
 from tformer_lite.properties.mixing import followed
-from tformer_lite.properties.reach import Nudge, undisturbed
+from tformer_lite.properties.pushing import Nudge
 from tformer_lite.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
+    like,
+    once,
 )
 from tformer_lite.properties.variants import in_double
 from tformer_lite.tracing.record.state import seed_all
@@ -50,7 +53,7 @@ def finite(subject: Subject) -> Verdict:
 def finite_when_slow(subject: Subject, when: str) -> bool:
     """Whether outputs are numbers off the fast path of PyTorch's layers."""
     with Nudge([], []):
-        slowly = dict(runs(subject))[when]
+        slowly = dict(runs(like(subject, subject.model)))[when]
     return bool(slowly.isfinite()[judged(subject, slowly)].all())
 
 
@@ -70,7 +73,7 @@ def finite_in_double(subject: Subject) -> bool:
 def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     """Run as it is, loudly, and with a sentence of padding alone."""
     inputs = subject.inputs
-    yield "as it is", subject.run()
+    yield "as it is", still(subject)
     if isinstance(subject.model, nn.Module):
         result = subject.call(partial(loud, subject), subject.given)
         yield LOUDLY, result
@@ -95,8 +98,7 @@ def loud(subject: Any, *given: Tensor, times: float = LOUD) -> Tensor:
 def repeatable(subject: Subject) -> Verdict:
     """See whether two runs in evaluation agree, whatever random numbers
     they are offered."""
-    one, other = subject.call(partial(twice, subject), subject.given)
-    apart = flat_rows((one - other).abs()).amax(-1)
+    apart = between_two(subject)
     if not apart.any():
         return True, "Two runs in evaluation give the same numbers.", apart
     says = (
@@ -104,6 +106,13 @@ def repeatable(subject: Subject) -> Verdict:
         "whether the model is in training, and for weights drawn anew."
     )
     return False, says, apart
+
+
+@once
+def between_two(subject: Subject) -> Tensor:
+    """How far each row is from where it was a run before."""
+    one, other = subject.call(partial(twice, subject), subject.given)
+    return flat_rows((one - other).abs()).amax(-1)
 
 
 def twice(subject: Subject, *given: Tensor) -> list[Tensor]:

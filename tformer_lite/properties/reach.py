@@ -2,146 +2,96 @@
 in which module something moves first."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
-from tformer_lite.properties.subject import NotJudgedError, Subject, once
+from tformer_lite.properties.copies import Run, alone, moved
+from tformer_lite.properties.distances import (
+    FAINT,
+    distance,
+    rounding,
+    undisturbed,
+)
+from tformer_lite.properties.pushing import (
+    Nudge,
+    Places,
+    Tensors,
+    nudged,
+    with_noise,
+)
+from tformer_lite.properties.subject import Subject, once
 from tformer_lite.tracing.record.detours import unfused
 from tformer_lite.tracing.record.shared import following
 from tformer_lite.tracing.record.tensors import tensors
 
-LOOKUPS = {"embedding", "__getitem__"}
-LOUDNESS = 2.0  # how large a push is, as a multiple of the vectors' size
-FAINT = 1e-5  # of the outputs' size: what moves less has not moved
-Tensors = Sequence[Tensor]
-Places = list[int] | slice
+__all__ = [
+    "FAINT",
+    "Nudge",
+    "asked",
+    "calls",
+    "culprit",
+    "differ_at",
+    "distance",
+    "hears",
+    "nudged",
+    "reach",
+    "rounding",
+    "spread",
+    "tried",
+    "undisturbed",
+    "watch",
+    "with_noise",
+]
 Call = tuple[str, nn.Module, Tensors, Tensors]
 
 
 @once
 def reach(subject: Subject, which: int) -> Tensor:
     """How far each output row moves for each position of an input, 0 for
-    the source and `subject.last` for the target: (B, T, S)."""
-    columns = []
-    for s in range(subject.inputs[which].shape[1]):
-        with nudged(subject.inputs, [s], which) as nudge:
-            after = subject.run(*nudge.inputs)
-        unseen = nudge.ids and not nudge.lookups
-        if unseen and not unread(subject, which):
-            says = "The ids are never looked up in an embedding."
-            raise NotJudgedError(says)
-        columns.append(distance(subject, after, FAINT, which))
-    return torch.stack(columns, -1)
+    the source and `subject.last` for the target: (B, T, S); NaN for the
+    positions that were not `asked`."""
+    places = asked(subject, which)
+    runs = [Run(subject.inputs, [s], (which,)) for s in places]
+    columns = torch.stack(moved(subject, runs), -1)
+    matrix = columns.new_full(
+        (*columns.shape[:2], subject.inputs[which].shape[1]), torch.nan
+    )
+    matrix[:, :, places] = columns
+    return matrix
 
 
-def unread(subject: Subject, which: int) -> bool:
-    """Whether other ids in another order change no output at all."""
-    inputs = list(subject.inputs)
-    inputs[which] = inputs[which].roll(1, 1).flip(0)
-    return subject.run(*inputs).equal(undisturbed(subject))
-
-
-def distance(
-    subject: Subject, after: Tensor, faint: float = FAINT, *pushed: int
-) -> Tensor:
-    """How far each output row is from where it was, as a share of the
-    outputs' size: (B, T). What is `faint` counts as 0, and so does what is
-    no number in either. `pushed` says of which inputs vectors were."""
-    before = undisturbed(subject, *pushed)
-    size = before[before.isfinite()].std()
-    moves = (after - before).abs().flatten(2).amax(-1) / size
-    moves = moves.nan_to_num(torch.inf)
-    nobody = ~subject.real[-1] & ~before.flatten(2).isfinite().all(-1)
-    return moves.where((moves > faint) & ~nobody, 0)
-
-
-def rounding(subject: Subject) -> float:
-    """How far outputs may be apart that were summed up in another order, as
-    a share of their size."""
-    before = undisturbed(subject)[subject.real[-1]]
-    model, types = subject.model, [before.dtype]
-    if isinstance(model, nn.Module):
-        types += [p.dtype for p in model.parameters()]
-    last = max(torch.finfo(x).eps for x in types if x.is_floating_point)
-    noise = 8 * last * before.abs().max() / before.std()
-    return max(10 * FAINT, noise.nan_to_num(0.0).item())
+def hears(subject: Subject, which: int, places: Places) -> Tensor:
+    """Which outputs move when positions of an input are pushed at once."""
+    after = alone(subject, Run(subject.inputs, places, (which,)))
+    return distance(subject, after, FAINT, which) > 0
 
 
 @once
-def undisturbed(subject: Subject, *pushed: int) -> Tensor:
-    """Give the model's outputs, (B, T, ...), on the path that PyTorch takes
-    when vectors of these inputs are pushed; NotJudgedError unless they are
-    numbers, a row for each position. Padding may be none."""
-    with nudged(subject.inputs, [], *pushed) as nudge:
-        outputs, shape = subject.run(*nudge.inputs), subject.inputs[-1].shape
-    if outputs.ndim < 3 or outputs.shape[:2] != shape[:2]:
-        raise NotJudgedError(
-            f"The output {tuple(outputs.shape)} has no row for each position "
-            f"of the input {tuple(shape)}."
-        )
-    if not outputs[subject.real[-1]].isfinite().all():
-        raise NotJudgedError("The outputs are not finite: see `finite`.")
-    return outputs
+def asked(subject: Subject, which: int) -> list[int]:
+    """Which positions of an input are pushed: at most `subject.positions`,
+    spread evenly, and as many with padding, and with unknown words."""
+    length, count = subject.inputs[which].shape[1], subject.positions
+    some = {*spread(range(length), count)}
+    for marked in (~subject.real[which], subject.unknown[which]):
+        some |= {*spread(marked.any(0).nonzero()[:, 0].tolist(), count)}
+    return sorted(some)
 
 
-@contextmanager
-def nudged(
-    inputs: Tensors, positions: Places, *which: int
-) -> Iterator["Nudge"]:
-    """Add random vectors while a model runs. Vectors ask for no mode: under
-    one, PyTorch leaves its fast paths, which may give something else."""
-    nudge = Nudge(inputs, positions, *which)
-    with nudge if nudge.ids else nullcontext():
-        yield nudge
+def spread(places: Sequence[int], count: int) -> list[int]:
+    """Choose so many places, the first and the last among them."""
+    if len(places) <= count:
+        return [*places]
+    step = (len(places) - 1) / (count - 1)
+    return [places[round(i * step)] for i in range(count)]
 
 
-class Nudge(TorchFunctionMode):
-    """Add random vectors to positions of some inputs: to vectors at once,
-    and to ids (B, S) inside the model, where they become vectors.
-
-    The ids stay, and with them every mask that is made of them. The vectors
-    are random because a norm would take the same shift of all channels out
-    again. `inputs` are for the model to read, and `lookups` counts the
-    embeddings of `ids` that were seen.
-    """
-
-    def __init__(self, inputs: Tensors, positions: Places, *which: int):
-        super().__init__()
-        self.positions, self.lookups = positions, 0
-        self.ids, self.inputs = [], list(inputs)
-        for i in which:
-            if inputs[i].is_floating_point():
-                self.inputs[i] = with_noise(inputs[i], positions)
-            else:
-                self.ids.append(inputs[i])
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        result = function(*args, **(kwargs or {}))
-        lookup = getattr(function, "__name__", "") in LOOKUPS
-        if lookup and result.is_floating_point() and self.are_in(args):
-            self.lookups += 1
-            result = with_noise(result, self.positions)
-        return result
-
-    def are_in(self, args: tuple) -> bool:
-        """Whether a lookup is one of ids that are watched."""
-        given = [x for x in args if isinstance(x, Tensor)]
-        whole = [x for x in given if not x.is_floating_point()]
-        pairs = ((x, ids) for x in whole for ids in self.ids)
-        return any(x.shape == ids.shape and x.equal(ids) for x, ids in pairs)
-
-
-def with_noise(x: Tensor, positions: Places) -> Tensor:
-    """Add random vectors to positions of x: (B, S, C) -> (B, S, C)."""
-    generator = torch.Generator().manual_seed(0)
-    noise = torch.randn(x.shape, generator=generator).to(x)[:, positions]
-    moved = x.clone()
-    moved[:, positions] += noise * x.detach().std() * LOUDNESS
-    return moved
+def tried(subject: Subject, which: int) -> str:
+    """Say how many positions were asked for, unless all were."""
+    count, every = len(asked(subject, which)), subject.inputs[which].shape[1]
+    return "" if count == every else f" ({count} of {every} positions asked.)"
 
 
 def culprit(subject: Subject, which: int, b: int, s: int, quiet: list) -> str:
@@ -168,9 +118,11 @@ def differ_at(before: Tensors, after: Tensors, b: int, quiet: list) -> bool:
     )
 
 
-def calls(subject: Subject, *inputs: Tensor) -> list[Call]:
-    """List what each module of a run is given and gives, innermost first:
-    copies of the vectors, (B, T, C) or flat."""
+def calls(
+    subject: Subject, *inputs: Tensor, of: Callable[[Any], bool] = callable
+) -> list[Call]:
+    """List what each module of a run, or some `of` them, is given and gives,
+    innermost first: copies of the vectors, (B, T, C) or flat."""
     found: list[Call] = []
 
     def copies(value: Any) -> list[Tensor]:
@@ -179,7 +131,9 @@ def calls(subject: Subject, *inputs: Tensor) -> list[Call]:
         return [x.detach().clone() for x in whole]
 
     def hook(path: str, part: nn.Module, *given: Any) -> None:
-        found.append((path, part, copies(given[:-1]), copies(given[-1])))
+        if of(part):
+            both = copies(given[:-1]), copies(given[-1])
+            found.append((path, part, *both))
 
     with watch(subject.model, hook):
         subject.run(*inputs)

@@ -1,9 +1,8 @@
 """The report: all checks on one model."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-
-from torch import Tensor
+from typing import Any
 
 from tformer_lite.properties import (
     attention,
@@ -14,8 +13,16 @@ from tformer_lite.properties import (
     numbers,
     structure,
 )
-from tformer_lite.properties.finding import EXPECTED, Finding, Report
-from tformer_lite.properties.subject import Subject
+from tformer_lite.properties.finding import (
+    EXPECTED,
+    FailedReport,
+    Finding,
+    Report,
+)
+from tformer_lite.properties.progress import Progress
+from tformer_lite.properties.results import Pick
+from tformer_lite.properties.running import why_not_running
+from tformer_lite.properties.subject import POSITIONS, Subject
 
 CHECKS = (
     numbers.finite,
@@ -40,37 +47,64 @@ CHECKS = (
 
 def report(
     model: Callable,
-    *inputs: Tensor,
+    *inputs: Any,
     pad: int | None = None,
     unknown: int | None = None,
     causal: bool = True,
+    positions: int = POSITIONS,
+    output: Pick = None,
     expect: Mapping[str, str] | None = None,
+    **named: Any,
 ) -> Report:
     """Run all checks on a model, and show a table of what they saw.
 
     `model` is any module or function from ids (or vectors) to one row for
     each position: (B, T) -> (B, T, V), or (B, S), (B, T) -> (B, T, V). The
-    models of this module bring their own ids; others need `inputs`, with
-    different words in each row. `pad` and `unknown` are the ids of [PAD]
-    and [UNK]; `causal` says whether the future should be hidden. `expect`
+    models of this module bring their own ids; others need their inputs, with
+    different words in each row: by place, by name, or in a dictionary, such
+    as a tokenizer's. A name that is no option here is an input of the model.
+
+    `pad` and `unknown` are the ids of [PAD] and [UNK]; `causal` says whether
+    the future should be hidden. Of each input, at most so many `positions`
+    are pushed, from the first to the last, and as many with padding; the
+    sentences say so where that is not all. `output` picks what is judged:
+    a name, such as "logits", or a function of what the model gives. `expect`
     gives reasons for findings that are known, such as {"score_scale": "T5
-    scales at initialisation"}. Nothing is raised for a broken model;
-    ValueError when no check has an expected name.
+    scales at initialisation"}. Nothing is raised for a broken model: see
+    `Report.ok`. ValueError when no check has an expected name, and TypeError
+    for a name that is neither an option nor an input.
 
     >>> report(running_model())["causality"]
     causality: ✓ holds. No position hears a later one.
+    >>> ids = torch.tensor([[2, 5, 3], [2, 6, 7]])
+    >>> report(DecoderOnly(char_lm), {"ids": ids}, positions=2).ok
+    True
     """
     reasons, names = expect or {}, [check.__name__ for check in CHECKS]
     for name in reasons:
         if name not in names:
             says = f"no check {name!r}: there are {', '.join(names)}"
             raise ValueError(says)
-    subject = Subject(model, inputs, pad, unknown, causal)
-    findings = [check(subject) for check in CHECKS]
-    return Report([known(found, reasons) for found in findings])
+    options = pad, unknown, causal, None, positions, output, named
+    subject = Subject(model, inputs, *options)
+    with subject.state:
+        failure = why_not_running(subject)
+        found = [] if failure else findings(subject, CHECKS)
+    if failure:
+        return FailedReport([Finding(name, False, failure) for name in names])
+    return Report([after_all(finding, reasons) for finding in found])
 
 
-def known(finding: Finding, reasons: Mapping[str, str]) -> Finding:
+def findings(
+    subject: Subject, checks: Iterable[Callable[..., Finding]]
+) -> list[Finding]:
+    """Let each check ask a subject."""
+    progress = Progress()
+    subject.tick = progress.tick
+    return [check(subject) for check in progress.each(checks)]
+
+
+def after_all(finding: Finding, reasons: Mapping[str, str]) -> Finding:
     """Mark a finding that was expected, and put the reason before it; say of
     one that holds that the reason is not needed."""
     reason = reasons.get(finding.name, "").rstrip(".")

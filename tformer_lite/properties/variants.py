@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_map_only
 
 from tformer_lite.properties.finding import UNUSUAL, Verdict
-from tformer_lite.properties.subject import NotJudgedError, Subject, once
+from tformer_lite.properties.subject import NotJudgedError, Subject, like, once
 
 Judge = Callable[[Subject], Verdict]
 
@@ -45,8 +45,7 @@ def copied(model: nn.Module, shared: dict[int, Any]) -> nn.Module:
 
 def another(subject: Subject, model: nn.Module) -> Subject:
     """Ask another model the same."""
-    known = *subject.ids, subject.causal, subject.places
-    return Subject(model, subject.given, *known)
+    return like(subject, model)
 
 
 def in_double(subject: Subject) -> Subject:
@@ -55,7 +54,7 @@ def in_double(subject: Subject) -> Subject:
         raise NotJudgedError("A function has no precision of its own.")
     model = copied(subject.model, {}).double()
     given = tree_map_only(Tensor, doubled, subject.given)
-    return Subject(model, given, *subject.ids, subject.causal)
+    return like(subject, model, given)
 
 
 def doubled(x: Tensor) -> Tensor:

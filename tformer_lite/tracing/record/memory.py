@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 PRESERVED = torch.autograd._unsafe_preserve_version_counter
+LARGE, FEW = 2**16, 2**12  # numbers: to look at many takes its time
 
 
 class Memory:
@@ -29,14 +30,24 @@ class Memory:
         self.version = None if self.loose else self.numbers._version
         self.preserved = nullcontext() if self.loose else PRESERVED(self.own)
 
+    def put_back_counted(self) -> None:
+        """Let it be what it was; but of a large one look only at some, where
+        PyTorch, which counts what is written, has counted nothing."""
+        self.restore(seems_changed(self))
+
     def put_back(self) -> None:
         """Let the tensor be what it was."""
+        self.restore(self.was is not None and self.changed(self.was))
+
+    def restore(self, numbers: bool) -> None:
+        """Give a tensor back its class, its place, its gradient; and its
+        numbers, where they are others."""
         tensor = self.tensor
         if type(tensor) is not self.kind:
             tensor.__class__ = self.kind
         if self.strided and place(tensor) != self.place:
             tensor.data = self.own
-        if self.was is not None and self.changed(self.was):
+        if numbers and self.was is not None:
             with self.preserved, torch.inference_mode(self.loose):
                 self.numbers.copy_(self.was)
         if tensor.requires_grad is not self.learns:
@@ -72,6 +83,25 @@ def distinct(tensor: Tensor) -> Tensor:
         if step == 0 and tensor.shape[axis] > 1:
             tensor = tensor.narrow(axis, 0, 1)
     return tensor
+
+
+def seems_changed(memory: Memory) -> bool:
+    """Whether something else is in a tensor, seen from its version, and from
+    some of its numbers: of a small one, all."""
+    numbers, was = memory.numbers, memory.was
+    if was is None:
+        return False
+    odd = memory.loose or not memory.strided or not numbers.is_contiguous()
+    if odd or was.numel() < LARGE:
+        return memory.changed(was)
+    counted = numbers._version != memory.version
+    return counted or not some(numbers).equal(some(was))
+
+
+def some(tensor: Tensor) -> Tensor:
+    """Take a few numbers of a tensor, from everywhere."""
+    flat = tensor.view(-1)
+    return flat[:: len(flat) // FEW]
 
 
 def place(tensor: Tensor) -> tuple:

@@ -10,6 +10,7 @@ import torch
 
 from tformer_lite.tracing.record.held import PLAIN, held
 
+Ways = tuple[Callable[[], None], Callable[[], None]]
 CONTAINERS = {dict, OrderedDict, set, list}
 
 
@@ -19,12 +20,15 @@ class State:
 
     `put_back` makes them so again, in place: every object stays the one that
     it was. What has not changed is not touched. Of no things, it is nothing.
+    What stands in a state `beside` it is as that has it.
     """
 
-    def __init__(self, *things: Any):
-        self.known: dict[int, Any] = {}  # by id, which is theirs while alive
-        self.empty: list[Any] = []  # most are: modules have many for hooks
-        self.ways: list[Callable[[], None]] = []
+    def __init__(self, *things: Any, beside: "State | None" = None):
+        # By id, which is theirs while alive.
+        self.known: dict[int, Any] = {**beside.known} if beside else {}
+        # Most are empty: modules have many for hooks.
+        self.empty: list[Any] = [*beside.empty] if beside else []
+        self.ways: list[Ways] = [*beside.ways] if beside else []
         ahead: list[Any] = [things]
         with torch._C.DisableTorchFunction(), torch.no_grad():
             while ahead:
@@ -35,17 +39,26 @@ class State:
                 if type(thing) in CONTAINERS and not thing:
                     self.empty.append(thing)
                 else:
-                    parts, way = held(thing)
-                    self.ways += [way] if way else []
+                    parts, way, counted = held(thing)
+                    self.ways += [(way, counted or way)] if way else []
                     ahead += [x for x in parts if type(x) not in PLAIN]
-        self.ways += [random_numbers()] if things else []
+        self.ways += [(random_numbers(),) * 2] if things else []
 
     def put_back(self) -> None:
         """Give all things back what they held, as far as they let us."""
+        self.go(way for way, _ in self.ways)
+
+    def put_back_counted(self) -> None:
+        """The same, but for a few numbers that are written into a large
+        tensor unknown to PyTorch: that is faster. Let `put_back` look at all
+        in the end."""
+        self.go(way for _, way in self.ways)
+
+    def go(self, ways: Iterator[Callable[[], None]]) -> None:
+        """Go these ways back; each that is refused is left out."""
         with torch._C.DisableTorchFunction(), torch.no_grad():
             for thing in filter(None, self.empty):
                 thing.clear()
-            ways = iter(self.ways)
             while is_refused(ways):
                 pass
 

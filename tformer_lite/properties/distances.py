@@ -1,0 +1,74 @@
+"""Distances: how far outputs are from where they were, and how far rounding
+takes them."""
+
+import torch
+from torch import Tensor, nn
+
+from tformer_lite.properties.pushing import nudged
+from tformer_lite.properties.subject import NotJudgedError, Subject, once
+
+FAINT = 1e-5  # of the outputs' size: what moves less has not moved
+
+
+def distance(
+    subject: Subject, after: Tensor, faint: float = FAINT, *pushed: int
+) -> Tensor:
+    """How far each output row is from where it was, as a share of the
+    outputs' size: (B, T). What is `faint` counts as 0, and so does what is
+    no number in either. `pushed` says of which inputs vectors were."""
+    moves = apart(subject, undisturbed(subject, *pushed), after, *pushed)
+    return moves.where(moves > faint, 0)
+
+
+def apart(
+    subject: Subject, before: Tensor, after: Tensor, *pushed: int
+) -> Tensor:
+    """How far each row of one output is from that of another: (B, T)."""
+    far = (after - before).abs().flatten(2).amax(-1)
+    moves = far / size(subject, *pushed)
+    moves = moves.nan_to_num(torch.inf)
+    nobody = ~subject.real[-1] & ~before.flatten(2).isfinite().all(-1)
+    return moves.where(~nobody, 0)
+
+
+@once
+def size(subject: Subject, *pushed: int) -> Tensor:
+    """How far the outputs' numbers are from each other."""
+    before = undisturbed(subject, *pushed)
+    return before[before.isfinite()].std()
+
+
+@once
+def rounding(subject: Subject) -> float:
+    """How far outputs may be apart that were summed up in another order, as
+    a share of their size."""
+    before = undisturbed(subject)[subject.real[-1]]
+    model, types = subject.model, [before.dtype]
+    if isinstance(model, nn.Module):
+        types += [p.dtype for p in model.parameters()]
+    last = max(torch.finfo(x).eps for x in types if x.is_floating_point)
+    noise = 8 * last * before.abs().max() / before.std()
+    return max(10 * FAINT, noise.nan_to_num(0.0).item())
+
+
+@once
+def still(subject: Subject, *pushed: int) -> Tensor:
+    """Run as it is, on the path of pushed vectors: whatever it gives."""
+    with nudged(subject.inputs, [], *pushed) as nudge:
+        return subject.run(*nudge.inputs)
+
+
+@once
+def undisturbed(subject: Subject, *pushed: int) -> Tensor:
+    """Give the model's outputs, (B, T, ...), on the path that PyTorch takes
+    when vectors of these inputs are pushed; NotJudgedError unless they are
+    numbers, a row for each position. Padding may be none."""
+    outputs, shape = still(subject, *pushed), subject.inputs[-1].shape
+    if outputs.ndim < 3 or outputs.shape[:2] != shape[:2]:
+        raise NotJudgedError(
+            f"The output {tuple(outputs.shape)} has no row for each position "
+            f"of the input {tuple(shape)}."
+        )
+    if not outputs[subject.real[-1]].isfinite().all():
+        raise NotJudgedError("The outputs are not finite: see `finite`.")
+    return outputs
