@@ -18,6 +18,7 @@ from tformer_lite.properties.attention import (
 )
 from tformer_lite.properties.finding import Finding, Report
 from tformer_lite.properties.future import causality
+from tformer_lite.properties.heads import distinct_heads
 from tformer_lite.properties.hearing import (
     batch_independence,
     order_sensitivity,
@@ -31,6 +32,7 @@ from tformer_lite.properties.learning import live_parameters
 from tformer_lite.properties.norms import norm_statistics
 from tformer_lite.properties.numbers import finite, logits, repeatable
 from tformer_lite.properties.reporting import report
+from tformer_lite.properties.rotations import relative_positions
 from tformer_lite.properties.structure import identity
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "Report",
     "batch_independence",
     "causality",
+    "distinct_heads",
     "finite",
     "identity",
     "live_parameters",
@@ -47,6 +50,7 @@ __all__ = [
     "padding_invariance",
     "past",
     "provenance",
+    "relative_positions",
     "repeatable",
     "report",
     "same",

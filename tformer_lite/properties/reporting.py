@@ -8,10 +8,12 @@ from torch import Tensor
 from tformer_lite.properties import (
     attention,
     future,
+    heads,
     hearing,
     learning,
     norms,
     numbers,
+    rotations,
     structure,
 )
 from tformer_lite.properties.finding import EXPECTED, Finding, Report
@@ -25,6 +27,8 @@ CHECKS = (
     attention.weight_rows,
     attention.score_scale,
     attention.provenance,
+    rotations.relative_positions,
+    heads.distinct_heads,
     future.causality,
     hearing.past,
     hearing.padding_invariance,
