@@ -33,6 +33,7 @@ from tformer_lite.properties.norms import norm_statistics
 from tformer_lite.properties.numbers import finite, logits, repeatable
 from tformer_lite.properties.reporting import report
 from tformer_lite.properties.rotations import relative_positions
+from tformer_lite.properties.slopes import exact_gradients
 from tformer_lite.properties.structure import identity
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "batch_independence",
     "causality",
     "distinct_heads",
+    "exact_gradients",
     "finite",
     "identity",
     "live_parameters",

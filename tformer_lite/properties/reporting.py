@@ -14,6 +14,7 @@ from tformer_lite.properties import (
     norms,
     numbers,
     rotations,
+    slopes,
     structure,
 )
 from tformer_lite.properties.finding import EXPECTED, Finding, Report
@@ -38,6 +39,7 @@ CHECKS = (
     hearing.order_sensitivity,
     hearing.batch_independence,
     learning.live_parameters,
+    slopes.exact_gradients,
     structure.identity,
 )
 

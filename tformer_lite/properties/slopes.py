@@ -1,0 +1,222 @@
+"""Slopes: that gradients are what a small step of the weights measures."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.utils._pytree import tree_map_only
+
+from tformer_lite.properties.finding import (
+    BROKEN,
+    UNUSUAL,
+    Verdict,
+    check,
+)
+from tformer_lite.properties.reach import watch
+from tformer_lite.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+)
+from tformer_lite.properties.variants import in_double
+from tformer_lite.tracing.record.state import seed_all
+from tformer_lite.tracing.record.tensors import tensors
+
+STEPS = 1e-7, 1e-5, 1e-3  # shares of the weights' size: small ones may round
+NEAR, FINE, ROUGH = 1e-5, 1e-4, 1e-2  # of a slope's size, by which it is off
+LISTED = re.compile(r"(.*?\.)?\d+(\.|$)")  # a part of a list
+LARGE = 1e4  # what hides a score is larger, and no number of the model
+LOOK = "Look for .detach(), .data, torch.no_grad() and torch.tensor(x)."
+UNKNOWN = "No slope can be measured: none is there, or it is not smooth."
+STEPPED = "It gives steps, so that may be meant (a straight-through gradient)."
+MEANT = "No block is touched, so that may be meant."
+
+
+class Slope(NamedTuple):
+    """A slope in a direction: as the gradient has it, as a step measures it,
+    by how much that may be off, and how large its parts are."""
+
+    drawn: float
+    measured: float
+    off: float
+    size: float
+
+    @property
+    def right(self) -> bool:
+        """Whether the two are one, as far as can be told."""
+        apart = abs(self.drawn - self.measured)
+        return not apart > max(10 * self.off, NEAR * self.size)
+
+
+@check
+def exact_gradients(subject: Subject) -> Verdict:
+    """See whether the gradient of a random sum of the outputs, by all
+    weights that have one, is the slope that a small step of these measures.
+
+    It is reckoned in double precision, on a copy.
+    """
+    if not isinstance(subject.model, nn.Module):
+        raise NotJudgedError("A function has no parameters.")
+    double = in_double(subject)
+    try:
+        found = double.call(partial(of_weights, double, ""), double.given)
+    except FailedError as error:
+        says = f"No gradient can be drawn in double precision: {error}"
+        raise NotJudgedError(says) from error
+    if not found.off <= ROUGH * found.size:
+        raise NotJudgedError(UNKNOWN)
+    seen = torch.tensor([found[:2]])
+    if found.right:
+        says = "The gradient is the slope that a small step measures."
+        return True, says, seen
+    says, level = what_is_cut(double)
+    says = (
+        f"The gradient gives a slope of {found.drawn:.3g}, and a small step "
+        f"of the weights measures {found.measured:.3g}{says}"
+    )
+    return False, says, seen, level
+
+
+def of_weights(subject: Subject, inside: str, *given: Any) -> Slope:
+    """Find the slope by all weights that have a gradient; or those in paths
+    that begin so."""
+    model: Any = subject.model
+    named = model.named_parameters()
+    weights = [p for name, p in named if name.startswith(inside)]
+    padding = {
+        part.weight: part.padding_idx
+        for part in model.modules()
+        if isinstance(part, nn.Embedding) and part.padding_idx is not None
+    }
+    return slope(partial(subject.made, *given), weights, padding)
+
+
+def slope(
+    run: Callable[[], Any], leaves: list[Tensor], padding: dict[Tensor, int]
+) -> Slope:
+    """Find the slope of a random sum of what a run gives, in a random
+    direction of the leaves that get a gradient, but for rows of padding."""
+    leaves = [x for x in leaves if x.requires_grad]
+    with torch.enable_grad():
+        value = summed(run)
+    some: Any = [None] * len(leaves)
+    if value.requires_grad:
+        some = torch.autograd.grad(value, leaves, allow_unused=True)
+    pairs = [(x, g) for x, g in zip(leaves, some) if g is not None]
+    known = [(x, direction(x, padding.get(x)), g) for x, g in pairs]
+    if not known:
+        return Slope(0.0, 0.0, torch.inf, 0.0)
+    parts = torch.stack([(way * g).sum() for _, way, g in known])
+    drawn, size = parts.sum().item(), parts.norm().item()
+    ways, rounded, found = [(x, way) for x, way, _ in known], 0.0, []
+    for step in STEPS:
+        value, off = stepped(run, ways, step)
+        found.append(Slope(drawn, value, max(off, rounded), size))
+        if found[-1].off <= FINE * size and found[-1].right:
+            return found[-1]
+        rounded = off / 30  # at the next step, if it did round
+    return min(found, key=lambda one: one.off)
+
+
+def summed(run: Callable[[], Any]) -> Tensor:
+    """Run, and sum up what comes out, with the same random weights."""
+    seed_all(0)
+    made = [x for x in tensors(run()) if x.is_floating_point()]
+    numbers = [x[x.isfinite()].double() for x in made]
+    draw = torch.Generator().manual_seed(0)
+    return sum(
+        (x @ torch.randn(len(x), generator=draw).to(x) for x in numbers),
+        torch.zeros(()),
+    )
+
+
+def direction(x: Tensor, row: int | None) -> Tensor:
+    """Draw a direction of the size of a tensor; 0 in one row."""
+    draw = torch.Generator().manual_seed(x.numel())
+    size = x.detach().square().mean().sqrt().item()
+    way = torch.randn(x.shape, generator=draw).to(x) * (size or 0.1)
+    if row is not None:
+        way[row] = 0
+    return way
+
+
+def stepped(
+    run: Callable[[], Any], pairs: list[tuple[Tensor, Tensor]], step: float
+) -> tuple[float, float]:
+    """Measure a slope by steps to both sides, of one length and of half of
+    it, so that what bends is taken out; and by how much it may be off."""
+
+    def at(length: float) -> float:
+        for x, way in pairs:
+            x.data.add_(way, alpha=length)
+        value = summed(run).item()
+        for x, way in pairs:
+            x.data.sub_(way, alpha=length)
+        return value
+
+    with torch.no_grad():
+        whole, half = (
+            (at(h) - at(-h)) / (2 * h) for h in (step, step / 2)
+        )
+    return (4 * half - whole) / 3, abs(half - whole)
+
+
+def what_is_cut(subject: Subject) -> tuple[str, str]:
+    """Name the first module whose gradient is not its slope, and say how bad
+    that is."""
+    for path, found in cut(subject):
+        says = f", first in {path or 'the model'}. {LOOK}"
+        if abs(found.measured) <= NEAR * found.size:
+            return f"{says} {STEPPED}", UNUSUAL
+        if LISTED.match(path):
+            return says, BROKEN
+        break
+    else:
+        says = f". {LOOK}"
+    model: Any = subject.model
+    names = (name for name, _ in model.named_parameters())
+    inside = {found[0] for found in map(LISTED.match, names) if found}
+    asks = (partial(of_weights, subject, path) for path in inside)
+    if all(subject.call(ask, subject.given).right for ask in asks):
+        return f"{says} {MEANT}", UNUSUAL
+    return says, BROKEN
+
+
+def cut(subject: Subject) -> list[tuple[str, Slope]]:
+    """Find the modules whose gradient by what they are given is not the
+    slope, innermost first."""
+    runs: list[tuple] = []
+
+    def hook(path: str, part: nn.Module, args: Any, kwargs: Any, _: Any) -> None:
+        known = tree_map_only(Tensor, torch.clone, (args, kwargs))
+        runs.append((path, part, *known))
+
+    with watch(subject.model, hook):
+        subject.run()
+    found = []
+    for path, *call in runs:
+        try:
+            one = subject.call(of_module, tuple(call))
+        except FailedError:
+            continue
+        if not one.right:
+            found.append((path, one))
+    return found
+
+
+def of_module(part: nn.Module, args: tuple, kwargs: dict) -> Slope:
+    """Find a module's slope by the vectors that it is given."""
+    leaves: list[Tensor] = []
+
+    def follow(x: Tensor) -> Tensor:
+        usual = x.is_floating_point() and x.ndim > 1 and x.abs().max() < LARGE
+        if not usual:
+            return x
+        leaves.append(x.detach().clone().requires_grad_())
+        return leaves[-1]
+
+    args, kwargs = tree_map_only(Tensor, follow, (args, kwargs))
+    return slope(lambda: part(*args, **kwargs), leaves, {})
