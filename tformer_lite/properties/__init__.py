@@ -10,6 +10,7 @@ for the models of this module, on the running example:
 and `report(model)` runs them all.
 """
 
+from tformer_lite.properties.matrices import activations
 from tformer_lite.properties.agreement import same
 from tformer_lite.properties.attention import (
     provenance,
@@ -39,6 +40,7 @@ from tformer_lite.properties.structure import identity
 __all__ = [
     "Finding",
     "Report",
+    "activations",
     "batch_independence",
     "causality",
     "distinct_heads",

@@ -11,6 +11,7 @@ from tformer_lite.properties import (
     heads,
     hearing,
     learning,
+    matrices,
     norms,
     numbers,
     rotations,
@@ -41,6 +42,7 @@ CHECKS = (
     learning.live_parameters,
     slopes.exact_gradients,
     structure.identity,
+    matrices.activations,
 )
 
 

@@ -140,7 +140,10 @@ def what_is_wrong(one: Placed) -> tuple[str, str]:
     for name, other, x in (("keys", "queries", q), ("queries", "keys", k)):
         if still(x):
             says = f"{name} change with their positions, and {other} do not"
-            return f"{says}: they know places, and no distances. {LOOK}", BROKEN
+            return (
+                f"{says}: they know places, and no distances. {LOOK}",
+                BROKEN,
+            )
     if is_constant(q, k.flip(-2)).any():
         says = "queries and keys are rotated in opposite directions: their "
         says += "products depend on the sum of the positions."

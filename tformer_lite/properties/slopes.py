@@ -33,6 +33,7 @@ LOOK = "Look for .detach(), .data, torch.no_grad() and torch.tensor(x)."
 UNKNOWN = "No slope can be measured: none is there, or it is not smooth."
 STEPPED = "It gives steps, so that may be meant (a straight-through gradient)."
 MEANT = "No block is touched, so that may be meant."
+Ways = list[tuple[Tensor, Tensor]]  # what is moved, and where
 
 
 class Slope(NamedTuple):
@@ -110,14 +111,26 @@ def slope(
     if not known:
         return Slope(0.0, 0.0, torch.inf, 0.0)
     parts = torch.stack([(way * g).sum() for _, way, g in known])
-    drawn, size = parts.sum().item(), parts.norm().item()
-    ways, rounded, found = [(x, way) for x, way, _ in known], 0.0, []
+    ways = [(x, way) for x, way, _ in known]
+    return measured(run, ways, parts.sum().item(), parts.norm().item())
+
+
+def measured(
+    run: Callable[[], Any], ways: Ways, drawn: float, size: float
+) -> Slope:
+    """Measure a slope by steps of several lengths, since some bend and some
+    round: the right ones count among those that are fine, or not too rough.
+    """
+    found, rounded = list[Slope](), 0.0
     for step in STEPS:
         value, off = stepped(run, ways, step)
         found.append(Slope(drawn, value, max(off, rounded), size))
         if found[-1].off <= FINE * size and found[-1].right:
-            return found[-1]
+            break
         rounded = off / 30  # at the next step, if it did round
+    for most in (FINE, ROUGH):
+        if fine := [one for one in found if one.off <= most * size]:
+            return next((one for one in fine if one.right), fine[0])
     return min(found, key=lambda one: one.off)
 
 
@@ -144,23 +157,21 @@ def direction(x: Tensor, row: int | None) -> Tensor:
 
 
 def stepped(
-    run: Callable[[], Any], pairs: list[tuple[Tensor, Tensor]], step: float
+    run: Callable[[], Any], ways: Ways, step: float
 ) -> tuple[float, float]:
     """Measure a slope by steps to both sides, of one length and of half of
     it, so that what bends is taken out; and by how much it may be off."""
 
     def at(length: float) -> float:
-        for x, way in pairs:
+        for x, way in ways:
             x.data.add_(way, alpha=length)
         value = summed(run).item()
-        for x, way in pairs:
+        for x, way in ways:
             x.data.sub_(way, alpha=length)
         return value
 
     with torch.no_grad():
-        whole, half = (
-            (at(h) - at(-h)) / (2 * h) for h in (step, step / 2)
-        )
+        whole, half = ((at(h) - at(-h)) / (2 * h) for h in (step, step / 2))
     return (4 * half - whole) / 3, abs(half - whole)
 
 
@@ -190,7 +201,9 @@ def cut(subject: Subject) -> list[tuple[str, Slope]]:
     slope, innermost first."""
     runs: list[tuple] = []
 
-    def hook(path: str, part: nn.Module, args: Any, kwargs: Any, _: Any) -> None:
+    def hook(
+        path: str, part: nn.Module, args: Any, kwargs: Any, _: Any
+    ) -> None:
         known = tree_map_only(Tensor, torch.clone, (args, kwargs))
         runs.append((path, part, *known))
 
