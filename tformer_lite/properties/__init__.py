@@ -10,13 +10,14 @@ for the models of this module, on the running example:
 and `report(model)` runs them all.
 """
 
-from tformer_lite.properties.matrices import activations
 from tformer_lite.properties.agreement import same
 from tformer_lite.properties.attention import (
     provenance,
     score_scale,
     weight_rows,
 )
+from tformer_lite.properties.beginning import first_loss
+from tformer_lite.properties.caching import cached_run
 from tformer_lite.properties.finding import Finding, Report
 from tformer_lite.properties.future import causality
 from tformer_lite.properties.heads import distinct_heads
@@ -30,6 +31,7 @@ from tformer_lite.properties.hearing import (
     unknown_words,
 )
 from tformer_lite.properties.learning import live_parameters
+from tformer_lite.properties.matrices import activations
 from tformer_lite.properties.norms import norm_statistics
 from tformer_lite.properties.numbers import finite, logits, repeatable
 from tformer_lite.properties.reporting import report
@@ -42,10 +44,12 @@ __all__ = [
     "Report",
     "activations",
     "batch_independence",
+    "cached_run",
     "causality",
     "distinct_heads",
     "exact_gradients",
     "finite",
+    "first_loss",
     "identity",
     "live_parameters",
     "logits",

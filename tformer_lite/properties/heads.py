@@ -145,9 +145,9 @@ def pulls(subject: Subject) -> dict[int, Tensor]:
 
 def drawn(subject: Subject, found: list[Mixing], *given: Any) -> dict:
     """Run with 0 added to what attentions mixed; draw gradients for it."""
-    with torch.enable_grad(), QUESTIONS, counted("recorders"):
-        with Zeros(found) as zeros:
-            result = subject.model(*given)
+    zeros = Zeros(found)
+    with torch.enable_grad(), QUESTIONS, counted("recorders"), zeros:
+        result = subject.model(*given)
     made = [x for x in tensors(result) if x.grad_fn is not None]
     if not made or not zeros.added:
         return {}

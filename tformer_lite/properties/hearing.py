@@ -10,6 +10,7 @@ from torch import Tensor
 from tformer_lite.properties.agreement import close
 from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.mixing import Mixing, followed, mixings
+from tformer_lite.properties.order import unheard
 from tformer_lite.properties.reach import (
     culprit,
     distance,
@@ -17,7 +18,7 @@ from tformer_lite.properties.reach import (
     rounding,
 )
 from tformer_lite.properties.subject import NotJudgedError, Subject
-from tformer_lite.properties.variants import whatever_weights
+from tformer_lite.properties.variants import row_alone, whatever_weights
 
 UNMIXED = "No position hears another one, and there is no attention."
 
@@ -183,6 +184,10 @@ def order_sensitivity(subject: Subject) -> Verdict:
                 "does each have its own?"
             )
             return False, says, moves
+        if moves.any() and not unordered(subject, side):
+            for verdict in filter(None, [unheard(subject, which)]):
+                says, level = verdict
+                return False, says, moves, level
     if not judged:
         raise NotJudgedError("No positions are asked for, or no words differ.")
     says = f"The order of the {' and the '.join(judged)} is heard."
@@ -243,13 +248,6 @@ def batch_independence(subject: Subject) -> Verdict:
         )
         return False, says, moved
     return True, "Each row gives alone what it gives in a batch.", moved
-
-
-def row_alone(subject: Subject, b: int) -> tuple:
-    """Take a row of all that is given; what has no rows stays."""
-    count = len(subject.inputs[0])
-    rows = (isinstance(x, Tensor) and len(x) == count for x in subject.given)
-    return tuple(x[[b]] if y else x for x, y in zip(subject.given, rows))
 
 
 def first(wrong: Tensor) -> list[int]:

@@ -10,6 +10,7 @@ from tformer_lite.properties.excuses import EXCUSES
 from tformer_lite.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from tformer_lite.properties.gradients import gradients
 from tformer_lite.properties.norms import is_norm
+from tformer_lite.properties.order import NAMED
 from tformer_lite.properties.structure import blocks
 from tformer_lite.properties.subject import NotJudgedError, Subject
 from tformer_lite.properties.variants import reweighted
@@ -36,12 +37,29 @@ def live_parameters(subject: Subject) -> Verdict:
             "nn.ModuleList, not in a plain list."
         )
         return False, says, sizes
+    frozen = still_parts(model)
+    if frozen and not dead:
+        says = (
+            f"{len(frozen)} of {len(frozen) + len(learns)} parameters cannot "
+            f"learn, such as {frozen[0]}: requires_grad is False. The others "
+            "around them do; is it meant?"
+        )
+        return False, says, sizes, UNUSUAL
     if not dead:
         says = f"All {len(learns)} parameter tensors get a gradient."
         return True, says, sizes
     says = f"{len(dead)} of {len(learns)} parameters get no gradient"
     one, why, level = why_dead(subject, dead)
     return False, f"{says}, such as {one}. {why}", sizes, level
+
+
+def still_parts(model: nn.Module) -> list[str]:
+    """Name the parameters that are frozen between others that learn: not a
+    table of positions, and not all but an adapter's."""
+    named = [x for x in model.named_parameters() if x[1].is_floating_point()]
+    frozen = [n for n, p in named if not p.requires_grad]
+    few = len(frozen) * 2 < len(named)
+    return [n for n in frozen if few and not NAMED.search(n)]
 
 
 def why_dead(subject: Subject, dead: list[str]) -> tuple[str, str, str]:

@@ -51,10 +51,10 @@ def activations(subject: Subject) -> Verdict:
     for one, other in in_a_row(flow, found):
         if one.after > max(one.before, other.after):
             says = (
-                f"Two matrices in a row: {words(one, other)} makes "
-                f"{one.before} channels {one.after}, and then {other.after}, "
-                "with nothing between that is not linear. They are as good "
-                "as one: is the activation missing?"
+                f"In {words(one, other)}, two matrices follow each other: "
+                f"{one.before} channels become {one.after}, and then "
+                f"{other.after}, with nothing between that is not linear. "
+                "They are as good as one: is an activation missing?"
             )
             return False, says, sizes
     says = "Where layers widen, an activation follows, or a product."

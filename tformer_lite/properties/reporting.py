@@ -7,6 +7,8 @@ from torch import Tensor
 
 from tformer_lite.properties import (
     attention,
+    beginning,
+    caching,
     future,
     heads,
     hearing,
@@ -25,6 +27,7 @@ CHECKS = (
     numbers.finite,
     numbers.repeatable,
     numbers.logits,
+    beginning.first_loss,
     norms.norm_statistics,
     attention.weight_rows,
     attention.score_scale,
@@ -39,6 +42,7 @@ CHECKS = (
     hearing.source_coverage,
     hearing.order_sensitivity,
     hearing.batch_independence,
+    caching.cached_run,
     learning.live_parameters,
     slopes.exact_gradients,
     structure.identity,

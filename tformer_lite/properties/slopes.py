@@ -71,12 +71,13 @@ def exact_gradients(subject: Subject) -> Verdict:
         raise NotJudgedError(UNKNOWN)
     seen = torch.tensor([found[:2]])
     if found.right:
-        says = "The gradient is the slope that a small step measures."
+        says = "Gradients are the slopes that small steps measure."
         return True, says, seen
     says, level = what_is_cut(double)
+    share = abs(found.drawn - found.measured) / found.size
     says = (
-        f"The gradient gives a slope of {found.drawn:.3g}, and a small step "
-        f"of the weights measures {found.measured:.3g}{says}"
+        f"Gradients miss {share:.1%} of what a small step of the weights "
+        f"measures{says}"
     )
     return False, says, seen, level
 

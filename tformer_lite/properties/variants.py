@@ -74,6 +74,25 @@ def with_inputs(subject: Subject, inputs: Sequence[Tensor]) -> Subject:
     return Subject(subject.model, whole(subject, tuple(inputs)), *known)
 
 
+def row_alone(subject: Subject, b: int) -> tuple:
+    """Take a row of all that is given; what has no rows stays."""
+    count = len(subject.inputs[0])
+    rows = (isinstance(x, Tensor) and len(x) == count for x in subject.given)
+    return tuple(x[[b]] if y else x for x, y in zip(subject.given, rows))
+
+
+def another_batch(subject: Subject, which: int, rows: Tensor) -> Subject:
+    """Ask the same of as many rows: of one input, these; of all else, the
+    first row each time."""
+    given = [*row_alone(subject, 0)]
+    for i, x in enumerate(given):
+        if x is not subject.given[i]:
+            given[i] = x.repeat(len(rows), *[1] * (x.ndim - 1))
+    given[subject.places[which]] = rows
+    known = *subject.ids, subject.causal, subject.places
+    return Subject(subject.model, tuple(given), *known)
+
+
 def in_double(subject: Subject) -> Subject:
     """Ask a copy of the model that reckons in double precision."""
     if not isinstance(subject.model, nn.Module):
@@ -111,9 +130,10 @@ def whatever_weights(judge: Judge) -> Judge:
 
     @wraps(judge)
     def ask(subject: Subject) -> Verdict:
-        holds, says, seen, *_ = judge(subject)
-        if holds:
-            return holds, says, seen
+        verdict = judge(subject)
+        holds, says, seen, *level = verdict
+        if holds or level:
+            return verdict
         try:
             held = any(judge(reweighted(subject, n))[0] for n in range(2))
         except NotJudgedError:
