@@ -47,10 +47,9 @@ def partly(x, **how):
     return torch.cat((halves(one, **how), other), -1)
 
 
-def growing(x, **how):
-    """xPos: queries grow, and keys shrink by as much."""
-    t = torch.arange(x.shape[-2])[:, None]
-    return halves(x, **how) * 0.9 ** (t * how.get("sign", 1))
+def growing(x, by=1.1):
+    """xPos: queries grow with their position, and keys shrink."""
+    return halves(x) * by ** torch.arange(x.shape[-2])[:, None]
 
 
 def as_it_is(x, **how):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
 from tformer_lite.properties.finding import (
@@ -29,6 +30,8 @@ STEPS = 1e-7, 1e-5, 1e-3  # shares of the weights' size: small ones may round
 NEAR, FINE, ROUGH = 1e-5, 1e-4, 1e-2  # of a slope's size, by which it is off
 LISTED = re.compile(r"(.*?\.)?\d+(\.|$)")  # a part of a list
 LARGE = 1e4  # what hides a score is larger, and no number of the model
+STEPPING = {"round", "floor", "ceil", "sign", "argmax", "argmin", "topk"}
+STEPPING |= {"bernoulli", "multinomial", "heaviside", "fake_quantize"}
 LOOK = "Look for .detach(), .data, torch.no_grad() and torch.tensor(x)."
 UNKNOWN = "No slope can be measured: none is there, or it is not smooth."
 STEPPED = "It gives steps, so that may be meant (a straight-through gradient)."
@@ -178,28 +181,24 @@ def stepped(
 
 def what_is_cut(subject: Subject) -> tuple[str, str]:
     """Name the first module whose gradient is not its slope, and say how bad
-    that is."""
-    for path, found in cut(subject):
-        says = f", first in {path or 'the model'}. {LOOK}"
-        if abs(found.measured) <= NEAR * found.size:
-            return f"{says} {STEPPED}", UNUSUAL
-        if LISTED.match(path):
-            return says, BROKEN
-        break
-    else:
-        says = f". {LOOK}"
+    that is: in a block, it is a bug, unless the module makes steps."""
+    path, steps = first_cut(subject)
+    says = f". {LOOK}" if path is None else f", first in {path}. {LOOK}"
+    if steps:
+        return f"{says} {STEPPED}", UNUSUAL
     model: Any = subject.model
-    names = (name for name, _ in model.named_parameters())
+    names = [name for name, _ in model.named_parameters()]
     inside = {found[0] for found in map(LISTED.match, names) if found}
     asks = (partial(of_weights, subject, path) for path in inside)
-    if all(subject.call(ask, subject.given).right for ask in asks):
-        return f"{says} {MEANT}", UNUSUAL
-    return says, BROKEN
+    in_block = LISTED.match(path or "") or not all(
+        subject.call(ask, subject.given).right for ask in asks
+    )
+    return (says, BROKEN) if in_block else (f"{says} {MEANT}", UNUSUAL)
 
 
-def cut(subject: Subject) -> list[tuple[str, Slope]]:
-    """Find the modules whose gradient by what they are given is not the
-    slope, innermost first."""
+def first_cut(subject: Subject) -> tuple[str | None, bool]:
+    """Find the module whose gradient by what it is given is not the slope,
+    innermost first, and whether it makes steps; None where there is none."""
     runs: list[tuple] = []
 
     def hook(
@@ -210,15 +209,27 @@ def cut(subject: Subject) -> list[tuple[str, Slope]]:
 
     with watch(subject.model, hook):
         subject.run()
-    found = []
     for path, *call in runs:
         try:
-            one = subject.call(of_module, tuple(call))
+            with Steps() as seen:
+                found = subject.call(of_module, tuple(call))
         except FailedError:
             continue
-        if not one.right:
-            found.append((path, one))
-    return found
+        if not found.right:
+            flat = abs(found.measured) <= NEAR * found.size
+            return path or "the model", flat or seen.any
+    return None, False
+
+
+class Steps(TorchFunctionMode):
+    """Notice `any` function whose values are steps."""
+
+    any = False
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        name = getattr(function, "__name__", "").strip("_")
+        self.any = self.any or name in STEPPING
+        return function(*args, **(kwargs or {}))
 
 
 def of_module(part: nn.Module, args: tuple, kwargs: dict) -> Slope:
