@@ -25,7 +25,7 @@ from tformer_lite.properties import relative_positions
 
 back = partial(halves, sign=-1)
 later = partial(neighbours, start=5)
-SIDES = "they know places, and no distances"
+SIDES = "stand, not on distances"
 
 
 class GroupedKeys(Attention):

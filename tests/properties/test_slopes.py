@@ -193,7 +193,7 @@ def test_a_branch_that_is_cut_off_is_found(name):
     build, place = WRONG[name]
     finding = asked(build)
     assert finding.level == "broken"
-    first = f", first in {place}. Look" if place else " measures. Look"
+    first = f", first in {place}. Look" if place else " apart). Look"
     assert first in finding.says
 
 

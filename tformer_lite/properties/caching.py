@@ -41,18 +41,11 @@ def cached_run(subject: Subject) -> Verdict:
     given = first_words(subject)
     if len(cuts(given[-1])) == 1:
         raise NotJudgedError("There is one word only: give more.")
-    whole, reason = subject.call(partial(rows, subject), given), NONE
-    seen = []
-    for way in ways(subject):
-        try:
-            made = subject.call(partial(way, subject), given)
-        except FailedError as error:
-            if way is not growing:
-                reason = f"It cannot go on from a cache: {error}"
-            continue
-        if made.shape == whole.shape:
-            apart = (made - whole).abs().flatten(2).amax(-1)
-            seen.append(apart / whole.std())
+    try:
+        seen, reason = distances(subject, given)
+    except FailedError as error:
+        says = f"One row alone, without padding, fails: {error}"
+        raise NotJudgedError(says) from error
     if not seen:
         raise NotJudgedError(reason)
     least = min(seen, key=lambda one: one.max().item())
@@ -65,6 +58,26 @@ def cached_run(subject: Subject) -> Verdict:
         f"words before it come from the cache. {LOOK}"
     )
     return False, says, least
+
+
+def distances(
+    subject: Subject, given: tuple[Tensor, ...]
+) -> tuple[list[Tensor], str]:
+    """How far outputs in pieces are from those of the whole, (1, T), in each
+    way that there is; or why there is none."""
+    whole, found = subject.call(partial(rows, subject), given), []
+    reason = NONE
+    for way in ways(subject):
+        try:
+            made = subject.call(partial(way, subject), given)
+        except FailedError as error:
+            if way is not growing:
+                reason = f"It cannot go on from a cache: {error}"
+            continue
+        if made.shape == whole.shape:
+            apart = (made - whole).abs().flatten(2).amax(-1)
+            found.append(apart / whole.std())
+    return found, reason
 
 
 def ways(subject: Subject) -> Iterator[Callable[..., Tensor]]:

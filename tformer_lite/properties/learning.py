@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from tformer_lite.properties.excuses import EXCUSES
 from tformer_lite.properties.finding import BROKEN, UNUSUAL, Verdict, check
@@ -37,29 +37,27 @@ def live_parameters(subject: Subject) -> Verdict:
             "nn.ModuleList, not in a plain list."
         )
         return False, says, sizes
-    frozen = still_parts(model)
-    if frozen and not dead:
-        says = (
-            f"{len(frozen)} of {len(frozen) + len(learns)} parameters cannot "
-            f"learn, such as {frozen[0]}: requires_grad is False. The others "
-            "around them do; is it meant?"
-        )
-        return False, says, sizes, UNUSUAL
     if not dead:
-        says = f"All {len(learns)} parameter tensors get a gradient."
-        return True, says, sizes
+        return whether_frozen(model, learns, sizes)
     says = f"{len(dead)} of {len(learns)} parameters get no gradient"
     one, why, level = why_dead(subject, dead)
     return False, f"{says}, such as {one}. {why}", sizes, level
 
 
-def still_parts(model: nn.Module) -> list[str]:
-    """Name the parameters that are frozen between others that learn: not a
+def whether_frozen(model: nn.Module, learns: dict, sizes: Tensor) -> Verdict:
+    """Say that all learn, or that some cannot, between others that do: no
     table of positions, and not all but an adapter's."""
     named = [x for x in model.named_parameters() if x[1].is_floating_point()]
     frozen = [n for n, p in named if not p.requires_grad]
-    few = len(frozen) * 2 < len(named)
-    return [n for n in frozen if few and not NAMED.search(n)]
+    odd = [name for name in frozen if not NAMED.search(name)]
+    if not odd or len(frozen) * 2 >= len(named):
+        says = f"All {len(learns)} parameter tensors get a gradient."
+        return True, says, sizes
+    says = (
+        f"{len(odd)} of {len(named)} parameters cannot learn, such as "
+        f"{odd[0]}: requires_grad is False. Is it meant?"
+    )
+    return False, says, sizes, UNUSUAL
 
 
 def why_dead(subject: Subject, dead: list[str]) -> tuple[str, str, str]:

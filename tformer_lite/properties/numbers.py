@@ -16,7 +16,7 @@ from tformer_lite.properties.subject import (
     Subject,
 )
 from tformer_lite.properties.variants import in_double
-from tformer_lite.tracing.record.state import seed_all
+from tformer_lite.tracing.record.state import State, seed_all
 
 LOUD, LOUDLY = 30.0, "with weights 30 times larger"
 DEEP = "There is no attention, though: many layers may do that."
@@ -83,12 +83,14 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
 
 def loud(subject: Any, *given: Tensor, times: float = LOUD) -> Tensor:
     """Run a model with larger weights, each of them larger once, however
-    many names it has. `Subject.call` puts them back."""
+    many names it has. They are put back; a ScriptModule hides them from
+    `Subject.call`."""
     weights = {x.data_ptr(): x for x in subject.model.parameters()}
-    for x in weights.values():
-        if x.ndim > 1 and x.is_floating_point():
-            x.mul_(times)
-    return subject.made(*given)
+    with State(*weights.values()):
+        for x in weights.values():
+            if x.ndim > 1 and x.is_floating_point():
+                x.mul_(times)
+        return subject.made(*given)
 
 
 @check

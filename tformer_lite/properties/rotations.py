@@ -18,7 +18,7 @@ from tformer_lite.properties.subject import NotJudgedError, Subject
 from tformer_lite.properties.variants import same_word
 
 WORDS = "With the same word everywhere,"
-NONE = "In no attention do positions enter queries and keys alone."
+NONE = "No attention rotates queries or keys by their positions."
 LOOK = "Rotate both in the same way, so that only the distance is left."
 VALUES = (
     "values are rotated as queries and keys are: what is mixed of them then "
@@ -139,11 +139,9 @@ def what_is_wrong(one: Placed) -> tuple[str, str]:
     q, k = one.q, one.k
     for name, other, x in (("keys", "queries", q), ("queries", "keys", k)):
         if still(x):
-            says = f"{name} change with their positions, and {other} do not"
-            return (
-                f"{says}: they know places, and no distances. {LOOK}",
-                BROKEN,
-            )
+            says = f"{name} change with their positions, and {other} do not: "
+            says += f"products depend on where {name} stand, not on distances."
+            return f"{says} {LOOK}", BROKEN
     if is_constant(q, k.flip(-2)).any():
         says = "queries and keys are rotated in opposite directions: their "
         says += "products depend on the sum of the positions."

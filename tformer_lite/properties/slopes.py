@@ -74,13 +74,15 @@ def exact_gradients(subject: Subject) -> Verdict:
         raise NotJudgedError(UNKNOWN)
     seen = torch.tensor([found[:2]])
     if found.right:
-        says = "Gradients are the slopes that small steps measure."
+        says = (
+            "A small step of the weights moves the outputs as gradients say."
+        )
         return True, says, seen
     says, level = what_is_cut(double)
     share = abs(found.drawn - found.measured) / found.size
     says = (
-        f"Gradients miss {share:.1%} of what a small step of the weights "
-        f"measures{says}"
+        "A small step of the weights moves the outputs otherwise than the "
+        f"gradients say ({share:.1%} apart){says}"
     )
     return False, says, seen, level
 
@@ -174,7 +176,7 @@ def stepped(
             x.data.sub_(way, alpha=length)
         return value
 
-    with torch.no_grad():
+    with torch.enable_grad():  # PyTorch's fast paths may give others
         whole, half = ((at(h) - at(-h)) / (2 * h) for h in (step, step / 2))
     return (4 * half - whole) / 3, abs(half - whole)
 
