@@ -72,7 +72,8 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     inputs = subject.inputs
     yield "as it is", subject.run()
     if isinstance(subject.model, nn.Module):
-        result = subject.call(partial(loud, subject), subject.given)
+        with State(*subject.model.parameters()):  # a ScriptModule hides them
+            result = subject.call(partial(loud, subject), subject.given)
         yield LOUDLY, result
     padding = ~subject.real[0]
     if subject.last == 1 and padding.any():
@@ -83,14 +84,12 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
 
 def loud(subject: Any, *given: Tensor, times: float = LOUD) -> Tensor:
     """Run a model with larger weights, each of them larger once, however
-    many names it has. They are put back; a ScriptModule hides them from
-    `Subject.call`."""
+    many names it has. `Subject.call` puts them back."""
     weights = {x.data_ptr(): x for x in subject.model.parameters()}
-    with State(*weights.values()):
-        for x in weights.values():
-            if x.ndim > 1 and x.is_floating_point():
-                x.mul_(times)
-        return subject.made(*given)
+    for x in weights.values():
+        if x.ndim > 1 and x.is_floating_point():
+            x.mul_(times)
+    return subject.made(*given)
 
 
 @check
