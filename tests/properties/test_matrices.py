@@ -65,6 +65,24 @@ class Transposed(Block):
         return self.down(self.up(x).transpose(0, 1)).transpose(0, 1)
 
 
+class Branches(Block):
+    """A gate that is added, and not multiplied."""
+
+    def __init__(self):
+        super().__init__()
+        self.gate = nn.Linear(16, 32)
+
+    def feed(self, x):
+        return self.down(self.up(x) + self.gate(x))
+
+
+class HalfActive(Branches):
+    """One of two branches has an activation."""
+
+    def feed(self, x):
+        return self.down(self.up(x) + gelu(self.gate(x)))
+
+
 class Gated(Block):
     """A product of two is not linear: Shazeer (2020), Bilinear."""
 
@@ -106,13 +124,14 @@ def asked(kind):
     return activations(model, IDS)
 
 
-@pytest.mark.parametrize("kind", [Block, Gated, LowRank, Square])
+@pytest.mark.parametrize("kind", [Block, Gated, LowRank, Square, HalfActive])
 def test_right_blocks_are_right(kind):
     assert asked(kind).holds
 
 
 @pytest.mark.parametrize(
-    "kind", [Plain, Early, Late, Nothing, ByHand, ByEinsum, Transposed]
+    "kind",
+    [Plain, Early, Late, Nothing, ByHand, ByEinsum, Transposed, Branches],
 )
 def test_two_matrices_in_a_row_are_found(kind):
     finding = asked(kind)

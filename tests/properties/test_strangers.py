@@ -94,6 +94,7 @@ def test_a_right_model_of_a_stranger_raises_no_alarm(name):
     assert unusual == UNUSUAL.get(name, [])
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_a_traced_model_has_its_weights_afterwards():
     model = by_jit(GPT(), IDS)
     before = [p.clone() for p in model.parameters()]

@@ -98,14 +98,25 @@ def is_given(flow: Flow, i: int, n: int) -> bool:
 def in_a_row(
     flow: Flow, found: dict[int, Matrix]
 ) -> Iterator[tuple[Matrix, Matrix]]:
-    """Find pairs of matrices with moves, scales and offsets between them."""
+    """Find pairs of matrices with nothing between that is not linear."""
     for i, one in found.items():
-        j = flow.sources[i][one.data]
-        while j is not None and j not in found and flow.names[j] in PASSES:
-            made = [x for x in flow.sources[j] if x is not None]
-            j = made[0] if len(made) == 1 else None
-        if j is not None and j in found and found[j].after == one.before:
-            yield found[j], one
+        for j in makers(flow, flow.sources[i][one.data], found):
+            if found[j].after == one.before:
+                yield found[j], one
+
+
+def makers(flow: Flow, j: int | None, found: dict[int, Matrix]) -> list[int]:
+    """List the matrices that made something, by moves, scales and sums; none
+    where anything else had a part in it."""
+    if j is None or j in found:
+        return [] if j is None else [j]
+    made = [x for x in flow.sources[j] if x is not None]
+    if len(made) != 1 and flow.names[j] not in SUMS:
+        return []
+    if flow.names[j] not in PASSES:
+        return []
+    parts = [makers(flow, x, found) for x in made]
+    return [i for part in parts for i in part] if all(parts) else []
 
 
 def words(one: Matrix, other: Matrix) -> str:
