@@ -29,6 +29,7 @@ from tformer_lite.tracing.record.tensors import tensors
 STEPS = 1e-7, 1e-5, 1e-3  # shares of the weights' size: small ones may round
 NEAR, FINE, ROUGH = 1e-5, 1e-4, 1e-2  # of a slope's size, by which it is off
 LISTED = re.compile(r"(.*?\.)?\d+(\.|$)")  # a part of a list
+MANY = 256  # rows: of more, so many are moved
 LARGE = 1e4  # what hides a score is larger, and no number of the model
 STEPPING = {"round", "floor", "ceil", "sign", "argmax", "argmin", "topk"}
 STEPPING |= {"bernoulli", "multinomial", "heaviside", "fake_quantize"}
@@ -113,7 +114,7 @@ def slope(
     if value.requires_grad:
         some = torch.autograd.grad(value, leaves, allow_unused=True)
     pairs = [(x, g) for x, g in zip(leaves, some) if g is not None]
-    known = [(x, direction(x, padding.get(x)), g) for x, g in pairs]
+    known = [moved(x.detach(), g, padding.get(x, -1)) for x, g in pairs]
     if not known:
         return Slope(0.0, 0.0, torch.inf, 0.0)
     parts = torch.stack([(way * g).sum() for _, way, g in known])
@@ -152,14 +153,22 @@ def summed(run: Callable[[], Any]) -> Tensor:
     )
 
 
-def direction(x: Tensor, row: int | None) -> Tensor:
-    """Draw a direction of the size of a tensor; 0 in one row."""
+def moved(x: Tensor, g: Tensor, row: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Draw a direction of the size of a tensor, 0 in one row; of many rows,
+    of those around the one with the largest gradient. Give what is moved,
+    where, and its gradient."""
+    size = x.flatten()[: MANY**2].square().mean().sqrt().item()
+    if row >= 0:
+        g = g.index_fill(0, torch.tensor([row]), 0.0)
+    if x.ndim > 1 and len(x) > MANY:
+        first = g.flatten(1).abs().amax(1).argmax().item() // MANY * MANY
+        x, g = x[first : first + MANY], g[first : first + MANY]
+        row -= int(first)
     draw = torch.Generator().manual_seed(x.numel())
-    size = x.detach().square().mean().sqrt().item()
     way = torch.randn(x.shape, generator=draw).to(x) * (size or 0.1)
-    if row is not None:
+    if 0 <= row < len(x):
         way[row] = 0
-    return way
+    return x, way, g
 
 
 def stepped(
@@ -170,10 +179,10 @@ def stepped(
 
     def at(length: float) -> float:
         for x, way in ways:
-            x.data.add_(way, alpha=length)
+            x.add_(way, alpha=length)
         value = summed(run).item()
         for x, way in ways:
-            x.data.sub_(way, alpha=length)
+            x.sub_(way, alpha=length)
         return value
 
     with torch.enable_grad():  # PyTorch's fast paths may give others
