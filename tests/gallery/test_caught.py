@@ -58,6 +58,9 @@ EXPECTED = {
     "blocks_in_a_list": "live_parameters",
     "softmax_at_the_end": "logits",
 }
+# No bug of the gallery is of this kind; tests/properties has some.
+ELSEWHERE = {"relative_positions", "cached_run", "first_loss", "activations"}
+ELSEWHERE |= {"distinct_heads", "exact_gradients"}
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +79,9 @@ def test_what_is_stored_is_what_is_measured(now):
     assert now.rows == stored, "run python book/_tools/caught.py"
 
 
-def test_every_property_finds_a_bug(now):
+def test_every_other_property_finds_a_bug(now):
     found = {row.property for row in by_property(now).rows}
-    assert found == {check.__name__ for check in CHECKS}
+    assert found == {check.__name__ for check in CHECKS} - ELSEWHERE
 
 
 def test_a_property_alone_is_the_only_one_that_finds_a_bug():
@@ -113,4 +116,6 @@ def test_a_legitimate_variant_raises_no_alarm(name):
 
 def test_the_right_model_has_every_property():
     found = report(running_model()).findings
-    assert [finding.name for finding in found if not finding.holds] == []
+    odd = [finding.name for finding in found if not finding.holds]
+    assert odd == ["relative_positions", "cached_run"]
+    assert all(finding.holds is not False for finding in found)

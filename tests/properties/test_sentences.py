@@ -9,7 +9,15 @@ import pytest
 import torch
 from torch import nn
 
+from tests.helpers.caching import Cached, FromZero
+from tests.helpers.rotating import Turning, as_it_is, halves, neighbours
 from tests.helpers.strangers import GPT, Kinds, MixedAfter, Talking
+from tests.properties import test_heads as heads
+from tests.properties import test_matrices as matrices
+from tests.properties import test_order as order
+from tests.properties import test_slopes as slopes
+from tests.properties.test_beginning import Tied
+from tests.properties.test_rotations import OfValues, back
 from tformer_lite import DecoderOnly, bug, char_lm, properties, running_model
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
@@ -31,6 +39,13 @@ def linear():
     return nn.Linear(12, 12)
 
 
+def part_frozen():
+    """A model of which a norm cannot learn."""
+    model = GPT()
+    model.blocks[0].norms[0].requires_grad_(False)
+    return model
+
+
 OWN = {
     "right": lambda ask: ask(running_model()),
     "writes on": lambda ask: ask(DecoderOnly(char_lm)),
@@ -49,6 +64,32 @@ OWN = {
     "mixes heads late": lambda ask: ask(GPT(attention=MixedAfter), IDS),
     "could be told more": lambda ask: ask(Kinds(), IDS),
     "lacks inputs": lambda ask: ask(linear()),
+    "rotates": lambda ask: ask(Turning(), IDS),
+    "rotates keys": lambda ask: ask(Turning(as_it_is, halves), IDS),
+    "rotates back": lambda ask: ask(Turning(halves, back), IDS),
+    "rotates others": lambda ask: ask(Turning(halves, neighbours), IDS),
+    "rotates values": lambda ask: ask(Turning(kind=OfValues), IDS),
+    "drops a head": lambda ask: ask(GPT(attention=heads.LastIsDropped), IDS),
+    "repeats a head": lambda ask: ask(GPT(attention=heads.Expanded), IDS),
+    "copies a head": lambda ask: ask(GPT(attention=heads.Copies), IDS),
+    "sums heads": lambda ask: ask(GPT(attention=heads.Summed), IDS),
+    "has one head": lambda ask: ask(
+        GPT(attention=lambda: heads.Attention(heads=1)), IDS
+    ),
+    "detaches": lambda ask: ask(
+        slopes.of_blocks(slopes.ResidualDetached)(), IDS
+    ),
+    "learns slowly": lambda ask: ask(slopes.Shrinks(), IDS),
+    "rounds": lambda ask: ask(GPT(attention=slopes.Rounded), IDS),
+    "is frozen": lambda ask: ask(GPT().requires_grad_(False), IDS),
+    "learns in part": lambda ask: ask(part_frozen(), IDS),
+    "is linear": lambda ask: ask(slopes.of_blocks(matrices.Plain)(), IDS),
+    "shares places": lambda ask: ask(order.Halved(), IDS),
+    "forgets places": lambda ask: ask(order.Forgotten(), IDS),
+    "has no places": lambda ask: ask(order.Nameless(), IDS),
+    "has a cache": lambda ask: ask(Cached(), IDS),
+    "goes on from 0": lambda ask: ask(FromZero(), IDS),
+    "is too sure": lambda ask: ask(Tied(), IDS),
 }
 
 

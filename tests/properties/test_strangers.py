@@ -92,3 +92,12 @@ def test_a_right_model_of_a_stranger_raises_no_alarm(name):
     assert "could not be asked" not in str(found), found
     unusual = [f.name for f in found.findings if f.level == "unusual"]
     assert unusual == UNUSUAL.get(name, [])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_traced_model_has_its_weights_afterwards():
+    model = by_jit(GPT(), IDS)
+    before = [p.clone() for p in model.parameters()]
+    report(model, IDS)
+    pairs = zip(before, model.parameters())
+    assert all(was.equal(now) for was, now in pairs)

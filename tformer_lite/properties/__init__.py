@@ -13,9 +13,14 @@ raises AssertionError with what is wrong: there is one for each property.
 
 from tformer_lite.properties.agreement import same
 from tformer_lite.properties.asserting import (
+    assert_activations,
     assert_batch_independence,
+    assert_cached_run,
     assert_causal,
+    assert_distinct_heads,
+    assert_exact_gradients,
     assert_finite,
+    assert_first_loss,
     assert_identity,
     assert_live_parameters,
     assert_logits,
@@ -24,6 +29,7 @@ from tformer_lite.properties.asserting import (
     assert_padding_invariance,
     assert_past,
     assert_provenance,
+    assert_relative_positions,
     assert_repeatable,
     assert_score_scale,
     assert_source_coverage,
@@ -36,8 +42,11 @@ from tformer_lite.properties.attention import (
     score_scale,
     weight_rows,
 )
+from tformer_lite.properties.beginning import first_loss
+from tformer_lite.properties.caching import cached_run
 from tformer_lite.properties.finding import Finding, Report
 from tformer_lite.properties.future import causality
+from tformer_lite.properties.heads import distinct_heads
 from tformer_lite.properties.hearing import (
     batch_independence,
     order_sensitivity,
@@ -48,18 +57,27 @@ from tformer_lite.properties.hearing import (
     unknown_words,
 )
 from tformer_lite.properties.learning import live_parameters
+from tformer_lite.properties.matrices import activations
 from tformer_lite.properties.norms import norm_statistics
 from tformer_lite.properties.numbers import finite, logits, repeatable
 from tformer_lite.properties.reporting import report
 from tformer_lite.properties.results import NotJudgedError as NotJudgedError
+from tformer_lite.properties.rotations import relative_positions
+from tformer_lite.properties.slopes import exact_gradients
 from tformer_lite.properties.structure import identity
 
 __all__ = [
     "Finding",
     "Report",
+    "activations",
+    "assert_activations",
     "assert_batch_independence",
+    "assert_cached_run",
     "assert_causal",
+    "assert_distinct_heads",
+    "assert_exact_gradients",
     "assert_finite",
+    "assert_first_loss",
     "assert_identity",
     "assert_live_parameters",
     "assert_logits",
@@ -68,6 +86,7 @@ __all__ = [
     "assert_padding_invariance",
     "assert_past",
     "assert_provenance",
+    "assert_relative_positions",
     "assert_repeatable",
     "assert_score_scale",
     "assert_source_coverage",
@@ -75,8 +94,12 @@ __all__ = [
     "assert_unknown_words",
     "assert_weight_rows",
     "batch_independence",
+    "cached_run",
     "causality",
+    "distinct_heads",
+    "exact_gradients",
     "finite",
+    "first_loss",
     "identity",
     "live_parameters",
     "logits",
@@ -85,6 +108,7 @@ __all__ = [
     "padding_invariance",
     "past",
     "provenance",
+    "relative_positions",
     "repeatable",
     "report",
     "same",

@@ -5,11 +5,17 @@ from typing import Any
 
 from tformer_lite.properties import (
     attention,
+    beginning,
+    caching,
     future,
+    heads,
     hearing,
     learning,
+    matrices,
     norms,
     numbers,
+    rotations,
+    slopes,
     structure,
 )
 from tformer_lite.properties.finding import Finding
@@ -39,12 +45,22 @@ def asserted(check: Callable[..., Finding]) -> Callable[..., None]:
     return ask
 
 
+# Assert what `activations` asks of a model.
+assert_activations = asserted(matrices.activations)
 # Assert what `batch_independence` asks of a model.
 assert_batch_independence = asserted(hearing.batch_independence)
+# Assert what `cached_run` asks of a model.
+assert_cached_run = asserted(caching.cached_run)
 # Assert what `causality` asks of a model.
 assert_causal = asserted(future.causality)
+# Assert what `distinct_heads` asks of a model.
+assert_distinct_heads = asserted(heads.distinct_heads)
+# Assert what `exact_gradients` asks of a model.
+assert_exact_gradients = asserted(slopes.exact_gradients)
 # Assert what `finite` asks of a model.
 assert_finite = asserted(numbers.finite)
+# Assert what `first_loss` asks of a model.
+assert_first_loss = asserted(beginning.first_loss)
 # Assert what `identity` asks of a model.
 assert_identity = asserted(structure.identity)
 # Assert what `live_parameters` asks of a model.
@@ -61,6 +77,8 @@ assert_padding_invariance = asserted(hearing.padding_invariance)
 assert_past = asserted(hearing.past)
 # Assert what `provenance` asks of a model.
 assert_provenance = asserted(attention.provenance)
+# Assert what `relative_positions` asks of a model.
+assert_relative_positions = asserted(rotations.relative_positions)
 # Assert what `repeatable` asks of a model.
 assert_repeatable = asserted(numbers.repeatable)
 # Assert what `score_scale` asks of a model.

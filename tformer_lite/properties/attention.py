@@ -1,5 +1,6 @@
 """Attention from inside: its weights, its scale, where its elements go."""
 
+from collections.abc import Sized
 from typing import NamedTuple
 
 import torch
@@ -146,7 +147,7 @@ def first_matrix(weights: Tensor) -> Tensor:
     return weights.reshape(-1, *weights.shape[-2:])[0]
 
 
-def how_many(found: list[Mixing]) -> str:
+def how_many(found: Sized) -> str:
     """Count attentions in words."""
     return f"{len(found)} attention{'s' * (len(found) > 1)}"
 

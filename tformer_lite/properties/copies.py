@@ -26,6 +26,7 @@ from tformer_lite.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
+    like,
     once,
     whole,
 )
@@ -174,3 +175,17 @@ def row_alone(subject: Subject, b: int) -> tuple:
         return x[[b]] if x.ndim and len(x) == count else x
 
     return tree_map_only(Tensor, take, subject.given)
+
+
+def another_batch(subject: Subject, which: int, rows: Tensor) -> Subject:
+    """Ask the same of as many rows: of one input, these; of all else, the
+    first row each time."""
+    count = len(subject.inputs[0])
+
+    def repeat(x: Tensor) -> Tensor:
+        times = len(rows), *[1] * (x.ndim - 1)
+        return x[:1].repeat(times) if x.ndim and len(x) == count else x
+
+    given = [*tree_map_only(Tensor, repeat, subject.given)]
+    given[subject.places[which]] = rows
+    return like(subject, subject.model, tuple(given))

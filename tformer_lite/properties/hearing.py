@@ -11,6 +11,7 @@ from tformer_lite.properties.agreement import close
 from tformer_lite.properties.copies import rows_alone
 from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.mixing import Mixing, followed, mixings
+from tformer_lite.properties.order import unheard
 from tformer_lite.properties.reach import (
     asked,
     culprit,
@@ -201,6 +202,10 @@ def order_sensitivity(subject: Subject) -> Verdict:
                 "does each have its own?"
             )
             return False, says, moves
+        if moves.any() and not unordered(subject, side):
+            for verdict in filter(None, [unheard(subject, which)]):
+                says, level = verdict
+                return False, says, moves, level
     if not judged:
         raise NotJudgedError("No positions are asked for, or no words differ.")
     says = f"The order of the {' and the '.join(judged)} is heard."

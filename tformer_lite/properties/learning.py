@@ -4,12 +4,13 @@ import re
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from tformer_lite.properties.excuses import EXCUSES
 from tformer_lite.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from tformer_lite.properties.gradients import gradients
 from tformer_lite.properties.norms import is_norm
+from tformer_lite.properties.order import NAMED
 from tformer_lite.properties.structure import blocks
 from tformer_lite.properties.subject import NotJudgedError, Subject
 from tformer_lite.properties.variants import reweighted
@@ -37,11 +38,26 @@ def live_parameters(subject: Subject) -> Verdict:
         )
         return False, says, sizes
     if not dead:
-        says = f"All {len(learns)} parameter tensors get a gradient."
-        return True, says, sizes
+        return whether_frozen(model, learns, sizes)
     says = f"{len(dead)} of {len(learns)} parameters get no gradient"
     one, why, level = why_dead(subject, dead)
     return False, f"{says}, such as {one}. {why}", sizes, level
+
+
+def whether_frozen(model: nn.Module, learns: dict, sizes: Tensor) -> Verdict:
+    """Say that all learn, or that some cannot, between others that do: no
+    table of positions, and not all but an adapter's."""
+    named = [x for x in model.named_parameters() if x[1].is_floating_point()]
+    frozen = [n for n, p in named if not p.requires_grad]
+    odd = [name for name in frozen if not NAMED.search(name)]
+    if not odd or len(frozen) * 2 >= len(named):
+        says = f"All {len(learns)} parameter tensors get a gradient."
+        return True, says, sizes
+    says = (
+        f"{len(odd)} of {len(named)} parameters cannot learn, such as "
+        f"{odd[0]}: requires_grad is False. Is it meant?"
+    )
+    return False, says, sizes, UNUSUAL
 
 
 def why_dead(subject: Subject, dead: list[str]) -> tuple[str, str, str]:

@@ -135,7 +135,7 @@ def operand(data: Data, i: int, n: int) -> Operand:
     """Follow what a step reads back to where it was last computed. (Before
     its factors, baddbmm reads a mask.)"""
     n += data.names[i] == "baddbmm"
-    matrix, factor = data.read(i, n), 1.0
+    matrix, factor = as_read(data, i, n), 1.0
     origin, maker = matrix, data.sources[i][n]
     while maker is not None and data.names[maker] in MOVES | SCALES:
         sized = [mark.shape != () for mark in data.steps[maker].reads]
@@ -169,7 +169,7 @@ def written_out(data: Data, one: Found) -> Mixing:
     scored = Product(data, one.product, 2)
     q, k = (scored.factor(n, BATCH, OWN[n], SUMMED) for n in range(2))
     rows = w, BATCH, OWN[w], SUMMED
-    weights = after.matrix(as_mixed(data, *one.way[-1]), *rows)
+    weights = after.matrix(as_read(data, *one.way[-1]), *rows)
     right = after.matrix(by_right_factor(data, one), *rows)
     keys, queries = (right.amax(i) - right.amin(i) for i in (-1, -2))
     if queries.sum() > keys.sum():  # it differs by query
@@ -192,14 +192,13 @@ def talks(data: Data, i: int) -> bool:
     return found is not None and None not in data.sources[found.product]
 
 
-def as_mixed(data: Data, i: int, n: int) -> Tensor:
-    """Give the weights that a product read: as they were made; or as they
-    are by now, if that explains the result: w[0] *= 2 writes into them."""
+def as_read(data: Data, i: int, n: int) -> Tensor:
+    """Give what a product read: as it was made; or as it is by now, if that
+    explains the result: something was written into it, as by w[0] *= 2."""
     made, now = data.read(i, n), data.received(i, n)
     if made.equal(now):
         return made
-    reads = [data.read(i, m) for m in range(len(data.sources[i]))]
-    reads[n] = now
+    reads = [data.received(i, m) for m in range(len(data.sources[i]))]
     again, *_ = call_again(data, i, reads)
     return now if close(again, data.kept[i][0]) else made
 

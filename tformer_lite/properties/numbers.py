@@ -19,7 +19,7 @@ from tformer_lite.properties.subject import (
     once,
 )
 from tformer_lite.properties.variants import in_double
-from tformer_lite.tracing.record.state import seed_all
+from tformer_lite.tracing.record.state import State, seed_all
 
 LOUD, LOUDLY = 30.0, "with weights 30 times larger"
 DEEP = "There is no attention, though: many layers may do that."
@@ -75,7 +75,8 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     inputs = subject.inputs
     yield "as it is", still(subject)
     if isinstance(subject.model, nn.Module):
-        result = subject.call(partial(loud, subject), subject.given)
+        with State(*subject.model.parameters()):  # a ScriptModule hides them
+            result = subject.call(partial(loud, subject), subject.given)
         yield LOUDLY, result
     padding = ~subject.real[0]
     if subject.last == 1 and padding.any():

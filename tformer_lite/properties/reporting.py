@@ -6,11 +6,17 @@ from typing import Any
 
 from tformer_lite.properties import (
     attention,
+    beginning,
+    caching,
     future,
+    heads,
     hearing,
     learning,
+    matrices,
     norms,
     numbers,
+    rotations,
+    slopes,
     structure,
 )
 from tformer_lite.properties.finding import (
@@ -28,10 +34,13 @@ CHECKS = (
     numbers.finite,
     numbers.repeatable,
     numbers.logits,
+    beginning.first_loss,
     norms.norm_statistics,
     attention.weight_rows,
     attention.score_scale,
     attention.provenance,
+    rotations.relative_positions,
+    heads.distinct_heads,
     future.causality,
     hearing.past,
     hearing.padding_invariance,
@@ -40,8 +49,11 @@ CHECKS = (
     hearing.source_coverage,
     hearing.order_sensitivity,
     hearing.batch_independence,
+    caching.cached_run,
     learning.live_parameters,
+    slopes.exact_gradients,
     structure.identity,
+    matrices.activations,
 )
 
 

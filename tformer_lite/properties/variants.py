@@ -1,7 +1,7 @@
 """The same model otherwise: in training, or with other weights. Each is a
 copy, and the model stays as it is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from functools import wraps
 from typing import Any
@@ -11,7 +11,13 @@ from torch import Tensor, nn
 from torch.utils._pytree import tree_map_only
 
 from tformer_lite.properties.finding import UNUSUAL, Verdict
-from tformer_lite.properties.subject import NotJudgedError, Subject, like, once
+from tformer_lite.properties.subject import (
+    NotJudgedError,
+    Subject,
+    like,
+    once,
+    whole,
+)
 
 Judge = Callable[[Subject], Verdict]
 
@@ -46,6 +52,25 @@ def copied(model: nn.Module, shared: dict[int, Any]) -> nn.Module:
 def another(subject: Subject, model: nn.Module) -> Subject:
     """Ask another model the same."""
     return like(subject, model)
+
+
+@once
+def same_word(subject: Subject, n: int) -> Subject:
+    """Ask the same of inputs that have one word at all positions, or one
+    vector: one of two words that stand in the first row."""
+    alike = []
+    for x, real in zip(subject.inputs, subject.real):
+        known = x[0][real[0]]
+        if known.ndim > 2 or not len(known):
+            raise NotJudgedError("The inputs are not rows of words.")
+        words = known if x.is_floating_point() else known.unique()
+        alike.append(words[-1 - n % len(words)].expand_as(x).clone())
+    return with_inputs(subject, alike)
+
+
+def with_inputs(subject: Subject, inputs: Sequence[Tensor]) -> Subject:
+    """Ask the same of other sequences."""
+    return like(subject, subject.model, whole(subject, tuple(inputs)))
 
 
 def in_double(subject: Subject) -> Subject:
@@ -85,9 +110,10 @@ def whatever_weights(judge: Judge) -> Judge:
 
     @wraps(judge)
     def ask(subject: Subject) -> Verdict:
-        holds, says, seen, *_ = judge(subject)
-        if holds:
-            return holds, says, seen
+        verdict = judge(subject)
+        holds, says, seen, *level = verdict
+        if holds or level:
+            return verdict
         try:
             held = any(judge(reweighted(subject, n))[0] for n in range(2))
         except NotJudgedError:

@@ -1,0 +1,80 @@
+"""Read in pieces, with a cache, a model gives what it gives whole."""
+
+import pytest
+import torch
+
+from tests.helpers.caching import (
+    Cached,
+    Forgets,
+    FromZero,
+    MaskFromZero,
+    Told,
+    TurnedFromZero,
+)
+from tests.helpers.strangers import GPT, IDS
+from tformer_lite import DecoderOnly, char_lm, running_example, running_model
+from tformer_lite.decoding.cache.models import cached
+from tformer_lite.properties import cached_run
+
+SRC, TGT, *_ = running_example()
+NONE = "The model takes no cache, and gives rows for all words each time."
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    torch.manual_seed(0)
+
+
+@pytest.mark.parametrize("kind", [Cached, Told])
+def test_a_cache_that_gives_the_same_is_right(kind):
+    finding = cached_run(kind(), IDS)
+    assert finding.holds
+    assert finding.seen.shape == (1, 7)
+
+
+@pytest.mark.parametrize(
+    "kind", [FromZero, TurnedFromZero, MaskFromZero, Forgets]
+)
+def test_a_cache_that_gives_something_else_is_found(kind):
+    finding = cached_run(kind(), IDS)
+    assert finding.level == "broken"
+    assert finding.says.startswith("Row 0: output 4 is another one when")
+
+
+def test_this_modules_caches_are_right():
+    assert cached_run(cached(running_model()), SRC, TGT, pad=1).holds
+    model = cached(DecoderOnly(char_lm))
+    assert cached_run(model, IDS).holds
+    model.rows = lambda start, ids: ids.new_ones(1, 1, ids.shape[1]) > 0
+    assert cached_run(model, IDS).holds is False
+
+
+class Refuses(Cached):
+    """It cannot go on."""
+
+    def start(self, past):
+        if past is not None:
+            raise ValueError("one piece, please")
+        return 0
+
+
+class GivesNone(Cached):
+    def forward(self, ids, past=None, use_cache=False):
+        return super().forward(ids)
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        (GPT(), NONE),
+        (lambda ids: ids[..., None] / 2, NONE),
+        (Refuses(), "It cannot go on from a cache: ValueError: one piece, "),
+        (GivesNone(), "It cannot go on from a cache: ValueError: it gives "),
+    ],
+)
+def test_what_has_no_cache_is_not_judged(model, says):
+    finding = cached_run(model, IDS)
+    assert finding.holds is None
+    assert finding.says.startswith(says)
+    one = cached_run(model, IDS[:, :1])
+    assert one.says == "There is one word only: give more."

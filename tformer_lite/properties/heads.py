@@ -1,0 +1,191 @@
+"""Heads: that each has weights of its own, and is heard."""
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import combinations, permutations
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from tformer_lite.properties.agreement import close
+from tformer_lite.properties.attention import how_many
+from tformer_lite.properties.finding import (
+    BROKEN,
+    UNUSUAL,
+    Verdict,
+    check,
+)
+from tformer_lite.properties.mixing import Mixing, mixings
+from tformer_lite.properties.subject import (
+    NotJudgedError,
+    Subject,
+    once,
+)
+from tformer_lite.properties.variants import reweighted
+from tformer_lite.tracing.record.shared import QUESTIONS, counted
+from tformer_lite.tracing.record.tensors import tensors
+
+Fault = tuple[str, str, str]
+JOIN = "Look at how heads are joined: all of them, side by side."
+MADE = "Look at how they are made: is one head expanded, or copied?"
+
+
+@check
+def distinct_heads(subject: Subject) -> Verdict:
+    """See whether each head of an attention has weights of its own, and
+    moves the outputs in a way of its own.
+
+    Vaswani et al. (2017), section 3.2.2. Heads that share keys and values,
+    as in grouped-query attention, have queries of their own.
+    """
+    found = [one for one in mixings(subject) if len(heads(subject, one)) > 1]
+    if not found:
+        raise NotJudgedError("No attention has several heads.")
+    sizes = [g.abs().amax((1, 2, 3)) for g in pulls(subject).values()]
+    seen = torch.nn.utils.rnn.pad_sequence(sizes or [torch.zeros(1)], True)
+    for judge in (unheard, alike, averaged):
+        for path, says, level in judge(subject):
+            return False, f"In {path}, {says}", seen, level
+    says = "Each head has weights of its own and is heard"
+    return True, f"{says}, in {how_many(found)}.", seen
+
+
+def heads(subject: Subject, one: Mixing, x: Tensor | None = None) -> Tensor:
+    """Put heads first: (..., T, D) -> (H, N, T, D); of the weights, or what
+    else an attention has."""
+    x = one.weights if x is None else x
+    rows = len(subject.inputs[-1])
+    if x.ndim == 3 and len(x) % rows == 0:
+        x = x.unflatten(0, (rows, -1))
+    return x[(None,) * (4 - x.ndim)].flatten(1, -3).transpose(0, 1)
+
+
+def unheard(subject: Subject) -> Iterator[Fault]:
+    """Find attentions of which some heads move no output, and some do."""
+    for i in silent(subject):
+        if all(i in silent(reweighted(subject, seed)) for seed in range(2)):
+            one = mixings(subject)[i]
+            dead = silent(subject)[i]
+            says = (
+                f"head {dead[0]} of {len(pulls(subject)[i])} moves no output. "
+            )
+            yield one.path, says + JOIN, BROKEN
+
+
+@once
+def silent(subject: Subject) -> dict[int, list[int]]:
+    """Find the attentions that some heads leave without being heard, and
+    which heads."""
+    found = {}
+    for i, g in pulls(subject).items():
+        dead = ~g.flatten(1).any(1)
+        if dead.any() and not dead.all():
+            found[i] = dead.nonzero()[:, 0].tolist()
+    return found
+
+
+def alike(subject: Subject) -> Iterator[Fault]:
+    """Find attentions that have one head twice."""
+    for i, pair in twins(subject).items():
+        path = mixings(subject)[i].path
+        says = f"heads {pair[0]} and {pair[1]} have the same queries, keys "
+        others = (reweighted(subject, seed) for seed in range(2))
+        if all(twins(other).get(i) == pair for other in others):
+            yield path, f"{says}and weights. {MADE}", BROKEN
+        elif not empty(subject, mixings(subject)[i], pair):
+            says += "and weights: they began as copies, or one was copied."
+            yield path, says, UNUSUAL
+
+
+@once
+def twins(subject: Subject) -> dict[int, tuple[int, int]]:
+    """Find the attentions that have two heads with the same queries, keys
+    and weights, and which they are."""
+    found = {}
+    for i, one in enumerate(mixings(subject)):
+        parts = [heads(subject, one, x) for x in (one.weights, one.q.matrix)]
+        keys = heads(subject, one, one.k.matrix)
+        whole = len({len(x) for x in parts}) == 1
+        for a, b in combinations(range(len(parts[0])) if whole else (), 2):
+            groups = [n * len(keys) // len(parts[0]) for n in (a, b)]
+            if keys[groups[0]].equal(keys[groups[1]]) and all(
+                x[a].equal(x[b]) for x in parts
+            ):
+                found[i] = a, b
+                break
+    return found
+
+
+def empty(subject: Subject, one: Mixing, pair: tuple[int, int]) -> bool:
+    """Whether two heads are alike because there is nothing in them."""
+    q, k = (heads(subject, one, x.matrix) for x in (one.q, one.k))
+    return not (q[pair[0]].any() and k.any())
+
+
+def averaged(subject: Subject) -> Iterator[Fault]:
+    """Find attentions whose heads move the outputs in one way: as they do
+    where their mean or their sum is taken."""
+    for i, g in pulls(subject).items():
+        apart = (g - g[:1]).abs().max()
+        if len(g) > 1 and g.any() and apart <= 1e-5 * g.abs().max():
+            says = "all heads move the outputs in one way: is their mean or "
+            says += f"sum taken? {JOIN}"
+            yield mixings(subject)[i].path, says, UNUSUAL
+
+
+@once
+def pulls(subject: Subject) -> dict[int, Tensor]:
+    """Draw gradients for what each attention mixed: (H, N, T, D)."""
+    found = mixings(subject)
+    zeros = subject.call(partial(drawn, subject, found), subject.given)
+    return {i: heads(subject, found[i], g) for i, g in zeros.items()}
+
+
+def drawn(subject: Subject, found: list[Mixing], *given: Any) -> dict:
+    """Run with 0 added to what attentions mixed; draw gradients for it."""
+    zeros = Zeros(found)
+    with torch.enable_grad(), QUESTIONS, counted("recorders"), zeros:
+        result = subject.model(*given)
+    made = [x for x in tensors(result) if x.grad_fn is not None]
+    if not made or not zeros.added:
+        return {}
+    ways = [torch.randn_like(x) for x in made]
+    leaves = [*zeros.added.values()]
+    some = torch.autograd.grad(made, leaves, ways, allow_unused=True)
+    pairs = zip(zeros.added, some)
+    return {i: g for i, g in pairs if g is not None}
+
+
+class Zeros(TorchFunctionMode):
+    """Add 0 to what attentions mix, as soon as it is there; `added` are the
+    zeros, in the order of axes that a Mixing has."""
+
+    def __init__(self, found: list[Mixing]):
+        super().__init__()
+        self.found, self.added = found, dict[int, Tensor]()
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        for i, one in enumerate(self.found):
+            order = order_of(result, one.mixed)
+            if i not in self.added and order:
+                zeros = torch.zeros_like(one.mixed).requires_grad_()
+                self.added[i] = zeros
+                return (result.permute(order) + zeros).permute(
+                    *torch.tensor(order).argsort().tolist()
+                )
+        return result
+
+
+def order_of(x: Any, mixed: Tensor) -> tuple[int, ...] | None:
+    """In which order the axes of a tensor are those of what was mixed; None
+    where it is something else."""
+    if not isinstance(x, Tensor) or sorted(x.shape) != sorted(mixed.shape):
+        return None
+    for order in permutations(range(x.ndim)):
+        moved = x.permute(order)
+        if moved.shape == mixed.shape and close(moved.detach(), mixed):
+            return order
+    return None

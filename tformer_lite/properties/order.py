@@ -1,0 +1,104 @@
+"""Order: whether two words that change places are heard to do so in the
+first attention. Later ones of a causal model hear it by their mask alone."""
+
+import re
+from itertools import pairwise
+from typing import Any
+
+from tformer_lite.properties.copies import another_batch
+from tformer_lite.properties.finding import BROKEN, UNUSUAL
+from tformer_lite.properties.mixing import Mixing, followed
+from tformer_lite.properties.reach import FAINT
+from tformer_lite.properties.rotations import still
+from tformer_lite.properties.subject import Subject
+from tformer_lite.properties.variants import reweighted, same_word
+
+MOST = 32  # how many pairs are tried
+NAMED = re.compile("pos|rotary|rope|alibi|freq|wpe|place", re.IGNORECASE)
+Pairs = list[tuple[int, int]]
+
+
+def unheard(subject: Subject, which: int) -> tuple[str, str] | None:
+    """Say which neighbours of an input could change places, for all that its
+    first attention hears; and of which level that is."""
+    tried, deaf = swapped(subject, which)
+    again = swapped(reweighted(subject, 0), which)[1] if deaf else []
+    both = [pair for pair in deaf if pair in again]  # weights may be small
+    if not both:
+        return None
+    if len(both) == len(tried):
+        return None if placed_later(subject) else nowhere(subject, which)
+    (p, q), side = both[0], subject.sides[which]
+    says = (
+        f"When {side} positions {p} and {q} change places, the first "
+        "attention hears no difference, though of others it does. Do they "
+        "share one position, by a division or a limit?"
+    )
+    return says, BROKEN
+
+
+def nowhere(subject: Subject, which: int) -> tuple[str, str]:
+    """Say that no position is added anywhere."""
+    model: Any = subject.model
+    says = (
+        f"The {subject.sides[which]} has no positions: with words that change "
+        "places, the first attention hears the same, and only the causal "
+        "mask tells later ones of their order. "
+    )
+    parts = (*getattr(model, "named_modules", dict)(),)
+    names = [name for name, _ in parts] + [*model.state_dict()]
+    if any(map(NAMED.search, names)):
+        return says + "Look at the positions: are they added?", BROKEN
+    return says + "Some models are meant so.", UNUSUAL
+
+
+def swapped(subject: Subject, which: int) -> tuple[Pairs, Pairs]:
+    """Find the neighbours that can be told apart by their words, and are
+    both heard by somebody else in the first attention; and of these, those
+    whose change of places is heard by nobody."""
+    ids, real = subject.inputs[which][0], subject.real[which][0]
+    pairs = pairwise(real.nonzero()[:, 0].tolist())
+    unlike = [(p, q) for p, q in pairs if not ids[p].equal(ids[q])][:MOST]
+    batch = ids.repeat(len(unlike) + 1, *[1] * ids.ndim)
+    for row, (p, q) in zip(batch, unlike):
+        row[[p, q]] = row[[q, p]]
+    one = first_attention(another_batch(subject, which, batch), len(ids))
+    if one is None:
+        return [], []
+    mixed, weights = (
+        x.reshape(len(batch), -1, *x.shape[-2:])
+        for x in (one.mixed, one.weights)
+    )
+    tried, deaf = [], []
+    least = FAINT * mixed.abs().max()
+    for row, (p, q) in zip(mixed, unlike):
+        hear = (weights[-1][..., [p, q]] > 0).all(-1).any(0)
+        hear[[p, q]] = False
+        if hear.any():
+            tried.append((p, q))
+            moved = (row - mixed[-1]).abs().amax((0, 2))[hear]
+            deaf += [] if moved.max() > least else [(p, q)]
+    return tried, deaf
+
+
+def first_attention(subject: Subject, t: int) -> Mixing | None:
+    """Find the first attention of t positions whose rows of a batch are not
+    all alike."""
+    rows = len(subject.inputs[0])
+    for one in followed(subject):
+        x = one.weights
+        whole = x.shape[-2:] == (t, t) and not x[..., 0].numel() % rows
+        by_row = one.v.matrix.reshape(rows, -1) if whole else x[:0]
+        if len(by_row) and (by_row != by_row[:1]).any():
+            return one
+    return None
+
+
+def placed_later(subject: Subject) -> bool:
+    """Whether positions come in anywhere: with the same word everywhere,
+    some attention reads other vectors, or more is added to its scores."""
+    alike = same_word(subject, 0)
+    return any(
+        one.added or not all(still(x.matrix) for x in (one.q, one.k, one.v))
+        for one in followed(alike)
+    )
