@@ -16,6 +16,7 @@ from tformer_lite.properties.attention import (
     score_scale,
     weight_rows,
 )
+from tformer_lite.properties.counted import padding_in_loss, words_in_loss
 from tformer_lite.properties.finding import Finding, Report
 from tformer_lite.properties.future import causality
 from tformer_lite.properties.hearing import (
@@ -28,6 +29,11 @@ from tformer_lite.properties.hearing import (
     unknown_words,
 )
 from tformer_lite.properties.learning import live_parameters
+from tformer_lite.properties.losses import (
+    loss_gradient,
+    loss_softmax,
+    next_word,
+)
 from tformer_lite.properties.norms import norm_statistics
 from tformer_lite.properties.numbers import finite, logits, repeatable
 from tformer_lite.properties.reporting import report
@@ -42,8 +48,12 @@ __all__ = [
     "identity",
     "live_parameters",
     "logits",
+    "loss_gradient",
+    "loss_softmax",
+    "next_word",
     "norm_statistics",
     "order_sensitivity",
+    "padding_in_loss",
     "padding_invariance",
     "past",
     "provenance",
@@ -55,4 +65,5 @@ __all__ = [
     "source_dependence",
     "unknown_words",
     "weight_rows",
+    "words_in_loss",
 ]

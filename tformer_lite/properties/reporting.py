@@ -7,9 +7,11 @@ from torch import Tensor
 
 from tformer_lite.properties import (
     attention,
+    counted,
     future,
     hearing,
     learning,
+    losses,
     norms,
     numbers,
     structure,
@@ -36,6 +38,13 @@ CHECKS = (
     learning.live_parameters,
     structure.identity,
 )
+LOSS_CHECKS = (
+    losses.loss_gradient,
+    losses.next_word,
+    losses.loss_softmax,
+    counted.padding_in_loss,
+    counted.words_in_loss,
+)
 
 
 def report(
@@ -44,6 +53,7 @@ def report(
     pad: int | None = None,
     unknown: int | None = None,
     causal: bool = True,
+    loss: Callable | None = None,
     expect: Mapping[str, str] | None = None,
 ) -> Report:
     """Run all checks on a model, and show a table of what they saw.
@@ -52,21 +62,24 @@ def report(
     each position: (B, T) -> (B, T, V), or (B, S), (B, T) -> (B, T, V). The
     models of this module bring their own ids; others need `inputs`, with
     different words in each row. `pad` and `unknown` are the ids of [PAD]
-    and [UNK]; `causal` says whether the future should be hidden. `expect`
-    gives reasons for findings that are known, such as {"score_scale": "T5
-    scales at initialisation"}. Nothing is raised for a broken model;
-    ValueError when no check has an expected name.
+    and [UNK]; `causal` says whether the future should be hidden. `loss` is
+    the training loss, loss(model, *inputs) -> (): with it, what it asks of
+    the model is judged as well. `expect` gives reasons for findings that
+    are known, such as {"score_scale": "T5 scales at initialisation"}.
+    Nothing is raised for a broken model; ValueError when no check has an
+    expected name.
 
     >>> report(running_model())["causality"]
     causality: ✓ holds. No position hears a later one.
     """
-    reasons, names = expect or {}, [check.__name__ for check in CHECKS]
+    checks = CHECKS + (LOSS_CHECKS if loss else ())
+    reasons, names = expect or {}, [check.__name__ for check in checks]
     for name in reasons:
         if name not in names:
             says = f"no check {name!r}: there are {', '.join(names)}"
             raise ValueError(says)
-    subject = Subject(model, inputs, pad, unknown, causal)
-    findings = [check(subject) for check in CHECKS]
+    subject = Subject(model, inputs, pad, unknown, causal, loss=loss)
+    findings = [check(subject) for check in checks]
     return Report([known(found, reasons) for found in findings])
 
 

@@ -47,8 +47,9 @@ class Subject:
         unknown: int | None = None,
         causal: bool = True,
         places: list[int] | None = None,
+        loss: Callable | None = None,
     ):
-        self.model, self.causal = model, causal
+        self.model, self.causal, self.loss = model, causal, loss
         self.config = getattr(model, "config", None)
         self.ids, self.found = own_ids(model, pad, unknown), dict[tuple, Any]()
         self.given = inputs or example(model, self.ids[0])
@@ -56,7 +57,7 @@ class Subject:
         self.inputs = tuple(self.given[i] for i in self.places)
         self.last = len(self.inputs) - 1  # the output has its rows
         self.sides = sides(len(self.inputs))
-        self.state = State(model, self.given)
+        self.state = State(model, self.given, loss)
 
     @cached_property
     def real(self) -> list[Tensor]:
