@@ -29,14 +29,11 @@ from tformer_lite.properties.hearing import (
     unknown_words,
 )
 from tformer_lite.properties.learning import live_parameters
-from tformer_lite.properties.losses import (
-    loss_gradient,
-    loss_softmax,
-    next_word,
-)
+from tformer_lite.properties.losses import loss_gradient, next_word
 from tformer_lite.properties.norms import norm_statistics
 from tformer_lite.properties.numbers import finite, logits, repeatable
 from tformer_lite.properties.reporting import report
+from tformer_lite.properties.softmax import loss_softmax
 from tformer_lite.properties.structure import identity
 
 __all__ = [

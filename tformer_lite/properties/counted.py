@@ -22,6 +22,7 @@ from tformer_lite.properties.subject import (
     whole,
 )
 
+FUTURE = "The future may be heard here: causal=False."
 END = (
     ", the first one after the words. That is right only where [PAD] is the "
     "end of a text as well."
@@ -94,9 +95,11 @@ def words_in_loss(subject: Subject) -> Verdict:
     """See whether every word is asked for: those that are not are no
     mistake where they are a prompt, at the start of rows."""
     found = labels(subject)
-    if len(found) > 1 or not subject.causal:
-        raise NotJudgedError("Not every word is to be asked for here.")
-    if share(subject, found, 1) < 0.5:
+    if not subject.causal:
+        raise NotJudgedError(FUTURE)
+    if len(found) > 1:
+        raise NotJudgedError("The loss calls the model more than once.")
+    if share(subject, found, 1) < 1:
         raise NotJudgedError("It asks for other words: see `next_word`.")
     one = found[0]
     wanted = following(subject, one)
@@ -117,10 +120,9 @@ def is_prompt(missing: Tensor, real: Tensor) -> bool:
     one in some row; some are left in each."""
     asked = real & ~missing
     later = (asked.cumsum(1) > 0) & missing
-    whole_rows = real.any(1) & ~asked.any(1)
-    return (
-        not later.any() and not whole_rows.any() and bool(missing.sum(1).max() > 1)
-    )
+    emptied = real.any(1) & ~asked.any(1)
+    long = missing.sum(1).max() > 1
+    return bool(long and not later.any() and not emptied.any())
 
 
 def where_missing(missing: Tensor, real: Tensor, wanted: Tensor) -> str:

@@ -8,7 +8,7 @@ import math
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from tformer_lite.properties.puppets import Scene, Site, played, rows, scene
 from tformer_lite.properties.subject import (
@@ -113,15 +113,19 @@ def standing(one: Asked, offset: int) -> Tensor:
 
 
 def following(subject: Subject, one: Asked) -> Tensor:
-    """Give the ids that come next: (B, T), or -1 where nobody knows. After
-    the last that was read, the target may have more."""
+    """Give the ids that come next in the target: (B, T), or -1 where nobody
+    knows. Some words of it may be hidden where it is read."""
     found, read = standing(one, 1), one.site.read
-    target = subject.inputs[-1].cpu()
-    count = read.shape[1]
-    if found.shape[1] == count and len(read) == len(target):
-        for start in range(target.shape[1] - count):
-            if target[:, start : start + count].equal(read):
-                found[:, -1] = target[:, start + count]
+    target, count = subject.inputs[-1].cpu(), read.shape[1]
+    likest, places = 0.5, found.shape[1]
+    for start in range(target.shape[1] - count + 1):
+        part = target[:, start : start + count]
+        if part.shape != read.shape:
+            continue
+        alike = (part == read).float().mean().item()
+        if alike > likest:
+            later = nn.functional.pad(target[:, start + 1 :], (0, 1), value=-1)
+            likest, found = alike, later[:, :places]
     return found
 
 
@@ -130,7 +134,8 @@ def share(subject: Subject, found: list[Asked], offset: int) -> float:
     where too few positions have a word there to be judged."""
     count = right = total = 0
     for one in found:
-        there = standing(one, offset)
+        next_ones = following(subject, one)
+        there = next_ones if offset == 1 else standing(one, offset)
         judged = (one.words >= 0) & (there >= 0)
         judged &= ~is_id(there, subject.ids[0])
         count, total = count + int(judged.sum()), total + one.words.shape[1]

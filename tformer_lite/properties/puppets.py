@@ -73,7 +73,6 @@ class Scene(NamedTuple):
     others."""
 
     loss: Any
-    learns: bool
     given: list[Site]
     others: list[Site]
 
@@ -83,7 +82,6 @@ def scene(subject: Subject) -> Scene:
     stage, outputs = Stage({}), list[Any]()
     ask = partial(play, subject, stage, outputs)
     loss = subject.call(ask, subject.given)
-    learns = isinstance(loss, Tensor) and loss.requires_grad
     given = [x for y in outputs for x in tensors(getattr(y, "logits", y))]
     firsts = {at: x for x in given for at, *_, x in first_same(stage, x)}
     products = [(a, x) for a, name, x in stage.made if name in PRODUCTS]
@@ -93,8 +91,8 @@ def scene(subject: Subject) -> Scene:
     if others:
         size = others[-1].logits.shape[-1]
         others = [x for x in others if x.logits.shape[-1] == size]
-    loss = loss.detach() if learns else loss
-    return Scene(loss, learns, found, others)
+    loss = loss.detach() if isinstance(loss, Tensor) else loss
+    return Scene(loss, found, others)
 
 
 def play(subject: Subject, stage: Stage, outputs: list, *given: Any) -> Any:
@@ -126,16 +124,34 @@ def played(
     the logits, where it has any."""
     own = {at: x.detach().requires_grad_() for at, x in puppets.items()}
 
-    def ask(*inputs: Any) -> tuple:
+    def ask(*inputs: Any) -> tuple[Any, list[Tensor | None]]:
         loss = play(subject, Stage(own), [], *inputs)
         if not isinstance(loss, Tensor) or not loss.requires_grad:
             return loss, [None] * len(own)
-        leaves = [*own.values()]
-        pulls = torch.autograd.grad(loss, leaves, allow_unused=True)
-        return loss.detach(), pulls
+        return loss.detach(), gradients(loss, [*own.values()])
 
-    loss, pulls = subject.call(ask, given or subject.given)
-    return loss, [*pulls]
+    return subject.call(ask, given or subject.given)
+
+
+def gradients(loss: Tensor, leaves: list[Tensor]) -> list[Tensor | None]:
+    """Draw the gradients of some tensors, None where there is none."""
+    if not leaves:
+        return []
+    return [*torch.autograd.grad(loss, leaves, allow_unused=True)]
+
+
+def reaches_weights(subject: Subject) -> bool | None:
+    """Whether a gradient of the loss reaches a parameter of the model; None
+    where the model has none that could learn."""
+    own: Any = getattr(subject.model, "parameters", list)
+    weights = [p for p in own() if p.requires_grad]
+
+    def ask(*inputs: Any) -> bool:
+        loss = play(subject, Stage({}), [], *inputs)
+        found = gradients(loss, weights) if loss.requires_grad else []
+        return any(x is not None and bool(x.any()) for x in found)
+
+    return subject.call(ask, subject.given) if weights else None
 
 
 def first_same(stage: Stage, x: Tensor) -> list[tuple[int, str, Tensor]]:
@@ -152,7 +168,8 @@ def sites(stage: Stage, made: Any, target: Tensor) -> Iterator[Site]:
     """Find the ids that stand behind what may be logits; leave out what has
     no row for each of them."""
     for at, x in sorted(made, key=lambda one: one[0]):
-        earlier = [ids for i, ids in stage.reads if i < at]
+        reads = [ids for i, ids in stage.reads if i < at]
+        earlier = [y for ids in reads for y in (ids.T, ids)]
         fit = [(likeness(ids, target), ids) for ids in earlier]
         fit = [(n, ids) for n, ids in fit if n >= 0.5 and rows(x, ids)]
         if fit:

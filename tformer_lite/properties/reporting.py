@@ -14,6 +14,7 @@ from tformer_lite.properties import (
     losses,
     norms,
     numbers,
+    softmax,
     structure,
 )
 from tformer_lite.properties.finding import EXPECTED, Finding, Report
@@ -41,7 +42,7 @@ CHECKS = (
 LOSS_CHECKS = (
     losses.loss_gradient,
     losses.next_word,
-    losses.loss_softmax,
+    softmax.loss_softmax,
     counted.padding_in_loss,
     counted.words_in_loss,
 )
