@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 
+import torch
 from torch import Tensor
 
 from tformer_lite.properties.finding import UNUSUAL, Verdict, check
@@ -97,14 +98,14 @@ def words_in_loss(subject: Subject) -> Verdict:
     found = labels(subject)
     if not subject.causal:
         raise NotJudgedError(FUTURE)
-    if len(found) > 1:
-        raise NotJudgedError("The loss calls the model more than once.")
+    if not all(x.site.read.equal(found[0].site.read) for x in found):
+        raise NotJudgedError("The loss runs the model on parts of the batch.")
     if share(subject, found, 1) < 1:
         raise NotJudgedError("It asks for other words: see `next_word`.")
     one = found[0]
     wanted = following(subject, one)
     real = (wanted >= 0) & ~is_id(wanted, subject.ids[0])
-    missing = real & ~one.counts
+    missing = real & ~torch.stack([x.counts for x in found]).any(0)
     count = int(real.sum())
     if not missing.any():
         return True, f"All {count} words are asked for.", one.pulls

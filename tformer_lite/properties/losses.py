@@ -100,7 +100,8 @@ def next_word(subject: Subject) -> Verdict:
     found = labels(subject)
     seen = found[0].pulls
     if other_axis(subject, found):
-        raise NotJudgedError("It is over another axis: see `loss_softmax`.")
+        says = "Its softmax runs over another axis: see `loss_softmax`."
+        raise NotJudgedError(says)
     shares = {k: share(subject, found, k) for k in (1, *OFFSETS)}
     if shares[1] == shares[0] == 1:
         raise NotJudgedError(ALIKE)
@@ -150,7 +151,8 @@ def mixed_up(subject: Subject, found: list[Asked], offset: int | None) -> str:
             "for a transpose, or a view in the place of one."
         )
     for i, source in enumerate(subject.inputs[:-1]):
-        if source.shape == words.shape and agree(words, source.cpu()):
+        asked_there = source[:, :count].cpu()
+        if asked_there.shape == words.shape and agree(words, asked_there):
             return f"The loss asks for the words of the {subject.sides[i]}."
     return of_row(words, wanted)
 

@@ -128,12 +128,12 @@ def played(
         loss = play(subject, Stage(own), [], *inputs)
         if not isinstance(loss, Tensor) or not loss.requires_grad:
             return loss, [None] * len(own)
-        return loss.detach(), gradients(loss, [*own.values()])
+        return loss.detach(), drawn(loss, [*own.values()])
 
     return subject.call(ask, given or subject.given)
 
 
-def gradients(loss: Tensor, leaves: list[Tensor]) -> list[Tensor | None]:
+def drawn(loss: Tensor, leaves: list[Tensor]) -> list[Tensor | None]:
     """Draw the gradients of some tensors, None where there is none."""
     if not leaves:
         return []
@@ -148,27 +148,27 @@ def reaches_weights(subject: Subject) -> bool | None:
 
     def ask(*inputs: Any) -> bool:
         loss = play(subject, Stage({}), [], *inputs)
-        found = gradients(loss, weights) if loss.requires_grad else []
+        found = drawn(loss, weights) if loss.requires_grad else []
         return any(x is not None and bool(x.any()) for x in found)
 
     return subject.call(ask, subject.given) if weights else None
 
 
 def first_same(stage: Stage, x: Tensor) -> list[tuple[int, str, Tensor]]:
-    """Find the first call that gave a tensor, if any did."""
+    """Find the first call that gave a tensor, or another like it."""
     if not is_rows(x):
         return []
     kind = x.shape, x.dtype
-    alike = (m for m in stage.made if (m[2].shape, m[2].dtype) == kind)
-    found = (m for m in alike if m[2] is x or m[2].equal(x))
-    return [m for m, _ in zip(found, range(1))]
+    alike = [m for m in stage.made if (m[2].shape, m[2].dtype) == kind]
+    found = [m for m in alike if m[2] is x]
+    return (found or [m for m in alike if m[2].equal(x)])[:1]
 
 
 def sites(stage: Stage, made: Any, target: Tensor) -> Iterator[Site]:
     """Find the ids that stand behind what may be logits; leave out what has
     no row for each of them."""
     for at, x in sorted(made, key=lambda one: one[0]):
-        reads = [ids for i, ids in stage.reads if i < at]
+        reads = [ids for i, ids in stage.reads if i <= at]
         earlier = [y for ids in reads for y in (ids.T, ids)]
         fit = [(likeness(ids, target), ids) for ids in earlier]
         fit = [(n, ids) for n, ids in fit if n >= 0.5 and rows(x, ids)]
@@ -200,6 +200,7 @@ def rows(x: Tensor, ids: Tensor) -> list[Tensor]:
 def likeness(ids: Tensor, target: Tensor) -> float:
     """Give the share of ids (B, T) that stand in rows of the target, moved by
     one place or cut."""
+    ids, target = ids.cpu(), target.cpu()
     count, best = ids.shape[1], 0.0
     for start in range(-1, target.shape[1]):
         part = target[:, max(start, 0) :][:, : count - max(-start, 0)]
