@@ -22,7 +22,7 @@ LEFT = WHOLE.clone()
 LEFT[1, :3] = PAD
 
 
-def flat(logits, labels, **options):
+def costs(logits, labels, **options):
     """The mean over all labels that count."""
     options = {"ignore_index": PAD} | options
     return cross_entropy(logits.flatten(0, 1), labels.flatten(), **options)
@@ -30,7 +30,7 @@ def flat(logits, labels, **options):
 
 def after(change, shift=slice(1, None), **options):
     """A loss of logits that were changed."""
-    return lambda model, x: flat(
+    return lambda model, x: costs(
         change(model(x)[:, :-1]), x[:, shift], **options
     )
 
@@ -76,7 +76,7 @@ def balanced(model, x):
     logits = model(x)[:, :-1]
     z_loss = 1e-4 * logits.logsumexp(-1).square().mean()
     weights = sum(p.square().sum() for p in model.parameters())
-    return flat(logits, x[:, 1:]) + z_loss + 1e-2 * weights
+    return costs(logits, x[:, 1:]) + z_loss + 1e-2 * weights
 
 
 def focal(model, x):
@@ -85,7 +85,7 @@ def focal(model, x):
 
 
 def row_by_row(model, x):
-    rows = [flat(model(row[None])[:, :-1], row[None, 1:]) for row in x]
+    rows = [costs(model(row[None])[:, :-1], row[None, 1:]) for row in x]
     return sum(rows) / len(rows)
 
 
@@ -93,23 +93,23 @@ def two_runs(model, x):
     one, other = (model(x)[:, :-1] for _ in range(2))
     options = {"reduction": "batchmean"}
     apart = kl_div(one.log_softmax(-1), other.softmax(-1), **options)
-    return flat(one, x[:, 1:]) + flat(other, x[:, 1:]) + apart
+    return costs(one, x[:, 1:]) + costs(other, x[:, 1:]) + apart
 
 
 def prompted(model, x):
     labels = x.masked_fill(x == PAD, -100)
     labels[:, :3] = -100
-    return flat(model(x)[:, :-1], labels[:, 1:], ignore_index=-100)
+    return costs(model(x)[:, :-1], labels[:, 1:], ignore_index=-100)
 
 
 def half(model, x):
     with torch.autocast("cpu", torch.bfloat16):
-        return flat(model(x)[:, :-1], x[:, 1:])
+        return costs(model(x)[:, :-1], x[:, 1:])
 
 
 def words_hidden(model, x):
     hidden = x.masked_fill(torch.rand(x.shape) < 0.2, 0)
-    return flat(model(hidden)[:, :-1], x[:, 1:])
+    return costs(model(hidden)[:, :-1], x[:, 1:])
 
 
 def by_row(model, x):
@@ -118,7 +118,7 @@ def by_row(model, x):
 
 
 def by_weight(model, x):
-    return flat(model(x)[:, :-1], x[:, 1:], weight=torch.linspace(0.1, 2, V))
+    return costs(model(x)[:, :-1], x[:, 1:], weight=torch.linspace(0.1, 2, V))
 
 
 class Gives(GPT):
@@ -162,7 +162,7 @@ class Tied(nn.Module):
 
     def forward(self, ids):
         x, _ = self.layer(self.words(ids))
-        return flat((x @ self.words.weight.T)[:, :-1], ids[:, 1:])
+        return costs((x @ self.words.weight.T)[:, :-1], ids[:, 1:])
 
 
 class PositionsFirst(nn.Module):
@@ -178,7 +178,7 @@ class PositionsFirst(nn.Module):
 
 
 def plain(model, x):
-    return flat(model(x)[:, :-1], x[:, 1:])
+    return costs(model(x)[:, :-1], x[:, 1:])
 
 
 def log_probabilities():
@@ -197,7 +197,7 @@ def negative_log(model, x):
 
 CRITERION = nn.CrossEntropyLoss(ignore_index=PAD)
 RIGHT = {
-    "cut before": (GPT, lambda m, x: flat(m(x[:, :-1]), x[:, 1:])),
+    "cut before": (GPT, lambda m, x: costs(m(x[:, :-1]), x[:, 1:])),
     "cut after": (GPT, plain),
     "view": (
         GPT,
@@ -211,7 +211,7 @@ RIGHT = {
     "sum by number": (
         GPT,
         lambda m, x: (
-            flat(m(x)[:, :-1], x[:, 1:], reduction="sum")
+            costs(m(x)[:, :-1], x[:, 1:], reduction="sum")
             / (x[:, 1:] != PAD).sum()
         ),
     ),
@@ -228,7 +228,7 @@ RIGHT = {
     "tied": (Tied, lambda m, x: m(x)),
     "positions first": (
         PositionsFirst,
-        lambda m, x: flat(m(x)[:-1], x.T[1:]),
+        lambda m, x: costs(m(x)[:-1], x.T[1:]),
     ),
     "a table": (lambda: nn.Embedding(V, V), plain),
     "function": (lambda: GPT().forward, plain),

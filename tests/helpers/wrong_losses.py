@@ -12,8 +12,8 @@ from tests.helpers.losses import (
     PositionsFirst,
     V,
     after,
+    costs,
     each,
-    flat,
     log_probabilities,
     negative_log,
     plain,
@@ -89,7 +89,7 @@ def unheard(model, x):
 
 def of_noise(model, x):
     logits = torch.randn(3, 7, V, requires_grad=True)
-    return flat(logits + 0 * model(x)[:, :-1].detach(), x[:, 1:])
+    return costs(logits + 0 * model(x)[:, :-1].detach(), x[:, 1:])
 
 
 def of_two_runs(model, x):
@@ -100,19 +100,24 @@ def of_two_runs(model, x):
 
 def without_one(model, x):
     labels = x.masked_fill(x == IDS[0, 2], PAD)
-    return flat(model(x)[:, :-1], labels[:, 1:])
+    return costs(model(x)[:, :-1], labels[:, 1:])
 
 
 def rows_sorted(model, x):
     order = (x != PAD).sum(1).argsort()
-    return flat(model(x)[:, :-1], x[order, 1:])
+    return costs(model(x)[:, :-1], x[order, 1:])
 
 
 WRONG = {
-    "not shifted": (GPT, lambda m, x: flat(m(x), x), NEXT, "not shifted"),
+    "not shifted": (
+        GPT,
+        lambda m, x: costs(m(x), x),
+        NEXT,
+        "not shifted",
+    ),
     "neither of two": (
         GPT,
-        lambda m, x: flat(m(x[:, 1:]), x[:, 1:]),
+        lambda m, x: costs(m(x[:, 1:]), x[:, 1:]),
         NEXT,
         "not shifted",
     ),
@@ -130,38 +135,38 @@ WRONG = {
     ),
     "shifted twice": (
         GPT,
-        lambda m, x: flat(m(x)[:, :-2], x[:, 2:]),
+        lambda m, x: costs(m(x)[:, :-2], x[:, 2:]),
         NEXT,
         "shifted twice",
     ),
     "shifted back": (
         GPT,
-        lambda m, x: flat(m(x)[:, 1:], x[:, :-1]),
+        lambda m, x: costs(m(x)[:, 1:], x[:, :-1]),
         NEXT,
         "the wrong way",
     ),
     "rolled": (
         GPT,
-        lambda m, x: flat(m(x), x.roll(-1, 1)),
+        lambda m, x: costs(m(x), x.roll(-1, 1)),
         NEXT,
         "torch.roll",
     ),
     "other rows": (GPT, rows_sorted, NEXT, "the words of row 1"),
     "labels turned": (
         GPT,
-        lambda m, x: flat(m(x)[:, :-1], x[:, 1:].T),
+        lambda m, x: costs(m(x)[:, :-1], x[:, 1:].T),
         NEXT,
         "another order",
     ),
     "logits turned": (
         GPT,
-        lambda m, x: flat(m(x)[:, :-1].transpose(0, 1), x[:, 1:]),
+        lambda m, x: costs(m(x)[:, :-1].transpose(0, 1), x[:, 1:]),
         NEXT,
         "another order",
     ),
     "positions first": (
         PositionsFirst,
-        lambda m, x: flat(m(x)[:-1], x[:, 1:]),
+        lambda m, x: costs(m(x)[:-1], x[:, 1:]),
         NEXT,
         "another order",
     ),
@@ -185,12 +190,12 @@ WRONG = {
         "taken twice",
     ),
     "softmax in the model": (probabilities, plain, SOFTMAX, "taken twice"),
-    "no logarithm": (probabilities, negative_log, SOFTMAX, "logarithm is mis"),
+    "no logarithm": (probabilities, negative_log, SOFTMAX, "the logarithm is"),
     "no log there": (
         GPT,
         lambda m, x: negative_log(lambda x: m(x).softmax(-1), x),
         SOFTMAX,
-        "logarithm is mis",
+        "the logarithm is",
     ),
     "no softmax": (GPT, negative_log, SOFTMAX, "no softmax"),
     "no softmax to compare": (GPT, smoothed, SOFTMAX, "no softmax"),
@@ -220,7 +225,7 @@ WRONG = {
     "of noise": (GPT, of_noise, GRADIENT, "depend"),
     "of no model": (
         GPT,
-        lambda m, x: flat(torch.zeros(3, 7, V), x[:, 1:]),
+        lambda m, x: costs(torch.zeros(3, 7, V), x[:, 1:]),
         GRADIENT,
         "reaches a parameter",
     ),
@@ -243,26 +248,26 @@ ODD = {
     "nothing to divide": (GPT, without_words, PADDING, "padding alone"),
     "the last is cut": (
         GPT,
-        lambda m, x: flat(m(x)[:, :-2], x[:, 1:-1]),
+        lambda m, x: costs(m(x)[:, :-2], x[:, 1:-1]),
         WORDS,
         "the last of rows",
     ),
     "the first is cut": (
         GPT,
-        lambda m, x: flat(m(x)[:, 1:-1], x[:, 2:]),
+        lambda m, x: costs(m(x)[:, 1:-1], x[:, 2:]),
         WORDS,
         "the second of rows",
     ),
     "a row is left out": (
         GPT,
-        lambda m, x: flat(m(x)[1:, :-1], x[1:, 1:]),
+        lambda m, x: costs(m(x)[1:, :-1], x[1:, 1:]),
         WORDS,
         "none of row 0",
     ),
     "a word is ignored": (GPT, without_one, WORDS, "not asked for"),
     "one is asked for another": (
         GPT,
-        lambda m, x: flat(m(x)[:, :-1], x[:, 1:].clamp(max=30)),
+        lambda m, x: costs(m(x)[:, :-1], x[:, 1:].clamp(max=30)),
         NEXT,
         "of the positions",
     ),

@@ -3,13 +3,17 @@ models that it cannot judge. `sentences.toml` has a table for each model."""
 
 import re
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
+from tests.helpers.losses import IDS as LABELLED
+from tests.helpers.losses import RIGHT
 from tests.helpers.strangers import GPT, Kinds, MixedAfter, Talking
+from tests.helpers.wrong_losses import ODD, WRONG
 from tformer_lite import DecoderOnly, bug, char_lm, properties, running_model
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
@@ -31,6 +35,11 @@ def linear():
     return nn.Linear(12, 12)
 
 
+def with_loss(kind, loss, ask):
+    """Ask about a loss."""
+    return ask(kind(), LABELLED, loss=loss, pad=1)
+
+
 OWN = {
     "right": lambda ask: ask(running_model()),
     "writes on": lambda ask: ask(DecoderOnly(char_lm)),
@@ -48,6 +57,10 @@ OWN = {
     "mixes heads late": lambda ask: ask(GPT(attention=MixedAfter), IDS),
     "could be told more": lambda ask: ask(Kinds(), IDS),
     "lacks inputs": lambda ask: ask(linear()),
+}
+OWN |= {
+    f"loss: {name}": partial(with_loss, *one[:2])
+    for name, one in (RIGHT | WRONG | ODD).items()
 }
 
 

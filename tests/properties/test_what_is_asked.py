@@ -16,7 +16,7 @@ from tests.helpers.losses import (
     RIGHT,
     WHOLE,
     Inside,
-    flat,
+    costs,
     plain,
 )
 from tests.helpers.strangers import GPT
@@ -81,7 +81,7 @@ def test_what_good_losses_may_do_is_unusual(name):
 
 def test_a_report_has_them_where_there_is_a_loss():
     model = made(GPT)
-    found = report(model, IDS, pad=PAD, loss=lambda m, x: flat(m(x), x))
+    found = report(model, IDS, pad=PAD, loss=lambda m, x: costs(m(x), x))
     assert [x.name for x in found.findings][-len(NAMES) :] == NAMES
     assert found.broken == ["next_word"]
     plainly = report(model, IDS, pad=PAD)
@@ -93,7 +93,7 @@ def test_a_report_has_them_where_there_is_a_loss():
 
 def test_what_the_loss_does_can_be_expected():
     why = {"next_word": "It is asked to copy"}
-    options = {"loss": lambda m, x: flat(m(x), x), "expect": why}
+    options = {"loss": lambda m, x: costs(m(x), x), "expect": why}
     found = report(made(GPT), IDS, **options)
     assert found["next_word"].level == "expected"
     assert found.broken == []
@@ -115,7 +115,7 @@ def test_our_own_models_and_losses_have_every_property(cut):
 
 def test_the_words_of_the_source_are_no_labels():
     def loss(model, src, tgt):
-        return flat(model(src, tgt), src)
+        return costs(model(src, tgt), src)
 
     says = next_word(running_model(), loss=loss).says
     assert says == "The loss asks for the words of the source."
@@ -123,7 +123,7 @@ def test_the_words_of_the_source_are_no_labels():
 
 def test_labels_may_be_known_to_the_loss_alone():
     inputs, labels = WHOLE[:, :-1], WHOLE[:, 1:]
-    found = asked(made(GPT), inputs, loss=lambda m, x: flat(m(x), labels))
+    found = asked(made(GPT), inputs, loss=lambda m, x: costs(m(x), labels))
     assert found["next_word"].holds
     assert found["words_in_loss"].says == "All 18 words are asked for."
 
@@ -139,11 +139,24 @@ def test_a_prompt_may_be_left_out():
     assert finding.says.startswith("6 of 16 words are a prompt.")
 
 
+def test_an_id_that_never_counts_is_named():
+    x = WHOLE.clone()
+    x[0, 3] = x[1, 4] = x[2, 2] = 9
+
+    def loss(model, x):
+        return costs(model(x)[:, :-1], x[:, 1:], ignore_index=9)
+
+    says = words_in_loss(made(GPT), x, loss=loss).says
+    assert says.endswith("not asked for: those of id 9. Look at ignore_index.")
+
+
 def test_who_may_hear_the_future_is_asked_for_words_that_were_hidden():
     def loss(model, x):
         hidden = torch.rand(x.shape) < 0.4
         labels = x.masked_fill(~hidden, -100)
-        return flat(model(x.masked_fill(hidden, 0)), labels, ignore_index=-100)
+        return costs(
+            model(x.masked_fill(hidden, 0)), labels, ignore_index=-100
+        )
 
     for causal in (True, False):
         found = asked(made(GPT), WHOLE, loss=loss, causal=causal)
@@ -155,7 +168,7 @@ def test_who_may_hear_the_future_is_asked_for_words_that_were_hidden():
 
 def test_padding_is_no_label_of_hidden_words_either():
     def loss(model, x):
-        return flat(model(x), x, ignore_index=-100)
+        return costs(model(x), x, ignore_index=-100)
 
     known = {"causal": False, "pad": PAD}
     assert padding_in_loss(made(GPT), IDS, loss=loss, **known).holds is False
@@ -178,7 +191,7 @@ UNJUDGED = {
     "no scalar": (
         GPT,
         IDS,
-        lambda m, x: flat(m(x)[:, :-1], x[:, 1:], reduction="none"),
+        lambda m, x: costs(m(x)[:, :-1], x[:, 1:], reduction="none"),
         "The loss gave a tensor (21,): it should give a scalar.",
     ),
     "a pair": (Inside, IDS, lambda m, x: m(x, x), "The loss gave tuple"),
@@ -199,13 +212,10 @@ def test_words_that_are_all_alike_tell_nothing():
 
 
 def test_a_loss_of_other_labels_is_not_said_to_be_wrong():
-    tags = torch.randint(V_TAGS, WHOLE.shape)
-    found = asked(made(GPT), WHOLE, loss=lambda m, x: flat(m(x), tags))
+    tags = torch.randint(5, WHOLE.shape)
+    found = asked(made(GPT), WHOLE, loss=lambda m, x: costs(m(x), tags))
     assert "broken" not in {x.level for x in found.values()}, found
     assert found["next_word"].holds is None
-
-
-V_TAGS = 5
 
 
 @pytest.mark.parametrize("name", AWKWARD)
@@ -223,7 +233,7 @@ def test_a_loss_that_is_asked_changes_nothing(name):
 def careless(model, x):
     """A loss that draws numbers, and leaves gradients behind."""
     logits = model(x)[:, :-1]
-    loss = flat(logits, x[:, 1:] % logits.shape[-1]) * torch.rand(())
+    loss = costs(logits, x[:, 1:] % logits.shape[-1]) * torch.rand(())
     loss.backward(retain_graph=True)
     return loss
 

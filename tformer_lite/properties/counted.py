@@ -9,12 +9,12 @@ from tformer_lite.properties.finding import UNUSUAL, Verdict, check
 from tformer_lite.properties.labels import (
     Asked,
     following,
-    labels,
     share,
     standing,
     uniform,
 )
 from tformer_lite.properties.puppets import played
+from tformer_lite.properties.softmax import over_words
 from tformer_lite.properties.subject import (
     FailedError,
     NotJudgedError,
@@ -34,7 +34,7 @@ END = (
 def padding_in_loss(subject: Subject) -> Verdict:
     """See whether [PAD] has a part in the loss: as a label, or in the number
     that the sum is divided by."""
-    found, pad = labels(subject), subject.ids[0]
+    found, pad = over_words(subject), subject.ids[0]
     if pad is None or not is_id(subject.inputs[-1], pad).any():
         says = "There is no padding: give padded rows, and its id as pad=."
         raise NotJudgedError(says)
@@ -95,7 +95,7 @@ def for_nothing(subject: Subject, found: list[Asked]) -> str:
 def words_in_loss(subject: Subject) -> Verdict:
     """See whether every word is asked for: those that are not are no
     mistake where they are a prompt, at the start of rows."""
-    found = labels(subject)
+    found = over_words(subject)
     if not subject.causal:
         raise NotJudgedError(FUTURE)
     if not all(x.site.read.equal(found[0].site.read) for x in found):

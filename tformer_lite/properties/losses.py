@@ -10,13 +10,12 @@ from tformer_lite.properties.labels import (
     Asked,
     asked,
     following,
-    labels,
     moved,
     share,
     staged,
 )
-from tformer_lite.properties.puppets import reaches_weights
-from tformer_lite.properties.softmax import other_axis
+from tformer_lite.properties.puppets import Scene, reaches_weights
+from tformer_lite.properties.softmax import over_words
 from tformer_lite.properties.subject import (
     FailedError,
     NotJudgedError,
@@ -53,23 +52,27 @@ def loss_gradient(subject: Subject) -> Verdict:
         found = asked(subject)
     except FailedError as error:
         raise NotJudgedError(f"With other logits it fails: {error}") from error
-    if found:
-        says = "The loss is a number, and its gradient reaches the logits."
-        return True, says, found[0].pulls
+    if not found:
+        return False, why_unlearnt(subject, seen), shown
+    says = "The loss is a number, and its gradient reaches the logits."
+    return True, says, found[0].pulls
+
+
+def why_unlearnt(subject: Subject, seen: Scene) -> str:
+    """Say why no gradient reaches any logits; NotJudgedError, where one
+    reaches the model in another way, or nobody can tell."""
     learns, places = reaches_weights(subject), seen.given + seen.others
     if learns or (learns is None and not places):
         says = "No logits were found that it reads, one row a position."
         raise NotJudgedError(says)
     if not places:
-        says = "No gradient of the loss reaches a parameter of the model."
-    elif moved(subject):
-        says = (
-            "The loss moves with the logits and has no gradient. Look for "
-            "argmax, .detach(), .item() and torch.no_grad()."
-        )
-    else:
-        says = "The loss does not depend on what the model gives."
-    return False, says, shown
+        return "No gradient of the loss reaches a parameter of the model."
+    if not moved(subject):
+        return "The loss does not depend on what the model gives."
+    return (
+        "The loss moves with the logits and has no gradient. Look for argmax, "
+        ".detach(), .item() and torch.no_grad()."
+    )
 
 
 def no_number(subject: Subject, loss: Any) -> str:
@@ -97,11 +100,8 @@ def next_word(subject: Subject) -> Verdict:
     and not for the one that it has read."""
     if not subject.causal:
         raise NotJudgedError("The future may be heard here: causal=False.")
-    found = labels(subject)
+    found = over_words(subject)
     seen = found[0].pulls
-    if other_axis(subject, found):
-        says = "Its softmax runs over another axis: see `loss_softmax`."
-        raise NotJudgedError(says)
     shares = {k: share(subject, found, k) for k in (1, *OFFSETS)}
     if shares[1] == shares[0] == 1:
         raise NotJudgedError(ALIKE)

@@ -53,6 +53,15 @@ def loss_softmax(subject: Subject) -> Verdict:
     return True, says, seen
 
 
+def over_words(subject: Subject) -> list[Asked]:
+    """Find what a loss asks for whose softmax is over words."""
+    found = labels(subject)
+    if other_axis(subject, found):
+        says = "Its softmax runs over another axis: see `loss_softmax`."
+        raise NotJudgedError(says)
+    return found
+
+
 def other_axis(subject: Subject, found: list[Asked]) -> str:
     """Say what the softmax of a loss runs over where it is not words."""
     whole = tilted(subject)
