@@ -72,8 +72,7 @@ class Subject:
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
         -> (B, T, ...). Raises FailedError for whatever goes wrong."""
-        given = whole(self, inputs or self.inputs)
-        return self.call(self.made, given, seed)
+        return self.call(self.made, whole(self, inputs or self.inputs), seed)
 
     def made(self, *given: Tensor) -> Tensor:
         """Run the model just as it is: what it gives now."""
