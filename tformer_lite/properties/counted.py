@@ -39,7 +39,7 @@ def padding_in_loss(subject: Subject) -> Verdict:
         says = "There is no padding: give padded rows, and its id as pad=."
         raise NotJudgedError(says)
     for one in found:
-        wrong = one.counts & (one.words == pad)
+        wrong = pads_asked(subject, one)
         inner = wrong & (standing(one, 0) == pad)
         if wrong.any():
             b, t = (inner if inner.any() else wrong).nonzero()[0].tolist()
@@ -51,6 +51,19 @@ def padding_in_loss(subject: Subject) -> Verdict:
     if says := divided(found) or for_nothing(subject, found):
         return False, says, found[0].pulls, UNUSUAL
     return True, "No position is asked for [PAD].", found[0].pulls
+
+
+def pads_asked(subject: Subject, one: Asked) -> Tensor:
+    """Tell which positions are asked for padding: (B, T). All that count and
+    should be, where it comes next or stands there; if some are not, what is
+    asked for are no words."""
+    pad, here = subject.ids[0], standing(one, 0)
+    later = following(subject, one)
+    for there in (later.where(later >= 0, here), here):
+        wrong, places = is_id(one.words, pad), one.counts & is_id(there, pad)
+        if not (wrong & ~places).any() and wrong[places].all():
+            return wrong
+    return torch.zeros_like(one.counts)
 
 
 def divided(found: list[Asked]) -> str:

@@ -109,7 +109,8 @@ def next_word(subject: Subject) -> Verdict:
     if offset in OFFSETS:
         says = f"The loss asks each position for the {OFFSETS[offset]}."
         return False, f"{says} {CUT}", seen
-    if wrong := turned(found) or mixed_up(subject, found, offset):
+    wrong = turned(found) if offset == 1 else ""
+    if wrong := wrong or mixed_up(subject, found, offset):
         return False, wrong, seen
     if offset == 1:
         says = "The loss asks each position for the word that comes next."
@@ -128,8 +129,8 @@ def turned(found: list[Asked]) -> str:
     if any((x.pulls >= 0)[x.words >= 0].any() for x in found):
         return ""
     return (
-        "The loss falls when the words that it is given as labels get less "
-        "likely. Look at its sign."
+        "The loss falls when the words that come next get less likely. Look "
+        "at its sign."
     )
 
 

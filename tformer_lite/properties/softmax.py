@@ -38,15 +38,17 @@ def loss_softmax(subject: Subject) -> Verdict:
     rise = wrong - sure
     if rise <= 0:
         raise NotJudgedError("Sure guesses do not lower it: see `next_word`.")
-    if logits and sure - large > rise / 2:
+    if logits and wrong - large > rise / 2:
         says = (
-            "The loss has no softmax: it falls without limit as all logits "
+            "The loss has no softmax: it falls as the logits of all words "
             "grow. nll_loss and kl_div want log_softmax of them first."
         )
         return False, says, seen
     size = found[0].site.logits.shape[-1]
-    if rise < 1.1 * (half - sure) and is_flat((even - sure) / rise, size):
-        return False, FLAT, seen
+    if rise < 1.1 * (half - sure):
+        if is_flat((even - sure) / rise, size):
+            return False, FLAT, seen
+        raise NotJudgedError("It is no cross-entropy: it has a largest value.")
     if logits and left(tilted(subject), -1) > 0.1:
         raise NotJudgedError("It is no cross-entropy: it has no softmax.")
     says = "There is one softmax before the logarithm, and it is over words."
@@ -98,14 +100,14 @@ def is_flat(share: float, size: int) -> bool:
 
 def sure_losses(subject: Subject, found: list[Asked]) -> list[float]:
     """Give the losses where one is sure of the right words; half as sure of
-    wrong ones; sure of wrong ones; of none; and sure of the right ones, with
-    all logits larger."""
+    wrong ones; sure of wrong ones; of none; and sure of wrong ones, with the
+    logits of all words larger."""
 
     def losses(move: int, size: float, more: float = 0.0) -> float:
         made = [sure_of(one, move, size) + more for one in found]
         return loss_at(subject, found, made)
 
-    few = (0, SURE), (1, SURE / 2), (1, SURE), (0, 0.0), (0, SURE, SURE)
+    few = (0, SURE), (1, SURE / 2), (1, SURE), (0, 0.0), (1, SURE, 2 * SURE)
     return [losses(*one) for one in few]
 
 
