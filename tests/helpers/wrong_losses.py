@@ -78,6 +78,12 @@ def without_words(model, x):
     return ((loss * words).sum(1) / words.sum(1)).mean()
 
 
+def unlikely(model, x):
+    """1 minus the probability of the right words, as robust losses are."""
+    shares = model(x)[:, :-1].softmax(-1).gather(-1, x[:, 1:, None])[..., 0]
+    return (1 - shares)[x[:, 1:] != PAD].mean()
+
+
 def wrong_share(model, x):
     return (model(x)[:, :-1].argmax(-1) != x[:, 1:]).float().mean()
 
@@ -190,12 +196,12 @@ WRONG = {
         "taken twice",
     ),
     "softmax in the model": (probabilities, plain, SOFTMAX, "taken twice"),
-    "no logarithm": (probabilities, negative_log, SOFTMAX, "the logarithm is"),
+    "no logarithm": (probabilities, negative_log, SOFTMAX, "minus the prob"),
     "no log there": (
         GPT,
         lambda m, x: negative_log(lambda x: m(x).softmax(-1), x),
         SOFTMAX,
-        "the logarithm is",
+        "minus the prob",
     ),
     "no softmax": (GPT, negative_log, SOFTMAX, "no softmax"),
     "no softmax to compare": (GPT, smoothed, SOFTMAX, "no softmax"),
@@ -244,6 +250,7 @@ WRONG = {
 }
 ODD = {
     "words of the mask": (GPT, of_inputs, PADDING, "the first one after"),
+    "how unlikely": (GPT, unlikely, SOFTMAX, "The logarithm is missing"),
     "divided by all": (GPT, by_all, PADDING, "divided by 21"),
     "nothing to divide": (GPT, without_words, PADDING, "padding alone"),
     "the last is cut": (

@@ -76,6 +76,7 @@ def test_what_good_losses_may_do_is_unusual(name):
     found = asked(made(kind), IDS, loss=loss, pad=PAD)
     assert [x.name for x in found.values() if x.level == "unusual"] == [check]
     assert says in found[check].says
+    assert found[check].holds is False
     assert "broken" not in {x.level for x in found.values()}, found
 
 
@@ -139,6 +140,37 @@ def test_a_prompt_may_be_left_out():
     assert finding.says.startswith("6 of 16 words are a prompt.")
 
 
+def test_a_gap_is_no_prompt():
+    def loss(model, x):
+        labels = x.clone()
+        labels[:, 2:4] = -100
+        return costs(model(x)[:, :-1], labels[:, 1:], ignore_index=-100)
+
+    finding = words_in_loss(made(GPT), WHOLE, loss=loss)
+    assert finding.level == "unusual"
+    assert finding.says.startswith("6 of 21 words are not asked for")
+
+
+@pytest.mark.parametrize(("x", "pad"), [(WHOLE, PAD), (IDS, None)])
+def test_padding_is_looked_for_where_there_is_some(x, pad):
+    says = padding_in_loss(made(GPT), x, loss=plain, pad=pad).says
+    assert says == (
+        "There is no padding: give padded rows, and its id as pad=."
+    )
+
+
+def test_a_loss_of_whole_rows_is_not_said_to_be_wrong():
+    def alike(model, x):
+        rows = model(x).mean(1)
+        return cross_entropy(rows @ rows.T, torch.arange(len(x)))
+
+    for seed in range(5):
+        torch.manual_seed(seed)
+        found = asked(GPT(), IDS, loss=alike, pad=PAD)
+        assert "broken" not in {x.level for x in found.values()}, found
+        assert found["next_word"].holds is None
+
+
 def test_an_id_that_never_counts_is_named():
     x = WHOLE.clone()
     x[0, 3] = x[1, 4] = x[2, 2] = 9
@@ -194,6 +226,7 @@ UNJUDGED = {
         lambda m, x: costs(m(x)[:, :-1], x[:, 1:], reduction="none"),
         "The loss gave a tensor (21,): it should give a scalar.",
     ),
+    "one position": (GPT, IDS[:, :1], plain, "no word is next"),
     "a pair": (Inside, IDS, lambda m, x: m(x, x), "The loss gave tuple"),
 }
 

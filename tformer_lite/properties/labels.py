@@ -48,6 +48,8 @@ def staged(subject: Subject) -> Scene:
     target = subject.inputs[-1]
     if target.is_floating_point() or target.ndim != 2:
         raise NotJudgedError(NO_WORDS)
+    if target.shape[1] < 2:
+        raise NotJudgedError("There is one position only: no word is next.")
     return scene(subject)
 
 

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from tformer_lite.properties.finding import Verdict, check
+from tformer_lite.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from tformer_lite.properties.labels import (
     UNSEEN,
     Asked,
@@ -19,11 +19,6 @@ from tformer_lite.properties.subject import NotJudgedError, Subject, once
 
 SURE = 30.0  # how much larger the logit of a word is of which one is sure
 AXES = "words and positions mixed: a view moves nothing, a transpose does"
-FLAT = (
-    "From all wrong to all right, the loss falls by no more than 1 a word: "
-    "softmax is taken twice, or the logarithm is missing. Give cross_entropy "
-    "logits, and nll_loss log_softmax of them."
-)
 
 
 @check
@@ -46,9 +41,11 @@ def loss_softmax(subject: Subject) -> Verdict:
         return False, says, seen
     size = found[0].site.logits.shape[-1]
     if rise < 1.1 * (half - sure):
-        if is_flat((even - sure) / rise, size):
-            return False, FLAT, seen
-        raise NotJudgedError("It is no cross-entropy: it has a largest value.")
+        if not is_flat((even - sure) / rise, size):
+            says = "It is no cross-entropy: it has a largest value."
+            raise NotJudgedError(says)
+        says, level = why_flat(sure, wrong)
+        return False, says, seen, level
     if logits and left(tilted(subject), -1) > 0.1:
         raise NotJudgedError("It is no cross-entropy: it has no softmax.")
     says = "There is one softmax before the logarithm, and it is over words."
@@ -96,6 +93,21 @@ def is_flat(share: float, size: int) -> bool:
     softmax of its own, and for nll_loss, which has none."""
     twice = math.log(size) + 1 - math.log(size - 1 + math.e)
     return twice - 0.3 / size - 0.005 < share < 1
+
+
+def why_flat(sure: float, wrong: float) -> tuple[str, str]:
+    """Say why a loss is flat, and of which level that is: minus the
+    probability, 1 minus it, or a cross-entropy of it."""
+    low, high = (f"{round(x, 2) + 0.0:.2f}" for x in (sure, wrong))
+    says = f"Where the right words are certain, the loss is {low}; where "
+    says += f"wrong ones are, it is {high}"
+    if sure < 0:
+        says += ". That is minus the probability: nll_loss wants log_softmax."
+        return says, BROKEN
+    if sure < 0.01 * wrong:
+        return f"{says}. The logarithm is missing.", UNUSUAL
+    says += " at most: softmax is taken twice. Give cross_entropy logits."
+    return says, BROKEN
 
 
 def sure_losses(subject: Subject, found: list[Asked]) -> list[float]:
