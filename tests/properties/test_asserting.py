@@ -15,13 +15,14 @@ from tformer_lite.properties import (
     assert_padding_invariance,
     assert_score_scale,
 )
-from tformer_lite.properties.reporting import CHECKS
+from tformer_lite.properties.reporting import CHECKS, LOSS_CHECKS
 
 ROWS = torch.randn(2, 5, 8)
 
 
 def test_each_check_has_an_assertion():
-    names = {check.__name__: f"assert_{check.__name__}" for check in CHECKS}
+    every = CHECKS + LOSS_CHECKS
+    names = {check.__name__: f"assert_{check.__name__}" for check in every}
     names["causality"] = "assert_causal"
     found = {x for x in properties.__all__ if x.startswith("assert_")}
     assert {*names.values()} == found

@@ -177,9 +177,9 @@ def test_a_batch_is_no_larger_than_it_should_be(monkeypatch):
     assert max(run.counts()) == 2 * 4
 
 
-def test_a_report_runs_a_function_less_than_twenty_times():
-    """It ran 28 times when each of 7 positions was a run."""
+def test_a_report_runs_a_function_less_than_thirty_times():
+    """Were each of 7 positions a run, it would be three dozen."""
     torch.manual_seed(0)
     run = Counted(GPT())
     assert report(run, IDS).ok
-    assert 10 < len(run.counts()) < 20
+    assert 10 < len(run.counts()) < 30

@@ -3,6 +3,7 @@ models that it cannot judge. `sentences.toml` has a table for each model."""
 
 import re
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,11 @@ import torch
 from torch import nn
 
 from tests.helpers.caching import Cached, FromZero
+from tests.helpers.losses import IDS as LABELLED
+from tests.helpers.losses import RIGHT
 from tests.helpers.rotating import Turning, as_it_is, halves, neighbours
 from tests.helpers.strangers import GPT, Kinds, MixedAfter, Talking
+from tests.helpers.wrong_losses import ODD, WRONG
 from tests.properties import test_heads as heads
 from tests.properties import test_matrices as matrices
 from tests.properties import test_order as order
@@ -44,6 +48,11 @@ def part_frozen():
     model = GPT()
     model.blocks[0].norms[0].requires_grad_(False)
     return model
+
+
+def with_loss(kind, loss, ask):
+    """Ask about a loss."""
+    return ask(kind(), LABELLED, loss=loss, pad=1)
 
 
 OWN = {
@@ -90,6 +99,10 @@ OWN = {
     "has a cache": lambda ask: ask(Cached(), IDS),
     "goes on from 0": lambda ask: ask(FromZero(), IDS),
     "is too sure": lambda ask: ask(Tied(), IDS),
+}
+OWN |= {
+    f"loss: {name}": partial(with_loss, *one[:2])
+    for name, one in (RIGHT | WRONG | ODD).items()
 }
 
 

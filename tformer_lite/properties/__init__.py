@@ -24,8 +24,12 @@ from tformer_lite.properties.asserting import (
     assert_identity,
     assert_live_parameters,
     assert_logits,
+    assert_loss_gradient,
+    assert_loss_softmax,
+    assert_next_word,
     assert_norm_statistics,
     assert_order_sensitivity,
+    assert_padding_in_loss,
     assert_padding_invariance,
     assert_past,
     assert_provenance,
@@ -36,6 +40,7 @@ from tformer_lite.properties.asserting import (
     assert_source_dependence,
     assert_unknown_words,
     assert_weight_rows,
+    assert_words_in_loss,
 )
 from tformer_lite.properties.attention import (
     provenance,
@@ -44,6 +49,7 @@ from tformer_lite.properties.attention import (
 )
 from tformer_lite.properties.beginning import first_loss
 from tformer_lite.properties.caching import cached_run
+from tformer_lite.properties.counted import padding_in_loss, words_in_loss
 from tformer_lite.properties.finding import Finding, Report
 from tformer_lite.properties.future import causality
 from tformer_lite.properties.heads import distinct_heads
@@ -57,6 +63,7 @@ from tformer_lite.properties.hearing import (
     unknown_words,
 )
 from tformer_lite.properties.learning import live_parameters
+from tformer_lite.properties.losses import loss_gradient, next_word
 from tformer_lite.properties.matrices import activations
 from tformer_lite.properties.norms import norm_statistics
 from tformer_lite.properties.numbers import finite, logits, repeatable
@@ -64,6 +71,7 @@ from tformer_lite.properties.reporting import report
 from tformer_lite.properties.results import NotJudgedError as NotJudgedError
 from tformer_lite.properties.rotations import relative_positions
 from tformer_lite.properties.slopes import exact_gradients
+from tformer_lite.properties.softmax import loss_softmax
 from tformer_lite.properties.structure import identity
 
 __all__ = [
@@ -81,8 +89,12 @@ __all__ = [
     "assert_identity",
     "assert_live_parameters",
     "assert_logits",
+    "assert_loss_gradient",
+    "assert_loss_softmax",
+    "assert_next_word",
     "assert_norm_statistics",
     "assert_order_sensitivity",
+    "assert_padding_in_loss",
     "assert_padding_invariance",
     "assert_past",
     "assert_provenance",
@@ -93,6 +105,7 @@ __all__ = [
     "assert_source_dependence",
     "assert_unknown_words",
     "assert_weight_rows",
+    "assert_words_in_loss",
     "batch_independence",
     "cached_run",
     "causality",
@@ -103,8 +116,12 @@ __all__ = [
     "identity",
     "live_parameters",
     "logits",
+    "loss_gradient",
+    "loss_softmax",
+    "next_word",
     "norm_statistics",
     "order_sensitivity",
+    "padding_in_loss",
     "padding_invariance",
     "past",
     "provenance",
@@ -117,4 +134,5 @@ __all__ = [
     "source_dependence",
     "unknown_words",
     "weight_rows",
+    "words_in_loss",
 ]

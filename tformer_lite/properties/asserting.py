@@ -7,15 +7,18 @@ from tformer_lite.properties import (
     attention,
     beginning,
     caching,
+    counted,
     future,
     heads,
     hearing,
     learning,
+    losses,
     matrices,
     norms,
     numbers,
     rotations,
     slopes,
+    softmax,
     structure,
 )
 from tformer_lite.properties.finding import Finding
@@ -38,9 +41,9 @@ def asserted(check: Callable[..., Finding]) -> Callable[..., None]:
     ask.__doc__ = f"""Assert what `{check.__name__}` asks of a model.
 
     The model and its inputs are as in `report`, and so are pad, unknown,
-    causal, positions and output. AssertionError with what was seen, unless
-    the property holds; NotJudgedError with the reason, where it cannot be
-    judged: such a test has asserted nothing.
+    causal, positions, output and loss. AssertionError with what was seen,
+    unless the property holds; NotJudgedError with the reason, where it cannot
+    be judged: such a test has asserted nothing.
     """
     return ask
 
@@ -67,10 +70,18 @@ assert_identity = asserted(structure.identity)
 assert_live_parameters = asserted(learning.live_parameters)
 # Assert what `logits` asks of a model.
 assert_logits = asserted(numbers.logits)
+# Assert what `loss_gradient` asks of a model.
+assert_loss_gradient = asserted(losses.loss_gradient)
+# Assert what `loss_softmax` asks of a model.
+assert_loss_softmax = asserted(softmax.loss_softmax)
+# Assert what `next_word` asks of a model.
+assert_next_word = asserted(losses.next_word)
 # Assert what `norm_statistics` asks of a model.
 assert_norm_statistics = asserted(norms.norm_statistics)
 # Assert what `order_sensitivity` asks of a model.
 assert_order_sensitivity = asserted(hearing.order_sensitivity)
+# Assert what `padding_in_loss` asks of a model.
+assert_padding_in_loss = asserted(counted.padding_in_loss)
 # Assert what `padding_invariance` asks of a model.
 assert_padding_invariance = asserted(hearing.padding_invariance)
 # Assert what `past` asks of a model.
@@ -91,3 +102,5 @@ assert_source_dependence = asserted(hearing.source_dependence)
 assert_unknown_words = asserted(hearing.unknown_words)
 # Assert what `weight_rows` asks of a model.
 assert_weight_rows = asserted(attention.weight_rows)
+# Assert what `words_in_loss` asks of a model.
+assert_words_in_loss = asserted(counted.words_in_loss)

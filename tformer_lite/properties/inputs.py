@@ -144,13 +144,26 @@ class Outer(nn.Module):
         return call_by_name(self.model, self.form, *leaves, **more)
 
 
+def as_called(loss: Callable, model: Any) -> Callable:
+    """Let a loss of a model be called with all inputs by place, as that is."""
+    form = getattr(model, "form", None)
+    if not isinstance(form, TreeSpec):
+        return loss
+
+    def ask(called: Any, *leaves: Any) -> Any:
+        return call_by_name(partial(loss, called), form, *leaves)
+
+    return ask
+
+
 def forward_of(kind: Any) -> Callable:
     """Make a `forward` by place of that of a class."""
 
     def forward(self: Any, *leaves: Any, **more: Any) -> Any:
-        return call_by_name(
-            partial(kind.forward, self), self.form, *leaves, **more
-        )
+        call = partial(kind.forward, self)
+        if len(leaves) != self.form.num_leaves:  # a loss calls it by name
+            return call(*leaves, **more)
+        return call_by_name(call, self.form, *leaves, **more)
 
     if (asked := asked_for(kind)) is not None:
         found: Any = forward

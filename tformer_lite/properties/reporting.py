@@ -8,15 +8,18 @@ from tformer_lite.properties import (
     attention,
     beginning,
     caching,
+    counted,
     future,
     heads,
     hearing,
     learning,
+    losses,
     matrices,
     norms,
     numbers,
     rotations,
     slopes,
+    softmax,
     structure,
 )
 from tformer_lite.properties.finding import (
@@ -55,6 +58,13 @@ CHECKS = (
     structure.identity,
     matrices.activations,
 )
+LOSS_CHECKS = (
+    losses.loss_gradient,
+    losses.next_word,
+    softmax.loss_softmax,
+    counted.padding_in_loss,
+    counted.words_in_loss,
+)
 
 
 def report(
@@ -65,6 +75,7 @@ def report(
     causal: bool = True,
     positions: int = POSITIONS,
     output: Pick = None,
+    loss: Callable | None = None,
     expect: Mapping[str, str] | None = None,
     **named: Any,
 ) -> Report:
@@ -82,7 +93,9 @@ def report(
     sentences say so where that is not all. `output` picks what is judged:
     a name, such as "logits", or a function of what the model gives. `expect`
     gives reasons for findings that are known, such as {"score_scale": "T5
-    scales at initialisation"}. Nothing is raised for a broken model: see
+    scales at initialisation"}. `loss` is the training loss: called as the
+    model is, loss(model, ids), it gives a number, and what it asks of the
+    model is judged as well. Nothing is raised for a broken model: see
     `Report.ok`. ValueError when no check has an expected name, and TypeError
     for a name that is neither an option nor an input.
 
@@ -92,16 +105,17 @@ def report(
     >>> report(DecoderOnly(char_lm), {"ids": ids}, positions=2).ok
     True
     """
-    reasons, names = expect or {}, [check.__name__ for check in CHECKS]
+    checks = CHECKS + (LOSS_CHECKS if loss else ())
+    reasons, names = expect or {}, [check.__name__ for check in checks]
     for name in reasons:
         if name not in names:
             says = f"no check {name!r}: there are {', '.join(names)}"
             raise ValueError(says)
-    options = pad, unknown, causal, None, positions, output, named
+    options = pad, unknown, causal, None, positions, output, named, loss
     subject = Subject(model, inputs, *options)
     with subject.state:
         failure = why_not_running(subject)
-        found = [] if failure else findings(subject, CHECKS)
+        found = [] if failure else findings(subject, checks)
     if failure:
         return FailedReport([Finding(name, False, failure) for name in names])
     return Report([after_all(finding, reasons) for finding in found])

@@ -12,6 +12,7 @@ from torch import Tensor, nn, no_grad
 
 from tformer_lite.model.modes import evaluating
 from tformer_lite.properties.inputs import (
+    as_called,
     by_place,
     example,
     parameter_names,
@@ -46,11 +47,23 @@ class Runner:
 
     model: Callable
     given: tuple
+    loss: Callable | None
     inputs: tuple[Tensor, ...]
     places: list[int]
+    ids: tuple[int | None, int | None]
     pick: Pick
     state: State
     tick: Callable[[], None]
+
+    @cached_property
+    def real(self) -> list[Tensor]:
+        """Which positions of each input are not the id `pad`: (B, T)."""
+        return [~is_id(x, self.ids[0]) for x in self.inputs]
+
+    @cached_property
+    def unknown(self) -> list[Tensor]:
+        """Which positions of each input are the id `unknown`: (B, T)."""
+        return [is_id(x, self.ids[1]) for x in self.inputs]
 
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
@@ -81,7 +94,8 @@ class Subject(Runner):
     it is given, such as masks and numbers of positions, is handed on as it
     is: `inputs` are the sequences, which stand at some `places`, and `given`
     is all, also what is `named`. A `pick` finds the output in what it gives;
-    of an input, about so many `positions` are pushed.
+    of an input, about so many `positions` are pushed. A training `loss` may
+    ask for what it should give.
     """
 
     def __init__(
@@ -95,6 +109,7 @@ class Subject(Runner):
         positions: int = POSITIONS,
         output: Pick = None,
         named: Mapping[str, Any] | None = None,
+        loss: Callable | None = None,
     ):
         if positions < 2:
             says = f"{positions=} is too few: the first and the last are two"
@@ -111,17 +126,8 @@ class Subject(Runner):
         self.inputs = tuple(self.given[i] for i in self.places)
         self.last = len(self.inputs) - 1  # the output has its rows
         self.sides = sides(len(self.inputs))
-        self.state = State(self.model, self.given)
-
-    @cached_property
-    def real(self) -> list[Tensor]:
-        """Which positions of each input are not the id `pad`: (B, T)."""
-        return [~is_id(x, self.ids[0]) for x in self.inputs]
-
-    @cached_property
-    def unknown(self) -> list[Tensor]:
-        """Which positions of each input are the id `unknown`: (B, T)."""
-        return [is_id(x, self.ids[1]) for x in self.inputs]
+        self.loss = loss and as_called(loss, self.model)
+        self.state = State(self.model, self.given, loss)
 
 
 def sides(count: int) -> tuple[str, ...]:
@@ -142,7 +148,7 @@ def like(
     other.inputs = tuple(other.given[i] for i in other.places)
     for name in ("real", "unknown"):  # these are of the inputs
         vars(other).pop(name, None)
-    other.state = State(model, other.given, beside=subject.state)
+    other.state = State(model, other.given, subject.loss, beside=subject.state)
     return other
 
 

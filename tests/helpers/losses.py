@@ -1,0 +1,261 @@
+"""Training losses as readers write them, right and wrong ones."""
+
+import torch
+from torch import nn
+from torch.nn.functional import (
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    kl_div,
+    log_softmax,
+    nll_loss,
+    one_hot,
+)
+
+from tests.helpers.strangers import GPT
+
+V, PAD = 50, 1
+draw = torch.Generator().manual_seed(3)
+WHOLE = torch.randint(2, V, (3, 8), generator=draw)
+IDS = WHOLE.clone()  # of 21 labels 16 are words
+IDS[1, 5:], IDS[2, 6:] = PAD, PAD
+LEFT = WHOLE.clone()
+LEFT[1, :3] = PAD
+
+
+def costs(logits, labels, **options):
+    """The mean over all labels that count."""
+    options = {"ignore_index": PAD} | options
+    return cross_entropy(logits.flatten(0, 1), labels.flatten(), **options)
+
+
+def after(change, shift=slice(1, None), **options):
+    """A loss of logits that were changed."""
+    return lambda model, x: costs(
+        change(model(x)[:, :-1]), x[:, shift], **options
+    )
+
+
+def each(model, x):
+    """The loss of each position, and which of them are words."""
+    loss = cross_entropy(model(x)[:, :-1].mT, x[:, 1:], reduction="none")
+    return loss, x[:, 1:] != PAD
+
+
+def by_hand(model, x):
+    logits, labels = model(x[:, :-1]), x[:, 1:]
+    right = logits.gather(-1, labels[..., None])[..., 0]
+    words = (labels != PAD).float()
+    return ((logits.logsumexp(-1) - right) * words).sum() / words.sum()
+
+
+def with_one_hot(model, x):
+    logits, words = model(x)[:, :-1], x[:, 1:] != PAD
+    pairs = one_hot(x[:, 1:], V) * log_softmax(logits, -1)
+    return -pairs.sum(-1)[words].mean()
+
+
+def picked(model, x):
+    exps = model(x)[:, :-1].exp()
+    logs = (exps / exps.sum(-1, keepdim=True)).log()
+    rows, labels = torch.arange(len(x))[:, None], x[:, 1:]
+    found = logs[rows, torch.arange(labels.shape[1]), labels]
+    return -found[labels != PAD].mean()
+
+
+def smoothed(model, x):
+    """The Annotated Transformer's, whose model gives log_softmax."""
+    logs, labels = model(x[:, :-1]).flatten(0, 1), x[:, 1:].flatten()
+    wanted = torch.full_like(logs, 0.1 / (V - 2))
+    wanted.scatter_(1, labels[:, None], 0.9)
+    wanted[:, PAD] = 0
+    wanted[labels == PAD] = 0
+    return kl_div(logs, wanted, reduction="sum") / (labels != PAD).sum()
+
+
+def balanced(model, x):
+    logits = model(x)[:, :-1]
+    z_loss = 1e-4 * logits.logsumexp(-1).square().mean()
+    weights = sum(p.square().sum() for p in model.parameters())
+    return costs(logits, x[:, 1:]) + z_loss + 1e-2 * weights
+
+
+def focal(model, x):
+    loss, words = each(model, x)
+    return ((1 - (-loss).exp()) ** 2 * loss)[words].mean()
+
+
+def row_by_row(model, x):
+    rows = [costs(model(row[None])[:, :-1], row[None, 1:]) for row in x]
+    return sum(rows) / len(rows)
+
+
+def two_runs(model, x):
+    one, other = (model(x)[:, :-1] for _ in range(2))
+    options = {"reduction": "batchmean"}
+    apart = kl_div(one.log_softmax(-1), other.softmax(-1), **options)
+    return costs(one, x[:, 1:]) + costs(other, x[:, 1:]) + apart
+
+
+def prompted(model, x):
+    labels = x.masked_fill(x == PAD, -100)
+    labels[:, :3] = -100
+    return costs(model(x)[:, :-1], labels[:, 1:], ignore_index=-100)
+
+
+def half(model, x):
+    with torch.autocast("cpu", torch.bfloat16):
+        return costs(model(x)[:, :-1], x[:, 1:])
+
+
+def words_hidden(model, x):
+    hidden = x.masked_fill(torch.rand(x.shape) < 0.2, 0)
+    return costs(model(hidden)[:, :-1], x[:, 1:])
+
+
+def by_row(model, x):
+    loss, words = each(model, x)
+    return ((loss * words).sum(1) / words.sum(1).clamp(min=1)).mean()
+
+
+def by_weight(model, x):
+    return costs(model(x)[:, :-1], x[:, 1:], weight=torch.linspace(0.1, 2, V))
+
+
+class Gives(GPT):
+    """A model that gives something else than logits."""
+
+    def __init__(self, change):
+        super().__init__()
+        self.change = change
+
+    def forward(self, ids):
+        return self.change(super().forward(ids))
+
+
+class Inside(nn.Module):
+    """A model that computes its loss: it gives both, as nanoGPT does; logits
+    (B T, V), as Bigrams have; or the loss alone."""
+
+    def __init__(self, kind="both"):
+        super().__init__()
+        self.net, self.kind = GPT(), kind
+
+    def forward(self, ids, labels=None):
+        if labels is None:
+            return self.net(ids)[:, [-1]], None
+        logits = self.net(ids)
+        if self.kind == "flat":
+            logits = logits.flatten(0, 1)
+        loss = cross_entropy(
+            logits.view(-1, V), labels.flatten(), ignore_index=PAD
+        )
+        return loss if self.kind == "alone" else (logits, loss)
+
+
+class Tied(nn.Module):
+    """A model that gives its loss alone, and has no layer for the logits."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(V, 16)
+        self.layer = nn.GRU(16, 16, batch_first=True)
+
+    def forward(self, ids):
+        x, _ = self.layer(self.words(ids))
+        return costs((x @ self.words.weight.T)[:, :-1], ids[:, 1:])
+
+
+class PositionsFirst(nn.Module):
+    """(B, T) -> (T, B, V)"""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.head = nn.Embedding(V, 16), nn.Linear(16, V)
+        self.layer = nn.GRU(16, 16)
+
+    def forward(self, ids):
+        return self.head(self.layer(self.words(ids.T))[0])
+
+
+def plain(model, x):
+    return costs(model(x)[:, :-1], x[:, 1:])
+
+
+def log_probabilities():
+    return Gives(lambda x: x.log_softmax(-1))
+
+
+def probabilities():
+    return Gives(lambda x: x.softmax(-1))
+
+
+def negative_log(model, x):
+    return nll_loss(
+        model(x)[:, :-1].flatten(0, 1), x[:, 1:].flatten(), ignore_index=PAD
+    )
+
+
+CRITERION = nn.CrossEntropyLoss(ignore_index=PAD)
+RIGHT = {
+    "cut before": (GPT, lambda m, x: costs(m(x[:, :-1]), x[:, 1:])),
+    "cut after": (GPT, plain),
+    "view": (
+        GPT,
+        lambda m, x: cross_entropy(
+            m(x[:, :-1]).view(-1, V), x[:, 1:].reshape(-1), ignore_index=PAD
+        ),
+    ),
+    "a module": (GPT, lambda m, x: CRITERION(m(x[:, :-1]).mT, x[:, 1:])),
+    "smoothing": (GPT, after(lambda x: x, label_smoothing=0.1)),
+    "log_softmax twice": (GPT, after(lambda x: x.log_softmax(-1))),
+    "sum by number": (
+        GPT,
+        lambda m, x: (
+            costs(m(x)[:, :-1], x[:, 1:], reduction="sum")
+            / (x[:, 1:] != PAD).sum()
+        ),
+    ),
+    "sum": (GPT, after(lambda x: x, reduction="sum")),
+    "Annotated": (log_probabilities, smoothed),
+    "nll_loss": (log_probabilities, negative_log),
+    "logarithm": (
+        probabilities,
+        lambda m, x: negative_log(lambda x: (m(x) + 1e-9).log(), x),
+    ),
+    "both": (Inside, lambda m, x: m(x[:, :-1], x[:, 1:])[1]),
+    "flat": (lambda: Inside("flat"), lambda m, x: m(x[:, :-1], x[:, 1:])[1]),
+    "alone": (lambda: Inside("alone"), lambda m, x: m(x[:, :-1], x[:, 1:])),
+    "tied": (Tied, lambda m, x: m(x)),
+    "positions first": (
+        PositionsFirst,
+        lambda m, x: costs(m(x)[:-1], x.T[1:]),
+    ),
+    "a table": (lambda: nn.Embedding(V, V), plain),
+    "function": (lambda: GPT().forward, plain),
+    "16 bits": (lambda: GPT().bfloat16(), plain),
+    "its forward": (GPT, lambda m, x: plain(m.forward, x)),
+} | {
+    loss.__name__: (GPT, loss)
+    for loss in (
+        by_hand,
+        with_one_hot,
+        picked,
+        balanced,
+        focal,
+        row_by_row,
+        two_runs,
+        prompted,
+        half,
+        words_hidden,
+        by_row,
+        by_weight,
+    )
+}
+JUDGED_IN_PART = {
+    "bce": (
+        GPT,
+        lambda m, x: binary_cross_entropy_with_logits(
+            m(x)[:, :-1], one_hot(x[:, 1:], V).float()
+        ),
+    ),
+}
