@@ -42,14 +42,14 @@ class Marks:
     def read(self, values: Iterable) -> list[Mark]:
         """Mark the tensors in some values, with the shapes that are known: to
         ask for one, outside of a recorded call, would be a call."""
-        found, known = list[Mark](), self.known
+        found: list[Mark] = []
         for value in values:
             kind = type(value)
             if kind in PLAIN:
                 continue
             if kind not in USUAL and not isinstance(value, Tensor):
                 found += self.read(tensors(value))
-            elif mark := known.get(id(ref(value))):
+            elif mark := self.known.get(id(ref(value))):
                 found.append(mark)
             else:
                 found += self.made(value)
