@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from tformer_lite.tracing.record.aside import uncollected
 from tformer_lite.tracing.record.behind import behind, method_of
 from tformer_lite.tracing.record.shared import eagerly
-from tformer_lite.tracing.record.sketch import Call, Seen, Watch
+from tformer_lite.tracing.record.sketch import Call, Seen, Watch, call_of
 from tformer_lite.tracing.record.tensors import (
     Mark,
     Values,
@@ -105,8 +105,7 @@ class Recorder(Watch):
         super().__init__()
         self.steps: list[Step] = []
         self.visits, self.values = Visits(model, self.steps), Values()
-        self.marks = self.visits.marks
-        self.keep = keep
+        self.marks, self.keep = self.visits.marks, keep
         self.failed: tuple[Exception, Step] | None = None
 
     def __enter__(self):
@@ -135,10 +134,9 @@ class Recorder(Watch):
             self.marks.forget(args[0])
         if makes := self.marks.made(result):
             step = self.note(function, sys._getframe(1), reads, makes)
-            self.steps.append(step)
+            n = add(self.steps, step)
             if self.keep and self.keep(step):
-                n, given = len(self.steps) - 1, (args, kwargs or {})
-                self.values.keep(n, tensors(result), *given)
+                self.values.keep(n, tensors(result), args, kwargs or {})
         return result
 
     def note(
@@ -146,11 +144,17 @@ class Recorder(Watch):
     ) -> Step:
         """Write a call down that was made in a frame."""
         place, now = place_of(self.visits, frame), self.visits.now
-        if len(self.steps) % OFTEN == OFTEN - 1:
-            gc.collect(1)
-        call = function, frame.f_code, frame.f_lasti
-        step = call, place, now, reads, makes
+        step = call_of(function, frame), place, now, reads, makes
         return tuple.__new__(Step, step)  # as Step(*step), in half the time
+
+
+def add(steps: list[Step], step: Step) -> int:
+    """Add a step, and give its number; now and then, let Python look for
+    the garbage that the run itself has made."""
+    steps.append(step)
+    if len(steps) % OFTEN == 0:
+        gc.collect(1)
+    return len(steps) - 1
 
 
 class Run:

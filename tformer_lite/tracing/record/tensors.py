@@ -29,11 +29,13 @@ class Mark(NamedTuple):
 
 class Marks:
     """Give each tensor a number, the same one as long as it lives, and the
-    shape that it had when it was last made."""
+    shape that it had when it was last made.
+
+    A tensor has one weak reference while it lives, and no other tensor has
+    its id, as all are held.
+    """
 
     def __init__(self):
-        # A tensor has one weak reference while it lives, and no other tensor
-        # has its id, as all are held.
         self.known: dict[int, Mark] = {}  # by that id
         self.seen: list[ref[Tensor]] = []
 
@@ -41,14 +43,13 @@ class Marks:
         """Mark the tensors in some values, with the shapes that are known: to
         ask for one, outside of a recorded call, would be a call."""
         found: list[Mark] = []
-        known = self.known
         for value in values:
             kind = type(value)
             if kind in PLAIN:
                 continue
             if kind not in USUAL and not isinstance(value, Tensor):
                 found += self.read(tensors(value))
-            elif mark := known.get(id(ref(value))):
+            elif mark := self.known.get(id(ref(value))):
                 found.append(mark)
             else:
                 found += self.made(value)
@@ -57,10 +58,9 @@ class Marks:
     def made(self, result: Any) -> list[Mark]:
         """Mark the tensors in a result with the shapes that they have now,
         and let no mode hear of it."""
-        kind = type(result)
-        if kind in PLAIN:
+        if type(result) in PLAIN:
             return []
-        if kind in USUAL and not torch._C._len_torch_function_stack():
+        if type(result) in USUAL and not torch._C._len_torch_function_stack():
             return [self.mark(result)]
         with torch._C.DisableTorchFunction():
             return list(map(self.mark, tensors(result)))
@@ -68,8 +68,7 @@ class Marks:
     def mark(self, tensor: Tensor) -> Mark:
         """Mark a tensor, as one that is known or as a new one."""
         own, shape = ref(tensor), shape_of(tensor)
-        mark = self.known.get(id(own))
-        if mark is None:
+        if not (mark := self.known.get(id(own))):
             self.seen.append(own)
             parts = len(self.seen), shape, tensor.dtype, tensor.device
             mark = tuple.__new__(Mark, parts)  # as Mark(...), more quickly
