@@ -1,5 +1,7 @@
 """Time and memory of modules and calls, against what is known of both."""
 
+from functools import partial
+
 import pytest
 import torch
 from torch import nn
@@ -153,6 +155,26 @@ def test_a_model_that_goes_another_way_each_time_is_timed_by_modules():
     assert profile[""].total_ms > 0
     with pytest.raises(ValueError, match="other calls each time"):
         profile.calls  # noqa: B018
+
+
+def test_each_run_begins_where_the_others_did():
+    model, part = [], nn.Identity()
+
+    def grows(x):
+        model.append(part)
+        for one in model:
+            x = one(x + 1)
+        return x
+
+    seen = trace(grows, X)
+    profile = seen.profile()
+    assert profile[""].made == 2 * 1000
+    assert len(model) == 1
+    assert {clock.runs[""] for clock in runs_of(grows)} == {2}
+
+
+def runs_of(function):
+    return spent.repeated(partial(function, X), spent.Clock, 3)
 
 
 def test_what_fails_raises_its_own_error():
