@@ -44,6 +44,12 @@ def test_the_html_is_lists_in_lists_that_open_down_to_the_depth():
         assert any(name in text for text in page.texts), name
 
 
+def test_the_calls_of_a_layer_are_closed_at_any_depth():
+    page = tree(Stack(Block()), X, depth=9)._repr_html_()
+    assert page.count("<details open>") == 1
+    assert page.count("<details>") == 3
+
+
 def test_the_html_holds_the_calls_of_each_module_once():
     model = Stack(*(Block() for _ in range(14)))
     seen = trace(model, X)
