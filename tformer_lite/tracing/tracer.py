@@ -26,7 +26,7 @@ from tformer_lite.tracing.tables import Sheet
 from tformer_lite.tracing.tree.shown import Shown
 
 
-class Trace(Shown, Runs):
+class Trace(Runs, Shown):
     """The torch calls of a run, with named shapes.
 
     `steps` are the calls in order, `axes` the named axes of what each reads
