@@ -6,12 +6,15 @@ from types import SimpleNamespace
 import pytest
 import torch
 from torch import nn
+from torch.nn.functional import cross_entropy
 from torch.testing import assert_close
 
+from tests.helpers.strangers import GPT
 from tformer_lite import (
     DecoderOnly,
     EncoderDecoder,
     char_lm,
+    report,
     running_example,
     running_model,
     tiny_translator,
@@ -30,6 +33,9 @@ from tformer_lite.properties.variants import InTraining, another
 
 IDS = torch.tensor([[2, 0, 5, 1], [2, 8, 1, 1]])
 ROWS = torch.randn(2, 4, 12, generator=torch.Generator().manual_seed(0))
+
+
+WORDS = torch.randint(50, (2, 9), generator=torch.Generator().manual_seed(3))
 
 
 class Padded(nn.Identity):
@@ -108,6 +114,46 @@ def test_two_inputs_are_a_source_and_a_target():
     one, two = Subject(nn.Identity(), (IDS,)), Subject(max, (IDS, IDS))
     assert (one.sides, one.last) == (("input",), 0)
     assert (two.sides, two.last) == (("source", "target"), 1)
+
+
+class Labelled(GPT):
+    """Gives the last row alone, unless it is told the next words."""
+
+    def forward(self, ids, targets=None):
+        logits = super().forward(ids)
+        if targets is None:
+            return logits[:, -1:], None
+        return logits, cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+class Translates(Labelled):
+    """Its targets are read."""
+
+    def forward(self, ids, targets):
+        return super().forward(targets, ids + 0)[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels", "places"),
+    [
+        (Labelled, WORDS.roll(-1, 1), [0]),
+        (Labelled, WORDS[:, :4], [0, 1]),
+        (Translates, WORDS.roll(-1, 1), [0, 1]),
+        (nn.Bilinear, WORDS, [0, 1]),
+    ],
+)
+def test_labels_that_change_no_output_are_no_sequence(kind, labels, places):
+    model = kind(4, 4, 4) if kind is nn.Bilinear else kind()
+    assert Subject(model, (WORDS, labels)).places == places
+
+
+def test_a_training_step_s_inputs_can_be_handed_on_as_they_are():
+    known = {"ids": WORDS, "targets": WORDS.roll(-1, 1)}
+    for inputs, named in ((tuple(known.values()), {}), ((), known)):
+        seen = report(Labelled(), *inputs, **named)
+        assert seen["order_sensitivity"].holds
+        assert seen["causality"].says == "No position hears a later one."
+        assert seen["source_dependence"].holds is None
 
 
 def test_a_model_is_run_in_evaluation_and_draws_the_same_numbers():

@@ -1,7 +1,7 @@
 """Subjects: a model and its inputs, ready to be asked."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy
 from functools import cached_property, wraps
 from inspect import signature
@@ -40,6 +40,7 @@ __all__ = [
 ]
 T = TypeVar("T")
 POSITIONS = 16
+LABELS = {"targets", "target", "labels", "y"}  # or a decoder's input
 
 
 class Runner:
@@ -122,12 +123,31 @@ class Subject(Runner):
             self.given = example(model, self.ids[0])
             names = parameter_names(model, len(self.given))
         self.config = getattr(self.model, "config", None)
-        self.places = places or sequences(self.given, names)
-        self.inputs = tuple(self.given[i] for i in self.places)
-        self.last = len(self.inputs) - 1  # the output has its rows
-        self.sides = sides(len(self.inputs))
         self.loss = loss and as_called(loss, self.model)
         self.state = State(self.model, self.given, loss)
+        self.reads(places or sequences(self.given, names))
+        if not places and names[self.places[-1]] in LABELS:
+            self.reads(without_labels(self))
+
+    def reads(self, places: list[int]) -> None:
+        """Take the inputs at some places for sequences."""
+        self.places = places
+        self.inputs = tuple(self.given[i] for i in places)
+        self.last = len(places) - 1  # the output has its rows
+        self.sides = sides(len(places))
+
+
+def without_labels(subject: Subject) -> list[int]:
+    """Tell which inputs are sequences, without a last one that has the shape
+    of the one before it and changes no output: these are labels."""
+    *rest, labels = subject.inputs
+    if not rest or labels.shape != rest[-1].shape:
+        return subject.places
+    with suppress(FailedError):
+        others = [*rest, labels.roll(1, 1).flip(0)]
+        if subject.run(*others).equal(subject.run()):
+            return subject.places[:-1]
+    return subject.places
 
 
 def sides(count: int) -> tuple[str, ...]:
