@@ -15,10 +15,10 @@ from tests.helpers.paired import (
     OLD,
     OTHER,
     age,
+    both_halves,
     each_half,
     each_order,
     edit,
-    halves,
     managed,
     one_chapter,
     opened,
@@ -39,7 +39,7 @@ def root(tmp_path, monkeypatch):
 @each_half
 def test_to_open_a_half_and_save_it_changes_no_byte(root, half, newer):
     """Even if Jupyter says of itself what it likes to say."""
-    before = halves(root)
+    before = both_halves(root)
     age(root, newer)
     manager = managed(ChapterManager, root)
     content = opened(manager, half)
@@ -47,13 +47,13 @@ def test_to_open_a_half_and_save_it_changes_no_byte(root, half, newer):
     content.metadata.language_info = {"name": "python", "version": "3.12.1"}
     content.cells[3].metadata.update(editable=True, trusted=True)
     save(manager, half, content)
-    assert halves(root) == before
+    assert both_halves(root) == before
 
 
 @each_order
 @each_half
 def test_an_edit_in_jupyter_is_in_both_halves(root, half, newer):
-    (text, _), before = halves(root), stored(root)
+    (text, _), before = both_halves(root), stored(root)
     age(root, newer)
     manager = managed(ChapterManager, root)
     content = opened(manager, half)
@@ -61,7 +61,7 @@ def test_an_edit_in_jupyter_is_in_both_halves(root, half, newer):
     edit(content.cells, CODE, OTHER)
     save(manager, half, content)
     wanted = text.replace(OLD, NEW).replace(CODE, OTHER)
-    assert halves(root)[0] == wanted != text
+    assert both_halves(root)[0] == wanted != text
     after = stored(root)
     edit(before.cells)
     edit(before.cells, CODE, OTHER)
@@ -80,7 +80,7 @@ def test_jupyter_shows_words_and_keeps_what_is_written(root, half):
     edit(content.cells, ">softmax</a>", ">soft maximum</a>")
     edit(content.cells, OLD, "one of {sizes}`scores` and {size}`Q`.")
     save(manager, half, content)
-    text, notebook = halves(root)
+    text, notebook = both_halves(root)
     assert "{sizes}`encoder scores`" in text
     assert "(7, 7)" not in text + notebook
     assert "called {term}`soft maximum <softmax>`" in text
@@ -91,7 +91,7 @@ def test_jupyter_shows_words_and_keeps_what_is_written(root, half):
 
 def test_an_editor_of_texts_gets_what_is_on_disk(root):
     model = managed(ChapterManager, root).get(f"{NAME}.md", type="file")
-    assert model["content"] == halves(root)[0]
+    assert model["content"] == both_halves(root)[0]
 
 
 def test_the_jupyter_of_the_project_has_this_manager():
@@ -106,9 +106,9 @@ def test_the_jupyter_of_the_project_has_this_manager():
 
 @each_order
 def test_jupyter_opens_an_edit_that_the_notebook_alone_has(root, newer):
-    before = halves(root)
+    before = both_halves(root)
     paths(root)[1].write_text(before[1].replace(OLD, NEW))
     age(root, newer)
     model = managed(ChapterManager, root).get(f"{NAME}.md", type="notebook")
     assert any(NEW in cell.source for cell in model["content"].cells)
-    assert halves(root)[0] == before[0].replace(OLD, NEW)
+    assert both_halves(root)[0] == before[0].replace(OLD, NEW)

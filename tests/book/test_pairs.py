@@ -23,10 +23,10 @@ from tests.helpers.paired import (
     OLD,
     OTHER,
     age,
+    both_halves,
     each_half,
     each_order,
     edit,
-    halves,
     managed,
     one_chapter,
     opened,
@@ -50,13 +50,13 @@ def root(tmp_path, monkeypatch):
 
 @each_half
 def test_what_plain_jupytext_saves_is_put_right_by_make(root, half, capsys):
-    wanted = halves(root)[0].replace(OLD, NEW)
+    wanted = both_halves(root)[0].replace(OLD, NEW)
     age(root, "md")
     manager = managed(TextFileContentsManager, root)
     content = opened(manager, half)
     edit(content.cells)
     save(manager, half, content)
-    assert halves(root)[0] == wanted
+    assert both_halves(root)[0] == wanted
     content.metadata.kernelspec.display_name = "Python 3 (ipykernel)"
     save(manager, half, content)
     finish_and_compare(root, wanted)
@@ -66,7 +66,7 @@ def test_what_plain_jupytext_saves_is_put_right_by_make(root, half, capsys):
 @each_order
 @each_half
 def test_what_sync_brings_over_is_put_right_by_make(root, half, newer):
-    before = halves(root)
+    before = both_halves(root)
     text, notebook = paths(root)
     if newer == "md":
         text.write_text(before[0].replace(OLD, NEW))
@@ -74,7 +74,7 @@ def test_what_sync_brings_over_is_put_right_by_make(root, half, newer):
         notebook.write_text(before[1].replace(OLD, NEW))
     age(root, newer)
     jupytext_command(["--quiet", "--sync", str(root / f"{NAME}.{half}")])
-    assert all(NEW in each for each in halves(root))
+    assert all(NEW in each for each in both_halves(root))
     finish_and_compare(root, before[0].replace(OLD, NEW))
 
 
@@ -83,14 +83,14 @@ def finish_and_compare(root: Path, text: str) -> None:
     every output, and a second time changes nothing."""
     kept = outputs_by_source(stored(root))
     notebooks.main(root)
-    after = halves(root)
+    after = both_halves(root)
     assert after[0] == text
     assert outputs_by_source(stored(root)) == kept
     cells = pairs.read(paths(root)[0]).cells
     shown = [(cell.id, cell.source) for cell in cells]
     assert [(cell.id, cell.source) for cell in stored(root).cells] == shown
     notebooks.main(root)
-    assert halves(root) == after
+    assert both_halves(root) == after
 
 
 def test_plain_jupytext_opens_what_make_has_left(root):
@@ -112,7 +112,7 @@ def test_plain_jupytext_opens_what_make_has_left(root):
 @each_half
 def test_an_edit_of_one_half_is_taken_over(root, half, newer, capsys):
     """The order of time stamps, which git changes, says nothing."""
-    before = halves(root)
+    before = both_halves(root)
     path = root / f"{NAME}.{half}"
     path.write_text(path.read_text().replace(OLD, NEW))
     age(root, newer)
@@ -141,7 +141,7 @@ def test_a_cell_that_was_moved_or_deleted_in_the_notebook_is_so_in_the_text(
 def test_where_both_were_edited_the_text_wins_and_nothing_is_lost(
     root, newer, capsys
 ):
-    before = halves(root)
+    before = both_halves(root)
     text, notebook = paths(root)
     text.write_text(before[0].replace(CODE, OTHER))
     notebook.write_text(before[1].replace(OLD, NEW))
@@ -150,30 +150,30 @@ def test_where_both_were_edited_the_text_wins_and_nothing_is_lost(
     said = capsys.readouterr().out
     assert "the text wins; bring over what you miss from" in said
     assert "running chapters/06_scores.md" in said
-    assert halves(root)[0] == before[0].replace(CODE, OTHER)
+    assert both_halves(root)[0] == before[0].replace(CODE, OTHER)
     kept = root / "_build" / "notebooks" / "06_scores.ipynb"
     assert kept.read_text() == before[1].replace(OLD, NEW)
 
 
 def test_the_order_of_a_cells_options_is_no_edit(root, capsys):
     """A notebook has them in the order of the alphabet."""
-    text = halves(root)[0]
+    text = both_halves(root)[0]
     hide, show = "  code_prompt_hide: Hide", "  code_prompt_show: Show"
     rest = " the setup\n"
     assert hide + rest + show + rest in text
     other = text.replace(hide + rest + show, show + rest + hide)
     paths(root)[0].write_text(other)
     notebooks.main(root)
-    assert halves(root)[0] == text
+    assert both_halves(root)[0] == text
     assert capsys.readouterr().out == ""
 
 
 def test_a_notebook_that_cannot_be_read_is_made_anew(root):
-    before = halves(root)
+    before = both_halves(root)
     conflict = f"<<<<<<< HEAD\n{before[1]}"
     paths(root)[1].write_text(conflict)
     notebooks.main(root)
-    assert halves(root)[0] == before[0]
+    assert both_halves(root)[0] == before[0]
     assert (
         outputs_by_source(stored(root)).keys()
         == outputs_by_source(pairs.read(paths(root)[0])).keys()

@@ -20,7 +20,7 @@ def ratio(q, k):
     return q.shape[1] // k.shape[1]
 
 
-def plain(q, k, v, mask):
+def ungrouped(q, k, v, mask):
     weights = hidden(q @ k.mT / math.sqrt(q.shape[-1]), mask).softmax(-1)
     return weights @ v
 
@@ -32,18 +32,18 @@ def llama_expand(q, k, v, mask):
         return x.reshape(b, g * n, s, d)
 
     n = ratio(q, k)
-    return plain(q, repeat_kv(k, n), repeat_kv(v, n), mask)
+    return ungrouped(q, repeat_kv(k, n), repeat_kv(v, n), mask)
 
 
 def repeat_interleave(q, k, v, mask):
     n = ratio(q, k)
     k, v = (x.repeat_interleave(n, dim=1) for x in (k, v))
-    return plain(q, k, v, mask)
+    return ungrouped(q, k, v, mask)
 
 
 def by_index(q, k, v, mask):
     which = torch.arange(q.shape[1]) // ratio(q, k)
-    return plain(q, k[:, which], v.index_select(1, which), mask)
+    return ungrouped(q, k[:, which], v.index_select(1, which), mask)
 
 
 def sdpa_of_repeated(q, k, v, mask):
@@ -140,5 +140,5 @@ def weights_by_group(q, k, v, mask):
 
 LAYOUTS = [x for x in list(globals().values()) if callable(x)]
 NO_LAYOUTS = {"einsum", "softmax", "scaled_dot_product_attention"}
-NO_LAYOUTS |= {"hidden", "ratio", "plain"}
+NO_LAYOUTS |= {"hidden", "ratio", "ungrouped"}
 LAYOUTS = [x for x in LAYOUTS if x.__name__ not in NO_LAYOUTS]

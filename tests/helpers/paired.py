@@ -31,9 +31,9 @@ def one_chapter(folder: Path, monkeypatch) -> Path:
         shutil.copy(ROOT / f"{NAME}.{half}", folder / "chapters")
     monkeypatch.setattr(notebooks, "run", lambda chapter, folder: None)
     monkeypatch.setattr(notebooks, "packages", str)
-    before = halves(folder)
+    before = both_halves(folder)
     notebooks.main(folder)
-    assert halves(folder) == before
+    assert both_halves(folder) == before
     return folder
 
 
@@ -42,7 +42,7 @@ def paths(root: Path) -> list[Path]:
     return [root / f"{NAME}.{half}" for half in HALVES]
 
 
-def halves(root: Path) -> list[str]:
+def both_halves(root: Path) -> list[str]:
     """Read the text, and the notebook as it stands on disk."""
     return [path.read_text("utf8") for path in paths(root)]
 

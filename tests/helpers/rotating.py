@@ -1,5 +1,7 @@
 """Small GPTs whose queries and keys are rotated: right, and wrong."""
 
+from functools import partial
+
 import torch
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention, silu
@@ -17,6 +19,9 @@ def halves(x, **how):
     """Rotate channels i and i + D/2."""
     a, (one, other) = angles(x, **how), x.chunk(2, -1)
     return x * a.cos() + torch.cat((-other, one), -1) * a.sin()
+
+
+back = partial(halves, sign=-1)
 
 
 def neighbours(x, **how):
@@ -75,6 +80,11 @@ class Attention(nn.Module):
             future = torch.ones_like(scores[0, 0]).triu(1) > 0
             mixed = scores.masked_fill(future, -torch.inf).softmax(-1) @ v
         return self.out(mixed.transpose(1, 2).flatten(2))
+
+
+class OfValues(Attention):
+    def places(self, q, k, v):
+        return *super().places(q, k, v)[:2], halves(v)
 
 
 class Block(nn.Module):

@@ -5,20 +5,13 @@ import torch
 from torch import nn
 
 from tests.helpers.strangers import GPT, IDS
+from tests.helpers.tied import Tied
 from tformer_lite.properties import first_loss, live_parameters
 
 
 @pytest.fixture(autouse=True)
 def seeded():
     torch.manual_seed(0)
-
-
-class Tied(GPT):
-    """The head has the words' table, which is far too large for it."""
-
-    def __init__(self):
-        super().__init__()
-        self.head.weight = self.tokens.weight
 
 
 def test_a_new_model_should_guess():

@@ -3,8 +3,23 @@
 import pytest
 import torch
 from torch import nn
-from torch.nn.functional import pad
 
+from tests.helpers.heads import (
+    Averaged,
+    Copies,
+    Expanded,
+    FirstAlone,
+    Gated,
+    LastIsDropped,
+    LastIsZero,
+    NoQueries,
+    OneKey,
+    Own,
+    SharedWeights,
+    Summed,
+    SummedLater,
+    TwiceTheSame,
+)
 from tests.helpers.layouts import LAYOUTS, Layer
 from tests.helpers.strangers import (
     GPT,
@@ -20,132 +35,6 @@ from tformer_lite import running_model
 from tformer_lite.properties import distinct_heads
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
-
-
-class Own(nn.Module):
-    """Attention in which heads (B, H, T, D) may be changed everywhere."""
-
-    def __init__(self, c=16, heads=4, joined=16):
-        super().__init__()
-        self.heads = heads
-        self.q, self.k, self.v = (nn.Linear(c, c) for _ in range(3))
-        self.out = nn.Linear(joined, c)
-
-    def split(self, x):
-        parts = (y(x) for y in (self.q, self.k, self.v))
-        return [
-            y.unflatten(-1, (self.heads, -1)).transpose(1, 2) for y in parts
-        ]
-
-    def join(self, mixed):
-        return mixed.transpose(1, 2).flatten(2)
-
-    def forward(self, x, hidden=None):
-        q, k, v = self.split(x)
-        scores = q @ k.mT / q.shape[-1] ** 0.5
-        future = torch.ones_like(scores[0, 0]).triu(1) > 0
-        weights = scores.masked_fill(future, -torch.inf).softmax(-1)
-        return self.out(self.join(weights @ v))
-
-
-class FirstAlone(Own):
-    """One head is joined with itself."""
-
-    def join(self, mixed):
-        return super().join(mixed[:, :1].expand_as(mixed))
-
-
-class LastIsZero(Own):
-    def join(self, mixed):
-        kept = torch.tensor([1, 1, 1, 0])[:, None, None]
-        return super().join(mixed * kept)
-
-
-class LastIsDropped(Own):
-    def join(self, mixed):
-        return pad(super().join(mixed[:, :-1]), (0, 4))
-
-
-class TwiceTheSame(Own):
-    def join(self, mixed):
-        return super().join(mixed[:, [0, 1, 2, 2]])
-
-
-class Summed(Own):
-    """One head's channels are read by the last matrix: of all, the sum."""
-
-    def __init__(self):
-        super().__init__(joined=4)
-
-    def join(self, mixed):
-        return mixed.sum(1)
-
-
-class Averaged(Own):
-    def join(self, mixed):
-        return mixed.mean(1).repeat(1, 1, self.heads)
-
-
-class Expanded(Own):
-    """All heads ask with the queries of one, and answer with its keys."""
-
-    def split(self, x):
-        q, k, v = super().split(x)
-        return q[:, :1].expand_as(q), k[:, :1].expand_as(k), v
-
-
-class SharedWeights(Own):
-    """Two heads have the same rows of both matrices."""
-
-    def split(self, x):
-        q, k, v = super().split(x)
-        return q[:, [0, 1, 2, 1]], k[:, [0, 1, 2, 1]], v
-
-
-class OneKey(Own):
-    """Multi-query attention."""
-
-    def split(self, x):
-        q, k, v = super().split(x)
-        return q, *(y[:, :1].expand_as(y) for y in (k, v))
-
-
-class Copies(Own):
-    """All heads begin as copies of one."""
-
-    def __init__(self):
-        super().__init__()
-        for part in (self.q, self.k):
-            part.weight.data = part.weight.data[:4].repeat(4, 1)
-            part.bias.data = part.bias.data[:4].repeat(4)
-
-
-class NoQueries(Own):
-    """Queries are 0 at first."""
-
-    def __init__(self):
-        super().__init__()
-        nn.init.zeros_(self.q.weight)
-        nn.init.zeros_(self.q.bias)
-
-
-class Gated(Own):
-    """Each head has a gate, and one is shut at first."""
-
-    def __init__(self):
-        super().__init__()
-        self.gates = nn.Parameter(torch.tensor([[1.0], [1], [1], [0]]))
-
-    def join(self, mixed):
-        return super().join(mixed * self.gates[..., None])
-
-
-class SummedLater(Own):
-    """Each head has a last matrix of its own: their sum is the usual one."""
-
-    def join(self, mixed):
-        rows = torch.eye(16).unflatten(0, (4, 4))
-        return torch.einsum("bhtd,hdc->btc", mixed, rows)
 
 
 def asked(kind):

@@ -10,9 +10,11 @@ from torch import nn
 
 from tests.helpers.rotating import (
     Attention,
+    OfValues,
     Turning,
     as_it_is,
     as_numbers,
+    back,
     growing,
     halves,
     mixed_up,
@@ -23,7 +25,6 @@ from tests.helpers.strangers import GPT, IDS
 from tformer_lite import running_model, tiny_translator
 from tformer_lite.properties import relative_positions
 
-back = partial(halves, sign=-1)
 later = partial(neighbours, start=5)
 SIDES = "stand, not on distances"
 
@@ -65,11 +66,6 @@ class Added(Attention):
 
     def places(self, q, k, v):
         return q + self.rows, k + self.rows, v
-
-
-class OfValues(Attention):
-    def places(self, q, k, v):
-        return *super().places(q, k, v)[:2], halves(v)
 
 
 class OnGrid(Attention):

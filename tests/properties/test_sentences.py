@@ -10,18 +10,27 @@ import pytest
 import torch
 from torch import nn
 
+from tests.helpers import blocks, detached, heads, places
 from tests.helpers.caching import Cached, FromZero
 from tests.helpers.losses import IDS as LABELLED
 from tests.helpers.losses import RIGHT
-from tests.helpers.rotating import Turning, as_it_is, halves, neighbours
-from tests.helpers.strangers import GPT, Kinds, MixedAfter, Talking
+from tests.helpers.rotating import (
+    OfValues,
+    Turning,
+    as_it_is,
+    back,
+    halves,
+    neighbours,
+)
+from tests.helpers.strangers import (
+    GPT,
+    Attention,
+    Kinds,
+    MixedAfter,
+    Talking,
+)
+from tests.helpers.tied import Tied
 from tests.helpers.wrong_losses import ODD, WRONG
-from tests.properties import test_heads as heads
-from tests.properties import test_matrices as matrices
-from tests.properties import test_order as order
-from tests.properties import test_slopes as slopes
-from tests.properties.test_beginning import Tied
-from tests.properties.test_rotations import OfValues, back
 from tformer_lite import DecoderOnly, bug, char_lm, properties, running_model
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
@@ -83,19 +92,19 @@ OWN = {
     "copies a head": lambda ask: ask(GPT(attention=heads.Copies), IDS),
     "sums heads": lambda ask: ask(GPT(attention=heads.Summed), IDS),
     "has one head": lambda ask: ask(
-        GPT(attention=lambda: heads.Attention(heads=1)), IDS
+        GPT(attention=lambda: Attention(heads=1)), IDS
     ),
     "detaches": lambda ask: ask(
-        slopes.of_blocks(slopes.ResidualDetached)(), IDS
+        blocks.of_blocks(detached.ResidualDetached)(), IDS
     ),
-    "learns slowly": lambda ask: ask(slopes.Shrinks(), IDS),
-    "rounds": lambda ask: ask(GPT(attention=slopes.Rounded), IDS),
+    "learns slowly": lambda ask: ask(detached.Shrinks(), IDS),
+    "rounds": lambda ask: ask(GPT(attention=detached.Rounded), IDS),
     "is frozen": lambda ask: ask(GPT().requires_grad_(False), IDS),
     "learns in part": lambda ask: ask(part_frozen(), IDS),
-    "is linear": lambda ask: ask(slopes.of_blocks(matrices.Plain)(), IDS),
-    "shares places": lambda ask: ask(order.Halved(), IDS),
-    "forgets places": lambda ask: ask(order.Forgotten(), IDS),
-    "has no places": lambda ask: ask(order.Nameless(), IDS),
+    "is linear": lambda ask: ask(blocks.of_blocks(blocks.Plain)(), IDS),
+    "shares places": lambda ask: ask(places.Halved(), IDS),
+    "forgets places": lambda ask: ask(places.Forgotten(), IDS),
+    "has no places": lambda ask: ask(places.Nameless(), IDS),
     "has a cache": lambda ask: ask(Cached(), IDS),
     "goes on from 0": lambda ask: ask(FromZero(), IDS),
     "is too sure": lambda ask: ask(Tied(), IDS),
