@@ -97,7 +97,7 @@ def test_the_wheel_holds_the_module_whole_and_nothing_beside_it(contents):
 
 
 def test_the_wheel_is_small(wheel):
-    assert wheel.stat().st_size <= 800_000  # exercises have a sixth
+    assert wheel.stat().st_size <= 850_000  # exercises have a sixth
 
 
 def test_the_wheel_says_what_it_is_and_where_to_ask(metadata):
@@ -168,7 +168,8 @@ def test_the_wheel_offers_the_extras_of_the_project(metadata):
     asked = [Requirement(need) for need in metadata.get_all("Requires-Dist")]
     for extra, needs in offered.items():
         ours = {f'{Requirement(need)}; extra == "{extra}"' for need in needs}
-        assert {str(n) for n in asked if extra in str(n.marker)} == ours
+        found = {str(n) for n in asked if f'"{extra}"' in str(n.marker)}
+        assert found == ours
 
 
 def test_installed_far_from_here_it_traces_checks_and_draws(target, tmp_path):
@@ -177,8 +178,8 @@ def test_installed_far_from_here_it_traces_checks_and_draws(target, tmp_path):
     code = "\n".join([REFUSE, extras.USE, DRAW])
     *lines, module, font = said(target, tmp_path, "-c", code).splitlines()
     assert lines[0].startswith("attention in encoder.blocks.0")
-    assert all("✓ holds" in line for line in lines[1:])
-    assert len(lines) > 10
+    assert sum("✓ holds" in line for line in lines[1:]) > 15
+    assert not [x for x in lines if "✗ broken" in x or "! unusual" in x]
     assert Path(module) == target / "tformer_lite"
     assert Path(font) == target / FONT
 

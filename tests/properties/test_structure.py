@@ -272,3 +272,23 @@ def test_a_block_that_reads_ids_alone_has_no_input_to_hand_on():
     finding = identity(Reading(), torch.tensor([[2, 3, 4], [5, 6, 7]]))
     assert finding.holds is None
     assert finding.says == "There is no list of blocks with norms inside."
+
+
+class Summed(nn.Module):
+    """Heads are joined by the weights of a layer that is never called."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.value = nn.LayerNorm(12), nn.Linear(12, 12)
+        self.join = nn.Linear(12, 12)
+
+    def forward(self, x):
+        mixed = self.value(self.norm(x))
+        return x + mixed @ self.join.weight.T + self.join.bias
+
+
+def test_a_layer_that_is_never_called_cannot_be_silenced():
+    model = nn.Sequential(nn.Sequential(Summed(), Summed()))
+    found = identity(model, ROWS)
+    assert found.holds is None
+    assert found.says == "A block reads weights of layers it never calls."

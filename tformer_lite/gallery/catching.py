@@ -10,14 +10,15 @@ from tformer_lite.example.shipped import STORED
 from tformer_lite.gallery.entries import Bug, shelves
 from tformer_lite.gallery.shapes import changed, shapes
 from tformer_lite.properties import report
-from tformer_lite.properties.finding import whole
+from tformer_lite.properties.finding import BROKEN, UNUSUAL, whole
 from tformer_lite.tracing.tables import Sheet, html_groups
 
+LEVELS = BROKEN, UNUSUAL
 CAUGHT = STORED / "caught.json"
 
 
 class Catch(NamedTuple):
-    """A bug, how many shapes it changes, and the properties it breaks."""
+    """A bug, how many shapes it changes, and the properties that notice."""
 
     bug: str
     shapes: int
@@ -53,7 +54,8 @@ def caught(bugs: Iterable[Bug]) -> Catches:
     for bug in bugs:
         model = bug.model()
         n = len(changed(shapes(model), right))
-        rows.append(Catch(bug.name, n, ", ".join(report(model).broken)))
+        names = [f.name for f in report(model).findings if f.level in LEVELS]
+        rows.append(Catch(bug.name, n, ", ".join(names)))
     return Catches(rows, [])
 
 

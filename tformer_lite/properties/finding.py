@@ -4,6 +4,7 @@ import html
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import wraps
+from textwrap import wrap
 from typing import Any, NoReturn
 
 from torch import Tensor
@@ -69,6 +70,8 @@ class Report:
     raised for `if report(model, ids):`.
     """
 
+    room = 64  # letters of a sentence in one line
+
     def __init__(self, findings: list[Finding]):
         self.findings = findings
 
@@ -94,10 +97,11 @@ class Report:
         return known[name]
 
     def __str__(self) -> str:
-        """Write a line for each finding."""
+        """Write a few lines for each finding, as wide as a terminal's."""
         return "\n".join(
-            text_line((f.name, f.verdict, f.says), (18, 12, 0))
+            text_line(cells, (18, 12, 0))
             for f in self.shown()
+            for cells in in_lines(f, self.room)
         )
 
     __repr__ = __str__
@@ -119,6 +123,8 @@ class FailedReport(Report):
     """The findings on a model that does not run, which all say the same; it
     prints itself as one line, and is never `ok`."""
 
+    room = 1000
+
     @property
     def ok(self) -> bool:
         """False."""
@@ -133,6 +139,13 @@ def of_level(report: Report, level: str) -> Report:
     """Keep the findings of one level, such as "unusual"."""
     kept = [found for found in report.findings if found.level == level]
     return type(report)(kept)
+
+
+def in_lines(found: Finding, room: int) -> list[tuple[str, str, str]]:
+    """Break a sentence into lines, the first of them beside its name."""
+    first, *more = wrap(found.says, room, break_on_hyphens=False) or [""]
+    head = found.name, found.verdict, first
+    return [head, *(("", "", line) for line in more)]
 
 
 def whole(text: str) -> str:

@@ -42,6 +42,8 @@ def identity(subject: Subject) -> Verdict:
     if any(mixes_silently(subject, run[0]) for run in wrong):
         says = "Without its layers, a block still hears other positions."
         raise NotJudgedError(says)
+    if any(has_silent_layers(subject, run[0]) for run in wrong):
+        raise NotJudgedError("A block reads weights of layers it never calls.")
     if wrong:
         path, x, _, after = wrong[0]
         says = (
@@ -96,6 +98,15 @@ def mixes_silently(subject: Subject, path: str) -> bool:
         and not differ_at(one[2], other[2], 0, [*range(last[0])])
         for one, other in pairs
     )
+
+
+def has_silent_layers(subject: Subject, path: str) -> bool:
+    """Whether some layers of a block are never called, nor is one around
+    them: they give nothing, and their weights may be read all the same."""
+    parts = [*dict(blocks(subject.model))[path].modules()]
+    ran = {part for _, part, *_ in calls(subject, *subject.inputs)}
+    heard = {x for y in parts if is_layer(y) and y in ran for x in y.modules()}
+    return any(is_layer(x) and x not in heard for x in parts)
 
 
 def silent_runs(subject: Subject) -> Iterator[Run]:
