@@ -4,6 +4,7 @@ import html
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import wraps
+from itertools import chain
 from textwrap import wrap
 from typing import Any, NoReturn
 
@@ -98,11 +99,8 @@ class Report:
 
     def __str__(self) -> str:
         """Write a few lines for each finding, as wide as a terminal's."""
-        return "\n".join(
-            text_line(cells, (18, 12, 0))
-            for f in self.shown()
-            for cells in in_lines(f, self.room)
-        )
+        lines = (in_lines(found, self.room) for found in self.shown())
+        return "\n".join(chain.from_iterable(lines))
 
     __repr__ = __str__
 
@@ -141,11 +139,11 @@ def of_level(report: Report, level: str) -> Report:
     return type(report)(kept)
 
 
-def in_lines(found: Finding, room: int) -> list[tuple[str, str, str]]:
+def in_lines(found: Finding, room: int) -> list[str]:
     """Break a sentence into lines, the first of them beside its name."""
     first, *more = wrap(found.says, room, break_on_hyphens=False) or [""]
-    head = found.name, found.verdict, first
-    return [head, *(("", "", line) for line in more)]
+    rows = [(found.name, found.verdict, first), *(("", "", x) for x in more)]
+    return [text_line(row, (18, 12, 0)) for row in rows]
 
 
 def whole(text: str) -> str:
