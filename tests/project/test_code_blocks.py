@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import sys
 from itertools import dropwhile
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 from torch import nn
 
 import tformer_lite
+from tests.helpers import lesson
 from tests.helpers.project import ROOT, run
 from tformer_lite.__main__ import main
 from tformer_lite.commands.arguments import read
@@ -17,6 +19,10 @@ from tformer_lite.example.shipped import book_text
 pytestmark = pytest.mark.slow
 
 BLOCK = re.compile(r"^ *```(sh|python)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+PRINTS = re.compile(
+    r"^ *```python\n(.*?)^ *```(?:\n\n```text\n(.*?)^```)?",
+    re.DOTALL | re.MULTILINE,
+)
 PAPERS = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"]
 PAPERS += [f"book/{page.name}" for page in (ROOT / "book").glob("*.md")]
 
@@ -56,14 +62,19 @@ def test_the_readmes_python_runs(capsys):
 
 
 @pytest.mark.parametrize("page", PAPERS[3:])
-def test_the_python_of_a_page_runs(page):
+def test_the_python_of_a_page_runs_and_prints_what_it_shows(
+    page, monkeypatch, capsys
+):
+    monkeypatch.setitem(sys.modules, "model", lesson)  # nanoGPT's
     names = {
         name: getattr(tformer_lite, name) for name in tformer_lite.__all__
     }
     names |= {"torch": torch, "x": torch.zeros(2, 8, 12)}
     names |= {"d_model": 12, "n_heads": 3}
-    for block in blocks("python", page):
-        exec(block, names)
+    for code, shown in PRINTS.findall((ROOT / page).read_text("utf8")):
+        exec(code, names)
+        said = capsys.readouterr().out.rstrip()
+        assert said == shown.rstrip() or not shown, code
 
 
 def test_the_commands_of_the_module_do_what_the_readme_says(

@@ -123,7 +123,7 @@ class Labelled(GPT):
         logits = super().forward(ids)
         if targets is None:
             return logits[:, -1:], None
-        return logits, cross_entropy(logits.flatten(0, 1), targets.flatten())
+        return logits, cross_entropy(logits.flatten(0, 1), targets.view(-1))
 
 
 class Translates(Labelled):

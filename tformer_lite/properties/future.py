@@ -177,12 +177,13 @@ def shorter(subject: Subject, n: int) -> tuple:
     """Cut the last sequence to n positions; and of what is no sequence, such
     as a mask, all axes of just as many as it had."""
     *rest, last = subject.inputs
-    length, cuts = last.shape[1], (*rest, last[:, :n])
+    length, cuts = last.shape[1], (*rest, last[:, :n].contiguous())
 
     def cut(x: Any) -> Any:
         if not isinstance(x, Tensor) or any(x is y for y in cuts):
             return x
-        return x[tuple(slice(n if m == length else None) for m in x.shape)]
+        parts = (slice(n if m == length else None) for m in x.shape)
+        return x[tuple(parts)].contiguous()
 
     return tuple(map(cut, whole(subject, cuts)))
 
