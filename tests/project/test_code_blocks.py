@@ -53,7 +53,7 @@ def test_the_readmes_python_runs(capsys):
     for block in blocks("python", "README.md"):
         exec(block, names)
     said = capsys.readouterr().out
-    assert "(2, 12) -> (2, 12)" in said
+    assert "(2, 8, 12) -> (2, 8, 12)" in said
     [shown] = SHOWN.findall((ROOT / "README.md").read_text("utf8"))
     assert shown in said
     assert isinstance(names["yours"].encoder.norm, nn.Identity)
