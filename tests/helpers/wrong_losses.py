@@ -52,6 +52,16 @@ def scrambled_twice(model, x):
     return cross_entropy(columns, x.flatten(), ignore_index=PAD)
 
 
+def flattened(*order):
+    """Axes change places, and a view takes the last numbers for words."""
+
+    def loss(model, x):
+        rows = model(x)[:, :-1].permute(order).reshape(-1, V)
+        return cross_entropy(rows, x[:, 1:].flatten(), ignore_index=PAD)
+
+    return loss
+
+
 def soft(model, x):
     """Probabilities as labels: the axis of words should be the second."""
     return cross_entropy(model(x)[:, :-1], one_hot(x[:, 1:], V).float())
@@ -209,6 +219,10 @@ WRONG = {
     "softmax over rows": (GPT, by_axis(0), SOFTMAX, "over rows"),
     "view": (GPT, scrambled, SOFTMAX, "mixed"),
     "view of all": (GPT, scrambled_twice, SOFTMAX, "mixed"),
+    **{
+        f"flattened as {x}": (GPT, flattened(*x), SOFTMAX, "mixed")
+        for x in ((0, 2, 1), (2, 0, 1), (1, 2, 0))
+    },
     "soft labels": (GPT, soft, SOFTMAX, "over positions"),
     "padding counts": (
         GPT,
