@@ -14,6 +14,7 @@ from tests.helpers.losses import (
     after,
     costs,
     each,
+    flattened,
     log_probabilities,
     negative_log,
     plain,
@@ -50,16 +51,6 @@ def scrambled_twice(model, x):
     logits = model(x)
     columns = logits.reshape(V, -1).T
     return cross_entropy(columns, x.flatten(), ignore_index=PAD)
-
-
-def flattened(*order):
-    """Axes change places, and a view takes the last numbers for words."""
-
-    def loss(model, x):
-        rows = model(x)[:, :-1].permute(order).reshape(-1, V)
-        return cross_entropy(rows, x[:, 1:].flatten(), ignore_index=PAD)
-
-    return loss
 
 
 def soft(model, x):
