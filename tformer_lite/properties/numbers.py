@@ -98,7 +98,9 @@ def loud(subject: Any, *given: Tensor, times: float = LOUD) -> Tensor:
 @check
 def repeatable(subject: Subject) -> Verdict:
     """See whether two runs in evaluation agree, whatever random numbers
-    they are offered."""
+    they are offered, and leave the inputs as they were."""
+    if written := overwritten(subject):
+        return of_written(subject, *written)
     apart = between_two(subject)
     if not apart.any():
         return True, "Two runs in evaluation give the same numbers.", apart
@@ -107,6 +109,34 @@ def repeatable(subject: Subject) -> Verdict:
         "whether the model is in training, and for weights drawn anew."
     )
     return False, says, apart
+
+
+def overwritten(subject: Subject) -> tuple[int, Tensor] | None:
+    """Find an input that a run writes into, and where: (B, T)."""
+    was = [x.clone() for x in subject.inputs]
+
+    def ask(*given: Tensor) -> list[Tensor]:
+        subject.made(*given)
+        pairs = zip(subject.inputs, was)
+        return [(x != y) & ~(x.isnan() & y.isnan()) for x, y in pairs]
+
+    found = enumerate(subject.call(ask, subject.given))
+    return next(((i, x) for i, x in found if x.any()), None)
+
+
+def of_written(subject: Subject, which: int, where: Tensor) -> Verdict:
+    """Say that a run writes into an input: of ids, nobody's but the caller's
+    are changed; a part of a model may be given vectors to write into."""
+    side, name = subject.sides[which], subject.names[which]
+    known = f"{side} ({name})" if name not in ("", side) else side
+    says = (
+        f"A run writes into its {known}: whoever called the model has another "
+        "one afterwards. Look for what writes in place: x[...] = ..., x += "
+        "..., and functions such as masked_fill_. Clone it first."
+    )
+    if subject.inputs[which].is_floating_point():
+        return False, says, flat_rows(where.float()).amax(-1), UNUSUAL
+    return False, says, flat_rows(where.float()).amax(-1)
 
 
 @once

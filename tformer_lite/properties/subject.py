@@ -124,6 +124,7 @@ class Subject(Runner):
         self.config = getattr(self.model, "config", None)
         self.places = places or sequences(self.given, names)
         self.inputs = tuple(self.given[i] for i in self.places)
+        self.names = [names[i] for i in self.places]  # "" where unknown
         self.last = len(self.inputs) - 1  # the output has its rows
         self.sides = sides(len(self.inputs))
         self.loss = loss and as_called(loss, self.model)
