@@ -83,3 +83,38 @@ class Told(Cached):
 
     def start(self, past):
         return self.begin
+
+
+class OpenAfterwards(Cached):
+    """With a cache, nothing is masked."""
+
+    def seen(self, t, s):
+        return super().seen(t, s) | torch.tensor(s > t)
+
+
+class ByCorner(Cached):
+    """The mask of a piece begins at its corner, but for one word alone."""
+
+    def seen(self, t, s):
+        return super().seen(t, s) if t == 1 else torch.ones(t, s).tril() > 0
+
+
+class Keeps(Cached):
+    """It goes on from what it has read last."""
+
+    def forward(self, ids, past=None, use_cache=False):
+        found = super().forward(ids, self.last(past, use_cache), use_cache)
+        self.kept = found[1] if use_cache else None
+        return found
+
+    def last(self, past, use_cache):
+        kept = getattr(self, "kept", None)
+        return kept if past is None and use_cache else past
+
+
+class KeepsForAll(Keeps):
+    """The same, also where no cache is wanted."""
+
+    def last(self, past, use_cache):
+        kept = getattr(self, "kept", None)
+        return kept if past is None and not use_cache else past

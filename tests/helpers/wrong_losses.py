@@ -14,6 +14,7 @@ from tests.helpers.losses import (
     after,
     costs,
     each,
+    flattened,
     log_probabilities,
     negative_log,
     plain,
@@ -209,6 +210,10 @@ WRONG = {
     "softmax over rows": (GPT, by_axis(0), SOFTMAX, "over rows"),
     "view": (GPT, scrambled, SOFTMAX, "mixed"),
     "view of all": (GPT, scrambled_twice, SOFTMAX, "mixed"),
+    **{
+        f"flattened as {x}": (GPT, flattened(*x), SOFTMAX, "mixed")
+        for x in ((0, 2, 1), (2, 0, 1), (1, 2, 0))
+    },
     "soft labels": (GPT, soft, SOFTMAX, "over positions"),
     "padding counts": (
         GPT,

@@ -59,6 +59,39 @@ def test_the_positions_that_change_are_shown():
     assert (finding.seen > 0).equal(THIRD[:, 0].expand(2, 6))
 
 
+class StartsWithOne(nn.Module):
+    """The first word of what the caller holds becomes another one."""
+
+    def __init__(self, side=0):
+        super().__init__()
+        self.tokens, self.side = nn.Embedding(9, 4), side
+
+    def forward(self, words, answer=None):
+        (words, answer)[self.side][:, 0] = 1
+        made = self.tokens(words)
+        return made if answer is None else made + self.tokens(answer)
+
+
+@pytest.mark.parametrize(
+    ("side", "inputs", "name"),
+    [(0, 1, "input (words)"), (0, 2, "source (words)"), (1, 2, "(answer)")],
+)
+def test_ids_that_a_run_writes_into_are_named(side, inputs, name):
+    given = [torch.tensor([[5, 3, 8], [1, 2, 7]]) for _ in range(inputs)]
+    finding = repeatable(StartsWithOne(side), *given)
+    assert finding.level == "broken"
+    assert f"{name}: whoever" in finding.says
+    assert finding.seen.tolist() == [[1, 0, 0], [0, 0, 0]]
+    assert given[side].tolist() == [[5, 3, 8], [1, 2, 7]]
+
+
+def test_vectors_that_a_run_writes_into_may_be_a_part_of_a_models_own():
+    finding = repeatable(lambda x: x.relu_() + 1, torch.randn(2, 3, 4))
+    assert finding.level == "unusual"
+    nobody = torch.full((2, 3, 4), math.nan)
+    assert repeatable(lambda x: x.relu_() * 0, nobody).level == "holds"
+
+
 @pytest.mark.parametrize(
     ("rows", "holds"),
     [

@@ -4,10 +4,14 @@ import pytest
 import torch
 
 from tests.helpers.caching import (
+    ByCorner,
     Cached,
     Forgets,
     FromZero,
+    Keeps,
+    KeepsForAll,
     MaskFromZero,
+    OpenAfterwards,
     Told,
     TurnedFromZero,
 )
@@ -39,6 +43,34 @@ def test_a_cache_that_gives_something_else_is_found(kind):
     finding = cached_run(kind(), IDS)
     assert finding.level == "broken"
     assert finding.says.startswith("Row 0: output 4 is another one when")
+
+
+@pytest.mark.parametrize(("kind", "at"), [(OpenAfterwards, 3), (ByCorner, 3)])
+def test_several_words_after_a_cache_are_read_too(kind, at):
+    finding = cached_run(kind(), IDS)
+    assert finding.level == "unusual"
+    assert f"output {at} is another one when two words at" in finding.says
+
+
+@pytest.mark.parametrize("kind", [Keeps, KeepsForAll])
+def test_what_a_sequence_leaves_is_not_heard_by_the_next(kind):
+    finding = cached_run(kind(), IDS)
+    assert finding.level == "broken"
+    assert "another sequence was read before" in finding.says
+
+
+class OneByOne(Cached):
+    """After a cache, it reads no more than one word."""
+
+    def forward(self, ids, past=None, use_cache=False):
+        if past is not None and ids.shape[1] > 1:
+            raise ValueError("one word, please")
+        return super().forward(ids, past, use_cache)
+
+
+def test_who_reads_no_two_words_after_a_cache_is_right():
+    assert cached_run(OneByOne(), IDS).holds
+    assert cached_run(OneByOne(), IDS[:, :2]).holds
 
 
 def test_this_modules_caches_are_right():

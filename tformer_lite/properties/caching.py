@@ -9,7 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tformer_lite.properties.finding import Verdict, check
+from tformer_lite.properties.finding import (
+    BROKEN,
+    UNUSUAL,
+    Verdict,
+    check,
+)
 from tformer_lite.properties.reach import rounding
 from tformer_lite.properties.results import picked
 from tformer_lite.properties.subject import (
@@ -28,6 +33,17 @@ LOOK = (
     "Look at the numbers of positions and at the mask, which go on where the "
     "cache ends, and at the axis that keys and values are joined along."
 )
+BEFORE = (
+    "is another one when another sequence was read before, though no cache of "
+    "that was handed on."
+)
+DROP = "Look for keys and values that the model keeps."
+AT_ONCE = (
+    "is another one when two words at a time follow a cache, though one by "
+    "one they give what they give whole. Does each see the other? Some models "
+    "are meant to read one at a time."
+)
+Way = Callable[..., Tensor]
 
 
 @check
@@ -48,21 +64,30 @@ def cached_run(subject: Subject) -> Verdict:
         raise NotJudgedError(says) from error
     if not seen:
         raise NotJudgedError(reason)
-    least = min(seen, key=lambda one: one.max().item())
-    wrong = (least > 10 * rounding(subject))[0]
-    if not wrong.any():
-        says = "Read in pieces, with a cache, it gives what it gives whole."
-        return True, says, least
-    says = (
-        f"Row 0: output {wrong.nonzero()[0].item()} is another one when the "
-        f"words before it come from the cache. {LOOK}"
-    )
-    return False, says, least
+    way, least = min(seen, key=lambda one: one[1].max().item())
+    if (at := parts(subject, least)) is not None:
+        says = (
+            f"Row 0: output {at} is another one when the words before it "
+            f"come from the cache. {LOOK}"
+        )
+        return False, says, least
+    for ask, says, level in ASKED_NEXT:
+        apart = more(subject, partial(ask, subject, way), given)
+        if (at := parts(subject, apart)) is not None:
+            return False, f"Row 0: output {at} {says}", apart, level
+    says = "Read in pieces, with a cache, it gives what it gives whole."
+    return True, says, least
+
+
+def parts(subject: Subject, apart: Tensor) -> int | None:
+    """Give the first output that is another one than of the whole."""
+    wrong = (apart > 10 * rounding(subject))[0].nonzero()
+    return int(wrong[0]) if len(wrong) else None
 
 
 def distances(
     subject: Subject, given: tuple[Tensor, ...]
-) -> tuple[list[Tensor], str]:
+) -> tuple[list[tuple[Way, Tensor]], str]:
     """How far outputs in pieces are from those of the whole, (1, T), in each
     way that there is; or why there is none."""
     whole, found = subject.call(partial(rows, subject), given), []
@@ -75,12 +100,54 @@ def distances(
                 reason = f"It cannot go on from a cache: {error}"
             continue
         if made.shape == whole.shape:
-            apart = (made - whole).abs().flatten(2).amax(-1)
-            found.append(apart / whole.std())
+            found.append((way, away(made, whole)))
     return found, reason
 
 
-def ways(subject: Subject) -> Iterator[Callable[..., Tensor]]:
+def more(subject: Subject, ask: Way, given: tuple[Tensor, ...]) -> Tensor:
+    """How far outputs are from those of the whole, (1, T), where they are
+    read otherwise; 0 where they cannot be read so."""
+    whole = subject.call(partial(rows, subject), given)
+    try:
+        made = subject.call(ask, given)
+    except FailedError:
+        made = whole
+    return away(made if made.shape == whole.shape else whole, whole)
+
+
+def away(made: Tensor, whole: Tensor) -> Tensor:
+    """How far each row of outputs is from that of others: (1, T)."""
+    return (made - whole).abs().flatten(2).amax(-1) / whole.std()
+
+
+def several(subject: Subject, way: Way, *given: Tensor) -> Tensor:
+    """Read one half, and then two words at a time."""
+    t = given[-1].shape[1]
+    return way(subject, *given, ends=[*range(max(t // 2, 1), t, 2), t])
+
+
+def after_another(subject: Subject, way: Way, *given: Tensor) -> Tensor:
+    """Read another sequence, and then this one, with a cache of its own."""
+    if way is not growing:  # who keeps words may be told when to drop them
+        way(subject, *(x.flip(1) for x in given))
+    return way(subject, *given)
+
+
+def whole_after(subject: Subject, way: Way, *given: Tensor) -> Tensor:
+    """Read another sequence in pieces, and then this one as a whole."""
+    if way is not growing:
+        way(subject, *(x.flip(1) for x in given))
+    return rows(subject, *given)
+
+
+ASKED_NEXT: tuple[tuple[Way, str, str], ...] = (
+    (after_another, f"{BEFORE} {DROP}", BROKEN),
+    (whole_after, f"{BEFORE} {DROP}", BROKEN),
+    (several, AT_ONCE, UNUSUAL),
+)
+
+
+def ways(subject: Subject) -> Iterator[Way]:
     """Find the ways to read in pieces: with an optional input that is a
     cache, and what says where a piece begins; or, where there is none, all
     words again each time."""
@@ -106,21 +173,29 @@ def cuts(words: Tensor) -> list[int]:
     return [*range(max(t - LAST, 1), t + 1)]
 
 
-def growing(subject: Subject, *given: Tensor) -> Tensor:
+def growing(
+    subject: Subject, *given: Tensor, ends: list[int] | None = None
+) -> Tensor:
     """Read more and more words; join what was given of the new ones."""
     *rest, words = given
-    made = [rows(subject, *rest, words[:, :end]) for end in cuts(words)]
+    made = [
+        rows(subject, *rest, words[:, :end]) for end in ends or cuts(words)
+    ]
     return torch.cat(made, 1)
 
 
 def in_pieces(
-    subject: Subject, *given: Tensor, cache: str, extra: dict[str, str]
+    subject: Subject,
+    *given: Tensor,
+    cache: str,
+    extra: dict[str, str],
+    ends: list[int] | None = None,
 ) -> Tensor:
     """Read a piece after the other, and hand on the cache."""
     *rest, words = given
     switches = [n for n in optional(subject) if SWITCH.match(n)]
     start, held, made = 0, None, []
-    for end in cuts(words):
+    for end in ends or cuts(words):
         known: dict[str, Any] = dict.fromkeys(switches, True) | {cache: held}
         for name, how in extra.items():
             every = torch.arange(start, end)[None]

@@ -24,26 +24,29 @@ def gradients(subject: Subject) -> dict[Tensor, float]:
         return subject.call(partial(learnt, training), subject.given)
 
 
-def learnt(
-    model: Callable, *inputs: Tensor, change: Callable = list
-) -> dict[Tensor, float]:
-    """Draw gradients of all that a model gives, and hand them back; with a
-    change first, to what leads to the outputs."""
-    with torch.enable_grad():
-        result = model(*inputs)
-    made = [x for x in tensors(result) if x.grad_fn is not None]
-    change(made)
-    found, pulls = leaves(made), [torch.randn_like(x) for x in made]
-    some = torch.autograd.grad(made, found, pulls) if found else ()
-    return {x: largest(g) for x, g in zip(found, some)}
-
-
 def largest(x: Tensor) -> float:
     """Give the largest size of a tensor's numbers."""
     if x.is_complex() or x.is_sparse:
         return x.abs().max().item()
     least, most = x.aminmax()
     return max(-least.item(), most.item())
+
+
+def learnt(
+    model: Callable,
+    *inputs: Tensor,
+    change: Callable = list,
+    size: Callable[[Tensor], Any] = largest,
+) -> dict[Tensor, Any]:
+    """Draw gradients of all that a model gives, and hand back their size;
+    with a change first, to what leads to the outputs."""
+    with torch.enable_grad():
+        result = model(*inputs)
+    made = [x for x in tensors(result) if x.grad_fn is not None]
+    change(made)
+    found, pulls = leaves(made), [torch.randn_like(x) for x in made]
+    some = torch.autograd.grad(made, found, pulls) if found else ()
+    return {x: size(g) for x, g in zip(found, some)}
 
 
 def leaves(outputs: list[Tensor]) -> list[Tensor]:

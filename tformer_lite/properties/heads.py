@@ -45,7 +45,7 @@ def distinct_heads(subject: Subject) -> Verdict:
         raise NotJudgedError("No attention has several heads.")
     sizes = [g.abs().amax((1, 2, 3)) for g in pulls(subject).values()]
     seen = torch.nn.utils.rnn.pad_sequence(sizes or [torch.zeros(1)], True)
-    for judge in (unheard, alike, averaged):
+    for judge in (unheard, alike, averaged, one_vector):
         for path, says, level in judge(subject):
             return False, f"In {path}, {says}", seen, level
     says = "Each head has weights of its own and is heard"
@@ -133,6 +133,27 @@ def averaged(subject: Subject) -> Iterator[Fault]:
             says = "all heads move the outputs in one way: is their mean or "
             says += f"sum taken? {JOIN}"
             yield mixings(subject)[i].path, says, UNUSUAL
+
+
+def one_vector(subject: Subject) -> Iterator[Fault]:
+    """Find attentions whose queries, keys and values are the same vectors,
+    whatever the weights are."""
+    found = same_vectors(subject)
+    if found and same_vectors(reweighted(subject, 0)) == found:
+        says = "queries, keys and values are the same vectors. Is one matrix "
+        says += "taken for all three?"
+        yield found[0], says, UNUSUAL
+
+
+def same_vectors(subject: Subject) -> list[str]:
+    """Name the attentions whose queries, keys and values are the same."""
+    return [
+        one.path
+        for one in mixings(subject)
+        if one.q.matrix.any()
+        and one.k.matrix.equal(one.q.matrix)
+        and one.v.matrix.equal(one.q.matrix)
+    ]
 
 
 @once

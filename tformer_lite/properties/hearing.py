@@ -7,10 +7,14 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
-from tformer_lite.properties.agreement import close
 from tformer_lite.properties.copies import rows_alone
 from tformer_lite.properties.finding import Verdict, check
-from tformer_lite.properties.mixing import Mixing, followed, mixings
+from tformer_lite.properties.mixing import (
+    Mixing,
+    differ,
+    followed,
+    mixings,
+)
 from tformer_lite.properties.order import unheard
 from tformer_lite.properties.reach import (
     asked,
@@ -176,12 +180,6 @@ def crossing(subject: Subject) -> list[Mixing]:
         if differ(one, target) == [True, False, False]
         and differ(one, source)[1:] == [True, True]
     ]
-
-
-def differ(one: Mixing, other: Mixing) -> list[bool]:
-    """Whether queries, keys and values are others in another run."""
-    pairs = (one.q, other.q), (one.k, other.k), (one.v, other.v)
-    return [not close(x.matrix, y.matrix) for x, y in pairs]
 
 
 @check

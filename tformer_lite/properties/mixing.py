@@ -95,6 +95,12 @@ def followed(subject: Subject, *pushed: int) -> list[Mixing]:
     return [describe(data, one) for describe, one in zip(ways, found)]
 
 
+def differ(one: Mixing, other: Mixing) -> list[bool]:
+    """Whether queries, keys and values are others in another run."""
+    pairs = (one.q, other.q), (one.k, other.k), (one.v, other.v)
+    return [not close(x.matrix, y.matrix) for x, y in pairs]
+
+
 def is_learnt(subject: Subject, x: Tensor) -> bool:
     """Whether a tensor is a parameter: such values only mix heads."""
     own: Any = getattr(subject.model, "parameters", list)

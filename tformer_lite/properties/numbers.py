@@ -102,7 +102,9 @@ def loud(subject: Any, *given: Tensor, times: float = LOUD) -> Tensor:
 @check
 def repeatable(subject: Subject) -> Verdict:
     """See whether two runs in evaluation agree, whatever random numbers
-    they are offered."""
+    they are offered, and leave the inputs as they were."""
+    if written := overwritten(subject):
+        return of_written(subject, *written)
     apart = between_two(subject)
     if not apart.any():
         return True, "Two runs in evaluation give the same numbers.", apart
@@ -111,6 +113,34 @@ def repeatable(subject: Subject) -> Verdict:
         "whether the model is in training, and for weights drawn anew."
     )
     return False, says, apart
+
+
+def overwritten(subject: Subject) -> tuple[int, Tensor] | None:
+    """Find an input that a run writes into, and where: (B, T)."""
+    every = enumerate(subject.inputs)
+    was = [(i, x, x.clone()) for i, x in every if isinstance(x, Tensor)]
+
+    def ask(*given: Tensor) -> list[tuple[int, Tensor]]:
+        subject.made(*given)
+        return [(i, (x != y) & ~(x.isnan() & y.isnan())) for i, x, y in was]
+
+    found = subject.call(ask, subject.given)
+    return next(((i, where) for i, where in found if where.any()), None)
+
+
+def of_written(subject: Subject, which: int, where: Tensor) -> Verdict:
+    """Say that a run writes into an input: of ids, nobody's but the caller's
+    are changed; a part of a model may be given vectors to write into."""
+    side, name = subject.sides[which], subject.names[which]
+    known = f"{side} ({name})" if name not in ("", side) else side
+    says = (
+        f"A run writes into its {known}: whoever called the model has another "
+        "one afterwards. Look for what writes in place: x[...] = ..., x += "
+        "..., and functions such as masked_fill_. Clone it first."
+    )
+    if subject.inputs[which].is_floating_point():
+        return False, says, flat_rows(where.float()).amax(-1), UNUSUAL
+    return False, says, flat_rows(where.float()).amax(-1)
 
 
 @once

@@ -2,12 +2,18 @@
 first attention. Later ones of a causal model hear it by their mask alone."""
 
 import re
-from itertools import pairwise
+from collections.abc import Iterator
+from itertools import compress, pairwise
 from typing import Any
 
 from tformer_lite.properties.copies import another_batch
 from tformer_lite.properties.finding import BROKEN, UNUSUAL
-from tformer_lite.properties.mixing import Mixing, followed
+from tformer_lite.properties.mixing import (
+    Mixing,
+    Operand,
+    differ,
+    followed,
+)
 from tformer_lite.properties.reach import FAINT
 from tformer_lite.properties.rotations import still
 from tformer_lite.properties.subject import Subject
@@ -27,7 +33,9 @@ def unheard(subject: Subject, which: int) -> tuple[str, str] | None:
     if not both:
         return None
     if len(both) == len(tried):
-        return None if placed_later(subject) else nowhere(subject, which)
+        return (
+            None if placed_later(subject, which) else nowhere(subject, which)
+        )
     (p, q), side = both[0], subject.sides[which]
     says = (
         f"When {side} positions {p} and {q} change places, the first "
@@ -94,11 +102,30 @@ def first_attention(subject: Subject, t: int) -> Mixing | None:
     return None
 
 
-def placed_later(subject: Subject) -> bool:
-    """Whether positions come in anywhere: with the same word everywhere,
-    some attention reads other vectors, or more is added to its scores."""
-    alike = same_word(subject, 0)
+def placed_later(subject: Subject, which: int) -> bool:
+    """Whether positions of an input come in anywhere: with the same word
+    everywhere, some attention reads other vectors of it, or more is added to
+    its scores."""
+    every = zip(followed(same_word(subject, 0)), owned(subject, which))
     return any(
-        one.added or not all(still(x.matrix) for x in (one.q, one.k, one.v))
-        for one in followed(alike)
+        (one.added and all(own[:2]))
+        or not all(still(x.matrix) for x in compress(vectors(one), own))
+        for one, own in every
     )
+
+
+def owned(subject: Subject, which: int) -> Iterator[list[bool]]:
+    """Say of each attention whether queries, keys and values are of an input:
+    they hear it, or none; and none that comes after it, and may hear it, too.
+    """
+    runs = [followed(subject, i) for i in range(subject.last + 1)]
+    for one, *others in zip(followed(subject), *runs):
+        moves = [*zip(*(differ(one, x) for x in others))]
+        yield [
+            not any(x[which + 1 :]) and (x[which] or not any(x)) for x in moves
+        ]
+
+
+def vectors(one: Mixing) -> tuple[Operand, Operand, Operand]:
+    """Give the queries, keys and values of an attention."""
+    return one.q, one.k, one.v

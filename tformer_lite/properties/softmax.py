@@ -1,6 +1,7 @@
 """Softmax: the loss has one, over the words, before the logarithm."""
 
 import math
+from itertools import permutations
 
 import torch
 from torch import Tensor
@@ -67,19 +68,30 @@ def other_axis(subject: Subject, found: list[Asked]) -> str:
     if speaks(found[0].site) != "logits" or left(whole, -1) < 0.1:
         return ""
     for x in (whole, whole[:, :-1]):  # the last one may have no label
-        b, t, size = x.shape
         axes = {
             "positions, not words: look at its dim": left(x, 1),
             "rows, not words: look at its dim": left(x, 0),
-            AXES: min(
-                left(x.reshape(b, size, t), 1),
-                left(x.reshape(size, b * t), 0),
-            ),
+            AXES: scrambled(x),
         }
         for name, rest in axes.items():
             if rest < 1e-3:
                 return name
     return ""
+
+
+def scrambled(x: Tensor) -> float:
+    """Give the least that is left of a gradient (B, T, V) over V numbers that
+    a view took for words, as it was or with axes that had changed places."""
+    rest, (b, _, size) = list[float](), x.shape
+    for order in permutations(range(3)):
+        moved = x.permute(order)
+        rest += [
+            left(moved.reshape(b, size, -1), 1),
+            left(moved.reshape(size, -1), 0),
+        ]
+        if order[-1] != 2:
+            rest += [left(moved.reshape(-1, size), 1)]
+    return min(rest)
 
 
 def left(pulls: Tensor, axis: int) -> float:

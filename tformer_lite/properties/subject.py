@@ -125,13 +125,14 @@ class Subject(Runner):
         self.config = getattr(self.model, "config", None)
         self.loss = loss and as_called(loss, self.model)
         self.state = State(self.model, self.given, loss)
-        self.reads(places or sequences(self.given, names))
-        if not places and names[self.places[-1]] in LABELS:
-            self.reads(without_labels(self))
+        self.reads(places or sequences(self.given, names), names)
+        if not places and self.names[-1] in LABELS:
+            self.reads(without_labels(self), names)
 
-    def reads(self, places: list[int]) -> None:
-        """Take the inputs at some places for sequences."""
-        self.places = places
+    def reads(self, places: list[int], names: list[str]) -> None:
+        """Take the inputs at some places for sequences; all have a name, or
+        "" where it is not known."""
+        self.places, self.names = places, [names[i] for i in places]
         self.inputs = tuple(self.given[i] for i in places)
         self.last = len(places) - 1  # the output has its rows
         self.sides = sides(len(places))
