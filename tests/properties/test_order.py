@@ -10,6 +10,7 @@ from tests.helpers.strangers import (
     IDS,
     LEFT,
     PADDED,
+    Attention,
     FromTheLeft,
     Shrunk,
 )
@@ -54,8 +55,8 @@ class Forgotten(GPT):
 class Nameless(Forgotten):
     """There is no table of places, as in models that are meant so."""
 
-    def __init__(self):
-        super().__init__()
+    def __init__(self, attention=Attention):
+        super().__init__(attention=attention)
         del self.places
 
 
