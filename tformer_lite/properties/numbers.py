@@ -113,15 +113,15 @@ def repeatable(subject: Subject) -> Verdict:
 
 def overwritten(subject: Subject) -> tuple[int, Tensor] | None:
     """Find an input that a run writes into, and where: (B, T)."""
-    was = [x.clone() for x in subject.inputs]
+    every = enumerate(subject.inputs)
+    known = [(i, x, x.clone()) for i, x in every if isinstance(x, Tensor)]
 
-    def ask(*given: Tensor) -> list[Tensor]:
+    def ask(*given: Tensor) -> list[tuple[int, Tensor]]:
         subject.made(*given)
-        pairs = zip(subject.inputs, was)
-        return [(x != y) & ~(x.isnan() & y.isnan()) for x, y in pairs]
+        return [(i, (x != y) & ~(x.isnan() & y.isnan())) for i, x, y in known]
 
-    found = enumerate(subject.call(ask, subject.given))
-    return next(((i, x) for i, x in found if x.any()), None)
+    found = subject.call(ask, subject.given)
+    return next((one for one in found if one[1].any()), None)
 
 
 def of_written(subject: Subject, which: int, where: Tensor) -> Verdict:
