@@ -87,9 +87,13 @@ def for_all(table, apart):
     return SLOPES.expand(HEADS, *apart.shape)
 
 
+def made(*options):
+    return Nameless(lambda: Biased(*options))
+
+
 def asked(check, *options):
     torch.manual_seed(0)
-    return check(Nameless(lambda: Biased(*options)), IDS)
+    return check(made(*options), IDS)
 
 
 RIGHT = alibi, by_key, buckets, free, on_grid, one_head_looks_far

@@ -64,7 +64,7 @@ class StartsWithOne(nn.Module):
 
     def __init__(self, side=0):
         super().__init__()
-        self.tokens, self.side = nn.Embedding(9, 4), side
+        self.tokens, self.side = nn.Embedding(10, 4), side
 
     def forward(self, words, answer=None):
         (words, answer)[self.side][:, 0] = 1

@@ -10,15 +10,18 @@ import pytest
 import torch
 from torch import nn
 
-from tests.helpers.caching import Cached, FromZero
+from tests.helpers.caching import Cached, FromZero, Keeps, OpenAfterwards
 from tests.helpers.losses import IDS as LABELLED
 from tests.helpers.losses import RIGHT
 from tests.helpers.rotating import Turning, as_it_is, halves, neighbours
 from tests.helpers.strangers import GPT, Kinds, MixedAfter, Talking
 from tests.helpers.wrong_losses import ODD, WRONG
+from tests.properties import test_biases as biases
 from tests.properties import test_heads as heads
 from tests.properties import test_matrices as matrices
 from tests.properties import test_order as order
+from tests.properties import test_outputs as outputs
+from tests.properties import test_slices as slices
 from tests.properties import test_slopes as slopes
 from tests.properties.test_beginning import Tied
 from tests.properties.test_rotations import OfValues, back
@@ -98,6 +101,18 @@ OWN = {
     "has no places": lambda ask: ask(order.Nameless(), IDS),
     "has a cache": lambda ask: ask(Cached(), IDS),
     "goes on from 0": lambda ask: ask(FromZero(), IDS),
+    "reads on openly": lambda ask: ask(OpenAfterwards(), IDS),
+    "keeps a cache": lambda ask: ask(Keeps(), IDS),
+    "writes into ids": lambda ask: ask(outputs.StartsWithOne(), IDS),
+    "writes into rows": lambda ask: ask(lambda x: x.relu_() + 1, ROWS),
+    "has one key": lambda ask: ask(GPT(attention=slices.FirstForAll), IDS),
+    "sums keys": lambda ask: ask(GPT(attention=slices.KeysSummed), IDS),
+    "has one matrix": lambda ask: ask(GPT(attention=slices.OneMatrix), IDS),
+    "looks far": lambda ask: ask(biases.made(biases.turned), IDS),
+    "views a bias": lambda ask: ask(biases.made(biases.viewed), IDS),
+    "has source places": lambda ask: ask(
+        order.TwoSides(target=False), IDS[:, 1:5], IDS
+    ),
     "is too sure": lambda ask: ask(Tied(), IDS),
 }
 OWN |= {
