@@ -77,3 +77,13 @@ def test_what_cannot_be_judged_does_not_pass_in_silence():
     assert "There is no padding: give padded rows" in str(caught.value)
     with pytest.raises(NotJudgedError, match="It could not be asked: TypeE"):
         assert_causal(GPT(), IDS, casual=True)
+
+
+def test_a_name_that_is_no_option_is_no_finding():
+    with pytest.raises(TypeError, match="'pads' is no option here"):
+        properties.assert_causal(lambda x: x, torch.randn(2, 6, 4), pads=0)
+
+
+def test_of_one_position_nothing_is_asserted():
+    with pytest.raises(NotJudgedError, match="one position only"):
+        properties.assert_causal(lambda x: x, torch.randn(2, 1, 4))

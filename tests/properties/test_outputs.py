@@ -8,6 +8,7 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
+from tests.helpers.writers import StartsWithOne
 from tformer_lite import bug
 from tformer_lite.properties import (
     finite,
@@ -17,6 +18,8 @@ from tformer_lite.properties import (
 )
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
+
+
 THIRD = torch.arange(6)[:, None] == 2
 
 
@@ -57,19 +60,6 @@ def test_the_positions_that_change_are_shown():
     finding = repeatable(lambda x: x + torch.rand_like(x) * THIRD, ROWS)
     assert finding.holds is False
     assert (finding.seen > 0).equal(THIRD[:, 0].expand(2, 6))
-
-
-class StartsWithOne(nn.Module):
-    """The first word of what the caller holds becomes another one."""
-
-    def __init__(self, side=0):
-        super().__init__()
-        self.tokens, self.side = nn.Embedding(9, 4), side
-
-    def forward(self, words, answer=None):
-        (words, answer)[self.side][:, 0] = 1
-        made = self.tokens(words)
-        return made if answer is None else made + self.tokens(answer)
 
 
 @pytest.mark.parametrize(

@@ -148,3 +148,9 @@ def test_the_line_is_not_written_more_often_than_it_is_read(monkeypatch):
         for _ in range(9):
             line.tick()
     assert seen.getvalue().count("report:") == 1
+
+
+def test_what_is_unusual_is_listed_as_well():
+    seen = of("holds", "broken", "unusual")
+    assert len(seen.broken) == len(seen.unusual) == 1
+    assert seen[seen.unusual[0]].level == "unusual"

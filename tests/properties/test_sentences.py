@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch import nn
 
-from tests.helpers import blocks, detached, heads, places
-from tests.helpers.caching import Cached, FromZero
+from tests.helpers import biases, blocks, detached, heads, places, slices
+from tests.helpers.caching import Cached, FromZero, Keeps, OpenAfterwards
 from tests.helpers.losses import IDS as LABELLED
 from tests.helpers.losses import RIGHT
 from tests.helpers.rotating import (
@@ -30,6 +30,7 @@ from tests.helpers.strangers import (
     Talking,
 )
 from tests.helpers.tied import Tied
+from tests.helpers.writers import StartsWithOne
 from tests.helpers.wrong_losses import ODD, WRONG
 from tformer_lite import DecoderOnly, bug, char_lm, properties, running_model
 
@@ -107,6 +108,18 @@ OWN = {
     "has no places": lambda ask: ask(places.Nameless(), IDS),
     "has a cache": lambda ask: ask(Cached(), IDS),
     "goes on from 0": lambda ask: ask(FromZero(), IDS),
+    "reads on openly": lambda ask: ask(OpenAfterwards(), IDS),
+    "keeps a cache": lambda ask: ask(Keeps(), IDS),
+    "writes into ids": lambda ask: ask(StartsWithOne(), IDS),
+    "writes into rows": lambda ask: ask(lambda x: x.relu_() + 1, ROWS),
+    "has one key": lambda ask: ask(GPT(attention=slices.FirstForAll), IDS),
+    "sums keys": lambda ask: ask(GPT(attention=slices.KeysSummed), IDS),
+    "has one matrix": lambda ask: ask(GPT(attention=slices.OneMatrix), IDS),
+    "looks far": lambda ask: ask(biases.made(biases.turned), IDS),
+    "views a bias": lambda ask: ask(biases.made(biases.viewed), IDS),
+    "has source places": lambda ask: ask(
+        places.TwoSides(target=False), IDS[:, 1:5], IDS
+    ),
     "is too sure": lambda ask: ask(Tied(), IDS),
 }
 OWN |= {

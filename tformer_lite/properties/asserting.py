@@ -23,6 +23,7 @@ from tformer_lite.properties import (
 )
 from tformer_lite.properties.finding import Finding
 from tformer_lite.properties.results import NotJudgedError
+from tformer_lite.properties.subject import subject_of
 
 
 def asserted(check: Callable[..., Finding]) -> Callable[..., None]:
@@ -30,7 +31,9 @@ def asserted(check: Callable[..., Finding]) -> Callable[..., None]:
 
     def ask(model: Callable, *inputs: Any, **known: Any) -> None:
         __tracebackhide__ = True  # pytest shows the test's line
-        finding = check(model, *inputs, **known)
+        subject = subject_of(model, inputs, known)  # raises for other names
+        with subject.state:
+            finding = check(subject)
         if finding.holds is None:
             raise NotJudgedError(str(finding))
         if not finding.holds:
@@ -43,7 +46,8 @@ def asserted(check: Callable[..., Finding]) -> Callable[..., None]:
     The model and its inputs are as in `report`, and so are pad, unknown,
     causal, positions, output and loss. AssertionError with what was seen,
     unless the property holds; NotJudgedError with the reason, where it cannot
-    be judged: such a test has asserted nothing.
+    be judged: such a test has asserted nothing. TypeError for a name that is
+    neither an option nor an input.
     """
     return ask
 

@@ -84,7 +84,7 @@ def otherwise_scaled(one: Mixing) -> str:
         return " Here queries or keys are smaller by just that."
     if v * size > 1 and v * size * q * k < 0.1:
         return f" Here their variance is only {v * size * q * k:.1g}, though."
-    if one.added and any(abs(n * v * size - 1) < 0.02 for n in (2, 3)):
+    if one.biases and any(abs(n * v * size - 1) < 0.02 for n in (2, 3)):
         return " Here the scores are a sum, of which that is a part."
     return ""
 

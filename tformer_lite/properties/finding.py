@@ -88,7 +88,13 @@ class Report:
     @property
     def broken(self) -> list[str]:
         """The names of the properties that a bug has broken."""
-        return [f.name for f in self.findings if f.level == "broken"]
+        return [x.name for x in of_level(self, BROKEN).findings]
+
+    @property
+    def unusual(self) -> list[str]:
+        """The names of those that are not the paper's, but found in good
+        models, too."""
+        return [x.name for x in of_level(self, UNUSUAL).findings]
 
     def __getitem__(self, name: str) -> Finding:
         """Find what a check has seen by its name; KeyError lists them."""

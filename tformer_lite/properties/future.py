@@ -44,6 +44,8 @@ def causality(subject: Subject) -> Verdict:
     """
     if not subject.causal:
         raise NotJudgedError("The future may be heard here: causal=False.")
+    if subject.inputs[-1].shape[1] < 2:
+        raise NotJudgedError("There is one position only: none is later.")
     seen, refused = [], []
     for way, sentence in WAYS.items():
         try:

@@ -24,6 +24,7 @@ from tformer_lite.properties.subject import (
 
 ALIKE = "All words are alike: give rows of different words."
 NEITHER = "It asks for words that are not near by in the rows that were read."
+CALLED = ". It is called as loss(model, *inputs), as a training step is."
 CUT = "Compare logits[:, :-1] with ids[:, 1:]."
 OFFSETS = {
     0: "word that stands there, which was read: it learns to copy. The labels "
@@ -43,7 +44,8 @@ def loss_gradient(subject: Subject) -> Verdict:
     try:
         seen = staged(subject)
     except FailedError as error:
-        return False, f"The loss fails: {error}", torch.zeros(1, 1)
+        hint = CALLED if isinstance(error.__cause__, TypeError) else ""
+        return False, f"The loss fails: {error}{hint}", torch.zeros(1, 1)
     wrong, loss = no_number(subject, seen.loss), seen.loss
     shown = torch.as_tensor(loss).reshape(1, -1)
     if wrong:

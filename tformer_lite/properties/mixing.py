@@ -2,6 +2,7 @@
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import partial
 from math import prod
 from typing import Any, NamedTuple
@@ -49,7 +50,7 @@ class Mixing(NamedTuple):
 
     `scale` is what it multiplies a query times a key with. `mixed` is its
     result, and `joined` that, moved, as the first step after it reads it.
-    `added` says whether more than a mask is added to the scores, `sink`
+    `biases` are what is added to the scores, but for masks, `sink` says
     whether some weights went to no position, and `talking` whether the
     product only mixes heads, the scores of another one.
     """
@@ -62,7 +63,7 @@ class Mixing(NamedTuple):
     scale: float
     mixed: Tensor
     joined: Tensor
-    added: bool = False
+    biases: tuple[Tensor, ...] = ()
     sink: bool = False
     talking: bool = False
 
@@ -161,9 +162,11 @@ def in_one_call(data: Data, one: Found) -> Mixing:
     scale = kwargs.get("scale") or q.matrix.shape[-1] ** -0.5
     scale *= q.factor * k.factor
     *_, weights, _ = fused_parts(args, kwargs)
+    masks = kwargs.get("attn_mask"), *args[3:4]
+    found = tuple(x for x in masks if x is not None and is_bias(x))
     mixed, joined = data.kept[one.mixed][0], landing(data, one.mixed)
     path = one.path or "the model"
-    return Mixing(path, weights, q, k, v, scale, mixed, joined)
+    return Mixing(path, weights, q, k, v, scale, mixed, joined, found)
 
 
 def written_out(data: Data, one: Found) -> Mixing:
@@ -183,7 +186,7 @@ def written_out(data: Data, one: Found) -> Mixing:
     scale = q.factor * k.factor * growth(data, one)
     path, joined = one.path or "the model", landing(data, one.mixed)
     more = (
-        biased(data, one),
+        (*filter(is_bias, added(data, one)),),
         data.kept[one.weights][0].numel() > weights.numel(),
         talks(data, one.product),
     )
@@ -228,16 +231,17 @@ def growth(data: Data, one: Found) -> float:
     )
 
 
-def biased(data: Data, one: Found) -> bool:
-    """Whether anything but 0 and what hides is added to the scores."""
-    sums = [(i, n) for i, n in one.way if data.names[i] in SUMS]
-    others = (
-        data.read(i, m)
-        for i, n in sums
-        for m in range(len(data.sources[i]))
-        if m != n and i <= one.masked
-    )
-    return any(bool(((x != 0) & (x > -1e3)).any()) for x in others)
+def added(data: Data, one: Found) -> Iterator[Tensor]:
+    """Find what is added to the scores."""
+    for i, n in one.way:
+        if data.names[i] in SUMS and i <= one.masked:
+            reads = range(len(data.sources[i]))
+            yield from (data.read(i, m) for m in reads if m != n)
+
+
+def is_bias(x: Tensor) -> bool:
+    """Whether anything but 0 and what hides is in a tensor of decimals."""
+    return bool(((x != 0) & (x > -1e3)).any()) and x.dtype != torch.bool
 
 
 def landing(data: Data, i: int) -> Tensor:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import compress, pairwise
 from typing import Any
 
+from torch import Tensor
+
 from tformer_lite.properties.copies import another_batch
 from tformer_lite.properties.finding import BROKEN, UNUSUAL
 from tformer_lite.properties.mixing import (
@@ -108,10 +110,16 @@ def placed_later(subject: Subject, which: int) -> bool:
     its scores."""
     every = zip(followed(same_word(subject, 0)), owned(subject, which))
     return any(
-        (one.added and all(own[:2]))
+        (one.biases and all(own[:2]) and not even(one.weights))
         or not all(still(x.matrix) for x in compress(vectors(one), own))
         for one, own in every
     )
+
+
+def even(weights: Tensor) -> bool:
+    """Whether each position hears all whom it hears alike: (..., T, S)."""
+    most = weights.amax(-1, keepdim=True)
+    return bool(((weights > 0.999 * most) | (weights == 0)).all())
 
 
 def owned(subject: Subject, which: int) -> Iterator[list[bool]]:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from tformer_lite.properties.attention import how_many
+from tformer_lite.properties.attention import first_matrix, how_many
+from tformer_lite.properties.biases import wrong_bias
 from tformer_lite.properties.finding import (
     BROKEN,
     UNUSUAL,
@@ -49,10 +50,14 @@ def relative_positions(subject: Subject) -> Verdict:
 
     The same word stands everywhere. If values are then all alike, and
     queries or keys are not, these two were rotated, or positions were added
-    to them: that is told by other words.
+    to them: that is told by other words. Where something is added to the
+    scores, see how it depends on the distance.
 
     Su et al. (2021), section 3.2.1, equation 11.
     """
+    if wrong := wrong_bias(subject):
+        says, level, weights = wrong
+        return False, says, first_matrix(weights), level
     found = placed(subject, 0)
     if not found:
         raise NotJudgedError(NONE)

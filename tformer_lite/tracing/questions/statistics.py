@@ -45,12 +45,13 @@ def statistics(calls: Calls, pattern: str = "*:*") -> Sheet[Statistic]:
             for shape, tensor in zip(shapes, made):
                 numbers = numbers_of(tensor)
                 rows += [Statistic(name, call, shape, *numbers)]
+    if not calls.run.values.kept:
+        raise KeyError("no value was kept: trace with keep=True to keep all.")
     if not rows:
         kept = dict.fromkeys(calls.names[i][0] for i in calls.run.values.kept)
-        there = f"there are {', '.join(kept)}" if kept else "none was kept"
         raise KeyError(
-            f"no kept value is called {pattern!r}: {there}. Trace with "
-            "keep=True to keep all."
+            f"no kept value is called {pattern!r}: there are "
+            f"{', '.join(kept)}. Trace with keep=True to keep all."
         )
     infinite = any(not abs(x) < float("inf") for r in rows for x in r[3::2])
     return Sheet(rows, [FINITE] if infinite else [])
