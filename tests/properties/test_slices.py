@@ -109,6 +109,19 @@ class OneOfTwo(Own):
         return q, q, v
 
 
+class LongSteps(Own):
+    """A head hears each eighth position, as far as there are any."""
+
+    def forward(self, x, hidden=None):
+        q, k, v = self.split(x)
+        at = torch.arange(x.shape[1])
+        apart = at[:, None] - at
+        steps = torch.tensor([1, 2, 3, 8])[:, None, None]
+        seen = (apart >= 0) & (apart % steps == 0)
+        scores = (q @ k.mT / 2).masked_fill(~seen, -torch.inf)
+        return self.out(self.join(scores.softmax(-1) @ v))
+
+
 class ShutAtFirst(Own):
     """Values of two heads are 0 at first, and so the last matrix learns
     nothing from them."""
@@ -145,6 +158,12 @@ def test_a_part_that_learns_nothing_is_found(kind):
     finding = asked(kind)
     assert finding.level == "broken"
     assert f"Of blocks.0.{WRONG[kind]}" in finding.says
+
+
+def test_a_head_that_hears_one_position_may_be_meant():
+    finding = asked(LongSteps)
+    assert finding.level == "unusual"
+    assert finding.says.endswith("each position hears one alone.")
 
 
 def test_keys_whose_heads_are_summed_are_unusual():
