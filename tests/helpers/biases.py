@@ -77,7 +77,7 @@ def one_head_looks_far(table, apart):
     return alibi(table, apart) * torch.tensor([-1, 1, 1, 1])[:, None, None]
 
 
-def turned(table, apart):
+def looking_far(table, apart):
     return -alibi(table, apart)
 
 

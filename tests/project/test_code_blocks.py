@@ -65,8 +65,9 @@ def test_the_readmes_python_runs(capsys):
 
 @pytest.mark.parametrize("page", PAPERS[3:])
 def test_the_python_of_a_page_runs_and_prints_what_it_shows(
-    page, monkeypatch, capsys
+    page, monkeypatch, capsys, tmp_path
 ):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "model", lesson)  # nanoGPT's
     names = {
         name: getattr(tformer_lite, name) for name in tformer_lite.__all__

@@ -75,7 +75,7 @@ def test_what_cannot_be_judged_does_not_pass_in_silence():
         assert_padding_invariance(GPT(), IDS)
     assert not isinstance(caught.value, AssertionError)
     assert "There is no padding: give padded rows" in str(caught.value)
-    with pytest.raises(NotJudgedError, match="It could not be asked: TypeE"):
+    with pytest.raises(TypeError, match="'casual': is 'causal' meant"):
         assert_causal(GPT(), IDS, casual=True)
 
 

@@ -10,10 +10,10 @@ from tests.helpers.biases import (
     by_query,
     for_all,
     free,
+    looking_far,
     made,
     on_grid,
     one_head_looks_far,
-    turned,
     viewed,
 )
 from tests.helpers.strangers import IDS
@@ -40,7 +40,7 @@ def test_what_depends_on_positions_is_heard(bias, fused):
 @pytest.mark.parametrize("fused", [False, True])
 def test_a_sign_that_prefers_the_far_is_unusual(fused):
     for causal in (True, False):
-        finding = asked(relative_positions, turned, fused, causal)
+        finding = asked(relative_positions, looking_far, fused, causal)
         assert finding.level == "unusual"
         assert finding.says.endswith("Look at its sign.")
         assert finding.seen.shape == (7, 7)

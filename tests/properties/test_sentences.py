@@ -115,7 +115,7 @@ OWN = {
     "has one key": lambda ask: ask(GPT(attention=slices.FirstForAll), IDS),
     "sums keys": lambda ask: ask(GPT(attention=slices.KeysSummed), IDS),
     "has one matrix": lambda ask: ask(GPT(attention=slices.OneMatrix), IDS),
-    "looks far": lambda ask: ask(biases.made(biases.turned), IDS),
+    "looks far": lambda ask: ask(biases.made(biases.looking_far), IDS),
     "views a bias": lambda ask: ask(biases.made(biases.viewed), IDS),
     "has source places": lambda ask: ask(
         places.TwoSides(target=False), IDS[:, 1:5], IDS

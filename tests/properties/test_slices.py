@@ -11,6 +11,7 @@ from tests.helpers.slices import (
     Grouped,
     KeysSummed,
     Letters,
+    LongSteps,
     Loop,
     LoopEndsEarly,
     OneMatrix,
@@ -48,6 +49,12 @@ def test_a_part_that_learns_nothing_is_found(kind):
     finding = asked(kind)
     assert finding.level == "broken"
     assert f"Of blocks.0.{WRONG[kind]}" in finding.says
+
+
+def test_a_head_that_hears_one_position_may_be_meant():
+    finding = asked(LongSteps)
+    assert finding.level == "unusual"
+    assert finding.says.endswith("each position hears one alone.")
 
 
 def test_keys_whose_heads_are_summed_are_unusual():

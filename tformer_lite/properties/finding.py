@@ -78,8 +78,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether the model runs, and nothing is broken. What is unusual, or
-        could not be judged, is all right."""
+        """Whether it runs, and nothing is broken; it may be unusual."""
         return not self.broken
 
     def __bool__(self) -> NoReturn:
@@ -92,16 +91,15 @@ class Report:
 
     @property
     def unusual(self) -> list[str]:
-        """The names of those that are not the paper's, but found in good
-        models, too."""
+        """The names of what good models have, too, and not the paper's."""
         return [x.name for x in of_level(self, UNUSUAL).findings]
 
     def __getitem__(self, name: str) -> Finding:
         """Find what a check has seen by its name; KeyError lists them."""
         known = {finding.name: finding for finding in self.findings}
-        if name not in known:
-            raise KeyError(f"no check {name!r}: there are {', '.join(known)}")
-        return known[name]
+        if name in known:
+            return known[name]
+        raise KeyError(f"no check {name!r}: there are {', '.join(known)}")
 
     def __str__(self) -> str:
         """Write a few lines for each finding, as wide as a terminal's."""
@@ -116,10 +114,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
-        rows = (
-            [whole(f.name), whole(f.verdict), html.escape(f.says)]
-            for f in self.shown()
-        )
+        rows = map(in_cells, self.shown())
         return html_table(("property", "verdict", "what was seen"), rows)
 
 
@@ -150,6 +145,11 @@ def in_lines(found: Finding, room: int) -> list[str]:
     first, *more = wrap(found.says, room, break_on_hyphens=False) or [""]
     rows = [(found.name, found.verdict, first), *(("", "", x) for x in more)]
     return [text_line(row, (18, 12, 0)) for row in rows]
+
+
+def in_cells(found: Finding) -> list[str]:
+    """Write a finding as cells, of which only the sentence may break."""
+    return [whole(found.name), whole(found.verdict), html.escape(found.says)]
 
 
 def whole(text: str) -> str:

@@ -34,8 +34,20 @@ def unlearnt(subject: Subject) -> tuple[str, str] | None:
             other = judge(reweighted(subject, seed))
             found = {x: n for x, n in found.items() if other.get(x) == n}
         for says in found.values():
+            if lonely(subject):
+                says += " In some heads, each position hears one alone."
+                level = UNUSUAL
             return says, level
     return None
+
+
+def lonely(subject: Subject) -> bool:
+    """Whether there is a head in which each position hears one alone, as it
+    may where steps are longer than the inputs: no score of it counts."""
+    every = [heads(subject, one) for one in followed(subject)]
+    return any(
+        bool(((x > 0).sum(-1) < 2).flatten(1).all(1).any()) for x in every
+    )
 
 
 def silent(subject: Subject) -> dict[str, str]:
