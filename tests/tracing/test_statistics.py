@@ -72,7 +72,9 @@ def test_only_what_was_kept_is_listed():
     }
     with pytest.raises(KeyError, match="called ':total': there are layers.0:"):
         seen(keep="*:doubled").statistics(":total")
-    with pytest.raises(KeyError, match="no value was kept: trace with keep=True"):
+    with pytest.raises(
+        KeyError, match="no value was kept: trace with keep=True"
+    ):
         seen(keep=False).statistics()
 
 
