@@ -24,6 +24,7 @@ from tformer_lite.tracing.record.state import State, seed_all
 LOUD, LOUDLY = 30.0, "with weights 30 times larger"
 DEEP = "There is no attention, though: many layers may do that."
 PADDED = "for a source of padding alone"
+WHERE = "trace(model, ...).first_nan() names the call that makes the first."
 BARE = "Other models do that, too: such a row must then never come."
 FAST = "Only PyTorch's fast path gives them, in evaluation."
 
@@ -49,7 +50,7 @@ def finite(subject: Subject) -> Verdict:
                 return False, f"{says} {DEEP}", rows, UNUSUAL
             if when == PADDED:
                 return False, f"{says} {BARE}", rows, UNUSUAL
-            return False, says, rows
+            return False, says if when == LOUDLY else f"{says} {WHERE}", rows
     says = "All outputs are numbers, also with weights 30 times larger."
     return True, says, rows
 
