@@ -29,7 +29,7 @@ from tformer_lite.properties.subject import (
     like,
     once,
 )
-from tformer_lite.properties.variants import InTraining, another
+from tformer_lite.properties.variants import InTraining
 
 IDS = torch.tensor([[2, 0, 5, 1], [2, 8, 1, 1]])
 ROWS = torch.randn(2, 4, 12, generator=torch.Generator().manual_seed(0))
@@ -93,7 +93,7 @@ def test_sequences_are_known_by_their_names_or_else_by_their_values(
 ):
     subject = Subject(model, given)
     assert subject.places == places
-    assert another(subject, InTraining(nn.Identity())).places == places
+    assert like(subject, InTraining(nn.Identity())).places == places
 
 
 def test_of_other_inputs_other_positions_are_real():

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
-from inspect import Parameter, signature
 from typing import Any
 
 import torch
@@ -15,6 +14,7 @@ from tformer_lite.properties.finding import (
     Verdict,
     check,
 )
+from tformer_lite.properties.inputs import defaults
 from tformer_lite.properties.reach import rounding
 from tformer_lite.properties.results import picked
 from tformer_lite.properties.subject import (
@@ -151,7 +151,7 @@ def ways(subject: Subject) -> Iterator[Way]:
     """Find the ways to read in pieces: with an optional input that is a
     cache, and what says where a piece begins; or, where there is none, all
     words again each time."""
-    names = optional(subject)
+    names = defaults(subject.model)
     empty = [name for name, x in names.items() if x is None]
     cache = next(filter(CACHE.search, empty), "")
     if not cache:
@@ -193,7 +193,7 @@ def in_pieces(
 ) -> Tensor:
     """Read a piece after the other, and hand on the cache."""
     *rest, words = given
-    switches = [n for n in optional(subject) if SWITCH.match(n)]
+    switches = [n for n in defaults(subject.model) if SWITCH.match(n)]
     start, held, made = 0, None, []
     for end in ends or cuts(words):
         known: dict[str, Any] = dict.fromkeys(switches, True) | {cache: held}
@@ -205,17 +205,6 @@ def in_pieces(
         held, start = cache_of(result, cache), end
         made.append(picked(subject.pick, result, piece))
     return torch.cat(made, 1)
-
-
-def optional(subject: Subject) -> dict[str, Any]:
-    """Name the optional inputs of a model, with what they are else."""
-    model = subject.model
-    try:
-        asked = signature(getattr(model, "forward", model)).parameters
-    except (TypeError, ValueError):
-        return {}
-    pairs = ((name, one.default) for name, one in asked.items())
-    return {name: x for name, x in pairs if x is not Parameter.empty}
 
 
 def numbered(names: dict[str, Any]) -> Iterator[dict[str, str]]:

@@ -1,7 +1,7 @@
 """Copies: many runs as rows of one larger batch, where each row gives there
 what it gives alone."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import NamedTuple
 
@@ -118,12 +118,7 @@ def outputs_of(subject: Subject, runs: Sequence[Run]) -> Sequence[Tensor]:
 def tiled(subject: Subject, inputs: Tensors, count: int) -> tuple:
     """Put sequences of many copies where they stand, beside as many copies
     of all that has rows."""
-
-    def tile(x: Tensor) -> Tensor:
-        rows = x.ndim and len(x) == len(subject.inputs[-1])
-        return x.repeat(count, *[1] * (x.ndim - 1)) if rows else x
-
-    given = tree_map_only(Tensor, tile, subject.given)
+    given = with_rows(subject, lambda x: torch.cat([x] * count))
     return whole(subject, tuple(inputs), given)
 
 
@@ -168,24 +163,23 @@ def rows_alone(subject: Subject) -> Tensor:
 
 
 def row_alone(subject: Subject, b: int) -> tuple:
-    """Take a row of all that is given; what has no rows stays."""
-    count = len(subject.inputs[0])
-
-    def take(x: Tensor) -> Tensor:
-        return x[[b]] if x.ndim and len(x) == count else x
-
-    return tree_map_only(Tensor, take, subject.given)
+    """Take a row of all that is given."""
+    return with_rows(subject, lambda x: x[[b]])
 
 
 def another_batch(subject: Subject, which: int, rows: Tensor) -> Subject:
     """Ask the same of as many rows: of one input, these; of all else, the
     first row each time."""
-    count = len(subject.inputs[0])
-
-    def repeat(x: Tensor) -> Tensor:
-        times = len(rows), *[1] * (x.ndim - 1)
-        return x[:1].repeat(times) if x.ndim and len(x) == count else x
-
-    given = [*tree_map_only(Tensor, repeat, subject.given)]
+    given = [*with_rows(subject, lambda x: torch.cat([x[:1]] * len(rows)))]
     given[subject.places[which]] = rows
     return like(subject, subject.model, tuple(given))
+
+
+def with_rows(subject: Subject, change: Callable[[Tensor], Tensor]) -> tuple:
+    """Change all that is given and has a row for each; the rest stays."""
+    count = len(subject.inputs[-1])
+
+    def changed(x: Tensor) -> Tensor:
+        return change(x) if x.ndim and len(x) == count else x
+
+    return tree_map_only(Tensor, changed, subject.given)

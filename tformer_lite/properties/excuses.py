@@ -1,6 +1,5 @@
 """Excuses: why parameters of a right model may get no gradient."""
 
-import inspect
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -10,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from tformer_lite.properties.gradients import gradients, learnt, nodes
+from tformer_lite.properties.inputs import defaults
 from tformer_lite.properties.reach import calls, undisturbed
 from tformer_lite.properties.subject import (
     FailedError,
@@ -58,11 +58,7 @@ def unwrapped(model: Any) -> nn.Module:
 
 def optional(part: nn.Module) -> Iterator[str]:
     """Name the inputs of a module that are None by default."""
-    try:
-        inputs = inspect.signature(part.forward).parameters
-    except ValueError:  # it is not written in Python
-        return
-    yield from (name for name, x in inputs.items() if x.default is None)
+    yield from (name for name, x in defaults(part).items() if x is None)
 
 
 def values(subject: Subject) -> Iterator[Tensor]:

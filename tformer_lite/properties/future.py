@@ -24,9 +24,10 @@ from tformer_lite.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
+    like,
     whole,
 )
-from tformer_lite.properties.variants import InTraining, another
+from tformer_lite.properties.variants import InTraining
 
 LENGTHS = 8  # how many shorter inputs are tried
 REFUSED = "Shorter inputs are refused."
@@ -132,7 +133,7 @@ def in_training(subject: Subject) -> Tensor:
     same, when all from another one on are pushed, and others: (B, T, T)."""
     if not isinstance(subject.model, nn.Module):
         raise NotJudgedError("A function is never in training.")
-    trained = another(subject, InTraining(subject.model))
+    trained = like(subject, InTraining(subject.model))
     last, found = trained.last, dict[int, Tensor]()
     with nudged(trained.inputs, [], last) as nudge:
         again = trained.run(*nudge.inputs)

@@ -128,11 +128,16 @@ def averaged(subject: Subject) -> Iterator[Fault]:
     """Find attentions whose heads move the outputs in one way: as they do
     where their mean or their sum is taken."""
     for i, g in pulls(subject).items():
-        apart = (g - g[:1]).abs().max()
-        if len(g) > 1 and g.any() and apart <= 1e-5 * g.abs().max():
+        if len(g) > 1 and are_one(g):
             says = "all heads move the outputs in one way: is their mean or "
             says += f"sum taken? {JOIN}"
             yield mixings(subject)[i].path, says, UNUSUAL
+
+
+def are_one(pulls: Tensor) -> bool:
+    """Whether all heads (H, ...) have one gradient, and have any."""
+    apart = (pulls - pulls[:1]).abs().max()
+    return bool(pulls.any() and apart <= 1e-5 * pulls.abs().max())
 
 
 def one_vector(subject: Subject) -> Iterator[Fault]:

@@ -62,6 +62,14 @@ def asked_for(model: Callable) -> Mapping[str, Parameter] | None:
         return None
 
 
+def defaults(model: Callable) -> dict[str, Any]:
+    """Name the optional inputs of a model, with what they are else."""
+    pairs = (
+        (name, one.default) for name, one in (asked_for(model) or {}).items()
+    )
+    return {name: x for name, x in pairs if x is not Parameter.empty}
+
+
 def fits(model: Callable, named: Mapping[str, Any]) -> bool:
     """Whether a model may be called with these names."""
     asked = asked_for(model)

@@ -1,18 +1,13 @@
 """Matrices: two in a row are one, unless an activation stands between."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import NamedTuple
 
 import torch
 
 from tformer_lite.properties.finding import Verdict, check
-from tformer_lite.properties.subject import (
-    FailedError,
-    NotJudgedError,
-    Subject,
-)
-from tformer_lite.tracing import trace
+from tformer_lite.properties.mixing import traced
+from tformer_lite.properties.subject import NotJudgedError, Subject
 from tformer_lite.tracing.questions.attention import (
     MOVES,
     PRODUCTS,
@@ -43,7 +38,7 @@ def activations(subject: Subject) -> Verdict:
     Vaswani et al. (2017), equation 2. Where there are fewer, as in LoRA, two
     matrices are meant as one of low rank.
     """
-    flow = flow_of(subject)
+    flow = Flow(traced(subject, subject.given).steps)
     found = {i: x for i in range(len(flow.steps)) if (x := matrix(flow, i))}
     if not found:
         raise NotJudgedError("Nothing is multiplied by a matrix.")
@@ -59,16 +54,6 @@ def activations(subject: Subject) -> Verdict:
             return False, says, sizes
     says = "Where layers widen, an activation follows, or a product."
     return True, says, sizes
-
-
-def flow_of(subject: Subject) -> Flow:
-    """Trace the steps of a run."""
-    try:
-        traced = partial(trace, subject.model)
-        return Flow(subject.call(traced, subject.given).steps)
-    except FailedError as error:
-        subject.call(subject.made, subject.given)
-        raise NotJudgedError(f"It cannot be traced: {error}") from error
 
 
 def matrix(flow: Flow, i: int) -> Matrix | None:

@@ -19,7 +19,7 @@ from tformer_lite.properties.subject import (
     once,
     whole,
 )
-from tformer_lite.tracing import trace
+from tformer_lite.tracing import Trace, trace
 from tformer_lite.tracing.questions.attention import (
     JOINS,
     MOVES,
@@ -80,17 +80,21 @@ def mixings(subject: Subject, *pushed: int) -> list[Mixing]:
     return found
 
 
+def traced(subject: Subject, given: tuple, keep: bool = False) -> Trace:
+    """Trace a run; NotJudgedError where that fails, and the model runs."""
+    try:
+        return subject.call(partial(trace, subject.model, keep=keep), given)
+    except FailedError as error:
+        subject.call(subject.made, given)
+        raise NotJudgedError(f"It cannot be traced: {error}") from error
+
+
 @once
 def followed(subject: Subject, *pushed: int) -> list[Mixing]:
     """Find every attention of a run in what was traced of it."""
-    traced = partial(trace, subject.model, keep=True)
     with nudged(subject.inputs, slice(None), *pushed) as nudge:
         given = whole(subject, tuple(nudge.inputs))
-        try:
-            data = Data(subject.call(traced, given))
-        except FailedError as error:
-            subject.call(subject.made, given)
-            raise NotJudgedError(f"It cannot be traced: {error}") from error
+        data = Data(traced(subject, given, keep=True))
     found = data.attentions()
     ways = [in_one_call if one.fused else written_out for one in found]
     return [describe(data, one) for describe, one in zip(ways, found)]

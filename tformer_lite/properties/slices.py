@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from tformer_lite.properties.finding import BROKEN, UNUSUAL
 from tformer_lite.properties.gradients import learnt
-from tformer_lite.properties.heads import heads
+from tformer_lite.properties.heads import are_one, heads
 from tformer_lite.properties.mixing import followed
 from tformer_lite.properties.order import NAMED
 from tformer_lite.properties.subject import (
@@ -72,8 +72,7 @@ def summed(subject: Subject) -> dict[str, str]:
     heard."""
     found = {}
     for name, g in sliced(subject):
-        apart = (g - g[:1]).abs().max()
-        if g.any() and apart <= 1e-5 * g.abs().max():
+        if are_one(g):
             found[name] = (
                 f"Of {name}, all {len(g)} heads get the same gradient: only "
                 "their sum is heard. Look for an axis that is summed over."

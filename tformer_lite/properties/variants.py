@@ -1,7 +1,7 @@
 """The same model otherwise: in training, or with other weights. Each is a
 copy, and the model stays as it is."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import deepcopy
 from functools import wraps
 from typing import Any
@@ -49,11 +49,6 @@ def copied(model: nn.Module, shared: dict[int, Any]) -> nn.Module:
         raise NotJudgedError("The model cannot be copied.") from error
 
 
-def another(subject: Subject, model: nn.Module) -> Subject:
-    """Ask another model the same."""
-    return like(subject, model)
-
-
 @once
 def same_word(subject: Subject, n: int) -> Subject:
     """Ask the same of inputs that have one word at all positions, or one
@@ -65,12 +60,7 @@ def same_word(subject: Subject, n: int) -> Subject:
             raise NotJudgedError("The inputs are not rows of words.")
         words = known if x.is_floating_point() else known.unique()
         alike.append(words[-1 - n % len(words)].expand_as(x).clone())
-    return with_inputs(subject, alike)
-
-
-def with_inputs(subject: Subject, inputs: Sequence[Tensor]) -> Subject:
-    """Ask the same of other sequences."""
-    return like(subject, subject.model, whole(subject, tuple(inputs)))
+    return like(subject, subject.model, whole(subject, tuple(alike)))
 
 
 def in_double(subject: Subject) -> Subject:
@@ -101,7 +91,7 @@ def reweighted(subject: Subject, seed: int, *names: str) -> Subject:
         noise = torch.randn(p.shape, generator=draw).to(p)
         size = p.shape[-1] ** -0.5 if p.ndim > 1 else 0.5
         p.data = noise * size + (p.data if p.ndim < 2 else 0)
-    return another(subject, model)
+    return like(subject, model)
 
 
 def whatever_weights(judge: Judge) -> Judge:

@@ -58,14 +58,15 @@ def unfused() -> AbstractContextManager:
 
 def detours(model: Callable, inputs: tuple, options: dict) -> list[str]:
     """Say what an untraced run does in another way."""
-    whole = behind(partial(model, *inputs, **options))
+    call = partial(model, *inputs, **options)
+    whole = behind(call)
     notes, found = [], [model, *parts(whole)]
     if any(map(is_compiled, found)):
         notes.append("compiled code ran as it is written, line by line")
     fusible = [part for part in found if isinstance(part, FUSIBLE)]
     if all(part.training for part in fusible):
         return notes
-    if fused := fused_modules(model, inputs, options):
+    if fused := fused_modules(whole, call):
         notes.append(
             f"untraced, PyTorch runs {', '.join(fused)} as one fused call "
             "each; numbers can differ in their last digits"
@@ -86,15 +87,16 @@ def is_compiled(part: Callable) -> bool:
     )
 
 
-def fused_modules(model: Callable, inputs: tuple, options: dict) -> list[str]:
-    """List the modules that an untraced run fuses, by another run."""
+def fused_modules(whole: nn.Module, call: partial) -> list[str]:
+    """List the modules of a model that an untraced run fuses, by another
+    run."""
     with (
         suppress(Exception),  # it ran once: so much for this note
-        aside(model, inputs, options),
-        Visits(behind(partial(model, *inputs, **options))) as visits,
+        aside(call),
+        Visits(whole) as visits,
         Fused(visits) as fused,
     ):
-        model(*inputs, **options)
+        call()
     return list(dict.fromkeys(fused.paths))
 
 
