@@ -10,7 +10,7 @@ from tests.helpers.commands import PAIRS, char, refusal, translate
 from tformer_lite import beam, english_nepali, greedy, load_checkpoint
 from tformer_lite.__main__ import main
 from tformer_lite.commands.arguments import read
-from tformer_lite.commands.translating import book_corpus, own_corpus
+from tformer_lite.commands.learning.translators import book_corpus, own_corpus
 
 LONG = [("one two red old new big sun.", "a ।"), ("sea.", "a b c d e f g h")]
 

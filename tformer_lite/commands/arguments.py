@@ -8,11 +8,13 @@ from typing import Any, NoReturn
 
 from tformer_lite.commands import options, teaching
 from tformer_lite.commands.checking import check_model
+from tformer_lite.commands.learning.translators import train_translate
+from tformer_lite.commands.learning.writers import train_char
 from tformer_lite.commands.options import FLAG, OPTIONS
 from tformer_lite.commands.session import PROGRAM
 from tformer_lite.commands.trace import show_trace
-from tformer_lite.commands.translating import train_translate, translate
-from tformer_lite.commands.writing import train_char, write
+from tformer_lite.commands.translating import translate
+from tformer_lite.commands.writing import write
 
 # What to try: the words that follow a command's name.
 TO_TRY = {

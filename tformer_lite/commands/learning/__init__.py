@@ -1,0 +1,2 @@
+"""Training from the command line: how it starts, how it goes, and what is
+trained."""

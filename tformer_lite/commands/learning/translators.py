@@ -1,0 +1,127 @@
+"""The command `train translate`: a model that translates."""
+
+import random
+from argparse import Namespace
+from dataclasses import replace
+from typing import NamedTuple
+
+from tformer_lite.commands.learning.course import announce, fit
+from tformer_lite.commands.learning.start import (
+    new_trainer,
+    unfinished_training,
+)
+from tformer_lite.commands.session import joined_processes, parts_in, say, warn
+from tformer_lite.decoding.metrics import bleu, chrf, exact_match
+from tformer_lite.decoding.search import greedy
+from tformer_lite.example import shipped
+from tformer_lite.model.config import Config, tiny_translator
+from tformer_lite.model.models import EncoderDecoder
+from tformer_lite.text.datasets import Pairs, fitting
+from tformer_lite.text.reading import read_pairs, vocabulary
+from tformer_lite.text.tokenizers import EOS, SOS, WordTokenizer
+from tformer_lite.training.batches import processes
+
+Both = tuple[WordTokenizer, WordTokenizer]
+Sentences = list[tuple[str, str]]
+SAMPLES = 3  # translations to show
+SIZES = "Loaded pairs: {:,} for training, {:,} for validation, {:,} for test"
+CLIP = 0.5  # the high learning rate asks for short steps
+
+
+class Corpus(NamedTuple):
+    """Pairs to train on, to validate on, to test on; how to read them, and
+    what reads them."""
+
+    train: Sentences
+    valid: Sentences
+    test: Sentences
+    tokenizers: Both
+    config: Config
+
+
+def train_translate(args: Namespace) -> None:
+    """Train a translator: on the English-Nepali corpus that comes with it, at
+    the size of the book's running example, or on pairs of your own."""
+    with joined_processes(args.device) as device:
+        old = unfinished_training(args, "translate")
+        seed = old.recipe.seed if old else args.seed
+        length = (old and old.block_size) or args.max_len
+        corpus = own_corpus(args, length, seed) if args.path else book_corpus()
+        config, tokenizers = corpus.config, corpus.tokenizers
+        trainer = old or new_trainer(
+            args, EncoderDecoder, config, tokenizers, length, clip=CLIP
+        )
+        parts = parts_in(trainer, args.save_path, "translate")
+        _, (source, target), length = parts
+        data = Pairs(corpus.train, source, target, length)
+        valid = Pairs(corpus.valid, source, target, length)
+        about = SIZES.format(*map(len, corpus[:3]))
+        announce(trainer, device, about)
+        fit(trainer, args, data, valid)
+        if processes()[1] == 0:
+            examine(corpus.test, *parts)
+
+
+def book_corpus() -> Corpus:
+    """Take the pairs that come with the book, and its running model."""
+    train, valid, test = map(shipped.english_nepali, shipped.PARTS)
+    tokenizers = shipped.english_tokenizer(), shipped.nepali_tokenizer()
+    return Corpus(train, valid, test, tokenizers, tiny_translator)
+
+
+def own_corpus(args: Namespace, length: int, seed: int) -> Corpus:
+    """Read pairs of the reader's own, and keep those that fit.
+
+    A tenth is for validation and a tenth for the test, by the seed; the
+    vocabularies are made of the rest. Raises ValueError for too few.
+    """
+    pairs, cut = [*dict.fromkeys(read_pairs(args.path))], WordTokenizer({})
+    fit_in = fitting(pairs, cut, cut, length)
+    if out := len(pairs) - len(fit_in):
+        warn(
+            f"{out:,} of {len(pairs):,} pairs do not fit into {length} "
+            "tokens (--max_len) and are left out."
+        )
+    if len(fit_in) < 10:
+        raise ValueError(
+            f"{args.path} has {len(fit_in)} pairs that fit, and at least 10 "
+            "are needed to train, validate and test."
+        )
+    random.Random(seed).shuffle(fit_in)
+    tenth = len(fit_in) // 10
+    train = fit_in[2 * tenth :]
+    source, target = (
+        WordTokenizer(vocabulary(side, cut.split, args.vocab_size))
+        for side in zip(*train)
+    )
+    valid, test = fit_in[:tenth], fit_in[tenth : 2 * tenth]
+    size, src_size = len(target), len(source)
+    config = replace(tiny_translator, vocab_size=size, src_vocab_size=src_size)
+    return Corpus(train, valid, test, (source, target), config)
+
+
+def examine(
+    test: Sentences, model: EncoderDecoder, both: Both, length: int
+) -> None:
+    """Translate sentences that were not learned from, and say how well."""
+    source, target = both
+    src = Pairs(test, source, target, length).src
+    src = src.to(next(model.parameters()).device)
+    rows = greedy(model, src, SOS, EOS, length)
+    # A space between all words and marks.
+    written = [" ".join(target.split(target.decode(row))) for row in rows]
+    wanted = [" ".join(target.split(text)) for _, text in test]
+    share = f"exact match {exact_match(written, wanted):.1%}"
+    say(f"Test: {len(test)} sentences, {share}{scores(written, wanted)}")
+    for (text, _), ours, theirs in zip(test[:SAMPLES], written, wanted):
+        mark = "as wanted" if ours == theirs else f"wanted: {theirs}"
+        say(f"  {text} -> {ours} ({mark})")
+
+
+def scores(written: list[str], wanted: list[str]) -> str:
+    """Give BLEU and chrF; without sacrebleu, how to get them."""
+    try:
+        both = bleu(written, wanted, "none"), chrf(written, wanted)
+    except ImportError:
+        return " (BLEU and chrF: pip install sacrebleu)"
+    return ", BLEU {:.1f}, chrF {:.1f}".format(*(one.value for one in both))
