@@ -122,6 +122,23 @@ def test_the_same_shape_with_other_values_is_found(other):
     assert "the shapes agree, the values are up to " in str(outcome)
 
 
+def test_where_the_code_is_written_otherwise_is_said():
+    said = str(compare(seen(Unscaled), seen()))
+    mine, theirs = "torch.softmax(q @ k.mT, -1)", "scores = q @ k.mT / math"
+    assert f"the code differs: mine `{mine}`, theirs `{theirs}" in said
+    assert "the code differs" not in str(compare(seen(Turned), seen(Turned)))
+
+
+def test_runs_at_other_sizes_part_with_sizes_where_their_names_are_the_same():
+    numbers = torch.ones(2, 5), torch.ones(2, 4)
+    runs = [
+        trace(torch.relu, x, dims=dict(zip("BT", x.shape)), axes=["B T"])
+        for x in numbers
+    ]
+    assert compare(*runs)[2:4] == ("(2, 5)", "(2, 4)")
+    assert "mine has (2, 5), theirs has (2, 4)" in str(compare(*runs))
+
+
 def test_a_weight_that_differs_is_found_in_its_module():
     mine = Block(Attention)
     theirs = Block(Attention)

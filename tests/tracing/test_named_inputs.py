@@ -196,3 +196,18 @@ def test_what_holds_no_named_tensor_stays_the_object_that_it_is():
     (ids, same), _ = resized(MODEL, (IDS, others), {}, ["B T"], {"B": 3})
     assert ids.shape == (3, 6)
     assert same is others
+
+
+def test_a_size_that_contradicts_the_input_is_refused():
+    says = (
+        r"dims say T=9, and T of axes 'B T' has size 6 in the input \(2, 6\)"
+    )
+    for axes in ({"input_ids": "B T"}, ["B T"]):
+        with pytest.raises(ValueError, match=says):
+            trace(MODEL, IDS, dims={"B": 2, "T": 9}, axes=axes)
+
+
+def test_a_size_that_no_tensor_has_is_noted_where_names_go_by_size():
+    dims = {"B": 2, "T": 9, "H": 7, "C": "H*2"}
+    (note,) = trace(MODEL, IDS, dims=dims).notes
+    assert note.startswith("dims say T=9, and no tensor")

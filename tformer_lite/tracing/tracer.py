@@ -1,10 +1,15 @@
 """The tracer: run a model, record it, run it again, and answer questions."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tformer_lite.tracing.axes.inputs import Names, names_of_axes, resized
+from tformer_lite.tracing.axes.inputs import (
+    Names,
+    check_sizes,
+    names_of_axes,
+)
 from tformer_lite.tracing.axes.probes import dims_for, resized_parts
 from tformer_lite.tracing.axes.sizes import Given, plain_sizes, run_sizes
 from tformer_lite.tracing.calls import Calls, keeper
@@ -130,7 +135,7 @@ def trace(
         model, inputs = build(**dims_for(build, sizes))
     model = traceable(model)
     if axes is not None and build is None:
-        resized(model, inputs, options, axes, sizes)  # raises what is wrong
+        check_sizes(model, inputs, options, axes, sizes)
 
     ran = model, tuple(inputs), options
     run, varied = Run(sizes), names_to_vary(given, build, axes)
@@ -143,7 +148,9 @@ def trace(
         again = partial(probe, run, start, parts)
         with aside(*things):
             others, notes = probed(run, again, given, varied)
-    notes += [] if run.error else detours(model, inputs, options)
+    if not run.error:
+        notes += [] if varied else without_axis(run, given)
+        notes += detours(model, inputs, options)
     seen = Trace(run, others, notes, given, ran=ran)
     if run.error:
         raise explained_error(run.error, seen)
@@ -157,6 +164,19 @@ def explained_error(error: Exception, seen: Trace) -> Exception:
         error.add_note(explanation(seen))
     vars(error)["trace"] = seen
     return error
+
+
+def without_axis(run: Run, dims: Given) -> list[str]:
+    """Say which sizes no tensor has, and no other dimension is made of."""
+    sizes, texts = plain_sizes(dims), " ".join(map(str, dims.values()))
+    marks = (x for step in run.steps for x in (*step.reads, *step.makes))
+    there = {size for mark in marks for size in mark.shape}
+    return [
+        f"dims say {name}={size}, and no tensor of this run has an axis of "
+        f"that size"
+        for name, size in sizes.items()
+        if size not in there and name not in re.findall(r"\w+", texts)
+    ]
 
 
 def names_to_vary(

@@ -29,16 +29,39 @@ def resized(
 
     Raises ValueError where `axes` and the tensors do not match.
     """
-    there = dict(tensors_in(named_inputs(model, inputs, options)))
-    if isinstance(axes, Mapping):
-        named = chosen(there, dict(paths_in(axes)))
-    else:
-        named = in_order(inputs, axes, there)
+    named = named_tensors(model, inputs, options, axes)
     made = {
         id(tensor): resized_tensor(tensor, names.split(), dims)
         for tensor, names in named
     }
     return rebuilt(inputs, made), rebuilt(options, made)
+
+
+def named_tensors(
+    model: Callable, inputs: tuple, options: dict, axes: Names
+) -> list[tuple[Tensor, str]]:
+    """Give the input tensors that have names, with those of their axes."""
+    there = dict(tensors_in(named_inputs(model, inputs, options)))
+    if isinstance(axes, Mapping):
+        return chosen(there, dict(paths_in(axes)))
+    return in_order(inputs, axes, there)
+
+
+def check_sizes(
+    model: Callable, inputs: tuple, options: dict, axes: Names, dims: Sizes
+) -> None:
+    """Raise ValueError where `axes` and the inputs do not match, or an axis
+    has another size than `dims` say."""
+    for tensor, names in named_tensors(model, inputs, options, axes):
+        resized_tensor(tensor, names.split(), {})
+        for name, size in zip(names.split(), tensor.shape):
+            if dims.get(name, size) != size:
+                raise ValueError(
+                    f"dims say {name}={dims[name]}, and {name} of axes "
+                    f"{names!r} has size {size} in the input "
+                    f"{tuple(tensor.shape)}: give {name} that size, or name "
+                    "the axis otherwise."
+                )
 
 
 def names_of_axes(axes: Names) -> list[str]:

@@ -129,7 +129,22 @@ def shapes_apart(traces: Two, pair: Pair) -> str:
         a.proof == b.proof == "proved" and a.name != b.name for a, b in axes
     )
     same = sizes == others and not renamed
-    return "" if same else f"mine has {mine.makes}, theirs has {theirs.makes}"
+    return (
+        ""
+        if same
+        else "mine has {}, theirs has {}".format(*made(traces, pair))
+    )
+
+
+def made(traces: Two, pair: Pair) -> tuple[str, str]:
+    """Write what two steps make: by names, or, where these are the same, by
+    sizes."""
+    steps = [t.steps[i] for t, i in zip(traces, pair)]
+    mine, theirs = (t.table.rows[i].makes for t, i in zip(traces, pair))
+    if mine != theirs:
+        return mine, theirs
+    one, two = (str([tuple(x.shape) for x in s.makes])[1:-1] for s in steps)
+    return one, two
 
 
 def values_apart(traces: Two, pair: Pair) -> str:
@@ -163,8 +178,26 @@ def difference(traces: Two, pairs: Pairs, pair: Pair, why: str) -> Comparison:
     calls = " / ".join(dict.fromkeys((f"`{mine.call}`", f"`{theirs.call}`")))
     where, before = pairs[pair], list(pairs).index(pair)
     text = f"They part in {where or 'the whole model'}, at {calls}: {why}. "
-    text += f"Calls compared before it: {before}."
-    return Comparison(False, where, mine.makes, theirs.makes, len(pairs), text)
+    text += (
+        f"{rewritten(traces, pair, where)}Calls compared before it: {before}."
+    )
+    return Comparison(False, where, *made(traces, pair), len(pairs), text)
+
+
+def rewritten(traces: Two, pair: Pair, path: str) -> str:
+    """Say where, before two calls, the code of their module is written
+    otherwise; "" where it is not."""
+    before = (
+        [row.call for row in t.table.rows[:i] if row.path == path]
+        for t, i in zip(traces, pair)
+    )
+    for texts in zip_longest(*before):
+        if texts[0] != texts[1]:
+            mine, theirs = (f"`{x}`" if x else "this call" for x in texts)
+            return (
+                f"Before it the code differs: mine {mine}, theirs {theirs}. "
+            )
+    return ""
 
 
 def agreement(traces: Two, pairs: Pairs) -> Comparison:
