@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn.functional import dropout
 
 from tests.helpers.small import words
+from tformer_lite.tracing import trace
 from tformer_lite.tracing.questions.costs import flops, gradients, parameters
 
 
@@ -158,3 +159,14 @@ def test_the_html_is_a_table_with_the_same_cells_and_real_headers():
 def test_a_path_that_is_not_there_is_refused():
     with pytest.raises(KeyError, match="no 'heads'"):
         parameters(nn.Linear(4, 5))["heads"]
+
+
+def test_of_a_long_chain_each_call_is_seen_by_its_end():
+    def masked(scores):
+        hidden = torch.ones(2, 2).triu(1) == 1
+        return scores.masked_fill(hidden, float("-inf")).softmax(dim=-1)
+
+    lines = str(trace(masked, torch.randn(2, 2))).splitlines()[-2:]
+    calls = [line.split("  (")[0].strip() for line in lines]
+    assert [call[-8:] for call in calls] == ["'-inf'))", "(dim=-1)"]
+    assert all(call.startswith("scores.masked_fil") for call in calls)

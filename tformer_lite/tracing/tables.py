@@ -67,8 +67,10 @@ def call_line(call: str, reads: str, makes: str) -> str:
 
 
 def shortened(call: str) -> str:
-    """Cut what was called where it is long."""
-    return call if len(call) <= WIDTH else f"{call[: WIDTH - 1]}…"
+    """Leave the middle of what was called out where it is long: of a chain,
+    `a.b().c()`, its end tells one call from the next."""
+    half = WIDTH // 2
+    return call if len(call) <= WIDTH else f"{call[:half]}…{call[1 - half :]}"
 
 
 def heading(path: str, kind: str) -> str:
