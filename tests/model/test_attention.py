@@ -166,6 +166,7 @@ def test_scores_that_are_nan_are_not_hidden():
 
 def test_a_mask_leaves_the_scores_that_it_allows_as_they_were():
     mask = torch.rand(B, H, T, S) > 0.4
+    mask[..., 0] = True
     seen = trace(dot_product_attention, *draw(T, S), mask, keep=True)
     (found,) = seen.attention()
     assert found.masked[mask].equal(found.scores[mask])
