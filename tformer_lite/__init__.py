@@ -38,7 +38,6 @@ if TYPE_CHECKING:
         dot_product_attention,
         join_heads,
         masked_softmax,
-        softmax,
         split_heads,
     )
     from tformer_lite.model.bert import BertEmbedding
@@ -85,6 +84,7 @@ if TYPE_CHECKING:
         gelu,
         gelu_tanh,
         sliding_mask,
+        softmax,
     )
     from tformer_lite.properties import Finding, Report, report, same
     from tformer_lite.text.datasets import (

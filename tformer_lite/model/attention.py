@@ -10,40 +10,20 @@ from tformer_lite.model.checks import check_fit, check_heads, check_letters
 from tformer_lite.model.layers import Linear
 
 
-def softmax(scores: Tensor) -> Tensor:
-    """Turn scores into weights along the last axis: (..., S) -> (..., S).
-
-    Every row is positive and sums to 1. A row in which every score is −∞
-    has nobody to attend to: it gives zeros, and its gradient is zero.
-    torch.softmax is the same function in one fast step, but for such rows:
-    they become NaN. Attention uses it.
-
-    >>> softmax(torch.tensor([0.0, 0.0, -torch.inf]))
-    tensor([0.5000, 0.5000, 0.0000])
-    """
-    top = scores.amax(-1, keepdim=True).detach()
-    top = top.masked_fill(top == -math.inf, 0)
-    exps = torch.exp(scores - top)
-    total = exps.sum(-1, keepdim=True)
-    return exps / total.masked_fill(total == 0, 1)
-
-
 def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Turn the scores that a mask allows into weights:
-    (..., T, S), (..., T, S) -> (..., T, S).
+    """Turn scores into weights: (..., T, S), (..., T, S) -> (..., T, S).
 
-    A query that may attend to no key gets zeros: its row of scores is left
-    as it is, for of nothing but −∞ torch.softmax makes NaN.
+    Each row sums to 1, and what the mask hides is 0. A row without keys is
+    zeros, and keeps its scores: torch.softmax of −∞ alone would be NaN.
 
-    >>> seen = torch.tensor([[True, False], [False, False]])
-    >>> masked_softmax(torch.zeros(2, 2), seen)
-    tensor([[1., 0.],
-            [0., 0.]])
+    >>> masked_softmax(torch.zeros(2), torch.tensor([False, False]))
+    tensor([0., 0.])
     """
     if mask is None:
         return torch.softmax(scores, dim=-1)
     any_key = mask.any(-1, keepdim=True)
-    scores = scores + torch.where(mask | ~any_key, 0.0, -math.inf).to(scores)
+    penalty = torch.where(mask | ~any_key, 0.0, -math.inf)
+    scores = scores + penalty.to(scores)
     return torch.softmax(scores, dim=-1) * any_key
 
 

@@ -1,4 +1,4 @@
-"""Other forms of the parts, as the sources have them."""
+"""Other forms of the parts: as the sources have them, and written out."""
 
 import math
 
@@ -42,6 +42,24 @@ class UnbiasedNorm(LayerNorm):
         centred = x - x.mean(-1, keepdim=True)
         normal = centred / (x.std(-1, keepdim=True) + self.eps)
         return normal * self.weight + self.bias
+
+
+def softmax(scores: Tensor) -> Tensor:
+    """Turn scores into weights along the last axis: (..., S) -> (..., S).
+
+    Every row is positive and sums to 1. A row in which every score is −∞
+    has nobody to attend to: it gives zeros, and its gradient is zero.
+    torch.softmax, which attention calls, is the same function in one step,
+    but for such rows.
+
+    >>> softmax(torch.tensor([0.0, 0.0, -torch.inf]))
+    tensor([0.5000, 0.5000, 0.0000])
+    """
+    top = scores.amax(-1, keepdim=True).detach()
+    top = top.masked_fill(top == -math.inf, 0)
+    exps = torch.exp(scores - top)
+    total = exps.sum(-1, keepdim=True)
+    return exps / total.masked_fill(total == 0, 1)
 
 
 def gelu(x: Tensor) -> Tensor:
