@@ -125,7 +125,8 @@ results: .venv/all.done
 	@$(ONE) PYTHONPATH=. $(BIN)/python -m benchmarks.results $(RUNS)
 
 # About twelve minutes on one thread, on a machine that does nothing else;
-# QUICK=1 only tries everything out. Tools that cannot be had are left out.
+# QUICK=1 only tries everything out, NANOGPT=folder compares with a checkout
+# of nanoGPT, too. Tools that cannot be had are left out.
 bench: .venv/all.done
 	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	  --no-deps --upgrade --target _build/bench/tools \

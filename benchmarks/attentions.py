@@ -2,6 +2,7 @@
 
 import math
 
+import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
@@ -26,5 +27,18 @@ class FilledIn(MultiHeadAttention):
         """Let x attend to itself: (B, T, C) -> (B, T, C)."""
         q, k, v = self.project(x)
         scores = q @ k.mT / math.sqrt(q.shape[-1])
-        weights = softmax(scores.masked_fill(~mask, -math.inf))
+        any_key = mask.any(-1, keepdim=True)
+        scores = scores.masked_fill(~mask & any_key, -math.inf)
+        weights = torch.softmax(scores, dim=-1) * any_key
         return self.output(join_heads(weights @ v))
+
+
+class WrittenOut(MultiHeadAttention):
+    """Self-attention with the softmax that chapter 8 derives."""
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Let x attend to itself: (B, T, C) -> (B, T, C)."""
+        q, k, v = self.project(x)
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        scores = scores + torch.where(mask, 0.0, -math.inf)
+        return self.output(join_heads(softmax(scores) @ v))

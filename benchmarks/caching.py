@@ -47,7 +47,7 @@ def writing_rows(n: int) -> list[dict]:
     ids = torch.zeros(1, 1, dtype=torch.long)
     runs = {
         "ours: with a cache": partial(generate, model, ids, n),
-        "reading all again": partial(write_without, model, ids, n),
+        "the same, reading all again": partial(write_without, model, ids, n),
         "the same, in one call": partial(write_without, one_call, ids, n),
     }
     texts = [run() for run in runs.values()]

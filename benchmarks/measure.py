@@ -1,7 +1,8 @@
 """Measure everything that the book's page of benchmarks shows.
 
-make bench            # about twelve minutes on one thread
-QUICK=1 make bench    # a minute or two, only to see that all works
+make bench                   # about twelve minutes on one thread
+NANOGPT=folder make bench    # with a checkout of nanoGPT to compare with
+QUICK=1 make bench           # a minute or two, only to see that all works
 
 Writes book/benchmarks.json, and book/benchmarks.md from it, after each
 measurement. What fails has its reason in place of its figures.
@@ -63,6 +64,7 @@ JOBS = (
     Job("memory", "paper_base, 200 ids", "memory:memory_rows"),
     Job("layers", "paper_base, a step", "training:base_rows"),
     Job("attention", "attention, a step", "training:attention_rows"),
+    Job("attention", "nanoGPT, a step", "training:nanogpt_rows"),
     Job("attention", "two recipes, a step", "training:recipe_rows"),
     Job("attention", "a page by heart, a step", "training:small_rows"),
     Job("translator", "the whole training", "training:translator_rows"),
@@ -81,7 +83,7 @@ def rows_of(job: Job) -> list[dict]:
         return alone(f"benchmarks.{job.function}", *job.given)
     except RuntimeError as error:
         problem = str(error).replace(f"{Path.cwd()}/", "")
-        return [{"name": job.label, "problem": problem}]
+        return [{"name": job.label, "problem": f"fails: {problem}"}]
 
 
 def circumstances() -> dict:
@@ -128,7 +130,7 @@ def main() -> None:
         groups = figures.setdefault(job.section, {})
         groups.setdefault(job.what, []).extend(rows)
         for problem in (r["problem"] for r in rows if "problem" in r):
-            print(f"  FAILED: {problem}", flush=True)
+            print(f"  {problem}", flush=True)
         figures["made"]["minutes"] = round((time.monotonic() - start) / 60, 1)
         store(figures)
 

@@ -65,7 +65,7 @@ def cells(row: dict, kinds: list[str]) -> list[str]:
     """Write the figures of a row; or why there are none, in the first."""
     if "problem" in row:
         why = re.sub(r"[|<>`*_{}]", " ", row["problem"])
-        return [f"fails: {why}", *[""] * (len(kinds) - 1)]
+        return [why, *[""] * (len(kinds) - 1)]
     return [COLUMNS[k][1](row[k]) if k in row else "" for k in kinds]
 
 

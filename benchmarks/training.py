@@ -1,15 +1,22 @@
 """What a step of training costs, against PyTorch's own layers; and what a
-translation costs."""
+translation costs.
 
+NANOGPT, in the environment, is the folder of a checkout of nanoGPT: its code
+is not part of this project.
+"""
+
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from runpy import run_path
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from benchmarks.attentions import FilledIn, OneCall
+from benchmarks.attentions import FilledIn, OneCall, WrittenOut
 from benchmarks.characters import SIZES, STEPS, nano, ours
 from benchmarks.rounds import TRYING, row, rows_in_turns, seconds_of, spread
 from benchmarks.translators import (
@@ -101,8 +108,9 @@ def attention_rows() -> list[dict]:
     """Let the character model learn with several attentions."""
     kinds = {
         "one call of PyTorch's": OneCall,
-        "ours: written out": "split",
+        "ours: step by step": "split",
         "the same, hidden scores filled in": FilledIn,
+        "the same, softmax written out": WrittenOut,
     }
     trainers = {
         name: nano(replace(CHARACTERS, attention=kind), STEPS)
@@ -115,12 +123,45 @@ def attention_rows() -> list[dict]:
 def recipe_rows() -> list[dict]:
     """Let the character model learn in nanoGPT's way, and in ours."""
     makers = {
-        "nanoGPT's recipe": nano,
+        "the book's code, nanoGPT's recipe": nano,
         "ours: rotary positions, dropout": ours,
     }
     runs = {n: learner(make(CHARACTERS, STEPS)) for n, make in makers.items()}
     with torch.enable_grad():
         return rows_in_turns(runs)
+
+
+def nanogpt_rows() -> list[dict]:
+    """Let nanoGPT's own model and optimizer take turns with ours, which do
+    the same; without a checkout of it, say so."""
+    name, folder = "nanoGPT's own code", os.environ.get("NANOGPT")
+    if not folder:
+        why = "left out: NANOGPT=folder make bench measures a checkout of it"
+        return [{"name": name, "problem": why}]
+    runs = {
+        name: nanogpt_step(run_path(str(Path(folder, "model.py")))),
+        "ours: the same, step by step": learner(nano(CHARACTERS, STEPS)),
+    }
+    with torch.enable_grad():
+        return rows_in_turns(runs)
+
+
+def nanogpt_step(code: dict) -> Callable:
+    """Give a step of nanoGPT's training, with the classes of its model.py:
+    its setting for a CPU, and the order of calls of its train.py."""
+    sizes = {"n_layer": 4, "n_head": 4, "n_embd": 128, "dropout": 0.0}
+    sizes |= {"block_size": T, "vocab_size": V, "bias": False}
+    model = code["GPT"](code["GPTConfig"](**sizes))
+    adam = model.configure_optimizers(0.1, 1e-3, (0.9, 0.99), "cpu")
+    x, y = torch.randint(V, (2, B, T))
+
+    def step() -> None:
+        model(x, y)[1].backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        adam.step()
+        adam.zero_grad(set_to_none=True)
+
+    return step
 
 
 def small_rows() -> list[dict]:

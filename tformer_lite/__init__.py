@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         MultiHeadAttention,
         dot_product_attention,
         join_heads,
-        softmax,
+        masked_softmax,
         split_heads,
     )
     from tformer_lite.model.bert import BertEmbedding
@@ -84,6 +84,7 @@ if TYPE_CHECKING:
         gelu,
         gelu_tanh,
         sliding_mask,
+        softmax,
     )
     from tformer_lite.properties import Finding, Report, report, same
     from tformer_lite.text.datasets import (
@@ -189,6 +190,7 @@ __all__ = [
     "likeliest",
     "load_checkpoint",
     "load_trace",
+    "masked_softmax",
     "mean_loss",
     "nepali_tokenizer",
     "padding_mask",

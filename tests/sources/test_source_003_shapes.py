@@ -80,7 +80,7 @@ def test_every_printed_shape_is_made_by_a_step_of_its_own(block, recorded):
 @pytest.mark.parametrize("block", [9, 12, 15])
 def test_the_printed_weights_are_weights_rows_that_sum_to_1(block, recorded):
     shape = dict(expected(block))["attn_output_weights"]
-    assert recorded[block].weights == [shape]
+    assert set(recorded[block].weights) == {shape}
 
 
 def test_a_counterpart_is_in_our_run_and_the_printed_shape_is_not(recorded):

@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from tests.helpers import layouts
 from tests.helpers.layouts import LAYOUTS, Layer
-from tformer_lite import trace
+from tformer_lite import dot_product_attention, trace
 
 SIZES = {"B": 2, "H": 3, "D": 4, "T": 5, "S": 7}
 X = torch.randn(2, 5, 12, generator=torch.Generator().manual_seed(0))
@@ -112,6 +112,35 @@ def test_scores_masked_and_weights_are_all_that_must_be_kept():
     (one,) = trace(layer, SOURCE, X, keep=keep).attention()
     for mine, theirs in zip(one[2:], expected(layer)):
         assert_close(mine, theirs)
+
+
+@pytest.mark.parametrize(
+    "cleared",
+    [
+        lambda weights, empty: weights * ~empty,
+        lambda weights, empty: weights.masked_fill(empty, 0),
+        lambda weights, empty: torch.where(empty, 0, weights),
+    ],
+)
+def test_rows_that_are_cleared_after_the_softmax_are_measured_so(cleared):
+    empty = torch.tensor([False, True, False, False, True])[:, None]
+
+    def attend(q, k, v, mask):
+        q, k, v = (x.transpose(1, 2) for x in (q, k, v))
+        weights = (q @ k.mT / 2 + mask.log()).softmax(-1)
+        return (cleared(weights, empty) @ v).transpose(1, 2)
+
+    layer = built(attend)
+    (one,) = trace(layer, SOURCE, X, keep=True).attention()
+    _, masked, weights = expected(layer)
+    assert_close(one.weights, weights.masked_fill(empty, 0))
+    assert_close(one.masked, masked)
+
+
+def test_a_query_without_keys_has_weights_of_zero_in_the_trace():
+    q, mask = torch.ones(1, 1, 2, 4), torch.tensor([[[[1, 1], [0, 0]]]]) > 0
+    (one,) = trace(dot_product_attention, q, q, q, mask, keep=True).attention()
+    assert one.weights.tolist() == [[[[0.5, 0.5], [0, 0]]]]
 
 
 def test_two_softmaxes_of_which_one_mixes_are_one_attention():

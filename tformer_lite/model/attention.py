@@ -10,20 +10,21 @@ from tformer_lite.model.checks import check_fit, check_heads, check_letters
 from tformer_lite.model.layers import Linear
 
 
-def softmax(scores: Tensor) -> Tensor:
-    """Turn scores into weights along the last axis: (..., S) -> (..., S).
+def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """Turn scores into weights: (..., T, S), (..., T, S) -> (..., T, S).
 
-    Every row is positive and sums to 1. A row in which every score is −∞
-    has nobody to attend to: it gives zeros, and its gradient is zero.
+    Each row sums to 1, and what the mask hides is 0. A row without keys is
+    zeros, and keeps its scores: torch.softmax of −∞ alone would be NaN.
 
-    >>> softmax(torch.tensor([0.0, 0.0, -torch.inf]))
-    tensor([0.5000, 0.5000, 0.0000])
+    >>> masked_softmax(torch.zeros(2), torch.tensor([False, False]))
+    tensor([0., 0.])
     """
-    top = scores.amax(-1, keepdim=True).detach()
-    top = top.masked_fill(top == -math.inf, 0)
-    exps = torch.exp(scores - top)
-    total = exps.sum(-1, keepdim=True)
-    return exps / total.masked_fill(total == 0, 1)
+    if mask is None:
+        return torch.softmax(scores, dim=-1)
+    any_key = mask.any(-1, keepdim=True)
+    penalty = torch.where(mask | ~any_key, 0.0, -math.inf)
+    scores = scores + penalty.to(scores)
+    return torch.softmax(scores, dim=-1) * any_key
 
 
 def dot_product_attention(
@@ -47,9 +48,7 @@ def dot_product_attention(
     """
     check_fit(q, k, v, mask)
     scores = q @ k.mT / math.sqrt(q.shape[-1])
-    if mask is not None:
-        scores = scores + torch.where(mask, 0.0, -math.inf).to(scores)
-    weights = softmax(scores)
+    weights = masked_softmax(scores, mask)
     if dropout is not None:
         weights = dropout(weights)
     return weights @ v

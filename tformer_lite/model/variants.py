@@ -1,4 +1,4 @@
-"""Other forms of the parts, as the sources have them."""
+"""Other forms of the parts: as the sources have them, and written out."""
 
 import math
 
@@ -44,10 +44,29 @@ class UnbiasedNorm(LayerNorm):
         return normal * self.weight + self.bias
 
 
+def softmax(scores: Tensor) -> Tensor:
+    """Turn scores into weights along the last axis: (..., S) -> (..., S).
+
+    Every row is positive and sums to 1. A row in which every score is −∞
+    has nobody to attend to: it gives zeros, and its gradient is zero.
+    torch.softmax, which attention calls, is the same function in one step,
+    but for such rows.
+
+    >>> softmax(torch.tensor([0.0, 0.0, -torch.inf]))
+    tensor([0.5000, 0.5000, 0.0000])
+    """
+    top = scores.amax(-1, keepdim=True).detach()
+    top = top.masked_fill(top == -math.inf, 0)
+    exps = torch.exp(scores - top)
+    total = exps.sum(-1, keepdim=True)
+    return exps / total.masked_fill(total == 0, 1)
+
+
 def gelu(x: Tensor) -> Tensor:
     """Weigh each number by the normal share below it: (...) -> (...).
 
-    Hendrycks and Gimpel (2016), section 2: x Φ(x).
+    Hendrycks and Gimpel (2016), section 2: x Φ(x). A model's "gelu" is the
+    same function in one fast step of PyTorch's, unless it is "gelu_written".
     """
     return x * (1 + torch.erf(x / math.sqrt(2))) / 2
 
@@ -55,7 +74,8 @@ def gelu(x: Tensor) -> Tensor:
 def gelu_tanh(x: Tensor) -> Tensor:
     """Approximate `gelu` with a tanh: (...) -> (...).
 
-    Hendrycks and Gimpel (2016), section 2. Source 004's formula.
+    Hendrycks and Gimpel (2016), section 2. Source 004's formula. In a model
+    it is "gelu_tanh_written"; "gelu_tanh" is PyTorch's.
     """
     inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
     return x * (1 + torch.tanh(inner)) / 2

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise
-from tformer_lite.model.attention import softmax
+from tformer_lite.model.variants import softmax
 
 UPSIDE_DOWN = "the mask's polarity: True means may attend"
 

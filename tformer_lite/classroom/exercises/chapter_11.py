@@ -8,8 +8,9 @@ from torch import Tensor
 
 from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise
-from tformer_lite.model.attention import join_heads, softmax, split_heads
+from tformer_lite.model.attention import join_heads, split_heads
 from tformer_lite.model.masks import causal_mask, padding_mask
+from tformer_lite.model.variants import softmax
 
 
 class CrossShape(Exercise):

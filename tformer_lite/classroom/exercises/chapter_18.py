@@ -7,7 +7,8 @@ from torch import Tensor
 
 from tformer_lite.classroom.cases import Case, Draw
 from tformer_lite.classroom.exercise import Exercise
-from tformer_lite.model.attention import softmax, split_heads
+from tformer_lite.model.attention import split_heads
+from tformer_lite.model.variants import softmax
 
 PROJECTED_SCORES = {
     "applied": {

@@ -7,6 +7,8 @@ matrices (or by einsum, or all in one call), and not by a sum of x * y.
 from collections import ChainMap
 from typing import NamedTuple
 
+import torch
+
 from tformer_lite.tracing.record.recorder import Step, sources_of
 
 FUSED = "scaled_dot_product_attention"
@@ -54,7 +56,8 @@ class Found(NamedTuple):
 
     `product` multiplies queries and keys. `scores` is the last step that
     knows nothing of the mask, `masked` the last before the softmax, and
-    `weights` the end of the softmax, be it one call or written out. `mixed`
+    `weights` the end of the softmax, be it one call or written out, and of
+    what makes zeros of rows that have nobody to attend to. `mixed`
     multiplies the weights and the values. Where one call does it all, each
     of them is that call.
 
@@ -110,6 +113,13 @@ class Flow:
         sizes = [self.steps[i].reads[n].shape[-2:].numel() for n in others]
         return self.names[i] in MASKS and max(sizes, default=1) > 1
 
+    def empties(self, i: int) -> bool:
+        """Whether a step changes rows that a boolean each tells: to zeros,
+        where they have nobody to attend to."""
+        marks = self.steps[i].reads if self.names[i] in MASKS else []
+        rows = [mark for mark in marks if mark.shape[-1:] == (1,)]
+        return any(mark.dtype == torch.bool for mark in rows)
+
     def attentions(self) -> list[Found]:
         """Find every attention of a run, in order: a product that reads
         weights that a softmax made of another product."""
@@ -153,7 +163,7 @@ def found_at(flow: Flow, i: int) -> Found | None:
     if not stage:
         return None
     found = next(iter(arriving.values()))._replace(stage=stage)
-    if stage == "weights" != stages[0]:
+    if stage == "weights" and (stages[0] != stage or flow.empties(i)):
         return found._replace(weights=i)
     hidden = flow.masks(i)
     if stage != "scores" and not (stage == "shifted" and hidden):
