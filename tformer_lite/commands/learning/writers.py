@@ -19,7 +19,7 @@ from tformer_lite.commands.writing import shortened
 from tformer_lite.decoding.sampling import Sampler, generate
 from tformer_lite.model.config import char_lm
 from tformer_lite.model.models import DecoderOnly
-from tformer_lite.text.datasets import Pieces, split_text
+from tformer_lite.text.datasets import Chunks, split_text
 from tformer_lite.text.reading import read_text
 from tformer_lite.text.tokenizers import CharTokenizer
 from tformer_lite.training.batches import processes
@@ -45,7 +45,7 @@ def train_char(args: Namespace) -> None:
         count = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
         announce(trainer, device, f"Loaded corpus with {count}")
         sample = partial(line_of, args, *parts)
-        fit(trainer, args, data, Pieces(rest.ids, size), sample)
+        fit(trainer, args, data, Chunks(rest.ids, size), sample)
         if processes()[1] == 0:
             demonstrate(args, *parts)
 
