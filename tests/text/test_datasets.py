@@ -116,6 +116,7 @@ def test_chunks_have_each_label_once_after_as_much_as_fits(n, size, kind):
     rows = list(range(len(data)))
     (x,), y = data[rows]
     assert x.shape == y.shape == (-(-(n - 1) // size), size)
+    assert y.dtype == torch.int64  # which has room for `ignore`
     assert y[y != data.ignore].tolist() == TEXT[1:n].tolist()
     assert (x + 1)[y != data.ignore].tolist() == TEXT[1:n].tolist()
     for row in rows:
