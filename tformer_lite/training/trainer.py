@@ -1,5 +1,6 @@
 """A model in training: what a step does, and how far it has come."""
 
+import math
 from copy import deepcopy
 from dataclasses import asdict
 from typing import Any, cast
@@ -17,27 +18,43 @@ class Progress:
     """How far a training has come: its step, and its losses in nats.
 
     `train_losses` has the mean over each `recipe.every` steps, `val_losses`
-    the loss of the validation data after them.
+    the loss of the validation data after them; `noted` has the step of each
+    such note, and the seconds that had been trained by then.
     """
 
     loss: float
     random: Tensor | None = None  # the state of dropout's numbers
+    others: tuple[Tensor | None, ...] = ()  # and of the other processes'
+    seconds = 0.0
 
     def __init__(self, recipe: Recipe):
         self.recipe, self.step = recipe, 0
         self.recent: list[float] = []
         self.train_losses: list[float] = []
         self.val_losses: list[float] = []
+        self.noted: list[tuple[int, float]] = []
 
     def advance(self, loss: float) -> None:
-        """Count a step, and its loss."""
+        """Count a step, its loss, and the random numbers it has drawn."""
         self.step, self.loss = self.step + 1, loss
         self.recent.append(loss)
+        self.random = torch.get_rng_state()
 
     def due(self) -> bool:
-        """Tell whether this step is one to note the losses at."""
-        recipe = self.recipe
-        return self.step % recipe.every == 0 or self.step == recipe.steps
+        """Tell whether the losses are to be noted, and have not been."""
+        every, steps = self.recipe.every, self.recipe.steps
+        here = self.step % every == 0 or self.step == steps
+        return here and bool(self.recent)
+
+    def add_note(self, loss: float | None) -> None:
+        """Note the losses since the last note, and that of validation."""
+        if loss is not None:
+            found = {"validation loss": loss}
+            check_finite(self, f"after step {self.step}", found)
+            self.val_losses.append(loss)
+        self.train_losses.append(sum(self.recent) / len(self.recent))
+        self.recent = []
+        self.noted.append((self.step, self.seconds))
 
     def notes_since_best(self) -> int:
         """Count the notes since the lowest validation loss."""
@@ -50,6 +67,19 @@ class Progress:
         if recipe.patience and self.notes_since_best() >= recipe.patience:
             return 0
         return max(recipe.steps - self.step, 0)
+
+
+def check_finite(
+    progress: Progress, when: str, found: dict[str, float]
+) -> None:
+    """Raise FloatingPointError for what is infinite, or no number."""
+    for name, value in found.items():
+        if not math.isfinite(value):
+            rate = progress.recipe.rate(max(progress.step, 1))
+            raise FloatingPointError(
+                f"the {name} {when} is {value}, at a learning rate of "
+                f"{rate:.3g}: choose a lower one, or a longer warmup."
+            )
 
 
 class Trainer(Progress):
@@ -76,25 +106,27 @@ class Trainer(Progress):
         )
 
     def learn(self, model: nn.Module, batch: tuple, ignore: int) -> None:
-        """Go one step downhill. `model` is `self.model`, or wraps it."""
+        """Go one step downhill. `model` is `self.model`, or wraps it.
+
+        Raises FloatingPointError, and changes no weight, where the loss or
+        the norm of all gradients is infinite or no number.
+        """
         recipe = self.recipe
         options = {"ignore_index": ignore, "label_smoothing": recipe.smoothing}
         loss = loss_of(model, *batch, **options)
         self.optimizer.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+        norm = nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+        found = {"loss": loss.item(), "norm of the gradients": norm.item()}
+        check_finite(self, f"of step {self.step + 1}", found)
         for group in self.optimizer.param_groups:
             group["lr"] = recipe.rate(self.step + 1)
         self.optimizer.step()
         self.advance(loss.item())
-        self.random = torch.get_rng_state()
 
     def note(self, valid: Data | None) -> None:
         """Note the losses, and the model when none was better."""
-        self.train_losses.append(sum(self.recent) / len(self.recent))
-        self.recent = []
-        if valid is not None:
-            self.val_losses.append(mean_loss(self.model, valid))
+        self.add_note(None if valid is None else mean_loss(self.model, valid))
         if self.recipe.patience and self.notes_since_best() == 0:
             self.best = deepcopy(self.model)
 
@@ -117,6 +149,9 @@ def training_of(trainer: Trainer) -> dict[str, Any]:
         "model_state_dict": trainer.model.state_dict(),
         "optimizer_state_dict": trainer.optimizer.state_dict(),
         "rng_state": trainer.random,
+        "rng_states_of_others": [*trainer.others],
         "step": trainer.step,
         "recent": trainer.recent,
+        "noted": trainer.noted,
+        "seconds": trainer.seconds,
     }

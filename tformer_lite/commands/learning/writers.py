@@ -2,10 +2,12 @@
 
 from argparse import Namespace
 from dataclasses import replace
+from functools import partial
 from typing import Any
 from unicodedata import normalize
 
 import torch
+from tqdm.utils import disp_trim
 
 from tformer_lite.commands.learning.course import announce, fit
 from tformer_lite.commands.learning.start import (
@@ -17,7 +19,7 @@ from tformer_lite.commands.writing import shortened
 from tformer_lite.decoding.sampling import Sampler, generate
 from tformer_lite.model.config import char_lm
 from tformer_lite.model.models import DecoderOnly
-from tformer_lite.text.datasets import split_text
+from tformer_lite.text.datasets import Chunks, split_text
 from tformer_lite.text.reading import read_text
 from tformer_lite.text.tokenizers import CharTokenizer
 from tformer_lite.training.batches import processes
@@ -25,7 +27,8 @@ from tformer_lite.training.trainer import Trainer
 
 # Source 002's optimizer: Adam, which clips nothing.
 ADAM: dict[str, Any] = {"betas": (0.9, 0.999), "clip": float("inf")}
-LENGTH = 100  # characters of the sample
+LENGTH = 100  # characters of the sample in the end
+LINE = 60  # columns of the one beside each loss
 
 
 def train_char(args: Namespace) -> None:
@@ -37,10 +40,12 @@ def train_char(args: Namespace) -> None:
         trainer = old or new_writer(args, CharTokenizer(text))
         parts = parts_in(trainer, args.save_path, "generate")
         _, (tokenizer,), size = parts
-        data = split_text(tokenizer.encode(text), size, args.train_split)
+        ids = tokenizer.encode(text)
+        data, rest = split_text(ids, size, args.train_split)
         count = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
         announce(trainer, device, f"Loaded corpus with {count}")
-        fit(trainer, args, *data)
+        sample = partial(line_of, args, *parts)
+        fit(trainer, args, data, Chunks(rest.ids, size), sample)
         if processes()[1] == 0:
             demonstrate(args, *parts)
 
@@ -74,7 +79,31 @@ def demonstrate(
     if not prompt:
         say("None of its characters is in the vocabulary: nothing to write.")
         return
-    ids = tokenizer.encode(prompt)[None]
-    draw = Sampler(generator=torch.Generator().manual_seed(args.seed))
-    ids = generate(shortened(model.cpu(), size), ids, LENGTH, draw)
-    say(f"Generated: {tokenizer.decode(ids[0])}")
+    text = written(model, tokenizer, size, prompt, LENGTH, args.seed)
+    say(f"Generated: {text}")
+
+
+def line_of(
+    args: Namespace, model: DecoderOnly, tokenizers: tuple, size: int
+) -> list[str]:
+    """Let a model write a line that a terminal has room for."""
+    (tokenizer,) = tokenizers
+    prompt = tokenizer.known(normalize("NFC", args.demo))
+    prompt = prompt or tokenizer.decode(torch.tensor([0]))
+    text = written(model, tokenizer, size, prompt, LINE, args.seed)
+    return [disp_trim(" ".join(text.split()), LINE)]
+
+
+def written(
+    model: DecoderOnly,
+    tokenizer: CharTokenizer,
+    size: int,
+    prompt: str,
+    n: int,
+    seed: int,
+) -> str:
+    """Let a model write `n` characters after a prompt."""
+    device = next(model.parameters()).device
+    ids = tokenizer.encode(prompt)[None].to(device)
+    draw = Sampler(generator=torch.Generator(device).manual_seed(seed))
+    return tokenizer.decode(generate(shortened(model, size), ids, n, draw)[0])
