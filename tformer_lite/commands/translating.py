@@ -1,62 +1,172 @@
 """The command `translate`: a model translates."""
 
-import sys
 from argparse import Namespace
 from collections.abc import Iterator
+from itertools import chain
 
+import torch
 from torch import Tensor
 
+from tformer_lite.commands.looking import (
+    check_picture,
+    save_heatmap,
+    show_shapes,
+)
 from tformer_lite.commands.session import parts_in, say, warn
+from tformer_lite.commands.typed import (
+    at_terminal,
+    brief,
+    check_readable,
+    known_words,
+    lines_asked,
+    lines_typed,
+)
+from tformer_lite.decoding.doubts import Usual, least_sure, word_pairs
 from tformer_lite.decoding.search import beam
 from tformer_lite.example import shipped
-from tformer_lite.text.tokenizers import EOS, SOS, WordTokenizer
+from tformer_lite.text.datasets import lay_out
+from tformer_lite.text.tokenizers import EOS, SOS, UNK
 from tformer_lite.training.checkpoints import load_checkpoint
 
+WRONG = 2
+HALF = 0.5
+SHOWN = 3  # pairs of words in a warning
+NO_PAIRS = torch.empty(0, 2, dtype=torch.long)
 
-def translate(args: Namespace) -> None:
+
+def translate(args: Namespace) -> int:
     """Translate sentences, with the trained English-Nepali translator or one
-    of `train translate`."""
-    own = args.ckpt is not None
-    kept = load_checkpoint(args.ckpt) if own else shipped.trained_translator()
-    model, tokenizers, size = parts_in(kept, args.ckpt, "translate")
-    length = args.max_len or size
-    if length > size:
+    of `train translate`. A line that cannot be translated is an empty line,
+    says why on stderr, and makes the exit code 2 in the end."""
+    if args.heatmap or args.shapes:
+        check_one(args)
+    translator, code = Translator(args), 0
+    for place, sentence in sentences(args):
+        if not sentence.strip():
+            say("")
+            continue
+        try:
+            src = translator.read(sentence, place)
+        except ValueError as error:
+            warn(f"tformer_lite: {place}{error}")
+            say("")
+            code = WRONG
+            continue
+        row = translator.write(src, place)
+        say(translator.target.decode(row))
+        if args.heatmap or args.shapes:
+            look(args, translator, src, row)
+    return code
+
+
+def check_one(args: Namespace) -> None:
+    """Raise ValueError unless there is one sentence to look into."""
+    if args.heatmap:
+        check_picture(args.heatmap)
+    if len(args.sentences) != 1 or args.interactive:
         raise ValueError(
-            f"--max_len {length}: the translator was trained to write {size} "
-            "tokens at most, [SOS] included."
+            "--heatmap and --shapes look into one sentence: give one, in "
+            "quotes."
         )
-    for sentence in args.sentences or typed_lines():
-        src = source_ids(sentence, tokenizers[0], size)
-        (row,) = beam(model, src, SOS, EOS, length, args.beam)
-        say(tokenizers[1].decode(row))
 
 
-def typed_lines() -> Iterator[str]:
-    """Read sentences from stdin, unless somebody sits there."""
-    if sys.stdin.isatty():
+def look(args: Namespace, own: "Translator", src: Tensor, row: Tensor) -> None:
+    """Draw and print what happens with a sentence inside."""
+    ids = zip((own.source, own.target), (src[0], row))
+    both = [[one.words[i] for i in row.tolist()] for one, row in ids]
+    words = both[0], both[1]
+    if args.heatmap:
+        save_heatmap(args.heatmap, own.model, src, row, words)
+    if args.shapes:
+        show_shapes(own.model, src, row, words)
+
+
+def sentences(args: Namespace) -> Iterator[tuple[str, str]]:
+    """Give each sentence, and before it, where it stands among several."""
+    given = args.sentences
+    if args.interactive:
+        for sentence in chain(given, lines_asked("translate> ")):
+            yield "", sentence
+    elif given:
+        for number, sentence in enumerate(given, 1):
+            yield f"sentence {number}: " if given[1:] else "", sentence
+    elif at_terminal():
         raise ValueError(
-            "there is nothing to translate: give a sentence, in quotes."
+            "there is nothing to translate: give a sentence, in quotes, or "
+            "--interactive."
         )
-    return map(str.strip, sys.stdin)
+    else:
+        for number, line in enumerate(lines_typed(), 1):
+            yield f"line {number}: ", line
 
 
-def source_ids(sentence: str, source: WordTokenizer, length: int) -> Tensor:
-    """Look up a sentence: -> (1, S). Words without an id are named; more
-    than the model was trained with raise ValueError."""
-    words = source.split(sentence)
-    unknown = [word for word in dict.fromkeys(words) if word not in source.ids]
-    if unknown:
-        names = ", ".join(quoted_word(word, source.ids) for word in unknown)
-        warn(f"Not in the vocabulary, and read as [UNK]: {names}")
-    if len(words) > length - 2:
-        raise ValueError(
-            f"{' '.join(words)!r} has {len(words)} words and marks, and the "
-            f"translator reads {length - 2} at most: shorten it."
-        )
-    return source.encode([source.row(sentence, len(words) + 2)])
+class Translator:
+    """A model that translates, how it reads and writes, and what is usual
+    in the sentences that it was trained on."""
+
+    def __init__(self, args: Namespace):
+        if args.ckpt is None:
+            kept = shipped.trained_translator()
+            pairs = corpus_pairs()
+        else:
+            kept = load_checkpoint(args.ckpt)
+            pairs = kept.training.get("word_pairs", NO_PAIRS)
+        parts = parts_in(kept, args.ckpt, "translate")
+        self.model, (self.source, self.target), size = parts
+        self.size, self.width = size, args.beam
+        self.length = args.max_len or size
+        self.usual = Usual(pairs)
+        if self.length > size:
+            raise ValueError(
+                f"--max_len {self.length}: the translator was trained to "
+                f"write {size} tokens at most, [SOS] included."
+            )
+
+    def read(self, sentence: str, place: str) -> Tensor:
+        """Look up a sentence: -> (1, S). Words without an id are named; more
+        than the model was trained with raise ValueError."""
+        check_readable(sentence)
+        words, unknown = known_words(sentence, self.source)
+        if len(words) > self.size - 2:
+            raise ValueError(
+                f"{brief(sentence)} has {len(words)} words and marks, and "
+                f"the translator reads {self.size - 2} at most: shorten it."
+            )
+        if unknown:
+            names = ", ".join(map(repr, unknown))
+            warn(f"{place}Not in the vocabulary, and read as [UNK]: {names}")
+        return self.source.encode([["[SOS]", *words, "[EOS]"]])
+
+    def write(self, src: Tensor, place: str) -> Tensor:
+        """Translate a sentence: (1, S) -> (T); warn where it is a guess."""
+        (row,) = beam(self.model, src, SOS, EOS, self.length, self.width)
+        if UNK not in src and (doubt := self.doubt(src, row)):
+            warn(f"{place}{doubt}: this translation may be wrong.")
+        return row
+
+    def doubt(self, src: Tensor, row: Tensor) -> str:
+        """Say why a translation may be wrong; "" where nothing tells so."""
+        if pairs := self.usual.strange(src[0].tolist()):
+            both = [[self.source.words[i] for i in pair] for pair in pairs]
+            some = " or ".join(map(quoted_pair, both[:SHOWN]))
+            return f"No sentence that the translator was trained on has {some}"
+        sure = least_sure(self.model, src, row)
+        if sure >= HALF:
+            return ""
+        return f"The translator gives one of its words only {sure:.0%}"
 
 
-def quoted_word(word: str, ids: dict[str, int]) -> str:
-    """Quote a word that has no id, and its small letters where those have."""
-    small = word.lower()
-    return f"{word!r} ({small!r} is in it)" if small in ids else repr(word)
+def corpus_pairs() -> Tensor:
+    """List the pairs of words in the sentences of the shipped corpus."""
+    both = shipped.english_tokenizer(), shipped.nepali_tokenizer()
+    return word_pairs(lay_out(shipped.english_nepali(), *both).src)
+
+
+def quoted_pair(pair: list[str]) -> str:
+    """Quote two words that follow each other; a sentence's first, or last."""
+    first, second = pair
+    if first == "[SOS]":
+        return f"{second!r} at its start"
+    if second == "[EOS]":
+        return f"{first!r} at its end"
+    return repr(f"{first} {second}".replace(" ##", ""))

@@ -50,7 +50,7 @@ def stream(
     """Write as `generate` does, and give the rows' next tokens one by one:
     (B, T) -> (B), up to `n` times.
 
-    >>> model = DecoderOnly(Config(vocab_size=9)).eval()
+    >>> model = DecoderOnly(char_lm).eval()
     >>> prompt = torch.tensor([[1, 2]])
     >>> written = [int(token) for token in stream(model, prompt, 3)]
     >>> written == generate(model, prompt, 3)[0, 2:].tolist()
