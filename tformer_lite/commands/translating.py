@@ -49,7 +49,8 @@ def translate(args: Namespace) -> int:
             src = translator.read(sentence, place)
         except ValueError as error:
             warn(f"tformer_lite: {place}{error}")
-            say("")
+            if not args.interactive:  # line n is the translation of line n
+                say("")
             code = WRONG
             continue
         row = translator.write(src, place)
@@ -63,7 +64,8 @@ def check_one(args: Namespace) -> None:
     """Raise ValueError unless there is one sentence to look into."""
     if args.heatmap:
         check_picture(args.heatmap)
-    if len(args.sentences) != 1 or args.interactive:
+    given = [sentence for sentence in args.sentences if sentence.strip()]
+    if len(given) != 1 or len(args.sentences) > 1 or args.interactive:
         raise ValueError(
             "--heatmap and --shapes look into one sentence: give one, in "
             "quotes."
@@ -133,7 +135,7 @@ class Translator:
                 f"the translator reads {self.size - 2} at most: shorten it."
             )
         if unknown:
-            names = ", ".join(map(repr, unknown))
+            names = ", ".join(map(brief, unknown))
             warn(f"{place}Not in the vocabulary, and read as [UNK]: {names}")
         return self.source.encode([["[SOS]", *words, "[EOS]"]])
 

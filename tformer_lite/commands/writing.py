@@ -15,6 +15,7 @@ from tformer_lite.commands.session import parts_in, say, warn
 from tformer_lite.commands.typed import (
     asked,
     at_terminal,
+    brief,
     check_readable,
     known_words,
     lines_asked,
@@ -112,8 +113,8 @@ def prompts(args: Namespace) -> Iterable[str]:
 
 def typed_prompt() -> str:
     """Ask for a prompt, or read it when nobody is there to be asked."""
-    line = asked("Enter prompt text: ") if at_terminal() else ""
-    line = line or next(lines_typed(), "")
+    ask = at_terminal()
+    line = asked("Enter prompt text: ") if ask else next(lines_typed(), "")
     if not line:
         raise ValueError("there is no prompt: give one, in quotes.")
     return line
@@ -128,13 +129,13 @@ def prompt_ids(prompt: str, tokenizer: Any) -> Tensor:
     if isinstance(tokenizer, WordTokenizer):
         words, unknown = known_words(prompt, tokenizer)
         if unknown:
-            names = ", ".join(map(repr, unknown))
+            names = ", ".join(map(brief, unknown))
             warn(f"Not in the vocabulary, and read as [UNK]: {names}")
         ids = tokenizer.encode([words])[0]
     else:
         ids = tokenizer.encode(prompt)
     if not len(ids):
-        raise ValueError(f"the prompt {prompt!r} has no word: give one.")
+        raise ValueError(f"the prompt {brief(prompt)} has no word: give one.")
     return ids
 
 
@@ -147,7 +148,7 @@ def known_ids(prompt: str, tokenizer: CharTokenizer) -> Tensor:
             warn(f"[WARN] Character {char!r} not in vocabulary. Skipping.")
     if not known:
         raise ValueError(
-            f"no character of the prompt {prompt!r} is in the vocabulary: "
+            f"no character of the prompt {brief(prompt)} is in the vocabulary: "
             f"{''.join(tokenizer.ids)!r}"
         )
     return tokenizer.encode(known)
