@@ -10,8 +10,9 @@ import torch
 
 from tests.helpers.commands import TEXT, char, refusal
 from tests.helpers.small import small, words
-from tformer_lite import DecoderOnly, generate, load_checkpoint
+from tformer_lite import DecoderOnly, generate, load_checkpoint, stream
 from tformer_lite.__main__ import main
+from tformer_lite.commands import writing
 from tformer_lite.commands.writing import shortened
 
 
@@ -73,6 +74,68 @@ def test_generating_with_one_choice_is_the_likeliest(capsys, trained):
     text = tokenizer.decode(row)
     both = f"---- Sample 1 ----\n{text}\n---- Sample 2 ----\n{text}\n"
     assert capsys.readouterr().out == both
+
+
+def test_greedy_is_the_likeliest_and_draws_nothing(capsys, trained):
+    prompt = ["generate", "amar", "--ckpt", str(trained / "model.pt")]
+    assert main([*prompt, "--top_k", "1"]) == 0
+    wanted = capsys.readouterr().out
+    assert main([*prompt, "--greedy"]) == 0
+    assert capsys.readouterr().out == wanted
+    said = refusal(capsys, *prompt, "--greedy", "--seed", "1")
+    assert "leave out --seed" in said
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--temperature 0", "0 is not above 0; to take the likeliest each"),
+        ("--temperature -1", "time, use --greedy"),
+        ("--temperature inf", "inf is not a number above 0"),
+        ("--temperature nan", "nan is not a number above 0"),
+        ("--top_p 0", "0 leaves nothing to draw from; 1 leaves everything"),
+        ("--top_p 2", "2 is not between 0 and 1"),
+        ("--top_k -1", "-1 is less than 0"),
+    ],
+)
+def test_what_draws_nothing_is_answered_with_options(
+    option, said, capsys, trained
+):
+    prompt = ["generate", "amar", "--ckpt", str(trained / "model.pt")]
+    answer = refusal(capsys, *prompt, *option.split())
+    assert f"argument {option.split()[0]}: " in answer
+    assert said in answer
+    assert "likeliest`" not in answer
+
+
+def test_each_character_is_printed_before_the_next_is_computed(
+    capsys, trained, monkeypatch
+):
+    """The witness: what is on the screen when the model is asked again."""
+    screen = []
+
+    def watched(*args, **options):
+        for new in stream(*args, **options):
+            screen.append(capsys.readouterr().out)
+            yield new
+
+    monkeypatch.setattr(writing, "stream", watched)
+    command = ["generate", "amar", "--ckpt", str(trained / "model.pt")]
+    assert main([*command, "--max_new_tokens", "9"]) == 0
+    assert screen[0] == "amar"
+    assert [len(text) for text in screen[1:]] == [1] * 8
+    assert len(capsys.readouterr().out) == 2  # the last, and a line feed
+
+
+def test_prompts_are_asked_for_again_and_again(capsys, trained, monkeypatch):
+    lines = io.StringIO("sonar\nXY\nami\n\nmore\n")
+    monkeypatch.setattr(sys, "stdin", lines)
+    ckpt = ["--ckpt", str(trained / "model.pt"), "--max_new_tokens", "3"]
+    assert main(["generate", "amar", *ckpt, "--interactive"]) == 0
+    said = capsys.readouterr()
+    texts = said.out.split("\n")[:-1]
+    assert [text[:-3] for text in texts] == ["amar", "sonar", "ami"]
+    assert "tformer_lite: no character of the prompt 'XY'" in said.err
 
 
 def test_a_seed_gives_the_same_text_again(capsys, trained):

@@ -30,11 +30,13 @@ def share(text: str) -> float:
 
 def temperature(text: str) -> float:
     """Read a temperature."""
-    if not 0 < float(text) < float("inf"):
+    if float(text) <= 0:
         raise argparse.ArgumentTypeError(
             f"{text} is not above 0; to take the likeliest each time, use "
             "--greedy"
         )
+    if not float(text) < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
     return float(text)
 
 

@@ -21,17 +21,17 @@ from tformer_lite.commands.typed import (
     lines_asked,
     lines_typed,
 )
-from tformer_lite.decoding.doubts import Usual, least_sure, word_pairs
+from tformer_lite.decoding.doubts import Usual, least_sure, word_triples
 from tformer_lite.decoding.search import beam
 from tformer_lite.example import shipped
 from tformer_lite.text.datasets import lay_out
-from tformer_lite.text.tokenizers import EOS, SOS, UNK
+from tformer_lite.text.tokenizers import EOS, SOS, SPECIALS, UNK
 from tformer_lite.training.checkpoints import load_checkpoint
 
 WRONG = 2
 HALF = 0.5
-SHOWN = 3  # pairs of words in a warning
-NO_PAIRS = torch.empty(0, 2, dtype=torch.long)
+SHOWN = 3  # strange places in a warning
+NO_TRIPLES = torch.empty(0, 3, dtype=torch.long)
 
 
 def translate(args: Namespace) -> int:
@@ -49,9 +49,9 @@ def translate(args: Namespace) -> int:
             src = translator.read(sentence, place)
         except ValueError as error:
             warn(f"tformer_lite: {place}{error}")
-            if not args.interactive:  # line n is the translation of line n
-                say("")
-            code = WRONG
+            if not args.interactive:
+                say("")  # line n stays the translation of line n
+                code = WRONG
             continue
         row = translator.write(src, place)
         say(translator.target.decode(row))
@@ -109,15 +109,15 @@ class Translator:
     def __init__(self, args: Namespace):
         if args.ckpt is None:
             kept = shipped.trained_translator()
-            pairs = corpus_pairs()
+            triples = corpus_triples()
         else:
             kept = load_checkpoint(args.ckpt)
-            pairs = kept.training.get("word_pairs", NO_PAIRS)
+            triples = kept.training.get("word_triples", NO_TRIPLES)
         parts = parts_in(kept, args.ckpt, "translate")
         self.model, (self.source, self.target), size = parts
         self.size, self.width = size, args.beam
         self.length = args.max_len or size
-        self.usual = Usual(pairs)
+        self.usual = Usual(triples)
         if self.length > size:
             raise ValueError(
                 f"--max_len {self.length}: the translator was trained to "
@@ -142,33 +142,34 @@ class Translator:
     def write(self, src: Tensor, place: str) -> Tensor:
         """Translate a sentence: (1, S) -> (T); warn where it is a guess."""
         (row,) = beam(self.model, src, SOS, EOS, self.length, self.width)
-        if UNK not in src and (doubt := self.doubt(src, row)):
-            warn(f"{place}{doubt}: this translation may be wrong.")
+        if UNK not in src and (why := doubt(self, src, row)):
+            warn(f"{place}{why}: this translation may be wrong.")
         return row
 
-    def doubt(self, src: Tensor, row: Tensor) -> str:
-        """Say why a translation may be wrong; "" where nothing tells so."""
-        if pairs := self.usual.strange(src[0].tolist()):
-            both = [[self.source.words[i] for i in pair] for pair in pairs]
-            some = " or ".join(map(quoted_pair, both[:SHOWN]))
-            return f"No sentence that the translator was trained on has {some}"
-        sure = least_sure(self.model, src, row)
-        if sure >= HALF:
-            return ""
-        return f"The translator gives one of its words only {sure:.0%}"
+
+def doubt(own: Translator, src: Tensor, row: Tensor) -> str:
+    """Say why a translation may be wrong; "" where nothing tells so."""
+    if odd := own.usual.strange(src[0].tolist()):
+        some = [[own.source.words[i] for i in part] for part in odd[:SHOWN]]
+        return (
+            "No sentence that the translator was trained on has "
+            f"{' or '.join(map(quoted, some))}"
+        )
+    sure = least_sure(own.model, src, row)
+    if sure >= HALF:
+        return ""
+    return f"The translator gives a word that it writes a chance of {sure:.0%}"
 
 
-def corpus_pairs() -> Tensor:
-    """List the pairs of words in the sentences of the shipped corpus."""
+def corpus_triples() -> Tensor:
+    """List which words follow each other in the shipped corpus."""
     both = shipped.english_tokenizer(), shipped.nepali_tokenizer()
-    return word_pairs(lay_out(shipped.english_nepali(), *both).src)
+    return word_triples(lay_out(shipped.english_nepali(), *both).src)
 
 
-def quoted_pair(pair: list[str]) -> str:
-    """Quote two words that follow each other; a sentence's first, or last."""
-    first, second = pair
-    if first == "[SOS]":
-        return f"{second!r} at its start"
-    if second == "[EOS]":
-        return f"{first!r} at its end"
-    return repr(f"{first} {second}".replace(" ##", ""))
+def quoted(words: list[str]) -> str:
+    """Quote words that follow each other, and say if they begin or end."""
+    text = " ".join(word for word in words if word not in SPECIALS)
+    places = {"[SOS]": " at its start", "[EOS]": " at its end"}
+    where = [place for word, place in places.items() if word in words]
+    return repr(text.replace(" ##", "")) + " and".join(where)

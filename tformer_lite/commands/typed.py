@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
+from itertools import takewhile
 from textwrap import shorten
 
 from tformer_lite.text.tokenizers import SPECIALS, WordTokenizer
@@ -31,16 +32,11 @@ def lines_asked(sign: str) -> Iterator[str]:
     arrow keys bring old lines back, where Python has readline. Lines that
     nobody types are read without asking."""
     if not at_terminal():
-        yield from iter_until_empty(lines_typed())
+        yield from takewhile(str.strip, lines_typed())
         return
     with suppress(ImportError):
         import_module("readline")
-    while line := asked(sign):
-        yield line
-
-
-def iter_until_empty(lines: Iterator[str]) -> Iterator[str]:
-    while line := next(lines, ""):
+    while (line := asked(sign)).strip():
         yield line
 
 

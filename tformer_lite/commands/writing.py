@@ -148,8 +148,8 @@ def known_ids(prompt: str, tokenizer: CharTokenizer) -> Tensor:
             warn(f"[WARN] Character {char!r} not in vocabulary. Skipping.")
     if not known:
         raise ValueError(
-            f"no character of the prompt {brief(prompt)} is in the vocabulary: "
-            f"{''.join(tokenizer.ids)!r}"
+            f"no character of the prompt {brief(prompt)} is in the "
+            f"vocabulary: {''.join(tokenizer.ids)!r}"
         )
     return tokenizer.encode(known)
 
