@@ -2,7 +2,7 @@
 model was trained on, and is the model sure of what it writes?"""
 
 from collections import defaultdict
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from torch import Tensor
 
@@ -62,19 +62,15 @@ class Usual:
     def strange(self, row: list[int]) -> list[tuple[int, ...]]:
         """List what is not usual in a row of ids: pairs that were not seen,
         of ids that do not fit, or else all three."""
-        odd: dict[tuple[int, ...], None] = {}
-        for three in zip(row, row[1:], row[2:]) if self.around else ():
-            if not {UNK, PAD}.isdisjoint(three) or self.fits(*three):
-                continue
-            new = [
-                (a, b) for a, b in pairwise(three) if b not in self.after[a]
-            ]
-            odd |= dict.fromkeys(new or [three])
-        return [*odd]
+        threes = zip(row, row[1:], row[2:]) if self.around else ()
+        known = [three for three in threes if {UNK, PAD}.isdisjoint(three)]
+        odd = [self.new_in(three) for three in known if not self.fits(*three)]
+        return [*dict.fromkeys(chain(*odd))]
 
-    def seen(self, first: int, second: int) -> bool:
-        """Whether one id was seen to follow the other."""
-        return second in self.after[first]
+    def new_in(self, three: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """List the pairs of three ids that were not seen, or else these."""
+        pairs: list[tuple[int, ...]] = [*pairwise(three)]
+        return [(a, b) for a, b in pairs if b not in self.after[a]] or [three]
 
     def fits(self, first: int, middle: int, last: int) -> bool:
         """Whether three ids, or others like them, were seen."""
@@ -88,14 +84,14 @@ class Usual:
     def like(self, one: int) -> set[int]:
         """Find the ids that may stand in for one: itself, and others."""
         if one not in self.found:
-            sides = self.after, self.before
-            others = set.intersection(*map(set, sides)) - {one}
-            self.found[one] = {one} | {
-                other
-                for other in others
-                if all(shared(side[one], side[other]) for side in sides)
-            }
+            ids = self.after.keys() & self.before.keys()
+            self.found[one] = {one} | {x for x in ids if self.alike(one, x)}
         return self.found[one]
+
+    def alike(self, one: int, other: int) -> bool:
+        """Whether two ids have enough neighbours in common, on each side."""
+        sides = self.after, self.before
+        return all(shared(side[one], side[other]) for side in sides)
 
 
 def shared(one: set[int], other: set[int]) -> bool:
