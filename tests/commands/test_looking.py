@@ -3,9 +3,10 @@
 import re
 
 import pytest
+import torch
 
 from tests.helpers.commands import refusal
-from tformer_lite import trained_translator
+from tformer_lite import trace, trained_translator
 from tformer_lite.__main__ import main
 from tformer_lite.commands.looking import proved_trace
 from tformer_lite.drawing import picture
@@ -14,9 +15,16 @@ ENGLISH = "they will buy bread."
 NEPALI = "उनीहरू रोटी किन्नेछन् ।"
 
 
+def pair() -> tuple[torch.Tensor, torch.Tensor]:
+    """The sentence, and what is read of its translation."""
+    source, target = trained_translator().tokenizers
+    tgt = target.encode([target.row(NEPALI, 6)])
+    return source.encode([source.row(ENGLISH, 7)]), tgt[:, :-1]
+
+
 def test_a_heatmap_shows_where_each_word_comes_from(capsys, tmp_path):
-    """The witnesses: the sentence and its translation, rows that sum to 1,
-    and *bread*, the third of the words, from which रोटी is written."""
+    """The witnesses: the heads' weights, traced here; rows that sum to 1;
+    and *bread*, the fourth of the words, from which रोटी is written."""
     path = tmp_path / "looks.svg"
     assert main(["translate", ENGLISH, "--heatmap", str(path)]) == 0
     assert capsys.readouterr().out == f"{NEPALI}\nHeatmap saved to {path}\n"
@@ -24,11 +32,16 @@ def test_a_heatmap_shows_where_each_word_comes_from(capsys, tmp_path):
     assert "cross-attention, mean of 3 heads (5, 7)" in texts
     assert {"[SOS]", *ENGLISH[:-1].split(), ".", "[EOS]"} <= {*texts}
     assert {*NEPALI.split()} <= {*texts}
+    assert (texts.count("[SOS]"), texts.count("[EOS]")) == (1, 2)
     cells = [float(text) for text in texts if re.fullmatch(r"\d\.\d\d", text)]
     rows = [cells[i : i + 7] for i in range(0, 35, 7)]
     assert len(cells) == 35
     assert all(abs(sum(row) - 1) < 0.05 for row in rows)
     assert max(rows[1]) == rows[1][4] > 0.5
+    seen = trace(trained_translator().model, *pair(), keep=True)
+    heads = [one.weights[0] for one in seen.attention()]
+    wanted = sum(heads[-1]) / 3
+    assert (torch.tensor(rows) - wanted).abs().max() < 0.0051
     main(["translate", ENGLISH, "--heatmap", str(path.with_suffix(".png"))])
     assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
 
@@ -84,9 +97,5 @@ def test_the_shapes_are_those_of_this_sentence(english, s, t, capsys):
 
 def test_the_sentence_is_read_by_the_model_itself():
     """Not by those of other sizes, which prove the names of axes."""
-    kept = trained_translator()
-    source, target = kept.tokenizers
-    src = source.encode([source.row(ENGLISH, 7)])
-    tgt = target.encode([target.row(NEPALI, 6)])[:, :-1]
-    seen = proved_trace(kept.model, src, tgt)
-    assert seen.result.equal(kept.model(src, tgt))
+    model = trained_translator().model
+    assert proved_trace(model, *pair()).result.equal(model(*pair()))
