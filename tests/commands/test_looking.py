@@ -29,7 +29,7 @@ def test_a_heatmap_shows_where_each_word_comes_from(capsys, tmp_path):
     assert main(["translate", ENGLISH, "--heatmap", str(path)]) == 0
     assert capsys.readouterr().out == f"{NEPALI}\nHeatmap saved to {path}\n"
     texts = re.findall(r">([^<>\n]+)</text>", path.read_text("utf8"))
-    assert "cross-attention, mean of 3 heads (5, 7)" in texts
+    assert "cross-attention, mean over heads (5, 7)" in texts
     assert {"[SOS]", *ENGLISH[:-1].split(), ".", "[EOS]"} <= {*texts}
     assert {*NEPALI.split()} <= {*texts}
     assert (texts.count("[SOS]"), texts.count("[EOS]")) == (1, 2)
@@ -54,6 +54,7 @@ def test_a_heatmap_shows_where_each_word_comes_from(capsys, tmp_path):
         ([ENGLISH, ENGLISH, "--shapes"], "give one, in quotes"),
         ([" ", "--shapes"], "give one, in quotes"),
         ([ENGLISH, "--interactive", "--shapes"], "give one, in quotes"),
+        ([ENGLISH, "--shapes", "--max_len", "1"], "no word to look at"),
         ([ENGLISH, "--heatmap", "looks.pdf"], "end in .png or .svg"),
         ([ENGLISH, "--heatmap", "looks"], "end in .png or .svg"),
         ([ENGLISH, "--heatmap", "nowhere/looks.png"], "nowhere/looks.png: No"),

@@ -49,7 +49,7 @@ def save_heatmap(
         rows=words[1][1:],
         columns=words[0],
         kind="weights",
-        titles=[f"cross-attention, mean of {len(weights)} heads"],
+        titles=["cross-attention, mean over heads"],
     )
     content = picture.svg().encode() if svg else picture.png()
     Path(path).write_bytes(content)

@@ -70,13 +70,15 @@ def check_one(args: Namespace) -> None:
             "--heatmap and --shapes look into one sentence: give one, in "
             "quotes."
         )
+    if args.max_len == 1:
+        raise ValueError("--max_len 1 leaves no word to look at: give more.")
 
 
 def look(args: Namespace, own: "Translator", src: Tensor, row: Tensor) -> None:
     """Draw and print what happens with a sentence inside."""
-    ids = zip((own.source, own.target), (src[0], row))
-    both = [[one.words[i] for i in row.tolist()] for one, row in ids]
-    words = both[0], both[1]
+    ids = zip((own.source, own.target), (src[0].tolist(), row.tolist()))
+    names = [[one.words.get(i, "[UNK]") for i in row] for one, row in ids]
+    words = names[0], names[1]
     if args.heatmap:
         save_heatmap(args.heatmap, own.model, src, row, words)
     if args.shapes:

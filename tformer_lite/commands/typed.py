@@ -6,11 +6,11 @@ from contextlib import suppress
 from importlib import import_module
 from io import TextIOWrapper
 from itertools import takewhile
-from textwrap import shorten
 
 from tformer_lite.text.tokenizers import SPECIALS, WordTokenizer
 
 ENDS = (".", "!", "?", "।")  # after these a sentence begins
+LONGEST = 60  # characters of what is quoted
 BYTES = 0xDC00  # where Python keeps a byte that it cannot read
 
 
@@ -64,7 +64,7 @@ def check_readable(text: str) -> None:
 
 def brief(text: str) -> str:
     """Quote a text, or the beginning of a long one."""
-    return repr(shorten(text, 60, placeholder=" …"))
+    return repr(text if len(text) <= LONGEST else f"{text[:LONGEST]} …")
 
 
 def known_words(
