@@ -17,7 +17,12 @@ if TYPE_CHECKING:
         exact_match,
         perplexity,
     )
-    from tformer_lite.decoding.sampling import Sampler, generate, likeliest
+    from tformer_lite.decoding.sampling import (
+        Sampler,
+        generate,
+        likeliest,
+        stream,
+    )
     from tformer_lite.decoding.search import beam, greedy
     from tformer_lite.drawing.diagram.map import where
     from tformer_lite.drawing.heatmaps import heatmap
@@ -216,6 +221,7 @@ __all__ = [
     "split_heads",
     "split_text",
     "stored",
+    "stream",
     "tiny_translator",
     "trace",
     "train",

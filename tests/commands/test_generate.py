@@ -10,8 +10,9 @@ import torch
 
 from tests.helpers.commands import TEXT, char, refusal
 from tests.helpers.small import small, words
-from tformer_lite import DecoderOnly, generate, load_checkpoint
+from tformer_lite import DecoderOnly, generate, load_checkpoint, stream
 from tformer_lite.__main__ import main
+from tformer_lite.commands import writing
 from tformer_lite.commands.writing import shortened
 
 
@@ -73,6 +74,69 @@ def test_generating_with_one_choice_is_the_likeliest(capsys, trained):
     text = tokenizer.decode(row)
     both = f"---- Sample 1 ----\n{text}\n---- Sample 2 ----\n{text}\n"
     assert capsys.readouterr().out == both
+
+
+def test_greedy_is_the_likeliest_and_draws_nothing(capsys, trained):
+    prompt = ["generate", "amar", "--ckpt", str(trained / "model.pt")]
+    assert main([*prompt, "--top_k", "1"]) == 0
+    wanted = capsys.readouterr().out
+    assert main([*prompt, "--greedy"]) == 0
+    assert capsys.readouterr().out == wanted
+    said = refusal(capsys, *prompt, "--greedy", "--seed", "1")
+    assert "leave out --seed" in said
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--temperature 0", "0 is not above 0; to take the likeliest each"),
+        ("--temperature -1", "time, use --greedy"),
+        ("--temperature inf", "inf is not a number above 0"),
+        ("--temperature nan", "nan is not a number above 0"),
+        ("--top_p 0", "0 leaves nothing to draw from; 1 leaves everything"),
+        ("--top_p 2", "2 is not between 0 and 1"),
+        ("--top_k -1", "-1 is less than 0"),
+    ],
+)
+def test_what_draws_nothing_is_answered_with_options(
+    option, said, capsys, trained
+):
+    prompt = ["generate", "amar", "--ckpt", str(trained / "model.pt")]
+    answer = refusal(capsys, *prompt, *option.split())
+    assert f"argument {option.split()[0]}: " in answer
+    assert said in answer
+    assert "likeliest`" not in answer
+
+
+def test_each_character_is_printed_before_the_next_is_computed(
+    trained, monkeypatch
+):
+    """The witness: what has left the program when the model is asked."""
+    pipe, seen = io.BytesIO(), []
+
+    def watched(*args, **options):
+        for new in stream(*args, **options):
+            seen.append(len(pipe.getvalue()))
+            yield new
+
+    monkeypatch.setattr(writing, "stream", watched)
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(pipe))
+    command = ["generate", "amar", "--ckpt", str(trained / "model.pt")]
+    assert main([*command, "--max_new_tokens", "9"]) == 0
+    assert seen == [*range(4, 13)]
+    assert len(pipe.getvalue()) == 14  # the last, and a line feed
+
+
+def test_prompts_are_asked_for_again_and_again(capsys, trained, monkeypatch):
+    prompts = ["amar", "sonar", "ami"]
+    lines = io.StringIO("sonar\nXY\nami\n\nmore\n")
+    monkeypatch.setattr(sys, "stdin", lines)
+    ckpt = ["--ckpt", str(trained / "model.pt"), "--max_new_tokens", "3"]
+    assert main(["generate", "amar", *ckpt, "--interactive"]) == 0
+    said = capsys.readouterr()
+    assert len(said.out) == len("amar123|sonar123|ami123|")
+    assert [said.out[:4], said.out[8:13], said.out[17:20]] == prompts
+    assert "tformer_lite: no character of the prompt 'XY'" in said.err
 
 
 def test_a_seed_gives_the_same_text_again(capsys, trained):

@@ -146,16 +146,6 @@ def test_words_outside_the_vocabulary_are_named(capsys, trained):
     said = capsys.readouterr()
     note = "Not in the vocabulary, and read as [UNK]: 'moon', ',', 'hen'\n"
     assert said.err == note
-    assert main(say(trained, "one two.")) == 0
-    assert capsys.readouterr().err == ""
-
-
-def test_a_word_that_is_known_in_small_letters_is_given_in_them(
-    capsys, trained
-):
-    assert main(say(trained, "One TWO.")) == 0
-    said = capsys.readouterr().err
-    assert "'One' ('one' is in it), 'TWO' ('two' is in it)\n" in said
 
 
 def test_without_a_checkpoint_the_shipped_translator_translates(capsys):
@@ -163,7 +153,7 @@ def test_without_a_checkpoint_the_shipped_translator_translates(capsys):
     pair = ("this is not my book.", "यो मेरो किताब होइन ।")
     assert pair in english_nepali("train")
     assert main(["translate", pair[0]]) == 0
-    assert capsys.readouterr().out == f"{pair[1]}\n"
+    assert capsys.readouterr() == (f"{pair[1]}\n", "")
 
 
 def test_what_it_cannot_translate_is_refused(capsys, trained, tmp_path):

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from tests.helpers.small import NAMES, build, small, words
-from tformer_lite import DecoderOnly, Sampler, generate, likeliest
+from tformer_lite import DecoderOnly, Sampler, generate, likeliest, stream
 
 presets = pytest.mark.parametrize("name", NAMES)
 
@@ -69,6 +69,54 @@ def test_a_drawn_text_is_the_same_too(name):
     assert drawn.equal(naive(model, ids, 12, again))
     other = Sampler(2.0, generator=generator(6))
     assert not drawn.equal(generate(model, ids, 12, other))
+
+
+def test_a_stream_gives_each_token_before_the_next_is_computed():
+    """The witness: the calls of a layer, one a token."""
+    model, ids, read = varied("char_lm"), words(11, 2, 3), []
+    whole = generate(model, ids, 12)
+    part = model.decoder.blocks[0].feed_forward
+    part.register_forward_hook(lambda _, x, __: read.append(x[0].shape[1]))
+    for i, new in enumerate(stream(model, ids, 12)):
+        assert new.equal(whole[:, 3 + i])
+        assert len(read) == i + 1
+    assert i == 11
+
+
+@pytest.mark.parametrize("length", [1, 5, 8, 11])
+def test_a_window_is_all_that_is_read(length):
+    """Of the model's 8 positions the last 3 are no numbers; and one without
+    positions reads no more than its window."""
+    model, ids = varied("char_lm"), words(11, 2, length)
+    with torch.no_grad():
+        model.embedding.positions.table[5:] = torch.nan
+    written = generate(model, ids, 9, window=5)
+    for t in range(length, length + 9):
+        last = model(written[:, max(0, t - 5) : t])[:, -1]
+        assert last.argmax(-1).equal(written[:, t])
+    free = build(DecoderOnly, small("char_lm", positions="none"))
+    written = generate(free, ids, 9, window=5)
+    for t in range(length, length + 9):
+        last = free(written[:, max(0, t - 5) : t])[:, -1]
+        assert last.argmax(-1).equal(written[:, t])
+
+
+class LastOnly(torch.nn.Module):
+    """A model of another make: it scores what comes after its last id, as
+    some do where nothing else is asked for."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids):
+        return self.model(ids)[:, -1:]
+
+
+def test_a_model_of_another_make_writes_too():
+    model, ids = varied("char_lm"), words(11, 2, 3)
+    wanted = generate(model, ids, 20)
+    assert generate(LastOnly(model), ids, 20, window=8).equal(wanted)
 
 
 def test_rows_that_have_ended_repeat_their_end():

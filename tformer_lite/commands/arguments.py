@@ -34,9 +34,14 @@ TO_TRY = {
         "book.txt --resume --epochs 60",
     ],
     "train translate": ["", "pairs.tsv --max_len 12 --d_model 48"],
-    "generate": ["", "'Once upon' --top_k 20 --num_samples 3"],
+    "generate": [
+        "",
+        "'Once upon' --top_k 20 --num_samples 3",
+        "'Once upon' --greedy --model my_model.py:make",
+    ],
     "translate": [
         "'this is not my book.' 'we bought flowers.'",
+        "'we bought flowers.' --heatmap looks.png",
         "--ckpt translator.pt --beam 4 < english.txt",
     ],
     "trace": [

@@ -47,8 +47,8 @@ def reason(text: str) -> tuple[str, str]:
     return name, why
 
 
-def made(target: str) -> tuple[Any, tuple]:
-    """Call a factory: the model, and its inputs."""
+def made(target: str, gives: str = GIVES) -> tuple[Any, tuple]:
+    """Call a factory: the model, and its inputs, or whatever it `gives`."""
     factory = found(target)
     try:
         whole = isinstance(factory, nn.Module)
@@ -58,7 +58,7 @@ def made(target: str) -> tuple[Any, tuple]:
     model, *inputs = result if isinstance(result, (tuple, list)) else [result]
     if not callable(model):
         kind = type(model).__name__
-        raise ValueError(f"{target} gave {kind}, and no model: {GIVES}")
+        raise ValueError(f"{target} gave {kind}, and no model: {gives}")
     if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)):
         return model, tuple(inputs[0])
     return model, tuple(inputs)

@@ -28,6 +28,27 @@ def share(text: str) -> float:
     return float(text)
 
 
+def temperature(text: str) -> float:
+    """Read a temperature."""
+    if float(text) <= 0:
+        raise argparse.ArgumentTypeError(
+            f"{text} is not above 0; to take the likeliest each time, use "
+            "--greedy"
+        )
+    if not float(text) < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
+    return float(text)
+
+
+def top_share(text: str) -> float:
+    """Read a part of a number that is not 0."""
+    if share(text) == 0:
+        raise argparse.ArgumentTypeError(
+            f"{text} leaves nothing to draw from; 1 leaves everything"
+        )
+    return share(text)
+
+
 def rate(text: str) -> float:
     """Read a learning rate."""
     if not 0 < float(text) < float("inf"):
@@ -38,7 +59,7 @@ def rate(text: str) -> float:
 # How argparse reads an option.
 COUNT, NUMBER = ({"type": one, "metavar": "N"} for one in (count, number))
 SHARE, RATE = ({"type": one, "metavar": "X"} for one in (share, rate))
-REAL = {"type": float, "metavar": "X"}
+HEAT, TOP = ({"type": one, "metavar": "X"} for one in (temperature, top_share))
 TEXT, FLAG = {"metavar": "TEXT"}, {"action": "store_true"}
 # How an option is read, and what it is.
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
@@ -72,12 +93,17 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
         "where to compute; auto is cuda when there is one",
     ),
     "ckpt": (TEXT, "the checkpoint to use"),
-    "max_new_tokens": (COUNT, "characters to write"),
-    "temperature": (REAL, "below 1 the likely becomes likelier"),
+    "max_new_tokens": (COUNT, "characters, or words, to write"),
+    "temperature": (HEAT, "below 1 the likely becomes likelier"),
     "top_k": (NUMBER, "draw from so many of the likeliest; 0: from all"),
-    "top_p": (REAL, "draw from the likeliest with this share together"),
+    "top_p": (TOP, "draw from the likeliest with this share together"),
     "num_samples": (COUNT, "texts to write"),
     "context": (COUNT, "characters to read at a time, if not as trained"),
+    "greedy": (FLAG, "take the likeliest each time, and draw nothing"),
+    "model": (TEXT, "a model of your own: file.py:make or module:make"),
+    "interactive": (FLAG, "ask again and again; an empty line ends it"),
+    "heatmap": (TEXT, "a .png or .svg: what each word attends to"),
+    "shapes": (FLAG, "print the shapes of each module for this sentence"),
     "beam": (COUNT, "beginnings to follow; 1 is greedy"),
     "preset": ({"choices": [*PRESETS]}, "the model"),
     "path": (TEXT, "print every call in this module; * is anything"),
@@ -136,9 +162,13 @@ TRANSLATE = {
 WRITING = {
     "ckpt": "tiny_transformer.pt", "max_new_tokens": 100,
     "temperature": 1.0, "top_k": 0, "top_p": 1.0, "num_samples": 1,
-    "context": None, "seed": None,
+    "context": None, "seed": None, "greedy": False, "model": None,
+    "interactive": False,
 }
-TRANSLATING = {"ckpt": None, "beam": 1, "max_len": None}
+TRANSLATING = {
+    "ckpt": None, "beam": 1, "max_len": None, "heatmap": None,
+    "shapes": False, "interactive": False,
+}
 TRACING = {
     "preset": "tiny_translator", "path": None, "json": None, "calls": False,
     "depth": None,

@@ -18,8 +18,8 @@ from tformer_lite.training.trainer import Trainer
 
 PROGRAM = "python -m tformer_lite"
 # The command that a model is for, and the tokenizers that it needs there.
-USES: dict[type, tuple[str, tuple[type, ...]]] = {
-    DecoderOnly: ("generate", (CharTokenizer,)),
+USES: dict[type, tuple[str, tuple]] = {
+    DecoderOnly: ("generate", ((CharTokenizer, WordTokenizer),)),
     EncoderDecoder: ("translate", (WordTokenizer, WordTokenizer)),
 }
 

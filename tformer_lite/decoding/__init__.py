@@ -1,1 +1,1 @@
-"""From a model's logits to text: search, sampling, a cache, and scores."""
+"""From a model's logits to text: search, sampling, a cache, scores, doubts."""

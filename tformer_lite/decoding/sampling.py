@@ -1,14 +1,13 @@
 """From a model's logits to a text that goes on."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from tformer_lite.decoding.cache.models import cached
 from tformer_lite.model.checks import check_batch
-from tformer_lite.model.models import DecoderOnly
 
 
 def likeliest(logits: Tensor) -> Tensor:
@@ -17,38 +16,66 @@ def likeliest(logits: Tensor) -> Tensor:
 
 
 def generate(
-    model: DecoderOnly,
+    model: nn.Module,
     ids: Tensor,
     n: int,
     choose: Callable[[Tensor], Tensor] = likeliest,
     end: int | None = None,
+    window: int | None = None,
 ) -> Tensor:
     """Write `n` more tokens after each row: (B, T) -> (B, S), S = T + n.
 
     `choose` picks them from their logits, (B, V) -> (B): `likeliest`, which
     is the default, or a `Sampler`. A row that has written `end` repeats it;
     once all have, writing stops. Ids stay of their type; an empty prompt
-    raises ValueError.
+    raises ValueError. `stream` gives each token as soon as it is written.
 
-    What the model reads are the last `max_len` tokens. Until there are as
-    many, each is read once (see `cached`); then every one moves to another
-    position with every step, and all are read again.
+    What the model reads are the last `window` tokens, or without one, the
+    last `max_len`. Until there are as many, each is read once (see
+    `cached`); then every one moves to another position with every step, and
+    all are read again.
+    """
+    new = stream(model, ids, n, choose, end, window)
+    return torch.cat((ids, *(tokens[:, None] for tokens in new)), dim=1)
+
+
+def stream(
+    model: nn.Module,
+    ids: Tensor,
+    n: int,
+    choose: Callable[[Tensor], Tensor] = likeliest,
+    end: int | None = None,
+    window: int | None = None,
+) -> Iterator[Tensor]:
+    """Write as `generate` does, and give the rows' next tokens one by one:
+    (B, T) -> (B), up to `n` times.
+
+    >>> model = DecoderOnly(char_lm).eval()
+    >>> prompt = torch.tensor([[1, 2]])
+    >>> written = [int(token) for token in stream(model, prompt, 3)]
+    >>> written == generate(model, prompt, 3)[0, 2:].tolist()
+    True
     """
     check_batch(ids)
-    table = getattr(model.embedding.positions, "table", ())
-    window, model = len(table), cached(model)  # without a table 0: no limit
+    size, model = window or positions_of(model), cached(model)
     done = torch.zeros_like(ids[:, 0], dtype=torch.bool)
     for _ in range(n):
         if done.all():
             break
-        new = choose(model(ids[:, -window:])[:, -1])
+        new = choose(model(ids[:, -size:])[:, -1])
         check_batch(new[:, None])
         new = new.to(ids)
         if end is not None:
             new = new.masked_fill(done, end)
             done = done | (new == end)
         ids = torch.cat((ids, new[:, None]), dim=1)
-    return ids
+        yield new
+
+
+def positions_of(model: nn.Module) -> int:
+    """Count the positions that a model has; 0 where there is no limit."""
+    embedding = getattr(model, "embedding", None)
+    return len(getattr(getattr(embedding, "positions", None), "table", ()))
 
 
 class Sampler:

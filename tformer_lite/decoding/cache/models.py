@@ -186,9 +186,9 @@ class Recomputed(Continued):
         """Call with inputs, and give the positions of new ids."""
         with evaluating(self.model):
             logits = call(*inputs)
-        start = self.go_on(ids)
+        new = ids.shape[1] - self.go_on(ids)
         self.seen = ids.clone()
-        return logits[:, start:]
+        return logits[:, -new:]
 
 
 KINDS: dict[type, type[Continued]] = {
