@@ -93,6 +93,7 @@ if TYPE_CHECKING:
         fitting,
         lay_out,
         running_example,
+        split_pairs,
         split_text,
     )
     from tformer_lite.text.pieces import (
@@ -210,6 +211,7 @@ __all__ = [
     "sliding_mask",
     "softmax",
     "split_heads",
+    "split_pairs",
     "split_text",
     "stored",
     "tiny_translator",

@@ -144,7 +144,7 @@ def test_a_full_disk_is_one_line_and_the_old_checkpoint_stays(
     bytes; torch's own zip writer then fails in a way of its own."""
     path = tmp_path / "model.pt"
     path.write_text("old")
-    command = char(tmp_path, "--steps", "1")
+    command = char(tmp_path, "--steps", "1", "--force")
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, old[1]))
     try:
@@ -152,7 +152,7 @@ def test_a_full_disk_is_one_line_and_the_old_checkpoint_stays(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old)
     said = capsys.readouterr().err.splitlines()
-    assert said[-1] == "tformer_lite: File too large"
+    assert said[-1] == f"tformer_lite: {path}: File too large"
     assert path.read_text() == "old"
 
 

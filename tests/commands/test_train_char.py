@@ -125,9 +125,9 @@ def test_the_sample_begins_with_what_is_known_of_its_prompt(capsys, tmp_path):
     text = said[said.index("Generated: ") + 11 : -1]
     assert text.startswith("amar")
     assert len(text) == 104
-    main(char(tmp_path, "--steps", "1", "--demo", "Xam"))
+    main(char(tmp_path, "--steps", "1", "--demo", "Xam", "--force"))
     assert "Prompt: Xam\nGenerated: am" in capsys.readouterr().out
-    main(char(tmp_path, "--steps", "1", "--demo", "XYZ"))
+    main(char(tmp_path, "--steps", "1", "--demo", "XYZ", "--force"))
     said = capsys.readouterr().out
     assert "None of its characters is in the vocabulary" in said
     assert "Generated" not in said
@@ -136,7 +136,7 @@ def test_the_sample_begins_with_what_is_known_of_its_prompt(capsys, tmp_path):
 def test_going_on_is_the_same_as_never_stopping(tmp_path):
     main(char(tmp_path, "--steps", "7"))
     whole = load_checkpoint(tmp_path / "model.pt")
-    main(char(tmp_path, "--steps", "3"))
+    main(char(tmp_path, "--steps", "3", "--force"))
     main(char(tmp_path, "--steps", "7", "--resume"))
     parts = load_checkpoint(tmp_path / "model.pt")
     assert parts.train_losses == whole.train_losses

@@ -91,7 +91,8 @@ def test_the_share_of_exact_translations_is_counted_on_the_test(
 def test_going_on_keeps_the_vocabulary_and_the_parts(capsys, tmp_path):
     main(translate(tmp_path, "--steps", "4", "--schedule", "constant"))
     whole = load_checkpoint(tmp_path / "model.pt")
-    main(translate(tmp_path, "--steps", "2", "--schedule", "constant"))
+    short = "--steps", "2", "--schedule", "constant", "--force"
+    main(translate(tmp_path, *short))
     main(translate(tmp_path, "--steps", "4", "--resume"))
     parts = load_checkpoint(tmp_path / "model.pt")
     assert parts.val_losses == whole.val_losses

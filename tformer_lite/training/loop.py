@@ -19,6 +19,8 @@ from tformer_lite.training.checkpoints import (
     pack,
     save_checkpoint,
 )
+from tformer_lite.training.files import check_place, undamaged
+from tformer_lite.training.origin import Origin
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
 
@@ -26,10 +28,11 @@ from tformer_lite.training.trainer import Trainer
 def resume(path: str | Path, **changes: Any) -> Trainer:
     """Take a training up again where a checkpoint left it.
 
-    `changes` are fields of the recipe that shall differ, such as `steps`; a
-    schedule of your own must be given again. On a CPU the result is the
-    same to the last bit as without the break. Raises ValueError for a file
-    of a model that was saved without its training.
+    Its `origin` says what data it learned from, if the file does. `changes`
+    are fields of the recipe that shall differ, such as `steps`; a schedule
+    of your own must be given again. On a CPU the result is the same to the
+    last bit as without the break. Raises ValueError for a file of a model
+    that was saved without its training.
     """
     kept = load_checkpoint(path)
     training = kept.training
@@ -37,15 +40,18 @@ def resume(path: str | Path, **changes: Any) -> Trainer:
         raise ValueError(f"{path} has a model, but no training to go on with.")
     recipe = Recipe(**training["recipe"] | changes)
     model = deepcopy(kept.model)
-    model.load_state_dict(training["model_state_dict"])
-    for name in training.get("frozen", ()):  # older files do not say
-        model.get_parameter(name).requires_grad_(False)
-    trainer = Trainer(model, recipe, kept.tokenizers, kept.block_size)
+    with undamaged(path):
+        model.load_state_dict(training["model_state_dict"])
+        for name in training.get("frozen", ()):  # older files do not say
+            model.get_parameter(name).requires_grad_(False)
+        trainer = Trainer(model, recipe, kept.tokenizers, kept.block_size)
+        trainer.remember(training["optimizer_state_dict"]["state"])
     trainer.best = kept.model if recipe.patience else model
-    trainer.optimizer.load_state_dict(training["optimizer_state_dict"])
     first = processes()[1] == 0  # of several, each drops what it draws
     trainer.random = training["rng_state"] if first else None
     trainer.step, trainer.recent = training["step"], training["recent"]
+    data = training.get("data")  # older files do not say
+    trainer.origin = Origin(**data) if data else None
     trainer.train_losses = kept.train_losses
     trainer.val_losses = kept.val_losses
     return trainer
@@ -111,6 +117,8 @@ def check(
         )
     if path:
         pack(trainer.checkpoint())
+    if path and processes()[1] == 0:
+        check_place(path)
 
 
 @contextmanager

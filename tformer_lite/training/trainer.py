@@ -10,6 +10,7 @@ from torch.optim import AdamW
 
 from tformer_lite.training.batches import Data, loss_of, mean_loss
 from tformer_lite.training.checkpoints import Checkpoint, Model, Tokenizer
+from tformer_lite.training.origin import Origin
 from tformer_lite.training.recipe import Recipe
 
 
@@ -57,8 +58,11 @@ class Trainer(Progress):
 
     `best` is the model as it was at the lowest validation loss; without
     patience in the recipe it is `model` itself. `tokenizers` go into
-    checkpoints, and so does `block_size`, the positions in use.
+    checkpoints, and so do `block_size`, the positions in use, and `origin`,
+    where the data come from, if that was said.
     """
+
+    origin: Origin | None = None
 
     def __init__(
         self,
@@ -74,6 +78,16 @@ class Trainer(Progress):
         self.optimizer = AdamW(
             model.parameters(), betas=betas, weight_decay=decay, fused=True
         )
+
+    def remember(self, state: dict[int, dict[str, Tensor]]) -> None:
+        """Take over what another optimizer kept of each weight, but not its
+        numbers for all of them, which are the recipe's."""
+        mine = self.optimizer.state_dict()
+        for i, weight in enumerate(self.model.parameters()):
+            for name, kept in state.get(i, {}).items():
+                if name != "step" and kept.shape != weight.shape:
+                    raise ValueError(f"{name} has shape {tuple(kept.shape)}")
+        self.optimizer.load_state_dict(mine | {"state": state})
 
     def learn(self, model: nn.Module, batch: tuple, ignore: int) -> None:
         """Go one step downhill. `model` is `self.model`, or wraps it."""
@@ -119,4 +133,5 @@ def training_of(trainer: Trainer) -> dict[str, Any]:
         "rng_state": trainer.random,
         "step": trainer.step,
         "recent": trainer.recent,
+        "data": asdict(trainer.origin) if trainer.origin else None,
     }
