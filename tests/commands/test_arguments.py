@@ -130,10 +130,12 @@ def test_where_no_checkpoint_can_be_written_nothing_is_trained(
 ):
     """A folder as the file, and a file as the folder."""
     said = refusal(capsys, *char(tmp_path, "--save_path", str(tmp_path)))
-    assert "is a folder" in said
+    assert f"--save_path {tmp_path}: is a folder, not a file." in said
     inside = tmp_path / "text.txt" / "model.pt"
     said = refusal(capsys, *char(tmp_path, "--save_path", str(inside)))
-    assert "text.txt: File exists" in said
+    assert "model.pt: lies in a file, not in a folder." in said
+    said = refusal(capsys, *char(tmp_path, "--save_path", "/dev/full"))
+    assert "--save_path /dev/full: is a device or a pipe, not a file." in said
 
 
 @pytest.mark.parametrize("room", [0, 1000])

@@ -170,8 +170,6 @@ def test_what_is_not_typed_again_stays_as_it_was(capsys, tmp_path):
     assert kept == [3, 0.01, 5, 0.1]
     said = refusal(capsys, *char(tmp_path, "--resume", "--num_layers", "2"))
     assert "--num_layers 2, but" in said
-    said = refusal(capsys, *char(tmp_path, "--resume", text=TEXT + "Q" * 99))
-    assert "no id for 'Q'" in said
     said = refusal(capsys, *translate(tmp_path, "--resume"))
     assert "a model for `generate`" in said
 

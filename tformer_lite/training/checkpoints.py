@@ -142,16 +142,16 @@ def unpack(packed: dict[str, Any]) -> Checkpoint:
 
 def checked(training: dict[str, Any]) -> dict[str, Any]:
     """Give a training back; what cannot be one raises one of many errors."""
-    if training:
-        recipe = Recipe(**training["recipe"] | {"schedule": "constant"})
-        index(recipe.seed), float(recipe.clip)
-        range(index(training["step"]) + 1)[-1]
-        [float(loss) for loss in training["recent"]]
-    if (numbers := training.get("rng_state")) is not None:
+    if not training:
+        return {}
+    recipe = Recipe(**training["recipe"] | {"schedule": "constant"})
+    index(recipe.seed), float(recipe.clip)
+    range(index(training["step"]) + 1)[-1]
+    if (numbers := training["rng_state"]) is not None:
         torch.Generator().set_state(numbers)
     if (data := training.get("data")) is not None:
         Origin(**data)
-    return training
+    return training | {"recent": [float(x) for x in training["recent"]]}
 
 
 def piece_tokenizer(ids: dict[str, int]) -> PieceTokenizer:

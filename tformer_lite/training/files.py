@@ -5,7 +5,7 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from errno import EACCES, EINVAL, EISDIR
+from errno import EINVAL, EISDIR, ENOTDIR
 from glob import escape
 from pathlib import Path
 from secrets import token_hex
@@ -36,8 +36,8 @@ def write_whole(packed: dict[str, Any], path: str | Path) -> None:
     processes may write to one path at once: the last one to end stays.
     Raises OSError as `check_place` does, and for a disk that is full.
     """
-    target = target_of(path)
     with new_part(path) as part:
+        target = Path(os.path.realpath(path))
         with open(part, "r+b") as file:
             save(packed, file)
             file.flush()
@@ -62,37 +62,39 @@ def save(packed: dict[str, Any], file: BinaryIO) -> None:
 def new_part(path: str | Path) -> Iterator[Path]:
     """Make an empty file beside the one at `path`, to be written and put in
     its place, or else deleted; so are those that killed processes left."""
-    target = target_of(path)
+    target = Path(os.path.realpath(path))
     part = target.with_name(f"{target.name}.{token_hex(4)}.part")
     try:
+        check_target(target)
         part.touch(exist_ok=False)  # with the permissions of any new file
         clear_leftovers(target, part.stat().st_mtime)
         yield part
     except OSError as error:
-        if error.filename in (None, str(part)):  # which nobody typed
-            error.filename, error.filename2 = str(path), None
-        raise
+        if error.errno is None:
+            raise
+        # The name that was typed, and not that of a part.
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         with suppress(OSError):
             part.unlink()
 
 
-def target_of(path: str | Path) -> Path:
-    """Find the file to write, behind any link, and make its folder; OSError
-    for what is no file, or a file that is read-only."""
-    target = Path(os.path.realpath(path))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if not target.exists():
-        return target
-    mode = target.stat().st_mode
+def check_target(target: Path) -> None:
+    """Make a file's folder; OSError for what is no file that one may write
+    to."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = target.stat().st_mode
+    except FileNotFoundError:
+        return
+    except FileExistsError:
+        raise OSError(ENOTDIR, "lies in a file, not in a folder") from None
     if stat.S_ISDIR(mode):
-        raise IsADirectoryError(EISDIR, "is a folder, not a file", str(path))
+        raise OSError(EISDIR, "is a folder, not a file")
     if not stat.S_ISREG(mode):
-        kind = "is a device or a pipe, not a file"
-        raise OSError(EINVAL, kind, str(path))
-    if not os.access(target, os.W_OK):
-        raise PermissionError(EACCES, "is read-only", str(path))
-    return target
+        raise OSError(EINVAL, "is a device or a pipe, not a file")
+    with open(target, "r+b"):  # PermissionError for what is read-only
+        pass
 
 
 def clear_leftovers(target: Path, now: float) -> None:
@@ -120,7 +122,9 @@ def read_checked(path: str | Path) -> object:
         check_sums(file)
         file.seek(0)
         with catch_warnings(action="ignore"):
-            return torch.load(file, map_location="cpu", weights_only=True)
+            packed = torch.load(file, map_location="cpu", weights_only=True)
+        check_tensors(packed)
+        return packed
 
 
 @contextmanager
@@ -145,3 +149,15 @@ def check_sums(file: BinaryIO) -> None:
             raise BadZipFile("records are stored as they are")
         if name := records.testzip():
             raise BadZipFile(f"{name} has changed")
+
+
+def check_tensors(packed: object) -> None:
+    """Raise ValueError for a tensor that has fewer numbers than its shape:
+    whoever copied it would need any amount of memory."""
+    if isinstance(packed, torch.Tensor):
+        if packed.untyped_storage().nbytes() < packed.nbytes:
+            raise ValueError(f"{tuple(packed.shape)} is a shape without end")
+    elif isinstance(packed, dict | list | tuple | set):
+        parts = packed.values() if isinstance(packed, dict) else packed
+        for part in parts:
+            check_tensors(part)

@@ -60,8 +60,8 @@ def unpack_model(packed: dict[str, Any]) -> Model:
         for name in others:
             put(model, name, model.get_parameter(first))
     for x in chain(model.parameters(), model.buffers()):
-        if x.is_meta or x.untyped_storage().nbytes() < x.nbytes:
-            raise ValueError("a tensor has fewer numbers than its shape")
+        if x.is_meta:
+            raise ValueError("a tensor is not there")
     return model.eval()
 
 

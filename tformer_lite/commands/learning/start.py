@@ -28,7 +28,10 @@ def unfinished_training(args: Namespace, command: str) -> Trainer | None:
     a model of another kind or size."""
     path = Path(args.save_path)
     if processes()[1] == 0:
-        check_place(path)
+        try:
+            check_place(path)
+        except OSError as error:
+            raise OSError(f"--save_path {path}: {error.strerror}.") from None
     if args.resume and path.exists():
         old = resume(path)
         model, _, size = parts_in(old, args.save_path, command)
