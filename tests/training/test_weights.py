@@ -1,5 +1,7 @@
 """Weights in files: those that were one, and each in its own type."""
 
+import subprocess
+import sys
 from dataclasses import replace
 from itertools import chain
 
@@ -8,6 +10,7 @@ import torch
 from torch import nn
 
 from tests.helpers.learning import RECIPE, Cut, equal, text, writer
+from tests.helpers.project import ROOT
 from tests.helpers.small import small, words
 from tformer_lite import (
     Checkpoint,
@@ -217,3 +220,24 @@ def test_another_weight_decay_is_taken_where_a_training_goes_on(path):
     (group,) = two.optimizer.param_groups
     assert (group["weight_decay"], group["betas"]) == (0.5, (0.5, 0.6))
     assert equal(resume(path), one)
+
+
+QUICK = """
+import sys
+from tests.helpers.small import small
+from tformer_lite import EncoderDecoder
+from tformer_lite.training.weights import pack_model, unpack_model
+for positions in ("learned", "sinusoidal"):
+    model = EncoderDecoder(small("paper_base", positions=positions))
+    before = len(sys.modules)
+    unpack_model(pack_model(model))
+    assert len(sys.modules) - before < 20, sys.modules.keys()
+"""
+
+
+@pytest.mark.slow
+def test_to_outline_a_model_loads_nothing_else():
+    """On the meta device alone, torch loads 800 modules to draw numbers."""
+    command = [sys.executable, "-c", QUICK]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -144,9 +144,13 @@ def checked(training: dict[str, Any]) -> dict[str, Any]:
     """Give a training back; what cannot be one raises one of many errors."""
     if not training:
         return {}
+    # A schedule of one's own has a name that no recipe knows.
     recipe = Recipe(**training["recipe"] | {"schedule": "constant"})
-    index(recipe.seed), float(recipe.clip)
-    range(index(training["step"]) + 1)[-1]
+    whole = recipe.steps, recipe.batch_size, recipe.every, recipe.seed
+    if min(map(index, (*whole, training["step"]))) < 0:
+        raise ValueError("a count is 0 or more")
+    if not isinstance(training["recipe"]["schedule"], str):
+        raise TypeError("a schedule is a word")
     if (numbers := training["rng_state"]) is not None:
         torch.Generator().set_state(numbers)
     if (data := training.get("data")) is not None:

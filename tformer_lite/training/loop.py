@@ -22,7 +22,7 @@ from tformer_lite.training.checkpoints import (
 from tformer_lite.training.files import check_place, undamaged
 from tformer_lite.training.origin import Origin
 from tformer_lite.training.recipe import Recipe
-from tformer_lite.training.trainer import Trainer
+from tformer_lite.training.trainer import Trainer, remember
 
 
 def resume(path: str | Path, **changes: Any) -> Trainer:
@@ -45,7 +45,7 @@ def resume(path: str | Path, **changes: Any) -> Trainer:
         for name in training.get("frozen", ()):  # older files do not say
             model.get_parameter(name).requires_grad_(False)
         trainer = Trainer(model, recipe, kept.tokenizers, kept.block_size)
-        trainer.remember(training["optimizer_state_dict"]["state"])
+        remember(trainer.optimizer, training["optimizer_state_dict"]["state"])
     trainer.best = kept.model if recipe.patience else model
     first = processes()[1] == 0  # of several, each drops what it draws
     trainer.random = training["rng_state"] if first else None

@@ -79,16 +79,6 @@ class Trainer(Progress):
             model.parameters(), betas=betas, weight_decay=decay, fused=True
         )
 
-    def remember(self, state: dict[int, dict[str, Tensor]]) -> None:
-        """Take over what another optimizer kept of each weight, but not its
-        numbers for all of them, which are the recipe's."""
-        mine = self.optimizer.state_dict()
-        for i, weight in enumerate(self.model.parameters()):
-            for name, kept in state.get(i, {}).items():
-                if name != "step" and kept.shape != weight.shape:
-                    raise ValueError(f"{name} has shape {tuple(kept.shape)}")
-        self.optimizer.load_state_dict(mine | {"state": state})
-
     def learn(self, model: nn.Module, batch: tuple, ignore: int) -> None:
         """Go one step downhill. `model` is `self.model`, or wraps it."""
         recipe = self.recipe
@@ -135,3 +125,14 @@ def training_of(trainer: Trainer) -> dict[str, Any]:
         "recent": trainer.recent,
         "data": asdict(trainer.origin) if trainer.origin else None,
     }
+
+
+def remember(optimizer: AdamW, state: dict[int, dict[str, Tensor]]) -> None:
+    """Take over what another optimizer kept of each weight, but not its
+    numbers for all of them: those are the recipe's."""
+    (group,) = optimizer.param_groups
+    for i, weight in enumerate(group["params"]):
+        for name, kept in state.get(i, {}).items():
+            if kept.shape != (() if name == "step" else weight.shape):
+                raise ValueError(f"{name} has shape {tuple(kept.shape)}")
+    optimizer.load_state_dict(optimizer.state_dict() | {"state": state})

@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from tformer_lite.model.config import Config
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
@@ -46,7 +47,7 @@ def unpack_model(packed: dict[str, Any]) -> Model:
     into a file takes no memory: the tensors are those of the file.
     """
     weights = packed["model_state_dict"]
-    model = without_numbers(packed["model"], packed["model_config"], weights)
+    model = outline_of(packed["model"], packed["model_config"], weights)
     tables = packed.get("buffers")
     if tables is None:  # a file of format 1
         tables = built_tables(model, next(iter(weights.values())).dtype)
@@ -65,8 +66,9 @@ def unpack_model(packed: dict[str, Any]) -> Model:
     return model.eval()
 
 
-def without_numbers(kind: str, fields: dict, weights: Collection) -> Model:
-    """Build a model whose tensors have shapes, and take no memory."""
+def outline_of(kind: str, fields: dict, weights: Collection) -> Model:
+    """Outline a model that a file describes; TypeError or ValueError for
+    fields that are no config's."""
     hints = get_type_hints(Config)
     for name, value in fields.items():
         whole = isinstance(value, int) and hints[name] is float
@@ -75,7 +77,28 @@ def without_numbers(kind: str, fields: dict, weights: Collection) -> Model:
     config = Config(**fields)
     if config.n_layers > len(weights):
         raise ValueError(f"{config.n_layers=}, and {len(weights)} weights")
-    with torch.device("meta"):
+    return outline(kind, config)
+
+
+class Outlining(TorchFunctionMode):
+    """Where it is on, nothing is drawn or counted: for shapes alone, torch
+    would load 800 modules first, in a second."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple = (), kwargs: Any = None
+    ) -> Any:
+        """Give what would be drawn into back, and call all else."""
+        kwargs = kwargs or {}
+        if getattr(func, "__name__", "") in ("normal_", "uniform_"):
+            return args[0] if args else kwargs["tensor"]
+        if func is torch.arange:
+            return torch.empty(len(range(*args)), **kwargs)
+        return func(*args, **kwargs)
+
+
+def outline(kind: str, config: Config) -> Model:
+    """Build a model whose tensors have shapes, and take no memory."""
+    with torch.device("meta"), Outlining():
         return MODELS[kind](config)
 
 
@@ -107,8 +130,7 @@ def put(model: nn.Module, name: str, tensor: Tensor) -> None:
 
 def check_parts(model: Model) -> None:
     """Raise ValueError for a part that the config does not describe."""
-    with torch.device("meta"):
-        planned = MODELS[type(model).__name__](model.config)
+    planned = outline(type(model).__name__, model.config)
     parts = dict(planned.named_modules())
     for name, part in model.named_modules(remove_duplicate=False):
         if type(part) is not type(parts.get(name)):
