@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from copy import deepcopy
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
 from typing import Any, get_type_hints
 
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from tformer_lite.model.config import Config
+from tformer_lite.model.layers import SinusoidalPositions
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
 
 MODELS = {kind.__name__: kind for kind in (DecoderOnly, EncoderDecoder)}
@@ -80,26 +81,42 @@ def outline_of(kind: str, fields: dict, weights: Collection) -> Model:
     return outline(kind, config)
 
 
-class Outlining(TorchFunctionMode):
-    """Where it is on, nothing is drawn or counted: for shapes alone, torch
-    would load 800 modules first, in a second."""
+class Undrawn(TorchFunctionMode):
+    """Where it is on, no first weights are drawn."""
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple = (), kwargs: Any = None
     ) -> Any:
-        """Give what would be drawn into back, and call all else."""
+        """Give back what would be drawn into, and call all else."""
         kwargs = kwargs or {}
         if getattr(func, "__name__", "") in ("normal_", "uniform_"):
             return args[0] if args else kwargs["tensor"]
-        if func is torch.arange:
-            return torch.empty(len(range(*args)), **kwargs)
         return func(*args, **kwargs)
 
 
 def outline(kind: str, config: Config) -> Model:
-    """Build a model whose tensors have shapes, and take no memory."""
-    with torch.device("meta"), Outlining():
-        return MODELS[kind](config)
+    """Build a model whose tensors have shapes, and take no memory.
+
+    Nothing is drawn, and no wave is computed: for the shapes of that torch
+    would load 800 modules first, in a second.
+    """
+    names = "positions", "src_positions"
+    waves: dict[str, Any] = {
+        n: still for n in names if getattr(config, n) == "sinusoidal"
+    }
+    with torch.device("meta"), Undrawn():
+        model = MODELS[kind](replace(config, **waves))
+    model.config = config
+    return model
+
+
+def still(max_len: int, d_model: int) -> SinusoidalPositions:
+    """Build positions without their waves."""
+    part = SinusoidalPositions.__new__(SinusoidalPositions)
+    nn.Module.__init__(part)
+    table = torch.empty(max_len, d_model)
+    part.register_buffer("table", table, persistent=False)
+    return part
 
 
 def built_tables(model: Model, dtype: torch.dtype) -> dict[str, Tensor]:
