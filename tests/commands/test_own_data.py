@@ -134,6 +134,8 @@ def test_the_seed_of_the_split_stays_whatever_seed_goes_on(capsys, tmp_path):
     main(translate(tmp_path, *STEPS, "--seed", "3"))
     first = capsys.readouterr().out.splitlines()
     main(translate(tmp_path, *MORE, "--seed", "4"))
+    capsys.readouterr()
+    main(translate(tmp_path, "--resume", "--steps", "3"))
     second = capsys.readouterr().out.splitlines()
     assert first[1] == second[1]
     assert [x.split(" -> ")[0] for x in first if " -> " in x] == [
