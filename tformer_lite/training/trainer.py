@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 from dataclasses import asdict
+from itertools import chain
 from typing import Any, cast
 
 import torch
@@ -130,8 +131,8 @@ def training_of(trainer: Trainer) -> dict[str, Any]:
 def remember(optimizer: AdamW, state: dict[int, dict[str, Tensor]]) -> None:
     """Take over what another optimizer kept of each weight, but not its
     numbers for all of them: those are the recipe's."""
-    (group,) = optimizer.param_groups
-    for i, weight in enumerate(group["params"]):
+    groups = [group["params"] for group in optimizer.param_groups]
+    for i, weight in enumerate(chain(*groups)):
         for name, kept in state.get(i, {}).items():
             if kept.shape != (() if name == "step" else weight.shape):
                 raise ValueError(f"{name} has shape {tuple(kept.shape)}")

@@ -49,11 +49,11 @@ def unpack_model(packed: dict[str, Any]) -> Model:
     """
     weights = packed["model_state_dict"]
     model = outline_of(packed["model"], packed["model_config"], weights)
+    model.load_state_dict(deepcopy(weights), assign=True)
     tables = packed.get("buffers")
     if tables is None:  # a file of format 1
         tables = built_tables(model, next(iter(weights.values())).dtype)
     shapes = {name: x.shape for name, x in model.named_buffers()}
-    model.load_state_dict(deepcopy(weights), assign=True)
     for name, table in tables.items():
         if table.shape != shapes[name]:
             raise ValueError(f"{name} has shape {tuple(table.shape)}")
