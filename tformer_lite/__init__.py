@@ -100,6 +100,7 @@ if TYPE_CHECKING:
         fitting,
         lay_out,
         running_example,
+        split_pairs,
         split_text,
     )
     from tformer_lite.text.pieces import (
@@ -219,6 +220,7 @@ __all__ = [
     "sliding_mask",
     "softmax",
     "split_heads",
+    "split_pairs",
     "split_text",
     "stored",
     "stream",

@@ -33,8 +33,6 @@ def main(argv: list[str] | None = None) -> int:
 
 def error_line(error: BaseException) -> str:
     """Put an error into one line; the system's begin with the file."""
-    if isinstance(error, RuntimeError):  # a full disk, as torch reports it
-        error = error.__context__ or error
     if isinstance(error, OSError) and error.strerror:
         return ": ".join(filter(None, (error.filename, error.strerror)))
     return next(iter(str(error).splitlines()), type(error).__name__)

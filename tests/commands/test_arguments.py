@@ -130,10 +130,12 @@ def test_where_no_checkpoint_can_be_written_nothing_is_trained(
 ):
     """A folder as the file, and a file as the folder."""
     said = refusal(capsys, *char(tmp_path, "--save_path", str(tmp_path)))
-    assert "is a folder" in said
+    assert f"--save_path {tmp_path}: is a folder, not a file." in said
     inside = tmp_path / "text.txt" / "model.pt"
     said = refusal(capsys, *char(tmp_path, "--save_path", str(inside)))
-    assert "text.txt: File exists" in said
+    assert "model.pt: lies in a file, not in a folder." in said
+    said = refusal(capsys, *char(tmp_path, "--save_path", "/dev/full"))
+    assert "--save_path /dev/full: is a device or a pipe, not a file." in said
 
 
 @pytest.mark.parametrize("room", [0, 1000])
@@ -144,7 +146,7 @@ def test_a_full_disk_is_one_line_and_the_old_checkpoint_stays(
     bytes; torch's own zip writer then fails in a way of its own."""
     path = tmp_path / "model.pt"
     path.write_text("old")
-    command = char(tmp_path, "--steps", "1")
+    command = char(tmp_path, "--steps", "1", "--force")
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, old[1]))
     try:
@@ -152,7 +154,7 @@ def test_a_full_disk_is_one_line_and_the_old_checkpoint_stays(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old)
     said = capsys.readouterr().err.splitlines()
-    assert said[-1] == "tformer_lite: File too large"
+    assert said[-1] == f"tformer_lite: {path}: File too large"
     assert path.read_text() == "old"
 
 

@@ -46,7 +46,7 @@ def test_a_signal_saves_and_what_goes_on_is_as_if_nothing_was(
     end = str(step // 5 + 2)
     assert main([*again.split(), "--epochs", end]) == 0
     parts = load_checkpoint(tmp_path / "model.pt")
-    assert main([*command, "--epochs", end]) == 0
+    assert main([*command, "--epochs", end, "--force"]) == 0
     whole = load_checkpoint(tmp_path / "model.pt")
     assert parts.training["step"] == whole.training["step"] > step
     assert parts.train_losses == whole.train_losses

@@ -132,33 +132,6 @@ def test_source_002s_keys_are_there_with_its_values(path):
         assert found["model_state_dict"][name].equal(value)
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.half])
-@pytest.mark.parametrize("make", [translator, lambda: writer()[0]])
-def test_a_model_comes_back_in_its_own_type(path, make, dtype):
-    """Its tables too, which are not in the file."""
-    model = make().to(dtype).eval()
-    model.head.float()  # as some do, and read the logits from single precision
-    save_checkpoint(Checkpoint(model), path)
-    kept = load_checkpoint(path).model
-    mine, theirs = (
-        dict(one.named_parameters()) | dict(one.named_buffers())
-        for one in (kept, model)
-    )
-    assert mine.keys() == theirs.keys()
-    for name, value in theirs.items():
-        assert mine[name].dtype == value.dtype
-        assert mine[name].equal(value)
-        assert mine[name].requires_grad == value.requires_grad
-
-
-def test_a_table_of_waves_comes_back_in_the_models_type(path):
-    model = EncoderDecoder(small("paper_base")).bfloat16().eval()
-    save_checkpoint(Checkpoint(model), path)
-    kept, ids = load_checkpoint(path).model, words(10, 2, 5)
-    assert kept(ids, ids).dtype == torch.bfloat16
-    assert kept(ids, ids).equal(model(ids, ids))
-
-
 def test_what_was_read_has_weights_of_its_own(path):
     one = Trainer(writer()[0], Recipe(steps=1))
     save_checkpoint(one.checkpoint(), path)

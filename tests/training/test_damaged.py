@@ -4,14 +4,25 @@ import pickle
 import random
 import re
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 import torch
 
-from tests.helpers.learning import text, trainer, writer
+from tests.helpers.learning import flat, text, trainer, writer
 from tests.helpers.project import ROOT
-from tformer_lite import Checkpoint, load_checkpoint, save_checkpoint, train
+from tests.helpers.small import small
+from tformer_lite import (
+    Checkpoint,
+    EncoderDecoder,
+    load_checkpoint,
+    resume,
+    save_checkpoint,
+    train,
+)
+from tformer_lite.training.checkpoints import FORMAT, pack
+from tformer_lite.training.origin import Origin
 
 UNREADABLE = "is damaged, or no checkpoint: it cannot be read. Train again"
 
@@ -53,20 +64,39 @@ def test_the_uncut_file_is_good(path, whole):
         refused(path, whole, UNREADABLE)
 
 
-def test_a_byte_that_changed_is_a_value_or_one_clear_error(path, whole):
-    """Of the weights it changes a number; of the structure, all."""
-    generator = random.Random(0)
-    refusals = []
-    for _ in range(30):
+def test_a_bit_that_changed_is_noticed_or_changes_nothing(path):
+    """The witness: torch.load, of the file as it was."""
+    one = trainer(steps=1)
+    train(one, text(), path=path)
+    whole = Path(path).read_bytes()
+    wanted = flat(torch.load(path, weights_only=True))
+    generator, refusals = random.Random(0), []
+    for _ in range(100):
         content = bytearray(whole)
         content[generator.randrange(len(whole))] ^= 1 << generator.randrange(8)
         Path(path).write_bytes(content)
         try:
-            load_checkpoint(path)
+            found = flat(pack(load_checkpoint(path)))
         except ValueError as error:
             refusals.append(str(error))
-    assert refusals
+        else:
+            assert all(map(torch.equal, found, wanted))
+    assert len(refusals) > 50
     assert all(message.startswith(path) for message in refusals)
+
+
+def test_records_that_would_unpack_to_more_are_refused(path, whole):
+    """Zeros of a gigabyte take a megabyte so packed; none may be."""
+    Path(path).write_bytes(whole)
+    with zipfile.ZipFile(path) as file:
+        records = {name: file.read(name) for name in file.namelist()}
+    for how in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+        with zipfile.ZipFile(path, "w", how) as file:
+            for name, content in records.items():
+                file.writestr(name, content)
+        good = how == zipfile.ZIP_STORED
+        with nullcontext() if good else pytest.raises(ValueError, match="is"):
+            load_checkpoint(path)
 
 
 @pytest.mark.parametrize(
@@ -115,9 +145,10 @@ def test_a_foreign_file_of_pytorchs_is_told_from_a_damaged_one(path, content):
     refused(path, content, "is no checkpoint of tformer_lite, though PyTorch")
 
 
-@pytest.mark.parametrize("version", [0, 2, "1"])
-def test_a_file_of_another_version_names_both(path, version):
-    said = f"has format {version}, and this version .* format 1: train again"
+@pytest.mark.parametrize("version", [-1, 0, FORMAT + 1, 99])
+def test_a_file_of_another_version_says_what_to_do(path, version):
+    what = "train again" if version < 1 else "update tformer_lite"
+    said = f"has format {version}, and .* reads formats 1 to {FORMAT}: {what}"
     refused(path, {"format": version}, said)
 
 
@@ -149,6 +180,59 @@ def test_a_checkpoint_that_contradicts_itself_is_damaged(path, key, value):
     save_checkpoint(Checkpoint(writer()), path)
     packed = torch.load(path, weights_only=True)
     refused(path, packed | {key: value}, UNREADABLE)
+
+
+ODD = None, "3", 2.5, -1, [3], {"a": 3}, torch.zeros(2), 10**30
+EMPTY = torch.zeros(1).expand(10**9)  # of four bytes, with a large shape
+
+
+def keys_in(value, above=()):
+    """The ways to each value in nested dictionaries."""
+    if isinstance(value, dict):
+        for key in value:
+            yield from keys_in(value[key], (*above, key))
+    if above:
+        yield above
+
+
+@pytest.mark.slow
+def test_another_type_anywhere_is_one_clear_error_or_does_no_harm(path):
+    """Where many have one name, of one of them; else the training goes on."""
+    one = trainer(steps=1, patience=2)
+    one.origin = Origin(path="here", fingerprint="0")
+    train(one, text(), text(9), path)
+    whole = torch.load(path, weights_only=True)
+    ways = {str(keys[-1]).split(".")[-1]: keys for keys in keys_in(whole)}
+    refusals = []
+    for i, keys in enumerate(ways.values()):
+        packed = inner = torch.load(path, weights_only=True)
+        for key in keys[:-1]:
+            inner = inner[key]
+        inner[keys[-1]] = ODD[i % len(ODD)]
+        torch.save(packed, "odd.pt")
+        try:
+            train(resume("odd.pt", steps=2), text(), text(9))
+        except ValueError as error:
+            refusals.append(str(error))
+    assert len(refusals) > len(ways) / 2
+    assert all(message.count("\n") == 0 for message in refusals)
+
+
+@pytest.mark.parametrize("key", ["train_losses", "model_state_dict"])
+def test_a_shape_without_its_numbers_takes_no_memory(path, key):
+    save_checkpoint(Checkpoint(writer()), path)
+    packed = torch.load(path, weights_only=True)
+    wide = EMPTY if key == "train_losses" else {"head.weight": EMPTY}
+    refused(path, packed | {key: wide}, UNREADABLE)
+
+
+@pytest.mark.parametrize("name", ["max_len", "n_layers", "d_ff", "vocab_size"])
+def test_a_size_without_its_numbers_takes_no_memory(path, name):
+    model = EncoderDecoder(small("paper_base"))
+    save_checkpoint(Checkpoint(model), path)
+    packed = torch.load(path, weights_only=True)
+    packed["model_config"][name] = 10**9
+    refused(path, packed, UNREADABLE)
 
 
 def test_where_there_is_no_file_training_is_what_to_do(path, tmp_path):

@@ -82,27 +82,6 @@ def test_what_was_frozen_stays_frozen(path):
     assert two.model.embedding.tokens.weight.equal(first)
 
 
-def test_weights_that_are_one_stay_one(path):
-    """Press and Wolf (2017): the head reads the table of the tokens."""
-
-    def begun(patience=None):
-        model = writer()
-        model.head.weight = model.embedding.tokens.weight
-        return Trainer(model, replace(RECIPE, patience=patience))
-
-    for patience in (None, 2):
-        one, straight = begun(patience), begun(patience)
-        with pytest.raises(KeyboardInterrupt):
-            train(one, Cut(5), VALID, path)
-        model = load_checkpoint(path).model
-        assert model.head.weight is model.embedding.tokens.weight
-        two = resume(path)
-        assert two.model.head.weight is two.model.embedding.tokens.weight
-        train(two, DATA, VALID)
-        train(straight, DATA, VALID)
-        assert equal(two, straight)
-
-
 def test_it_goes_on_in_memory_too():
     one = trainer()
     with pytest.raises(KeyboardInterrupt):

@@ -62,6 +62,7 @@ TO_TRY = {
     "classroom gradescope": ["", "--assignment week.json"],
 }
 # What stands in a command without a sign, how often, and what it is.
+TEXT = "a text, in UTF-8; with --resume, the one it began with"
 PAIRS = "pairs: a sentence, a tab and its translation on each line"
 PROMPT = "the text to go on with; asked for when it is left out"
 SENTENCES = "a sentence, in quotes; without any, the lines of stdin"
@@ -71,7 +72,7 @@ FACTORY = (
     "(model, a dictionary), or a model of this module"
 )
 WORDS = {
-    "train char": ("path", None, "a text, in UTF-8"),
+    "train char": ("path", "?", TEXT),
     "train translate": ("path", "?", PAIRS),
     "generate": ("prompt", "?", PROMPT),
     "translate": ("sentences", "*", SENTENCES),

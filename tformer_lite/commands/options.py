@@ -67,6 +67,10 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
         FLAG,
         "go on from --save_path, if it is there, with its own options",
     ),
+    "force": (
+        FLAG,
+        "replace --save_path; with --resume, go on even with other data",
+    ),
     "block_size": (COUNT, "characters that a row of a batch has"),
     "max_seq_len": (COUNT, "positions that the model has"),
     "max_len": (COUNT, "tokens of a sentence, [SOS] and [EOS] included"),
@@ -140,7 +144,7 @@ TRAINING = {
 }
 # Source 002's own.
 CHAR = {
-    "resume": False,
+    "resume": False, "force": False,
     "block_size": 32, "batch_size": 32,
     "d_model": 128, "num_heads": 4, "num_layers": 2, "d_ff": 256,
     "max_seq_len": 64, "dropout": 0.1,
@@ -150,7 +154,7 @@ CHAR = {
 }
 # Source 000's sizes, and a training that suits them.
 TRANSLATE = {
-    "resume": False,
+    "resume": False, "force": False,
     "max_len": 8, "vocab_size": 1024, "batch_size": 32,
     "d_model": 12, "num_heads": 3, "num_layers": 1, "d_ff": 48,
     "dropout": 0.0,

@@ -1,7 +1,10 @@
 """Examples to train on: pairs of sentences, and windows of a text."""
 
+from bisect import bisect
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import NamedTuple
+from unicodedata import category, normalize
 
 import torch
 from torch import Tensor
@@ -11,6 +14,7 @@ from tformer_lite.text.tokenizers import PAD, WordTokenizer, padded
 
 Tensors = tuple[Tensor, ...]
 Labelled = tuple[Tensors, Tensor]  # a model's inputs, and labels
+Sentences = list[tuple[str, str]]
 # The book's own pairs, and the words whose ids their source gives.
 PAIRS = (
     ("mouth is not empty.", "मुख खाली थिएन ।"),
@@ -182,3 +186,41 @@ def split_text(
             f"{size=}. Bring a longer text, or choose a smaller size."
         )
     return Windows(ids[:cut], size), Windows(ids[cut:], size)
+
+
+def split_pairs(
+    pairs: Sequence[tuple[str, str]], seed: int = 0
+) -> tuple[Sentences, Sentences, Sentences]:
+    """Split pairs into those to train on, to validate on, and to test on.
+
+    A hash of its source sentence and of `seed` says where a pair goes: to
+    the test or the validation about one in ten each. So a line that comes,
+    goes or moves leaves the others where they are, and all translations of
+    a sentence stay together, even where it differs in capitals, spaces, or
+    marks at its ends. Where a part would be empty, it gets the sentence
+    that is next to it. Raises ValueError for less than 3 sentences.
+    """
+    places = {source: place(source, seed) for source, _ in pairs}
+    order = sorted(set(places.values()))
+    if len(order) < 3:
+        raise ValueError(
+            f"{len(order)} different source sentences cannot be split to "
+            "train, validate and test: bring at least 3, better 10."
+        )
+    first = min(max(bisect(order, 0.1), 1), len(order) - 2)
+    second = min(max(bisect(order, 0.2), first + 1), len(order) - 1)
+    ends = order[first], order[second]
+    parts: tuple[Sentences, ...] = [], [], []
+    for pair in pairs:
+        parts[bisect(ends, places[pair[0]])].append(pair)
+    test, valid, train = parts
+    return train, valid, test
+
+
+def place(sentence: str, seed: int) -> float:
+    """Give a sentence a number, from 0 up to 1: always the same one."""
+    words = normalize("NFKC", sentence).casefold()
+    letters = "".join(words.split())
+    marks = "".join(x for x in set(letters) if category(x)[0] == "P")
+    key = f"{seed} {letters.strip(marks)}".encode()
+    return int.from_bytes(sha256(key).digest()[:6]) / 2**48

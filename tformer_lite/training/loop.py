@@ -13,19 +13,22 @@ from tqdm import tqdm
 
 from tformer_lite.training.batches import Data, batches, processes
 from tformer_lite.training.checkpoints import load_checkpoint, pack
+from tformer_lite.training.files import check_place, undamaged
 from tformer_lite.training.keeper import File, Keeper
+from tformer_lite.training.origin import Origin
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.stopping import interruption
-from tformer_lite.training.trainer import Trainer
+from tformer_lite.training.trainer import Trainer, remember
 
 
 def resume(path: str | Path, **changes: Any) -> Trainer:
     """Take a training up again where a checkpoint left it.
 
-    `changes` are fields of the recipe that shall differ, such as `steps`; a
-    schedule of your own must be given again. On a CPU the result is the
-    same to the last bit as without the break. Raises ValueError for a file
-    of a model that was saved without its training.
+    Its `origin` says what data it learned from, if the file does. `changes`
+    are fields of the recipe that shall differ, such as `steps`; a schedule
+    of your own must be given again. On a CPU the result is the same to the
+    last bit as without the break. Raises ValueError for a file of a model
+    that was saved without its training.
     """
     kept = load_checkpoint(path)
     training = kept.training
@@ -33,16 +36,19 @@ def resume(path: str | Path, **changes: Any) -> Trainer:
         raise ValueError(f"{path} has a model, but no training to go on with.")
     recipe = Recipe(**training["recipe"] | changes)
     model = deepcopy(kept.model)
-    model.load_state_dict(training["model_state_dict"])
-    for name in training.get("frozen", ()):  # older files do not say
-        model.get_parameter(name).requires_grad_(False)
-    trainer = Trainer(model, recipe, kept.tokenizers, kept.block_size)
+    with undamaged(path):
+        model.load_state_dict(training["model_state_dict"])
+        for name in training.get("frozen", ()):  # older files do not say
+            model.get_parameter(name).requires_grad_(False)
+        trainer = Trainer(model, recipe, kept.tokenizers, kept.block_size)
+        remember(trainer.optimizer, training["optimizer_state_dict"]["state"])
     trainer.best = kept.model if recipe.patience else model
-    trainer.optimizer.load_state_dict(training["optimizer_state_dict"])
     drawn = [training["rng_state"], *training.get("rng_states_of_others", ())]
     trainer.random = dict(enumerate(drawn)).get(processes()[1])
     trainer.step, trainer.recent = training["step"], training["recent"]
     trainer.seconds = training.get("seconds", 0.0)
+    data = training.get("data")  # older files do not say
+    trainer.origin = Origin(**data) if data else None
     trainer.train_losses = kept.train_losses
     trainer.val_losses = kept.val_losses
     trainer.noted = training.get("noted") or noted_by(trainer)
@@ -118,6 +124,8 @@ def check(
         )
     if path:
         pack(trainer.checkpoint())
+    if path and processes()[1] == 0:
+        check_place(path)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 import math
 from copy import deepcopy
 from dataclasses import asdict
+from itertools import chain
 from typing import Any, cast
 
 import torch
@@ -11,6 +12,7 @@ from torch.optim import AdamW
 
 from tformer_lite.training.batches import Data, loss_of, mean_loss
 from tformer_lite.training.checkpoints import Checkpoint, Model, Tokenizer
+from tformer_lite.training.origin import Origin
 from tformer_lite.training.recipe import Recipe
 
 
@@ -87,8 +89,11 @@ class Trainer(Progress):
 
     `best` is the model as it was at the lowest validation loss; without
     patience in the recipe it is `model` itself. `tokenizers` go into
-    checkpoints, and so does `block_size`, the positions in use.
+    checkpoints, and so do `block_size`, the positions in use, and `origin`,
+    where the data come from, if that was said.
     """
+
+    origin: Origin | None = None
 
     def __init__(
         self,
@@ -154,4 +159,16 @@ def training_of(trainer: Trainer) -> dict[str, Any]:
         "recent": trainer.recent,
         "noted": trainer.noted,
         "seconds": trainer.seconds,
+        "data": asdict(trainer.origin) if trainer.origin else None,
     }
+
+
+def remember(optimizer: AdamW, state: dict[int, dict[str, Tensor]]) -> None:
+    """Take over what another optimizer kept of each weight, but not its
+    numbers for all of them: those are the recipe's."""
+    groups = [group["params"] for group in optimizer.param_groups]
+    for i, weight in enumerate(chain(*groups)):
+        for name, kept in state.get(i, {}).items():
+            if kept.shape != (() if name == "step" else weight.shape):
+                raise ValueError(f"{name} has shape {tuple(kept.shape)}")
+    optimizer.load_state_dict(optimizer.state_dict() | {"state": state})

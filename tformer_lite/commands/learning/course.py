@@ -125,7 +125,8 @@ def stop_line(trainer: Trainer, path: Path) -> str:
     step = f"stopped at step {trainer.step} of {trainer.recipe.steps}"
     if not path.exists():
         return f"{step}; {kept(path)}"
-    typed = [word for word in sys.argv[1:] if word != "--resume"]
+    once = "--resume", "--force"  # which would take other data, too
+    typed = [word for word in sys.argv[1:] if word not in once]
     again = shlex.join([*typed, "--resume"])
     return f"{step}; {kept(path)} Go on: {PROGRAM} {again}"
 

@@ -6,11 +6,12 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from tformer_lite.commands.session import parts_in, warn
+from tformer_lite.commands.session import parts_in
 from tformer_lite.example.running import seeded_model
 from tformer_lite.model.config import Config
 from tformer_lite.training.batches import processes
 from tformer_lite.training.checkpoints import NAMES
+from tformer_lite.training.files import check_place
 from tformer_lite.training.loop import resume
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer
@@ -23,29 +24,26 @@ MODEL = NAMES | {"max_len": "max_len"}
 def unfinished_training(args: Namespace, command: str) -> Trainer | None:
     """Take up the training in --save_path, if --resume says so and it is
     there. Before it is too late, raises OSError for a path that cannot be
-    written to, and ValueError for a model of another kind or size."""
+    written to, and for a file that nothing says to replace; ValueError for
+    a model of another kind or size."""
     path = Path(args.save_path)
-    check_place(path)
+    if processes()[1] == 0:
+        try:
+            check_place(path)
+        except OSError as error:
+            raise OSError(f"--save_path {path}: {error.strerror}.") from None
     if args.resume and path.exists():
         old = resume(path)
         model, _, size = parts_in(old, args.save_path, command)
         check_sizes(args, model.config, size)
         return old
-    if path.exists():
-        warn(f"{path} will be replaced; --resume goes on from it.")
+    if path.exists() and not args.force:
+        raise FileExistsError(
+            f"{path} is there already: --resume goes on from it, --force "
+            "trains from the start and replaces it."
+        )
     args.given = dict(vars(args))  # a new training takes the defaults, too
     return None
-
-
-def check_place(path: Path) -> None:
-    """Raise OSError for a path that no checkpoint can be written to."""
-    if path.is_dir():
-        raise IsADirectoryError(0, "is a folder, not a file", str(path))
-    if processes()[1] == 0:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{path.name}.part")
-        part.touch()
-        part.unlink()
 
 
 def check_sizes(args: Namespace, config: Config, size: int) -> None:
@@ -56,7 +54,8 @@ def check_sizes(args: Namespace, config: Config, size: int) -> None:
         if sizes.get(name, value) != value:
             raise ValueError(
                 f"--{name} {value}, but {args.save_path} has {sizes[name]}: "
-                "leave it out, or leave out --resume to train from the start."
+                "leave it out, or type --force and not --resume to train from "
+                "the start."
             )
 
 

@@ -1,12 +1,12 @@
 """The command `train translate`: a model that translates."""
 
-import random
 from argparse import Namespace
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 from tformer_lite.commands.learning.course import announce, fit
+from tformer_lite.commands.learning.data import pairs_for
 from tformer_lite.commands.learning.start import (
     new_trainer,
     unfinished_training,
@@ -17,13 +17,18 @@ from tformer_lite.decoding.search import greedy
 from tformer_lite.example import shipped
 from tformer_lite.model.config import Config, tiny_translator
 from tformer_lite.model.models import EncoderDecoder
-from tformer_lite.text.datasets import Pairs, fitting
-from tformer_lite.text.reading import read_pairs, vocabulary
+from tformer_lite.text.datasets import (
+    Pairs,
+    Sentences,
+    fitting,
+    split_pairs,
+)
+from tformer_lite.text.reading import vocabulary
 from tformer_lite.text.tokenizers import EOS, SOS, WordTokenizer
 from tformer_lite.training.batches import processes
+from tformer_lite.training.origin import Origin
 
 Both = tuple[WordTokenizer, WordTokenizer]
-Sentences = list[tuple[str, str]]
 SAMPLES = 3  # translations to show
 SIZES = "Loaded pairs: {:,} for training, {:,} for validation, {:,} for test"
 CLIP = 0.5  # the high learning rate asks for short steps
@@ -45,14 +50,19 @@ def train_translate(args: Namespace) -> None:
     the size of the book's running example, or on pairs of your own."""
     with joined_processes(args.device) as device:
         old = unfinished_training(args, "translate")
-        seed = old.recipe.seed if old else args.seed
+        pairs, origin = pairs_for(args, old)
         length = (old and old.block_size) or args.max_len
-        corpus = own_corpus(args, length, seed) if args.path else book_corpus()
+        corpus = (
+            own_corpus(pairs, origin, length, args.vocab_size)
+            if pairs
+            else book_corpus()
+        )
         config, tokenizers = corpus.config, corpus.tokenizers
         trainer = old or new_trainer(
             args, EncoderDecoder, config, tokenizers, length, clip=CLIP
         )
         parts = parts_in(trainer, args.save_path, "translate")
+        trainer.origin = origin
         _, (source, target), length = parts
         data = Pairs(corpus.train, source, target, length)
         valid = Pairs(corpus.valid, source, target, length)
@@ -71,13 +81,16 @@ def book_corpus() -> Corpus:
     return Corpus(train, valid, test, tokenizers, tiny_translator)
 
 
-def own_corpus(args: Namespace, length: int, seed: int) -> Corpus:
-    """Read pairs of the reader's own, and keep those that fit.
+def own_corpus(
+    pairs: Sentences, origin: Origin, length: int, vocab_size: int
+) -> Corpus:
+    """Split pairs of the reader's own, of those that fit into `length`.
 
-    A tenth is for validation and a tenth for the test, by the seed; the
-    vocabularies are made of the rest. Raises ValueError for too few.
+    By the seed of their origin, about a tenth is for validation, and one
+    for the test; the vocabularies are made of the rest. Raises ValueError
+    for too few.
     """
-    pairs, cut = [*dict.fromkeys(read_pairs(args.path))], WordTokenizer({})
+    pairs, cut = [*dict.fromkeys(pairs)], WordTokenizer({})
     fit_in = fitting(pairs, cut, cut, length)
     if out := len(pairs) - len(fit_in):
         warn(
@@ -86,17 +99,14 @@ def own_corpus(args: Namespace, length: int, seed: int) -> Corpus:
         )
     if len(fit_in) < 10:
         raise ValueError(
-            f"{args.path} has {len(fit_in)} pairs that fit, and at least 10 "
+            f"{origin.path} has {len(fit_in)} pairs that fit, and at least 10 "
             "are needed to train, validate and test."
         )
-    random.Random(seed).shuffle(fit_in)
-    tenth = len(fit_in) // 10
-    train = fit_in[2 * tenth :]
+    train, valid, test = split_pairs(fit_in, origin.seed)
     source, target = (
-        WordTokenizer(vocabulary(side, cut.split, args.vocab_size))
+        WordTokenizer(vocabulary(side, cut.split, vocab_size))
         for side in zip(*train)
     )
-    valid, test = fit_in[:tenth], fit_in[tenth : 2 * tenth]
     size, src_size = len(target), len(source)
     config = replace(tiny_translator, vocab_size=size, src_vocab_size=src_size)
     return Corpus(train, valid, test, (source, target), config)

@@ -10,6 +10,7 @@ import torch
 from tqdm.utils import disp_trim
 
 from tformer_lite.commands.learning.course import announce, fit
+from tformer_lite.commands.learning.data import text_for
 from tformer_lite.commands.learning.start import (
     new_trainer,
     unfinished_training,
@@ -20,7 +21,6 @@ from tformer_lite.decoding.sampling import Sampler, generate
 from tformer_lite.model.config import char_lm
 from tformer_lite.model.models import DecoderOnly
 from tformer_lite.text.datasets import Chunks, split_text
-from tformer_lite.text.reading import read_text
 from tformer_lite.text.tokenizers import CharTokenizer
 from tformer_lite.training.batches import processes
 from tformer_lite.training.trainer import Trainer
@@ -35,13 +35,14 @@ def train_char(args: Namespace) -> None:
     """Train a model that writes character by character. The defaults are
     source 002's."""
     with joined_processes(args.device) as device:
-        text = read_text(args.path)
         old = unfinished_training(args, "generate")
+        text, origin = text_for(args, old)
         trainer = old or new_writer(args, CharTokenizer(text))
+        trainer.origin = origin
         parts = parts_in(trainer, args.save_path, "generate")
         _, (tokenizer,), size = parts
         ids = tokenizer.encode(text)
-        data, rest = split_text(ids, size, args.train_split)
+        data, rest = split_text(ids, size, origin.share)
         count = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
         announce(trainer, device, f"Loaded corpus with {count}")
         sample = partial(line_of, args, *parts)
