@@ -79,7 +79,9 @@ class Trainer(Progress):
         """Go one step downhill. `model` is `self.model`, or wraps it."""
         recipe = self.recipe
         options = {"ignore_index": ignore, "label_smoothing": recipe.smoothing}
-        loss = loss_of(model, *batch, **options)
+        kind = next(model.parameters()).device.type
+        with torch.autocast(kind, torch.bfloat16, enabled=recipe.bf16):
+            loss = loss_of(model, *batch, **options)
         self.optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)

@@ -25,7 +25,6 @@ Both = tuple[WordTokenizer, WordTokenizer]
 Sentences = list[tuple[str, str]]
 SAMPLES = 3  # translations to show
 SIZES = "Loaded pairs: {:,} for training, {:,} for validation, {:,} for test"
-CLIP = 0.5  # the high learning rate asks for short steps
 
 
 class Corpus(NamedTuple):
@@ -49,7 +48,7 @@ def train_translate(args: Namespace) -> None:
         corpus = own_corpus(args, length, seed) if args.path else book_corpus()
         config, tokenizers = corpus.config, corpus.tokenizers
         trainer = old or new_trainer(
-            args, EncoderDecoder, config, tokenizers, length, clip=CLIP
+            args, EncoderDecoder, config, tokenizers, length
         )
         parts = parts_in(trainer, args.save_path, "translate")
         _, (source, target), length = parts

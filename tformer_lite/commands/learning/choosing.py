@@ -1,0 +1,131 @@
+"""What a text asks for: the size of its model, how that learns, and how many
+steps there is time for."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import replace
+from math import ceil
+from time import perf_counter
+from typing import Any, cast
+
+from torch import distributed
+
+from tformer_lite.commands.learning.start import set_recipe
+from tformer_lite.training.batches import Data, processes
+from tformer_lite.training.loop import train
+from tformer_lite.training.trainer import Trainer
+
+TRIAL = 1.0  # seconds of steps, to be timed
+# From so many characters on: layers, channels, dropout, times through them.
+SIZES = (
+    (0, 2, 64, 0.3, 60),
+    (10_000, 3, 96, 0.2, 30),
+    (50_000, 4, 128, 0.1, 20),
+    (500_000, 4, 128, 0.0, 10),
+)
+
+
+def writer_for(length: int, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Choose options of `train char` for a text, around those `given`.
+
+    `length` is the number of characters to train on. The longer the text,
+    the larger the model that does not learn it by heart.
+    """
+    said = {name: x for name, x in given.items() if x is not None}
+    layers, width, dropout = size_for(length)[1:4]
+    width = said.get("d_model", width)
+    rows = said.get("block_size", 64 if length >= 5000 else 32)
+    absolute = said.get("positions", "none") != "none"
+    attention = said.get("attention", "fused" if absolute else "rotary")
+    none = "none" if attention.startswith("rotary") else "learned"
+    choice = {
+        "num_layers": layers,
+        "num_heads": heads_for(width),
+        "d_model": width,
+        "d_ff": 4 * width,
+        "dropout": dropout,
+        "attention": attention,
+        "positions": none,
+        "norm": "rms",
+        "activation": "gelu",
+        "embedding": "plain",
+        "block_size": rows,
+        "max_seq_len": rows,
+        "batch_size": 8,
+        "lr": 4e-3,
+        "warmup": 100,
+        "weight_decay": 0.1,
+        "patience": 8,
+    }
+    return choice | said
+
+
+def size_for(length: int) -> tuple[int, int, int, float, int]:
+    """Find the row of `SIZES` for a text."""
+    return max(row for row in SIZES if row[0] <= length)
+
+
+def heads_for(width: int) -> int:
+    """Give heads of 32 channels, or as near as all can be equal and even."""
+    whole = [n for n in range(1, width + 1) if width % (2 * n) == 0]
+    return min(whole or [1], key=lambda n: abs(width / n - 32))
+
+
+def choose_steps(trainer: Trainer, given: dict, data: Data) -> float | None:
+    """Put into the options `given` as many steps as their minutes allow, and
+    say how many minutes they take; None where steps or epochs are given."""
+    set_recipe(trainer, given, len(data))
+    if given.get("minutes") is None:
+        return None
+    seconds = seconds_a_step(trainer, data)
+    steps = max(int(60 * given["minutes"] / seconds), 1)
+    if not trainer.step:
+        passes = size_for(len(data))[-1]
+        tokens = trainer.recipe.batch_size * cast(int, trainer.block_size)
+        steps = min(steps, ceil(passes * len(data) / tokens))
+    given["steps"], given["minutes"] = trainer.step + steps, None
+    set_recipe(trainer, given, len(data))
+    return steps * seconds / 60
+
+
+def seconds_a_step(trainer: Trainer, data: Data) -> float:
+    """Time steps of a copy: the trainer itself stays as it is."""
+    steps, seconds = 1, 0.0
+    while seconds < TRIAL:
+        steps *= 2
+        recipe = replace(trainer.recipe, steps=steps, patience=None)
+        trial = Trainer(deepcopy(trainer.model), recipe)
+        start = perf_counter()
+        train(trial, data)
+        seconds = agreed(perf_counter() - start)
+    return seconds / steps
+
+
+def agreed(seconds: float) -> float:
+    """Let all processes that train together have the first one's number."""
+    numbers = [seconds]
+    if processes()[0] > 1:
+        distributed.broadcast_object_list(numbers)
+    return numbers[0]
+
+
+def description(trainer: Trainer, minutes: float | None) -> str:
+    """Say which model is trained, how long, and how to do the same again."""
+    config: Any = trainer.model.config
+    steps = trainer.steps_left()
+    model = (
+        f"{config.n_layers} layers, {config.n_heads} heads, "
+        f"{config.d_model} channels, rows of {trainer.block_size} characters"
+    )
+    course = f"{steps:,} steps of {trainer.recipe.batch_size} rows"
+    if minutes is None:
+        return f"{model}; {course}"
+    again = f"--steps {trainer.recipe.steps} gives the same again"
+    return f"{model}; {course}, in about {time_of(minutes)} ({again})"
+
+
+def time_of(minutes: float) -> str:
+    """Say a time in words, to the second or to the minute."""
+    if minutes < 1.95:
+        return f"{max(round(60 * minutes), 1)} seconds"
+    return f"{minutes:.3g} minutes"
