@@ -9,7 +9,7 @@ import torch
 
 from tests.helpers.learning import Cut, equal, text, trainer
 from tformer_lite import resume, train
-from tformer_lite.training import loop as module
+from tformer_lite.training import keeper as module
 
 DATA, VALID = text(), text(9, seed=2)
 

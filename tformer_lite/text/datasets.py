@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
@@ -132,6 +133,7 @@ class Windows(Dataset):
                 f"a text of {len(ids)} ids has no window of {size=}: it must "
                 f"have at least {size + 1}, and size be at least 1."
             )
+        self.ids, self.size = ids, size
         self.windows = ids.unfold(0, size + 1, 1)
 
     def __len__(self) -> int:
@@ -140,6 +142,26 @@ class Windows(Dataset):
     def __getitem__(self, rows: int | list[int]) -> Labelled:
         windows = self.windows[rows]
         return (windows[..., :-1],), windows[..., 1:]
+
+
+class Pieces(Windows):
+    """A text in windows that do not overlap, so that each label counts once.
+
+    data[rows] is as in `Windows`, whose errors it has too. The last of the
+    ceil((N - 1) / `size`) windows begins early enough to be as long as the
+    others; what it shares with the one before it has the label `ignore`.
+    """
+
+    def __len__(self) -> int:
+        return -(-(len(self.windows) - 1) // self.size) + 1
+
+    def __getitem__(self, rows: int | list[int]) -> Labelled:
+        first = torch.as_tensor(rows) * self.size
+        start = first.clamp(max=len(self.windows) - 1)
+        windows = self.windows[start]
+        seen = start[..., None] + torch.arange(self.size) < first[..., None]
+        labels = windows[..., 1:].long().masked_fill(seen, self.ignore)
+        return (windows[..., :-1],), labels
 
 
 def split_text(

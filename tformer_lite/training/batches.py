@@ -27,6 +27,27 @@ class Data(Protocol):
     def __getitem__(self, rows: list[int]) -> Labelled: ...
 
 
+class Sample:
+    """Rows of the data, evenly spread: `most` of them, or all if fewer."""
+
+    def __init__(self, data: Data, most: int):
+        self.data, self.ignore = data, data.ignore
+        count = min(most, len(data))
+        self.rows = (2 * torch.arange(count) + 1) * len(data) // (2 * count)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, rows: list[int]) -> Labelled:
+        return self.data[self.rows[rows].tolist()]
+
+
+def rows_to_validate(recipe: Recipe) -> int:
+    """Say how many rows a note's validation may look at: an eighth of those
+    learned from since the last note, or 256, which are soon done."""
+    return max(recipe.every * recipe.batch_size // 8, 256)
+
+
 def batches(data: Data, recipe: Recipe, done: int = 0) -> Iterator[tuple]:
     """Yield batches without end, shuffled anew each time the data is through.
 
@@ -76,3 +97,10 @@ def mean_loss(model: nn.Module, data: Data, batch_size: int = 256) -> float:
             total += loss_of(model, inputs, labels, **options).item()
             count += int((labels != data.ignore).sum())
     return total / count
+
+
+def labels_in(data: Data) -> int:
+    """Count the labels of the data that a loss averages over."""
+    rows = torch.arange(len(data)).split(4096)
+    labels = (data[some.tolist()][1] for some in rows)
+    return sum(int((some != data.ignore).sum()) for some in labels)

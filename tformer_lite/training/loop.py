@@ -1,7 +1,5 @@
 """The training loop: one for every model and every kind of data."""
 
-import signal
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
@@ -14,12 +12,10 @@ from torch.nn.parallel import DistributedDataParallel
 from tqdm import tqdm
 
 from tformer_lite.training.batches import Data, batches, processes
-from tformer_lite.training.checkpoints import (
-    load_checkpoint,
-    pack,
-    save_checkpoint,
-)
+from tformer_lite.training.checkpoints import load_checkpoint, pack
+from tformer_lite.training.keeper import Keeper
 from tformer_lite.training.recipe import Recipe
+from tformer_lite.training.stopping import interruption
 from tformer_lite.training.trainer import Trainer
 
 
@@ -43,12 +39,21 @@ def resume(path: str | Path, **changes: Any) -> Trainer:
     trainer = Trainer(model, recipe, kept.tokenizers, kept.block_size)
     trainer.best = kept.model if recipe.patience else model
     trainer.optimizer.load_state_dict(training["optimizer_state_dict"])
-    first = processes()[1] == 0  # of several, each drops what it draws
-    trainer.random = training["rng_state"] if first else None
+    drawn = [training["rng_state"], *training.get("rng_states_of_others", ())]
+    trainer.random = dict(enumerate(drawn)).get(processes()[1])
     trainer.step, trainer.recent = training["step"], training["recent"]
+    trainer.seconds = training.get("seconds", 0.0)
     trainer.train_losses = kept.train_losses
     trainer.val_losses = kept.val_losses
+    trainer.noted = training.get("noted") or noted_by(trainer)
     return trainer
+
+
+def noted_by(trainer: Trainer) -> list[tuple[int, float]]:
+    """List the notes of an older file, which has no seconds."""
+    every, notes = trainer.recipe.every, len(trainer.train_losses)
+    steps = (min((i + 1) * every, trainer.step) for i in range(notes))
+    return [(step, 0.0) for step in steps]
 
 
 def train(
@@ -58,17 +63,25 @@ def train(
     path: str | Path | None = None,
     show: bool = False,
     at_note: Callable[[Trainer], object] | None = None,
+    at_step: Callable[[Trainer], object] | None = None,
 ) -> None:
     """Train to the end of the recipe, from the step that the trainer is at.
 
-    `data` gives batches as `Pairs` and `Windows` do. At each note, and at
-    Ctrl-C, a checkpoint is written to `path`; before it `at_note` is called
-    with the trainer. `show` draws a progress bar. With patience the best
+    `data` gives batches as `Pairs` and `Windows` do. Each note looks at the
+    same rows of `valid`, evenly spread: an eighth as many as were learned
+    from since the last note, at least 256, at most all. A checkpoint is
+    written to `path` at each note, each minute, and at Ctrl-C or SIGTERM,
+    which also end a validation: `resume` repeats it. `at_note` is called
+    with the trainer at each note, before the file has it, and `at_step`
+    after each step. `show` draws a progress bar. With patience the best
     weights stay in the end, here and in the file. Order and dropout come
     from the recipe's seed alone. Of several processes (torchrun) each
     learns from its share of the data, and the first one writes and shows.
+
     Raises ValueError for patience without validation data, and for a model
-    that no file can keep.
+    that no file can keep; FloatingPointError for a loss or a gradient that
+    is infinite or no number, and then the last file stays. SIGTERM ends in
+    SystemExit with 143.
 
     >>> trainer = Trainer(torch.nn.Embedding(4, 4), Recipe(steps=2))
     >>> train(trainer, Windows(torch.arange(40) % 4, size=8))
@@ -79,24 +92,18 @@ def train(
     several, first = processes()[0] > 1, processes()[1] == 0
     model = trainer.model.train()
     learner = DistributedDataParallel(model) if several else model
-    path = path if first else None
     if trainer.recipe.patience and trainer.best is model:
         trainer.best = deepcopy(model)  # nothing was better so far
-    with reproducible(trainer), interruption() as asked:
-        ahead = takewhile(
-            lambda _: trainer.steps_left() and not asked.is_set(),
-            batches(data, trainer.recipe, trainer.step),
-        )
+    with reproducible(trainer), interruption() as stop:
+        keeper = Keeper(trainer, data, valid, path, stop)
+        keeper.note(at_note)  # what a stop may have cut short
+        order = batches(data, trainer.recipe, trainer.step)
+        ahead = takewhile(keeper.goes_on, order)
         for batch in with_bar(ahead, trainer, show and first):
             trainer.learn(learner, batch, data.ignore)
-            if trainer.due():
-                trainer.note(valid)
-                if at_note:
-                    at_note(trainer)
-                if path:
-                    save_checkpoint(trainer.checkpoint(), path)
-        if path and asked.is_set():
-            save_checkpoint(trainer.checkpoint(), path)
+            keeper.note(at_note)
+            if at_step:
+                at_step(trainer)
     model.load_state_dict(trainer.best.state_dict())
 
 
@@ -142,27 +149,3 @@ def with_bar(
             yield inputs, labels
             bar.set_postfix_str(f"loss {trainer.loss:.3f}", refresh=False)
             bar.update()
-
-
-@contextmanager
-def interruption() -> Iterator[threading.Event]:
-    """Let Ctrl-C wait until a step is done: the event tells that somebody
-    asks, and KeyboardInterrupt comes in the end. The second one does not
-    wait. Only the main thread hears of either."""
-    asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield asked
-        return
-
-    def ask(*_: object) -> None:
-        if asked.is_set():
-            raise KeyboardInterrupt
-        asked.set()
-
-    old = signal.signal(signal.SIGINT, ask)
-    try:
-        yield asked
-    finally:
-        signal.signal(signal.SIGINT, old)
-    if asked.is_set():
-        raise KeyboardInterrupt

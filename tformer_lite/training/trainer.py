@@ -1,5 +1,6 @@
 """A model in training: what a step does, and how far it has come."""
 
+import math
 from copy import deepcopy
 from dataclasses import asdict
 from typing import Any, cast
@@ -8,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import AdamW
 
+from tformer_lite.model.modes import evaluating
 from tformer_lite.training.batches import Data, loss_of, mean_loss
 from tformer_lite.training.checkpoints import Checkpoint, Model, Tokenizer
 from tformer_lite.training.recipe import Recipe
@@ -17,17 +19,21 @@ class Progress:
     """How far a training has come: its step, and its losses in nats.
 
     `train_losses` has the mean over each `recipe.every` steps, `val_losses`
-    the loss of the validation data after them.
+    the loss of the validation data after them; `noted` has the step of each
+    such note, and the seconds that had been trained by then.
     """
 
     loss: float
     random: Tensor | None = None  # the state of dropout's numbers
+    others: tuple[Tensor | None, ...] = ()  # and of the other processes'
+    seconds = 0.0
 
     def __init__(self, recipe: Recipe):
         self.recipe, self.step = recipe, 0
         self.recent: list[float] = []
         self.train_losses: list[float] = []
         self.val_losses: list[float] = []
+        self.noted: list[tuple[int, float]] = []
 
     def advance(self, loss: float) -> None:
         """Count a step, and its loss."""
@@ -35,9 +41,19 @@ class Progress:
         self.recent.append(loss)
 
     def due(self) -> bool:
-        """Tell whether this step is one to note the losses at."""
-        recipe = self.recipe
-        return self.step % recipe.every == 0 or self.step == recipe.steps
+        """Tell whether the losses are to be noted, and have not been."""
+        every, steps = self.recipe.every, self.recipe.steps
+        here = self.step % every == 0 or self.step == steps
+        return here and bool(self.recent)
+
+    def check_finite(self, name: str, value: float) -> None:
+        """Raise FloatingPointError for what is infinite, or no number."""
+        if not math.isfinite(value):
+            rate = self.recipe.rate(max(self.step, 1))
+            raise FloatingPointError(
+                f"{name} is {value}, at a learning rate of {rate:.3g}: "
+                "choose a lower one, or a longer warmup."
+            )
 
     def notes_since_best(self) -> int:
         """Count the notes since the lowest validation loss."""
@@ -76,7 +92,11 @@ class Trainer(Progress):
         )
 
     def learn(self, model: nn.Module, batch: tuple, ignore: int) -> None:
-        """Go one step downhill. `model` is `self.model`, or wraps it."""
+        """Go one step downhill. `model` is `self.model`, or wraps it.
+
+        Raises FloatingPointError, and changes no weight, where the loss or
+        the norm of all gradients is infinite or no number.
+        """
         recipe = self.recipe
         options = {"ignore_index": ignore, "label_smoothing": recipe.smoothing}
         kind = next(model.parameters()).device.type
@@ -84,7 +104,10 @@ class Trainer(Progress):
             loss = loss_of(model, *batch, **options)
         self.optimizer.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+        norm = nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+        this = f"of step {self.step + 1}"
+        self.check_finite(f"the loss {this}", loss.item())
+        self.check_finite(f"the norm of the gradients {this}", norm.item())
         for group in self.optimizer.param_groups:
             group["lr"] = recipe.rate(self.step + 1)
         self.optimizer.step()
@@ -93,12 +116,22 @@ class Trainer(Progress):
 
     def note(self, valid: Data | None) -> None:
         """Note the losses, and the model when none was better."""
+        if valid is not None:
+            loss = mean_loss(self.model, valid)
+            after = f"after step {self.step}"
+            self.check_finite(f"the validation loss {after}", loss)
+            self.val_losses.append(loss)
         self.train_losses.append(sum(self.recent) / len(self.recent))
         self.recent = []
-        if valid is not None:
-            self.val_losses.append(mean_loss(self.model, valid))
+        self.noted.append((self.step, self.seconds))
         if self.recipe.patience and self.notes_since_best() == 0:
             self.best = deepcopy(self.model)
+
+    def check_loss(self, batch: tuple, ignore: int) -> None:
+        """Raise FloatingPointError for weights whose loss is no number."""
+        with evaluating(self.model):
+            loss = loss_of(self.model, *batch, ignore_index=ignore).item()
+        self.check_finite(f"the loss after step {self.step}", loss)
 
     def checkpoint(self) -> Checkpoint:
         """Gather what a file keeps: the best model, and the training."""
@@ -119,6 +152,9 @@ def training_of(trainer: Trainer) -> dict[str, Any]:
         "model_state_dict": trainer.model.state_dict(),
         "optimizer_state_dict": trainer.optimizer.state_dict(),
         "rng_state": trainer.random,
+        "rng_states_of_others": [*trainer.others],
         "step": trainer.step,
         "recent": trainer.recent,
+        "noted": trainer.noted,
+        "seconds": trainer.seconds,
     }

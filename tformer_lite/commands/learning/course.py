@@ -3,20 +3,32 @@
 import shlex
 import sys
 from argparse import Namespace
-from functools import partial
-from math import isfinite
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 from tformer_lite.commands.learning.start import epoch_of, set_recipe
+from tformer_lite.commands.learning.watching import Watch, validation
 from tformer_lite.commands.session import PROGRAM, say, warn
-from tformer_lite.decoding.metrics import perplexity
 from tformer_lite.drawing.line_charts import curves
-from tformer_lite.training.batches import Data, processes
+from tformer_lite.training.batches import (
+    Data,
+    Sample,
+    labels_in,
+    mean_loss,
+    processes,
+    rows_to_validate,
+)
 from tformer_lite.training.checkpoints import load_checkpoint
 from tformer_lite.training.loop import train
 from tformer_lite.training.trainer import Trainer
+
+# An epoch has its notes at its ends alone, unless it has more steps; then as
+# many as the first number lie between two, or so many notes are in all.
+STEPS, NOTES = 1000, 500
 
 
 def announce(trainer: Trainer, device: torch.device, about: str) -> None:
@@ -30,59 +42,106 @@ def announce(trainer: Trainer, device: torch.device, about: str) -> None:
     say(f"Model parameters: {size:,}")
 
 
-def fit(trainer: Trainer, args: Namespace, data: Data, valid: Data) -> None:
+def fit(
+    trainer: Trainer,
+    args: Namespace,
+    data: Data,
+    valid: Data,
+    sample: Callable[[], list[str]],
+) -> None:
     """Train as the options say; save the checkpoint and the curve.
 
-    At each note a line is printed. Ctrl-C saves, and says where.
+    At each note losses are printed, and the lines of a `sample`; in the end
+    the loss of all of `valid`. Ctrl-C and SIGTERM save, and say where.
+    Raises ValueError when a loss is no number any more.
     """
     path = Path(args.save_path)
     set_recipe(trainer, args.given, len(data))
+    unit, size = note_sooner(trainer, args.given, len(data))
     if not trainer.steps_left():
         say(f"{path} is trained: more --steps or --patience would go on.")
-    recipe, epoch = trainer.recipe, epoch_of(len(data), trainer.recipe)
+    watch = Watch((unit, size), tokens_of(trainer, data), path, sample)
+    say_sample(trainer, valid)
+    with explained(trainer, path):
+        train(trainer, data, valid, path, watch.bar, watch.note, watch.step)
+        if processes()[1] == 0:
+            say(f"Model saved to {path}")
+            save_curve(trainer, unit, size, path.with_name("loss_curve.png"))
+            watch.warn(trainer)
+            examine_all(trainer, valid)
+
+
+def note_sooner(trainer: Trainer, options: dict, rows: int) -> tuple[str, int]:
+    """Note losses within the epochs of a large text; say what notes are
+    counted in, and how many steps that has."""
+    recipe, epoch = trainer.recipe, epoch_of(rows, trainer.recipe)
+    if options.get("epochs"):
+        every = min(epoch, max(STEPS, recipe.steps // NOTES))
+        trainer.recipe = recipe = replace(recipe, every=every)
     in_epochs = recipe.every == epoch and recipe.steps % epoch == 0
-    unit, size = ("Epoch", epoch) if in_epochs else ("Step", 1)
-    note = partial(print_note, unit=unit, size=size)
+    return ("Epoch", epoch) if in_epochs else ("Step", 1)
+
+
+def tokens_of(trainer: Trainer, data: Data) -> int:
+    """Count the tokens of a step, in all processes."""
+    rows = min(trainer.recipe.batch_size, len(data))
+    return rows * data[[0]][1].numel() * processes()[0]
+
+
+def say_sample(trainer: Trainer, valid: Data) -> None:
+    """Say how much of the validation data a note looks at, if not at all."""
+    most = rows_to_validate(trainer.recipe)
+    if most < len(valid):
+        some, all_of = labels_in(Sample(valid, most)), labels_in(valid)
+        say(
+            f"Validation: on the way on {some:,} of {all_of:,} tokens, always "
+            "the same ones; in the end on all."
+        )
+
+
+def examine_all(trainer: Trainer, valid: Data) -> None:
+    """Print the loss of the whole validation data."""
+    loss = mean_loss(trainer.model, valid)
+    count = f"{labels_in(valid):,}"
+    say(f"Whole validation set, {count} tokens: {validation(loss)}")
+
+
+@contextmanager
+def explained(trainer: Trainer, path: Path) -> Iterator[None]:
+    """Say where a training is that a signal, or its losses, have ended."""
     try:
-        train(trainer, data, valid, path, sys.stderr.isatty(), note)
+        yield
     except KeyboardInterrupt:
         raise KeyboardInterrupt(stop_line(trainer, path)) from None
-    if processes()[1] == 0:
-        say(f"Model saved to {path}")
-        save_curve(trainer, unit, size, path.with_name("loss_curve.png"))
-
-
-def print_note(trainer: Trainer, unit: str, size: int) -> None:
-    """Print the last losses; a `unit`, such as an epoch, has `size` steps."""
-    ours, theirs = trainer.train_losses[-1], trainer.val_losses[-1]
-    say(
-        f"{unit} {trainer.step // size}/{trainer.recipe.steps // size}: "
-        f"train_loss={ours:.4f}, val_loss={theirs:.4f}, "
-        f"perplexity={perplexity(theirs):.2f}"
-    )
+    except SystemExit:
+        warn(f"tformer_lite: {stop_line(trainer, path)}")
+        raise
+    except FloatingPointError as error:
+        raise ValueError(f"{error} (--lr, --warmup); {kept(path)}") from None
 
 
 def stop_line(trainer: Trainer, path: Path) -> str:
     """Say where a training is that Ctrl-C has stopped."""
     step = f"stopped at step {trainer.step} of {trainer.recipe.steps}"
     if not path.exists():
-        return f"{step}; nothing was saved."
-    kept = load_checkpoint(path).training["step"]
+        return f"{step}; {kept(path)}"
     typed = [word for word in sys.argv[1:] if word != "--resume"]
     again = shlex.join([*typed, "--resume"])
-    return f"{step}; {path} keeps step {kept}. Go on: {PROGRAM} {again}"
+    return f"{step}; {kept(path)} Go on: {PROGRAM} {again}"
+
+
+def kept(path: Path) -> str:
+    """Say which step a file has, if it is there."""
+    if not path.exists():
+        return "nothing was saved."
+    return f"{path} keeps step {load_checkpoint(path).training['step']}."
 
 
 def save_curve(trainer: Trainer, unit: str, size: int, path: Path) -> None:
-    """Draw both losses, where they are numbers, and save them as a PNG."""
-    every, end = trainer.recipe.every, trainer.step
-    both = enumerate(zip(trainer.train_losses, trainer.val_losses), 1)
-    notes = [(min(i * every, end), *x) for i, x in both if isfinite(sum(x))]
-    if not notes:
-        warn("No note has two losses that are numbers: there is no curve.")
-        return
-    steps, *rows = torch.tensor(notes, dtype=torch.float64).T
-    places = [int(step) // size for step in steps]
+    """Draw both losses, and save them as a PNG."""
+    places = [step // size for step, _ in trainer.noted]
+    losses = trainer.train_losses, trainer.val_losses
+    rows = [torch.tensor(row, dtype=torch.float64) for row in losses]
     titles = ["Training", "Validation"]
     picture = curves(*rows, axis="step", titles=titles, places=places)
     (axes,) = picture.figure.axes

@@ -3,6 +3,7 @@
 import random
 from argparse import Namespace
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from tformer_lite.commands.learning.course import announce, fit
@@ -56,7 +57,8 @@ def train_translate(args: Namespace) -> None:
         valid = Pairs(corpus.valid, source, target, length)
         about = SIZES.format(*map(len, corpus[:3]))
         announce(trainer, device, about)
-        fit(trainer, args, data, valid)
+        sample = partial(lines_of, corpus.valid[:SAMPLES], *parts)
+        fit(trainer, args, data, valid, sample)
         if processes()[1] == 0:
             examine(corpus.test, *parts)
 
@@ -103,18 +105,32 @@ def examine(
     test: Sentences, model: EncoderDecoder, both: Both, length: int
 ) -> None:
     """Translate sentences that were not learned from, and say how well."""
-    source, target = both
-    src = Pairs(test, source, target, length).src
-    src = src.to(next(model.parameters()).device)
-    rows = greedy(model, src, SOS, EOS, length)
-    # A space between all words and marks.
-    written = [" ".join(target.split(target.decode(row))) for row in rows]
+    target, written = both[1], translated(test, model, both, length)
     wanted = [" ".join(target.split(text)) for _, text in test]
     share = f"exact match {exact_match(written, wanted):.1%}"
     say(f"Test: {len(test)} sentences, {share}{scores(written, wanted)}")
     for (text, _), ours, theirs in zip(test[:SAMPLES], written, wanted):
         mark = "as wanted" if ours == theirs else f"wanted: {theirs}"
         say(f"  {text} -> {ours} ({mark})")
+
+
+def translated(
+    pairs: Sentences, model: EncoderDecoder, both: Both, length: int
+) -> list[str]:
+    """Translate sentences, with a space between all words and marks."""
+    src = Pairs(pairs, *both, length).src
+    src = src.to(next(model.parameters()).device)
+    rows = greedy(model, src, SOS, EOS, length)
+    target = both[1]
+    return [" ".join(target.split(target.decode(row))) for row in rows]
+
+
+def lines_of(
+    pairs: Sentences, model: EncoderDecoder, both: Both, length: int
+) -> list[str]:
+    """Write sentences, and what a model makes of them."""
+    ours = translated(pairs, model, both, length)
+    return [f"{text} -> {one}" for (text, _), one in zip(pairs, ours)]
 
 
 def scores(written: list[str], wanted: list[str]) -> str:

@@ -1,9 +1,11 @@
 """The command `train char`: a model that writes."""
 
 from argparse import Namespace
+from functools import partial
 from unicodedata import normalize
 
 import torch
+from tqdm.utils import disp_trim
 
 from tformer_lite.commands.learning.choosing import (
     choose_steps,
@@ -20,13 +22,15 @@ from tformer_lite.commands.writing import shortened
 from tformer_lite.decoding.sampling import Sampler, generate
 from tformer_lite.model.config import Config
 from tformer_lite.model.models import DecoderOnly
-from tformer_lite.text.datasets import split_text
+from tformer_lite.text.datasets import Pieces, split_text
 from tformer_lite.text.reading import read_text
 from tformer_lite.text.tokenizers import CharTokenizer
 from tformer_lite.training.batches import processes
 from tformer_lite.training.trainer import Trainer
 
-PROMPT, LENGTH = 20, 100  # characters of a sample: its prompt, the rest
+PROMPT = 20  # characters that it goes on from, at most
+LENGTH = 100  # characters of the sample in the end
+LINE = 60  # columns of the one beside each loss
 
 
 def train_char(args: Namespace) -> None:
@@ -36,22 +40,25 @@ def train_char(args: Namespace) -> None:
         text = read_text(args.path)
         old = unfinished_training(args, "generate")
         trainer = old or new_writer(args, text)
+        args.demo = args.demo or text.strip().split("\n")[0][:PROMPT]
         parts = parts_in(trainer, args.save_path, "generate")
         _, (tokenizer,), size = parts
-        data = split_text(tokenizer.encode(text), size, args.train_split)
+        ids = tokenizer.encode(text)
+        data, rest = split_text(ids, size, args.train_split)
         count = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
         announce(trainer, device, f"Loaded corpus with {count}")
-        say(description(trainer, choose_steps(trainer, args.given, data[0])))
-        fit(trainer, args, *data)
+        say(description(trainer, choose_steps(trainer, args.given, data)))
+        sample = partial(line_of, args, *parts)
+        fit(trainer, args, data, Pieces(rest.ids, size), sample)
         if processes()[1] == 0:
-            prompt = args.demo or text.strip().splitlines()[0][:PROMPT]
-            demonstrate(args, prompt, *parts)
+            demonstrate(args, *parts)
 
 
 def new_writer(args: Namespace, text: str) -> Trainer:
     """Build the model that the options describe, to train it; what they do
     not say, the text does."""
-    args.given |= writer_for(int(len(text) * args.train_split), args.given)
+    length = int(len(text) * args.train_split)
+    args.given = writer_for(length, vars(args))
     vars(args).update(args.given)
     size, positions = args.block_size, args.max_seq_len
     if size > positions:
@@ -70,17 +77,41 @@ def new_writer(args: Namespace, text: str) -> Trainer:
 
 
 def demonstrate(
-    args: Namespace, start: str, model: DecoderOnly, words: tuple, size: int
+    args: Namespace, model: DecoderOnly, tokenizers: tuple, size: int
 ) -> None:
     """Let a model write a little, after what it knows of the prompt."""
-    (tokenizer,) = words
-    prompt = tokenizer.known(normalize("NFC", start))
+    (tokenizer,) = tokenizers
+    prompt = tokenizer.known(normalize("NFC", args.demo))
     say("\n==== Demo generation ====")
-    say(f"Prompt: {start}")
+    say(f"Prompt: {args.demo}")
     if not prompt:
         say("None of its characters is in the vocabulary: nothing to write.")
         return
-    ids = tokenizer.encode(prompt)[None]
-    draw = Sampler(generator=torch.Generator().manual_seed(args.seed))
-    ids = generate(shortened(model.cpu(), size), ids, LENGTH, draw)
-    say(f"Generated: {tokenizer.decode(ids[0])}")
+    text = written(model, tokenizer, size, prompt, LENGTH, args.seed)
+    say(f"Generated: {text}")
+
+
+def line_of(
+    args: Namespace, model: DecoderOnly, tokenizers: tuple, size: int
+) -> list[str]:
+    """Let a model write a line that a terminal has room for."""
+    (tokenizer,) = tokenizers
+    prompt = tokenizer.known(normalize("NFC", args.demo))
+    prompt = prompt or tokenizer.decode(torch.tensor([0]))
+    text = written(model, tokenizer, size, prompt, LINE, args.seed)
+    return [disp_trim(" ".join(text.split()), LINE)]
+
+
+def written(
+    model: DecoderOnly,
+    tokenizer: CharTokenizer,
+    size: int,
+    prompt: str,
+    n: int,
+    seed: int,
+) -> str:
+    """Let a model write `n` characters after a prompt."""
+    device = next(model.parameters()).device
+    ids = tokenizer.encode(prompt)[None].to(device)
+    draw = Sampler(generator=torch.Generator(device).manual_seed(seed))
+    return tokenizer.decode(generate(shortened(model, size), ids, n, draw)[0])

@@ -1,0 +1,111 @@
+"""What is shown while a training goes on: losses, time, and writing."""
+
+import csv
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+
+from tformer_lite.commands.learning.overfitting import by_heart
+from tformer_lite.commands.session import say, warn
+from tformer_lite.decoding.metrics import perplexity
+from tformer_lite.training.batches import processes
+from tformer_lite.training.trainer import Trainer
+
+MEASURED = 1.0  # seconds of training that the expected time is taken from
+PAUSE = 10.0  # seconds without a line, at most, where there is no bar
+COLUMNS = "step", "seconds", "train_loss", "val_loss"
+
+
+class Watch:
+    """Shows how a training goes: what to expect, then what comes.
+
+    `unit` is what notes are counted in, with its steps; `tokens` are those
+    of a step; `sample` gives lines that the model writes.
+    """
+
+    def __init__(
+        self,
+        unit: tuple[str, int],
+        tokens: int,
+        path: Path,
+        sample: Callable[[], list[str]],
+    ):
+        self.unit, self.tokens = unit, tokens
+        self.path, self.sample = path, sample
+        self.bar = sys.stderr.isatty()
+        self.began: tuple[float, int] | None = None  # after the first step
+        self.expected = False
+        self.shown = monotonic()
+        self.warned = ""
+
+    def note(self, trainer: Trainer) -> None:
+        """Print the last losses, and what the model writes; keep a CSV."""
+        if processes()[1]:
+            return
+        unit, size = self.unit
+        say(
+            f"{unit} {trainer.step // size}/{trainer.recipe.steps // size}: "
+            f"train_loss={trainer.train_losses[-1]:.4f}, "
+            f"{validation(trainer.val_losses[-1])}"
+        )
+        for line in self.sample():
+            say(f"  {line}")
+        if not self.warned:
+            self.warn(trainer)
+        write_losses(trainer, self.path.with_name("losses.csv"))
+        self.shown = monotonic()
+
+    def step(self, trainer: Trainer) -> None:
+        """Print the time to expect, once; then a line now and then."""
+        now = monotonic()
+        self.began = self.began or (now, trainer.step)
+        seconds, steps = now - self.began[0], trainer.step - self.began[1]
+        left = trainer.steps_left()
+        if not (steps and left):
+            return
+        left_over = f"about {duration(seconds / steps * left)}"
+        speed = f"{self.tokens * steps / seconds:,.0f} tokens a second"
+        if not self.expected and seconds > MEASURED:
+            say(f"Expected time: {left_over} for {left:,} steps, {speed}")
+            self.expected, self.shown = True, now
+        elif not self.bar and now - self.shown > PAUSE:
+            say(
+                f"Step {trainer.step}/{trainer.recipe.steps}: loss "
+                f"{trainer.loss:.4f}, {speed}, {left_over} left"
+            )
+            self.shown = now
+
+    def warn(self, trainer: Trainer) -> None:
+        """Warn of overfitting, if there is some, and if that is new."""
+        said, self.warned = self.warned, by_heart(trainer) or self.warned
+        if self.warned != said:
+            warn(f"[WARN] {self.warned}")
+
+
+def validation(loss: float) -> str:
+    """Write a validation loss, and its perplexity."""
+    return f"val_loss={loss:.4f}, perplexity={perplexity(loss):.2f}"
+
+
+def duration(seconds: float) -> str:
+    """Write a time in the unit that suits it."""
+    for unit, size in ("h", 3600), ("min", 60):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.{1 if unit == 'h' else 0}f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def write_losses(trainer: Trainer, path: Path) -> None:
+    """Write the losses of all notes into a CSV: whole, or not at all."""
+    part = path.with_name(f"{path.name}.part")
+    losses = zip(trainer.train_losses, trainer.val_losses)
+    notes = zip(trainer.noted, losses)
+    rows = [(n, f"{when:.1f}", *both) for (n, when), both in notes]
+    try:
+        with open(part, "w", newline="", encoding="utf8") as file:
+            csv.writer(file).writerows([COLUMNS, *rows])
+        os.replace(part, path)
+    except OSError as error:  # somebody has it open: no reason to stop
+        warn(f"[WARN] {path} is not written: {error.strerror or error}")
