@@ -6,7 +6,7 @@ from functools import partial
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy, gelu
+from torch.nn.functional import cross_entropy
 
 from benchmarks.translators import curves_of
 from tformer_lite import (
@@ -38,7 +38,7 @@ SIZES = Config(
     dropout=0.0,
     bias=False,
     positions="learned",
-    activation=gelu,
+    activation="gelu",
 )
 STEPS = Recipe(steps=2000, batch_size=12, lr=1e-3, warmup=100, every=100)
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         MultiHeadAttention,
         dot_product_attention,
         join_heads,
+        masked_softmax,
         softmax,
         split_heads,
     )
@@ -189,6 +190,7 @@ __all__ = [
     "likeliest",
     "load_checkpoint",
     "load_trace",
+    "masked_softmax",
     "mean_loss",
     "nepali_tokenizer",
     "padding_mask",

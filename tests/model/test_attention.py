@@ -19,6 +19,7 @@ from tformer_lite import (
     causal_mask,
     dot_product_attention,
     join_heads,
+    masked_softmax,
     padding_mask,
     softmax,
     split_heads,
@@ -100,10 +101,7 @@ def test_attention_without_the_future_and_padding_is_pytorchs(mask):
 
 
 def test_rows_that_see_nobody_give_zeros_and_gradients_as_pytorchs_do():
-    mask = torch.rand(B, H, T, S) > 0.4
-    mask[..., 0] = True
-    mask[1, :, 2] = mask[2] = False
-    tensors = draw(T, S)
+    mask, tensors = some_without_keys(), draw(T, S)
     agree_on(tensors, mask)
     mine = dot_product_attention(*tensors, mask)
     to_q, to_k, to_v = torch.autograd.grad(mine, tensors, ripple(mine))
@@ -111,6 +109,59 @@ def test_rows_that_see_nobody_give_zeros_and_gradients_as_pytorchs_do():
         assert not nothing.any()
     for nothing in (to_q[2], to_k[2], to_v[2]):
         assert not nothing.any()
+
+
+def some_without_keys() -> Tensor:
+    """A mask that hides every key from some queries."""
+    mask = torch.rand(B, H, T, S) > 0.4
+    mask[1, :, 2] = mask[2] = False
+    return mask
+
+
+def test_masked_softmax_is_the_written_one_of_what_is_not_hidden():
+    mask = some_without_keys()
+    scores = (30 * torch.randn(B, H, T, S)).requires_grad_()
+    mine = masked_softmax(scores, mask)
+    written = softmax(scores.masked_fill(~mask, -math.inf))
+    assert_close(mine, written)
+    back = [torch.autograd.grad(x, scores, ripple(x)) for x in (mine, written)]
+    assert_close(*back)
+    assert not mine[~mask].any()
+    assert_close(masked_softmax(scores, None), softmax(scores))
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+)
+@pytest.mark.parametrize("mixed", [False, True])
+def test_queries_without_keys_make_no_nan_on_the_way_or_back(dtype, mixed):
+    tensors = [x.detach().to(dtype).requires_grad_() for x in draw(T, S)]
+    autocast = torch.autocast("cpu", torch.bfloat16, enabled=mixed)
+    with torch.autograd.set_detect_anomaly(True), autocast:  # raises for NaN
+        heads = dot_product_attention(*tensors, some_without_keys())
+        back = torch.autograd.grad(heads, tensors, ripple(heads))
+    assert not heads[2].any()
+    assert not any(x[2].any() for x in back)
+    assert all(x.isfinite().all() and x[0].any() for x in (heads, *back))
+    assert heads.dtype in ({dtype, torch.bfloat16} if mixed else {dtype})
+
+
+def test_the_slopes_of_attention_are_right_and_their_slopes():
+    mask = torch.tensor([[True, False], [False, False], [True, True]])
+    shapes = (3, 2), (2, 2), (2, 2)
+    options = {"dtype": torch.float64, "requires_grad": True}
+    given = *(torch.randn(shape, **options) for shape in shapes), mask
+    assert torch.autograd.gradcheck(dot_product_attention, given)
+    assert torch.autograd.gradgradcheck(dot_product_attention, given)
+
+
+def test_scores_that_are_nan_are_not_hidden():
+    q, k, v = (x.detach() for x in draw(T, S))
+    q[0, 1, 2] = q[1, 1, 2] = math.nan
+    lost = dot_product_attention(q, k, v, some_without_keys()).isnan()
+    assert lost[0, 1, 2].all()
+    assert lost[1, 1, 2].all()
+    assert lost.sum() == 2 * D
 
 
 def test_a_mask_leaves_the_scores_that_it_allows_as_they_were():

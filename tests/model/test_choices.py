@@ -58,6 +58,23 @@ def test_every_known_name_is_used(field):
         assert part in found, name
 
 
+@pytest.mark.parametrize(
+    ("field", "name", "written"),
+    [
+        ("norm", "layer", "written"),
+        ("activation", "gelu", "gelu_written"),
+        ("activation", "gelu_tanh", "gelu_tanh_written"),
+    ],
+)
+def test_pytorchs_part_is_the_one_that_is_written_out(field, name, written):
+    mine, theirs = (
+        build(EncoderDecoder, replace(CONFIG, **{field: choice}))
+        for choice in (written, name)
+    )
+    assert PARTS[field][name] is not PARTS[field][written]
+    torch.testing.assert_close(mine(SRC, TGT), theirs(SRC, TGT))
+
+
 def test_a_config_is_frozen_and_named():
     with pytest.raises(dataclasses.FrozenInstanceError, match="d_model"):
         CONFIG.d_model = 24

@@ -142,7 +142,7 @@ def test_a_call_of_cross_attention_reads_as_the_schema_says():
     ]  # fmt: skip
     assert step["kind"] == "MultiHeadAttention"
     assert step["nth"] == 0
-    hide = "torch.where(mask, 0.0, -math.inf).to(scores)"
+    hide = "torch.where(mask | ~any_key, 0.0, -math.inf).to(scores)"
     assert step["call"] == f"scores + {hide}"
     [output] = step["outputs"]
     assert output["shape"] == [2, 3, 8, 8]

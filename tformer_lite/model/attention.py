@@ -15,6 +15,8 @@ def softmax(scores: Tensor) -> Tensor:
 
     Every row is positive and sums to 1. A row in which every score is −∞
     has nobody to attend to: it gives zeros, and its gradient is zero.
+    torch.softmax is the same function in one fast step, but for such rows:
+    they become NaN. Attention uses it.
 
     >>> softmax(torch.tensor([0.0, 0.0, -torch.inf]))
     tensor([0.5000, 0.5000, 0.0000])
@@ -24,6 +26,25 @@ def softmax(scores: Tensor) -> Tensor:
     exps = torch.exp(scores - top)
     total = exps.sum(-1, keepdim=True)
     return exps / total.masked_fill(total == 0, 1)
+
+
+def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
+    """Turn the scores that a mask allows into weights:
+    (..., T, S), (..., T, S) -> (..., T, S).
+
+    A query that may attend to no key gets zeros: its row of scores is left
+    as it is, for of nothing but −∞ torch.softmax makes NaN.
+
+    >>> seen = torch.tensor([[True, False], [False, False]])
+    >>> masked_softmax(torch.zeros(2, 2), seen)
+    tensor([[1., 0.],
+            [0., 0.]])
+    """
+    if mask is None:
+        return torch.softmax(scores, dim=-1)
+    any_key = mask.any(-1, keepdim=True)
+    scores = scores + torch.where(mask | ~any_key, 0.0, -math.inf).to(scores)
+    return torch.softmax(scores, dim=-1) * any_key
 
 
 def dot_product_attention(
@@ -47,9 +68,7 @@ def dot_product_attention(
     """
     check_fit(q, k, v, mask)
     scores = q @ k.mT / math.sqrt(q.shape[-1])
-    if mask is not None:
-        scores = scores + torch.where(mask, 0.0, -math.inf).to(scores)
-    weights = softmax(scores)
+    weights = masked_softmax(scores, mask)
     if dropout is not None:
         weights = dropout(weights)
     return weights @ v

@@ -1,10 +1,11 @@
 """The parts that a `Config` names, looked up and built."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import nn
-from torch.nn.functional import silu
+from torch.nn import functional
 
 from tformer_lite.model.attention import MultiHeadAttention
 from tformer_lite.model.bert import BertEmbedding
@@ -76,9 +77,11 @@ PARTS: dict[str, dict[str, Callable]] = {
     },
     "activation": {
         "relu": torch.relu,
-        "gelu": gelu,
-        "gelu_tanh": gelu_tanh,
-        "silu": silu,
+        "gelu": functional.gelu,
+        "gelu_tanh": partial(functional.gelu, approximate="tanh"),
+        "gelu_written": gelu,
+        "gelu_tanh_written": gelu_tanh,
+        "silu": functional.silu,
     },
 }
 

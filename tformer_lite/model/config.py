@@ -32,7 +32,8 @@ class Config:
     - `mask`: causal, sliding
     - `residual`: pre, post
     - `norm`: layer, written, unbiased, rms
-    - `activation`: relu, gelu, gelu_tanh, silu
+    - `activation`: relu, gelu, gelu_tanh, gelu_written,
+      gelu_tanh_written, silu
 
     Without a choice of its own the source is embedded as the target is, and
     cross-attention is built as self-attention is, but never rotary: two

@@ -47,7 +47,8 @@ class UnbiasedNorm(LayerNorm):
 def gelu(x: Tensor) -> Tensor:
     """Weigh each number by the normal share below it: (...) -> (...).
 
-    Hendrycks and Gimpel (2016), section 2: x Φ(x).
+    Hendrycks and Gimpel (2016), section 2: x Φ(x). A model's "gelu" is the
+    same function in one fast step of PyTorch's, unless it is "gelu_written".
     """
     return x * (1 + torch.erf(x / math.sqrt(2))) / 2
 
@@ -55,7 +56,8 @@ def gelu(x: Tensor) -> Tensor:
 def gelu_tanh(x: Tensor) -> Tensor:
     """Approximate `gelu` with a tanh: (...) -> (...).
 
-    Hendrycks and Gimpel (2016), section 2. Source 004's formula.
+    Hendrycks and Gimpel (2016), section 2. Source 004's formula. In a model
+    it is "gelu_tanh_written"; "gelu_tanh" is PyTorch's.
     """
     inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
     return x * (1 + torch.tanh(inner)) / 2
