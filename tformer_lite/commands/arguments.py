@@ -115,7 +115,7 @@ def read(argv: list[str] | None = None) -> Namespace:
     given = vars(commands().parse_args(argv))
     defaults = given.pop("defaults")
     if given.get("as_in_source"):
-        given = laid_over(options.AS_IN_SOURCE, given)
+        defaults = laid_over(defaults, options.AS_IN_SOURCE)
     return Namespace(**laid_over(defaults, given), given=given)
 
 

@@ -1,21 +1,22 @@
 """What a text asks for: the size of its model, how that learns, and how many
 steps there is time for."""
 
+import math
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
-from math import ceil
 from time import perf_counter
-from typing import Any, cast
-
-from torch import distributed
+from typing import Any
 
 from tformer_lite.commands.learning.start import set_recipe
-from tformer_lite.training.batches import Data, processes
+from tformer_lite.training.batches import Data
 from tformer_lite.training.loop import train
+from tformer_lite.training.stopping import agreed
 from tformer_lite.training.trainer import Trainer
 
 TRIAL = 1.0  # seconds of steps, to be timed
+WARMUP = 100  # steps, at most
+LEARNING = 0.85  # of the time goes to steps; the rest to losses and files
 # From so many characters on: layers, channels, dropout, times through them.
 SIZES = (
     (0, 2, 64, 0.3, 60),
@@ -53,7 +54,6 @@ def writer_for(length: int, given: Mapping[str, Any]) -> dict[str, Any]:
         "max_seq_len": rows,
         "batch_size": 8,
         "lr": 4e-3,
-        "warmup": 100,
         "weight_decay": 0.1,
         "patience": 8,
     }
@@ -75,17 +75,25 @@ def choose_steps(trainer: Trainer, given: dict, data: Data) -> float | None:
     """Put into the options `given` as many steps as their minutes allow, and
     say how many minutes they take; None where steps or epochs are given."""
     set_recipe(trainer, given, len(data))
-    if given.get("minutes") is None:
-        return None
-    seconds = seconds_a_step(trainer, data)
-    steps = max(int(60 * given["minutes"] / seconds), 1)
-    if not trainer.step:
-        passes = size_for(len(data))[-1]
-        tokens = trainer.recipe.batch_size * cast(int, trainer.block_size)
-        steps = min(steps, ceil(passes * len(data) / tokens))
-    given["steps"], given["minutes"] = trainer.step + steps, None
-    set_recipe(trainer, given, len(data))
-    return steps * seconds / 60
+    minutes = given.get("minutes")
+    if minutes is not None:
+        seconds = seconds_a_step(trainer, data) / LEARNING
+        steps = min(int(60 * minutes / seconds), most_steps(trainer, data))
+        given["steps"], given["minutes"] = trainer.step + max(steps, 1), None
+        minutes = steps * seconds / 60
+        set_recipe(trainer, given, len(data))
+    if not trainer.step and given.get("warmup") is None:
+        warmup = min(WARMUP, trainer.recipe.steps // 10)
+        trainer.recipe = replace(trainer.recipe, warmup=warmup)
+    return minutes
+
+
+def most_steps(trainer: Trainer, data: Data) -> float:
+    """Count the steps that a text is good for; one can go on all the same."""
+    if trainer.step:
+        return math.inf
+    tokens = trainer.recipe.batch_size * data[[0]][1].numel()
+    return size_for(len(data))[-1] * len(data) // tokens
 
 
 def seconds_a_step(trainer: Trainer, data: Data) -> float:
@@ -97,16 +105,9 @@ def seconds_a_step(trainer: Trainer, data: Data) -> float:
         trial = Trainer(deepcopy(trainer.model), recipe)
         start = perf_counter()
         train(trial, data)
-        seconds = agreed(perf_counter() - start)
+        (most,) = agreed(round(1e6 * (perf_counter() - start)))
+        seconds = most / 1e6
     return seconds / steps
-
-
-def agreed(seconds: float) -> float:
-    """Let all processes that train together have the first one's number."""
-    numbers = [seconds]
-    if processes()[0] > 1:
-        distributed.broadcast_object_list(numbers)
-    return numbers[0]
 
 
 def description(trainer: Trainer, minutes: float | None) -> str:
