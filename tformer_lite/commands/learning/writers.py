@@ -72,7 +72,7 @@ def new_writer(args: Namespace, text: str) -> Trainer:
             f"--block_size is {size}: `generate` leaves them out."
         )
     tokenizer = CharTokenizer(text)
-    config = Config(vocab_size=len(tokenizer), max_len=size)
+    config = Config(vocab_size=len(tokenizer), max_len=size, bias=False)
     return new_trainer(args, DecoderOnly, config, (tokenizer,), size)
 
 
