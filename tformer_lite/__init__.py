@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from tformer_lite.properties import Finding, Report, report, same
     from tformer_lite.text.datasets import (
         Batch,
+        Chunks,
         Pairs,
         Windows,
         fitting,
@@ -129,6 +130,7 @@ __all__ = [
     "Bug",
     "CharTokenizer",
     "Checkpoint",
+    "Chunks",
     "Config",
     "CrossBlock",
     "DecoderOnly",

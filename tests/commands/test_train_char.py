@@ -10,6 +10,7 @@ from PIL import Image
 
 from tests.helpers.commands import TEXT, char, refusal, translate
 from tformer_lite import (
+    Chunks,
     DecoderOnly,
     Recipe,
     load_checkpoint,
@@ -108,15 +109,32 @@ def test_the_loss_curve_shows_both_losses(tmp_path, monkeypatch):
         assert picture.info["dpi"] == pytest.approx((150, 150), abs=0.1)
 
 
-def test_losses_that_are_no_numbers_are_left_out_of_the_curve(
+def test_losses_that_are_no_numbers_end_it_and_the_last_file_stays(
     capsys, tmp_path
 ):
-    path = tmp_path / "loss_curve.png"
-    main(char(tmp_path, "--steps", "3", "--lr", "1e30"))
-    losses = load_checkpoint(tmp_path / "model.pt").val_losses
-    assert all(map(math.isnan, losses))
-    assert "there is no curve" in capsys.readouterr().err
+    path = tmp_path / "model.pt"
+    wrong = char(tmp_path, "--steps", "9", "--lr", "1e30")
+    said = refusal_after_warnings(capsys, wrong)
+    assert re.search(
+        "loss after step 1 is (nan|inf), at a learning rate", said
+    )
+    assert said.endswith("(--lr, --warmup); nothing was saved.\n")
     assert not path.exists()
+    main(char(tmp_path, "--steps", "3"))
+    content = path.read_bytes()
+    said = refusal_after_warnings(capsys, [*wrong, "--resume"])
+    assert re.search("of step 5 is|after step 4 is", said)
+    assert said.endswith(f"(--lr, --warmup); {path} keeps step 3.\n")
+    assert path.read_bytes() == content
+
+
+def refusal_after_warnings(capsys, words) -> str:
+    """What a command that begins, and then fails, says in the end."""
+    capsys.readouterr()
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    return said
 
 
 def test_the_sample_begins_with_what_is_known_of_its_prompt(capsys, tmp_path):
@@ -181,6 +199,6 @@ def test_patience_ends_it_and_the_best_weights_are_saved(tmp_path):
     main(char(tmp_path, "--steps", "60", "--lr", "1", "--patience", "2"))
     kept = load_checkpoint(tmp_path / "model.pt")
     assert kept.training["step"] < 60
-    _, valid = split_text(kept.tokenizers[0].encode(TEXT), 8)
+    valid = Chunks(kept.tokenizers[0].encode(TEXT)[164:], 8)
     assert mean_loss(kept.model, valid) == pytest.approx(min(kept.val_losses))
     assert min(kept.val_losses) < kept.val_losses[-1]

@@ -85,7 +85,10 @@ def test_the_share_of_exact_translations_is_counted_on_the_test(
     assert report.startswith(f"Test: 6 sentences, exact match {right / 6:.1%}")
     assert "BLEU" in report
     shown = [line for line in lines if " -> " in line]
-    assert len(shown) == 3
+    assert len(shown) == 3 * 10 + 3  # at each note, and in the end
+    for line, (english, _) in zip(shown, 10 * corpus.valid[:3]):
+        assert line.startswith(f"  {english} -> ")
+    assert all(line.count("wanted") == 1 for line in shown[-3:])
 
 
 def test_going_on_keeps_the_vocabulary_and_the_parts(capsys, tmp_path):

@@ -1,8 +1,8 @@
 """Small trainings: a model, data with a short last batch, few steps."""
 
 import os
-import signal
 from dataclasses import replace
+from signal import SIGINT
 
 import torch
 from torch import Tensor
@@ -27,10 +27,12 @@ def text(rows: int = ROWS, seed: int = 1, size: int = 8) -> Windows:
 
 
 class Cut:
-    """The text, with Ctrl-C pressed while a batch of it is fetched."""
+    """The text, or other data, with a signal, which is that of Ctrl-C, sent
+    while a batch of it is fetched."""
 
-    def __init__(self, fetch: int, times: int = 1):
-        self.data, self.left, self.times = text(), fetch, times
+    def __init__(self, fetch: int, times: int = 1, data=None, by=SIGINT):
+        self.data = text() if data is None else data
+        self.left, self.times, self.by = fetch, times, by
         self.ignore = self.data.ignore
 
     def __len__(self):
@@ -40,7 +42,7 @@ class Cut:
         self.left -= 1
         if self.left == 0:
             for _ in range(self.times):
-                os.kill(os.getpid(), signal.SIGINT)
+                os.kill(os.getpid(), self.by)
         return self.data[rows]
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C: a step ends, a file is written, nothing is lost."""
+"""Ctrl-C and SIGTERM: a step ends, a file is written, nothing is lost."""
 
 import os
 import signal
@@ -77,3 +77,47 @@ def test_ctrl_c_while_the_last_file_is_written_is_not_lost(path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         train(trainer(), DATA, VALID, path)
     assert resume(path).steps_left() == 0
+
+
+def test_sigterm_saves_too_and_ends_as_the_shell_expects(path):
+    """A second one, as some schedulers send it, changes nothing."""
+    one = trainer(every=100)
+    with pytest.raises(SystemExit) as end:
+        train(one, Cut(3, 2, by=signal.SIGTERM), VALID, path)
+    assert end.value.code == 143
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    assert one.step == 2
+    assert equal(resume(path), one)
+
+
+def test_a_program_that_handles_sigterm_goes_on_doing_so():
+    heard = []
+    old = signal.signal(signal.SIGTERM, lambda *_: heard.append(1))
+    try:
+        one = trainer()
+        train(one, Cut(3, by=signal.SIGTERM), VALID)
+    finally:
+        signal.signal(signal.SIGTERM, old)
+    assert heard == [1]
+    assert one.step == 8
+
+
+@pytest.mark.parametrize("note", [1, 2, 3])
+@pytest.mark.parametrize("patience", [None, 2])
+def test_a_validation_is_left_at_once_and_done_again(path, note, patience):
+    """The rows are validated on in two batches, of 64 and 56."""
+    big, one = text(120, seed=2), trainer(patience=patience)
+    cut = Cut(note * 2 - 1, data=big)
+    with pytest.raises(KeyboardInterrupt):
+        train(one, DATA, cut, path)
+    assert cut.left == 0
+    straight, two = trainer(patience=patience), resume(path)
+    for some in one, two:
+        assert some.step == (3, 6, 8)[note - 1]
+        assert len(some.val_losses) == len(some.train_losses) == note - 1
+    for some in straight, one, two:
+        train(some, DATA, big, path)
+        assert equal(some, straight)
+    three = resume(path)
+    train(three, DATA, big)
+    assert equal(three, straight)

@@ -144,7 +144,7 @@ class Windows(Dataset):
         return (windows[..., :-1],), windows[..., 1:]
 
 
-class Pieces(Windows):
+class Chunks(Windows):
     """A text in windows that do not overlap, so that each label counts once.
 
     data[rows] is as in `Windows`, whose errors it has too. The last of the

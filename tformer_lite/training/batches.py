@@ -87,7 +87,7 @@ def loss_of(
     return cross_entropy(logits, wanted, **options)
 
 
-def mean_loss(model: nn.Module, data: Data, batch_size: int = 256) -> float:
+def mean_loss(model: nn.Module, data: Data, batch_size: int = 64) -> float:
     """Average the loss over all labels of the data, in nats."""
     options = {"ignore_index": data.ignore, "reduction": "sum"}
     total, count = 0.0, 0

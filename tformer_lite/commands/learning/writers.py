@@ -22,7 +22,7 @@ from tformer_lite.commands.writing import shortened
 from tformer_lite.decoding.sampling import Sampler, generate
 from tformer_lite.model.config import Config
 from tformer_lite.model.models import DecoderOnly
-from tformer_lite.text.datasets import Pieces, split_text
+from tformer_lite.text.datasets import Chunks, split_text
 from tformer_lite.text.reading import read_text
 from tformer_lite.text.tokenizers import CharTokenizer
 from tformer_lite.training.batches import processes
@@ -49,7 +49,7 @@ def train_char(args: Namespace) -> None:
         announce(trainer, device, f"Loaded corpus with {count}")
         say(description(trainer, choose_steps(trainer, args.given, data)))
         sample = partial(line_of, args, *parts)
-        fit(trainer, args, data, Pieces(rest.ids, size), sample)
+        fit(trainer, args, data, Chunks(rest.ids, size), sample)
         if processes()[1] == 0:
             demonstrate(args, *parts)
 
