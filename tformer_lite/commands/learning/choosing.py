@@ -22,8 +22,18 @@ SIZES = (
     (0, 2, 64, 0.3, 60),
     (10_000, 3, 96, 0.2, 30),
     (50_000, 4, 128, 0.1, 20),
-    (500_000, 4, 128, 0.0, 10),
+    (500_000, 3, 128, 0.0, 10),
 )
+
+# What all of them have in common.
+ALWAYS: dict[str, Any] = {
+    "norm": "rms",
+    "activation": "gelu",
+    "embedding": "plain",
+    "lr": 5e-3,
+    "weight_decay": 0.1,
+    "patience": 4,
+}
 
 
 def writer_for(length: int, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,9 +46,9 @@ def writer_for(length: int, given: Mapping[str, Any]) -> dict[str, Any]:
     layers, width, dropout = size_for(length)[1:4]
     width = said.get("d_model", width)
     rows = said.get("block_size", 64 if length >= 5000 else 32)
-    absolute = said.get("positions", "none") != "none"
-    attention = said.get("attention", "fused" if absolute else "rotary")
-    none = "none" if attention.startswith("rotary") else "learned"
+    table = said.get("positions", "none") != "none"
+    attention = said.get("attention", "fused" if table else "rotary")
+    turned = attention.startswith("rotary")
     choice = {
         "num_layers": layers,
         "num_heads": heads_for(width),
@@ -46,18 +56,12 @@ def writer_for(length: int, given: Mapping[str, Any]) -> dict[str, Any]:
         "d_ff": 4 * width,
         "dropout": dropout,
         "attention": attention,
-        "positions": none,
-        "norm": "rms",
-        "activation": "gelu",
-        "embedding": "plain",
+        "positions": "none" if turned else "learned",
         "block_size": rows,
         "max_seq_len": rows,
-        "batch_size": 8,
-        "lr": 4e-3,
-        "weight_decay": 0.1,
-        "patience": 8,
+        "batch_size": 12 if length >= 50_000 else 8,
     }
-    return choice | said
+    return ALWAYS | choice | said
 
 
 def size_for(length: int) -> tuple[int, int, int, float, int]:

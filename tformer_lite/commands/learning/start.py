@@ -18,7 +18,7 @@ from tformer_lite.training.trainer import Trainer
 
 # The lengths of rows have one name in a config, and one for each command.
 FIELDS = MODEL | {"max_seq_len": "max_len", "max_len": "max_len"}
-NOTES = 20  # of both losses, in a training
+NOTES = 10  # of both losses, in a training
 
 
 def unfinished_training(args: Namespace, command: str) -> Trainer | None:
