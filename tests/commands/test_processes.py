@@ -20,17 +20,22 @@ PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
 PYTHON = [sys.executable, "-m"]
 
 
-def test_ctrl_c_saves_and_what_goes_on_is_as_if_nothing_was(tmp_path):
+@pytest.mark.parametrize(
+    ("by", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+)
+def test_a_signal_saves_and_what_goes_on_is_as_if_nothing_was(
+    tmp_path, by, code
+):
     command = char(tmp_path, "--epochs", "400")
     process = subprocess.Popen(
         [*PYTHON, "tformer_lite", *command], env=ENV, cwd=tmp_path, **PIPES
     )
     for line in process.stdout:
         if line.startswith("Epoch 3/400"):
-            process.send_signal(signal.SIGINT)
+            process.send_signal(by)
             break
     _, said = process.communicate(timeout=300)
-    assert process.returncode == 130
+    assert process.returncode == code
     step = load_checkpoint(tmp_path / "model.pt").training["step"]
     assert 15 <= step < 2000
     last = said.splitlines()[-1]
@@ -48,17 +53,22 @@ def test_ctrl_c_saves_and_what_goes_on_is_as_if_nothing_was(tmp_path):
     assert parts.val_losses == whole.val_losses
 
 
-def test_two_processes_train_one_model_and_one_of_them_speaks(tmp_path):
-    """156 windows, 78 for each process: 3 batches of 32 are an epoch."""
+def by_two(folder, *options: str) -> subprocess.CompletedProcess:
+    """Train in two processes, which torchrun starts."""
     torchrun = [*PYTHON, "torch.distributed.run", "--standalone"]
-    command = char(tmp_path, "--epochs", "2")
-    done = subprocess.run(
-        [*torchrun, "--nproc-per-node=2", "-m", "tformer_lite", *command],
+    command = [*torchrun, "--nproc-per-node=2", "-m", "tformer_lite"]
+    return subprocess.run(
+        [*command, *char(folder, *options)],
         env=ENV,
-        cwd=tmp_path,
+        cwd=folder,
         timeout=300,
         **PIPES,
     )
+
+
+def test_two_processes_train_one_model_and_one_of_them_speaks(tmp_path):
+    """156 windows, 78 for each process: 3 batches of 32 are an epoch."""
+    done = by_two(tmp_path, "--epochs", "2")
     assert done.returncode == 0, done.stderr
     assert "Using device: cpu (2 processes)\n" in done.stdout
     lines = re.findall(r"^Epoch \d/2", done.stdout, re.MULTILINE)
@@ -70,3 +80,24 @@ def test_two_processes_train_one_model_and_one_of_them_speaks(tmp_path):
     assert len(kept.val_losses) == 2
     path = str(tmp_path / "model.pt")
     assert main(["generate", "amar", "--ckpt", path]) == 0
+
+
+def test_two_processes_go_on_as_if_nothing_was(tmp_path):
+    """Each draws its dropout from where it was; one file has it all."""
+    for options in ("--epochs", "2"), ("--epochs", "1"):
+        done = by_two(tmp_path, "--dropout", "0.5", *options)
+        assert done.returncode == 0, done.stderr
+        (tmp_path / "model.pt").rename(tmp_path / f"{options[1]}.pt")
+    (tmp_path / "1.pt").rename(tmp_path / "model.pt")
+    done = by_two(tmp_path, "--epochs", "2", "--resume")
+    assert done.returncode == 0, done.stderr
+    whole, parts = map(
+        load_checkpoint, (tmp_path / "2.pt", tmp_path / "model.pt")
+    )
+    assert parts.training["step"] == whole.training["step"] == 6
+    assert parts.train_losses == whole.train_losses
+    for one, other in zip(parts.model.parameters(), whole.model.parameters()):
+        assert one.equal(other)
+    states = [one.training["rng_states_of_others"] for one in (parts, whole)]
+    assert states[0][0].equal(states[1][0])
+    assert not states[0][0].equal(parts.training["rng_state"])

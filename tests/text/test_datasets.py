@@ -7,6 +7,7 @@ from torch.utils.data import BatchSampler, DataLoader, RandomSampler
 from tests.helpers.small import small
 from tformer_lite import (
     CharTokenizer,
+    Chunks,
     DecoderOnly,
     EncoderDecoder,
     Pairs,
@@ -105,6 +106,22 @@ def test_windows_take_no_memory_of_their_own():
     data = Windows(TEXT, size=20)
     assert data.windows.data_ptr() == TEXT.data_ptr()
     assert data.windows.untyped_storage().nbytes() == 30 * 8
+
+
+@pytest.mark.parametrize("kind", [torch.int64, torch.int32, torch.uint8])
+@pytest.mark.parametrize(("n", "size"), [(9, 8), (10, 8), (16, 8), (30, 1)])
+def test_chunks_have_each_label_once_after_as_much_as_fits(n, size, kind):
+    """Also in one row, and whatever whole numbers the ids are."""
+    data = Chunks(TEXT[:n].to(kind), size)
+    rows = list(range(len(data)))
+    (x,), y = data[rows]
+    assert x.shape == y.shape == (-(-(n - 1) // size), size)
+    assert y[y != data.ignore].tolist() == TEXT[1:n].tolist()
+    assert (x + 1)[y != data.ignore].tolist() == TEXT[1:n].tolist()
+    for row in rows:
+        (one,), label = data[row]
+        assert one.equal(x[row])
+        assert label.equal(y[row])
 
 
 @pytest.mark.parametrize("n", [0, 1, 32])

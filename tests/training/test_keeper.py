@@ -196,3 +196,16 @@ def test_whoever_asks_hears_of_each_step():
     heard = []
     train(trainer(), DATA, VALID, at_step=lambda one: heard.append(one.step))
     assert heard == list(range(1, 9))
+
+
+def test_an_older_file_has_notes_without_times(path):
+    """Before there were any, notes were told by their number."""
+    one = trainer(steps=7)
+    train(one, DATA, VALID, path)
+    kept = torch.load(path, weights_only=True)
+    for name in ("noted", "seconds", "rng_states_of_others"):
+        del kept["training"][name]
+    torch.save(kept, path)
+    two = resume(path)
+    assert two.noted == [(3, 0.0), (6, 0.0), (7, 0.0)]
+    assert equal(one, two)

@@ -8,18 +8,48 @@ from typing import Any
 
 from torch import Tensor, distributed
 
-from tformer_lite.training.batches import Data, processes, rows_to_validate
+from tformer_lite.model.modes import evaluating
+from tformer_lite.training.batches import (
+    Data,
+    loss_of,
+    processes,
+    rows_to_validate,
+)
 from tformer_lite.training.checkpoints import save_checkpoint
+from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.stopping import (
     Stop,
     Stoppable,
     StoppedError,
     agreed,
 )
-from tformer_lite.training.trainer import Trainer
+from tformer_lite.training.trainer import Trainer, check_finite
 
 SECONDS = 60.0  # between two files at most, unless writing takes long:
 TIMES = 20  # so many times what it took is then left between them
+
+
+class File:
+    """Where a training is kept, and when it was last written."""
+
+    def __init__(self, path: str | Path | None):
+        self.path, self.due_at = path, monotonic() + SECONDS
+
+    def due(self) -> bool:
+        """Tell whether it is time to write it again."""
+        return self.path is not None and monotonic() > self.due_at
+
+    def write(self, trainer: Trainer, batch: tuple, ignore: int) -> None:
+        """Keep a training, unless its loss on a batch is no number."""
+        if self.path is None:
+            return
+        began = monotonic()
+        check_weights(trainer, batch, ignore)
+        trainer.others = gathered(trainer.random)
+        if processes()[1] == 0:
+            save_checkpoint(trainer.checkpoint(), self.path)
+        now = monotonic()
+        self.due_at = now + max(SECONDS, TIMES * (now - began))
 
 
 class Keeper:
@@ -29,34 +59,30 @@ class Keeper:
     by its clock or by a signal, all do.
     """
 
+    batch: tuple = ()  # the last one seen
+
     def __init__(
         self,
         trainer: Trainer,
-        data: Data,
+        ignore: int,
         valid: Data | None,
-        path: str | Path | None,
+        file: File,
         stop: Stop,
     ):
-        self.trainer, self.path, self.stop = trainer, path, stop
-        most = rows_to_validate(trainer.recipe)
-        # None of several processes may leave a validation alone.
-        own = stop if processes()[0] == 1 else Stop()
-        self.valid = None if valid is None else Stoppable(valid, most, own)
+        self.trainer, self.ignore = trainer, ignore
+        self.valid = sample_of(valid, trainer.recipe, stop)
+        self.file, self.stop = file, stop
         self.began = monotonic() - trainer.seconds
-        self.saves_at = monotonic() + SECONDS
-        self.batch: tuple = ()
-        self.ignore = data.ignore
 
     def goes_on(self, batch: tuple) -> bool:
         """Tell whether to learn from a batch; save before it if it is time,
         and if it is not to be learned from because somebody said stop."""
         self.batch = batch
-        late = monotonic() > self.saves_at
-        signal, late_anywhere = agreed(self.stop.signal, late)
+        signal, late = agreed(self.stop.signal, self.file.due())
         if signal:  # that of another process, it may be
             self.stop.signal = signal
-        if signal or late_anywhere:
-            self.save()
+        if signal or late:
+            self.file.write(self.trainer, batch, self.ignore)
         return not signal and self.trainer.steps_left() > 0
 
     def note(self, at_note: Callable[[Trainer], object] | None) -> None:
@@ -67,20 +93,28 @@ class Keeper:
                 self.trainer.note(self.valid)
                 if at_note:
                     at_note(self.trainer)
-                self.save()
+                self.file.write(self.trainer, self.batch, self.ignore)
 
-    def save(self) -> None:
-        """Write the file, unless the loss is no number any more."""
-        if not self.path:
-            return
-        began = monotonic()
-        if self.batch:
-            self.trainer.check_loss(self.batch, self.ignore)
-        self.trainer.others = gathered(self.trainer.random)
-        if processes()[1] == 0:
-            save_checkpoint(self.trainer.checkpoint(), self.path)
-        now = monotonic()
-        self.saves_at = now + max(SECONDS, TIMES * (now - began))
+
+def sample_of(
+    valid: Data | None, recipe: Recipe, stop: Stop
+) -> Stoppable | None:
+    """Choose what a note looks at; none of several processes may leave it
+    alone, and so a stop leaves it when there is one."""
+    if valid is None:
+        return None
+    alone = processes()[0] == 1
+    return Stoppable(
+        valid, rows_to_validate(recipe), stop if alone else Stop()
+    )
+
+
+def check_weights(trainer: Trainer, batch: tuple, ignore: int) -> None:
+    """Raise FloatingPointError for weights whose loss is no number."""
+    if batch:  # else nothing has been learned
+        with evaluating(trainer.model):
+            loss = loss_of(trainer.model, *batch, ignore_index=ignore).item()
+        check_finite(trainer, f"after step {trainer.step}", {"loss": loss})
 
 
 def gathered(random: Tensor | None) -> tuple[Tensor | None, ...]:

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from tformer_lite.training.batches import Data, batches, processes
 from tformer_lite.training.checkpoints import load_checkpoint, pack
-from tformer_lite.training.keeper import Keeper
+from tformer_lite.training.keeper import File, Keeper
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.stopping import interruption
 from tformer_lite.training.trainer import Trainer
@@ -95,7 +95,7 @@ def train(
     if trainer.recipe.patience and trainer.best is model:
         trainer.best = deepcopy(model)  # nothing was better so far
     with reproducible(trainer), interruption() as stop:
-        keeper = Keeper(trainer, data, valid, path, stop)
+        keeper = Keeper(trainer, data.ignore, valid, File(path), stop)
         keeper.note(at_note)  # what a stop may have cut short
         order = batches(data, trainer.recipe, trainer.step)
         ahead = takewhile(keeper.goes_on, order)

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 from torch.optim import AdamW
 
-from tformer_lite.model.modes import evaluating
 from tformer_lite.training.batches import Data, loss_of, mean_loss
 from tformer_lite.training.checkpoints import Checkpoint, Model, Tokenizer
 from tformer_lite.training.recipe import Recipe
@@ -36,9 +35,10 @@ class Progress:
         self.noted: list[tuple[int, float]] = []
 
     def advance(self, loss: float) -> None:
-        """Count a step, and its loss."""
+        """Count a step, its loss, and the random numbers it has drawn."""
         self.step, self.loss = self.step + 1, loss
         self.recent.append(loss)
+        self.random = torch.get_rng_state()
 
     def due(self) -> bool:
         """Tell whether the losses are to be noted, and have not been."""
@@ -46,14 +46,15 @@ class Progress:
         here = self.step % every == 0 or self.step == steps
         return here and bool(self.recent)
 
-    def check_finite(self, name: str, value: float) -> None:
-        """Raise FloatingPointError for what is infinite, or no number."""
-        if not math.isfinite(value):
-            rate = self.recipe.rate(max(self.step, 1))
-            raise FloatingPointError(
-                f"{name} is {value}, at a learning rate of {rate:.3g}: "
-                "choose a lower one, or a longer warmup."
-            )
+    def add_note(self, loss: float | None) -> None:
+        """Note the losses since the last note, and that of validation."""
+        if loss is not None:
+            found = {"validation loss": loss}
+            check_finite(self, f"after step {self.step}", found)
+            self.val_losses.append(loss)
+        self.train_losses.append(sum(self.recent) / len(self.recent))
+        self.recent = []
+        self.noted.append((self.step, self.seconds))
 
     def notes_since_best(self) -> int:
         """Count the notes since the lowest validation loss."""
@@ -66,6 +67,19 @@ class Progress:
         if recipe.patience and self.notes_since_best() >= recipe.patience:
             return 0
         return max(recipe.steps - self.step, 0)
+
+
+def check_finite(
+    progress: Progress, when: str, found: dict[str, float]
+) -> None:
+    """Raise FloatingPointError for what is infinite, or no number."""
+    for name, value in found.items():
+        if not math.isfinite(value):
+            rate = progress.recipe.rate(max(progress.step, 1))
+            raise FloatingPointError(
+                f"the {name} {when} is {value}, at a learning rate of "
+                f"{rate:.3g}: choose a lower one, or a longer warmup."
+            )
 
 
 class Trainer(Progress):
@@ -105,33 +119,18 @@ class Trainer(Progress):
         self.optimizer.zero_grad()
         loss.backward()
         norm = nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
-        this = f"of step {self.step + 1}"
-        self.check_finite(f"the loss {this}", loss.item())
-        self.check_finite(f"the norm of the gradients {this}", norm.item())
+        found = {"loss": loss.item(), "norm of the gradients": norm.item()}
+        check_finite(self, f"of step {self.step + 1}", found)
         for group in self.optimizer.param_groups:
             group["lr"] = recipe.rate(self.step + 1)
         self.optimizer.step()
         self.advance(loss.item())
-        self.random = torch.get_rng_state()
 
     def note(self, valid: Data | None) -> None:
         """Note the losses, and the model when none was better."""
-        if valid is not None:
-            loss = mean_loss(self.model, valid)
-            after = f"after step {self.step}"
-            self.check_finite(f"the validation loss {after}", loss)
-            self.val_losses.append(loss)
-        self.train_losses.append(sum(self.recent) / len(self.recent))
-        self.recent = []
-        self.noted.append((self.step, self.seconds))
+        self.add_note(None if valid is None else mean_loss(self.model, valid))
         if self.recipe.patience and self.notes_since_best() == 0:
             self.best = deepcopy(self.model)
-
-    def check_loss(self, batch: tuple, ignore: int) -> None:
-        """Raise FloatingPointError for weights whose loss is no number."""
-        with evaluating(self.model):
-            loss = loss_of(self.model, *batch, ignore_index=ignore).item()
-        self.check_finite(f"the loss after step {self.step}", loss)
 
     def checkpoint(self) -> Checkpoint:
         """Gather what a file keeps: the best model, and the training."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 
 from tformer_lite.commands.learning.start import epoch_of, set_recipe
-from tformer_lite.commands.learning.watching import Watch, validation
+from tformer_lite.commands.learning.watching import Clock, Notes, validation
 from tformer_lite.commands.session import PROGRAM, say, warn
 from tformer_lite.drawing.line_charts import curves
 from tformer_lite.training.batches import (
@@ -26,8 +26,7 @@ from tformer_lite.training.checkpoints import load_checkpoint
 from tformer_lite.training.loop import train
 from tformer_lite.training.trainer import Trainer
 
-# An epoch has its notes at its ends alone, unless it has more steps; then as
-# many as the first number lie between two, or so many notes are in all.
+# Notes are no more than STEPS apart, unless there would be more than NOTES.
 STEPS, NOTES = 1000, 500
 
 
@@ -57,26 +56,27 @@ def fit(
     """
     path = Path(args.save_path)
     set_recipe(trainer, args.given, len(data))
-    unit, size = note_sooner(trainer, args.given, len(data))
+    unit = note_sooner(trainer, args.given, len(data))
     if not trainer.steps_left():
         say(f"{path} is trained: more --steps or --patience would go on.")
-    watch = Watch((unit, size), tokens_of(trainer, data), path, sample)
+    bar, notes = sys.stderr.isatty(), Notes(unit, path, sample)
+    clock = Clock(tokens_of(trainer, data), bar)
     say_sample(trainer, valid)
     with explained(trainer, path):
-        train(trainer, data, valid, path, watch.bar, watch.note, watch.step)
+        train(trainer, data, valid, path, bar, notes.show, clock.show)
         if processes()[1] == 0:
             say(f"Model saved to {path}")
-            save_curve(trainer, unit, size, path.with_name("loss_curve.png"))
-            watch.warn(trainer)
+            save_curve(trainer, *unit, path.with_name("loss_curve.png"))
+            notes.warn(trainer)
             examine_all(trainer, valid)
 
 
 def note_sooner(trainer: Trainer, options: dict, rows: int) -> tuple[str, int]:
-    """Note losses within the epochs of a large text; say what notes are
-    counted in, and how many steps that has."""
+    """Note losses often enough where epochs, or tenths of all steps, are
+    long; say what notes are counted in, and how many steps that has."""
     recipe, epoch = trainer.recipe, epoch_of(rows, trainer.recipe)
-    if options.get("epochs"):
-        every = min(epoch, max(STEPS, recipe.steps // NOTES))
+    if options.get("epochs") or options.get("steps"):
+        every = min(recipe.every, max(STEPS, recipe.steps // NOTES))
         trainer.recipe = recipe = replace(recipe, every=every)
     in_epochs = recipe.every == epoch and recipe.steps % epoch == 0
     return ("Epoch", epoch) if in_epochs else ("Step", 1)

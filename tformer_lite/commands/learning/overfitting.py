@@ -28,13 +28,14 @@ def by_heart(trainer: Trainer) -> str:
     fallen = learned * (1 - FALL)
     if min(theirs[-LAST:]) < high or max(ours[-LAST:]) > fallen:
         return ""
-    patience = trainer.recipe.patience
-    stop = "" if patience else "--patience 3 stops in time; "
+    helps = "more data, a smaller model or more --dropout help"
+    if not trainer.recipe.patience:
+        helps = f"--patience 3 stops in time; {helps}"
     return (
         f"the lowest val_loss was {low:.2f} at step {trainer.noted[best][0]}, "
         f"now it is {theirs[-1]:.2f}, while train_loss fell from "
         f"{learned:.2f} to {ours[-1]:.2f}: the model learns its data by "
-        f"heart. {stop}More data, a smaller model or more --dropout help."
+        f"heart. {helps[0].upper()}{helps[1:]}."
     )
 
 

@@ -2,7 +2,6 @@
 
 import csv
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
@@ -18,29 +17,21 @@ PAUSE = 10.0  # seconds without a line, at most, where there is no bar
 COLUMNS = "step", "seconds", "train_loss", "val_loss"
 
 
-class Watch:
-    """Shows how a training goes: what to expect, then what comes.
-
-    `unit` is what notes are counted in, with its steps; `tokens` are those
-    of a step; `sample` gives lines that the model writes.
-    """
+class Notes:
+    """Shows what is noted: losses, a sample of the model's writing, and a
+    warning where it learns by heart. `unit` is what notes are counted in,
+    with its steps; `path` is the checkpoint, which a CSV stands beside."""
 
     def __init__(
         self,
         unit: tuple[str, int],
-        tokens: int,
         path: Path,
         sample: Callable[[], list[str]],
     ):
-        self.unit, self.tokens = unit, tokens
-        self.path, self.sample = path, sample
-        self.bar = sys.stderr.isatty()
-        self.began: tuple[float, int] | None = None  # after the first step
-        self.expected = False
-        self.shown = monotonic()
+        self.unit, self.path, self.sample = unit, path, sample
         self.warned = ""
 
-    def note(self, trainer: Trainer) -> None:
+    def show(self, trainer: Trainer) -> None:
         """Print the last losses, and what the model writes; keep a CSV."""
         if processes()[1]:
             return
@@ -55,33 +46,42 @@ class Watch:
         if not self.warned:
             self.warn(trainer)
         write_losses(trainer, self.path.with_name("losses.csv"))
-        self.shown = monotonic()
-
-    def step(self, trainer: Trainer) -> None:
-        """Print the time to expect, once; then a line now and then."""
-        now = monotonic()
-        self.began = self.began or (now, trainer.step)
-        seconds, steps = now - self.began[0], trainer.step - self.began[1]
-        left = trainer.steps_left()
-        if not (steps and left):
-            return
-        left_over = f"about {duration(seconds / steps * left)}"
-        speed = f"{self.tokens * steps / seconds:,.0f} tokens a second"
-        if not self.expected and seconds > MEASURED:
-            say(f"Expected time: {left_over} for {left:,} steps, {speed}")
-            self.expected, self.shown = True, now
-        elif not self.bar and now - self.shown > PAUSE:
-            say(
-                f"Step {trainer.step}/{trainer.recipe.steps}: loss "
-                f"{trainer.loss:.4f}, {speed}, {left_over} left"
-            )
-            self.shown = now
 
     def warn(self, trainer: Trainer) -> None:
         """Warn of overfitting, if there is some, and if that is new."""
         said, self.warned = self.warned, by_heart(trainer) or self.warned
         if self.warned != said:
             warn(f"[WARN] {self.warned}")
+
+
+class Clock:
+    """Shows how long a training takes; `tokens` are those of a step."""
+
+    def __init__(self, tokens: int, bar: bool):
+        self.tokens, self.bar = tokens, bar
+        self.began: tuple[float, int] | None = None  # after the first step
+        self.shown = 0.0
+
+    def show(self, trainer: Trainer) -> None:
+        """Print the time to expect, once, and then, where there is no bar
+        and no note, a line now and then."""
+        now = monotonic()
+        self.began = self.began or (now, trainer.step)
+        seconds, steps = now - self.began[0], trainer.step - self.began[1]
+        left = trainer.steps_left()
+        if not (steps and left):
+            return
+        time = f"about {duration(seconds / steps * left)}"
+        speed = f"{self.tokens * steps / seconds:,.0f} tokens a second"
+        if not self.shown and seconds > MEASURED:
+            say(f"Expected time: {time} for {left:,} steps, {speed}")
+            self.shown = now
+        elif not trainer.recent:  # a note has just been shown
+            self.shown = self.shown and now
+        elif self.shown and not self.bar and now - self.shown > PAUSE:
+            at = f"Step {trainer.step}/{trainer.recipe.steps}"
+            say(f"{at}: loss {trainer.loss:.4f}, {speed}, {time} left")
+            self.shown = now
 
 
 def validation(loss: float) -> str:
