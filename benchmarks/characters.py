@@ -137,10 +137,15 @@ def nano(config: Config, recipe: Recipe) -> Trainer:
 
 
 def ours(config: Config, recipe: Recipe) -> Trainer:
-    """Build and start a model as `train char` does for the book's text, with
-    rows and batches of these sizes."""
-    rows = {"block_size": config.max_len, "batch_size": recipe.batch_size}
-    options = writer_for(len(book_text()) * 9 // 10, rows)
+    """Build and start a model as `train char` does for the book's text, but
+    with the size and the batches of another."""
+    sizes = {
+        "num_layers": config.n_layers,
+        "d_model": config.d_model,
+        "block_size": config.max_len,
+        "batch_size": recipe.batch_size,
+    }
+    options = writer_for(len(book_text()) * 9 // 10, sizes)
     model = DecoderOnly(config_of(options, config))
     return Trainer(model, recipe_of(options, recipe))
 

@@ -7,12 +7,21 @@ import pytest
 import torch
 
 from tests.helpers.commands import TEXT, refusal
-from tformer_lite import Config, DecoderOnly, Recipe, load_checkpoint
+from tformer_lite import (
+    Config,
+    DecoderOnly,
+    Recipe,
+    Trainer,
+    Windows,
+    load_checkpoint,
+    train,
+)
 from tformer_lite.__main__ import main
 from tformer_lite.commands.arguments import read
 from tformer_lite.commands.learning import choosing
 from tformer_lite.commands.learning.start import config_of, recipe_of
 from tformer_lite.commands.options import AS_IN_SOURCE, CHAR, TRANSLATE
+from tformer_lite.example.running import seeded_model
 from tformer_lite.model.choices import PARTS
 from tformer_lite.model.config import char_lm, tiny_translator
 
@@ -117,47 +126,65 @@ def test_each_time_to_train_for_replaces_the_others():
         assert {n: x for n, x in times.items() if x} == dict([kept])
 
 
-def test_the_steps_that_time_allows_are_printed_and_give_the_same_again(
+def test_the_model_and_its_steps_are_said_in_a_line(
     capsys, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(choosing, "TRIAL", 0.05)
-    main(plain(tmp_path, *LITTLE, "--minutes", "0.004", "--seed", "3"))
+    monkeypatch.setattr(choosing, "TRIAL", 0.01)
+    main(plain(tmp_path, *LITTLE, "--minutes", "0.000001"))
     said = capsys.readouterr().out
-    line = r"^1 layers, 1 heads, 16 channels, rows of 8 characters; "
-    line += r"(\d+) steps of \d+ rows, in about \d+ seconds "
-    line += r"\(--steps (\d+) gives the same again\)$"
-    ((steps, again),) = re.findall(line, said, re.MULTILINE)
-    assert steps == again
-    first = load_checkpoint(tmp_path / "model.pt")
-    assert first.training["step"] == int(steps)
-    main(plain(tmp_path, *LITTLE, "--steps", steps, "--seed", "3"))
-    second = load_checkpoint(tmp_path / "model.pt")
-    assert first.train_losses == second.train_losses
-    both = first.model.parameters(), second.model.parameters()
+    line = r"^1 layer, 1 head, 16 channels, rows of 8 characters; "
+    line += r"1 step of 8 rows in about \d+ s \(--steps 1 gives the same again"
+    assert re.search(line, said, re.MULTILINE)
+
+
+def little():
+    """A small model, and data to train it on."""
+    sizes = {"d_model": 4, "n_heads": 1, "n_layers": 1, "d_ff": 4}
+    config = Config(vocab_size=5, max_len=8, **sizes)
+    trainer = Trainer(seeded_model(DecoderOnly, config, 0), Recipe(steps=1))
+    return trainer, Windows(torch.arange(2000) % 5, 8)
+
+
+def test_timing_its_steps_does_not_change_a_training(monkeypatch):
+    """With the same steps and the same seed it is the same to the last bit,
+    and nobody's random numbers are used up."""
+    monkeypatch.setattr(choosing, "TRIAL", 0.02)
+    (timed, data), (other, _) = little(), little()
+    given, before = {"minutes": 2e-4}, torch.get_rng_state()
+    choosing.choose_steps(timed, given, data)
+    assert torch.equal(torch.get_rng_state(), before)
+    choosing.choose_steps(other, {"steps": given["steps"]}, data)
+    for trainer in timed, other:
+        train(trainer, data)
+    both = timed.model.parameters(), other.model.parameters()
     assert all(map(torch.equal, *both))
 
 
-def test_twice_the_time_has_twice_the_steps(tmp_path, monkeypatch):
-    """And a trial of another model's steps has no part in it."""
+def steps_in(minutes, step=0):
+    """The steps that some minutes have, at 2 steps a second."""
+    (trainer, data), given = little(), {"minutes": minutes}
+    trainer.step = step
+    choosing.choose_steps(trainer, given, data)
+    assert trainer.recipe.steps == given["steps"]
+    assert trainer.recipe.warmup <= given["steps"] / 10
+    return given["steps"]
+
+
+def test_twice_the_time_has_twice_the_steps_and_more_time_adds_some(
+    monkeypatch,
+):
+    """Of a minute 51 seconds are for steps: there is more to do."""
     monkeypatch.setattr(choosing, "seconds_a_step", lambda *_: 0.5)
-    found = []
-    for minutes in "0.2", "0.4":
-        main(plain(tmp_path, *LITTLE, "--minutes", minutes))
-        found.append(load_checkpoint(tmp_path / "model.pt").training["step"])
-    assert found == [20, 40]  # of 24 and 48: there is more to do than steps
-    main(plain(tmp_path, *LITTLE, "--minutes", "0.1", "--resume"))
-    step = load_checkpoint(tmp_path / "model.pt").training["step"]
-    assert step == 50
+    assert [steps_in(n) for n in (1e-9, 0.2, 0.4)] == [1, 20, 40]
+    assert [steps_in(n, step=40) for n in (0.2, 0.4)] == [60, 80]
 
 
-def test_a_short_text_is_not_gone_through_for_ever(tmp_path, monkeypatch):
-    """185 characters to train on: no time makes more than a few hundred."""
-    monkeypatch.setattr(choosing, "seconds_a_step", lambda *_: 1e-9)
-    main(plain(tmp_path, *LITTLE))
-    kept = load_checkpoint(tmp_path / "model.pt")
-    rows = kept.training["recipe"]["batch_size"]
-    passes = kept.training["recipe"]["steps"] * rows * 8 / 185
-    assert passes < 2 * choosing.SIZES[0][-1]
+def test_a_short_text_is_not_gone_through_for_ever(monkeypatch):
+    """Unless one goes on: 2,000 characters, in 32 rows of 8."""
+    monkeypatch.setattr(choosing, "seconds_a_step", lambda *_: 0.01)
+    passes = choosing.SIZES[0][-1]
+    assert steps_in(2.0) == passes * 1992 // (32 * 8)
+    assert steps_in(2.0, step=7) == 7 + 10_200
 
 
 def test_what_cannot_be_is_said_in_options(capsys, tmp_path):

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from tformer_lite.commands.learning.start import set_recipe
+from tformer_lite.commands.learning.watching import duration
 from tformer_lite.training.batches import Data
 from tformer_lite.training.loop import train
 from tformer_lite.training.stopping import agreed
@@ -17,20 +18,20 @@ from tformer_lite.training.trainer import Trainer
 TRIAL = 1.0  # seconds of steps, to be timed
 WARMUP = 100  # steps, at most
 LEARNING = 0.85  # of the time goes to steps; the rest to losses and files
-# From so many characters on: layers, channels, dropout, times through them.
-SIZES = (
-    (0, 2, 64, 0.3, 60),
-    (10_000, 3, 96, 0.2, 30),
-    (50_000, 4, 128, 0.1, 20),
-    (500_000, 3, 128, 0.0, 10),
-)
-
+LONG = 50_000  # characters, from which on a text can do with less care
+# From so many characters on: channels, dropout, times through them at most.
+SIZES = [
+    (0, 96, 0.3, 20),
+    (10_000, 96, 0.2, 30),
+    (LONG, 128, 0.1, 20),
+    (10 * LONG, 128, 0.0, 10),
+]
 # What all of them have in common.
 ALWAYS: dict[str, Any] = {
+    "num_layers": 3,
     "norm": "rms",
     "activation": "gelu",
     "embedding": "plain",
-    "lr": 5e-3,
     "weight_decay": 0.1,
     "patience": 4,
 }
@@ -43,14 +44,13 @@ def writer_for(length: int, given: Mapping[str, Any]) -> dict[str, Any]:
     the larger the model that does not learn it by heart.
     """
     said = {name: x for name, x in given.items() if x is not None}
-    layers, width, dropout = size_for(length)[1:4]
+    _, width, dropout, _ = size_for(length)
     width = said.get("d_model", width)
     rows = said.get("block_size", 64 if length >= 5000 else 32)
     table = said.get("positions", "none") != "none"
     attention = said.get("attention", "fused" if table else "rotary")
     turned = attention.startswith("rotary")
     choice = {
-        "num_layers": layers,
         "num_heads": heads_for(width),
         "d_model": width,
         "d_ff": 4 * width,
@@ -59,12 +59,13 @@ def writer_for(length: int, given: Mapping[str, Any]) -> dict[str, Any]:
         "positions": "none" if turned else "learned",
         "block_size": rows,
         "max_seq_len": rows,
-        "batch_size": 12 if length >= 50_000 else 8,
+        "batch_size": 12 if length >= LONG else 8,
+        "lr": 5e-3 if length >= LONG else 4e-3,
     }
     return ALWAYS | choice | said
 
 
-def size_for(length: int) -> tuple[int, int, int, float, int]:
+def size_for(length: int) -> tuple[int, int, float, int]:
     """Find the row of `SIZES` for a text."""
     return max(row for row in SIZES if row[0] <= length)
 
@@ -117,20 +118,20 @@ def seconds_a_step(trainer: Trainer, data: Data) -> float:
 def description(trainer: Trainer, minutes: float | None) -> str:
     """Say which model is trained, how long, and how to do the same again."""
     config: Any = trainer.model.config
-    steps = trainer.steps_left()
-    model = (
-        f"{config.n_layers} layers, {config.n_heads} heads, "
-        f"{config.d_model} channels, rows of {trainer.block_size} characters"
+    counts = {
+        "layer": config.n_layers,
+        "head": config.n_heads,
+        "channel": config.d_model,
+        "row": trainer.recipe.batch_size,
+        "step": trainer.steps_left(),
+    }
+    layers, heads, channels, rows, steps = (
+        f"{n:,} {name}" + "s" * (n != 1) for name, n in counts.items()
     )
-    course = f"{steps:,} steps of {trainer.recipe.batch_size} rows"
+    model = f"{layers}, {heads}, {channels}"
+    model += f", rows of {trainer.block_size} characters"
     if minutes is None:
-        return f"{model}; {course}"
+        return f"{model}; {steps} of {rows}"
     again = f"--steps {trainer.recipe.steps} gives the same again"
-    return f"{model}; {course}, in about {time_of(minutes)} ({again})"
-
-
-def time_of(minutes: float) -> str:
-    """Say a time in words, to the second or to the minute."""
-    if minutes < 1.95:
-        return f"{max(round(60 * minutes), 1)} seconds"
-    return f"{minutes:.3g} minutes"
+    time = duration(60 * minutes)
+    return f"{model}; {steps} of {rows} in about {time} ({again})"
