@@ -179,12 +179,15 @@ def test_twice_the_time_has_twice_the_steps_and_more_time_adds_some(
     assert [steps_in(n, step=40) for n in (0.2, 0.4)] == [60, 80]
 
 
-def test_a_short_text_is_not_gone_through_for_ever(monkeypatch):
+def test_a_short_text_is_not_gone_through_for_ever(capsys, monkeypatch):
     """Unless one goes on: 2,000 characters, in 32 rows of 8."""
     monkeypatch.setattr(choosing, "seconds_a_step", lambda *_: 0.01)
     passes = choosing.SIZES[0][-1]
     assert steps_in(2.0) == passes * 1992 // (32 * 8)
+    assert "The text is short" in capsys.readouterr().out
     assert steps_in(2.0, step=7) == 7 + 10_200
+    assert steps_in(0.01) == 51
+    assert capsys.readouterr().out == ""
 
 
 def test_what_cannot_be_is_said_in_options(capsys, tmp_path):

@@ -54,16 +54,19 @@ SHARE, AMOUNT, MEASURE, REAL = (
 TEXT, FLAG = {"metavar": "TEXT"}, {"action": "store_true"}
 # How an option is read, and what it is.
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
-    "minutes": (AMOUNT, "the time there is, of which the steps are made"),
+    "minutes": (AMOUNT, "about how long to train: gives the number of steps"),
     "steps": (COUNT, "batches to learn from"),
     "epochs": (COUNT, "times through the data, in place of steps"),
-    "as-in-source": (FLAG, "source 002's sizes, optimizer and 50 epochs"),
+    "as-in-source": (FLAG, "take source 002's sizes, optimizer and 50 epochs"),
     "resume": (
         FLAG,
         "go on from --save_path, if it is there, with its own options",
     ),
     "block_size": (COUNT, "characters that a row of a batch has"),
-    "max_seq_len": (COUNT, "positions that the model has, if not as many"),
+    "max_seq_len": (
+        COUNT,
+        "positions of the model, if more than --block_size",
+    ),
     "max_len": (COUNT, "tokens of a sentence, [SOS] and [EOS] included"),
     "vocab_size": (COUNT, "words of a language, when PATH is given"),
     "d_model": (COUNT, "channels"),
@@ -77,7 +80,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
             "attention": "how positions attend to each other",
             "positions": "what tells the positions from one another",
             "norm": "what normalises the channels",
-            "residual": "a sublayer's norm comes before it, or after the sum",
+            "residual": "the norm comes before each sublayer, or after it",
             "feed_forward": "what works on each position alone",
             "activation": "the function of its hidden channels",
             "embedding": "how the vectors of tokens are scaled",

@@ -1,7 +1,7 @@
 """What a text asks for: the size of its model, how that learns, and how many
 steps there is time for."""
 
-import math
+import sys
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
@@ -10,6 +10,7 @@ from typing import Any
 
 from tformer_lite.commands.learning.start import set_recipe
 from tformer_lite.commands.learning.watching import duration
+from tformer_lite.commands.session import say
 from tformer_lite.training.batches import Data
 from tformer_lite.training.loop import train
 from tformer_lite.training.stopping import agreed
@@ -83,7 +84,10 @@ def choose_steps(trainer: Trainer, given: dict, data: Data) -> float | None:
     minutes = given.get("minutes")
     if minutes is not None:
         seconds = seconds_a_step(trainer, data) / LEARNING
-        steps = min(int(60 * minutes / seconds), most_steps(trainer, data))
+        steps, most = int(60 * minutes / seconds), most_steps(trainer, data)
+        if steps > most:
+            steps = most
+            say("The text is short: more steps would learn it by heart.")
         given["steps"], given["minutes"] = trainer.step + max(steps, 1), None
         minutes = steps * seconds / 60
         set_recipe(trainer, given, len(data))
@@ -93,10 +97,10 @@ def choose_steps(trainer: Trainer, given: dict, data: Data) -> float | None:
     return minutes
 
 
-def most_steps(trainer: Trainer, data: Data) -> float:
+def most_steps(trainer: Trainer, data: Data) -> int:
     """Count the steps that a text is good for; one can go on all the same."""
     if trainer.step:
-        return math.inf
+        return sys.maxsize
     tokens = trainer.recipe.batch_size * data[[0]][1].numel()
     return size_for(len(data))[-1] * len(data) // tokens
 

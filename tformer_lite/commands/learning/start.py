@@ -89,7 +89,9 @@ def in_options(text: str) -> str:
 def config_of(options: dict[str, Any], config: Config) -> Config:
     """Change a config as the options say; those that are None do not."""
     said = {name: x for name, x in options.items() if x is not None}
-    changes = {FIELDS[name]: said[name] for name in FIELDS & said.keys()}
+    changes = {
+        FIELDS[name]: said[name] for name in FIELDS.keys() & said.keys()
+    }
     return replace(config, **changes)
 
 

@@ -34,8 +34,8 @@ LINE = 60  # columns of the one beside each loss
 
 
 def train_char(args: Namespace) -> None:
-    """Train a model that writes character by character. Its size follows
-    from the text, and its steps from the time that you give it."""
+    """Train a model that writes character by character. The length of the
+    text decides its size, and the minutes the steps, unless you do."""
     with joined_processes(args.device) as device:
         text = read_text(args.path)
         old = unfinished_training(args, "generate")
