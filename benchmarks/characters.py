@@ -21,11 +21,15 @@ from tformer_lite import (
     split_text,
     train,
 )
+from tformer_lite.commands.learning.choosing import writer_for
+from tformer_lite.commands.learning.start import config_of, recipe_of
+from tformer_lite.commands.options import AS_IN_SOURCE
 from tformer_lite.model.modes import evaluating
 from tformer_lite.training.recipe import cosine
 
 LENGTH = 6000  # characters of the book: source 002's text is short, too
-BLOCK, POSITIONS, EPOCHS = 32, 64, 20  # source 002's, but for its 50 epochs
+BLOCK, POSITIONS = AS_IN_SOURCE["block_size"], AS_IN_SOURCE["max_seq_len"]
+EPOCHS = 20  # source 002 has 50
 # nanoGPT's, for a computer without a GPU, as documented in its README and in
 # config/train_shakespeare_char.py; the vocabulary depends on the text.
 SIZES = Config(
@@ -48,15 +52,9 @@ def source_002(patience: int) -> tuple[Trainer, tuple[Windows, Windows]]:
     text = book_text()[:LENGTH]
     tokenizer = CharTokenizer(text)
     data, valid = split_text(tokenizer.encode(text), BLOCK)
-    epoch = math.ceil(len(data) / 32)
-    recipe = Recipe(
-        steps=EPOCHS * epoch,
-        schedule="constant",
-        betas=(0.9, 0.999),
-        clip=math.inf,
-        every=epoch,
-        patience=patience,
-    )
+    recipe = recipe_of(AS_IN_SOURCE, Recipe(steps=1, patience=patience))
+    epoch = math.ceil(len(data) / recipe.batch_size)
+    recipe = replace(recipe, steps=EPOCHS * epoch, every=epoch)
     torch.manual_seed(0)
     config = replace(char_lm, vocab_size=len(tokenizer), max_len=POSITIONS)
     trainer = Trainer(DecoderOnly(config), recipe, (tokenizer,), BLOCK)
@@ -139,11 +137,17 @@ def nano(config: Config, recipe: Recipe) -> Trainer:
 
 
 def ours(config: Config, recipe: Recipe) -> Trainer:
-    """Build and start a model as the book does: rotary positions (chapter
-    19), some dropout, a higher rate."""
-    turned = {"attention": "rotary", "positions": "none"}
-    model = DecoderOnly(replace(config, dropout=0.1, **turned))
-    return Trainer(model, replace(recipe, lr=3e-3, weight_decay=0.1))
+    """Build and start a model as `train char` does for the book's text, but
+    with the size and the batches of another."""
+    sizes = {
+        "num_layers": config.n_layers,
+        "d_model": config.d_model,
+        "block_size": config.max_len,
+        "batch_size": recipe.batch_size,
+    }
+    options = writer_for(len(book_text()) * 9 // 10, sizes)
+    model = DecoderOnly(config_of(options, config))
+    return Trainer(model, recipe_of(options, recipe))
 
 
 def characters() -> dict:

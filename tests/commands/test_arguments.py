@@ -16,7 +16,7 @@ from tformer_lite.commands.arguments import TO_TRY, read
 # Source 002's `train` and `parse_args`, as they stand there; its folder
 # above is left out.
 SOURCE = {
-    "train char corpus.txt": {
+    "train char corpus.txt --as-in-source": {
         "block_size": 32,
         "batch_size": 32,
         "d_model": 128,
@@ -118,7 +118,7 @@ def test_files_that_cannot_be_learned_from_are_named(capsys, tmp_path):
 
 def test_sizes_that_cannot_be_are_refused_before_training(capsys, tmp_path):
     said = refusal(capsys, *char(tmp_path, "--d_model", "15"))
-    assert "d_model=15 is not divisible by n_heads=2" in said
+    assert "--d_model=15 is not divisible by --num_heads=2" in said
     said = refusal(capsys, *char(tmp_path, "--block_size", "9"))
     assert "--block_size 9 is more than --max_seq_len 8" in said
     said = refusal(capsys, *char(tmp_path, "--device", "cuda"))

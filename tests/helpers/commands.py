@@ -16,6 +16,7 @@ def char(folder: Path, *options: str, text: str = TEXT) -> list[str]:
     (folder / "text.txt").write_text(text, "utf8")
     path = ["--save_path", str(folder / "model.pt")]
     command = ["train", "char", str(folder / "text.txt"), *SMALL, *WINDOW]
+    command += ["--as-in-source"]
     return [*command, *path, *options]
 
 

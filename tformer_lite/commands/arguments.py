@@ -27,11 +27,12 @@ TO_TRY = {
         "check my_model.py:make",
         "classroom list",
     ],
-    "train": ["char book.txt --epochs 5", "translate --resume"],
+    "train": ["char book.txt --minutes 5", "translate --resume"],
     "train char": [
-        "book.txt --epochs 5",
-        "book.txt --steps 2000 --schedule cosine",
-        "book.txt --resume --epochs 60",
+        "book.txt --minutes 10",
+        "book.txt --num_layers 6 --steps 5000",
+        "book.txt --resume --minutes 10",
+        "book.txt --as-in-source",
     ],
     "train translate": ["", "pairs.tsv --max_len 12 --d_model 48"],
     "generate": [
@@ -113,15 +114,21 @@ class Parser(argparse.ArgumentParser):
 
 
 def read(argv: list[str] | None = None) -> Namespace:
-    """Read a command and its options; --steps stand in for --epochs.
+    """Read a command and its options; --as-in-source gives many of them.
 
     `run` is the function to call, `given` has the options that were typed.
     """
     given = vars(commands().parse_args(argv))
-    options = given.pop("defaults") | given
-    if "steps" in given:
-        options["epochs"] = None
-    return Namespace(**options, given=given)
+    defaults = given.pop("defaults")
+    if given.get("as_in_source"):
+        defaults = laid_over(defaults, options.AS_IN_SOURCE)
+    return Namespace(**laid_over(defaults, given), given=given)
+
+
+def laid_over(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
+    """Lay options over others: of the times to train for, one alone stays."""
+    others = options.TIMES if newer.keys() & set(options.TIMES) else ()
+    return older | dict.fromkeys(others) | newer
 
 
 def commands() -> Parser:
@@ -175,15 +182,32 @@ def help_texts(name: str) -> dict[str, Any]:
 
 
 def add_options(parser: Parser, defaults: dict[str, Any]) -> None:
-    """Add options, as `--d_model 128`, that are left out unless typed."""
-    either = parser.add_mutually_exclusive_group()
+    """Add options, as `--d_model 128`, that are left out unless typed; those
+    of a model and of its recipe stand in groups of their own."""
+    times = parser.add_mutually_exclusive_group()
+    groups: dict[str | None, Any] = {None: parser}
+    groups |= dict.fromkeys(options.TIMES, times)
     for name, default in defaults.items():
-        place = either if name in ("epochs", "steps") else parser
+        title = group_of(name)
+        if title not in groups:
+            groups[title] = parser.add_argument_group(title)
         how, text = OPTIONS[name]
         if default is not None and how is not FLAG:
-            text += f" (default: {default})"
+            shown = default if isinstance(default, tuple) else [default]
+            text += f" (default: {' '.join(map(str, shown))})"
         sign = f"--{name.split()[-1]}"
-        place.add_argument(sign, default=SUPPRESS, help=text, **how)
+        groups[title].add_argument(sign, default=SUPPRESS, help=text, **how)
+
+
+def group_of(name: str) -> str | None:
+    """Say under which title an option stands: a time to train for, under its
+    own name."""
+    if name in options.TIMES:
+        return name
+    if name in options.MODEL or name in options.ROWS:
+        return "the model"
+    learning = name in options.TRAINING
+    return "how it learns" if learning else None
 
 
 def keyword(name: str) -> str:

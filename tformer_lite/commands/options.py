@@ -2,11 +2,15 @@
 stands in them when they are left out."""
 
 import argparse
+from dataclasses import fields
 from typing import Any
 
 from tformer_lite.commands.trace import PRESETS
+from tformer_lite.model.choices import PARTS
+from tformer_lite.model.config import Config, char_lm, tiny_translator
 from tformer_lite.properties.subject import POSITIONS
-from tformer_lite.training.recipe import SCHEDULES
+from tformer_lite.training.checkpoints import NAMES
+from tformer_lite.training.recipe import SCHEDULES, Recipe
 
 
 def count(text: str) -> int:
@@ -19,6 +23,20 @@ def number(text: str, least: int = 0) -> int:
     if int(text) < least:
         raise argparse.ArgumentTypeError(f"{text} is less than {least}")
     return int(text)
+
+
+def amount(text: str) -> float:
+    """Read an amount: more than 0, and finite."""
+    if not 0 < float(text) < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not above 0")
+    return float(text)
+
+
+def measure(text: str) -> float:
+    """Read a measure: 0 or more, or inf."""
+    if not float(text) >= 0:
+        raise argparse.ArgumentTypeError(f"{text} is less than 0")
+    return float(text)
 
 
 def share(text: str) -> float:
@@ -49,20 +67,19 @@ def top_share(text: str) -> float:
     return share(text)
 
 
-def rate(text: str) -> float:
-    """Read a learning rate."""
-    if not 0 < float(text) < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not above 0")
-    return float(text)
-
-
 # How argparse reads an option.
 COUNT, NUMBER = ({"type": one, "metavar": "N"} for one in (count, number))
-SHARE, RATE = ({"type": one, "metavar": "X"} for one in (share, rate))
-HEAT, TOP = ({"type": one, "metavar": "X"} for one in (temperature, top_share))
+SHARE, AMOUNT, MEASURE, HEAT, TOP = (
+    {"type": one, "metavar": "X"}
+    for one in (share, amount, measure, temperature, top_share)
+)
 TEXT, FLAG = {"metavar": "TEXT"}, {"action": "store_true"}
 # How an option is read, and what it is.
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "minutes": (AMOUNT, "about how long to train: gives the number of steps"),
+    "steps": (COUNT, "batches to learn from"),
+    "epochs": (COUNT, "times through the data, in place of steps"),
+    "as-in-source": (FLAG, "take source 002's sizes, optimizer and 50 epochs"),
     "resume": (
         FLAG,
         "go on from --save_path, if it is there, with its own options",
@@ -72,7 +89,10 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
         "replace --save_path; with --resume, go on even with other data",
     ),
     "block_size": (COUNT, "characters that a row of a batch has"),
-    "max_seq_len": (COUNT, "positions that the model has"),
+    "max_seq_len": (
+        COUNT,
+        "positions of the model, if more than --block_size",
+    ),
     "max_len": (COUNT, "tokens of a sentence, [SOS] and [EOS] included"),
     "vocab_size": (COUNT, "words of a language, when PATH is given"),
     "d_model": (COUNT, "channels"),
@@ -80,15 +100,30 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "num_layers": (COUNT, "blocks of each stack"),
     "d_ff": (COUNT, "hidden channels of the feed-forward layers"),
     "dropout": (SHARE, "share of the values dropped in training"),
+    **{
+        name: ({"choices": [*PARTS[name]]}, text)
+        for name, text in {
+            "attention": "how positions attend to each other",
+            "positions": "what tells the positions from one another",
+            "norm": "what normalises the channels",
+            "residual": "the norm comes before each sublayer, or after it",
+            "feed_forward": "what works on each position alone",
+            "activation": "the function of its hidden channels",
+            "embedding": "how the vectors of tokens are scaled",
+            "mask": "whom a position may attend to",
+        }.items()
+    },
     "batch_size": (COUNT, "rows of a batch"),
-    "lr": (RATE, "the highest learning rate"),
+    "lr": (AMOUNT, "the highest learning rate"),
     "warmup": (NUMBER, "steps in which the learning rate climbs"),
     "schedule": ({"choices": [*SCHEDULES]}, "what it does afterwards"),
-    "epochs": (COUNT, "times through the data"),
-    "steps": (COUNT, "batches to learn from, instead of --epochs"),
-    "patience": (COUNT, "stop after so many losses without a lower one"),
+    "betas": (SHARE | {"nargs": 2}, "how long AdamW remembers: two shares"),
+    "weight_decay": (MEASURE, "how hard AdamW pulls weights towards 0"),
     "smoothing": (SHARE, "share of each label that all tokens get"),
-    "train_split": (SHARE, "share of the text to train on"),
+    "clip": (MEASURE, "the largest norm of all gradients; inf: no limit"),
+    "bf16": (FLAG, "multiply in bfloat16 where PyTorch finds that safe"),
+    "patience": (COUNT, "stop after so many losses without a lower one"),
+    "train_split": (SHARE, "share of the text, from its start, to train on"),
     "save_path": (TEXT, "the checkpoint to write"),
     "demo": (TEXT, "the prompt of a sample, in the end"),
     "seed": (NUMBER, "where the random numbers start"),
@@ -116,7 +151,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "depth": (COUNT, "levels of modules to print, if not what fits a screen"),
     "pad": (NUMBER, "the id of padding"),
     "no-causal": (FLAG, "the future may be heard, as in an encoder"),
-    "positions": (COUNT, "positions of an input to push, at most"),
+    "check positions": (COUNT, "positions of an input to push, at most"),
     "output": (TEXT, "what to judge of what the model gives, by its name"),
     "expect": (
         {"metavar": "NAME=REASON", "action": "append"},
@@ -137,30 +172,50 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
 }
 
+# Each is a time to train for, and says how many steps there are.
+TIMES = ("minutes", "steps", "epochs")
+# Options that are a config's, with its name for each, and a recipe's.
+MODEL = {
+    name: NAMES.get(name, name)
+    for name in OPTIONS
+    if name in PARTS or (name in NAMES and name != "max_seq_len")
+}
+ROWS = ["block_size", "max_seq_len", "max_len", "vocab_size"]
+KNOWN = {field.name for field in fields(Recipe)}
+RECIPE = [name for name in OPTIONS if name in KNOWN]
+
+
+def options_of(config: Config) -> dict[str, Any]:
+    """Say with options which model a config describes."""
+    return {name: getattr(config, ours) for name, ours in MODEL.items()}
+
+
 # fmt: off
-TRAINING = {
-    "warmup": 0, "schedule": "constant", "smoothing": 0.0, "patience": None,
-    "seed": 0, "device": "auto",
+COMMON: dict[str, Any] = {
+    "steps": None, "epochs": None, "resume": False, "force": False,
+    "seed": Recipe.seed, "device": "auto",
 }
-# Source 002's own.
+TRAINING = {n: getattr(Recipe, n) for n in RECIPE if n not in COMMON}
+# What is None here depends on the text.
 CHAR = {
-    "resume": False, "force": False,
-    "block_size": 32, "batch_size": 32,
-    "d_model": 128, "num_heads": 4, "num_layers": 2, "d_ff": 256,
-    "max_seq_len": 64, "dropout": 0.1,
-    "lr": 3e-4, "epochs": 50, "steps": None, "train_split": 0.8,
-    "save_path": "tiny_transformer.pt", "demo": "amar",
-    **TRAINING,
+    "minutes": 2.0, **COMMON, "save_path": "tiny_transformer.pt",
+    "train_split": 0.9, "demo": None, "as-in-source": False,
+    "block_size": None, "max_seq_len": None, **dict.fromkeys(MODEL),
+    **dict.fromkeys(TRAINING),
 }
-# Source 000's sizes, and a training that suits them.
+# Source 002's own: Adam, which clips nothing.
+AS_IN_SOURCE = options_of(char_lm) | {
+    "max_seq_len": char_lm.max_len, "block_size": 32, "batch_size": 32,
+    "epochs": 50, "lr": 3e-4, "schedule": "constant", "warmup": 0,
+    "betas": (0.9, 0.999), "weight_decay": 0.0, "clip": float("inf"),
+    "train_split": 0.8, "demo": "amar",
+}
+# Source 000's sizes, and a training that suits them: the high learning rate
+# asks for short steps.
 TRANSLATE = {
-    "resume": False, "force": False,
-    "max_len": 8, "vocab_size": 1024, "batch_size": 32,
-    "d_model": 12, "num_heads": 3, "num_layers": 1, "d_ff": 48,
-    "dropout": 0.0,
-    "lr": 3e-2, "epochs": None, "steps": 1700,
-    "save_path": "translator.pt",
-    **TRAINING, "warmup": 100, "schedule": "cosine",
+    **COMMON, "steps": 1700, "save_path": "translator.pt",
+    "max_len": 8, "vocab_size": 1024, **options_of(tiny_translator),
+    **TRAINING, "lr": 3e-2, "warmup": 100, "clip": 0.5,
 }
 # Source 002's again, and nucleus sampling.
 WRITING = {
@@ -178,8 +233,8 @@ TRACING = {
     "depth": None,
 }
 CHECKING = {
-    "pad": None, "no-causal": False, "positions": POSITIONS, "output": None,
-    "expect": None,
+    "pad": None, "no-causal": False, "check positions": POSITIONS,
+    "output": None, "expect": None,
 }
 LISTING = {"chapter": None}
 ASSIGNING = {

@@ -19,10 +19,12 @@ class Recipe:
     `smoothing` is the share of a label's probability that all tokens get;
     `clip` the largest norm of all gradients together. The losses are noted
     each `every` steps; after `patience` notes without a lower validation
-    loss training stops. `seed` shuffles the data and drives dropout.
+    loss training stops. `seed` shuffles the data and drives dropout. With
+    `bf16` a step computes in bfloat16 what torch.autocast finds safe; the
+    weights, and the losses of validation data, keep their precision.
 
-    Raises ValueError for a count below 1, for a number below 0, and for an
-    unknown schedule.
+    Raises ValueError for a count below 1, for a number below 0, for betas
+    that are not from 0 to below 1, and for an unknown schedule.
     """
 
     steps: int
@@ -37,6 +39,7 @@ class Recipe:
     every: int = 100
     patience: int | None = None
     seed: int = 0
+    bf16: bool = False
 
     def __post_init__(self) -> None:
         """Raise ValueError for what cannot be meant."""
@@ -48,6 +51,10 @@ class Recipe:
             value = getattr(self, name)
             if not value >= 0:
                 raise ValueError(f"{name}={value}: it is 0 or more.")
+        if not all(0 <= beta < 1 for beta in self.betas):
+            raise ValueError(
+                f"betas={self.betas}: each is 0 or more, and below 1."
+            )
         if not callable(self.schedule) and self.schedule not in SCHEDULES:
             raise ValueError(
                 f"schedule={self.schedule!r} is unknown: choose one of "

@@ -117,8 +117,7 @@ class Trainer(Progress):
         the norm of all gradients is infinite or no number.
         """
         recipe = self.recipe
-        options = {"ignore_index": ignore, "label_smoothing": recipe.smoothing}
-        loss = loss_of(model, *batch, **options)
+        loss = loss_for(recipe, model, batch, ignore)
         self.optimizer.zero_grad()
         loss.backward()
         norm = nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
@@ -140,6 +139,16 @@ class Trainer(Progress):
         parts = cast(Model, self.best), self.tokenizers, self.block_size
         losses = self.train_losses, self.val_losses
         return Checkpoint(*parts, *losses, training_of(self))
+
+
+def loss_for(
+    recipe: Recipe, model: nn.Module, batch: tuple, ignore: int
+) -> Tensor:
+    """Compare a model's guesses with a batch's labels, as a recipe says."""
+    options = {"ignore_index": ignore, "label_smoothing": recipe.smoothing}
+    kind = next(model.parameters()).device.type
+    with torch.autocast(kind, torch.bfloat16, enabled=recipe.bf16):
+        return loss_of(model, *batch, **options)
 
 
 def training_of(trainer: Trainer) -> dict[str, Any]:

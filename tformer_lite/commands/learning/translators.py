@@ -31,7 +31,6 @@ from tformer_lite.training.origin import Origin
 Both = tuple[WordTokenizer, WordTokenizer]
 SAMPLES = 3  # translations to show
 SIZES = "Loaded pairs: {:,} for training, {:,} for validation, {:,} for test"
-CLIP = 0.5  # the high learning rate asks for short steps
 
 
 class Corpus(NamedTuple):
@@ -59,7 +58,7 @@ def train_translate(args: Namespace) -> None:
         )
         config, tokenizers = corpus.config, corpus.tokenizers
         trainer = old or new_trainer(
-            args, EncoderDecoder, config, tokenizers, length, clip=CLIP
+            args, EncoderDecoder, config, tokenizers, length
         )
         parts = parts_in(trainer, args.save_path, "translate")
         trainer.origin = origin

@@ -1,14 +1,17 @@
 """The command `train char`: a model that writes."""
 
 from argparse import Namespace
-from dataclasses import replace
 from functools import partial
-from typing import Any
 from unicodedata import normalize
 
 import torch
 from tqdm.utils import disp_trim
 
+from tformer_lite.commands.learning.choosing import (
+    choose_steps,
+    description,
+    writer_for,
+)
 from tformer_lite.commands.learning.course import announce, fit
 from tformer_lite.commands.learning.data import text_for
 from tformer_lite.commands.learning.start import (
@@ -18,41 +21,46 @@ from tformer_lite.commands.learning.start import (
 from tformer_lite.commands.session import joined_processes, parts_in, say, warn
 from tformer_lite.commands.writing import shortened
 from tformer_lite.decoding.sampling import Sampler, generate
-from tformer_lite.model.config import char_lm
+from tformer_lite.model.config import Config
 from tformer_lite.model.models import DecoderOnly
 from tformer_lite.text.datasets import Chunks, split_text
 from tformer_lite.text.tokenizers import CharTokenizer
 from tformer_lite.training.batches import processes
 from tformer_lite.training.trainer import Trainer
 
-# Source 002's optimizer: Adam, which clips nothing.
-ADAM: dict[str, Any] = {"betas": (0.9, 0.999), "clip": float("inf")}
+PROMPT = 20  # characters that it goes on from, at most
 LENGTH = 100  # characters of the sample in the end
 LINE = 60  # columns of the one beside each loss
 
 
 def train_char(args: Namespace) -> None:
-    """Train a model that writes character by character. The defaults are
-    source 002's."""
+    """Train a model that writes character by character. The length of the
+    text decides its size, and the minutes the steps, unless you do."""
     with joined_processes(args.device) as device:
         old = unfinished_training(args, "generate")
         text, origin = text_for(args, old)
-        trainer = old or new_writer(args, CharTokenizer(text))
+        trainer = old or new_writer(args, text)
         trainer.origin = origin
+        args.demo = args.demo or text.strip().split("\n")[0][:PROMPT]
         parts = parts_in(trainer, args.save_path, "generate")
         _, (tokenizer,), size = parts
         ids = tokenizer.encode(text)
         data, rest = split_text(ids, size, origin.share)
         count = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
         announce(trainer, device, f"Loaded corpus with {count}")
+        say(description(trainer, choose_steps(trainer, args.given, data)))
         sample = partial(line_of, args, *parts)
         fit(trainer, args, data, Chunks(rest.ids, size), sample)
         if processes()[1] == 0:
             demonstrate(args, *parts)
 
 
-def new_writer(args: Namespace, tokenizer: CharTokenizer) -> Trainer:
-    """Build the model that the options describe, to train it."""
+def new_writer(args: Namespace, text: str) -> Trainer:
+    """Build the model that the options describe, to train it; what they do
+    not say, the text does."""
+    length = int(len(text) * args.train_split)
+    args.given = writer_for(length, vars(args))
+    vars(args).update(args.given)
     size, positions = args.block_size, args.max_seq_len
     if size > positions:
         raise ValueError(
@@ -64,9 +72,9 @@ def new_writer(args: Namespace, tokenizer: CharTokenizer) -> Trainer:
             f"positions {size} to {positions - 1} are never trained, since "
             f"--block_size is {size}: `generate` leaves them out."
         )
-    config = replace(char_lm, vocab_size=len(tokenizer))
-    kept = (tokenizer,), size
-    return new_trainer(args, DecoderOnly, config, *kept, **ADAM)
+    tokenizer = CharTokenizer(text)
+    config = Config(vocab_size=len(tokenizer), max_len=size, bias=False)
+    return new_trainer(args, DecoderOnly, config, (tokenizer,), size)
 
 
 def demonstrate(
