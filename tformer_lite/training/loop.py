@@ -39,6 +39,7 @@ def resume(path: str | Path, **changes: Any) -> Trainer:
     trainer = Trainer(model, recipe, kept.tokenizers, kept.block_size)
     trainer.best = kept.model if recipe.patience else model
     trainer.optimizer.load_state_dict(training["optimizer_state_dict"])
+    trainer.follow(recipe)  # the optimizer has what the file says
     drawn = [training["rng_state"], *training.get("rng_states_of_others", ())]
     trainer.random = dict(enumerate(drawn)).get(processes()[1])
     trainer.step, trainer.recent = training["step"], training["recent"]

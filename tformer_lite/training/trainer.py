@@ -91,6 +91,13 @@ class Trainer(Progress):
             model.parameters(), betas=betas, weight_decay=decay, fused=True
         )
 
+    def follow(self, recipe: Recipe) -> None:
+        """Take another recipe, from the next step on."""
+        self.recipe = recipe
+        for group in self.optimizer.param_groups:
+            group["betas"] = recipe.betas
+            group["weight_decay"] = recipe.weight_decay
+
     def learn(self, model: nn.Module, batch: tuple, ignore: int) -> None:
         """Go one step downhill. `model` is `self.model`, or wraps it.
 

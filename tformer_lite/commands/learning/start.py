@@ -111,7 +111,7 @@ def set_recipe(trainer: Trainer, options: dict, rows: int) -> None:
         recipe = replace(recipe, every=every, steps=steps)
     elif not trainer.step:
         recipe = replace(recipe, every=max(recipe.steps // NOTES, 1))
-    trainer.recipe = recipe
+    trainer.follow(recipe)
 
 
 def epoch_of(rows: int, recipe: Recipe) -> int:
