@@ -16,7 +16,7 @@ from tformer_lite.training.checkpoints import load_checkpoint, pack
 from tformer_lite.training.keeper import Keeper
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.stopping import interruption
-from tformer_lite.training.trainer import Trainer
+from tformer_lite.training.trainer import Trainer, change_recipe
 
 
 def resume(path: str | Path, **changes: Any) -> Trainer:
@@ -39,7 +39,7 @@ def resume(path: str | Path, **changes: Any) -> Trainer:
     trainer = Trainer(model, recipe, kept.tokenizers, kept.block_size)
     trainer.best = kept.model if recipe.patience else model
     trainer.optimizer.load_state_dict(training["optimizer_state_dict"])
-    trainer.follow(recipe)  # the optimizer has what the file says
+    change_recipe(trainer, recipe)  # the optimizer has what the file says
     drawn = [training["rng_state"], *training.get("rng_states_of_others", ())]
     trainer.random = dict(enumerate(drawn)).get(processes()[1])
     trainer.step, trainer.recent = training["step"], training["recent"]

@@ -91,13 +91,6 @@ class Trainer(Progress):
             model.parameters(), betas=betas, weight_decay=decay, fused=True
         )
 
-    def follow(self, recipe: Recipe) -> None:
-        """Take another recipe, from the next step on."""
-        self.recipe = recipe
-        for group in self.optimizer.param_groups:
-            group["betas"] = recipe.betas
-            group["weight_decay"] = recipe.weight_decay
-
     def learn(self, model: nn.Module, batch: tuple, ignore: int) -> None:
         """Go one step downhill. `model` is `self.model`, or wraps it.
 
@@ -145,6 +138,14 @@ class Trainer(Progress):
         parts = cast(Model, self.best), self.tokenizers, self.block_size
         losses = self.train_losses, self.val_losses
         return Checkpoint(*parts, *losses, training_of(self))
+
+
+def change_recipe(trainer: Trainer, recipe: Recipe) -> None:
+    """Let a trainer follow another recipe, from its next step on."""
+    trainer.recipe = recipe
+    for group in trainer.optimizer.param_groups:
+        group["betas"] = recipe.betas
+        group["weight_decay"] = recipe.weight_decay
 
 
 def training_of(trainer: Trainer) -> dict[str, Any]:
