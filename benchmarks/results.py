@@ -14,10 +14,10 @@ import torch
 
 from benchmarks.characters import characters, overfitting, positions
 from benchmarks.translators import (
-    quick,
     schedules,
     starts,
     translator,
+    undecayed,
     wider,
 )
 from tformer_lite.example.shipped import STORED
@@ -26,7 +26,7 @@ RUNS = {
     run.__name__: run
     for run in (
         translator,
-        quick,
+        undecayed,
         wider,
         starts,
         schedules,

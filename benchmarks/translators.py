@@ -1,6 +1,7 @@
 """Translators that learn the book's corpus: how well, and from what start."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import cache
 
@@ -29,20 +30,21 @@ from tformer_lite import (
 from tformer_lite.example.shipped import STORED
 from tformer_lite.text.tokenizers import EOS, SOS
 
-RECIPE = Recipe(steps=1700, lr=3e-2, warmup=100, clip=0.5, every=34)
-# As good in fewer steps: larger batches, smoothed labels, a late fall.
-QUICK = Recipe(
-    steps=600,
+# From every seed all test sentences come out right; without weight decay half
+# of the seeds miss one or two of them.
+RECIPE = Recipe(
+    steps=1000,
     batch_size=64,
     lr=2e-2,
     warmup=50,
     schedule="wsd",
-    smoothing=0.05,
+    weight_decay=0.1,
     clip=0.5,
-    every=40,
+    every=20,
 )
-SHORT = replace(QUICK, steps=220, lr=1.4e-2, smoothing=0.0, every=10)
-SEEDS = 1, 2, 3, 4
+UNDECAYED = replace(RECIPE, weight_decay=0.0)
+SHORT = replace(UNDECAYED, steps=220, lr=1.4e-2, every=10)
+SEEDS = tuple(range(1, 13))
 RATES = 1e-3, 3e-3, 1e-2
 SCHEDULES = {
     "constant": {"schedule": "constant", "warmup": 0},
@@ -113,15 +115,17 @@ def curves_of(trainer: Trainer) -> dict:
     }
 
 
-def from_seeds(config: Config, recipe: Recipe) -> tuple[Trainer, dict]:
+def from_seeds(
+    config: Config, recipe: Recipe, seeds: Sequence[int] = SEEDS
+) -> tuple[Trainer, dict]:
     """Train once from each seed: the first trainer, and the results."""
     trainers = [
         trainer_after(new_model(config, seed), replace(recipe, seed=seed))
-        for seed in SEEDS
+        for seed in seeds
     ]
     first, found = trainers[0], scores(trainers[0].model)
     return first, {
-        "recipe": asdict(replace(recipe, seed=SEEDS[0])),
+        "recipe": asdict(first.recipe),
         "seeds": {str(t.recipe.seed): figures(t.model) for t in trainers},
         "signatures": {n: found[n].signature for n in ("bleu", "chrf")},
     } | curves_of(first)
@@ -137,14 +141,14 @@ def translator() -> dict:
     return found
 
 
-def quick() -> dict:
-    """Train the running model in less than 15 seconds."""
-    return from_seeds(tiny_translator, QUICK)[1]
+def undecayed() -> dict:
+    """Train it without weight decay."""
+    return from_seeds(tiny_translator, UNDECAYED)[1]
 
 
 def wider() -> dict:
     """Train a model with 32 channels in 4 heads in about five seconds."""
-    return from_seeds(wide_translator, SHORT)[1]
+    return from_seeds(wide_translator, SHORT, SEEDS[:4])[1]
 
 
 def as_source(model: EncoderDecoder) -> None:

@@ -7,7 +7,13 @@ import pytest
 import torch
 
 from tests.helpers.commands import PAIRS, char, refusal, translate
-from tformer_lite import beam, english_nepali, greedy, load_checkpoint
+from tformer_lite import (
+    beam,
+    english_nepali,
+    greedy,
+    load_checkpoint,
+    stored,
+)
 from tformer_lite.__main__ import main
 from tformer_lite.commands.learning.translators import book_corpus, own_corpus
 from tformer_lite.training.origin import Origin
@@ -43,6 +49,27 @@ def test_without_a_path_it_learns_the_book_corpus_at_the_books_size(
     kept = load_checkpoint(path)
     words = [len(tokenizer) for tokenizer in kept.tokenizers]
     assert words == [len(one) for one in book_corpus().tokenizers]
+
+
+def test_it_is_trained_as_the_translator_that_ships():
+    options = vars(read(["train", "translate"]))
+    recipe = stored("translator")["recipe"]
+    recipe["betas"] = tuple(recipe["betas"])  # a list in JSON
+    names = options.keys() & recipe.keys() - {"seed"}
+    assert names >= {"steps", "batch_size", "lr", "schedule", "weight_decay"}
+    assert {n: options[n] for n in names} == {n: recipe[n] for n in names}
+
+
+@pytest.mark.parametrize("decay", [0.2, 0.0])
+def test_weight_decay_reaches_the_optimizer_and_changes_when_going_on(
+    decay, tmp_path
+):
+    later = "--steps", "2", "--resume", "--weight_decay", str(decay)
+    for words, wanted in (("--steps", "1"), 0.1), (later, decay):
+        main(translate(tmp_path, *words))
+        training = load_checkpoint(tmp_path / "model.pt").training
+        (group,) = training["optimizer_state_dict"]["param_groups"]
+        assert group["weight_decay"] == wanted
 
 
 def test_pairs_of_ones_own_are_parted_and_those_that_do_not_fit_left_out(

@@ -99,6 +99,15 @@ def test_more_steps_than_planned_go_on_from_the_end(path):
     assert equal(long, whole(schedule="constant"))
 
 
+def test_a_change_of_the_recipe_reaches_the_optimizer(path):
+    changes = {"betas": (0.5, 0.6), "weight_decay": 0.2}
+    train(trainer(weight_decay=0.1), DATA, VALID, path)
+    for given in {}, changes:
+        (group,) = resume(path, **given).optimizer.param_groups
+        wanted = vars(replace(RECIPE, weight_decay=0.1)) | given
+        assert all(group[name] == wanted[name] for name in changes)
+
+
 def test_a_resumed_run_has_what_the_first_one_was_given(path):
     one = trainer()
     one.block_size = 5

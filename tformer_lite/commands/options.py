@@ -213,9 +213,10 @@ AS_IN_SOURCE = options_of(char_lm) | {
 # Source 000's sizes, and a training that suits them: the high learning rate
 # asks for short steps.
 TRANSLATE = {
-    **COMMON, "steps": 1700, "save_path": "translator.pt",
+    **COMMON, "steps": 1000, "save_path": "translator.pt",
     "max_len": 8, "vocab_size": 1024, **options_of(tiny_translator),
-    **TRAINING, "lr": 3e-2, "warmup": 100, "clip": 0.5,
+    **TRAINING, "batch_size": 64, "lr": 2e-2, "warmup": 50,
+    "schedule": "wsd", "weight_decay": 0.1, "clip": 0.5,
 }
 # Source 002's again, and nucleus sampling.
 WRITING = {

@@ -151,6 +151,14 @@ def loss_for(
         return loss_of(model, *batch, **options)
 
 
+def change_recipe(trainer: Trainer, recipe: Recipe) -> None:
+    """Let a trainer follow another recipe, from its next step on."""
+    trainer.recipe = recipe
+    for group in trainer.optimizer.param_groups:
+        group["betas"] = recipe.betas
+        group["weight_decay"] = recipe.weight_decay
+
+
 def training_of(trainer: Trainer) -> dict[str, Any]:
     """List what it takes to go on from the last step as if nothing was."""
     recipe = asdict(trainer.recipe)

@@ -15,7 +15,7 @@ from tformer_lite.training.batches import processes
 from tformer_lite.training.files import check_place
 from tformer_lite.training.loop import resume
 from tformer_lite.training.recipe import Recipe
-from tformer_lite.training.trainer import Trainer
+from tformer_lite.training.trainer import Trainer, change_recipe
 
 # The lengths of rows have one name in a config, and one for each command.
 FIELDS = MODEL | {"max_seq_len": "max_len", "max_len": "max_len"}
@@ -112,7 +112,7 @@ def set_recipe(trainer: Trainer, options: dict, rows: int) -> None:
         recipe = replace(recipe, every=every, steps=steps)
     elif not trainer.step:
         recipe = replace(recipe, every=max(recipe.steps // NOTES, 1))
-    trainer.recipe = recipe
+    change_recipe(trainer, recipe)
 
 
 def epoch_of(rows: int, recipe: Recipe) -> int:
