@@ -132,9 +132,10 @@ def test_what_a_checkpoint_keeps_of_its_sentences_is_what_is_usual(
     """It has seen nothing but *this is a*."""
     kept = trained_translator()
     ids = [kept.tokenizers[0].ids[word] for word in ("this", "is", "a")]
-    training = {"word_triples": torch.tensor([ids])}
-    for one, said in ((training, "'is not' or 'not my'"), ({}, "")):
-        save_checkpoint(replace(kept, training=one), tmp_path / "model.pt")
+    triples = torch.tensor([ids])
+    for one, said in ((triples, "'is not' or 'not my'"), (None, "")):
+        told = replace(kept, word_triples=one)
+        save_checkpoint(told, tmp_path / "model.pt")
         assert main(["translate", BOOK, "--ckpt", f"{tmp_path}/model.pt"]) == 0
         found = capsys.readouterr()
         assert found.out == BOOKS

@@ -15,6 +15,7 @@ from tformer_lite import (
     stored,
 )
 from tformer_lite.__main__ import main
+from tformer_lite.commands.arguments import read
 from tformer_lite.commands.learning.translators import book_corpus, own_corpus
 from tformer_lite.training.origin import Origin
 

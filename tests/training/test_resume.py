@@ -114,7 +114,7 @@ def test_a_resumed_run_has_what_the_first_one_was_given(path):
     train(one, DATA, VALID, path)
     two = resume(path)
     assert (two.block_size, two.tokenizers) == (5, ())
-    assert two.optimizer.defaults["betas"] == one.recipe.betas
+    assert two.optimizer.param_groups[0]["betas"] == one.recipe.betas
     assert equal(one, two)
 
 

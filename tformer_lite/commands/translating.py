@@ -111,15 +111,15 @@ class Translator:
     def __init__(self, args: Namespace):
         if args.ckpt is None:
             kept = shipped.trained_translator()
-            triples = corpus_triples()
+            kept.word_triples = corpus_triples()
         else:
             kept = load_checkpoint(args.ckpt)
-            triples = kept.training.get("word_triples", NO_TRIPLES)
         parts = parts_in(kept, args.ckpt, "translate")
         self.model, (self.source, self.target), size = parts
         self.size, self.width = size, args.beam
         self.length = args.max_len or size
-        self.usual = Usual(triples)
+        triples = kept.word_triples
+        self.usual = Usual(NO_TRIPLES if triples is None else triples)
         if self.length > size:
             raise ValueError(
                 f"--max_len {self.length}: the translator was trained to "

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from tformer_lite.text.pieces import PieceTokenizer
 from tformer_lite.text.tokenizers import CharTokenizer, WordTokenizer
@@ -40,7 +41,9 @@ class Checkpoint:
 
     `tokenizers` are the source's, if there is one, and the target's;
     `block_size` counts the positions that training used. `training` is
-    what a `Trainer` needs to go on. Losses are in nats.
+    what a `Trainer` needs to go on. `word_triples` say which ids follow each
+    other in the sources that a translator has learned from, (N, 3). Losses
+    are in nats.
     """
 
     model: Model
@@ -49,6 +52,7 @@ class Checkpoint:
     train_losses: list[float] = field(default_factory=list)
     val_losses: list[float] = field(default_factory=list)
     training: dict[str, Any] = field(default_factory=dict)
+    word_triples: Tensor | None = None
 
 
 def save_checkpoint(checkpoint: Checkpoint, path: str | Path) -> None:
@@ -121,6 +125,7 @@ def pack(checkpoint: Checkpoint) -> dict[str, Any]:
         **model,
         "tokenizers": words,
         "training": checkpoint.training,
+        "word_triples": checkpoint.word_triples,
     }
 
 
@@ -137,7 +142,13 @@ def unpack(packed: dict[str, Any]) -> Checkpoint:
         train_losses,
         val_losses,
         checked(packed["training"]),
+        threes(packed.get("word_triples")),  # older files have none
     )
+
+
+def threes(ids: Tensor | None) -> Tensor | None:
+    """Give rows of three ids back; RuntimeError for another shape."""
+    return None if ids is None else ids.long().view(len(ids), 3)
 
 
 def checked(training: dict[str, Any]) -> dict[str, Any]:

@@ -49,6 +49,7 @@ def resume(path: str | Path, **changes: Any) -> Trainer:
     trainer.seconds = training.get("seconds", 0.0)
     data = training.get("data")  # older files do not say
     trainer.origin = Origin(**data) if data else None
+    trainer.word_triples = kept.word_triples
     trainer.train_losses = kept.train_losses
     trainer.val_losses = kept.val_losses
     trainer.noted = training.get("noted") or noted_by(trainer)

@@ -89,11 +89,13 @@ class Trainer(Progress):
 
     `best` is the model as it was at the lowest validation loss; without
     patience in the recipe it is `model` itself. `tokenizers` go into
-    checkpoints, and so do `block_size`, the positions in use, and `origin`,
-    where the data come from, if that was said.
+    checkpoints, and so do `block_size`, the positions in use, and, if they
+    are set, `origin`, where the data come from, and the `word_triples` of a
+    translator's sources.
     """
 
     origin: Origin | None = None
+    word_triples: Tensor | None = None
 
     def __init__(
         self,
@@ -105,10 +107,8 @@ class Trainer(Progress):
         super().__init__(recipe)
         self.model = self.best = model
         self.tokenizers, self.block_size = tokenizers, block_size
-        betas, decay = recipe.betas, recipe.weight_decay
-        self.optimizer = AdamW(
-            model.parameters(), betas=betas, weight_decay=decay, fused=True
-        )
+        self.optimizer = AdamW(model.parameters(), fused=True)
+        change_recipe(self, recipe)
 
     def learn(self, model: nn.Module, batch: tuple, ignore: int) -> None:
         """Go one step downhill. `model` is `self.model`, or wraps it.
@@ -116,15 +116,13 @@ class Trainer(Progress):
         Raises FloatingPointError, and changes no weight, where the loss or
         the norm of all gradients is infinite or no number.
         """
-        recipe = self.recipe
-        loss = loss_for(recipe, model, batch, ignore)
+        loss = loss_for(self.recipe, model, batch, ignore)
         self.optimizer.zero_grad()
         loss.backward()
-        norm = nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+        norm = nn.utils.clip_grad_norm_(model.parameters(), self.recipe.clip)
         found = {"loss": loss.item(), "norm of the gradients": norm.item()}
         check_finite(self, f"of step {self.step + 1}", found)
-        for group in self.optimizer.param_groups:
-            group["lr"] = recipe.rate(self.step + 1)
+        set_rate(self.optimizer, self.recipe.rate(self.step + 1))
         self.optimizer.step()
         self.advance(loss.item())
 
@@ -138,7 +136,9 @@ class Trainer(Progress):
         """Gather what a file keeps: the best model, and the training."""
         parts = cast(Model, self.best), self.tokenizers, self.block_size
         losses = self.train_losses, self.val_losses
-        return Checkpoint(*parts, *losses, training_of(self))
+        return Checkpoint(
+            *parts, *losses, training_of(self), self.word_triples
+        )
 
 
 def loss_for(
@@ -149,6 +149,12 @@ def loss_for(
     kind = next(model.parameters()).device.type
     with torch.autocast(kind, torch.bfloat16, enabled=recipe.bf16):
         return loss_of(model, *batch, **options)
+
+
+def set_rate(optimizer: AdamW, rate: float) -> None:
+    """Let an optimizer learn at this rate."""
+    for group in optimizer.param_groups:
+        group["lr"] = rate
 
 
 def change_recipe(trainer: Trainer, recipe: Recipe) -> None:

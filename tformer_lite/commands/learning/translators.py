@@ -12,6 +12,7 @@ from tformer_lite.commands.learning.start import (
     unfinished_training,
 )
 from tformer_lite.commands.session import joined_processes, parts_in, say, warn
+from tformer_lite.decoding.doubts import telling_triples
 from tformer_lite.decoding.metrics import bleu, chrf, exact_match
 from tformer_lite.decoding.search import greedy
 from tformer_lite.example import shipped
@@ -65,6 +66,7 @@ def train_translate(args: Namespace) -> None:
         _, (source, target), length = parts
         data = Pairs(corpus.train, source, target, length)
         valid = Pairs(corpus.valid, source, target, length)
+        trainer.word_triples = telling_triples(data.src, valid.src)
         about = SIZES.format(*map(len, corpus[:3]))
         announce(trainer, device, about)
         sample = partial(lines_of, corpus.valid[:SAMPLES], *parts)
