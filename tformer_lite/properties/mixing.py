@@ -28,6 +28,7 @@ from tformer_lite.tracing.questions.attention import (
     Found,
 )
 from tformer_lite.tracing.questions.scores import Data, call_again, fused_parts
+from tformer_lite.tracing.record.recorder import Step
 
 # Whose an axis is: the left factor's, the right one's, the result's.
 BATCH, SUMMED, OWN = "LRM", "LR", ("LM", "RM")
@@ -94,7 +95,19 @@ def followed(subject: Subject, *pushed: int) -> list[Mixing]:
     """Find every attention of a run in what was traced of it."""
     with nudged(subject.inputs, slice(None), *pushed) as nudge:
         given = whole(subject, tuple(nudge.inputs))
-        data = Data(traced(subject, given, keep=True))
+        seen = traced(subject, given, keep=True)
+    subject.found["steps", *pushed] = seen.steps
+    return described(Data(seen))
+
+
+@once
+def steps(subject: Subject) -> list[Step]:
+    """List the calls of a run."""
+    return traced(subject, subject.given).steps
+
+
+def described(data: Data) -> list[Mixing]:
+    """Find every attention in what was traced and kept."""
     found = data.attentions()
     ways = [in_one_call if one.fused else written_out for one in found]
     return [describe(data, one) for describe, one in zip(ways, found)]
