@@ -20,8 +20,7 @@ from tformer_lite.properties.variants import copied
 from tformer_lite.tracing.record.shared import following
 
 WIDE, LARGE = 4, 2**20  # rows for a column, and numbers
-HOOKS = "_forward_hooks", "_forward_pre_hooks"
-HOOKS += "_backward_hooks", "_backward_pre_hooks"
+SIDES = "forward", "forward_pre", "backward", "backward_pre"
 
 
 @once
@@ -29,20 +28,22 @@ def few_outputs(subject: Subject) -> Subject:
     """Ask the same of a model that has about as many outputs (B, T, V) as
     its vectors have channels; of the same one, unless a linear layer gives
     many more, and nothing is done to them after it."""
-    parts = getattr(subject.model, "modules", list)()
-    wide = [part for part in parts if is_wide(part)]
+    whole: Any = subject.model
+    ask = getattr(whole, "modules", list)
+    wide = [part for part in ask() if is_wide(part)]
     if len(wide) != 1:
         return subject
     few: Any = of_few_rows(*wide)
-    shared = {id(p): p for p in subject.model.parameters()}
+    shared = {id(p): p for p in whole.parameters()}
     try:
         undisturbed(subject)
-        model = copied(subject.model, shared | {id(wide[0]): few})
+        model = copied(whole, shared | {id(wide[0]): few})
         other = like(subject, model)
-        last = other.call(partial(gives_all, other, few), other.given)
+        made = other.call(partial(given_by, other, few), other.given)
     except (NotJudgedError, FailedError):
         return subject
-    return other if last else subject
+    other.found["looked_on",] = made, False  # the same run as that
+    return subject if made is None else other
 
 
 def is_wide(part: nn.Module) -> bool:
@@ -52,7 +53,7 @@ def is_wide(part: nn.Module) -> bool:
         return False
     rows, columns = part.weight.shape
     own = "weight" in part._parameters
-    plain = own and not any(getattr(part, name) for name in HOOKS)
+    plain = own and not any(getattr(part, f"_{x}_hooks") for x in SIDES)
     return plain and rows > WIDE * columns and rows * columns > LARGE
 
 
@@ -71,15 +72,16 @@ def of_few_rows(whole: nn.Linear) -> nn.Linear:
     return few.train(whole.training)
 
 
-def gives_all(subject: Subject, last: nn.Module, *given: Any) -> bool:
-    """Whether the outputs of a run, a row for each position, are what a
+def given_by(subject: Subject, last: nn.Module, *given: Any) -> Tensor | None:
+    """Give the outputs of a run, a row for each position, if they are what a
     module gave, and nothing was written into that."""
     noted = Noted(last)
     with following(noted):
         result, rows = subject.model(*given), given[subject.places[-1]]
     made = picked(subject.pick, result, rows)
     fits = made.ndim > 2 and made.shape[:2] == rows.shape[:2]
-    return fits and any(made is x and made._version == n for x, n in noted)
+    same = any(made is x and made._version == n for x, n in noted)
+    return made.clone() if fits and same else None
 
 
 class Noted(list[tuple[Tensor, int]]):

@@ -141,7 +141,8 @@ def in_training(subject: Subject) -> Tensor:
     if not isinstance(subject.model, nn.Module):
         raise NotJudgedError("A function is never in training.")
     few, last, found = few_outputs(subject), subject.last, dict[int, Tensor]()
-    trained = like(few, InTraining(few.model))
+    model: Any = few.model
+    trained = like(few, InTraining(model))
     before = undisturbed(trained, last)
     if before.equal(undisturbed(few, last)):  # it is the same function
         return columns(few, found)

@@ -211,12 +211,11 @@ def of_run(subject: Subject, found: list[Mixing]) -> Drawn:
 def in_attentions(subject: Subject) -> set[Tensor]:
     """Find the parameters of attentions; and those that hold a matrix for
     each head, wherever they stand."""
-    model: Any = subject.model
     try:
         paths = tuple(f"{one.path}." for one in followed(subject))
     except NotJudgedError:
         return set()
-    every = getattr(model, "named_parameters", dict)()
+    every: Any = getattr(subject.model, "named_parameters", list)()
     return {p for name, p in every if name.startswith(paths) or p.ndim == 3}
 
 

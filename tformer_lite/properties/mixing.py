@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from tformer_lite.properties.agreement import close
+from tformer_lite.properties.few import few_outputs
 from tformer_lite.properties.reach import nudged
 from tformer_lite.properties.subject import (
     FailedError,
@@ -93,9 +94,10 @@ def traced(subject: Subject, given: tuple, keep: bool = False) -> Trace:
 @once
 def followed(subject: Subject, *pushed: int) -> list[Mixing]:
     """Find every attention of a run in what was traced of it."""
+    few = few_outputs(subject)
     with nudged(subject.inputs, slice(None), *pushed) as nudge:
         given = whole(subject, tuple(nudge.inputs))
-        seen = traced(subject, given, keep=True)
+        seen = traced(few, given, keep=True)
     subject.found["steps", *pushed] = seen.steps
     return described(Data(seen))
 

@@ -81,7 +81,9 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     inputs = subject.inputs
     yield "as it is", still(subject)
     if isinstance(subject.model, nn.Module):
-        with State(*subject.model.parameters()):  # a ScriptModule hides them
+        known = subject.state.known
+        hidden = [p for p in subject.model.parameters() if id(p) not in known]
+        with State(*hidden):
             result = subject.call(partial(loud, subject), subject.given)
         yield LOUDLY, result
     padding = ~subject.real[0]

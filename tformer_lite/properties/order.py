@@ -10,6 +10,7 @@ from typing import Any
 from torch import Tensor
 
 from tformer_lite.properties.copies import another_batch
+from tformer_lite.properties.few import few_outputs
 from tformer_lite.properties.finding import BROKEN, UNUSUAL
 from tformer_lite.properties.mixing import (
     Mixing,
@@ -22,7 +23,7 @@ from tformer_lite.properties.reach import FAINT, Watch
 from tformer_lite.properties.rotations import still
 from tformer_lite.properties.subject import FailedError, Subject
 from tformer_lite.properties.variants import reweighted, same_word
-from tformer_lite.tracing import trace
+from tformer_lite.tracing import Trace, trace
 from tformer_lite.tracing.questions.scores import Data
 from tformer_lite.tracing.record.shared import following
 from tformer_lite.tracing.record.tensors import tensors
@@ -78,7 +79,7 @@ def swapped(subject: Subject, which: int) -> tuple[Pairs, Pairs]:
     batch = ids.repeat(len(unlike) + 1, *[1] * ids.ndim)
     for row, (p, q) in zip(batch, unlike):
         row[[p, q]] = row[[q, p]]
-    other = another_batch(subject, which, batch)
+    other = another_batch(few_outputs(subject), which, batch)
     paths = {one.path for one in followed(subject)}
     one = first_attention(other, len(ids), paths)
     if one is None:
@@ -131,7 +132,7 @@ def begun(subject: Subject, paths: set[str]) -> list[Mixing]:
     call = partial(trace, subject.model, keep=True)
     with following(Watch(subject.model, stop)):
         try:
-            seen = subject.call(call, subject.given)
+            seen: Trace | None = subject.call(call, subject.given)
         except FailedError as error:
             seen = getattr(error.__cause__, "trace", None)
     return described(Data(seen)) if seen else []
@@ -146,7 +147,8 @@ def placed_later(subject: Subject, which: int) -> bool:
     """Whether positions of an input come in anywhere: with the same word
     everywhere, some attention reads other vectors of it, or more is added to
     its scores."""
-    every = zip(followed(same_word(subject, 0)), owned(subject, which))
+    alike = same_word(few_outputs(subject), 0)
+    every = zip(followed(alike), owned(subject, which))
     return any(
         (one.biases and all(own[:2]) and not even(one.weights))
         or not all(still(x.matrix) for x in compress(vectors(one), own))

@@ -176,7 +176,9 @@ def moved(x: Tensor, g: Tensor, row: int) -> tuple[Tensor, Tensor, Tensor]:
     if row >= 0:
         g = g.index_fill(0, torch.tensor([row]), 0.0)
     if x.ndim > 1 and len(x) > MANY:
-        first = g.flatten(1).abs().amax(1).argmax().item() // MANY * MANY
+        flat = g.flatten(1)
+        sizes = torch.maximum(flat.amax(1), -flat.amin(1))
+        first = sizes.argmax().item() // MANY * MANY
         x, g = x[first : first + MANY], g[first : first + MANY]
         row -= int(first)
     draw = torch.Generator().manual_seed(x.numel())
