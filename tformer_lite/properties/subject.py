@@ -172,8 +172,9 @@ def like(
     other.inputs = tuple(other.given[i] for i in other.places)
     for name in ("real", "unknown"):  # these are of the inputs
         vars(other).pop(name, None)
-    things = model, other.given, subject.loss
-    other.state = State(*things, beside=subject.state, free=free)
+    beside, things = copy(subject.state), (model, other.given, subject.loss)
+    beside.known = beside.known | {id(x): x for x in free}
+    other.state = State(*things, beside=beside)
     return other
 
 

@@ -3,7 +3,7 @@
 import random
 import sys
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -20,19 +20,12 @@ class State:
 
     `put_back` makes them so again, in place: every object stays the one that
     it was. What has not changed is not touched. Of no things, it is nothing.
-    What stands in a state `beside` it is as that has it, and what is `free`
-    may become another.
+    What stands in a state `beside` it is as that has it.
     """
 
-    def __init__(
-        self,
-        *things: Any,
-        beside: "State | None" = None,
-        free: Iterable[Any] = (),
-    ):
+    def __init__(self, *things: Any, beside: "State | None" = None):
         # By id, which is theirs while alive.
         self.known: dict[int, Any] = {**beside.known} if beside else {}
-        self.known |= {id(thing): thing for thing in free}
         # Most are empty: modules have many for hooks.
         self.empty: list[Any] = [*beside.empty] if beside else []
         self.ways: list[Ways] = [*beside.ways] if beside else []
