@@ -2,6 +2,7 @@
 
 from torch import Tensor
 
+from tformer_lite.properties.few import few_outputs
 from tformer_lite.properties.finding import BROKEN, UNUSUAL
 from tformer_lite.properties.mixing import Mixing, followed
 from tformer_lite.properties.subject import Subject
@@ -13,7 +14,8 @@ LEAST = 5  # positions: of fewer, numbers may be in order by chance
 def wrong_bias(subject: Subject) -> tuple[str, str, Tensor] | None:
     """Say what is wrong with what is added to the scores, of which level that
     is, and show the weights of one word at all positions."""
-    found = [x for x in followed(same_word(subject, 0)) if of_places(x)]
+    alike = same_word(few_outputs(subject), 0)
+    found = [x for x in followed(alike) if of_places(x)]
     for one in found:
         for x in filter(is_viewed, one.biases):
             says = (

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tformer_lite.properties.few import few_outputs
 from tformer_lite.properties.finding import (
     BROKEN,
     UNUSUAL,
@@ -54,11 +55,13 @@ def cached_run(subject: Subject) -> Verdict:
     Models that keep what they have read, and are given all ids each time,
     are asked, too: they give rows for the new ones only.
     """
+    subject = few_outputs(subject)
     given = first_words(subject)
     if len(cuts(given[-1])) == 1:
         raise NotJudgedError("There is one word only: give more.")
     try:
-        seen, reason = distances(subject, given)
+        whole = subject.call(partial(rows, subject), given)
+        seen, reason = distances(subject, whole, given)
     except FailedError as error:
         says = f"One row alone, without padding, fails: {error}"
         raise NotJudgedError(says) from error
@@ -72,7 +75,7 @@ def cached_run(subject: Subject) -> Verdict:
         )
         return False, says, least
     for ask, says, level in ASKED_NEXT:
-        apart = more(subject, partial(ask, subject, way), given)
+        apart = more(subject, partial(ask, subject, way), whole, given)
         if (at := parts(subject, apart)) is not None:
             return False, f"Row 0: output {at} {says}", apart, level
     says = "Read in pieces, with a cache, it gives what it gives whole."
@@ -86,12 +89,11 @@ def parts(subject: Subject, apart: Tensor) -> int | None:
 
 
 def distances(
-    subject: Subject, given: tuple[Tensor, ...]
+    subject: Subject, whole: Tensor, given: tuple[Tensor, ...]
 ) -> tuple[list[tuple[Way, Tensor]], str]:
     """How far outputs in pieces are from those of the whole, (1, T), in each
-    way that there is; or why there is none."""
-    whole, found = subject.call(partial(rows, subject), given), []
-    reason = NONE
+    way that there is, up to one that is right; or why there is none."""
+    found, reason = list[tuple[Way, Tensor]](), NONE
     for way in ways(subject):
         try:
             made = subject.call(partial(way, subject), given)
@@ -101,13 +103,16 @@ def distances(
             continue
         if made.shape == whole.shape:
             found.append((way, away(made, whole)))
+            if parts(subject, found[-1][1]) is None:
+                break
     return found, reason
 
 
-def more(subject: Subject, ask: Way, given: tuple[Tensor, ...]) -> Tensor:
+def more(
+    subject: Subject, ask: Way, whole: Tensor, given: tuple[Tensor, ...]
+) -> Tensor:
     """How far outputs are from those of the whole, (1, T), where they are
     read otherwise; 0 where they cannot be read so."""
-    whole = subject.call(partial(rows, subject), given)
     try:
         made = subject.call(ask, given)
     except FailedError:
@@ -128,16 +133,21 @@ def several(subject: Subject, way: Way, *given: Tensor) -> Tensor:
 
 def after_another(subject: Subject, way: Way, *given: Tensor) -> Tensor:
     """Read another sequence, and then this one, with a cache of its own."""
-    if way is not growing:  # who keeps words may be told when to drop them
-        way(subject, *(x.flip(1) for x in given))
+    read_another(subject, way, *given)
     return way(subject, *given)
 
 
 def whole_after(subject: Subject, way: Way, *given: Tensor) -> Tensor:
     """Read another sequence in pieces, and then this one as a whole."""
-    if way is not growing:
-        way(subject, *(x.flip(1) for x in given))
+    read_another(subject, way, *given)
     return rows(subject, *given)
+
+
+def read_another(subject: Subject, way: Way, *given: Tensor) -> None:
+    """Read another sequence in two pieces."""
+    if way is not growing:  # who keeps words may be told when to drop them
+        ends = cuts(given[-1])[-2:]
+        way(subject, *(x.flip(1) for x in given), ends=ends)
 
 
 ASKED_NEXT: tuple[tuple[Way, str, str], ...] = (

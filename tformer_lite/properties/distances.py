@@ -1,10 +1,12 @@
 """Distances: how far outputs are from where they were, and how far rounding
 takes them."""
 
+from contextlib import nullcontext
+
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.properties.pushing import nudged
+from tformer_lite.properties.pushing import Reading
 from tformer_lite.properties.subject import NotJudgedError, Subject, once
 
 FAINT = 1e-5  # of the outputs' size: what moves less has not moved
@@ -51,11 +53,25 @@ def rounding(subject: Subject) -> float:
     return max(10 * FAINT, noise.nan_to_num(0.0).item())
 
 
-@once
 def still(subject: Subject, *pushed: int) -> Tensor:
     """Run as it is, on the path of pushed vectors: whatever it gives."""
-    with nudged(subject.inputs, [], *pushed) as nudge:
-        return subject.run(*nudge.inputs)
+    return looked_on(subject, *pushed)[0]
+
+
+def only_looked_up(subject: Subject, which: int) -> bool:
+    """Whether all that a model reads of ids is in the vectors that it looks
+    up for them, each of which can be pushed."""
+    return looked_on(subject, which)[1]
+
+
+@once
+def looked_on(subject: Subject, *pushed: int) -> tuple[Tensor, bool]:
+    """Run as it is; and see whether ids are looked up, and read by nothing
+    else."""
+    nudge = Reading(subject.inputs, *pushed)
+    with nudge if nudge.ids else nullcontext():
+        outputs = subject.run(*nudge.inputs)
+    return outputs, bool(nudge.lookups) and not nudge.others
 
 
 @once

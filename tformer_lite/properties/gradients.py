@@ -45,8 +45,9 @@ def learnt(
     made = [x for x in tensors(result) if x.grad_fn is not None]
     change(made)
     found, pulls = leaves(made), [torch.randn_like(x) for x in made]
-    some = torch.autograd.grad(made, found, pulls) if found else ()
-    return {x: size(g) for x, g in zip(found, some)}
+    grad = partial(torch.autograd.grad, made, found, pulls, allow_unused=True)
+    pairs = zip(found, grad() if found else ())
+    return {x: size(g) for x, g in pairs if g is not None}
 
 
 def leaves(outputs: list[Tensor]) -> list[Tensor]:

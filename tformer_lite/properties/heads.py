@@ -1,9 +1,10 @@
 """Heads: that each has weights of its own, and is heard."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import combinations, permutations
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,15 +18,16 @@ from tformer_lite.properties.finding import (
     Verdict,
     check,
 )
-from tformer_lite.properties.mixing import Mixing, mixings
+from tformer_lite.properties.gradients import largest, learnt
+from tformer_lite.properties.mixing import Mixing, followed, mixings
 from tformer_lite.properties.subject import (
+    FailedError,
     NotJudgedError,
     Subject,
     once,
 )
 from tformer_lite.properties.variants import reweighted
 from tformer_lite.tracing.record.shared import QUESTIONS, counted
-from tformer_lite.tracing.record.tensors import tensors
 
 Fault = tuple[str, str, str]
 JOIN = "Look at how heads are joined: all of them, side by side."
@@ -161,27 +163,60 @@ def same_vectors(subject: Subject) -> list[str]:
     ]
 
 
-@once
+class Drawn(NamedTuple):
+    """Gradients of one run: for what each attention mixed, by its number;
+    the largest for each leaf; and those for what stands in attentions."""
+
+    mixed: dict[int, Tensor]
+    sizes: dict[Tensor, float]
+    inside: dict[Tensor, Tensor]
+
+
 def pulls(subject: Subject) -> dict[int, Tensor]:
     """Draw gradients for what each attention mixed: (H, N, T, D)."""
-    found = mixings(subject)
-    zeros = subject.call(partial(drawn, subject, found), subject.given)
-    return {i: heads(subject, found[i], g) for i, g in zeros.items()}
+    found, made = mixings(subject), drawn(subject).mixed
+    return {i: heads(subject, found[i], g) for i, g in made.items()}
 
 
-def drawn(subject: Subject, found: list[Mixing], *given: Any) -> dict:
-    """Run with 0 added to what attentions mixed; draw gradients for it."""
-    zeros = Zeros(found)
-    with torch.enable_grad(), QUESTIONS, counted("recorders"), zeros:
-        result = subject.model(*given)
-    made = [x for x in tensors(result) if x.grad_fn is not None]
-    if not made or not zeros.added:
-        return {}
-    ways = [torch.randn_like(x) for x in made]
-    leaves = [*zeros.added.values()]
-    some = torch.autograd.grad(made, leaves, ways, allow_unused=True)
-    pairs = zip(zeros.added, some)
-    return {i: g for i, g in pairs if g is not None}
+@once
+def drawn(subject: Subject) -> Drawn:
+    """Draw gradients for all that outputs depend on: also for 0 that is added
+    to what attentions mixed, if the model bears that."""
+    try:
+        found = mixings(subject)
+    except NotJudgedError:
+        found = []
+    with suppress(FailedError):
+        return of_run(subject, found)
+    return of_run(subject, [])
+
+
+def of_run(subject: Subject, found: list[Mixing]) -> Drawn:
+    """Run with 0 added to what attentions mixed, and draw gradients."""
+    zeros, model = Zeros(found), subject.model
+
+    def run(*given: Any) -> Any:
+        with QUESTIONS, counted("recorders"), zeros:
+            return model(*given)
+
+    ask = partial(learnt, run, size=Tensor.detach)
+    made = subject.call(ask, subject.given)
+    added = {i: made.pop(x, None) for i, x in zeros.added.items()}
+    mixed = {i: g for i, g in added.items() if g is not None}
+    inner = in_attentions(subject)
+    inside = {x: g for x, g in made.items() if x in inner}
+    return Drawn(mixed, {x: largest(g) for x, g in made.items()}, inside)
+
+
+def in_attentions(subject: Subject) -> set[Tensor]:
+    """Find the parameters of attentions; and those that hold a matrix for
+    each head, wherever they stand."""
+    try:
+        paths = tuple(f"{one.path}." for one in followed(subject))
+    except NotJudgedError:
+        return set()
+    every: Any = getattr(subject.model, "named_parameters", list)()
+    return {p for name, p in every if name.startswith(paths) or p.ndim == 3}
 
 
 class Zeros(TorchFunctionMode):

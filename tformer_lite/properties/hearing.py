@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from tformer_lite.properties.copies import rows_alone
+from tformer_lite.properties.few import few_outputs
 from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.mixing import (
     Mixing,
@@ -220,7 +221,8 @@ def exchanges(subject: Subject) -> Iterator[tuple[int, int, int, Tensor]]:
         for p, q in unlike[:1]:
             inputs = [x.clone() for x in subject.inputs]
             inputs[which][:, [p, q]] = x[:, [q, p]]
-            moves = distance(subject, subject.run(*inputs))[:1]
+            few = few_outputs(subject)
+            moves = distance(few, few.run(*inputs))[:1]
             if which == subject.last:
                 moves[:, : q + 1] = 0
             yield which, p, q, moves
@@ -249,8 +251,9 @@ def batch_independence(subject: Subject) -> Verdict:
     """See whether each row gives alone what it gives in a batch."""
     if len(subject.inputs[0]) < 2:
         raise NotJudgedError("There is one row only: give two.")
-    moved = rows_alone(subject)
-    wrong = (moved > rounding(subject)) & subject.real[-1]
+    few = few_outputs(subject)
+    moved = rows_alone(few)
+    wrong = (moved > rounding(few)) & subject.real[-1]
     if wrong.any():
         b, t = first(wrong)
         says = (

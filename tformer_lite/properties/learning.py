@@ -1,6 +1,7 @@
 """Learning: parameters that get a gradient, and no others."""
 
 import re
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -9,11 +10,16 @@ from torch import Tensor, nn
 from tformer_lite.properties.excuses import EXCUSES
 from tformer_lite.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from tformer_lite.properties.gradients import gradients
+from tformer_lite.properties.heads import drawn
 from tformer_lite.properties.norms import is_norm
 from tformer_lite.properties.order import NAMED
 from tformer_lite.properties.slices import unlearnt
 from tformer_lite.properties.structure import blocks
-from tformer_lite.properties.subject import NotJudgedError, Subject
+from tformer_lite.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+)
 from tformer_lite.properties.variants import reweighted
 
 POSITIONS = re.compile(r"(^|[._])pos(itions?)?([._]|$)")
@@ -27,7 +33,7 @@ def live_parameters(subject: Subject) -> Verdict:
     if not isinstance(model, nn.Module):
         raise NotJudgedError("A function has no parameters.")
     learns = {p: n for n, p in model.named_parameters() if p.requires_grad}
-    reached = gradients(subject)
+    reached = sizes_of(subject)
     sizes = torch.tensor([[reached.get(p, 0.0)] for p in learns])
     lost = [tuple(p.shape) for p in reached if p not in learns]
     dead = [n for p, n in learns.items() if not reached.get(p)]
@@ -45,6 +51,13 @@ def live_parameters(subject: Subject) -> Verdict:
     says = f"{len(dead)} of {len(learns)} parameters get no gradient"
     one, why, level = why_dead(subject, dead)
     return False, f"{says}, such as {one}. {why}", sizes, level
+
+
+def sizes_of(subject: Subject) -> dict[Tensor, float]:
+    """Give the largest gradient of all that the outputs depend on."""
+    with suppress(FailedError):
+        return drawn(subject).sizes
+    return gradients(subject)
 
 
 def whether_frozen(model: nn.Module, learns: dict, sizes: Tensor) -> Verdict:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import torch
 
 from tformer_lite.properties.finding import Verdict, check
-from tformer_lite.properties.mixing import traced
+from tformer_lite.properties.mixing import steps
 from tformer_lite.properties.subject import NotJudgedError, Subject
 from tformer_lite.tracing.questions.attention import (
     MOVES,
@@ -38,7 +38,7 @@ def activations(subject: Subject) -> Verdict:
     Vaswani et al. (2017), equation 2. Where there are fewer, as in LoRA, two
     matrices are meant as one of low rank.
     """
-    flow = Flow(traced(subject, subject.given).steps)
+    flow = Flow(steps(subject))
     found = {i: x for i in range(len(flow.steps)) if (x := matrix(flow, i))}
     if not found:
         raise NotJudgedError("Nothing is multiplied by a matrix.")

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from tformer_lite.properties.agreement import close
+from tformer_lite.properties.few import few_outputs
 from tformer_lite.properties.reach import nudged
 from tformer_lite.properties.subject import (
     FailedError,
@@ -28,6 +29,7 @@ from tformer_lite.tracing.questions.attention import (
     Found,
 )
 from tformer_lite.tracing.questions.scores import Data, call_again, fused_parts
+from tformer_lite.tracing.record.recorder import Step
 
 # Whose an axis is: the left factor's, the right one's, the result's.
 BATCH, SUMMED, OWN = "LRM", "LR", ("LM", "RM")
@@ -92,9 +94,22 @@ def traced(subject: Subject, given: tuple, keep: bool = False) -> Trace:
 @once
 def followed(subject: Subject, *pushed: int) -> list[Mixing]:
     """Find every attention of a run in what was traced of it."""
+    few = few_outputs(subject)
     with nudged(subject.inputs, slice(None), *pushed) as nudge:
         given = whole(subject, tuple(nudge.inputs))
-        data = Data(traced(subject, given, keep=True))
+        seen = traced(few, given, keep=True)
+    subject.found["steps", *pushed] = seen.steps
+    return described(Data(seen))
+
+
+@once
+def steps(subject: Subject) -> list[Step]:
+    """List the calls of a run."""
+    return traced(subject, subject.given).steps
+
+
+def described(data: Data) -> list[Mixing]:
+    """Find every attention in what was traced and kept."""
     found = data.attentions()
     ways = [in_one_call if one.fused else written_out for one in found]
     return [describe(data, one) for describe, one in zip(ways, found)]

@@ -12,6 +12,7 @@ from tformer_lite.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
+    failing,
     once,
 )
 
@@ -108,13 +109,18 @@ def fits(own: Tensor, x: Tensor) -> bool:
 def norms_alone(subject: Subject) -> dict[str, Gains | None]:
     """Find the gains and offsets of each norm, by its path, by asking it
     alone; None for what does not normalise."""
-    return {
-        path: gains_of(subject, part, given[0]) if given else None
-        for path, part, given, _ in norm_calls(subject)
-    }
+    found = norm_calls(subject)
+
+    def ask() -> dict[str, Gains | None]:
+        return {
+            path: gains_of(part, given[0]) if given else None
+            for path, part, given, _ in found
+        }
+
+    return subject.call(ask, ())
 
 
-def gains_of(subject: Subject, norm: nn.Module, like: Tensor) -> Gains | None:
+def gains_of(norm: nn.Module, like: Tensor) -> Gains | None:
     """Find the gains of a norm: of rows with mean 0 and mean square 1, and of
     several sizes, it makes gain * row + offset. None where it does not."""
     own = {len(p) for p in norm.parameters(recurse=False) if p.ndim == 1}
@@ -124,7 +130,8 @@ def gains_of(subject: Subject, norm: nn.Module, like: Tensor) -> Gains | None:
     sizes = torch.arange(rows[..., 0].numel()).view(rows[..., :1].shape) % 3
     loud = (rows * 10.0**sizes).movedim(-1, axis).to(like)
     try:
-        made = [subject.call(norm, (x,)) for x in (loud, -loud)]
+        with failing():
+            made = [norm(x) for x in (loud, -loud)]
         one, other = (x.movedim(axis, -1) for x in made)
         odd, even = (one - other) / 2, (one + other) / 2
         whole = (x.flatten(0, -2) for x in (odd / rows, even))

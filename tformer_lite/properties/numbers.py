@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from tformer_lite.properties.distances import still, undisturbed
+from tformer_lite.properties.few import few_outputs
 from tformer_lite.properties.finding import UNUSUAL, Verdict, check
 from tformer_lite.properties.mixing import followed
 from tformer_lite.properties.pushing import Nudge
@@ -80,7 +81,9 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     inputs = subject.inputs
     yield "as it is", still(subject)
     if isinstance(subject.model, nn.Module):
-        with State(*subject.model.parameters()):  # a ScriptModule hides them
+        known = subject.state.known
+        hidden = [p for p in subject.model.parameters() if id(p) not in known]
+        with State(*hidden):
             result = subject.call(partial(loud, subject), subject.given)
         yield LOUDLY, result
     padding = ~subject.real[0]
@@ -118,14 +121,7 @@ def repeatable(subject: Subject) -> Verdict:
 
 def overwritten(subject: Subject) -> tuple[int, Tensor] | None:
     """Find an input that a run writes into, and where: (B, T)."""
-    every = enumerate(subject.inputs)
-    was = [(i, x, x.clone()) for i, x in every if isinstance(x, Tensor)]
-
-    def ask(*given: Tensor) -> list[tuple[int, Tensor]]:
-        subject.made(*given)
-        return [(i, (x != y) & ~(x.isnan() & y.isnan())) for i, x, y in was]
-
-    found = subject.call(ask, subject.given)
+    _, found = twice(few_outputs(subject))
     return next(((i, where) for i, where in found if where.any()), None)
 
 
@@ -147,17 +143,27 @@ def of_written(subject: Subject, which: int, where: Tensor) -> Verdict:
 @once
 def between_two(subject: Subject) -> Tensor:
     """How far each row is from where it was a run before."""
-    one, other = subject.call(partial(twice, subject), subject.given)
+    (one, other), _ = twice(few_outputs(subject))
     return flat_rows((one - other).abs()).amax(-1)
 
 
-def twice(subject: Subject, *given: Tensor) -> list[Tensor]:
-    """Run a model two times, one after the other."""
-    runs = []
-    for seed in range(2):
-        seed_all(seed)
-        runs.append(subject.made(*given).nan_to_num())
-    return runs
+Written = list[tuple[int, Tensor]]  # which inputs, and where
+
+
+@once
+def twice(subject: Subject) -> tuple[list[Tensor], Written]:
+    """Run a model two times, one after the other; and see which inputs the
+    first run has written into."""
+    every = enumerate(subject.inputs)
+    was = [(i, x, x.clone()) for i, x in every if isinstance(x, Tensor)]
+
+    def ask(*given: Tensor) -> tuple[list[Tensor], Written]:
+        runs = [subject.made(*given).nan_to_num()]
+        found = [(i, (x != y) & ~(x.isnan() & y.isnan())) for i, x, y in was]
+        seed_all(1)
+        return [*runs, subject.made(*given).nan_to_num()], found
+
+    return subject.call(ask, subject.given)
 
 
 @check

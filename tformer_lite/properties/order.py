@@ -3,23 +3,30 @@ first attention. Later ones of a causal model hear it by their mask alone."""
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from itertools import compress, pairwise
 from typing import Any
 
 from torch import Tensor
 
 from tformer_lite.properties.copies import another_batch
+from tformer_lite.properties.few import few_outputs
 from tformer_lite.properties.finding import BROKEN, UNUSUAL
 from tformer_lite.properties.mixing import (
     Mixing,
     Operand,
+    described,
     differ,
     followed,
 )
-from tformer_lite.properties.reach import FAINT
+from tformer_lite.properties.reach import FAINT, Watch
 from tformer_lite.properties.rotations import still
-from tformer_lite.properties.subject import Subject
+from tformer_lite.properties.subject import FailedError, Subject
 from tformer_lite.properties.variants import reweighted, same_word
+from tformer_lite.tracing import Trace, trace
+from tformer_lite.tracing.questions.scores import Data
+from tformer_lite.tracing.record.shared import following
+from tformer_lite.tracing.record.tensors import tensors
 
 MOST = 32  # how many pairs are tried
 NAMED = re.compile("pos|rotary|rope|alibi|freq|wpe|place", re.IGNORECASE)
@@ -72,7 +79,9 @@ def swapped(subject: Subject, which: int) -> tuple[Pairs, Pairs]:
     batch = ids.repeat(len(unlike) + 1, *[1] * ids.ndim)
     for row, (p, q) in zip(batch, unlike):
         row[[p, q]] = row[[q, p]]
-    one = first_attention(another_batch(subject, which, batch), len(ids))
+    other = another_batch(few_outputs(subject), which, batch)
+    paths = {one.path for one in followed(subject)}
+    one = first_attention(other, len(ids), paths)
     if one is None:
         return [], []
     mixed, weights = (
@@ -91,24 +100,55 @@ def swapped(subject: Subject, which: int) -> tuple[Pairs, Pairs]:
     return tried, deaf
 
 
-def first_attention(subject: Subject, t: int) -> Mixing | None:
+def first_attention(
+    subject: Subject, t: int, paths: set[str]
+) -> Mixing | None:
     """Find the first attention of t positions whose rows of a batch are not
-    all alike."""
+    all alike, of attentions in some modules: no more is run than that."""
     rows = len(subject.inputs[0])
-    for one in followed(subject):
-        x = one.weights
-        whole = x.shape[-2:] == (t, t) and not x[..., 0].numel() % rows
-        by_row = one.v.matrix.reshape(rows, -1) if whole else x[:0]
-        if len(by_row) and (by_row != by_row[:1]).any():
-            return one
+    for find in (partial(begun, subject, paths), partial(followed, subject)):
+        for one in find():
+            x = one.weights
+            whole = x.shape[-2:] == (t, t) and not x[..., 0].numel() % rows
+            if whole and unlike(one.v.matrix.reshape(rows, -1)):
+                return one
     return None
+
+
+class EnoughError(Exception):
+    """A run has gone far enough."""
+
+
+def begun(subject: Subject, paths: set[str]) -> list[Mixing]:
+    """Find the attentions of a run that ends after the first of some modules
+    that gives unlike rows."""
+    rows = len(subject.inputs[0])
+
+    def stop(path: str, _: Any, *given: Any) -> None:
+        made = [x for x in tensors(given[-1]) if x.ndim and len(x) == rows]
+        if path in paths and any(map(unlike, made)):
+            raise EnoughError
+
+    call = partial(trace, subject.model, keep=True)
+    with following(Watch(subject.model, stop)):
+        try:
+            seen: Trace | None = subject.call(call, subject.given)
+        except FailedError as error:
+            seen = getattr(error.__cause__, "trace", None)
+    return described(Data(seen)) if seen else []
+
+
+def unlike(x: Tensor) -> bool:
+    """Whether some rows are not as the first is."""
+    return bool((x != x[:1]).any())
 
 
 def placed_later(subject: Subject, which: int) -> bool:
     """Whether positions of an input come in anywhere: with the same word
     everywhere, some attention reads other vectors of it, or more is added to
     its scores."""
-    every = zip(followed(same_word(subject, 0)), owned(subject, which))
+    alike = same_word(few_outputs(subject), 0)
+    every = zip(followed(alike), owned(subject, which))
     return any(
         (one.biases and all(own[:2]) and not even(one.weights))
         or not all(still(x.matrix) for x in compress(vectors(one), own))

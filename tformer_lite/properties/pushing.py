@@ -7,7 +7,16 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from tformer_lite.tracing.record.tensors import (
+    name_of,
+    storage,
+    tensors,
+    writes,
+)
+
 LOOKUPS = {"embedding", "__getitem__"}
+TELLING = {"__get__", "size", "dim", "numel", "is_floating_point"}
+TELLING |= {"zeros_like", "ones_like", "new_zeros", "new_ones"}
 LOUDNESS = 2.0  # how large a push is, as a multiple of the vectors' size
 Tensors = Sequence[Tensor]
 Places = list[int] | slice
@@ -62,6 +71,27 @@ class Nudge(TorchFunctionMode):
         whole = [x for x in given if not x.is_floating_point()]
         pairs = ((x, ids) for x in whole for ids in self.ids)
         return any(x.shape == ids.shape and x.equal(ids) for x, ids in pairs)
+
+
+class Reading(Nudge):
+    """Push nothing, and list the `others` among the functions that are given
+    ids: all but those that look them up, tell their shape, or view them."""
+
+    def __init__(self, inputs: Tensors, *which: int):
+        super().__init__(inputs, [], *which)
+        self.others: list[str] = []
+        self.places = [*map(storage, self.ids)]
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        name, count = name_of(function), self.lookups
+        result = super().__torch_function__(function, types, args, kwargs)
+        if name in TELLING or self.lookups > count:
+            return result
+        view = any(storage(x) in self.places for x in tensors(result))
+        if writes(name) or not view:
+            given = map(storage, tensors([args, kwargs]))
+            self.others += [name for x in given if x in self.places]
+        return result
 
 
 def with_noise(x: Tensor, positions: Places) -> Tensor:

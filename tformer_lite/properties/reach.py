@@ -15,6 +15,7 @@ from tformer_lite.properties.distances import (
     rounding,
     undisturbed,
 )
+from tformer_lite.properties.few import few_outputs
 from tformer_lite.properties.pushing import (
     Nudge,
     Places,
@@ -48,11 +49,16 @@ __all__ = [
 Call = tuple[str, nn.Module, Tensors, Tensors]
 
 
-@once
 def reach(subject: Subject, which: int) -> Tensor:
     """How far each output row moves for each position of an input, 0 for
     the source and `subject.last` for the target: (B, T, S); NaN for the
     positions that were not `asked`."""
+    return pushed_alone(few_outputs(subject), which)
+
+
+@once
+def pushed_alone(subject: Subject, which: int) -> Tensor:
+    """The same, by pushing one position after the other."""
     places = asked(subject, which)
     runs = [Run(subject.inputs, [s], (which,)) for s in places]
     columns = torch.stack(moved(subject, runs), -1)
@@ -65,8 +71,9 @@ def reach(subject: Subject, which: int) -> Tensor:
 
 def hears(subject: Subject, which: int, places: Places) -> Tensor:
     """Which outputs move when positions of an input are pushed at once."""
-    after = alone(subject, Run(subject.inputs, places, (which,)))
-    return distance(subject, after, FAINT, which) > 0
+    few = few_outputs(subject)
+    after = alone(few, Run(few.inputs, places, (which,)))
+    return distance(few, after, FAINT, which) > 0
 
 
 @once

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from tformer_lite.properties.attention import first_matrix, how_many
 from tformer_lite.properties.biases import wrong_bias
+from tformer_lite.properties.few import few_outputs
 from tformer_lite.properties.finding import (
     BROKEN,
     UNUSUAL,
@@ -79,7 +80,7 @@ def relative_positions(subject: Subject) -> Verdict:
 def placed(subject: Subject, word: int) -> list[Placed]:
     """Find the attentions that positions enter, and not the values, with the
     same word everywhere: the one of a number."""
-    alike, found = same_word(subject, word), []
+    alike, found = same_word(few_outputs(subject), word), []
     for one in followed(alike):
         q, k, v = (by_rows(alike, x.matrix) for x in (one.q, one.k, one.v))
         within = q.shape[-2] == k.shape[-2] > 3  # not of two sequences

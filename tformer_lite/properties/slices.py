@@ -2,15 +2,12 @@
 what gradient it gets."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from tformer_lite.properties.finding import BROKEN, UNUSUAL
-from tformer_lite.properties.gradients import learnt
-from tformer_lite.properties.heads import are_one, heads
+from tformer_lite.properties.heads import are_one, drawn, heads
 from tformer_lite.properties.mixing import followed
 from tformer_lite.properties.order import NAMED
 from tformer_lite.properties.subject import (
@@ -91,7 +88,7 @@ def sliced(subject: Subject) -> Slices:
             for x in (one.q, one.k, one.v)
             if min(one.weights.shape[-2:]) > 1
         }
-        pulls = subject.call(partial(drawn, subject.model), subject.given)
+        pulls = matrices(subject)
     except (NotJudgedError, FailedError):
         return []
     return [
@@ -102,14 +99,15 @@ def sliced(subject: Subject) -> Slices:
     ]
 
 
-def drawn(model: Any, *given: Any) -> dict[str, Tensor]:
-    """Draw the gradients of all matrices but tables."""
+def matrices(subject: Subject) -> dict[str, Tensor]:
+    """Give the gradients of all matrices in attentions but tables."""
+    model: Any = subject.model
     tables = {
         id(part.weight)
         for part in model.modules()
         if isinstance(part, (nn.Embedding, nn.EmbeddingBag))
     }
-    made = learnt(model, *given, size=torch.clone)
+    made = drawn(subject).inside
     return {
         name: made[p]
         for name, p in model.named_parameters()

@@ -1,6 +1,6 @@
 """Subjects: a model and its inputs, ready to be asked."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import copy
 from functools import cached_property, wraps
@@ -158,10 +158,13 @@ def sides(count: int) -> tuple[str, ...]:
 
 
 def like(
-    subject: Subject, model: Callable, given: tuple | None = None
+    subject: Subject,
+    model: Callable,
+    given: tuple | None = None,
+    free: Iterable[Tensor] = (),
 ) -> Subject:
     """Ask another model the same: of the same inputs, or of others like
-    them."""
+    them. What is `free` of it is not put back after a run."""
     other = copy(subject)
     other.model, other.found = model, {}
     other.config = getattr(model, "config", None)
@@ -169,7 +172,9 @@ def like(
     other.inputs = tuple(other.given[i] for i in other.places)
     for name in ("real", "unknown"):  # these are of the inputs
         vars(other).pop(name, None)
-    other.state = State(model, other.given, subject.loss, beside=subject.state)
+    beside, things = copy(subject.state), (model, other.given, subject.loss)
+    beside.known = beside.known | {id(x): x for x in free}
+    other.state = State(*things, beside=beside)
     return other
 
 

@@ -67,9 +67,14 @@ def in_double(subject: Subject) -> Subject:
     """Ask a copy of the model that reckons in double precision."""
     if not isinstance(subject.model, nn.Module):
         raise NotJudgedError("A function has no precision of its own.")
-    model = copied(subject.model, {}).double()
+    doubles = {
+        id(p): nn.Parameter(p.to(torch.float64, copy=True), p.requires_grad)
+        for p in subject.model.parameters()
+        if type(p) is nn.Parameter and p.is_floating_point()
+    }
+    model = copied(subject.model, doubles).double()
     given = tree_map_only(Tensor, doubled, subject.given)
-    return like(subject, model, given)
+    return like(subject, model, given, free=model.parameters())
 
 
 def doubled(x: Tensor) -> Tensor:
