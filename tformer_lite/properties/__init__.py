@@ -18,6 +18,7 @@ from tformer_lite.properties.asserting import (
     assert_cached_run,
     assert_causal,
     assert_distinct_heads,
+    assert_dropout,
     assert_exact_gradients,
     assert_finite,
     assert_first_loss,
@@ -50,6 +51,7 @@ from tformer_lite.properties.attention import (
 from tformer_lite.properties.beginning import first_loss
 from tformer_lite.properties.caching import cached_run
 from tformer_lite.properties.counted import padding_in_loss, words_in_loss
+from tformer_lite.properties.dropping import dropout
 from tformer_lite.properties.finding import Finding, Report
 from tformer_lite.properties.future import causality
 from tformer_lite.properties.heads import distinct_heads
@@ -83,6 +85,7 @@ __all__ = [
     "assert_cached_run",
     "assert_causal",
     "assert_distinct_heads",
+    "assert_dropout",
     "assert_exact_gradients",
     "assert_finite",
     "assert_first_loss",
@@ -110,6 +113,7 @@ __all__ = [
     "cached_run",
     "causality",
     "distinct_heads",
+    "dropout",
     "exact_gradients",
     "finite",
     "first_loss",

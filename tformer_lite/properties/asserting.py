@@ -8,6 +8,7 @@ from tformer_lite.properties import (
     beginning,
     caching,
     counted,
+    dropping,
     future,
     heads,
     hearing,
@@ -62,6 +63,8 @@ assert_cached_run = asserted(caching.cached_run)
 assert_causal = asserted(future.causality)
 # Assert what `distinct_heads` asks of a model.
 assert_distinct_heads = asserted(heads.distinct_heads)
+# Assert what `dropout` asks of a model.
+assert_dropout = asserted(dropping.dropout)
 # Assert what `exact_gradients` asks of a model.
 assert_exact_gradients = asserted(slopes.exact_gradients)
 # Assert what `finite` asks of a model.

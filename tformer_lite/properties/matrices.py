@@ -7,7 +7,7 @@ import torch
 
 from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.mixing import traced
-from tformer_lite.properties.subject import NotJudgedError, Subject
+from tformer_lite.properties.subject import NotJudgedError, Subject, once
 from tformer_lite.tracing.questions.attention import (
     MOVES,
     PRODUCTS,
@@ -38,7 +38,7 @@ def activations(subject: Subject) -> Verdict:
     Vaswani et al. (2017), equation 2. Where there are fewer, as in LoRA, two
     matrices are meant as one of low rank.
     """
-    flow = Flow(traced(subject, subject.given).steps)
+    flow = flow_of(subject)
     found = {i: x for i in range(len(flow.steps)) if (x := matrix(flow, i))}
     if not found:
         raise NotJudgedError("Nothing is multiplied by a matrix.")
@@ -54,6 +54,12 @@ def activations(subject: Subject) -> Verdict:
             return False, says, sizes
     says = "Where layers widen, an activation follows, or a product."
     return True, says, sizes
+
+
+@once
+def flow_of(subject: Subject) -> Flow:
+    """Join the steps of a run by what they read."""
+    return Flow(traced(subject, subject.given).steps)
 
 
 def matrix(flow: Flow, i: int) -> Matrix | None:

@@ -22,6 +22,7 @@ from tformer_lite.properties.reach import (
     nudged,
     watch,
 )
+from tformer_lite.properties.residuals import wrong_sum
 from tformer_lite.properties.subject import NotJudgedError, Subject
 
 Run = tuple[str, Tensor, Tensor, Tensor]
@@ -54,6 +55,8 @@ def identity(subject: Subject) -> Verdict:
         if len(wrong) == 1 and right and parallel(after, x):
             return False, f"{says} The others do.", (after - x)[0], UNUSUAL
         return False, says, (after - x)[0]
+    if found := wrong_sum(subject):
+        return False, found[0], torch.zeros(1, 1), found[1]
     if not right:
         raise NotJudgedError("There is no list of blocks with norms inside.")
     _, x, _, after = right[0]
