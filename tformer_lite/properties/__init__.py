@@ -22,6 +22,7 @@ from tformer_lite.properties.asserting import (
     assert_exact_gradients,
     assert_finite,
     assert_first_loss,
+    assert_generation,
     assert_identity,
     assert_live_parameters,
     assert_logits,
@@ -54,6 +55,7 @@ from tformer_lite.properties.counted import padding_in_loss, words_in_loss
 from tformer_lite.properties.dropping import dropout
 from tformer_lite.properties.finding import Finding, Report
 from tformer_lite.properties.future import causality
+from tformer_lite.properties.generating import generation
 from tformer_lite.properties.heads import distinct_heads
 from tformer_lite.properties.hearing import (
     batch_independence,
@@ -89,6 +91,7 @@ __all__ = [
     "assert_exact_gradients",
     "assert_finite",
     "assert_first_loss",
+    "assert_generation",
     "assert_identity",
     "assert_live_parameters",
     "assert_logits",
@@ -117,6 +120,7 @@ __all__ = [
     "exact_gradients",
     "finite",
     "first_loss",
+    "generation",
     "identity",
     "live_parameters",
     "logits",

@@ -10,6 +10,7 @@ from tformer_lite.properties import (
     counted,
     dropping,
     future,
+    generating,
     heads,
     hearing,
     learning,
@@ -71,6 +72,8 @@ assert_exact_gradients = asserted(slopes.exact_gradients)
 assert_finite = asserted(numbers.finite)
 # Assert what `first_loss` asks of a model.
 assert_first_loss = asserted(beginning.first_loss)
+# Assert what `generation` asks of a model.
+assert_generation = asserted(generating.generation)
 # Assert what `identity` asks of a model.
 assert_identity = asserted(structure.identity)
 # Assert what `live_parameters` asks of a model.
