@@ -18,6 +18,7 @@ from tformer_lite.properties.asserting import (
     assert_cached_run,
     assert_causal,
     assert_distinct_heads,
+    assert_distinct_words,
     assert_dropout,
     assert_exact_gradients,
     assert_finite,
@@ -77,6 +78,7 @@ from tformer_lite.properties.rotations import relative_positions
 from tformer_lite.properties.slopes import exact_gradients
 from tformer_lite.properties.softmax import loss_softmax
 from tformer_lite.properties.structure import identity
+from tformer_lite.properties.vocabulary import distinct_words
 
 __all__ = [
     "Finding",
@@ -87,6 +89,7 @@ __all__ = [
     "assert_cached_run",
     "assert_causal",
     "assert_distinct_heads",
+    "assert_distinct_words",
     "assert_dropout",
     "assert_exact_gradients",
     "assert_finite",
@@ -116,6 +119,7 @@ __all__ = [
     "cached_run",
     "causality",
     "distinct_heads",
+    "distinct_words",
     "dropout",
     "exact_gradients",
     "finite",

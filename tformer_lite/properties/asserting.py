@@ -22,6 +22,7 @@ from tformer_lite.properties import (
     slopes,
     softmax,
     structure,
+    vocabulary,
 )
 from tformer_lite.properties.finding import Finding
 from tformer_lite.properties.results import NotJudgedError
@@ -64,6 +65,8 @@ assert_cached_run = asserted(caching.cached_run)
 assert_causal = asserted(future.causality)
 # Assert what `distinct_heads` asks of a model.
 assert_distinct_heads = asserted(heads.distinct_heads)
+# Assert what `distinct_words` asks of a model.
+assert_distinct_words = asserted(vocabulary.distinct_words)
 # Assert what `dropout` asks of a model.
 assert_dropout = asserted(dropping.dropout)
 # Assert what `exact_gradients` asks of a model.

@@ -17,6 +17,7 @@ from tformer_lite.properties.finding import (
     Verdict,
     check,
 )
+from tformer_lite.properties.groups import crossed, twice
 from tformer_lite.properties.mixing import Mixing, mixings
 from tformer_lite.properties.subject import (
     NotJudgedError,
@@ -42,10 +43,12 @@ def distinct_heads(subject: Subject) -> Verdict:
     """
     found = [one for one in mixings(subject) if len(heads(subject, one)) > 1]
     if not found:
+        for path, says, level in twice(subject):
+            return False, f"In {path}, {says}", torch.zeros(1, 1), level
         raise NotJudgedError("No attention has several heads.")
     sizes = [g.abs().amax((1, 2, 3)) for g in pulls(subject).values()]
     seen = torch.nn.utils.rnn.pad_sequence(sizes or [torch.zeros(1)], True)
-    for judge in (unheard, alike, averaged, one_vector):
+    for judge in (unheard, alike, crossing, averaged, one_vector, twice):
         for path, says, level in judge(subject):
             return False, f"In {path}, {says}", seen, level
     says = "Each head has weights of its own and is heard"
@@ -116,6 +119,13 @@ def twins(subject: Subject) -> dict[int, tuple[int, int]]:
                 found[i] = a, b
                 break
     return found
+
+
+def crossing(subject: Subject) -> Iterator[Fault]:
+    """Find attentions whose heads share keys and values in other ways."""
+    for one in mixings(subject):
+        both = (heads(subject, one, x.matrix) for x in (one.k, one.v))
+        yield from filter(None, [crossed(one.path, *both)])
 
 
 def empty(subject: Subject, one: Mixing, pair: tuple[int, int]) -> bool:

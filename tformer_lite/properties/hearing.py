@@ -25,7 +25,11 @@ from tformer_lite.properties.reach import (
     rounding,
     tried,
 )
-from tformer_lite.properties.subject import NotJudgedError, Subject
+from tformer_lite.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+)
 from tformer_lite.properties.variants import whatever_weights
 
 UNMIXED = "No position hears another one, and there is no attention."
@@ -88,9 +92,34 @@ def padding_invariance(subject: Subject) -> Verdict:
                 "padding mask: its id, its axis, and where it is used."
             )
             return False, says, moves[b]
+    for which in padded:
+        if (at := longer(subject, which)) is not None:
+            says = (
+                f"Row {at[0]}: output {at[1]} moves when one more padding "
+                f"stands at the end of the {subject.sides[which]}. Look at "
+                "the padding mask: is it used in every attention?"
+            )
+            return False, says, reach(subject, which)[at[0]]
     seen = reach(subject, padded[0])[0]
     says = "What stands at padding moves nothing."
     return True, says + tried(subject, padded[0]), seen
+
+
+def longer(subject: Subject, which: int) -> list[int] | None:
+    """Find an output that moves when an input is one padding longer."""
+    x, real = subject.inputs[which], subject.real[which]
+    if len(subject.given) != len(subject.inputs) or real[:, -1].all():
+        return None
+    end = x[~real][:1].expand(len(x), 1)
+    inputs = [*subject.inputs]
+    inputs[which] = torch.cat([x, end], 1)
+    try:
+        after = subject.run(*inputs)[:, : subject.inputs[-1].shape[1]]
+        moves = distance(subject, after) > 10 * rounding(subject)
+    except (FailedError, RuntimeError):  # it is as long as can be
+        return None
+    moves &= subject.real[-1]
+    return first(moves) if moves.any() else None
 
 
 @check

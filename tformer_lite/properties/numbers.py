@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from tformer_lite.properties.copies import with_rows
 from tformer_lite.properties.distances import still, undisturbed
 from tformer_lite.properties.finding import UNUSUAL, Verdict, check
 from tformer_lite.properties.mixing import followed
@@ -108,7 +109,16 @@ def repeatable(subject: Subject) -> Verdict:
         return of_written(subject, *written)
     apart = between_two(subject)
     if not apart.any():
-        return True, "Two runs in evaluation give the same numbers.", apart
+        after = after_others(subject)
+        if not after.any():
+            says = "Two runs in evaluation give the same numbers."
+            return True, says, apart
+        says = (
+            "A run gives other numbers after one of other rows. Look for what "
+            "the model keeps of a run, such as a mask, and when it is made "
+            "anew."
+        )
+        return False, says, after
     says = (
         "Two runs in evaluation differ. Look for dropout that does not ask "
         "whether the model is in training, and for weights drawn anew."
@@ -144,15 +154,36 @@ def of_written(subject: Subject, which: int, where: Tensor) -> Verdict:
     return False, says, flat_rows(where.float()).amax(-1)
 
 
-@once
 def between_two(subject: Subject) -> Tensor:
     """How far each row is from where it was a run before."""
-    one, other = subject.call(partial(twice, subject), subject.given)
+    one, other = two_runs(subject)
     return flat_rows((one - other).abs()).amax(-1)
 
 
-def twice(subject: Subject, *given: Tensor) -> list[Tensor]:
+@once
+def two_runs(subject: Subject) -> list[Tensor]:
     """Run a model two times, one after the other."""
+    return subject.call(partial(twice, subject), subject.given)
+
+
+def after_others(subject: Subject) -> Tensor:
+    """How far each row is from where it was, after a run of other rows."""
+    others = with_rows(subject, lambda x: x.roll(1, 0).flip(1))
+
+    def ask(*given: Any) -> Tensor:
+        subject.made(*others)
+        seed_all(0)
+        return subject.made(*given).nan_to_num()
+
+    try:
+        after = subject.call(ask, subject.given)
+    except FailedError:
+        return torch.zeros(1, 1)
+    return flat_rows((after - two_runs(subject)[0]).abs()).amax(-1)
+
+
+def twice(subject: Subject, *given: Tensor) -> list[Tensor]:
+    """Run a model two times, with other random numbers."""
     runs = []
     for seed in range(2):
         seed_all(seed)

@@ -23,6 +23,7 @@ from tformer_lite.properties import (
     slopes,
     softmax,
     structure,
+    vocabulary,
 )
 from tformer_lite.properties.finding import (
     EXPECTED,
@@ -50,6 +51,7 @@ CHECKS = (
     hearing.past,
     hearing.padding_invariance,
     hearing.unknown_words,
+    vocabulary.distinct_words,
     hearing.source_dependence,
     hearing.source_coverage,
     hearing.order_sensitivity,
