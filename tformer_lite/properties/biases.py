@@ -1,5 +1,6 @@
 """Biases: what is added to the scores where positions enter in that way."""
 
+import torch
 from torch import Tensor
 
 from tformer_lite.properties.finding import BROKEN, UNUSUAL
@@ -23,6 +24,20 @@ def wrong_bias(subject: Subject) -> tuple[str, str, Tensor] | None:
                 "view moves no element: permute the axes."
             )
             return says, BROKEN, one.weights
+    if late := [x.path for x in found if not 0.8 < x.late < 1.25]:
+        says = (
+            f"In {late[0]}, what is added to the scores is scaled with them, "
+            "and so smaller than it is: add it after the scores are scaled."
+        )
+        return says, UNUSUAL, found[0].weights
+    every = followed(same_word(subject, 0)) if subject.last == 0 else []
+    bare = [x for x in every if not x.biases and is_placeless(x)]
+    if found and bare:
+        says = (
+            f"In {bare[0].path}, no position enters, and in {found[0].path} "
+            "one is added to the scores. Is it handed to all layers?"
+        )
+        return says, UNUSUAL, bare[0].weights
     if found and all(rises(one.weights) for one in found):
         says = (
             "With the same word everywhere, all heads hear a position the "
@@ -31,6 +46,13 @@ def wrong_bias(subject: Subject) -> tuple[str, str, Tensor] | None:
         )
         return says, UNUSUAL, found[0].weights
     return None
+
+
+def is_placeless(one: Mixing) -> bool:
+    """Whether queries and keys of one word are alike at all positions."""
+    t, s = one.weights.shape[-2:]
+    pairs = ((x.matrix, x.matrix[..., :1, :]) for x in (one.q, one.k))
+    return t == s and all(torch.allclose(x, y, 1e-3, 1e-5) for x, y in pairs)
 
 
 def of_places(one: Mixing) -> bool:

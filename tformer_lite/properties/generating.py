@@ -1,6 +1,5 @@
 """Generation: a model's own method goes on as its full runs say."""
 
-
 import torch
 from torch import Tensor
 

@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 
 from tformer_lite.properties.copies import rows_alone
-from tformer_lite.properties.finding import Verdict, check
+from tformer_lite.properties.finding import UNUSUAL, Verdict, check
 from tformer_lite.properties.mixing import (
     Mixing,
     differ,
     followed,
     mixings,
 )
-from tformer_lite.properties.order import unheard
+from tformer_lite.properties.order import hollow, unheard
 from tformer_lite.properties.reach import (
     asked,
     culprit,
@@ -233,6 +233,8 @@ def order_sensitivity(subject: Subject) -> Verdict:
             for verdict in filter(None, [unheard(subject, which)]):
                 says, level = verdict
                 return False, says, moves, level
+    if says := hollow(subject.model):
+        return False, says, torch.zeros(1, 1), UNUSUAL
     if not judged:
         raise NotJudgedError("No positions are asked for, or no words differ.")
     says = f"The order of the {' and the '.join(judged)} is heard."

@@ -124,6 +124,7 @@ def shared(subject: Subject, words: Tensor, ids: Tensor) -> str:
     for word, row in zip(given, ids.flatten().tolist()):
         if rows.setdefault(row, word) != word and word != subject.ids[1]:
             odd = odd or f"Words {rows[row]} and {word} are both looked up "
-    if not odd or len(rows) < len({*given}) / 4:
-        return ""  # of positions, or of kinds
+    moved = (ids - words).flatten()
+    if not odd or (moved == moved.mode().values).float().mean() < 0.5:
+        return ""  # these are other words, or no words
     return f"{odd}in one row: look at what is done to the ids before."

@@ -84,9 +84,7 @@ def way_of(subject: Subject) -> Way:
     raise NotJudgedError("The model has no method that writes words.")
 
 
-def called(
-    subject: Subject, name: str, every: Mapping[str, Parameter]
-) -> Way:
+def called(subject: Subject, name: str, every: Mapping[str, Parameter]) -> Way:
     """Say how to call a method, which begins with its sequences."""
     rows = first_words(subject)
     if any(x.is_floating_point() for x in rows):
@@ -149,7 +147,9 @@ def written(subject: Subject, way: Way, **other: Any) -> Text:
     except FailedError as error:
         says = f"{way.name} fails, as it is called here: {error}"
         raise NotJudgedError(says) from error
-    numbers = isinstance(result, list) and all(isinstance(x, int) for x in result)
+    numbers = isinstance(result, list) and all(
+        isinstance(x, int) for x in result
+    )
     found = [torch.tensor(result)] if numbers else tensors(result)
     if not found or found[0].is_floating_point() or found[0].ndim > 2:
         raise NotJudgedError(f"{way.name} gives no ids.")
