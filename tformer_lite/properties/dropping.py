@@ -58,10 +58,11 @@ class Drop:
             return says, BROKEN if is_whole(self.before) else UNUSUAL
         if not isinstance(self.by, Tensor) or p < 1e-3:
             return None
-        if self.by.shape[:1] == (1,) and len(self.after) > 1:
-            if self.by.ndim == self.after.ndim and self.by.numel() > 1:
-                says = "drops the same numbers of each row: draw as many "
-                return f"{says}masks as there are rows.", UNUSUAL
+        several = min(len(self.after), self.by.numel()) > 1
+        whole = self.by.ndim == self.after.ndim
+        if whole and several and len(self.by) == 1:
+            says = "drops the same numbers of each row: draw as many masks "
+            return f"{says}as there are rows.", UNUSUAL
         chance = (p * share / self.by.numel()) ** 0.5
         if abs(size * share - 1) < SURE * chance * max(size, 1):
             return None

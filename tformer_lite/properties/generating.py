@@ -20,6 +20,7 @@ from tformer_lite.properties.writing import (
     NEW,
     Text,
     Way,
+    drawn,
     way_of,
     written,
 )
@@ -115,18 +116,15 @@ def last_row(subject: Subject, way: Way, read: Tensor) -> Tensor:
         raise NotJudgedError(says) from error
 
 
-def wrong_heat(subject: Subject, way: Way, text: Text) -> Fault | None:
+def wrong_heat(subject: Subject, way: Way, _: Text) -> Fault | None:
     """Say that a temperature does not divide the logits."""
     heats = [x for x in way.asked if x.startswith("temp")]
-    if not heats or not text.drawn:
+    if not heats:
         return None
-    cold, warm = (
-        written(subject, way, **{heats[0]: heat}).drawn[0].flatten()
-        for heat in (1.0, WARM)
-    )
-    if (cold < 0).any() or (warm < 0).any():  # logits, of which some take most
+    made = [drawn(subject, way, **{heats[0]: x}) for x in (1.0, WARM)]
+    cold, warm = (x if x is None else x.log() for x in made)
+    if cold is None or warm is None or cold.shape != warm.shape:
         return None
-    cold, warm = cold.log(), warm.log()
     both = cold.isfinite() & warm.isfinite()
     cold, warm = (x[both] - x[both].max() for x in (cold, warm))
     times = (warm.sum() / cold.sum()).item()
@@ -139,14 +137,15 @@ def wrong_heat(subject: Subject, way: Way, text: Text) -> Fault | None:
     return says, BROKEN
 
 
-def wrong_top(subject: Subject, way: Way, text: Text) -> Fault | None:
+def wrong_top(subject: Subject, way: Way, _: Text) -> Fault | None:
     """Say that top_k leaves other words than the best."""
-    if "top_k" not in way.asked or not text.drawn:
+    if "top_k" not in way.asked:
         return None
-    some = written(subject, way, top_k=2).drawn[0].flatten()
-    best = text.drawn[0].flatten().topk(2).indices
-    kept = (some > 0).nonzero()[:, 0]
-    if (some < 0).any() or {*kept.tolist()} == {*best.tolist()}:
+    every, some = drawn(subject, way), drawn(subject, way, top_k=2)
+    if every is None or some is None or every.shape != some.shape:
+        return None
+    best, kept = {*every.topk(2).indices.tolist()}, some.nonzero()[:, 0]
+    if {*kept.tolist()} == best:
         return None
     says = f"with top_k=2, it draws from {len(kept)} words, not the best 2."
     return says, BROKEN

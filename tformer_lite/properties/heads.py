@@ -19,6 +19,7 @@ from tformer_lite.properties.finding import (
 )
 from tformer_lite.properties.groups import crossed, twice
 from tformer_lite.properties.mixing import Mixing, mixings
+from tformer_lite.properties.results import output
 from tformer_lite.properties.subject import (
     NotJudgedError,
     Subject,
@@ -184,7 +185,8 @@ def drawn(subject: Subject, found: list[Mixing], *given: Any) -> dict:
     zeros = Zeros(found)
     with torch.enable_grad(), QUESTIONS, counted("recorders"), zeros:
         result = subject.model(*given)
-    made = [x for x in tensors(result) if x.grad_fn is not None]
+    every = tensors(result) or [output(result)]
+    made = [x for x in every if x.grad_fn is not None]
     if not made or not zeros.added:
         return {}
     ways = [torch.randn_like(x) for x in made]

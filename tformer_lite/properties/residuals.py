@@ -12,6 +12,7 @@ from tformer_lite.tracing.questions.attention import FUSED, Flow
 
 ADDS = {"add", "radd", "iadd"}
 MATRICES = LINEAR | {FUSED, "conv1d", "conv2d", "addbmm", "bilinear"}
+Sets = list[set[int]]
 SAME = {"contiguous", "clone", "to", "float", "type_as", "dropout"}
 
 
@@ -20,6 +21,15 @@ class Sum(NamedTuple):
 
     at: int
     parts: tuple[int, int]
+
+
+class Added(NamedTuple):
+    """A residual sum: its step, what was there before, and what a branch
+    made of that."""
+
+    at: int
+    skip: int
+    branch: int
 
 
 def wrong_sum(subject: Subject) -> tuple[str, str] | None:
@@ -33,13 +43,21 @@ def wrong_sum(subject: Subject) -> tuple[str, str] | None:
             "x + f(x) + x: is that meant?"
         )
         return says, UNUSUAL
-    for at, later in forgotten(flow, found):
+    every = origins(flow, flow.sources)
+    around = residuals(flow, found, every)
+    for at, later in forgotten(flow, every, around):
         says = (
             f"What {where(flow, at)} adds is read by the sublayer after it, "
             f"and is lost then: {where(flow, later)} adds to what was there "
             "before. Look at what each residual connection starts from."
         )
         return says, BROKEN
+    if path := unadded(flow, every, around):
+        says = (
+            f"What {path} mixes is added to nothing that was there before it, "
+            "as other results are. Is a residual connection missing?"
+        )
+        return says, UNUSUAL
     return None
 
 
@@ -49,9 +67,9 @@ def sums(flow: Flow) -> Iterator[Sum]:
         if flow.names[i] in ADDS and len(made) == 2:
             one, other = made
             shapes = {x.shape for x in flow.steps[i].reads}
-            if one is not None and other is not None and len(shapes) == 1:
-                if len(shapes.pop()) > 1:
-                    yield Sum(i, (one, other))
+            whole = len(shapes) == 1 and len(shapes.pop()) > 1
+            if one is not None and other is not None and whole:
+                yield Sum(i, (one, other))
 
 
 def doubled(flow: Flow, found: list[Sum]) -> int | None:
@@ -75,26 +93,57 @@ def doubled(flow: Flow, found: list[Sum]) -> int | None:
     return None
 
 
-def forgotten(flow: Flow, found: list[Sum]) -> Iterator[tuple[int, int]]:
-    """Find sums whose result a later sublayer reads, and no later sum has as
-    a term; and the sum that starts from what was there before, instead."""
-    every, direct = origins(flow, flow.sources), origins(flow, within(flow))
-
-    def read(skip: int, branch: int) -> bool:
-        return skip in every[branch] and skip not in direct[branch]
-
-    around = [
-        (one.at, *pair)
+def residuals(flow: Flow, found: list[Sum], every: Sets) -> list[Added]:
+    """Find the sums of what was there and of what a branch made of it: not
+    those of scores and biases."""
+    direct, scored = direct_origins(flow), scores(flow)
+    return [
+        Added(one.at, skip, branch)
         for one in found
-        for pair in (one.parts, one.parts[::-1])
-        if read(*pair)
+        if one.at not in scored
+        for skip, branch in (one.parts, one.parts[::-1])
+        if skip in every[branch] and skip not in direct[branch]
     ]
-    for at, *_ in around:
-        later = [(i, skip) for i, skip, branch in around if read(at, branch)]
-        kept = any(at in direct[skip] for _, skip in later)
-        stale = [i for i, skip in later if skip in every[at]]
+
+
+def forgotten(
+    flow: Flow, every: Sets, around: list[Added]
+) -> Iterator[tuple[int, int]]:
+    """Find sums whose result a later branch reads, and no later sum has as a
+    term; and the sum that starts from what was there before, instead."""
+    direct = direct_origins(flow)
+    for at, own, _ in around:
+        later = [
+            one
+            for one in around
+            if at in every[one.branch] and at not in direct[one.branch]
+        ]
+        kept = any(at in direct[one.skip] for one in later)
+        stale = [one.at for one in later if one.skip in direct[own]]
         if stale and not kept:
             yield at, stale[0]
+
+
+def unadded(flow: Flow, every: Sets, around: list[Added]) -> str:
+    """Name the module of an attention that is added to nothing that was
+    there before it, though others are; or ""."""
+    mixed = [one.mixed for one in flow.attentions()]
+    right = [
+        any(x in every[one.branch] and one.skip in every[x] for one in around)
+        for x in mixed
+    ]
+    odd = [x for x, fine in zip(mixed, right) if not fine]
+    return where(flow, odd[0]) if odd and around else ""
+
+
+def scores(flow: Flow) -> set[int]:
+    """List the steps from products to weights."""
+    return {i for one in flow.attentions() for i, _ in one.way}
+
+
+def direct_origins(flow: Flow) -> Sets:
+    """List for each step those that had a part in it without a matrix."""
+    return origins(flow, within(flow))
 
 
 def within(flow: Flow) -> list[list[int | None]]:

@@ -39,7 +39,7 @@ def distinct_words(subject: Subject) -> Verdict:
     found = [(n, *table) for n, x in every for table in tables(subject, x)]
     if not found:
         raise NotJudgedError("No word is looked up in an embedding.")
-    for n, size, path in found:
+    for n, _, path in found:
         if says := frozen(subject, n, path):
             return False, says, subject.inputs[n].float(), UNUSUAL
     n, size, _ = found[-1]

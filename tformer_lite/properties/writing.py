@@ -133,6 +133,16 @@ def ends_of(model: Any, every: Mapping[str, Parameter]) -> set[int]:
     return {x for x in found if isinstance(x, int)}
 
 
+def drawn(subject: Subject, way: Way, **other: Any) -> Tensor | None:
+    """Give what the first new word is drawn from, at random: (V); None where
+    it is not drawn, or not from probabilities."""
+    random = {x: True for x in way.more if RANDOM.search(x)}
+    random |= {"greedy": False} if "greedy" in way.more else {}
+    found = written(subject, way, **random, **other).drawn[:1]
+    known = [x.flatten() for x in found if (x >= 0).all()]
+    return known[0] if known else None
+
+
 def written(subject: Subject, way: Way, **other: Any) -> Text:
     """Let a method write; NotJudgedError where it fails."""
     mode = Likeliest()
