@@ -87,7 +87,7 @@ def one_is_all(one: Mixing) -> bool:
     """Whether one position has all weight, where there are several."""
     several = (one.weights > 0).sum(-1) > 2
     most = one.weights.amax(-1)[several]
-    return several.sum() > 9 and (most > 0.99).float().mean().item() > 0.9
+    return len(most) > 9 and (most > 0.99).float().mean().item() > 0.9
 
 
 def otherwise_scaled(one: Mixing) -> str:

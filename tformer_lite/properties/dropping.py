@@ -1,6 +1,6 @@
 """Dropout: what it leaves in training is as large on average as before."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -13,13 +13,14 @@ from tformer_lite.properties.finding import (
     Verdict,
     check,
 )
-from tformer_lite.properties.reach import watch
 from tformer_lite.properties.results import picked
 from tformer_lite.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
 )
+from tformer_lite.tracing.record.detours import unfused
+from tformer_lite.tracing.record.shared import following
 
 DRAWS = {"rand", "rand_like", "bernoulli", "bernoulli_", "uniform_"}
 TIMES = {"mul", "mul_", "multiply"}
@@ -33,9 +34,10 @@ class Drop:
     """A tensor before and after some of its numbers were dropped: by dropout
     with a p, or by a random mask."""
 
-    path = "the model"
-
-    def __init__(self, before: Tensor, after: Tensor, by: float | Tensor):
+    def __init__(
+        self, path: str, before: Tensor, after: Tensor, by: float | Tensor
+    ):
+        self.path = path or "the model"
         self.before, self.after, self.by = before, after, by
 
     def left(self) -> tuple[float, float]:
@@ -76,12 +78,31 @@ class Drop:
         return says, BROKEN
 
 
+class Inside:
+    """Know which module of a model runs."""
+
+    def __init__(self, model: Any):
+        self.paths = {id(part): path for path, part in model.named_modules()}
+        self.path = ""
+
+    def run(
+        self, call: Callable, part: nn.Module, *args: Any, **kwargs: Any
+    ) -> Any:
+        """Call a module."""
+        outside, self.path = self.path, self.paths.get(id(part), self.path)
+        try:
+            return call(part, *args, **kwargs)
+        finally:
+            self.path = outside
+
+
 class Dropping(TorchFunctionMode):
     """Note what is dropped in a run, by dropout or by a random mask, what
     reads it, and by which numbers tensors are scaled."""
 
-    def __init__(self) -> None:
+    def __init__(self, inside: Inside):
         super().__init__()
+        self.inside = inside
         self.drops: list[Drop] = []
         self.drawn: dict[int, Tensor] = {}  # random masks
         self.bases: dict[int, tuple[Tensor, Tensor]] = {}  # before a scale
@@ -110,8 +131,7 @@ class Dropping(TorchFunctionMode):
         names = dict(zip(("input", "p", "training"), args)) | more
         on = names.get("training", names.get("train", True))
         if on and names.get("p", 0.5) > 0:
-            drop = Drop(names["input"], made, float(names.get("p", 0.5)))
-            self.drops.append(drop)
+            self.noted(names["input"], made, float(names.get("p", 0.5)))
 
     def note(
         self, name: str, made: Tensor, given: list, numbers: list
@@ -125,9 +145,13 @@ class Dropping(TorchFunctionMode):
         elif masks and name in TIMES | HIDES:
             x, was = others[0]
             before, _ = self.bases.get(id(x), (was, x))
-            self.drops.append(Drop(before, made, masks[0]))
+            self.noted(before, made, masks[0])
         elif numbers and given and name in TIMES | OVER:
             self.scaled(*given[0], made, numbers[0], name in OVER)
+
+    def noted(self, x: Tensor, made: Tensor, by: float | Tensor) -> None:
+        """Note that something was dropped, and where."""
+        self.drops.append(Drop(self.inside.path, x, made, by))
 
     def scaled(
         self, x: Tensor, was: Tensor, made: Tensor, by: float, over: bool
@@ -181,21 +205,15 @@ def faults(
 
 def run(subject: Subject, training: bool) -> tuple[Dropping, Tensor]:
     """Run a model and note what it drops; NotJudgedError where that fails."""
-    seen = Dropping()
-
-    def note(path: str, part: nn.Module, *_: Any) -> None:
-        if not isinstance(part, nn.modules.dropout._DropoutNd):
-            path = path.rpartition(".")[0]  # it ran beside this one
-        for one in seen.drops:
-            one.path = vars(one).get("path", path or one.path)
+    inside = Inside(subject.model)
+    seen = Dropping(inside)
 
     def ask(*given: Any) -> Tensor:
         model: Any = subject.model
         model.train(training)
-        with watch(model, note), seen:
+        with unfused(), following(inside), seen:
             made = model(*given)
-        rows = given[subject.places[-1]]
-        return picked(subject.pick, made, rows)
+        return picked(subject.pick, made, given[subject.places[-1]])
 
     try:
         return seen, subject.call(ask, subject.given)

@@ -56,7 +56,7 @@ def wrong_prompt(subject: Subject, way: Way, text: Text) -> Fault | None:
     prompt, words = way.prompt[0].cpu(), text.words
     k = len(prompt)
     kept = words[:k].equal(prompt)
-    if not kept and k > 1 and len(words) > k:
+    if not kept and k > 1 and len(words) not in (k, NEW):
         says = f"the prompt {prompt.tolist()} is not kept: it gives "
         return f"{says}{words.tolist()}.", BROKEN
     wanted = [x for name, x in way.more.items() if "new" in name]

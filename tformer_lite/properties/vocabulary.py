@@ -35,6 +35,8 @@ class Lookups(TorchFunctionMode):
 def distinct_words(subject: Subject) -> Verdict:
     """See whether each word of the vocabulary is looked up in a row of its
     own, and each word that is given in one that learns."""
+    if not isinstance(subject.model, nn.Module):
+        raise NotJudgedError("A function has no table of words.")
     every = enumerate(subject.inputs)
     found = [(n, *table) for n, x in every for table in tables(subject, x)]
     if not found:
@@ -78,8 +80,7 @@ def of_words(flow: Flow, i: int) -> bool:
 def frozen(subject: Subject, n: int, path: str) -> str:
     """Say that a word is given whose row never learns, or ""."""
     model: Any = subject.model
-    part = model.get_submodule(path) if isinstance(model, nn.Module) else None
-    row = getattr(part, "padding_idx", None)
+    row = getattr(model.get_submodule(path), "padding_idx", None)
     given = (subject.inputs[n] == row) & subject.real[n]
     if row is None or row == subject.ids[0] or not given.any():
         return ""

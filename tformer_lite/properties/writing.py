@@ -18,8 +18,17 @@ from tformer_lite.properties.subject import (
 from tformer_lite.tracing.record.held import INSTALLED
 from tformer_lite.tracing.record.tensors import tensors
 
-METHODS = ("generate", "greedy_decode", "greedy", "sample", "translate")
-METHODS += ("generate_greedy", "greedy_search", "decode_greedy", "complete")
+METHODS = (
+    "generate",
+    "generate_greedy",
+    "greedy",
+    "greedy_decode",
+    "greedy_search",
+    "decode_greedy",
+    "sample",
+    "translate",
+    "complete",
+)
 COUNT = re.compile("max_?(new|len|gen|out|tok|step)|(n|num)_(new|tok|step)")
 SHORT = re.compile("^(n|num|steps?|length|count|new_tokens)$")
 START = re.compile("^(bos|sos|start|begin)(_?(id|idx|tok|sym|word)[a-z_]*)?$")
