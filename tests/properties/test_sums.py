@@ -20,7 +20,7 @@ from tformer_lite.properties.residuals import wrong_sum
 from tformer_lite.properties.subject import Subject
 
 SUMS = {
-    "Stale": "What blocks.0 adds is read by the sublayer after it, and ",
+    "Stale": "In blocks.0, a residual connection starts too early: what ",
     "Twice": "In blocks.0, a sum has the same term twice",
     "Unadded": "What blocks.0.attention mixes is added to nothing",
 }

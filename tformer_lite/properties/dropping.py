@@ -147,16 +147,15 @@ class Dropping(TorchFunctionMode):
             before, _ = self.bases.get(id(x), (was, x))
             self.noted(before, made, masks[0])
         elif numbers and given and name in TIMES | OVER:
-            self.scaled(*given[0], made, numbers[0], name in OVER)
+            self.scaled(given[0], made, numbers[0], name in OVER)
 
     def noted(self, x: Tensor, made: Tensor, by: float | Tensor) -> None:
         """Note that something was dropped, and where."""
         self.drops.append(Drop(self.inside.path, x, made, by))
 
-    def scaled(
-        self, x: Tensor, was: Tensor, made: Tensor, by: float, over: bool
-    ) -> None:
+    def scaled(self, pair: tuple, made: Tensor, by: float, over: bool) -> None:
         """Note that a tensor was scaled."""
+        x, was = pair
         self.scales.append(1 / by if over and by else float(by))
         self.bases[id(made)] = was, made
         for one in self.drops:

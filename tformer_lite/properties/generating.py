@@ -30,6 +30,7 @@ LOOK = (
     "Look at which row is read, at what is handed on, and at what a cache "
     "has read before."
 )
+ROW = "row of a full run has."
 Fault = tuple[str, str]
 
 
@@ -80,8 +81,8 @@ def wrong_word(subject: Subject, way: Way, text: Text) -> Fault | None:
             return says, BROKEN
         if len(text.drawn) == len(new) and not alike(text.drawn[n], row):
             unlike = unlike or (
-                f"word {n + 1} is chosen by other numbers than those of the "
-                f"last row of a full run. {LOOK}",
+                f"word {n + 1} is chosen by other numbers than the last "
+                f"{ROW} {LOOK}",
                 UNUSUAL,
             )
         read = torch.cat([read, read.new_tensor([[word]])], 1)
@@ -125,6 +126,9 @@ def wrong_heat(subject: Subject, way: Way, _: Text) -> Fault | None:
     cold, warm = (x if x is None else x.log() for x in made)
     if cold is None or warm is None or cold.shape != warm.shape:
         return None
+    if not alike(cold.exp(), last_row(subject, way, way.prompt)):
+        says = f"the first word is drawn by other numbers than the last {ROW}"
+        return f"{says} {LOOK}", UNUSUAL
     both = cold.isfinite() & warm.isfinite()
     cold, warm = (x[both] - x[both].max() for x in (cold, warm))
     times = (warm.sum() / cold.sum()).item()

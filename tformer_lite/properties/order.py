@@ -78,11 +78,13 @@ def hollow(model: Any) -> str:
 
 
 def swapped(subject: Subject, which: int) -> tuple[Pairs, Pairs]:
-    """Find the neighbours that can be told apart by their words, and are
-    both heard by somebody else in the first attention; and of these, those
-    whose change of places is heard by nobody."""
+    """Find pairs, neighbours or of the first and another one, that can be
+    told apart by their words, and are both heard by somebody else in the
+    first attention; and of these, those whose change of places is heard by
+    nobody."""
     ids, real = subject.inputs[which][0], subject.real[which][0]
-    pairs = pairwise(real.nonzero()[:, 0].tolist())
+    places = real.nonzero()[:, 0].tolist()
+    pairs = [*pairwise(places), *((places[0], q) for q in places[2:])]
     unlike = [(p, q) for p, q in pairs if not ids[p].equal(ids[q])][:MOST]
     batch = ids.repeat(len(unlike) + 1, *[1] * ids.ndim)
     for row, (p, q) in zip(batch, unlike):

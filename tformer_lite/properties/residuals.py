@@ -47,9 +47,9 @@ def wrong_sum(subject: Subject) -> tuple[str, str] | None:
     around = residuals(flow, found, every)
     for at, later in forgotten(flow, every, around):
         says = (
-            f"What {where(flow, at)} adds is read by the sublayer after it, "
-            f"and is lost then: {where(flow, later)} adds to what was there "
-            "before. Look at what each residual connection starts from."
+            f"In {where(flow, later)}, a residual connection starts too "
+            f"early: what {where(flow, at)} has added is read by the next "
+            "sublayer, and left out of the sum. Add to the newest sum."
         )
         return says, BROKEN
     if path := unadded(flow, every, around):

@@ -153,12 +153,14 @@ def drawn(subject: Subject, way: Way, **other: Any) -> Tensor | None:
 
 
 def written(subject: Subject, way: Way, **other: Any) -> Text:
-    """Let a method write; NotJudgedError where it fails."""
-    mode = Likeliest()
+    """Let a method write, after another text; NotJudgedError if it fails."""
+    mode, before = Likeliest(), [x.flip(1) for x in way.given]
 
     def ask(*given: Any) -> Any:
         method: Any = getattr(subject.model, way.name)
         with mode:
+            method(*before, **{**way.more, **other})
+            mode.drawn.clear()
             return method(*given, **{**way.more, **other})
 
     try:
