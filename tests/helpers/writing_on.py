@@ -53,7 +53,7 @@ class LastWordOnly(Writer):
         return ids[:, -1:]
 
 
-class InFront(Writer):
+class Prepends(Writer):
     def joined(self, ids, word):
         return torch.cat([word, ids], 1)
 

@@ -10,7 +10,7 @@ from tformer_lite.properties import generation
 WRONG = {
     "FirstRow": "generate: after the prompt, it goes on with",
     "LastWordOnly": "as the likeliest. Look at which row is read",
-    "InFront": "is not kept: it gives [",
+    "Prepends": "is not kept: it gives [",
     "TimesHeat": "with temperature=2, logits are 2.00 times as far apart",
     "Worst": "with top_k=2, it draws from 48 words, not the best 2.",
     "Endless": "it goes on after the word that is given as eos.",

@@ -136,7 +136,7 @@ OWN = {
     "scales by p": lambda ask: ask(blocks.of_blocks(sublayers.ByP)(), IDS),
     "writes on itself": lambda ask: ask(writing_on.Writer(), IDS),
     "reads its first row": lambda ask: ask(writing_on.FirstRow(), IDS),
-    "forgets its prompt": lambda ask: ask(writing_on.InFront(), IDS),
+    "forgets its prompt": lambda ask: ask(writing_on.Prepends(), IDS),
     "is too sure": lambda ask: ask(Tied(), IDS),
 }
 OWN |= {

@@ -13,6 +13,11 @@ from tformer_lite.properties.mixing import Mixing, Operand, mixings
 from tformer_lite.properties.subject import NotJudgedError, Subject
 from tformer_lite.tracing.questions.attention import Flow
 
+ONE_HAS_ALL = (
+    "In nearly every row of each attention, one position has more than 99% of "
+    "the weight. Are the weights of queries and keys too large?"
+)
+
 
 @check
 def weight_rows(subject: Subject) -> Verdict:
@@ -58,16 +63,8 @@ def score_scale(subject: Subject) -> Verdict:
         raise NotJudgedError(says)
     seen = [one.scale**2 * size_of_head(one) for one in found]
     wrong = [one for one, v in zip(found, seen) if not 0.8 < v < 1.25]
-    if not wrong and all(map(one_is_all, mixings(subject))):
-        says = (
-            "In nearly every row of each attention, one position has more "
-            "than 99% of the weight. Are the weights of queries and keys too "
-            "large?"
-        )
-        return False, says, torch.tensor([seen]), UNUSUAL
     if not wrong:
-        says = "Queries and keys of variance 1 would give scores of variance 1"
-        return True, f"{says}, in {how_many(found)}.", torch.tensor([seen])
+        return of_right_scale(subject, found, torch.tensor([seen]))
     reasons = [otherwise_scaled(one) for one in wrong]
     most = sum(map(bool, reasons)) * 2 > len(wrong)
     i = [bool(x) for x in reasons].index(most)
@@ -81,6 +78,16 @@ def score_scale(subject: Subject) -> Verdict:
     if most:
         return False, says + reason, torch.tensor([seen]), UNUSUAL
     return False, says, torch.tensor([seen])
+
+
+def of_right_scale(
+    subject: Subject, found: list[Mixing], seen: Tensor
+) -> Verdict:
+    """Judge attentions whose scores are scaled: weights should be spread."""
+    if all(map(one_is_all, mixings(subject))):
+        return False, ONE_HAS_ALL, seen, UNUSUAL
+    says = "Queries and keys of variance 1 would give scores of variance 1"
+    return True, f"{says}, in {how_many(found)}.", seen
 
 
 def one_is_all(one: Mixing) -> bool:

@@ -48,34 +48,37 @@ class Drop:
         size = times.float().median().item() if len(times) else 0.0
         return kept.sum().item() / max(alive.sum().item(), 1), size
 
-    def wrong(self, scales: list[float]) -> tuple[str, str] | None:
-        """Say what is wrong, and of which level that is."""
-        share, size = self.left() if isinstance(self.by, Tensor) else (1, 1)
-        p = 1 - share if isinstance(self.by, Tensor) else self.by
-        if p > 0.5:
-            says = f"drops {p:.0%} of its numbers: p is the share that goes, "
-            return f"{says}and not the one that is kept.", UNUSUAL
-        if not self.before.is_floating_point() or is_whole(self.before):
-            says = "drops ids: other words are looked up. Drop vectors."
-            return says, BROKEN if is_whole(self.before) else UNUSUAL
-        if not isinstance(self.by, Tensor) or p < 1e-3:
-            return None
-        several = min(len(self.after), self.by.numel()) > 1
-        whole = self.by.ndim == self.after.ndim
-        if whole and several and len(self.by) == 1:
-            says = "drops the same numbers of each row: draw as many masks "
-            return f"{says}as there are rows.", UNUSUAL
-        chance = (p * share / self.by.numel()) ** 0.5
-        if abs(size * share - 1) < SURE * chance * max(size, 1):
-            return None
-        if any(abs(x - share) < SURE * chance for x in scales):
-            return None  # it scales in evaluation instead
-        says = (
-            f"drops {p:.0%} of its numbers and makes the others {size:.2f} "
-            f"times as large: the mean is as before with 1 / {share:.2f} = "
-            f"{1 / share:.2f}."
-        )
-        return says, BROKEN
+    def is_shared(self) -> bool:
+        """Whether a mask with several numbers is one for several rows."""
+        mask, x = self.by, self.after
+        if not isinstance(mask, Tensor) or mask.ndim != x.ndim:
+            return False
+        return len(mask) == 1 < min(len(x), mask.numel())
+
+
+def wrong(one: Drop, scales: list[float]) -> tuple[str, str] | None:
+    """Say what is wrong with what was dropped, and of which level that is."""
+    random = isinstance(one.by, Tensor)
+    share, size = one.left() if random else (1.0, 1.0)
+    p = 1 - share if random else float(one.by)
+    if p > 0.5:
+        says = f"drops {p:.0%} of its numbers: p is the share that goes, "
+        return f"{says}and not the one that is kept.", UNUSUAL
+    if not one.before.is_floating_point() or is_whole(one.before):
+        says = "drops ids: other words are looked up. Drop vectors."
+        return says, BROKEN if is_whole(one.before) else UNUSUAL
+    if one.is_shared():
+        says = "drops the same numbers of each row: draw as many masks "
+        return f"{says}as there are rows.", UNUSUAL
+    if not isinstance(one.by, Tensor) or p < 1e-3:
+        return None
+    chance = SURE * (p * share / one.by.numel()) ** 0.5
+    in_evaluation = any(abs(x - share) < chance for x in scales)
+    if abs(size * share - 1) < chance * max(size, 1) or in_evaluation:
+        return None
+    says = f"drops {p:.0%} of its numbers and makes the others {size:.2f} "
+    says += f"times as large: the mean is as before with 1 / {share:.2f} = "
+    return f"{says}{1 / share:.2f}.", BROKEN
 
 
 class Inside:
@@ -96,9 +99,9 @@ class Inside:
             self.path = outside
 
 
-class Dropping(TorchFunctionMode):
-    """Note what is dropped in a run, by dropout or by a random mask, what
-    reads it, and by which numbers tensors are scaled."""
+class Notes:
+    """What is dropped in a run, by dropout or by a random mask, and by which
+    numbers tensors are scaled."""
 
     def __init__(self, inside: Inside):
         super().__init__()
@@ -107,31 +110,6 @@ class Dropping(TorchFunctionMode):
         self.drawn: dict[int, Tensor] = {}  # random masks
         self.bases: dict[int, tuple[Tensor, Tensor]] = {}  # before a scale
         self.scales: list[float] = []
-        self.normalised: list[Tensor] = []  # what a softmax read
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        name = getattr(function, "__name__", "")
-        plain = name.strip("_").removeprefix("r").removeprefix("i")
-        given = [x for x in args if isinstance(x, Tensor)]
-        held = [x.clone() for x in given] if plain in TIMES | OVER else given
-        made = function(*args, **(kwargs or {}))
-        if isinstance(made, Tensor):
-            if name == "dropout":
-                self.dropped(made, args, kwargs or {})
-            elif name in ("softmax", "softmax_"):
-                self.normalised += given
-            else:
-                name = name if name in DRAWS | HIDES else plain
-                numbers = [x for x in args if isinstance(x, (int, float))]
-                self.note(name, made, [*zip(given, held)], numbers)
-        return made
-
-    def dropped(self, made: Tensor, args: tuple, more: dict) -> None:
-        """Note a call of dropout."""
-        names = dict(zip(("input", "p", "training"), args)) | more
-        on = names.get("training", names.get("train", True))
-        if on and names.get("p", 0.5) > 0:
-            self.noted(names["input"], made, float(names.get("p", 0.5)))
 
     def note(
         self, name: str, made: Tensor, given: list, numbers: list
@@ -163,6 +141,38 @@ class Dropping(TorchFunctionMode):
                 one.after = made
 
 
+class Dropping(Notes, TorchFunctionMode):
+    """Take notes of a run, and of what a softmax reads."""
+
+    def __init__(self, inside: Inside):
+        super().__init__(inside)
+        self.normalised: list[Tensor] = []
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        name = getattr(function, "__name__", "")
+        plain = name.strip("_").removeprefix("r").removeprefix("i")
+        given = [x for x in args if isinstance(x, Tensor)]
+        held = [x.clone() for x in given] if plain in TIMES | OVER else given
+        made = function(*args, **(kwargs or {}))
+        if isinstance(made, Tensor):
+            if name == "dropout":
+                self.dropped(made, args, kwargs or {})
+            elif name in ("softmax", "softmax_"):
+                self.normalised += given
+            else:
+                name = name if name in DRAWS | HIDES else plain
+                numbers = [x for x in args if isinstance(x, (int, float))]
+                self.note(name, made, [*zip(given, held)], numbers)
+        return made
+
+    def dropped(self, made: Tensor, args: tuple, more: dict) -> None:
+        """Note a call of dropout."""
+        names = dict(zip(("input", "p", "training"), args)) | more
+        on = names.get("training", names.get("train", True))
+        if on and names.get("p", 0.5) > 0:
+            self.noted(names["input"], made, float(names.get("p", 0.5)))
+
+
 @check
 def dropout(subject: Subject) -> Verdict:
     """See whether dropout, in training, takes away at most half of the
@@ -188,10 +198,10 @@ def faults(
 ) -> Iterator[tuple[str, str]]:
     """Say what is wrong with what is dropped, and of which level that is."""
     scales: list[float] = []
-    if any(x.wrong([]) for x in seen.drops):
+    if any(wrong(x, []) for x in seen.drops):
         scales = run(subject, False)[0].scales
     for one in seen.drops:
-        found = one.wrong(scales)
+        found = wrong(one, scales)
         if found:
             yield f"In training, {one.path} {found[0]}", found[1]
         elif any(x is one.after for x in seen.normalised):

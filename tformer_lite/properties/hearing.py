@@ -32,6 +32,7 @@ from tformer_lite.properties.subject import (
 )
 from tformer_lite.properties.variants import whatever_weights
 
+USED = "Look at the padding mask: is it used in every attention?"
 UNMIXED = "No position hears another one, and there is no attention."
 
 
@@ -92,21 +93,18 @@ def padding_invariance(subject: Subject) -> Verdict:
                 "padding mask: its id, its axis, and where it is used."
             )
             return False, says, moves[b]
-    for which in padded:
-        if (at := longer(subject, which)) is not None:
-            says = (
-                f"Row {at[0]}: output {at[1]} moves when one more padding "
-                f"stands at the end of the {subject.sides[which]}. Look at "
-                "the padding mask: is it used in every attention?"
-            )
-            return False, says, reach(subject, which)[at[0]]
+    for b, t, which in filter(None, (longer(subject, x) for x in padded)):
+        says = f"Row {b}: output {t} moves when one more padding stands at "
+        says += f"the end of the {subject.sides[which]}. {USED}"
+        return False, says, reach(subject, which)[b]
     seen = reach(subject, padded[0])[0]
     says = "What stands at padding moves nothing."
     return True, says + tried(subject, padded[0]), seen
 
 
 def longer(subject: Subject, which: int) -> list[int] | None:
-    """Find an output that moves when an input is one padding longer."""
+    """Find the row and position of an output that moves when an input is one
+    padding longer, and which input that is."""
     x, real = subject.inputs[which], subject.real[which]
     if len(subject.given) != len(subject.inputs) or real[:, -1].all():
         return None
@@ -119,7 +117,7 @@ def longer(subject: Subject, which: int) -> list[int] | None:
     except (FailedError, RuntimeError):  # it is as long as can be
         return None
     moves &= subject.real[-1]
-    return first(moves) if moves.any() else None
+    return [*first(moves), which] if moves.any() else None
 
 
 @check

@@ -28,6 +28,7 @@ ALIKE = "All words are alike: give rows of different words."
 NEITHER = "It asks for words that are not near by in the rows that were read."
 CALLED = ". It is called as loss(model, *inputs), as a training step is."
 CUT = "Compare logits[:, :-1] with ids[:, 1:]."
+RIGHT = "The loss asks each position for the word that comes next."
 EVEN = (
     "The loss rises when the right words get likelier than 60%. Is 1 minus "
     "the smoothing given as label_smoothing?"
@@ -107,9 +108,7 @@ def next_word(subject: Subject) -> Verdict:
     """See whether the loss asks each position for the word that comes next,
     and not for the one that it has read."""
     if not subject.causal:
-        if says := read_already(over_words(subject)):
-            return False, says, over_words(subject)[0].pulls, UNUSUAL
-        raise NotJudgedError("The future may be heard here: causal=False.")
+        return of_hidden_words(over_words(subject))
     found = over_words(subject)
     seen = found[0].pulls
     shares = {k: share(subject, found, k) for k in (1, *OFFSETS)}
@@ -122,11 +121,9 @@ def next_word(subject: Subject) -> Verdict:
     wrong = turned(found) if offset == 1 else ""
     if wrong := wrong or mixed_up(subject, found, offset):
         return False, wrong, seen
-    if offset == 1 and too_even(subject, found):
-        return False, EVEN, seen, UNUSUAL
     if offset == 1:
-        says = "The loss asks each position for the word that comes next."
-        return True, says, seen
+        even = too_even(subject, found)
+        return (False, EVEN, seen, UNUSUAL) if even else (True, RIGHT, seen)
     if shares[1] < 0.5:
         raise NotJudgedError(NEITHER)
     says = (
@@ -169,6 +166,14 @@ def read_already(found: list[Asked]) -> str:
         f"The loss asks {count} positions for the words that they have read. "
         "Are those that it asks for hidden in what the model is given?"
     )
+
+
+def of_hidden_words(found: list[Asked]) -> Verdict:
+    """Judge a loss of a model that may hear the future: it should not ask
+    for what it reads."""
+    if says := read_already(found):
+        return False, says, found[0].pulls, UNUSUAL
+    raise NotJudgedError("The future may be heard here: causal=False.")
 
 
 def turned(found: list[Asked]) -> str:

@@ -133,7 +133,8 @@ def unadded(flow: Flow, every: Sets, around: list[Added]) -> str:
         for x in mixed
     ]
     odd = [x for x, fine in zip(mixed, right) if not fine]
-    return where(flow, odd[0]) if odd and around else ""
+    most = odd and 2 * len(odd) >= len(mixed)  # one may pool, at the end
+    return where(flow, odd[0]) if most and around else ""
 
 
 def scores(flow: Flow) -> set[int]:

@@ -25,6 +25,10 @@ from tformer_lite.properties.reach import (
 from tformer_lite.properties.residuals import wrong_sum
 from tformer_lite.properties.subject import NotJudgedError, Subject
 
+ADDS = (
+    "input on. Look at the residual connections: each adds a sublayer's "
+    "result to what went in, once."
+)
 Run = tuple[str, Tensor, Tensor, Tensor]
 
 
@@ -47,11 +51,7 @@ def identity(subject: Subject) -> Verdict:
         raise NotJudgedError("A block reads weights of layers it never calls.")
     if wrong:
         path, x, _, after = wrong[0]
-        says = (
-            f"With all its layers giving 0, {path} does not hand its "
-            "input on. Look at the residual connections: each adds a "
-            "sublayer's result to what went in, once."
-        )
+        says = f"With all its layers giving 0, {path} does not hand its {ADDS}"
         if len(wrong) == 1 and right and parallel(after, x):
             return False, f"{says} The others do.", (after - x)[0], UNUSUAL
         return False, says, (after - x)[0]
