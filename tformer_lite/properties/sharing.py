@@ -2,12 +2,12 @@
 matrix that learn nothing."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from torch import Tensor, nn
 
 from tformer_lite.properties.finding import UNUSUAL
-from tformer_lite.properties.gradients import learnt
-from tformer_lite.properties.order import NAMED
+from tformer_lite.properties.slices import pulled
 from tformer_lite.properties.subject import FailedError, Subject
 from tformer_lite.properties.variants import reweighted
 
@@ -64,36 +64,27 @@ def constant(model: nn.Module) -> Iterator[str]:
 def unread(subject: Subject) -> set[tuple[str, int, int]]:
     """Name the matrices (N D, C) of which one of a few equal parts has no
     gradient, and each row of the others has one."""
-    model: nn.Module = subject.model  # type: ignore[assignment]
-    rows = {
-        part.weight: f"{path}.weight"
+    model: Any = subject.model
+    layers = {
+        f"{path}.weight"
         for path, part in model.named_modules()
-        if isinstance(part, nn.Linear) and not NAMED.search(path)
+        if isinstance(part, nn.Linear)
     }
-
-    def ask(*given: Tensor) -> dict[Tensor, Tensor]:
-        return learnt(model, *given, size=alive)
-
     try:
-        found = subject.call(ask, subject.given)
+        found = pulled(subject)
     except FailedError:
         return set()
     return {
         (name, part, count)
-        for p, name in rows.items()
+        for name in layers & found.keys()
         for count in PARTS
-        for part in silent(found.get(p), count)
+        for part in silent(found[name].any(1), count)
     }
 
 
-def alive(g: Tensor) -> Tensor:
-    """Tell which rows of a gradient are not 0."""
-    return (g != 0).flatten(1).any(1) if g.ndim > 1 else g != 0
-
-
-def silent(rows: Tensor | None, count: int) -> list[int]:
+def silent(rows: Tensor, count: int) -> list[int]:
     """List the parts of which no row is alive, if all others are."""
-    if rows is None or len(rows) % count or len(rows) < 4 * count:
+    if len(rows) % count or len(rows) < 4 * count:
         return []
     parts = rows.view(count, -1)
     dead = (~parts.any(1)).nonzero()[:, 0].tolist()

@@ -91,7 +91,7 @@ def sliced(subject: Subject) -> Slices:
             for x in (one.q, one.k, one.v)
             if min(one.weights.shape[-2:]) > 1
         }
-        pulls = subject.call(partial(drawn, subject.model), subject.given)
+        pulls = pulled(subject)
     except (NotJudgedError, FailedError):
         return []
     return [
@@ -100,6 +100,12 @@ def sliced(subject: Subject) -> Slices:
         for kind in sorted(kinds)
         for part in cut(name, g, *kind)
     ]
+
+
+@once
+def pulled(subject: Subject) -> dict[str, Tensor]:
+    """Draw the gradients of all matrices but tables, once."""
+    return subject.call(partial(drawn, subject.model), subject.given)
 
 
 def drawn(model: Any, *given: Any) -> dict[str, Tensor]:
