@@ -61,6 +61,7 @@ EXPECTED = {
 # No bug of the gallery is of this kind; tests/properties has some.
 ELSEWHERE = {"relative_positions", "cached_run", "first_loss", "activations"}
 ELSEWHERE |= {"distinct_heads", "exact_gradients"}
+ELSEWHERE |= {"distinct_words", "dropout", "generation"}
 
 
 @pytest.fixture(scope="module")
@@ -117,5 +118,5 @@ def test_a_legitimate_variant_raises_no_alarm(name):
 def test_the_right_model_has_every_property():
     found = report(running_model()).findings
     odd = [finding.name for finding in found if not finding.holds]
-    assert odd == ["relative_positions", "cached_run"]
+    assert odd == ["relative_positions", "cached_run", "generation", "dropout"]
     assert all(finding.holds is not False for finding in found)

@@ -32,9 +32,15 @@ def asked(kind):
     return activations(model, IDS)
 
 
-@pytest.mark.parametrize("kind", [Block, Gated, LowRank, Square, HalfActive])
+@pytest.mark.parametrize("kind", [Block, LowRank, Square, HalfActive])
 def test_right_blocks_are_right(kind):
     assert asked(kind).holds
+
+
+def test_a_gate_without_an_activation_is_unusual():
+    finding = asked(Gated)
+    assert finding.level == "unusual"
+    assert "In blocks.0, two linear maps are multiplied" in finding.says
 
 
 @pytest.mark.parametrize(

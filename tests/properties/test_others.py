@@ -61,7 +61,7 @@ def test_a_decoder_is_found_right(name):
     found = report(made(name), IDS)
     assert found.broken == []
     rotates = name != "GPT2LMHeadModel"
-    assert len(judged(found)) == 18 + rotates
+    assert len(judged(found)) == 20
     assert found["relative_positions"].holds is (rotates or None)
     assert found["cached_run"].holds
 
@@ -69,7 +69,7 @@ def test_a_decoder_is_found_right(name):
 def test_an_encoder_is_found_right():
     found = report(Masked("BertForMaskedLM"), PADDED, pad=1, causal=False)
     assert found.broken == []
-    assert len(judged(found)) == 16
+    assert len(judged(found)) == 18
 
 
 def test_an_encoder_without_its_mask_hears_padding():
@@ -82,7 +82,7 @@ def test_an_encoder_without_its_mask_hears_padding():
 def test_an_encoder_with_a_decoder_is_found_right(name):
     found = report(Masked(name), PADDED, IDS[:, :5], pad=1)
     assert found.broken == []
-    assert len(judged(found)) == 20
+    assert len(judged(found)) == 22
 
 
 def test_t5_leaves_the_scale_out_and_that_is_all():

@@ -201,7 +201,7 @@ class Bidirectional(MultiHeadAttention):
 
 def test_the_report_has_each_finding_by_name():
     found = report(running_model())
-    assert len(found.findings) == 23
+    assert len(found.findings) == 26
     assert found["causality"].name == "causality"
     assert found.broken == []
     for finding in found.findings:

@@ -10,7 +10,16 @@ import pytest
 import torch
 from torch import nn
 
-from tests.helpers import biases, blocks, detached, heads, places, slices
+from tests.helpers import (
+    biases,
+    blocks,
+    detached,
+    heads,
+    places,
+    slices,
+    sublayers,
+    writing_on,
+)
 from tests.helpers.caching import Cached, FromZero, Keeps, OpenAfterwards
 from tests.helpers.losses import IDS as LABELLED
 from tests.helpers.losses import RIGHT
@@ -120,6 +129,14 @@ OWN = {
     "has source places": lambda ask: ask(
         places.TwoSides(target=False), IDS[:, 1:5], IDS
     ),
+    "starts from before": lambda ask: ask(
+        blocks.of_blocks(sublayers.Stale)(), IDS
+    ),
+    "drops most": lambda ask: ask(blocks.of_blocks(sublayers.Mostly)(), IDS),
+    "scales by p": lambda ask: ask(blocks.of_blocks(sublayers.ByP)(), IDS),
+    "writes on itself": lambda ask: ask(writing_on.Writer(), IDS),
+    "reads its first row": lambda ask: ask(writing_on.FirstRow(), IDS),
+    "forgets its prompt": lambda ask: ask(writing_on.Prepends(), IDS),
     "is too sure": lambda ask: ask(Tied(), IDS),
 }
 OWN |= {

@@ -18,9 +18,12 @@ from tformer_lite.properties.asserting import (
     assert_cached_run,
     assert_causal,
     assert_distinct_heads,
+    assert_distinct_words,
+    assert_dropout,
     assert_exact_gradients,
     assert_finite,
     assert_first_loss,
+    assert_generation,
     assert_identity,
     assert_live_parameters,
     assert_logits,
@@ -50,8 +53,10 @@ from tformer_lite.properties.attention import (
 from tformer_lite.properties.beginning import first_loss
 from tformer_lite.properties.caching import cached_run
 from tformer_lite.properties.counted import padding_in_loss, words_in_loss
+from tformer_lite.properties.dropping import dropout
 from tformer_lite.properties.finding import Finding, Report
 from tformer_lite.properties.future import causality
+from tformer_lite.properties.generating import generation
 from tformer_lite.properties.heads import distinct_heads
 from tformer_lite.properties.hearing import (
     batch_independence,
@@ -73,6 +78,7 @@ from tformer_lite.properties.rotations import relative_positions
 from tformer_lite.properties.slopes import exact_gradients
 from tformer_lite.properties.softmax import loss_softmax
 from tformer_lite.properties.structure import identity
+from tformer_lite.properties.vocabulary import distinct_words
 
 __all__ = [
     "Finding",
@@ -83,9 +89,12 @@ __all__ = [
     "assert_cached_run",
     "assert_causal",
     "assert_distinct_heads",
+    "assert_distinct_words",
+    "assert_dropout",
     "assert_exact_gradients",
     "assert_finite",
     "assert_first_loss",
+    "assert_generation",
     "assert_identity",
     "assert_live_parameters",
     "assert_logits",
@@ -110,9 +119,12 @@ __all__ = [
     "cached_run",
     "causality",
     "distinct_heads",
+    "distinct_words",
+    "dropout",
     "exact_gradients",
     "finite",
     "first_loss",
+    "generation",
     "identity",
     "live_parameters",
     "logits",

@@ -8,7 +8,9 @@ from tformer_lite.properties import (
     beginning,
     caching,
     counted,
+    dropping,
     future,
+    generating,
     heads,
     hearing,
     learning,
@@ -20,6 +22,7 @@ from tformer_lite.properties import (
     slopes,
     softmax,
     structure,
+    vocabulary,
 )
 from tformer_lite.properties.finding import Finding
 from tformer_lite.properties.results import NotJudgedError
@@ -62,12 +65,18 @@ assert_cached_run = asserted(caching.cached_run)
 assert_causal = asserted(future.causality)
 # Assert what `distinct_heads` asks of a model.
 assert_distinct_heads = asserted(heads.distinct_heads)
+# Assert what `distinct_words` asks of a model.
+assert_distinct_words = asserted(vocabulary.distinct_words)
+# Assert what `dropout` asks of a model.
+assert_dropout = asserted(dropping.dropout)
 # Assert what `exact_gradients` asks of a model.
 assert_exact_gradients = asserted(slopes.exact_gradients)
 # Assert what `finite` asks of a model.
 assert_finite = asserted(numbers.finite)
 # Assert what `first_loss` asks of a model.
 assert_first_loss = asserted(beginning.first_loss)
+# Assert what `generation` asks of a model.
+assert_generation = asserted(generating.generation)
 # Assert what `identity` asks of a model.
 assert_identity = asserted(structure.identity)
 # Assert what `live_parameters` asks of a model.

@@ -8,8 +8,15 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from tformer_lite.properties.finding import UNUSUAL, Verdict, check
+from tformer_lite.properties.matrices import flow_of
 from tformer_lite.properties.mixing import Mixing, Operand, mixings
 from tformer_lite.properties.subject import NotJudgedError, Subject
+from tformer_lite.tracing.questions.attention import Flow
+
+ONE_HAS_ALL = (
+    "In nearly every row of each attention, one position has more than 99% of "
+    "the weight. Are the weights of queries and keys too large?"
+)
 
 
 @check
@@ -57,8 +64,7 @@ def score_scale(subject: Subject) -> Verdict:
     seen = [one.scale**2 * size_of_head(one) for one in found]
     wrong = [one for one, v in zip(found, seen) if not 0.8 < v < 1.25]
     if not wrong:
-        says = "Queries and keys of variance 1 would give scores of variance 1"
-        return True, f"{says}, in {how_many(found)}.", torch.tensor([seen])
+        return of_right_scale(subject, found, torch.tensor([seen]))
     reasons = [otherwise_scaled(one) for one in wrong]
     most = sum(map(bool, reasons)) * 2 > len(wrong)
     i = [bool(x) for x in reasons].index(most)
@@ -72,6 +78,23 @@ def score_scale(subject: Subject) -> Verdict:
     if most:
         return False, says + reason, torch.tensor([seen]), UNUSUAL
     return False, says, torch.tensor([seen])
+
+
+def of_right_scale(
+    subject: Subject, found: list[Mixing], seen: Tensor
+) -> Verdict:
+    """Judge attentions whose scores are scaled: weights should be spread."""
+    if all(map(one_is_all, mixings(subject))):
+        return False, ONE_HAS_ALL, seen, UNUSUAL
+    says = "Queries and keys of variance 1 would give scores of variance 1"
+    return True, f"{says}, in {how_many(found)}.", seen
+
+
+def one_is_all(one: Mixing) -> bool:
+    """Whether one position has all weight, where there are several."""
+    several = (one.weights > 0).sum(-1) > 2
+    most = one.weights.amax(-1)[several]
+    return len(most) > 9 and (most > 0.99).float().mean().item() > 0.9
 
 
 def otherwise_scaled(one: Mixing) -> str:
@@ -112,6 +135,9 @@ def provenance(subject: Subject) -> Verdict:
     all heads of one position.
     """
     seen = []
+    if viewed := turned(flow_of(subject)):
+        says = "A view moves no element: transpose it."
+        return False, f"{viewed} {says}", torch.zeros(1, 1)
     for one in mixings(subject, *range(subject.last + 1)):  # no rows alike
         splits = zip(("queries", "keys", "values"), (one.q, one.k, one.v))
         moves = {f"split {name}": split_in_order(x) for name, x in splits}
@@ -129,6 +155,17 @@ def provenance(subject: Subject) -> Verdict:
         raise NotJudgedError("No heads are split or joined that can be seen.")
     says = f"{len(seen)} splits and joins keep each element in its place."
     return True, says, seen[-1]
+
+
+def turned(flow: Flow) -> str:
+    """Say which matrix of weights a view takes for its transpose, or ""."""
+    for i, step in enumerate(flow.steps):
+        if flow.names[i] in ("view", "reshape") and flow.sources[i] == [None]:
+            x, y = step.reads[0].shape, step.makes[0].shape
+            if len(x) == 2 and x == y[::-1] and min(x) > 1 and x != y:
+                place = step.visit.path or "the model"
+                return f"In {place}, a matrix {(*x,)} is viewed as {(*y,)}."
+    return ""
 
 
 def nobody(subject: Subject, sums: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
 """Biases: what is added to the scores where positions enter in that way."""
 
+import torch
 from torch import Tensor
 
 from tformer_lite.properties.few import few_outputs
@@ -25,6 +26,8 @@ def wrong_bias(subject: Subject) -> tuple[str, str, Tensor] | None:
                 "view moves no element: permute the axes."
             )
             return says, BROKEN, one.weights
+    if says := scaled_late(found) or in_some_layers(subject, found):
+        return says, UNUSUAL, found[0].weights
     if found and all(rises(one.weights) for one in found):
         says = (
             "With the same word everywhere, all heads hear a position the "
@@ -33,6 +36,37 @@ def wrong_bias(subject: Subject) -> tuple[str, str, Tensor] | None:
         )
         return says, UNUSUAL, found[0].weights
     return None
+
+
+def scaled_late(found: list[Mixing]) -> str:
+    """Say where what is added to the scores is scaled as well, or ""."""
+    late = [x.path for x in found if not 0.8 < x.late < 1.25]
+    if not late:
+        return ""
+    return (
+        f"In {late[0]}, what is added to the scores is scaled with them, "
+        "and so smaller than it is: add it after the scores are scaled."
+    )
+
+
+def in_some_layers(subject: Subject, found: list[Mixing]) -> str:
+    """Say which attention has no positions where others have biases, or ""."""
+    every = followed(same_word(subject, 0)) if subject.last == 0 else []
+    bare = [x for x in every if not x.biases and is_placeless(x)]
+    if not found or not bare:
+        return ""
+    return (
+        f"In {bare[0].path}, an attention hears no position, though in "
+        f"{found[0].path} positions are added to the scores. Are they handed "
+        "to all layers?"
+    )
+
+
+def is_placeless(one: Mixing) -> bool:
+    """Whether queries and keys of one word are alike at all positions."""
+    t, s = one.weights.shape[-2:]
+    pairs = ((x.matrix, x.matrix[..., :1, :]) for x in (one.q, one.k))
+    return t == s and all(torch.allclose(x, y, 1e-3, 1e-5) for x, y in pairs)
 
 
 def of_places(one: Mixing) -> bool:

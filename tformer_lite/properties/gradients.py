@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from tformer_lite.properties.results import output
 from tformer_lite.properties.subject import FailedError, Subject
 from tformer_lite.properties.variants import InTraining
 from tformer_lite.tracing.record.tensors import tensors
@@ -42,7 +43,8 @@ def learnt(
     with a change first, to what leads to the outputs."""
     with torch.enable_grad():
         result = model(*inputs)
-    made = [x for x in tensors(result) if x.grad_fn is not None]
+    every = tensors(result) or [output(result)]
+    made = [x for x in every if x.grad_fn is not None]
     change(made)
     found, pulls = leaves(made), [torch.randn_like(x) for x in made]
     grad = partial(torch.autograd.grad, made, found, pulls, allow_unused=True)

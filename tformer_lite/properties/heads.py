@@ -19,6 +19,7 @@ from tformer_lite.properties.finding import (
     check,
 )
 from tformer_lite.properties.gradients import largest, learnt
+from tformer_lite.properties.groups import crossed, twice
 from tformer_lite.properties.mixing import Mixing, followed, mixings
 from tformer_lite.properties.subject import (
     FailedError,
@@ -44,10 +45,12 @@ def distinct_heads(subject: Subject) -> Verdict:
     """
     found = [one for one in mixings(subject) if len(heads(subject, one)) > 1]
     if not found:
+        for path, says, level in twice(subject):
+            return False, f"In {path}, {says}", torch.zeros(1, 1), level
         raise NotJudgedError("No attention has several heads.")
     sizes = [g.abs().amax((1, 2, 3)) for g in pulls(subject).values()]
     seen = torch.nn.utils.rnn.pad_sequence(sizes or [torch.zeros(1)], True)
-    for judge in (unheard, alike, averaged, one_vector):
+    for judge in (unheard, alike, crossing, averaged, one_vector, twice):
         for path, says, level in judge(subject):
             return False, f"In {path}, {says}", seen, level
     says = "Each head has weights of its own and is heard"
@@ -120,6 +123,13 @@ def twins(subject: Subject) -> dict[int, tuple[int, int]]:
     return found
 
 
+def crossing(subject: Subject) -> Iterator[Fault]:
+    """Find attentions whose heads share keys and values in other ways."""
+    for one in mixings(subject):
+        both = (heads(subject, one, x.matrix) for x in (one.k, one.v))
+        yield from filter(None, [crossed(one.path, *both)])
+
+
 def empty(subject: Subject, one: Mixing, pair: tuple[int, int]) -> bool:
     """Whether two heads are alike because there is nothing in them."""
     q, k = (heads(subject, one, x.matrix) for x in (one.q, one.k))
@@ -165,11 +175,13 @@ def same_vectors(subject: Subject) -> list[str]:
 
 class Drawn(NamedTuple):
     """Gradients of one run: for what each attention mixed, by its number;
-    the largest for each leaf; and those for what stands in attentions."""
+    the largest for each leaf; those for what stands in attentions; and of
+    each matrix, which rows have one."""
 
     mixed: dict[int, Tensor]
     sizes: dict[Tensor, float]
     inside: dict[Tensor, Tensor]
+    rows: dict[Tensor, Tensor]
 
 
 def pulls(subject: Subject) -> dict[int, Tensor]:
@@ -205,7 +217,9 @@ def of_run(subject: Subject, found: list[Mixing]) -> Drawn:
     mixed = {i: g for i, g in added.items() if g is not None}
     inner = in_attentions(subject)
     inside = {x: g for x, g in made.items() if x in inner}
-    return Drawn(mixed, {x: largest(g) for x, g in made.items()}, inside)
+    rows = {x: g.any(1) for x, g in made.items() if g.ndim == 2}
+    sizes = {x: largest(g) for x, g in made.items()}
+    return Drawn(mixed, sizes, inside, rows)
 
 
 def in_attentions(subject: Subject) -> set[Tensor]:

@@ -9,14 +9,14 @@ from torch import Tensor
 
 from tformer_lite.properties.copies import rows_alone
 from tformer_lite.properties.few import few_outputs
-from tformer_lite.properties.finding import Verdict, check
+from tformer_lite.properties.finding import UNUSUAL, Verdict, check
 from tformer_lite.properties.mixing import (
     Mixing,
     differ,
     followed,
     mixings,
 )
-from tformer_lite.properties.order import unheard
+from tformer_lite.properties.order import hollow, unheard
 from tformer_lite.properties.reach import (
     asked,
     culprit,
@@ -26,9 +26,14 @@ from tformer_lite.properties.reach import (
     rounding,
     tried,
 )
-from tformer_lite.properties.subject import NotJudgedError, Subject
+from tformer_lite.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+)
 from tformer_lite.properties.variants import whatever_weights
 
+USED = "Look at the padding mask: is it used in every attention?"
 UNMIXED = "No position hears another one, and there is no attention."
 
 
@@ -89,9 +94,31 @@ def padding_invariance(subject: Subject) -> Verdict:
                 "padding mask: its id, its axis, and where it is used."
             )
             return False, says, moves[b]
+    for b, t, which in filter(None, (longer(subject, x) for x in padded)):
+        says = f"Row {b}: output {t} moves when one more padding stands at "
+        says += f"the end of the {subject.sides[which]}. {USED}"
+        return False, says, reach(subject, which)[b]
     seen = reach(subject, padded[0])[0]
     says = "What stands at padding moves nothing."
     return True, says + tried(subject, padded[0]), seen
+
+
+def longer(subject: Subject, which: int) -> list[int] | None:
+    """Find the row and position of an output that moves when an input is one
+    padding longer, and which input that is."""
+    x, real = subject.inputs[which], subject.real[which]
+    if len(subject.given) != len(subject.inputs) or real[:, -1].all():
+        return None
+    end = x[~real][:1].expand(len(x), 1)
+    inputs = [*subject.inputs]
+    inputs[which] = torch.cat([x, end], 1)
+    try:
+        after = subject.run(*inputs)[:, : subject.inputs[-1].shape[1]]
+        moves = distance(subject, after) > 10 * rounding(subject)
+    except (FailedError, RuntimeError):  # it is as long as can be
+        return None
+    moves &= subject.real[-1]
+    return [*first(moves), which] if moves.any() else None
 
 
 @check
@@ -205,6 +232,8 @@ def order_sensitivity(subject: Subject) -> Verdict:
             for verdict in filter(None, [unheard(subject, which)]):
                 says, level = verdict
                 return False, says, moves, level
+    if says := hollow(subject.model):
+        return False, says, torch.zeros(1, 1), UNUSUAL
     if not judged:
         raise NotJudgedError("No positions are asked for, or no words differ.")
     says = f"The order of the {' and the '.join(judged)} is heard."

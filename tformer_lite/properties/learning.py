@@ -13,6 +13,7 @@ from tformer_lite.properties.gradients import gradients
 from tformer_lite.properties.heads import drawn
 from tformer_lite.properties.norms import is_norm
 from tformer_lite.properties.order import NAMED
+from tformer_lite.properties.sharing import learnt_as_one
 from tformer_lite.properties.slices import unlearnt
 from tformer_lite.properties.structure import blocks
 from tformer_lite.properties.subject import (
@@ -46,6 +47,8 @@ def live_parameters(subject: Subject) -> Verdict:
         return False, says, sizes
     if not dead:
         if found := unlearnt(subject):
+            return False, found[0], sizes, found[1]
+        if found := learnt_as_one(subject):
             return False, found[0], sizes, found[1]
         return whether_frozen(model, learns, sizes)
     says = f"{len(dead)} of {len(learns)} parameters get no gradient"

@@ -11,10 +11,12 @@ from tformer_lite.properties.labels import (
     asked,
     following,
     moved,
+    placed,
     share,
     staged,
+    standing,
 )
-from tformer_lite.properties.puppets import Scene, reaches_weights
+from tformer_lite.properties.puppets import Scene, played, reaches_weights
 from tformer_lite.properties.softmax import over_words
 from tformer_lite.properties.subject import (
     FailedError,
@@ -26,6 +28,11 @@ ALIKE = "All words are alike: give rows of different words."
 NEITHER = "It asks for words that are not near by in the rows that were read."
 CALLED = ". It is called as loss(model, *inputs), as a training step is."
 CUT = "Compare logits[:, :-1] with ids[:, 1:]."
+RIGHT = "The loss asks each position for the word that comes next."
+EVEN = (
+    "The loss rises when the right words get likelier than 60%. Is 1 minus "
+    "the smoothing given as label_smoothing?"
+)
 OFFSETS = {
     0: "word that stands there, which was read: it learns to copy. The labels "
     "are not shifted",
@@ -101,7 +108,7 @@ def next_word(subject: Subject) -> Verdict:
     """See whether the loss asks each position for the word that comes next,
     and not for the one that it has read."""
     if not subject.causal:
-        raise NotJudgedError("The future may be heard here: causal=False.")
+        return of_hidden_words(over_words(subject))
     found = over_words(subject)
     seen = found[0].pulls
     shares = {k: share(subject, found, k) for k in (1, *OFFSETS)}
@@ -115,8 +122,8 @@ def next_word(subject: Subject) -> Verdict:
     if wrong := wrong or mixed_up(subject, found, offset):
         return False, wrong, seen
     if offset == 1:
-        says = "The loss asks each position for the word that comes next."
-        return True, says, seen
+        even = too_even(subject, found)
+        return (False, EVEN, seen, UNUSUAL) if even else (True, RIGHT, seen)
     if shares[1] < 0.5:
         raise NotJudgedError(NEITHER)
     says = (
@@ -124,6 +131,49 @@ def next_word(subject: Subject) -> Verdict:
         "comes next, and the others for another one."
     )
     return False, says, seen, UNUSUAL
+
+
+def too_even(subject: Subject, found: list[Asked]) -> bool:
+    """Whether a loss rises as the right words get likelier than 60%."""
+    made = []
+    for one in found:
+        size = one.site.logits.shape[-1]
+        even = torch.full((*one.words.shape, size), 0.4 / max(size - 1, 1))
+        words = one.words.clamp(0)[..., None]
+        made.append(even.scatter(-1, words, 0.6).log())
+    _, pulls = played(subject, placed(found, made))
+    for one, pull in zip(found, pulls):
+        if pull is None:
+            return False
+        own = (
+            one.site.sorted(pull)
+            .cpu()
+            .gather(-1, one.words.clamp(0)[..., None])
+        )
+        if not (own[..., 0][one.words >= 0] > 0).all():
+            return False
+    return True
+
+
+def read_already(found: list[Asked]) -> str:
+    """Say that a loss asks for words that are read where they stand, or ""."""
+    asked = [one.words >= 0 for one in found]
+    same = [one.words == standing(one, 0) for one in found]
+    count = sum(int(x.sum()) for x in asked)
+    if count < 4 or not all(bool(y[x].all()) for x, y in zip(asked, same)):
+        return ""
+    return (
+        f"The loss asks {count} positions for the words that they have read. "
+        "Are those that it asks for hidden in what the model is given?"
+    )
+
+
+def of_hidden_words(found: list[Asked]) -> Verdict:
+    """Judge a loss of a model that may hear the future: it should not ask
+    for what it reads."""
+    if says := read_already(found):
+        return False, says, found[0].pulls, UNUSUAL
+    raise NotJudgedError("The future may be heard here: causal=False.")
 
 
 def turned(found: list[Asked]) -> str:

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import torch
 
-from tformer_lite.properties.finding import Verdict, check
+from tformer_lite.properties.finding import UNUSUAL, Verdict, check
 from tformer_lite.properties.mixing import steps
-from tformer_lite.properties.subject import NotJudgedError, Subject
+from tformer_lite.properties.subject import NotJudgedError, Subject, once
 from tformer_lite.tracing.questions.attention import (
     MOVES,
     PRODUCTS,
@@ -21,9 +21,10 @@ PASSES = MOVES | SCALES | SUMS | {"to", "float", "type_as", "dropout"}
 
 
 class Matrix(NamedTuple):
-    """A matrix that a step multiplies by: the module that does, the channels
-    before and after, and which of the tensors it reads is multiplied."""
+    """A matrix that a step multiplies by: which it is, its module, the
+    channels before and after, and which tensor of its is multiplied."""
 
+    at: int
     path: str
     before: int
     after: int
@@ -38,7 +39,7 @@ def activations(subject: Subject) -> Verdict:
     Vaswani et al. (2017), equation 2. Where there are fewer, as in LoRA, two
     matrices are meant as one of low rank.
     """
-    flow = Flow(steps(subject))
+    flow = flow_of(subject)
     found = {i: x for i in range(len(flow.steps)) if (x := matrix(flow, i))}
     if not found:
         raise NotJudgedError("Nothing is multiplied by a matrix.")
@@ -52,8 +53,21 @@ def activations(subject: Subject) -> Verdict:
                 "They are as good as one: is an activation missing?"
             )
             return False, says, sizes
+    if path := multiplied(flow, found):
+        says = (
+            f"In {path}, two linear maps are multiplied, and neither has an "
+            "activation: a gate has one, as silu(gate) * up; without, it is "
+            "the bilinear layer of Shazeer (2020)."
+        )
+        return False, says, sizes, UNUSUAL
     says = "Where layers widen, an activation follows, or a product."
     return True, says, sizes
+
+
+@once
+def flow_of(subject: Subject) -> Flow:
+    """Join the steps of a run by what they read."""
+    return Flow(steps(subject))
 
 
 def matrix(flow: Flow, i: int) -> Matrix | None:
@@ -69,7 +83,7 @@ def matrix(flow: Flow, i: int) -> Matrix | None:
     before, after = large[data[0]][-1], step.makes[0].shape[-1]
     if sorted(large[own[0]]) != sorted((before, after)):
         return None
-    return Matrix(step.visit.path, before, after, data[0])
+    return Matrix(i, step.visit.path, before, after, data[0])
 
 
 def is_given(flow: Flow, i: int, n: int) -> bool:
@@ -88,6 +102,28 @@ def in_a_row(
         for j in makers(flow, flow.sources[i][one.data], found):
             if found[j].after == one.before:
                 yield found[j], one
+
+
+def multiplied(flow: Flow, found: dict[int, Matrix]) -> str:
+    """Name the module that multiplies two linear maps of one thing, and then
+    by another matrix; or ""."""
+    for one in found.values():
+        j = flow.sources[one.at][one.data]
+        while j is not None and flow.names[j] in MOVES | {"dropout"}:
+            j = flow.sources[j][0]
+        if j is None or flow.names[j] not in SCALES:
+            continue
+        parts = [makers(flow, x, found) for x in flow.sources[j]]
+        if len(parts) == 2 and all(parts):
+            read = [{source(flow, found[x]) for x in part} for part in parts]
+            if read[0] == read[1]:
+                return flow.steps[j].visit.path or "the model"
+    return ""
+
+
+def source(flow: Flow, one: Matrix) -> int | None:
+    """Give the step that made what a matrix multiplies."""
+    return flow.sources[one.at][one.data]
 
 
 def makers(flow: Flow, j: int | None, found: dict[int, Matrix]) -> list[int]:

@@ -30,6 +30,7 @@ from tformer_lite.tracing.questions.attention import (
 )
 from tformer_lite.tracing.questions.scores import Data, call_again, fused_parts
 from tformer_lite.tracing.record.recorder import Step
+from tformer_lite.tracing.record.tensors import tensors
 
 # Whose an axis is: the left factor's, the right one's, the result's.
 BATCH, SUMMED, OWN = "LRM", "LR", ("LM", "RM")
@@ -54,7 +55,8 @@ class Mixing(NamedTuple):
     result, and `joined` that, moved, as the first step after it reads it.
     `biases` are what is added to the scores, but for masks, `sink` says
     whether some weights went to no position, and `talking` whether the
-    product only mixes heads, the scores of another one.
+    product only mixes heads, the scores of another one. `late` is the part
+    of the scale that biases of positions have, too.
     """
 
     path: str
@@ -68,6 +70,7 @@ class Mixing(NamedTuple):
     biases: tuple[Tensor, ...] = ()
     sink: bool = False
     talking: bool = False
+    late: float = 1.0
 
 
 def mixings(subject: Subject, *pushed: int) -> list[Mixing]:
@@ -208,6 +211,7 @@ def written_out(data: Data, one: Found) -> Mixing:
         (*filter(is_bias, added(data, one)),),
         data.kept[one.weights][0].numel() > weights.numel(),
         talks(data, one.product),
+        growth(data, one, bias_at(data, one)),
     )
     return Mixing(path, weights, q, k, values, scale, mixed, joined, *more)
 
@@ -240,13 +244,38 @@ def by_right_factor(data: Data, one: Found) -> Tensor:
     return data.again(*one.way[-1], {i: made}, MOVES | JOINS)
 
 
-def growth(data: Data, one: Found) -> float:
-    """By how much the scores are larger than the product."""
-    alpha = data.given[one.product][1].get("alpha", 1)
+def bias_at(data: Data, one: Found) -> int:
+    """Find the step that adds what no product made; or the softmax."""
+    for i, n in one.way:
+        if data.names[i] in SUMS and i <= one.masked:
+            others = [m for m in range(len(data.sources[i])) if m != n]
+            found = [m for m in others if is_bias(data.read(i, m))]
+            if any(is_fixed(data, data.sources[i][m]) for m in found):
+                return i
+    return one.weights
+
+
+def is_fixed(data: Data, j: int | None) -> bool:
+    """Whether nothing that learns had a part in what a step made."""
+    if j is None:
+        return False
+    given = zip(data.sources[j], tensors(data.given.get(j, ())))
+    return all(
+        not x.requires_grad if i is None else is_fixed(data, i)
+        for i, x in given
+    )
+
+
+def growth(data: Data, one: Found, start: int | None = None) -> float:
+    """By how much the scores are larger than the product, or than they were
+    at a later step."""
+    begin = one.product if start is None else start
+    alpha = 1 if start else data.given[one.product][1].get("alpha", 1)
     return alpha * prod(
         ratio(data.kept[i][0], data.read(i, n))
         for i, n in one.way
-        if i <= one.masked and data.names[i] in SCALES and not data.masks(i)
+        if begin < i <= one.masked
+        if data.names[i] in SCALES and not data.masks(i)
     )
 
 

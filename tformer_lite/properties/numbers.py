@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from tformer_lite.properties.copies import with_rows
 from tformer_lite.properties.distances import still, undisturbed
 from tformer_lite.properties.few import few_outputs
 from tformer_lite.properties.finding import UNUSUAL, Verdict, check
@@ -109,14 +110,21 @@ def repeatable(subject: Subject) -> Verdict:
     they are offered, and leave the inputs as they were."""
     if written := overwritten(subject):
         return of_written(subject, *written)
-    apart = between_two(subject)
+    apart = after_others(subject)
     if not apart.any():
         return True, "Two runs in evaluation give the same numbers.", apart
+    if not (again := between_two(subject)).any():
+        says = (
+            "A run gives other numbers after one of other rows. Look for what "
+            "the model keeps of a run, such as a mask, and when it is made "
+            "anew."
+        )
+        return False, says, apart
     says = (
         "Two runs in evaluation differ. Look for dropout that does not ask "
         "whether the model is in training, and for weights drawn anew."
     )
-    return False, says, apart
+    return False, says, again
 
 
 def overwritten(subject: Subject) -> tuple[int, Tensor] | None:
@@ -140,11 +148,27 @@ def of_written(subject: Subject, which: int, where: Tensor) -> Verdict:
     return False, says, flat_rows(where.float()).amax(-1)
 
 
-@once
 def between_two(subject: Subject) -> Tensor:
     """How far each row is from where it was a run before."""
     (one, other), _ = twice(few_outputs(subject))
     return flat_rows((one - other).abs()).amax(-1)
+
+
+def after_others(subject: Subject) -> Tensor:
+    """How far each row is from where it is alone, after a run of others, and
+    with other random numbers."""
+    subject = few_outputs(subject)
+    others = with_rows(subject, lambda x: x.roll(1, 0).flip(1))
+
+    def ask(*given: Any) -> Tensor:
+        subject.made(*others)
+        return subject.made(*given).nan_to_num()
+
+    try:
+        after = subject.call(ask, subject.given, seed=1)
+    except (FailedError, RuntimeError):  # the others do not fit
+        return between_two(subject)
+    return flat_rows((after - still(subject).nan_to_num()).abs()).amax(-1)
 
 
 Written = list[tuple[int, Tensor]]  # which inputs, and where

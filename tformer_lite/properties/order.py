@@ -69,12 +69,29 @@ def nowhere(subject: Subject, which: int) -> tuple[str, str]:
     return says + "Some models are meant so.", UNUSUAL
 
 
+def hollow(model: Any) -> str:
+    """Say of which table of positions, which does not learn, many channels
+    are 0 everywhere, or ""."""
+    for name, x in getattr(model, "named_buffers", dict)():
+        if x.is_floating_point() and x.ndim > 1 and min(x.shape[-2:]) > 7:
+            empty = ~x.flatten(0, -2).any(0)
+            if not empty.all() and empty.float().mean() >= 0.25:
+                return (
+                    f"{int(empty.sum())} of the {len(empty)} channels of "
+                    f"{name} are 0 at all positions. Is one half written over "
+                    "the other?"
+                )
+    return ""
+
+
 def swapped(subject: Subject, which: int) -> tuple[Pairs, Pairs]:
-    """Find the neighbours that can be told apart by their words, and are
-    both heard by somebody else in the first attention; and of these, those
-    whose change of places is heard by nobody."""
+    """Find pairs, neighbours or of the first and another one, that can be
+    told apart by their words, and are both heard by somebody else in the
+    first attention; and of these, those whose change of places is heard by
+    nobody."""
     ids, real = subject.inputs[which][0], subject.real[which][0]
-    pairs = pairwise(real.nonzero()[:, 0].tolist())
+    places = real.nonzero()[:, 0].tolist()
+    pairs = [*pairwise(places), *((places[0], q) for q in places[2:])]
     unlike = [(p, q) for p, q in pairs if not ids[p].equal(ids[q])][:MOST]
     batch = ids.repeat(len(unlike) + 1, *[1] * ids.ndim)
     for row, (p, q) in zip(batch, unlike):

@@ -26,6 +26,10 @@ VALUES = (
     "values are rotated as queries and keys are: what is mixed of them then "
     "depends on places, unless it is rotated back."
 )
+SPEED = (
+    "all pairs of channels rotate by one angle from position to position: "
+    "each has a frequency of its own. Look at the division in its exponent."
+)
 PAIRS = (
     "Are the same pairs of channels rotated (neighbours, or halves), by the "
     "same angles, and are these numbers of positions?"
@@ -69,6 +73,9 @@ def relative_positions(subject: Subject) -> Verdict:
         says = f"In {one.path}, {says}"
         return False, says, one.products[0, 0], level
     for one in found:
+        if one_speed(one.q) and one_speed(one.k):
+            says = f"In {one.path}, {SPEED}"
+            return False, says, one.products[0, 0], UNUSUAL
         if not still(one.v):
             says = f"In {one.path}, {VALUES}"
             return False, says, one.products[0, 0], UNUSUAL
@@ -83,7 +90,8 @@ def placed(subject: Subject, word: int) -> list[Placed]:
     alike, found = same_word(few_outputs(subject), word), []
     for one in followed(alike):
         q, k, v = (by_rows(alike, x.matrix) for x in (one.q, one.k, one.v))
-        within = q.shape[-2] == k.shape[-2] > 3  # not of two sequences
+        within = 3 < q.shape[-2] == k.shape[-2]  # not of two sequences
+        within |= subject.last == 0 and 3 < q.shape[-2] < k.shape[-2]
         alone = still(v) or (is_turned(v) and is_turned(q))
         if within and alone and not (still(q) and still(k)):
             k = k.repeat_interleave(q.shape[1] // k.shape[1], 1)
@@ -126,6 +134,19 @@ def is_constant(q: Tensor, k: Tensor) -> Tensor:
     return (apart <= rounded(q, k)).flatten(1).all(-1)
 
 
+def one_speed(x: Tensor) -> bool:
+    """Whether several pairs of channels turn, (B, H, T, D), all by the same
+    angle from each position to the next."""
+    steps = x.diff(dim=-2)
+    turns = steps.abs().amax(-2) > 1e-4 * x.abs().max()
+    if x.shape[-2] < 6 or turns.sum(-1).min() < 4:
+        return False
+    both, here = steps[..., 2:, :] + steps[..., :-2, :], steps[..., 1:-1, :]
+    twice = (both * here).sum(-2) / here.square().sum(-2)
+    twice = twice[turns]
+    return bool(twice.amax() - twice.amin() < 1e-3)
+
+
 def is_turned(x: Tensor) -> bool:
     """Whether the product of two rows (B, H, T, D) depends on their distance
     alone, as that of rotated rows does."""
@@ -156,4 +177,7 @@ def what_is_wrong(one: Placed) -> tuple[str, str]:
     says += f"on the distance of their positions alone. {PAIRS}"
     lengths = [x.norm(dim=-1, keepdim=True) for x in (q, k)]
     kept = all(map(still, lengths)) and not (is_turned(q) and is_turned(k))
+    if q.shape[-2] != k.shape[-2]:
+        says += " Do positions go on where those of earlier keys end?"
+        return says, UNUSUAL
     return says, UNUSUAL if kept else BROKEN

@@ -120,7 +120,7 @@ def cut(
 ) -> Iterator[Tensor]:
     """Cut the gradient of a matrix in an attention's module along axes that
     hold several heads of a size: of (N D, C), (C, N D), and (C, N, D)."""
-    inside = name.startswith(f"{path}.")
+    inside = path == "the model" or name.startswith(f"{path}.")
     if g.ndim == 2 and inside:
         for axis in range(2):
             count, rest = divmod(g.shape[axis], size)

@@ -22,8 +22,13 @@ from tformer_lite.properties.reach import (
     nudged,
     watch,
 )
+from tformer_lite.properties.residuals import wrong_sum
 from tformer_lite.properties.subject import NotJudgedError, Subject
 
+ADDS = (
+    "input on. Look at the residual connections: each adds a sublayer's "
+    "result to what went in, once."
+)
 Run = tuple[str, Tensor, Tensor, Tensor]
 
 
@@ -46,14 +51,12 @@ def identity(subject: Subject) -> Verdict:
         raise NotJudgedError("A block reads weights of layers it never calls.")
     if wrong:
         path, x, _, after = wrong[0]
-        says = (
-            f"With all its layers giving 0, {path} does not hand its "
-            "input on. Look at the residual connections: each adds a "
-            "sublayer's result to what went in, once."
-        )
+        says = f"With all its layers giving 0, {path} does not hand its {ADDS}"
         if len(wrong) == 1 and right and parallel(after, x):
             return False, f"{says} The others do.", (after - x)[0], UNUSUAL
         return False, says, (after - x)[0]
+    if found := wrong_sum(subject):
+        return False, found[0], torch.zeros(1, 1), found[1]
     if not right:
         raise NotJudgedError("There is no list of blocks with norms inside.")
     _, x, _, after = right[0]
