@@ -63,6 +63,8 @@ def main(*words: str) -> None:
         text = json.dumps(notes, indent=1, ensure_ascii=False)
         NOTES.write_text(text + "\n", "utf-8")
     print(f"All: {score(notes.values())}")
+    waiting = [x.name for x in FILES if str(x.relative_to(ROOT)) not in notes]
+    print(f"Not tried so far: {', '.join(waiting) or 'none'}")
 
 
 def warm(rooms: dict[str, Path]) -> None:

@@ -14,9 +14,7 @@ NOTES = json.loads(mutants.NOTES.read_text("utf8"))
 
 def test_of_the_faults_that_were_planted_nearly_all_were_noticed():
     """As `make mutants` last found. What is no fault counts as well."""
-    assert sorted(NOTES) == sorted(
-        file.relative_to(ROOT).as_posix() for file in mutants.FILES
-    )
+    assert {ROOT / name for name in NOTES} <= {*mutants.FILES}
     count, noticed, _ = mutants.counts(NOTES.values())
     assert noticed / count >= 0.95, mutants.score(NOTES.values())
 

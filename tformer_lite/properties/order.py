@@ -84,15 +84,20 @@ def hollow(model: Any) -> str:
     return ""
 
 
-def swapped(subject: Subject, which: int) -> tuple[Pairs, Pairs]:
-    """Find pairs, neighbours or of the first and another one, that can be
-    told apart by their words, and are both heard by somebody else in the
-    first attention; and of these, those whose change of places is heard by
-    nobody."""
+def unlike_words(subject: Subject, which: int) -> Pairs:
+    """List pairs of positions that have other words: neighbours, and the
+    first and another one."""
     ids, real = subject.inputs[which][0], subject.real[which][0]
     places = real.nonzero()[:, 0].tolist()
     pairs = [*pairwise(places), *((places[0], q) for q in places[2:])]
-    unlike = [(p, q) for p, q in pairs if not ids[p].equal(ids[q])][:MOST]
+    return [(p, q) for p, q in pairs if not ids[p].equal(ids[q])][:MOST]
+
+
+def swapped(subject: Subject, which: int) -> tuple[Pairs, Pairs]:
+    """Find pairs of unlike words that are both heard by somebody else in the
+    first attention; and of these, those whose change of places is heard by
+    nobody."""
+    ids, unlike = subject.inputs[which][0], unlike_words(subject, which)
     batch = ids.repeat(len(unlike) + 1, *[1] * ids.ndim)
     for row, (p, q) in zip(batch, unlike):
         row[[p, q]] = row[[q, p]]
