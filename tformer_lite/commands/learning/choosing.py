@@ -27,7 +27,7 @@ SIZES = [
     (LONG, 128, 0.1, 20),
     (10 * LONG, 128, 0.0, 10),
 ]
-# What all of them have in common.
+# What all of them have in common, but for those of source 002.
 ALWAYS: dict[str, Any] = {
     "num_layers": 3,
     "norm": "rms",
@@ -63,7 +63,8 @@ def writer_for(length: int, given: Mapping[str, Any]) -> dict[str, Any]:
         "batch_size": 12 if length >= LONG else 8,
         "lr": 5e-3 if length >= LONG else 4e-3,
     }
-    return ALWAYS | choice | said
+    always = {} if given.get("as_in_source") else ALWAYS
+    return always | choice | said
 
 
 def size_for(length: int) -> tuple[int, int, float, int]:
