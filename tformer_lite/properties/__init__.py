@@ -63,7 +63,6 @@ from tformer_lite.properties.hearing import (
     order_sensitivity,
     padding_invariance,
     past,
-    source_coverage,
     source_dependence,
     unknown_words,
 )
@@ -77,6 +76,7 @@ from tformer_lite.properties.results import NotJudgedError as NotJudgedError
 from tformer_lite.properties.rotations import relative_positions
 from tformer_lite.properties.slopes import exact_gradients
 from tformer_lite.properties.softmax import loss_softmax
+from tformer_lite.properties.sources import source_coverage
 from tformer_lite.properties.structure import identity
 from tformer_lite.properties.vocabulary import distinct_words
 

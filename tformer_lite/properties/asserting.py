@@ -21,6 +21,7 @@ from tformer_lite.properties import (
     rotations,
     slopes,
     softmax,
+    sources,
     structure,
     vocabulary,
 )
@@ -108,7 +109,7 @@ assert_repeatable = asserted(numbers.repeatable)
 # Assert what `score_scale` asks of a model.
 assert_score_scale = asserted(attention.score_scale)
 # Assert what `source_coverage` asks of a model.
-assert_source_coverage = asserted(hearing.source_coverage)
+assert_source_coverage = asserted(sources.source_coverage)
 # Assert what `source_dependence` asks of a model.
 assert_source_dependence = asserted(hearing.source_dependence)
 # Assert what `unknown_words` asks of a model.

@@ -11,10 +11,8 @@ from tformer_lite.properties.copies import rows_alone
 from tformer_lite.properties.few import few_outputs
 from tformer_lite.properties.finding import UNUSUAL, Verdict, check
 from tformer_lite.properties.mixing import (
-    Mixing,
-    differ,
+    crossing,
     followed,
-    mixings,
 )
 from tformer_lite.properties.order import hollow, unheard
 from tformer_lite.properties.reach import (
@@ -53,12 +51,29 @@ def past(subject: Subject) -> Verdict:
         says = "Each position hears itself, and an earlier one."
         return True, says + tried(subject, subject.last), moves[0]
     b, t = first(deaf)
+    if hint := like_padding(subject.inputs[-1], deaf):
+        return False, f"Row {b}: position {t} {hint}", moves[b], UNUSUAL
     whom = "any position before it" if itself[b, t] else "itself"
     says = (
         f"Row {b}: position {t} does not hear {whom}. Look at the mask, and "
         "whether attention runs over positions."
     )
     return False, says, moves[b]
+
+
+def like_padding(ids: Tensor, there: Tensor) -> str:
+    """Say that one id, and no other, stands at some positions (B, T), as if
+    it was padding; or ""."""
+    found = ids[there].unique() if ids.ndim == 2 else ids[:0]
+    if ids.is_floating_point() or len(found) != 1:
+        return ""
+    if not (ids == found).equal(there):
+        return ""
+    one = found.item()
+    return (
+        f"is not heard, nor is any other word of the id {one}, and all others "
+        f"are. If it is padding, give pad={one}; if not, look at the mask."
+    )
 
 
 def earlier(subject: Subject, moves: Tensor) -> Tensor:
@@ -169,45 +184,6 @@ def source_dependence(subject: Subject) -> Verdict:
         return True, "Each output hears the source.", moves[0]
     says += " Look at who is handed to cross-attention, and as what."
     return False, says, moves[b]
-
-
-@check
-@whatever_weights
-def source_coverage(subject: Subject) -> Verdict:
-    """See whether each target position gives a weight to each real source
-    position, in some head of each cross-attention."""
-    crossed = crossing(subject) if subject.last == 1 else []
-    sizes = tuple(x.shape[1] for x in reversed(subject.inputs))
-    found = [one for one in crossed if one.weights.shape[-2:] == sizes]
-    if not found:
-        raise NotJudgedError("No target asks a source in any attention.")
-    real, asks = subject.real
-    for one in found:
-        weights = one.weights.reshape(len(real), -1, *sizes).amax(1)
-        missed = (weights == 0) & real[:, None] & asks[:, :, None]
-        if missed.any():
-            b, t, s = first(missed)
-            says = (
-                f"Row {b}: in {one.path}, target position {t} gives no "
-                f"weight to source position {s}. Look at the memory's mask: "
-                "it hides padding, and nothing else."
-            )
-            return False, says, weights[b]
-    return True, "Each target position hears the whole source.", weights[0]
-
-
-def crossing(subject: Subject) -> list[Mixing]:
-    """Find the attentions in which the target asks, and the source answers
-    with both keys and values."""
-    plain, by_source, by_target = (
-        mixings(subject, *which) for which in ((), (0,), (1,))
-    )
-    return [
-        one
-        for one, source, target in zip(plain, by_source, by_target)
-        if differ(one, target) == [True, False, False]
-        and differ(one, source)[1:] == [True, True]
-    ]
 
 
 @check

@@ -97,6 +97,20 @@ def traced(subject: Subject, given: tuple, keep: bool = False) -> Trace:
         raise NotJudgedError(f"It cannot be traced: {error}") from error
 
 
+def crossing(subject: Subject) -> list[Mixing]:
+    """Find the attentions in which the target asks, and the source answers
+    with both keys and values."""
+    plain, by_source, by_target = (
+        mixings(subject, *which) for which in ((), (0,), (1,))
+    )
+    return [
+        one
+        for one, source, target in zip(plain, by_source, by_target)
+        if differ(one, target) == [True, False, False]
+        and differ(one, source)[1:] == [True, True]
+    ]
+
+
 @once
 def followed(subject: Subject, *pushed: int) -> list[Mixing]:
     """Find every attention of a run in what was traced of it."""

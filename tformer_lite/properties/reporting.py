@@ -22,6 +22,7 @@ from tformer_lite.properties import (
     rotations,
     slopes,
     softmax,
+    sources,
     structure,
     vocabulary,
 )
@@ -53,7 +54,7 @@ CHECKS = (
     hearing.unknown_words,
     vocabulary.distinct_words,
     hearing.source_dependence,
-    hearing.source_coverage,
+    sources.source_coverage,
     hearing.order_sensitivity,
     hearing.batch_independence,
     caching.cached_run,

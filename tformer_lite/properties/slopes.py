@@ -110,7 +110,16 @@ def of_weights(subject: Subject, inside: str, *given: Any) -> Slope:
         for part in model.modules()
         if isinstance(part, nn.Embedding) and part.padding_idx is not None
     }
-    return slope(partial(subject.made, *given), weights, padding)
+    run = partial(subject.made, *given)
+    return slope(partial(at_words, subject, run), weights, padding)
+
+
+def at_words(subject: Subject, run: Callable[[], Any]) -> list[Tensor]:
+    """Give what a run makes, but not at padding: there a mask of large
+    numbers may swallow the scores, and no step moves them."""
+    real = subject.real[-1]
+    made = tensors(run())
+    return [x[real] if x.shape[:2] == real.shape else x for x in made]
 
 
 def slope(
@@ -244,7 +253,8 @@ def first_cut(subject: Subject) -> tuple[str | None, bool]:
     for path, *call in runs:
         try:
             with Steps() as seen:
-                found = subject.call(of_module, tuple(call))
+                ask = partial(of_module, subject)
+                found = subject.call(ask, tuple(call))
         except FailedError:
             continue
         if not found.right:
@@ -264,7 +274,9 @@ class Steps(TorchFunctionMode):
         return function(*args, **(kwargs or {}))
 
 
-def of_module(part: nn.Module, args: tuple, kwargs: dict) -> Slope:
+def of_module(
+    subject: Subject, part: nn.Module, args: tuple, kwargs: dict
+) -> Slope:
     """Find a module's slope by the vectors that it is given."""
     leaves: list[Tensor] = []
 
@@ -276,4 +288,5 @@ def of_module(part: nn.Module, args: tuple, kwargs: dict) -> Slope:
         return leaves[-1]
 
     args, kwargs = tree_map_only(Tensor, follow, (args, kwargs))
-    return slope(lambda: part(*args, **kwargs), leaves, {})
+    run = partial(part, *args, **kwargs)
+    return slope(partial(at_words, subject, run), leaves, {})
