@@ -56,7 +56,7 @@ def test_words_of_one_id_that_nobody_hears_may_be_padding():
 
 
 @pytest.mark.parametrize(
-    "there, says",
+    ("there", "says"),
     [([[0, 0], [1, 0]], True), ([[0, 1], [0, 0]], False), ([[1] * 2] * 2, "")],
 )
 def test_one_id_and_no_other_looks_like_padding(there, says):

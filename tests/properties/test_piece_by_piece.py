@@ -59,6 +59,24 @@ def test_what_a_sequence_leaves_is_not_heard_by_the_next(kind):
     assert "another sequence was read before" in finding.says
 
 
+def masked(kind):
+    """Let a model take a mask of padding, which it may do without."""
+
+    class Masked(kind):
+        def forward(self, ids, mask=None, past=None, use_cache=False):
+            return super().forward(ids, past, use_cache)
+
+    return Masked()
+
+
+@pytest.mark.parametrize("kind", [Cached, FromZero])
+def test_a_mask_of_padding_is_left_out(kind):
+    mask = torch.ones_like(IDS)
+    assert bool(cached_run(masked(kind), IDS, mask).holds) is (kind is Cached)
+    needed = lambda ids, mask: masked(kind)(ids, mask)  # noqa: E731
+    assert cached_run(needed, IDS, mask).holds is None
+
+
 class OneByOne(Cached):
     """After a cache, it reads no more than one word."""
 

@@ -15,7 +15,7 @@ from tformer_lite.properties.finding import (
     Verdict,
     check,
 )
-from tformer_lite.properties.inputs import defaults
+from tformer_lite.properties.inputs import defaults, parameter_names
 from tformer_lite.properties.reach import rounding
 from tformer_lite.properties.results import picked
 from tformer_lite.properties.subject import (
@@ -226,8 +226,12 @@ def numbered(names: dict[str, Any]) -> Iterator[dict[str, str]]:
 
 
 def first_words(subject: Subject) -> tuple[Tensor, ...]:
-    """Take the first row of each input, without its padding."""
-    if len(subject.given) != len(subject.inputs):
+    """Take the first row of each input, without its padding; what else may
+    be given, such as a mask of padding, is left out."""
+    names = parameter_names(subject.model, len(subject.given))
+    others = names[len(subject.inputs) :]
+    come_first = subject.places == [*range(len(subject.inputs))]
+    if not (come_first and defaults(subject.model).keys() >= {*others}):
         raise NotJudgedError("Some inputs cannot be cut into pieces.")
     pairs = zip(subject.inputs, subject.real)
     return tuple(x[:1, real[0]] for x, real in pairs)
