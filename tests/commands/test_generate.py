@@ -9,11 +9,9 @@ import pytest
 import torch
 
 from tests.helpers.commands import TEXT, char, refusal
-from tests.helpers.small import small, words
-from tformer_lite import DecoderOnly, generate, load_checkpoint, stream
+from tformer_lite import generate, load_checkpoint, stream
 from tformer_lite.__main__ import main
 from tformer_lite.commands import writing
-from tformer_lite.commands.writing import shortened
 
 
 @pytest.fixture(scope="module")
@@ -43,25 +41,6 @@ def test_positions_that_are_never_trained_are_named_and_not_read(
     assert "the model has 12 positions" in said
     main(char(tmp_path, "--steps", "1"))
     assert "never trained" not in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("positions", ["learned", "sinusoidal", "none"])
-def test_a_model_that_reads_less_is_another_model(positions):
-    """The whole one keeps its positions, and both say the same."""
-    config = small("char_lm", positions=positions)
-    whole = DecoderOnly(config).eval()
-    before = {name: x.clone() for name, x in whole.state_dict().items()}
-    short = shortened(whole, 5)
-    ids = words(config.vocab_size, 3, 5)
-    assert torch.equal(short(ids), whole(ids))
-    assert whole(words(config.vocab_size, 3, 8)).shape[1] == 8
-    for name, weight in whole.state_dict().items():
-        assert torch.equal(weight, before[name])
-    if positions != "none":
-        with pytest.raises(ValueError, match="max_len=5"):
-            short(words(config.vocab_size, 3, 6))
-        with pytest.raises(ValueError, match="--context 99: the model has"):
-            shortened(whole, 99)
 
 
 def test_generating_with_one_choice_is_the_likeliest(capsys, trained):

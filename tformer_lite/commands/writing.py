@@ -2,7 +2,6 @@
 
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator
-from copy import deepcopy
 from itertools import chain
 from typing import Any
 from unicodedata import normalize
@@ -178,20 +177,3 @@ def show(parts: Iterable[str]) -> None:
             print(part, end="", flush=True)
     finally:
         print(flush=True)
-
-
-def shortened(model: DecoderOnly, size: int) -> DecoderOnly:
-    """Copy a model, with its first `size` positions alone: those that were
-    never trained say nothing. ValueError when it has fewer."""
-    table = getattr(model.embedding.positions, "table", None)
-    if table is None:  # any number can be read
-        return model
-    if size > len(table):
-        raise ValueError(
-            f"--context {size}: the model has {len(table)} positions, and "
-            "reads no more characters at a time."
-        )
-    short = deepcopy(model)
-    positions = short.embedding.positions
-    positions.table.data = positions.table.data[:size]
-    return short

@@ -19,7 +19,6 @@ from tformer_lite.commands.learning.start import (
     unfinished_training,
 )
 from tformer_lite.commands.session import joined_processes, parts_in, say, warn
-from tformer_lite.commands.writing import shortened
 from tformer_lite.decoding.sampling import Sampler, generate
 from tformer_lite.model.config import Config
 from tformer_lite.model.models import DecoderOnly
@@ -115,4 +114,4 @@ def written(
     device = next(model.parameters()).device
     ids = tokenizer.encode(prompt)[None].to(device)
     draw = Sampler(generator=torch.Generator(device).manual_seed(seed))
-    return tokenizer.decode(generate(shortened(model, size), ids, n, draw)[0])
+    return tokenizer.decode(generate(model, ids, n, draw, window=size)[0])
