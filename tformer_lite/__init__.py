@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         Sampler,
         generate,
         likeliest,
-        stream,
     )
     from tformer_lite.decoding.search import beam, greedy
     from tformer_lite.drawing.diagram.map import where
@@ -223,7 +222,6 @@ __all__ = [
     "split_pairs",
     "split_text",
     "stored",
-    "stream",
     "tiny_translator",
     "trace",
     "train",

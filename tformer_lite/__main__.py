@@ -3,8 +3,6 @@
 import os
 import sys
 
-from tformer_lite.commands.arguments import read
-
 STOPPED = 130  # what a shell calls a program that Ctrl-C has ended
 WRONG = 2
 
@@ -17,6 +15,8 @@ def main(argv: list[str] | None = None) -> int:
     gone away (`| head`) ends the command without a word.
     """
     try:
+        from tformer_lite.commands.arguments import read  # Ctrl-C may come
+
         options = read(argv)
         code = options.run(options)
         sys.stdout.flush()

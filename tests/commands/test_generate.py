@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from tests.helpers.commands import TEXT, char, refusal
-from tformer_lite import generate, load_checkpoint, stream
+from tformer_lite import generate, load_checkpoint
 from tformer_lite.__main__ import main
 from tformer_lite.commands import writing
+from tformer_lite.decoding.sampling import stream
 
 
 @pytest.fixture(scope="module")

@@ -90,7 +90,8 @@ def test_a_line_of_output_is_the_translation_of_that_line(capsys, monkeypatch):
         "translator reads 6 at most: shorten it.",
         "tformer_lite: line 5: the byte 0xff is not UTF-8: save the text as "
         "UTF-8.",
-        "line 6: Not in the vocabulary, and read as [UNK]: 'café'",
+        "line 6: Not in the vocabulary, and read as [UNK]: 'café': "
+        "this translation may be wrong.",
     ]
 
 
@@ -122,7 +123,8 @@ def test_a_sentence_unlike_those_of_the_training_is_doubted(capsys):
         "'bought a': this translation may be wrong.",
         "sentence 3: No sentence that the translator was trained on has "
         "'book' at its end: this translation may be wrong.",
-        "sentence 4: Not in the vocabulary, and read as [UNK]: 'Moon'",
+        "sentence 4: Not in the vocabulary, and read as [UNK]: 'Moon': this "
+        "translation may be wrong.",
     ]
 
 

@@ -63,6 +63,30 @@ def test_with_the_file_forgotten_it_goes_on_with_the_same(
         monkeypatch.chdir(tmp_path)
 
 
+def test_losses_on_other_data_do_not_count_any_more(tmp_path):
+    """Else what was best before would stay best for ever."""
+    more = "--patience", "2", "--resume", "--force"
+    main(char(tmp_path, "--steps", "4", "--patience", "2"))
+
+    def best(packed):
+        packed["val_losses"] = [0.0 for _ in packed["val_losses"]]
+
+    edited(tmp_path, best)
+    assert main(char(tmp_path, *more, "--steps", "8", text=TEXT[::-1])) == 0
+    kept = load_checkpoint(tmp_path / "model.pt")
+    assert kept.training["step"] == 8
+    assert kept.val_losses
+    assert min(kept.val_losses) > 0
+
+
+def test_a_slip_in_the_path_comes_before_a_file_that_is_there(
+    capsys, tmp_path
+):
+    main(char(tmp_path, *STEPS))
+    slip = [w.replace("text.txt", "txet.txt") for w in char(tmp_path)]
+    assert "txet.txt: No such file" in refusal(capsys, *slip)
+
+
 @pytest.mark.parametrize("begin", [char, translate])
 def test_a_file_that_changed_is_refused_until_it_is_forced(
     begin, capsys, tmp_path

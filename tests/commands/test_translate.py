@@ -174,7 +174,8 @@ def test_lines_of_stdin_are_translated_when_no_sentence_is_given(
 def test_words_outside_the_vocabulary_are_named(capsys, trained):
     assert main(say(trained, "one moon, moon hen.")) == 0
     said = capsys.readouterr()
-    note = "Not in the vocabulary, and read as [UNK]: 'moon', ',', 'hen'\n"
+    note = "Not in the vocabulary, and read as [UNK]: 'moon', ',', 'hen': "
+    note += "this translation may be wrong.\n"
     assert said.err == note
 
 

@@ -5,7 +5,8 @@ import torch
 from torch import Tensor
 
 from tests.helpers.small import NAMES, build, small, words
-from tformer_lite import DecoderOnly, Sampler, generate, likeliest, stream
+from tformer_lite import DecoderOnly, Sampler, generate, likeliest
+from tformer_lite.decoding.sampling import stream
 
 presets = pytest.mark.parametrize("name", NAMES)
 

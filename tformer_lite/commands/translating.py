@@ -138,7 +138,8 @@ class Translator:
             )
         if unknown:
             names = ", ".join(map(brief, unknown))
-            warn(f"{place}Not in the vocabulary, and read as [UNK]: {names}")
+            says = f"Not in the vocabulary, and read as [UNK]: {names}"
+            warn(f"{place}{says}: this translation may be wrong.")
         return self.source.encode([["[SOS]", *words, "[EOS]"]])
 
     def write(self, src: Tensor, place: str) -> Tensor:

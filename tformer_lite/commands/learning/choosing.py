@@ -137,6 +137,6 @@ def description(trainer: Trainer, minutes: float | None) -> str:
     model += f", rows of {trainer.block_size} characters"
     if minutes is None:
         return f"{model}; {steps} of {rows}"
-    again = f"--steps {trainer.recipe.steps} gives the same again"
-    time = duration(60 * minutes)
-    return f"{model}; {steps} of {rows} in about {time} ({again})"
+    again = f" (--steps {trainer.recipe.steps} gives the same again)"
+    time = duration(60 * minutes) + again * (not trainer.step)
+    return f"{model}; {steps} of {rows} in about {time}"

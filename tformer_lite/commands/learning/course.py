@@ -12,7 +12,7 @@ import torch
 
 from tformer_lite.commands.learning.start import epoch_of, set_recipe
 from tformer_lite.commands.learning.watching import Clock, Notes, validation
-from tformer_lite.commands.session import PROGRAM, say, warn
+from tformer_lite.commands.session import PROGRAM, USES, say, warn
 from tformer_lite.drawing.line_charts import curves
 from tformer_lite.training.batches import (
     Data,
@@ -58,14 +58,16 @@ def fit(
     set_recipe(trainer, args.given, len(data))
     unit = note_sooner(trainer, args.given, len(data))
     if not trainer.steps_left():
-        say(f"{path} is trained: more --steps or --patience would go on.")
+        minutes = "--minutes, " if hasattr(args, "minutes") else ""
+        say(f"{path} is trained: {minutes}more --steps or --patience goes on.")
     bar, notes = sys.stderr.isatty(), Notes(unit, path, sample)
     clock = Clock(tokens_of(trainer, data), bar)
     say_sample(trainer, valid)
     with explained(trainer, path):
         train(trainer, data, valid, path, bar, notes.show, clock.show)
         if processes()[1] == 0:
-            say(f"Model saved to {path}")
+            use, _ = USES[type(trainer.model)]
+            say(f"Model saved to {path}: {PROGRAM} {use} --ckpt {path}")
             save_curve(trainer, *unit, path.with_name("loss_curve.png"))
             notes.warn(trainer)
             examine_all(trainer, valid)

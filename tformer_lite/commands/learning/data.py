@@ -72,6 +72,16 @@ def pairs_for(
     return pairs, now
 
 
+def learn_from(trainer: Trainer, origin: Origin) -> None:
+    """Let a trainer learn from data: if from others than before, losses on
+    those say nothing any more, nor which weights were best."""
+    old, trainer.origin = trainer.origin, origin
+    if old and old.fingerprint != origin.fingerprint:
+        trainer.best, trainer.recent = trainer.model, []
+        trainer.train_losses, trainer.val_losses = [], []
+        trainer.noted = []
+
+
 def path_of(args: Namespace, kept: Origin | None) -> str | None:
     """Find the file to read: PATH, or that of the checkpoint. ValueError for
     a PATH, where what was learned from came with the module."""

@@ -28,6 +28,8 @@ def unfinished_training(args: Namespace, command: str) -> Trainer | None:
     written to, and for a file that nothing says to replace; ValueError for
     a model of another kind or size."""
     path = Path(args.save_path)
+    if args.path:  # a slip in it comes before a file that is there already
+        open(args.path, "rb").close()
     if processes()[1] == 0:
         try:
             check_place(path)

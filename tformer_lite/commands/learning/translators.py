@@ -6,7 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 from tformer_lite.commands.learning.course import announce, fit
-from tformer_lite.commands.learning.data import pairs_for
+from tformer_lite.commands.learning.data import learn_from, pairs_for
 from tformer_lite.commands.learning.start import (
     new_trainer,
     unfinished_training,
@@ -62,7 +62,7 @@ def train_translate(args: Namespace) -> None:
             args, EncoderDecoder, config, tokenizers, length
         )
         parts = parts_in(trainer, args.save_path, "translate")
-        trainer.origin = origin
+        learn_from(trainer, origin)
         _, (source, target), length = parts
         data = Pairs(corpus.train, source, target, length)
         valid = Pairs(corpus.valid, source, target, length)

@@ -13,7 +13,7 @@ from tformer_lite.commands.learning.choosing import (
     writer_for,
 )
 from tformer_lite.commands.learning.course import announce, fit
-from tformer_lite.commands.learning.data import text_for
+from tformer_lite.commands.learning.data import learn_from, text_for
 from tformer_lite.commands.learning.start import (
     new_trainer,
     unfinished_training,
@@ -39,7 +39,7 @@ def train_char(args: Namespace) -> None:
         old = unfinished_training(args, "generate")
         text, origin = text_for(args, old)
         trainer = old or new_writer(args, text)
-        trainer.origin = origin
+        learn_from(trainer, origin)
         args.demo = args.demo or text.strip().split("\n")[0][:PROMPT]
         parts = parts_in(trainer, args.save_path, "generate")
         _, (tokenizer,), size = parts
