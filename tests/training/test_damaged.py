@@ -212,7 +212,7 @@ def test_another_type_anywhere_is_one_clear_error_or_does_no_harm(path):
         torch.save(packed, "odd.pt")
         try:
             train(resume("odd.pt", steps=2), text(), text(9))
-        except ValueError as error:
+        except (ValueError, FloatingPointError) as error:  # NaN is noticed
             refusals.append(str(error))
     assert len(refusals) > len(ways) / 2
     assert all(message.count("\n") == 0 for message in refusals)

@@ -162,11 +162,16 @@ def checked(training: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("a count is 0 or more")
     if not isinstance(training["recipe"]["schedule"], str):
         raise TypeError("a schedule is a word")
+    if not isinstance(recipe.bf16, bool):
+        raise TypeError("bf16 is on or off")
     if (numbers := training["rng_state"]) is not None:
         torch.Generator().set_state(numbers)
     if (data := training.get("data")) is not None:
         Origin(**data)
-    return training | {"recent": [float(x) for x in training["recent"]]}
+    recent = [float(x) for x in training["recent"]]
+    pairs = training.get("noted") or ()
+    noted = [(index(step), float(seconds)) for step, seconds in pairs]
+    return training | {"recent": recent, "noted": noted}
 
 
 def piece_tokenizer(ids: dict[str, int]) -> PieceTokenizer:
