@@ -9,6 +9,11 @@ PAPER = ("#ffffff", "#14181e")
 INK = ("#1f2328", "#e6edf3")
 EDGE = ("#d0d7de", "#343b45")
 HATCH = ("#afb8c1", "#57606a")
+MUTED = ("#57606a", "#a9b4c0")
+LINE = MUTED  # of arrows and wires
+# What is lit, and the one frame that says: look here.
+LIT = ("#fff3d1", "#3b2c05")
+RIM = ("#9a6700", "#e3b341")
 AXES = {
     "B": ("example in the batch", ("#8b1a5b", "#f2a9a8")),
     "T": ("position that asks", ("#275a90", "#a3bcfc")),
@@ -29,7 +34,8 @@ LINES = [
     (("#4a5058", "#c4ccd6"), (0, (7, 2)), "v"),
 ]
 # What each colour is on a dark page; a scale knows this of its own.
-DARK = dict([PAPER, INK, EDGE, HATCH, *(pair for _, pair in AXES.values())])
+DARK = dict([PAPER, INK, EDGE, HATCH, MUTED, LIT, RIM])
+DARK |= dict(pair for _, pair in AXES.values())
 DARK |= dict(pair for pair, *_ in LINES)
 
 
@@ -53,5 +59,7 @@ class Kind:
 CENTRED = Kind(
     ("#84b8e6", "#ffffff", "#f2a65e"), ("#1e66a8", "#14181e", "#a5500f")
 )
-SHARE = Kind(("#ffffff", "#6fb0e0"), ("#14181e", "#1b64a5"))
-KINDS = {"scores": CENTRED, "weights": SHARE, "mask": SHARE}
+# Weights go on where scores are high; True and False are grey.
+SHARE = Kind(CENTRED.light[1:], CENTRED.dark[1:])
+TRUTH = Kind(("#ffffff", "#d0d7de"), ("#14181e", "#3d444d"))
+KINDS = {"scores": CENTRED, "weights": SHARE, "mask": TRUTH}

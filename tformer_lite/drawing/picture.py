@@ -53,7 +53,9 @@ class Picture:
     each front end shows the face that it can; `svg()` and `png()` give one
     to save.
 
-    `figure` is matplotlib's, to be changed further. `text` describes it in
+    `figure` is matplotlib's, to be changed further; `narrow` is the same for
+    a page as narrow as a phone's, in the same SVG: the book's style sheet
+    chooses. `text` describes it in
     words and numbers: its first paragraph is the alternative text. `dark`
     gives each colour of the drawing its counterpart on a dark page. A
     matplotlib that would draw Nepali letter by letter (before 3.11) gives
@@ -63,6 +65,7 @@ class Picture:
     figure: Figure
     text: str
     dark: dict[str, str]
+    narrow: Figure | None = None
 
     def __repr__(self) -> str:
         return self.text
@@ -78,40 +81,62 @@ class Picture:
     def svg(self) -> str:
         """Draw as SVG: text stays text, `light-dark()` picks the colours."""
         salt = hashlib.sha256(self.text.encode()).hexdigest()
-        svg = self.file("svg", salt, metadata={"Date": None}).decode()
-        return themed(svg, self.text.split("\n\n")[0], self.dark)
+        alt = quoteattr(self.text.split("\n\n")[0])
+        width, height, drawing = self.drawing(self.figure, salt)
+        drawings, style = f'<g class="wide">{drawing}</g>', FAMILY
+        if self.narrow is not None:
+            w, h, drawing = self.drawing(self.narrow, f"{salt} narrow")
+            style += f"; --width: {w}px; --ratio: {w} / {h}"
+            drawings += (
+                f'<svg class="narrow" display="none" viewBox="0 0 {w} {h}" '
+                f'width="{width}" height="{width * h / w:.1f}">{drawing}</svg>'
+            )
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" '
+            f'xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
+            f'aria-label={alt} style="{style}" width="{width}" '
+            f'height="{height}" viewBox="0 0 {width} {height}" '
+            f'preserveAspectRatio="xMinYMin">{drawings}</svg>'
+        )
+
+    def drawing(self, figure: Figure, salt: str) -> tuple[float, float, str]:
+        """Give a figure's width and height in pixels, and what is in it."""
+        svg = drawn(figure, "svg", salt, metadata={"Date": None}).decode()
+        start, end = svg.index(">", svg.index("<svg")) + 1, svg.index("</svg>")
+        width, height = (
+            round(72 * inches, 1) for inches in figure.get_size_inches()
+        )
+        return width, height, themed(svg[start:end], self.dark)
 
     def png(self) -> bytes:
-        """Draw as PNG on white, in 48 colours."""
-        picture = Image.open(io.BytesIO(self.file("png", "", dpi=100)))
-        few = picture.convert("RGB").quantize(48, dither=Image.Dither.NONE)
+        """Draw as PNG on white, in 96 colours."""
+        picture = Image.open(
+            io.BytesIO(drawn(self.figure, "png", "", dpi=144))
+        )
+        few = picture.convert("RGB").quantize(96, dither=Image.Dither.NONE)
         file = io.BytesIO()
         few.save(file, "png", optimize=True)
         return file.getvalue()
 
-    def file(self, form: str, salt: str, **options: Any) -> bytes:
-        """Draw in a format that matplotlib knows."""
-        file = io.BytesIO()
-        options |= {"bbox_inches": "tight", "pad_inches": 0.05}
-        with mpl.rc_context(STYLE | {"svg.hashsalt": salt}):
-            self.figure.savefig(file, format=form, **options)
-        return file.getvalue()
+
+def drawn(figure: Figure, form: str, salt: str, **options: Any) -> bytes:
+    """Draw in a format that matplotlib knows."""
+    file = io.BytesIO()
+    with mpl.rc_context(STYLE | {"svg.hashsalt": salt}):
+        figure.savefig(file, format=form, **options)
+    return file.getvalue()
 
 
-def themed(svg: str, alt: str, dark: dict[str, str]) -> str:
+def themed(svg: str, dark: dict[str, str]) -> str:
     """Make matplotlib's SVG fit to stand in a page, and give it two themes.
 
     A browser without `light-dark()` keeps the light colour before it. Ids,
-    styles and notes that would leak into the page are taken out. `alt` is
-    what a screen reader says.
+    styles and notes that would leak into the page are taken out.
     """
-    svg = svg[svg.index("<svg") :]
     for clutter in CLUTTER:
         svg = re.sub(clutter, "", svg)
     svg = re.sub(r"\s+", " ", svg).replace("> <", ">\n<")
-    svg = re.sub(r"(\.\d)\d+(?=[^<>]*>)", r"\1", svg)  # tenths of a point
-    name = f'<svg role="img" aria-label={quoteattr(alt)} style="{FAMILY}" '
-    svg = svg.replace("<svg ", name, 1)
+    svg = re.sub(r"(\.\d)\d+(?=[^<>]*>)", r"\1", svg)  # tenths of a pixel
 
     def two_themes(match: re.Match) -> str:
         what, light = match.groups()

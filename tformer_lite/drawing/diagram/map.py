@@ -18,7 +18,17 @@ from matplotlib.textpath import text_to_path
 from tformer_lite.drawing.diagram import anatomy
 from tformer_lite.drawing.diagram.anatomy import Part, Parts
 from tformer_lite.drawing.matrix import check_known
-from tformer_lite.drawing.palette import AXES, DARK, EDGE, HATCH, INK, PAPER
+from tformer_lite.drawing.palette import (
+    AXES,
+    DARK,
+    EDGE,
+    HATCH,
+    INK,
+    LINE,
+    LIT,
+    PAPER,
+    RIM,
+)
 from tformer_lite.drawing.picture import Picture, styled
 from tformer_lite.tracing import Trace
 from tformer_lite.tracing.axes.names import Shape
@@ -35,10 +45,7 @@ GAP = 3  # between the axes of a shape
 WIDE, BOX, STEP, ABOVE, BELOW = 114, 17, 40, 23, 7
 # Between the columns; at the edges; and inside, at the sides of a close-up.
 GUTTER, BORDER, INSET = 20, 2, 8
-LINE = ("#57606a", "#a9b4c0")
 FRAME = ("#f6f8fa", "#1b2129")
-LIT = ("#fff3d1", "#3b2c05")
-RIM = ("#9a6700", "#e3b341")
 Style = dict[str, Any]  # as matplotlib calls it
 Rectangle = tuple[float, float, float, float]  # left, top, width, height
 PLAIN: Style = {"fc": PAPER[0], "ec": HATCH[0], "lw": 0.8}
@@ -71,7 +78,7 @@ def where(seen: Trace, part: str) -> Picture:
     if not path:
         raise ValueError(f"this model has no {part}.")
     figure, text = draw_map(sides, path), anatomy.description(sides, path)
-    return Picture(figure, text, DARK | dict([LINE, FRAME, LIT, RIM]))
+    return Picture(figure, text, DARK | dict([FRAME]))
 
 
 @dataclass(frozen=True)

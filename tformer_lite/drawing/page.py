@@ -1,0 +1,155 @@
+"""A page to draw on, measured in CSS pixels from its top left corner.
+
+Every picture is drawn twice, for a wide page and for a phone: letters keep
+their size, and what is beside each other goes below each other.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.patches import (
+    FancyArrowPatch,
+    FancyBboxPatch,
+    Patch,
+    PathPatch,
+    Rectangle,
+)
+from matplotlib.path import Path
+from matplotlib.textpath import text_to_path
+
+from tformer_lite.drawing.palette import AXES, HATCH, INK, LINE, MUTED, RIM
+from tformer_lite.drawing.picture import FAMILIES, styled
+
+WIDE, NARROW = 690, 358  # how wide a column of text is, here and on a phone
+NAME, SIZE, SMALL = 12, 11, 10  # letters: of names, of shapes, of labels
+GAP = 3  # between the axes of a shape
+Place = tuple[float, float]  # x, y
+Box = tuple[float, float, float, float]  # left, top, width, height
+Style = dict[str, Any]  # as matplotlib calls it
+TIP = "-|>, head_length=4.5, head_width=2.2"
+
+
+class Page:
+    """A figure whose units are CSS pixels: x to the right, y down."""
+
+    def __init__(self, width: float, height: float):
+        self.width, self.height = width, height
+        self.figure = Figure((width / 72, height / 72))
+        self.ax = self.axes((0, 0, width, height))
+
+    @styled
+    def axes(self, box: Box) -> Axes:
+        """Give axes of their own to a part of the page, in its pixels."""
+        left, top, wide, high = box
+        bottom = self.height - top - high
+        share = left / self.width, bottom / self.height
+        ax = self.figure.add_axes(
+            (*share, wide / self.width, high / self.height)
+        )
+        ax.set(xlim=(left, left + wide), ylim=(top + high, top))
+        ax.set_axis_off()
+        return ax
+
+    def add(self, patch: Patch) -> None:
+        """Add a drawing of matplotlib's."""
+        self.ax.add_patch(patch).set_clip_on(False)
+
+    @styled
+    def write(self, x: float, y: float, text: str, **style: Any) -> None:
+        """Write, centred on a place unless `ha` says otherwise."""
+        style = {"ha": "center", "color": INK[0], "size": SIZE} | style
+        if not style.get("rotation"):
+            # Half of a capital's height: `va` would count the tails.
+            y += 0.365 * style["size"]
+        self.ax.text(x, y, text, **style)
+
+    def shape(
+        self, x: float, y: float, names: Sequence[str], sizes: Sequence[int]
+    ) -> None:
+        """Write a shape, (2, 8) below B S, centred on a place."""
+        columns = shape_columns(names, sizes)
+        x -= shape_width(names, sizes) / 2
+        for name, size, wide in columns:
+            # An axis has the colour of the one letter in its name.
+            known = [AXES[each][1] for each in name if each in AXES]
+            colour, _ = known[0] if len(known) == 1 else INK
+            style: Style = {"weight": "bold", "color": colour}
+            self.write(x + wide / 2, y - 7, name, **style)
+            self.write(x + wide / 2, y + 7, size)
+            x += wide + GAP
+
+    def box(self, box: Box, corner: float = 4, **style: Any) -> None:
+        """Draw a box with round corners."""
+        left, top, wide, high = box
+        corners = f"round, pad=0, rounding_size={corner}"
+        patch = FancyBboxPatch((left, top), wide, high, corners, **style)
+        self.add(patch)
+
+    def frame(self, box: Box) -> None:
+        """Draw the frame that says: look here."""
+        left, top, wide, high = box
+        style: Style = {"fill": False, "ec": RIM[0], "lw": 2, "zorder": 5}
+        self.add(Rectangle((left, top), wide, high, **style))
+
+    def arrow(self, *places: Place, **style: Any) -> None:
+        """Draw a line through places, with a tip at the last."""
+        line: Style = {"arrowstyle": TIP, "lw": 0.9, "color": LINE[0]}
+        self.add(FancyArrowPatch(path=Path(places), **line | style))
+
+    def wire(self, start: Place, end: Place, **style: Any) -> None:
+        """Draw a curve that leaves and arrives level."""
+        middle = (start[0] + end[0]) / 2
+        places = [start, (middle, start[1]), (middle, end[1]), end]
+        path = Path(places, [Path.MOVETO, *[Path.CURVE4] * 3])
+        line: Style = {"lw": 1, "ec": LINE[0], "capstyle": "butt"}
+        self.add(PathPatch(path, fill=False, **line | style))
+
+    @styled
+    def hatch(self, boxes: Iterable[Box]) -> None:
+        """Hatch boxes: what is masked. One path for all keeps it small."""
+        corners = [
+            place
+            for x, y, w, h in boxes
+            for place in ((x, y), (x + w, y), (x + w, y + h), (x, y + h))
+        ]
+        if not corners:
+            return
+        # Each box is closed by going back to its first corner.
+        places, codes = [], []
+        for i in range(0, len(corners), 4):
+            places += [*corners[i : i + 4], corners[i]]
+            codes += [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY]
+        style: Style = {"hatch": "////", "lw": 0, "zorder": 1.5}
+        path = PathPatch(Path(places, codes), fill=False, **style)
+        path.set_edgecolor(HATCH[0])
+        self.add(path)
+
+    def note(self, x: float, y: float, text: str, **style: Any) -> None:
+        """Write what is said aside, small and grey."""
+        self.write(x, y, text, **{"size": SMALL, "color": MUTED[0]} | style)
+
+
+def shape_columns(
+    names: Sequence[str], sizes: Sequence[int]
+) -> list[tuple[str, str, float]]:
+    """Each axis: its name, unless that is a number, its size, its width."""
+    written = f"({', '.join(map(str, sizes))})".split()
+    named = ["" if n == str(s) else n for n, s in zip(names, sizes)]
+    bold = [text_width(name, weight="bold") for name in named]
+    return list(zip(named, written, map(max, map(text_width, written), bold)))
+
+
+def shape_width(names: Sequence[str], sizes: Sequence[int]) -> float:
+    """How wide a shape is drawn."""
+    return sum(w + GAP for _, _, w in shape_columns(names, sizes)) - GAP
+
+
+@cache
+def text_width(text: str, size: float = SIZE, weight: str = "normal") -> float:
+    """How wide a text is."""
+    font = FontProperties(family=FAMILIES, size=size, weight=weight)
+    return text_to_path.get_text_width_height_descent(text, font, False)[0]
