@@ -61,11 +61,12 @@ class Page:
     @styled
     def write(self, x: float, y: float, text: str, **style: Any) -> None:
         """Write, centred on a place unless `ha` says otherwise."""
-        style = {"ha": "center", "color": INK[0], "size": SIZE} | style
-        if not style.get("rotation"):
+        usual: Style = {"ha": "center", "color": INK[0], "size": SIZE}
+        usual |= style
+        if not usual.get("rotation"):
             # Half of a capital's height: `va` would count the tails.
-            y += 0.365 * style["size"]
-        self.ax.text(x, y, text, **style)
+            y += 0.365 * usual["size"]
+        self.ax.text(x, y, text, **usual)
 
     def shape(
         self, x: float, y: float, names: Sequence[str], sizes: Sequence[int]
