@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         likeliest,
     )
     from tformer_lite.decoding.search import beam, greedy
+    from tformer_lite.drawing.bar_charts import bars
     from tformer_lite.drawing.diagram.map import where
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
@@ -170,6 +171,7 @@ __all__ = [
     "Windows",
     "WordPieceTokenizer",
     "WordTokenizer",
+    "bars",
     "beam",
     "bert_window",
     "bleu",
