@@ -4,6 +4,7 @@ import base64
 import hashlib
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from matplotlib.font_manager import fontManager
 from PIL import Image
 
 from tformer_lite.drawing.palette import PAPER
+from tformer_lite.drawing.panels import Panel, attribute
 
 FONT = Path(__file__).parent / "fonts" / "NotoSansDevanagari-Regular.ttf"
 fontManager.addfont(FONT)
@@ -57,7 +59,8 @@ class Picture:
     a page as narrow as a phone's, in the same SVG: the book's style sheet
     chooses. `text` describes it in
     words and numbers: its first paragraph is the alternative text. `dark`
-    gives each colour of the drawing its counterpart on a dark page. A
+    gives each colour of the drawing its counterpart on a dark page. The
+    `panels` are matrices whose cells a reader of the book can point at. A
     matplotlib that would draw Nepali letter by letter (before 3.11) gives
     no PNG of it in a notebook: the browser sets the SVG.
     """
@@ -66,6 +69,7 @@ class Picture:
     text: str
     dark: dict[str, str]
     narrow: Figure | None = None
+    panels: Sequence[Panel] = ()
 
     def __repr__(self) -> str:
         return self.text
@@ -93,7 +97,8 @@ class Picture:
             f'xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
             f'aria-label={alt} style="{style}" width="{width}" '
             f'height="{height}" viewBox="0 0 {width} {height}" '
-            f'preserveAspectRatio="xMinYMin">{inside}</svg>'
+            f'preserveAspectRatio="xMinYMin"{attribute(self.panels)}>'
+            f"{inside}</svg>"
         )
 
     def png(self) -> bytes:
