@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
     from tformer_lite.drawing.picture import Picture
+    from tformer_lite.drawing.strips import strip
     from tformer_lite.example.running import running_model, running_trace
     from tformer_lite.example.shipped import (
         book_text,
@@ -224,6 +225,7 @@ __all__ = [
     "split_pairs",
     "split_text",
     "stored",
+    "strip",
     "tiny_translator",
     "trace",
     "train",
