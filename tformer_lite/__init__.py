@@ -23,9 +23,11 @@ if TYPE_CHECKING:
         likeliest,
     )
     from tformer_lite.decoding.search import beam, greedy
+    from tformer_lite.drawing.alignment import ribbons
     from tformer_lite.drawing.diagram.map import where
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
+    from tformer_lite.drawing.mixing import one_query
     from tformer_lite.drawing.picture import Picture
     from tformer_lite.drawing.strips import strip
     from tformer_lite.example.running import running_model, running_trace
@@ -201,6 +203,7 @@ __all__ = [
     "masked_softmax",
     "mean_loss",
     "nepali_tokenizer",
+    "one_query",
     "padding_mask",
     "paper_base",
     "perplexity",
@@ -209,6 +212,7 @@ __all__ = [
     "read_text",
     "report",
     "resume",
+    "ribbons",
     "rotate",
     "running_example",
     "running_model",
