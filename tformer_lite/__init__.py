@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     )
     from tformer_lite.decoding.search import beam, greedy
     from tformer_lite.drawing.bar_charts import bars
+    from tformer_lite.drawing.alignment import ribbons
     from tformer_lite.drawing.diagram.map import where
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
+    from tformer_lite.drawing.mixing import one_query
     from tformer_lite.drawing.picture import Picture
     from tformer_lite.drawing.strips import strip
     from tformer_lite.example.running import running_model, running_trace
@@ -203,6 +205,7 @@ __all__ = [
     "masked_softmax",
     "mean_loss",
     "nepali_tokenizer",
+    "one_query",
     "padding_mask",
     "paper_base",
     "perplexity",
@@ -211,6 +214,7 @@ __all__ = [
     "read_text",
     "report",
     "resume",
+    "ribbons",
     "rotate",
     "running_example",
     "running_model",
