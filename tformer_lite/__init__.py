@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
     from tformer_lite.drawing.picture import Picture
+    from tformer_lite.drawing.residual_stream import residual_stream
     from tformer_lite.example.running import running_model, running_trace
     from tformer_lite.example.shipped import (
         book_text,
@@ -209,6 +210,7 @@ __all__ = [
     "read_pairs",
     "read_text",
     "report",
+    "residual_stream",
     "resume",
     "rotate",
     "running_example",
