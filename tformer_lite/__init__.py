@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         likeliest,
     )
     from tformer_lite.decoding.search import beam, greedy
+    from tformer_lite.drawing.blocks import blocks
     from tformer_lite.drawing.diagram.map import where
     from tformer_lite.drawing.head_wires import head_wires
     from tformer_lite.drawing.heatmaps import heatmap
@@ -175,6 +176,7 @@ __all__ = [
     "beam",
     "bert_window",
     "bleu",
+    "blocks",
     "book_text",
     "bug",
     "bugs",
