@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from tformer_lite.drawing.head_wires import head_wires
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
+    from tformer_lite.drawing.look_up import look_up
     from tformer_lite.drawing.picture import Picture
+    from tformer_lite.drawing.projections import projections
     from tformer_lite.drawing.residual_stream import residual_stream
     from tformer_lite.example.running import running_model, running_trace
     from tformer_lite.example.shipped import (
@@ -202,6 +204,7 @@ __all__ = [
     "likeliest",
     "load_checkpoint",
     "load_trace",
+    "look_up",
     "masked_softmax",
     "mean_loss",
     "nepali_tokenizer",
@@ -209,6 +212,7 @@ __all__ = [
     "paper_base",
     "perplexity",
     "print_shapes",
+    "projections",
     "read_pairs",
     "read_text",
     "report",

@@ -107,8 +107,8 @@ class Plan:
         self.width, below = width, panels[1:]
         labels = [panel.label(row) for panel in panels for row in panel.rows]
         self.words = 10 + min(80, max(text_width(x, SMALL) for x in labels))
-        fits = [n for n in range(len(below), 1, -1) if self.fit(below, n)]
-        self.beside = fits[0] if fits else 1
+        counts = range(len(below), 1, -1)
+        self.beside = next((n for n in counts if self.fit(below, n)), 1)
         spaces = [(panels[0], 1), *((panel, self.beside) for panel in below)]
         self.cell = min(CELL, *(self.room(*space) for space in spaces))
         self.high = HIGH if panels[0].source.shape[0] <= FEW else LOW
@@ -140,9 +140,8 @@ class Plan:
 
     def height(self, panel: Elements) -> float:
         """How high a panel is."""
-        groups = panel.groups
-        lines = len(panel.rows) * self.high + APART * (len(groups) - 1)
-        return self.above(panel) + lines + BELOW
+        gaps = APART * (len(panel.groups) - 1)
+        return self.above(panel) + len(panel.rows) * self.high + gaps + BELOW
 
     def left(self, panel: Elements, middle: float) -> float:
         """Where the cells of a panel begin that is centred on its middle."""
