@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from tformer_lite.decoding.search import beam, greedy
     from tformer_lite.drawing.blocks import blocks
+    from tformer_lite.drawing.broadcast import broadcast
     from tformer_lite.drawing.diagram.map import where
     from tformer_lite.drawing.head_wires import head_wires
     from tformer_lite.drawing.heatmaps import heatmap
@@ -180,6 +181,7 @@ __all__ = [
     "bleu",
     "blocks",
     "book_text",
+    "broadcast",
     "bug",
     "bugs",
     "building_blocks",
