@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.helpers.drawings import letter_faults
-from tformer_lite import bars, curves, heatmap
+from tformer_lite import bars, curves, heatmap, seeds
 from tformer_lite.drawing.page import Page
 from tformer_lite.drawing.picture import Picture
 
@@ -82,4 +82,12 @@ def test_letters_of_curves(panels, size):
                 axis="S" if panels == 1 else "a long word for it",
                 places=range(10**6, 10**6 + size),
             )
+            assert letter_faults(picture) == []
+
+
+def test_letters_of_seeds():
+    for titles in (["a"], [LONG, WORDS[3]], ["a", "b", WORDS[4], LONG]):
+        for scale in (0, 1e-3, 1e6):
+            rows = [scale * torch.rand(9) for _ in titles]
+            picture = seeds(*rows, axis="exact match, %", titles=titles)
             assert letter_faults(picture) == []
