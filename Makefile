@@ -29,7 +29,7 @@ help:
 	@echo "make bench       measure what everything costs: a page of the book"
 	@echo "make mutants     plant small faults, and count those a test notices"
 	@echo "make answers     judge all written answers to exercises, twenty times"
-	@echo "make picture     draw the rooms of ARCHITECTURE.md from the imports"
+	@echo "make picture     draw the rooms, and the picture of the first page"
 	@echo "make repository URL=https://... SITE=https://...  set the addresses"
 	@echo "make version VERSION=0.2.0        what notebooks belong to; or main"
 	@echo "make dist        write wheel, sdist and notebooks into _build/dist"
@@ -148,6 +148,7 @@ mutants: .venv/all.done
 
 picture: .venv/book.done
 	@$(BIN)/python book/_tools/architecture.py
+	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/landing.py
 
 repository:
 	@"$(PYTHON)" book/_tools/repository.py "$(URL)" "$(SITE)"
