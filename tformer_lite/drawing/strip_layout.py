@@ -55,7 +55,7 @@ def best_layout(
     """Choose the largest cells that need the fewest lines."""
     left = max(margin(m) for chain in chains for m in chain.matrices)
     room = min(
-        (width - left - 4) / matrix.values.shape[1]
+        (width - left - 6) / matrix.values.shape[1]
         for chain in chains
         for matrix in chain.matrices
     )
@@ -82,7 +82,7 @@ def lines_of(
         room = GAP * (not waiting) + sum(map(operator_width, waiting))
         room = (0 if first and not waiting else room) + margin(link) * new
         wide = panel_width(link, cell)
-        if not first and line.end + room + wide > width:
+        if not first and line.end + room + wide > width - 3:
             yield line
             line, waiting, new, first = Line(left, waiting), [], False, True
             room = 0
