@@ -145,7 +145,7 @@ def sure(
     """Give how far outputs moved, 0 for what is faint; None where that may
     be rounding."""
     moves = apart(subject, before, after, *which)
-    faint = faintest(subject)
+    faint = faintest(subject, *which)
     unsure = (moves > faint) & (moves <= ROUNDED * noise)
     return None if unsure.any() else moves.where(moves > faint, 0)
 

@@ -21,12 +21,12 @@ def distance(
     its steps may come to, and so does what is no number in either. `pushed`
     says of which inputs vectors were."""
     moves = apart(subject, undisturbed(subject, *pushed), after, *pushed)
-    return moves.where(moves > max(faint, faintest(subject)), 0)
+    return moves.where(moves > max(faint, faintest(subject, *pushed)), 0)
 
 
-def faintest(subject: Subject) -> float:
+def faintest(subject: Subject, *pushed: int) -> float:
     """How far an output row must move at least to have moved."""
-    step = coarsest(subject)
+    step = coarsest(subject, *pushed)
     return 8 * step if step > HALF else FAINT
 
 
@@ -58,9 +58,9 @@ def rounding(subject: Subject) -> float:
 
 
 @once
-def coarsest(subject: Subject) -> float:
+def coarsest(subject: Subject, *pushed: int) -> float:
     """How far the numbers next to 1 are from it, where a model is coarsest."""
-    model, types = subject.model, [still(subject).dtype]
+    model, types = subject.model, [still(subject, *pushed).dtype]
     if isinstance(model, nn.Module):
         types += [p.dtype for p in model.parameters()]
     return max(torch.finfo(x).eps for x in types if x.is_floating_point)
