@@ -14,7 +14,6 @@ from benchmarks.translators import (
     SEEDS,
     figures,
     new_model,
-    part,
     trainer_after,
 )
 from tformer_lite import (
