@@ -7,7 +7,7 @@ import pytest
 
 from tests.helpers.browser import executable
 from tests.helpers.project import ROOT
-from tests.helpers.typed import checked, in_browser, letters
+from tests.helpers.typed import judged, in_browser, letters
 
 Q, SCORES, X = "B 2,H 3,T 8,D 4", "B 2,H 3,T 8,S 8", "B 2,T 8,C 12"
 HIDDEN, LOGITS = "B 2,T 8,F 48", "B 2,T 8,V 1024"
@@ -99,7 +99,7 @@ EVERY = [
 @pytest.fixture(scope="module")
 def said():
     asked = [(measured, typed) for _, measured, typed, _ in EVERY]
-    return dict(zip(asked, checked(asked), strict=True))
+    return dict(zip(asked, judged(asked), strict=True))
 
 
 @pytest.mark.parametrize(("verdict", "measured", "typed", "says"), EVERY)
@@ -112,7 +112,7 @@ def test_a_typed_shape_is_told_what_is_wrong(
 
 
 def test_what_is_right_is_said_in_sizes_and_letters():
-    (q, scores) = checked([(Q, "B H T D"), (SCORES, "2 3 8 8")])
+    (q, scores) = judged([(Q, "B H T D"), (SCORES, "2 3 8 8")])
     assert q["says"] == "Right: (2, 3, 8, 4) is (B, H, T, D)."
     assert scores["says"].endswith(
         "T and S are both 8 here, so sizes alone do not tell them apart."
@@ -133,7 +133,7 @@ def test_every_measured_shape_is_right_when_it_is_typed():
         asked += [(text, " ".join(names)), (text, " ".join(sizes))]
         asked += [(text, " ".join([*sizes, "7"]))]
         wanted += ["right", "right", "wrong"]
-    assert [got["verdict"] for got in checked(asked)] == wanted
+    assert [got["verdict"] for got in judged(asked)] == wanted
 
 
 @pytest.mark.slow
@@ -141,4 +141,4 @@ def test_a_browser_says_the_same():
     executable()
     asked = [(measured, typed) for _, measured, typed, _ in EVERY]
     given = {"letters": letters(), "cases": asked}
-    assert in_browser(given) == checked(asked)
+    assert in_browser(given) == judged(asked)

@@ -1,4 +1,4 @@
-"""What readers may type where a shape is asked for, checked by the module
+"""What readers may type where a shape is asked for, judged by the module
 that a page's script is made of: in Node, or else in a browser."""
 
 import json
@@ -38,7 +38,7 @@ def letters() -> list[tuple[str, dict]]:
     ]
 
 
-def checked(cases: list[tuple[str, str]]) -> list[dict]:
+def judged(cases: list[tuple[str, str]]) -> list[dict]:
     """Check pairs of a measured shape and a typed one."""
     given = {"letters": letters(), "cases": cases}
     node = shutil.which("node")
