@@ -7,7 +7,7 @@ import pytest
 
 from tests.helpers.browser import executable
 from tests.helpers.project import ROOT
-from tests.helpers.typed import judged, in_browser, letters
+from tests.helpers.typed import in_browser, judged, letters
 
 Q, SCORES, X = "B 2,H 3,T 8,D 4", "B 2,H 3,T 8,S 8", "B 2,T 8,C 12"
 HIDDEN, LOGITS = "B 2,T 8,F 48", "B 2,T 8,V 1024"
