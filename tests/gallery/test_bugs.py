@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
+from tests.helpers.listings import unstyled
 from tformer_lite import bug, bugs, running_example, running_model
 from tformer_lite.gallery import changed, shapes
 from tformer_lite.gallery.planting import source
@@ -128,7 +129,7 @@ def test_it_shows_its_lines_and_where_it_happened(name):
     for part in (one.name, one.says, one.right, one.wrong, one.incident):
         assert part in str(one)
     html = one._repr_html_()
-    assert "style" not in html
+    assert "style" not in unstyled(html)
     assert one.link in html
     assert one.link.startswith("https://github.com/") or "source" in str(one)
 

@@ -11,7 +11,8 @@ from tformer_lite.gallery.entries import Bug, shelves
 from tformer_lite.gallery.shapes import changed, shapes
 from tformer_lite.properties import report
 from tformer_lite.properties.finding import BROKEN, UNUSUAL, whole
-from tformer_lite.tracing.tables import Sheet, html_groups
+from tformer_lite.tracing.markup import STYLE, html_groups
+from tformer_lite.tracing.tables import Sheet
 
 LEVELS = BROKEN, UNUSUAL
 CAUGHT = STORED / "caught.json"
@@ -44,7 +45,7 @@ class Catches(Sheet):
             (title, ([whole(name), str(n), names] for name, n, names in rows))
             for title, rows in groups
         )
-        return html_groups(self.headers, cells, self.notes)
+        return STYLE + html_groups(self.headers, cells, self.notes)
 
 
 def caught(bugs: Iterable[Bug]) -> Catches:

@@ -10,7 +10,7 @@ from torch import nn
 
 from tformer_lite.gallery.planting import planted
 from tformer_lite.model.config import Config, tiny_translator
-from tformer_lite.tracing.tables import html_table
+from tformer_lite.tracing.markup import html_table
 
 BUGS = Path(__file__).with_name("bugs.toml")
 

@@ -10,18 +10,13 @@ without a trace; `shape_text`, `shape_html` and `html_table` write.
 """
 
 from tformer_lite.tracing.axes.names import Axis, shape_text
+from tformer_lite.tracing.markup import html_table, shape_html
 from tformer_lite.tracing.printing import print_shapes
 from tformer_lite.tracing.questions.costs import flops, gradients, parameters
 from tformer_lite.tracing.questions.export import from_json
 from tformer_lite.tracing.questions.saved import SavedTrace, load_trace
 from tformer_lite.tracing.questions.scores import Attention
-from tformer_lite.tracing.tables import (
-    Row,
-    Sheet,
-    Table,
-    html_table,
-    shape_html,
-)
+from tformer_lite.tracing.tables import Row, Sheet, Table
 from tformer_lite.tracing.tracer import Trace, trace
 
 __all__ = [
