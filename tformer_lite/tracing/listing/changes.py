@@ -5,11 +5,12 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise, zip_longest
-from textwrap import dedent
+from textwrap import dedent, wrap
 
 from tformer_lite.tracing.markup import STYLE
 from tformer_lite.tracing.tables import Printable
 
+WIDTH = 76
 HEADERS = "before", "after"
 WORDS = re.compile(r"\w+|\s+|.")
 Pair = tuple[str | None, str | None]  # a line before and after
@@ -45,7 +46,8 @@ class Diff(Printable):
         below them."""
         found = []
         for title, pairs in self.steps:
-            found += [title] if title else []
+            for line in title.splitlines():
+                found += wrap(line, WIDTH) or [""]
             for old, new in pairs:
                 found += [f"  {old}"] if old == new else signed(old, new)
         return found
