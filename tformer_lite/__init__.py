@@ -54,6 +54,11 @@ if TYPE_CHECKING:
         paper_base,
         tiny_translator,
     )
+    from tformer_lite.model.efficient import (
+        MixtureOfExperts,
+        TiledAttention,
+        tiled_attention,
+    )
     from tformer_lite.model.layers import (
         FeedForward,
         LayerNorm,
@@ -149,6 +154,7 @@ __all__ = [
     "GroupedQueryAttention",
     "LayerNorm",
     "LearnedPositions",
+    "MixtureOfExperts",
     "MultiHeadAttention",
     "Pairs",
     "Picture",
@@ -164,6 +170,7 @@ __all__ = [
     "ShrunkEmbedding",
     "SinusoidalPositions",
     "Stack",
+    "TiledAttention",
     "TokenEmbedding",
     "Trace",
     "Trainer",
@@ -224,6 +231,7 @@ __all__ = [
     "split_pairs",
     "split_text",
     "stored",
+    "tiled_attention",
     "tiny_translator",
     "trace",
     "train",
