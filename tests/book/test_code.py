@@ -11,7 +11,7 @@ from tformer_lite.tracing.markup import CSS
 
 slow = pytest.mark.slow
 # Of each line: how far further in than the line itself its rest begins.
-HANGING = """lines => lines.filter(line => line.checkVisibility()).map(line => {
+HANGING = """lines => lines.filter(x => x.checkVisibility()).map(line => {
     const ruler = document.createElement("span");
     ruler.textContent = "0".repeat(10);
     ruler.style = "position: absolute; text-indent: 0";
