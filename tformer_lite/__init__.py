@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from tformer_lite.decoding.search import beam, greedy
     from tformer_lite.drawing.diagram.map import where
+    from tformer_lite.drawing.dots import dots
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
     from tformer_lite.drawing.picture import Picture
@@ -190,6 +191,7 @@ __all__ = [
     "chrf",
     "curves",
     "dot_product_attention",
+    "dots",
     "english_nepali",
     "english_tokenizer",
     "exact_match",
