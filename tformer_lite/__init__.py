@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tformer_lite.decoding.search import beam, greedy
     from tformer_lite.drawing.alignment import ribbons
     from tformer_lite.drawing.diagram.map import where
+    from tformer_lite.drawing.dots import dots
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
     from tformer_lite.drawing.mixing import one_query
@@ -55,6 +56,11 @@ if TYPE_CHECKING:
         char_lm,
         paper_base,
         tiny_translator,
+    )
+    from tformer_lite.model.efficient import (
+        MixtureOfExperts,
+        TiledAttention,
+        tiled_attention,
     )
     from tformer_lite.model.layers import (
         FeedForward,
@@ -151,6 +157,7 @@ __all__ = [
     "GroupedQueryAttention",
     "LayerNorm",
     "LearnedPositions",
+    "MixtureOfExperts",
     "MultiHeadAttention",
     "Pairs",
     "Picture",
@@ -166,6 +173,7 @@ __all__ = [
     "ShrunkEmbedding",
     "SinusoidalPositions",
     "Stack",
+    "TiledAttention",
     "TokenEmbedding",
     "Trace",
     "Trainer",
@@ -186,6 +194,7 @@ __all__ = [
     "chrf",
     "curves",
     "dot_product_attention",
+    "dots",
     "english_nepali",
     "english_tokenizer",
     "exact_match",
@@ -228,6 +237,7 @@ __all__ = [
     "split_text",
     "stored",
     "strip",
+    "tiled_attention",
     "tiny_translator",
     "trace",
     "train",
