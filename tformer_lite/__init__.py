@@ -59,6 +59,11 @@ if TYPE_CHECKING:
         paper_base,
         tiny_translator,
     )
+    from tformer_lite.model.efficient import (
+        MixtureOfExperts,
+        TiledAttention,
+        tiled_attention,
+    )
     from tformer_lite.model.layers import (
         FeedForward,
         LayerNorm,
@@ -154,6 +159,7 @@ __all__ = [
     "GroupedQueryAttention",
     "LayerNorm",
     "LearnedPositions",
+    "MixtureOfExperts",
     "MultiHeadAttention",
     "Pairs",
     "Picture",
@@ -169,6 +175,7 @@ __all__ = [
     "ShrunkEmbedding",
     "SinusoidalPositions",
     "Stack",
+    "TiledAttention",
     "TokenEmbedding",
     "Trace",
     "Trainer",
@@ -234,6 +241,7 @@ __all__ = [
     "split_pairs",
     "split_text",
     "stored",
+    "tiled_attention",
     "tiny_translator",
     "trace",
     "train",
