@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tformer_lite.drawing.blocks import blocks
     from tformer_lite.drawing.broadcast import broadcast
     from tformer_lite.drawing.diagram.map import where
+    from tformer_lite.drawing.dots import dots
     from tformer_lite.drawing.head_wires import head_wires
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
@@ -198,6 +199,7 @@ __all__ = [
     "chrf",
     "curves",
     "dot_product_attention",
+    "dots",
     "english_nepali",
     "english_tokenizer",
     "exact_match",
