@@ -23,11 +23,17 @@ if TYPE_CHECKING:
         likeliest,
     )
     from tformer_lite.decoding.search import beam, greedy
+    from tformer_lite.drawing.blocks import blocks
+    from tformer_lite.drawing.broadcast import broadcast
     from tformer_lite.drawing.diagram.map import where
     from tformer_lite.drawing.dots import dots
+    from tformer_lite.drawing.head_wires import head_wires
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
+    from tformer_lite.drawing.look_up import look_up
     from tformer_lite.drawing.picture import Picture
+    from tformer_lite.drawing.projections import projections
+    from tformer_lite.drawing.residual_stream import residual_stream
     from tformer_lite.example.running import running_model, running_trace
     from tformer_lite.example.shipped import (
         book_text,
@@ -181,7 +187,9 @@ __all__ = [
     "beam",
     "bert_window",
     "bleu",
+    "blocks",
     "book_text",
+    "broadcast",
     "bug",
     "bugs",
     "building_blocks",
@@ -200,12 +208,14 @@ __all__ = [
     "gelu_tanh",
     "generate",
     "greedy",
+    "head_wires",
     "heatmap",
     "join_heads",
     "lay_out",
     "likeliest",
     "load_checkpoint",
     "load_trace",
+    "look_up",
     "masked_softmax",
     "mean_loss",
     "nepali_tokenizer",
@@ -213,9 +223,11 @@ __all__ = [
     "paper_base",
     "perplexity",
     "print_shapes",
+    "projections",
     "read_pairs",
     "read_text",
     "report",
+    "residual_stream",
     "resume",
     "rotate",
     "running_example",
