@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         likeliest,
     )
     from tformer_lite.decoding.search import beam, greedy
-    from tformer_lite.drawing.diagram.map import where
+    from tformer_lite.drawing.diagram.here import overview, where
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
     from tformer_lite.drawing.picture import Picture
@@ -200,6 +200,7 @@ __all__ = [
     "masked_softmax",
     "mean_loss",
     "nepali_tokenizer",
+    "overview",
     "padding_mask",
     "paper_base",
     "perplexity",
