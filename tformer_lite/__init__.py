@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from tformer_lite.decoding.search import beam, greedy
     from tformer_lite.drawing.diagram.here import overview, where
+    from tformer_lite.drawing.diagram.poster import poster
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
     from tformer_lite.drawing.picture import Picture
@@ -204,6 +205,7 @@ __all__ = [
     "padding_mask",
     "paper_base",
     "perplexity",
+    "poster",
     "print_shapes",
     "read_pairs",
     "read_text",

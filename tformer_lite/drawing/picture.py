@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from xml.sax.saxutils import quoteattr
 
 import matplotlib as mpl
@@ -70,6 +70,7 @@ class Picture:
     dark: dict[str, str]
     narrow: Figure | None = None
     panels: Sequence[Panel] = ()
+    DPI: ClassVar[int] = 144  # of the PNG
 
     def __repr__(self) -> str:
         return self.text
@@ -104,7 +105,7 @@ class Picture:
     def png(self) -> bytes:
         """Draw as PNG on white, in 96 colours."""
         picture = Image.open(
-            io.BytesIO(drawn(self.figure, "png", "", dpi=144))
+            io.BytesIO(drawn(self.figure, "png", "", dpi=self.DPI))
         )
         few = picture.convert("RGB").quantize(96, dither=Image.Dither.NONE)
         file = io.BytesIO()

@@ -40,14 +40,21 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """An encoder or a decoder: its parts, the paths of the stack and of its
-    first block, both with a dot at the end, and how many blocks it has."""
+    """An encoder or a decoder: every part, those of the first block only;
+    the paths of the stack and of that block, both with a dot at the end; and
+    how many blocks it has."""
 
     name: str
-    parts: Sequence[Part]
+    every: Sequence[Part]
     stack: str
     block: str
     n_blocks: int
+
+    @property
+    def parts(self) -> list[Part]:
+        """The parts of a strip: of all norms only the last to run."""
+        norms = [part for part in self.every if part.name == "norm"][:-1]
+        return [part for part in self.every if part not in norms]
 
     def part(self, name: str) -> Part | None:
         """Find the first part of a name."""
@@ -85,8 +92,8 @@ def sides_of(seen: Trace) -> list[Side]:
 def parts_of(
     seen: Trace, stack: str, block: str, last: bool
 ) -> Iterator[Part]:
-    """List the parts of a side, without those that make no torch call. Of
-    its norms only the last to run; the `last` side has the head."""
+    """List the parts of a side in the order in which they ran, without those
+    that make no torch call; the `last` side has the head."""
     *root, name = stack.rstrip(".").rpartition(".")
     above = "".join(root)
     either = EMBEDDINGS.get(name, "embedding"), "embedding"
@@ -103,10 +110,7 @@ def parts_of(
         if ran:
             shape = seen.axes[ran[-1]][1][0]
             found[ran[-1]] = Part(part, label, path, ran[-1], shape)
-    norms = [i for i in found if found[i].name == "norm"]
-    for i in sorted(found):
-        if found[i].name != "norm" or i == max(norms):
-            yield found[i]
+    yield from (found[i] for i in sorted(found))
 
 
 def modules(

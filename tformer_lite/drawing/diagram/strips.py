@@ -44,10 +44,11 @@ class Row:
         self.page, self.side, self.above = page, side, above
         self.narrow = page.width < WIDE
         look = (9, 3, 4, 3) if self.narrow else (SMALL, 5, 11, 56)
-        self.size, edge, self.gap, x = look
+        self.size, edge, self.gap, left = look
         self.weight = "normal" if self.narrow else "bold"  # of what is lit
         self.middle = top + BOX / 2
         self.labels = {part: part.label for part in side.parts}
+        x = float(left)
         self.boxes: dict[Part, Box] = {}
         self.taken: list[tuple[float, float]] = []  # by shapes
         for part, label in self.labels.items():
