@@ -71,6 +71,7 @@ class Picture:
     narrow: Figure | None = None
     panels: Sequence[Panel] = ()
     DPI: ClassVar[int] = 144  # of the PNG
+    COLOURS: ClassVar[int] = 96
 
     def __repr__(self) -> str:
         return self.text
@@ -103,11 +104,12 @@ class Picture:
         )
 
     def png(self) -> bytes:
-        """Draw as PNG on white, in 96 colours."""
+        """Draw as PNG on white, in few colours."""
         picture = Image.open(
             io.BytesIO(drawn(self.figure, "png", "", dpi=self.DPI))
         )
-        few = picture.convert("RGB").quantize(96, dither=Image.Dither.NONE)
+        plain = picture.convert("RGB")
+        few = plain.quantize(self.COLOURS, dither=Image.Dither.NONE)
         file = io.BytesIO()
         few.save(file, "png", optimize=True)
         return file.getvalue()

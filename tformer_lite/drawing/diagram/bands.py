@@ -12,6 +12,7 @@ from tformer_lite.drawing.diagram.strips import written
 from tformer_lite.drawing.diagram.thumbs import Thumb
 from tformer_lite.drawing.page import (
     NAME,
+    SIZE,
     Box,
     Page,
     Style,
@@ -21,9 +22,10 @@ from tformer_lite.drawing.page import (
 from tformer_lite.drawing.palette import HATCH, INK, LINE, MUTED, SHARE
 
 LEFT, RIGHT, BAND, MIDDLE = 44, 1543, 318, 168  # of a band, in pixels
-ROWS, COLUMNS, HIGH, GAP = 12, 48, 48, 12  # of a matrix that is drawn
-WIDTHS = {"ids": 84, "hidden": 130}
-WIDTHS |= dict.fromkeys(["q kᵀ ÷ √D", "+ mask", "softmax"], HIGH)
+ROWS, HIGH, GAP = 12, 48, 12  # of a matrix that is drawn
+WIDTHS = {"hidden": 130} | dict.fromkeys(
+    ["q kᵀ ÷ √D", "+ mask", "softmax"], HIGH
+)
 TINY, DEEP = 9, 36  # letters of what is counted; below them, a way
 
 
@@ -74,7 +76,7 @@ def placed(thumbs: Sequence[Thumb], top: float) -> list[Band]:
             x = LEFT
             bands.append([])
         for thumb in layer:
-            wide = WIDTHS.get(thumb.label, 72)
+            wide = width(thumb)
             y = top + BAND * (len(bands) - 1) + MIDDLE
             bands[-1].append(Spot(thumb, x + room(thumb) - wide, wide, y))
             x += room(thumb)
@@ -85,9 +87,16 @@ def room(thumb: Thumb) -> float:
     """How much room a thumb needs, with what is before it."""
     texts = [text_width(text, TINY) for text in counted(thumb)]
     texts += [shape_width(*written(thumb.shape)) + 4]
-    wide = WIDTHS.get(thumb.label, 72)
-    more = 12 if thumb.label == "q, k, v" else 0
-    return max(wide + 22 + more, *(text + 6 for text in texts))
+    more = 34 if thumb.label == "q, k, v" else 22
+    return max(width(thumb) + more, *(text + 6 for text in texts))
+
+
+def width(thumb: Thumb) -> float:
+    """How wide a tensor is drawn; ids as their words need."""
+    if thumb.words:
+        columns = zip(*thumb.words)
+        return 10 + sum(max(map(text_width, texts)) for texts in columns)
+    return WIDTHS.get(thumb.label, 72)
 
 
 def counted(thumb: Thumb) -> list[str]:
@@ -128,7 +137,7 @@ def draw_thumb(page: Page, spot: Spot, bound: float) -> None:
         colour = MUTED[0] if word == "[PAD]" else INK[0]
         y = top + 14 * i + 7
         page.write(spot.left, y, word, ha="left", color=colour)
-        page.note(spot.right, y, number, ha="right")
+        page.note(spot.right, y, number, ha="right", size=SIZE)
     letters = "qkv" if thumb.label == "q, k, v" else ""
     for i, matrix in enumerate(thumb.matrices):
         y = spot.top + i * (HIGH + GAP)
@@ -146,7 +155,7 @@ def draw_thumb(page: Page, spot: Spot, bound: float) -> None:
 def shown(matrix: Tensor, wide: float) -> int:
     """How many columns of a matrix are drawn: all, or as many as one sees."""
     columns = matrix.shape[1]
-    return columns if columns <= COLUMNS else round(wide / 6)
+    return columns if columns <= wide / 2.7 else max(ROWS, round(wide / 6))
 
 
 def draw_edges(

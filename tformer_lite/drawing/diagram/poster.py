@@ -48,7 +48,7 @@ PLACES |= {"embedding": "table"}
 class Poster(Picture):
     """A poster: a notebook shows a preview, `pdf()` gives it to print."""
 
-    DPI = 84
+    DPI, COLOURS = 84, 256
 
     def _repr_mimebundle_(
         self, include: object = None, exclude: object = None
@@ -225,7 +225,7 @@ def shrink(figure: Figure) -> None:
     small = 72 / 96
     figure.set_size_inches(*(small * x for x in figure.get_size_inches()))
     for text in figure.findobj(Text):
-        text.set_fontsize(small * text.get_fontsize())
+        text.set_fontsize(small * float(text.get_fontsize()))
     for patch in figure.findobj(Patch):
         patch.set_linewidth(small * patch.get_linewidth())
         if isinstance(patch, FancyArrowPatch):

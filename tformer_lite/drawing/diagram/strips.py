@@ -152,7 +152,7 @@ def draw_shape(row: Row, x: float, shape: Shape) -> None:
     of it; nothing where there is no room."""
     half, y = shape_width(*written(shape)) / 2, BOX / 2 + SHAPE - 14
     for start in x - half, x - half + BOX:
-        start = max(0, min(start, row.page.width - 2 * half))
+        start = max(0, min(start, row.page.width - 2 * half - 2))
         end = start + 2 * half
         if all(end + 6 < a or b + 6 < start for a, b in row.taken):
             row.taken.append((start, end))
