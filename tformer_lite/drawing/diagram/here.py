@@ -69,8 +69,7 @@ def overview(seen: Trace) -> Picture:
     Raises ValueError for what is no Transformer.
 
     >>> overview(running_trace())
-    The whole model: encoder and decoder, and the stops inside the encoder's
-    self-attention. ...
+    The whole model: encoder and decoder, and the stops inside the ...
     """
     sides = sides_of(seen)
     title, stops = first_attention(seen, sides)

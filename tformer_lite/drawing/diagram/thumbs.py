@@ -12,6 +12,7 @@ from tformer_lite.drawing.diagram.anatomy import Part, Side, stops_of
 from tformer_lite.drawing.palette import CENTRED, SHARE, Kind
 from tformer_lite.tracing import Trace
 from tformer_lite.tracing.axes.names import Shape
+from tformer_lite.tracing.questions.attention import Found
 from tformer_lite.tracing.questions.scores import Data, measured
 
 HEADS = 3  # no more are drawn
@@ -86,20 +87,15 @@ def in_attention(
 ) -> Iterator[Thumb]:
     """Give the thumbs inside an attention, in its first heads."""
     one = next(x for x in data.attentions() if x.path.startswith(part.path))
-    if one.fused:
-        q, k, v = (x[0] for x in data.given[one.mixed][0][:3])
-    else:
-        q, k = (data.read(one.product, n)[0] for n in (0, 1))
-        k, v = k.mT, data.read(one.mixed, -1)[0]
+    heads = heads_of(data, one)
     found, output = measured(one, data), costs[f"{part.path}.output"]
-    product = torch.tensor([0, 2 * found.scores.numel() * q.shape[-1]])
+    product = torch.tensor([0, 2 * found.scores.numel() * heads[0].shape[-1]])
     rest = costs[part.path] - output - 2 * product
     masked, weights = found.masked[0], found.weights[0]
     weights = weights.masked_fill(masked.isneginf(), -torch.inf)
     mixed, last = (data.kept[i][0][0] for i in (one.mixed, part.step))
-    beside = [joined(x) for x in (q, k, v)]
     rows: dict[str, tuple[str, Sequence[Tensor], Tensor]] = {
-        "heads": ("q, k, v", beside, rest),
+        "heads": ("q, k, v", [*map(joined, heads)], rest),
         "scores": ("q kᵀ ÷ √D", [*found.scores[0]], product),
         "mask": ("+ mask", [*masked], NO_COST),
         "softmax": ("softmax", [*weights], NO_COST),
@@ -110,9 +106,17 @@ def in_attention(
         if stop.name in rows:
             label, matrices, cost = rows[stop.name]
             kind = SHARE if stop.name == "softmax" else CENTRED
-            heads = len(q) if stop.name in ("heads", "joined") else 1
-            few, more = matrices[:HEADS], (heads, cost, number)
+            beside = len(mixed) if stop.name in ("heads", "joined") else 1
+            few, more = matrices[:HEADS], (beside, cost, number)
             yield Thumb(label, stop.shape, few, (), kind, *more)
+
+
+def heads_of(data: Data, one: Found) -> list[Tensor]:
+    """Give queries, keys and values: (H, T, D) each."""
+    if one.fused:
+        return [x[0] for x in data.given[one.mixed][0][:3]]
+    q, k = (data.read(one.product, n)[0] for n in (0, 1))
+    return [q, k.mT, data.read(one.mixed, -1)[0]]
 
 
 def in_feed_forward(
