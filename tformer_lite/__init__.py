@@ -23,11 +23,13 @@ if TYPE_CHECKING:
         likeliest,
     )
     from tformer_lite.decoding.search import beam, greedy
+    from tformer_lite.drawing.bar_charts import bars
     from tformer_lite.drawing.diagram.here import overview, where
     from tformer_lite.drawing.diagram.poster import poster
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
     from tformer_lite.drawing.picture import Picture
+    from tformer_lite.drawing.strips import strip
     from tformer_lite.example.running import running_model, running_trace
     from tformer_lite.example.shipped import (
         book_text,
@@ -171,6 +173,7 @@ __all__ = [
     "Windows",
     "WordPieceTokenizer",
     "WordTokenizer",
+    "bars",
     "beam",
     "bert_window",
     "bleu",
@@ -225,6 +228,7 @@ __all__ = [
     "split_pairs",
     "split_text",
     "stored",
+    "strip",
     "tiny_translator",
     "trace",
     "train",

@@ -1,8 +1,10 @@
 """No letters of a picture overlap, leave it, or are too small."""
 
 import pytest
+import torch
 
 from tests.helpers.drawings import letter_faults
+from tformer_lite import bars, heatmap
 from tformer_lite.drawing.page import Page
 from tformer_lite.drawing.picture import Picture
 
@@ -28,3 +30,39 @@ def test_faults_of_letters_are_found(words, fault):
     faults = letter_faults(Picture(page.figure, "", {}, phone.figure))
     assert all(text.startswith("of 358 px: ") for text in faults)
     assert (fault in "".join(faults)) if fault else not faults
+
+
+LONG = "torch.softmax(q @ k.mT / 2, dim=-1)[0, 1]"
+WORDS = ["a", "मुख", "[PAD]", "Mathematicians" * 3, "a label of many words"]
+
+
+@pytest.mark.parametrize("count", [1, 4])
+@pytest.mark.parametrize("size", [1, 5, 20])
+def test_letters_of_bars(count, size):
+    labels = (WORDS * 6)[:size]
+    rows = [torch.randn(size) * 10 ** (i % 4) for i in range(count)]
+    titles = [f"{LONG}\n{LONG}" if i == 1 else "x" for i in range(count)]
+    for glosses in (None, labels[::-1], ["an egg"] * size):
+        look = {"labels": labels, "glosses": glosses, "titles": titles}
+        assert letter_faults(bars(*rows, **look)) == []
+        whole = [row.long() * 10**7 for row in rows]
+        assert letter_faults(bars(*whole, **look)) == []
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 1), (1, 12), (8, 8), (20, 3), (12, 24), (64, 64), (8, 200), (300, 2)],
+)
+def test_letters_of_heatmaps(shape):
+    looks = [(1, None), (2, WORDS), (3, ["is"]), (2, ["[SOS]", "mouth"])]
+    for count, words in looks:
+        matrices = [torch.randn(shape) * 100**i for i in range(count)]
+        rows, columns = (words and (words * size)[:size] for size in shape)
+        picture = heatmap(
+            *matrices,
+            axes="T S" if count == 2 else "beam word",
+            titles=["x", LONG, "y"][:count],
+            rows=rows,
+            columns=columns,
+        )
+        assert letter_faults(picture) == []

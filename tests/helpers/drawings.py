@@ -2,11 +2,12 @@
 wrong with how they stand."""
 
 import math
-from itertools import combinations
 from xml.etree import ElementTree
 
+import matplotlib as mpl
 import torch
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from tformer_lite.drawing.page import NARROW, WIDE
@@ -34,6 +35,7 @@ def texts(svg: str) -> list[str]:
     ]
 
 
+@mpl.rc_context({"text.hinting": "no_hinting"})  # as browsers do it
 def letter_faults(picture: Picture) -> list[str]:
     """What is wrong with the letters of a picture, wide and narrow: a text
     below 9 pixels, one that leaves the figure, two that overlap."""
@@ -42,33 +44,32 @@ def letter_faults(picture: Picture) -> list[str]:
         canvas = FigureCanvasAgg(figure)
         figure.dpi = 72  # where a point is a CSS pixel
         wide, high = canvas.get_width_height()
-        view = f"of {wide} px: "
+        view, ends = f"of {wide} px: ", torch.tensor([wide, high]) + 0.5
         if wide > widest:
             found.append(f"{view}wider than {widest} px")
-        written = [text for text in figure.findobj(Text) if seen(text)]
+        written = seen(figure)
         boxes = [corners(text, canvas.get_renderer()) for text in written]
         words = [" ".join(text.get_text().split()) for text in written]
         for text, word, box in zip(written, words, boxes):
             if text.get_size() < 9:
                 found.append(f"{view}{word!r} has {text.get_size()} px")
-            if (box < -0.5).any() or (box > torch.tensor([wide, high])).any():
+            if box.min() < -0.5 or (box > ends).any():
                 found.append(f"{view}{word!r} leaves the figure")
-        pairs = combinations(zip(words, boxes), 2)
         found += [
-            f"{view}{one!r} overlaps {other!r}"
-            for (one, a), (other, b) in pairs
-            if overlap(a, b)
+            f"{view}{words[i]!r} overlaps {words[j]!r}"
+            for i, j in near(boxes)
+            if overlap(boxes[i], boxes[j])
         ]
     return found
 
 
-def seen(text: Text) -> bool:
-    """Whether a text is drawn: neither it nor its axis is hidden."""
-    axes = text.axes
-    off = axes is not None and not (axes.axison and axes.get_visible())
-    ticks = axes._axis_map.values() if off else ()
-    hidden = any(text in axis.findobj(Text) for axis in ticks)
-    return bool(text.get_text().strip()) and text.get_visible() and not hidden
+def seen(figure: Figure) -> list[Text]:
+    """The texts of a figure that are drawn: not those of hidden axes."""
+    off = [axes for axes in figure.axes if not axes.axison]
+    ticks = [axis for axes in off for axis in (axes.xaxis, axes.yaxis)]
+    hidden = {text for axis in ticks for text in axis.findobj(Text)}
+    drawn = [text for text in figure.findobj(Text) if text not in hidden]
+    return [x for x in drawn if x.get_visible() and x.get_text().strip()]
 
 
 def corners(text: Text, renderer: RendererAgg) -> torch.Tensor:
@@ -79,6 +80,14 @@ def corners(text: Text, renderer: RendererAgg) -> torch.Tensor:
     text.set_bbox(None)
     places = patch.get_transform().transform(patch.get_path().vertices[:4])
     return torch.tensor(places)
+
+
+def near(boxes: list[torch.Tensor]) -> list[list[int]]:
+    """The pairs of boxes that would overlap if none were turned."""
+    all_of = torch.stack([torch.zeros(4, 2).double(), *boxes])[1:]
+    low, high = all_of.amin(1), all_of.amax(1)
+    meet = (low[:, None] < high).all(-1)
+    return (meet & meet.T).triu(1).nonzero().tolist()
 
 
 def overlap(one: torch.Tensor, other: torch.Tensor) -> bool:

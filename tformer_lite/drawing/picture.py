@@ -44,6 +44,7 @@ CLUTTER = (
     r' transform="rotate\(-0 [^"]*"',
     r" font-family: [^;\"]*;?",
 )
+RECTANGLE = r'd="M (\S+) (\S+) L (\S+) \2 L \3 (\S+) L \1 \4 L \1 \2 z? ?"'
 # Scripts whose letters change shape and place with their neighbours.
 COMPLEX = re.compile("[\u0590-\u1cff]")
 SHAPES_COMPLEX = tuple(map(int, mpl.__version__.split(".")[:2])) >= (3, 11)
@@ -152,7 +153,9 @@ def themed(svg: str, dark: dict[str, str]) -> str:
     for clutter in CLUTTER:
         svg = re.sub(clutter, "", svg)
     svg = re.sub(r"\s+", " ", svg).replace("> <", ">\n<")
-    svg = re.sub(r"(\.\d)\d+(?=[^<>]*>)", r"\1", svg)  # tenths of a pixel
+    # Tenths of a pixel do, but for what an image is stretched by.
+    svg = re.sub(r"<(?!image)[^>]*>", in_tenths, svg)
+    svg = re.sub(RECTANGLE, shorter, svg)
 
     def two_themes(match: re.Match) -> str:
         what, light = match.groups()
@@ -160,3 +163,15 @@ def themed(svg: str, dark: dict[str, str]) -> str:
         return f"{match[0]}; {what}: {themes}"
 
     return re.sub(r"(fill|stroke): (#[0-9a-f]{6})", two_themes, svg)
+
+
+def in_tenths(match: re.Match) -> str:
+    """Write the numbers of a tag with one decimal."""
+    return re.sub(r"(\.\d)\d+", r"\1", match[0])
+
+
+def shorter(match: re.Match) -> str:
+    """Write a rectangle by its sides: most are the cells of a matrix."""
+    x, y, right, low = map(float, match.groups())
+    wide, high = (f"{round(side, 1):g}" for side in (right - x, low - y))
+    return f'd="M{x:g} {y:g}h{wide}v{high}h-{wide}z"'

@@ -76,7 +76,7 @@ def poster(seen: Trace, *words: Sequence[str]) -> Poster:
     Transformer, and for a trace that did not keep its values.
 
     >>> poster(running_trace())
-    The whole model: 41,256 parameters, 540,672 FLOPs in a run. ...
+    The whole model: 41,256 parameters, 540,672 FLOPs in ...
     """
     sides = sides_of(seen)
     texts = [*words, *[()] * len(sides)]
