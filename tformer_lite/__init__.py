@@ -23,11 +23,13 @@ if TYPE_CHECKING:
         likeliest,
     )
     from tformer_lite.decoding.search import beam, greedy
+    from tformer_lite.drawing.alignment import ribbons
     from tformer_lite.drawing.bar_charts import bars
     from tformer_lite.drawing.diagram.here import overview, where
     from tformer_lite.drawing.diagram.poster import poster
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
+    from tformer_lite.drawing.mixing import one_query
     from tformer_lite.drawing.picture import Picture
     from tformer_lite.drawing.strips import strip
     from tformer_lite.example.running import running_model, running_trace
@@ -204,6 +206,7 @@ __all__ = [
     "masked_softmax",
     "mean_loss",
     "nepali_tokenizer",
+    "one_query",
     "overview",
     "padding_mask",
     "paper_base",
@@ -214,6 +217,7 @@ __all__ = [
     "read_text",
     "report",
     "resume",
+    "ribbons",
     "rotate",
     "running_example",
     "running_model",
