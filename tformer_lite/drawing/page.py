@@ -175,10 +175,15 @@ class Page(Matrices):
         line: Style = {"arrowstyle": TIP, "lw": 0.9, "color": LINE[0]}
         self.add(FancyArrowPatch(path=Path(places), **line | style))
 
-    def wire(self, start: Place, end: Place, **style: Any) -> None:
-        """Draw a curve that leaves and arrives level."""
-        middle = (start[0] + end[0]) / 2
-        places = [start, (middle, start[1]), (middle, end[1]), end]
+    def wire(
+        self, start: Place, end: Place, upright: bool = False, **style: Any
+    ) -> None:
+        """Draw a curve that leaves and arrives level, or upright."""
+        x, y = ((one + other) / 2 for one, other in zip(start, end))
+        bends = [(start[0], y), (end[0], y)]
+        if not upright:
+            bends = [(x, start[1]), (x, end[1])]
+        places = [start, *bends, end]
         path = Path(places, [Path.MOVETO, *[Path.CURVE4] * 3])
         line: Style = {"lw": 1, "ec": LINE[0], "capstyle": "butt"}
         self.add(PathPatch(path, fill=False, **line | style))
@@ -206,6 +211,7 @@ def text_width(text: str, size: float = SIZE, weight: str = "normal") -> float:
     return text_to_path.get_text_width_height_descent(text, font, False)[0]
 
 
+<<<<<<< HEAD
 def lines(
     text: str, width: float, size: float = SIZE, weight: str = "normal"
 ) -> list[str]:
@@ -230,3 +236,12 @@ def cut(text: str, width: float, size: float = SIZE) -> str:
     if text_width(text, size) <= width:
         return text
     return lines(text, width - text_width("…", size), size)[0] + "…"
+=======
+def shortened(text: str, wide: float, **font: Any) -> str:
+    """Cut a text that is wider than its place, and say so by an ellipsis."""
+    if text_width(text, **font) <= wide:
+        return text
+    while text and text_width(f"{text}…", **font) > wide:
+        text = text[:-1]
+    return f"{text}…"
+>>>>>>> blocks
