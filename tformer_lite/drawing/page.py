@@ -211,7 +211,6 @@ def text_width(text: str, size: float = SIZE, weight: str = "normal") -> float:
     return text_to_path.get_text_width_height_descent(text, font, False)[0]
 
 
-<<<<<<< HEAD
 def lines(
     text: str, width: float, size: float = SIZE, weight: str = "normal"
 ) -> list[str]:
@@ -236,7 +235,8 @@ def cut(text: str, width: float, size: float = SIZE) -> str:
     if text_width(text, size) <= width:
         return text
     return lines(text, width - text_width("…", size), size)[0] + "…"
-=======
+
+
 def shortened(text: str, wide: float, **font: Any) -> str:
     """Cut a text that is wider than its place, and say so by an ellipsis."""
     if text_width(text, **font) <= wide:
@@ -244,4 +244,3 @@ def shortened(text: str, wide: float, **font: Any) -> str:
     while text and text_width(f"{text}…", **font) > wide:
         text = text[:-1]
     return f"{text}…"
->>>>>>> blocks
