@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tformer_lite.drawing.broadcast import broadcast
     from tformer_lite.drawing.diagram.here import overview, where
     from tformer_lite.drawing.diagram.poster import poster
+    from tformer_lite.drawing.dot_charts import seeds
     from tformer_lite.drawing.head_wires import head_wires
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
@@ -236,6 +237,7 @@ __all__ = [
     "running_trace",
     "same",
     "save_checkpoint",
+    "seeds",
     "share_heads",
     "sinusoids",
     "sliding_mask",

@@ -167,7 +167,7 @@ def draw_masks(
 def draw_heading(page: Page, grid: Grid, panel: Mask, left: float) -> None:
     """Write what a mask is called, and the shape that is stored."""
     middle, shape = left + grid.wide / 2, panel.stored.shape
-    title = shortened(panel.title, 0.95 * (grid.wide + SIGN / 2), **TITLE)
+    title = shortened(panel.title, 0.95 * grid.wide, **TITLE)
     page.write(middle, 8, title, **TITLE)
     letters = [name if n > 1 else "1" for name, n in zip("BHTS", shape)]
     page.shape(middle, 32, letters, shape)

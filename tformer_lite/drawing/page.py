@@ -230,13 +230,6 @@ def lines(
     return [*found, text]
 
 
-def cut(text: str, width: float, size: float = SIZE) -> str:
-    """Shorten a text to a width; dots stand for what is left out."""
-    if text_width(text, size) <= width:
-        return text
-    return lines(text, width - text_width("…", size), size)[0] + "…"
-
-
 def shortened(text: str, wide: float, **font: Any) -> str:
     """Cut a text that is wider than its place, and say so by an ellipsis."""
     if text_width(text, **font) <= wide:
