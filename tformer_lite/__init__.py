@@ -65,6 +65,11 @@ if TYPE_CHECKING:
         paper_base,
         tiny_translator,
     )
+    from tformer_lite.model.efficient import (
+        MixtureOfExperts,
+        TiledAttention,
+        tiled_attention,
+    )
     from tformer_lite.model.layers import (
         FeedForward,
         LayerNorm,
@@ -160,6 +165,7 @@ __all__ = [
     "GroupedQueryAttention",
     "LayerNorm",
     "LearnedPositions",
+    "MixtureOfExperts",
     "MultiHeadAttention",
     "Pairs",
     "Picture",
@@ -175,6 +181,7 @@ __all__ = [
     "ShrunkEmbedding",
     "SinusoidalPositions",
     "Stack",
+    "TiledAttention",
     "TokenEmbedding",
     "Trace",
     "Trainer",
@@ -247,6 +254,7 @@ __all__ = [
     "split_text",
     "stored",
     "strip",
+    "tiled_attention",
     "tiny_translator",
     "trace",
     "train",

@@ -46,6 +46,18 @@ def picked(pick: Pick, result: Any, rows: Any = None) -> Tensor:
     raise FailedError(f"{what} is {kind}, and no tensor. {there_is(result)}")
 
 
+def for_positions(made: Tensor, rows: Tensor) -> Tensor:
+    """Give each position of `rows` what a pooled model made of all of them:
+    (B) or (B, K) -> (B, T, K). With K = T there might be a number for each
+    position: that stays."""
+    if made.ndim not in (1, 2) or len(made) != len(rows):
+        return made
+    flat = made.reshape(len(made), -1)
+    if flat.shape[1] == rows.shape[1]:
+        return made
+    return flat[:, None].expand(-1, rows.shape[1], -1)
+
+
 def named_parts(result: Any) -> dict[str, Any]:
     """Give what has a name in what a model gave."""
     if isinstance(result, Mapping):
