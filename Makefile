@@ -29,7 +29,7 @@ help:
 	@echo "make bench       measure what everything costs: a page of the book"
 	@echo "make mutants     plant small faults, and count those a test notices"
 	@echo "make answers     judge all written answers to exercises, twenty times"
-	@echo "make picture     draw the rooms of ARCHITECTURE.md from the imports"
+	@echo "make picture     draw the rooms, and the picture of the first page"
 	@echo "make poster      draw the poster of chapter 12 as PDF"
 	@echo "make preview     take the README's picture from the built book"
 	@echo "make repository URL=https://... SITE=https://...  set the addresses"
@@ -150,6 +150,7 @@ mutants: .venv/all.done
 
 picture: .venv/book.done
 	@$(BIN)/python book/_tools/architecture.py
+	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/landing.py
 
 poster: .venv/all.done
 	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/poster.py
