@@ -121,7 +121,8 @@ def test_the_text_is_short(seen):
 # --- other models --------------------------------------------------------
 
 
-def test_a_model_that_only_writes_has_no_encoder_on_its_map():
+def test_a_model_that_only_writes_has_no_encoder_on_its_map(seen):
+    assert {"encoder", "memory", "head"} <= {*texts(overview(seen).svg())}
     seen = traced("writer")
     for picture in overview(seen), where(seen, "head"):
         words = texts(picture.svg())
