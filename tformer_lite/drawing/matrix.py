@@ -42,7 +42,7 @@ class Matrix:
             check_axes(mask, values.shape)
             self.hidden |= ~mask.cpu()
         self.labels = list(map(labels_for, labels, values.shape))
-        self.names = [AXES[letter][0] for letter in axes]
+        self.names = [AXES.get(letter, ("",))[0] for letter in axes]
         if not set(axes).isdisjoint("CFV"):
             self.names = [name.partition(" that ")[0] for name in self.names]
         self.cells = [[cell(x, kind) for x in row] for row in values.tolist()]
@@ -80,6 +80,14 @@ def check_known(what: str, name: str, known: Collection[str]) -> None:
         raise ValueError(f"{what} {name!r}: known are {', '.join(known)}.")
 
 
+def check_axis(name: str) -> None:
+    """Raise ValueError for the letter of no axis; a word names any."""
+    if name not in AXES and not any(map(str.islower, name)):
+        raise ValueError(
+            f"axis {name!r}: known are {', '.join(AXES)}, and plain words."
+        )
+
+
 def kind_of(values: Tensor) -> str:
     """Tell a mask, weights (each row sums to 1, or is 0) and scores apart."""
     if values.dtype == torch.bool:
@@ -109,34 +117,45 @@ def visible(letter: str) -> str:
 
 def describe(matrices: list[Matrix]) -> str:
     """Say what matrices show: one paragraph of words, then the numbers."""
-    paragraphs = [" ".join(map(sentences, matrices))]
-    for matrix in matrices:
-        if max(matrix.values.shape) <= 16:
-            names, heads = matrix.labels
-            rows = [["\\".join(matrix.axes), *heads]]
-            rows += [[name, *row] for name, row in zip(names, matrix.cells)]
-            paragraphs.append(table(matrix.title, rows))
-    return "\n\n".join(paragraphs)
+    numbers = (table_of(matrix, matrix.title) for matrix in matrices)
+    words = " ".join(map(sentences, matrices))
+    return "\n\n".join([words, *filter(None, numbers)])
+
+
+def table_of(matrix: Matrix, title: str) -> str:
+    """Write a matrix's numbers, if it is small enough."""
+    if max(matrix.values.shape) > 16:
+        return ""
+    names, heads = matrix.labels
+    rows = [["\\".join(matrix.axes), *heads]]
+    rows += [[name, *row] for name, row in zip(names, matrix.cells)]
+    return table(title, rows)
 
 
 def sentences(matrix: Matrix) -> str:
     """Describe a matrix to someone who does not see it."""
     rows, columns = (
-        f"{letter} ({name})" for letter, name in zip(matrix.axes, matrix.names)
+        f"{letter} ({name})" if name else letter
+        for letter, name in zip(matrix.axes, matrix.names)
     )
     say = [f"{matrix.heading}: rows {rows}, columns {columns}."]
     if matrix.hidden.any():
         hidden, cells = matrix.hidden.sum().item(), matrix.hidden.numel()
         say.append(f"{hidden} of {cells} cells are masked.")
     if matrix.kind != "mask" and not matrix.hidden.all():
-        seen = matrix.values.double().masked_fill(matrix.hidden, -math.inf)
-        i, j = divmod(first_largest(seen), seen.shape[1])
-        row, column = matrix.labels[0][i], matrix.labels[1][j]
-        say.append(
-            f"Largest: {matrix.cells[i][j]} in row {i} ({row}), "
-            f"column {j} ({column})."
-        )
+        say.append(largest(matrix))
     return " ".join(say)
+
+
+def largest(matrix: Matrix) -> str:
+    """Say where the largest value is that is not hidden."""
+    seen = matrix.values.double().masked_fill(matrix.hidden, -math.inf)
+    i, j = divmod(first_largest(seen), seen.shape[1])
+    row, column = matrix.labels[0][i], matrix.labels[1][j]
+    return (
+        f"Largest: {matrix.cells[i][j]} in row {i} ({row}), "
+        f"column {j} ({column})."
+    )
 
 
 def table(title: str, rows: list[list[str]]) -> str:
@@ -154,3 +173,8 @@ def right_aligned(texts: Sequence[str]) -> list[str]:
 def number(value: Tensor | float) -> str:
     """Write a number with two decimals, and no zero with a minus."""
     return decimals(float(value)).replace("inf", "∞")
+
+
+def with_minus(text: str) -> str:
+    """Write a minus sign that is as wide as a plus."""
+    return text.replace("-", "−")

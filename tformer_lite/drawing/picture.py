@@ -4,9 +4,10 @@ import base64
 import hashlib
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from xml.sax.saxutils import quoteattr
 
 import matplotlib as mpl
@@ -15,6 +16,7 @@ from matplotlib.font_manager import fontManager
 from PIL import Image
 
 from tformer_lite.drawing.palette import PAPER
+from tformer_lite.drawing.panels import Panel, attribute
 
 FONT = Path(__file__).parent / "fonts" / "NotoSansDevanagari-Regular.ttf"
 fontManager.addfont(FONT)
@@ -42,6 +44,7 @@ CLUTTER = (
     r' transform="rotate\(-0 [^"]*"',
     r" font-family: [^;\"]*;?",
 )
+RECTANGLE = r'd="M (\S+) (\S+) L (\S+) \2 L \3 (\S+) L \1 \4 L \1 \2 z? ?"'
 # Scripts whose letters change shape and place with their neighbours.
 COMPLEX = re.compile("[\u0590-\u1cff]")
 SHAPES_COMPLEX = tuple(map(int, mpl.__version__.split(".")[:2])) >= (3, 11)
@@ -57,7 +60,8 @@ class Picture:
     a page as narrow as a phone's, in the same SVG: the book's style sheet
     chooses. `text` describes it in
     words and numbers: its first paragraph is the alternative text. `dark`
-    gives each colour of the drawing its counterpart on a dark page. A
+    gives each colour of the drawing its counterpart on a dark page. The
+    `panels` are matrices whose cells a reader of the book can point at. A
     matplotlib that would draw Nepali letter by letter (before 3.11) gives
     no PNG of it in a notebook: the browser sets the SVG.
     """
@@ -66,6 +70,9 @@ class Picture:
     text: str
     dark: dict[str, str]
     narrow: Figure | None = None
+    panels: Sequence[Panel] = ()
+    DPI: ClassVar[int] = 144  # of the PNG
+    COLOURS: ClassVar[int] = 96
 
     def __repr__(self) -> str:
         return self.text
@@ -93,15 +100,17 @@ class Picture:
             f'xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
             f'aria-label={alt} style="{style}" width="{width}" '
             f'height="{height}" viewBox="0 0 {width} {height}" '
-            f'preserveAspectRatio="xMinYMin">{inside}</svg>'
+            f'preserveAspectRatio="xMinYMin"{attribute(self.panels)}>'
+            f"{inside}</svg>"
         )
 
     def png(self) -> bytes:
-        """Draw as PNG on white, in 96 colours."""
+        """Draw as PNG on white, in few colours."""
         picture = Image.open(
-            io.BytesIO(drawn(self.figure, "png", "", dpi=144))
+            io.BytesIO(drawn(self.figure, "png", "", dpi=self.DPI))
         )
-        few = picture.convert("RGB").quantize(96, dither=Image.Dither.NONE)
+        plain = picture.convert("RGB")
+        few = plain.quantize(self.COLOURS, dither=Image.Dither.NONE)
         file = io.BytesIO()
         few.save(file, "png", optimize=True)
         return file.getvalue()
@@ -144,7 +153,9 @@ def themed(svg: str, dark: dict[str, str]) -> str:
     for clutter in CLUTTER:
         svg = re.sub(clutter, "", svg)
     svg = re.sub(r"\s+", " ", svg).replace("> <", ">\n<")
-    svg = re.sub(r"(\.\d)\d+(?=[^<>]*>)", r"\1", svg)  # tenths of a pixel
+    # Tenths of a pixel do, but for what an image is stretched by.
+    svg = re.sub(r"<(?!image)[^>]*>", in_tenths, svg)
+    svg = re.sub(RECTANGLE, shorter, svg)
 
     def two_themes(match: re.Match) -> str:
         what, light = match.groups()
@@ -152,3 +163,15 @@ def themed(svg: str, dark: dict[str, str]) -> str:
         return f"{match[0]}; {what}: {themes}"
 
     return re.sub(r"(fill|stroke): (#[0-9a-f]{6})", two_themes, svg)
+
+
+def in_tenths(match: re.Match) -> str:
+    """Write the numbers of a tag with one decimal."""
+    return re.sub(r"(\.\d)\d+", r"\1", match[0])
+
+
+def shorter(match: re.Match) -> str:
+    """Write a rectangle by its sides: most are the cells of a matrix."""
+    x, y, right, low = map(float, match.groups())
+    wide, high = (f"{round(side, 1):g}" for side in (right - x, low - y))
+    return f'd="M{x:g} {y:g}h{wide}v{high}h-{wide}z"'
