@@ -6,8 +6,8 @@ BIN := .venv/bin
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
 .PHONY: help book links weblinks pdf test check colab cpus nightly extras zoo \
-  lint format notebooks corpus results bench mutants picture repository \
-  version dist release browser machine answers alarm clean
+  lint format notebooks corpus results bench mutants picture poster preview \
+  repository version dist release browser machine answers alarm clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
@@ -30,6 +30,8 @@ help:
 	@echo "make mutants     plant small faults, and count those a test notices"
 	@echo "make answers     judge all written answers to exercises, twenty times"
 	@echo "make picture     draw the rooms, and the picture of the first page"
+	@echo "make poster      draw the poster of chapter 12 as PDF"
+	@echo "make preview     take the README's picture from the built book"
 	@echo "make repository URL=https://... SITE=https://...  set the addresses"
 	@echo "make version VERSION=0.2.0        what notebooks belong to; or main"
 	@echo "make dist        write wheel, sdist and notebooks into _build/dist"
@@ -149,6 +151,14 @@ mutants: .venv/all.done
 picture: .venv/book.done
 	@$(BIN)/python book/_tools/architecture.py
 	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/landing.py
+
+poster: .venv/all.done
+	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/poster.py
+	@mkdir -p _build
+	@cp book/_static/poster.pdf _build
+
+preview: .venv/all.done book
+	@$(BIN)/python book/_tools/preview.py
 
 repository:
 	@"$(PYTHON)" book/_tools/repository.py "$(URL)" "$(SITE)"

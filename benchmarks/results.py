@@ -14,6 +14,7 @@ import torch
 
 from benchmarks.characters import characters, overfitting, positions
 from benchmarks.translators import (
+    learning,
     schedules,
     starts,
     translator,
@@ -27,6 +28,7 @@ RUNS = {
     for run in (
         translator,
         undecayed,
+        learning,
         wider,
         starts,
         schedules,

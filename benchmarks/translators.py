@@ -146,6 +146,23 @@ def undecayed() -> dict:
     return from_seeds(tiny_translator, UNDECAYED)[1]
 
 
+def learning() -> dict:
+    """Train it from four seeds, and note what it knows on the way."""
+    recipe, seeds = replace(RECIPE, every=50), {}
+    for seed in SEEDS[:4]:
+        shares: list[float] = []
+
+        def note(trainer: Trainer, shares: list[float] = shares) -> None:
+            shares.append(round(scores(trainer.model)["exact_match"], 4))
+
+        model = new_model(tiny_translator, seed)
+        trainer = Trainer(model, replace(recipe, seed=seed), TOKENIZERS)
+        train(trainer, part("train"), part("valid"), at_note=note)
+        print(f"  seed {seed}:", figures(model), flush=True)
+        seeds[str(seed)] = {"exact_match": shares} | curves_of(trainer)
+    return {"recipe": asdict(recipe), "seeds": seeds}
+
+
 def wider() -> dict:
     """Train a model with 32 channels in 4 heads in about five seconds."""
     return from_seeds(wide_translator, SHORT, SEEDS[:4])[1]
@@ -186,17 +203,21 @@ def starts() -> dict:
             model = new_model(replace(tiny_translator, embedding=embedding))
             draw(model)
             found[start][f"{rate:g}"] = course_of(
-                model, replace(COMPARED, lr=rate)
+                model, replace(COMPARED, lr=rate, seed=SEEDS[0])
             )
     return found
 
 
 def schedules() -> dict:
-    """Train with several schedules."""
+    """Train with several schedules, from four seeds each."""
     return {
-        name: course_of(
-            new_model(tiny_translator), replace(COMPARED, **changes)
-        )
+        name: {
+            str(seed): course_of(
+                new_model(tiny_translator, seed),
+                replace(COMPARED, **changes, seed=seed),
+            )
+            for seed in SEEDS[:4]
+        }
         for name, changes in SCHEDULES.items()
     }
 
@@ -204,5 +225,5 @@ def schedules() -> dict:
 def course_of(model: EncoderDecoder, recipe: Recipe) -> dict:
     """Train a model: where it began, how it went, and how well it does."""
     first = round(mean_loss(model, part("train")), 4)
-    trainer = trainer_after(model, replace(recipe, seed=SEEDS[0]))
+    trainer = trainer_after(model, recipe)
     return {"first_loss": first} | curves_of(trainer) | figures(model)

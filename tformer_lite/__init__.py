@@ -24,12 +24,21 @@ if TYPE_CHECKING:
     )
     from tformer_lite.decoding.search import beam, greedy
     from tformer_lite.drawing.alignment import ribbons
-    from tformer_lite.drawing.diagram.map import where
+    from tformer_lite.drawing.bar_charts import bars
+    from tformer_lite.drawing.blocks import blocks
+    from tformer_lite.drawing.broadcast import broadcast
+    from tformer_lite.drawing.diagram.here import overview, where
+    from tformer_lite.drawing.diagram.poster import poster
+    from tformer_lite.drawing.dot_charts import seeds
     from tformer_lite.drawing.dots import dots
+    from tformer_lite.drawing.head_wires import head_wires
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
+    from tformer_lite.drawing.look_up import look_up
     from tformer_lite.drawing.mixing import one_query
     from tformer_lite.drawing.picture import Picture
+    from tformer_lite.drawing.projections import projections
+    from tformer_lite.drawing.residual_stream import residual_stream
     from tformer_lite.drawing.strips import strip
     from tformer_lite.example.running import running_model, running_trace
     from tformer_lite.example.shipped import (
@@ -181,10 +190,13 @@ __all__ = [
     "Windows",
     "WordPieceTokenizer",
     "WordTokenizer",
+    "bars",
     "beam",
     "bert_window",
     "bleu",
+    "blocks",
     "book_text",
+    "broadcast",
     "bug",
     "bugs",
     "building_blocks",
@@ -203,23 +215,29 @@ __all__ = [
     "gelu_tanh",
     "generate",
     "greedy",
+    "head_wires",
     "heatmap",
     "join_heads",
     "lay_out",
     "likeliest",
     "load_checkpoint",
     "load_trace",
+    "look_up",
     "masked_softmax",
     "mean_loss",
     "nepali_tokenizer",
     "one_query",
+    "overview",
     "padding_mask",
     "paper_base",
     "perplexity",
+    "poster",
     "print_shapes",
+    "projections",
     "read_pairs",
     "read_text",
     "report",
+    "residual_stream",
     "resume",
     "ribbons",
     "rotate",
@@ -228,6 +246,7 @@ __all__ = [
     "running_trace",
     "same",
     "save_checkpoint",
+    "seeds",
     "share_heads",
     "sinusoids",
     "sliding_mask",

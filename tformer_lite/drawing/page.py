@@ -4,9 +4,11 @@ Every picture is drawn twice, for a wide page and for a phone: letters keep
 their size, and what is beside each other goes below each other.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
+from unicodedata import category
 
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
@@ -41,6 +43,8 @@ GAP = 3  # between the axes of a shape
 Place = tuple[float, float]  # x, y
 Box = tuple[float, float, float, float]  # left, top, width, height
 Style = dict[str, Any]  # as matplotlib calls it
+# Where a line may end: behind a space, or behind a sign in code.
+BREAK, SIGN = re.compile(r".+\s"), re.compile(r".+[-,.(\[=+*/@:]")
 TIP = "-|>, head_length=4.5, head_width=2.2"
 
 
@@ -114,7 +118,7 @@ class Matrices(Sheet):
         self.hatch((left + w * j, top + h * i, w, h) for i, j in places)
 
     @styled
-    def hatch(self, boxes: Iterable[Box]) -> None:
+    def hatch(self, boxes: Iterable[Box], ax: Axes | None = None) -> None:
         """Hatch boxes: what is masked. One path for all keeps it small."""
         corners = [
             place
@@ -131,7 +135,7 @@ class Matrices(Sheet):
         style: Style = {"hatch": "////", "lw": 0, "zorder": 1.5}
         path = PathPatch(Path(places, codes), fill=False, **style)
         path.set_edgecolor(HATCH[0])
-        self.add(path)
+        (ax or self.ax).add_patch(path).set_clip_on(False)
 
 
 class Page(Matrices):
@@ -145,7 +149,8 @@ class Page(Matrices):
         x -= shape_width(names, sizes) / 2
         for name, size, wide in columns:
             # An axis has the colour of the one letter in its name.
-            known = [AXES[each][1] for each in name if each in AXES]
+            letters = name if name.isupper() else ""
+            known = [AXES[each][1] for each in letters if each in AXES]
             colour, _ = known[0] if len(known) == 1 else INK
             style: Style = {"weight": "bold", "color": colour}
             self.write(x + wide / 2, y - 7, name, **style)
@@ -170,10 +175,15 @@ class Page(Matrices):
         line: Style = {"arrowstyle": TIP, "lw": 0.9, "color": LINE[0]}
         self.add(FancyArrowPatch(path=Path(places), **line | style))
 
-    def wire(self, start: Place, end: Place, **style: Any) -> None:
-        """Draw a curve that leaves and arrives level."""
-        middle = (start[0] + end[0]) / 2
-        places = [start, (middle, start[1]), (middle, end[1]), end]
+    def wire(
+        self, start: Place, end: Place, upright: bool = False, **style: Any
+    ) -> None:
+        """Draw a curve that leaves and arrives level, or upright."""
+        x, y = ((one + other) / 2 for one, other in zip(start, end))
+        bends = [(start[0], y), (end[0], y)]
+        if not upright:
+            bends = [(x, start[1]), (x, end[1])]
+        places = [start, *bends, end]
         path = Path(places, [Path.MOVETO, *[Path.CURVE4] * 3])
         line: Style = {"lw": 1, "ec": LINE[0], "capstyle": "butt"}
         self.add(PathPatch(path, fill=False, **line | style))
@@ -199,3 +209,31 @@ def text_width(text: str, size: float = SIZE, weight: str = "normal") -> float:
     """How wide a text is."""
     font = FontProperties(family=FAMILIES, size=size, weight=weight)
     return text_to_path.get_text_width_height_descent(text, font, False)[0]
+
+
+def lines(
+    text: str, width: float, size: float = SIZE, weight: str = "normal"
+) -> list[str]:
+    """Break a text into lines no wider than a width: at a space, behind a
+    sign, or, if need be, in a word, but never before a vowel sign."""
+    found = []
+    while text_width(text, size, weight) > width and len(text) > 1:
+        ends = range(len(text) - 1, 0, -1)
+        fit = (i for i in ends if text_width(text[:i], size, weight) <= width)
+        end = next(fit, 1)
+        soft = BREAK.match(text[: end + 1]) or SIGN.match(text[:end])
+        end = soft.end() if soft else end
+        while end < len(text) - 1 and category(text[end]).startswith("M"):
+            end += 1
+        found.append(text[:end].rstrip())
+        text = text[end:]
+    return [*found, text]
+
+
+def shortened(text: str, wide: float, **font: Any) -> str:
+    """Cut a text that is wider than its place, and say so by an ellipsis."""
+    if text_width(text, **font) <= wide:
+        return text
+    while text and text_width(f"{text}…", **font) > wide:
+        text = text[:-1]
+    return f"{text}…"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from xml.sax.saxutils import quoteattr
 
 import matplotlib as mpl
@@ -71,6 +71,8 @@ class Picture:
     dark: dict[str, str]
     narrow: Figure | None = None
     panels: Sequence[Panel] = ()
+    DPI: ClassVar[int] = 144  # of the PNG
+    COLOURS: ClassVar[int] = 96
 
     def __repr__(self) -> str:
         return self.text
@@ -103,11 +105,12 @@ class Picture:
         )
 
     def png(self) -> bytes:
-        """Draw as PNG on white, in 96 colours."""
+        """Draw as PNG on white, in few colours."""
         picture = Image.open(
-            io.BytesIO(drawn(self.figure, "png", "", dpi=144))
+            io.BytesIO(drawn(self.figure, "png", "", dpi=self.DPI))
         )
-        few = picture.convert("RGB").quantize(96, dither=Image.Dither.NONE)
+        plain = picture.convert("RGB")
+        few = plain.quantize(self.COLOURS, dither=Image.Dither.NONE)
         file = io.BytesIO()
         few.save(file, "png", optimize=True)
         return file.getvalue()
@@ -150,7 +153,8 @@ def themed(svg: str, dark: dict[str, str]) -> str:
     for clutter in CLUTTER:
         svg = re.sub(clutter, "", svg)
     svg = re.sub(r"\s+", " ", svg).replace("> <", ">\n<")
-    svg = re.sub(r"(\.\d)\d+(?=[^<>]*>)", r"\1", svg)  # tenths of a pixel
+    # Tenths of a pixel do, but for what an image is stretched by.
+    svg = re.sub(r"<(?!image)[^>]*>", in_tenths, svg)
     svg = re.sub(RECTANGLE, shorter, svg)
 
     def two_themes(match: re.Match) -> str:
@@ -159,6 +163,11 @@ def themed(svg: str, dark: dict[str, str]) -> str:
         return f"{match[0]}; {what}: {themes}"
 
     return re.sub(r"(fill|stroke): (#[0-9a-f]{6})", two_themes, svg)
+
+
+def in_tenths(match: re.Match) -> str:
+    """Write the numbers of a tag with one decimal."""
+    return re.sub(r"(\.\d)\d+", r"\1", match[0])
 
 
 def shorter(match: re.Match) -> str:

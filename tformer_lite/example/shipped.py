@@ -60,7 +60,7 @@ def trained_translator() -> Checkpoint:
 def stored(name: str) -> dict:
     """Look up the results of a longer run, as `make results` wrote them.
 
-    The runs are translator, undecayed, wider, starts, schedules,
+    The runs are translator, undecayed, learning, wider, starts, schedules,
     overfitting, positions and characters; another name raises ValueError.
     Losses are in nats, shares between 0 and 1, BLEU and chrF between 0 and
     100.
