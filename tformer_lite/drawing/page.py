@@ -101,10 +101,16 @@ class Page:
         line: Style = {"arrowstyle": TIP, "lw": 0.9, "color": LINE[0]}
         self.add(FancyArrowPatch(path=Path(places), **line | style))
 
-    def wire(self, start: Place, end: Place, **style: Any) -> None:
-        """Draw a curve that leaves and arrives level."""
-        middle = (start[0] + end[0]) / 2
-        places = [start, (middle, start[1]), (middle, end[1]), end]
+    def wire(
+        self, start: Place, end: Place, down: bool = False, **style: Any
+    ) -> None:
+        """Draw a curve that leaves and arrives level, or straight `down`."""
+        (x, y), (to_x, to_y) = start, end
+        middle = (x + to_x) / 2, (y + to_y) / 2
+        bends = [(middle[0], y), (middle[0], to_y)]
+        if down:
+            bends = [(x, middle[1]), (to_x, middle[1])]
+        places = [start, *bends, end]
         path = Path(places, [Path.MOVETO, *[Path.CURVE4] * 3])
         line: Style = {"lw": 1, "ec": LINE[0], "capstyle": "butt"}
         self.add(PathPatch(path, fill=False, **line | style))
