@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from tformer_lite.decoding.search import beam, greedy
     from tformer_lite.drawing.diagram.map import where
+    from tformer_lite.drawing.head_wires import head_wires
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
     from tformer_lite.drawing.picture import Picture
@@ -191,6 +192,7 @@ __all__ = [
     "gelu_tanh",
     "generate",
     "greedy",
+    "head_wires",
     "heatmap",
     "join_heads",
     "lay_out",

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.patches import (
@@ -20,8 +21,18 @@ from matplotlib.patches import (
 )
 from matplotlib.path import Path
 from matplotlib.textpath import text_to_path
+from torch import Tensor
 
-from tformer_lite.drawing.palette import AXES, HATCH, INK, LINE, MUTED, RIM
+from tformer_lite.drawing.palette import (
+    AXES,
+    EDGE,
+    HATCH,
+    INK,
+    LINE,
+    MUTED,
+    RIM,
+    Kind,
+)
 from tformer_lite.drawing.picture import FAMILIES, styled
 
 WIDE, NARROW = 690, 358  # how wide a column of text is, here and on a phone
@@ -33,8 +44,8 @@ Style = dict[str, Any]  # as matplotlib calls it
 TIP = "-|>, head_length=4.5, head_width=2.2"
 
 
-class Page:
-    """A figure whose units are CSS pixels: x to the right, y down."""
+class Sheet:
+    """A figure whose units are CSS pixels, and what is written on it."""
 
     def __init__(self, width: float, height: float):
         self.width, self.height = width, height
@@ -67,6 +78,64 @@ class Page:
             # Half of a capital's height: `va` would count the tails.
             y += 0.365 * usual["size"]
         self.ax.text(x, y, text, **usual)
+
+    def note(self, x: float, y: float, text: str, **style: Any) -> None:
+        """Write what is said aside, small and grey."""
+        self.write(x, y, text, **{"size": SMALL, "color": MUTED[0]} | style)
+
+
+class Matrices(Sheet):
+    """A sheet on which matrices are drawn."""
+
+    def cells(
+        self,
+        box: Box,
+        values: Tensor,
+        kind: Kind,
+        limits: tuple[float, float],
+        hidden: Tensor | None = None,
+    ) -> None:
+        """Colour a matrix's cells as its kind does between the limits; cells
+        where `hidden` is True are hatched, whatever they hold."""
+        hidden = values.isneginf() if hidden is None else hidden.bool()
+        (left, top, wide, high), (rows, columns) = box, values.shape
+        w, h = wide / columns, high / rows
+        self.ax.pcolormesh(
+            [left + w * i for i in range(columns + 1)],
+            [top + h * i for i in range(rows + 1)],
+            values.detach().cpu().double().masked_fill(hidden, 0).numpy(),
+            cmap=kind.scale(kind.light),
+            norm=Normalize(*limits),
+            edgecolors=EDGE[0],
+            linewidth=0.6,
+            clip_on=False,
+        )
+        places = hidden.nonzero().tolist()
+        self.hatch((left + w * j, top + h * i, w, h) for i, j in places)
+
+    @styled
+    def hatch(self, boxes: Iterable[Box]) -> None:
+        """Hatch boxes: what is masked. One path for all keeps it small."""
+        corners = [
+            place
+            for x, y, w, h in boxes
+            for place in ((x, y), (x + w, y), (x + w, y + h), (x, y + h))
+        ]
+        if not corners:
+            return
+        # Each box is closed by going back to its first corner.
+        places, codes = [], []
+        for i in range(0, len(corners), 4):
+            places += [*corners[i : i + 4], corners[i]]
+            codes += [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY]
+        style: Style = {"hatch": "////", "lw": 0, "zorder": 1.5}
+        path = PathPatch(Path(places, codes), fill=False, **style)
+        path.set_edgecolor(HATCH[0])
+        self.add(path)
+
+
+class Page(Matrices):
+    """A figure whose units are CSS pixels: x to the right, y down."""
 
     def shape(
         self, x: float, y: float, names: Sequence[str], sizes: Sequence[int]
@@ -102,42 +171,17 @@ class Page:
         self.add(FancyArrowPatch(path=Path(places), **line | style))
 
     def wire(
-        self, start: Place, end: Place, down: bool = False, **style: Any
+        self, start: Place, end: Place, upright: bool = False, **style: Any
     ) -> None:
-        """Draw a curve that leaves and arrives level, or straight `down`."""
-        (x, y), (to_x, to_y) = start, end
-        middle = (x + to_x) / 2, (y + to_y) / 2
-        bends = [(middle[0], y), (middle[0], to_y)]
-        if down:
-            bends = [(x, middle[1]), (to_x, middle[1])]
+        """Draw a curve that leaves and arrives level, or upright."""
+        x, y = ((one + other) / 2 for one, other in zip(start, end))
+        bends = [(start[0], y), (end[0], y)]
+        if not upright:
+            bends = [(x, start[1]), (x, end[1])]
         places = [start, *bends, end]
         path = Path(places, [Path.MOVETO, *[Path.CURVE4] * 3])
         line: Style = {"lw": 1, "ec": LINE[0], "capstyle": "butt"}
         self.add(PathPatch(path, fill=False, **line | style))
-
-    @styled
-    def hatch(self, boxes: Iterable[Box]) -> None:
-        """Hatch boxes: what is masked. One path for all keeps it small."""
-        corners = [
-            place
-            for x, y, w, h in boxes
-            for place in ((x, y), (x + w, y), (x + w, y + h), (x, y + h))
-        ]
-        if not corners:
-            return
-        # Each box is closed by going back to its first corner.
-        places, codes = [], []
-        for i in range(0, len(corners), 4):
-            places += [*corners[i : i + 4], corners[i]]
-            codes += [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY]
-        style: Style = {"hatch": "////", "lw": 0, "zorder": 1.5}
-        path = PathPatch(Path(places, codes), fill=False, **style)
-        path.set_edgecolor(HATCH[0])
-        self.add(path)
-
-    def note(self, x: float, y: float, text: str, **style: Any) -> None:
-        """Write what is said aside, small and grey."""
-        self.write(x, y, text, **{"size": SMALL, "color": MUTED[0]} | style)
 
 
 def shape_columns(
@@ -160,3 +204,12 @@ def text_width(text: str, size: float = SIZE, weight: str = "normal") -> float:
     """How wide a text is."""
     font = FontProperties(family=FAMILIES, size=size, weight=weight)
     return text_to_path.get_text_width_height_descent(text, font, False)[0]
+
+
+def shortened(text: str, wide: float, **font: Any) -> str:
+    """Cut a text that is wider than its place, and say so by an ellipsis."""
+    if text_width(text, **font) <= wide:
+        return text
+    while text and text_width(f"{text}…", **font) > wide:
+        text = text[:-1]
+    return f"{text}…"

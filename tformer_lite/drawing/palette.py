@@ -33,8 +33,17 @@ LINES = [
     (("#7a3fa0", "#d2a8ff"), "dotted", "D"),
     (("#4a5058", "#c4ccd6"), (0, (7, 2)), "v"),
 ]
+# What an element is, wherever it goes: a hue for a word, a tint for a head.
+# Violet, green and rose differ for colour-blind readers, too.
+TINTS = [
+    [("#9a78dc", "#6b48b8"), ("#c2aeea", "#4a3580"), ("#e1d7f5", "#2f2650")],
+    [("#7fae3c", "#47701a"), ("#b2ce8a", "#37531a"), ("#d9e7c5", "#273a16")],
+    [("#d98ab0", "#9c4873"), ("#e8b9d0", "#6c3853"), ("#f4dce7", "#432939")],
+]
+WRONG = ("#b3261e", "#ff8a80")  # of words that are not where they should be
 # What each colour is on a dark page; a scale knows this of its own.
-DARK = dict([PAPER, INK, EDGE, HATCH, MUTED, LIT, RIM])
+DARK = dict([PAPER, INK, EDGE, HATCH, MUTED, LIT, RIM, WRONG])
+DARK |= dict(pair for hue in TINTS for pair in hue)
 DARK |= dict(pair for _, pair in AXES.values())
 DARK |= dict(pair for pair, *_ in LINES)
 
@@ -63,3 +72,9 @@ CENTRED = Kind(
 SHARE = Kind(CENTRED.light[1:], CENTRED.dark[1:])
 TRUTH = Kind(("#ffffff", "#d0d7de"), ("#14181e", "#3d444d"))
 KINDS = {"scores": CENTRED, "weights": SHARE, "mask": TRUTH}
+
+
+def tint(word: int, head: int) -> str:
+    """Give the colour of a word's share in a head; few return in turn."""
+    hue = TINTS[word % len(TINTS)]
+    return hue[head % len(hue)][0]

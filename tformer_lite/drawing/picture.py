@@ -82,31 +82,19 @@ class Picture:
         """Draw as SVG: text stays text, `light-dark()` picks the colours."""
         salt = hashlib.sha256(self.text.encode()).hexdigest()
         alt = quoteattr(self.text.split("\n\n")[0])
-        width, height, drawing = self.drawing(self.figure, salt)
-        drawings, style = f'<g class="wide">{drawing}</g>', FAMILY
+        width, height, inside = drawing(self.figure, salt, self.dark)
+        inside, style = f'<g class="wide">{inside}</g>', FAMILY
         if self.narrow is not None:
-            w, h, drawing = self.drawing(self.narrow, f"{salt} narrow")
+            w, h, small = drawing(self.narrow, f"{salt} narrow", self.dark)
+            inside += phone(width, w, h, small)
             style += f"; --width: {w}px; --ratio: {w} / {h}"
-            drawings += (
-                f'<svg class="narrow" display="none" viewBox="0 0 {w} {h}" '
-                f'width="{width}" height="{width * h / w:.1f}">{drawing}</svg>'
-            )
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" '
             f'xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
             f'aria-label={alt} style="{style}" width="{width}" '
             f'height="{height}" viewBox="0 0 {width} {height}" '
-            f'preserveAspectRatio="xMinYMin">{drawings}</svg>'
+            f'preserveAspectRatio="xMinYMin">{inside}</svg>'
         )
-
-    def drawing(self, figure: Figure, salt: str) -> tuple[float, float, str]:
-        """Give a figure's width and height in pixels, and what is in it."""
-        svg = drawn(figure, "svg", salt, metadata={"Date": None}).decode()
-        start, end = svg.index(">", svg.index("<svg")) + 1, svg.index("</svg>")
-        width, height = (
-            round(72 * inches, 1) for inches in figure.get_size_inches()
-        )
-        return width, height, themed(svg[start:end], self.dark)
 
     def png(self) -> bytes:
         """Draw as PNG on white, in 96 colours."""
@@ -117,6 +105,26 @@ class Picture:
         file = io.BytesIO()
         few.save(file, "png", optimize=True)
         return file.getvalue()
+
+
+def drawing(
+    figure: Figure, salt: str, dark: dict[str, str]
+) -> tuple[float, float, str]:
+    """Give a figure's width and height in pixels, and what is in it."""
+    svg = drawn(figure, "svg", salt, metadata={"Date": None}).decode()
+    start, end = svg.index(">", svg.index("<svg")) + 1, svg.index("</svg>")
+    width, height = (
+        round(72 * inches, 1) for inches in figure.get_size_inches()
+    )
+    return width, height, themed(svg[start:end], dark)
+
+
+def phone(wide: float, width: float, height: float, inside: str) -> str:
+    """Give a phone's drawing, as wide as the other, until it is shown."""
+    return (
+        f'<svg class="narrow" display="none" viewBox="0 0 {width} {height}" '
+        f'width="{wide}" height="{wide * height / width:.1f}">{inside}</svg>'
+    )
 
 
 def drawn(figure: Figure, form: str, salt: str, **options: Any) -> bytes:
