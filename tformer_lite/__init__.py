@@ -23,7 +23,10 @@ if TYPE_CHECKING:
         likeliest,
     )
     from tformer_lite.decoding.search import beam, greedy
+    from tformer_lite.drawing.arrows import arrows
+    from tformer_lite.drawing.beam_tree import beam_tree
     from tformer_lite.drawing.diagram.map import where
+    from tformer_lite.drawing.growth import growth
     from tformer_lite.drawing.head_wires import head_wires
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
@@ -171,7 +174,9 @@ __all__ = [
     "Windows",
     "WordPieceTokenizer",
     "WordTokenizer",
+    "arrows",
     "beam",
+    "beam_tree",
     "bert_window",
     "bleu",
     "book_text",
@@ -192,6 +197,7 @@ __all__ = [
     "gelu_tanh",
     "generate",
     "greedy",
+    "growth",
     "head_wires",
     "heatmap",
     "join_heads",

@@ -17,6 +17,7 @@ from torch import Tensor
 from tformer_lite.drawing.matrix import labels_for, number
 from tformer_lite.drawing.page import (
     NARROW,
+    SMALL,
     WIDE,
     Page,
     Place,
@@ -51,7 +52,7 @@ def arrows(
     for other shapes, and for other than one or two tensors.
 
     >>> arrows(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), titles=["hand"])
-    hand (1, 2, 2): an arrow in each of 2 circles. ...
+    hand (1, 2, 2): an arrow in each of 2 ...
     """
     titles = titles or argument_texts(sys._getframe(1))
     titles = titles or ["hand", "other"][: len(points)]
@@ -147,6 +148,13 @@ def labels_of(chosen: list[str] | None, size: int) -> list[list[str]]:
     return [labels_for(each, len(each)) for each in lines]
 
 
+def label_width(lines: list[str]) -> float:
+    """How wide a label is, its first line being bold."""
+    first, *others = lines
+    widths = [text_width(line, SMALL) for line in others]
+    return max([text_width(first, weight="bold"), *widths])
+
+
 class Layout:
     """Where the circles stand on a page so wide: `left` of them the labels,
     `pitch` from one to the next, as many in a band as fit, and the bands
@@ -155,10 +163,10 @@ class Layout:
     def __init__(self, dials: Dials, width: float):
         n, n_rows, n_columns, _ = dials.arrows.shape
         least, most = map(float, PITCH[n])
-        lines = [line for label in dials.labels[0] for line in label]
-        self.left = any(lines) * (max(map(text_width, lines)) + 10)
-        words = [line for label in dials.labels[1] for line in label]
-        least = max([least, *(text_width(word) + 6 for word in words)])
+        beside, above = (max(map(label_width, x)) for x in dials.labels)
+        self.left = beside and beside + 10
+        least = max(least, above + 6)
+        most = max(most, least)
         room = width - self.left
         bands = math.ceil(n_columns / max(1, room // least))
         self.band = math.ceil(n_columns / bands)

@@ -61,8 +61,9 @@ def beam_tree(
     token its word, and `glosses` a word its meaning, written below it. Raises
     ValueError for more than one source, and for a width below 1.
 
-    >>> beam_tree(model, src, 2, 3, 8, words=nepali.words)
-    A beam of 2, 5 steps: ...
+    >>> model, src = running_model(), running_example().src[:1]
+    >>> beam_tree(model, src, start=2, end=3, max_len=4, words=range(1024))
+    A beam of 2, 3 steps: ...
     """
     if width < 1 or len(src) != 1:
         raise ValueError(
