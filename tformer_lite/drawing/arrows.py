@@ -235,9 +235,13 @@ def ends(dials: Dials, cell: tuple, at: Layout) -> list[Place]:
 def draw_pair(page: Page, dials: Dials, cell: tuple, at: Layout) -> None:
     """Name two arrows; draw their angle, and write their product below."""
     x, y = at.middle(*cell)
+    at_tips: list[Place] = []
     for title, (right, up) in zip(dials.titles, ends(dials, cell, at)):
         far = 1 + 9 / max(1.0, math.hypot(right, up))
         place = x + right * far, y - up * far
+        if any(math.dist(place, other) < 14 for other in at_tips):
+            place = place[0] + 14, place[1]
+        at_tips.append(place)
         page.write(*place, title, weight="bold")
     draw_angle(page, dials, cell, at)
     score = number(dials.scores[cell].item()).replace("-", "−")
