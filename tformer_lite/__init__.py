@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from tformer_lite.decoding.search import beam, greedy
     from tformer_lite.drawing.arrows import arrows
+    from tformer_lite.drawing.bar_charts import bars
     from tformer_lite.drawing.beam_tree import beam_tree
     from tformer_lite.drawing.diagram.map import where
     from tformer_lite.drawing.growth import growth
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
     from tformer_lite.drawing.picture import Picture
+    from tformer_lite.drawing.strips import strip
     from tformer_lite.example.running import running_model, running_trace
     from tformer_lite.example.shipped import (
         book_text,
@@ -175,6 +177,7 @@ __all__ = [
     "WordPieceTokenizer",
     "WordTokenizer",
     "arrows",
+    "bars",
     "beam",
     "beam_tree",
     "bert_window",
@@ -230,6 +233,7 @@ __all__ = [
     "split_pairs",
     "split_text",
     "stored",
+    "strip",
     "tiny_translator",
     "trace",
     "train",

@@ -1,9 +1,17 @@
-"""Numbers, labels and lines to draw, and the texts in a drawing."""
+"""Numbers, labels and lines to draw; the texts in a drawing, and what is
+wrong with how they stand."""
 
 import math
 from xml.etree import ElementTree
 
+import matplotlib as mpl
 import torch
+from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from tformer_lite.drawing.page import NARROW, WIDE
+from tformer_lite.drawing.picture import Picture
 
 ENGLISH = ["[SOS]", "mouth", "is", "."]
 NEPALI = ["[SOS]", "मुख", "थिएन", "।"]
@@ -25,3 +33,68 @@ def texts(svg: str) -> list[str]:
     return [
         node.text for node in root.iter("{http://www.w3.org/2000/svg}text")
     ]
+
+
+@mpl.rc_context({"text.hinting": "no_hinting"})  # as browsers do it
+def letter_faults(picture: Picture) -> list[str]:
+    """What is wrong with the letters of a picture, wide and narrow: a text
+    below 9 pixels, one that leaves the figure, two that overlap."""
+    found = []
+    for figure, widest in ((picture.figure, WIDE), (picture.narrow, NARROW)):
+        canvas = FigureCanvasAgg(figure)
+        figure.dpi = 72  # where a point is a CSS pixel
+        wide, high = canvas.get_width_height()
+        view, ends = f"of {wide} px: ", torch.tensor([wide, high]) + 0.5
+        if wide > widest:
+            found.append(f"{view}wider than {widest} px")
+        written = seen(figure)
+        boxes = [corners(text, canvas.get_renderer()) for text in written]
+        words = [" ".join(text.get_text().split()) for text in written]
+        for text, word, box in zip(written, words, boxes):
+            if text.get_size() < 9:
+                found.append(f"{view}{word!r} has {text.get_size()} px")
+            if box.min() < -0.5 or (box > ends).any():
+                found.append(f"{view}{word!r} leaves the figure")
+        found += [
+            f"{view}{words[i]!r} overlaps {words[j]!r}"
+            for i, j in near(boxes)
+            if overlap(boxes[i], boxes[j])
+        ]
+    return found
+
+
+def seen(figure: Figure) -> list[Text]:
+    """The texts of a figure that are drawn: not those of hidden axes."""
+    off = [axes for axes in figure.axes if not axes.axison]
+    ticks = [axis for axes in off for axis in (axes.xaxis, axes.yaxis)]
+    hidden = {text for axis in ticks for text in axis.findobj(Text)}
+    drawn = [text for text in figure.findobj(Text) if text not in hidden]
+    return [x for x in drawn if x.get_visible() and x.get_text().strip()]
+
+
+def corners(text: Text, renderer: RendererAgg) -> torch.Tensor:
+    """The corners of a text's box, turned as it is: (4, 2), in pixels."""
+    text.set_bbox({"boxstyle": "square, pad=0"})
+    text.update_bbox_position_size(renderer)
+    patch = text.get_bbox_patch()
+    text.set_bbox(None)
+    places = patch.get_transform().transform(patch.get_path().vertices[:4])
+    return torch.tensor(places)
+
+
+def near(boxes: list[torch.Tensor]) -> list[list[int]]:
+    """The pairs of boxes that would overlap if none were turned."""
+    all_of = torch.stack([torch.zeros(4, 2).double(), *boxes])[1:]
+    low, high = all_of.amin(1), all_of.amax(1)
+    meet = (low[:, None] < high).all(-1)
+    return (meet & meet.T).triu(1).nonzero().tolist()
+
+
+def overlap(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two boxes have more than a pixel in common: no line parts
+    them that is level with an edge of either."""
+    edges = torch.cat((one.diff(dim=0)[:2], other.diff(dim=0)[:2]))
+    lines = edges / edges.norm(dim=1, keepdim=True)
+    a, b = one @ lines.T, other @ lines.T
+    gaps = torch.maximum(a.amin(0) - b.amax(0), b.amin(0) - a.amax(0))
+    return bool((gaps < -1).all())

@@ -67,18 +67,18 @@ def check_line(title: str, value: Tensor, size: int) -> None:
     """Raise ValueError for what is no line of `size` numbers."""
     if value.ndim != 1 or not len(value):
         raise ValueError(
-            f"{title} has shape {tuple(value.shape)}, and a line shows a "
-            "vector: choose one, such as table[:, 0]."
+            f"{title} has shape {tuple(value.shape)}, and a chart shows "
+            "vectors: choose one, such as table[:, 0]."
         )
     if len(value) != size:
         raise ValueError(
             f"{title} has {len(value)} numbers, the first vector {size}: "
-            "lines in one figure are equally long."
+            "those in one figure are equally long."
         )
     if value.is_complex():
         raise ValueError(
-            f"{title} is {value.dtype}, and a line shows real numbers: choose "
-            ".real, .imag or .abs()."
+            f"{title} is {value.dtype}, and a chart shows real numbers: "
+            "choose .real, .imag or .abs()."
         )
     if not value.double().isfinite().all():
         raise ValueError(f"{title} is not finite everywhere: fill it first.")

@@ -109,14 +109,19 @@ def visible(letter: str) -> str:
 
 def describe(matrices: list[Matrix]) -> str:
     """Say what matrices show: one paragraph of words, then the numbers."""
-    paragraphs = [" ".join(map(sentences, matrices))]
-    for matrix in matrices:
-        if max(matrix.values.shape) <= 16:
-            names, heads = matrix.labels
-            rows = [["\\".join(matrix.axes), *heads]]
-            rows += [[name, *row] for name, row in zip(names, matrix.cells)]
-            paragraphs.append(table(matrix.title, rows))
-    return "\n\n".join(paragraphs)
+    numbers = (table_of(matrix, matrix.title) for matrix in matrices)
+    words = " ".join(map(sentences, matrices))
+    return "\n\n".join([words, *filter(None, numbers)])
+
+
+def table_of(matrix: Matrix, title: str) -> str:
+    """Write a matrix's numbers, if it is small enough."""
+    if max(matrix.values.shape) > 16:
+        return ""
+    names, heads = matrix.labels
+    rows = [["\\".join(matrix.axes), *heads]]
+    rows += [[name, *row] for name, row in zip(names, matrix.cells)]
+    return table(title, rows)
 
 
 def sentences(matrix: Matrix) -> str:
@@ -129,14 +134,19 @@ def sentences(matrix: Matrix) -> str:
         hidden, cells = matrix.hidden.sum().item(), matrix.hidden.numel()
         say.append(f"{hidden} of {cells} cells are masked.")
     if matrix.kind != "mask" and not matrix.hidden.all():
-        seen = matrix.values.double().masked_fill(matrix.hidden, -math.inf)
-        i, j = divmod(first_largest(seen), seen.shape[1])
-        row, column = matrix.labels[0][i], matrix.labels[1][j]
-        say.append(
-            f"Largest: {matrix.cells[i][j]} in row {i} ({row}), "
-            f"column {j} ({column})."
-        )
+        say.append(largest(matrix))
     return " ".join(say)
+
+
+def largest(matrix: Matrix) -> str:
+    """Say where the largest value is that is not hidden."""
+    seen = matrix.values.double().masked_fill(matrix.hidden, -math.inf)
+    i, j = divmod(first_largest(seen), seen.shape[1])
+    row, column = matrix.labels[0][i], matrix.labels[1][j]
+    return (
+        f"Largest: {matrix.cells[i][j]} in row {i} ({row}), "
+        f"column {j} ({column})."
+    )
 
 
 def table(title: str, rows: list[list[str]]) -> str:

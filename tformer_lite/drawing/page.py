@@ -4,9 +4,11 @@ Every picture is drawn twice, for a wide page and for a phone: letters keep
 their size, and what is beside each other goes below each other.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
+from unicodedata import category
 
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
@@ -41,6 +43,8 @@ GAP = 3  # between the axes of a shape
 Place = tuple[float, float]  # x, y
 Box = tuple[float, float, float, float]  # left, top, width, height
 Style = dict[str, Any]  # as matplotlib calls it
+# Where a line may end: behind a space, or behind a sign in code.
+BREAK, SIGN = re.compile(r".+\s"), re.compile(r".+[-,.(\[=+*/@:]")
 TIP = "-|>, head_length=4.5, head_width=2.2"
 
 
@@ -145,7 +149,8 @@ class Page(Matrices):
         x -= shape_width(names, sizes) / 2
         for name, size, wide in columns:
             # An axis has the colour of the one letter in its name.
-            known = [AXES[each][1] for each in name if each in AXES]
+            letters = name if name.isupper() else ""
+            known = [AXES[each][1] for each in letters if each in AXES]
             colour, _ = known[0] if len(known) == 1 else INK
             style: Style = {"weight": "bold", "color": colour}
             self.write(x + wide / 2, y - 7, name, **style)
@@ -213,3 +218,22 @@ def shortened(text: str, wide: float, **font: Any) -> str:
     while text and text_width(f"{text}…", **font) > wide:
         text = text[:-1]
     return f"{text}…"
+
+
+def lines(
+    text: str, width: float, size: float = SIZE, weight: str = "normal"
+) -> list[str]:
+    """Break a text into lines no wider than a width: at a space, behind a
+    sign, or, if need be, in a word, but never before a vowel sign."""
+    found = []
+    while text_width(text, size, weight) > width and len(text) > 1:
+        ends = range(len(text) - 1, 0, -1)
+        fit = (i for i in ends if text_width(text[:i], size, weight) <= width)
+        end = next(fit, 1)
+        soft = BREAK.match(text[: end + 1]) or SIGN.match(text[:end])
+        end = soft.end() if soft else end
+        while end < len(text) - 1 and category(text[end]).startswith("M"):
+            end += 1
+        found.append(text[:end].rstrip())
+        text = text[end:]
+    return [*found, text]

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from matplotlib.font_manager import fontManager
 from PIL import Image
 
 from tformer_lite.drawing.palette import PAPER
+from tformer_lite.drawing.panels import Panel, attribute
 
 FONT = Path(__file__).parent / "fonts" / "NotoSansDevanagari-Regular.ttf"
 fontManager.addfont(FONT)
@@ -42,6 +44,7 @@ CLUTTER = (
     r' transform="rotate\(-0 [^"]*"',
     r" font-family: [^;\"]*;?",
 )
+RECTANGLE = r'd="M (\S+) (\S+) L (\S+) \2 L \3 (\S+) L \1 \4 L \1 \2 z? ?"'
 # Scripts whose letters change shape and place with their neighbours.
 COMPLEX = re.compile("[\u0590-\u1cff]")
 SHAPES_COMPLEX = tuple(map(int, mpl.__version__.split(".")[:2])) >= (3, 11)
@@ -57,7 +60,8 @@ class Picture:
     a page as narrow as a phone's, in the same SVG: the book's style sheet
     chooses. `text` describes it in
     words and numbers: its first paragraph is the alternative text. `dark`
-    gives each colour of the drawing its counterpart on a dark page. A
+    gives each colour of the drawing its counterpart on a dark page. The
+    `panels` are matrices whose cells a reader of the book can point at. A
     matplotlib that would draw Nepali letter by letter (before 3.11) gives
     no PNG of it in a notebook: the browser sets the SVG.
     """
@@ -66,6 +70,7 @@ class Picture:
     text: str
     dark: dict[str, str]
     narrow: Figure | None = None
+    panels: Sequence[Panel] = ()
 
     def __repr__(self) -> str:
         return self.text
@@ -93,7 +98,8 @@ class Picture:
             f'xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
             f'aria-label={alt} style="{style}" width="{width}" '
             f'height="{height}" viewBox="0 0 {width} {height}" '
-            f'preserveAspectRatio="xMinYMin">{inside}</svg>'
+            f'preserveAspectRatio="xMinYMin"{attribute(self.panels)}>'
+            f"{inside}</svg>"
         )
 
     def png(self) -> bytes:
@@ -145,6 +151,7 @@ def themed(svg: str, dark: dict[str, str]) -> str:
         svg = re.sub(clutter, "", svg)
     svg = re.sub(r"\s+", " ", svg).replace("> <", ">\n<")
     svg = re.sub(r"(\.\d)\d+(?=[^<>]*>)", r"\1", svg)  # tenths of a pixel
+    svg = re.sub(RECTANGLE, shorter, svg)
 
     def two_themes(match: re.Match) -> str:
         what, light = match.groups()
@@ -152,3 +159,10 @@ def themed(svg: str, dark: dict[str, str]) -> str:
         return f"{match[0]}; {what}: {themes}"
 
     return re.sub(r"(fill|stroke): (#[0-9a-f]{6})", two_themes, svg)
+
+
+def shorter(match: re.Match) -> str:
+    """Write a rectangle by its sides: most are the cells of a matrix."""
+    x, y, right, low = map(float, match.groups())
+    wide, high = (f"{round(side, 1):g}" for side in (right - x, low - y))
+    return f'd="M{x:g} {y:g}h{wide}v{high}h-{wide}z"'

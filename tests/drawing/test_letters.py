@@ -1,0 +1,49 @@
+"""No letters of a picture overlap, leave it, or are too small."""
+
+import pytest
+import torch
+
+from tests.helpers.drawings import letter_faults
+from tformer_lite import bars
+from tformer_lite.drawing.page import Page
+from tformer_lite.drawing.picture import Picture
+
+SLANTED = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        ([(50, 20, "one"), (50, 34, "two")], ""),
+        ([(50, 20, "one"), (60, 20, "two")], "'one' overlaps 'two'"),
+        ([(50, 60, "bel", SLANTED), (66, 60, "beside", SLANTED)], ""),
+        ([(60, 60, "bel", SLANTED), (66, 60, "beside", SLANTED)], "overlaps"),
+        ([(8, 20, "first")], "'first' leaves the figure"),
+        ([(8, 90, "last", SLANTED)], "'last' leaves the figure"),
+        ([(50, 20, "tiny", {"size": 8})], "'tiny' has 8.0 px"),
+    ],
+)
+def test_faults_of_letters_are_found(words, fault):
+    page, phone = Page(600, 100), Page(358, 100)
+    for x, y, text, *style in words:
+        phone.write(x, y, text, **dict(*style))
+    faults = letter_faults(Picture(page.figure, "", {}, phone.figure))
+    assert all(text.startswith("of 358 px: ") for text in faults)
+    assert (fault in "".join(faults)) if fault else not faults
+
+
+LONG = "torch.softmax(q @ k.mT / 2, dim=-1)[0, 1]"
+WORDS = ["a", "मुख", "[PAD]", "Mathematicians" * 3, "a label of many words"]
+
+
+@pytest.mark.parametrize("count", [1, 4])
+@pytest.mark.parametrize("size", [1, 5, 20])
+def test_letters_of_bars(count, size):
+    labels = (WORDS * 6)[:size]
+    rows = [torch.randn(size) * 10 ** (i % 4) for i in range(count)]
+    titles = [f"{LONG}\n{LONG}" if i == 1 else "x" for i in range(count)]
+    for glosses in (None, labels[::-1], ["an egg"] * size):
+        look = {"labels": labels, "glosses": glosses, "titles": titles}
+        assert letter_faults(bars(*rows, **look)) == []
+        whole = [row.long() * 10**7 for row in rows]
+        assert letter_faults(bars(*whole, **look)) == []
