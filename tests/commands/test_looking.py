@@ -29,7 +29,8 @@ def test_a_heatmap_shows_where_each_word_comes_from(capsys, tmp_path):
     assert main(["translate", ENGLISH, "--heatmap", str(path)]) == 0
     assert capsys.readouterr().out == f"{NEPALI}\nHeatmap saved to {path}\n"
     texts = re.findall(r">([^<>\n]+)</text>", path.read_text("utf8"))
-    assert "cross-attention, mean over heads (5, 7)" in texts
+    texts = texts[: len(texts) // 2]  # the rest is for a phone
+    assert {"cross-attention, mean over heads", "(5,", "7)"} <= {*texts}
     assert {"[SOS]", *ENGLISH[:-1].split(), ".", "[EOS]"} <= {*texts}
     assert {*NEPALI.split()} <= {*texts}
     assert (texts.count("[SOS]"), texts.count("[EOS]")) == (1, 2)

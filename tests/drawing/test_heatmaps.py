@@ -9,7 +9,6 @@ import torch
 from tests.helpers.colours import contrast, rgb
 from tests.helpers.drawings import ENGLISH, NEPALI, SCORES, texts
 from tformer_lite import heatmap
-from tformer_lite.drawing.heatmaps import ROOM
 from tformer_lite.drawing.palette import AXES, EDGE, INK, KINDS, PAPER
 
 
@@ -23,13 +22,7 @@ def test_every_number_and_label_stands_in_the_drawing_as_text():
             number = "-∞" if value == -math.inf else f"{value:.2f}"
             number = "0.00" if number == "-0.00" else number
             assert number.replace("-", "−") in drawn
-    assert drawn.count("−∞") == 4
-
-
-def test_rows_that_are_too_few_for_their_name_have_its_letter():
-    for rows, name in ((1, "T"), (2, "T"), (4, "T: position that asks")):
-        drawn = texts(heatmap(torch.zeros(rows, 4)).svg())
-        assert [t for t in drawn if t.startswith("T")] == [name]
+    assert drawn.count("−∞") == 8  # on a page and on a phone
 
 
 def test_beside_channels_a_position_neither_asks_nor_answers():
@@ -37,8 +30,7 @@ def test_beside_channels_a_position_neither_asks_nor_answers():
     named = {"T S": asks, "S D": answers, "T C": "position", "S V": "position"}
     for axes, name in named.items():
         picture = heatmap(torch.zeros(8, 4), axes=axes)
-        assert f"{axes[0]}: {name}" in texts(picture.svg())
-        assert f"{axes[0]} ({name})" in picture.text
+        assert f"rows {axes[0]} ({name})" in picture.text
 
 
 def test_whole_numbers_have_no_decimals():
@@ -66,12 +58,14 @@ def test_the_description_names_tensor_index_shape_and_largest_cell():
 def test_masked_cells_are_hatched_and_counted():
     plain, masked = heatmap(SCORES[:, :3]), heatmap(SCORES)
     assert "pattern" not in plain.svg()
-    assert masked.svg().count("url(#h") == 4
     assert "4 of 16 cells are masked" in masked.text
     weights = SCORES.softmax(-1)
     hidden = heatmap(weights, mask=torch.tensor([[True, True, False, False]]))
-    assert hidden.svg().count("url(#h") == 8
     assert "8 of 16 cells are masked" in hidden.text
+    for picture, boxes in ((masked, 4), (hidden, 8)):
+        for figure in (picture.figure, picture.narrow):
+            (hatched,) = figure.axes[1].patches
+            assert len(hatched.get_path().vertices) == 5 * boxes
 
 
 def test_a_masked_cell_is_never_called_the_largest():
@@ -99,14 +93,14 @@ def test_the_kind_is_read_off_the_values(matrix, kind):
 def fills(svg: str) -> list[str]:
     """The light colours of the cells (those with an edge), in order."""
     cell = re.compile(rf"fill: (#\w+); fill: [^;]*; stroke: {EDGE[0]}")
-    return cell.findall(svg)
+    return cell.findall(svg.partition('class="narrow"')[0])
 
 
 def test_weights_keep_one_scale_and_scores_are_centred_on_zero():
     half = torch.tensor([[0.5, 0.5]])
     sure = torch.tensor([[1.0, 0.0]])
-    assert fills(heatmap(sure).svg()) == ["#6fb0e0", "#ffffff"]
-    assert fills(heatmap(half).svg())[0] not in ("#6fb0e0", "#ffffff")
+    assert fills(heatmap(sure).svg()) == ["#f2a65e", "#ffffff"]
+    assert fills(heatmap(half).svg())[0] not in ("#f2a65e", "#ffffff")
     scores = torch.tensor([[-2.0, 0.0, 2.0]])
     assert fills(heatmap(scores).svg()) == ["#84b8e6", "#ffffff", "#f2a65e"]
 
@@ -127,18 +121,6 @@ def test_text_can_be_read_on_every_cell_in_both_themes(theme):
         assert contrast(rgb(colours[theme]), rgb(PAPER[theme])) >= 4.5
 
 
-def test_no_figure_is_wider_than_the_page():
-    for columns in (1, 8, 12, 48, 200):
-        figure = heatmap(torch.randn(8, columns), axes="T F").figure
-        assert figure.get_figwidth() <= 7.1
-
-
-def test_large_matrices_drop_their_numbers():
-    wide = torch.randn(8, 48)
-    drawn = texts(heatmap(wide).svg())
-    assert not any("." in text for text in drawn)
-
-
 def test_what_cannot_be_drawn_is_refused_with_a_way_out():
     with pytest.raises(ValueError, match=r"\(2, 3, 8, 8\).*choose one"):
         heatmap(torch.zeros(2, 3, 8, 8))
@@ -153,7 +135,7 @@ def test_what_cannot_be_drawn_is_refused_with_a_way_out():
         heatmap(SCORES, kind="logits")
     with pytest.raises(ValueError, match="'Q': known are B, T"):
         heatmap(SCORES, axes="T Q")
-    with pytest.raises(ValueError, match="two letters"):
+    with pytest.raises(ValueError, match="two names"):
         heatmap(SCORES, axes="T")
 
 
@@ -181,20 +163,10 @@ def test_each_matrix_has_one_title():
 
 def test_titles_can_be_given():
     picture = heatmap(SCORES, SCORES, titles=["before", "after"])
-    assert "before (4, 4)" in texts(picture.svg())
-    assert "after (4, 4)" in texts(picture.svg())
+    assert {"before", "after"} <= set(texts(picture.svg()))
 
 
 def test_a_score_without_end_leaves_the_scale_to_the_others():
     scores = torch.tensor([[float("inf"), 2.0], [1.0, -1.0]])
-    (ax,) = heatmap(scores, kind="scores").figure.axes
+    _, ax = heatmap(scores, kind="scores").figure.axes
     assert ax.collections[0].get_clim() == (-2, 2)
-
-
-@pytest.mark.parametrize("size", [20, 33, 50, 64])
-def test_labels_of_a_large_matrix_never_stand_closer_than_they_are_high(size):
-    figure = heatmap(torch.rand(size, size), kind="scores").figure
-    (ax,) = figure.axes
-    places = torch.tensor([[0.0, y] for y in ax.get_yticks()])
-    high = ax.transData.transform(places)[:, 1] / figure.dpi
-    assert abs(high[1] - high[0]) >= ROOM - 1e-6

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.helpers.drawings import letter_faults
-from tformer_lite import bars
+from tformer_lite import bars, heatmap
 from tformer_lite.drawing.page import Page
 from tformer_lite.drawing.picture import Picture
 
@@ -47,3 +47,22 @@ def test_letters_of_bars(count, size):
         assert letter_faults(bars(*rows, **look)) == []
         whole = [row.long() * 10**7 for row in rows]
         assert letter_faults(bars(*whole, **look)) == []
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 1), (1, 12), (8, 8), (20, 3), (12, 24), (64, 64), (8, 200), (300, 2)],
+)
+def test_letters_of_heatmaps(shape):
+    looks = [(1, None), (2, WORDS), (3, ["is"]), (2, ["[SOS]", "mouth"])]
+    for count, words in looks:
+        matrices = [torch.randn(shape) * 100**i for i in range(count)]
+        rows, columns = (words and (words * size)[:size] for size in shape)
+        picture = heatmap(
+            *matrices,
+            axes="T S" if count == 2 else "beam word",
+            titles=["x", LONG, "y"][:count],
+            rows=rows,
+            columns=columns,
+        )
+        assert letter_faults(picture) == []

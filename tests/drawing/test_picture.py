@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import pytest
 import torch
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image, ImageDraw, ImageFont
 
@@ -97,18 +96,3 @@ def ink(page: Image.Image) -> torch.Tensor:
     grey = page.convert("L").point(lambda value: 255 - value)
     cut = grey.crop(grey.getbbox()).resize((120, 60))
     return torch.tensor(list(cut.tobytes())).view(60, 120) / 255
-
-
-@pytest.mark.parametrize("letters", [6, 7, 20])
-@pytest.mark.parametrize("columns", [3, 12])
-def test_the_words_below_a_panel_end_above_the_next_heading(letters, columns):
-    pair, word = [torch.randn(3, columns)] * 2, "Mathematicians" * 2
-    words = [word[:letters]] * columns
-    canvas = FigureCanvasAgg(heatmap(*pair, columns=words).figure)
-    canvas.draw()
-    upper, lower = canvas.figure.axes
-    above, below = (
-        text.get_window_extent(canvas.get_renderer())
-        for text in (upper.xaxis.label, lower._left_title)
-    )
-    assert above.y0 - below.y1 > 0.1 * canvas.figure.dpi

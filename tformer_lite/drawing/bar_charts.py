@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from tformer_lite.drawing.line_charts import check_line
-from tformer_lite.drawing.matrix import labels_for, number, table
+from tformer_lite.drawing.matrix import labels_for, number, table, with_minus
 from tformer_lite.drawing.page import (
     NAME,
     NARROW,
@@ -107,11 +107,6 @@ def written(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else number(value)
 
 
-def drawn(text: str) -> str:
-    """Write a minus as wide as a plus."""
-    return text.replace("-", "−")
-
-
 class Layout:
     """Where bars stand on a page so wide: how many panels stand side by
     side, how wide each is, how long a bar may be, and how high all is."""
@@ -121,7 +116,7 @@ class Layout:
         self.names = [lines(name, most, NAME) for name in chart.labels]
         self.glosses = [lines(gloss, most, SMALL) for gloss in chart.glosses]
         label, gloss = widest(self.names, NAME), widest(self.glosses, SMALL)
-        texts = [drawn(text) for row in chart.written for text in row]
+        texts = [with_minus(text) for row in chart.written for text in row]
         self.room = max(map(text_width, texts)) + 6
         beside, below = label + gloss + 8, max(label, gloss)
         count = len(chart.titles)
@@ -234,5 +229,7 @@ def draw_panel(
         page.add(Rectangle(place, end - start, BAR, fc=colour))
         none = text.strip("-0.") == ""
         style = {"ha": "left", "color": (MUTED if none else INK)[0]}
-        page.write(max(end, zero) + 4, top + step / 2, drawn(text), **style)
+        page.write(
+            max(end, zero) + 4, top + step / 2, with_minus(text), **style
+        )
         top += step

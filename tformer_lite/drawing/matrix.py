@@ -42,7 +42,7 @@ class Matrix:
             check_axes(mask, values.shape)
             self.hidden |= ~mask.cpu()
         self.labels = list(map(labels_for, labels, values.shape))
-        self.names = [AXES[letter][0] for letter in axes]
+        self.names = [AXES.get(letter, ("",))[0] for letter in axes]
         if not set(axes).isdisjoint("CFV"):
             self.names = [name.partition(" that ")[0] for name in self.names]
         self.cells = [[cell(x, kind) for x in row] for row in values.tolist()]
@@ -78,6 +78,14 @@ def check_known(what: str, name: str, known: Collection[str]) -> None:
     """Raise ValueError when a name is not among the known."""
     if name not in known:
         raise ValueError(f"{what} {name!r}: known are {', '.join(known)}.")
+
+
+def check_axis(name: str) -> None:
+    """Raise ValueError for the letter of no axis; a word names any."""
+    if name not in AXES and not any(map(str.islower, name)):
+        raise ValueError(
+            f"axis {name!r}: known are {', '.join(AXES)}, and plain words."
+        )
 
 
 def kind_of(values: Tensor) -> str:
@@ -127,7 +135,8 @@ def table_of(matrix: Matrix, title: str) -> str:
 def sentences(matrix: Matrix) -> str:
     """Describe a matrix to someone who does not see it."""
     rows, columns = (
-        f"{letter} ({name})" for letter, name in zip(matrix.axes, matrix.names)
+        f"{letter} ({name})" if name else letter
+        for letter, name in zip(matrix.axes, matrix.names)
     )
     say = [f"{matrix.heading}: rows {rows}, columns {columns}."]
     if matrix.hidden.any():
@@ -164,3 +173,8 @@ def right_aligned(texts: Sequence[str]) -> list[str]:
 def number(value: Tensor | float) -> str:
     """Write a number with two decimals, and no zero with a minus."""
     return decimals(float(value)).replace("inf", "∞")
+
+
+def with_minus(text: str) -> str:
+    """Write a minus sign that is as wide as a plus."""
+    return text.replace("-", "−")

@@ -118,7 +118,7 @@ class Matrices(Sheet):
         self.hatch((left + w * j, top + h * i, w, h) for i, j in places)
 
     @styled
-    def hatch(self, boxes: Iterable[Box]) -> None:
+    def hatch(self, boxes: Iterable[Box], ax: Axes | None = None) -> None:
         """Hatch boxes: what is masked. One path for all keeps it small."""
         corners = [
             place
@@ -135,7 +135,7 @@ class Matrices(Sheet):
         style: Style = {"hatch": "////", "lw": 0, "zorder": 1.5}
         path = PathPatch(Path(places, codes), fill=False, **style)
         path.set_edgecolor(HATCH[0])
-        self.add(path)
+        (ax or self.ax).add_patch(path).set_clip_on(False)
 
 
 class Page(Matrices):
@@ -237,3 +237,10 @@ def lines(
         found.append(text[:end].rstrip())
         text = text[end:]
     return [*found, text]
+
+
+def cut(text: str, width: float, size: float = SIZE) -> str:
+    """Shorten a text to a width; dots stand for what is left out."""
+    if text_width(text, size) <= width:
+        return text
+    return lines(text, width - text_width("…", size), size)[0] + "…"

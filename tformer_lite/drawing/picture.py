@@ -150,7 +150,8 @@ def themed(svg: str, dark: dict[str, str]) -> str:
     for clutter in CLUTTER:
         svg = re.sub(clutter, "", svg)
     svg = re.sub(r"\s+", " ", svg).replace("> <", ">\n<")
-    svg = re.sub(r"(\.\d)\d+(?=[^<>]*>)", r"\1", svg)  # tenths of a pixel
+    # Tenths of a pixel do, but for what an image is stretched by.
+    svg = re.sub(r"<(?!image)[^>]*>", in_tenths, svg)
     svg = re.sub(RECTANGLE, shorter, svg)
 
     def two_themes(match: re.Match) -> str:
@@ -159,6 +160,11 @@ def themed(svg: str, dark: dict[str, str]) -> str:
         return f"{match[0]}; {what}: {themes}"
 
     return re.sub(r"(fill|stroke): (#[0-9a-f]{6})", two_themes, svg)
+
+
+def in_tenths(match: re.Match) -> str:
+    """Write the numbers of a tag with one decimal."""
+    return re.sub(r"(\.\d)\d+", r"\1", match[0])
 
 
 def shorter(match: re.Match) -> str:
