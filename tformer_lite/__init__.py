@@ -23,15 +23,22 @@ if TYPE_CHECKING:
         likeliest,
     )
     from tformer_lite.decoding.search import beam, greedy
+    from tformer_lite.drawing.alignment import ribbons
     from tformer_lite.drawing.arrows import arrows
     from tformer_lite.drawing.bar_charts import bars
     from tformer_lite.drawing.beam_tree import beam_tree
+    from tformer_lite.drawing.blocks import blocks
+    from tformer_lite.drawing.broadcast import broadcast
     from tformer_lite.drawing.diagram.map import where
     from tformer_lite.drawing.growth import growth
     from tformer_lite.drawing.head_wires import head_wires
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
+    from tformer_lite.drawing.look_up import look_up
+    from tformer_lite.drawing.mixing import one_query
     from tformer_lite.drawing.picture import Picture
+    from tformer_lite.drawing.projections import projections
+    from tformer_lite.drawing.residual_stream import residual_stream
     from tformer_lite.drawing.strips import strip
     from tformer_lite.example.running import running_model, running_trace
     from tformer_lite.example.shipped import (
@@ -182,7 +189,9 @@ __all__ = [
     "beam_tree",
     "bert_window",
     "bleu",
+    "blocks",
     "book_text",
+    "broadcast",
     "bug",
     "bugs",
     "building_blocks",
@@ -208,17 +217,22 @@ __all__ = [
     "likeliest",
     "load_checkpoint",
     "load_trace",
+    "look_up",
     "masked_softmax",
     "mean_loss",
     "nepali_tokenizer",
+    "one_query",
     "padding_mask",
     "paper_base",
     "perplexity",
     "print_shapes",
+    "projections",
     "read_pairs",
     "read_text",
     "report",
+    "residual_stream",
     "resume",
+    "ribbons",
     "rotate",
     "running_example",
     "running_model",

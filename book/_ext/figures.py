@@ -44,6 +44,15 @@ def is_output(node: nodes.Node) -> bool:
     )
 
 
+def link(
+    app: Sphinx, page: str, template: str, context: dict, tree: object
+) -> None:
+    """Give a page with matrices the script that lights their cells."""
+    if "data-panels=" in context.get("body", ""):
+        app.add_js_file("linked.js", loading_method="defer")
+
+
 def setup(app: Sphinx) -> dict:
     app.add_post_transform(Figures)
+    app.connect("html-page-context", link)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

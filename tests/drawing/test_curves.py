@@ -1,18 +1,16 @@
 """What a drawing of lines says and shows, in each of its faces."""
 
-import io
 import itertools
 import re
 from xml.etree import ElementTree
 
 import pytest
 import torch
-from PIL import Image
 
 from tests.helpers.colours import contrast, rgb
 from tests.helpers.drawings import RAMP, WAVE, T, texts
 from tformer_lite import curves
-from tformer_lite.drawing.line_charts import apart
+from tformer_lite.drawing.line_page import apart, scale_of
 from tformer_lite.drawing.palette import INK, LINES, PAPER
 
 PANELS = ("#f6f8fa", "#1b2128")  # what outputs may stand on, a little off
@@ -34,7 +32,7 @@ def paths(svg: str) -> list[list[tuple[float, float]]]:
 
 def test_a_line_goes_through_its_values():
     drawn = paths(curves(RAMP).svg())
-    assert len(drawn) == 1
+    assert len(drawn) == 2  # on a page and on a phone
     assert len(drawn[0]) == 8
     steps = torch.tensor(drawn[0]).diff(dim=0)
     assert (steps - steps[0]).abs().max() < 0.3
@@ -72,16 +70,18 @@ def test_long_vectors_show_some_of_their_numbers_and_the_place_of_each():
         assert value == place**2
 
 
-def test_heading_and_names_stand_in_the_drawing_as_text():
+def test_names_stand_in_the_drawing_as_text_and_titles_replace_them():
     drawn = texts(curves(WAVE * 2, RAMP, axis="S").svg())
-    assert "WAVE * 2, RAMP (8,)" in drawn
     assert {"WAVE * 2", "RAMP", "S: position that answers"} <= set(drawn)
-
-
-def test_titles_can_be_given_and_starred_rows_are_numbered():
     drawn = texts(curves(WAVE, RAMP, titles=["sine", "rise"]).svg())
-    assert {"sine, rise (8,)", "sine", "rise"} <= set(drawn)
+    assert {"sine", "rise"} <= set(drawn)
     assert repr(curves(*[WAVE, RAMP])).startswith("row 0, row 1 (8,): 2")
+
+
+def test_an_axis_can_be_named_by_a_plain_word():
+    picture = curves(RAMP, axis="block", places=range(1, 9))
+    assert "block" in texts(picture.svg())
+    assert "1 line over block, 1 to 8." in picture.text
 
 
 def test_a_line_over_steps_stands_at_the_steps_that_it_is_given():
@@ -92,23 +92,73 @@ def test_a_line_over_steps_stands_at_the_steps_that_it_is_given():
     steps = [row.split()[0] for row in numbers.splitlines()[2:]]
     assert steps == [str(step) for step in range(50, 450, 50)]
     drawn = texts(picture.svg())
-    assert {"step: batches learned from", "80", "400"} <= set(drawn)
+    assert {"step: batches learned from", "100", "400"} <= set(drawn)
 
 
-def test_a_title_that_is_long_goes_on_below_and_fits_the_page():
-    title = "the sum of a great many things that somebody wanted to see"
-    picture = curves(WAVE, RAMP, titles=[title, title[::-1]])
-    assert picture.figure.get_figwidth() <= 7.1
-    share = picture.figure.axes[0].get_position().width
-    assert share * picture.figure.get_figwidth() >= 3
-    page = Image.open(io.BytesIO(picture.png()))
-    assert page.width <= 7.2 * 100
+def test_each_list_is_a_panel_and_one_name_has_one_look():
+    panels = [[WAVE, RAMP], [RAMP + 1]]
+    names, heads = ["a", "b", "b"], ["waves\nof two", "ramp"]
+    look = {"titles": names, "heads": heads, "log": [False, True]}
+    picture = curves(*panels, **look)
+    for figure in (picture.figure, picture.narrow):
+        _, left, right = figure.axes
+        assert (left.get_yscale(), right.get_yscale()) == ("linear", "log")
+        styles = [
+            (line.get_color(), line.get_linestyle(), line.get_marker())
+            for line in (*left.lines, *right.lines)
+        ]
+        assert styles[1] == styles[2] != styles[0]
+    drawn = texts(picture.svg())
+    assert {"waves", "of two", "ramp", "log scale"} <= set(drawn)
+    assert "waves, of two: a, b (8,): 2 lines over T" in picture.text
+    assert (
+        "ramp: b (8,): 1 line over T (position that asks), 0 to 7, log "
+        in (picture.text)
+    )
+    boxes = [axes.get_position() for axes in picture.figure.axes[1:]]
+    assert boxes[0].x1 < boxes[1].x0
+    boxes = [axes.get_position() for axes in picture.narrow.axes[1:]]
+    assert boxes[0].y0 > boxes[1].y1
+    assert curves([WAVE, RAMP], [RAMP + 1]).text.startswith("WAVE, RAMP (8,)")
+    assert curves(*panels).text.startswith("row 0, row 1 (8,)")
+
+
+def test_of_several_seeds_each_is_a_dot_and_the_line_is_their_mean():
+    values = torch.stack((RAMP, RAMP + 1, RAMP + 5))
+    picture = curves(values, seeds=True, titles=["ramps"])
+    assert "each the mean of 3 seeds. ramps runs from 2.00 to 3.00" in (
+        picture.text
+    )
+    (line,) = picture.figure.axes[1].lines
+    torch.testing.assert_close(
+        torch.tensor(line.get_ydata()), (RAMP + 2).double()
+    )
+    dots = [
+        x.get_offsets()[:, 1].tolist()
+        for x in picture.figure.axes[1].collections[1:]
+    ]
+    assert torch.tensor(dots).allclose(values)
+
+
+def test_scales_name_round_numbers():
+    values = torch.tensor([0.0, 6.6]).double()
+    assert scale_of(values, 5, False, 0.04).texts() == ["0", "2", "4", "6"]
+    assert scale_of(values / 10, 5, False, 0).texts() == [
+        "0.0",
+        "0.2",
+        "0.4",
+        "0.6",
+    ]
+    small = torch.tensor([1e-8, 2e6]).double()
+    written = scale_of(small, 5, True, 0).texts()
+    assert {"10⁻⁸", "1"} <= {*written, *scale_of(small, 20, True, 0).texts()}
+    assert scale_of(values + 0.7, 5, True, 0).texts() == ["1", "2", "5"]
 
 
 def look(svg: str, colour: str) -> tuple[str, str]:
     """How a line of a drawing is dashed, and the outline of its marker."""
     own = [x for x in svg.splitlines() if f"stroke: {colour}" in x]
-    line = next(x for x in own if "fill: none" in x)
+    line = next(x for x in own if "stroke-width: 1.5" in x)
     dash = re.search("stroke-dasharray: ([^;]*)", line)
     marker = next(
         re.search(' d="([^"]*)', x)[1]

@@ -24,6 +24,10 @@ def test_what_cannot_be_drawn_is_refused_with_a_way_out():
         curves(WAVE, axis="Q")
     with pytest.raises(ValueError, match="6 vectors.*draw 1 to 5"):
         curves(*[WAVE] * 6)
+    with pytest.raises(ValueError, match="WAVE has -0.96, and a logarithmic"):
+        curves(WAVE, log=True)
+    with pytest.raises(ValueError, match="2 panels, 1 heads or logs"):
+        curves([WAVE], [RAMP], heads=["one"])
     with pytest.raises(ValueError, match="0 vectors"):
         curves()
     with pytest.raises(ValueError, match="2 vectors, 1 titles"):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tests.helpers.drawings import letter_faults
-from tformer_lite import bars, heatmap
+from tformer_lite import bars, curves, heatmap
 from tformer_lite.drawing.page import Page
 from tformer_lite.drawing.picture import Picture
 
@@ -66,3 +66,20 @@ def test_letters_of_heatmaps(shape):
             columns=columns,
         )
         assert letter_faults(picture) == []
+
+
+@pytest.mark.parametrize("panels", [1, 2, 3])
+@pytest.mark.parametrize("size", [1, 8, 300])
+def test_letters_of_curves(panels, size):
+    for titles in (["a", "b"], [LONG, WORDS[3]], [WORDS[4]] * 2):
+        for scale in (1, 1e-5, 1e7):
+            rows = [scale * torch.rand(2, size) + scale / 9] * panels
+            picture = curves(
+                *map(list, rows),
+                titles=titles * panels,
+                heads=[f"{LONG}\n{LONG}", "", "head"][:panels],
+                log=[i == 1 for i in range(panels)],
+                axis="S" if panels == 1 else "a long word for it",
+                places=range(10**6, 10**6 + size),
+            )
+            assert letter_faults(picture) == []

@@ -9,7 +9,13 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from tformer_lite.drawing.line_charts import check_line
+from tformer_lite.drawing.charts import check_line
+from tformer_lite.drawing.headings import (
+    HEADING,
+    draw_heading,
+    heading_height,
+    heading_of,
+)
 from tformer_lite.drawing.matrix import labels_for, number, table, with_minus
 from tformer_lite.drawing.page import (
     NAME,
@@ -27,7 +33,7 @@ from tformer_lite.rounding import first_largest
 from tformer_lite.tracing.source.expressions import argument_texts
 
 BLUE, _, ORANGE = zip(CENTRED.light, CENTRED.dark)
-LINE_HIGH, BAR, GAP = 14, 14, 16  # of words, of a bar, between panels
+BAR, GAP = 14, 16  # of a bar, between panels
 SHORT, LONG = 40, 320  # how long the longest bar is, at least and at most
 
 
@@ -127,7 +133,7 @@ class Layout:
         wide, self.side_by_side = width - self.start, fits[not self.beside]
         self.slot = (wide + GAP) / self.side_by_side - GAP
         self.long = min(LONG, self.slot - self.room)
-        self.heads = [head_lines(title, self.slot) for title in chart.titles]
+        self.heads = [heading_of(title, self.slot) for title in chart.titles]
         pairs = zip(self.names, self.glosses)
         self.steps = [self.step(*pair) for pair in pairs]
 
@@ -140,7 +146,7 @@ class Layout:
         """Give the height of a bar with its words."""
         sizes = len(name), len(gloss) if any(gloss) else 0
         count = max(sizes) if self.beside else sum(sizes)
-        return LINE_HIGH * count + 8
+        return HEADING * count + 8
 
     def rows(self) -> list[range]:
         """Give the panels that stand side by side, row by row."""
@@ -149,19 +155,12 @@ class Layout:
 
     def head(self, panels: range) -> float:
         """Give the height of the headings of panels side by side."""
-        return LINE_HIGH * max(len(self.heads[i]) for i in panels) + 8
+        return heading_height([self.heads[i] for i in panels])
 
 
 def widest(texts: list[list[str]], size: float) -> float:
     """Give the width of the widest line."""
     return max(text_width(line, size) for text in texts for line in text)
-
-
-def head_lines(title: str, width: float) -> list[tuple[str, bool]]:
-    """Break a title into lines, and tell which of them are small."""
-    first, _, note = title.partition("\n")
-    bold = [(line, False) for line in lines(first, width, NAME, "bold")]
-    return bold + [(x, True) for x in lines(note, width, SMALL) if x]
 
 
 def draw(chart: Bars, width: float) -> Figure:
@@ -175,22 +174,10 @@ def draw(chart: Bars, width: float) -> Figure:
         draw_words(page, plan, top)
         for place, i in enumerate(row):
             left = plan.start + place * (plan.slot + GAP)
-            draw_head(page, left, top, plan.heads[i])
+            draw_heading(page, left, top, plan.heads[i])
             draw_panel(page, (left, top), plan, chart, i)
         top += bodies
     return page.figure
-
-
-def draw_head(
-    page: Page, left: float, top: float, head: list[tuple[str, bool]]
-) -> None:
-    """Write a panel's title to end above it."""
-    for i, (line, small) in enumerate(reversed(head)):
-        y = top - 8 - LINE_HIGH * (i + 0.5) + 4
-        if small:
-            page.note(left, y, line, ha="left")
-        else:
-            page.write(left, y, line, ha="left", size=NAME, weight="bold")
 
 
 def draw_words(page: Page, plan: Layout, top: float) -> None:
@@ -198,17 +185,17 @@ def draw_words(page: Page, plan: Layout, top: float) -> None:
     for name, gloss, step in zip(plan.names, plan.glosses, plan.steps):
         middle = top + step / 2
         below = [] if plan.beside or not any(gloss) else gloss
-        y = middle - LINE_HIGH * (len(name) + len(below) - 1) / 2
+        y = middle - HEADING * (len(name) + len(below) - 1) / 2
         for line in name:
             page.write(plan.labels_end, y, line, ha="right", size=NAME)
-            y += LINE_HIGH
+            y += HEADING
         for line in below:
             page.note(plan.labels_end, y, line, ha="right")
-            y += LINE_HIGH
-        y = middle - LINE_HIGH * (len(gloss) - 1) / 2
+            y += HEADING
+        y = middle - HEADING * (len(gloss) - 1) / 2
         for line in gloss if plan.beside else ():
             page.note(plan.labels_end + 8, y, line, ha="left")
-            y += LINE_HIGH
+            y += HEADING
         top += step
 
 

@@ -31,8 +31,8 @@ from tformer_lite.drawing.page import (
     Page,
     Place,
     Style,
-    cut,
     shape_width,
+    shortened,
     text_width,
 )
 from tformer_lite.drawing.palette import (
@@ -251,7 +251,7 @@ def draw_rows(page: Page, plan: Layout, matrix: Matrix, corner: Place) -> None:
     for i in ticks(len(matrix.labels[0]), high, 12 + 4 * plan.is_image):
         word, y = matrix.labels[0][i], top + (i + 0.5) * high
         style = style_of(word) | {"ha": "right"}
-        page.write(left - 6, y, cut(word, LONGEST, SMALL), **style)
+        page.write(left - 6, y, shortened(word, LONGEST, size=SMALL), **style)
 
 
 def draw_columns(
@@ -268,5 +268,5 @@ def draw_columns(
         turn["ha"] = "right"
     for i in ticks(len(words), wide, room):
         x = left + (i + 0.5) * wide + place[0]
-        word = words[i] if level else cut(words[i], LONGEST, SMALL)
+        word = words[i] if level else shortened(words[i], LONGEST, size=SMALL)
         page.write(x, low + place[1], word, **style_of(words[i]) | turn)

@@ -211,15 +211,6 @@ def text_width(text: str, size: float = SIZE, weight: str = "normal") -> float:
     return text_to_path.get_text_width_height_descent(text, font, False)[0]
 
 
-def shortened(text: str, wide: float, **font: Any) -> str:
-    """Cut a text that is wider than its place, and say so by an ellipsis."""
-    if text_width(text, **font) <= wide:
-        return text
-    while text and text_width(f"{text}…", **font) > wide:
-        text = text[:-1]
-    return f"{text}…"
-
-
 def lines(
     text: str, width: float, size: float = SIZE, weight: str = "normal"
 ) -> list[str]:
@@ -239,8 +230,10 @@ def lines(
     return [*found, text]
 
 
-def cut(text: str, width: float, size: float = SIZE) -> str:
-    """Shorten a text to a width; dots stand for what is left out."""
-    if text_width(text, size) <= width:
+def shortened(text: str, wide: float, **font: Any) -> str:
+    """Cut a text that is wider than its place, and say so by an ellipsis."""
+    if text_width(text, **font) <= wide:
         return text
-    return lines(text, width - text_width("…", size), size)[0] + "…"
+    while text and text_width(f"{text}…", **font) > wide:
+        text = text[:-1]
+    return f"{text}…"

@@ -145,10 +145,12 @@ def save_curve(trainer: Trainer, unit: str, size: int, path: Path) -> None:
     places = [step // size for step, _ in trainer.noted]
     losses = trainer.train_losses, trainer.val_losses
     rows = [torch.tensor(row, dtype=torch.float64) for row in losses]
-    titles = ["Training", "Validation"]
-    picture = curves(*rows, axis="step", titles=titles, places=places)
-    (axes,) = picture.figure.axes
-    axes.set(xlabel=unit, ylabel="Loss (nats a token)")
-    axes.set_title("Training and validation loss", loc="left")
+    picture = curves(
+        *rows,
+        axis=unit,
+        titles=["Training", "Validation"],
+        places=places,
+        heads=["Training and validation loss\nnats a token"],
+    )
     picture.figure.savefig(path, dpi=150)
     say(f"Loss curve saved to {path}")

@@ -1,0 +1,152 @@
+// Whoever points at a cell of a matrix, or moves to it with the arrow keys,
+// sees it lit in all matrices of its chain, and reads its words and values.
+// Where the matrices are, and what is in them, the drawing says itself.
+
+const SVG = "http://www.w3.org/2000/svg";
+const MOVES = {
+  ArrowLeft: [-1, 0],
+  ArrowRight: [1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
+
+class Linked {
+  constructor(figure) {
+    this.panels = JSON.parse(figure.dataset.panels);
+    this.narrow = figure.querySelector(".narrow");
+    this.layers = [figure.querySelector(".wide"), this.narrow]
+      .filter((drawing) => drawing)
+      .map((drawing) => drawing.appendChild(document.createElementNS(SVG, "g")));
+    this.frame = document.createElement("div");
+    this.frame.className = "linked";
+    this.frame.tabIndex = 0;
+    this.frame.role = "application";
+    this.frame.ariaLabel = "Values of this figure: arrow keys go from cell to cell";
+    this.says = document.createElement("output");
+    figure.before(this.frame);
+    this.frame.append(figure, this.says);
+    this.listen();
+  }
+
+  listen() {
+    const point = (event) => this.show(this.under(event));
+    this.frame.addEventListener("pointermove", point);
+    this.frame.addEventListener("pointerdown", point);
+    this.frame.addEventListener("pointerleave", (event) => {
+      if (event.pointerType === "mouse") this.show();
+    });
+    this.frame.addEventListener("focus", () => {
+      if (this.frame.matches(":focus-visible")) this.show(this.now ?? [0, 0, 0]);
+    });
+    this.frame.addEventListener("blur", () => this.show());
+    this.frame.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") this.show();
+      if (!(event.key in MOVES)) return;
+      event.preventDefault();
+      this.show(this.now ? this.beside(...MOVES[event.key]) : [0, 0, 0]);
+    });
+    document.addEventListener("pointerdown", ({ target }) => {
+      if (!this.frame.contains(target)) this.show();
+    });
+  }
+
+  // Which drawing is shown, as its panels call it.
+  get drawing() {
+    const shown = this.narrow && getComputedStyle(this.narrow).display !== "none";
+    return shown ? "narrow" : "wide";
+  }
+
+  sizes(panel) {
+    const { values } = this.panels[panel];
+    return [values.length, values[0].split(";").length];
+  }
+
+  // The panel, row and column below a pointer.
+  under({ clientX, clientY }) {
+    const { drawing, layers } = this;
+    const layer = layers.at(drawing === "narrow" ? -1 : 0);
+    const toPage = layer.getScreenCTM().inverse();
+    const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(toPage);
+    for (const [i, panel] of this.panels.entries()) {
+      const [left, top, wide, high] = panel[drawing];
+      const [rows, columns] = this.sizes(i);
+      const row = Math.floor(((y - top) / high) * rows);
+      const column = Math.floor(((x - left) / wide) * columns);
+      if (0 <= row && row < rows && 0 <= column && column < columns) {
+        return [i, row, column];
+      }
+    }
+  }
+
+  // The cell beside the one that is lit: at an edge, one of the next panel.
+  beside(right, down) {
+    const [i, row, column] = this.now;
+    const [rows, columns] = this.sizes(i);
+    const [r, c] = [row + down, column + right];
+    if (0 <= r && r < rows && 0 <= c && c < columns) return [i, r, c];
+    const middle = ({ [this.drawing]: [x, y, w, h] }) => [x + w / 2, y + h / 2];
+    const [x, y] = middle(this.panels[i]);
+    const [next] = this.panels
+      .map((panel, j) => {
+        const [dx, dy] = middle(panel).map((at, axis) => at - [x, y][axis]);
+        const along = dx * right + dy * down;
+        const aside = Math.abs(dx * down) + Math.abs(dy * right);
+        return { j, along, far: along + 2 * aside };
+      })
+      .filter(({ along }) => along > 1)
+      .sort((a, b) => a.far - b.far);
+    if (!next) return this.now;
+    const [high, wide] = this.sizes(next.j);
+    const enter = (step, now, size) =>
+      step ? (step > 0 ? 0 : size - 1) : Math.min(now, size - 1);
+    return [next.j, enter(down, row, high), enter(right, column, wide)];
+  }
+
+  // Where in a panel the lit cell's place is: its row, its column, or both.
+  place(panel) {
+    const [i, row, column] = this.now;
+    const { axes, chain } = this.panels[i];
+    if (panel.chain !== chain) return [];
+    if (String(panel.axes) === String(axes)) return [row, column];
+    const places = { [axes[1]]: column, [axes[0]]: row };
+    return panel.axes.map((axis) => places[axis]);
+  }
+
+  show(now) {
+    if (String(now) === String(this.now)) return;
+    this.now = now;
+    for (const layer of this.layers) layer.replaceChildren();
+    this.says.textContent = now ? this.words() : "";
+    for (const [j, panel] of now ? this.panels.entries() : []) {
+      const [rows, columns] = this.sizes(j);
+      const [row, column] = this.place(panel);
+      if (row >= rows || column >= columns) continue;
+      if (row === undefined && column === undefined) continue;
+      for (const [k, layer] of this.layers.entries()) {
+        const [x, y, w, h] = panel[k ? "narrow" : "wide"];
+        const [wide, high] = [w / columns, h / rows];
+        const box = layer.appendChild(document.createElementNS(SVG, "rect"));
+        box.setAttribute("x", x + wide * (column ?? 0));
+        box.setAttribute("y", y + high * (row ?? 0));
+        box.setAttribute("width", column === undefined ? w : wide);
+        box.setAttribute("height", row === undefined ? h : high);
+      }
+    }
+  }
+
+  // What the lit cell is, and its value in each panel that has it.
+  words() {
+    const [i, row, column] = this.now;
+    const { words: [rows, columns] } = this.panels[i];
+    const values = this.panels.flatMap((panel) => {
+      const [r, c] = this.place(panel);
+      const value = panel.values[r]?.split(";")[c];
+      return value === undefined ? [] : [`${panel.name} ${value}`];
+    });
+    return `row ${rows[row]}, column ${columns[column]}: ${values.join(", ")}`;
+  }
+}
+
+for (const figure of document.querySelectorAll("svg.figure[data-panels]")) {
+  new Linked(figure);
+}
