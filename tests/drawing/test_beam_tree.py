@@ -10,7 +10,7 @@ from matplotlib.patches import PathPatch
 from tests.helpers.laid_out import misplaced
 from tformer_lite import beam, beam_tree, trained_translator
 from tformer_lite.decoding.search import follow
-from tformer_lite.drawing.beam_tree import RIVER, Tree
+from tformer_lite.drawing.beam_tree import RIVER, Tree, lanes
 from tformer_lite.drawing.watched import WatchedBeams
 
 KEPT = trained_translator()
@@ -76,11 +76,11 @@ def test_lines_are_as_wide_as_what_leads_there_is_likely():
 def test_no_two_lines_cross_and_no_two_words_share_a_place(width):
     beams = watched("she ate.", width)
     tree = Tree(beams, NEPALI.words, {})
-    lanes = tree.lanes(tree.nodes)
-    assert len({(n.step, lane) for n, lane in lanes.items()}) == len(lanes)
+    lane = lanes(tree.nodes, tree.steps)
+    assert len({(node.step, lane[node]) for node in lane}) == len(lane)
     for step in range(1, tree.steps + 1):
-        here = [node for node in lanes if node.step == step]
-        lines = sorted((lanes[node.before], lanes[node]) for node in here)
+        here = [node for node in lane if node.step == step]
+        lines = sorted((lane[node.before], lane[node]) for node in here)
         assert all(a[1] < b[1] for a, b in pairwise(lines))
 
 

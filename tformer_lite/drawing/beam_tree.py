@@ -127,24 +127,25 @@ class Tree:
         path = [self.says[each][0] for each in node.path()]
         return " ".join(path[-2::-1])
 
-    def lanes(self, shown: list[Node]) -> dict[Node, int]:
-        """Put each node in a lane, as near its forerunner's as there is room,
-        and so that no two lines cross. A row that has ended keeps its lane."""
-        lanes: dict[Node, int] = {}
-        free: Counter[int] = Counter()  # of each step, the first free lane
 
-        def put(node: Node) -> None:
-            last = node.step if node.rank is None else self.steps
-            taken = range(node.step, last + 1)
-            above = lanes[node.before] if node.before else 0
-            lanes[node] = max([above, *(free[step] for step in taken)])
-            free.update({step: lanes[node] + 1 - free[step] for step in taken})
-            after = [each for each in shown if each.before is node]
-            for each in sorted(after, key=lambda each: -each.chance):
-                put(each)
+def lanes(shown: list[Node], steps: int) -> dict[Node, int]:
+    """Put each node in a lane, as near its forerunner's as there is room,
+    and so that no two lines cross. A row that has ended keeps its lane."""
+    found: dict[Node, int] = {}
+    free: Counter[int] = Counter()  # of each step, the first free lane
 
-        put(shown[0])
-        return lanes
+    def put(node: Node) -> None:
+        last = node.step if node.rank is None else steps
+        taken = range(node.step, last + 1)
+        above = found[node.before] if node.before else 0
+        found[node] = max([above, *(free[step] for step in taken)])
+        free.update({step: found[node] + 1 - free[step] for step in taken})
+        after = [each for each in shown if each.before is node]
+        for each in sorted(after, key=lambda each: -each.chance):
+            put(each)
+
+    put(shown[0])
+    return found
 
 
 class Lanes:
@@ -152,7 +153,7 @@ class Lanes:
     the words have room side by side, and `down` where they have not."""
 
     def __init__(self, tree: Tree, width: float):
-        self.lanes, self.box = tree.lanes(tree.nodes), tree.box
+        self.lanes, self.box = lanes(tree.nodes, tree.steps), tree.box
         count = 1 + max(self.lanes.values())
         self.bars = width - BAR - 32
         self.ahead = (self.bars - self.box - 18) / max(1, tree.steps)
@@ -160,7 +161,8 @@ class Lanes:
         self.aside, self.size = float(APART), (width, HEAD + count * APART)
         if self.down:
             if count * (self.box + 4) > width:  # no room for what was dropped
-                self.lanes = tree.lanes([n for n in tree.nodes if n.kept])
+                kept = [node for node in tree.nodes if node.kept]
+                self.lanes = lanes(kept, tree.steps)
                 count = 1 + max(self.lanes.values())
             self.ahead, self.aside = HIGH + 18, min(110, width / count)
             self.bars = (tree.steps + 1) * self.ahead

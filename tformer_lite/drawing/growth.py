@@ -107,14 +107,15 @@ class Growth:
                     lines.append(f"step {i}, {title} of {word}: {numbers}")
         return say + "\n\n" + "\n".join(lines)
 
-    def size(self, step: int) -> str:
-        """Count the numbers after a step: 3 × 2 × 4 = 24."""
-        shapes = [tuple(each.shape) for each in self.steps[step]]
-        count = sum(math.prod(shape) for shape in shapes)
-        if len(set(shapes)) > 1:
-            return str(count)
-        (n, d), times = shapes[0], f"{len(shapes)} × " * (len(shapes) > 1)
-        return f"{n} × {times}{d} = {count}"
+
+def size(tables: list[Tensor]) -> str:
+    """Count the numbers in tables: 3 × 2 × 4 = 24."""
+    shapes = [tuple(each.shape) for each in tables]
+    count = sum(math.prod(shape) for shape in shapes)
+    if len(set(shapes)) > 1:
+        return str(count)
+    (n, d), times = shapes[0], f"{len(shapes)} × " * (len(shapes) > 1)
+    return f"{n} × {times}{d} = {count}"
 
 
 def check_table(title: str, steps: list[Tensor]) -> None:
@@ -188,7 +189,7 @@ def draw_step(page: Page, grown: Growth, step: int, at: Layout) -> None:
     style: Style = {"weight": "bold", "ha": "left"}
     page.write(left, top - 28, f"step {step + 1}", **style)
     below = top + HIGH * max(map(len, grown.steps[step])) + 11
-    counted = grown.size(step)
+    counted = size(grown.steps[step])
     if text_width(counted, SMALL) > at.pitch - 4:
         counted = counted.rpartition(" ")[2]
     page.note(left, below, counted, ha="left")
@@ -202,9 +203,9 @@ def draw_step(page: Page, grown: Growth, step: int, at: Layout) -> None:
         for fresh, run in groupby(range(len(table)), new.__contains__):
             first, *others = run
             place = left, top + HIGH * first
-            size = long, HIGH * (1 + len(others))
+            extent = long, HIGH * (1 + len(others))
             if fresh:
-                page.frame((*place, *size))
+                page.frame((*place, *extent))
             else:
-                page.add(Rectangle(place, *size, **FADED))
+                page.add(Rectangle(place, *extent, **FADED))
         left += long + BESIDE
