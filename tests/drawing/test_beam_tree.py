@@ -82,6 +82,7 @@ def test_no_two_lines_cross_and_no_two_words_share_a_place(width):
         here = [node for node in lane if node.step == step]
         lines = sorted((lane[node.before], lane[node]) for node in here)
         assert all(a[1] < b[1] for a, b in pairwise(lines))
+        assert all(start <= end for start, end in lines)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 5])

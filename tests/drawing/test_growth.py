@@ -58,6 +58,8 @@ def test_it_says_how_many_numbers_there_are():
 
 def test_words_have_room():
     assert misplaced(growth(GROWING, GROWING, rows=NEPALI)) == []
+    five = [TABLE[:n] for n in range(1, 6)]
+    assert misplaced(growth(five, five, titles=["k", "v"])) == []
     many = [TABLE[:n].repeat(1, 4) for n in range(1, 21)]
     assert misplaced(growth(many, titles=["keys of memory, all"])) == []
     assert misplaced(growth(GROWING[-1:], rows=["mathematician"] * 4)) == []
