@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tformer_lite.drawing.blocks import blocks
     from tformer_lite.drawing.broadcast import broadcast
     from tformer_lite.drawing.diagram.map import where
+    from tformer_lite.drawing.dots import dots
     from tformer_lite.drawing.growth import growth
     from tformer_lite.drawing.head_wires import head_wires
     from tformer_lite.drawing.heatmaps import heatmap
@@ -65,6 +66,11 @@ if TYPE_CHECKING:
         char_lm,
         paper_base,
         tiny_translator,
+    )
+    from tformer_lite.model.efficient import (
+        MixtureOfExperts,
+        TiledAttention,
+        tiled_attention,
     )
     from tformer_lite.model.layers import (
         FeedForward,
@@ -161,6 +167,7 @@ __all__ = [
     "GroupedQueryAttention",
     "LayerNorm",
     "LearnedPositions",
+    "MixtureOfExperts",
     "MultiHeadAttention",
     "Pairs",
     "Picture",
@@ -176,6 +183,7 @@ __all__ = [
     "ShrunkEmbedding",
     "SinusoidalPositions",
     "Stack",
+    "TiledAttention",
     "TokenEmbedding",
     "Trace",
     "Trainer",
@@ -201,6 +209,7 @@ __all__ = [
     "chrf",
     "curves",
     "dot_product_attention",
+    "dots",
     "english_nepali",
     "english_tokenizer",
     "exact_match",
@@ -248,6 +257,7 @@ __all__ = [
     "split_text",
     "stored",
     "strip",
+    "tiled_attention",
     "tiny_translator",
     "trace",
     "train",

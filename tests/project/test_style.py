@@ -29,7 +29,8 @@ FLOORS = (
 TRACING = MODULE / "tracing"
 TRACING_FLOORS = (
     {"axes", "source", "dtypes"},
-    {"record", "tables"},
+    {"record", "markup"},
+    {"tables"},
     {"calls"},
     {"listing", "questions", "probing"},
     {"tree"},
