@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     )
     from tformer_lite.decoding.search import beam, greedy
     from tformer_lite.drawing.alignment import ribbons
+    from tformer_lite.drawing.arrows import arrows
     from tformer_lite.drawing.bar_charts import bars
+    from tformer_lite.drawing.beam_tree import beam_tree
     from tformer_lite.drawing.blocks import blocks
     from tformer_lite.drawing.broadcast import broadcast
     from tformer_lite.drawing.diagram.here import overview, where
     from tformer_lite.drawing.diagram.poster import poster
     from tformer_lite.drawing.dot_charts import seeds
     from tformer_lite.drawing.dots import dots
+    from tformer_lite.drawing.growth import growth
     from tformer_lite.drawing.head_wires import head_wires
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
@@ -190,8 +193,10 @@ __all__ = [
     "Windows",
     "WordPieceTokenizer",
     "WordTokenizer",
+    "arrows",
     "bars",
     "beam",
+    "beam_tree",
     "bert_window",
     "bleu",
     "blocks",
@@ -215,6 +220,7 @@ __all__ = [
     "gelu_tanh",
     "generate",
     "greedy",
+    "growth",
     "head_wires",
     "heatmap",
     "join_heads",
