@@ -132,7 +132,8 @@ def sentences(chart: Chart, run: Run) -> str:
     say[0] += f", each the mean of {seeds} seeds." if seeds > 1 else "."
     for line in chart.lines:
         row = line.mean
-        low, high = first_largest(-row), first_largest(row)
+        found = row.log10() if chart.log else row
+        low, high = first_largest(-found), first_largest(found)
         ends = (row[i].item() for i in (0, -1, low, high))
         first, last, least, most = (said(x, chart.log) for x in ends)
         say.append(
@@ -143,9 +144,12 @@ def sentences(chart: Chart, run: Run) -> str:
 
 
 def said(value: float, log: bool) -> str:
-    """Write a number with two decimals, or, where a scale shows much smaller
-    ones, two digits."""
-    return f"{value:.1e}" if log and value < 0.1 else number(value)
+    """Write a number with two decimals; very small and large ones on a
+    logarithmic scale with as many digits as matter there."""
+    if log and value < 0.1:
+        return f"{value:.1e}"
+    large = log and value >= 100
+    return f"{float(f'{value:.3g}'):,.0f}" if large else number(value)
 
 
 def numbers(chart: Chart, run: Run) -> str:
