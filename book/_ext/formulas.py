@@ -10,6 +10,8 @@ from sphinx.util import logging
 
 # \mathrm{softmax} is one name, not seven letters.
 LETTERS = re.compile(r'(?:<mi mathvariant="normal">\w</mi>){2,}')
+# The theme lets the keyboard reach what is called so and scrolls.
+BLOCK = "math pst-scrollable-table-container"
 NOT_READ = re.compile(r"<m\w+>(?:\\\w|&(?!#))")
 
 
@@ -46,7 +48,7 @@ def inline(self, node: nodes.math) -> None:
 
 def block(self, node: nodes.math_block) -> None:
     """Write a formula that stands alone."""
-    tag = self.starttag(node, "div", CLASS="math")
+    tag = self.starttag(node, "div", CLASS=BLOCK)
     self.body.append(f"{tag}{written(node, 'block')}</div>\n")
     raise nodes.SkipNode
 

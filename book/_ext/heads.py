@@ -49,18 +49,13 @@ def describe(app: Sphinx, page: str, _template, context: dict, doctree):
         path = f"{urlsplit(SITE).path}/" if is_set() else "./"
         lines.append(f'<base href="{path}">')
     context["metatags"] = "\n".join([context.get("metatags", ""), *lines])
-    if day := changed(ROOT).get(source(app, page)):
+    # Of a notebook, the text beside it counts: that is what people edit.
+    if day := changed(Path(app.srcdir)).get(f"{page}.md"):
         context["last_updated"] = f"{date.fromisoformat(day):%-d %B %Y}"
 
 
 def meta(kind: str, name: str, words: str) -> str:
     return f'<meta {kind}="{name}" content="{escape(words)}">'
-
-
-def source(app: Sphinx, page: str) -> str:
-    """Name the file that people edit: of a notebook, the text beside it."""
-    file = Path(app.srcdir, f"{page}.md")
-    return file.relative_to(ROOT).as_posix() if file.exists() else ""
 
 
 def description(doctree: nodes.document | None) -> str:

@@ -19,9 +19,10 @@ ICON = re.compile(
     r'\[(?P<aliases>[^\]]*)\],"[0-9a-f]+","(?P<path>[^"]*)"\]'
 )
 SHOWN = re.compile(
-    r'<(?P<tag>i|span) class="(?P<class>[^"]*\bfa-solid\b[^"]*)"'
+    r'<(?P<tag>i|span) class="(?P<class>[^"]*\bfa(?:s|-solid)\b[^"]*)"'
     r"(?P<rest>[^>]*)>\s*</(?P=tag)>"
 )
+KIND = re.compile(r"\bfa(?:s|-solid)\b")
 SVG = (
     '<svg class="svg-inline--fa {classes}" aria-hidden="true"{rest} '
     'viewBox="0 0 {wide} {high}"><path fill="currentColor" d="{path}"/></svg>'
@@ -38,7 +39,7 @@ def drawn(page: str, icons: dict[str, re.Match]) -> str:
         if found is None:
             return f"<svg>{MISSING}{escape(icon['class'])}</svg>"
         return SVG.format(
-            classes=icon["class"].replace("fa-solid", "").strip(),
+            classes=KIND.sub("", icon["class"]).strip(),
             rest=re.sub(r'\s+title="[^"]*"', "", icon["rest"]),
             **found.groupdict(),
         )

@@ -24,6 +24,10 @@ LOADED = re.compile(r"\s*<(?:script|link)\b[^>]*_static/[^>]*>(?:</script>)?")
 VIEWPORT = re.compile(r'\s*<meta name="viewport"[^>]*>')
 PRELOAD = re.compile(r'\s*<link rel="preload"[^>]*>')
 SCRIPT = re.compile(r'<script(?=[^>]* src="[^"]*_static/(?!docu|book\.js))')
+# Its words are "Search Ctrl+K", and who says what they see should be heard.
+UNHEARD = re.compile(
+    r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"'
+)
 WORD = re.compile(r"[\w-]+")
 CLASS = re.compile(r"\.(-?[a-zA-Z_][\w-]*)")
 INNER = re.compile(r":(?:not|is|where|has)\([^()]*(?:\([^()]*\)[^()]*)*\)")
@@ -46,7 +50,7 @@ def lightened(page: str) -> str:
     head = PRELOAD.sub("", LOADED.sub(loaded, first))
     if "searchtools.js" not in head:  # it works while the page is read
         head = SCRIPT.sub("<script defer", head.replace(' defer="defer"', ""))
-    return head + end + rest
+    return head + end + UNHEARD.sub(r"\1", rest)
 
 
 def trimmed(sheet: str, words: set[str]) -> str:

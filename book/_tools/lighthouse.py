@@ -76,9 +76,11 @@ def main(pages: list[str]) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), serve)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     site = f"http://127.0.0.1:{server.server_port}"
-    every = sorted(f.relative_to(HTML).as_posix() for f in HTML.rglob("*.html"))
+    every = sorted(
+        f.relative_to(HTML).as_posix() for f in HTML.rglob("*.html")
+    )
     poor = []
-    for page in pages or [p for p in every if p not in ("404.html",)]:
+    for page in pages or [p for p in every if p != "404.html"]:
         report = ask(f"{site}/{page}")
         found = [round(100 * report["categories"][n]["score"]) for n in ASKED]
         print(LINE.format(*found, page), *below(report), sep="\n" + " " * 22)

@@ -6,7 +6,7 @@ import json
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Error, Page
 
-from tests.helpers.browser import DESK, PHONE, View
+from tests.helpers.browser import DESK, PHONE, SMALL, View
 
 # Each gives the parts of a page that are wrong.
 FAULTS = {
@@ -19,9 +19,18 @@ FAULTS = {
         .filter(code => code.scrollWidth > code.clientWidth + 1)
         .map(code => code.textContent)""",
     "a formula is not typeset": """() => all(".math")
-        .filter(formula => !formula.querySelector("mjx-container")
-            || formula.querySelector("mjx-merror"))
+        .filter(formula => !formula.querySelector("math")?.clientHeight
+            || /[\\\\&]/.test(formula.textContent))
         .map(formula => formula.textContent)""",
+    "Nepali has no room above and below": r"""() => all("body *")
+        .filter(part => !part.closest("svg, script, style"))
+        .filter(part => [...part.childNodes].some(node =>
+            node.nodeType === 3 && /\p{sc=Deva}/u.test(node.data)))
+        .filter(part => {
+            const { lineHeight, fontSize } = getComputedStyle(part);
+            return parseFloat(lineHeight) < 1.49 * parseFloat(fontSize);
+        })
+        .map(part => part.textContent)""",
     "the header has too few buttons": """() => {
         const { length } = all(".bd-header-article button");
         return length >= 4 ? [] : [`${length} buttons`];
@@ -93,6 +102,11 @@ ONE_OF_A_LOOK = """() => axe.configure({ rules: [
 ] })"""
 # The width changes once: a page takes a moment to settle after it.
 LOOKS = (("light", PHONE), ("dark", PHONE), ("dark", DESK), ("light", DESK))
+# What axe does only when asked.
+MORE = {
+    "label-content-name-mismatch": {"enabled": True},
+    "target-size": {"enabled": True},
+}
 COLOURS = ["color-contrast", "link-in-text-block"]
 AXE = Axe()
 # A figure is one image to axe, and has faults of its own above: its parts are
@@ -111,6 +125,9 @@ def faults(view: View) -> list[str]:
     desk; each fault with its name, its look and the parts that have it."""
     found = [f"it asks the network: {url}" for url in view.outside()]
     found += view.problems
+    view.look("light", SMALL)
+    if wide := view.page.evaluate(FIND)["the page scrolls sideways"]:
+        found.append(f"light, at {SMALL}: the page scrolls sideways: {wide}")
     for scheme, width in LOOKS:
         view.look(scheme, width)
         seen = [*seen_now(view.page), *obstacles(view.page, scheme)]
@@ -148,7 +165,7 @@ def obstacles(page: Page, scheme: str) -> list[str]:
         return []
     # Axe would fetch the style sheets again, and a page on a disk may not.
     options = {"preload": False, "resultTypes": ["violations"]}
-    options |= {"runOnly": COLOURS} if scheme == "dark" else {}
+    options |= {"runOnly": COLOURS} if scheme == "dark" else {"rules": MORE}
     found = page.evaluate(RUN, options)
     if not any(rule["id"] in COLOURS for rule in found):
         PASSED.update(looks)
