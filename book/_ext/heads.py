@@ -43,9 +43,8 @@ def describe(app: Sphinx, page: str, _template, context: dict, doctree):
         about["image"] = f"{SITE}/{cards.of(app, page)}"
         lines.append(meta("name", "twitter:card", "summary_large_image"))
     lines += [meta("property", f"og:{k}", v) for k, v in about.items()]
-    if doctree is None:
-        lines.append(meta("name", "robots", "noindex"))
     if page == "404":
+        lines.append(meta("name", "robots", "noindex"))
         path = f"{urlsplit(SITE).path}/" if is_set() else "./"
         lines.append(f'<base href="{path}">')
     context["metatags"] = "\n".join([context.get("metatags", ""), *lines])

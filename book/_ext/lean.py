@@ -22,12 +22,20 @@ ONLY_WITH = {
 MADE = {"bs-tooltip-auto", "bs-popover-auto"}
 LOADED = re.compile(r"\s*<(?:script|link)\b[^>]*_static/[^>]*>(?:</script>)?")
 VIEWPORT = re.compile(r'\s*<meta name="viewport"[^>]*>')
+CHARSET = '<meta charset="utf-8" />'
+STATIC = re.compile(r'href="([^"]*)_static/book\.css')
 PRELOAD = re.compile(r'\s*<link rel="preload"[^>]*>')
 SCRIPT = re.compile(r'<script(?=[^>]* src="[^"]*_static/(?!docu|book\.js))')
 # Its words are "Search Ctrl+K", and who says what they see should be heard.
 UNHEARD = re.compile(
     r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"'
 )
+NEPALI = re.compile("[\u0900-\u097f]")
+# At once, and not when the style sheets ask; a file may not be fetched so.
+FONT = """
+<script>if (location.protocol !== "file:") document.head.append(Object.assign(
+document.createElement("link"), {{ rel: "preload", as: "font", crossOrigin: "",
+href: "{}_static/NotoSansDevanagari.woff2" }}))</script>"""
 WORD = re.compile(r"[\w-]+")
 CLASS = re.compile(r"\.(-?[a-zA-Z_][\w-]*)")
 INNER = re.compile(r":(?:not|is|where|has)\([^()]*(?:\([^()]*\)[^()]*)*\)")
@@ -45,8 +53,10 @@ def lightened(page: str) -> str:
     once = VIEWPORT.search(first)
     if once:
         first = VIEWPORT.sub("", first)
-        charset = '<meta charset="utf-8" />'
-        first = first.replace(charset, charset + once[0], 1)
+        first = first.replace(CHARSET, CHARSET + once[0], 1)
+    if NEPALI.search(rest) and (static := STATIC.search(first)):
+        font = FONT.format(static[1])
+        first = first.replace(CHARSET, CHARSET + font, 1)
     head = PRELOAD.sub("", LOADED.sub(loaded, first))
     if "searchtools.js" not in head:  # it works while the page is read
         head = SCRIPT.sub("<script defer", head.replace(' defer="defer"', ""))

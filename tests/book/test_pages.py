@@ -20,10 +20,13 @@ from tests.helpers.browser import (
     HTML,
     NO_BOOK,
     PAGES,
+    SITE,
     View,
     fonts_of,
+    listen,
     new_reader,
     open_page,
+    served,
 )
 from tests.helpers.looking import FAULTS, faults, obstacles, seen_now
 from tests.helpers.project import ROOT
@@ -143,6 +146,24 @@ def test_nepali_is_drawn_with_the_font_of_the_book(opened):
     fonts = fonts_of_nepali(opened.page)
     assert fonts or NEPALI.search(opened.page.inner_text("article")) is None
     assert [used for used in fonts if (FONT, True) not in used] == []
+
+
+def test_on_a_site_the_font_is_asked_for_at_once(browser):
+    reader = new_reader(browser)
+    reader.route("**/*", served)
+    view = View(reader.new_page())
+    listen(view)
+    view.page.goto(f"{SITE}/{CHAPTERS[1]}")
+    view.ready()
+    names = [url.rpartition("/")[2].partition("?")[0] for url in view.requests]
+    assert names.index("NotoSansDevanagari.woff2") < names.index(
+        "bootstrap.js"
+    )
+    assert len([url for url in view.requests if "woff2" in url]) == 1
+    assert view.problems == []
+    view.page.goto(f"{SITE}/404.html")
+    expect(view.page.locator("link[rel=preload]")).to_have_count(0)
+    reader.close()
 
 
 def test_nepali_has_the_font_of_the_book_though_it_comes_late(browser):

@@ -13,13 +13,14 @@ EXTRACTS = "#search-results p.context"
 
 @pytest.fixture(params=["light", "dark"])
 def search(browser, request):
-    """The results for two words, on the site."""
+    """What is found for two words, on the site: one stands in set-up cells."""
     reader = new_reader(browser, request.param)
     reader.route("**/*", served)
     view = View(reader.new_page())
     listen(view)
-    view.page.goto(f"{SITE}/search.html?q=transposed+queries")
-    expect(view.page.locator(EXTRACTS).nth(9)).to_be_visible()
+    view.page.goto(f"{SITE}/search.html?q=importable+clinic")
+    done = view.page.get_by_text("Search finished, found")
+    expect(done).to_be_visible(timeout=30_000)
     yield view, request.param
     reader.close()
 
@@ -29,6 +30,8 @@ def test_extracts_are_the_text_of_pages_and_can_be_read(search):
     texts = view.page.locator(EXTRACTS).all_inner_texts()
     for furniture in ("Show the setup", "# @title", "Contents", "#\n"):
         assert [text for text in texts if furniture in text] == []
+    found = view.page.locator("#search-results a .highlighted")
+    expect(found.first).to_be_visible()
     assert obstacles(view.page, scheme) == []
     assert view.problems == []
 
