@@ -53,6 +53,11 @@ if TYPE_CHECKING:
         paper_base,
         tiny_translator,
     )
+    from tformer_lite.model.efficient import (
+        MixtureOfExperts,
+        TiledAttention,
+        tiled_attention,
+    )
     from tformer_lite.model.layers import (
         FeedForward,
         LayerNorm,
@@ -148,6 +153,7 @@ __all__ = [
     "GroupedQueryAttention",
     "LayerNorm",
     "LearnedPositions",
+    "MixtureOfExperts",
     "MultiHeadAttention",
     "Pairs",
     "Picture",
@@ -163,6 +169,7 @@ __all__ = [
     "ShrunkEmbedding",
     "SinusoidalPositions",
     "Stack",
+    "TiledAttention",
     "TokenEmbedding",
     "Trace",
     "Trainer",
@@ -222,6 +229,7 @@ __all__ = [
     "split_pairs",
     "split_text",
     "stored",
+    "tiled_attention",
     "tiny_translator",
     "trace",
     "train",

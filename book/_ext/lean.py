@@ -107,16 +107,18 @@ def split(prelude: str, words: set[str]) -> str:
 
 def named(folder: Path) -> set[str]:
     """Find every word that a page's classes or a script could name."""
-    pages = (page.read_text("utf8") for page in folder.rglob("*.html"))
-    words = {
-        word
-        for page in pages
-        for names in re.findall(r'class="([^"]*)"', page)
-        for word in names.split()
-    }
-    for script in folder.rglob("*.js"):
-        if "searchindex" not in script.name:
-            words |= set(WORD.findall(script.read_text("utf8")))
+    words = set()
+    for page in folder.rglob("*.html"):
+        text = page.read_text("utf8")
+        for names in re.findall(r'class="([^"]*)"', text):
+            words.update(names.split())
+        for script in re.findall(
+            "<script[^>]*>(.*?)</script>", text, re.DOTALL
+        ):
+            words.update(WORD.findall(script))
+    for script in folder.rglob("*.*"):
+        if script.suffix in (".js", ".mjs") and script.stem != "searchindex":
+            words.update(WORD.findall(script.read_text("utf8")))
     return words | MADE
 
 

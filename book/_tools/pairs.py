@@ -23,6 +23,12 @@ from roles import UnknownNameError, filled, written
 CONFIG = load_jupytext_configuration_file(
     str(Path(__file__).parents[2] / "jupytext.toml")
 )
+# How a cell tagged so is shown at first: folded, where a program can do that.
+ANSWER = "answer"
+FOLDED = {
+    "cellView": "form",
+    "jupyter": {"outputs_hidden": True, "source_hidden": True},
+}
 KEPT = CONFIG.cell_metadata_filter.removesuffix(",-all").split(",")
 # What all texts say of themselves, and all notebooks.
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -59,7 +65,8 @@ def dressed(chapter: NotebookNode, book: Path) -> NotebookNode:
     )
     chapter.nbformat_minor = 5
     for cell in chapter.cells:
-        cell.metadata = kept(cell.metadata)
+        folds = FOLDED if is_answer(cell) else {}
+        cell.metadata = kept(cell.metadata | folds)
         if cell.cell_type == "markdown":
             cell.source = shown(cell.source, book)
     for cell, word in zip(chapter.cells, ids(c.source for c in chapter.cells)):
@@ -94,7 +101,14 @@ def own(cell: NotebookNode) -> NotebookNode:
     new = getattr(nbformat.v4, f"new_{cell.cell_type}_cell")
     prose = cell.cell_type == "markdown"
     source = written(cell.source) if prose else cell.source
-    return new(source, metadata=kept(cell.metadata))
+    folds = FOLDED if is_answer(cell) else {}
+    said = {k: v for k, v in cell.metadata.items() if k not in folds}
+    return new(source, metadata=kept(said))
+
+
+def is_answer(cell: NotebookNode) -> bool:
+    """Tell whether a cell gives away what a question asks."""
+    return ANSWER in cell.metadata.get("tags", [])
 
 
 def take_over(text: Path) -> str | None:

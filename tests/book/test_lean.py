@@ -82,10 +82,12 @@ def test_rules_that_nothing_meets_go_and_no_others():
 
 
 def test_a_word_of_a_page_or_a_script_keeps_its_rules(tmp_path):
-    (tmp_path / "a.html").write_text('<p class="one two-b">three</p>')
+    page = '<p class="one two-b">three</p><script>add("five")</script>'
+    (tmp_path / "a.html").write_text(page)
     (tmp_path / "a.js").write_text('add("four");')
+    (tmp_path / "a.mjs").write_text('add("six");')
     words = lean.named(tmp_path)
-    assert {"one", "two-b", "four"} <= words
+    assert {"one", "two-b", "four", "five", "six"} <= words
     assert "three" not in words
 
 
