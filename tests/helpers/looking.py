@@ -102,11 +102,6 @@ ONE_OF_A_LOOK = """() => axe.configure({ rules: [
 ] })"""
 # The width changes once: a page takes a moment to settle after it.
 LOOKS = (("light", PHONE), ("dark", PHONE), ("dark", DESK), ("light", DESK))
-# What axe does only when asked.
-MORE = {
-    "label-content-name-mismatch": {"enabled": True},
-    "target-size": {"enabled": True},
-}
 COLOURS = ["color-contrast", "link-in-text-block"]
 AXE = Axe()
 # A figure is one image to axe, and has faults of its own above: its parts are
@@ -154,6 +149,13 @@ def unreachable(page: Page) -> list[str]:
     return []
 
 
+def more(page: Page) -> dict[str, dict[str, bool]]:
+    """What axe does only when asked; a mouse needs no large targets."""
+    on = {"label-content-name-mismatch": True}
+    on["target-size"] = page.viewport_size["width"] <= PHONE
+    return {rule: {"enabled": enabled} for rule, enabled in on.items()}
+
+
 def obstacles(page: Page, scheme: str) -> list[str]:
     """What axe finds on a page: in light by all its rules, in dark by those
     that look at colours, where there are any that it has not passed."""
@@ -165,7 +167,9 @@ def obstacles(page: Page, scheme: str) -> list[str]:
         return []
     # Axe would fetch the style sheets again, and a page on a disk may not.
     options = {"preload": False, "resultTypes": ["violations"]}
-    options |= {"runOnly": COLOURS} if scheme == "dark" else {"rules": MORE}
+    options |= (
+        {"runOnly": COLOURS} if scheme == "dark" else {"rules": more(page)}
+    )
     found = page.evaluate(RUN, options)
     if not any(rule["id"] in COLOURS for rule in found):
         PASSED.update(looks)
