@@ -6,8 +6,9 @@ BIN := .venv/bin
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
 .PHONY: help book links weblinks pdf test check colab cpus nightly extras zoo \
-  lint format notebooks corpus results bench mutants picture repository \
-  version dist release browser machine answers alarm clean
+  lint format notebooks corpus results bench mutants lighthouse font \
+  picture poster preview repository version dist release browser machine \
+  answers alarm clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
@@ -29,7 +30,11 @@ help:
 	@echo "make bench       measure what everything costs: a page of the book"
 	@echo "make mutants     plant small faults, and count those a test notices"
 	@echo "make answers     judge all written answers to exercises, twenty times"
-	@echo "make picture     draw the rooms of ARCHITECTURE.md from the imports"
+	@echo "make lighthouse  let Lighthouse judge the pages: needs Node"
+	@echo "make font        make the web font of the figures' font"
+	@echo "make picture     draw the rooms, and the picture of the first page"
+	@echo "make poster      draw the poster of chapter 12 as PDF"
+	@echo "make preview     take the README's picture from the built book"
 	@echo "make repository URL=https://... SITE=https://...  set the addresses"
 	@echo "make version VERSION=0.2.0        what notebooks belong to; or main"
 	@echo "make dist        write wheel, sdist and notebooks into _build/dist"
@@ -146,8 +151,26 @@ mutants: .venv/all.done
 	@$(ONE) PYTHONPATH=_build/mutants $(BIN)/python book/_tools/mutants.py \
 	  $(AGAIN) $(FILES)
 
-picture: .venv/book.done
+# PAGES="chapters/06_scores.html ..." these alone; all take half an hour.
+lighthouse: .venv/all.done
+	@$(BIN)/python book/_tools/lighthouse.py $(PAGES)
+
+font: .venv/all.done
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --no-deps --upgrade --target _build/brotli brotli==1.2.1
+	@PYTHONPATH=_build/brotli $(BIN)/python book/_tools/webfont.py
+
+picture: .venv/all.done
 	@$(BIN)/python book/_tools/architecture.py
+	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/landing.py
+
+poster: .venv/all.done
+	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/poster.py
+	@mkdir -p _build
+	@cp book/_static/poster.pdf _build
+
+preview: .venv/all.done book
+	@$(BIN)/python book/_tools/preview.py
 
 repository:
 	@"$(PYTHON)" book/_tools/repository.py "$(URL)" "$(SITE)"

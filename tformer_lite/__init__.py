@@ -24,11 +24,16 @@ if TYPE_CHECKING:
     )
     from tformer_lite.decoding.search import beam, greedy
     from tformer_lite.drawing.alignment import ribbons
+    from tformer_lite.drawing.arrows import arrows
     from tformer_lite.drawing.bar_charts import bars
+    from tformer_lite.drawing.beam_tree import beam_tree
     from tformer_lite.drawing.blocks import blocks
     from tformer_lite.drawing.broadcast import broadcast
-    from tformer_lite.drawing.diagram.map import where
+    from tformer_lite.drawing.diagram.here import overview, where
+    from tformer_lite.drawing.diagram.poster import poster
     from tformer_lite.drawing.dot_charts import seeds
+    from tformer_lite.drawing.dots import dots
+    from tformer_lite.drawing.growth import growth
     from tformer_lite.drawing.head_wires import head_wires
     from tformer_lite.drawing.heatmaps import heatmap
     from tformer_lite.drawing.line_charts import curves
@@ -63,6 +68,11 @@ if TYPE_CHECKING:
         char_lm,
         paper_base,
         tiny_translator,
+    )
+    from tformer_lite.model.efficient import (
+        MixtureOfExperts,
+        TiledAttention,
+        tiled_attention,
     )
     from tformer_lite.model.layers import (
         FeedForward,
@@ -159,6 +169,7 @@ __all__ = [
     "GroupedQueryAttention",
     "LayerNorm",
     "LearnedPositions",
+    "MixtureOfExperts",
     "MultiHeadAttention",
     "Pairs",
     "Picture",
@@ -174,6 +185,7 @@ __all__ = [
     "ShrunkEmbedding",
     "SinusoidalPositions",
     "Stack",
+    "TiledAttention",
     "TokenEmbedding",
     "Trace",
     "Trainer",
@@ -181,8 +193,10 @@ __all__ = [
     "Windows",
     "WordPieceTokenizer",
     "WordTokenizer",
+    "arrows",
     "bars",
     "beam",
+    "beam_tree",
     "bert_window",
     "bleu",
     "blocks",
@@ -197,6 +211,7 @@ __all__ = [
     "chrf",
     "curves",
     "dot_product_attention",
+    "dots",
     "english_nepali",
     "english_tokenizer",
     "exact_match",
@@ -205,6 +220,7 @@ __all__ = [
     "gelu_tanh",
     "generate",
     "greedy",
+    "growth",
     "head_wires",
     "heatmap",
     "join_heads",
@@ -217,9 +233,11 @@ __all__ = [
     "mean_loss",
     "nepali_tokenizer",
     "one_query",
+    "overview",
     "padding_mask",
     "paper_base",
     "perplexity",
+    "poster",
     "print_shapes",
     "projections",
     "read_pairs",
@@ -244,6 +262,7 @@ __all__ = [
     "split_text",
     "stored",
     "strip",
+    "tiled_attention",
     "tiny_translator",
     "trace",
     "train",

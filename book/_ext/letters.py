@@ -54,13 +54,22 @@ def notation() -> list[tuple[str, str, str]]:
     return ROW.findall((BOOK / "notation.md").read_text("utf8"))
 
 
+def name_of(means: str) -> str:
+    """Take the first words of a meaning: positions that ask (queries)."""
+    return re.split(r"[:,(]", means)[0].strip()
+
+
+def size_of(letter: str) -> int:
+    return roles.shapes(BOOK)["sizes"][letter]
+
+
 def meaning(letter: str, means: str, code: str) -> str:
-    """Write the meaning of a letter; its first words are its name."""
+    """Write a row of the legend, with all of it for the scripts."""
     return MEANING.format(
         letter=letter,
-        size=roles.shapes(BOOK)["sizes"][letter],
+        size=size_of(letter),
         code=code,
-        name=escape(re.split(r"[:,(]", means)[0].strip()),
+        name=escape(name_of(means)),
         means=escape(means),
         shown=roles.coloured(letter),
     )

@@ -25,6 +25,44 @@ document.addEventListener("DOMContentLoaded", () => {
 // A figure that is put back in its place is laid out anew.
 document.fonts.addEventListener("loadingdone", () => {
   for (const figure of document.querySelectorAll("svg.figure")) {
-    figure.replaceWith(figure);
+    if (/\p{sc=Deva}/u.test(figure.textContent)) figure.replaceWith(figure);
   }
+});
+
+// Paper is light.
+{
+  const root = document.documentElement.dataset;
+  let onScreen;
+  addEventListener("beforeprint", () => {
+    onScreen = root.theme;
+    root.theme = "light";
+  });
+  addEventListener("afterprint", () => { root.theme = onScreen; });
+}
+
+// The search shows extracts of a page's text, not of its set-up and figures.
+// Its words are marked in a page that is opened from it, and in no later one.
+const FURNITURE = "svg, script, style, .headerlink, .colab, .tag_setup";
+document.addEventListener("DOMContentLoaded", () => {
+  if (typeof Search === "undefined") return;
+  Search.htmlToText = (html, place) => {
+    const page = new DOMParser().parseFromString(html, "text/html");
+    const article = page.querySelector("article");
+    article?.querySelectorAll(FURNITURE).forEach(part => part.remove());
+    const part = place && article?.querySelector(place) || article;
+    return part?.textContent.replace(/\s+/g, " ") ?? "";
+  };
+  const asked = new URLSearchParams(location.search).get("q") ?? "";
+  const words = asked.toLowerCase().split(/\s+/)
+    .filter(word => !stopwords.includes(word));
+  const mark = event => {
+    const link = event.target.closest("#search-results a");
+    if (!link) return;
+    const to = new URL(link.href);
+    to.searchParams.set("highlight", words.join(" "));
+    link.href = to;
+  };
+  for (const name of ["click", "auxclick"]) addEventListener(name, mark, true);
+  const forget = () => localStorage.removeItem("sphinx_highlight_terms");
+  addEventListener("pagehide", forget);
 });

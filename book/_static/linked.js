@@ -10,13 +10,21 @@ const MOVES = {
   ArrowDown: [0, 1],
 };
 
+function add(parent, name, attributes) {
+  const made = parent.appendChild(document.createElementNS(SVG, name));
+  for (const [key, value] of Object.entries(attributes)) {
+    made.setAttribute(key, value);
+  }
+  return made;
+}
+
 class Linked {
   constructor(figure) {
     this.panels = JSON.parse(figure.dataset.panels);
     this.narrow = figure.querySelector(".narrow");
     this.layers = [figure.querySelector(".wide"), this.narrow]
       .filter((drawing) => drawing)
-      .map((drawing) => drawing.appendChild(document.createElementNS(SVG, "g")));
+      .map((drawing) => add(drawing, "g", { class: "lit" }));
     this.frame = document.createElement("div");
     this.frame.className = "linked";
     this.frame.tabIndex = 0;
@@ -125,11 +133,12 @@ class Linked {
       for (const [k, layer] of this.layers.entries()) {
         const [x, y, w, h] = panel[k ? "narrow" : "wide"];
         const [wide, high] = [w / columns, h / rows];
-        const box = layer.appendChild(document.createElementNS(SVG, "rect"));
-        box.setAttribute("x", x + wide * (column ?? 0));
-        box.setAttribute("y", y + high * (row ?? 0));
-        box.setAttribute("width", column === undefined ? w : wide);
-        box.setAttribute("height", row === undefined ? h : high);
+        add(layer, "rect", {
+          x: x + wide * (column ?? 0),
+          y: y + high * (row ?? 0),
+          width: column === undefined ? w : wide,
+          height: row === undefined ? h : high,
+        });
       }
     }
   }

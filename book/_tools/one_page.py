@@ -40,8 +40,6 @@ PAGE = """\
 {css}
 {feet}
 </style>
-<script>window.MathJax = {{options: {{processHtmlClass: "math"}}}}</script>
-<script defer src="{html}/_static/mathjax/tex-chtml.js"></script>
 </head>
 <body>
 <header>

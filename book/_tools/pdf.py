@@ -18,7 +18,6 @@ NAME = "transformer-shape-by-shape.pdf"
 TIMES = 4
 PAPER = {"tagged": True, "outline": True, "prefer_css_page_size": True}
 READY = """async () => {
-    await window.MathJax?.startup?.promise;
     document.body.getBoundingClientRect();
     await document.fonts.ready;
 }"""

@@ -20,8 +20,9 @@ import sys
 sys.path.insert(0, {ext!r})
 import addresses
 addresses.REPOSITORY, addresses.SITE = {where!r}
-extensions = ["addresses", "myst_nb"]
+extensions = ["addresses", "heads", "myst_nb"]
 nb_execution_mode = "off"
+html_title = "Book"
 html_theme = "sphinx_book_theme"
 html_baseurl = addresses.SITE
 html_theme_options = dict(
@@ -67,6 +68,7 @@ def test_unpublished_a_page_leads_nowhere_outside(tmp_path):
     assert NOBODY not in chapter
     assert "colab.research" not in chapter
     assert TERM.format("..") in chapter
+    assert "og:image" not in chapter
     assert not (html / "sitemap.xml").exists()
 
 
@@ -80,6 +82,10 @@ def test_published_it_leads_to_colab_and_has_an_address_of_its_own(tmp_path):
     address = f"{OURS[1]}/chapters/00.html"
     assert f'<link rel="canonical" href="{address}"' in chapter
     assert TERM.format("..") in chapter
+    card = f"{OURS[1]}/_static/preview.png"
+    assert f'<meta property="og:image" content="{card}">' in chapter
+    lost = (html / "404.html").read_text("utf8")
+    assert '<base href="/book/">' in lost  # at whatever address it is shown
     sitemap = (html / "sitemap.xml").read_text("utf8")
     assert sitemap.count("<loc>") == 4
     assert f"<loc>{address}</loc>" in sitemap

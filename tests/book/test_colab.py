@@ -156,7 +156,7 @@ def text(output) -> str:
 def test_what_any_chapter_asks_for_is_seen_in_one_that_is_run():
     for chapter in NOTEBOOKS:
         assert asks(chapter) <= set().union(*map(asks, chosen()))
-    assert {"curves", "heatmap(rows=)", "Nepali drawn"} <= asks(NOTEBOOKS[14])
+    assert {"growth", "bars(labels=)", "Nepali drawn"} <= asks(NOTEBOOKS[14])
 
 
 @some_chapters

@@ -1,11 +1,18 @@
 """Every page of the built book in a browser, in every look: offline, whole,
 readable, usable by all; and what a reader does with a chapter."""
 
+import base64
+import gzip
+import io
 import re
 import time
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
+import pdf_faults
 import pytest
 from playwright.sync_api import Page, Route, expect
+from pypdf import PdfReader
 
 from tests.helpers.browser import (
     CHAPTERS,
@@ -13,11 +20,16 @@ from tests.helpers.browser import (
     HTML,
     NO_BOOK,
     PAGES,
+    SITE,
+    View,
     fonts_of,
+    listen,
     new_reader,
     open_page,
+    served,
 )
 from tests.helpers.looking import FAULTS, faults, obstacles, seen_now
+from tests.helpers.project import ROOT
 
 pytestmark = pytest.mark.slow
 
@@ -51,23 +63,60 @@ BROKEN = """
 <div style="width: 2000px">wide</div>
 <pre style="width: 2em; overflow: hidden"><b>wide</b></pre>
 <p class="math">x + 1</p>
+<p style="line-height: 1.2">थिएन</p>
 <svg><path class="missing"></svg>
 <svg class="figure"></svg>
 <img alt="image" src="data:,">
 <img src="data:,">
 <p style="color: #888; background: #999">grey on grey</p>
 """
-RULES = ["color-contrast", "image-alt"]  # two of many of axe
+RULES = ["color-contrast", "image-alt", "label-content-name-mismatch"]
 
 
 def test_each_fault_is_found_by_its_name(visit):
     page = visit("book/errata.html").page
     page.locator("article").evaluate("(a, html) => a.innerHTML = html", BROKEN)
     header = page.locator(".bd-header-article")
-    header.evaluate("header => header.innerHTML = '<button>go</button>'")
+    header.evaluate(
+        "header => header.innerHTML = '<button aria-label=no>go</button>'"
+    )
     found = "\n".join([*seen_now(page), *obstacles(page, "light")])
     missed = [name for name in (*FAULTS, *RULES) if name not in found]
     assert not missed, found
+
+
+def weight(view: View) -> int:
+    """How much a first visit loads, in bytes that a site would send."""
+    files = {Path(unquote(urlsplit(url).path)) for url in view.requests}
+    return sum(len(gzip.compress(file.read_bytes())) for file in files)
+
+
+def test_a_page_is_light(opened):
+    most = 300 if opened.page.locator("svg.figure").count() else 170
+    assert 40_000 < weight(opened) <= 1000 * most
+
+
+UNSEEN = """() => [...document.querySelectorAll(
+    "a[href], button, summary, input, [tabindex='0']"
+)].filter(control => {
+    control.focus({ preventScroll: true });
+    const { outlineStyle, outlineWidth } = getComputedStyle(control);
+    return control.matches(":focus")
+        && (outlineStyle !== "solid" || parseFloat(outlineWidth) < 2);
+}).map(control => control.outerHTML)"""
+
+
+def test_the_focus_can_be_seen_on_every_control(opened):
+    opened.page.keyboard.press("Tab")
+    assert opened.page.evaluate(UNSEEN) == []
+
+
+@each_chapter
+def test_a_column_of_text_has_room_for_pictures(opened):
+    for width, room in [(DESK, 690), (1440, 690), (390, 358)]:
+        opened.look("light", width)
+        wide = "article => article.querySelector('h1').offsetWidth"
+        assert opened.page.locator("article").evaluate(wide) >= room
 
 
 def test_some_page_has_a_formula():
@@ -99,6 +148,24 @@ def test_nepali_is_drawn_with_the_font_of_the_book(opened):
     assert [used for used in fonts if (FONT, True) not in used] == []
 
 
+def test_on_a_site_the_font_is_asked_for_at_once(browser):
+    reader = new_reader(browser)
+    reader.route("**/*", served)
+    view = View(reader.new_page())
+    listen(view)
+    view.page.goto(f"{SITE}/{CHAPTERS[1]}")
+    view.ready()
+    names = [url.rpartition("/")[2].partition("?")[0] for url in view.requests]
+    assert names.index("NotoSansDevanagari.woff2") < names.index(
+        "bootstrap.js"
+    )
+    assert len([url for url in view.requests if "woff2" in url]) == 1
+    assert view.problems == []
+    view.page.goto(f"{SITE}/404.html")
+    expect(view.page.locator("link[rel=preload]")).to_have_count(0)
+    reader.close()
+
+
 def test_nepali_has_the_font_of_the_book_though_it_comes_late(browser):
     def late(route: Route) -> None:
         time.sleep(0.4)
@@ -110,6 +177,55 @@ def test_nepali_has_the_font_of_the_book_though_it_comes_late(browser):
     reader.close()
     assert len(fonts) > 10
     assert [used for used in fonts if (FONT, True) not in used] == []
+
+
+def test_the_web_font_draws_what_the_font_of_the_figures_draws(visit):
+    """The one is made of the other: `make font`."""
+    whole = ROOT / "tformer_lite/drawing/fonts/NotoSansDevanagari-Regular.ttf"
+    code = base64.b64encode(whole.read_bytes()).decode()
+    differ = """async ([code, name]) => {
+        const whole = new FontFace("whole", `url(data:;base64,${code})`);
+        document.fonts.add(await whole.load());
+        const pen = document.createElement("canvas").getContext("2d");
+        const size = (font, word) => {
+            pen.font = `100px "${font}"`;
+            const { width, actualBoundingBoxAscent: up,
+                actualBoundingBoxDescent: down } = pen.measureText(word);
+            return [width, up, down].join();
+        };
+        const signs = /[\\p{sc=Deva}\u0964]+/gu;
+        const words = document.body.textContent.match(signs);
+        return [words.length, words.filter(
+            word => size("whole", word) !== size(name, word))];
+    }"""
+    page = visit("book/corpus.html").page
+    words, others = page.evaluate(differ, [code, FONT])
+    assert words > 500
+    assert others == []
+
+
+def printed(view: View) -> PdfReader:
+    """A page as its reader prints it, with all that folds closed."""
+    close = "all => all.forEach(one => one.open = false)"
+    view.page.eval_on_selector_all("article details", close)
+    return PdfReader(io.BytesIO(view.page.pdf(tagged=True)))
+
+
+def test_a_chapter_prints_light_and_open_and_cuts_no_figure(visit):
+    dark, light = (printed(visit(CHAPTERS[6], s)) for s in ("dark", "light"))
+    drawn = [
+        [p.get_contents().get_data() for p in b.pages] for b in (dark, light)
+    ]
+    assert drawn[0] == drawn[1]
+    text = " ".join(sheet.extract_text() for sheet in light.pages)
+    assert list(pdf_faults.cut_figures(light)) == []
+    assert "Show the setup" not in text
+
+
+def test_a_dark_page_is_dark_again_when_it_is_printed(visit):
+    page = visit(CHAPTERS[6], "dark").page
+    page.pdf()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
 
 
 @each_chapter

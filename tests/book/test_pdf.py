@@ -16,7 +16,7 @@ from tests.helpers.project import ROOT
 
 pytestmark = pytest.mark.slow
 
-FONT = ROOT / "tformer_lite/drawing/fonts/NotoSansDevanagari-Regular.ttf"
+FONT = ROOT / "book/_static/NotoSansDevanagari.woff2"
 CONFIG = {
     "title": "A small book",
     "author": "Nobody",

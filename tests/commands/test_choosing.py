@@ -212,6 +212,7 @@ def test_help_has_what_is_typed_most_first_and_the_model_apart(capsys):
     with pytest.raises(SystemExit):
         main(["train", "char", "--help"])
     said = capsys.readouterr().out
+    assert "with --resume, about how much longer" in " ".join(said.split())
     wanted = ["options:", "--minutes X", "\n  --resume", "\n  --save_path"]
     wanted += ["the model:", "--d_model", "how it learns:", "--lr", "examples"]
     places = [said.index(word) for word in wanted]

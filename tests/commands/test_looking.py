@@ -95,6 +95,9 @@ def test_the_shapes_are_those_of_this_sentence(english, s, t, capsys):
     )
     assert any("cross_attention" in line for line in tree)
     assert not any("?" in line or "~" in line for line in tree)
+    # No option of this command shows more: none is offered.
+    assert not any("tree(" in line or "calls()" in line for line in tree)
+    assert tree[-1] == "depth=4 of 5"
 
 
 def test_the_sentence_is_read_by_the_model_itself():

@@ -32,7 +32,7 @@ THEIRS = [3.0, 2.3, 2.1, 2.01, 2.05, 2.1, 2.2, 2.35, 2.5, 2.63]
 def test_it_says_what_was_seen_and_what_helps(patience):
     *_, last = warned(OURS, THEIRS, patience)
     assert last.startswith(
-        "the lowest val_loss was 2.01 at step 400, now it is 2.63, while "
+        "The lowest val_loss was 2.01 at step 400, now it is 2.63, while "
         "train_loss fell from 1.80 to 0.60: the model learns its data by "
     )
     assert ("--patience 3" in last) == (patience is None)

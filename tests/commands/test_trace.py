@@ -48,7 +48,11 @@ def test_every_axis_of_every_module_has_its_name(name, capsys):
 def test_so_many_levels_of_modules_are_printed(capsys):
     assert main(["trace", "--depth", "1"]) == 0
     rest = capsys.readouterr().out.split("\n", 1)[1]
-    assert rest == f"{running_trace().tree(depth=1)}\n"
+    *lines, last = str(running_trace().tree(depth=1)).splitlines()
+    assert rest.splitlines()[:-1] == lines
+    more = "--depth 5 shows all modules, --calls lists all"
+    assert rest.splitlines()[-1].startswith(f"depth=1 of 5: {more}")
+    assert last.startswith("depth=1 of 5: tree(depth=5) shows all")
     names = {line.split()[0] for line in rest.splitlines()[4:9]}
     assert names == {
         name for name, _ in running_trace().model.named_children()

@@ -50,7 +50,7 @@ def test_each_epoch_prints_its_losses_and_their_perplexity(capsys, tmp_path):
     words = "Using device: cpu", "205 characters, vocab size = 17"
     size = sum(p.numel() for p in kept.model.parameters())
     saved = f"Model saved to {tmp_path / 'model.pt'}"
-    curve = f"Loss curve saved to {tmp_path / 'loss_curve.png'}"
+    curve = f"Loss curve saved to {tmp_path / 'model_loss_curve.png'}"
     for text in (*words, f"Model parameters: {size:,}", saved, curve):
         assert text in said
 
@@ -103,7 +103,7 @@ def test_the_loss_curve_shows_both_losses(tmp_path, monkeypatch):
     names = {"Training", "Validation"}  # at the lines' ends
     assert {*names, "Epoch", "nats a token"} <= written
     assert "Training and validation loss" in written
-    with Image.open(tmp_path / "loss_curve.png") as picture:
+    with Image.open(tmp_path / "model_loss_curve.png") as picture:
         assert picture.format == "PNG"
         assert picture.info["dpi"] == pytest.approx((150, 150), abs=0.1)
 

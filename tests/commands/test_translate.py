@@ -112,7 +112,7 @@ def test_the_share_of_exact_translations_is_counted_on_the_test(
     assert right > 0
     share = f"exact match {right / 9:.1%}"
     assert report.startswith(f"Test: 9 sentences, {share}")
-    assert "BLEU" in report
+    assert "(BLEU and chrF: how many runs of words, and of letters" in report
     shown = [line for line in lines if " -> " in line]
     assert len(shown) == 3 * 10 + 3  # at each note, and in the end
     for line, (english, _) in zip(shown, 10 * corpus.valid[:3]):

@@ -23,7 +23,9 @@ def at_once(monkeypatch):
 
 def rows_of(folder) -> list[list[str]]:
     """The losses in the CSV, below its header."""
-    with open(folder / "losses.csv", newline="", encoding="utf8") as file:
+    with open(
+        folder / "model_losses.csv", newline="", encoding="utf8"
+    ) as file:
         head, *rows = csv.reader(file)
     assert head == ["step", "seconds", "train_loss", "val_loss"]
     return rows
@@ -56,13 +58,13 @@ def test_a_csv_has_each_note_once_whatever_has_stopped_and_gone_on(
     assert load_checkpoint(tmp_path / "model.pt").training["step"] == 48
     assert main(char(tmp_path, "--steps", "60", "--resume")) == 0
     assert matches(tmp_path) == [*range(3, 40, 3), 40, *range(42, 61, 3)]
-    assert not (tmp_path / "losses.csv.part").exists()
+    assert not (tmp_path / "model_losses.csv.part").exists()
 
 
 def test_a_csv_that_cannot_be_written_stops_nothing(capsys, tmp_path):
-    (tmp_path / "losses.csv").mkdir()
+    (tmp_path / "model_losses.csv").mkdir()
     assert main(char(tmp_path, "--steps", "1")) == 0
-    assert "losses.csv is not written: " in capsys.readouterr().err
+    assert "model_losses.csv is not written: " in capsys.readouterr().err
 
 
 def test_the_time_is_said_first_and_what_is_left_on_the_way(
@@ -116,12 +118,14 @@ def test_beside_each_loss_the_model_writes_one_line(
     lines = capsys.readouterr().out.splitlines()
     notes = [i for i, line in enumerate(lines) if "train_loss" in line]
     assert len(notes) == 4
+    label = "  It writes: "
     for i in notes:
         start = text[0] if demo == "???" else demo
         # A blank that it begins with cannot be seen.
-        assert lines[i + 1].startswith("  ")
-        assert demo == "???" or lines[i + 1].startswith(f"  {start}")
-        wide = sum(1 + (c >= "\u4e00") for c in lines[i + 1][2:])
+        says, shown = lines[i + 1][: len(label)], lines[i + 1][len(label) :]
+        assert says == label
+        assert demo == "???" or shown.startswith(start)
+        wide = sum(1 + (c >= "\u4e00") for c in shown)
         assert 10 < wide <= writers.LINE
     assert not lines[notes[-1] + 2].startswith("  ")
 
@@ -165,9 +169,9 @@ def test_overfitting_is_said_at_a_note_and_in_the_end_with_its_numbers(
     main(char(tmp_path, "--steps", "40", "--lr", "0.03"))
     said = capsys.readouterr()
     first, last = (
-        line for line in said.err.splitlines() if line.startswith("[WARN]")
+        line for line in said.err.splitlines() if "val_loss" in line
     )
-    low = "the lowest val_loss was 2.50 at step 8, now it is"
+    low = "The lowest val_loss was 2.50 at step 8, now it is"
     kept = load_checkpoint(tmp_path / "model.pt")
     assert kept.val_losses == theirs
     assert f"{low} 3.00, while" in first

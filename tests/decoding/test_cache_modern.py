@@ -22,7 +22,7 @@ from tformer_lite import (
 )
 from tformer_lite.decoding.cache.models import Recomputed
 
-NEW = ["rotary", "grouped", "rotary_grouped"]
+NEW = ["rotary", "grouped", "rotary_grouped", "tiled"]
 new = pytest.mark.parametrize("attention", NEW)
 kinds = pytest.mark.parametrize("kind", [DecoderOnly, EncoderDecoder])
 
@@ -32,7 +32,8 @@ kinds = pytest.mark.parametrize("kind", [DecoderOnly, EncoderDecoder])
 @steps
 def test_kept_keys_and_values_give_the_models_logits(attention, kind, steps):
     changes = {"attention": attention, "positions": "none"}
-    for own in ({}, {"mask": "sliding", "feed_forward": "gated"}):
+    newer = {"mask": "sliding", "feed_forward": "gated"}
+    for own in ({}, newer, {"feed_forward": "mixture"}):
         model, src, tgt = prepared("paper_base", kind, **changes, **own)
         quick = cached(model)
         assert not isinstance(quick, Recomputed)

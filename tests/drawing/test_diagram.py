@@ -1,35 +1,34 @@
-"""The map of the model: its shapes are the trace's, one part is lit."""
-
-import re
+"""Where we are: shapes are the trace's, one part is lit, and nothing is drawn
+that a model does not have."""
 
 import pytest
 import torch
-from matplotlib.colors import to_hex
-from matplotlib.patches import FancyBboxPatch
 
 from tests.helpers.diagrams import (
     OneCall,
-    boxes,
-    drawn,
-    holds,
+    Reader,
+    lit,
     traced,
-    written,
+    written_shapes,
 )
 from tests.helpers.drawings import texts
 from tests.helpers.small import small
-from tformer_lite import DecoderOnly, EncoderDecoder, char_lm, trace, where
-from tformer_lite.drawing.diagram.map import HERE, LIT, PARTS, RIM
+from tests.helpers.translators import DIMS
+from tformer_lite import (
+    Block,
+    CrossBlock,
+    EncoderDecoder,
+    MultiHeadAttention,
+    RotaryGroupedAttention,
+    Stack,
+    char_lm,
+    overview,
+    trace,
+    where,
+)
+from tformer_lite.drawing.diagram.here import PARTS
 
-LABELS = {
-    "ids": "source ids",
-    "heads": "split into heads",
-    "scores": "scores: q @ kᵀ / √D",
-    "output": "output projection",
-    "feed_forward": "feed-forward",
-    "residual": "residual sum",
-    "self_attention": "self-attention",
-    "cross_attention": "cross-attention",
-}
+IDS = torch.ones(1, 4, dtype=torch.long)
 
 
 @pytest.fixture
@@ -40,164 +39,134 @@ def seen():
 # --- shapes --------------------------------------------------------------
 
 
-def shapes(picture) -> list[str]:
-    """The shapes in a drawing, put together from their columns."""
-    drawn = texts(picture.svg())
-    sizes = [text for text in drawn if re.fullmatch(r"\(?\d+[,)]", text)]
-    return re.findall(r"\([\d, ]+\)", " ".join(sizes))
-
-
 @pytest.mark.parametrize("name", ["tiny", "sizes", "paper"])
-def test_the_shapes_on_the_map_are_those_of_the_run(name):
+def test_the_map_has_a_shape_wherever_it_changes(name):
     seen = traced(name)
-    config = {key: seen.run.sizes[key] for key in "BSTC"}
-    b, s, t, c = config.values()
-    vocabulary = seen.result.shape[-1]
-    drawn = shapes(where(seen, "head"))
-    assert set(drawn) == {
-        f"({b}, {s})",
-        f"({b}, {s}, {c})",
-        f"({b}, {t})",
-        f"({b}, {t}, {c})",
-        f"({b}, {t}, {vocabulary})",
-    }
-    # Every part but the ids and the head gives channels.
-    parts = 8 + 11 + (0 if name == "paper" else 2)
-    both = [f"({b}, {s}, {c})", f"({b}, {t}, {c})"]
-    assert sum(map(drawn.count, set(both))) == parts
+    b, s, t, c = (seen.run.sizes[key] for key in "BSTC")
+    h, d, v = seen.run.sizes["H"], seen.run.sizes["D"], seen.result.shape[-1]
+    fused = (b, s, 3 * c) if name == "paper" else (b, s, c)
+    expected = [(b, s), (b, s, c), (b, t), (b, t, c), (b, t, v), (b, s, c)]
+    line = [(b, s, c), fused, (b, h, s, d), *[(b, h, s, s)] * 3]
+    line += [(b, h, s, d), (b, s, c), (b, s, c)]
+    drawn = written_shapes(overview(seen).figure)
+    assert drawn == [str(shape) for shape in expected + line]
 
 
-@pytest.mark.parametrize(
-    ("part", "asks"), [("mask", 7), ("cross_attention", 5)]
-)
-def test_the_shapes_inside_attention_are_those_of_the_run(part, asks):
-    on_map = shapes(where(traced("sizes"), "head"))
-    inside = shapes(where(traced("sizes"), part))[len(on_map) :]
-    x, memory = f"(4, {asks}, 16)", "(4, 7, 16)"
-    ins = [x] if asks == 7 else [x, memory]
-    q, k, v = f"(4, 2, {asks}, 8)", "(4, 2, 8, 7)", "(4, 2, 7, 8)"
-    scores = f"(4, 2, {asks}, 7)"
-    expected = [*ins, x, memory, memory, q, k, v, *[scores] * 3]
-    assert sorted(inside) == sorted([*expected, "(4, 1, 1, 7)", q, x, x])
+def test_inside_an_attention_rows_ask_and_columns_answer(seen):
+    text = overview(seen).text
+    for gives in (
+        "x (B, T, C) = (2, 8, 12)",
+        "split (B, H, T, D) = (2, 3, 8, 4)",
+        "scores (B, H, T, S) = (2, 3, 8, 8)",
+        "join (B, T, C) = (2, 8, 12)",
+    ):
+        assert gives in text
+    first = where(traced("writer"), "scores").text.splitlines()[0]
+    assert first.endswith("It gives (B, H, T, S) = (3, 2, 6, 6).")
 
 
 def test_fused_projections_are_drawn_as_they_ran():
     text = where(traced("paper"), "projections").text
-    assert "It gives qkv (B, S, 3C) = (4, 7, 48)." in text
-    assert "(4, 7, 48)" in shapes(where(traced("paper"), "scores"))
-    text = where(traced("paper"), "cross_attention").text
-    assert "query (B, T, C) = (4, 5, 16)" in text
-    assert "key_value (B, S, 2C) = (4, 7, 32)" in text
+    assert "It gives (B, T, 3C) = (4, 7, 48)." in text
 
 
 def test_shapes_that_the_run_does_not_have_are_left_out():
     one_call = {"attention": OneCall, "cross_attention": "fused"}
     model = EncoderDecoder(small("paper_base", **one_call))
-    ids = torch.ones(1, 4, dtype=torch.long)
-    picture = where(trace(model, ids, ids), "softmax")
-    assert "self-attention. The map shows" in picture.text
-    assert "k (1?, 3?, 4?, 4?) = (1, 3, 4, 4)" in picture.text
-    drawn = texts(picture.svg())
-    assert {f"softmax {HERE}", "masked", "k"} <= {*drawn}
-
-
-def test_parts_stand_in_the_order_in_which_they_ran():
-    order = {}
-    for name in "tiny", "paper":
-        drawn = texts(where(traced(name), "head").svg())
-        known = "norm", "self-attention", "residual sum"
-        order[name] = [text for text in drawn if text in known][:3]
-    assert order["tiny"] == ["norm", "self-attention", "residual sum"]
-    assert order["paper"] == ["self-attention", "residual sum", "norm"]
-    assert "encoder × 1" in texts(where(traced("tiny"), "head").svg())
-    assert "encoder × 2" in texts(where(traced("paper"), "head").svg())
+    picture = where(trace(model, IDS, IDS), "softmax")
+    assert "It gives" not in picture.text
+    assert "→ scores → mask → [softmax] → @ v →" in picture.text
+    assert len(written_shapes(picture.figure)) == 6
 
 
 def test_names_that_are_not_proved_show_it():
     picture = where(traced("unproved"), "scores")
     assert {"B~", "8?", "C~"} <= set(texts(picture.svg()))
-    assert "(B~, 8?, C~) = (2, 8, 12)" in picture.text
+    assert "(B~, H~, 8?, 8?) = (2, 3, 8, 8)" in picture.text
 
 
 # --- where we are --------------------------------------------------------
 
 
-def lit(figure) -> list[FancyBboxPatch]:
-    """The boxes in the colour of the current part."""
-    fill = LIT[0]
-    return [
-        box for box in boxes(figure) if to_hex(box.get_facecolor()) == fill
-    ]
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("name", ["tiny", "paper"])
+def test_each_part_is_lit_on_wide_pages_and_on_phones(name, part):
+    picture = where(traced(name), part)
+    sides = 2 if part == "model" else 1
+    for figure in picture.figure, picture.narrow:
+        assert len(lit(figure)) == sides
+    whole = part in ("encoder", "decoder", "model")
+    assert picture.text.count("[") == (0 if whole else 1)
+    assert picture.text.startswith("You are here: ")
 
 
-@pytest.mark.parametrize(
-    ("name", "part"),
-    [("tiny", part) for part in PARTS]
-    + [("paper", part) for part in ("residual", "norm", "decoder")],
-)
-def test_each_part_lights_one_box_in_three_ways(name, part):
-    figure = drawn(name, part)
-    (box,) = lit(figure)
-    ground = boxes(figure)[box]
-    others = [b.get_linewidth() for b in boxes(figure) if b is not box]
-    assert box.get_linewidth() >= 2 * max(others)
-    assert to_hex(box.get_edgecolor()) == RIM[0]
-    places = written(figure)
-    inside = [t.get_text() for t, at in places.items() if holds(ground, at)]
-    assert sum(HERE in text for text in inside) == 1
-    assert sum(HERE in text.get_text() for text in places) == 1
-    if part in ("encoder", "decoder"):
-        assert f"{part} × {1 if name == 'tiny' else 2}" in inside
-    else:
-        label = LABELS.get(part, part)
-        assert f"{label}  {HERE}" in inside
+def test_parts_stand_in_the_order_in_which_they_ran(seen):
+    pre, post = (where(traced(n), "norm").text for n in ("tiny", "paper"))
+    attention = "embed → positions → self-attention → + →"
+    assert f"{attention} feed-forward → + → [norm]\n" in pre
+    assert f"{attention} cross-attention → + → feed-forward → +" in post
+    assert "encoder × 1: ids" in pre
+    assert "encoder × 2: ids" in post
+    assert "× 2" in texts(where(traced("paper"), "norm").svg())
 
 
-def test_the_text_says_where_we_are_and_lists_the_parts(seen):
-    first, listing = where(seen, "softmax").text.split("\n\n")
-    assert first.startswith(
-        "Where we are: softmax, inside the encoder's self-attention. It "
-        "gives weights (B, H, S, S) = (2, 3, 8, 8). The map shows"
+def test_the_text_is_short(seen):
+    assert where(seen, "softmax").text == (
+        "You are here: softmax, inside the encoder's self-attention. It "
+        "gives (B, H, T, S) = (2, 3, 8, 8).\n\n"
+        "x → q k v → split → scores → mask → [softmax] → @ v → join → output"
     )
-    (line,) = [line for line in listing.splitlines() if "→" in line]
-    assert line.split(maxsplit=2)[:2] == ["→", "softmax"]
-    names = [line[:20].strip() for line in listing.splitlines()]
-    assert names.index("source ids") < names.index("self-attention")
-    assert names.index("self-attention") < names.index("target ids")
-    assert max(map(len, listing.splitlines())) <= 76
-    assert "head, after the decoder's blocks" in where(seen, "head").text
+
+
+# --- other models --------------------------------------------------------
+
+
+def test_a_model_that_only_writes_has_no_encoder_on_its_map(seen):
+    assert {"encoder", "memory", "head"} <= {*texts(overview(seen).svg())}
+    seen = traced("writer")
+    for picture in overview(seen), where(seen, "head"):
+        words = texts(picture.svg())
+        assert "decoder" in words
+        assert not {"encoder", "memory", "cross-attention"} & {*words}
+        assert "encoder" not in picture.text
+    with pytest.raises(ValueError, match="no encoder: it has ids, .*model"):
+        where(seen, "encoder")
+
+
+def test_a_model_that_only_reads_has_no_decoder_on_its_map():
+    seen = trace(Reader(small("tiny_translator")), IDS)
+    words = texts(overview(seen).svg())
+    assert {"encoder", "head", "mask"} <= {*words}
+    assert not {"decoder", "memory", "cross-attention"} & {*words}
 
 
 @pytest.mark.parametrize(
-    ("part", "gives"),
+    ("part", "inputs"),
     [
-        ("scores", "scores (B, H, S, S)"),
-        ("mask", "masked (B, H, S, S)"),
-        ("softmax", "weights (B, H, S, S)"),
-        ("output", "output (B, S, C)"),
+        (Block(char_lm), 1),
+        (CrossBlock(char_lm), 2),
+        (Stack(char_lm, Block), 1),
+        (MultiHeadAttention(128, 4), 1),
+        (RotaryGroupedAttention(128, 4, 2), 1),
     ],
 )
-def test_each_step_of_attention_gives_what_the_book_calls_so(
-    seen, part, gives
-):
-    assert f"It gives {gives} = (2, " in where(seen, part).text
-
-
-@pytest.mark.parametrize("part", PARTS)
-def test_every_part_has_one_mark_in_the_text(seen, part):
-    text = where(seen, part).text
-    assert text.count("→") == 1
-    assert text.startswith("Where we are: ")
+def test_a_part_alone_is_drawn_with_what_it_has(part, inputs):
+    seen = trace(part, *torch.randn(inputs, 1, 5, 128))
+    words = texts(overview(seen).svg())
+    assert {"scores", "softmax", "join"} <= {*words}
+    assert not {"mask", "memory", "head", "ids"} & {*words}
+    assert where(seen, "heads").text.count("[") == 1
+    with pytest.raises(ValueError, match="this model has no mask"):
+        where(seen, "mask")
 
 
 def test_what_is_not_there_is_refused(seen):
-    with pytest.raises(ValueError, match="'atention': known are ids.*head"):
+    with pytest.raises(ValueError, match="'atention': known are ids.*model"):
         where(seen, "atention")
-    ids = torch.ones(1, 4, dtype=torch.long)
-    with pytest.raises(ValueError, match="trace an EncoderDecoder"):
-        where(trace(DecoderOnly(char_lm), ids), "head")
+    with pytest.raises(ValueError, match="no attention: trace a Transformer"):
+        where(trace(torch.nn.Linear(4, 4), torch.ones(2, 4)), "head")
     model = EncoderDecoder(small("tiny_translator", positions="none"))
-    bare = trace(model, ids, ids)
+    bare = trace(model, IDS, IDS, dims=DIMS)
     assert where(bare, "embedding").text
     with pytest.raises(ValueError, match="this model has no positions"):
         where(bare, "positions")

@@ -1,93 +1,54 @@
-"""The map of the model can be read: wide or narrow, in light and in dark."""
+"""The strips and the map can be read: wide or narrow, in light and in dark;
+the poster, when it is printed."""
 
 import re
-from itertools import combinations
+from dataclasses import replace
 
 import pytest
 
 from tests.helpers.colours import contrast, rgb
-from tests.helpers.diagrams import boxes, drawn, traced, written
-from tformer_lite import where
-from tformer_lite.drawing.diagram.map import FRAME, HERE, LIT, PARTS
-from tformer_lite.drawing.palette import AXES, INK, PAPER
+from tests.helpers.diagrams import traced
+from tests.helpers.drawings import letter_faults
+from tformer_lite import overview, poster, running_trace, where
+from tformer_lite.drawing.diagram.anatomy import sides_of
+from tformer_lite.drawing.diagram.here import PARTS
+from tformer_lite.drawing.diagram.thumbs import thumbs_of
+from tformer_lite.drawing.palette import AXES, INK, LIT, PAPER, SHARE
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def seen():
-    return traced("tiny")
-
-
-def overlaps(figure) -> list[tuple[str, str]]:
-    """The texts that share ink with another; what is measured is higher
-    than the ink by a few pixels."""
-    return [
-        (one.get_text(), other.get_text())
-        for (one, a), (other, b) in combinations(written(figure).items(), 2)
-        if min(a.x1, b.x1) - max(a.x0, b.x0) > 0.5
-        and min(a.y1, b.y1) - max(a.y0, b.y0) > 3
-    ]
-
-
-def strays(figure) -> list[str]:
-    """The texts that stand across the edge of a box, a frame or the page."""
-    found, grounds = [], boxes(figure).values()
-    for text, place in written(figure).items():
-        for ground in [figure.bbox, *grounds]:
-            apart = not ground.overlaps(place)
-            within = ground.contains(*place.min) and ground.contains(
-                *place.max
-            )
-            if not (within or (apart and ground is not figure.bbox)):
-                found.append(text.get_text())
-    return found
+    return running_trace()
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_no_text_overlaps_another_or_leaves_its_box(part):
-    assert overlaps(drawn("tiny", part)) == []
-    assert strays(drawn("tiny", part)) == []
+def test_a_strip_is_low_and_its_letters_are_apart(seen, part):
+    picture = where(seen, part)
+    assert letter_faults(picture) == []
+    assert picture.figure.get_figheight() * 72 <= 120
+    assert picture.narrow.get_figheight() * 72 <= 172
 
 
-@pytest.mark.parametrize("part", ["encoder", "mask", "cross_attention"])
+@pytest.mark.parametrize("part", ["norm", "mask", "cross_attention"])
 @pytest.mark.parametrize("name", ["paper", "large", "unproved"])
 def test_long_sizes_and_names_have_the_room_they_need(name, part):
-    assert overlaps(drawn(name, part)) == []
-    assert strays(drawn(name, part)) == []
+    assert letter_faults(where(traced(name), part)) == []
 
 
-def test_text_that_overlaps_or_leaves_its_box_is_found(seen):
-    figure = where(seen, "head").figure
-    figure.renderer = drawn("tiny", "head").renderer
-    mark = next(t for t in written(figure) if HERE in t.get_text())
-    figure.axes[0].text(*mark.get_position(), "twice", size=9)
-    mark.set_text("head, with words that leave")
-    assert overlaps(figure)
-    assert strays(figure) == [mark.get_text()]
-
-
-@pytest.mark.parametrize(("name", "inches"), [("tiny", 4.5), ("large", 7.1)])
-def test_it_fits_the_page_and_is_as_wide_in_every_part(name, inches):
-    parts = "head", "mask", "cross_attention"
-    (wide,) = {drawn(name, part).get_figwidth() for part in parts}
-    assert wide <= inches
-    assert min(t.get_size() for t in written(drawn(name, "mask"))) >= 8
-
-
-def test_letters_have_the_colours_of_their_axes():
-    for text in written(drawn("tiny", "cross_attention")):
-        if text.get_text() in AXES:
-            assert text.get_color() == AXES[text.get_text()][1][0]
+@pytest.mark.parametrize("name", ["tiny", "large", "writer"])
+def test_the_letters_of_the_whole_map_are_apart(name):
+    assert letter_faults(overview(traced(name))) == []
 
 
 @pytest.mark.parametrize("theme", [0, 1])
 def test_text_can_be_read_on_every_ground(theme):
-    for ground in PAPER, FRAME, LIT:
+    for ground in PAPER, LIT:
         for _, ink in [("", INK), *AXES.values()]:
             assert contrast(rgb(ink[theme]), rgb(ground[theme])) >= 4.5
 
 
 @pytest.mark.parametrize("part", ["scores", "encoder"])
-def test_every_colour_has_its_dark_counterpart(seen, part):
+def test_every_colour_of_a_strip_has_its_dark_counterpart(seen, part):
     svg = where(seen, part).svg()
     light = set(re.findall(r"(?:fill|stroke): (#\w{6})", svg))
     pairs = dict(re.findall(r"light-dark\((#\w+), (#\w+)\)", svg))
@@ -95,7 +56,33 @@ def test_every_colour_has_its_dark_counterpart(seen, part):
     assert all(pairs[colour] != colour for colour in light)
 
 
-def test_the_same_map_is_the_same_bytes(seen):
-    one, two = (where(seen, "scores") for _ in range(2))
-    assert one.svg() == two.svg()
-    assert one.png() == two.png()
+# --- the poster ----------------------------------------------------------
+
+
+def test_the_costs_on_the_poster_add_up_to_those_of_the_model(seen):
+    thumbs = [t for s in sides_of(seen) for t in thumbs_of(seen, s)]
+    whole = seen.flops()[""]
+    counted = sum(thumb.cost for thumb in thumbs).tolist()
+    assert counted == [whole.parameters, whole.flops]
+
+
+def test_the_poster_shows_the_tensors_of_the_run(seen):
+    thumbs = [t for s in sides_of(seen) for t in thumbs_of(seen, s)]
+    attentions = seen.attention()
+    weights = [thumb for thumb in thumbs if thumb.kind is SHARE]
+    assert len(weights) == len(attentions) == 3
+    for thumb, found in zip(weights, attentions):
+        for drawn, head in zip(thumb.matrices, found.weights[0]):
+            shown = ~drawn.isneginf()
+            assert drawn[shown].equal(head[shown])
+            assert not head[~shown].any()
+    assert thumbs[-1].matrices[0].equal(seen.result[0])
+
+
+@pytest.mark.parametrize("name", ["running", "writer"])
+def test_the_letters_of_the_poster_are_apart(seen, name):
+    kept = seen if name == "running" else traced("kept writer")
+    picture = poster(kept, ["longest_words"] * 8)
+    faults = letter_faults(replace(picture, narrow=picture.figure))
+    assert [f for f in faults if "overlaps" in f or "leaves" in f] == []
+    assert list(picture._repr_mimebundle_()) == ["text/plain", "image/png"]

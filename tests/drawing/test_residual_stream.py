@@ -93,6 +93,12 @@ def test_words_have_room_in_any_depth(residual):
     assert misplaced(residual_stream(model, *EXAMPLE[:2])) == []
 
 
+def test_a_stack_is_called_as_you_wrote_it():
+    encoder, x = deep()
+    assert residual_stream(encoder, x).text.startswith("encoder: the res")
+    assert "decoder: " in residual_stream(running_model(), *EXAMPLE[:2]).text
+
+
 def test_a_model_without_a_stream_is_refused():
     with pytest.raises(ValueError, match="Linear ran no Stack"):
         residual_stream(torch.nn.Linear(2, 2), torch.ones(1, 2))

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from tests.helpers.legitimate import LEGITIMATE
-from tformer_lite import bugs, report, running_model
+from tests.helpers.listings import unstyled
+from tformer_lite import bugs, dots, report, running_model
 from tformer_lite.gallery import by_property, caught, measured
 from tformer_lite.gallery.catching import Catch
 from tformer_lite.gallery.entries import shelves
@@ -96,13 +97,35 @@ def test_a_property_alone_is_the_only_one_that_finds_a_bug():
 
 
 def test_the_table_shows_each_bug_on_its_shelf():
-    html = measured()._repr_html_()
+    html = unstyled(measured()._repr_html_())
     titles = re.findall(r'colspan="3">(.*?)<', html)
-    assert titles == list(shelves())
+    assert titles == [*measured().shelves.values()] == list(shelves())
     scores, *_, last = html.split("<tbody>")[1:]
-    assert ">no_scale</span></th><td>0</td><td>score_scale<" in scores
+    assert "<td>0</td><td>score_<wbr>scale<" in scores
     assert "no_scale" not in last
-    assert "rowgroup" not in by_property(measured())._repr_html_()
+    assert "rowgroup" not in unstyled(by_property(measured())._repr_html_())
+
+
+def test_a_bug_stands_with_what_it_is_and_a_property_with_what_it_asks():
+    row = measured()._repr_html_().split("roles_reversed")[1]
+    assert "The source asks, and the target answers." in row
+    assert 'issues/2">rexrex9/nlp_torchtext#2</a>' in row
+    assert "self.cross_attention(memory, x" in row.split("</th>")[0]
+    asked = unstyled(by_property(measured())._repr_html_())
+    assert asked.count("<br>See whether ") == 17
+    assert "<br></th>" in by_property(named("no check"))._repr_html_()
+
+
+def named(properties: str):
+    """A table of one bug that is found so."""
+    return Sheet([Catch("a", 0, properties)], [])
+
+
+def test_what_is_found_can_be_drawn():
+    picture = dots(measured().found, measured().shelves)
+    first, _, *rows = picture.text.splitlines()
+    assert "(43, 17): 23 rows have one dot alone, 0 none." in first
+    assert f"no_scale: {measured()['no_scale'].properties}" in rows
 
 
 @pytest.mark.parametrize("name", LEGITIMATE)

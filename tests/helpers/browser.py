@@ -3,10 +3,11 @@
 import os
 import re
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 import browsers
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, Route
 
 from tests.helpers.project import ROOT
 
@@ -19,14 +20,15 @@ PAGES = sorted(
     if file.name not in ("genindex.html", "index.html")
 )
 SCHEMES = ["light", "dark"]
-PHONE, DESK = 390, 1280  # pixels wide
+# Pixels wide; the smallest is a desk at 400 %.
+SMALL, PHONE, DESK = 320, 390, 1280
+SITE = "https://book.test"
 RUN = [page for page in PAGES if page.startswith("chapters/")]
 CHAPTERS = [page for page in RUN if page.count("/") == 1]
-# A page stands when its formulas do, all that folds is open, nothing fades in
-# any more, and every font that its layout asks for is there: layout comes
-# first, then the question.
+# A page stands when all that folds is open, nothing fades in any more, and
+# every font that its layout asks for is there: layout comes first, then the
+# question.
 READY = """async () => {
-    await window.MathJax?.startup?.promise;
     document.querySelectorAll("details").forEach(d => d.open = true);
     document.getAnimations().forEach(a => a.finish());
     do {
@@ -89,6 +91,16 @@ def open_page(reader: BrowserContext, page: str) -> View:
     view.page.goto(f"{HTML.as_uri()}/{page}")
     view.ready()
     return view
+
+
+def served(route: Route) -> None:
+    """Give a page what a site would, at SITE; other places have nothing."""
+    path = urlsplit(route.request.url.removeprefix(SITE)).path
+    file = HTML / path.removeprefix("/")
+    if route.request.url.startswith(SITE) and file.is_file():
+        route.fulfill(path=file)
+    else:
+        route.fulfill(status=404, path=HTML / "404.html")
 
 
 def listen(view: View) -> None:

@@ -1,25 +1,30 @@
 """Traces to draw, and what is in a drawing."""
 
+import re
 from functools import cache
 
 import torch
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyBboxPatch
-from matplotlib.text import Text
-from matplotlib.transforms import Bbox
+from matplotlib.patches import Circle, Patch
+from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from tests.helpers.small import small
 from tests.helpers.translators import DIMS, translator
 from tformer_lite import (
+    Block,
+    DecoderOnly,
     EncoderDecoder,
     FusedAttention,
+    Stack,
     join_heads,
+    padding_mask,
     split_heads,
     trace,
-    where,
 )
+from tformer_lite.drawing.palette import LIT
+from tformer_lite.model.models import InputEmbedding
 
 SIZES = {"B": 4, "S": 7, "T": 5, "H": 2, "D": 8, "C": "H*D"}
 LARGE = {"B": 32, "S": 100, "T": 90, "H": 8, "D": 16, "C": "H*D"}
@@ -44,7 +49,10 @@ class OneCall(FusedAttention):
 
 @cache
 def traced(name: str):
-    """Two models at two sizes each, and names that are not proved."""
+    """Three models, two of them at two sizes, and names not proved."""
+    if name == "kept writer":
+        model, ids = decoder_only(2, 6, 2, 8)
+        return trace(model, *ids, keep=True)
     if name == "unproved":
         model, ids = translator(2, 8, 8, 3, 4)
         return trace(model, *ids, dims=DIMS)
@@ -53,33 +61,46 @@ def traced(name: str):
         "sizes": (translator, SIZES),
         "paper": (paper, SIZES),
         "large": (paper, LARGE),
+        "writer": (decoder_only, {"B": 3, "T": 6, "H": 2, "D": 8, "C": "H*D"}),
     }[name]
     return trace(build=build, dims=dims)
 
 
-@cache
-def drawn(name: str, part: str) -> Figure:
-    """The map of a trace, ready to be measured."""
-    figure = where(traced(name), part).figure
-    figure.renderer = FigureCanvasAgg(figure).get_renderer()
-    return figure
+def decoder_only(B, T, H, D):
+    """A model that only writes, and ids for it."""
+    config = small("char_lm", d_model=H * D, n_heads=H, max_len=T)
+    return DecoderOnly(config).eval(), [torch.randint(2, 9, (B, T))]
 
 
-def boxes(figure: Figure) -> dict[FancyBboxPatch, Bbox]:
-    """Every box and frame, and its place."""
-    patches = figure.axes[0].patches
-    found = [each for each in patches if isinstance(each, FancyBboxPatch)]
-    return {box: box.get_window_extent() for box in found}
+class Reader(nn.Module):
+    """An encoder alone, with a head: as BERT is."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.pad = config.pad
+        self.embedding = InputEmbedding(config, config.vocab_size)
+        self.encoder = Stack(config, Block)
+        self.head = nn.Linear(config.d_model, 2)
+
+    def forward(self, ids):
+        mask = padding_mask(ids, self.pad)
+        return self.head(self.encoder(self.embedding(ids), mask))
 
 
-def written(figure: Figure) -> dict[Text, Bbox]:
-    """Every text that says something, and its place."""
-    render = figure.renderer
-    texts = [text for text in figure.axes[0].texts if text.get_text()]
-    return {text: text.get_window_extent(render) for text in texts}
+def lit(figure: Figure) -> list[Patch]:
+    """What is in the colour of where we are: boxes, and the largest stop."""
+    frames = [
+        patch
+        for patch in figure.axes[0].patches
+        if patch.get_linewidth() == 2
+        and to_hex(patch.get_facecolor()) == LIT[0]
+    ]
+    stops = [p for p in figure.axes[0].patches if isinstance(p, Circle)]
+    return frames + [stop for stop in stops if stop.radius == 8]
 
 
-def holds(outer: Bbox, place: Bbox) -> bool:
-    """Whether the middle of a place is in another."""
-    middle = (place.x0 + place.x1) / 2, (place.y0 + place.y1) / 2
-    return outer.contains(*middle)
+def written_shapes(figure: Figure) -> list[str]:
+    """The shapes in a drawing, put together from their columns."""
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    sizes = [text for text in texts if re.fullmatch(r"\(?\d+[,)]", text)]
+    return re.findall(r"\([\d, ]+\)", " ".join(sizes))

@@ -12,10 +12,10 @@ def misplaced(picture: Picture) -> list[str]:
     """The words on both pages of a picture that are small, leave the page
     or share ink with others."""
     assert picture.narrow is not None
-    return [*faults(picture.figure), *faults(picture.narrow)]
+    return [*flaws(picture.figure), *flaws(picture.narrow)]
 
 
-def faults(figure: Figure) -> list[str]:
+def flaws(figure: Figure) -> list[str]:
     """The same of one page. What is measured is higher than the ink."""
     ink = FigureCanvasAgg(figure).get_renderer()
     places = {

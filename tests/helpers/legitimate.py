@@ -114,6 +114,8 @@ LEGITIMATE: dict[str, Callable[[], Case]] = {
     "gated, with SiLU": partial(
         running, feed_forward="gated", activation="silu"
     ),
+    "experts": partial(running, feed_forward="mixture"),
+    "attention in tiles": partial(running, attention="tiled"),
     "three layers": partial(running, n_layers=3),
     "dropout in training": partial(running, dropout=0.3),
     "unscaled tokens": partial(running, embedding="plain"),

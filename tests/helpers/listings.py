@@ -1,4 +1,7 @@
-"""What a listing of source says beside a line."""
+"""What a listing of source says beside a line, and what tables say when no
+style reaches them."""
+
+import re
 
 
 def shown(listing, code: str) -> str:
@@ -7,3 +10,14 @@ def shown(listing, code: str) -> str:
     i = next(i for i, s in enumerate(lines) if s.strip().startswith(code))
     note = lines[i].partition("#")[2]
     return (note or lines[i + 1].partition("#")[2]).strip()
+
+
+def unstyled(page: str) -> str:
+    """HTML where style sheets are taken away."""
+    return re.sub(r"<style>.*?</style>", "", page)
+
+
+def letters(page: str) -> str:
+    """HTML whose shapes are letters alone, with no marks and sizes."""
+    page = re.sub(r"<sub>\d+</sub>", "", page)
+    return re.sub(r"</?(?:span|b|var)\b[^>]*>", "", unstyled(page))

@@ -87,7 +87,7 @@ def test_square_layers_keep_the_variance_of_their_input(d_model):
         for field in ("attention", "cross_attention"):
             part = PARTS[field][kind](d_model, 4)
             layers += [m for m in part.modules() if isinstance(m, Linear)]
-    assert len(layers) == 1 + 4 * 2 + 2 + 3 + 3 * 4 * 2
+    assert len(layers) == 1 + 4 * 2 + 2 + 3 + 4 * 4 * 2
     for layer in layers:
         # Few output channels differ more by chance.
         off = 0.05 * max(1, d_model / layer.out_features) ** 0.5

@@ -17,7 +17,8 @@ FLOORS = (
     {"extras", "rounding"},
     {"text", "tracing"},
     {"model"},
-    {"properties", "drawing", "decoding", "training"},
+    {"decoding"},
+    {"properties", "drawing", "training"},
     {"example"},
     {"gallery"},
     {"classroom"},
@@ -28,7 +29,8 @@ FLOORS = (
 TRACING = MODULE / "tracing"
 TRACING_FLOORS = (
     {"axes", "source", "dtypes"},
-    {"record", "tables"},
+    {"record", "markup"},
+    {"tables"},
     {"calls"},
     {"listing", "questions", "probing"},
     {"tree"},

@@ -46,8 +46,8 @@ def test_what_is_not_certain_is_marked_and_never_left_blank(seen, name):
     listing = seen.source(Named)
     assert shown(listing, f"{name} = ").split(" · ")[-1] == "?"
     page = listing._repr_html_()
-    (row,) = (r for r in page.split("<tr>") if f" {name} = " in r)
-    assert "?</td></tr>" in row
+    (row,) = (r for r in page.split("<tr ") if f" {name} = " in r)
+    assert "?</span></td></tr>" in row
 
 
 def test_one_of_several_that_is_not_known_makes_all_unknown(seen):

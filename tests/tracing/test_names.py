@@ -195,6 +195,8 @@ def test_a_shape_is_marked_as_a_whole_whatever_its_names_are():
     axes = Axis(6, "B*(T-1)", "proved"), Axis(3, "H", "value")
     letter = '<b class="axis axis-{0}">{0}</b>'.format
     b, t, h = map(letter, "BTH")
-    page = f'<span class="shape">({b}*({t}-1), {h}~)</span>'
-    assert shape_html(axes) == page
+    product, heads = f"{b}*({t}-1)<sub>6</sub>", f"{h}~<sub>3</sub>"
+    page = f"(<var>{product}</var>, <var>{heads}</var>, <var>1</var>)"
+    one = Axis(1, "1", "proved")
+    assert shape_html((*axes, one)) == f'<span class="shape">{page}</span>'
     assert shape_text(axes) == "(B*(T-1), H~)"

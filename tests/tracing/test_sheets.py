@@ -7,6 +7,7 @@ import torch
 from torch import nn
 from torch.nn.functional import dropout
 
+from tests.helpers.listings import unstyled
 from tests.helpers.small import words
 from tformer_lite.tracing import trace
 from tformer_lite.tracing.questions.costs import flops, gradients, parameters
@@ -150,7 +151,7 @@ def test_the_html_is_a_table_with_the_same_cells_and_real_headers():
 
     A.__name__ = "<A&B>"
     sheet = parameters(nn.Sequential(A(40, 30)))
-    html = Cells(sheet._repr_html_())
+    html = Cells(unstyled(sheet._repr_html_()))
     text = [line.split() for line in str(sheet).splitlines()]
     assert html.rows == text
     assert html.headers == ["col"] * 4 + ["row"] * 2

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 import torch
 from torch import nn
 
+from tests.helpers.listings import unstyled
 from tests.helpers.own_models import GPT
 from tests.helpers.small import words
 from tests.helpers.trees import Block, Other, Stack, X, tree
@@ -34,7 +35,7 @@ class Page(HTMLParser):
 def test_the_html_is_lists_in_lists_that_open_down_to_the_depth():
     model = Stack(Stack(Block(), Block()), Stack(Other()))
     shown = tree(model, X, depth=2)
-    page = Page(shown._repr_html_())
+    page = Page(unstyled(shown._repr_html_()))
     states = [(d, "open" in a) for tag, d, a in page.found if tag == "details"]
     # h.0, its blocks, and of a block: its own call, layer, back
     one = [(0, True), (1, False), *[(2, False)] * 3]

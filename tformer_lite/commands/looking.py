@@ -64,7 +64,9 @@ def show_shapes(
     seen = proved_trace(model, src, row[None, :-1])
     for letter, shown in zip("ST", (words[0], words[1][:-1])):
         say(f"{letter}={len(shown)}: {' '.join(shown)}")
-    say(str(seen.tree()))
+    tree = seen.tree()
+    tree.more = "", ""  # no option of this command shows more
+    say(str(tree))
 
 
 def proved_trace(model: EncoderDecoder, src: Tensor, tgt: Tensor) -> Trace:

@@ -76,7 +76,11 @@ SHARE, AMOUNT, MEASURE, HEAT, TOP = (
 TEXT, FLAG = {"metavar": "TEXT"}, {"action": "store_true"}
 # How an option is read, and what it is.
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
-    "minutes": (AMOUNT, "about how long to train: gives the number of steps"),
+    "minutes": (
+        AMOUNT,
+        "about how long to train, which gives the number of steps; with "
+        "--resume, about how much longer",
+    ),
     "steps": (COUNT, "batches to learn from"),
     "epochs": (COUNT, "times through the data, in place of steps"),
     "as-in-source": (FLAG, "take source 002's sizes, optimizer and 50 epochs"),
@@ -93,7 +97,10 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
         COUNT,
         "positions of the model, if more than --block_size",
     ),
-    "max_len": (COUNT, "tokens of a sentence, [SOS] and [EOS] included"),
+    "max_len": (
+        COUNT,
+        "tokens of a sentence, its start [SOS] and end [EOS] included",
+    ),
     "vocab_size": (COUNT, "words of a language, when PATH is given"),
     "d_model": (COUNT, "channels"),
     "num_heads": (COUNT, "heads of each attention"),

@@ -46,6 +46,8 @@ def show(args: Namespace, seen: Trace) -> None:
         if args.path or args.calls:
             say(str(seen.at(args.path) if args.path else seen.calls()))
         elif not args.json or args.depth:
-            say(str(seen.tree(args.depth)))
+            tree = seen.tree(args.depth)
+            tree.more = "--depth {}", "--calls"
+            say(str(tree))
     except KeyError as error:
         raise ValueError(error.args[0]) from None

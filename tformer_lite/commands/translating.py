@@ -123,7 +123,7 @@ class Translator:
         if self.length > size:
             raise ValueError(
                 f"--max_len {self.length}: the translator was trained to "
-                f"write {size} tokens at most, [SOS] included."
+                f"write {size} tokens at most, its start [SOS] included."
             )
 
     def read(self, sentence: str, place: str) -> Tensor:

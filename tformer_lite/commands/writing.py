@@ -142,9 +142,10 @@ def known_ids(prompt: str, tokenizer: CharTokenizer) -> Tensor:
     """Look up a prompt's characters: -> (T)."""
     prompt = normalize("NFC", prompt)  # as training texts are
     known = tokenizer.known(prompt)
-    for char in dict.fromkeys(prompt):
-        if char not in known:
-            warn(f"[WARN] Character {char!r} not in vocabulary. Skipping.")
+    unknown = [x for x in dict.fromkeys(prompt) if x not in known]
+    if known and unknown:
+        names = ", ".join(map(repr, unknown))
+        warn(f"Not in the vocabulary, and left out: {names}")
     if not known:
         raise ValueError(
             f"no character of the prompt {brief(prompt)} is in the "

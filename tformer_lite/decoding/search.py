@@ -56,15 +56,25 @@ def beam(
     """
     if width < 1:
         raise ValueError(f"{width=} follows nothing: use 1 or more")
-    quick = cached(model)
-    memory = quick.encode(src).repeat_interleave(width, 0)
-    src = src.repeat_interleave(width, 0)
     beams = Beams(src, start, end, width, penalty)
+    follow(model, src, beams, max_len)
+    return beams.best()
+
+
+def follow(
+    model: EncoderDecoder, src: Tensor, beams: "Beams", max_len: int
+) -> None:
+    """Let beams grow until all have ended, or have `max_len` tokens.
+
+    A search is watched by `Beams` whose `grow` notes what it is given.
+    """
+    quick = cached(model)
+    memory = quick.encode(src).repeat_interleave(beams.width, 0)
+    src = src.repeat_interleave(beams.width, 0)
     while beams.tgt.shape[1] < max_len and not beams.done.all():
         logits = quick.decode(beams.tgt, memory, src)[:, -1]
         log_probs = pad_ended(logits.log_softmax(-1), beams.done, model.pad)
         quick.reorder(beams.grow(log_probs))
-    return beams.best()
 
 
 def pad_ended(log_probs: Tensor, done: Tensor, pad: int) -> Tensor:
@@ -96,6 +106,7 @@ class Beams:
         self, src: Tensor, start: int, end: int, width: int, penalty: float
     ):
         self.end, self.width, self.penalty = end, width, penalty
+        src = src.repeat_interleave(width, 0)
         self.tgt = torch.full_like(src[:, :1], start)
         # All rows begin alike: only the first of each source counts.
         others = torch.arange(len(src), device=src.device) % width > 0

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from tformer_lite.drawing.matrix import Matrix, number, table_of
+from tformer_lite.drawing.matrix import Matrix, table_of
 from tformer_lite.drawing.page import NARROW, WIDE
 from tformer_lite.drawing.palette import DARK
 from tformer_lite.drawing.picture import Picture
 from tformer_lite.drawing.weave import RIBBON, draw
+from tformer_lite.rounding import rounded
 from tformer_lite.tracing.source.expressions import argument_texts
 
 
@@ -29,7 +30,7 @@ def ribbons(
     matrix, or has negative numbers.
 
     >>> ribbons(softmax(torch.zeros(2, 3)), titles=["weights"])
-    weights: ribbons as wide as weights (T, S) = (2, 3). 0 takes most from ...
+    weights: ribbons as wide as weights, (2, 3). 0 attends to 0 (0.33). ...
     """
     heads = titles or argument_texts(sys._getframe(1))
     heads = heads or ["matrix"] * len(weights)
@@ -58,17 +59,20 @@ def place_of(row: int | str | None, words: list[str]) -> int | None:
 
 
 def describe(matrices: Sequence[Matrix], lit: int | None) -> str:
-    """Say what ribbons show: a sentence for each matrix, then numbers."""
+    """Say what ribbons show: what is lit, or else each row; then numbers."""
     words = []
     for matrix in matrices:
         sizes = tuple(matrix.values.shape)
         words.append(f"{matrix.title}: ribbons as wide as weights, {sizes}.")
-        rows, columns = matrix.labels
-        for i, row in enumerate(matrix.values.double().tolist()):
-            if lit in (i, None):
-                best = max(row)
-                j = next(j for j, x in enumerate(row) if best - x < 5e-3)
-                most = f"{columns[j]} ({number(row[j])})"
-                words.append(f"{rows[i]} takes most from {most}.")
+        rows = range(len(matrix.values)) if lit is None else [lit]
+        words += [attends(matrix, i, 1 if lit is None else 3) for i in rows]
     numbers = [table_of(matrix, matrix.title) for matrix in matrices]
     return "\n\n".join([" ".join(words), *filter(None, numbers)])
+
+
+def attends(matrix: Matrix, i: int, most: int) -> str:
+    """Say what a row attends to most."""
+    shares = list(map(rounded, matrix.values[i].tolist()))
+    order = sorted(range(len(shares)), key=lambda j: -shares[j])[:most]
+    best = [f"{matrix.labels[1][j]} ({shares[j]:.2f})" for j in order]
+    return f"{matrix.labels[0][i]} attends to {', '.join(best)}."

@@ -96,7 +96,7 @@ def measured(model: nn.Module, *inputs: Any, **options: Any) -> list[Stream]:
     """
     parts = model.named_modules()
     stacks = {name: part for name, part in parts if isinstance(part, Stack)}
-    gauges = [Gauge(name or "stack") for name in stacks]
+    gauges = [Gauge(name) for name in stacks]
     with ExitStack() as hung, torch.no_grad():
         for gauge, stack in zip(gauges, stacks.values()):
             for hook in gauge.hooks(stack):

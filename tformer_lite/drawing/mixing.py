@@ -48,7 +48,7 @@ def one_query(
     says whose query it is. Raises ValueError for shapes that do not fit.
 
     >>> one_query(torch.tensor([0.0, 1.0]), torch.eye(2), name="of not")
-    of not: scores of 2 words, weights, weighted values and their sum, ...
+    of not: scores (2,), weights, weighted values (2, 2) and their sum, ...
     """
     scores, v = torch.as_tensor(scores).detach(), torch.as_tensor(v).detach()
     if scores.ndim != 1 or v.ndim != 2 or len(scores) != len(v) or not len(v):
@@ -78,8 +78,9 @@ def describe(query: Query) -> str:
     """Say what one query gets, then list the numbers of each word."""
     best = first_largest(query.weights)
     words = (
-        f"{query.said}: scores of {len(query.words)} words, weights, weighted "
-        "values and their sum, the output. The largest weight, "
+        f"{query.said}: scores ({len(query.words)},), weights, weighted "
+        f"values {tuple(query.shares.shape)} and their sum, the output. The "
+        "largest weight, "
         f"{number(query.weights[best])}, is that of {query.words[best]}."
     )
     if not query.mask.all():

@@ -77,6 +77,6 @@ KINDS = {"scores": CENTRED, "weights": SHARE, "mask": TRUTH}
 
 
 def tint(word: int, head: int) -> str:
-    """Give the colour of a word's share in a head; few return in turn."""
+    """Give the colour of a word's share in a head; colours return in turn."""
     hue = TINTS[word % len(TINTS)]
     return hue[head % len(hue)][0]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from xml.sax.saxutils import quoteattr
 
 import matplotlib as mpl
@@ -71,6 +71,8 @@ class Picture:
     dark: dict[str, str]
     narrow: Figure | None = None
     panels: Sequence[Panel] = ()
+    DPI: ClassVar[int] = 144  # of the PNG
+    COLOURS: ClassVar[int] = 96
 
     def __repr__(self) -> str:
         return self.text
@@ -103,11 +105,12 @@ class Picture:
         )
 
     def png(self) -> bytes:
-        """Draw as PNG on white, in 96 colours."""
+        """Draw as PNG on white, in few colours."""
         picture = Image.open(
-            io.BytesIO(drawn(self.figure, "png", "", dpi=144))
+            io.BytesIO(drawn(self.figure, "png", "", dpi=self.DPI))
         )
-        few = picture.convert("RGB").quantize(96, dither=Image.Dither.NONE)
+        plain = picture.convert("RGB")
+        few = plain.quantize(self.COLOURS, dither=Image.Dither.NONE)
         file = io.BytesIO()
         few.save(file, "png", optimize=True)
         return file.getvalue()

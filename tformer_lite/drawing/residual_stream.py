@@ -1,5 +1,6 @@
 """The residual stream as a river, as high as its numbers are large."""
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +29,7 @@ from tformer_lite.drawing.palette import (
     STREAM,
 )
 from tformer_lite.drawing.picture import Picture, styled
+from tformer_lite.tracing.source.expressions import argument_texts
 
 STEP, LEAST = 150, 42  # how wide a sublayer's part of the river is
 JOIN = 0.7  # how far along that part its inflow is
@@ -52,7 +54,11 @@ def residual_stream(model: nn.Module, *inputs: Any, **options: Any) -> Picture:
     >>> residual_stream(running_model(), *running_example()[:2])
     encoder: the residual stream enters with a root mean square of ...
     """
+    texts = argument_texts(sys._getframe(1)) or ["stack"]
+    name = texts[0].rpartition(".")[2]
     streams = measured(model, *inputs, **options)
+    if not streams[0].name:
+        streams[0].name = name if name.isidentifier() else "stack"
     words = " ".join(map(sentence, streams))
     text = "\n\n".join([words, *map(listed, streams)])
     wide, narrow = (draw_rivers(streams, width) for width in (WIDE, NARROW))

@@ -53,12 +53,12 @@ def best_layout(
     chains: Sequence[Chain], width: float
 ) -> tuple[float, list[list[Line]]]:
     """Choose the largest cells that need the fewest lines."""
+    left = max(margin(m) for chain in chains for m in chain.matrices)
     room = min(
-        (width - margin(matrix)) / matrix.values.shape[1]
+        (width - left - 6) / matrix.values.shape[1]
         for chain in chains
         for matrix in chain.matrices
     )
-    left = max(margin(m) for chain in chains for m in chain.matrices)
     steps = range(int(2 * (LARGEST - LEAST)) + 1)
     sizes = [min(LARGEST - step / 2, room) for step in steps]
     tried = [
@@ -82,7 +82,7 @@ def lines_of(
         room = GAP * (not waiting) + sum(map(operator_width, waiting))
         room = (0 if first and not waiting else room) + margin(link) * new
         wide = panel_width(link, cell)
-        if not first and line.end + room + wide > width:
+        if not first and line.end + room + wide > width - 3:
             yield line
             line, waiting, new, first = Line(left, waiting), [], False, True
             room = 0

@@ -9,7 +9,15 @@ from matplotlib.figure import Figure
 
 from tformer_lite.drawing.chains import Chain, Operator, scales, unit
 from tformer_lite.drawing.matrix import Matrix, number
-from tformer_lite.drawing.page import NAME, SMALL, Box, Page, Style, text_width
+from tformer_lite.drawing.page import (
+    NAME,
+    SMALL,
+    Box,
+    Page,
+    Place,
+    Style,
+    text_width,
+)
 from tformer_lite.drawing.palette import INK, KINDS, MUTED, TRUTH
 from tformer_lite.drawing.strip_layout import (
     BETWEEN,
@@ -25,7 +33,8 @@ from tformer_lite.drawing.strip_layout import (
 )
 
 Ends = dict[str, tuple[float, float]]
-NAMED, LEGEND = 22, 26  # the name of a chain; the scales below all
+NAMED, LEGEND = 22, 18  # the name of a chain; a row of scales below all
+LONG = 175  # pixels that a scale needs
 WORD = 11  # pixels that a word needs
 
 
@@ -47,7 +56,9 @@ def draw_chains(
     high = sum(height(line, cell) for lines in laid for line in lines)
     high += NAMED * sum(bool(chain.name) for chain in chains)
     matrices = [matrix for chain in chains for matrix in chain.matrices]
-    strip = Strip(Page(width, high + LEGEND), cell, scales(matrices))
+    ends = scales(matrices)
+    rows = -(-len(ends) // scales_beside(width))
+    strip = Strip(Page(width, high + 8 + LEGEND * rows), cell, ends)
     boxes, y = [], 0.0
     for chain, lines in zip(chains, laid):
         if chain.name:
@@ -57,7 +68,7 @@ def draw_chains(
         for line in lines:
             boxes += draw_line(strip, line, y, chain.row)
             y += height(line, cell)
-    draw_scales(strip, high + LEGEND / 2)
+    draw_scales(strip, high + 4 + LEGEND / 2)
     return strip.page.figure, boxes
 
 
@@ -186,20 +197,30 @@ def draw_between(page: Page, line: Line, y: float) -> None:
         x += text_width(notes, SMALL)
 
 
+def scales_beside(width: float) -> int:
+    """How many scales have room beside each other."""
+    return max(1, int(width // LONG))
+
+
 def draw_scales(strip: Strip, y: float) -> None:
     """Draw a tiny scale for each unit: its lowest and highest value."""
-    page, x = strip.page, 0.0
-    for name, (low, high) in strip.ends.items():
-        style: Style = {"ha": "left"}
-        texts = [name, number(low).replace("-", "−"), number(high)]
-        if name == "weights":
-            texts[1:] = "0", "1"
-        for i, text in enumerate(texts):
-            page.note(x, y, text, **style)
-            x += text_width(text, SMALL) + 6
-            if i == 1:
-                steps = torch.linspace(low, high, 9)[None]
-                kind = KINDS["weights" if name == "weights" else "scores"]
-                page.cells((x, y - 5, 54, 10), steps, kind, (low, high))
-                x += 60
-        x += 20
+    beside = scales_beside(strip.page.width)
+    for i, (name, ends) in enumerate(strip.ends.items()):
+        x = i % beside * (LONG + 8.0)
+        draw_scale(strip.page, (x, y + i // beside * LEGEND), name, ends)
+
+
+def draw_scale(
+    page: Page, place: tuple[float, float], name: str, ends: Place
+) -> None:
+    """Draw the scale of a unit from its lowest to its highest value."""
+    x, y = place
+    texts = [name, *(number(end).replace("-", "−") for end in ends)]
+    if name == "weights":
+        texts[1:] = "0", "1"
+    for text in texts[:2]:
+        page.note(x, y, text, ha="left")
+        x += text_width(text, SMALL) + 6
+    kind = KINDS["weights" if name == "weights" else "scores"]
+    page.cells((x, y - 5, 45, 10), torch.linspace(*ends, 9)[None], kind, ends)
+    page.note(x + 51, y, texts[2], ha="left")

@@ -2,18 +2,24 @@
 
 import json
 from collections.abc import Iterable
+from html import escape
 from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
+from tformer_lite import properties
 from tformer_lite.example.running import running_model
 from tformer_lite.example.shipped import STORED
-from tformer_lite.gallery.entries import Bug, shelves
+from tformer_lite.gallery.entries import Bug, bug, shelves
 from tformer_lite.gallery.shapes import changed, shapes
 from tformer_lite.properties import report
 from tformer_lite.properties.finding import BROKEN, UNUSUAL, whole
-from tformer_lite.tracing.tables import Sheet, html_groups
+from tformer_lite.tracing.listing.colours import coloured
+from tformer_lite.tracing.markup import STYLE, html_groups
+from tformer_lite.tracing.tables import Sheet
 
 LEVELS = BROKEN, UNUSUAL
+NAME = attrgetter("name")
 CAUGHT = STORED / "caught.json"
 
 
@@ -34,28 +40,62 @@ class Finder(NamedTuple):
 
 
 class Catches(Sheet):
-    """Rows of names and numbers; in a notebook, bugs by their shelves."""
+    """Rows of names and numbers; in a notebook, bugs by their shelves, each
+    with the line that is wrong, and properties with what they ask."""
+
+    @property
+    def found(self) -> dict[str, list[str]]:
+        """The properties that notice each bug: what `dots` draws."""
+        return {row.bug: row.properties.split(", ") for row in self.rows}
+
+    @property
+    def shelves(self) -> dict[str, str]:
+        """The shelf that begins at a bug."""
+        groups = groupby(self.rows, lambda row: shelf_of(row[0]))
+        return {next(rows)[0]: title for title, rows in groups if title}
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
-        titles = {b.name: t for t, bugs in shelves().items() for b in bugs}
-        groups = groupby(self.rows, lambda row: titles.get(row[0], ""))
+        groups = groupby(self.rows, lambda row: shelf_of(row[0]))
         cells = (
-            (title, ([whole(name), str(n), names] for name, n, names in rows))
+            (title, ([told(x), str(n), breakable(y)] for x, n, y in rows))
             for title, rows in groups
         )
-        return html_groups(self.headers, cells, self.notes)
+        return STYLE + html_groups(self.headers, cells, self.notes)
+
+
+def breakable(names: str) -> str:
+    """Write names that may break after an underline."""
+    return names.replace("_", "_<wbr>")
+
+
+def shelf_of(name: str) -> str:
+    """Find the shelf of a bug; "" for another name."""
+    titles = (t for t, bugs in shelves().items() if name in map(NAME, bugs))
+    return next(titles, "")
+
+
+def told(name: str) -> str:
+    """Tell what a bug is, or what a property asks."""
+    if shelf_of(name):
+        one, head = bug(name), f"<b>{whole(name)}</b><br>"
+        says = f"{escape(one.says)} {one.where_html}"
+        (wrong,) = coloured([one.wrong])
+        return f"{head}{says}<pre><mark>✗</mark> {wrong}</pre>"
+    check = getattr(properties, name, None)
+    asks = " ".join((check.__doc__ or "").partition("\n\n")[0].split())
+    return f"<b>{whole(name)}</b><br>{escape(asks)}"
 
 
 def caught(bugs: Iterable[Bug]) -> Catches:
     """Plant each bug in the running model, and see what notices: a table."""
     right = shapes(running_model())
     rows: list[NamedTuple] = []
-    for bug in bugs:
-        model = bug.model()
+    for one in bugs:
+        model = one.model()
         n = len(changed(shapes(model), right))
         names = [f.name for f in report(model).findings if f.level in LEVELS]
-        rows.append(Catch(bug.name, n, ", ".join(names)))
+        rows.append(Catch(one.name, n, ", ".join(names)))
     return Catches(rows, [])
 
 

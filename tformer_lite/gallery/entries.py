@@ -10,7 +10,8 @@ from torch import nn
 
 from tformer_lite.gallery.planting import planted
 from tformer_lite.model.config import Config, tiny_translator
-from tformer_lite.tracing.tables import html_table
+from tformer_lite.tracing.listing.colours import coloured
+from tformer_lite.tracing.markup import html_table
 
 BUGS = Path(__file__).with_name("bugs.toml")
 
@@ -47,6 +48,12 @@ class Bug:
         at, hashtag, number = self.incident.partition("#")
         return f"https://github.com/{at}/issues/{number}" if hashtag else ""
 
+    @property
+    def where_html(self) -> str:
+        """Name the incident, with its link if it has one."""
+        where = escape(self.incident)
+        return f'<a href="{self.link}">{where}</a>' if self.link else where
+
     def __str__(self) -> str:
         """Write the name, the lines and the incident."""
         return (
@@ -60,13 +67,11 @@ class Bug:
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
-        where = escape(self.incident)
-        if self.link:
-            where = f'<a href="{self.link}">{where}</a>'
+        right, wrong = coloured([self.right]) + coloured([self.wrong])
         lines = [
-            ["right", f"<code>{escape(self.right)}</code>"],
-            ["wrong", f"<code>{escape(self.wrong)}</code>"],
-            ["where", f"{self.file}.py, as in {where}"],
+            ["right", f"<pre>{right}</pre>"],
+            ["wrong", f"<pre><mark>✗</mark> {wrong}</pre>"],
+            ["where", f"{self.file}.py, as in {self.where_html}"],
         ]
         return html_table((self.name, escape(self.says)), lines)
 

@@ -10,6 +10,7 @@ from torch.nn import functional
 from tformer_lite.model.attention import MultiHeadAttention
 from tformer_lite.model.bert import BertEmbedding
 from tformer_lite.model.config import Config
+from tformer_lite.model.efficient import MixtureOfExperts, TiledAttention
 from tformer_lite.model.layers import (
     FeedForward,
     LayerNorm,
@@ -58,6 +59,7 @@ PARTS: dict[str, dict[str, Callable]] = {
         "rotary": RotaryAttention,
         "grouped": GroupedQueryAttention,
         "rotary_grouped": RotaryGroupedAttention,
+        "tiled": TiledAttention,
     },
     "cross_attention": {
         "split": MultiHeadAttention,
@@ -65,8 +67,13 @@ PARTS: dict[str, dict[str, Callable]] = {
         "rotary": MultiHeadAttention,
         "grouped": GroupedQueryAttention,
         "rotary_grouped": GroupedQueryAttention,
+        "tiled": TiledAttention,
     },
-    "feed_forward": {"plain": FeedForward, "gated": GatedFeedForward},
+    "feed_forward": {
+        "plain": FeedForward,
+        "gated": GatedFeedForward,
+        "mixture": MixtureOfExperts,
+    },
     "mask": {"causal": causal_mask, "sliding": sliding_mask},
     "residual": {"pre": PreNorm, "post": PostNorm},
     "norm": {

@@ -27,8 +27,8 @@ class Config:
 
     - `embedding`: scaled, plain, shrunk (`src_embedding` knows bert too)
     - `positions`: sinusoidal, learned, none
-    - `attention`: split, fused, rotary, grouped, rotary_grouped
-    - `feed_forward`: plain, gated
+    - `attention`: split, fused, rotary, grouped, rotary_grouped, tiled
+    - `feed_forward`: plain, gated, mixture
     - `mask`: causal, sliding
     - `residual`: pre, post
     - `norm`: layer, written, unbiased, rms

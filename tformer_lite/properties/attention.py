@@ -27,8 +27,9 @@ def weight_rows(subject: Subject) -> Verdict:
     """
     found = mixings(subject)
     for one in found:
-        sums = one.weights.sum(-1)
-        wrong = ~((sums - 1).abs() < 1e-3) & ~nobody(subject, sums)
+        sums = one.weights.double().sum(-1)
+        near = max(1e-3, 2 * torch.finfo(one.weights.dtype).eps)
+        wrong = ~((sums - 1).abs() < near) & ~nobody(subject, sums)
         if wrong.any():
             row, share = wrong.nonzero()[0].tolist(), sums[wrong][0].item()
             says = (

@@ -5,9 +5,13 @@ import math
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from tformer_lite.properties.distances import judged_by_position
 from tformer_lite.properties.finding import UNUSUAL, Verdict, check
 from tformer_lite.properties.reach import undisturbed
-from tformer_lite.properties.subject import NotJudgedError, Subject
+from tformer_lite.properties.subject import (
+    NotJudgedError,
+    Subject,
+)
 
 MOST = 1.5  # times the loss of a guess
 
@@ -37,6 +41,7 @@ def first_loss(subject: Subject) -> Verdict:
 def losses_of(subject: Subject) -> tuple[Tensor, int]:
     """Give the loss of each next word, 0 where there is none, (B, T - 1), and
     the number of words to choose from."""
+    judged_by_position(subject)
     outputs, ids = undisturbed(subject), subject.inputs[-1]
     size, real = outputs.shape[-1], subject.real[-1]
     words = not ids.is_floating_point() and outputs.ndim == 3

@@ -13,6 +13,7 @@ from tformer_lite.properties.distances import (
     FAINT,
     apart,
     distance,
+    faintest,
     rounding,
     undisturbed,
 )
@@ -144,8 +145,9 @@ def sure(
     """Give how far outputs moved, 0 for what is faint; None where that may
     be rounding."""
     moves = apart(subject, before, after, *which)
-    unsure = (moves > FAINT) & (moves <= ROUNDED * noise)
-    return None if unsure.any() else moves.where(moves > FAINT, 0)
+    faint = faintest(subject, *which)
+    unsure = (moves > faint) & (moves <= ROUNDED * noise)
+    return None if unsure.any() else moves.where(moves > faint, 0)
 
 
 def depend(subject: Subject) -> bool:

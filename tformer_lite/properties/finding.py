@@ -17,7 +17,8 @@ from tformer_lite.properties.subject import (
     error_line,
     subject_of,
 )
-from tformer_lite.tracing.tables import html_table, text_line
+from tformer_lite.tracing.markup import html_table
+from tformer_lite.tracing.tables import text_line
 
 # Whether it holds, what was seen, and the level, where it is unusual.
 Verdict = tuple[bool, str, Tensor] | tuple[bool, str, Tensor, str]

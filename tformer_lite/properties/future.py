@@ -7,7 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from tformer_lite.properties.copies import Run, moved
-from tformer_lite.properties.distances import only_looked_up
+from tformer_lite.properties.distances import (
+    judged_by_position,
+    only_looked_up,
+)
 from tformer_lite.properties.few import few_outputs
 from tformer_lite.properties.finding import Verdict, check
 from tformer_lite.properties.numbers import between_two
@@ -47,6 +50,7 @@ def causality(subject: Subject) -> Verdict:
     """
     if not subject.causal:
         raise NotJudgedError("The future may be heard here: causal=False.")
+    judged_by_position(subject)
     if subject.inputs[-1].shape[1] < 2:
         raise NotJudgedError("There is one position only: none is later.")
     seen, refused = [], []

@@ -2,12 +2,14 @@
 other rows. Push a position, and see which outputs move."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import combinations
 
 import torch
 from torch import Tensor
 
 from tformer_lite.properties.copies import rows_alone
+from tformer_lite.properties.distances import judged_by_position, pooled
 from tformer_lite.properties.few import few_outputs
 from tformer_lite.properties.finding import UNUSUAL, Verdict, check
 from tformer_lite.properties.mixing import (
@@ -29,7 +31,7 @@ from tformer_lite.properties.subject import (
     NotJudgedError,
     Subject,
 )
-from tformer_lite.properties.variants import whatever_weights
+from tformer_lite.properties.variants import in_double, whatever_weights
 
 USED = "Look at the padding mask: is it used in every attention?"
 UNMIXED = "No position hears another one, and there is no attention."
@@ -39,6 +41,7 @@ UNMIXED = "No position hears another one, and there is no attention."
 @whatever_weights
 def past(subject: Subject) -> Verdict:
     """See whether each position hears itself, and one before it."""
+    judged_by_position(subject)
     moves = reach(subject, subject.last)
     if moves.shape[1] == 1:
         raise NotJudgedError("There is one position only: nobody is before.")
@@ -228,9 +231,18 @@ def exchanges(subject: Subject) -> Iterator[tuple[int, int, int, Tensor]]:
             inputs[which][:, [p, q]] = x[:, [q, p]]
             few = few_outputs(subject)
             moves = distance(few, few.run(*inputs))[:1]
+            if 0 < moves.max() < rounding(few):
+                moves = moves_in_double(few, inputs)[:1]
             if which == subject.last:
                 moves[:, : q + 1] = 0
             yield which, p, q, moves
+
+
+def moves_in_double(subject: Subject, inputs: list[Tensor]) -> Tensor:
+    """How far outputs move, (B, T), where it may be rounding alone."""
+    with suppress(NotJudgedError, FailedError):
+        subject = in_double(subject)
+    return distance(subject, subject.run(*inputs))
 
 
 def mixes(subject: Subject) -> bool:
@@ -238,6 +250,8 @@ def mixes(subject: Subject) -> bool:
     one that does neither, such as a feed-forward net, nothing is asked."""
     if followed(subject):
         return True
+    if pooled(subject):  # such as a mean of words
+        return False
     moves = [reach(subject, which) for which in range(subject.last + 1)]
     own = torch.eye(moves[-1].shape[1])
     heard = [*moves[:-1], moves[-1] * (1 - own)]

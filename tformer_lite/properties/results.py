@@ -46,6 +46,19 @@ def picked(pick: Pick, result: Any, rows: Any = None) -> Tensor:
     raise FailedError(f"{what} is {kind}, and no tensor. {there_is(result)}")
 
 
+def for_positions(made: Tensor, rows: Tensor) -> Tensor:
+    """Give each position of `rows` what a pooled model made of all of them:
+    (B) or (B, K) -> (B, T, K). With K = T there might be a number for each
+    position: that stays. An image has no positions yet."""
+    of_rows = made.ndim in (1, 2) and len(made) == len(rows)
+    if not of_rows or rows.ndim not in (2, 3):
+        return made
+    flat = made.reshape(len(made), -1)
+    if flat.shape[1] == rows.shape[1]:
+        return made
+    return flat[:, None].expand(-1, rows.shape[1], -1)
+
+
 def named_parts(result: Any) -> dict[str, Any]:
     """Give what has a name in what a model gave."""
     if isinstance(result, Mapping):

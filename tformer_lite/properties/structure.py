@@ -183,13 +183,14 @@ def is_normed(after: Tensor, x: Tensor) -> bool:
     rows = x.square().sum(-1) > 0
     if not rows.any():
         return True
-    after, x = after[rows], x[rows]
+    after, x = after[rows].double(), x[rows].double()
     size = after.square().mean(-1)
     return parallel(after, x) and bool(size.min() > 0.5 and size.max() < 1.1)
 
 
 def parallel(after: Tensor, x: Tensor) -> bool:
     """Whether rows have the directions of others, centred or not."""
+    after, x = after.double(), x.double()
     centred = x - x.mean(-1, keepdim=True)
     alike = [cosine_similarity(after, y, -1).min() for y in (centred, x)]
     return bool(max(alike) > 0.999)

@@ -23,6 +23,7 @@ from tformer_lite.properties.results import (
     NotJudgedError,
     Pick,
     error_line,
+    for_positions,
     picked,
 )
 from tformer_lite.text.tokenizers import PAD, UNK
@@ -55,6 +56,7 @@ class Runner:
     pick: Pick
     state: State
     tick: Callable[[], None]
+    pools = False  # whether the last run gave one output for a sequence
 
     @cached_property
     def real(self) -> list[Tensor]:
@@ -75,7 +77,10 @@ class Runner:
     def made(self, *given: Tensor) -> Tensor:
         """Run the model just as it is: what it gives now."""
         result, rows = self.model(*given), given[self.places[-1]]
-        return picked(self.pick, result, rows).clone()
+        found = picked(self.pick, result, rows)
+        made = for_positions(found, rows)
+        self.pools = made is not found
+        return made.clone()
 
     def call(self, ask: Callable[..., T], inputs: tuple, seed: int = 0) -> T:
         """Call something that runs the model, without gradients; and a

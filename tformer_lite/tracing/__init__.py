@@ -4,34 +4,33 @@
 `Table` of one `Row` a torch call, or, where these are many, as the tree of its
 modules, and gives each tensor an `Axis` a side. What it has found is an
 `Attention`, a `Sheet` of numbers, or a `Scramble`. A trace that it has saved
-is read by `load_trace`, as a `SavedTrace`.
+is read by `load_trace`, as a `SavedTrace`. `diff` shows what was changed in a
+text, line by line.
 `print_shapes` prints while a model runs. `flops` and `parameters` count
 without a trace; `shape_text`, `shape_html` and `html_table` write.
 """
 
 from tformer_lite.tracing.axes.names import Axis, shape_text
+from tformer_lite.tracing.listing.changes import Diff, diff
+from tformer_lite.tracing.markup import html_table, shape_html
 from tformer_lite.tracing.printing import print_shapes
 from tformer_lite.tracing.questions.costs import flops, gradients, parameters
 from tformer_lite.tracing.questions.export import from_json
 from tformer_lite.tracing.questions.saved import SavedTrace, load_trace
 from tformer_lite.tracing.questions.scores import Attention
-from tformer_lite.tracing.tables import (
-    Row,
-    Sheet,
-    Table,
-    html_table,
-    shape_html,
-)
+from tformer_lite.tracing.tables import Row, Sheet, Table
 from tformer_lite.tracing.tracer import Trace, trace
 
 __all__ = [
     "Attention",
     "Axis",
+    "Diff",
     "Row",
     "SavedTrace",
     "Sheet",
     "Table",
     "Trace",
+    "diff",
     "flops",
     "from_json",
     "gradients",

@@ -2,18 +2,24 @@
 or names and numbers; and shapes in their colours."""
 
 import html
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from fnmatch import fnmatchcase
 from itertools import chain, groupby, repeat
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from tformer_lite.tracing.axes.names import (
-    LETTERS,
     Axis,
     Shape,
     Shapes,
     shape_text,
     shapes_text,
+)
+from tformer_lite.tracing.markup import (
+    STYLE,
+    html_groups,
+    html_table,
+    shape_html,
+    shapes_html,
 )
 from tformer_lite.tracing.source.expressions import line_text
 
@@ -21,7 +27,6 @@ WIDTH = 34
 CALL_HEADERS = "call", "inputs", "output"
 HEADERS = {"kind": "class", "flops": "FLOPs", "multiply_adds": "multiply-adds"}
 Kind = TypeVar("Kind", bound=tuple)
-Cells = Sequence[str | None]
 
 
 class Row(NamedTuple):
@@ -124,7 +129,7 @@ class Table(Printable):
         """Write a real table: readable without style and without script."""
         groups = groupby(self.rows, key=lambda row: row.path)
         cells = ((path, map(row_cells, rows)) for path, rows in groups)
-        return html_groups(CALL_HEADERS, cells, self.notes)
+        return STYLE + html_groups(CALL_HEADERS, cells, self.notes)
 
 
 def row_cells(row: Row) -> tuple[None, str, str, str]:
@@ -198,51 +203,6 @@ def text_line(
     ).rstrip()
 
 
-def html_table(
-    headers: Sequence[str], rows: Iterable[Cells], notes: Iterable[str] = ()
-) -> str:
-    """Write a table of cells that are HTML; the first names its row."""
-    return html_groups(headers, [("", rows)], notes)
-
-
-def html_groups(
-    headers: Sequence[str],
-    groups: Iterable[tuple[str, Iterable[Cells]]],
-    notes: Iterable[str] = (),
-    caption: str = "",
-) -> str:
-    """Write a table of rows in groups, each under its title, or "", and the
-    notes below. It can be read without style and without script.
-
-    Cells and headers are HTML, titles, notes and the caption are text. The
-    first cell names its row, unless it is None.
-    """
-    head = "".join(f'<th scope="col">{name}</th>' for name in headers)
-    bodies = "".join(html_group(*group, len(headers)) for group in groups)
-    above = html.escape(caption).replace("\n", "<br>")
-    above = f"<caption>{above}</caption>" if caption else ""
-    below = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
-    return (
-        f'<table class="trace">{above}<thead><tr>{head}</tr></thead>'
-        f"{bodies}</table>{below}"
-    )
-
-
-def html_group(title: str, rows: Iterable[Cells], columns: int) -> str:
-    """Write rows under a title that is as wide as the table."""
-    lines = "".join(html_row(*row) for row in rows)
-    if title:
-        attributes = f'scope="rowgroup" colspan="{columns}"'
-        title = f"<tr><th {attributes}>{html.escape(title)}</th></tr>"
-    return f"<tbody>{title}{lines}</tbody>"
-
-
-def html_row(name: str | None, *cells: str | None) -> str:
-    """Write the name of a row, if it has one, and its cells."""
-    head = "" if name is None else f'<th scope="row">{name}</th>'
-    return f"<tr>{head}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
-
-
 def typed_text(
     shapes: Shapes,
     types: Sequence[str],
@@ -251,15 +211,3 @@ def typed_text(
     """Write several named shapes, each with its data type, if it is said."""
     pairs = zip(shapes, chain(types, repeat("")))
     return ", ".join(f"{write(shape)} {kind}".strip() for shape, kind in pairs)
-
-
-def shapes_html(shapes: Shapes) -> str:
-    """Write several named shapes for the style sheet."""
-    return ", ".join(map(shape_html, shapes))
-
-
-def shape_html(shape: Shape) -> str:
-    """Mark a named shape, and each name in it, for the style sheet."""
-    mark = r'<b class="axis axis-\g<0>">\g<0></b>'
-    axes = (LETTERS.sub(mark, html.escape(str(axis))) for axis in shape)
-    return f'<span class="shape">({", ".join(axes)})</span>'

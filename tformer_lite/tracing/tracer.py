@@ -43,13 +43,19 @@ class Trace(Runs, Shown):
 
     @uncollected()
     def source(
-        self, thing: Any, path: str | None = None, nth: int = 0
+        self,
+        thing: Any,
+        path: str | None = None,
+        nth: int = 0,
+        light: str | None = None,
     ) -> Listing:
         """Show a function's source with the named shapes beside its lines.
 
-        `path` is the module to look in, and `nth` which of its runs.
+        `path` is the module to look in, and `nth` which of its runs; `light`
+        is a text in the lines that matter, which are marked. Raises
+        TypeError and ValueError for what cannot be shown.
         """
-        return annotate(self, thing, path, nth)
+        return annotate(self, thing, path, nth, light)
 
     def check_axes(self) -> list[Scramble]:
         """Find reshapes that keep every size and scramble the elements."""

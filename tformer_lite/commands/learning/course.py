@@ -11,7 +11,12 @@ from pathlib import Path
 import torch
 
 from tformer_lite.commands.learning.start import epoch_of, set_recipe
-from tformer_lite.commands.learning.watching import Clock, Notes, validation
+from tformer_lite.commands.learning.watching import (
+    Clock,
+    Notes,
+    beside,
+    validation,
+)
 from tformer_lite.commands.session import PROGRAM, USES, say, warn
 from tformer_lite.drawing.line_charts import curves
 from tformer_lite.training.batches import (
@@ -68,7 +73,7 @@ def fit(
         if processes()[1] == 0:
             use, _ = USES[type(trainer.model)]
             say(f"Model saved to {path}: {PROGRAM} {use} --ckpt {path}")
-            save_curve(trainer, *unit, path.with_name("loss_curve.png"))
+            save_curve(trainer, *unit, beside(path, "loss_curve.png"))
             notes.warn(trainer)
             examine_all(trainer, valid)
 

@@ -32,7 +32,7 @@ def by_heart(trainer: Trainer) -> str:
     if not trainer.recipe.patience:
         helps = f"--patience 3 stops in time; {helps}"
     return (
-        f"the lowest val_loss was {low:.2f} at step {trainer.noted[best][0]}, "
+        f"The lowest val_loss was {low:.2f} at step {trainer.noted[best][0]}, "
         f"now it is {theirs[-1]:.2f}, while train_loss fell from "
         f"{learned:.2f} to {ours[-1]:.2f}: the model learns its data by "
         f"heart. {helps[0].upper()}{helps[1:]}."

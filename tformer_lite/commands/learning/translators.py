@@ -31,6 +31,10 @@ from tformer_lite.training.origin import Origin
 
 Both = tuple[WordTokenizer, WordTokenizer]
 SAMPLES = 3  # translations to show
+SCORES = (
+    "BLEU and chrF: how many runs of words, and of letters, are as wanted, "
+    "from 0 to 100"
+)
 SIZES = "Loaded pairs: {:,} for training, {:,} for validation, {:,} for test"
 
 
@@ -150,5 +154,6 @@ def scores(written: list[str], wanted: list[str]) -> str:
     try:
         both = bleu(written, wanted, "none"), chrf(written, wanted)
     except ImportError:
-        return " (BLEU and chrF: pip install sacrebleu)"
-    return ", BLEU {:.1f}, chrF {:.1f}".format(*(one.value for one in both))
+        return f" ({SCORES}: pip install sacrebleu)"
+    values = "BLEU {:.1f}, chrF {:.1f}".format(*(one.value for one in both))
+    return f", {values} ({SCORES})"

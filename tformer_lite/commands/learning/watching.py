@@ -45,13 +45,13 @@ class Notes:
             say(f"  {line}")
         if not self.warned:
             self.warn(trainer)
-        write_losses(trainer, self.path.with_name("losses.csv"))
+        write_losses(trainer, beside(self.path, "losses.csv"))
 
     def warn(self, trainer: Trainer) -> None:
         """Warn of overfitting, if there is some, and if that is new."""
         said, self.warned = self.warned, by_heart(trainer) or self.warned
         if self.warned != said:
-            warn(f"[WARN] {self.warned}")
+            warn(self.warned)
 
 
 class Clock:
@@ -97,6 +97,11 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
+def beside(path: Path, name: str) -> Path:
+    """Name a file after a checkpoint, which it stands beside."""
+    return path.with_name(f"{path.stem}_{name}")
+
+
 def write_losses(trainer: Trainer, path: Path) -> None:
     """Write the losses of all notes into a CSV: whole, or not at all."""
     part = path.with_name(f"{path.name}.part")
@@ -108,4 +113,4 @@ def write_losses(trainer: Trainer, path: Path) -> None:
             csv.writer(file).writerows([COLUMNS, *rows])
         os.replace(part, path)
     except OSError as error:  # somebody has it open: no reason to stop
-        warn(f"[WARN] {path} is not written: {error.strerror or error}")
+        warn(f"{path} is not written: {error.strerror or error}")

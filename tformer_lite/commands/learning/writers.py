@@ -94,12 +94,12 @@ def demonstrate(
 def line_of(
     args: Namespace, model: DecoderOnly, tokenizers: tuple, size: int
 ) -> list[str]:
-    """Let a model write a line that a terminal has room for."""
+    """Let a model write a line that a terminal has room for, and say so."""
     (tokenizer,) = tokenizers
     prompt = tokenizer.known(normalize("NFC", args.demo))
     prompt = prompt or tokenizer.decode(torch.tensor([0]))
     text = written(model, tokenizer, size, prompt, LINE, args.seed)
-    return [disp_trim(" ".join(text.split()), LINE)]
+    return [f"It writes: {disp_trim(' '.join(text.split()), LINE)}"]
 
 
 def written(

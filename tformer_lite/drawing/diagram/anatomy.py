@@ -1,210 +1,185 @@
-"""Model anatomy: the parts of a traced encoder-decoder, a tree, with the
-shapes that they give; and in words, where in it a part is."""
+"""Anatomy of a traced model: its parts in the order in which they ran, and
+the stops inside an attention, each with the named shape that it gives."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tformer_lite.tracing import Trace
 from tformer_lite.tracing.axes.names import Shape, shape_text
-from tformer_lite.tracing.calls import Axes
 from tformer_lite.tracing.questions.attention import Flow, Found
 
-Named = dict[str, Shape]  # shapes, by the names of what has them
-# What a side reads, its first module, and its kinds of attention.
-SIDES = {
-    "encoder": ("source ids", "src_embedding", ["self"]),
-    "decoder": ("target ids", "tgt_embedding", ["self", "cross"]),
-}
-# What the parts of an attention give, after its heads: name, label, lanes.
-INSIDE = {
-    "scores": ("scores", "scores", 2),
-    "masked": ("mask", "mask", 1),
-    "weights": ("softmax", "softmax", 2),
-    "mixed": ("", "weights @ v", 3),
-    "joined": ("", "join heads", 3),
-    "output": ("output", "output", 3),
+# What is before a stack or a block, and the way from there to an attention.
+BLOCK = re.compile(r"(.*?)((?:blocks\.\d+\.)?)(?:self|cross)_attention\b")
+EMBEDDINGS = {"encoder": "src_embedding", "decoder": "tgt_embedding"}
+STOPS = {
+    "x": "x",
+    "projections": "q k v",
+    "heads": "split",
+    "scores": "scores",
+    "mask": "mask",
+    "softmax": "softmax",
+    "mixed": "@ v",
+    "joined": "join",
+    "output": "output",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A part of the model: its name, what its box says, how many lanes that
-    takes, what it gives, which of a block's sublayers it belongs to (None
-    outside a block), and what it reads that is not in the row above it.
-
-    A side, and an attention that can be drawn larger, has `parts` inside
-    it, in the order in which they ran; a side also has blocks.
-    """
+    """A part of the model: its name, what is written in its box, the path of
+    its module, the last step that ran in it, and the shape that it gives:
+    () where the run does not have it."""
 
     name: str
     label: str
-    lanes: int
-    gives: Named
-    sublayer: int | None = None
-    reads: Shape = ()
-    parts: Sequence["Part"] = ()
-    n_blocks: int = 0
+    path: str
+    step: int
+    shape: Shape
 
 
-Parts = Sequence[Part]
+@dataclass(frozen=True, eq=False)
+class Side:
+    """An encoder or a decoder: every part, those of the first block only;
+    the paths of the stack and of that block, both with a dot at the end; and
+    how many blocks it has."""
 
+    name: str
+    every: Sequence[Part]
+    stack: str
+    block: str
+    n_blocks: int
 
-def path_to(name: str, parts: Parts) -> Parts:
-    """Find the first part of a name, after all that it is in."""
-    for part in parts:
-        if part.name == name:
-            return [part]
-        if path := path_to(name, part.parts):
-            return [part, *path]
-    return []
+    @property
+    def parts(self) -> list[Part]:
+        """The parts of a strip: of all norms only the last to run."""
+        norms = [part for part in self.every if part.name == "norm"][:-1]
+        return [part for part in self.every if part not in norms]
+
+    def part(self, name: str) -> Part | None:
+        """Find the first part of a name."""
+        return next((part for part in self.parts if part.name == name), None)
 
 
 def steps_in(seen: Trace, module: str) -> list[int]:
-    """Number the steps of a module, and of those in it."""
+    """Number the steps of a module, and of those in it; of all, for ""."""
     paths = [f"{step.visit.path}." for step in seen.steps]
-    return [i for i, p in enumerate(paths) if p.startswith(f"{module}.")]
+    start = f"{module}." if module else ""
+    return [i for i, path in enumerate(paths) if path.startswith(start)]
 
 
-def side_of(seen: Trace, name: str) -> Part:
-    """Find the parts of one side, but for those that make no torch call, such
-    as no positions. Raises ValueError for a model without sides."""
-    label, first, _ = SIDES[name]
-    if not (ran := steps_in(seen, first)):
-        raise ValueError(
-            f"the trace has no {first!r}: trace an EncoderDecoder, such as "
-            "EncoderDecoder(tiny_translator)."
+def sides_of(seen: Trace) -> list[Side]:
+    """Find the stacks of blocks that ran, in order, each with what is before
+    it and behind it; a block that was traced alone is a stack of one."""
+    paths = [step.visit.path for step in seen.steps]
+    ways = dict[str, str]()
+    for found in filter(None, map(BLOCK.match, paths)):
+        ways.setdefault(found[1], found[2])
+    sides = []
+    for stack, way in ways.items():
+        block = stack + way
+        parts = list(parts_of(seen, stack, block, last=stack == [*ways][-1]))
+        inner = re.compile(rf"{re.escape(stack)}blocks\.(\d+)\.")
+        n = len({m[1] for m in map(inner.match, paths) if m})
+        crossed = any(part.name == "cross_attention" for part in parts)
+        name = stack.rstrip(".").rpartition(".")[2] or (
+            "decoder" if crossed else "block"
         )
-    found = {-1: Part("ids", label, 1, {"": seen.axes[ran[0]][0][0]})}
-    for part, label, path, sublayer in modules(name):
+        sides.append(Side(name, parts, stack, block, max(n, 1)))
+    return sides
+
+
+def parts_of(
+    seen: Trace, stack: str, block: str, last: bool
+) -> Iterator[Part]:
+    """List the parts of a side in the order in which they ran, without those
+    that make no torch call; the `last` side has the head."""
+    *root, name = stack.rstrip(".").rpartition(".")
+    above = "".join(root)
+    either = EMBEDDINGS.get(name, "embedding"), "embedding"
+    first = next((x for x in either if steps_in(seen, above + x)), None)
+    if first and (ran := steps_in(seen, above + first)):
+        yield Part("ids", "ids", "", ran[0], seen.axes[ran[0]][0][0])
+    rows = list(modules(f"{above}{first}", stack, block))
+    rows += [("head", "head", f"{above}head")] * last
+    found = {}
+    for part, label, path in rows:
         ran = steps_in(seen, path)
         if part == "residual":  # the sum's own step, not its norm's
             ran = [i for i in ran if seen.steps[i].visit.path == path]
         if ran:
-            gives = {"": seen.axes[ran[-1]][1][0]}
-            parts = inside(seen, path) if part.endswith("attention") else ()
-            found[ran[-1]] = Part(part, label, 1, gives, sublayer, parts=parts)
-    parts = [found[i] for i in sorted(found)]
-    inner = steps_in(seen, f"{name}.blocks")
-    n = len({seen.steps[i].visit.path.split(".")[2] for i in inner})
-    label, gives = f"{name} × {n}", parts[-1].gives
-    return Part(name, label, 1, gives, parts=parts, n_blocks=n)
+            shape = seen.axes[ran[-1]][1][0]
+            found[ran[-1]] = Part(part, label, path, ran[-1], shape)
+    yield from (found[i] for i in sorted(found))
 
 
-def modules(side: str) -> Iterator[tuple[str, str, str, int | None]]:
-    """List a side's parts: name, label, module's path, and sublayer."""
-    _, first, kinds = SIDES[side]
-    yield "embedding", "embedding", f"{first}.tokens", None
-    yield "positions", "positions", f"{first}.positions", None
-    block, names = f"{side}.blocks.0", [f"{kind}_attention" for kind in kinds]
-    for i, name in enumerate([*names, "feed_forward"]):
-        yield "norm", "norm", f"{block}.residuals.{i}.norm", i
-        yield name, name.replace("_", "-"), f"{block}.{name}", i
-        yield "residual", "residual sum", f"{block}.residuals.{i}", i
-    yield "norm", "final norm", f"{side}.norm", None
-    if side == "decoder":
-        yield "head", "head", "head", None
+def modules(
+    first: str, stack: str, block: str
+) -> Iterator[tuple[str, str, str]]:
+    """List what a side may have: name, label and path of each module."""
+    yield "embedding", "embed", f"{first}.tokens"
+    yield "positions", "positions", f"{first}.positions"
+    for name in "self_attention", "cross_attention", "feed_forward":
+        yield name, name.replace("_", "-"), f"{block}{name}"
+    for i in range(3):
+        yield "residual", "+", f"{block}residuals.{i}"
+        yield "norm", "norm", f"{block}residuals.{i}.norm"
+    yield "norm", "norm", f"{stack}norm"
 
 
-def inside(seen: Trace, path: str) -> list[Part]:
-    """Find the parts of an attention by following its data: first, without
-    a box, what the projections read. A shape that no step has is ()."""
+def stops_of(seen: Trace, path: str) -> list[Part]:
+    """Follow the data through an attention, from x to its output. Where one
+    call does it all, what is inside it has no shape; what there is not, such
+    as a mask, is left out. Inside, rows ask (T) and columns answer (S)."""
     own = steps_in(seen, path)
-    steps, axes = [seen.steps[i] for i in own], [seen.axes[i] for i in own]
-    found = next(iter(Flow(steps).attentions()), None)
-    product, mixed = (found.product, found.mixed) if found else (0, 0)
-    linear = [i for i, step in enumerate(steps) if step.name == "linear"]
-    names = {i: steps[i].visit.path.split(".")[-1] for i in linear}
-    before = {names[i]: axes[i] for i in linear if i < product}
-    shapes = shapes_inside(found, axes) if found else {}
-    if linear and linear[-1] > mixed:
-        shapes["joined"] = axes[linear[-1]][0][0]
-    shapes["output"] = axes[-1][1][0]
-    parts = projections(path, before)
-    heads = "q k v" if "k" in shapes else "q kᵀ v"
-    rows = {heads: ("heads", "split into heads", 3)} | INSIDE
-    for given, row in rows.items():
-        gives = {name: shapes.get(name, ()) for name in given.split()}
-        reads = shapes.get("mask", ()) if given == "masked" else ()
-        parts.append(Part(*row, gives, reads=reads))
-    return parts
+    found = next(iter(Flow([seen.steps[i] for i in own]).attentions()), None)
+    if found is None:
+        return []
+    shapes = shapes_inside(seen, own, found)
+    return [
+        Part(name, label, path, step, asking(shape))
+        for name, label in STOPS.items()
+        for step, shape in filter(None, [shapes.get(name)])
+    ]
 
 
-def shapes_inside(found: Found, axes: list[Axes]) -> Named:
-    """Name the shapes of what an attention multiplies and makes; where one
-    call does it all, of what that reads and gives."""
-    (q, k, *_), (reads, makes) = axes[found.product][0], axes[found.mixed]
-    if found.fused:
-        return {"q": q, "k": k, "v": reads[2], "mixed": makes[0]}
-    shapes = {"q": q, "kᵀ": k, "v": reads[-1], "mixed": makes[0]}
-    for name in ("scores", "masked", "weights"):
-        shapes[name] = axes[getattr(found, name)][1][0]
-    if found.masked != found.scores:
-        shapes["mask"] = axes[found.masked][0][-1]
+def shapes_inside(
+    seen: Trace, own: list[int], found: Found
+) -> dict[str, tuple[int, Shape]]:
+    """Give the step and the shape of each stop."""
+    product, mixed = own[found.product], own[found.mixed]
+    linear = [i for i in own if seen.steps[i].name == "linear"]
+    before = [i for i in linear if i < product]
+    after = [i for i in linear if i > mixed]
+    # The queries' projection, where each has its own.
+    before.sort(key=lambda i: "query" not in seen.steps[i].visit.path)
+    shapes: dict[str, tuple[int, Shape]] = {}
+    for i in before[:1]:
+        shapes["x"] = i, seen.axes[i][0][0]
+        shapes["projections"] = i, seen.axes[i][1][0]
+    shapes["heads"] = product, seen.axes[product][0][0]
+    steps = {"scores": found.scores, "softmax": found.weights}
+    if found.fused or found.masked != found.scores:
+        steps["mask"] = found.masked
+    for name, i in steps.items():
+        shape = () if found.fused else seen.axes[own[i]][1][0]
+        shapes[name] = own[i], shape
+    shapes["mixed"] = mixed, seen.axes[mixed][1][0]
+    for i in after[-1:]:
+        shapes["joined"] = i, seen.axes[i][0][0]
+        shapes["output"] = own[-1], seen.axes[own[-1]][1][0]
     return shapes
 
 
-def projections(path: str, calls: dict[str, Axes]) -> list[Part]:
-    """Find what projections read and give, that of queries first."""
-    other = "memory" if path.endswith("cross_attention") else "x"
-    ins: Named = {}
-    outs: Named = {}
-    for name in sorted(calls, key=lambda name: name[0] != "q"):
-        (x, *_), (outs[name], *_) = calls[name]
-        ins["x" if name[0] == "q" else other] = x
-    made = Part("projections", "projections", 3, outs)
-    return [Part("", "", 0, ins), made]
+def asking(shape: Shape) -> Shape:
+    """Name the axis of positions T, and a second one S."""
+    letters = iter("TS")
+    return tuple(
+        axis._replace(name=next(letters)) if axis.name in {*"ST"} else axis
+        for axis in shape
+    )
 
 
-def enlarged(path: Parts) -> dict[str, Part]:
-    """Give the attention on a path that is drawn again, by its title."""
-    titles = {f"inside the {path[0].name}'s {p.label}": p for p in path[1:2]}
-    return {title: part for title, part in titles.items() if part.parts}
-
-
-def description(sides: Parts, path: Parts) -> str:
-    """Say where we are; then list the parts with their shapes."""
-    part, shapes = path[-1], ", ".join(named_shapes(path[-1]))
-    name = part.label if path[1:] else f"the {part.name}"
-    blocks = [f"{s.n_blocks} block{'s' * (s.n_blocks > 1)}" for s in sides]
-    words = [
-        f"Where we are: {name}, {position(path)}.",
-        *([f"It gives {shapes}."] if shapes else []),
-        f"The map shows an encoder of {blocks[0]} and a decoder of "
-        f"{blocks[1]}, and the shape of all that goes from part to part.",
-    ]
-    return "\n\n".join([" ".join(words), "\n".join(listing(sides, path))])
-
-
-def position(path: Parts) -> str:
-    """Say where the last part of a path is."""
-    side, *found = path
-    if not found:
-        return "a stack of blocks that are built alike"
-    if found[1:]:
-        return next(iter(enlarged(path)))
-    if found[0].sublayer is not None:
-        return f"in the {side.name}'s block"
-    after = found[0].name in ("norm", "head")
-    return f"{'after' if after else 'before'} the {side.name}'s blocks"
-
-
-def listing(sides: Parts, path: Parts) -> Iterator[str]:
-    """List the parts in order, the last of the path with an arrow, and each
-    shape on a line of its own. Parts without a name are only drawn."""
-    wholes = {side.label: side for side in sides} | enlarged(path)
-    for title, whole in wholes.items():
-        yield f"{'→' if path == [whole] else ' '} {title}"
-        for part in filter(lambda part: part.name, whole.parts):
-            first, *others = named_shapes(part) or [""]
-            mark = "→" if part is path[-1] else " "
-            yield f"{mark}   {part.label:16} {first}".rstrip()
-            yield from (" " * 21 + each for each in others)
-
-
-def named_shapes(part: Part) -> list[str]:
-    """Write what a part gives, named and measured: q (B, S) = (2, 8)."""
-    return [
-        f"{name} {shape_text(shape)} = {tuple(a.size for a in shape)}".strip()
-        for name, shape in part.gives.items()
-        if shape
-    ]
+def shape_words(shape: Shape) -> str:
+    """Write a named and measured shape: (B, S) = (2, 8)."""
+    return f"{shape_text(shape)} = {tuple(axis.size for axis in shape)}"

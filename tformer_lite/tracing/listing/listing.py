@@ -18,6 +18,7 @@ from tformer_lite.tracing.listing.events import (
     runs_of,
 )
 from tformer_lite.tracing.listing.layout import Line, Listing, Note
+from tformer_lite.tracing.listing.signatures import signature
 from tformer_lite.tracing.record.visits import owner
 from tformer_lite.tracing.source import expressions as source
 
@@ -26,16 +27,22 @@ Placed = tuple[ast.expr | ast.stmt | ast.arg, Note]  # it stands where it ends
 
 
 def annotate(
-    calls: Calls, thing: Any, path: str | None = None, nth: int = 0
+    calls: Calls,
+    thing: Any,
+    path: str | None = None,
+    nth: int = 0,
+    light: str | None = None,
 ) -> Listing:
     """Write the source of a function, method or class with the named shapes
     that its expressions had; of a class, its `forward`.
 
     `path` is the module in which it ran, `nth` which of several runs there;
-    runs from one line are one. A ? stands where a shape is not certain, a
-    docstring is left out. Raises TypeError for what is not a function,
-    ValueError when its source cannot be shown, or where `path` or `nth`
-    choose no run.
+    runs from one line are one. Lines that have the text `light` in them are
+    marked. A ? stands where a shape is not certain; a docstring is left out,
+    and a signature of several lines stands on one, if it fits.
+
+    Raises TypeError for what is not a function, ValueError when its source
+    cannot be shown, where `path` or `nth` choose no run, or `light` no line.
     """
     code = code_of(thing)
     node, known = definition_of(code), Known(calls)
@@ -45,7 +52,21 @@ def annotate(
     frame = Frame(known, node, runs[nth])
     lines = annotated_lines(frame)
     title = title_of(frame, nth, len(runs))
-    return Listing(title + sizes_line(lines, calls.run.sizes), lines)
+    title += sizes_line(lines, calls.run.sizes)
+    return Listing(title, lines, lit_lines(lines, light))
+
+
+def lit_lines(lines: list[Line], light: str | None) -> list[int]:
+    """Find the lines that have a text in them."""
+    found = [
+        i
+        for i, (code, _) in enumerate(lines)
+        if light is not None and light in code
+    ]
+    if light is not None and not found:
+        codes = "\n".join(code for code, _ in lines)
+        raise ValueError(f"{light=} stands in none of these lines:\n{codes}")
+    return found
 
 
 def title_of(frame: Frame, nth: int, many: int) -> str:
@@ -161,15 +182,19 @@ def label(node: ast.expr) -> str:
 
 def annotated_lines(frame: Frame) -> list[Line]:
     """Give the lines of a definition with their notes, without docstring."""
-    notes = defaultdict[int, list[Note]](list)
-    for placed, note in notes_of(frame):
-        notes[source.last_line(placed)].append(note)
     node, lines = frame.node, ["", *source.lines_of(frame.code)]
     first, last = source.first_line(node), source.last_line(node)
     indent = len(lines[first]) - len(lines[first].lstrip())
-    left_out = range(0)
+    rows, one = signature(node, lines)
+    left_out = {*rows[1:]} if one else set()
+    if one:
+        lines[rows[0]] = " " * indent + one
+    notes = defaultdict[int, list[Note]](list)
+    for placed, note in notes_of(frame):
+        line = source.last_line(placed)
+        notes[rows[0] if line in left_out else line].append(note)
     if not isinstance(node, ast.Lambda) and ast.get_docstring(node):
         doc = node.body[0]
-        left_out = range(doc.lineno, source.last_line(doc) + 1)
+        left_out |= {*range(doc.lineno, source.last_line(doc) + 1)}
     shown = (i for i in range(first, last + 1) if i not in left_out)
     return [(lines[i][indent:].rstrip(), notes[i]) for i in shown]

@@ -4,14 +4,9 @@ import html
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from tformer_lite.tracing.markup import STYLE, html_groups, shape_html
 from tformer_lite.tracing.record.visits import Visit
-from tformer_lite.tracing.tables import (
-    CALL_HEADERS,
-    Row,
-    html_groups,
-    row_cells,
-    shape_html,
-)
+from tformer_lite.tracing.tables import CALL_HEADERS, Row, row_cells
 from tformer_lite.tracing.tree.lines import Line, arrow
 from tformer_lite.tracing.tree.nodes import Node
 
@@ -39,7 +34,8 @@ def page_of(
     head = f"<br>{html.escape(about)}"
     tail = "".join(f"<p>{html.escape(text)}</p>" for text in below)
     inside = content(root, 0, depth, calls)
-    return f'<div class="trace-tree"><p>{whole}{head}</p>{inside}{tail}</div>'
+    page = f"<p>{whole}{head}</p>{inside}{tail}"
+    return f'{STYLE}<div class="trace-tree">{page}</div>'
 
 
 def calls_of(root: Node) -> Calls:

@@ -29,6 +29,9 @@ class Tree(Printable):
     for a depth below 0.
     """
 
+    # What shows all modules, and all calls; "" where nothing does.
+    more = "tree(depth={})", "calls()"
+
     def __init__(
         self, calls: Calls, model: Callable, depth: int | None = None
     ):
@@ -94,11 +97,14 @@ def totals(tree: Tree) -> list[str]:
     many, deep = len(tree.calls.steps), tree.root.depth
     count = tree.root.facts.sizes.get("", 0)
     found = [f"{count:,} parameters in all"] if count else []
-    more = f"calls() lists all {many:,} calls"
-    if tree.depth < deep:
-        shown = f"depth={tree.depth} of {deep}"
-        more = f"{shown}: tree(depth={deep}) shows all modules, {more}"
-    return [*found, more]
+    deeper, calls = tree.more
+    ways = [f"{calls} lists all {many:,} calls"] if calls else []
+    if tree.depth >= deep:
+        return [*found, *ways]
+    if deeper:
+        ways.insert(0, f"{deeper.format(deep)} shows all modules")
+    shown = f"depth={tree.depth} of {deep}"
+    return [*found, ": ".join(filter(None, [shown, ", ".join(ways)]))]
 
 
 def in_column(counts: Sequence[str]) -> list[str]:

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 STATIC = ROOT / "book" / "_static"
 WEIGHTS = torch.tensor([[0.7, 0.2, 0.1, 0.0]] * 3)
-LIT = """() => [...document.querySelectorAll(".linked rect")]
+LIT = """() => [...document.querySelectorAll(".lit rect")]
     .filter(box => box.getBoundingClientRect().width)
     .map(box => ["x", "y", "width", "height"].map(a => +box.getAttribute(a)))
 """

@@ -1,0 +1,143 @@
+"""Why a Transformer is as it is: what comes of it with less of something.
+
+Everything is done from several seeds: a training from one says little.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from benchmarks.translators import (
+    RECIPE,
+    SEEDS,
+    figures,
+    new_model,
+    trainer_after,
+)
+from tformer_lite import (
+    Config,
+    DecoderOnly,
+    Recipe,
+    Trainer,
+    tiny_translator,
+    train,
+)
+from tformer_lite.model.modes import evaluating
+
+FIVE = SEEDS[:5]
+# A third of the translator's training: enough to tell better from worse.
+THIRD = replace(RECIPE, steps=330)
+WORDS, LISTED = 16, 15  # different tokens, and how many of them are listed
+READER = Config(
+    vocab_size=WORDS,
+    max_len=LISTED + 1,
+    d_model=32,
+    n_heads=4,
+    d_ff=64,
+    n_layers=1,
+    dropout=0.0,
+    positions="learned",
+)
+READING = Recipe(
+    steps=800, batch_size=128, lr=3e-3, warmup=50, schedule="wsd", every=20
+)
+# What came after 2017, one change at a time; a gate's third matrix is paid
+# for with two thirds of the width.
+VARIANTS: dict[str, dict] = {
+    "2017": {},
+    "post-norm": {"residual": "post"},
+    "sinusoids": {"positions": "sinusoidal"},
+    "no positions": {"positions": "none"},
+    "rotary": {"attention": "rotary", "positions": "none"},
+    "RMSNorm": {"norm": "rms"},
+    "SwiGLU": {"feed_forward": "gated", "activation": "silu", "d_ff": 32},
+    "multi-query": {"attention": "grouped"},
+    "window": {"mask": "sliding"},
+    "experts": {"feed_forward": "mixture"},
+    "tiles": {"attention": "tiled"},
+}
+
+
+class Lookups:
+    """Lists to look up in: `LISTED` different tokens, one of them again, and
+    the label of that last position: what followed it the first time.
+
+    data[rows] is ((x,), y), both (B, T). No other position has a label.
+    """
+
+    ignore = -100
+
+    def __init__(self, count: int, seed: int):
+        draw = torch.Generator().manual_seed(seed)
+        order = torch.rand(count, WORDS, generator=draw).argsort(1)
+        asked = torch.randint(LISTED - 1, (count, 1), generator=draw)
+        listed = order[:, :LISTED]
+        self.x = torch.cat((listed, listed.gather(1, asked)), 1)
+        self.y = torch.full_like(self.x, self.ignore)
+        self.y[:, -1:] = listed.gather(1, asked + 1)
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, rows: list[int]) -> tuple[tuple[Tensor], Tensor]:
+        return (self.x[rows],), self.y[rows]
+
+
+def found(model: DecoderOnly, data: Lookups) -> float:
+    """The share of lists in which the model finds what followed."""
+    with evaluating(model):
+        guesses = model(data.x)[:, -1].argmax(-1)
+    return (guesses == data.y[:, -1]).double().mean().item()
+
+
+def blocks() -> dict:
+    """Look something up in two steps, with one, two and three blocks."""
+    lists, others = Lookups(40_000, seed=0), Lookups(1_000, seed=1)
+    results: dict = {}
+    for n_layers in 1, 2, 3:
+        config, shares = replace(READER, n_layers=n_layers), {}
+        for seed in FIVE:
+            torch.manual_seed(seed)
+            trainer = Trainer(DecoderOnly(config), replace(READING, seed=seed))
+            train(trainer, lists, others)
+            shares[str(seed)] = round(found(trainer.model, others), 4)
+        print(f"  {n_layers} blocks:", shares, flush=True)
+        results[str(n_layers)] = {
+            "seeds": shares,
+            "val_losses": [round(loss, 4) for loss in trainer.val_losses],
+        }
+    return results | {"every": READING.every}
+
+
+def trained(choices: dict, recipe: Recipe = THIRD) -> dict:
+    """Train the translator with some choices from five seeds."""
+    config, results = replace(tiny_translator, **choices), {}
+    for seed in FIVE:
+        model = new_model(config, seed)
+        trainer_after(model, replace(recipe, seed=seed))
+        results[str(seed)] = figures(model)["exact_match"]
+    return results
+
+
+def each(name: str, sizes: Iterable[int]) -> dict:
+    """Train with each size in turn."""
+    return {str(size): trained({name: size}) for size in sizes}
+
+
+def heads() -> dict:
+    """Train the translator with its channels in 1, 2, 3 and 6 heads."""
+    return each("n_heads", (1, 2, 3, 6))
+
+
+def hidden() -> dict:
+    """Train the translator with feed-forward layers of several widths."""
+    return each("d_ff", (1, 6, 12, 24, 48, 96))
+
+
+def variants() -> dict:
+    """Train the translator with what came after 2017, part by part."""
+    return {
+        name: trained(choices, RECIPE) for name, choices in VARIANTS.items()
+    }

@@ -1,0 +1,113 @@
+"""What the extensions make of pages: icons, formulas, and no more than a page
+uses."""
+
+import formulas
+import icons
+import lean
+import pytest
+
+SCRIPT = (
+    'bars:[448,512,["navicon"],"f0c9","M0 9"],'
+    '"circle-up":[512,512,[61467],"f0aa",["M1 1","M2 2"]],'
+    'file:[384,512,[128196,"page"],"f15b","M3 9"]'
+)
+
+
+@pytest.fixture
+def drawings(tmp_path):
+    file = tmp_path / "icons.js"
+    file.write_text(SCRIPT)
+    return icons.read(file)
+
+
+@pytest.mark.parametrize("name", ["bars", "navicon"])
+def test_an_icon_is_drawn_where_it_is_named(drawings, name):
+    page = (
+        f'<i class="fa-solid fa-{name} fa-lg" data-mode="dark" title="D"></i>'
+    )
+    assert icons.drawn(page, drawings) == (
+        f'<svg class="svg-inline--fa fa-{name} fa-lg" aria-hidden="true" '
+        'data-mode="dark" viewBox="0 0 448 512">'
+        '<path fill="currentColor" d="M0 9"/></svg>'
+    )
+
+
+def test_an_icon_that_is_not_there_is_marked(drawings):
+    page = icons.drawn('<span class="fas fa-gone"></span>', drawings)
+    assert '<path class="missing"/>' in page
+    assert icons.drawn("<i>fa-solid</i>", drawings) == "<i>fa-solid</i>"
+
+
+def test_a_name_in_a_formula_is_one_name():
+    made = formulas.mathml(r"\mathrm{softmax}(d_k)", "inline")
+    assert "<mi>softmax</mi>" in made
+    assert "<msub><mi>d</mi><mi>k</mi></msub>" in made
+
+
+@pytest.mark.parametrize(
+    "tex", [r"a &= b \\ c &= d", r"\begin{aligned}a &= b\\c &= d\end{aligned}"]
+)
+def test_lines_of_a_formula_stand_below_one_another(tex):
+    made = formulas.mathml(tex, "block")
+    assert made.count("<mtr>") == 2
+    assert not formulas.NOT_READ.search(made)
+
+
+def test_what_is_no_formula_is_noticed():
+    assert formulas.NOT_READ.search(formulas.mathml(r"\nothing x", "inline"))
+
+
+SHEET = """
+.used, .gone { color: red }
+.gone:hover { color: red }
+.used:not(.gone) > b { color: red }
+:is(.gone, .used) { color: red }
+@media (max-width: 9px) { .gone { color: red } p { color: blue } }
+@media print { .gone { color: red } }
+@font-face { font-family: "Font Awesome"; src: url(gone.woff2) }
+@font-face { font-family: Kept; src: url("data:,.gone{}") }
+"""
+KEPT = """
+.used { color: red }
+.used:not(.gone) > b { color: red }
+:is(.gone, .used) { color: red }
+@media (max-width: 9px) { p { color: blue } }
+@font-face { font-family: Kept; src: url("data:,.gone{}") }
+"""
+
+
+def test_rules_that_nothing_meets_go_and_no_others():
+    made = lean.trimmed(SHEET, {"used"})
+    assert "".join(made.split()) == "".join(KEPT.split())
+
+
+def test_a_word_of_a_page_or_a_script_keeps_its_rules(tmp_path):
+    page = '<p class="one two-b">three</p><script>add("five")</script>'
+    (tmp_path / "a.html").write_text(page)
+    (tmp_path / "a.js").write_text('add("four");')
+    (tmp_path / "a.mjs").write_text('add("six");')
+    words = lean.named(tmp_path)
+    assert {"one", "two-b", "four", "five", "six"} <= words
+    assert "three" not in words
+
+
+PAGE = """<head><meta charset="utf-8" /><meta name="viewport" content="a">
+<meta name="viewport" content="b">
+<link rel="preload" as="script" href="_static/x.js">
+<script src="_static/scripts/fontawesome.js"></script>
+<script src="_static/clipboard.min.js"></script>
+<script src="_static/doctools.js"></script>
+<script src="_static/book.js"></script></head>
+<body>{}</body>"""
+
+
+def test_a_page_loads_what_it_uses_beside_its_text():
+    page = lean.lightened(PAGE.format("words"))
+    assert page.count("viewport") == 1
+    assert "preload" not in page
+    assert "fontawesome" not in page
+    assert "clipboard" not in page
+    assert '<script defer src="_static/doctools.js">' in page
+    assert '<script src="_static/book.js">' in page
+    code = lean.lightened(PAGE.format('<div class="highlight"></div>'))
+    assert '<script defer src="_static/clipboard.min.js">' in code

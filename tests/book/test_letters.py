@@ -1,0 +1,97 @@
+"""The axis letters say what they mean: in a legend, and where one points."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.helpers.browser import CHAPTERS, HTML, PAGES, PHONE
+from tests.helpers.looking import obstacles
+from tests.helpers.typed import letters
+
+pytestmark = pytest.mark.slow
+
+LETTER = 'class="axis axis-'
+WITH_LETTERS = [p for p in PAGES if LETTER in (HTML / p).read_text("utf8")]
+HEADS = "H: heads; n_heads = 3 in the running example"
+
+
+def test_every_page_with_letters_has_their_legend_and_no_other():
+    assert {*CHAPTERS, "book/notation.html"} <= {*WITH_LETTERS}
+    for page in PAGES:
+        text = (HTML / page).read_text("utf8")
+        assert text.count('<details class="axes"') == (page in WITH_LETTERS)
+
+
+def test_the_legend_has_every_letter_with_its_size_and_can_be_folded(visit):
+    page = visit(CHAPTERS[5]).page
+    legend = page.locator("details.axes")
+    for letter, known in letters():
+        row = legend.locator(f"[data-letter={letter}]")
+        words = f"{letter} {known['size']:,} {known['name']}"
+        expect(row).to_have_text(words, use_inner_text=True)
+    assert legend.evaluate("legend => legend.open")
+    legend.locator("summary").press("Enter")
+    expect(legend.locator("dl")).to_be_hidden()
+    page.wait_for_function("localStorage.axes === 'folded'")
+    page.reload()
+    expect(legend.locator("dl")).to_be_hidden()  # it stays as one wants it
+
+
+def test_the_legend_stays_in_view_beside_a_chapter(visit):
+    page = visit(CHAPTERS[5]).page
+    for part in "article h1", "#sources":
+        page.locator(part).scroll_into_view_if_needed()
+        expect(page.locator("details.axes dl")).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("place", ["p .axis", "td .axis", "svg.figure text"])
+def test_a_letter_says_what_it_means_when_one_points_at_it(visit, place):
+    view = visit(CHAPTERS[5])
+    page = view.page
+    parts = page.locator(f"article {place}", has_text=re.compile("^[BTSHDC]$"))
+    letter = parts.locator("visible=true").first
+    words = letter.text_content()
+    letter.scroll_into_view_if_needed()
+    view.ready()  # what scrolls hides the tip
+    letter.hover()
+    tip = page.get_by_role("tooltip")
+    (known,) = [one for name, one in letters() if name == words]
+    expect(tip).to_contain_text(f"{words}: {known['name']}")
+    expect(tip).to_contain_text(f"{known['size']:,} in the running example")
+    box = tip.bounding_box()
+    page.mouse.move(box["x"] + 3, box["y"] + 3)  # it can be pointed at
+    expect(tip).to_be_visible()
+    assert not obstacles(page, "light")
+    page.keyboard.press("Escape")
+    expect(tip).to_be_hidden()
+
+
+def test_a_word_that_is_no_letter_says_nothing(visit):
+    page = visit(CHAPTERS[5]).page
+    page.locator("svg.figure text", has_text="mouth").first.hover()
+    expect(page.locator(".axis-tip")).to_be_hidden()
+
+
+def test_a_letter_says_what_it_means_when_it_is_touched(browser):
+    reader = browser.new_context(
+        offline=True,
+        has_touch=True,
+        is_mobile=True,
+        viewport={"width": PHONE, "height": 800},
+    )
+    page = reader.new_page()
+    page.goto(f"{HTML.as_uri()}/book/notation.html")
+    page.locator("article .axis-H").first.tap()
+    tip = page.get_by_role("tooltip")
+    expect(tip).to_have_text(HEADS)
+    box = tip.bounding_box()
+    assert 0 <= box["x"] <= box["x"] + box["width"] <= PHONE
+    page.locator("article h1").tap()
+    expect(page.locator(".axis-tip")).to_be_hidden()
+    reader.close()
+
+
+def test_no_letter_is_a_stop_for_the_keyboard(visit):
+    page = visit(CHAPTERS[5]).page
+    assert page.locator(".axis[tabindex], .axis[title]").count() == 0

@@ -1,0 +1,222 @@
+"""Questions that ask for a guess: what gives the answer away is folded with
+it, in pages and in notebooks, and a typed shape gets an answer in the page.
+"""
+
+import os
+import subprocess
+import sys
+
+import jupytext
+import nbformat
+import pairs
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.helpers.browser import CHAPTERS, PHONE
+from tests.helpers.looking import faults
+from tests.helpers.project import ROOT
+
+TEXTS = sorted((ROOT / "chapters").glob("*.md"))
+FOLD = '<details class="predict">'
+HEAD = """---
+kernelspec: {name: python3, display_name: Python 3, language: python}
+---
+# A title
+"""
+QUESTION = f"""
+{FOLD}
+<summary><b>Predict</b>: what comes out?</summary>
+
+{{}}, and this is why.
+
+</details>
+"""
+ANSWER = """
+```{code-cell} ipython3
+:tags: [answer]
+
+given_away = 1
+```
+"""
+CELL = ANSWER.replace(":tags: [answer]\n\n", "").replace("given", "not_given")
+
+
+def built(folder, text: str) -> tuple[str, str]:
+    """Build a page of a notebook: its HTML, and the warnings."""
+    notebook = jupytext.reads(HEAD + text, "md:myst")
+    nbformat.write(notebook, folder / "index.ipynb")
+    options = ["-D", "extensions=axes,predict,myst_nb", "-D"]
+    options += ["nb_execution_mode=off", "-D", "root_doc=index"]
+    html = folder / "html"
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "-CEq", *options, folder, html],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "book" / "_ext")},
+        capture_output=True,
+        text=True,
+    )
+    return (html / "index.html").read_text("utf8"), done.stderr
+
+
+# --- pages ---------------------------------------------------------------
+
+
+def test_cells_of_an_answer_are_folded_with_it(tmp_path):
+    shape = pairs.shown(QUESTION.format("{axes}`q`"), ROOT / "book")
+    page, said = built(tmp_path, shape + ANSWER + ANSWER + "\nOn.\n" + CELL)
+    fold = page[page.index("<details") : page.index("</details>")]
+    assert fold.count("given_away") == 2
+    assert "On." not in fold
+    assert "not_given_away" not in fold
+    assert 'data-shape="B 2,H 3,T 8,D 4"' in fold
+    assert said == ""
+
+
+def test_only_an_answer_that_begins_with_a_shape_is_typed(tmp_path):
+    later = pairs.shown("Perhaps {axes}`q`", ROOT / "book")
+    page, said = built(tmp_path, QUESTION.format(later) + ANSWER)
+    assert "given_away" in page[: page.index("</details>")]
+    assert "data-shape" not in page
+    assert said == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (ANSWER, "this cell is tagged `answer`, but stands right after no"),
+        (QUESTION + "\nOn.\n" + ANSWER, "tagged `answer`, but stands"),
+        (QUESTION + CELL, "the cell right after this question is not tagged"),
+        (FOLD + "\n\nNo end.\n" + ANSWER, "needs </details> on a line of its"),
+        (QUESTION.replace("\n\n", "\n"), "needs </details> on a line"),
+    ],
+)
+def test_a_cell_or_a_tag_that_is_amiss_is_a_warning(tmp_path, text, says):
+    assert says in built(tmp_path, text)[1]
+
+
+# --- notebooks -----------------------------------------------------------
+
+
+def test_an_answer_starts_folded_in_a_notebook_and_its_text_is_plain(tmp_path):
+    text = tmp_path / "chapters" / "00_one.md"
+    text.parent.mkdir()
+    text.write_text(HEAD + QUESTION.format("A") + ANSWER + "\nOn.\n" + CELL)
+    notebook = pairs.read(text)
+    answer, other = [c for c in notebook.cells if c.cell_type == "code"]
+    assert answer.metadata.jupyter == {
+        "source_hidden": True,
+        "outputs_hidden": True,
+    }
+    assert answer.metadata.cellView == "form"
+    assert other.metadata == {}
+    plain = pairs.as_text(notebook)
+    assert "hidden" not in plain
+    assert "cellView" not in plain
+    answer.metadata.jupyter.outputs_hidden = False  # a reader has opened it
+    assert pairs.as_text(notebook) == plain
+    pairs.dressed(notebook, ROOT / "book")
+    assert answer.metadata.jupyter.outputs_hidden
+
+
+# --- chapters ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.stem)
+def test_a_chapter_asks_three_questions_or_more(text):
+    """Each has an answer, and tags stand where a fold takes them."""
+    cells = jupytext.read(text).cells
+    folds = "\n".join(c.source for c in cells).split(FOLD)[1:]
+    assert len(folds) >= 3
+    for fold in folds:
+        question, answer = fold.split("</details>")[0].split("</summary>")
+        assert "Predict" in question
+        assert answer.strip()
+
+
+# --- a typed shape in a page ---------------------------------------------
+
+TYPED = f"""article => article.innerHTML = `<h1>Title</h1>
+{FOLD.replace(">", ' data-shape="B 2,H 3,T 8,D 4">')}
+<summary><b>Predict the shape</b>: of <code>q</code>?</summary>
+<p>(B, H, T, D): so it is.</p></details>
+{QUESTION.format("Two")}`"""
+
+
+@pytest.fixture
+def asked(visit):
+    """Ask for a shape on a page, with the script or without."""
+
+    def ask(*look, script=True) -> Page:
+        view = visit(CHAPTERS[5], *look)
+        view.page.locator("article").evaluate(TYPED)
+        if script:
+            source = ROOT / "_build" / "html" / "_static" / "predict.js"
+            view.page.add_script_tag(path=source)
+        return view
+
+    return ask
+
+
+@pytest.mark.slow
+def test_a_shape_is_typed_with_the_keyboard_and_opens_the_answer(asked):
+    page = asked().page
+    fold = page.locator("details.predict").first
+    page.locator("article").press("Tab")
+    page.get_by_label("Your shape").focus()
+    page.keyboard.type("(2, 8, 3, 4)")
+    page.keyboard.press("Enter")
+    status = page.get_by_role("status")
+    expect(status).to_contain_text("swapped: transposed where?")
+    assert fold.evaluate("fold => fold.open") is False
+    expect(page.get_by_text("so it is")).to_be_hidden()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Check")).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(fold.locator("summary")).to_be_focused()
+    page.get_by_label("Your shape").fill("b h t d")
+    page.get_by_role("button", name="Check").click()
+    expect(status).to_contain_text("Right: (2, 3, 8, 4) is (B, H, T, D).")
+    expect(page.get_by_text("so it is")).to_be_visible()
+
+
+@pytest.mark.slow
+def test_the_question_is_read_before_its_form_and_the_answer_after(asked):
+    page = asked().page
+    words = page.locator("div.predict").inner_text()
+    parts = ["Predict the shape", "Your shape", "Check", "The answer"]
+    places = [words.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "(B, H, T, D)" not in words
+    field = page.get_by_label("Your shape")
+    hint = page.locator(f"#{field.get_attribute('aria-describedby')}")
+    expect(hint).to_have_text("sizes or letters, in order")
+    assert page.get_by_role("status").count() == 1
+
+
+@pytest.mark.slow
+def test_without_the_script_a_question_is_a_fold(asked):
+    page = asked(script=False).page
+    assert page.locator("article form").count() == 0
+    expect(page.get_by_text("so it is")).to_be_hidden()
+    page.locator("summary", has_text="of q?").press("Enter")
+    expect(page.get_by_text("so it is")).to_be_visible()
+
+
+@pytest.mark.slow
+def test_a_form_has_no_fault_in_any_look(asked):
+    view = asked("dark", PHONE)
+    view.page.get_by_label("Your shape").fill("2 8 12")
+    view.page.keyboard.press("Enter")
+    found = faults(view)
+    assert not found, "\n\n".join(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_every_shape_that_a_chapter_asks_for_is_right(visit, page):
+    page = visit(page).page
+    for form in page.locator("div.predict form").all():
+        shape = form.locator("+ details").get_attribute("data-shape")
+        sizes = " ".join(axis.split()[1] for axis in shape.split(","))
+        form.locator("input").fill(sizes)
+        form.locator("input").press("Enter")
+        expect(form.get_by_role("status")).to_contain_text("Right: ")

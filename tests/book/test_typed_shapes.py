@@ -1,0 +1,144 @@
+"""A typed shape is compared with a measured one: what is right is said to be
+right, and of what is wrong, which axis."""
+
+import json
+
+import pytest
+
+from tests.helpers.browser import executable
+from tests.helpers.project import ROOT
+from tests.helpers.typed import in_browser, judged, letters
+
+Q, SCORES, X = "B 2,H 3,T 8,D 4", "B 2,H 3,T 8,S 8", "B 2,T 8,C 12"
+HIDDEN, LOGITS = "B 2,T 8,F 48", "B 2,T 8,V 1024"
+MASK = "1 1,1 1,T 8,T 8"
+RIGHT = {
+    Q: [
+        "(2, 3, 8, 4)", "2,3,8,4", "2 3 8 4", "[2, 3, 8, 4].", "2x3x8x4",
+        "2 × 3 × 8 × 4", "torch.Size([2, 3, 8, 4])", "B H T D", "BHTD",
+        "(B, H, T, D)", "b, h, t, d", "B n_heads T D", "(B, 3, T, 4)",
+        "B=2, H=3, T=8, D=4", "B × H × T × D", "`2, 3, 8, 4`",
+    ],
+    X: ["2 8 12", "B T C", "B T d_model"],
+    LOGITS: ["(2, 8, 1,024)", "2, 8, 1024", "B T vocab_size"],
+    MASK: ["1 1 8 8", "1, 1, T, T"],
+    "T 8": ["(8,)", "T"],
+    "": ["()"],
+}  # fmt: skip
+NEARLY = {
+    Q: {"B H S D": "the third axis is positions that ask (T), not S"},
+    SCORES: {
+        "B H S T": "(T) and positions that answer (S) are swapped: both are 8",
+        "B H T T": "the last axis is positions that answer (S), not T",
+    },
+    X: {
+        "B T H*D": "the last axis is channels (C), not H·D: both are 12",
+        "B T HD": "the last axis is channels (C), not H·D: both are 12",
+    },
+}
+SWAPPED = "heads (H) and positions that ask (T) are swapped: transposed where?"
+WRONG = {
+    Q: {
+        "(2, 8, 3, 4)": SWAPPED,
+        "B T H D": SWAPPED,
+        "2 8 12": "heads (H) and channels per head (D) are still joined: "
+        "12 = H · D.",
+        "B T C": "heads (H) and channels per head (D) are still joined",
+        "2 8 H*D": "heads (H) and channels per head (D) are still joined",
+        "6 8 4": "batch (B) and heads (H) are still joined: 6 = B · H.",
+        "2 8 4": "one axis is missing: heads (H).",
+        "3 4": "2 axes are missing: batch (B) and positions that ask (T).",
+        "2 3 8 48": "the last axis cannot be 48, the size of hidden channels "
+        "of the feed-forward layer (F); here it is channels per head (D), 4.",
+        "2 3 8 7": "the last axis cannot be 7, which is the size of no letter",
+        "4 8 3 2": "another order. The first is batch (B).",
+        "2 3 8 4 1": "one axis is too many: an axis of size 1.",
+        "2 3 8 4 8": "too many: 8, the size of positions that ask (T) or "
+        "positions that answer (S).",
+        "5 5": "4 axes are expected, your shape has 2. One that is missing: "
+        "batch (B).",
+        "7 7 7 7": "4 axes are not right; the first axis cannot be 7",
+    },
+    SCORES: {
+        "2 3 8": "missing: positions that answer (S) or positions that ask",
+        "B H T": "missing: positions that answer (S).",
+        "B T S": "missing: heads (H).",
+    },
+    X: {"2 8 3 4": "3 and 4 are one axis here: channels (C), 12 = 3 · 4."},
+    HIDDEN: {"2 8 12": "here it is hidden channels of the feed-forward layer"},
+    MASK: {"8 8": "2 axes are missing: an axis of size 1 and another."},
+}
+UNREAD = {
+    "": "Type a shape.",
+    "hello": "“hello” is no axis that I know.",
+    "B Q T": "“Q” is no axis letter that I know.",
+    "2, -1, 4": "-1 lets PyTorch work a size out. Which one will it be?",
+    "<b>2</b>": "is no axis that I know.",
+    "2.5": "“2.5” is no axis",
+}
+
+
+def cases(table: dict) -> list[tuple[str, str, str]]:
+    """List measured, typed, and what is to be said."""
+    return [
+        (measured, typed, says)
+        for measured, answers in table.items()
+        for typed, says in dict(answers).items()
+    ]
+
+
+EVERY = [
+    *(("right", m, t, "Right: ") for m, answers in RIGHT.items()
+      for t in answers),
+    *(("nearly", *case) for case in cases(NEARLY)),
+    *(("wrong", *case) for case in cases(WRONG)),
+    *(("unread", Q, *case) for case in UNREAD.items()),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def said():
+    asked = [(measured, typed) for _, measured, typed, _ in EVERY]
+    return dict(zip(asked, judged(asked), strict=True))
+
+
+@pytest.mark.parametrize(("verdict", "measured", "typed", "says"), EVERY)
+def test_a_typed_shape_is_told_what_is_wrong(
+    said, verdict, measured, typed, says
+):
+    got = said[measured, typed]
+    assert got["verdict"] == verdict
+    assert says in got["says"]
+
+
+def test_what_is_right_is_said_in_sizes_and_letters():
+    (q, scores) = judged([(Q, "B H T D"), (SCORES, "2 3 8 8")])
+    assert q["says"] == "Right: (2, 3, 8, 4) is (B, H, T, D)."
+    assert scores["says"].endswith(
+        "T and S are both 8 here, so sizes alone do not tell them apart."
+    )
+
+
+def test_every_measured_shape_is_right_when_it_is_typed():
+    """In letters as in sizes; and with an axis more it is wrong."""
+    shapes = json.loads((ROOT / "book" / "shapes.json").read_text())["shapes"]
+    texts = {
+        ",".join(f"{n} {size}" for n, size in axes)
+        for axes in shapes.values()
+        if axes
+    }
+    asked, wanted = [], []
+    for text in sorted(texts):
+        names, sizes = zip(*(axis.split() for axis in text.split(",")))
+        asked += [(text, " ".join(names)), (text, " ".join(sizes))]
+        asked += [(text, " ".join([*sizes, "7"]))]
+        wanted += ["right", "right", "wrong"]
+    assert [got["verdict"] for got in judged(asked)] == wanted
+
+
+@pytest.mark.slow
+def test_a_browser_says_the_same():
+    executable()
+    asked = [(measured, typed) for _, measured, typed, _ in EVERY]
+    given = {"letters": letters(), "cases": asked}
+    assert in_browser(given) == judged(asked)

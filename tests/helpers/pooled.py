@@ -1,0 +1,135 @@
+"""Classifiers: a vector of each position, and one output of them all."""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+PAD = 0
+
+
+def sentences_of_ids() -> Tensor:
+    """Three sentences of nine ids, two with padding behind: (3, 9)."""
+    seeded = torch.Generator().manual_seed(0)
+    ids = torch.randint(2, 50, (3, 9), generator=seeded)
+    ids[1, 6:] = ids[2, 4:] = PAD
+    return ids
+
+
+def first(x: Tensor, real: Tensor) -> Tensor:
+    return x[:, 0]
+
+
+def mean(x: Tensor, real: Tensor) -> Tensor:
+    return (x * real).sum(1) / real.sum(1)
+
+
+def largest(x: Tensor, real: Tensor) -> Tensor:
+    return x.masked_fill(~real, -1e9).amax(1)
+
+
+def last(x: Tensor, real: Tensor) -> Tensor:
+    return x[torch.arange(len(x)), real[..., 0].sum(1) - 1]
+
+
+def mean_with_padding(x: Tensor, real: Tensor) -> Tensor:
+    return x.mean(1)
+
+
+def last_of_all(x: Tensor, real: Tensor) -> Tensor:
+    return x[:, -1]
+
+
+def share_of_all(x: Tensor, real: Tensor) -> Tensor:
+    return (x * real).sum(1) / real.sum()
+
+
+class Classifier(nn.Module):
+    """An encoder of PyTorch's, what is made of all its positions, a head:
+    (B, T) -> (B, K), or (B) with no classes."""
+
+    def __init__(
+        self,
+        pool: Callable = first,
+        masked: bool = True,
+        places: bool = True,
+        rows_first: bool = True,
+        classes: int = 4,
+    ):
+        super().__init__()
+        torch.manual_seed(0)
+        self.pool, self.masked, self.classes = pool, masked, classes
+        self.tokens = nn.Embedding(50, 16)
+        self.places = nn.Parameter(torch.randn(1, 12, 16)) if places else None
+        layer = nn.TransformerEncoderLayer(
+            16, 2, 32, dropout=0.0, batch_first=rows_first
+        )
+        self.encoder = nn.TransformerEncoder(
+            layer, 2, enable_nested_tensor=False
+        )
+        self.head = nn.Linear(16, classes or 1)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        real = ids != PAD
+        x = self.tokens(ids)
+        if self.places is not None:
+            x = x + self.places[:, : ids.shape[1]]
+        mask = ~real if self.masked else None
+        x = self.encoder(x, src_key_padding_mask=mask)
+        out = self.head(self.pool(x, real[..., None]))
+        return out if self.classes else out[:, 0]
+
+
+class WordMean(nn.Module):
+    """The mean of words, in any order, through two layers."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.tokens = nn.Embedding(50, 16, padding_idx=PAD)
+        self.layers = nn.Sequential(
+            nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 3)
+        )
+
+    def forward(self, ids: Tensor) -> Tensor:
+        real = (ids != PAD)[..., None]
+        return self.layers(mean(self.tokens(ids), real))
+
+
+def with_a_new_head() -> Classifier:
+    """As one starts that is to learn other classes: its head gives 0."""
+    model = Classifier()
+    nn.init.zeros_(model.head.weight)
+    nn.init.zeros_(model.head.bias)
+    return model
+
+
+RIGHT: dict[str, Callable[[], nn.Module]] = {
+    "the first": Classifier,
+    "the mean": partial(Classifier, mean),
+    "the largest": partial(Classifier, largest),
+    "the last": partial(Classifier, last),
+    "one number": partial(Classifier, mean, classes=0),
+    "one class": partial(Classifier, classes=1),
+    "as many classes as words": partial(Classifier, classes=9),
+    "a mean of words": WordMean,
+    "a head of zeros": with_a_new_head,
+    "double precision": lambda: Classifier(mean).double(),
+    "half precision": lambda: Classifier(mean).bfloat16(),
+}
+# A model, and which check says what is wrong with it.
+WRONG: dict[str, tuple[Callable[[], nn.Module], str]] = {
+    "no padding mask": (partial(Classifier, masked=False), "padding"),
+    "padding in the mean": (
+        partial(Classifier, mean_with_padding),
+        "padding",
+    ),
+    "padding as the last": (partial(Classifier, last_of_all), "padding"),
+    "divided by the batch": (partial(Classifier, share_of_all), "batch"),
+    "rows for positions": (
+        partial(Classifier, masked=False, rows_first=False),
+        "batch",
+    ),
+    "no places": (partial(Classifier, mean, places=False), "order"),
+}
