@@ -210,16 +210,16 @@ def starts() -> dict:
 
 def schedules() -> dict:
     """Train with several schedules, from four seeds each."""
-    return {
-        name: {
-            str(seed): course_of(
-                new_model(tiny_translator, seed),
-                replace(COMPARED, **changes, seed=seed),
+    found = {}
+    for name, changes in SCHEDULES.items():
+        found[name] = {}
+        for seed in SEEDS[:4]:
+            model = new_model(tiny_translator, seed)
+            recipe = replace(COMPARED, **changes, seed=seed)
+            found[name][str(seed)] = figures(
+                trainer_after(model, recipe).model
             )
-            for seed in SEEDS[:4]
-        }
-        for name, changes in SCHEDULES.items()
-    }
+    return found
 
 
 def course_of(model: EncoderDecoder, recipe: Recipe) -> dict:

@@ -42,7 +42,7 @@ def seeds(
     the numbers are. Raises ValueError for anything but vectors.
 
     >>> seeds(torch.tensor([0.9, 1.0]), axis="exact match", titles=["wsd"])
-    exact match: wsd (2,): mean 0.95, from 0.90 to 1.00. ...
+    exact match: wsd (2,): mean 0.95, from 0.90 to ...
     """
     titles = titles or argument_texts(sys._getframe(1))
     titles = titles or [f"row {i}" for i in range(len(rows))]
@@ -115,26 +115,28 @@ class Plan:
         """Tell where a value stands."""
         return self.left + self.wide * self.scale.share(value)
 
-    def piles(self, i: int) -> list[int]:
-        """Tell how many dots lie below each of a row, from the lowest up."""
-        levels, bottom = list[int](), -math.inf
-        for spot in map(self.place, sorted(self.rows[i][1].tolist())):
-            near = spot - bottom < NEAR
-            levels.append(levels[-1] + 1 if near else 0)
-            bottom = bottom if near else spot
-        return levels
 
-    def height(self, i: int) -> float:
-        """Give the height of a row."""
-        pile = DOT * max(self.piles(i)) + ROW - 6
-        return max(ROW, WORDS * len(self.names[i]) + 8, pile)
+def piles(plan: Plan, i: int) -> list[int]:
+    """Tell how many dots lie below each of a row, from the lowest up."""
+    levels, bottom = list[int](), -math.inf
+    for spot in map(plan.place, sorted(plan.rows[i][1].tolist())):
+        near = spot - bottom < NEAR
+        levels.append(levels[-1] + 1 if near else 0)
+        bottom = bottom if near else spot
+    return levels
+
+
+def height(plan: Plan, i: int) -> float:
+    """Give the height of a row."""
+    pile = DOT * max(piles(plan, i)) + ROW - 6
+    return max(ROW, WORDS * len(plan.names[i]) + 8, pile)
 
 
 @styled
 def draw_seeds(rows: list[Row], axis: str, width: float) -> Figure:
     """Draw a row of dots for each vector, on a page so wide."""
     plan = Plan(rows, width)
-    low = HEAD + sum(map(plan.height, range(len(rows))))
+    low = HEAD + sum(height(plan, i) for i in range(len(rows)))
     page, y = Page(width, low + BELOW), float(HEAD)
     page.note(width, HEAD - 10, "mean", ha="right")
     for tick, text in zip(plan.scale.ticks, plan.scale.texts()):
@@ -143,7 +145,7 @@ def draw_seeds(rows: list[Row], axis: str, width: float) -> Figure:
         page.write(x, low + 11, text, size=SMALL)
     page.write(plan.left + plan.wide / 2, low + 28, axis)
     for i in range(len(rows)):
-        y += plan.height(i)
+        y += height(plan, i)
         draw_row(page, plan, i, y - max(ROW, WORDS * len(plan.names[i])) / 2)
     return page.figure
 
@@ -164,5 +166,5 @@ def draw_row(page: Page, plan: Plan, i: int, y: float) -> None:
     page.ax.plot([mean, mean], [y - 9, y + 9], color=colour, lw=2)
     page.ax.plot([spots[0], spots[-1]], [y, y], color=colour, lw=0.8)
     dot: Style = {"marker": "o", "ms": DOT, "mew": 0, "alpha": 0.75}
-    for spot, level in zip(spots, plan.piles(i)):
+    for spot, level in zip(spots, piles(plan, i)):
         page.ax.plot([spot], [y - DOT * level], color=colour, **dot)

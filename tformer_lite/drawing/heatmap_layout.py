@@ -27,14 +27,13 @@ class Layout:
 
     def __init__(self, matrices: list[Matrix], width: float):
         self.matrices, self.width = matrices, width
-        self.columns = max(m.values.shape[1] for m in matrices)
-        self.rows = max(m.values.shape[0] for m in matrices)
+        shapes = [matrix.values.shape for matrix in matrices]
+        self.rows, self.columns = map(max, zip(*shapes))
         self.is_image = max(self.rows, self.columns) > MOST
-        self.shared = all(
-            m.labels[0] == matrices[0].labels[0] for m in matrices
-        )
-        self.margin = max(map(self.beside, matrices))
-        self.rooms = [0.0, 0.0] if self.is_image else self.digit_rooms()
+        first, *others = (matrix.labels[0] for matrix in matrices)
+        self.shared = all(words == first for words in others)
+        self.margin = max(map(beside, matrices))
+        self.rooms = [0.0, 0.0] if self.is_image else digit_rooms(matrices)
         count = len(matrices)
         fit = next(k for k in range(count, 0, -1) if k == 1 or self.fits(k))
         self.side_by_side = math.ceil(count / math.ceil(count / fit))
@@ -44,24 +43,9 @@ class Layout:
             lines(m.title, self.slot, NAME, "bold") for m in matrices
         ]
         self.in_line = all(
-            len(title) == 1 and self.head_width(i, True) <= self.slot
+            len(title) == 1 and head_width(self, i, True) <= self.slot
             for i, title in enumerate(self.titles)
         )
-
-    def beside(self, matrix: Matrix) -> float:
-        """Give the room that the words of a matrix need at its left."""
-        rows, columns = map(longest, matrix.labels)
-        return max(rows + EDGE, columns * math.cos(TURN))
-
-    def digit_rooms(self) -> list[float]:
-        """Give the widths of cells whose digits have 9 and 10 pixels."""
-        cells = {
-            text for m in self.matrices for row in m.cells for text in row
-        }
-        texts = list(map(with_minus, cells))
-        return [
-            max(text_width(x, size) for x in texts) + 5 for size in (9, 10)
-        ]
 
     def fits(self, count: int) -> bool:
         """Tell whether so many matrices stand side by side."""
@@ -87,42 +71,61 @@ class Layout:
         side = min(wide, SQUARE)
         return (side, side), 0
 
-    def head_width(self, i: int, in_line: bool) -> float:
-        """Give the width of a title and its shape, in one line or in two."""
-        matrix = self.matrices[i]
-        shape = shape_width(matrix.axes, tuple(matrix.values.shape))
-        title = max(text_width(x, NAME, "bold") for x in self.titles[i])
-        return title + 10 + shape if in_line else max(title, shape)
 
-    def head(self, panels: Sequence[int]) -> float:
-        """Give the height of what stands above panels side by side."""
-        if self.in_line:
-            return HEAD
-        return HEAD + TITLE * max(len(self.titles[i]) for i in panels)
+def groups(plan: Layout) -> list[range]:
+    """Give the panels that stand side by side, row by row."""
+    panels, each = range(len(plan.matrices)), plan.side_by_side
+    return [panels[i : i + each] for i in panels[::each]]
 
-    def body(self, panels: Sequence[int]) -> float:
-        """Give the height of panels side by side, with the words below."""
-        return max(
-            len(self.matrices[i].values) * self.cell[1] + self.below(i)
-            for i in panels
-        )
 
-    def below(self, i: int) -> float:
-        """Give the room that the words below a panel need."""
-        words = self.matrices[i].labels[1]
-        if self.is_level(words):
-            return 20
-        return longest(words) * math.sin(TURN) + 16
+def beside(matrix: Matrix) -> float:
+    """Give the room that the words of a matrix need at its left."""
+    rows, columns = map(longest, matrix.labels)
+    return max(rows + EDGE, columns * math.cos(TURN))
 
-    def is_level(self, words: list[str]) -> bool:
-        """Tell whether words below a matrix need not be turned."""
-        short = all(word.isdecimal() for word in words)
-        return short or longest(words) + 4 <= self.cell[0]
 
-    def groups(self) -> list[range]:
-        """Give the panels that stand side by side, row by row."""
-        panels, each = range(len(self.matrices)), self.side_by_side
-        return [panels[i : i + each] for i in panels[::each]]
+def digit_rooms(matrices: list[Matrix]) -> list[float]:
+    """Give the widths of cells whose digits have 9 and 10 pixels."""
+    cells = {text for m in matrices for row in m.cells for text in row}
+    texts = list(map(with_minus, cells))
+    return [max(text_width(x, size) for x in texts) + 5 for size in (9, 10)]
+
+
+def head_width(plan: Layout, i: int, in_line: bool) -> float:
+    """Give the width of a title and its shape, in one line or in two."""
+    matrix = plan.matrices[i]
+    shape = shape_width(matrix.axes, tuple(matrix.values.shape))
+    title = max(text_width(x, NAME, "bold") for x in plan.titles[i])
+    return title + 10 + shape if in_line else max(title, shape)
+
+
+def head(plan: Layout, panels: Sequence[int]) -> float:
+    """Give the height of what stands above panels side by side."""
+    if plan.in_line:
+        return HEAD
+    return HEAD + TITLE * max(len(plan.titles[i]) for i in panels)
+
+
+def body(plan: Layout, panels: Sequence[int]) -> float:
+    """Give the height of panels side by side, with the words below."""
+    return max(
+        len(plan.matrices[i].values) * plan.cell[1] + below(plan, i)
+        for i in panels
+    )
+
+
+def below(plan: Layout, i: int) -> float:
+    """Give the room that the words below a panel need."""
+    words = plan.matrices[i].labels[1]
+    if is_level(plan, words):
+        return 20
+    return longest(words) * math.sin(TURN) + 16
+
+
+def is_level(plan: Layout, words: list[str]) -> bool:
+    """Tell whether words below a matrix need not be turned."""
+    short = all(word.isdecimal() for word in words)
+    return short or longest(words) + 4 <= plan.cell[0]
 
 
 def longest(words: Sequence[str]) -> float:

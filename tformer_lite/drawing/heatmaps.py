@@ -13,6 +13,11 @@ from tformer_lite.drawing.heatmap_layout import (
     LONGEST,
     TITLE,
     Layout,
+    body,
+    groups,
+    head,
+    head_width,
+    is_level,
     longest,
     ticks,
 )
@@ -104,22 +109,23 @@ def draw_matrices(
     matrices: list[Matrix], width: float
 ) -> tuple[Figure, list[Box]]:
     """Draw matrices on a page so wide, and say where their cells are."""
-    plan, groups = Layout(matrices, width), Layout(matrices, width).groups()
-    high = sum(plan.head(row) + plan.body(row) + BETWEEN for row in groups)
+    plan = Layout(matrices, width)
+    lanes = groups(plan)
+    high = sum(head(plan, row) + body(plan, row) + BETWEEN for row in lanes)
     ends = {} if plan.digits else scales_of(matrices)
     page = Page(width, high - BETWEEN + SCALES * bool(ends))
     limit, boxes, top = largest_score(matrices), list[Box](), 0.0
-    for row in groups:
+    for row in lanes:
         left = plan.margin
         for i in row:
-            corner = left, top + plan.head(row)
+            corner = left, top + head(plan, row)
             boxes.append(draw_panel(page, plan, i, corner, limit))
             if i == row[0] or not plan.shared:
                 draw_rows(page, plan, matrices[i], corner)
             wide = plan.cell[0] * matrices[i].values.shape[1]
-            left += max(wide, plan.head_width(i, plan.in_line)) + GAP
+            left += max(wide, head_width(plan, i, plan.in_line)) + GAP
             left += 0 if plan.shared else plan.margin
-        top += plan.head(row) + plan.body(row) + BETWEEN
+        top += head(plan, row) + body(plan, row) + BETWEEN
     if ends:
         draw_scales(Strip(page, 0, ends), page.height - SCALES / 2)
     return page.figure, boxes
@@ -259,7 +265,7 @@ def draw_columns(
 ) -> None:
     """Write the words of the columns: turned, where they would meet."""
     (left, low), words, wide = corner, matrix.labels[1], plan.cell[0]
-    if level := plan.is_level(words):
+    if level := is_level(plan, words):
         place, room = (0.0, 10.0), longest(words) + 4 + 8 * plan.is_image
         turn: Style = {}
     else:

@@ -56,8 +56,6 @@ def curves(
             f"{count} vectors, {len(titles)} titles: draw 1 to "
             f"{len(LINES)} vectors, each with its title."
         )
-    if axis not in RUNS:
-        check_axis(axis)
     size, names = size_of(groups[0][0]), iter(titles)
     lines = [
         [
@@ -66,14 +64,21 @@ def curves(
         ]
         for group in groups
     ]
-    run = Run(axis, list(range(size) if places is None else places))
-    if len(run.places) != size:
-        raise ValueError(f"{len(run.places)} places, {size} numbers.")
+    run = run_of(axis, range(size) if places is None else places, size)
     logs = [log] * len(groups) if isinstance(log, bool) else log
     charts = list(map(Chart, heads or [""] * len(groups), lines, logs))
     if len(charts) != len(groups):
         raise ValueError(f"{len(groups)} panels, {len(charts)} heads or logs.")
     return picture(charts, run)
+
+
+def run_of(axis: str, places: Sequence[float], size: int) -> Run:
+    """Check what lines run along, and its places."""
+    if axis not in RUNS:
+        check_axis(axis)
+    if len(places) != size:
+        raise ValueError(f"{len(places)} places, {size} numbers.")
+    return Run(axis, list(places))
 
 
 def picture(charts: list[Chart], run: Run) -> Picture:

@@ -126,55 +126,58 @@ class Panel:
         self.gap = WORDS * max(map(len, self.names)) + 1
         self.high = max(HIGH, self.gap * len(self.names))
 
-    def draw(self, page: Page, top: float) -> None:
-        """Draw all of it, its lines from `top` down."""
-        draw_heading(page, self.left, top, self.heading)
-        ax = page.axes((self.start, top, self.wide, self.high))
-        ax.set(yscale="log" if self.chart.log else "linear")
-        ax.set(ylim=(self.up.low, self.up.high))
-        ax.set(xlim=(self.across.low, self.across.high))
-        ax.hlines(self.up.ticks, *ax.get_xlim(), colors=EDGE[0], lw=0.7)
-        self.draw_numbers(page, top)
-        for line, look in zip(self.chart.lines, self.looks()):
-            draw_line(ax, line, self.run, look)
-        self.draw_names(page, top)
-
     def looks(self) -> list[Look]:
         """Give each line its colour, dash and marker."""
         return [LINES[line.look] for line in self.chart.lines]
 
-    def draw_numbers(self, page: Page, top: float) -> None:
-        """Write the numbers of both axes, and what the lines run along."""
-        style: Style = {"ha": "right", "size": SMALL}
-        for tick, text in zip(self.up.ticks, self.up.texts()):
-            y = top + self.high * (1 - self.up.share(tick))
-            page.write(self.start - 7, y, text, **style)
-        low = top + self.high
-        for tick, text in zip(self.across.ticks, self.across.texts()):
-            x = self.start + self.wide * self.across.share(tick)
-            page.write(x, low + 11, text, size=SMALL)
-        _, (colour, _) = AXES.get(self.run.axis, ("", INK))
-        middle = self.start + self.wide / 2
-        page.write(middle, low + 28, self.run.name, color=colour)
 
-    def draw_names(self, page: Page, top: float) -> None:
-        """Write each line's name beside its end, and join the two."""
-        ends = [
-            self.high * self.up.share(line.mean[-1].item())
-            for line in self.chart.lines
-        ]
-        right = self.start + self.wide
-        places = apart(ends, self.gap, self.high - self.gap / 2 + 7)
-        for name, end, place, (pair, *_) in zip(
-            self.names, ends, places, self.looks()
-        ):
-            y = top + self.high - place
-            path = [(right + 3, top + self.high - end), (right + 11, y)]
-            page.ax.plot(*zip(*path), color=pair[0], lw=0.7)
-            y -= WORDS * (len(name) - 1) / 2
-            for text in name:
-                page.write(right + 14, y, text, ha="left", color=pair[0])
-                y += WORDS
+def draw_panel(panel: Panel, page: Page, top: float) -> None:
+    """Draw all of it, its lines from `top` down."""
+    draw_heading(page, panel.left, top, panel.heading)
+    ax = page.axes((panel.start, top, panel.wide, panel.high))
+    ax.set(yscale="log" if panel.chart.log else "linear")
+    ax.set(ylim=(panel.up.low, panel.up.high))
+    ax.set(xlim=(panel.across.low, panel.across.high))
+    ax.hlines(panel.up.ticks, *ax.get_xlim(), colors=EDGE[0], lw=0.7)
+    draw_numbers(panel, page, top)
+    for line, look in zip(panel.chart.lines, panel.looks()):
+        draw_line(ax, line, panel.run, look)
+    draw_names(panel, page, top)
+
+
+def draw_numbers(panel: Panel, page: Page, top: float) -> None:
+    """Write the numbers of both axes, and what the lines run along."""
+    style: Style = {"ha": "right", "size": SMALL}
+    for tick, text in zip(panel.up.ticks, panel.up.texts()):
+        y = top + panel.high * (1 - panel.up.share(tick))
+        page.write(panel.start - 7, y, text, **style)
+    low = top + panel.high
+    for tick, text in zip(panel.across.ticks, panel.across.texts()):
+        x = panel.start + panel.wide * panel.across.share(tick)
+        page.write(x, low + 11, text, size=SMALL)
+    _, (colour, _) = AXES.get(panel.run.axis, ("", INK))
+    middle = panel.start + panel.wide / 2
+    page.write(middle, low + 28, panel.run.name, color=colour)
+
+
+def draw_names(panel: Panel, page: Page, top: float) -> None:
+    """Write each line's name beside its end, and join the two."""
+    ends = [
+        panel.high * panel.up.share(line.mean[-1].item())
+        for line in panel.chart.lines
+    ]
+    right = panel.start + panel.wide
+    places = apart(ends, panel.gap, panel.high - panel.gap / 2 + 7)
+    for name, end, place, (pair, *_) in zip(
+        panel.names, ends, places, panel.looks()
+    ):
+        y = top + panel.high - place
+        path = [(right + 3, top + panel.high - end), (right + 11, y)]
+        page.ax.plot(*zip(*path), color=pair[0], lw=0.7)
+        y -= WORDS * (len(name) - 1) / 2
+        for text in name:
+            page.write(right + 14, y, text, ha="left", color=pair[0])
+            y += WORDS
 
 
 @styled
@@ -206,7 +209,7 @@ def draw_charts(charts: list[Chart], run: Run, width: float) -> Figure:
     page, y = Page(width, sum(tops) + sum(heights)), 0.0
     for row, top, high in zip(rows, tops, heights):
         for panel in row:
-            panel.draw(page, y + top)
+            draw_panel(panel, page, y + top)
         y += top + high
     return page.figure
 

@@ -149,9 +149,8 @@ class Page(Matrices):
         x -= shape_width(names, sizes) / 2
         for name, size, wide in columns:
             # An axis has the colour of the one letter in its name.
-            letters = name if name.isupper() else ""
-            known = [AXES[each][1] for each in letters if each in AXES]
-            colour, _ = known[0] if len(known) == 1 else INK
+            known = set(AXES).intersection(name if name.isupper() else "")
+            colour, _ = AXES[known.pop()][1] if len(known) == 1 else INK
             style: Style = {"weight": "bold", "color": colour}
             self.write(x + wide / 2, y - 7, name, **style)
             self.write(x + wide / 2, y + 7, size)
