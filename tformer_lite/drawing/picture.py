@@ -58,12 +58,12 @@ class Picture:
 
     `figure` is matplotlib's, to be changed further; `narrow` is the same for
     a page as narrow as a phone's, in the same SVG: the book's style sheet
-    chooses. `text` describes it in
-    words and numbers: its first paragraph is the alternative text. `dark`
-    gives each colour of the drawing its counterpart on a dark page. The
-    `panels` are matrices whose cells a reader of the book can point at. A
-    matplotlib that would draw Nepali letter by letter (before 3.11) gives
-    no PNG of it in a notebook: the browser sets the SVG.
+    chooses. `text` describes it in words and numbers: its first paragraph is
+    the alternative text. `dark` gives each colour of the drawing its
+    counterpart on a dark page. The `panels` are matrices whose cells a reader
+    of the book can point at. A matplotlib that would draw Nepali letter by
+    letter (before 3.11) gives no PNG of it in a notebook: the browser sets
+    the SVG.
     """
 
     figure: Figure
@@ -106,14 +106,17 @@ class Picture:
 
     def png(self) -> bytes:
         """Draw as PNG on white, in few colours."""
-        picture = Image.open(
-            io.BytesIO(drawn(self.figure, "png", "", dpi=self.DPI))
-        )
-        plain = picture.convert("RGB")
-        few = plain.quantize(self.COLOURS, dither=Image.Dither.NONE)
-        file = io.BytesIO()
-        few.save(file, "png", optimize=True)
-        return file.getvalue()
+        whole = drawn(self.figure, "png", "", dpi=self.DPI)
+        return in_few_colours(whole, self.COLOURS)
+
+
+def in_few_colours(png: bytes, count: int) -> bytes:
+    """Make a PNG smaller by giving it so many colours."""
+    plain = Image.open(io.BytesIO(png)).convert("RGB")
+    file = io.BytesIO()
+    few = plain.quantize(count, dither=Image.Dither.NONE)
+    few.save(file, "png", optimize=True)
+    return file.getvalue()
 
 
 def drawing(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tformer_lite import properties
 from tformer_lite.example.running import running_model
 from tformer_lite.example.shipped import STORED
-from tformer_lite.gallery.entries import Bug, bug, shelves
+from tformer_lite.gallery.entries import Bug, bug, linked, shelves
 from tformer_lite.gallery.shapes import changed, shapes
 from tformer_lite.properties import report
 from tformer_lite.properties.finding import BROKEN, UNUSUAL, whole
@@ -79,7 +79,7 @@ def told(name: str) -> str:
     """Tell what a bug is, or what a property asks."""
     if shelf_of(name):
         one, head = bug(name), f"<b>{whole(name)}</b><br>"
-        says = f"{escape(one.says)} {one.where_html}"
+        says = f"{escape(one.says)} {linked(one)}"
         (wrong,) = coloured([one.wrong])
         return f"{head}{says}<pre><mark>✗</mark> {wrong}</pre>"
     check = getattr(properties, name, None)

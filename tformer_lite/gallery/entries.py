@@ -48,12 +48,6 @@ class Bug:
         at, hashtag, number = self.incident.partition("#")
         return f"https://github.com/{at}/issues/{number}" if hashtag else ""
 
-    @property
-    def where_html(self) -> str:
-        """Name the incident, with its link if it has one."""
-        where = escape(self.incident)
-        return f'<a href="{self.link}">{where}</a>' if self.link else where
-
     def __str__(self) -> str:
         """Write the name, the lines and the incident."""
         return (
@@ -71,9 +65,15 @@ class Bug:
         lines = [
             ["right", f"<pre>{right}</pre>"],
             ["wrong", f"<pre><mark>✗</mark> {wrong}</pre>"],
-            ["where", f"{self.file}.py, as in {self.where_html}"],
+            ["where", f"{self.file}.py, as in {linked(self)}"],
         ]
         return html_table((self.name, escape(self.says)), lines)
+
+
+def linked(bug: Bug) -> str:
+    """Name a bug's incident, with its link if it has one."""
+    where = escape(bug.incident)
+    return f'<a href="{bug.link}">{where}</a>' if bug.link else where
 
 
 @cache

@@ -47,7 +47,7 @@ class Trace(Runs, Shown):
         thing: Any,
         path: str | None = None,
         nth: int = 0,
-        light: str | None = None,
+        light: str = "",
     ) -> Listing:
         """Show a function's source with the named shapes beside its lines.
 

@@ -31,7 +31,7 @@ def annotate(
     thing: Any,
     path: str | None = None,
     nth: int = 0,
-    light: str | None = None,
+    light: str = "",
 ) -> Listing:
     """Write the source of a function, method or class with the named shapes
     that its expressions had; of a class, its `forward`.
@@ -56,14 +56,10 @@ def annotate(
     return Listing(title, lines, lit_lines(lines, light))
 
 
-def lit_lines(lines: list[Line], light: str | None) -> list[int]:
+def lit_lines(lines: list[Line], light: str) -> list[int]:
     """Find the lines that have a text in them."""
-    found = [
-        i
-        for i, (code, _) in enumerate(lines)
-        if light is not None and light in code
-    ]
-    if light is not None and not found:
+    found = [i for i, (code, _) in enumerate(lines) if light and light in code]
+    if light and not found:
         codes = "\n".join(code for code, _ in lines)
         raise ValueError(f"{light=} stands in none of these lines:\n{codes}")
     return found
