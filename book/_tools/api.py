@@ -160,7 +160,12 @@ def building(node: ast.ClassDef) -> str:
     made = " ".join(map(code, [*node.decorator_list, *node.bases]))
     if not re.search("dataclass|NamedTuple", made):
         return ""
-    fields = [part for part in node.body if isinstance(part, ast.AnnAssign)]
+    fields = [
+        part
+        for part in node.body
+        if isinstance(part, ast.AnnAssign)
+        if not code(part.annotation).startswith("ClassVar")
+    ]
     names = ["*"] if "kw_only=True" in made else []
     return f"({', '.join(names + list(map(field, fields)))})"
 

@@ -7,11 +7,11 @@ that say the same, and each is put back into its own form when it is saved.
 
 from pathlib import Path
 
+import jupytext
 import nbformat
 from jupyter_server.services.contents.largefilemanager import LargeFileManager
 from jupytext import build_sync_jupytext_contents_manager_class
-from pairs import book_of, dressed, lead, shown, take_over
-from roles import written
+from pairs import as_text, book_of, dressed, lead, shown, take_over
 
 
 class Files(LargeFileManager):
@@ -29,7 +29,8 @@ class Files(LargeFileManager):
 
     def save(self, model, path=""):
         if model["type"] == "file" and self.text(path):
-            model = {**model, "content": written(model["content"])}
+            chapter = jupytext.reads(model["content"], "md:myst")
+            model = {**model, "content": as_text(chapter)}
         return super().save(model, path)
 
     def text(self, path: str) -> Path | None:

@@ -64,12 +64,12 @@ def test_the_letters_are_those_of_the_side_that_a_codeblock_builds(rows):
         "2,099,712",
         "1,024",
         "61,560",
-        "44312696",
+        "44,312,696 of 44,312,696 parameters",
         "44.28\n",
         "134.54 MB",
         "177.25 MB",
         "311.79 MB",
-        "9,557,606,400 19,115,212,800",
+        "9,557,606,400 multiply-adds, 19,115,212,800 FLOPs",
     ],
 )
 def test_the_chapter_measures_each_figure_of_the_sources_summary(

@@ -76,13 +76,17 @@ def test_jupyter_shows_words_and_keeps_what_is_written(root, half):
     a role is one as soon as it is saved, and an unknown one stays."""
     manager = managed(ChapterManager, root)
     content = opened(manager, half)
-    edit(content.cells, ">(2, 3, 8, 8)<", ">(7, 7)<")
+    edit(
+        content.cells,
+        'd$ is <data value="size C">12<',
+        'd$ is <data value="size C">77<',
+    )
     edit(content.cells, ">softmax</a>", ">soft maximum</a>")
     edit(content.cells, OLD, "one of {sizes}`scores` and {size}`Q`.")
     save(manager, half, content)
     text, notebook = both_halves(root)
-    assert "{sizes}`encoder scores`" in text
-    assert "(7, 7)" not in text + notebook
+    assert "where $d$ is {size}`C`." in text
+    assert ">77<" not in text + notebook
     assert "called {term}`soft maximum <softmax>`" in text
     assert "one of {sizes}`scores` and {size}`Q`." in text
     with pytest.raises(SystemExit, match="06_scores.md: there is no axis 'Q'"):

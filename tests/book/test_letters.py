@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.helpers.browser import CHAPTERS, HTML, PAGES, PHONE
 from tests.helpers.looking import obstacles
-from tests.helpers.typed import letters
+from tests.helpers.typed import in_letters
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +26,7 @@ def test_every_page_with_letters_has_their_legend_and_no_other():
 def test_the_legend_has_every_letter_with_its_size_and_can_be_folded(visit):
     page = visit(CHAPTERS[5]).page
     legend = page.locator("details.axes")
-    for letter, known in letters():
+    for letter, known in in_letters():
         row = legend.locator(f"[data-letter={letter}]")
         words = f"{letter} {known['size']:,} {known['name']}"
         expect(row).to_have_text(words, use_inner_text=True)
@@ -56,7 +56,7 @@ def test_a_letter_says_what_it_means_when_one_points_at_it(visit, place):
     view.ready()  # what scrolls hides the tip
     letter.hover()
     tip = page.get_by_role("tooltip")
-    (known,) = [one for name, one in letters() if name == words]
+    (known,) = [one for name, one in in_letters() if name == words]
     expect(tip).to_contain_text(f"{words}: {known['name']}")
     expect(tip).to_contain_text(f"{known['size']:,} in the running example")
     box = tip.bounding_box()

@@ -47,7 +47,7 @@ def letter_faults(picture: Picture) -> list[str]:
         view, ends = f"of {wide} px: ", torch.tensor([wide, high]) + 0.5
         if wide > widest:
             found.append(f"{view}wider than {widest} px")
-        written = seen(figure)
+        written = texts_on(figure)
         boxes = [corners(text, canvas.get_renderer()) for text in written]
         words = [" ".join(text.get_text().split()) for text in written]
         for text, word, box in zip(written, words, boxes):
@@ -57,13 +57,13 @@ def letter_faults(picture: Picture) -> list[str]:
                 found.append(f"{view}{word!r} leaves the figure")
         found += [
             f"{view}{words[i]!r} overlaps {words[j]!r}"
-            for i, j in near(boxes)
+            for i, j in close_by(boxes)
             if overlap(boxes[i], boxes[j])
         ]
     return found
 
 
-def seen(figure: Figure) -> list[Text]:
+def texts_on(figure: Figure) -> list[Text]:
     """The texts of a figure that are drawn: not those of hidden axes."""
     off = [axes for axes in figure.axes if not axes.axison]
     ticks = [axis for axes in off for axis in (axes.xaxis, axes.yaxis)]
@@ -82,7 +82,7 @@ def corners(text: Text, renderer: RendererAgg) -> torch.Tensor:
     return torch.tensor(places)
 
 
-def near(boxes: list[torch.Tensor]) -> list[list[int]]:
+def close_by(boxes: list[torch.Tensor]) -> list[list[int]]:
     """The pairs of boxes that would overlap if none were turned."""
     all_of = torch.stack([torch.zeros(4, 2).double(), *boxes])[1:]
     low, high = all_of.amin(1), all_of.amax(1)

@@ -26,7 +26,7 @@ console.log(JSON.stringify(ask(JSON.parse(readFileSync(0, "utf8")))));
 
 
 @cache
-def letters() -> list[tuple[str, dict]]:
+def in_letters() -> list[tuple[str, dict]]:
     """Each axis letter with its name, size and name in code, as a page's
     legend has them."""
     sys.path.append(str(ROOT / "book" / "_ext"))
@@ -40,7 +40,7 @@ def letters() -> list[tuple[str, dict]]:
 
 def judged(cases: list[tuple[str, str]]) -> list[dict]:
     """Check pairs of a measured shape and a typed one."""
-    given = {"letters": letters(), "cases": cases}
+    given = {"letters": in_letters(), "cases": cases}
     node = shutil.which("node")
     return by_node(node, given) if node else in_browser(given)
 

@@ -75,8 +75,7 @@ class Trace(Runs, Shown):
 
     @uncollected()
     def compare(self, reference: Calls) -> Comparison:
-        """Find the first call at which this run and a reference part, be it
-        a trace or one that was saved."""
+        """Find where this run and another, maybe a saved one, part first."""
         return compare(self, reference)
 
     @uncollected()
@@ -86,8 +85,7 @@ class Trace(Runs, Shown):
 
     @uncollected()
     def save(self, file: File) -> None:
-        """Write the trace, with the values that it kept, for `load_trace`:
-        to compare a run before a change with one after it."""
+        """Write the trace, and the values that it kept, for `load_trace`."""
         save(self, file)
 
 
