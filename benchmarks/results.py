@@ -1,6 +1,6 @@
 """Train what the chapters show: the longer runs, and the shipped translator.
 
-make results          # all of it, about fifteen minutes on one thread
+make results          # all of it, about half an hour on one thread
 make results RUNS="translator positions"
 
 Writes tformer_lite/example/stored. Trained numbers differ from machine to
@@ -13,6 +13,7 @@ import sys
 import torch
 
 from benchmarks.characters import characters, overfitting, positions
+from benchmarks.reasons import blocks, heads, hidden, variants
 from benchmarks.translators import (
     learning,
     schedules,
@@ -35,6 +36,10 @@ RUNS = {
         overfitting,
         positions,
         characters,
+        blocks,
+        heads,
+        hidden,
+        variants,
     )
 }
 
