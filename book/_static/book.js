@@ -21,13 +21,17 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
-// Chromium may keep the boxes that it drew in a figure before the font came.
-// A figure that is put back in its place is laid out anew.
-document.fonts.addEventListener("loadingdone", () => {
-  for (const figure of document.querySelectorAll("svg.figure")) {
-    if (/\p{sc=Deva}/u.test(figure.textContent)) figure.replaceWith(figure);
-  }
-});
+// Chromium may keep the boxes that it drew before the font came. What is put
+// back in its place is laid out anew.
+{
+  const anew = () => {
+    for (const part of document.querySelectorAll("svg.figure, article pre")) {
+      if (/\p{sc=Deva}/u.test(part.textContent)) part.replaceWith(part);
+    }
+  };
+  document.fonts.ready.then(anew);
+  document.fonts.addEventListener("loadingdone", anew);
+}
 
 // Paper is light.
 {
