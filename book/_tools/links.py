@@ -23,7 +23,8 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs) -> None:
         for name, value in attrs:
-            if name in ("href", "src", "xlink:href") and value is not None:
+            leads = name in ("href", "src", "xlink:href") and tag != "base"
+            if leads and value is not None:
                 self.links.append(value)
             elif name == "id" or (tag, name) == ("a", "name"):
                 self.places.add(value)

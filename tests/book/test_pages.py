@@ -139,12 +139,13 @@ def test_a_chapter_has_a_figure_and_says_how_to_run_it(opened):
 
 
 def fonts_of_nepali(page: Page) -> list[set[tuple[str, bool]]]:
-    """The fonts of each text of a page that has Nepali in it."""
+    """The fonts of each text of a page that has Nepali in it, and is seen."""
     mark = """nodes => nodes
+        .filter(node => node.checkVisibility())
         .filter(node => [...node.childNodes].some(
             part => part.nodeType === 3 && /\\p{sc=Deva}/u.test(part.data)))
         .forEach(node => node.classList.add("nepali"))"""
-    page.eval_on_selector_all("article p, article text", mark)
+    page.eval_on_selector_all("article :is(p, text, pre, span)", mark)
     return fonts_of(page, ".nepali")
 
 
@@ -251,8 +252,9 @@ def test_a_folded_answer_opens_with_the_keyboard(opened):
 def test_the_switch_changes_the_colours_of_every_figure(opened):
     page = opened.page
     parts = "svg.figure :is(path, text, use):not(defs *)"
-    read = """parts => parts.map(part => getComputedStyle(part).fill)
-        .filter(fill => fill.startsWith("rgb"))"""
+    read = """parts => parts.map(part => getComputedStyle(part))
+        .filter(style => style.fillOpacity !== "0")
+        .map(style => style.fill).filter(fill => fill.startsWith("rgb"))"""
     opened.look("light", DESK)
     before = page.eval_on_selector_all(parts, read)
     for _ in range(3):
