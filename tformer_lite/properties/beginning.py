@@ -8,10 +8,7 @@ from torch.nn.functional import cross_entropy
 from tformer_lite.properties.distances import judged_by_position
 from tformer_lite.properties.finding import UNUSUAL, Verdict, check
 from tformer_lite.properties.reach import undisturbed
-from tformer_lite.properties.subject import (
-    NotJudgedError,
-    Subject,
-)
+from tformer_lite.properties.subject import NotJudgedError, Subject
 
 MOST = 1.5  # times the loss of a guess
 

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.properties.distances import pooled
+from tformer_lite.properties.distances import judged_by_position
 from tformer_lite.properties.gradients import gradients, learnt, nodes
 from tformer_lite.properties.inputs import defaults
 from tformer_lite.properties.reach import calls, undisturbed
@@ -106,13 +107,11 @@ def partly_alive(subject: Subject) -> set[str]:
     """Name the parameters that would get a gradient if all positions were
     read, of a model that reads some; and that others like them do get: the
     last block may do something for the positions that nobody reads."""
-    if not pooled(subject):
-        try:
-            undisturbed(subject)
-        except NotJudgedError:  # the output has no row for each position
-            pass
-        else:
-            return set()
+    with suppress(NotJudgedError):
+        judged_by_position(subject)
+        undisturbed(subject)
+        return set()
+    # The output has no row for each position.
     opened = reached(subject, open_picks)
     like = {kind(name) for name in reached(subject)}
     return {name for name in opened if kind(name) in like}
