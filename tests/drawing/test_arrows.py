@@ -7,7 +7,7 @@ import torch
 from matplotlib.patches import PathPatch, Wedge
 from torch.testing import assert_close
 
-from tests.helpers.laid_out import misplaced
+from tests.helpers.drawings import letter_faults
 from tformer_lite import arrows, rotate, sinusoids
 
 HANDS = sinusoids(9, 6).unflatten(1, (-1, 2)).transpose(0, 1)  # (3, 9, 2)
@@ -48,13 +48,15 @@ def test_two_that_move_on_together_keep_the_angle_and_its_colour():
 
 def test_words_have_room():
     rows = [f"channels {i}, {i + 1}\none turn: {9**i}" for i in range(3)]
-    assert misplaced(arrows(HANDS, rows=rows)) == []
+    assert letter_faults(arrows(HANDS, rows=rows)) == []
     many = HANDS.repeat(1, 3, 1)
-    assert misplaced(arrows(many, rows=rows)) == []
+    assert letter_faults(arrows(many, rows=rows)) == []
     labels = [f"q at {i}, k at {i + 2}\n2 apart" for i in range(6)]
-    assert misplaced(arrows(Q, K, titles=["q", "k"], columns=labels)) == []
-    assert misplaced(arrows(Q[:1], titles=["hand"], columns=["x" * 30])) == []
-    assert misplaced(arrows(0 * Q[:2], 0 * K[:2], titles=["q", "k"])) == []
+    assert letter_faults(arrows(Q, K, titles=["q", "k"], columns=labels)) == []
+    assert (
+        letter_faults(arrows(Q[:1], titles=["hand"], columns=["x" * 30])) == []
+    )
+    assert letter_faults(arrows(0 * Q[:2], 0 * K[:2], titles=["q", "k"])) == []
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 import torch
 from matplotlib.patches import PathPatch
 
-from tests.helpers.laid_out import misplaced
+from tests.helpers.drawings import letter_faults
 from tformer_lite import beam, beam_tree, trained_translator
 from tformer_lite.decoding.search import follow
 from tformer_lite.drawing.beam_tree import RIVER, Tree, lanes
@@ -88,7 +88,7 @@ def test_no_two_lines_cross_and_no_two_words_share_a_place(width):
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
 @pytest.mark.parametrize("text", [UNSEEN, "she ate.", "i am not cold."])
 def test_words_have_room(text, width):
-    assert misplaced(drawn(text, width)) == []
+    assert letter_faults(drawn(text, width)) == []
 
 
 @pytest.mark.parametrize(("width", "sources"), [(0, 1), (2, 2)])

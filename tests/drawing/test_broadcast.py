@@ -4,7 +4,7 @@ import pytest
 import torch
 from matplotlib.collections import QuadMesh
 
-from tests.helpers.laid_out import misplaced
+from tests.helpers.drawings import letter_faults
 from tformer_lite import (
     broadcast,
     causal_mask,
@@ -42,10 +42,13 @@ def test_it_says_what_is_stored_and_what_is_allowed():
 
 
 def test_words_beside_masks_have_room():
-    assert misplaced(broadcast(PADDING, CAUSAL, words=EXAMPLE.tgt_words)) == []
+    assert (
+        letter_faults(broadcast(PADDING, CAUSAL, words=EXAMPLE.tgt_words))
+        == []
+    )
     wide = causal_mask(20), window_mask(20, 3)
-    assert misplaced(broadcast(*wide)) == []
-    assert misplaced(broadcast(CAUSAL, titles=["x" * 99])) == []
+    assert letter_faults(broadcast(*wide)) == []
+    assert letter_faults(broadcast(CAUSAL, titles=["x" * 99])) == []
 
 
 @pytest.mark.parametrize(

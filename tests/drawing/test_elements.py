@@ -5,7 +5,7 @@ import torch
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_hex
 
-from tests.helpers.laid_out import misplaced
+from tests.helpers.drawings import letter_faults
 from tformer_lite import blocks
 from tformer_lite.drawing.palette import WRONG
 
@@ -57,9 +57,9 @@ def test_words_have_room_in_any_size():
         right = x.unflatten(-1, (n_heads, -1)).transpose(0, 1)
         words = ["Donaudampfschifffahrt", "मुख", *"abcdef"][:rows]
         wrong = x.view(right.shape)
-        assert misplaced(blocks(x, right, wrong, words=words)) == []
-        assert misplaced(blocks(right, right.reshape(x.shape), of=x)) == []
-    assert misplaced(blocks(X.flatten(), HEADS.flatten(), of=X)) == []
+        assert letter_faults(blocks(x, right, wrong, words=words)) == []
+        assert letter_faults(blocks(right, right.reshape(x.shape), of=x)) == []
+    assert letter_faults(blocks(X.flatten(), HEADS.flatten(), of=X)) == []
 
 
 @pytest.mark.parametrize(

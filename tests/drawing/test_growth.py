@@ -4,8 +4,7 @@ import pytest
 import torch
 from matplotlib.patches import Rectangle
 
-from tests.helpers.drawings import NEPALI
-from tests.helpers.laid_out import misplaced
+from tests.helpers.drawings import NEPALI, letter_faults
 from tformer_lite import cached, growth, running_example, running_model
 from tformer_lite.drawing.palette import RIM
 
@@ -57,12 +56,14 @@ def test_it_says_how_many_numbers_there_are():
 
 
 def test_words_have_room():
-    assert misplaced(growth(GROWING, GROWING, rows=NEPALI)) == []
+    assert letter_faults(growth(GROWING, GROWING, rows=NEPALI)) == []
     five = [TABLE[:n] for n in range(1, 6)]
-    assert misplaced(growth(five, five, titles=["k", "v"])) == []
+    assert letter_faults(growth(five, five, titles=["k", "v"])) == []
     many = [TABLE[:n].repeat(1, 4) for n in range(1, 21)]
-    assert misplaced(growth(many, titles=["keys of memory, all"])) == []
-    assert misplaced(growth(GROWING[-1:], rows=["mathematician"] * 4)) == []
+    assert letter_faults(growth(many, titles=["keys of memory, all"])) == []
+    assert (
+        letter_faults(growth(GROWING[-1:], rows=["mathematician"] * 4)) == []
+    )
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 import torch
 from matplotlib.patches import FancyBboxPatch, PathPatch
 
-from tests.helpers.laid_out import misplaced
+from tests.helpers.drawings import letter_faults
 from tformer_lite import head_wires, share_heads
 
 
@@ -43,9 +43,9 @@ def test_it_says_who_shares_and_what_the_cache_costs():
 def test_words_have_room():
     kinds = served(8, 8), served(2, 8), served(1, 8)
     names = ["multi-head", "grouped-query", "multi-query"]
-    assert misplaced(head_wires(*kinds, titles=names)) == []
-    assert misplaced(head_wires(served(1, 1), titles=["x" * 99])) == []
-    assert misplaced(head_wires(served(8, 32), served(3, 3))) == []
+    assert letter_faults(head_wires(*kinds, titles=names)) == []
+    assert letter_faults(head_wires(served(1, 1), titles=["x" * 99])) == []
+    assert letter_faults(head_wires(served(8, 32), served(3, 3))) == []
 
 
 @pytest.mark.parametrize("keys", [[[0]], [], [-1], [0.5], [0] * 33])

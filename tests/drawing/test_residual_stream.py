@@ -6,7 +6,7 @@ import pytest
 import torch
 from matplotlib.patches import Polygon
 
-from tests.helpers.laid_out import misplaced
+from tests.helpers.drawings import letter_faults
 from tformer_lite import (
     Stack,
     padding_mask,
@@ -88,9 +88,9 @@ def test_a_block_that_stands_twice_in_a_stack_counts_twice():
 def test_words_have_room_in_any_depth(residual):
     for n_layers in (1, 6):
         encoder, x = deep(n_layers=n_layers, residual=residual)
-        assert misplaced(residual_stream(encoder, x, MASK)) == []
+        assert letter_faults(residual_stream(encoder, x, MASK)) == []
     model = running_model(replace(tiny_translator, residual=residual))
-    assert misplaced(residual_stream(model, *EXAMPLE[:2])) == []
+    assert letter_faults(residual_stream(model, *EXAMPLE[:2])) == []
 
 
 def test_a_stack_is_called_as_you_wrote_it():

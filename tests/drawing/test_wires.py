@@ -6,7 +6,7 @@ from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_hex
 from matplotlib.patches import PathPatch
 
-from tests.helpers.laid_out import misplaced
+from tests.helpers.drawings import letter_faults
 from tformer_lite import (
     FusedAttention,
     GroupedQueryAttention,
@@ -85,14 +85,16 @@ def test_the_rows_of_a_word_are_what_the_layer_makes_of_it():
 def test_words_of_wires_have_room():
     example, table = running_example(), torch.randn(1024, 12)
     assert (
-        misplaced(look_up(example.src[0], table, example.src_words[0])) == []
+        letter_faults(look_up(example.src[0], table, example.src_words[0]))
+        == []
     )
     ids, long = torch.arange(0, 40000, 2000), ["internationalisation"] * 20
-    assert misplaced(look_up(ids, torch.randn(40000, 30), long)) == []
+    assert letter_faults(look_up(ids, torch.randn(40000, 30), long)) == []
     grouped = GroupedQueryAttention(24, 8, n_kv_heads=2)
-    assert misplaced(projections(torch.randn(24), grouped, long[0])) == []
+    assert letter_faults(projections(torch.randn(24), grouped, long[0])) == []
     assert (
-        misplaced(projections(torch.randn(4), MultiHeadAttention(4, 1))) == []
+        letter_faults(projections(torch.randn(4), MultiHeadAttention(4, 1)))
+        == []
     )
 
 

@@ -91,10 +91,10 @@ def close_by(boxes: list[torch.Tensor]) -> list[list[int]]:
 
 
 def overlap(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two boxes have more than a pixel in common: no line parts
+    """Whether two boxes have more than half a pixel in common: no line parts
     them that is level with an edge of either."""
     edges = torch.cat((one.diff(dim=0)[:2], other.diff(dim=0)[:2]))
     lines = edges / edges.norm(dim=1, keepdim=True)
     a, b = one @ lines.T, other @ lines.T
     gaps = torch.maximum(a.amin(0) - b.amax(0), b.amin(0) - a.amax(0))
-    return bool((gaps < -1).all())
+    return bool((gaps < -0.5).all())

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from functools import cache
 from html import escape
 from itertools import groupby
 from operator import attrgetter
@@ -69,6 +70,7 @@ def breakable(names: str) -> str:
     return names.replace("_", "_<wbr>")
 
 
+@cache
 def shelf_of(name: str) -> str:
     """Find the shelf of a bug; "" for another name."""
     titles = (t for t, bugs in shelves().items() if name in map(NAME, bugs))
