@@ -1,6 +1,7 @@
 """Character models that learn the book's text: source 002's, and nanoGPT's."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -8,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from benchmarks.translators import curves_of
+from benchmarks.translators import FIVE, curves_of
 from tformer_lite import (
     CharTokenizer,
     Config,
@@ -47,15 +48,29 @@ SIZES = Config(
 STEPS = Recipe(steps=2000, batch_size=12, lr=1e-3, warmup=100, every=100)
 
 
-def source_002(patience: int) -> tuple[Trainer, tuple[Windows, Windows]]:
+# A third of these steps: enough to tell better from worse.
+THIRD = replace(STEPS, steps=700)
+# What nanoGPT does, put into our training one at a time.
+PUT_BACK: dict[str, dict] = {
+    "ours": {},
+    "learning rate": {"lr": STEPS.lr},
+    "no dropout": {"dropout": 0.0},
+    "learned positions": {"positions": "learned"},
+    "LayerNorm": {"norm": "layer"},
+}
+
+
+def source_002(
+    seed: int, patience: int
+) -> tuple[Trainer, tuple[Windows, Windows]]:
     """Train with source 002's settings, and keep the best weights."""
     text = book_text()[:LENGTH]
     tokenizer = CharTokenizer(text)
     data, valid = split_text(tokenizer.encode(text), BLOCK)
     recipe = recipe_of(AS_IN_SOURCE, Recipe(steps=1, patience=patience))
     epoch = math.ceil(len(data) / recipe.batch_size)
-    recipe = replace(recipe, steps=EPOCHS * epoch, every=epoch)
-    torch.manual_seed(0)
+    recipe = replace(recipe, steps=EPOCHS * epoch, every=epoch, seed=seed)
+    torch.manual_seed(seed)
     config = replace(char_lm, vocab_size=len(tokenizer), max_len=POSITIONS)
     trainer = Trainer(DecoderOnly(config), recipe, (tokenizer,), BLOCK)
     train(trainer, data, valid)
@@ -64,12 +79,13 @@ def source_002(patience: int) -> tuple[Trainer, tuple[Windows, Windows]]:
 
 def overfitting() -> dict:
     """Train source 002's model on a short text until it knows it by heart."""
-    trainer, _ = source_002(EPOCHS)
-    losses = curves_of(trainer)
-    lowest = min(losses["val_losses"])
-    return losses | {
-        "best_epoch": 1 + losses["val_losses"].index(lowest),
-        "best_val_loss": lowest,
+    seeds = {}
+    for seed in FIVE:
+        trainer, _ = source_002(seed, EPOCHS)
+        seeds[str(seed)] = curves_of(trainer)
+        print(f"  seed {seed}:", seeds[str(seed)]["val_losses"], flush=True)
+    return {
+        "seeds": seeds,
         "characters": LENGTH,
         "vocab_size": trainer.model.config.vocab_size,
         "parameters": sum(p.numel() for p in trainer.model.parameters()),
@@ -77,16 +93,13 @@ def overfitting() -> dict:
 
 
 def positions() -> dict:
-    """Measure the loss of the best such model at each position."""
-    trainer, parts = source_002(1)
-    found = {"block_size": BLOCK, "epochs": len(trainer.val_losses) - 1}
-    for name, data in zip(("train", "valid"), parts):
-        losses = by_position(trainer.best, data)
-        found[name] = {
-            "losses": [round(loss, 4) for loss in losses.tolist()],
-            "mean_8_to_31": round(losses[8:BLOCK].mean().item(), 3),
-            "mean_32_to_63": round(losses[BLOCK:].mean().item(), 3),
-        }
+    """Measure the loss of the best such models at each position."""
+    found: dict = {"block_size": BLOCK, "train": {}, "valid": {}}
+    for seed in FIVE:
+        trainer, parts = source_002(seed, patience=1)
+        for name, data in zip(("train", "valid"), parts, strict=True):
+            losses = by_position(trainer.best, data).tolist()
+            found[name][str(seed)] = [round(loss, 4) for loss in losses]
     return found
 
 
@@ -113,17 +126,22 @@ def nano_rate(step: int, recipe: Recipe) -> float:
     return 0.1 + 0.9 * cosine(step, recipe)
 
 
-def nano(config: Config, recipe: Recipe) -> Trainer:
-    """Build and start a model as nanoGPT does: small numbers, one table for
-    the way in and the way out, no decay for the norms."""
-    norm = partial(nn.LayerNorm, bias=False)
-    model = DecoderOnly(replace(config, norm=norm, embedding="plain"))
+def start_small(model: DecoderOnly) -> None:
+    """Start as nanoGPT does: small numbers, and one table for the way in and
+    the way out."""
     model.head.weight = model.embedding.tokens.weight
     for name, weight in model.named_parameters():
         if weight.ndim == 2:
             last = name.endswith("output.weight")
-            depth = 2 * config.n_layers if last else 1
+            depth = 2 * model.config.n_layers if last else 1
             nn.init.normal_(weight, std=0.02 * depth**-0.5)
+
+
+def nano(config: Config, recipe: Recipe) -> Trainer:
+    """Build and start a model as nanoGPT does: no decay for the norms."""
+    norm = partial(nn.LayerNorm, bias=False)
+    model = DecoderOnly(replace(config, norm=norm, embedding="plain"))
+    start_small(model)
     trainer = Trainer(model, replace(recipe, schedule=nano_rate))
     weights = [p for p in model.parameters() if p.ndim == 2]
     gains = [p for p in model.parameters() if p.ndim == 1]
@@ -136,32 +154,55 @@ def nano(config: Config, recipe: Recipe) -> Trainer:
     return trainer
 
 
-def ours(config: Config, recipe: Recipe) -> Trainer:
+def ours(config: Config, recipe: Recipe, **changes) -> Trainer:
     """Build and start a model as `train char` does for the book's text, but
-    with the size and the batches of another."""
+    with the size and the batches of another, and some options changed."""
     sizes = {
         "num_layers": config.n_layers,
         "d_model": config.d_model,
         "block_size": config.max_len,
         "batch_size": recipe.batch_size,
     }
-    options = writer_for(len(book_text()) * 9 // 10, sizes)
+    options = writer_for(len(book_text()) * 9 // 10, sizes | changes)
     model = DecoderOnly(config_of(options, config))
     return Trainer(model, recipe_of(options, recipe))
 
 
-def characters() -> dict:
-    """Train at nanoGPT's size for a CPU, in its way and in ours."""
+def ours_started_small(config: Config, recipe: Recipe) -> Trainer:
+    """Build ours, and start it as nanoGPT's."""
+    trainer = ours(config, recipe)
+    start_small(trainer.model)
+    return Trainer(trainer.model, trainer.recipe)
+
+
+def written_by(make: Callable, recipe: Recipe) -> dict:
+    """Train on the book's text from five seeds."""
     tokenizer = CharTokenizer(book_text())
     ids = tokenizer.encode(book_text())
     cut = len(ids) * 9 // 10
     data, valid = Windows(ids[:cut], 64), Pieces(ids[cut:], 64)
-    config = replace(SIZES, vocab_size=len(tokenizer))
-    found = {}
-    for make in (nano, ours):
-        torch.manual_seed(0)
-        trainer = make(config, STEPS)
+    config, seeds = replace(SIZES, vocab_size=len(tokenizer)), {}
+    for seed in FIVE:
+        torch.manual_seed(seed)
+        trainer = make(config, replace(recipe, seed=seed))
         train(trainer, data, valid)
-        found[make.__name__] = curves_of(trainer)
-        print(" ", make.__name__, trainer.val_losses, flush=True)
-    return found
+        seeds[str(seed)] = curves_of(trainer)["val_losses"]
+    print(" ", [losses[-1] for losses in seeds.values()], flush=True)
+    return seeds
+
+
+def characters() -> dict:
+    """Train at nanoGPT's size for a CPU, in its way and in ours."""
+    return {make.__name__: written_by(make, STEPS) for make in (nano, ours)}
+
+
+def put_back() -> dict:
+    """Undo one choice of ours at a time, for a third of the steps."""
+    makers = {
+        name: partial(ours, **changes) for name, changes in PUT_BACK.items()
+    }
+    makers |= {"small start, one table": ours_started_small, "nano": nano}
+    return {
+        name: {s: losses[-1] for s, losses in written_by(make, THIRD).items()}
+        for name, make in makers.items()
+    }

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from benchmarks.translators import (
+    FIVE,
     RECIPE,
-    SEEDS,
     figures,
     new_model,
     trainer_after,
@@ -26,7 +26,6 @@ from tformer_lite import (
 )
 from tformer_lite.model.modes import evaluating
 
-FIVE = SEEDS[:5]
 # A third of the translator's training: enough to tell better from worse.
 THIRD = replace(RECIPE, steps=330)
 WORDS, LISTED = 16, 15  # different tokens, and how many of them are listed
