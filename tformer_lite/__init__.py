@@ -43,7 +43,11 @@ if TYPE_CHECKING:
     from tformer_lite.drawing.projections import projections
     from tformer_lite.drawing.residual_stream import residual_stream
     from tformer_lite.drawing.strips import strip
-    from tformer_lite.example.running import running_model, running_trace
+    from tformer_lite.example.running import (
+        running_model,
+        running_trace,
+        trained_trace,
+    )
     from tformer_lite.example.shipped import (
         book_text,
         english_nepali,
@@ -267,6 +271,7 @@ __all__ = [
     "trace",
     "train",
     "train_pieces",
+    "trained_trace",
     "trained_translator",
     "vocabulary",
     "where",

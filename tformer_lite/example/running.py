@@ -8,9 +8,10 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
+from tformer_lite.example.shipped import trained_translator
 from tformer_lite.model.config import Config, tiny_translator
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
-from tformer_lite.text.datasets import running_example
+from tformer_lite.text.datasets import Batch, lay_out, running_example
 from tformer_lite.tracing import Trace, trace
 
 SEED = 1
@@ -48,6 +49,31 @@ def running_trace(config: Config = tiny_translator) -> Trace:
     build, dims = partial(sized_model, config), running_dims(config)
     with torch.no_grad():
         return trace(build=build, dims=dims, keep=True)
+
+
+def trained_trace(english: str, nepali: str) -> tuple[Trace, Batch]:
+    """Trace the trained translator on a pair of sentences, every value kept.
+
+    With the trace comes the pair as it was read: its ids, (1, S) and (1, T),
+    and its words. Words that the corpus lacks become `[UNK]`.
+
+    >>> seen, row = trained_trace("that house was big.", "त्यो घर ठूलो थियो ।")
+    >>> seen["decoder.blocks.0.cross_attention:weights"].shape
+    torch.Size([1, 3, 8, 8])
+    """
+    kept = trained_translator()
+    row = lay_out([(english, nepali)], *kept.tokenizers)
+    dims = running_dims(kept.model.config) | {"B": 1}
+    with torch.no_grad():
+        seen = trace(
+            kept.model,
+            row.src,
+            row.tgt,
+            dims=dims,
+            axes=["B S", "B T"],
+            keep=True,
+        )
+    return seen, row
 
 
 def running_dims(config: Config) -> dict[str, int | str]:
