@@ -12,6 +12,7 @@ import pytest
 
 import tformer_lite
 from tests.helpers.project import ROOT
+from tformer_lite.classroom.exercise import KINDS
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 each_chapter = pytest.mark.parametrize(
@@ -178,15 +179,56 @@ def test_most_cells_are_short_and_have_prose_before_them(text):
     assert sum(led) >= 0.85 * len(led)
 
 
+def prose_of(text: Path) -> str:
+    """All that a chapter says, code apart."""
+    cells = notebook(text).cells
+    return "\n\n".join(c.source for c in cells if c.cell_type == "markdown")
+
+
 @each_chapter
 def test_a_chapter_is_as_long_as_it_should_be_and_ends_as_all_do(text):
-    prose = [
-        cell.source
-        for cell in notebook(text).cells
-        if cell.cell_type == "markdown"
-    ]
-    shown = re.sub(r"</?[a-z][^>]*>|\]\([^)]*\)", "", " ".join(prose))
+    shown = re.sub(r"</?[a-z][^>]*>|\]\([^)]*\)", "", prose_of(text))
     words = len(re.findall(r"\w[\w'’-]*", shown))
-    assert 1200 <= words <= 1800
-    heads = re.findall(r"^## (.*)$", "\n".join(prose), re.MULTILINE)
+    shortest = 800 if text.stem.startswith("00") else 1200
+    assert shortest <= words <= 2000
+    heads = re.findall(r"^## (.*)$", prose_of(text), re.MULTILINE)
     assert heads[-3:] == ["What we saw", "Exercises", "Sources"]
+
+
+EXERCISE = re.compile(
+    r"^\d\. \*\*[^*]+\*\*\s+\(([^,)]+),\s+\d+\s+minutes\)\. (?:.|\n)+?"
+    r'<details class="hint">\n\s+<summary>Hint</summary>\n\n'
+    r"((?:.|\n)+?)\n\s+</details>",
+    re.MULTILINE,
+)
+
+
+def hinted(section: str) -> list[str]:
+    """The kinds of a chapter's exercises that say how long they take, and
+    have a hint."""
+    found = EXERCISE.findall(section)
+    return [" ".join(kind.split()) for kind, hint in found if hint.strip()]
+
+
+@each_chapter
+def test_a_chapter_has_three_to_five_exercises_each_with_a_hint(text):
+    section = prose_of(text).split("\n## Exercises\n")[1].split("\n## ")[0]
+    kinds = hinted(section)
+    numbered = re.findall(r"^\d\. ", section, re.MULTILINE)
+    assert 3 <= len(kinds) == len(numbered) <= 5
+    assert set(kinds) <= set(KINDS.values())
+
+
+@pytest.mark.parametrize("lost", ["(explain, ", " minutes", "Hint", "Try it."])
+def test_an_exercise_without_its_kind_minutes_or_hint_is_caught(lost):
+    whole = """1. **By hand** (explain, 5 minutes). Take two words.
+
+   <details class="hint">
+   <summary>Hint</summary>
+
+   Try it.
+
+   </details>
+"""
+    assert hinted(whole) == ["explain"]
+    assert hinted(whole.replace(lost, "")) == []
