@@ -7,7 +7,7 @@ ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
 .PHONY: help book links weblinks pdf test check colab cpus nightly extras zoo \
   lint format notebooks corpus results bench mutants lighthouse font \
-  picture poster preview repository version dist release browser machine \
+  picture poster weights preview repository version dist release browser machine \
   answers alarm clean
 
 help:
@@ -33,6 +33,7 @@ help:
 	@echo "make lighthouse  let Lighthouse judge the pages: needs Node"
 	@echo "make font        make the web font of the figures' font"
 	@echo "make picture     draw the rooms, and the picture of the first page"
+	@echo "make weights     write the translator's numbers for the pages"
 	@echo "make poster      draw the poster of chapter 12 as PDF"
 	@echo "make preview     take the README's picture from the built book"
 	@echo "make repository URL=https://... SITE=https://...  set the addresses"
@@ -163,6 +164,9 @@ font: .venv/all.done
 picture: .venv/all.done
 	@$(BIN)/python book/_tools/architecture.py
 	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/landing.py
+
+weights: .venv/all.done
+	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/weights.py
 
 poster: .venv/all.done
 	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/poster.py

@@ -15,11 +15,11 @@ from sphinx.application import Sphinx
 BOOK = Path(__file__).parents[1]
 sys.path.append(str(BOOK / "_tools"))
 import roles  # noqa: E402
+import scripts  # noqa: E402
 
 # | {axis}`H` | heads | `n_heads` |
 ROW = re.compile(r"^\| \{axis\}`(\w)` \| (.*?) \| (?:`(\w+)`)? *\|$", re.M)
 LETTER, QUESTION = 'class="axis', "data-shape="
-LINKED = re.compile(r"^import [^;]*;\n|^export ", re.MULTILINE)
 # A page from a disk may not load modules, so each script is put into one.
 SCRIPTS = {
     "letters.js": ["letters.mjs"],
@@ -91,9 +91,8 @@ def write_scripts(app: Sphinx) -> None:
     folder = Path(app.outdir, "_static")
     folder.mkdir(parents=True, exist_ok=True)
     for name, modules in SCRIPTS.items():
-        files = (BOOK / "_static" / module for module in modules)
-        parts = (LINKED.sub("", file.read_text("utf8")) for file in files)
-        text = '(() => {{\n"use strict";\n{}}})();\n'.format("\n".join(parts))
+        whole = scripts.joined(BOOK / "_static" / name for name in modules)
+        text = f'(() => {{\n"use strict";\n{whole}}})();\n'
         (folder / name).write_text(text, "utf8")
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from tests.helpers.browser import executable
 from tests.helpers.project import ROOT
-from tests.helpers.typed import in_browser, in_letters, judged
+from tests.helpers.scripts import in_browser
+from tests.helpers.typed import judged
 
 Q, SCORES, X = "B 2,H 3,T 8,D 4", "B 2,H 3,T 8,S 8", "B 2,T 8,C 12"
 HIDDEN, LOGITS = "B 2,T 8,F 48", "B 2,T 8,V 1024"
@@ -140,5 +141,4 @@ def test_every_measured_shape_is_right_when_it_is_typed():
 def test_a_browser_says_the_same():
     executable()
     asked = [(measured, typed) for _, measured, typed, _ in EVERY]
-    given = {"letters": in_letters(), "cases": asked}
-    assert in_browser(given) == judged(asked)
+    assert judged(asked, in_browser) == judged(asked)

@@ -1,0 +1,125 @@
+"""The model that runs on a page: each of its numbers is PyTorch's."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+import weights
+from torch import Tensor, nn
+
+import tformer_lite
+from tests.helpers.scripts import answer, in_browser
+from tformer_lite import (
+    english_nepali,
+    greedy,
+    lay_out,
+    trace,
+    trained_translator,
+)
+
+FOLDER = Path(tformer_lite.__file__).parent / "explorer"
+NAMES = ["tensor", "parameters", "model", "translate"]
+MODULES = [FOLDER / f"{name}.mjs" for name in NAMES]
+PAGE = json.loads(weights.FILE.read_text("utf8"))
+MADE = """
+const model = new Translator(parameters(given.shapes, given.numbers),
+                             { heads: given.heads });
+"""
+STEPS = """(given) => {
+%s
+  const steps = {};
+  model.forward(ids(given.src), ids(given.tgt), (path, value) => {
+    steps[path] = [value.shape, [...value.data]];
+  });
+  return steps;
+}"""
+WRITTEN = """(given) => {
+%s
+  const vocabulary = new Map(Object.entries(given.words[0]));
+  return given.texts.map((text) => greedy(model, row(text, vocabulary)));
+}"""
+
+
+def halved() -> nn.Module:
+    """The translator with the page's numbers, in double precision."""
+    return trained_translator().model.half().double()
+
+
+def rows(part: str, count: int):
+    pairs = english_nepali(part)[:count]
+    return lay_out(pairs, *trained_translator().tokenizers)
+
+
+def run_of(model: nn.Module, src: Tensor, tgt: Tensor) -> dict[str, Tensor]:
+    """What PyTorch computes, by the path of the module or the variable."""
+    found = {}
+
+    def keep(path):
+        return lambda module, inputs, value: found.update({path: value})
+
+    hooks = [
+        module.register_forward_hook(keep(path))
+        for path, module in model.named_modules()
+    ]
+    with torch.no_grad():
+        seen = trace(model, src, tgt, keep=True)
+    for hook in hooks:
+        hook.remove()
+    for attention in seen.attention():
+        names = "q", "k", "v", "scores", "weights", "heads"
+        for name in names:
+            key = f"{attention.path}:{name}"
+            found[key] = seen[key, 0] if name == "scores" else seen[key]
+        found[f"{attention.path}:masked"] = attention.masked
+    for side in "encoder", "decoder":
+        key = f"{side}.blocks.0.feed_forward:hidden"
+        found[key] = seen[key]
+    return found
+
+
+def same_steps(theirs: dict, ours: dict[str, Tensor]) -> None:
+    for path, (shape, data) in theirs.items():
+        mine = ours[path]
+        numbers = torch.tensor(
+            [-torch.inf if x is None else x for x in data], dtype=mine.dtype
+        )
+        torch.testing.assert_close(
+            numbers.view(*shape),
+            mine,
+            rtol=0,
+            atol=1e-10,
+            msg=lambda text, path=path: f"{path}: {text}",
+        )
+
+
+@pytest.mark.parametrize("part", ["test", "valid"])
+def test_every_number_of_every_step_is_pytorchs(part):
+    data = rows(part, 100)
+    given = PAGE | {"src": data.src.tolist(), "tgt": data.tgt.tolist()}
+    steps = answer(MODULES, STEPS % MADE, given)
+    assert len(steps) > 50
+    same_steps(steps, run_of(halved(), data.src, data.tgt))
+
+
+def test_a_page_translates_all_test_sentences_as_greedy_does():
+    texts = [english for english, _ in english_nepali("test")]
+    theirs = answer(MODULES, WRITTEN % MADE, PAGE | {"texts": texts})
+    src = rows("test", len(texts)).src
+    ours = greedy(halved(), src, start=2, end=3, max_len=8).tolist()
+    assert theirs == [row[: len(they)] for row, they in zip(ours, theirs)]
+    assert all({*row[len(they) :]} <= {1} for row, they in zip(ours, theirs))
+
+
+def test_the_page_has_the_weights_that_ship():
+    stored = weights.FILE.read_text("utf8")
+    now = weights.written(trained_translator()) + "\n"
+    assert stored == now, "the page's weights are old: run `make weights`"
+
+
+@pytest.mark.slow
+def test_a_browser_computes_the_same_numbers():
+    data = rows("test", 3)
+    given = PAGE | {"src": data.src.tolist(), "tgt": data.tgt.tolist()}
+    steps = in_browser(MODULES, STEPS % MADE, given)
+    same_steps(steps, run_of(halved(), data.src, data.tgt))

@@ -1,0 +1,45 @@
+/* From a sentence to its translation: words to ids, and the likeliest word
+ * again and again. */
+
+import { ids } from "./tensor.mjs";
+
+const [UNK, PAD, SOS, EOS] = [0, 1, 2, 3];
+export const LENGTH = 8;
+
+/** Cut a sentence at spaces and around . , ! ? and the danda, in small
+ * letters. */
+export function words(text) {
+  return text.normalize("NFC").toLowerCase().match(/[^\s.,!?।]+|[.,!?।]/gu) ?? [];
+}
+
+/** Lay a sentence out as a row of ids: start, words, end, padding. Raises
+ * RangeError for one that does not fit. */
+export function row(text, vocabulary) {
+  const found = words(text).map((word) => vocabulary.get(word) ?? UNK);
+  if (found.length > LENGTH - 2) {
+    throw new RangeError(`${found.length} words and signs; the model reads ${LENGTH - 2}`);
+  }
+  const whole = [SOS, ...found, EOS];
+  return [...whole, ...Array(LENGTH - whole.length).fill(PAD)];
+}
+
+/** Write the likeliest word until the end or 8 tokens: a row of ids. `each` is
+ * given the logits of each step, (1, T, V). */
+export function greedy(model, source, each = () => {}) {
+  const src = ids([source]);
+  const memory = model.encode(src);
+  const written = [SOS];
+  while (written.length < LENGTH && written.at(-1) !== EOS) {
+    const logits = model.decode(ids([written]), memory, src);
+    each(logits);
+    written.push(likeliest(logits));
+  }
+  return written;
+}
+
+/** Find the likeliest word after the last one. */
+export function likeliest(logits) {
+  const [, t, v] = logits.shape;
+  const last = logits.data.subarray((t - 1) * v, t * v);
+  return last.reduce((best, x, i) => (x > last[best] ? i : best), 0);
+}
