@@ -1,6 +1,7 @@
 """The model that runs on a page: each of its numbers is PyTorch's."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -11,34 +12,40 @@ from torch import Tensor, nn
 import tformer_lite
 from tests.helpers.scripts import answer, in_browser
 from tformer_lite import (
+    bug,
     english_nepali,
     greedy,
     lay_out,
     trace,
     trained_translator,
 )
+from tformer_lite.text.tokenizers import EOS, PAD, SOS
 
 FOLDER = Path(tformer_lite.__file__).parent / "explorer"
-NAMES = ["tensor", "parameters", "model", "translate"]
+NAMES = ["tensor", "parameters", "parts", "model", "bugs", "translate"]
 MODULES = [FOLDER / f"{name}.mjs" for name in NAMES]
 PAGE = json.loads(weights.FILE.read_text("utf8"))
-MADE = """
-const model = new Translator(parameters(given.shapes, given.numbers),
-                             { heads: given.heads });
-"""
+# One sentence of so many; BUGS=all tries each.
+COUNT = 1 if os.environ.get("BUGS") == "all" else 32
+MADE = """(given, changed) => new Translator(
+  parameters(given.shapes, given.numbers), given, changed)"""
 STEPS = """(given) => {
-%s
-  const steps = {};
+  const [model, steps] = [(%s)(given), {}];
   model.forward(ids(given.src), ids(given.tgt), (path, value) => {
     steps[path] = [value.shape, [...value.data]];
   });
   return steps;
 }"""
-WRITTEN = """(given) => {
-%s
+WRITTEN = """(given, changed) => {
+  const model = (%s)(given, changed);
   const vocabulary = new Map(Object.entries(given.words[0]));
   return given.texts.map((text) => greedy(model, row(text, vocabulary)));
 }"""
+BROKEN = """(given) => Object.fromEntries(
+  Object.entries(bugs).map(([name, changed]) => [
+    name, (%s)(given, changed)]))"""
+STEPS, WRITTEN = STEPS % MADE, WRITTEN % MADE
+BROKEN = BROKEN % WRITTEN
 
 
 def halved() -> nn.Module:
@@ -97,18 +104,45 @@ def same_steps(theirs: dict, ours: dict[str, Tensor]) -> None:
 def test_every_number_of_every_step_is_pytorchs(part):
     data = rows(part, 100)
     given = PAGE | {"src": data.src.tolist(), "tgt": data.tgt.tolist()}
-    steps = answer(MODULES, STEPS % MADE, given)
+    steps = answer(MODULES, STEPS, given)
     assert len(steps) > 50
     same_steps(steps, run_of(halved(), data.src, data.tgt))
 
 
 def test_a_page_translates_all_test_sentences_as_greedy_does():
     texts = [english for english, _ in english_nepali("test")]
-    theirs = answer(MODULES, WRITTEN % MADE, PAGE | {"texts": texts})
+    theirs = answer(MODULES, WRITTEN, PAGE | {"texts": texts})
     src = rows("test", len(texts)).src
     ours = greedy(halved(), src, start=2, end=3, max_len=8).tolist()
     assert theirs == [row[: len(they)] for row, they in zip(ours, theirs)]
     assert all({*row[len(they) :]} <= {1} for row, they in zip(ours, theirs))
+
+
+def padded_greedy(model: nn.Module, src: Tensor) -> list[list[int]]:
+    """Write as a page does: one sentence at a time, in rows of 8."""
+    written = []
+    for row in src:
+        tgt = torch.full((1, 8), PAD)
+        tgt[0, 0] = SOS
+        for t in range(7):
+            with torch.no_grad():
+                best = model(row[None], tgt)[0, t].argmax().item()
+            tgt[0, t + 1] = best
+            if best == EOS:
+                break
+        written.append(tgt[0, : t + 2].tolist())
+    return written
+
+
+def test_each_switch_writes_what_the_gallerys_bug_writes():
+    data = rows("test", 320).src[::COUNT]
+    texts = [english for english, _ in english_nepali("test")][::COUNT]
+    theirs = answer(MODULES, BROKEN, PAGE | {"texts": texts})
+    assert len(theirs) >= 35
+    for name, written in theirs.items():
+        broken = bug(name).model()
+        broken.load_state_dict(halved().state_dict())
+        assert written == padded_greedy(broken.double(), data), name
 
 
 def test_the_page_has_the_weights_that_ship():
@@ -121,5 +155,5 @@ def test_the_page_has_the_weights_that_ship():
 def test_a_browser_computes_the_same_numbers():
     data = rows("test", 3)
     given = PAGE | {"src": data.src.tolist(), "tgt": data.tgt.tolist()}
-    steps = in_browser(MODULES, STEPS % MADE, given)
+    steps = in_browser(MODULES, STEPS, given)
     same_steps(steps, run_of(halved(), data.src, data.tgt))

@@ -114,6 +114,13 @@ export class Tensor {
   max(axis) { return this.reduce(axis, (line) => Math.max(...line)); }
   mean(axis) { return this.sum(axis).div(this.shape.at(axis)); }
 
+  /** Measure how far numbers lie from their mean; the deviation is unbiased. */
+  std(axis) {
+    const centred = this.sub(this.mean(axis));
+    const squares = centred.mul(centred).sum(axis);
+    return squares.div(this.shape.at(axis) - 1).map(Math.sqrt);
+  }
+
   /** Turn each line along an axis into shares that sum to 1. */
   softmax(axis) {
     const exps = this.sub(this.max(axis)).map(Math.exp);

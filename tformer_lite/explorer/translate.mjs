@@ -19,27 +19,31 @@ export function row(text, vocabulary) {
   if (found.length > LENGTH - 2) {
     throw new RangeError(`${found.length} words and signs; the model reads ${LENGTH - 2}`);
   }
-  const whole = [SOS, ...found, EOS];
-  return [...whole, ...Array(LENGTH - whole.length).fill(PAD)];
+  return padded([SOS, ...found, EOS]);
 }
 
-/** Write the likeliest word until the end or 8 tokens: a row of ids. `each` is
- * given the logits of each step, (1, T, V). */
+/** Write the likeliest word until the end or 8 tokens: a row of ids. The rest
+ * of the row is padding while it is written, as it is in the book's pictures;
+ * `each` is given the logits of each step, (1, T, V). */
 export function greedy(model, source, each = () => {}) {
   const src = ids([source]);
   const memory = model.encode(src);
   const written = [SOS];
   while (written.length < LENGTH && written.at(-1) !== EOS) {
-    const logits = model.decode(ids([written]), memory, src);
+    const logits = model.decode(ids([padded(written)]), memory, src);
     each(logits);
-    written.push(likeliest(logits));
+    written.push(likeliest(logits, written.length - 1));
   }
   return written;
 }
 
-/** Find the likeliest word after the last one. */
-export function likeliest(logits) {
-  const [, t, v] = logits.shape;
-  const last = logits.data.subarray((t - 1) * v, t * v);
-  return last.reduce((best, x, i) => (x > last[best] ? i : best), 0);
+function padded(row) {
+  return [...row, ...Array(LENGTH - row.length).fill(PAD)];
+}
+
+/** Find the likeliest word after position t of the first sentence. */
+export function likeliest(logits, t) {
+  const v = logits.shape.at(-1);
+  const row = logits.data.subarray(t * v, (t + 1) * v);
+  return row.reduce((best, x, i) => (x > row[best] ? i : best), 0);
 }
