@@ -17,32 +17,28 @@ if TYPE_CHECKING:
         exact_match,
         perplexity,
     )
-    from tformer_lite.decoding.sampling import (
-        Sampler,
-        generate,
-        likeliest,
-    )
+    from tformer_lite.decoding.sampling import Sampler, generate, likeliest
     from tformer_lite.decoding.search import beam, greedy
-    from tformer_lite.drawing.alignment import ribbons
-    from tformer_lite.drawing.arrows import arrows
-    from tformer_lite.drawing.bar_charts import bars
-    from tformer_lite.drawing.beam_tree import beam_tree
-    from tformer_lite.drawing.blocks import blocks
-    from tformer_lite.drawing.broadcast import broadcast
+    from tformer_lite.drawing.attention.alignment import ribbons
+    from tformer_lite.drawing.attention.heatmaps import heatmap
+    from tformer_lite.drawing.attention.mixing import one_query
+    from tformer_lite.drawing.attention.strips import strip
     from tformer_lite.drawing.diagram.here import overview, where
     from tformer_lite.drawing.diagram.poster import poster
-    from tformer_lite.drawing.dot_charts import seeds
-    from tformer_lite.drawing.dots import dots
-    from tformer_lite.drawing.growth import growth
-    from tformer_lite.drawing.head_wires import head_wires
-    from tformer_lite.drawing.heatmaps import heatmap
-    from tformer_lite.drawing.line_charts import curves
-    from tformer_lite.drawing.look_up import look_up
-    from tformer_lite.drawing.mixing import one_query
-    from tformer_lite.drawing.picture import Picture
-    from tformer_lite.drawing.projections import projections
-    from tformer_lite.drawing.residual_stream import residual_stream
-    from tformer_lite.drawing.strips import strip
+    from tformer_lite.drawing.plots.bar_charts import bars
+    from tformer_lite.drawing.plots.dot_charts import seeds
+    from tformer_lite.drawing.plots.dots import dots
+    from tformer_lite.drawing.plots.line_charts import curves
+    from tformer_lite.drawing.steps.arrows import arrows
+    from tformer_lite.drawing.steps.beam_tree import beam_tree
+    from tformer_lite.drawing.steps.blocks import blocks
+    from tformer_lite.drawing.steps.broadcast import broadcast
+    from tformer_lite.drawing.steps.growth import growth
+    from tformer_lite.drawing.steps.head_wires import head_wires
+    from tformer_lite.drawing.steps.look_up import look_up
+    from tformer_lite.drawing.steps.projections import projections
+    from tformer_lite.drawing.steps.residual_stream import residual_stream
+    from tformer_lite.drawing.surface.picture import Picture
     from tformer_lite.example.running import (
         running_model,
         running_trace,

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 FILE = ROOT / "book" / "_static" / "poster.pdf"
 FOLDER = ROOT / "tformer_lite" / "drawing"
 DRAWN_BY = ["diagram/poster.py", "diagram/bands.py", "diagram/thumbs.py"]
-DRAWN_BY += ["palette.py"]
+DRAWN_BY += ["surface/palette.py"]
 
 
 def drawn() -> Picture:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers.browser import CHAPTERS, ROOT, SCHEMES, computed
 from tests.helpers.colours import contrast, rgb
-from tformer_lite.drawing.palette import AXES, PAPER
+from tformer_lite.drawing.surface.palette import AXES, PAPER
 
 pytestmark = pytest.mark.slow
 

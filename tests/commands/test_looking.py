@@ -9,7 +9,7 @@ from tests.helpers.commands import refusal
 from tformer_lite import trace, trained_translator
 from tformer_lite.__main__ import main
 from tformer_lite.commands.looking import proved_trace
-from tformer_lite.drawing import picture
+from tformer_lite.drawing.surface import picture
 
 ENGLISH = "they will buy bread."
 NEPALI = "उनीहरू रोटी किन्नेछन् ।"

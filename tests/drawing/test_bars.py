@@ -6,7 +6,7 @@ from matplotlib.patches import Rectangle
 
 from tests.helpers.drawings import texts
 from tformer_lite import bars
-from tformer_lite.drawing.palette import CENTRED
+from tformer_lite.drawing.surface.palette import CENTRED
 
 WORDS, ENGLISH = ["दुःखी", "व्यस्त", "खाटमा"], ["sad", "busy", "in bed"]
 COLD, HOT = torch.tensor([0.75, 0.25, 0.0]), torch.tensor([0.5, 0.25, 0.25])

@@ -10,8 +10,8 @@ from matplotlib.patches import PathPatch
 from tests.helpers.drawings import letter_faults
 from tformer_lite import beam, beam_tree, trained_translator
 from tformer_lite.decoding.search import follow
-from tformer_lite.drawing.beam_tree import RIVER, Tree, lanes
-from tformer_lite.drawing.watched import WatchedBeams
+from tformer_lite.drawing.steps.beam_tree import RIVER, Tree, lanes
+from tformer_lite.drawing.steps.watched import WatchedBeams
 
 KEPT = trained_translator()
 ENGLISH, NEPALI = KEPT.tokenizers

@@ -6,9 +6,9 @@ import re
 import torch
 
 from tests.helpers.drawings import SCORES
-from tformer_lite.drawing.page import Page
-from tformer_lite.drawing.palette import DARK, EDGE, HATCH, KINDS
-from tformer_lite.drawing.picture import Picture
+from tformer_lite.drawing.surface.page import Page
+from tformer_lite.drawing.surface.palette import DARK, EDGE, HATCH, KINDS
+from tformer_lite.drawing.surface.picture import Picture
 
 
 def cells(values, hidden=None) -> str:

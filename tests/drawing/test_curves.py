@@ -10,8 +10,8 @@ import torch
 from tests.helpers.colours import contrast, rgb
 from tests.helpers.drawings import RAMP, WAVE, T, texts
 from tformer_lite import curves
-from tformer_lite.drawing.line_page import apart, scale_of
-from tformer_lite.drawing.palette import INK, LINES, PAPER
+from tformer_lite.drawing.plots.line_page import apart, scale_of
+from tformer_lite.drawing.surface.palette import INK, LINES, PAPER
 
 PANELS = ("#f6f8fa", "#1b2128")  # what outputs may stand on, a little off
 

@@ -13,7 +13,7 @@ from tformer_lite import overview, poster, running_trace, where
 from tformer_lite.drawing.diagram.anatomy import sides_of
 from tformer_lite.drawing.diagram.here import PARTS
 from tformer_lite.drawing.diagram.thumbs import thumbs_of
-from tformer_lite.drawing.palette import AXES, INK, LIT, PAPER, SHARE
+from tformer_lite.drawing.surface.palette import AXES, INK, LIT, PAPER, SHARE
 
 
 @pytest.fixture(scope="module")

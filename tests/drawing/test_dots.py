@@ -4,8 +4,8 @@ import pytest
 
 from tests.helpers.drawings import texts
 from tformer_lite import dots
-from tformer_lite.drawing.dots import column_width
-from tformer_lite.drawing.page import NARROW, WIDE
+from tformer_lite.drawing.plots.dots import column_width
+from tformer_lite.drawing.surface.page import NARROW, WIDE
 
 FOUND = {"first": ["two", "one", "two"], "थिएन": ["one"], "none": []}
 

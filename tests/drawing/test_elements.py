@@ -7,7 +7,7 @@ from matplotlib.colors import to_hex
 
 from tests.helpers.drawings import letter_faults
 from tformer_lite import blocks
-from tformer_lite.drawing.palette import WRONG
+from tformer_lite.drawing.surface.palette import WRONG
 
 X = torch.arange(24).view(2, 12)
 HEADS = X.view(2, 3, 4).transpose(0, 1)

@@ -6,7 +6,7 @@ from matplotlib.patches import Rectangle
 
 from tests.helpers.drawings import NEPALI, letter_faults
 from tformer_lite import cached, growth, running_example, running_model
-from tformer_lite.drawing.palette import RIM
+from tformer_lite.drawing.surface.palette import RIM
 
 TABLE = torch.randn(20, 4, generator=torch.manual_seed(0))
 GROWING = [TABLE[:n] for n in range(1, 5)]

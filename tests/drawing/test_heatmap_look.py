@@ -7,8 +7,8 @@ import torch
 
 from tests.helpers.drawings import ENGLISH, NEPALI, SCORES, texts
 from tformer_lite import curves, heatmap
-from tformer_lite.drawing.heatmap_layout import ticks
-from tformer_lite.drawing.palette import INK, MUTED
+from tformer_lite.drawing.attention.heatmap_layout import ticks
+from tformer_lite.drawing.surface.palette import INK, MUTED
 
 PAIR = torch.randn(2, 8, 8, generator=torch.manual_seed(0))
 

@@ -9,7 +9,7 @@ import torch
 from tests.helpers.colours import contrast, rgb
 from tests.helpers.drawings import ENGLISH, NEPALI, SCORES, texts
 from tformer_lite import heatmap
-from tformer_lite.drawing.palette import AXES, EDGE, INK, KINDS, PAPER
+from tformer_lite.drawing.surface.palette import AXES, EDGE, INK, KINDS, PAPER
 
 
 def test_every_number_and_label_stands_in_the_drawing_as_text():

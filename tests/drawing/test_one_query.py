@@ -7,8 +7,8 @@ import torch
 
 from tests.helpers.drawings import ENGLISH, NEPALI, texts
 from tformer_lite import one_query, ribbons
-from tformer_lite.drawing.page import NARROW, WIDE
-from tformer_lite.drawing.weave import THIN, WIDEST, Weave
+from tformer_lite.drawing.attention.weave import THIN, WIDEST, Weave
+from tformer_lite.drawing.surface.page import NARROW, WIDE
 
 ROW = torch.tensor([0.5, -1.25, 2.0, 0.25])
 V = torch.tensor([[1.0, -2.0], [0.5, 0.0], [3.0, 1.0], [9.0, 9.0]])
@@ -69,7 +69,7 @@ def test_ribbons_are_as_wide_as_weights_and_lie_side_by_side():
 
 def picture_matrix():
     """The weights, as ribbons have them."""
-    from tformer_lite.drawing.matrix import Matrix
+    from tformer_lite.drawing.surface.matrix import Matrix
 
     return Matrix("w", WEIGHTS, ("T", "S"), [None, None], None, "weights")
 

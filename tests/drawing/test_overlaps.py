@@ -5,8 +5,8 @@ import torch
 
 from tests.helpers.drawings import letter_faults
 from tformer_lite import bars, curves, heatmap, seeds
-from tformer_lite.drawing.page import Page
-from tformer_lite.drawing.picture import Picture
+from tformer_lite.drawing.surface.page import Page
+from tformer_lite.drawing.surface.picture import Picture
 
 SLANTED = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
 

@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 from matplotlib.figure import Figure
 
 from tests.helpers.drawings import ENGLISH, NEPALI, SCORES
-from tformer_lite.drawing.matrix import Matrix
-from tformer_lite.drawing.panels import Panel
-from tformer_lite.drawing.picture import Picture
+from tformer_lite.drawing.surface.matrix import Matrix
+from tformer_lite.drawing.surface.panels import Panel
+from tformer_lite.drawing.surface.picture import Picture
 
 
 def told(*panels: Panel) -> list[dict]:

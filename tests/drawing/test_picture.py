@@ -13,9 +13,9 @@ from PIL import Image, ImageDraw, ImageFont
 
 from tests.helpers.drawings import ENGLISH, NEPALI, SCORES
 from tformer_lite import heatmap
-from tformer_lite.drawing import picture
-from tformer_lite.drawing.palette import PAPER
-from tformer_lite.drawing.picture import FONT
+from tformer_lite.drawing.surface import picture
+from tformer_lite.drawing.surface.palette import PAPER
+from tformer_lite.drawing.surface.picture import FONT
 
 
 def test_a_screen_reader_says_the_first_paragraph():

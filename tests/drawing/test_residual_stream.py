@@ -15,7 +15,7 @@ from tformer_lite import (
     running_model,
     tiny_translator,
 )
-from tformer_lite.drawing.gauge import measured
+from tformer_lite.drawing.steps.gauge import measured
 
 EXAMPLE = running_example()
 MASK = padding_mask(EXAMPLE.src, pad=1)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from tformer_lite import curves, heatmap
-from tformer_lite.drawing.matrix import kind_of
+from tformer_lite.drawing.surface.matrix import kind_of
 from tformer_lite.rounding import decimals, first_largest
 
 NOISE = 1e-7  # how far apart processors come out, about

@@ -7,7 +7,7 @@ import torch
 
 from tests.helpers.drawings import ENGLISH, NEPALI, SCORES, texts
 from tformer_lite import running_example, running_trace, strip, trace
-from tformer_lite.drawing.page import NARROW, WIDE
+from tformer_lite.drawing.surface.page import NARROW, WIDE
 
 RAW = SCORES[:, [2, 1, 0]].repeat(1, 2)[:, :4]
 MASK = torch.tensor([[True, True, True, False]])

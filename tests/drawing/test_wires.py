@@ -15,7 +15,7 @@ from tformer_lite import (
     projections,
     running_example,
 )
-from tformer_lite.drawing.palette import RIM
+from tformer_lite.drawing.surface.palette import RIM
 
 TABLE = torch.arange(60.0).view(20, 3)
 IDS = torch.tensor([2, 0, 9, 0])

@@ -23,7 +23,7 @@ from tformer_lite import (
     split_heads,
     trace,
 )
-from tformer_lite.drawing.palette import LIT
+from tformer_lite.drawing.surface.palette import LIT
 from tformer_lite.model.models import InputEmbedding
 
 SIZES = {"B": 4, "S": 7, "T": 5, "H": 2, "D": 8, "C": "H*D"}

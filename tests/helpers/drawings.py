@@ -10,8 +10,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from tformer_lite.drawing.page import NARROW, WIDE
-from tformer_lite.drawing.picture import Picture
+from tformer_lite.drawing.surface.page import NARROW, WIDE
+from tformer_lite.drawing.surface.picture import Picture
 
 ENGLISH = ["[SOS]", "mouth", "is", "."]
 NEPALI = ["[SOS]", "मुख", "थिएन", "।"]

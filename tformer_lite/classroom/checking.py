@@ -25,8 +25,8 @@ def picture(verdict: Verdict) -> Any:
     if verdict.heard is None or not verdict.heard.seen.any():
         return None
     try:
-        from tformer_lite.drawing.heatmaps import heatmap
-        from tformer_lite.drawing.palette import AXES
+        from tformer_lite.drawing.attention.heatmaps import heatmap
+        from tformer_lite.drawing.surface.palette import AXES
     except ImportError:
         return verdict.heard.seen
     letters = verdict.heard.axes

@@ -32,8 +32,8 @@ def save_heatmap(
     """Draw which words of its source each word of a translation was written
     from: the last block's cross-attention, the mean over its heads."""
     # Slow to import, and most translations are not drawn.
-    from tformer_lite.drawing.heatmaps import heatmap
-    from tformer_lite.drawing.picture import COMPLEX, SHAPES_COMPLEX
+    from tformer_lite.drawing.attention.heatmaps import heatmap
+    from tformer_lite.drawing.surface.picture import COMPLEX, SHAPES_COMPLEX
 
     svg = Path(path).suffix.lower() == ".svg"
     if COMPLEX.search("".join(words[1])) and not (svg or SHAPES_COMPLEX):

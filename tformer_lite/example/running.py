@@ -8,7 +8,11 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.example.shipped import trained_translator
+from tformer_lite.example.shipped import (
+    english_tokenizer,
+    nepali_tokenizer,
+    trained_translator,
+)
 from tformer_lite.model.config import Config, tiny_translator
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
 from tformer_lite.text.datasets import Batch, lay_out, running_example
@@ -61,12 +65,13 @@ def trained_trace(english: str, nepali: str) -> tuple[Trace, Batch]:
     >>> seen["decoder.blocks.0.cross_attention:weights"].shape
     torch.Size([1, 3, 8, 8])
     """
-    kept = trained_translator()
-    row = lay_out([(english, nepali)], *kept.tokenizers)
-    dims = running_dims(kept.model.config) | {"B": 1}
+    model = trained_translator().model
+    tokenizers = english_tokenizer(), nepali_tokenizer()
+    row = lay_out([(english, nepali)], *tokenizers)
+    dims = running_dims(model.config) | {"B": 1}
     with torch.no_grad():
         seen = trace(
-            kept.model,
+            model,
             row.src,
             row.tgt,
             dims=dims,

@@ -18,7 +18,7 @@ from tformer_lite.commands.learning.watching import (
     validation,
 )
 from tformer_lite.commands.session import PROGRAM, USES, say, warn
-from tformer_lite.drawing.line_charts import curves
+from tformer_lite.drawing.plots.line_charts import curves
 from tformer_lite.training.batches import (
     Data,
     Sample,

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from tformer_lite.drawing.diagram.strips import written
 from tformer_lite.drawing.diagram.thumbs import Thumb
-from tformer_lite.drawing.page import (
+from tformer_lite.drawing.surface.page import (
     NAME,
     SIZE,
     Box,
@@ -19,7 +19,7 @@ from tformer_lite.drawing.page import (
     shape_width,
     text_width,
 )
-from tformer_lite.drawing.palette import HATCH, INK, LINE, MUTED, SHARE
+from tformer_lite.drawing.surface.palette import HATCH, INK, LINE, MUTED, SHARE
 
 LEFT, RIGHT, BAND, MIDDLE = 44, 1543, 318, 168  # of a band, in pixels
 ROWS, HIGH, GAP = 12, 48, 12  # of a matrix that is drawn

@@ -16,10 +16,10 @@ from tformer_lite.drawing.diagram.strips import (
     line_height,
     rows_height,
 )
-from tformer_lite.drawing.matrix import check_known
-from tformer_lite.drawing.page import NARROW, WIDE, Page
-from tformer_lite.drawing.palette import DARK
-from tformer_lite.drawing.picture import Picture
+from tformer_lite.drawing.surface.matrix import check_known
+from tformer_lite.drawing.surface.page import NARROW, WIDE, Page
+from tformer_lite.drawing.surface.palette import DARK
+from tformer_lite.drawing.surface.picture import Picture
 from tformer_lite.tracing import Trace
 from tformer_lite.tracing.axes.names import Shape, shape_text
 

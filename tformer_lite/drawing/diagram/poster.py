@@ -24,8 +24,14 @@ from tformer_lite.drawing.diagram.bands import (
 )
 from tformer_lite.drawing.diagram.here import measured
 from tformer_lite.drawing.diagram.thumbs import Thumb, costs_of, thumbs_of
-from tformer_lite.drawing.page import NAME, SMALL, Page, Style, text_width
-from tformer_lite.drawing.palette import (
+from tformer_lite.drawing.surface.page import (
+    NAME,
+    SMALL,
+    Page,
+    Style,
+    text_width,
+)
+from tformer_lite.drawing.surface.palette import (
     AXES,
     CENTRED,
     DARK,
@@ -35,7 +41,7 @@ from tformer_lite.drawing.palette import (
     PAPER,
     SHARE,
 )
-from tformer_lite.drawing.picture import SHAPES_COMPLEX, Picture, drawn
+from tformer_lite.drawing.surface.picture import SHAPES_COMPLEX, Picture, drawn
 from tformer_lite.tracing import Trace
 
 SHEET = 1587.4, 1122.5  # A3 in CSS pixels

@@ -8,7 +8,7 @@ from math import ceil
 from matplotlib.patches import Circle
 
 from tformer_lite.drawing.diagram.anatomy import Part, Side
-from tformer_lite.drawing.page import (
+from tformer_lite.drawing.surface.page import (
     NAME,
     SMALL,
     WIDE,
@@ -19,7 +19,14 @@ from tformer_lite.drawing.page import (
     shape_width,
     text_width,
 )
-from tformer_lite.drawing.palette import EDGE, HATCH, INK, LIT, PAPER, RIM
+from tformer_lite.drawing.surface.palette import (
+    EDGE,
+    HATCH,
+    INK,
+    LIT,
+    PAPER,
+    RIM,
+)
 from tformer_lite.tracing.axes.names import Shape
 
 SHORT = {

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from tformer_lite.drawing.diagram.anatomy import Part, Side, stops_of
-from tformer_lite.drawing.palette import CENTRED, SHARE, Kind
+from tformer_lite.drawing.surface.palette import CENTRED, SHARE, Kind
 from tformer_lite.tracing import Trace
 from tformer_lite.tracing.axes.names import Shape
 from tformer_lite.tracing.questions.attention import Found

@@ -1,0 +1,1 @@
+"""Pictures of attention: heatmaps, strips, ribbons, one query."""

@@ -1,0 +1,1 @@
+"""Charts: lines, bars, dots."""

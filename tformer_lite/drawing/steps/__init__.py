@@ -1,0 +1,1 @@
+"""Pictures of the other steps: where elements go, and what grows."""

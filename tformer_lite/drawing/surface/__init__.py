@@ -1,0 +1,1 @@
+"""What all pictures are drawn on: colours, matrices, pages in pixels."""
