@@ -1,15 +1,34 @@
-"""Write the trained translator for a page: its vocabularies, and its numbers
-in half precision. `make weights`."""
+"""Write the trained translator for a page: its vocabularies, its numbers in
+half precision, and what is tried on it. `make weights`."""
 
 import base64
 import json
+import re
 from pathlib import Path
 
 import torch
 
-from tformer_lite import Checkpoint, trained_translator
+import tformer_lite
+from tformer_lite import (
+    Bug,
+    Checkpoint,
+    bugs,
+    english_nepali,
+    trained_translator,
+)
+from tformer_lite.gallery.catching import shelf_of
 
 FILE = Path(__file__).parents[1] / "_static" / "translator.json"
+
+
+MODULE = Path(tformer_lite.__file__).parent / "explorer" / "bugs.mjs"
+PLANTED = re.findall(r"^  (\w+): ", MODULE.read_text("utf8"), re.MULTILINE)
+
+
+def about(one: Bug) -> dict[str, str]:
+    """Give what a page says of a bug."""
+    said = {"shelf": shelf_of(one.name), "name": one.name, "says": one.says}
+    return said | {"right": one.right, "wrong": " ".join(one.wrong.split())}
 
 
 def written(kept: Checkpoint) -> str:
@@ -22,6 +41,8 @@ def written(kept: Checkpoint) -> str:
             "heads": kept.model.config.n_heads,
             "shapes": {name: [*w.shape] for name, w in state.items()},
             "words": [tokenizer.ids for tokenizer in kept.tokenizers],
+            "tests": [english for english, _ in english_nepali("test")],
+            "bugs": [about(one) for one in bugs() if one.name in PLANTED],
             "numbers": base64.b64encode(raw).decode(),
         },
         ensure_ascii=False,

@@ -90,8 +90,11 @@ def weight(view: View) -> int:
     return sum(len(gzip.compress(file.read_bytes())) for file in files)
 
 
+LARGE = "svg.figure, #play"  # pictures, or a whole model
+
+
 def test_a_page_is_light(opened):
-    most = 300 if opened.page.locator("svg.figure").count() else 170
+    most = 300 if opened.page.locator(LARGE).count() else 170
     assert 40_000 < weight(opened) <= 1000 * most
 
 

@@ -67,9 +67,9 @@ export class Tensor {
     return this.gather(swapped(this.shape, a, b), swapped(stepsOf(this.shape), a, b));
   }
 
-  /** Swap the last two axes. */
+  /** Swap the last two axes: done once, since nothing changes. */
   get mT() {
-    return this.transpose(this.shape.length - 2, this.shape.length - 1);
+    return this.swapped ??= this.transpose(this.shape.length - 2, this.shape.length - 1);
   }
 
   /** Read numbers with these steps between neighbours along each axis. */
@@ -86,10 +86,11 @@ export class Tensor {
     }
     const front = common(this.shape.slice(0, -2), other.shape.slice(0, -2));
     const a = this.expand([...front, n, k]).data;
-    const b = other.expand([...front, k, m]).data;
+    const one = size(other.shape) === k * m; // a matrix for all
+    const b = one ? other.data : other.expand([...front, k, m]).data;
     const product = new Float64Array(size(front) * n * m);
     for (let row = 0; row < size(front) * n; row++) {
-      const matrix = Math.floor(row / n) * k * m;
+      const matrix = one ? 0 : Math.floor(row / n) * k * m;
       for (let i = 0; i < k; i++) {
         const x = a[row * k + i];
         for (let column = 0; column < m; column++) {
@@ -130,8 +131,10 @@ export class Tensor {
   /** Look rows of a table up: (V, C) and ids (B, T) give (B, T, C). */
   rows(ids) {
     const width = this.shape.at(-1);
-    const data = Array.from(ids.data, (id) => [...this.data.subarray(id * width, (id + 1) * width)]);
-    return new Tensor(Float64Array.from(data.flat()), [...ids.shape, width]);
+    const data = new Float64Array(ids.data.length * width);
+    ids.data.forEach((id, i) =>
+      data.set(this.data.subarray(id * width, (id + 1) * width), i * width));
+    return new Tensor(data, [...ids.shape, width]);
   }
 
   /** Keep the first n rows of a table. */

@@ -3,7 +3,7 @@
 
 import { ids } from "./tensor.mjs";
 
-const [UNK, PAD, SOS, EOS] = [0, 1, 2, 3];
+export const [UNK, PAD, SOS, EOS] = [0, 1, 2, 3];
 export const LENGTH = 8;
 
 /** Cut a sentence at spaces and around . , ! ? and the danda, in small

@@ -1,0 +1,66 @@
+"""What a reader does with the translator on its page."""
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.slow
+PAGE = "book/play.html"
+
+
+def part(page, name: str):
+    return page.locator(f'#play [data-part="{name}"]')
+
+
+def test_a_typed_sentence_is_translated_at_once(visit):
+    page = visit(PAGE).page
+    expect(part(page, "result")).to_have_text("त्यो घर ठूलो थिएन ।")
+    page.get_by_label("English sentence").fill("this is not my book.")
+    expect(part(page, "result")).to_have_text("यो मेरो किताब होइन ।")
+    assert part(page, "ribbons").locator("path.chosen").count() > 0
+
+
+def test_a_word_that_is_pointed_at_says_what_it_attends_to(visit):
+    page = visit(PAGE).page
+    page.get_by_role("button", name="थिएन").focus()
+    said = part(page, "attends")
+    expect(said).to_contain_text("To write थिएन, it attends most to")
+    expect(said).to_contain_text("not")
+    expect(part(page, "chances").locator("li")).to_have_count(4)
+
+
+def test_a_planted_bug_shows_its_line_and_what_it_changes(visit):
+    page = visit(PAGE).page
+    page.get_by_label("Plant a bug").select_option("heads_joined_by_view")
+    expect(part(page, "wrong")).to_contain_text("reshape")
+    expect(part(page, "compared")).to_contain_text("त्यो घर ठूलो थिएन ।")
+    done = part(page, "count")
+    every = "320 of 320 test translations change."
+    expect(done).to_have_text(every, timeout=60_000)
+    page.get_by_label("Plant a bug").select_option("no_causal_mask")
+    expect(part(page, "compared")).to_contain_text("so is this translation")
+    none = "0 of 320 test translations change."
+    expect(done).to_have_text(none, timeout=60_000)
+
+
+def test_the_address_says_what_is_seen(visit):
+    page = visit(PAGE).page
+    page.get_by_label("English sentence").fill("ram did not see apples.")
+    page.get_by_label("Plant a bug").select_option("no_positions")
+    address = page.evaluate("location.hash")
+    again = visit(PAGE + address).page
+    assert part(again, "sentence").input_value() == "ram did not see apples."
+    assert part(again, "bug").input_value() == "no_positions"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "Type a sentence"),
+        ("we did not see the big house.", "8 words and marks"),
+        ("that elephant is big.", "does not know elephant"),
+    ],
+)
+def test_what_it_cannot_read_is_said(visit, text, said):
+    page = visit(PAGE).page
+    page.get_by_label("English sentence").fill(text)
+    expect(part(page, "error")).to_contain_text(said)
