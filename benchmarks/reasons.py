@@ -5,9 +5,10 @@ Everything is done from several seeds: a training from one says little.
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from benchmarks.translators import (
     FIVE,
@@ -17,13 +18,16 @@ from benchmarks.translators import (
     trainer_after,
 )
 from tformer_lite import (
+    Checkpoint,
     Config,
     DecoderOnly,
     Recipe,
     Trainer,
+    save_checkpoint,
     tiny_translator,
     train,
 )
+from tformer_lite.example.shipped import STORED
 from tformer_lite.model.modes import evaluating
 
 # A third of the translator's training: enough to tell better from worse.
@@ -84,29 +88,43 @@ class Lookups:
         return (self.x[rows],), self.y[rows]
 
 
-def found(model: DecoderOnly, data: Lookups) -> float:
+def found(model: nn.Module, data: Lookups) -> float:
     """The share of lists in which the model finds what followed."""
     with evaluating(model):
         guesses = model(data.x)[:, -1].argmax(-1)
     return (guesses == data.y[:, -1]).double().mean().item()
 
 
+def reading(config: Config, seed: int, others: Lookups) -> Trainer:
+    """Train a model to look things up, from a seed."""
+    torch.manual_seed(seed)
+    trainer = Trainer(DecoderOnly(config), replace(READING, seed=seed))
+    train(trainer, Lookups(40_000, seed=0), others)
+    return trainer
+
+
+def keep_lookup() -> None:
+    """Train what ships: two blocks with one head each, easy to look into."""
+    config = replace(READER, n_layers=2, n_heads=1)
+    trainer = reading(config, FIVE[0], Lookups(1_000, seed=1))
+    model = cast(DecoderOnly, trainer.model)
+    save_checkpoint(Checkpoint(model), STORED / "lookup.pt")
+
+
 def blocks() -> dict:
     """Look something up in two steps, with one, two and three blocks."""
-    lists, others = Lookups(40_000, seed=0), Lookups(1_000, seed=1)
-    results: dict = {}
+    others, results = Lookups(1_000, seed=1), dict[str, dict]()
     for n_layers in 1, 2, 3:
         config, shares = replace(READER, n_layers=n_layers), {}
         for seed in FIVE:
-            torch.manual_seed(seed)
-            trainer = Trainer(DecoderOnly(config), replace(READING, seed=seed))
-            train(trainer, lists, others)
+            trainer = reading(config, seed, others)
             shares[str(seed)] = round(found(trainer.model, others), 4)
         print(f"  {n_layers} blocks:", shares, flush=True)
         results[str(n_layers)] = {
             "seeds": shares,
             "val_losses": [round(loss, 4) for loss in trainer.val_losses],
         }
+    keep_lookup()
     return results | {"every": READING.every}
 
 

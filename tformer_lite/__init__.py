@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         english_tokenizer,
         nepali_tokenizer,
         stored,
+        trained_lookup,
         trained_translator,
     )
     from tformer_lite.gallery import Bug, bug, bugs
@@ -267,6 +268,7 @@ __all__ = [
     "trace",
     "train",
     "train_pieces",
+    "trained_lookup",
     "trained_trace",
     "trained_translator",
     "vocabulary",

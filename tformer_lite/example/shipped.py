@@ -57,6 +57,16 @@ def trained_translator() -> Checkpoint:
     return load_checkpoint(STORED / "translator.pt")
 
 
+def trained_lookup() -> Checkpoint:
+    """Load a model that finds what followed a token the first time.
+
+    A `DecoderOnly` of two blocks with one head each. It reads fifteen
+    different ids below 16 and one of them again, (B, T) with T = 16, and its
+    last logits name the id that came next. `make results` trains it anew.
+    """
+    return load_checkpoint(STORED / "lookup.pt")
+
+
 def stored(name: str) -> dict:
     """Look up the results of a longer run, as `make results` wrote them.
 
