@@ -64,16 +64,18 @@ def trained_lookup() -> Checkpoint:
     different ids below 16 and one of them again, (B, T) with T = 16, and its
     last logits name the id that came next. `make results` trains it anew.
     """
-    return load_checkpoint(STORED / "lookup.pt")
+    kept = load_checkpoint(STORED / "lookup.pt")
+    kept.model.float()  # the file has half precision
+    return kept
 
 
 def stored(name: str) -> dict:
     """Look up the results of a longer run, as `make results` wrote them.
 
     The runs are translator, undecayed, learning, wider, starts, schedules,
-    overfitting, positions, characters, blocks, heads, hidden and variants;
-    another name raises ValueError. Losses are in nats, shares between 0 and
-    1, BLEU and chrF between 0 and 100.
+    overfitting, positions, characters, put_back, blocks, heads, hidden and
+    variants; another name raises ValueError. Losses are in nats, shares
+    between 0 and 1, BLEU and chrF between 0 and 100.
     """
     results = json.loads((STORED / "results.json").read_text("utf8"))
     if name not in results:
