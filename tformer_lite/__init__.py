@@ -7,8 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-# Each is imported when it is first asked for: to draw needs more than torch
-# does, and a test of pytest's that needs nothing here does not wait for it.
+# Each is imported when first asked for: to draw needs more than torch does.
 if TYPE_CHECKING:
     from tformer_lite.decoding.cache.models import cached
     from tformer_lite.decoding.metrics import (
