@@ -12,7 +12,7 @@ const written = (x) => x === -Infinity ? "−∞" : digits.format(x).replace("-"
  * another step is chosen. */
 export class Inside {
   constructor(parts, told) {
-    Object.assign(this, { parts, told, place: [0, 0] });
+    Object.assign(this, { parts, told, place: [3, 4] });
     parts.step.addEventListener("change", () => this.go());
     parts.head.addEventListener("change", () => this.go());
     parts.previous.addEventListener("click", () => this.move(-1));
@@ -163,7 +163,7 @@ export class Inside {
 }
 
 /** Write a sum of products out; of many terms, the largest. */
-function inWords({ terms, then, value, why }) {
+function inWords({ terms, then, value, why, says }) {
   if (why) return `${why}, so the score ${written(terms[0][0])} becomes −∞`;
   const products = terms.map(([a, b]) => (b === 1 ? written(a) : `${written(a)} × ${written(b)}`));
   const order = terms.map(([a, b], i) => [Math.abs(a * b), i]).sort((a, b) => b[0] - a[0]);
@@ -173,8 +173,9 @@ function inWords({ terms, then, value, why }) {
   if (rest) text += ` + ${rest} smaller terms`;
   const after = then.map((x) => (typeof x === "number" ? written(x) : x)).join(" ");
   if (after) text = terms.length > 1 ? `(${text}) ${after}` : `${text} ${after}`;
-  return terms.length > 1 || after || terms[0][1] !== 1
+  const made = terms.length > 1 || after || terms[0][1] !== 1
     ? `${text} = ${written(value)}` : `${text}, as it came in`;
+  return says ? `${made} (${says})` : made;
 }
 
 /** Say in words which step a path is. */

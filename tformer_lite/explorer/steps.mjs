@@ -35,11 +35,12 @@ function placeOf(at, shape) {
 }
 
 /* Each kind of step: the end of its path, its line of code, its axes (T is the
- * side's own, S the other's), and how a cell of it is made: `terms` are pairs
- * whose products are added up, and `then` is done to the sum. */
+ * side's own, S the other's), and how a cell of it is made: in words, and as
+ * `terms`, pairs whose products are added up; `then` is done to the sum. */
 export const KINDS = [
   {
     end: "_embedding.tokens", code: "tokens[ids] * sqrt(C)", axes: "BTC",
+    says: "the token's row of the table, times √C",
     make({ run, side, path }, [b, t, c]) {
       const table = run.model.parameters[`${path}.weight`];
       const id = run.ids[INPUT[side]].at(b, t);
@@ -48,6 +49,7 @@ export const KINDS = [
   },
   {
     end: "_embedding.positions", code: "x + table[:T]", axes: "BTC",
+    says: "the token's number, and the position's",
     make({ run, side, path }, [b, t, c]) {
       const x = run.values.get(`${INPUT[side]}.tokens`).at(b, t, c);
       return sum([[x, 1], [run.model.parameters[`${path}.table`].at(t, c), 1]]);
@@ -55,6 +57,7 @@ export const KINDS = [
   },
   {
     end: "norm", code: "(x - mean) / (deviation + 1e-7) * gain + offset", axes: "BTC",
+    says: "less the row's mean, divided by its deviation, times a gain, plus an offset",
     make({ run, path, input }, [b, t, c]) {
       const row = line(input, b, t);
       const mean = row.reduce((a, x) => a + x, 0) / row.length;
@@ -73,7 +76,8 @@ export const KINDS = [
   { end: ":k", code: "split_heads(key)", axes: "BHSD", make: split("key") },
   { end: ":v", code: "split_heads(value)", axes: "BHSD", make: split("value") },
   {
-    end: ":scores", code: "q @ k.T / sqrt(D)", axes: "BHTS", along: "channel",
+    end: ":scores", code: "q @ k.T / sqrt(D)", axes: "BHTS",
+    says: "query times key, channel by channel, divided by √D",
     make({ q, k }, [b, h, t, s]) {
       const root = Math.sqrt(q.shape[3]);
       return sum(pairs(q.shape[3], (d) => [q.at(b, h, t, d), k.at(b, h, s, d)]),
@@ -93,6 +97,7 @@ export const KINDS = [
   },
   {
     end: ":weights", code: "softmax(masked)", axes: "BHTS",
+    says: "e to the score, less the row's largest; divided by the sum of the row",
     make({ masked }, [b, h, t, s]) {
       const row = line(masked, b, h, t);
       const top = Math.max(...row);
@@ -102,7 +107,8 @@ export const KINDS = [
     },
   },
   {
-    end: ":heads", code: "weights @ v", axes: "BHTD", along: "word",
+    end: ":heads", code: "weights @ v", axes: "BHTD",
+    says: "weights times values, word by word",
     make({ weights, v }, [b, h, t, d]) {
       return sum(pairs(v.shape[2], (s) => [weights.at(b, h, t, s), v.at(b, h, s, d)]));
     },
@@ -116,6 +122,7 @@ export const KINDS = [
   { end: "forward.output", code: "hidden @ output.T", axes: "BTC", make: linear },
   {
     end: /residuals\.\d$/, code: "x + sublayer(norm(x))", axes: "BTC",
+    says: "what came in, and the change",
     make: ({ input, change }, place) => sum([[input.at(...place), 1], [change.at(...place), 1]]),
   },
   { end: "head", code: "x @ head.T", axes: "BTV", make: linear },
@@ -137,7 +144,9 @@ export function axesOf(path) {
 /** Write out how a cell was made: pairs to multiply and add, what is then done
  * to the sum (signs and numbers), and what comes out. */
 export function arithmetic(run, path, place) {
-  return { along: "channel", ...kindOf(path), ...kindOf(path).make(context(run, path), place) };
+  const kind = kindOf(path);
+  const says = kind.make === linear ? "a row times a column of the matrix" : kind.says;
+  return { says, ...kind.make(context(run, path), place) };
 }
 
 const sideOf = (path) => (/^(encoder|src)/.test(path) ? "encoder" : "decoder");
