@@ -1,4 +1,5 @@
-"""The translator on a page: ```{explorer}```, with its scripts and numbers."""
+"""The translator on a page, with its scripts and numbers: ```{explorer} play```
+to type in and to plant bugs, ```{explorer} inside``` for all of its steps."""
 
 import sys
 from pathlib import Path
@@ -12,19 +13,22 @@ sys.path.append(str(BOOK / "_tools"))
 import scripts  # noqa: E402
 
 ENGINE = BOOK.parent / "tformer_lite" / "explorer"
+STATIC = BOOK / "_static"
 NAMES = ["tensor", "parameters", "parts", "model", "bugs", "translate"]
-MODULES = [ENGINE / f"{name}.mjs" for name in NAMES]
-MODULES.append(BOOK / "_static" / "play.mjs")
-NUMBERS = BOOK / "_static" / "translator.json"
-PANEL = BOOK / "_static" / "play.html"
+MODULES = [ENGINE / f"{name}.mjs" for name in [*NAMES, "steps"]]
+MODULES += [STATIC / f"{name}.mjs" for name in ("inside", "play")]
+NUMBERS = STATIC / "translator.json"
 SCRIPT = '(() => {{\n"use strict";\nconst translator = {};\n{}}})();\n'
 
 
 class Explorer(SphinxDirective):
-    """Puts the panel in its place, and asks for its script."""
+    """Puts a panel in its place, and asks for its script."""
+
+    required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        panel = nodes.raw("", PANEL.read_text("utf8"), format="html")
+        file = STATIC / f"{self.arguments[0]}.html"
+        panel = nodes.raw("", file.read_text("utf8"), format="html")
         panel["explorer"] = True
         return [panel]
 

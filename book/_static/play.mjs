@@ -1,18 +1,22 @@
 /* The translator at work, on the page: type a sentence, see what it attends to,
- * plant a bug. What it computes with are the modules of tformer_lite/explorer;
+ * plant a bug, look at every number. What it computes with are the modules of tformer_lite/explorer;
  * `translator` (translator.js) has its numbers, words and bugs. */
 import { parameters } from "./parameters.mjs";
 import { Translator } from "./model.mjs";
 import { bugs } from "./bugs.mjs";
 import { ids } from "./tensor.mjs";
+import { run } from "./steps.mjs";
 import { EOS, LENGTH, PAD, greedy, row, words } from "./translate.mjs";
+import { Inside, element } from "./inside.mjs";
 
 const [english, nepali] = translator.words.map((known) => new Map(Object.entries(known)));
 const wordOf = new Map([...nepali].map(([word, id]) => [id, word]));
 const numbers = parameters(translator.shapes, translator.numbers);
 const models = new Map();
 const page = Object.fromEntries(
-  [...document.querySelectorAll("#play [data-part]")].map((e) => [e.dataset.part, e]));
+  [...document.querySelectorAll(":is(#play, #inside) [data-part]")]
+    .map((e) => [e.dataset.part, e]));
+const inside = new Inside(page, remember);
 
 /** Give the translator with a bug, or without one. */
 function modelWith(bug) {
@@ -21,7 +25,7 @@ function modelWith(bug) {
 }
 
 /** Translate a sentence: the ids, for each word written the chance of every
- * word, and the attention of each head, (H, T, S). */
+ * word, what the decoder has read in the end, and all steps of that run. */
 function translate(text, bug) {
   const model = modelWith(bug);
   const source = row(text, english);
@@ -31,12 +35,10 @@ function translate(text, bug) {
     const v = logits.shape[2];
     chances.push(shares([...logits.data.subarray(t * v, (t + 1) * v)]));
   });
-  let weights;
   const target = [...written.slice(0, -1), ...Array(LENGTH).fill(PAD)].slice(0, LENGTH);
-  model.forward(ids([source]), ids([target]), (path, value) => {
-    if (path === "decoder.blocks.0.cross_attention:weights") weights = value;
-  });
-  return { source, written: written.slice(1), chances, weights };
+  const steps = run(model, ids([source]), ids([target]));
+  const weights = steps.values.get("decoder.blocks.0.cross_attention:weights");
+  return { source, target, written: written.slice(1), chances, weights, steps };
 }
 
 function shares(logits) {
@@ -53,6 +55,7 @@ function attention(weights, t, s) {
 }
 
 const named = (id) => wordOf.get(id) ?? `[${id}]`;
+const filled = (read) => [...read, ...Array(LENGTH - read.length).fill("[PAD]")];
 const sentence = (written) => written.filter((id) => id !== EOS).map(named).join(" ");
 const percent = (share) => share > 0.995 ? "over 99 %"
   : share < 0.005 ? "below 1 %" : `${Math.round(100 * share)} %`;
@@ -81,15 +84,31 @@ function show() {
   chosen = Math.min(chosen, shown.written.length - 1);
   draw(shown);
   diff(bug, text);
-  const state = new URLSearchParams({ s: text, ...(bug && { bug }) });
-  history.replaceState(null, "", `#${state}`);
+  lookInside(bug);
+  remember();
+}
+
+/** Show the numbers of the run, beside those of the same words without the
+ * bug. */
+function lookInside(bug) {
+  const { source, target, read, written, steps } = shown;
+  const right = bug ? run(modelWith(""), ids([source]), ids([target])) : steps;
+  const sides = { encoder: filled(read), decoder: target.map(named) };
+  inside.show(right, steps, sides, [...new Set(written)].map((id) => [id, named(id)]));
+}
+
+/** Let the address say what is seen. */
+function remember() {
+  const [s, bug] = [page.sentence.value, page.bug.value];
+  const state = { s, ...(bug && { bug }), step: page.step.value, head: page.head.value };
+  history.replaceState(null, "", `#${new URLSearchParams(state)}`);
 }
 
 /** Put words, ribbons and what is said of them in place. */
 function draw({ read, written }) {
-  page.read.replaceChildren(...read.map((word) => made("li", word)));
+  page.read.replaceChildren(...read.map((word) => element("li", word)));
   page.written.replaceChildren(...written.map((id, t) => {
-    const button = made("button", named(id));
+    const button = element("button", named(id));
     button.type = "button";
     button.lang = id > EOS ? "ne" : "en";
     button.addEventListener("click", () => look(t));
@@ -117,7 +136,7 @@ function look(t) {
   const likely = chances[t].map((share, id) => ({ share, id }))
     .sort((a, b) => b.share - a.share).slice(0, 4);
   page.chances.replaceChildren(...likely.map(({ share, id }) => {
-    const bar = made("li", `${named(id)}: ${percent(share)}`);
+    const bar = element("li", `${named(id)}: ${percent(share)}`);
     bar.style.setProperty("--share", share);
     return bar;
   }));
@@ -186,16 +205,12 @@ function later(f) {
   });
 }
 
-function made(tag, text) {
-  return Object.assign(document.createElement(tag), { textContent: text });
-}
-
 /** Offer the bugs, by shelf, and take up what the address says. */
 function begin() {
   for (const shelf of new Set(translator.bugs.map((bug) => bug.shelf))) {
     const group = Object.assign(document.createElement("optgroup"), { label: shelf });
     group.append(...translator.bugs.filter((bug) => bug.shelf === shelf)
-      .map(({ name, says }) => Object.assign(made("option", says), { value: name })));
+      .map(({ name, says }) => Object.assign(element("option", says), { value: name })));
     page.bug.append(group);
   }
   page.examples.append(...translator.tests.map((text) =>
@@ -211,8 +226,11 @@ function begin() {
     show();
   });
   new ResizeObserver(() => shown && ribbons()).observe(page.ribbons);
-  page.form.closest("#play").classList.remove("waiting");
+  for (const panel of document.querySelectorAll("#play, #inside")) {
+    panel.classList.remove("waiting");
+  }
   show();
+  inside.go(state.get("step"), state.get("head"));
 }
 
 begin();

@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "book" / "_static" / "preview.png"
-PAGE, SECTION = "chapters/11_decoder", "Then Nepali asks, English answers"
+PAGE, SECTION = "chapters/11_decoder", "Then Nepali attends to English"
 SCREEN = {"width": 1280, "height": 760}
 DENSE, COLOURS = 1.5, 128
 FIGURE = """heading => {

@@ -78,16 +78,16 @@ def test_jupyter_shows_words_and_keeps_what_is_written(root, half):
     content = opened(manager, half)
     edit(
         content.cells,
-        'd$ is <data value="size C">12<',
-        'd$ is <data value="size C">77<',
+        'have <data value="size C">12<',
+        'have <data value="size C">77<',
     )
     edit(content.cells, ">softmax</a>", ">soft maximum</a>")
     edit(content.cells, OLD, "one of {sizes}`scores` and {size}`Q`.")
     save(manager, half, content)
     text, notebook = both_halves(root)
-    assert "where $d$ is {size}`C`." in text
+    assert "words have {size}`C` channels" in text
     assert ">77<" not in text + notebook
-    assert "called {term}`soft maximum <softmax>`" in text
+    assert "\n{term}`soft maximum <softmax>`: take" in text
     assert "one of {sizes}`scores` and {size}`Q`." in text
     with pytest.raises(SystemExit, match="06_scores.md: there is no axis 'Q'"):
         notebooks.main(root)

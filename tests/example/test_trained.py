@@ -20,7 +20,8 @@ from tformer_lite import (
 from tformer_lite.example.shipped import STORED
 from tformer_lite.text.tokenizers import EOS, SOS
 
-SEEDS = {"translator": 12, "undecayed": 12, "wider": 4}
+SEEDS = {"translator": 12, "undecayed": 12, "wider": 5}
+FIVE = [*"12345"]
 # By the tables of the grammar, and not by what a model said.
 PAIRS = {
     "this house is big.": "यो घर ठूलो छ ।",
@@ -81,9 +82,9 @@ def test_its_losses_are_those_of_its_results(kept):
 
 
 @pytest.mark.parametrize("name", ["translator", "wider"])
-def test_99_in_100_of_the_test_sentences_are_right_from_every_seed(name):
+def test_nearly_all_of_the_test_sentences_are_right_from_every_seed(name):
     for figures in stored(name)["seeds"].values():
-        assert figures["exact_match"] >= 0.99
+        assert figures["exact_match"] > 0.97
 
 
 def test_without_weight_decay_more_sentences_are_missed():
@@ -118,45 +119,58 @@ def test_translators_learn_from_every_seed(name):
         assert falls(losses)
 
 
-def test_a_start_decides_where_the_loss_begins_and_what_is_learned():
-    found = stored("starts")
-    source, here = found["source 000"], found["here"]
-    assert source.keys() == here.keys() == {"0.001", "0.003", "0.01"}
-    for rate, run in here.items():
-        assert abs(run["first_loss"] - math.log(1024)) < 0.1
-        assert source[rate]["first_loss"] > 9
-        assert run["loss"] < source[rate]["loss"]
-        assert falls(run["train_losses"])
-    best = {
-        start: runs["0.01"]["exact_match"] for start, runs in found.items()
-    }
-    assert best["source 000"] < best["source 000's embedding"] < best["here"]
+def shares(runs: dict) -> list[float]:
+    """The share of test sentences that are right, from each seed."""
+    return [run["exact_match"] for run in runs.values()]
 
 
-def test_schedules_differ_from_where_they_part():
-    found = stored("schedules")
+def test_a_start_decides_where_the_loss_begins():
+    """ln V, but for source 000's matrices: about 10 to 15."""
+    for start, rates in stored("starts").items():
+        assert [*rates] == ["0.001", "0.003", "0.01"]
+        for runs in rates.values():
+            assert [*runs] == FIVE
+            for run in runs.values():
+                if start == "source 000":
+                    assert 9 < run["first_loss"] < 16
+                else:
+                    assert abs(run["first_loss"] - math.log(1024)) < 0.1
+
+
+def test_no_run_from_another_start_comes_near_ours():
+    """At the largest rate; and at each its losses are higher."""
+    here, *others = stored("starts").values()
+    for other in others:
+        gap = min(shares(here["0.01"])) - max(shares(other["0.01"]))
+        assert gap > 0.15
+        for rate, runs in here.items():
+            ours, theirs = (
+                [run["loss"] for run in each.values()]
+                for each in (runs, other[rate])
+            )
+            assert mean(ours) < mean(theirs)
+
+
+def test_schedules_differ_no_more_than_seeds_do():
+    found = {name: shares(r) for name, r in stored("schedules").items()}
     assert len(found) == 6
-    down = "cosine", "cosine after a warm-up", "wsd"
-    shares = {
-        name: mean(run["exact_match"] for run in runs.values())
-        for name, runs in found.items()
-    }
-    up = set(shares) - set(down)
-    assert min(map(shares.get, down)) > max(map(shares.get, up))
-    for runs in found.values():
-        assert [*runs] == [*"1234"]
-        assert all(run["exact_match"] > 0.9 for run in runs.values())
+    assert {*map(len, found.values())} == {5}
+    assert all(min(each) > 0.9 for each in found.values())
+    means = [mean(each) for each in found.values()]
+    spreads = [max(each) - min(each) for each in found.values()]
+    assert max(means) - min(means) < max(spreads)
 
 
 def test_what_is_known_on_the_way_rises_while_the_loss_falls():
     found = stored("learning")
     notes = found["recipe"]["steps"] // found["recipe"]["every"]
-    assert [*found["seeds"]] == [*"1234"]
+    assert [*found["seeds"]] == FIVE
     for run in found["seeds"].values():
         assert {*map(len, run.values())} == {notes}
         assert falls(run["train_losses"])
         assert falls(run["val_losses"])
-        assert run["exact_match"][1] < 0.01 < 0.99 < run["exact_match"][-1]
+        assert run["exact_match"][1] < 0.05  # after 100 steps
+        assert run["exact_match"][-1] > 0.95
 
 
 def test_source_002_learns_its_text_by_heart():

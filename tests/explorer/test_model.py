@@ -23,6 +23,7 @@ from tformer_lite.text.tokenizers import EOS, PAD, SOS
 
 FOLDER = Path(tformer_lite.__file__).parent / "explorer"
 NAMES = ["tensor", "parameters", "parts", "model", "bugs", "translate"]
+NAMES += ["steps"]
 MODULES = [FOLDER / f"{name}.mjs" for name in NAMES]
 PAGE = json.loads(weights.FILE.read_text("utf8"))
 # One sentence of so many; BUGS=all tries each.
@@ -44,7 +45,28 @@ WRITTEN = """(given, changed) => {
 BROKEN = """(given) => Object.fromEntries(
   Object.entries(bugs).map(([name, changed]) => [
     name, (%s)(given, changed)]))"""
+CELLS = """(given) => {
+  const seen = run((%s)(given), ids(given.src), ids(given.tgt));
+  return [...seen.values].map(([path, value]) => {
+    const places = Tensor.of(value.shape, () => 0);
+    let apart = 0;
+    places.data.forEach((_, i) => {
+      const place = placeOf(i, value.shape);
+      const made = arithmetic(seen, path, place).value;
+      const real = value.data[i];
+      if (made !== real) apart = Math.max(apart, Math.abs(made - real));
+    });
+    return [path, axesOf(path), value.shape, apart];
+  });
+}"""
+FIRST = """(given) => {
+  const [src, tgt] = [ids(given.src), ids(given.tgt)];
+  const right = run((%s)(given), src, tgt);
+  return Object.fromEntries(Object.entries(bugs).map(([name, changed]) => [
+    name, firstDifference(right, run((%s)(given, changed), src, tgt))?.path]));
+}"""
 STEPS, WRITTEN = STEPS % MADE, WRITTEN % MADE
+CELLS, FIRST = CELLS % MADE, FIRST % (MADE, MADE)
 BROKEN = BROKEN % WRITTEN
 
 
@@ -107,6 +129,26 @@ def test_every_number_of_every_step_is_pytorchs(part):
     steps = answer(MODULES, STEPS, given)
     assert len(steps) > 50
     same_steps(steps, run_of(halved(), data.src, data.tgt))
+
+
+def test_the_arithmetic_written_out_for_a_cell_is_the_cell():
+    data = rows("test", 2)
+    given = PAGE | {"src": data.src.tolist(), "tgt": data.tgt.tolist()}
+    sizes = {"B": 2, "H": 3, "T": 8, "S": 8, "D": 4, "C": 12, "F": 48}
+    sizes["V"] = 1024
+    for path, axes, shape, apart in answer(MODULES, CELLS, given):
+        assert apart < 1e-10, path
+        assert [sizes[letter] for letter in axes] == shape, path
+
+
+def test_the_first_number_that_differs_lies_where_the_bug_is():
+    data = rows("test", 1)
+    given = PAGE | {"src": data.src.tolist(), "tgt": data.tgt.tolist()}
+    first = answer(MODULES, FIRST, given)
+    path = "encoder.blocks.0.self_attention"
+    assert first["heads_joined_by_view"] == f"{path}.output"
+    assert first["no_positions"] == "src_embedding.positions"
+    assert first["no_causal_mask"] == "decoder.blocks.0.self_attention:masked"
 
 
 def test_a_page_translates_all_test_sentences_as_greedy_does():

@@ -52,6 +52,45 @@ def test_the_address_says_what_is_seen(visit):
     assert part(again, "bug").input_value() == "no_positions"
 
 
+def inside(page, name: str):
+    return page.locator(f'#inside [data-part="{name}"]')
+
+
+def test_each_number_says_how_it_was_made_by_pointer_and_by_key(visit):
+    page = visit(PAGE).page
+    inside(page, "step").select_option(label="self attention scores")
+    expect(inside(page, "shape")).to_contain_text(
+        "(B, H, T, S) = (1, 3, 8, 8)"
+    )
+    cell = inside(page, "matrix").locator('td[data-i="2"][data-j="1"]')
+    cell.hover()
+    made = inside(page, "made")
+    expect(made).to_contain_text("house, that: (")
+    expect(made).to_contain_text("÷ 2.00 = ")
+    value = made.text_content().partition("÷ 2.00 = ")[2].split()[0]
+    assert value == cell.text_content()
+    cell.focus()
+    page.keyboard.press("ArrowRight")
+    expect(made).to_contain_text("house, house: (")
+
+
+def test_a_button_leads_to_the_first_number_that_a_bug_changes(visit):
+    page = visit(PAGE).page
+    expect(inside(page, "first")).to_be_hidden()
+    page.get_by_label("Plant a bug").select_option("no_causal_mask")
+    inside(page, "first").click()
+    expect(inside(page, "made")).to_contain_text("what comes later is hidden")
+    expect(inside(page, "made")).to_contain_text("With the bug it is")
+    step = inside(page, "step").input_value()
+    assert step == "decoder.blocks.0.self_attention:masked"
+    assert (
+        visit(PAGE + page.evaluate("location.hash")).page.evaluate(
+            "document.querySelector('#inside [data-part=step]').value"
+        )
+        == step
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

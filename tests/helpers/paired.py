@@ -17,7 +17,7 @@ HALVES = "md", "ipynb"
 each_half = pytest.mark.parametrize("half", HALVES)
 each_order = pytest.mark.parametrize("newer", HALVES)
 
-OLD, NEW = "number, its score.", "number: its score, as we say."
+OLD, NEW = "One matrix product computes", "A single product computes"
 CODE, OTHER = "q.shape, k.shape", "k.shape, q.shape"
 
 

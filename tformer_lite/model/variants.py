@@ -47,8 +47,8 @@ class UnbiasedNorm(LayerNorm):
 def softmax(scores: Tensor) -> Tensor:
     """Turn scores into weights along the last axis: (..., S) -> (..., S).
 
-    Every row is positive and sums to 1. A row in which every score is −∞
-    has nobody to attend to: it gives zeros, and its gradient is zero.
+    No weight is negative, and a row sums to 1. A row in which every score
+    is −∞ has nothing to attend to: it gives zeros, and its gradient is zero.
     torch.softmax, which attention calls, is the same function in one step,
     but for such rows.
 
