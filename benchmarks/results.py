@@ -1,6 +1,6 @@
 """Train what the chapters show: the longer runs, and the shipped translator.
 
-make results          # all of it, about an hour and a half on one thread
+make results          # all of it, about two hours on one thread
 make results RUNS="translator positions"
 
 Writes tformer_lite/example/stored. Trained numbers differ from machine to
@@ -12,12 +12,7 @@ import sys
 
 import torch
 
-from benchmarks.characters import (
-    characters,
-    overfitting,
-    positions,
-    put_back,
-)
+from benchmarks.characters import characters, overfitting, positions
 from benchmarks.reasons import blocks, heads, hidden, variants
 from benchmarks.translators import (
     learning,
@@ -41,7 +36,6 @@ RUNS = {
         overfitting,
         positions,
         characters,
-        put_back,
         blocks,
         heads,
         hidden,

@@ -43,18 +43,18 @@ def test_it_waits_until_there_is_something_to_see():
     assert not any(found[:7])
 
 
-def test_the_books_own_run_that_learns_by_heart_is_found():
-    run = stored("overfitting")
+@pytest.mark.parametrize("seed", "12345")
+def test_the_books_own_run_that_learns_by_heart_is_found(seed):
+    run = stored("overfitting")["seeds"][seed]
     found = warned(run["train_losses"], run["val_losses"])
     best = run["val_losses"].index(min(run["val_losses"]))
     assert not any(found[: best + 4])
     assert found[-1]
 
 
-@pytest.mark.parametrize("name", ["nano", "ours"])
-def test_the_books_runs_that_go_well_are_not(name):
-    run = stored("characters")[name]
-    theirs = run["val_losses"]
+@pytest.mark.parametrize("seed", "12345")
+def test_the_books_runs_that_go_well_are_not(seed):
+    theirs = stored("learning")["seeds"][seed]["val_losses"]
     ours = [loss - 0.1 * i for i, loss in enumerate(theirs)]
     assert not any(warned(ours, theirs))
 
