@@ -55,7 +55,7 @@ def notation() -> list[tuple[str, str, str]]:
 
 
 def name_of(means: str) -> str:
-    """Take the first words of a meaning: positions that ask (queries)."""
+    """Take the first words of a meaning: query positions."""
     return re.split(r"[:,(]", means)[0].strip()
 
 

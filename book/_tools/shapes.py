@@ -11,7 +11,7 @@ from tformer_lite.tracing.listing.events import module_shapes
 from tformer_lite.tracing.source.expressions import expression
 
 # What prose may say for a longer name. Plain names are those of
-# cross-attention, where positions that ask and that answer are not the same.
+# cross-attention, where query and key positions are not the same.
 LAYERS = {
     "": "decoder.blocks.0.cross_attention",
     "encoder ": "encoder.blocks.0.self_attention",

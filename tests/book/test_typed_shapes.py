@@ -27,17 +27,17 @@ RIGHT = {
     "": ["()"],
 }  # fmt: skip
 NEARLY = {
-    Q: {"B H S D": "the third axis is positions that ask (T), not S"},
+    Q: {"B H S D": "the third axis is query positions (T), not S"},
     SCORES: {
-        "B H S T": "(T) and positions that answer (S) are swapped: both are 8",
-        "B H T T": "the last axis is positions that answer (S), not T",
+        "B H S T": "(T) and key positions (S) are swapped: both are 8",
+        "B H T T": "the last axis is key positions (S), not T",
     },
     X: {
         "B T H*D": "the last axis is channels (C), not H·D: both are 12",
         "B T HD": "the last axis is channels (C), not H·D: both are 12",
     },
 }
-SWAPPED = "heads (H) and positions that ask (T) are swapped: transposed where?"
+SWAPPED = "heads (H) and query positions (T) are swapped: transposed where?"
 WRONG = {
     Q: {
         "(2, 8, 3, 4)": SWAPPED,
@@ -48,21 +48,21 @@ WRONG = {
         "2 8 H*D": "heads (H) and channels per head (D) are still joined",
         "6 8 4": "batch (B) and heads (H) are still joined: 6 = B · H.",
         "2 8 4": "one axis is missing: heads (H).",
-        "3 4": "2 axes are missing: batch (B) and positions that ask (T).",
+        "3 4": "2 axes are missing: batch (B) and query positions (T).",
         "2 3 8 48": "the last axis cannot be 48, the size of hidden channels "
         "of the feed-forward layer (F); here it is channels per head (D), 4.",
         "2 3 8 7": "the last axis cannot be 7, which is the size of no letter",
         "4 8 3 2": "another order. The first is batch (B).",
         "2 3 8 4 1": "one axis is too many: an axis of size 1.",
-        "2 3 8 4 8": "too many: 8, the size of positions that ask (T) or "
-        "positions that answer (S).",
+        "2 3 8 4 8": "too many: 8, the size of query positions (T) or "
+        "key positions (S).",
         "5 5": "4 axes are expected, your shape has 2. One that is missing: "
         "batch (B).",
         "7 7 7 7": "4 axes are not right; the first axis cannot be 7",
     },
     SCORES: {
-        "2 3 8": "missing: positions that answer (S) or positions that ask",
-        "B H T": "missing: positions that answer (S).",
+        "2 3 8": "missing: key positions (S) or query positions",
+        "B H T": "missing: key positions (S).",
         "B T S": "missing: heads (H).",
     },
     X: {"2 8 3 4": "3 and 4 are one axis here: channels (C), 12 = 3 · 4."},

@@ -44,7 +44,7 @@ def test_the_description_names_vectors_shape_axis_and_extremes():
     text = curves(waves[:, 0], RAMP).text
     first, numbers = text.split("\n\n")
     assert first == (
-        "waves[:, 0], RAMP (8,): 2 lines over T (position that asks), 0 to "
+        "waves[:, 0], RAMP (8,): 2 lines over T (query position), 0 to "
         "7. waves[:, 0] runs from 0.00 to 0.66, is lowest at 5 (-0.96) and "
         "highest at 2 (0.91). RAMP runs from 0.00 to 1.00, is lowest at 0 "
         "(0.00) and highest at 7 (1.00)."
@@ -72,7 +72,7 @@ def test_long_vectors_show_some_of_their_numbers_and_the_place_of_each():
 
 def test_names_stand_in_the_drawing_as_text_and_titles_replace_them():
     drawn = texts(curves(WAVE * 2, RAMP, axis="S").svg())
-    assert {"WAVE * 2", "RAMP", "S: position that answers"} <= set(drawn)
+    assert {"WAVE * 2", "RAMP", "S: key position"} <= set(drawn)
     drawn = texts(curves(WAVE, RAMP, titles=["sine", "rise"]).svg())
     assert {"sine", "rise"} <= set(drawn)
     assert repr(curves(*[WAVE, RAMP])).startswith("row 0, row 1 (8,): 2")
@@ -112,7 +112,7 @@ def test_each_list_is_a_panel_and_one_name_has_one_look():
     assert {"waves", "of two", "ramp", "log scale"} <= set(drawn)
     assert "waves, of two: a, b (8,): 2 lines over T" in picture.text
     assert (
-        "ramp: b (8,): 1 line over T (position that asks), 0 to 7, log "
+        "ramp: b (8,): 1 line over T (query position), 0 to 7, log "
         in (picture.text)
     )
     boxes = [axes.get_position() for axes in picture.figure.axes[1:]]

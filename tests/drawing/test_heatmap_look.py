@@ -44,7 +44,7 @@ def test_letters_above_sizes_head_a_matrix_and_words_can_name_its_axes():
     assert all(drawn.count(text) >= 2 for text in wanted)
     assert not any("position" in text for text in drawn)
     text = heatmap(SCORES, axes="beam S").text
-    assert "rows beam, columns S (position that answers)." in text
+    assert "rows beam, columns S (key position)." in text
     assert "beam\\S" in text
 
 

@@ -26,7 +26,7 @@ def test_every_number_and_label_stands_in_the_drawing_as_text():
 
 
 def test_beside_channels_a_position_neither_asks_nor_answers():
-    asks, answers = "position that asks", "position that answers"
+    asks, answers = "query position", "key position"
     named = {"T S": asks, "S D": answers, "T C": "position", "S V": "position"}
     for axes, name in named.items():
         picture = heatmap(torch.zeros(8, 4), axes=axes)
@@ -45,8 +45,8 @@ def test_the_description_names_tensor_index_shape_and_largest_cell():
     text = repr(heatmap(weights[0, 1], rows=NEPALI, columns=ENGLISH))
     first, table = text.split("\n\n")
     assert first == (
-        "weights[0, 1] (4, 4): rows T (position that asks), columns S "
-        "(position that answers). Largest: 0.70 in row 2 (थिएन), column 2 "
+        "weights[0, 1] (4, 4): rows T (query position), columns S "
+        "(key position). Largest: 0.70 in row 2 (थिएन), column 2 "
         "(is)."
     )
     assert table.splitlines()[0] == "weights[0, 1]"

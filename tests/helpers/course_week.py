@@ -11,7 +11,7 @@ from tests.helpers.project import ROOT
 GUIDE = ROOT / "book" / "instructors.md"
 CONSOLE = re.compile(r"```console\n\$ (.*?)\n(.*?)```", re.DOTALL)
 MARKS = re.compile(r"```text\n(.*?)```", re.DOTALL)
-WHY = 'why_columns = """A row belongs to a position that asks."""'
+WHY = 'why_columns = """A row belongs to a query position."""'
 LOOP = "while True:\n    pass"
 # What each student hands in: which of the written answers to what, or code.
 CLASS = {

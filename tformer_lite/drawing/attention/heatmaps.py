@@ -80,7 +80,7 @@ def heatmap(
     images. Raises ValueError for anything but matrices.
 
     >>> heatmap(softmax(torch.zeros(2, 3)), titles=["weights"])
-    weights (2, 3): rows T (position that asks), columns S ...
+    weights (2, 3): rows T (query position), columns S ...
     """
     titles = titles or argument_texts(sys._getframe(1))
     titles = titles or ["matrix"] * len(matrices)

@@ -16,8 +16,8 @@ LIT = ("#fff3d1", "#3b2c05")
 RIM = ("#9a6700", "#e3b341")
 AXES = {
     "B": ("example in the batch", ("#8b1a5b", "#f2a9a8")),
-    "T": ("position that asks", ("#275a90", "#a3bcfc")),
-    "S": ("position that answers", ("#167986", "#89f3fc")),
+    "T": ("query position", ("#275a90", "#a3bcfc")),
+    "S": ("key position", ("#167986", "#89f3fc")),
     "H": ("head", ("#8c672f", "#f78823")),
     "D": ("channel of the head", ("#2f5201", "#c3f69d")),
     "C": ("channel", ("#884bcf", "#b77efd")),
