@@ -56,7 +56,7 @@ def notation() -> list[tuple[str, str, str]]:
 
 def name_of(means: str) -> str:
     """Take the first words of a meaning: query positions."""
-    return re.split(r"[:,(]", means)[0].strip()
+    return re.split(r"[:;,(]", means)[0].strip()
 
 
 def size_of(letter: str) -> int:
