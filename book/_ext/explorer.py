@@ -1,5 +1,6 @@
-"""The translator on a page, with its scripts and numbers: ```{explorer} play```
-to type in and to plant bugs, ```{explorer} inside``` for all of its steps."""
+"""The translator on a page, with its scripts and numbers: in the panel
+```{explorer} play``` one types and plants bugs, ```{explorer} inside``` shows
+all of its steps."""
 
 import sys
 from pathlib import Path

@@ -111,9 +111,8 @@ def test_each_list_is_a_panel_and_one_name_has_one_look():
     drawn = texts(picture.svg())
     assert {"waves", "of two", "ramp", "log scale"} <= set(drawn)
     assert "waves, of two: a, b (8,): 2 lines over T" in picture.text
-    assert (
-        "ramp: b (8,): 1 line over T (query position), 0 to 7, log "
-        in (picture.text)
+    assert "ramp: b (8,): 1 line over T (query position), 0 to 7, log " in (
+        picture.text
     )
     boxes = [axes.get_position() for axes in picture.figure.axes[1:]]
     assert boxes[0].x1 < boxes[1].x0

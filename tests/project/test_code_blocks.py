@@ -76,8 +76,11 @@ def test_the_python_of_a_page_runs_and_prints_what_it_shows(
     }
     names |= {"torch": torch, "x": torch.zeros(2, 8, 12)}
     names |= {"d_model": 12, "n_heads": 3}
-    for code, shown in PRINTS.findall((ROOT / page).read_text("utf8")):
-        exec(code, names)
+    found = PRINTS.findall((ROOT / page).read_text("utf8"))
+    for n, (code, shown) in enumerate(found):
+        file = tmp_path / f"{n}.py"  # a trace reads its lines
+        file.write_text(code, "utf8")
+        exec(compile(code, str(file), "exec"), names)
         said = capsys.readouterr().out.rstrip()
         if shown.startswith("<"):  # what a notebook shows of its last line
             said = eval(code.splitlines()[-1], names)._repr_html_()
