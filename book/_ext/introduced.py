@@ -29,7 +29,7 @@ def introductions(env: BuildEnvironment) -> dict[str, Place]:
     """Map each term to where it is linked first."""
     found: dict[str, Place] = {}
     for page in in_order(env, env.config.root_doc):
-        if page != GLOSSARY:
+        if page != GLOSSARY and "/exercises/" not in page:
             for node in env.get_doctree(page).findall():
                 for name in linked(node):
                     found.setdefault(name, (page, section_of(node)))

@@ -163,7 +163,7 @@ export class Inside {
 }
 
 /** Write a sum of products out; of many terms, the largest. */
-function inWords({ terms, then, value, why, says }) {
+function inWords({ terms, then, value, why, says, larger }) {
   if (why) return `${why}, so the score ${written(terms[0][0])} becomes −∞`;
   const products = terms.map(([a, b]) => (b === 1 ? written(a) : `${written(a)} × ${written(b)}`));
   const order = terms.map(([a, b], i) => [Math.abs(a * b), i]).sort((a, b) => b[0] - a[0]);
@@ -173,7 +173,8 @@ function inWords({ terms, then, value, why, says }) {
   if (rest) text += ` + ${rest} smaller terms`;
   const after = then.map((x) => (typeof x === "number" ? written(x) : x)).join(" ");
   if (after) text = terms.length > 1 ? `(${text}) ${after}` : `${text} ${after}`;
-  const made = terms.length > 1 || after || terms[0][1] !== 1
+  if (larger) text = `max(${text}, 0)`;
+  const made = terms.length > 1 || after || larger || terms[0][1] !== 1
     ? `${text} = ${written(value)}` : `${text}, as it came in`;
   return says ? `${made} (${says})` : made;
 }

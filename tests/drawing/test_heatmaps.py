@@ -25,9 +25,8 @@ def test_every_number_and_label_stands_in_the_drawing_as_text():
     assert drawn.count("−∞") == 8  # on a page and on a phone
 
 
-def test_beside_channels_a_position_neither_asks_nor_answers():
-    asks, answers = "query position", "key position"
-    named = {"T S": asks, "S D": answers, "T C": "position", "S V": "position"}
+def test_beside_channels_a_position_is_of_no_query_and_of_no_key():
+    named = {"T S": "query position", "S D": "key position", "T C": "position", "S V": "position"}
     for axes, name in named.items():
         picture = heatmap(torch.zeros(8, 4), axes=axes)
         assert f"rows {axes[0]} ({name})" in picture.text

@@ -36,7 +36,8 @@ function placeOf(at, shape) {
 
 /* Each kind of step: the end of its path, its line of code, its axes (T is the
  * side's own, S the other's), and how a cell of it is made: in words, and as
- * `terms`, pairs whose products are added up; `then` is done to the sum. */
+ * `terms`, pairs whose products are added up; `then` is done to the sum, or the
+ * `larger` of it and 0 is taken. */
 export const KINDS = [
   {
     end: "_embedding.tokens", code: "tokens[ids] * sqrt(C)", axes: "BTC",
@@ -117,7 +118,10 @@ export const KINDS = [
   { end: ".hidden", code: "x @ hidden.T", axes: "BTF", make: linear },
   {
     end: ":hidden", code: "relu(hidden)", axes: "BTF",
-    make: ({ input }, place) => sum([[input.at(...place), 1]], (x) => Math.max(x, 0), ["or 0"]),
+    make({ input }, place) {
+      const made = sum([[input.at(...place), 1]], (x) => Math.max(x, 0));
+      return { ...made, larger: true };
+    },
   },
   { end: "forward.output", code: "hidden @ output.T", axes: "BTC", make: linear },
   {

@@ -44,7 +44,8 @@ class Matrix:
         self.labels = list(map(labels_for, labels, values.shape))
         self.names = [AXES.get(letter, ("",))[0] for letter in axes]
         if not set(axes).isdisjoint("CFV"):
-            self.names = [name.partition(" that ")[0] for name in self.names]
+            self.names = [name.removeprefix("query ") for name in self.names]
+            self.names = [name.removeprefix("key ") for name in self.names]
         self.cells = [[cell(x, kind) for x in row] for row in values.tolist()]
 
 
