@@ -26,7 +26,12 @@ def test_every_number_and_label_stands_in_the_drawing_as_text():
 
 
 def test_beside_channels_a_position_is_of_no_query_and_of_no_key():
-    named = {"T S": "query position", "S D": "key position", "T C": "position", "S V": "position"}
+    named = {
+        "T S": "query position",
+        "S D": "key position",
+        "T C": "position",
+        "S V": "position",
+    }
     for axes, name in named.items():
         picture = heatmap(torch.zeros(8, 4), axes=axes)
         assert f"rows {axes[0]} ({name})" in picture.text
