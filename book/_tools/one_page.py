@@ -69,7 +69,11 @@ def as_one_page(root: Path) -> str:
         for name in ("_toc.yml", "_config.yml")
     )
     html = root / "_build" / "html"
-    book = [(c, [article(html, p) for p in pages]) for c, pages in parts(toc)]
+    site = config["html"]["baseurl"]
+    book = [
+        (caption, [article(html, page, site) for page in pages])
+        for caption, pages in parts(toc)
+    ]
     pages = [page for _, those in book for page in those]
     covers = (page.select_one(COVER) for page in pages)
     return PAGE.format(
@@ -104,13 +108,16 @@ def files(pages: list[dict]) -> Iterator[str]:
         yield from files(page.get("sections", []))
 
 
-def article(html: Path, page: str) -> Tag:
-    """Read a built page, as it is in the book: each id with its name."""
+def article(html: Path, page: str, site: str) -> Tag:
+    """Read a built page, as it is in the book: each id with its name. Links to
+    files lead to the site."""
     only = SoupStrainer("article")
     text = (html / f"{page}.html").read_text("utf8")
     body = BeautifulSoup(text, "html.parser", parse_only=only).article
     for tag in body.find_all(True):
         tag.attrs = {n: moved(n, v, page) for n, v in tag.attrs.items()}
+    for link in body.select(f'a[href^="{HTML}/"]'):
+        link["href"] = site + link["href"].removeprefix(HTML)  # a file
     lay_open(body)
     if page == INDEX:
         number_links(body)
