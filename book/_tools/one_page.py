@@ -69,7 +69,7 @@ def as_one_page(root: Path) -> str:
         for name in ("_toc.yml", "_config.yml")
     )
     html = root / "_build" / "html"
-    site = config["html"]["baseurl"]
+    site = config["html"].get("baseurl", HTML)
     book = [
         (caption, [article(html, page, site) for page in pages])
         for caption, pages in parts(toc)
