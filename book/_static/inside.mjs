@@ -1,6 +1,6 @@
 /* The whole model below the translation: one step at a time, its line of code,
  * its shape and its numbers, and for each number how it came about. */
-import { arithmetic, axesOf, firstDifference, kindOf } from "./steps.mjs";
+import { arithmetic, axesOf, firstDifference, kindOf, sideOf } from "./steps.mjs";
 
 const SIDES = { encoder: "Reading", decoder: "Writing" };
 const MOST = 12; // columns with digits, and terms that are written out
@@ -40,17 +40,13 @@ export class Inside {
     const paths = [...this.right.values.keys()];
     for (const [side, title] of Object.entries(SIDES)) {
       const group = Object.assign(document.createElement("optgroup"), { label: title });
-      group.append(...paths.filter((path) => this.sideOf(path) === side)
+      group.append(...paths.filter((path) => sideOf(path) === side)
         .map((path) => new Option(nameOf(path), path)));
       this.parts.step.append(group);
     }
     const heads = this.right.values.get("encoder.blocks.0.self_attention:q").shape[1];
     for (let h = 0; h < heads; h++) this.parts.head.append(new Option(h));
     this.parts.step.value = "decoder.blocks.0.cross_attention:weights";
-  }
-
-  sideOf(path) {
-    return /^(encoder|src)/.test(path) ? "encoder" : "decoder";
   }
 
   move(by) {
@@ -79,12 +75,12 @@ export class Inside {
   /** Put the matrix of the chosen step in place. */
   draw() {
     const path = this.parts.step.value;
-    const value = this.seen.values.get(path) ?? this.right.values.get(path);
+    const value = this.value(path);
     const axes = axesOf(path);
     this.parts.head.disabled = value.shape.length < 4;
     this.parts.code.textContent = kindOf(path).code;
     this.parts.shape.textContent = `${nameOf(path)} (${[...axes].join(", ")}) = (${value.shape.join(", ")})`;
-    const [rows, columns] = [this.labels(path, axes.at(-2), true), this.labels(path, axes.at(-1))];
+    const [rows, columns] = [this.labels(path, axes.at(-2)), this.labels(path, axes.at(-1))];
     this.columns = path === "head" ? this.likeliest.map(([id]) => id) : columns.map((_, i) => i);
     const scale = Math.max(...value.data.filter(Number.isFinite).map(Math.abs), 1e-9);
     const head = element("tr");
@@ -101,16 +97,20 @@ export class Inside {
   }
 
   /** Name what stands along an axis: words, or numbers of channels. */
-  labels(path, letter, isRow = false) {
+  labels(path, letter) {
     if (letter === "V") return this.likeliest.map(([, word]) => word);
     if (!"TS".includes(letter)) {
       const n = this.right.values.get(path).shape.at(-1);
       return Array.from({ length: n }, (_, i) => `${i}`);
     }
-    const crosses = /cross_attention[:.](k|v|key|value|scores|masked|weights)$/.test(path);
-    const english = this.sideOf(path) === "encoder"
-      || (crosses && !(isRow && /:(scores|masked|weights)$/.test(path)));
+    const english = sideOf(path) === "encoder"
+      || (letter === "S" && path.includes("cross_attention"));
     return this.words[english ? "encoder" : "decoder"];
+  }
+
+  /** Give the numbers of a step; where a bug leaves it out, those without. */
+  value(path) {
+    return this.seen.values.get(path) ?? this.right.values.get(path);
   }
 
   full(path, i, j) {
@@ -121,7 +121,7 @@ export class Inside {
 
   number(path, i, j, scale) {
     const place = this.full(path, i, j);
-    const x = (this.seen.values.get(path) ?? this.right.values.get(path)).at(...place);
+    const x = this.value(path).at(...place);
     const cell = element("td", written(x));
     cell.tabIndex = -1;
     cell.className = x === -Infinity ? "hidden" : x < 0 ? "below" : "above";

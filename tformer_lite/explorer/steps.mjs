@@ -1,6 +1,8 @@
 /* What a run of the translator computed, step by step, and how each number came
  * about: the products that were added up, and what was done to their sum. */
 
+import { parts } from "./parts.mjs";
+
 const BLOCKS = {
   encoder: ["self_attention", "feed_forward"],
   decoder: ["self_attention", "cross_attention", "feed_forward"],
@@ -38,7 +40,7 @@ function placeOf(at, shape) {
  * side's own, S the other's), and how a cell of it is made: in words, and as
  * `terms`, pairs whose products are added up; `then` is done to the sum, or the
  * `larger` of it and 0 is taken. */
-export const KINDS = [
+const KINDS = [
   {
     end: "_embedding.tokens", code: "tokens[ids] * sqrt(C)", axes: "BTC",
     says: "the token's row of the table, times √C",
@@ -153,7 +155,10 @@ export function arithmetic(run, path, place) {
   return { says, ...kind.make(context(run, path), place) };
 }
 
-const sideOf = (path) => (/^(encoder|src)/.test(path) ? "encoder" : "decoder");
+/** Tell whether a step belongs to the encoder or to the decoder. */
+export function sideOf(path) {
+  return /^(encoder|src)/.test(path) ? "encoder" : "decoder";
+}
 
 /** Collect what a step is made of: the values of its own attention, by name, or
  * its input. */
@@ -178,15 +183,10 @@ function inputs(get, side, path, block, sublayer) {
   if (path.endsWith("norm")) return { input: before(BLOCKS[side].length) };
   if (path === "head") return { input: get("decoder.norm") };
   if (/cross_attention\.(key|value)$/.test(path)) return { input: get("encoder.norm") };
-  if (path.endsWith("attention.output")) return { input: joined(get(`${block}.${sublayer}:heads`)) };
+  if (path.endsWith("attention.output")) return { input: parts.join(get(`${block}.${sublayer}:heads`)) };
   if (path.endsWith(":hidden")) return { input: get(path.replace(":", ".")) };
   if (path.endsWith("forward.output")) return { input: get(`${block}.${sublayer}:hidden`) };
   return { input: sublayer && normed(sublayer) };
-}
-
-function joined(heads) {
-  const [b, h, t, d] = heads.shape;
-  return heads.transpose(1, 2).view(b, t, h * d);
 }
 
 /** Give the numbers of a row: all indices but the last. */
