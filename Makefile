@@ -7,8 +7,8 @@ ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
 .PHONY: help book links weblinks pdf test check colab cpus nightly extras zoo \
   lint format notebooks corpus results bench mutants lighthouse font \
-  picture poster weights preview repository version dist release browser machine \
-  answers alarm clean
+  picture poster weights sizes preview repository version dist release \
+  browser machine answers alarm clean
 
 help:
 	@echo "make book        build the HTML book in _build/html"
@@ -34,6 +34,7 @@ help:
 	@echo "make font        make the web font of the figures' font"
 	@echo "make picture     draw the rooms, and the picture of the first page"
 	@echo "make weights     write the translator's numbers for the pages"
+	@echo "make sizes       find the presets' formulas for the page with sliders"
 	@echo "make poster      draw the poster of chapter 12 as PDF"
 	@echo "make preview     take the README's picture from the built book"
 	@echo "make repository URL=https://... SITE=https://...  set the addresses"
@@ -167,6 +168,9 @@ picture: .venv/all.done
 
 weights: .venv/all.done
 	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/weights.py
+
+sizes: .venv/all.done
+	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/sizes.py
 
 poster: .venv/all.done
 	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/poster.py

@@ -7,7 +7,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-# Each is imported when first asked for: to draw needs more than torch does.
 if TYPE_CHECKING:
     from tformer_lite.decoding.cache.models import cached
     from tformer_lite.decoding.metrics import (
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
         trained_lookup,
         trained_translator,
     )
+    from tformer_lite.explorer.exploring import explore
     from tformer_lite.gallery import Bug, bug, bugs
     from tformer_lite.model.attention import (
         MultiHeadAttention,
@@ -215,6 +215,7 @@ __all__ = [
     "english_nepali",
     "english_tokenizer",
     "exact_match",
+    "explore",
     "fitting",
     "gelu",
     "gelu_tanh",
@@ -285,11 +286,10 @@ def homes() -> dict[str, str]:
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for by name, or a room."""
+    """Import a name, or a room, when it is asked for: few need them all."""
     if name in __all__:
-        found = getattr(import_module(homes()[name]), name)
-        globals()[name] = found
-        return found
+        globals()[name] = getattr(import_module(homes()[name]), name)
+        return globals()[name]
     if not name.startswith("_") and find_spec(f"{__name__}.{name}"):
         return import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

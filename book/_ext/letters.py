@@ -13,9 +13,10 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 BOOK = Path(__file__).parents[1]
-sys.path.append(str(BOOK / "_tools"))
+sys.path += [str(BOOK / "_tools"), str(BOOK.parent)]
 import roles  # noqa: E402
-import scripts  # noqa: E402
+
+from tformer_lite.explorer.scripts import joined  # noqa: E402
 
 # | {axis}`H` | heads | `n_heads` |
 ROW = re.compile(r"^\| \{axis\}`(\w)` \| (.*?) \| (?:`(\w+)`)? *\|$", re.M)
@@ -91,7 +92,7 @@ def write_scripts(app: Sphinx) -> None:
     folder = Path(app.outdir, "_static")
     folder.mkdir(parents=True, exist_ok=True)
     for name, modules in SCRIPTS.items():
-        whole = scripts.joined(BOOK / "_static" / name for name in modules)
+        whole = joined(BOOK / "_static" / name for name in modules)
         text = f'(() => {{\n"use strict";\n{whole}}})();\n'
         (folder / name).write_text(text, "utf8")
 

@@ -1,22 +1,34 @@
 /* The translator at work, on the page: type a sentence, see what it attends to,
- * plant a bug, look at every number. What it computes with are the modules of tformer_lite/explorer;
- * `translator` (translator.js) has its numbers, words and bugs. */
+ * plant a bug, look at every number. What it computes with are the modules of
+ * tformer_lite/explorer; `translator` has its numbers, words and bugs. */
 import { parameters } from "./parameters.mjs";
 import { Translator } from "./model.mjs";
 import { bugs } from "./bugs.mjs";
 import { ids } from "./tensor.mjs";
 import { run } from "./steps.mjs";
 import { EOS, LENGTH, PAD, greedy, row, words } from "./translate.mjs";
-import { Inside, element } from "./inside.mjs";
+import { element } from "./grid.mjs";
+import { following } from "./sentences.mjs";
+import { Alignment } from "./alignment.mjs";
+import { Hunt } from "./hunt.mjs";
+import { Inside } from "./inside.mjs";
+import { Lamps } from "./lamps.mjs";
 
 const [english, nepali] = translator.words.map((known) => new Map(Object.entries(known)));
 const wordOf = new Map([...nepali].map(([word, id]) => [id, word]));
+const named = (id) => wordOf.get(id) ?? `[${id}]`;
 const numbers = parameters(translator.shapes, translator.numbers);
 const models = new Map();
 const page = Object.fromEntries(
   [...document.querySelectorAll(":is(#play, #inside) [data-part]")]
     .map((e) => [e.dataset.part, e]));
-const inside = new Inside(page, remember);
+const inside = page.matrix && new Inside(page, remember);
+const hunt = new Hunt(page, translator.bugs, { runWith, changed: show });
+const lamps = new Lamps(page, later);
+const joined = (typed) => typed.join(" ").replace(/ ([.,?!])/g, "$1");
+const alignment = new Alignment(page, translator, {
+  named, changed: (typed) => write(joined(typed)),
+});
 
 /** Give the translator with a bug, or without one. */
 function modelWith(bug) {
@@ -41,6 +53,11 @@ function translate(text, bug) {
   return { source, target, written: written.slice(1), chances, weights, steps };
 }
 
+/** Run the sentence that is shown, and the words written of it, with a bug. */
+function runWith(bug) {
+  return run(modelWith(bug), ids([shown.source]), ids([shown.target]));
+}
+
 function shares(logits) {
   const top = Math.max(...logits);
   const exps = logits.map((x) => Math.exp(x - top));
@@ -48,29 +65,31 @@ function shares(logits) {
   return exps.map((x) => x / sum);
 }
 
-/** Average the heads' weights from the t-th word written to the s-th read. */
-function attention(weights, t, s) {
-  const heads = weights.shape[1];
-  return [...Array(heads).keys()].reduce((sum, h) => sum + weights.at(0, h, t, s), 0) / heads;
-}
-
-const named = (id) => wordOf.get(id) ?? `[${id}]`;
 const filled = (read) => [...read, ...Array(LENGTH - read.length).fill("[PAD]")];
+const meaning = (written) => written.map((id) => translator.glosses[named(id)])
+  .filter(Boolean).join(" · ");
 const sentence = (written) => written.filter((id) => id !== EOS).map(named).join(" ");
-const percent = (share) => share > 0.995 ? "over 99 %"
-  : share < 0.005 ? "below 1 %" : `${Math.round(100 * share)} %`;
 
 let shown = null; // what stands on the page
-let chosen = 0; // the word that is looked at
+let frame = 0; // the one in which the rest will follow
+let begun = false; // from then on the address says what is seen
+
+/** Put a sentence in place of the one that stands there. */
+function write(text) {
+  page.sentence.value = text;
+  show();
+}
 
 /** Show a sentence and its translation. */
 function show() {
-  const [text, bug] = [page.sentence.value, page.bug.value];
+  const [text, bug] = [page.sentence.value, hunt.bug || page.bug.value];
   const typed = words(text);
+  complete(typed, text);
   page.error.textContent = "";
   if (!typed.length || typed.length > LENGTH - 2) {
     page.error.textContent = typed.length
-      ? `That is ${typed.length} words and marks; the model reads ${LENGTH - 2}.`
+      ? `That is ${typed.length} words and marks; the model reads ${LENGTH - 2}. `
+        + "Below stands the sentence before."
       : "Type a sentence, such as: this is not my book.";
     return;
   }
@@ -79,86 +98,49 @@ function show() {
     page.error.textContent = `It does not know ${unknown.join(", ")}, and reads [UNK] instead: `
       + "expect a fluent sentence that is wrong.";
   }
-  shown = translate(text, bug);
-  shown.read = ["[SOS]", ...typed.map((w) => (english.has(w) ? w : `${w} [UNK]`)), "[EOS]"];
-  chosen = Math.min(chosen, shown.written.length - 1);
-  draw(shown);
-  diff(bug, text);
+  shown = { ...translate(text, bug), read: ["[SOS]", ...typed, "[EOS]"] };
+  alignment.show({ ...shown, typed, unknown });
+  page.result.textContent = sentence(shown.written);
+  cancelAnimationFrame(frame);
+  frame = requestAnimationFrame(() => setTimeout(() => showMore(text, bug)));
+}
+
+/** Show what stands below, when the translation is there to be seen. */
+function showMore(text, bug) {
+  diff(hunt.bug ? "" : bug, text);
   lookInside(bug);
+  lamps.show(modelWith(bug));
   remember();
 }
 
 /** Show the numbers of the run, beside those of the same words without the
- * bug. */
+ * bug; in a hunt, nothing to compare with. */
 function lookInside(bug) {
-  const { source, target, read, written, steps } = shown;
-  const right = bug ? run(modelWith(""), ids([source]), ids([target])) : steps;
+  const { target, read, written, steps } = shown;
+  const right = bug ? runWith("") : steps;
+  // A bug may leave a step out: there stands what would have been.
+  const seen = { ...steps, values: new Map([...right.values, ...steps.values]) };
   const sides = { encoder: filled(read), decoder: target.map(named) };
-  inside.show(right, steps, sides, [...new Set(written)].map((id) => [id, named(id)]));
+  const words = [...new Set(written)].map((id) => [id, named(id)]);
+  inside?.show(hunt.bug || !bug ? seen : right, seen, sides, words);
 }
 
 /** Let the address say what is seen. */
 function remember() {
+  if (!begun) return;
   const [s, bug] = [page.sentence.value, page.bug.value];
-  const state = { s, ...(bug && { bug }), step: page.step.value, head: page.head.value };
+  const state = {
+    s, ...(hunt.bug ? { hunt: hunt.code } : bug && { bug }),
+    ...(inside && { step: page.step.value, head: page.head.value }),
+  };
   history.replaceState(null, "", `#${new URLSearchParams(state)}`);
 }
 
-/** Put words, ribbons and what is said of them in place. */
-function draw({ read, written }) {
-  page.read.replaceChildren(...read.map((word) => element("li", word)));
-  page.written.replaceChildren(...written.map((id, t) => {
-    const button = element("button", named(id));
-    button.type = "button";
-    button.lang = id > EOS ? "ne" : "en";
-    button.addEventListener("click", () => look(t));
-    button.addEventListener("pointerenter", () => look(t));
-    button.addEventListener("focus", () => look(t));
-    const item = document.createElement("li");
-    item.append(button);
-    return item;
-  }));
-  page.result.textContent = sentence(written);
-  look(chosen);
-}
-
-/** Look at the t-th word written: its ribbons, its chances, in words. */
-function look(t) {
-  chosen = t;
-  const { read, written, chances, weights } = shown;
-  [...page.written.children].forEach((item, i) =>
-    item.firstChild.setAttribute("aria-pressed", i === t));
-  ribbons();
-  const taken = read.map((word, s) => ({ word, share: attention(weights, t, s) }))
-    .sort((a, b) => b.share - a.share);
-  const two = taken.slice(0, 2).map(({ word, share }) => `${word} (${percent(share)})`);
-  page.attends.textContent = `To write ${named(written[t])}, it attends most to ${two.join(" and ")}.`;
-  const likely = chances[t].map((share, id) => ({ share, id }))
-    .sort((a, b) => b.share - a.share).slice(0, 4);
-  page.chances.replaceChildren(...likely.map(({ share, id }) => {
-    const bar = element("li", `${named(id)}: ${percent(share)}`);
-    bar.style.setProperty("--share", share);
-    return bar;
-  }));
-}
-
-/** Draw a ribbon from each word read to each word written, as wide as the
- * attention. */
-function ribbons() {
-  const frame = page.ribbons.getBoundingClientRect();
-  const centre = (item) => {
-    const box = item.getBoundingClientRect();
-    return box.left + box.width / 2 - frame.left;
-  };
-  const [from, to] = [page.read, page.written].map((list) => [...list.children].map(centre));
-  const height = frame.height;
-  const paths = to.flatMap((x, t) => from.map((start, s) => {
-    const share = attention(shown.weights, t, s);
-    if (share < 0.04) return "";
-    const bend = `M${start},0C${start},${height / 2} ${x},${height / 2} ${x},${height}`;
-    return `<path d="${bend}" stroke-width="${24 * share}"${t === chosen ? ' class="chosen"' : ""}/>`;
-  }));
-  page.ribbons.innerHTML = paths.join("");
+/** Offer what may come next, or in the place of the last word. */
+function complete(typed, text) {
+  const before = text.endsWith(" ") ? typed : typed.slice(0, -1);
+  page.examples.replaceChildren(...following(translator.grammar, before)
+    .map((word) => Object.assign(element("option"), { value: joined([...before, word]) })));
 }
 
 /** Show a bug's line, and count how many test translations it changes. */
@@ -170,11 +152,12 @@ function diff(bug, text) {
   page.right.textContent = about.right;
   page.wrong.textContent = about.wrong;
   page.says.textContent = about.says;
-  const without = sentence(translate(text, "").written);
+  const right = translate(text, "").written;
+  const without = sentence(right);
   const now = sentence(shown.written);
   page.compared.textContent = now === without
     ? "Every shape is as it was, and so is this translation."
-    : `Every shape is as it was. Without the bug it wrote ${without}`;
+    : `Every shape is as it was. Without the bug it wrote ${without} (${meaning(right)}).`;
   count(bug);
 }
 
@@ -198,7 +181,7 @@ function count(bug, done = 0, changed = 0) {
 
 /** Call f when the page has nothing else to do. */
 function later(f) {
-  if (globalThis.requestIdleCallback) requestIdleCallback(f);
+  if (globalThis.requestIdleCallback) requestIdleCallback(f, { timeout: 500 });
   else setTimeout(() => {
     const end = performance.now() + 12;
     f({ timeRemaining: () => end - performance.now() });
@@ -213,24 +196,23 @@ function begin() {
       .map(({ name, says }) => Object.assign(element("option", says), { value: name })));
     page.bug.append(group);
   }
-  page.examples.append(...translator.tests.map((text) =>
-    Object.assign(document.createElement("option"), { value: text })));
   const state = new URLSearchParams(location.hash.slice(1));
   page.sentence.value = state.get("s") ?? page.sentence.value;
   if (state.get("bug") in bugs) page.bug.value = state.get("bug");
   page.form.addEventListener("submit", (event) => event.preventDefault());
   page.sentence.addEventListener("input", show);
   page.bug.addEventListener("change", show);
-  page.another.addEventListener("click", () => {
-    page.sentence.value = translator.tests[Math.floor(Math.random() * translator.tests.length)];
-    show();
-  });
-  new ResizeObserver(() => shown && ribbons()).observe(page.ribbons);
+  page.another.addEventListener("click", () =>
+    write(translator.tests[Math.floor(Math.random() * translator.tests.length)]));
   for (const panel of document.querySelectorAll("#play, #inside")) {
     panel.classList.remove("waiting");
   }
   show();
-  inside.go(state.get("step"), state.get("head"));
+  cancelAnimationFrame(frame);
+  if (shown) showMore(page.sentence.value, page.bug.value);
+  inside?.go(state.get("step"), state.get("head"));
+  if (/^\d{1,4}$/.test(state.get("hunt"))) hunt.begin(Number(state.get("hunt")));
+  begun = true;
 }
 
 begin();

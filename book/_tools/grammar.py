@@ -40,15 +40,21 @@ def sentences() -> tuple[Sentence, ...]:
     return tuple(made for row in CONSTRUCTIONS for made in thinned(row))
 
 
-def thinned(row: Construction) -> Iterator[Sentence]:
-    """Make the sentences of one construction: of those with the same core
-    as many as the construction says, chosen by their hash."""
-    by_core = defaultdict(list)
+def every(row: Construction) -> Iterator[Sentence]:
+    """Make all sentences that a construction allows."""
     for core, slots in row.fillers():
         english = {name: pair[0] for name, pair in slots.items()}
         nepali = {name: pair[1] for name, pair in slots.items()}
         texts = filled(row.english, english), filled(row.nepali, nepali)
-        by_core[core].append(Sentence(*texts, row.name, core))
+        yield Sentence(*texts, row.name, core)
+
+
+def thinned(row: Construction) -> Iterator[Sentence]:
+    """Make the sentences of one construction: of those with the same core
+    as many as the construction says, chosen by their hash."""
+    by_core = defaultdict(list)
+    for one in every(row):
+        by_core[one.core].append(one)
     for group in by_core.values():
         group.sort(key=lambda one: digest(one.english))
         yield from group[: row.each]

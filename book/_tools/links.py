@@ -4,11 +4,14 @@ A link has to lead to a file, and what follows its # to something on that
 page. Links to other sites are for `make weblinks`, which needs a network.
 """
 
+import re
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+# Attention, head, step, row and column of what `explore` shows.
+EXPLORED = re.compile(r"explore-\d+-\d+-[a-z]+(-\d+-\d+)?")
 HTML = Path(__file__).parents[2] / "_build" / "html"
 
 
@@ -19,6 +22,7 @@ class Page(HTMLParser):
         super().__init__()
         self.links: list[str] = []
         self.places: set[str] = {"", "top"}  # as the HTML standard has it
+        self.explorer = False
         self.feed(source)
 
     def handle_starttag(self, tag: str, attrs) -> None:
@@ -28,6 +32,8 @@ class Page(HTMLParser):
                 self.links.append(value)
             elif name == "id" or (tag, name) == ("a", "name"):
                 self.places.add(value)
+            elif name == "class" and "explorer" in (value or "").split():
+                self.explorer = True
 
 
 def main() -> str | None:
@@ -71,7 +77,9 @@ def arrives(
     path = unquote(parts.path) or file.name
     target = (file.parent / path).resolve()
     if target in pages:
-        return unquote(parts.fragment) in pages[target].places
+        place, page = unquote(parts.fragment), pages[target]
+        shown = page.explorer and EXPLORED.fullmatch(place)
+        return place in page.places or bool(shown)
     return html in target.parents and target.is_file()
 
 

@@ -23,7 +23,7 @@ COVER = 'svg.figure[aria-label^="cross[0, 1]"]'
 # What only a screen needs, and code that the pages fold away.
 LEFT_OUT = (
     ".headerlink, .colab, .genindex-jumpbox, .prev-next-footer, footer, "
-    "details.above-input"
+    "details.above-input, .panel, noscript"
 )
 WITH_IDS = "aria-labelledby", "aria-describedby", "for"
 SOLUTION = "A solution"
@@ -134,6 +134,8 @@ def lay_open(body: Tag) -> None:
             tag.decompose()  # paper cannot fold it: it is on the screen
         else:
             tag["open"] = ""
+    for link in body.select('a[href*="--explore-"]'):
+        link.unwrap()  # there is nothing to choose on paper
     for tag in body.select("h1, h2, h3"):  # a bookmark has one line
         for words in tag.find_all(string=True):
             words.replace_with(re.sub(r"\s+", " ", words))

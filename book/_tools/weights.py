@@ -5,13 +5,17 @@ import base64
 import json
 import re
 from pathlib import Path
+from typing import Any
 
+import automaton
+import glosses
 import torch
 
 import tformer_lite
 from tformer_lite import (
     Bug,
     Checkpoint,
+    EncoderDecoder,
     bugs,
     english_nepali,
     trained_translator,
@@ -19,8 +23,6 @@ from tformer_lite import (
 from tformer_lite.gallery.catching import shelf_of
 
 FILE = Path(__file__).parents[1] / "_static" / "translator.json"
-
-
 MODULE = Path(tformer_lite.__file__).parent / "explorer" / "bugs.mjs"
 PLANTED = re.findall(r"^  (\w+): ", MODULE.read_text("utf8"), re.MULTILINE)
 
@@ -31,23 +33,27 @@ def about(one: Bug) -> dict[str, str]:
     return said | {"right": one.right, "wrong": " ".join(one.wrong.split())}
 
 
-def written(kept: Checkpoint) -> str:
-    """Write names, shapes and numbers, and the words of both languages."""
-    state = kept.model.state_dict()
+def packed(model: EncoderDecoder) -> dict[str, Any]:
+    """Write a model: shapes by name, and numbers, one after the other."""
+    state = model.state_dict()
     numbers = torch.cat([weight.flatten() for weight in state.values()])
-    raw = numbers.half().numpy().tobytes()
-    return json.dumps(
-        {
-            "heads": kept.model.config.n_heads,
-            "shapes": {name: [*w.shape] for name, w in state.items()},
-            "words": [tokenizer.ids for tokenizer in kept.tokenizers],
-            "tests": [english for english, _ in english_nepali("test")],
-            "bugs": [about(one) for one in bugs() if one.name in PLANTED],
-            "numbers": base64.b64encode(raw).decode(),
-        },
-        ensure_ascii=False,
-        separators=(",", ":"),
-    )
+    return {
+        "heads": model.config.n_heads,
+        "shapes": {name: [*weight.shape] for name, weight in state.items()},
+        "numbers": base64.b64encode(numbers.half().numpy().tobytes()).decode(),
+    }
+
+
+def written(kept: Checkpoint) -> str:
+    """Write the model, the words of both languages, and what is tried."""
+    said = packed(kept.model) | {
+        "words": [tokenizer.ids for tokenizer in kept.tokenizers],
+        "tests": [english for english, _ in english_nepali("test")],
+        "grammar": automaton.states(automaton.sentences()),
+        "glosses": glosses.glosses(),
+        "bugs": [about(one) for one in bugs() if one.name in PLANTED],
+    }
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
 
 if __name__ == "__main__":

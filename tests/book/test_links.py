@@ -21,7 +21,9 @@ def follow(tmp_path):
     two.parent.mkdir(parents=True)
     for name in ("html/book.css", "outside.txt"):
         (tmp_path / name).touch()
-    two.write_text('<h1 id="Übung">2</h1> <a name="old">', "utf8")
+    two.write_text(
+        '<h1 id="Übung">2</h1> <a name="old"> <p class="explorer">', "utf8"
+    )
 
     def follow(link: str) -> bool:
         one.write_text(f'<p id="here"><a href="{link}">go</a>', "utf8")
@@ -39,6 +41,7 @@ def follow(tmp_path):
         "rooms/two.html",
         "rooms/two.html?q=1#old",
         "rooms/two.html#%C3%9Cbung",
+        "rooms/two.html#explore-0-1-weights-3-4",
         "./rooms/../book.css",
         "https://example.org/nowhere",
         "//example.org/nowhere",
@@ -53,6 +56,8 @@ def test_a_link_that_leads_somewhere_is_left_alone(follow, link):
     "link",
     [
         "#there",
+        "#explore-0-1-weights-3-4",
+        "rooms/two.html#explore-all",
         "three.html",
         "rooms",
         "rooms/two.html#here",

@@ -3,24 +3,40 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.helpers.playing import PLAY, inside, part
+
 pytestmark = pytest.mark.slow
-PAGE = "book/play.html"
-
-
-def part(page, name: str):
-    return page.locator(f'#play [data-part="{name}"]')
 
 
 def test_a_typed_sentence_is_translated_at_once(visit):
-    page = visit(PAGE).page
+    page = visit(PLAY).page
     expect(part(page, "result")).to_have_text("त्यो घर ठूलो थिएन ।")
     page.get_by_label("English sentence").fill("this is not my book.")
     expect(part(page, "result")).to_have_text("यो मेरो किताब होइन ।")
     assert part(page, "ribbons").locator("path.chosen").count() > 0
 
 
+def test_a_word_is_exchanged_for_one_that_fits(visit):
+    page = visit(PLAY).page
+    word = page.get_by_role("combobox", name="Word 5, big")
+    assert "closed" not in word.inner_text().split()  # that is what doors are
+    word.focus()
+    word.select_option("new")
+    expect(part(page, "result")).to_have_text("त्यो घर नयाँ थिएन ।")
+    expect(part(page, "sentence")).to_have_value("that house was not new.")
+    expect(page.get_by_role("combobox", name="Word 5, new")).to_be_focused()
+
+
+def test_what_is_typed_is_completed(visit):
+    page = visit(PLAY).page
+    page.get_by_label("English sentence").fill("that house ")
+    offered = "[...document.querySelectorAll('#play-examples option')]"
+    values = page.evaluate(f"{offered}.map(option => option.value)")
+    assert values == ["that house is", "that house was"]
+
+
 def test_a_word_that_is_pointed_at_says_what_it_attends_to(visit):
-    page = visit(PAGE).page
+    page = visit(PLAY).page
     page.get_by_role("button", name="थिएन").focus()
     said = part(page, "attends")
     expect(said).to_contain_text("To write थिएन, it attends most to")
@@ -29,7 +45,7 @@ def test_a_word_that_is_pointed_at_says_what_it_attends_to(visit):
 
 
 def test_a_planted_bug_shows_its_line_and_what_it_changes(visit):
-    page = visit(PAGE).page
+    page = visit(PLAY).page
     page.get_by_label("Plant a bug").select_option("heads_joined_by_view")
     expect(part(page, "wrong")).to_contain_text("reshape")
     expect(part(page, "compared")).to_contain_text("त्यो घर ठूलो थिएन ।")
@@ -43,21 +59,18 @@ def test_a_planted_bug_shows_its_line_and_what_it_changes(visit):
 
 
 def test_the_address_says_what_is_seen(visit):
-    page = visit(PAGE).page
+    page = visit(PLAY).page
     page.get_by_label("English sentence").fill("ram did not see apples.")
     page.get_by_label("Plant a bug").select_option("no_positions")
+    page.wait_for_function("location.hash.includes('no_positions')")
     address = page.evaluate("location.hash")
-    again = visit(PAGE + address).page
+    again = visit(PLAY + address).page
     assert part(again, "sentence").input_value() == "ram did not see apples."
     assert part(again, "bug").input_value() == "no_positions"
 
 
-def inside(page, name: str):
-    return page.locator(f'#inside [data-part="{name}"]')
-
-
 def test_each_number_says_how_it_was_made_by_pointer_and_by_key(visit):
-    page = visit(PAGE).page
+    page = visit(PLAY).page
     inside(page, "step").select_option(label="self attention scores")
     expect(inside(page, "shape")).to_contain_text(
         "(B, H, T, S) = (1, 3, 8, 8)"
@@ -75,16 +88,16 @@ def test_each_number_says_how_it_was_made_by_pointer_and_by_key(visit):
 
 
 def test_a_button_leads_to_the_first_number_that_a_bug_changes(visit):
-    page = visit(PAGE).page
+    page = visit(PLAY).page
     expect(inside(page, "first")).to_be_hidden()
     page.get_by_label("Plant a bug").select_option("no_causal_mask")
     inside(page, "first").click()
     expect(inside(page, "made")).to_contain_text("what comes later is hidden")
-    expect(inside(page, "made")).to_contain_text("With the bug it is")
+    expect(inside(page, "made")).to_contain_text("Without the bug it is")
     step = inside(page, "step").input_value()
     assert step == "decoder.blocks.0.self_attention:masked"
     assert (
-        visit(PAGE + page.evaluate("location.hash")).page.evaluate(
+        visit(PLAY + page.evaluate("location.hash")).page.evaluate(
             "document.querySelector('#inside [data-part=step]').value"
         )
         == step
@@ -100,6 +113,6 @@ def test_a_button_leads_to_the_first_number_that_a_bug_changes(visit):
     ],
 )
 def test_what_it_cannot_read_is_said(visit, text, said):
-    page = visit(PAGE).page
+    page = visit(PLAY).page
     page.get_by_label("English sentence").fill(text)
     expect(part(page, "error")).to_contain_text(said)

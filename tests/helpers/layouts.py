@@ -84,6 +84,14 @@ def baddbmm_with_alpha(q, k, v, mask):
     return weights.view(rows, t, s) @ v
 
 
+@heads_flat
+def baddbmm_by_name(q, k, v, mask):
+    bias = torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
+    bias = bias.expand(len(q), -1, -1)
+    keys = {"batch1": q, "batch2": k.mT, "alpha": 1 / root(q)}
+    return bias.baddbmm(**keys).softmax(-1) @ v
+
+
 def einsum(q, k, v, mask):
     scores = torch.einsum("bthd,bshd->bhts", q, k) / root(q)
     weights = torch.where(mask, scores, -math.inf).softmax(-1)
@@ -217,6 +225,7 @@ LAYOUTS = (
     fairseq,
     baddbmm,
     baddbmm_with_alpha,
+    baddbmm_by_name,
     einsum,
     einsum_with_keys_first,
     einsum_with_dots,

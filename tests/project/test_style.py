@@ -18,7 +18,7 @@ FLOORS = (
     {"text", "tracing"},
     {"model"},
     {"decoding"},
-    {"properties", "drawing", "training"},
+    {"properties", "drawing", "explorer", "training"},
     {"example"},
     {"gallery"},
     {"classroom"},

@@ -97,9 +97,8 @@ def test_the_wheel_holds_the_module_whole_and_nothing_beside_it(contents):
 
 
 def test_the_wheel_is_small(wheel):
-    assert (
-        wheel.stat().st_size < 1_000_000
-    )  # a third is exercises, weights and font
+    # A third is exercises, weights and font.
+    assert wheel.stat().st_size < 2**20
 
 
 def test_the_wheel_says_what_it_is_and_where_to_ask(metadata):

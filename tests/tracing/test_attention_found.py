@@ -111,7 +111,7 @@ def test_multihead_attention_gives_the_weights_it_returns(
     )
     options |= {"need_weights": need_weights}
     (one,) = trace(layer, x, source, source, keep=True, **options).attention()
-    scores, masked, mine = (x.view(B, H, T, S) for x in one[2:])
+    scores, masked, mine = (x.view(B, H, T, S) for x in one[2:5])
     assert_close(mine, weights.detach())
     assert scores.isfinite().all()
     check(

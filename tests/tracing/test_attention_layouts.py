@@ -110,7 +110,7 @@ def test_scores_masked_and_weights_are_all_that_must_be_kept():
     keep = ["*:scores", "*:masked", "*:weights"]
     layer = built(attend)
     (one,) = trace(layer, SOURCE, X, keep=keep).attention()
-    for mine, theirs in zip(one[2:], expected(layer)):
+    for mine, theirs in zip(one[2:5], expected(layer)):
         assert_close(mine, theirs)
 
 

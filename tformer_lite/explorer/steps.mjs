@@ -2,6 +2,7 @@
  * about: the products that were added up, and what was done to their sum. */
 
 import { parts } from "./parts.mjs";
+import { pairs, share, sum } from "./sums.mjs";
 
 const BLOCKS = {
   encoder: ["self_attention", "feed_forward"],
@@ -95,19 +96,12 @@ const KINDS = [
       const why = keys.at(b, s) === run.model.pad ? "padding is hidden"
         : side === "decoder" && own && s > t ? "what comes later is hidden" : "";
       const x = scores.at(b, h, t, s);
-      return why ? { terms: [[x, 1]], then: [], value: -Infinity, why } : sum([[x, 1]]);
+      return why ? { terms: [[x, 1]], then: [], value: -Infinity, why } : { ...sum([[x, 1]]), says: "not hidden" };
     },
   },
   {
     end: ":weights", code: "softmax(masked)", axes: "BHTS",
-    says: "e to the score, less the row's largest; divided by the sum of the row",
-    make({ masked }, [b, h, t, s]) {
-      const row = line(masked, b, h, t);
-      const top = Math.max(...row);
-      const exps = row.map((x) => Math.exp(x - top));
-      const all = exps.reduce((a, x) => a + x, 0);
-      return sum([[exps[s], 1]], (x) => x / all, ["÷", all]);
-    },
+    make: ({ masked }, [b, h, t, s]) => share(line(masked, b, h, t), s),
   },
   {
     end: ":heads", code: "weights @ v", axes: "BHTD",
@@ -192,14 +186,6 @@ function inputs(get, side, path, block, sublayer) {
 /** Give the numbers of a row: all indices but the last. */
 function line(x, ...place) {
   return Array.from({ length: x.shape.at(-1) }, (_, i) => x.at(...place, i));
-}
-
-function pairs(n, f) {
-  return Array.from({ length: n }, (_, i) => f(i));
-}
-
-function sum(terms, f = (x) => x, then = []) {
-  return { terms, then, value: f(terms.reduce((all, [a, b]) => all + a * b, 0)) };
 }
 
 function linear({ run, path, input }, [b, t, i]) {

@@ -106,8 +106,9 @@ export class Tensor {
     const along = axis < 0 ? axis + this.shape.length : axis;
     const steps = stepsOf(this.shape);
     const shape = this.shape.with(along, 1);
-    const line = (start) => Array.from(
-      { length: this.shape[along] }, (_, i) => this.data[start + i * steps[along]]);
+    const [n, step] = [this.shape[along], steps[along]];
+    const line = (start) => step === 1 ? this.data.subarray(start, start + n)
+      : Float64Array.from({ length: n }, (_, i) => this.data[start + i * step]);
     return new Tensor(offsets(shape, steps).map((start) => f(line(start))), shape);
   }
 
@@ -167,8 +168,16 @@ function stepsOf(shape) {
   return shape.map((_, axis) => size(shape.slice(axis + 1)));
 }
 
+const kept = new Map(); // the same few shapes come again and again
+
 /** List where each number of a shape is read, with these steps. */
 function offsets(shape, steps) {
+  const key = `${shape}:${steps}`;
+  if (!kept.has(key)) kept.set(key, listed(shape, steps));
+  return kept.get(key);
+}
+
+function listed(shape, steps) {
   let found = new Float64Array(1);
   shape.forEach((n, axis) => {
     const next = new Float64Array(found.length * n);

@@ -200,7 +200,7 @@ def in_one_call(data: Data, one: Found) -> Mixing:
     q, k, v = (operand(data, one.mixed, n) for n in range(3))
     scale = kwargs.get("scale") or q.matrix.shape[-1] ** -0.5
     scale *= q.factor * k.factor
-    *_, weights, _ = fused_parts(args, kwargs)
+    _, _, weights, *_ = fused_parts(args, kwargs)
     masks = kwargs.get("attn_mask"), *args[3:4]
     found = tuple(x for x in masks if x is not None and is_bias(x))
     mixed, joined = data.kept[one.mixed][0], landing(data, one.mixed)

@@ -67,7 +67,7 @@ def chain_of(given: Any, text: str) -> list[Link]:
 
 def links_of(found: Attention) -> Iterator[Link]:
     """Make a chain of an attention; a mask is what hides scores."""
-    _, _, scores, masked, weights = found
+    scores, masked, weights = found.scores, found.masked, found.weights
     yield Link(scores, "scores", kind="scores")
     hidden = masked.isneginf() | (masked < scores - FAR)
     if hidden.any():

@@ -64,8 +64,8 @@ class SavedTrace(Calls):
         if isinstance(self.found, str):
             raise ValueError(self.found)
         return [
-            Attention(path, tuple(Axis(*x) for x in axes), *three)
-            for path, axes, *three in self.found
+            Attention(path, tuple(Axis(*x) for x in axes), *parts)
+            for path, axes, *parts in self.found
         ]
 
     def compare(self, reference: Calls) -> Comparison:

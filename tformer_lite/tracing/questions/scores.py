@@ -9,6 +9,7 @@ from torch.utils._pytree import tree_map_only
 from tformer_lite.tracing.axes.names import Axis, shape_text
 from tformer_lite.tracing.calls import Calls
 from tformer_lite.tracing.questions.attention import KEEPS, Flow, Found
+from tformer_lite.tracing.questions.factors import factors
 from tformer_lite.tracing.record.tensors import tensors
 
 Made = dict[int, list[Tensor]]  # what some steps made
@@ -21,6 +22,10 @@ class Attention(NamedTuple):
     softmax, and `weights` what came out. All three have the shape that
     `axes` names, such as (B, H, T, S), and that is the model's own: if it
     transposes its scores, weights sum to 1 along another axis than the last.
+
+    `queries` and `mixed` are (..., T, D), `keys` and `values` (..., S, D),
+    with the axes in front that the weights have: matrices whose products the
+    scores and the mixture are. Each is None where it cannot be told.
     """
 
     path: str
@@ -28,6 +33,10 @@ class Attention(NamedTuple):
     scores: Tensor
     masked: Tensor
     weights: Tensor
+    queries: Tensor | None = None
+    keys: Tensor | None = None
+    values: Tensor | None = None
+    mixed: Tensor | None = None
 
     def __repr__(self) -> str:
         """Write where it is, and its named shape."""
@@ -109,13 +118,15 @@ def measured(one: Found, data: Data) -> Attention:
     read = next((i, n) for i, n in one.way if data.sources[i][n] == one.masked)
     plain = data.kept[one.scores]
     if data.names[one.scores] == "baddbmm":  # it adds the mask as well
-        (_, q, k), kwargs = data.given[one.scores]
-        plain = [(q @ k * kwargs.get("alpha", 1)).detach()]
+        _, options = data.given[one.scores]
+        q, k = (data.read(one.scores, n).detach() for n in (-2, -1))
+        plain = [q @ k * options.get("alpha", 1)]
     scores = data.again(*read, {one.scores: plain}, KEEPS - {"dropout"})
     _, (shape, *_) = data.calls.axes[one.weights]
     weights = data.kept[one.weights][0]
     masked = went_in(data, *read, weights)
-    return Attention(one.path, shape, scores, masked, weights)
+    parts = factors(data, one, scores, weights)
+    return Attention(one.path, shape, scores, masked, weights, *parts)
 
 
 def went_in(data: Data, i: int, n: int, weights: Tensor) -> Tensor:
@@ -138,19 +149,20 @@ def measured_fused(one: Found, data: Data) -> Attention:
     """Compute the three again that one call did not show. Raises ValueError
     unless the weights explain what it gave."""
     (_, keys, *_), (made, *_) = data.calls.axes[one.mixed]
-    *three, mixed = fused_parts(*data.given[one.mixed])
-    if not torch.allclose(mixed, data.kept[one.mixed][0], 1e-3, 1e-4):
+    parts = fused_parts(*data.given[one.mixed])
+    if not torch.allclose(parts[-1], data.kept[one.mixed][0], 1e-3, 1e-4):
         raise ValueError(
             f"the attention in {one.path or 'the model'} gave something else "
             "than its weights times its values: it dropped some weights, or "
             "its inputs were changed since. Trace in evaluation."
         )
-    return Attention(one.path, (*made[:-1], keys[-2]), *three)
+    return Attention(one.path, (*made[:-1], keys[-2]), *parts)
 
 
 def fused_parts(args: tuple, kwargs: dict) -> tuple[Tensor, ...]:
     """Do in the open what scaled_dot_product_attention does in one call: its
-    scores, masked scores, weights, and values mixed by them."""
+    scores, masked scores, weights, queries, keys, values, and values mixed
+    by the weights."""
     names = "query", "key", "value", "attn_mask", "dropout_p", "is_causal"
     given = dict(zip(names, args)) | kwargs
     q, k, v = (given[name].detach() for name in names[:3])
@@ -167,4 +179,4 @@ def fused_parts(args: tuple, kwargs: dict) -> tuple[Tensor, ...]:
     else:
         masked = scores + mask
     weights = masked.softmax(-1).nan_to_num(0)
-    return scores, masked, weights, weights @ v
+    return scores, masked, weights, q, k, v, weights @ v

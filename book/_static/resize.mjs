@@ -1,0 +1,296 @@
+/* Sliders for the sizes of a preset, and all that follows from them. What it
+ * computes with is tformer_lite/explorer/sizes.mjs; `presets` (sizes.json) has the
+ * formulas that book/_tools/sizes.py has found and tried. */
+import { Costs, withChannels } from "./sizes.mjs";
+import { Sliders } from "./sliders.mjs";
+import { bytes, count, element, marked, times } from "./written.mjs";
+
+// What each kind is called, how much it is, and of what.
+const KINDS = {
+  parameters: ["Parameters", (n) => n.toLocaleString("en"), () => "numbers in the model"],
+  flops: ["Work", (n) => count(n / 2), (n) => `multiply-adds\n${count(n)} FLOPs`],
+  activations: ["Activations", bytes, () => "kept by training"],
+  cache: ["Cache", bytes, () => "kept by writing"],
+};
+const SHORT = {
+  parameters: (n) => `${count(n)} parameters`, flops: (n) => `${count(n)} FLOPs`,
+  activations: (n) => `activations ${bytes(n)}`, cache: (n) => `cache ${bytes(n)}`,
+};
+const page = Object.fromEntries(
+  [...document.querySelectorAll("#resize [data-part]")].map((e) => [e.dataset.part, e]));
+
+const sliders = new Sliders(page.sliders, page.error, changed);
+let costs = null; // of the preset that is shown
+let updates = []; // what a change of a size does: in which fold, and what
+
+/** Set a text, where it is another. */
+function say(place, text) {
+  if (place.textContent !== text) place.textContent = text;
+}
+
+let due = 0;
+let later = 0;
+
+/** Show what has changed in the next frame, and say it when it rests. */
+function changed() {
+  cancelAnimationFrame(due);
+  due = requestAnimationFrame(show);
+  clearTimeout(later);
+  later = setTimeout(remember, 400);
+}
+
+/** Show all numbers at these sizes; in a fold, when it is open. */
+function show() {
+  const every = withChannels(sliders.sizes);
+  for (const [fold, update] of updates) if (!fold || fold.open) update(every);
+}
+
+/** Let the address say what is seen, and screen readers what has changed. */
+function remember() {
+  const moved = Object.entries(sliders.sizes)
+    .filter(([name, size]) => size !== sliders.own[name]);
+  const state = new URLSearchParams([["preset", page.preset.value], ...moved]);
+  history.replaceState(null, "", `#${state}`);
+  const totals = costs.totals(withChannels(sliders.sizes));
+  say(page.said, Object.keys(KINDS).map((kind) => SHORT[kind](totals[kind])).join(", "));
+}
+
+/** Show the four totals, each beside the preset's own. */
+function showTotals() {
+  const before = costs.totals(withChannels(sliders.own));
+  page.totals.replaceChildren(...Object.entries(KINDS).map(([kind, [title, written, means]]) => {
+    const total = element("b");
+    const [unit, compared, letters] = [0, 0, 0].map(() => element("span"));
+    const needed = costs.dependsOn(kind);
+    const names = Object.keys(sliders.own).filter((name) => needed.has(name));
+    letters.append("depends on ", ...names.flatMap((name) => [...marked(name), " "]));
+    updates.push([null, (every) => {
+      const now = costs.total(kind, every);
+      const same = now === before[kind];
+      say(total, written(now));
+      say(unit, means(now));
+      say(compared, same ? "as the preset" : `${times(now, before[kind])} the preset’s`);
+    }]);
+    const [box, about] = [element("div"), element("dd")];
+    about.append(total, unit, compared, letters);
+    box.append(element("dt", "", title), about);
+    return box;
+  }));
+}
+
+/** Show how many times as large each total is with one size doubled; heads
+ * also with half as many channels each, so that C stays. */
+function showDoubled() {
+  const rows = Object.keys(sliders.own).map((name) => [marked(name), () => sliders.doubled(name)]);
+  const heads = [...marked("H"), ", half ", ...marked("D")];
+  const finer = () => ({ ...sliders.doubled("H"), D: sliders.sizes.D / 2 });
+  rows.splice(rows.findIndex(([[mark]]) => mark.textContent === "H") + 1, 0, [heads, finer]);
+  const body = element("tbody");
+  body.append(...rows.map(([title, doubled]) => {
+    const row = element("tr");
+    const head = Object.assign(element("th"), { scope: "row" });
+    head.append(...title);
+    const cells = Object.keys(KINDS).map(() => element("td"));
+    row.append(head, ...cells);
+    updates.push([page.doubled, (every) => compare(cells, every, withChannels(doubled()))]);
+    return row;
+  }));
+  const titles = Object.values(KINDS).map(([title]) => title);
+  page.doubled.querySelector("table")?.remove();
+  page.doubled.append(table(["doubled", ...titles], [body]));
+}
+
+/** Say how many times as large the totals are then as they are now. */
+function compare(cells, now, then) {
+  Object.keys(KINDS).forEach((kind, i) => {
+    const ratio = costs.total(kind, then) / costs.total(kind, now);
+    say(cells[i], ratio === 1 ? "same" : `× ${ratio.toFixed(2)}`);
+    cells[i].style.setProperty("--share", Math.min((ratio - 1) / 3, 1));
+  });
+}
+
+function table(titles, bodies) {
+  const found = element("table", "trace");
+  const row = element("tr");
+  row.append(...titles.map((title) => Object.assign(element("th", "", title), { scope: "col" })));
+  const head = element("thead");
+  head.append(row);
+  found.append(head, ...bodies);
+  return found;
+}
+
+/** Say of which part a module is: a block of a stack, or the first name. */
+function partOf(path) {
+  return path.match(/^\w+\.blocks\.\*/)?.[0] ?? path.match(/^(en|de)coder\.norm/)?.[0]
+    ?? path.split(".")[0];
+}
+
+/** Say in which sublayer of a block a module is. */
+const sublayerOf = (path) =>
+  path.replace(/^\w+\.blocks\.\*\./, "").match(/^residuals\.\d(\.norm)?|\w+/)[0];
+
+/** Put steps that follow one another together, by what `key` says of them. */
+function runsOf(steps, key) {
+  const runs = [];
+  for (const step of steps) {
+    if (runs.at(-1)?.key !== key(step.path)) runs.push({ key: key(step.path), steps: [] });
+    runs.at(-1).steps.push(step);
+  }
+  return runs;
+}
+
+/** Show all steps, in parts that fold. */
+function showParts() {
+  page.parts.replaceChildren(...runsOf(costs.steps, partOf).map(({ key, steps }) => {
+    const fold = element("details");
+    const [title, sums, summary] = ["b", "span", "summary"].map((tag) => element(tag));
+    sums.append(...Object.keys(KINDS).map(() => element("span")));
+    summary.append(title, sums);
+    const block = key.endsWith("*");
+    const name = key.replace(".*", "") || "masks";
+    updates.push([null, (every) => {
+      say(title, block ? `${name} × ${every.n_layers}` : name);
+      const inside = (path) => key && partOf(path) === key;
+      Object.keys(KINDS).forEach((kind, i) => say(sums.children[i], share(kind, every, inside)));
+    }]);
+    const bodies = runsOf(steps, block ? sublayerOf : () => "").map((run) => bodyOf(run, key, fold));
+    const all = table(["step", "shape", "FLOPs"], bodies);
+    if (block) all.prepend(element("caption", "", "One block:"));
+    fold.append(summary, all);
+    fold.addEventListener("toggle", show);
+    return fold;
+  }));
+}
+
+/** Write what some modules need together; of nothing, nothing. */
+function needs(kind, every, inside) {
+  const total = costs.total(kind, every, inside);
+  return total ? SHORT[kind](total) : "";
+}
+
+/** Write it, and, of work, how much of all that is. */
+function share(kind, every, inside) {
+  const written = needs(kind, every, inside);
+  if (kind !== "flops" || !written) return written;
+  const part = 100 * costs.total(kind, every, inside) / costs.total(kind, every);
+  return `${written} (${part < 0.1 ? "< 0.1" : part.toFixed(part < 9.95 ? 1 : 0)} %)`;
+}
+
+/** List steps of a sublayer under its name. */
+function bodyOf({ key, steps }, part, fold) {
+  const body = element("tbody");
+  if (key) {
+    const row = element("tr");
+    const head = Object.assign(element("th"), { scope: "rowgroup", colSpan: 3 });
+    row.append(head);
+    body.append(row);
+    const inside = (path) => partOf(path) === part && sublayerOf(path) === key;
+    updates.push([fold, (every) => {
+      const one = { ...every, n_layers: 1 };
+      const all = Object.keys(KINDS).map((kind) => needs(kind, one, inside)).filter(Boolean);
+      say(head, all.length ? `${key}: ${all.join(", ")}` : key);
+    }]);
+  }
+  body.append(...steps.map((step) => rowOf(step, fold)));
+  return body;
+}
+
+/** Show a step: its line, its shapes, its work. */
+function rowOf({ call, shapes, flops, text }, fold) {
+  const row = element("tr");
+  const line = Object.assign(element("th"), { scope: "row" });
+  line.append(element("code", "", call));
+  const made = element("td");
+  made.append(...shapes.map((shape) => shapeOf(shape, fold)));
+  const work = element("td");
+  if (text) {
+    const number = element("span");
+    work.append(...marked(text), element("br"), number);
+    updates.push([fold, (every) => say(number, count(flops(every)))]);
+  }
+  row.append(line, made, work);
+  return row;
+}
+
+/** Show a shape: each letter above its size. */
+function shapeOf(shape, fold) {
+  const found = element("span", "shape");
+  found.append("(");
+  shape.forEach(({ text, size }, i) => {
+    const axis = element("var");
+    axis.append(...marked(text));
+    if (!/^\d+$/.test(text)) {
+      const below = element("sub");
+      axis.append(below);
+      updates.push([fold, (every) => say(below, String(size(every)))]);
+    }
+    found.append(i ? ", " : "", axis);
+  });
+  found.append(")");
+  return found;
+}
+
+/** Show every parameter: its name, its shape, how often, how many numbers. */
+function showParameters() {
+  const fold = page.parameters;
+  const body = element("tbody");
+  for (const line of costs.lines.parameters) {
+    const row = element("tr");
+    const name = Object.assign(element("th"), { scope: "row" });
+    const frozen = /^\d+$/.test(line.texts[0]);
+    const shape = line.texts.map((text, i) => ({ text, size: line.factors[i] }));
+    const [made, all] = [element("td"), element("td")];
+    name.append(element("code", "", line.path));
+    made.append(frozen ? "never trained" : shapeOf(shape, fold));
+    row.append(name, made, all);
+    body.append(row);
+    const layers = line.times !== "1";
+    updates.push([fold, (every) => {
+      say(all, (layers ? `${every.n_layers} × ` : "") + count(line.one(every)));
+    }]);
+  }
+  fold.querySelector("table")?.remove();
+  fold.append(table(["parameter", "shape", "numbers"], [body]));
+}
+
+/** Show a preset, at its own sizes or at others. */
+function choose(name, wanted = {}) {
+  costs = new Costs(presets[name]);
+  updates = [];
+  sliders.choose(presets[name], wanted);
+  showTotals();
+  showDoubled();
+  showParts();
+  showParameters();
+  changed();
+}
+
+/** Take up a preset and sizes that are written as in an address. */
+function takeUp(text) {
+  const { preset, ...wanted } = Object.fromEntries(new URLSearchParams(text));
+  page.preset.value = preset in presets ? preset : "paper_base";
+  choose(page.preset.value, wanted);
+}
+
+/** Make all that can be pressed do something. */
+function begin() {
+  page.preset.append(...Object.keys(presets).map((name) => new Option(name, name)));
+  page.form.addEventListener("submit", (event) => event.preventDefault());
+  page.preset.addEventListener("change", () => choose(page.preset.value));
+  page.own.addEventListener("click", () => choose(page.preset.value));
+  for (const fold of [page.doubled, page.parameters]) fold.addEventListener("toggle", show);
+  for (const button of document.querySelectorAll("button[data-sizes]")) {
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      takeUp(button.dataset.sizes);
+      const fold = [...page.parts.children].find(({ textContent }) =>
+        button.dataset.open && textContent.startsWith(button.dataset.open));
+      if (fold) fold.open = true;
+      (fold?.firstChild ?? page.preset).focus();
+    });
+  }
+  takeUp(location.hash.slice(1));
+  document.querySelector("#resize").classList.remove("waiting");
+}
+
+begin();

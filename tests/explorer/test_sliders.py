@@ -1,0 +1,140 @@
+"""What a reader does with the sliders for a preset's sizes."""
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.slow
+PAGE = "book/resize.html"
+
+
+def total(page, title: str):
+    return page.locator("#resize dl div", has_text=title)
+
+
+def slider(page, name: str):
+    return page.get_by_label(f"{name},", exact=False).and_(
+        page.get_by_role("slider")
+    )
+
+
+def field(page, name: str):
+    return page.locator(f"#size-{name}")
+
+
+def part(page, name: str):
+    return page.locator(f'#resize [data-part="{name}"]')
+
+
+def test_a_slider_changes_what_depends_on_it_and_nothing_else(visit):
+    page = visit(PAGE).page
+    expect(total(page, "Parameters")).to_contain_text("44,312,696")
+    expect(total(page, "Work")).to_contain_text("9.56 billion")
+    expect(total(page, "Cache")).to_contain_text("9.83 MB")
+    slider(page, "B").focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    expect(field(page, "B")).to_have_value("3")
+    expect(total(page, "Parameters")).to_contain_text("as the preset")
+    for title in "Work", "Activations", "Cache":
+        expect(total(page, title)).to_contain_text("3.00 times the preset’s")
+    # What a screen reader is told, when the slider rests.
+    expect(part(page, "said")).to_contain_text("cache 29.5 MB")
+
+
+def test_four_steps_of_a_slider_double_a_size(visit):
+    page = visit(PAGE).page
+    for name, twice in {"T": "400", "F": "4096", "n_layers": "12"}.items():
+        slider(page, name).focus()
+        for _ in range(4):
+            page.keyboard.press("ArrowRight")
+        expect(field(page, name)).to_have_value(twice)
+
+
+def test_the_address_says_which_sizes_are_seen(visit):
+    page = visit(PAGE).page
+    page.get_by_label("Preset").select_option("char_lm")
+    expect(field(page, "S")).to_have_count(0)
+    field(page, "H").fill("6")
+    expect(part(page, "said")).not_to_be_empty()
+    page.wait_for_function("location.hash.includes('H=6')")
+    again = visit(PAGE + page.evaluate("location.hash")).page
+    assert again.get_by_label("Preset").input_value() == "char_lm"
+    expect(field(again, "H")).to_have_value("6")
+    said = total(page, "Parameters").text_content()
+    expect(total(again, "Parameters")).to_have_text(said)
+    again.get_by_role("button", name="Back to its own sizes").click()
+    expect(field(again, "H")).to_have_value("4")
+
+
+def test_an_open_part_shows_its_steps_at_the_sizes_that_are_chosen(visit):
+    page = visit(PAGE).page
+    fold = page.locator("#resize details", has_text="decoder.blocks × 6")
+    cells = fold.locator("tr", has_text="q @ k.mT").nth(2).locator("td")
+    work = f"2B·H·T·S·D{2 * 8 * 50 * 200 * 64:,}"
+    field(page, "T").fill("50")
+    expect(cells).to_have_text(["(B1, H8, T50, S200)", work])
+    # What is folded is not written, and is right when it opens.
+    fold.locator("summary").click()
+    field(page, "S").fill("20")
+    field(page, "n_layers").fill("3")
+    fold = page.locator("#resize details", has_text="decoder.blocks × 3")
+    fold.locator("summary").click()
+    cells = fold.locator("tr", has_text="q @ k.mT").nth(2).locator("td")
+    expect(cells.first).to_have_text("(B1, H8, T50, S20)")
+
+
+def test_learned_positions_grow_with_the_sentence(visit):
+    page = visit(f"{PAGE}#preset=tiny_translator").page
+    field(page, "T").fill("20")
+    expect(field(page, "max_len")).to_have_value("20")
+    field(page, "max_len").fill("6")
+    for name in "T", "S":
+        expect(field(page, name)).to_have_value("6")
+
+
+def test_a_size_that_cannot_be_is_refused(visit):
+    page = visit(f"{PAGE}#preset=bert_window&S=513&B=0&H=x").page
+    for name, own in {"S": "8", "B": "2", "H": "8"}.items():
+        expect(field(page, name)).to_have_value(own)
+    for typed, said in {"513": "513", "": "left out"}.items():
+        field(page, "S").fill(typed)
+        field(page, "S").press("Tab")
+        expect(part(page, "error")).to_have_text(
+            f"S cannot be {said}: give a whole number from 1 to 512."
+        )
+        expect(field(page, "S")).to_have_value("8")
+
+
+def test_a_button_sets_what_a_question_asks_for(visit):
+    page = visit(PAGE).page
+    page.get_by_role("button", name="Show it").first.click()
+    expect(field(page, "H")).to_have_value("16")
+    expect(total(page, "Parameters")).to_contain_text("as the preset")
+    expect(total(page, "Activations")).to_contain_text("1.35 times")
+    expect(page.get_by_label("Preset")).to_be_focused()
+
+
+def test_doubling_is_shown_as_chapter_16_says(visit):
+    page = visit(PAGE).page
+    rows = part(page, "doubled").locator("tbody tr")
+    finer = rows.filter(has_text="half").locator("td")
+    assert finer.all_text_contents() == ["same", "same", "× 1.35", "same"]
+    batch = rows.first.locator("td")
+    assert batch.all_text_contents() == ["same"] + 3 * ["× 2.00"]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_jumps_while_a_slider_moves(visit, width):
+    page = visit(PAGE).page
+    page.set_viewport_size({"width": width, "height": 900})
+    places = set()
+    slider(page, "T").focus()
+    page.keyboard.press("Home")
+    for _ in range(50):
+        page.keyboard.press("ArrowRight")
+        page.evaluate("new Promise(requestAnimationFrame)")
+        top = part(page, "parts").bounding_box()["y"]
+        columns = page.locator("#resize thead th:last-child").all()
+        at = [round(cell.bounding_box()["x"], 3) for cell in columns]
+        places.add((top + page.evaluate("scrollY"), *at))
+    assert len(places) == 1, places

@@ -1,0 +1,32 @@
+"""The translator on its page: its modules and numbers, and its panels."""
+
+import json
+
+import weights
+from playwright.sync_api import Locator, Page
+
+from tformer_lite import Batch, english_nepali, lay_out, trained_translator
+from tformer_lite.explorer.scripts import FOLDER
+
+PLAY = "book/play.html"
+GIVEN = json.loads(weights.FILE.read_text("utf8"))
+NAMES = "tensor parameters parts model bugs translate sums steps"
+MODULES = [FOLDER / f"{name}.mjs" for name in NAMES.split()]
+MADE = """(given, changed) => new Translator(
+  parameters(given.shapes, given.numbers), given, changed)"""
+
+
+def first_rows(part: str, count: int) -> Batch:
+    """The first sentences of a part of the corpus."""
+    pairs = english_nepali(part)[:count]
+    return lay_out(pairs, *trained_translator().tokenizers)
+
+
+def part(page: Page, name: str) -> Locator:
+    """A part of the panel in which one types."""
+    return page.locator(f'#play [data-part="{name}"]')
+
+
+def inside(page: Page, name: str) -> Locator:
+    """A part of the panel that shows all steps."""
+    return page.locator(f'#inside [data-part="{name}"]')

@@ -1,0 +1,1 @@
+"""Explorer: the translator and the attentions of any run, on a page."""
