@@ -25,11 +25,11 @@ SMALL, PHONE, DESK = 320, 390, 1280
 SITE = "https://book.test"
 RUN = [page for page in PAGES if page.startswith("chapters/")]
 CHAPTERS = [page for page in RUN if page.count("/") == 1]
-# A page stands when its panels have begun, all that folds is open, nothing
-# fades in any more, and every font that its layout asks for is there: layout
-# comes first, then the question.
+# A page stands when its panels have begun and are not busy, all that folds is
+# open, nothing fades in any more, and every font that its layout asks for is
+# there: layout comes first, then the question.
 READY = """async () => {
-    while (document.querySelector(".waiting")) {
+    while (document.querySelector(".waiting, [aria-busy]")) {
         await new Promise(done => setTimeout(done, 10));
     }
     document.querySelectorAll("details").forEach(d => d.open = true);
