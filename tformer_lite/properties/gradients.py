@@ -1,6 +1,7 @@
 """Gradients: which parameters one flows into, and how large it is."""
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
@@ -25,11 +26,11 @@ def gradients(subject: Subject) -> dict[Tensor, float]:
         return subject.call(partial(learnt, training), subject.given)
 
 
-def largest(x: Tensor) -> float:
-    """Give the largest size of a tensor's numbers."""
-    if x.is_complex() or x.is_sparse:
-        return x.abs().max().item()
-    least, most = x.aminmax()
+def largest(_: Tensor, g: Tensor) -> float:
+    """Give the largest size of the numbers of a tensor's gradient."""
+    if g.is_complex() or g.is_sparse:
+        return g.abs().max().item()
+    least, most = g.aminmax()
     return max(-least.item(), most.item())
 
 
@@ -37,19 +38,45 @@ def learnt(
     model: Callable,
     *inputs: Tensor,
     change: Callable = list,
-    size: Callable[[Tensor], Any] = largest,
+    take: Callable[[Tensor, Tensor], Any] = largest,
 ) -> dict[Tensor, Any]:
-    """Draw gradients of all that a model gives, and hand back their size;
-    with a change first, to what leads to the outputs."""
+    """Draw gradients of all that a model gives, and hand back their size, or
+    what else is to be taken of a tensor and its gradient; with a change
+    first, to what leads to the outputs."""
     with torch.enable_grad():
         result = model(*inputs)
     every = tensors(result) or [output(result)]
     made = [x for x in every if x.grad_fn is not None]
     change(made)
     found, pulls = leaves(made), [torch.randn_like(x) for x in made]
-    grad = partial(torch.autograd.grad, made, found, pulls, allow_unused=True)
-    pairs = zip(found, grad() if found else ())
-    return {x: size(g) for x, g in pairs if g is not None}
+    return pulled(made, pulls, found, take) if found else {}
+
+
+def pulled(
+    outputs: list[Tensor],
+    pulls: list[Any],
+    found: list[Tensor],
+    take: Callable[[Tensor, Tensor], Any],
+) -> dict[Tensor, Any]:
+    """Draw gradients of some outputs, and take of each that is found what
+    matters, as soon as it is there: all of them at once are as large as the
+    model, and to have so much memory made takes longer than the sums."""
+    known: dict[Tensor, Any] = {}
+
+    def hear(x: Tensor, g: Tensor) -> Tensor | None:
+        known[x] = take(x, g)
+        plain = g.layout is torch.strided and not g.is_nested
+        return g.new_zeros(()).expand_as(g) if plain else None  # it may go
+
+    with ExitStack() as hooks:
+        for x in found:
+            if x.requires_grad:
+                hooks.enter_context(x.register_hook(partial(hear, x)))
+        grads = torch.autograd.grad(outputs, found, pulls, allow_unused=True)
+    for x, g in zip(found, grads):
+        if g is not None and x not in known:
+            known[x] = take(x, g)
+    return {x: known[x] for x in found if x in known}
 
 
 def leaves(outputs: list[Tensor]) -> list[Tensor]:

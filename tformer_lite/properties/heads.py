@@ -211,14 +211,19 @@ def of_run(subject: Subject, found: list[Mixing]) -> Drawn:
         with QUESTIONS, counted("recorders"), zeros:
             return model(*given)
 
-    ask = partial(learnt, run, size=Tensor.detach)
-    made = subject.call(ask, subject.given)
-    added = {i: made.pop(x, None) for i, x in zeros.added.items()}
-    mixed = {i: g for i, g in added.items() if g is not None}
     inner = in_attentions(subject)
-    inside = {x: g for x, g in made.items() if x in inner}
-    rows = {x: g.any(1) for x, g in made.items() if g.ndim == 2}
-    sizes = {x: largest(g) for x, g in made.items()}
+
+    def take(x: Tensor, g: Tensor) -> tuple[float, Any, Any]:
+        rows = g.any(1) if g.ndim == 2 else None
+        whole = g if x in inner | {*zeros.added.values()} else None
+        return largest(x, g), rows, whole
+
+    ask = partial(learnt, run, take=take)
+    made = subject.call(ask, subject.given)
+    mixed = {i: made.pop(x)[2] for i, x in zeros.added.items() if x in made}
+    sizes = {x: size for x, (size, _, _) in made.items()}
+    inside = {x: g for x, (_, _, g) in made.items() if g is not None}
+    rows = {x: r for x, (_, r, _) in made.items() if r is not None}
     return Drawn(mixed, sizes, inside, rows)
 
 
@@ -244,8 +249,7 @@ class Zeros(TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
         for i, one in enumerate(self.found):
-            order = order_of(result, one.mixed)
-            if i not in self.added and order:
+            if i not in self.added and (order := order_of(result, one.mixed)):
                 zeros = torch.zeros_like(one.mixed).requires_grad_()
                 self.added[i] = zeros
                 return (result.permute(order) + zeros).permute(
@@ -259,8 +263,10 @@ def order_of(x: Any, mixed: Tensor) -> tuple[int, ...] | None:
     where it is something else."""
     if not isinstance(x, Tensor) or sorted(x.shape) != sorted(mixed.shape):
         return None
+    last = (-1,) * x.ndim  # most others part there already
     for order in permutations(range(x.ndim)):
-        moved = x.permute(order)
-        if moved.shape == mixed.shape and close(moved.detach(), mixed):
+        moved = x.detach().permute(order)
+        fits = moved.shape == mixed.shape and close(moved[last], mixed[last])
+        if fits and close(moved, mixed):
             return order
     return None

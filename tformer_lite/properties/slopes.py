@@ -17,6 +17,7 @@ from tformer_lite.properties.finding import (
     Verdict,
     check,
 )
+from tformer_lite.properties.gradients import pulled
 from tformer_lite.properties.reach import watch
 from tformer_lite.properties.subject import (
     FailedError,
@@ -130,14 +131,16 @@ def slope(
     leaves = [x for x in leaves if x.requires_grad]
     with torch.enable_grad():
         value = summed(run)
-    some: Any = [None] * len(leaves)
-    if value.requires_grad:
-        some = torch.autograd.grad(value, leaves, allow_unused=True)
-    pairs = [(x, g) for x, g in zip(leaves, some) if g is not None]
-    known = [moved(x.detach(), g, padding.get(x, -1)) for x, g in pairs]
+
+    def move(x: Tensor, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return moved(x.detach(), g, padding.get(x, -1))
+
+    known: list[tuple] = []
+    if value.requires_grad and leaves:
+        known += pulled([value], [None], leaves, move).values()
     if not known:
         return Slope(0.0, 0.0, torch.inf, 0.0)
-    parts = torch.stack([(way * g).sum() for _, way, g in known])
+    parts = torch.stack([part for _, _, part in known])
     ways = [(x, way) for x, way, _ in known]
     drawn, size = parts.sum().item(), parts.norm().item()
     rise = (at(run, ways, STEPS[0]) - value.item()) / STEPS[0]
@@ -180,21 +183,20 @@ def summed(run: Callable[[], Any]) -> Tensor:
 def moved(x: Tensor, g: Tensor, row: int) -> tuple[Tensor, Tensor, Tensor]:
     """Draw a direction of the size of a tensor, 0 in one row; of many rows,
     of those around the one with the largest gradient. Give what is moved,
-    where, and its gradient."""
+    where, and the slope that its gradient has there."""
     size = x.flatten()[: MANY**2].square().mean().sqrt().item()
     if row >= 0:
         g = g.index_fill(0, torch.tensor([row]), 0.0)
     if x.ndim > 1 and len(x) > MANY:
-        flat = g.flatten(1)
-        sizes = torch.maximum(flat.amax(1), -flat.amin(1))
-        first = sizes.argmax().item() // MANY * MANY
+        least, most = g.flatten(1).aminmax(dim=1)
+        first = torch.maximum(-least, most).argmax().item() // MANY * MANY
         x, g = x[first : first + MANY], g[first : first + MANY]
         row -= int(first)
     draw = torch.Generator().manual_seed(x.numel())
     way = torch.randn(x.shape, generator=draw).to(x) * (size or 0.1)
     if 0 <= row < len(x):
         way[row] = 0
-    return x, way, g
+    return x, way, (way * g).sum()
 
 
 def stepped(
