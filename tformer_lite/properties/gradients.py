@@ -49,7 +49,7 @@ def learnt(
     made = [x for x in every if x.grad_fn is not None]
     change(made)
     found, pulls = leaves(made), [torch.randn_like(x) for x in made]
-    return pulled(made, pulls, found, take) if found else {}
+    return pulled(made, pulls, found, take)
 
 
 def pulled(
@@ -62,6 +62,8 @@ def pulled(
     matters, as soon as it is there: all of them at once are as large as the
     model, and to have so much memory made takes longer than the sums."""
     known: dict[Tensor, Any] = {}
+    if not found or not any(x.requires_grad for x in outputs):
+        return known
 
     def hear(x: Tensor, g: Tensor) -> Tensor | None:
         known[x] = take(x, g)

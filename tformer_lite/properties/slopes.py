@@ -135,9 +135,7 @@ def slope(
     def move(x: Tensor, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return moved(x.detach(), g, padding.get(x, -1))
 
-    known: list[tuple] = []
-    if value.requires_grad and leaves:
-        known += pulled([value], [None], leaves, move).values()
+    known = pulled([value], [None], leaves, move).values()
     if not known:
         return Slope(0.0, 0.0, torch.inf, 0.0)
     parts = torch.stack([part for _, _, part in known])
