@@ -21,6 +21,7 @@ from tformer_lite.properties.subject import (
 )
 from tformer_lite.tracing.record.detours import unfused
 from tformer_lite.tracing.record.shared import following
+from tformer_lite.tracing.record.visits import paths_of
 
 DRAWS = {"rand", "rand_like", "bernoulli", "bernoulli_", "uniform_"}
 TIMES = {"mul", "mul_", "multiply"}
@@ -85,7 +86,7 @@ class Inside:
     """Know which module of a model runs."""
 
     def __init__(self, model: Any):
-        self.paths = {id(part): path for path, part in model.named_modules()}
+        self.paths = paths_of(model)
         self.path = ""
 
     def run(

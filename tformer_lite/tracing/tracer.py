@@ -172,6 +172,8 @@ def explained_error(error: Exception, seen: Trace) -> Exception:
 
 def without_axis(run: Run, dims: Given) -> list[str]:
     """Say which sizes no tensor has, and no other dimension is made of."""
+    if not dims:
+        return []
     sizes, texts = plain_sizes(dims), " ".join(map(str, dims.values()))
     marks = (x for step in run.steps for x in (*step.reads, *step.makes))
     there = {size for mark in marks for size in mark.shape}

@@ -22,6 +22,7 @@ from tformer_lite.tracing.record.shared import eagerly, following, silent
 from tformer_lite.tracing.record.sketch import Call, Watch, call_of
 from tformer_lite.tracing.record.state import State
 from tformer_lite.tracing.record.tensors import storage, tensors
+from tformer_lite.tracing.record.visits import paths_of
 from tformer_lite.tracing.tables import Sheet, shortened
 
 T = TypeVar("T")
@@ -123,18 +124,13 @@ def now() -> float:
     return perf_counter()
 
 
-def paths_of(call: partial) -> dict[int, str]:
-    """Give the path of each module of a model, by its id."""
-    return {id(part): path for path, part in behind(call).named_modules()}
-
-
 class Clock:
     """Run a model and add up how long each module takes by itself: a few
     microseconds are added for each module that runs, and nothing for a
     call."""
 
     def __init__(self, call: partial):
-        self.paths = paths_of(call)
+        self.paths = paths_of(behind(call))
         self.own: dict[str, float] = defaultdict(float)
         self.runs: Counter[str] = Counter()
         self.inner = 0.0  # what the modules within have taken
@@ -202,7 +198,7 @@ class Made(TorchDispatchMode):
 
     def __init__(self, call: partial):
         super().__init__()
-        self.paths, self.now = paths_of(call), ""
+        self.paths, self.now = paths_of(behind(call)), ""
         self.made: Counter[str] = Counter()
         self.peak: Counter[str] = Counter()
         self.there: dict[int, int] = {}

@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from tformer_lite.tracing.record.aside import aside
 from tformer_lite.tracing.record.behind import behind
-from tformer_lite.tracing.record.visits import Visits
+from tformer_lite.tracing.record.visits import Visits, modules_of
 
 FUSIBLE = nn.MultiheadAttention, nn.TransformerEncoderLayer
 SCRIPTED = torch.jit.ScriptModule, torch.jit.ScriptFunction
@@ -40,14 +40,7 @@ def parts(model: Callable) -> list[Callable]:
     """List a model's modules; of a function, itself."""
     if not isinstance(model, nn.Module):
         return [model]
-    found: dict[nn.Module, None] = {}
-    ahead: list[nn.Module | None] = [model]
-    while ahead:
-        part = ahead.pop()
-        if part is not None and part not in found:
-            found[part] = None
-            ahead += part._modules.values()
-    return list(found)
+    return list(modules_of(model))
 
 
 def unfused() -> AbstractContextManager:
