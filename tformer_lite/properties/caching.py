@@ -30,6 +30,7 @@ PLACES = re.compile("^(position_ids|positions|places|pos)$")
 START = re.compile("^(start|start_pos|offset|past_len(gth)?)$")
 NONE = "The model takes no cache, and gives rows for all words each time."
 LAST = 3  # how many positions are read one by one
+PAIRS = 8  # how many are read in pairs, at most
 LOOK = (
     "Look at the numbers of positions and at the mask, which go on where the "
     "cache ends, and at the axis that keys and values are joined along."
@@ -126,9 +127,11 @@ def away(made: Tensor, whole: Tensor) -> Tensor:
 
 
 def several(subject: Subject, way: Way, *given: Tensor) -> Tensor:
-    """Read one half, and then two words at a time."""
+    """Read one half, or all but the last words of many, and then two at a
+    time."""
     t = given[-1].shape[1]
-    return way(subject, *given, ends=[*range(max(t // 2, 1), t, 2), t])
+    first = max(t // 2, t - PAIRS, 1)
+    return way(subject, *given, ends=[*range(first, t, 2), t])
 
 
 def after_another(subject: Subject, way: Way, *given: Tensor) -> Tensor:
