@@ -112,11 +112,12 @@ def load(module: nn.Module, state: Mapping[str, Tensor]) -> None:
 def own_seed() -> Iterator[None]:
     """Leave the random numbers and the settings of torch as they were."""
     settings = torch.is_grad_enabled(), torch.get_default_dtype()
-    try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
-            yield
+    ahead = torch.default_generator.get_state()
+    try:  # torch.manual_seed writes down the whole stack, for a GPU
+        torch.default_generator.manual_seed(0)
+        yield
     finally:
+        torch.default_generator.set_state(ahead)
         torch.set_grad_enabled(settings[0])
         torch.set_default_dtype(settings[1])
 
