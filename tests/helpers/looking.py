@@ -104,14 +104,25 @@ ONE_OF_A_LOOK = """() => axe.configure({ rules: [
 LOOKS = (("light", PHONE), ("dark", PHONE), ("dark", DESK), ("light", DESK))
 COLOURS = ["color-contrast", "link-in-text-block"]
 AXE = Axe()
-# A figure is one image to axe, and has faults of its own above: its parts are
-# taken out meanwhile, because axe walks through all that it is given.
+# A figure is one image to axe, and has faults of its own above; and of code,
+# what has a class alone is but a colour, which another part of that look is
+# asked about. Both are taken out meanwhile: axe walks through all there is.
 RUN = """async options => {
-    const figures = [...document.querySelectorAll("svg.figure")]
-        .map(figure => [figure, [...figure.childNodes]]);
-    figures.forEach(([figure]) => figure.replaceChildren());
+    const bare = part => [...part.attributes].every(x => x.name === "class");
+    const plain = code => {
+        const copy = code.cloneNode(true);
+        [...copy.querySelectorAll("span, b")].filter(bare)
+            .forEach(part => part.replaceWith(...part.childNodes));
+        copy.normalize();
+        return copy.childNodes;
+    };
+    const whole = [...document.querySelectorAll("svg.figure, code, pre")]
+        .filter(part => !part.parentElement.closest("code, pre"))
+        .map(part => [part, [...part.childNodes]]);
+    whole.forEach(([part]) => part.replaceChildren(
+        ...(part.matches("svg") ? [] : plain(part))));
     try { return (await axe.run(options)).violations; }
-    finally { figures.forEach(([figure, parts]) => figure.append(...parts)); }
+    finally { whole.forEach(([part, inner]) => part.replaceChildren(...inner)); }
 }"""
 
 
