@@ -18,6 +18,11 @@ FAULTS = {
     "code scrolls sideways": """() => all("pre")
         .filter(code => code.scrollWidth > code.clientWidth + 1)
         .map(code => code.textContent)""",
+    "a column of text has no room for pictures": """() => all("article h1")
+        .filter(title => title.offsetWidth
+            < (innerWidth < %d ? 0 : innerWidth < %d ? 358 : 690))
+        .map(title => `${title.offsetWidth} of ${innerWidth} pixels`)"""
+    % (PHONE, DESK),
     "a formula is not typeset": """() => all(".math")
         .filter(formula => !formula.querySelector("math")?.clientHeight
             || /[\\\\&]/.test(formula.textContent))
