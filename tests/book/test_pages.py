@@ -69,8 +69,11 @@ BROKEN = """
 <img alt="image" src="data:,">
 <img src="data:,">
 <p style="color: #888; background: #999">grey on grey</p>
+<style>.pale { color: #eee !important }</style>
+<pre><span class="k">if</span> <span class="pale">pale</span></pre>
 """
 RULES = ["color-contrast", "image-alt", "label-content-name-mismatch"]
+RULES += ['class="pale"']
 
 
 def test_each_fault_is_found_by_its_name(visit):

@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.commands import char
 from tests.helpers.project import ROOT
-from tformer_lite import load_checkpoint
+from tformer_lite import Checkpoint, load_checkpoint
 from tformer_lite.__main__ import main
 
 pytestmark = pytest.mark.slow
@@ -57,44 +57,40 @@ def by_two(folder, *options: str) -> subprocess.CompletedProcess:
     """Train in two processes, which torchrun starts."""
     torchrun = [*PYTHON, "torch.distributed.run", "--standalone"]
     command = [*torchrun, "--nproc-per-node=2", "-m", "tformer_lite"]
-    return subprocess.run(
+    done = subprocess.run(
         [*command, *char(folder, *options)],
         env=ENV,
         cwd=folder,
         timeout=300,
         **PIPES,
     )
-
-
-def test_two_processes_train_one_model_and_one_of_them_speaks(tmp_path):
-    """156 windows, 78 for each process: 3 batches of 32 are an epoch."""
-    done = by_two(tmp_path, "--epochs", "2")
     assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_two_processes_train_one_model_and_go_on_as_if_nothing_was(tmp_path):
+    """156 windows, 78 for each process: 3 batches of 32 are an epoch."""
+    last, whole = tmp_path / "model.pt", tmp_path / "whole.pt"
+    one_of_them_speaks(by_two(tmp_path, "--dropout", "0.5", "--epochs", "2"))
+    last.rename(whole)
+    by_two(tmp_path, "--dropout", "0.5", "--epochs", "1")
+    by_two(tmp_path, "--epochs", "2", "--resume")
+    same_in_the_end(load_checkpoint(whole), load_checkpoint(last))
+    assert main(["generate", "amar", "--ckpt", str(whole)]) == 0
+
+
+def one_of_them_speaks(done: subprocess.CompletedProcess) -> None:
     assert "Using device: cpu (2 processes)\n" in done.stdout
     lines = re.findall(r"^Epoch \d/2", done.stdout, re.MULTILINE)
     assert lines == ["Epoch 1/2", "Epoch 2/2"]
     assert done.stdout.count("Generated: ") == 1
     assert "Warning" not in done.stderr
-    kept = load_checkpoint(tmp_path / "model.pt")
-    assert kept.training["step"] == 6
-    assert len(kept.val_losses) == 2
-    path = str(tmp_path / "model.pt")
-    assert main(["generate", "amar", "--ckpt", path]) == 0
 
 
-def test_two_processes_go_on_as_if_nothing_was(tmp_path):
+def same_in_the_end(whole: Checkpoint, parts: Checkpoint) -> None:
     """Each draws its dropout from where it was; one file has it all."""
-    for options in ("--epochs", "2"), ("--epochs", "1"):
-        done = by_two(tmp_path, "--dropout", "0.5", *options)
-        assert done.returncode == 0, done.stderr
-        (tmp_path / "model.pt").rename(tmp_path / f"{options[1]}.pt")
-    (tmp_path / "1.pt").rename(tmp_path / "model.pt")
-    done = by_two(tmp_path, "--epochs", "2", "--resume")
-    assert done.returncode == 0, done.stderr
-    whole, parts = map(
-        load_checkpoint, (tmp_path / "2.pt", tmp_path / "model.pt")
-    )
     assert parts.training["step"] == whole.training["step"] == 6
+    assert len(whole.val_losses) == 2
     assert parts.train_losses == whole.train_losses
     for one, other in zip(parts.model.parameters(), whole.model.parameters()):
         assert one.equal(other)

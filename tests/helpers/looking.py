@@ -19,10 +19,8 @@ FAULTS = {
         .filter(code => code.scrollWidth > code.clientWidth + 1)
         .map(code => code.textContent)""",
     "a column of text has no room for pictures": """() => all("article h1")
-        .filter(title => title.offsetWidth
-            < (innerWidth < %d ? 0 : innerWidth < %d ? 358 : 690))
-        .map(title => `${title.offsetWidth} of ${innerWidth} pixels`)"""
-    % (PHONE, DESK),
+        .filter(title => title.offsetWidth < Math.min(690, innerWidth - 32))
+        .map(title => `${title.offsetWidth} of ${innerWidth} pixels`)""",
     "a formula is not typeset": """() => all(".math")
         .filter(formula => !formula.querySelector("math")?.clientHeight
             || /[\\\\&]/.test(formula.textContent))
@@ -127,7 +125,9 @@ RUN = """async options => {
     whole.forEach(([part]) => part.replaceChildren(
         ...(part.matches("svg") ? [] : plain(part))));
     try { return (await axe.run(options)).violations; }
-    finally { whole.forEach(([part, inner]) => part.replaceChildren(...inner)); }
+    finally {
+        whole.forEach(([part, inner]) => part.replaceChildren(...inner));
+    }
 }"""
 
 
