@@ -45,6 +45,8 @@ Box = tuple[float, float, float, float]  # left, top, width, height
 Style = dict[str, Any]  # as matplotlib calls it
 # Where a line may end: behind a space, or behind a sign in code.
 BREAK, SIGN = re.compile(r".+\s"), re.compile(r".+[-,.(\[=+*/@:]")
+# What `styled` would say of a text: it would copy all settings for each.
+LETTERS: Style = {"family": FAMILIES, "parse_math": False}
 TIP = "-|>, head_length=4.5, head_width=2.2"
 
 
@@ -73,10 +75,9 @@ class Sheet:
         """Add a drawing of matplotlib's."""
         self.ax.add_patch(patch).set_clip_on(False)
 
-    @styled
     def write(self, x: float, y: float, text: str, **style: Any) -> None:
         """Write, centred on a place unless `ha` says otherwise."""
-        usual: Style = {"ha": "center", "color": INK[0], "size": SIZE}
+        usual = LETTERS | {"ha": "center", "color": INK[0], "size": SIZE}
         usual |= style
         if not usual.get("rotation"):
             # Half of a capital's height: `va` would count the tails.
