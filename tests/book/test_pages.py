@@ -271,3 +271,13 @@ def test_the_switch_changes_the_colours_of_every_figure(opened):
     after = page.eval_on_selector_all(parts, read)
     assert len(before) > 100
     assert [a for a, b in zip(before, after) if a == b] == []
+
+
+@each_chapter
+def test_every_shape_that_a_chapter_asks_for_is_right(opened):
+    for form in opened.page.locator("div.predict form").all():
+        shape = form.locator("+ details").get_attribute("data-shape")
+        sizes = " ".join(axis.split()[1] for axis in shape.split(","))
+        form.locator("input").fill(sizes)
+        form.locator("input").press("Enter")
+        expect(form.get_by_role("status")).to_contain_text("Right: ")

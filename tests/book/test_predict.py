@@ -208,15 +208,3 @@ def test_a_form_has_no_fault_in_any_look(asked):
     view.page.keyboard.press("Enter")
     found = faults(view)
     assert not found, "\n\n".join(found)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("page", CHAPTERS)
-def test_every_shape_that_a_chapter_asks_for_is_right(visit, page):
-    page = visit(page).page
-    for form in page.locator("div.predict form").all():
-        shape = form.locator("+ details").get_attribute("data-shape")
-        sizes = " ".join(axis.split()[1] for axis in shape.split(","))
-        form.locator("input").fill(sizes)
-        form.locator("input").press("Enter")
-        expect(form.get_by_role("status")).to_contain_text("Right: ")
