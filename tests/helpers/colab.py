@@ -17,14 +17,12 @@ from tests.helpers.project import EXERCISES, NOTEBOOKS, ROOT
 COLAB = ["matplotlib==3.10.*", "seaborn==0.13.*", "ipython==7.34.*"]
 COLAB += ["backcall", "decorator", "pickleshare"]
 PACKAGES = {"matplotlib", "seaborn", "IPython", "torchinfo"}
-MODULES = {
-    name: getattr(tformer_lite, name).__module__
-    for name in tformer_lite.__all__
-}
 DRAWING = {
-    name: module
-    for name, module in MODULES.items()
-    if module.startswith("tformer_lite.draw")
+    name: place
+    for name in tformer_lite.__all__
+    if (place := getattr(tformer_lite, name).__module__).startswith(
+        "tformer_lite.drawing"
+    )
 }
 THEIRS = {*dir(Axes), *dir(Figure)} - {*dir(dict), *dir(str)}
 MAGIC = re.compile(r"^\s*([%!]+\w*)", re.MULTILINE)

@@ -52,6 +52,13 @@ def test_several_words_after_a_cache_are_read_too(kind, at):
     assert f"output {at} is another one when two words at" in finding.says
 
 
+def test_of_many_words_the_last_are_read_in_pairs():
+    model = OpenAfterwards()
+    model.places = torch.nn.Embedding(32, 8)
+    finding = cached_run(model, torch.randint(11, (1, 32)))
+    assert "output 24 is another one when two words at" in finding.says
+
+
 @pytest.mark.parametrize("kind", [Keeps, KeepsForAll])
 def test_what_a_sequence_leaves_is_not_heard_by_the_next(kind):
     finding = cached_run(kind(), IDS)

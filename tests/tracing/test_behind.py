@@ -12,8 +12,20 @@ from tests.helpers.small import words
 from tests.helpers.witness import differences, witnessed
 from tformer_lite.tracing import flops, gradients, parameters, trace
 from tformer_lite.tracing.record.behind import behind
+from tformer_lite.tracing.record.visits import modules_of
 
 IDS = words(11, 2, 3)
+
+
+def test_modules_have_the_paths_that_torch_gives_them():
+    one = nn.Linear(4, 4)
+    inner = nn.Sequential(nn.ReLU(), one)
+    whole = nn.Sequential(nn.ModuleDict({"b": inner, "a": one}), one, inner)
+    whole.add_module("none", None)
+    whole.append(nn.Sequential(nn.Sequential(nn.Tanh()), nn.Tanh()))
+    given = [(path, part) for part, path in modules_of(whole).items()]
+    assert given == [*whole.named_modules()]
+    assert len(given) == 9
 
 
 class Writer(nn.Module):
