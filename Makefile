@@ -116,7 +116,7 @@ zoo: .venv/all.done
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	  --no-deps --upgrade --target _build/zoo -r tests/zoo.txt
 	@ZOO=all $(ONE) PYTHONPATH=_build/zoo $(BIN)/python -m pytest \
-	  tests/tracing/test_foreign.py -n 2 -q
+	  tests/shapewatch/tracing/test_foreign.py -n 2 -q
 
 notebooks: .venv/all.done
 	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/shapes.py

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shapewatch.properties import Finding, Report, report, same
+    from shapewatch.tracing import Axis, Trace, load_trace, trace
     from tformer_lite.decoding.cache.models import cached
     from tformer_lite.decoding.metrics import (
         bleu,
@@ -17,25 +19,12 @@ if TYPE_CHECKING:
     )
     from tformer_lite.decoding.sampling import Sampler, generate, likeliest
     from tformer_lite.decoding.search import beam, greedy
-    from tformer_lite.drawing.attention.alignment import ribbons
     from tformer_lite.drawing.attention.heatmaps import heatmap
-    from tformer_lite.drawing.attention.mixing import one_query
     from tformer_lite.drawing.attention.strips import strip
     from tformer_lite.drawing.diagram.here import overview, where
-    from tformer_lite.drawing.diagram.poster import poster
     from tformer_lite.drawing.plots.bar_charts import bars
     from tformer_lite.drawing.plots.dot_charts import seeds
-    from tformer_lite.drawing.plots.dots import dots
     from tformer_lite.drawing.plots.line_charts import curves
-    from tformer_lite.drawing.steps.arrows import arrows
-    from tformer_lite.drawing.steps.beam_tree import beam_tree
-    from tformer_lite.drawing.steps.blocks import blocks
-    from tformer_lite.drawing.steps.broadcast import broadcast
-    from tformer_lite.drawing.steps.growth import growth
-    from tformer_lite.drawing.steps.head_wires import head_wires
-    from tformer_lite.drawing.steps.look_up import look_up
-    from tformer_lite.drawing.steps.projections import projections
-    from tformer_lite.drawing.steps.residual_stream import residual_stream
     from tformer_lite.drawing.surface.picture import Picture
     from tformer_lite.example.running import (
         running_model,
@@ -53,6 +42,7 @@ if TYPE_CHECKING:
     )
     from tformer_lite.explorer.exploring import explore
     from tformer_lite.gallery import Bug, bug, bugs
+    from tformer_lite.hooks import print_shapes
     from tformer_lite.model.attention import (
         MultiHeadAttention,
         dot_product_attention,
@@ -111,7 +101,6 @@ if TYPE_CHECKING:
         sliding_mask,
         softmax,
     )
-    from tformer_lite.properties import Finding, Report, report, same
     from tformer_lite.text.datasets import (
         Batch,
         Chunks,
@@ -130,13 +119,6 @@ if TYPE_CHECKING:
     )
     from tformer_lite.text.reading import read_pairs, read_text, vocabulary
     from tformer_lite.text.tokenizers import CharTokenizer, WordTokenizer
-    from tformer_lite.tracing import (
-        Axis,
-        Trace,
-        load_trace,
-        print_shapes,
-        trace,
-    )
     from tformer_lite.training.batches import mean_loss
     from tformer_lite.training.checkpoints import (
         Checkpoint,
@@ -193,15 +175,11 @@ __all__ = [
     "Windows",
     "WordPieceTokenizer",
     "WordTokenizer",
-    "arrows",
     "bars",
     "beam",
-    "beam_tree",
     "bert_window",
     "bleu",
-    "blocks",
     "book_text",
-    "broadcast",
     "bug",
     "bugs",
     "building_blocks",
@@ -211,7 +189,6 @@ __all__ = [
     "chrf",
     "curves",
     "dot_product_attention",
-    "dots",
     "english_nepali",
     "english_tokenizer",
     "exact_match",
@@ -221,32 +198,24 @@ __all__ = [
     "gelu_tanh",
     "generate",
     "greedy",
-    "growth",
-    "head_wires",
     "heatmap",
     "join_heads",
     "lay_out",
     "likeliest",
     "load_checkpoint",
     "load_trace",
-    "look_up",
     "masked_softmax",
     "mean_loss",
     "nepali_tokenizer",
-    "one_query",
     "overview",
     "padding_mask",
     "paper_base",
     "perplexity",
-    "poster",
     "print_shapes",
-    "projections",
     "read_pairs",
     "read_text",
     "report",
-    "residual_stream",
     "resume",
-    "ribbons",
     "rotate",
     "running_example",
     "running_model",

@@ -16,7 +16,8 @@ from sphinx.util.nodes import make_refnode
 NO_PLACE = nodes.reference, nodes.title, nodes.table, addnodes.desc_signature
 GAP = r'(?:<span class="w"> </span>| )'
 IMPORTED = re.compile(
-    rf'(?<=>from</span>){GAP}<span class="nn">tformer_lite[\w.]*</span>'
+    rf'(?<=>from</span>){GAP}<span class="nn">'
+    r"(?:tformer_lite|shapewatch|classroom|pictures)[\w.]*</span>"
     rf'{GAP}<span class="kn">import</span>(?:\s|<span class="w"> *</span>'
     r'|<span class="[np]">[\w,()]+</span>)+'
 )
@@ -28,7 +29,7 @@ def entries(app: Sphinx) -> dict[str, tuple[str, str]]:
     objects = app.env.get_domain("py").objects
     return {
         name.split(".")[-1]: (entry.docname, entry.node_id)
-        for name, entry in objects.items()
+        for name, entry in sorted(objects.items())  # tformer_lite's come last
         if entry.objtype not in ("method", "property")
     }
 

@@ -1,4 +1,4 @@
-"""Write what a room of `tformer_lite` offers: ```{overview} model lists its
+"""Write what a room of our packages offers: ```{overview} model lists its
 names, ```{reference} model has an entry for each.
 
 Names, signatures and docstrings are read, not imported: `book/_tools/api.py`
@@ -50,9 +50,8 @@ class Room(SphinxDirective):
     def entries(self) -> list[api.Entry]:
         """List the room's public names, those of the first files first."""
         room, *files = self.arguments
-        first = [f"{api.PACKAGE}.{room}.{file}" for file in files]
         every = [entry for entry in api.entries() if entry.room == room]
-        return sorted(every, key=lambda entry: rank(entry.module, first))
+        return sorted(every, key=lambda entry: rank(entry.module, files))
 
 
 class Overview(Room):
@@ -94,7 +93,8 @@ class Reference(Room):
 
 def rank(module: str, first: list[str]) -> int:
     """Tell which of the first files a module is; the others come after."""
-    return first.index(module) if module in first else len(first)
+    found = [module.endswith(f".{file}") for file in first]
+    return found.index(True) if any(found) else len(first)
 
 
 def part(function: ast.FunctionDef) -> str:

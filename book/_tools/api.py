@@ -1,4 +1,4 @@
-"""Find what `tformer_lite` offers in its files, without importing it.
+"""Find what our packages offer in their files, without importing them.
 
 The book is built where there is no torch, so its reference comes from the
 syntax trees: the names, what defines each, and how it is called.
@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-PACKAGE = "tformer_lite"
+from packages import PACKAGES
+
+WITH_ROOMS = "tformer_lite", "shapewatch"
 
 
 @dataclass(frozen=True)
@@ -26,25 +27,37 @@ class Entry:
 
     @property
     def room(self) -> str:
-        """The folder that the definition stands in."""
-        return self.module.split(".")[1]
+        """The room that the definition stands in: a folder of the first two
+        packages, or one of the others whole."""
+        package, place = self.module.split(".")[:2]
+        return place if package in WITH_ROOMS else package
 
 
 def entries() -> list[Entry]:
-    """List the package's names, then those that a room has beside them; in
+    """List the packages' names, then those that a room has beside them; in
     the order of files and lines."""
-    faces = sorted(path(PACKAGE).parent.glob("*/__init__.py"))
     found = {}
-    for home in (PACKAGE, *(f"{PACKAGE}.{f.parent.name}" for f in faces)):
+    for home in homes():
         for name in offered(home):
             place = definition(name, home)
             found.setdefault((place, name), Entry(name, home, *place))
     return sorted(found.values(), key=lambda e: (e.module, e.node.lineno))
 
 
+def homes() -> list[str]:
+    """List the modules that readers import from: the packages, rooms of the
+    first, and the files with figures."""
+    first, *_, last = PACKAGES  # as readers meet them
+    rooms = sorted(path(first).parent.glob("*/__init__.py"))
+    files = sorted(path(last).parent.glob("[a-z]*.py"))
+    within = [f"{first}.{face.parent.name}" for face in rooms]
+    return [*PACKAGES, *within, *(f"{last}.{file.stem}" for file in files)]
+
+
 def path(module: str) -> Path:
     """Find the file of a module."""
-    stem = ROOT.joinpath(*module.split("."))
+    package, *parts = module.split(".")
+    stem = PACKAGES[package].joinpath(package, *parts)
     return stem / "__init__.py" if stem.is_dir() else stem.with_suffix(".py")
 
 
@@ -55,11 +68,15 @@ def tree(module: str) -> ast.Module:
 
 
 def offered(module: str) -> list[str]:
-    """Read a module's `__all__`; a module without one offers nothing."""
-    for node in tree(module).body:
+    """Read a module's `__all__`; a module without one offers what it takes
+    over whole from others."""
+    whole = []
+    for node in statements(tree(module).body):
         if isinstance(node, ast.Assign) and "__all__" in bound(node):
             return ast.literal_eval(node.value)
-    return []
+        if "*" in bound(node):
+            whole += offered(node.module)
+    return whole
 
 
 def bound(node: ast.stmt) -> dict[str, str]:
@@ -78,13 +95,16 @@ def bound(node: ast.stmt) -> dict[str, str]:
 
 def definition(name: str, module: str) -> tuple[str, ast.stmt] | None:
     """Follow a name through imports to its module and its statement, or to
-    None where it comes from outside the package."""
+    None where it comes from outside our packages."""
     for node in statements(tree(module).body):
-        if name in bound(node):
+        names = bound(node)
+        if "*" in names and name in offered(node.module):
+            return definition(name, node.module)
+        if name in names:
             if not isinstance(node, ast.ImportFrom):
                 return module, node
-            if node.module.split(".")[0] == PACKAGE:
-                return definition(bound(node)[name], node.module)
+            if node.module.split(".")[0] in PACKAGES:
+                return definition(names[name], node.module)
     return None
 
 
@@ -133,7 +153,7 @@ def code(node: ast.AST) -> str:
 
 def decorated(entry: Entry) -> ast.FunctionDef:
     """Give the function that readers call: the one that a decorator of the
-    package puts in its place, or itself."""
+    packages puts in its place, or itself."""
     for decorator in entry.node.decorator_list:
         place = definition(code(decorator), entry.module)
         if place:
@@ -143,7 +163,7 @@ def decorated(entry: Entry) -> ast.FunctionDef:
 
 
 def lineage(module: str, node: ast.ClassDef) -> Iterator[ast.ClassDef]:
-    """Give a class, and those of the package that it descends from."""
+    """Give a class, and those of ours that it descends from."""
     yield node
     for base in node.bases:
         place = definition(code(base), module)

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
+from shapewatch.tracing import flops
+from shapewatch.tracing.record.visits import Visits
 from tformer_lite import DecoderOnly, EncoderDecoder, cached
 from tformer_lite.model.bert import BertEmbedding
 from tformer_lite.model.config import Config
-from tformer_lite.tracing import flops
-from tformer_lite.tracing.record.visits import Visits
 
 Model = tuple[nn.Module, tuple[Tensor, ...]]
 Bytes = list[tuple[str, int]]  # the module that keeps them, and how many

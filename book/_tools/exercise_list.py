@@ -4,7 +4,7 @@ book is built without torch, and the module needs it."""
 import json
 from pathlib import Path
 
-from tformer_lite.classroom.exercise import KINDS, exercises
+from classroom.exercise import KINDS, exercises
 
 FILE = Path(__file__).parents[1] / "exercises.json"
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
-from tformer_lite.tracing import Axis
-from tformer_lite.tracing.axes.names import dims_of
-from tformer_lite.tracing.axes.sizes import Sizes, run_sizes
+from shapewatch.tracing import Axis
+from shapewatch.tracing.axes.names import dims_of
+from shapewatch.tracing.axes.sizes import Sizes, run_sizes
 
 BLOCK = re.compile(r"(encoder|decoder)\.blocks\.(\d+)(?=\.|$)")
 PRODUCT = re.compile(r"(\d*)\*?([^\W\d]\w*(?:\*[^\W\d]\w*)*)?")

@@ -5,8 +5,10 @@ do to two words. `make picture`."""
 from pathlib import Path
 
 import torch
+from pictures.alignment import ribbons
+from pictures.blocks import blocks
 
-from tformer_lite import Picture, blocks, ribbons, trained_trace
+from tformer_lite import Picture, trained_trace
 
 STATIC = Path(__file__).parents[1] / "_static"
 ENGLISH, NEPALI = "that house was not big.", "त्यो घर ठूलो थिएन ।"

@@ -2,7 +2,7 @@
 
 usage: mutants.py [again] [FILE...]
 
-Of each FILE of tformer_lite (the attention, masks, layers and properties, if
+Of each FILE of our packages (the attention, masks, layers and properties, if
 none is given) every mutant is tried on the quick tests that stand nearest.
 What no test notices stands in tests/mutants.json, with the words of whoever
 read it: `why` says that it is no fault at all. `again` tries those alone that
@@ -22,22 +22,23 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from packages import PACKAGES
 
 ROOT = Path(__file__).parents[2]
 MODULE = ROOT / "tformer_lite"
 NOTES = ROOT / "tests" / "mutants.json"
 FILES = [
     *(MODULE / "model" / f"{x}.py" for x in ("attention", "masks", "layers")),
-    *sorted((MODULE / "properties").glob("[a-z]*.py")),
+    *sorted((ROOT / "shapewatch" / "properties").glob("[a-z]*.py")),
 ]
 TESTS = {
     "model": ["tests/model", "tests/pytorch"],
-    "properties": ["tests/properties", "tests/gallery"],
+    "properties": ["tests/shapewatch/properties", "tests/gallery"],
 }
 QUICK = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider"]
 AT_ONCE = 2
 LIMIT = 300  # seconds: a loop without an end is noticed, too
-OURS = {"tformer_lite", "tests"}
+OURS = {*PACKAGES, "tests"}
 
 
 class Mutant(NamedTuple):

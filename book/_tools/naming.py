@@ -14,15 +14,15 @@ from libraries import BUILDS, unpacked
 from torch import Tensor, nn
 from torch.nn import functional
 
+from shapewatch.tracing import Trace
+from shapewatch.tracing.axes.names import Axis, Dims
+from shapewatch.tracing.axes.probes import dims_for
+from shapewatch.tracing.calls import names_of, receiver
+from shapewatch.tracing.listing.events import Known
+from shapewatch.tracing.record.recorder import Step
+from shapewatch.tracing.record.visits import Visit
+from shapewatch.tracing.source.expressions import expression
 from tformer_lite import trace
-from tformer_lite.tracing import Trace
-from tformer_lite.tracing.axes.names import Axis, Dims
-from tformer_lite.tracing.axes.probes import dims_for
-from tformer_lite.tracing.calls import names_of, receiver
-from tformer_lite.tracing.listing.events import Known
-from tformer_lite.tracing.record.recorder import Step
-from tformer_lite.tracing.record.visits import Visit
-from tformer_lite.tracing.source.expressions import expression
 
 # N is the number of places, G the number of heads that keys and values have
 # where they have fewer, and R how many heads share one of them.

@@ -13,6 +13,7 @@ from pathlib import Path
 import nbformat
 from cells import condensed
 from nbclient import NotebookClient
+from packages import PACKAGES
 from pairs import book_of, dressed, read, store, stored, take_over
 from roles import UnknownNameError, filled
 
@@ -22,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 def main(root: Path = ROOT) -> None:
     notes = root / "_build" / "notebooks"
     notes.mkdir(parents=True, exist_ok=True)
-    world = fingerprint(*module(root)) + packages()
+    world = fingerprint(*modules(root)) + packages()
     for text in sorted((root / "chapters").rglob("*.md")):
         if told := take_over(text):
             print(told, flush=True)
@@ -37,9 +38,10 @@ def main(root: Path = ROOT) -> None:
         note.write_text(state(chapter) + world)
 
 
-def module(root: Path) -> list[Path]:
+def modules(root: Path) -> list[Path]:
     """List what chapters import and read: code, texts, weights, results."""
-    files = (root / "tformer_lite").rglob("*")
+    places = [above.relative_to(ROOT) / x for x, above in PACKAGES.items()]
+    files = [f for place in places for f in (root / place).rglob("*")]
     return sorted(f for f in files if f.is_file() and f.suffix != ".pyc")
 
 

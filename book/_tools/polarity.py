@@ -8,8 +8,8 @@ from libraries import BUILDS
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
+from shapewatch.tracing.axes.probes import dims_for
 from tformer_lite import MultiHeadAttention
-from tformer_lite.tracing.axes.probes import dims_for
 
 MARKED = torch.tensor([True, False, True])
 SIZES = {"B": 1, "S": 3, "T": 3, "H": 3, "G": 1, "R": 3, "D": 4}

@@ -8,13 +8,15 @@ import hashlib
 import sys
 from pathlib import Path
 
-from tformer_lite import Picture, poster, running_example, running_trace
+from pictures.poster import poster
+
+from tformer_lite import Picture, running_example, running_trace
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "book" / "_static" / "poster.pdf"
-FOLDER = ROOT / "tformer_lite" / "drawing"
-DRAWN_BY = ["diagram/poster.py", "diagram/bands.py", "diagram/thumbs.py"]
-DRAWN_BY += ["surface/palette.py"]
+PICTURES = ROOT / "chapters" / "pictures"
+DRAWN_BY = [PICTURES / f"{x}.py" for x in ("poster", "bands", "thumbs")]
+DRAWN_BY += [ROOT / "tformer_lite" / "drawing" / "surface" / "palette.py"]
 
 
 def drawn() -> Picture:
@@ -26,7 +28,7 @@ def drawn() -> Picture:
 
 def digest(picture: Picture) -> str:
     """Sum up what a poster says, and the code that draws it."""
-    code = [(FOLDER / name).read_text("utf8") for name in DRAWN_BY]
+    code = [file.read_text("utf8") for file in DRAWN_BY]
     return hashlib.sha256("".join([picture.text, *code]).encode()).hexdigest()
 
 

@@ -4,11 +4,11 @@ import json
 import sys
 from pathlib import Path
 
+from shapewatch.tracing import Trace
+from shapewatch.tracing.calls import names_of
+from shapewatch.tracing.listing.events import module_shapes
+from shapewatch.tracing.source.expressions import expression
 from tformer_lite import running_trace
-from tformer_lite.tracing import Trace
-from tformer_lite.tracing.calls import names_of
-from tformer_lite.tracing.listing.events import module_shapes
-from tformer_lite.tracing.source.expressions import expression
 
 # What prose may say for a longer name. Plain names are those of
 # cross-attention, where query and key positions are not the same.

@@ -28,12 +28,12 @@ from finding import (
 )
 from traced_steps import frozen_part, steps_of, steps_once, within
 
+from shapewatch.tracing import trace
+from shapewatch.tracing.axes.sizes import Sizes, run_sizes
 from tformer_lite.commands.options import AS_IN_SOURCE
 from tformer_lite.example.running import running_dims
 from tformer_lite.model import config as presets
 from tformer_lite.model.config import Config
-from tformer_lite.tracing import trace
-from tformer_lite.tracing.axes.sizes import Sizes, run_sizes
 
 # In the order in which a reader meets them.
 SHOWN = [*"BTSHDFV", "src_vocab_size", "max_len"]

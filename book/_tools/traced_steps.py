@@ -7,10 +7,10 @@ from typing import Any
 from finding import BLOCK, LAYERS, NoFormulaError, product, shape_texts
 from torch import nn
 
-from tformer_lite.tracing import Row, Trace
-from tformer_lite.tracing.axes.names import Shapes
-from tformer_lite.tracing.record.recorder import Step
-from tformer_lite.tracing.source.expressions import (
+from shapewatch.tracing import Row, Trace
+from shapewatch.tracing.axes.names import Shapes
+from shapewatch.tracing.record.recorder import Step
+from shapewatch.tracing.source.expressions import (
     expression,
     line_text,
     variable,

@@ -11,8 +11,8 @@ import notebooks
 import pytest
 
 import tformer_lite
+from classroom.exercise import KINDS
 from tests.helpers.project import ROOT
-from tformer_lite.classroom.exercise import KINDS
 
 CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 each_chapter = pytest.mark.parametrize(

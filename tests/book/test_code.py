@@ -5,9 +5,9 @@ import re
 
 import pytest
 
+from shapewatch.tracing.markup import CSS
 from tests.helpers.browser import CHAPTERS, HTML, PHONE
 from tests.helpers.colours import contrast, rgb
-from tformer_lite.tracing.markup import CSS
 
 slow = pytest.mark.slow
 # Of each line: how far further in than the line itself its rest begins.

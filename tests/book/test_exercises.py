@@ -10,9 +10,9 @@ import nbformat
 import pytest
 from docutils.nodes import make_id
 
+from classroom.exercise import KINDS, exercises
 from tests.helpers.answers import sections, solutions
 from tests.helpers.project import EXERCISES, NOTEBOOKS, ROOT
-from tformer_lite.classroom.exercise import KINDS, exercises
 
 ALL = exercises()
 PRACTICE = [name for name, each in ALL.items() if not each.assignable]
@@ -24,7 +24,7 @@ TORCH_ALONE = """
 import sys
 for name in "matplotlib", "seaborn", "numpy", "tqdm", "PIL":
     sys.modules[name] = None
-from tformer_lite.classroom import check
+from classroom import check
 check("dealt_out", lambda x, n: x.unflatten(-1, (n, -1)).transpose(1, 2))
 check("dealt_out", lambda x, n: x.view(len(x), n, x.size(1), -1))
 """

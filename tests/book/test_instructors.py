@@ -5,10 +5,10 @@ import re
 
 import pytest
 
+from classroom.exercise import exercises
 from tests.helpers.course_week import CLASS, GUIDE, commands, hand_in, marks
 from tests.helpers.sandboxes import needs_bubblewrap
 from tformer_lite.__main__ import main
-from tformer_lite.classroom.exercise import exercises
 
 
 @pytest.mark.slow

@@ -10,15 +10,15 @@ import time
 
 import pytest
 
+from classroom.assignment import Assignment, student_notebook
+from classroom.exercise import exercises
+from classroom.grading import grade, graded
+from classroom.sandbox import WANTED, Sandbox, check_bubblewrap
+from classroom.submissions import Submission, submissions
 from tests.helpers.answers import HEAD, solutions, written_answers
 from tests.helpers.attacks import ATTACKS, HONEST, WITHOUT_PROCESS
 from tests.helpers.project import ROOT
 from tests.helpers.sandboxes import needs_bubblewrap
-from tformer_lite.classroom.assignment import Assignment, student_notebook
-from tformer_lite.classroom.exercise import exercises
-from tformer_lite.classroom.grading import grade, graded
-from tformer_lite.classroom.sandbox import WANTED, Sandbox, check_bubblewrap
-from tformer_lite.classroom.submissions import Submission, submissions
 
 pytestmark = [pytest.mark.slow, needs_bubblewrap]
 WEEK = Assignment("Week", "autumn", {"dealt_out": 10, "alibi_bias": 20})
@@ -125,7 +125,7 @@ def test_the_exercises_cannot_be_read_where_a_student_s_code_runs(sandbox):
 import pathlib, tformer_lite
 shelf = pathlib.Path(tformer_lite.__file__).parent / "classroom/exercises"
 assert list(shelf.rglob("*")) == []
-from tformer_lite.classroom.exercise import exercises
+from classroom.exercise import exercises
 assert exercises() == {}
 """
     done = grade(Submission("look", (look, HONEST)), WEEK, sandbox)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from classroom import gradescope
+from classroom.assignment import Assignment
 from tests.helpers.attacks import ATTACKS, HONEST
 from tests.helpers.project import run
-from tformer_lite.classroom import gradescope
-from tformer_lite.classroom.assignment import Assignment
 
 pytestmark = [
     pytest.mark.slow,
@@ -26,14 +26,14 @@ WEEK = Assignment("Week", "autumn", {"dealt_out": 10, "alibi_bias": 20})
 GRADE = """\
 import sys
 sys.path.insert(0, "/autograder/source")
-from tformer_lite.classroom.gradescope import run
+from classroom.gradescope import run
 run("/autograder", user="nobody")
 """
 SPY = """
 import os
 from pathlib import Path
 source = Path("/autograder/source")
-for secret in ("assignment.json", "tformer_lite/classroom/exercises"):
+for secret in ("assignment.json", "classroom/exercises"):
     try:
         place = source / secret
         place.read_text() if place.is_file() else os.listdir(place)

@@ -9,19 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.small_exercises import SPLIT, right_split
-from tformer_lite.classroom import gradescope, sheets
-from tformer_lite.classroom.assignment import (
+from classroom import gradescope, sheets
+from classroom.assignment import (
     Assignment,
     chosen,
     load,
     pointed,
     student_notebook,
 )
-from tformer_lite.classroom.exercise import exercises
-from tformer_lite.classroom.grading import Graded, Mark, mistakes, outcome
-from tformer_lite.classroom.judging import Verdict, tried
-from tformer_lite.classroom.submissions import Submission, submissions
+from classroom.exercise import exercises
+from classroom.grading import Graded, Mark, mistakes, outcome
+from classroom.judging import Verdict, tried
+from classroom.submissions import Submission, submissions
+from tests.helpers.small_exercises import SPLIT, right_split
 
 WEEK = Assignment("Week 5", "autumn", {"dealt_out": 10.0})
 
@@ -276,7 +276,7 @@ def test_the_zip_has_what_the_container_asks_for(tmp_path):
     with zipfile.ZipFile(file) as packed:
         names = packed.namelist()
         assert {"setup.sh", "run_autograder"} <= {*names}
-        assert "tformer_lite/classroom/exercises/chapter_05.py" in names
+        assert "classroom/exercises/chapter_05.py" in names
         assert not any("__pycache__" in name for name in names)
         assert packed.getinfo("run_autograder").external_attr >> 16 & 0o111
         packed.extractall(tmp_path / "source")

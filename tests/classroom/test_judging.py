@@ -8,6 +8,12 @@ import weakref
 import pytest
 import torch
 
+from classroom.cases import Draw
+from classroom.checking import check
+from classroom.exercise import exercises
+from classroom.judging import PART, tried
+from classroom.playing import TookTooLong, time_limit
+from classroom.shapes import named_shape, shape_difference
 from tests.helpers.small_exercises import (
     MASK,
     SCORES,
@@ -17,12 +23,6 @@ from tests.helpers.small_exercises import (
     right_scores,
     right_split,
 )
-from tformer_lite.classroom.cases import Draw
-from tformer_lite.classroom.checking import check
-from tformer_lite.classroom.exercise import exercises
-from tformer_lite.classroom.judging import PART, tried
-from tformer_lite.classroom.playing import TookTooLong, time_limit
-from tformer_lite.classroom.shapes import named_shape, shape_difference
 
 
 def recurse(x, n):

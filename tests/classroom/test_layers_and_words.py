@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
+from classroom.exercise import exercise, exercises
+from classroom.judging import FEW, tried
 from tests.helpers.answers import written_answers
-from tformer_lite.classroom.exercise import exercise, exercises
-from tformer_lite.classroom.judging import FEW, tried
 
 GATE = exercise("gated_residual")
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from classroom.assignment import Assignment, student_notebook
+from classroom.exercise import exercises
 from tests.helpers.answers import PACKED, read, sections
 from tests.helpers.browser import HTML, NO_BOOK
 from tests.helpers.project import ROOT, project_files
-from tformer_lite.classroom.assignment import Assignment, student_notebook
-from tformer_lite.classroom.exercise import exercises
 
 ASSIGNED = [name for name, each in exercises().items() if each.assignable]
 SHARE = 0.6  # of an answer's lines: so many together are the answer

@@ -5,11 +5,11 @@ import json
 import pytest
 import torch
 
+from classroom.evidence import equal
+from classroom.exercise import exercise, exercises
+from classroom.sending import read_case, written_case
+from classroom.values import packed, plain, unpacked
 from tests.helpers.small_exercises import Odd
-from tformer_lite.classroom.evidence import equal
-from tformer_lite.classroom.exercise import exercise, exercises
-from tformer_lite.classroom.sending import read_case, written_case
-from tformer_lite.classroom.values import packed, plain, unpacked
 
 CODED = [name for name, each in exercises().items() if not each.rubric]
 

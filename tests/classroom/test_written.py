@@ -8,6 +8,11 @@ import os
 
 import pytest
 
+from classroom import playing
+from classroom.evidence import equal
+from classroom.exercise import exercise, exercises, flawless
+from classroom.judging import tried
+from classroom.values import plain
 from tests.helpers.answers import (
     Answer,
     homework,
@@ -16,11 +21,6 @@ from tests.helpers.answers import (
     written_answers,
 )
 from tests.helpers.small_faults import faulty
-from tformer_lite.classroom import playing
-from tformer_lite.classroom.evidence import equal
-from tformer_lite.classroom.exercise import exercise, exercises, flawless
-from tformer_lite.classroom.judging import tried
-from tformer_lite.classroom.values import plain
 
 # `make answers` tries all of them on twenty seeds, and every small fault.
 ALL = "ANSWERS" in os.environ

@@ -5,11 +5,11 @@ import json
 
 import pytest
 
+from classroom.exercise import exercises
+from classroom.sandbox import check_bubblewrap
 from tests.helpers.attacks import HONEST
 from tests.helpers.commands import refusal
 from tformer_lite.__main__ import main
-from tformer_lite.classroom.exercise import exercises
-from tformer_lite.classroom.sandbox import check_bubblewrap
 
 TRUST = "--trust-submissions"
 

@@ -5,10 +5,11 @@ import math
 import pytest
 import torch
 from matplotlib.patches import PathPatch, Wedge
+from pictures.arrows import arrows
 from torch.testing import assert_close
 
 from tests.helpers.drawings import letter_faults
-from tformer_lite import arrows, rotate, sinusoids
+from tformer_lite import rotate, sinusoids
 
 HANDS = sinusoids(9, 6).unflatten(1, (-1, 2)).transpose(0, 1)  # (3, 9, 2)
 Q = rotate(torch.tensor([[3.0, 1.0]]).expand(6, 2))

@@ -6,12 +6,12 @@ from itertools import pairwise
 import pytest
 import torch
 from matplotlib.patches import PathPatch
+from pictures.beam_tree import RIVER, Tree, beam_tree, lanes
+from pictures.watched import WatchedBeams
 
 from tests.helpers.drawings import letter_faults
-from tformer_lite import beam, beam_tree, trained_translator
+from tformer_lite import beam, trained_translator
 from tformer_lite.decoding.search import follow
-from tformer_lite.drawing.steps.beam_tree import RIVER, Tree, lanes
-from tformer_lite.drawing.steps.watched import WatchedBeams
 
 KEPT = trained_translator()
 ENGLISH, NEPALI = KEPT.tokenizers

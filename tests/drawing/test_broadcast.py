@@ -3,10 +3,10 @@
 import pytest
 import torch
 from matplotlib.collections import QuadMesh
+from pictures.broadcast import broadcast
 
 from tests.helpers.drawings import letter_faults
 from tformer_lite import (
-    broadcast,
     causal_mask,
     padding_mask,
     running_example,

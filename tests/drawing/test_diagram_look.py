@@ -5,14 +5,15 @@ import re
 from dataclasses import replace
 
 import pytest
+from pictures.poster import poster
+from pictures.thumbs import thumbs_of
 
 from tests.helpers.colours import contrast, rgb
 from tests.helpers.diagrams import traced
 from tests.helpers.drawings import letter_faults
-from tformer_lite import overview, poster, running_trace, where
+from tformer_lite import overview, running_trace, where
 from tformer_lite.drawing.diagram.anatomy import sides_of
 from tformer_lite.drawing.diagram.here import PARTS
-from tformer_lite.drawing.diagram.thumbs import thumbs_of
 from tformer_lite.drawing.surface.palette import AXES, INK, LIT, PAPER, SHARE
 
 

@@ -1,10 +1,9 @@
 """Dots: which things have which marks."""
 
 import pytest
+from pictures.dots import column_width, dots
 
 from tests.helpers.drawings import texts
-from tformer_lite import dots
-from tformer_lite.drawing.plots.dots import column_width
 from tformer_lite.drawing.surface.page import NARROW, WIDE
 
 FOUND = {"first": ["two", "one", "two"], "थिएन": ["one"], "none": []}

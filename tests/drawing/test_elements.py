@@ -4,9 +4,9 @@ import pytest
 import torch
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_hex
+from pictures.blocks import blocks
 
 from tests.helpers.drawings import letter_faults
-from tformer_lite import blocks
 from tformer_lite.drawing.surface.palette import WRONG
 
 X = torch.arange(24).view(2, 12)

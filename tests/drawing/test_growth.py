@@ -3,9 +3,10 @@
 import pytest
 import torch
 from matplotlib.patches import Rectangle
+from pictures.growth import growth
 
 from tests.helpers.drawings import NEPALI, letter_faults
-from tformer_lite import cached, growth, running_example, running_model
+from tformer_lite import cached, running_example, running_model
 from tformer_lite.drawing.surface.palette import RIM
 
 TABLE = torch.randn(20, 4, generator=torch.manual_seed(0))

@@ -3,9 +3,10 @@
 import pytest
 import torch
 from matplotlib.patches import FancyBboxPatch, PathPatch
+from pictures.head_wires import head_wires
 
 from tests.helpers.drawings import letter_faults
-from tformer_lite import head_wires, share_heads
+from tformer_lite import share_heads
 
 
 def served(keys: int, queries: int) -> torch.Tensor:

@@ -4,10 +4,11 @@ import math
 
 import pytest
 import torch
+from pictures.alignment import ribbons
+from pictures.mixing import one_query
+from pictures.weave import THIN, WIDEST, Weave
 
 from tests.helpers.drawings import ENGLISH, NEPALI, texts
-from tformer_lite import one_query, ribbons
-from tformer_lite.drawing.attention.weave import THIN, WIDEST, Weave
 from tformer_lite.drawing.surface.page import NARROW, WIDE
 
 ROW = torch.tensor([0.5, -1.25, 2.0, 0.25])

@@ -5,17 +5,17 @@ from dataclasses import replace
 import pytest
 import torch
 from matplotlib.patches import Polygon
+from pictures.gauge import measured
+from pictures.residual_stream import residual_stream
 
 from tests.helpers.drawings import letter_faults
 from tformer_lite import (
     Stack,
     padding_mask,
-    residual_stream,
     running_example,
     running_model,
     tiny_translator,
 )
-from tformer_lite.drawing.steps.gauge import measured
 
 EXAMPLE = running_example()
 MASK = padding_mask(EXAMPLE.src, pad=1)

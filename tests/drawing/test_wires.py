@@ -5,14 +5,14 @@ import torch
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import to_hex
 from matplotlib.patches import PathPatch
+from pictures.look_up import look_up
+from pictures.projections import projections
 
 from tests.helpers.drawings import letter_faults
 from tformer_lite import (
     FusedAttention,
     GroupedQueryAttention,
     MultiHeadAttention,
-    look_up,
-    projections,
     running_example,
 )
 from tformer_lite.drawing.surface.palette import RIM

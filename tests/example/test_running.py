@@ -11,6 +11,7 @@ from tformer_lite import (
     running_trace,
     tiny_translator,
 )
+from tformer_lite.example.running import in_vocabulary
 
 
 def test_the_weights_are_the_same_each_time_and_nothing_is_drawn():
@@ -47,3 +48,19 @@ def test_every_axis_is_proved_and_every_value_kept(change):
     assert len(seen.attention()) == 3
     first = " ".join(map(str, seen.attention()[2].axes))
     assert first == "B H T S"
+
+
+@pytest.mark.parametrize(
+    ("size", "pad", "ids"),
+    [
+        (99, 1, [0, 1, 2, 3, 4, 5, 9, 30]),
+        (99, 3, [0, 3, 2, 1, 4, 5, 9, 30]),  # two change places
+        (10, 1, [0, 1, 2, 3, 4, 5, 9, 6]),
+        (9, 1, [0, 1, 2, 3, 4, 5, 4, 5]),
+        (5, 1, [0, 1, 2, 3, 4, 4, 4, 4]),
+        (3, 1, [0, 1, 2, 2, 2, 2, 2, 2]),
+    ],
+)
+def test_words_that_a_vocabulary_does_not_have_become_others(size, pad, ids):
+    given = torch.tensor([[0, 1, 2, 3, 4, 5, 9, 30]])
+    assert in_vocabulary(given, size, pad).tolist() == [ids]

@@ -2,9 +2,9 @@
 
 import pytest
 
+from shapewatch import properties
 from tests.helpers.playing import GIVEN, MADE, MODULES, first_rows
 from tests.helpers.scripts import answer
-from tformer_lite import properties
 from tformer_lite.explorer.scripts import FOLDER
 from tformer_lite.gallery.catching import measured
 

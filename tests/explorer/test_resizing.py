@@ -16,9 +16,9 @@ from finding import BLOCK, Finder, NoFormulaError, probes
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
+from shapewatch.tracing import flops
 from tests.helpers.scripts import answer
 from tformer_lite import cached, trace
-from tformer_lite.tracing import flops
 
 MODULES = [explorer.FOLDER / "sizes.mjs"]
 PAGE = json.loads(sizes.FILE.read_text("utf8"))

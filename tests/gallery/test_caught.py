@@ -3,15 +3,16 @@
 import re
 
 import pytest
+from pictures.dots import dots
 
+from shapewatch.properties.reporting import CHECKS
+from shapewatch.tracing import Sheet
 from tests.helpers.legitimate import LEGITIMATE
 from tests.helpers.listings import unstyled
-from tformer_lite import bugs, dots, report, running_model
+from tformer_lite import bugs, report, running_model
 from tformer_lite.gallery import by_property, caught, measured
 from tformer_lite.gallery.catching import Catch
 from tformer_lite.gallery.entries import shelves
-from tformer_lite.properties.reporting import CHECKS
-from tformer_lite.tracing import Sheet
 
 # Of all properties that find it, the one that says most about the bug.
 EXPECTED = {
@@ -59,7 +60,7 @@ EXPECTED = {
     "blocks_in_a_list": "live_parameters",
     "softmax_at_the_end": "logits",
 }
-# No bug of the gallery is of this kind; tests/properties has some.
+# No bug of the gallery is of this kind; tests/shapewatch/properties has some.
 ELSEWHERE = {"relative_positions", "cached_run", "first_loss", "activations"}
 ELSEWHERE |= {"distinct_heads", "exact_gradients"}
 ELSEWHERE |= {"distinct_words", "dropout", "generation"}

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import nbformat
 
+from classroom.exercise import exercise
 from tests.helpers.project import EXERCISES, ROOT
-from tformer_lite.classroom.exercise import exercise
 
 FOLDER = ROOT / "tests" / "classroom"
 SURVIVORS = "survivors.toml"

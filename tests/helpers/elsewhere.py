@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from shapewatch.tracing import Axis, Trace, trace
+from shapewatch.tracing.axes.sizes import plain_sizes, run_sizes
+from shapewatch.tracing.record.recorder import Step
 from tests.helpers.foreign import ELSEWHERE, Foreign, Sizes
 from tests.helpers.zoo import value
-from tformer_lite.tracing import Axis, Trace, trace
-from tformer_lite.tracing.axes.sizes import plain_sizes, run_sizes
-from tformer_lite.tracing.record.recorder import Step
 
 Wrong = tuple[str, int, int, str]
 

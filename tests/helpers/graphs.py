@@ -5,7 +5,7 @@ import re
 import torch
 from torch import nn
 
-from tformer_lite.tracing import trace
+from shapewatch.tracing import trace
 
 LABEL = r'"[^"]*"'
 LINES = [

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tformer_lite.classroom.sandbox import check_bubblewrap
+from classroom.sandbox import check_bubblewrap
 
 
 def why_not() -> str:

@@ -2,8 +2,8 @@
 
 import math
 
-from tformer_lite.classroom.cases import Case
-from tformer_lite.classroom.exercise import Exercise, exercise
+from classroom.cases import Case
+from classroom.exercise import Exercise, exercise
 
 SPLIT = exercise("dealt_out")
 

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from tformer_lite.tracing import trace
+from shapewatch.tracing import trace
 
 X = torch.randn(2, 4)
 

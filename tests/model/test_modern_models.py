@@ -14,6 +14,7 @@ from transformers import (
     MistralForCausalLM,
 )
 
+from shapewatch.properties import order_sensitivity
 from tests.helpers.small import build, words
 from tformer_lite import (
     Config,
@@ -24,7 +25,6 @@ from tformer_lite import (
     running_model,
     tiny_translator,
 )
-from tformer_lite.properties import order_sensitivity
 
 SIZES = {"vocab_size": 11, "hidden_size": 24, "intermediate_size": 40}
 SIZES |= {"num_hidden_layers": 2, "num_attention_heads": 6}

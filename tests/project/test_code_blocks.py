@@ -10,12 +10,12 @@ import torch
 from torch import nn
 
 import tformer_lite
+from shapewatch.tracing.markup import STYLE
 from tests.helpers import lesson
 from tests.helpers.project import ROOT, run
 from tformer_lite.__main__ import main
 from tformer_lite.commands.arguments import read
 from tformer_lite.example.shipped import book_text
-from tformer_lite.tracing.markup import STYLE
 
 pytestmark = pytest.mark.slow
 

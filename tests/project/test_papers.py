@@ -67,7 +67,7 @@ def test_the_files_that_the_papers_name_exist():
 def test_the_names_that_the_guide_tells_to_change_exist():
     for file, names in {
         "tformer_lite/model/choices.py": ["PARTS"],
-        "tformer_lite/properties/reporting.py": ["CHECKS"],
+        "shapewatch/properties/reporting.py": ["CHECKS"],
         "tests/gallery/test_caught.py": ["EXPECTED"],
     }.items():
         for name in names:

@@ -42,7 +42,7 @@ PLAIN = """\
 import sys
 
 def test_plain():
-    assert "tformer_lite.pytest_plugin" in sys.modules
+    assert "shapewatch.pytest_plugin" in sys.modules
     assert "torch" not in sys.modules
 """
 
@@ -50,7 +50,7 @@ def test_plain():
 def run_tests(folder, text):
     """Run tests in a process and a folder of their own."""
     (folder / "test_own.py").write_text(text)
-    plugin = ["-p", "tformer_lite.pytest_plugin", "-p", "no:cacheprovider"]
+    plugin = ["-p", "shapewatch.pytest_plugin", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", "-q", "-rA", *plugin]
     return subprocess.run(
         command,
@@ -82,6 +82,6 @@ def test_a_run_that_does_not_use_it_imports_no_torch(tmp_path):
 def test_pytest_finds_it_where_the_module_is_installed():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))
     points = project["project"]["entry-points"]["pytest11"]
-    assert points == {"tformer_lite": "tformer_lite.pytest_plugin"}
+    assert points == {"tformer_lite": "shapewatch.pytest_plugin"}
     assert import_module(points["tformer_lite"]).check_model
     assert "pytest" in project["project"]["optional-dependencies"]

@@ -90,7 +90,7 @@ def test_an_import_that_points_up_or_sideways_is_found():
     assert upward(MODULE / "tracing" / "tracer.py", source)
     assert upward(MODULE / "text" / "pieces.py", source)
     assert not upward(MODULE / "drawing" / "heatmaps.py", source)
-    source = "from tformer_lite.tracing.tables import Row"
+    source = "from shapewatch.tracing.tables import Row"
     file = TRACING / "record" / "run.py"
     assert upward(file, source, TRACING, TRACING_FLOORS)
 
@@ -99,7 +99,7 @@ def test_the_tracer_needs_torch_and_the_standard_library_alone():
     for file in (MODULE / "tracing").rglob("*.py"):
         for name in imports(ast.parse(file.read_text("utf8"))):
             top = name.split(".")[0]
-            own = name.startswith("tformer_lite.tracing")
+            own = name.startswith("shapewatch.tracing")
             assert own or top == "torch" or top in sys.stdlib_module_names
 
 

@@ -6,11 +6,11 @@ from functools import partial
 import pytest
 import torch
 
+from shapewatch.tracing.tables import WIDTH
 from tests.helpers import source_003
 from tests.helpers.ours_003 import ours, words_003, x
 from tests.helpers.printed_003 import BLOCKS, TABLE, expected, in_order
 from tformer_lite import print_shapes, trace
-from tformer_lite.tracing.tables import WIDTH
 
 
 @pytest.fixture(scope="module")

@@ -1,124 +1,24 @@
-"""The command `check`: a report on a model of one's own."""
+"""The command `check`: a report on a model of one's own, or of this module."""
 
-import sys
 from argparse import Namespace
-from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from torch import nn
-
-from tformer_lite.commands.session import say
-from tformer_lite.properties import report
-from tformer_lite.properties.results import error_line
-from tformer_lite.properties.running import line_of
-
-FORMS = "give module:factory, or path/to/file.py:factory"
-GIVES = "a factory gives (model, inputs): a tensor, several, or a dictionary"
+from shapewatch.commands import checking
+from tformer_lite.example.running import example_ids
+from tformer_lite.model.models import DecoderOnly, EncoderDecoder
 
 
 def check_model(args: Namespace) -> int:
     """Check a model for what holds for every right one: causality, padding,
     order, gradients and more. A factory gives the model, and what it reads.
     The exit code is 1 when something is broken."""
-    model, inputs = made(args.factory)
-    options = {
-        "pad": args.pad,
-        "causal": not args.no_causal,
-        "positions": args.positions,
-        "output": args.output,
-        "expect": dict(map(reason, args.expect or [])),
-    }
-    try:
-        seen = report(model, *inputs, **options)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{args.factory}: {error}; {GIVES}") from error
-    say(str(seen))
-    return int(not seen.ok)
+    return checking.check_model(args, with_example)
 
 
-def reason(text: str) -> tuple[str, str]:
-    """Read the name of a check and why it may find something."""
-    name, sign, why = text.partition("=")
-    if not sign or not why:
-        raise ValueError(f"--expect {text!r}: write name=reason")
-    return name, why
-
-
-def made(target: str, gives: str = GIVES) -> tuple[Any, tuple]:
-    """Call a factory: the model, and its inputs, or whatever it `gives`."""
-    factory = found(target)
-    try:
-        whole = isinstance(factory, nn.Module)
-        result = factory if whole else factory()
-    except Exception as error:
-        raise ValueError(f"{target} fails: {described(error)}") from error
-    model, *inputs = result if isinstance(result, (tuple, list)) else [result]
-    if not callable(model):
-        kind = type(model).__name__
-        raise ValueError(f"{target} gave {kind}, and no model: {gives}")
-    if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)):
-        return model, tuple(inputs[0])
-    return model, tuple(inputs)
-
-
-def found(target: str) -> Any:
-    """Import a factory by its name."""
-    place, _, name = target.rpartition(":")
-    if not place or not name.isidentifier():
-        raise ValueError(f"{target!r} names no factory: {FORMS}")
-    load = from_file if place.endswith(".py") else from_module
-    try:
-        module = load(place)
-    except ValueError:
-        raise
-    except Exception as error:
-        raise ValueError(f"{place} fails: {described(error)}") from error
-    if not callable(thing := getattr(module, name, None)):
-        public = [x for x in own_names(module) if not x.startswith("_")]
-        there = ", ".join(public) or "no function"
-        raise ValueError(f"{place} has no function {name!r}; it has {there}")
-    return thing
-
-
-def own_names(module: ModuleType) -> list[str]:
-    """Name what a module itself defines, and can be called."""
-    return [
-        name
-        for name, x in vars(module).items()
-        if callable(x) and getattr(x, "__module__", "") == module.__name__
-    ]
-
-
-def from_file(place: str) -> ModuleType:
-    """Run a file as a module that imports what stands beside it."""
-    path = Path(place).resolve()
-    if not path.is_file():
-        raise ValueError(f"there is no file {path}")
-    sys.path.insert(0, str(path.parent))
-    spec: Any = spec_from_file_location(path.stem, path)
-    module = module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def from_module(place: str) -> ModuleType:
-    """Import a module, from the current folder first."""
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        return import_module(place)
-    except ModuleNotFoundError as error:
-        if error.name and f"{place}.".startswith(f"{error.name}."):
-            says = f"there is no module {error.name!r} in {here}, nor is one "
-            raise ValueError(f"{says}installed; {FORMS}") from error
-        raise
-
-
-def described(error: Exception) -> str:
-    """Say what went wrong, and at which line."""
-    return f"{error_line(error)}{line_of(error.__traceback__)}"
+def with_example(target: str) -> tuple[Any, tuple]:
+    """Call a factory; a model of this module that comes alone reads the
+    book's running example."""
+    model, inputs = checking.made(target)
+    if not inputs and isinstance(model, (DecoderOnly, EncoderDecoder)):
+        return model, example_ids(model)
+    return model, inputs

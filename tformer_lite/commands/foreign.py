@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.commands.checking import described, made
+from shapewatch.commands.checking import described, made
 from tformer_lite.model.models import DecoderOnly
 from tformer_lite.text.tokenizers import CharTokenizer, WordTokenizer
 

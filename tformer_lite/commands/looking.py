@@ -7,10 +7,10 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from shapewatch.tracing import Trace, trace
 from tformer_lite.commands.session import say
 from tformer_lite.example.running import seeded_model
 from tformer_lite.model.models import EncoderDecoder
-from tformer_lite.tracing import Trace, trace
 
 Words = tuple[list[str], list[str]]
 Built = tuple[nn.Module, tuple[Tensor, ...]]

@@ -5,24 +5,13 @@ import argparse
 from dataclasses import fields
 from typing import Any
 
+from shapewatch.commands.arguments import CHECKS, SHOWING, SHOWN
+from shapewatch.commands.parsing import COUNT, FLAG, NUMBER, TEXT
 from tformer_lite.commands.trace import PRESETS
 from tformer_lite.model.choices import PARTS
 from tformer_lite.model.config import Config, char_lm, tiny_translator
-from tformer_lite.properties.subject import POSITIONS
 from tformer_lite.training.checkpoints import NAMES
 from tformer_lite.training.recipe import SCHEDULES, Recipe
-
-
-def count(text: str) -> int:
-    """Read a number of things: 1 or more."""
-    return number(text, 1)
-
-
-def number(text: str, least: int = 0) -> int:
-    """Read a whole number."""
-    if int(text) < least:
-        raise argparse.ArgumentTypeError(f"{text} is less than {least}")
-    return int(text)
 
 
 def amount(text: str) -> float:
@@ -68,12 +57,10 @@ def top_share(text: str) -> float:
 
 
 # How argparse reads an option.
-COUNT, NUMBER = ({"type": one, "metavar": "N"} for one in (count, number))
 SHARE, AMOUNT, MEASURE, HEAT, TOP = (
     {"type": one, "metavar": "X"}
     for one in (share, amount, measure, temperature, top_share)
 )
-TEXT, FLAG = {"metavar": "TEXT"}, {"action": "store_true"}
 # How an option is read, and what it is.
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "minutes": (
@@ -152,31 +139,8 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "shapes": (FLAG, "print the shapes of each module for this sentence"),
     "beam": (COUNT, "beginnings to follow; 1 is greedy"),
     "preset": ({"choices": [*PRESETS]}, "the model"),
-    "path": (TEXT, "print every call in this module; * is anything"),
-    "json": (TEXT, "a file to write the whole trace to"),
-    "calls": (FLAG, "print every torch call, not the modules"),
-    "depth": (COUNT, "levels of modules to print, if not what fits a screen"),
-    "pad": (NUMBER, "the id of padding"),
-    "no-causal": (FLAG, "the future may be heard, as in an encoder"),
-    "check positions": (COUNT, "positions of an input to push, at most"),
-    "output": (TEXT, "what to judge of what the model gives, by its name"),
-    "expect": (
-        {"metavar": "NAME=REASON", "action": "append"},
-        "a finding that is known, and why; may be given again",
-    ),
-    "chapter": (NUMBER, "the exercises of this chapter alone"),
-    "points": (TEXT, "10 for each, or name=10,other=5"),
-    "classroom seed": (TEXT, "any word: it draws what answers are tried on"),
-    "title": (TEXT, "what stands above the exercises"),
-    "out": (TEXT, "the file to write"),
-    "assignment": (TEXT, "the .json that `classroom assign` wrote"),
-    "roster": (TEXT, "a CSV of your course, as Canvas or Moodle exports it"),
-    "marks": (TEXT, "a CSV of points given by hand"),
-    "seconds": (COUNT, "time for one submission"),
-    "trust-submissions": (
-        FLAG,
-        "run without bubblewrap: only what you wrote yourself",
-    ),
+    **SHOWING,
+    **CHECKS,
 }
 
 # Each is a time to train for, and says how many steps there are.
@@ -236,22 +200,5 @@ TRANSLATING = {
     "ckpt": None, "beam": 1, "max_len": None, "heatmap": None,
     "shapes": False, "interactive": False,
 }
-TRACING = {
-    "preset": "tiny_translator", "path": None, "json": None, "calls": False,
-    "depth": None,
-}
-CHECKING = {
-    "pad": None, "no-causal": False, "check positions": POSITIONS,
-    "output": None, "expect": None,
-}
-LISTING = {"chapter": None}
-ASSIGNING = {
-    "points": "10", "classroom seed": "0", "title": "Exercises",
-    "out": "exercises.ipynb",
-}
-GRADING = {
-    "assignment": "exercises.json", "out": "grades.csv", "roster": None,
-    "marks": None, "seconds": 20, "trust-submissions": False,
-}
-PACKING = {"assignment": "exercises.json", "out": "autograder.zip"}
+TRACING = {"preset": "tiny_translator", **SHOWN}
 # fmt: on

@@ -3,14 +3,14 @@
 from argparse import Namespace
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import torch
 
+from shapewatch.commands.tracing import show
+from shapewatch.tracing import trace
 from tformer_lite.commands.session import say
 from tformer_lite.example.running import running_dims, sized_model
 from tformer_lite.model import config as presets
-from tformer_lite.tracing import Trace, trace
 
 # Translators have the words of the running example, the character model any.
 PAPER = replace(presets.paper_base, vocab_size=1024, src_vocab_size=None)
@@ -34,20 +34,3 @@ def show_trace(args: Namespace) -> None:
     say(f"{args.preset}: {named}")
     with torch.no_grad():
         show(args, trace(build=build, dims=dims))
-
-
-def show(args: Namespace, seen: Trace) -> None:
-    """Print the modules, every torch call, or those in a module; write them
-    as JSON."""
-    if args.json:
-        Path(args.json).write_text(seen.to_json(), "utf8")
-        say(f"Trace saved to {args.json}")
-    try:
-        if args.path or args.calls:
-            say(str(seen.at(args.path) if args.path else seen.calls()))
-        elif not args.json or args.depth:
-            tree = seen.tree(args.depth)
-            tree.more = "--depth {}", "--calls"
-            say(str(tree))
-    except KeyError as error:
-        raise ValueError(error.args[0]) from None

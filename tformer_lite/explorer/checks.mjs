@@ -1,6 +1,6 @@
 /* Checks that know no right model: each disturbs a model a little, looks at what
  * moves, and says what it noticed, or nothing. Names are those of
- * tformer_lite/properties; chapter 15 explains them. */
+ * shapewatch/properties; chapter 15 explains them. */
 
 import { run } from "./steps.mjs";
 import { Tensor, ids } from "./tensor.mjs";

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from shapewatch.tracing import SavedTrace, Trace
+from shapewatch.tracing.questions.scores import Attention
 from tformer_lite.explorer.scripts import FOLDER, joined
 from tformer_lite.explorer.shown import Shown, shown
 from tformer_lite.explorer.tables import tables
-from tformer_lite.tracing import SavedTrace, Trace
-from tformer_lite.tracing.questions.scores import Attention
 
 MODULES = [FOLDER / f"{name}.mjs" for name in ("sums", "grid", "attentions")]
 MOST = 1_000_000  # numbers in one output

@@ -7,9 +7,9 @@ from typing import Any
 
 from torch import Tensor
 
-from tformer_lite.tracing.axes.names import shape_text
-from tformer_lite.tracing.questions.factors import agree, factor, rows_sum_to_1
-from tformer_lite.tracing.questions.scores import Attention
+from shapewatch.tracing.axes.names import shape_text
+from shapewatch.tracing.questions.factors import agree, factor, rows_sum_to_1
+from shapewatch.tracing.questions.scores import Attention
 
 SQUARE = "scores", "masked", "weights"
 OWN = "queries", "keys", "values", "mixed"

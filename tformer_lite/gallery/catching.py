@@ -8,16 +8,17 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
-from tformer_lite import properties
+from shapewatch import properties
+from shapewatch.properties import report
+from shapewatch.properties.finding import BROKEN, UNUSUAL, whole
+from shapewatch.tracing.listing.colours import coloured
+from shapewatch.tracing.markup import STYLE, html_groups
+from shapewatch.tracing.tables import Sheet
 from tformer_lite.example.running import running_model
 from tformer_lite.example.shipped import STORED
 from tformer_lite.gallery.entries import Bug, bug, linked, shelves
 from tformer_lite.gallery.shapes import changed, shapes
-from tformer_lite.properties import report
-from tformer_lite.properties.finding import BROKEN, UNUSUAL, whole
-from tformer_lite.tracing.listing.colours import coloured
-from tformer_lite.tracing.markup import STYLE, html_groups
-from tformer_lite.tracing.tables import Sheet
+from tformer_lite.text.datasets import running_example
 
 LEVELS = BROKEN, UNUSUAL
 NAME = attrgetter("name")
@@ -91,12 +92,13 @@ def told(name: str) -> str:
 
 def caught(bugs: Iterable[Bug]) -> Catches:
     """Plant each bug in the running model, and see what notices: a table."""
-    right = shapes(running_model())
+    right, ids = shapes(running_model()), running_example()[:2]
     rows: list[NamedTuple] = []
     for one in bugs:
         model = one.model()
         n = len(changed(shapes(model), right))
-        names = [f.name for f in report(model).findings if f.level in LEVELS]
+        found = report(model, *ids).findings
+        names = [each.name for each in found if each.level in LEVELS]
         rows.append(Catch(one.name, n, ", ".join(names)))
     return Catches(rows, [])
 

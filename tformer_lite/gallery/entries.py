@@ -8,10 +8,10 @@ from pathlib import Path
 
 from torch import nn
 
+from shapewatch.tracing.listing.colours import coloured
+from shapewatch.tracing.markup import html_table
 from tformer_lite.gallery.planting import planted
 from tformer_lite.model.config import Config, tiny_translator
-from tformer_lite.tracing.listing.colours import coloured
-from tformer_lite.tracing.markup import html_table
 
 BUGS = Path(__file__).with_name("bugs.toml")
 

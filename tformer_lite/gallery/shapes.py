@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.module import register_module_forward_hook
 
+from shapewatch.tracing import trace
+from shapewatch.tracing.calls import names_of
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.datasets import running_example
-from tformer_lite.tracing import trace
-from tformer_lite.tracing.calls import names_of
 
 Shapes = dict[str, tuple[int, ...]]
 NAMES = "q", "k", "v", "scores", "weights", "heads"

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
+from shapewatch.tracing.source.expressions import argument_texts
 from tformer_lite.drawing.attention.heatmap_layout import (
     GAP,
     LONGEST,
@@ -55,7 +56,6 @@ from tformer_lite.drawing.surface.palette import (
 )
 from tformer_lite.drawing.surface.panels import Panel
 from tformer_lite.drawing.surface.picture import Picture, styled
-from tformer_lite.tracing.source.expressions import argument_texts
 
 BETWEEN, SCALES = 14, 24  # below a row of panels; of the scales below all
 

@@ -8,10 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from shapewatch.tracing.questions.scores import Attention
 from tformer_lite.drawing.attention.chains import Operator
 from tformer_lite.drawing.surface.matrix import Matrix, check_known
 from tformer_lite.drawing.surface.palette import AXES
-from tformer_lite.tracing.questions.scores import Attention
 
 FAR = 1e4  # what a mask takes away from a score, at least
 MASK, SOFTMAX = "+ mask\n0 or −∞", "softmax\nrows sum to 1"

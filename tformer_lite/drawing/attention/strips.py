@@ -4,6 +4,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from shapewatch.tracing.source.expressions import argument_texts
 from tformer_lite.drawing.attention.chains import Chain, Links, description
 from tformer_lite.drawing.attention.links import made_of, parts_of
 from tformer_lite.drawing.attention.strip_page import draw_chains
@@ -12,7 +13,6 @@ from tformer_lite.drawing.surface.page import NARROW, WIDE
 from tformer_lite.drawing.surface.palette import DARK, KINDS
 from tformer_lite.drawing.surface.panels import Panel
 from tformer_lite.drawing.surface.picture import Picture
-from tformer_lite.tracing.source.expressions import argument_texts
 
 Labels = Sequence[str] | Sequence[Sequence[str]] | None
 

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tformer_lite.tracing import Trace
-from tformer_lite.tracing.axes.names import Shape, shape_text
-from tformer_lite.tracing.questions.attention import Flow, Found
+from shapewatch.tracing import Trace
+from shapewatch.tracing.axes.names import Shape, shape_text
+from shapewatch.tracing.questions.attention import Flow, Found
 
 # What is before a stack or a block, and the way from there to an attention.
 BLOCK = re.compile(r"(.*?)((?:blocks\.\d+\.)?)(?:self|cross)_attention\b")

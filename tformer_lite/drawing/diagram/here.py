@@ -3,6 +3,8 @@ the whole of it, once."""
 
 from collections.abc import Callable, Sequence
 
+from shapewatch.tracing import Trace
+from shapewatch.tracing.axes.names import Shape, shape_text
 from tformer_lite.drawing.diagram.anatomy import (
     STOPS,
     Part,
@@ -20,8 +22,6 @@ from tformer_lite.drawing.surface.matrix import check_known
 from tformer_lite.drawing.surface.page import NARROW, WIDE, Page
 from tformer_lite.drawing.surface.palette import DARK
 from tformer_lite.drawing.surface.picture import Picture
-from tformer_lite.tracing import Trace
-from tformer_lite.tracing.axes.names import Shape, shape_text
 
 PARTS = [
     "ids", "embedding", "positions", "projections", "heads", "scores", "mask",

@@ -7,6 +7,7 @@ from math import ceil
 
 from matplotlib.patches import Circle
 
+from shapewatch.tracing.axes.names import Shape
 from tformer_lite.drawing.diagram.anatomy import Part, Side
 from tformer_lite.drawing.surface.page import (
     NAME,
@@ -27,7 +28,6 @@ from tformer_lite.drawing.surface.palette import (
     PAPER,
     RIM,
 )
-from tformer_lite.tracing.axes.names import Shape
 
 SHORT = {
     "positions": "place",

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
+from shapewatch.tracing.source.expressions import argument_texts
 from tformer_lite.drawing.plots.charts import check_line
 from tformer_lite.drawing.surface.headings import (
     HEADING,
@@ -41,7 +42,6 @@ from tformer_lite.drawing.surface.palette import (
 )
 from tformer_lite.drawing.surface.picture import Picture
 from tformer_lite.rounding import first_largest
-from tformer_lite.tracing.source.expressions import argument_texts
 
 BLUE, _, ORANGE = zip(CENTRED.light, CENTRED.dark)
 BAR, GAP = 14, 16  # of a bar, between panels

@@ -10,6 +10,7 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from shapewatch.tracing.source.expressions import argument_texts
 from tformer_lite.drawing.plots.charts import check_line, size_of
 from tformer_lite.drawing.plots.line_page import Scale, across
 from tformer_lite.drawing.surface.matrix import number, table, with_minus
@@ -25,7 +26,6 @@ from tformer_lite.drawing.surface.page import (
 )
 from tformer_lite.drawing.surface.palette import DARK, EDGE, LINES
 from tformer_lite.drawing.surface.picture import Picture, styled
-from tformer_lite.tracing.source.expressions import argument_texts
 
 ROW, HEAD, BELOW, WORDS = 30, 22, 40, 14  # pixels: of a row, around all
 DOT, NEAR = 6.5, 5  # how wide a dot is; what is nearer is stacked

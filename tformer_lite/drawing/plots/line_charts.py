@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from shapewatch.tracing.source.expressions import argument_texts
 from tformer_lite.drawing.plots.charts import (
     RUNS,
     Chart,
@@ -22,7 +23,6 @@ from tformer_lite.drawing.surface.matrix import check_axis
 from tformer_lite.drawing.surface.page import NARROW, WIDE
 from tformer_lite.drawing.surface.palette import DARK, LINES
 from tformer_lite.drawing.surface.picture import Picture
-from tformer_lite.tracing.source.expressions import argument_texts
 
 
 def curves(

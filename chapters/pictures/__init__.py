@@ -1,0 +1,1 @@
+"""Pictures that one or two chapters show, beside the chapters."""

@@ -1,0 +1,203 @@
+"""Playing: a student's code is called with each case, and cannot stop us."""
+
+import contextlib
+import copy
+import io
+import linecache
+import re
+import signal
+import threading
+import traceback
+import weakref
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from classroom.cases import Case
+from classroom.shapes import named_shape
+from classroom.values import plain
+from tformer_lite.model.config import tiny_translator
+from tformer_lite.model.models import EncoderDecoder
+
+PACKAGES = "shapewatch", "tformer_lite", "classroom"  # ours
+SECONDS = 5.0  # for one call, on a busy machine
+TAIL = 400  # characters of what a student's error says
+
+
+class TookTooLong(BaseException):
+    """Ends a loop that does not end; `except Exception` lets it pass."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one call: a value, or the error that stopped it.
+
+    `changed` numbers the inputs that the call changed in place; `printed`
+    counts the characters that it printed.
+    """
+
+    value: Any = None
+    error: str = ""
+    says: str = ""
+    changed: tuple[int, ...] = ()
+    printed: int = 0
+
+
+def play(answer: Any, cases: list[Case]) -> list[Outcome]:
+    """Call an answer with each case. What is no function is its own value."""
+    outcomes = []
+    for case in cases:
+        outcomes.append(played(answer, case))
+        if outcomes[-1].error == "TookTooLong":
+            break
+    late = Outcome(error="NotTried", says="an earlier call took too long")
+    return outcomes + [late] * (len(cases) - len(outcomes))
+
+
+def played(answer: Any, case: Case) -> Outcome:
+    """Call an answer with copies of what a case has."""
+    if not callable(answer):
+        return Outcome(plain(answer))
+    args, said = copy.deepcopy(case.args), Counter()
+    try:
+        with own_seed(), contextlib.redirect_stdout(said), time_limit(SECONDS):
+            value = plain(made(answer, case)(*args))
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        says = error_text(error, case)
+        return Outcome(error=type(error).__name__, says=says)
+    changed = [i for i, x in enumerate(args) if differs(x, case.args[i])]
+    return Outcome(value, changed=tuple(changed), printed=said.count)
+
+
+def made(answer: Any, case: Case) -> Any:
+    """Build what is called: the answer, or what it is a class of."""
+    if case.within:
+        config = replace(tiny_translator, **(case.make or {}))
+        answer = EncoderDecoder(replace(config, **{case.within: answer}))
+    elif case.make is not None:
+        if isinstance(answer, nn.Module):
+            raise TypeError("hand over the class itself, not an object of it")
+        answer = answer(**case.make)
+    if isinstance(answer, nn.Module):
+        if case.state is not None:
+            load(answer, case.state)
+        answer.train(case.training)
+    return answer
+
+
+def load(module: nn.Module, state: Mapping[str, Tensor]) -> None:
+    """Give a module its parameters, or say which ones it should have."""
+    try:
+        module.load_state_dict(copy.deepcopy(dict(state)))
+    except RuntimeError as error:
+        own = {name: x.shape for name, x in module.state_dict().items()}
+        wanted = [
+            f"{name} {tuple(x.shape)}"
+            for name, x in state.items()
+            if own.get(name) != x.shape
+        ]
+        raise RuntimeError(
+            "the constructor makes other parameters than it should: missing, "
+            f"or of another shape, is {', '.join(wanted) or 'none'}; too many "
+            f"are {', '.join({*own} - {*state}) or 'none'}"
+        ) from error
+
+
+@contextlib.contextmanager
+def own_seed() -> Iterator[None]:
+    """Leave the random numbers and the settings of torch as they were."""
+    settings = torch.is_grad_enabled(), torch.get_default_dtype()
+    ahead = torch.default_generator.get_state()
+    try:  # torch.manual_seed writes down the whole stack, for a GPU
+        torch.default_generator.manual_seed(0)
+        yield
+    finally:
+        torch.default_generator.set_state(ahead)
+        torch.set_grad_enabled(settings[0])
+        torch.set_default_dtype(settings[1])
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TookTooLong when the time is up, and again until that works;
+    without a limit where the system has no such clock."""
+    main = threading.current_thread() is threading.main_thread()
+    if not hasattr(signal, "setitimer") or not main:
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if frame and frame.f_code.co_filename == weakref.__file__:
+            return  # what a callback raises is only printed
+        raise TookTooLong(f"no result after {seconds:.1f} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds, 0.1)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+class Counter(io.TextIOBase):
+    """A stream that counts characters and keeps none."""
+
+    count = 0
+
+    def write(self, text: str) -> int:
+        """Count."""
+        self.count += len(text)
+        return len(text)
+
+
+def differs(mine: Any, theirs: Any) -> bool:
+    """Tell whether an input is no longer what it was."""
+    if not isinstance(theirs, Tensor):
+        return False
+    try:
+        return mine.shape != theirs.shape or not same_numbers(mine, theirs)
+    except Exception:
+        return True
+
+
+def same_numbers(mine: Tensor, theirs: Tensor) -> bool:
+    """Tell whether two tensors of one shape are the same, NaN included."""
+    return torch.equal(mine.nan_to_num(0.5), theirs.nan_to_num(0.5))
+
+
+def error_text(error: BaseException, case: Case) -> str:
+    """Say what an error says, on which of the student's lines, and which
+    shapes the tensors of that line had."""
+    text = " ".join(str(error).split())[:TAIL] or type(error).__name__
+    frames = [*traceback.walk_tb(error.__traceback__)]
+    theirs = [(f, n) for f, n in frames if written_by_student(f)]
+    if not theirs:
+        return text
+    frame, number = theirs[-1]
+    file = frame.f_code.co_filename
+    line = linecache.getline(file, number).strip()
+    if not line:
+        return text
+    words = re.findall(r"[^\W\d]\w*", line)
+    tensors = [
+        f"{word} {named_shape(frame.f_locals[word].shape, case.sizes)}"
+        for word in dict.fromkeys(words)
+        if isinstance(frame.f_locals.get(word), Tensor)
+    ]
+    where = f"{text}; in the line: {line}"
+    return f"{where}, with {', '.join(tensors)}" if tensors else where
+
+
+def written_by_student(frame: FrameType) -> bool:
+    """Tell a student's line from those of libraries and of this module."""
+    name = frame.f_globals.get("__name__", "")
+    file = frame.f_code.co_filename
+    ours = name.partition(".")[0] in (*PACKAGES, "torch")
+    return not (ours or "site-packages" in file or "/lib/python" in file)

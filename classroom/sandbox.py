@@ -1,0 +1,295 @@
+"""The sandbox: bubblewrap around the process that runs a student's code."""
+
+import contextlib
+import json
+import math
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from classroom.playing import PACKAGES
+from classroom.values import clean
+
+PLAYER = [sys.executable, "-P", "-m", "classroom.player"]
+MEMORY = 2 * 2**30  # bytes a process
+TOGETHER = 3 * 2**30  # bytes of all processes
+PROCESSES = 64
+DISK = 64 * 2**20  # bytes in /tmp, which lies in memory
+SAID = 32 * 2**20  # bytes of what comes out
+NAME, ERRORS, LONG = 60, 50, 300  # of what is taken over from that
+START = 90  # seconds to import torch; the student's own begin after it
+SYSTEM = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/etc/alternatives",
+)
+WANTED = (
+    "submissions are run under bubblewrap, and {}. Install it "
+    "(apt install bubblewrap, dnf install bubblewrap), or grade inside a "
+    "container or a Linux virtual machine that has it. For submissions that "
+    "you wrote yourself, --trust-submissions runs them without."
+)
+
+
+@dataclass
+class Played:
+    """What came out of one run: what of each exercise, which cells failed,
+    what was running when it stopped, why it did, or "", and how many seconds
+    it took once it was ready."""
+
+    came: dict[str, Any] = field(default_factory=dict)
+    errors: dict[int, str] = field(default_factory=dict)
+    begun: int | str | None = None
+    stopped: str = ""
+    took: float = 0.0
+
+
+class Sandbox:
+    """Runs jobs in processes of their own: under bubblewrap; with `user`, as
+    that user of a container; with `trusted`, as they are. All runs of one
+    submission have `seconds` together, none more than half of them, so that
+    an endless loop leaves time for the rest."""
+
+    def __init__(
+        self, trusted: bool = False, user: str = "", seconds: float = 20
+    ):
+        self.user, self.seconds = user, seconds
+        self.wrapped = not (trusted or user)
+        if self.wrapped:
+            check_bubblewrap()
+
+    def run(self, job: Mapping[str, Any], seconds: float) -> Played:
+        """Run a job to its end, or to the limit that it breaks."""
+        given = {**job, "memory": MEMORY, "seconds": math.ceil(seconds)}
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o777)
+            command = [*wrapping(folder), *PLAYER] if self.wrapped else PLAYER
+            with started(command, folder, self.user) as process:
+                return watched(process, given)
+
+
+@cache
+def check_bubblewrap() -> None:
+    """Raise RuntimeError where bubblewrap is not there, or may not work."""
+    if shutil.which("bwrap") is None:
+        raise RuntimeError(WANTED.format("bwrap is not here"))
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [*wrapping(folder), "true"], capture_output=True, text=True
+        )
+    if done.returncode:
+        said = " ".join(done.stderr.split())
+        raise RuntimeError(WANTED.format(f"here it may not work ({said})"))
+
+
+def wrapping(folder: str) -> list[str]:
+    """Write the command of bubblewrap: no network, a system that can only be
+    read, an empty /tmp of limited size, no home, and no exercises."""
+    words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session"]
+    words += ["--uid", "65534", "--gid", "65534", "--cap-drop", "ALL"]
+    words += ["--clearenv", "--proc", "/proc", "--dev", "/dev"]
+    for place in ("/dev/shm", "/tmp"):
+        words += ["--size", str(DISK), "--tmpfs", place]
+    for place in SYSTEM:
+        if Path(place).is_symlink():
+            words += ["--symlink", os.readlink(place), place]
+        elif Path(place).exists():
+            words += ["--ro-bind", place, place]
+    for place in python_folders():
+        words += ["--ro-bind", place, place]
+    for place in hidden():
+        words += ["--tmpfs", place, "--remount-ro", place]
+    for name, value in environment("/tmp").items():
+        words += ["--setenv", name, value]
+    return [*words, "--remount-ro", "/", "--chdir", "/tmp"]
+
+
+def package_folders() -> list[Path]:
+    """Find the folders of this package, and of those that it builds on."""
+    files = (str(import_module(name).__file__) for name in PACKAGES)
+    return [Path(file).parent for file in files]
+
+
+def python_folders() -> list[str]:
+    """List what Python and our packages need to be found, outermost first."""
+    prefixes = {sys.prefix, sys.base_prefix, sys.exec_prefix}
+    prefixes |= {*map(str, package_folders())}
+    prefixes |= {str(Path(sys.executable).resolve().parents[1])}
+    prefixes |= {p for p in sys.path if p.endswith("-packages")}
+    outside = [p for p in prefixes if not p.startswith(("/usr/lib", "/usr/b"))]
+    return sorted((p for p in outside if p != "/usr"), key=len)
+
+
+def hidden() -> list[str]:
+    """List the folders with exercises, of every copy that could be read."""
+    copies = [Path(__file__).parent]
+    copies += [Path(p, "classroom") for p in sys.path if p]
+    shelves = {copy / "exercises" for copy in copies}
+    roots = (*python_folders(), *SYSTEM)
+    return sorted(
+        str(shelf)
+        for shelf in shelves
+        if shelf.is_dir() and any(str(shelf).startswith(r) for r in roots)
+    )
+
+
+def environment(home: str) -> dict[str, str]:
+    """Give what a student's process knows of its surroundings."""
+    homes = dict.fromkeys(str(f.parent) for f in package_folders())
+    return {
+        "PATH": "/usr/bin:/bin",
+        "HOME": home,
+        "PYTHONPATH": os.pathsep.join(homes),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "MPLBACKEND": "Agg",
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "LC_ALL": "C.UTF-8",
+    }
+
+
+@contextlib.contextmanager
+def started(
+    command: list[str], folder: str, user: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a process, and leave none of it behind."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=folder,
+        env=environment(folder),
+        start_new_session=True,
+        user=user or None,
+    )
+    try:
+        yield process
+    finally:
+        end(process)
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):
+                stream and stream.close()
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and all that it started."""
+    for number in [process.pid, *descendants(process.pid)]:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(number, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def watched(
+    process: subprocess.Popen[bytes], job: Mapping[str, Any]
+) -> Played:
+    """Hand a job over, read what comes, and stop what breaks a limit."""
+    played, done = Played(), threading.Event()
+    limits = process, job["seconds"], played, done
+    watch = threading.Thread(target=guard, args=limits, daemon=True)
+    watch.start()
+    try:
+        with contextlib.suppress(OSError):  # it may be gone already
+            assert process.stdin
+            process.stdin.write(json.dumps(job).encode())
+            process.stdin.close()
+        read(process, played)
+    finally:
+        done.set()
+        watch.join()
+    return played
+
+
+def guard(
+    process: subprocess.Popen[bytes],
+    seconds: float,
+    played: Played,
+    done: threading.Event,
+) -> None:
+    """End a process at the first limit that it breaks, and say which."""
+    begun, limit, ready = time.monotonic(), float(START), False
+    while not done.wait(0.05) and process.poll() is None:
+        if played.begun is not None and not ready:
+            begun, limit, ready = time.monotonic(), seconds, True
+        played.took = (time.monotonic() - begun) * ready
+        numbers = [process.pid, *descendants(process.pid)]
+        if time.monotonic() > begun + limit:
+            played.stopped = "it took too long"
+        elif len(numbers) > PROCESSES:
+            played.stopped = "it started too many processes"
+        elif sum(map(resident, numbers)) > TOGETHER:
+            played.stopped = "it took too much memory"
+        if played.stopped:
+            end(process)
+            return
+
+
+def descendants(pid: int) -> list[int]:
+    """List the processes that a process started, and those that they did."""
+    children: dict[int, list[int]] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            children.setdefault(int(fields[1]), []).append(int(folder.name))
+    found, new = [], [pid]
+    while new:
+        new = [child for parent in new for child in children.get(parent, [])]
+        found += new
+    return found
+
+
+def resident(pid: int) -> int:
+    """Tell how many bytes of memory a process has."""
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        pages = Path(f"/proc/{pid}/statm").read_text().split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def read(process: subprocess.Popen[bytes], played: Played) -> None:
+    """Read the lines that come, as far as they are what they should be."""
+    size, ended = 0, False
+    assert process.stdout
+    stream = process.stdout
+    for line in iter(lambda: stream.readline(SAID), b""):
+        size += len(line)
+        if size >= SAID:
+            played.stopped = "it wrote too much"
+            end(process)
+            break
+        with contextlib.suppress(ValueError, TypeError, RecursionError):
+            ended = noted(played, json.loads(line)) or ended
+    if not ended and not played.stopped:
+        played.stopped = "it ended the process"
+
+
+def noted(played: Played, line: Any) -> bool:
+    """Take over what a line says; tell whether it was the last."""
+    match line:
+        case {"begins": int() | str() as begun}:
+            played.begun = begun if isinstance(begun, int) else begun[:NAME]
+        case {"cell": int(number), "error": str(error)}:
+            if len(played.errors) < ERRORS:
+                played.errors[number] = clean(error, LONG)
+        case {"of": str(name), "came": list() | None as came}:
+            played.came[name] = came
+        case {"ends": True}:
+            return True
+    return False

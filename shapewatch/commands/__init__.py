@@ -1,0 +1,1 @@
+"""What `python -m shapewatch` does: to trace a model, and to check it."""

@@ -1,0 +1,83 @@
+"""What one can type: `trace` and `check`, and their options."""
+
+from functools import partial
+
+from shapewatch.commands.checking import check_model
+from shapewatch.commands.parsing import (
+    COUNT,
+    FLAG,
+    NUMBER,
+    TEXT,
+    Command,
+    Program,
+    read_command,
+)
+from shapewatch.commands.tracing import trace_model
+from shapewatch.properties.subject import POSITIONS
+
+FACTORY = (
+    "module:function or file.py:function; it gives (model, inputs) or "
+    "(model, a dictionary)"
+)
+# How a run is shown, and what a model is checked with, here and wherever
+# another command line has these commands, too.
+SHOWING = {
+    "path": (TEXT, "print every call in this module; * is anything"),
+    "json": (TEXT, "a file to write the whole trace to"),
+    "calls": (FLAG, "print every torch call, not the modules"),
+    "depth": (COUNT, "levels of modules to print, if not what fits a screen"),
+}
+CHECKS = {
+    "pad": (NUMBER, "the id of padding"),
+    "no-causal": (FLAG, "the future may be heard, as in an encoder"),
+    "check positions": (COUNT, "positions of an input to push, at most"),
+    "output": (TEXT, "what to judge of what the model gives, by its name"),
+    "expect": (
+        {"metavar": "NAME=REASON", "action": "append"},
+        "a finding that is known, and why; may be given again",
+    ),
+}
+NAMES = {
+    "dims": (TEXT, "sizes of axes to be named, as B=2,T=8,H=4,C=H*D"),
+    "axes": (
+        {"metavar": "TEXT", "action": "append"},
+        "the axes of an input, as 'B T C'; once for each input",
+    ),
+}
+SHOWN = {"path": None, "json": None, "calls": False, "depth": None}
+CHECKED = {
+    "pad": None,
+    "no-causal": False,
+    "check positions": POSITIONS,
+    "output": None,
+    "expect": None,
+}
+EXAMPLES = {
+    "": ["trace my_model.py:make", "check my_model.py:make --pad 0"],
+    "trace": [
+        "my_model.py:make",
+        "my_model.py:make --dims B=2,T=8 --axes 'B T' --calls",
+        "my_package.my_module:make --path 'blocks.0.*'",
+    ],
+    "check": [
+        "my_package.my_module:make",
+        "path/to/file.py:make --pad 0 --positions 8",
+        "bert.py:make --no-causal --output logits",
+        "t5.py:make --expect 'score_scale=as in T5'",
+    ],
+}
+COMMAND_LINE = Program(
+    name="python -m shapewatch",
+    about="See the shapes of a PyTorch model, and check what holds for it.",
+    commands={
+        "trace": Command(
+            trace_model,
+            SHOWN | dict.fromkeys(NAMES),
+            ("factory", None, FACTORY),
+        ),
+        "check": Command(check_model, CHECKED, ("factory", None, FACTORY)),
+    },
+    options=SHOWING | NAMES | CHECKS,
+    examples=EXAMPLES,
+)
+read = partial(read_command, COMMAND_LINE)

@@ -1,0 +1,150 @@
+"""Properties: what holds for every right model, checked on the reader's own.
+
+No reference is needed. Each check runs a model on inputs of the reader's:
+
+    finding = causality(model, src, tgt)
+    print(finding)                       # what was seen, where to look
+    finding.seen                         # what was measured: a matrix
+
+and `report(model, src, tgt)` runs them all. In a test,
+`assert_causal(model, ids)` raises AssertionError with what is wrong: there is
+one for each property.
+"""
+
+from shapewatch.properties.agreement import same
+from shapewatch.properties.asserting import (
+    assert_activations,
+    assert_batch_independence,
+    assert_cached_run,
+    assert_causal,
+    assert_distinct_heads,
+    assert_distinct_words,
+    assert_dropout,
+    assert_exact_gradients,
+    assert_finite,
+    assert_first_loss,
+    assert_generation,
+    assert_identity,
+    assert_live_parameters,
+    assert_logits,
+    assert_loss_gradient,
+    assert_loss_softmax,
+    assert_next_word,
+    assert_norm_statistics,
+    assert_order_sensitivity,
+    assert_padding_in_loss,
+    assert_padding_invariance,
+    assert_past,
+    assert_provenance,
+    assert_relative_positions,
+    assert_repeatable,
+    assert_score_scale,
+    assert_source_coverage,
+    assert_source_dependence,
+    assert_unknown_words,
+    assert_weight_rows,
+    assert_words_in_loss,
+)
+from shapewatch.properties.attention import (
+    provenance,
+    score_scale,
+    weight_rows,
+)
+from shapewatch.properties.beginning import first_loss
+from shapewatch.properties.caching import cached_run
+from shapewatch.properties.counted import padding_in_loss, words_in_loss
+from shapewatch.properties.dropping import dropout
+from shapewatch.properties.finding import Finding, Report
+from shapewatch.properties.future import causality
+from shapewatch.properties.generating import generation
+from shapewatch.properties.heads import distinct_heads
+from shapewatch.properties.hearing import (
+    batch_independence,
+    order_sensitivity,
+    padding_invariance,
+    past,
+    source_dependence,
+    unknown_words,
+)
+from shapewatch.properties.learning import live_parameters
+from shapewatch.properties.losses import loss_gradient, next_word
+from shapewatch.properties.matrices import activations
+from shapewatch.properties.norms import norm_statistics
+from shapewatch.properties.numbers import finite, logits, repeatable
+from shapewatch.properties.reporting import report
+from shapewatch.properties.results import NotJudgedError as NotJudgedError
+from shapewatch.properties.rotations import relative_positions
+from shapewatch.properties.slopes import exact_gradients
+from shapewatch.properties.softmax import loss_softmax
+from shapewatch.properties.sources import source_coverage
+from shapewatch.properties.structure import identity
+from shapewatch.properties.vocabulary import distinct_words
+
+__all__ = [
+    "Finding",
+    "Report",
+    "activations",
+    "assert_activations",
+    "assert_batch_independence",
+    "assert_cached_run",
+    "assert_causal",
+    "assert_distinct_heads",
+    "assert_distinct_words",
+    "assert_dropout",
+    "assert_exact_gradients",
+    "assert_finite",
+    "assert_first_loss",
+    "assert_generation",
+    "assert_identity",
+    "assert_live_parameters",
+    "assert_logits",
+    "assert_loss_gradient",
+    "assert_loss_softmax",
+    "assert_next_word",
+    "assert_norm_statistics",
+    "assert_order_sensitivity",
+    "assert_padding_in_loss",
+    "assert_padding_invariance",
+    "assert_past",
+    "assert_provenance",
+    "assert_relative_positions",
+    "assert_repeatable",
+    "assert_score_scale",
+    "assert_source_coverage",
+    "assert_source_dependence",
+    "assert_unknown_words",
+    "assert_weight_rows",
+    "assert_words_in_loss",
+    "batch_independence",
+    "cached_run",
+    "causality",
+    "distinct_heads",
+    "distinct_words",
+    "dropout",
+    "exact_gradients",
+    "finite",
+    "first_loss",
+    "generation",
+    "identity",
+    "live_parameters",
+    "logits",
+    "loss_gradient",
+    "loss_softmax",
+    "next_word",
+    "norm_statistics",
+    "order_sensitivity",
+    "padding_in_loss",
+    "padding_invariance",
+    "past",
+    "provenance",
+    "relative_positions",
+    "repeatable",
+    "report",
+    "same",
+    "score_scale",
+    "source_coverage",
+    "source_dependence",
+    "unknown_words",
+    "weight_rows",
+    "words_in_loss",
+]

@@ -1,0 +1,182 @@
+"""Findings: what a check has seen of a model, and the table of all."""
+
+import html
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from itertools import chain
+from textwrap import wrap
+from typing import Any, NoReturn
+
+from torch import Tensor
+
+from shapewatch.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+    error_line,
+    subject_of,
+)
+from shapewatch.tracing.markup import html_table
+from shapewatch.tracing.tables import text_line
+
+# Whether it holds, what was seen, and the level, where it is unusual.
+Verdict = tuple[bool, str, Tensor] | tuple[bool, str, Tensor, str]
+BROKEN, UNUSUAL, EXPECTED = "broken", "unusual", "expected"
+LEVELS = {True: "holds", False: BROKEN, None: "not judged"}
+MARKS = {"holds": "✓", "broken": "✗", "not judged": "–"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check has seen.
+
+    `holds` is True, False, or None where nothing could be judged; `says`
+    tells in a sentence what was seen, or what is wrong and where to look.
+    `level` is "holds", "broken" for a bug, "unusual" for what is not the
+    paper's and is found in good models, too, "expected" for what the caller
+    knew of, or "not judged".
+
+    `seen` is a matrix for `heatmap`, where there is one: often how far each
+    output position (its row) moved when an input position (its column) did,
+    in the first sentence.
+    """
+
+    name: str
+    holds: bool | None
+    says: str
+    seen: Tensor | None = field(default=None, compare=False)
+    level: str = ""
+
+    def __post_init__(self):
+        """Take the level from what holds, unless it is said."""
+        level = self.level or LEVELS[self.holds]
+        object.__setattr__(self, "level", level)
+
+    @property
+    def verdict(self) -> str:
+        """The level, with a mark before it."""
+        return f"{MARKS.get(self.level, '!')} {self.level}"
+
+    def __str__(self) -> str:
+        """Write a line: the name, the verdict, and the sentence."""
+        return f"{self.name}: {self.verdict}. {self.says}"
+
+    __repr__ = __str__
+
+
+class Report:
+    """The findings of all checks; it prints itself as a table. A finding is
+    found by its name: `report(model, ids)["causality"]`. Whether all is well
+    is `ok`; a report itself is neither true nor false, and TypeError is
+    raised for `if report(model, ids):`.
+    """
+
+    room = 64  # letters of a sentence in one line
+
+    def __init__(self, findings: list[Finding]):
+        self.findings = findings
+
+    @property
+    def ok(self) -> bool:
+        """Whether it runs, and nothing is broken; it may be unusual."""
+        return not self.broken
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a report is neither true nor false: ask for its .ok")
+
+    @property
+    def broken(self) -> list[str]:
+        """The names of the properties that a bug has broken."""
+        return [x.name for x in of_level(self, BROKEN).findings]
+
+    @property
+    def unusual(self) -> list[str]:
+        """The names of what good models have, too, and not the paper's."""
+        return [x.name for x in of_level(self, UNUSUAL).findings]
+
+    def __getitem__(self, name: str) -> Finding:
+        """Find what a check has seen by its name; KeyError lists them."""
+        known = {finding.name: finding for finding in self.findings}
+        if name in known:
+            return known[name]
+        raise KeyError(f"no check {name!r}: there are {', '.join(known)}")
+
+    def __str__(self) -> str:
+        """Write a few lines for each finding, as wide as a terminal's."""
+        lines = (in_lines(found, self.room) for found in self.shown())
+        return "\n".join(chain.from_iterable(lines))
+
+    __repr__ = __str__
+
+    def shown(self) -> list[Finding]:
+        """List what is printed."""
+        return self.findings
+
+    def _repr_html_(self) -> str:
+        """Write a real table: readable without style and without script."""
+        rows = map(in_cells, self.shown())
+        return html_table(("property", "verdict", "what was seen"), rows)
+
+
+class FailedReport(Report):
+    """The findings on a model that does not run, which all say the same; it
+    prints itself as one line, and is never `ok`."""
+
+    room = 1000
+
+    @property
+    def ok(self) -> bool:
+        """False."""
+        return False
+
+    def shown(self) -> list[Finding]:
+        """List one."""
+        return [replace(found, name="model") for found in self.findings[:1]]
+
+
+def of_level(report: Report, level: str) -> Report:
+    """Keep the findings of one level, such as "unusual"."""
+    kept = [found for found in report.findings if found.level == level]
+    return type(report)(kept)
+
+
+def in_lines(found: Finding, room: int) -> list[str]:
+    """Break a sentence into lines, the first of them beside its name."""
+    first, *more = wrap(found.says, room, break_on_hyphens=False) or [""]
+    rows = [(found.name, found.verdict, first), *(("", "", x) for x in more)]
+    return [text_line(row, (18, 12, 0)) for row in rows]
+
+
+def in_cells(found: Finding) -> list[str]:
+    """Write a finding as cells, of which only the sentence may break."""
+    return [whole(found.name), whole(found.verdict), html.escape(found.says)]
+
+
+def whole(text: str) -> str:
+    """Write a text that no line breaks, where the page has style."""
+    return f'<span class="whole">{html.escape(text)}</span>'
+
+
+def check(judge: Callable[[Subject], Verdict]) -> Callable[..., Finding]:
+    """Make a check of a function that judges a subject."""
+    name = judge.__name__
+
+    @wraps(judge)
+    def ask(subject: Any, *inputs: Any, **known: Any) -> Finding:
+        try:
+            if isinstance(subject, Subject):
+                return Finding(name, *judge(subject))
+            own = subject_of(subject, inputs, known)
+            with own.state:
+                return Finding(name, *judge(own))
+        except NotJudgedError as reason:
+            return Finding(name, None, str(reason))
+        except FailedError as error:
+            return Finding(name, False, f"The model fails: {error}")
+        except Exception as error:
+            says = f"It could not be asked: {error_line(error)}"
+            return Finding(name, None, says)
+
+    del ask.__wrapped__  # it is called with a model, not a subject
+    return ask

@@ -1,0 +1,146 @@
+"""Matrices: two in a row are one, unless an activation stands between."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import torch
+
+from shapewatch.properties.finding import UNUSUAL, Verdict, check
+from shapewatch.properties.mixing import steps
+from shapewatch.properties.subject import NotJudgedError, Subject, once
+from shapewatch.tracing.questions.attention import (
+    MOVES,
+    PRODUCTS,
+    SCALES,
+    SUMS,
+    Flow,
+)
+
+LINEAR = PRODUCTS | {"linear", "addmm"}
+PASSES = MOVES | SCALES | SUMS | {"to", "float", "type_as", "dropout"}
+
+
+class Matrix(NamedTuple):
+    """A matrix that a step multiplies by: which it is, its module, the
+    channels before and after, and which tensor of its is multiplied."""
+
+    at: int
+    path: str
+    before: int
+    after: int
+    data: int
+
+
+@check
+def activations(subject: Subject) -> Verdict:
+    """See whether an activation stands between two matrices, where there are
+    more channels than before and after.
+
+    Vaswani et al. (2017), equation 2. Where there are fewer, as in LoRA, two
+    matrices are meant as one of low rank.
+    """
+    flow = flow_of(subject)
+    found = {i: x for i in range(len(flow.steps)) if (x := matrix(flow, i))}
+    if not found:
+        raise NotJudgedError("Nothing is multiplied by a matrix.")
+    sizes = torch.tensor([[x.before, x.after] for x in found.values()])
+    for one, other in in_a_row(flow, found):
+        if one.after > max(one.before, other.after):
+            says = (
+                f"In {words(one, other)}, two matrices follow each other: "
+                f"{one.before} channels become {one.after}, and then "
+                f"{other.after}, with nothing between that is not linear. "
+                "They are as good as one: is an activation missing?"
+            )
+            return False, says, sizes
+    if path := multiplied(flow, found):
+        says = (
+            f"In {path}, two linear maps are multiplied, and neither has an "
+            "activation: a gate has one, as silu(gate) * up; without, it is "
+            "the bilinear layer of Shazeer (2020)."
+        )
+        return False, says, sizes, UNUSUAL
+    says = "Where layers widen, an activation follows, or a product."
+    return True, says, sizes
+
+
+@once
+def flow_of(subject: Subject) -> Flow:
+    """Join the steps of a run by what they read."""
+    return Flow(steps(subject))
+
+
+def matrix(flow: Flow, i: int) -> Matrix | None:
+    """Find the matrix of a step; None where no weights are multiplied."""
+    step, every = flow.steps[i], flow.steps[i].reads
+    if flow.names[i] not in LINEAR or not step.makes:
+        return None
+    large = {n: x.shape for n, x in enumerate(every) if len(x.shape) > 1}
+    own = [n for n, x in large.items() if len(x) == 2 and is_given(flow, i, n)]
+    data = [n for n in large if n not in own]
+    if len(own) != 1 or len(data) != 1:
+        return None
+    before, after = large[data[0]][-1], step.makes[0].shape[-1]
+    if sorted(large[own[0]]) != sorted((before, after)):
+        return None
+    return Matrix(i, step.visit.path, before, after, data[0])
+
+
+def is_given(flow: Flow, i: int, n: int) -> bool:
+    """Whether no step has made what a step reads, but for moving it."""
+    j = flow.sources[i][n]
+    while j is not None and flow.names[j] in MOVES:
+        j = flow.sources[j][0]
+    return j is None
+
+
+def in_a_row(
+    flow: Flow, found: dict[int, Matrix]
+) -> Iterator[tuple[Matrix, Matrix]]:
+    """Find pairs of matrices with nothing between that is not linear."""
+    for i, one in found.items():
+        for j in makers(flow, flow.sources[i][one.data], found):
+            if found[j].after == one.before:
+                yield found[j], one
+
+
+def multiplied(flow: Flow, found: dict[int, Matrix]) -> str:
+    """Name the module that multiplies two linear maps of one thing, and then
+    by another matrix; or ""."""
+    for one in found.values():
+        j = flow.sources[one.at][one.data]
+        while j is not None and flow.names[j] in MOVES | {"dropout"}:
+            j = flow.sources[j][0]
+        if j is None or flow.names[j] not in SCALES:
+            continue
+        parts = [makers(flow, x, found) for x in flow.sources[j]]
+        if len(parts) == 2 and all(parts):
+            read = [{source(flow, found[x]) for x in part} for part in parts]
+            if read[0] == read[1]:
+                return flow.steps[j].visit.path or "the model"
+    return ""
+
+
+def source(flow: Flow, one: Matrix) -> int | None:
+    """Give the step that made what a matrix multiplies."""
+    return flow.sources[one.at][one.data]
+
+
+def makers(flow: Flow, j: int | None, found: dict[int, Matrix]) -> list[int]:
+    """List the matrices that made something, by moves, scales and sums; none
+    where anything else had a part in it."""
+    if j is None or j in found:
+        return [] if j is None else [j]
+    made = [x for x in flow.sources[j] if x is not None]
+    if len(made) != 1 and flow.names[j] not in SUMS:
+        return []
+    if flow.names[j] not in PASSES:
+        return []
+    parts = [makers(flow, x, found) for x in made]
+    return [i for part in parts for i in part] if all(parts) else []
+
+
+def words(one: Matrix, other: Matrix) -> str:
+    """Say which modules multiply."""
+    paths = dict.fromkeys(x.path or "the model" for x in (one, other))
+    return " and ".join(paths)

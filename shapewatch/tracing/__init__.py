@@ -1,0 +1,44 @@
+"""Watch a PyTorch model run. Knows nothing of Transformers.
+
+`trace` records a run and names its axes: a `Trace`, which prints itself as a
+`Table` of one `Row` a torch call, or, where these are many, as the tree of its
+modules, and gives each tensor an `Axis` a side. What it has found is an
+`Attention`, a `Sheet` of numbers, or a `Scramble`. A trace that it has saved
+is read by `load_trace`, as a `SavedTrace`. `diff` shows what was changed in a
+text, line by line.
+`print_shapes` prints while a model runs. `flops` and `parameters` count
+without a trace; `shape_text`, `shape_html` and `html_table` write.
+"""
+
+from shapewatch.tracing.axes.names import Axis, shape_text
+from shapewatch.tracing.listing.changes import Diff, diff
+from shapewatch.tracing.markup import html_table, shape_html
+from shapewatch.tracing.printing import print_shapes
+from shapewatch.tracing.questions.costs import flops, gradients, parameters
+from shapewatch.tracing.questions.export import from_json
+from shapewatch.tracing.questions.saved import SavedTrace, load_trace
+from shapewatch.tracing.questions.scores import Attention
+from shapewatch.tracing.tables import Row, Sheet, Table
+from shapewatch.tracing.tracer import Trace, trace
+
+__all__ = [
+    "Attention",
+    "Axis",
+    "Diff",
+    "Row",
+    "SavedTrace",
+    "Sheet",
+    "Table",
+    "Trace",
+    "diff",
+    "flops",
+    "from_json",
+    "gradients",
+    "html_table",
+    "load_trace",
+    "parameters",
+    "print_shapes",
+    "shape_html",
+    "shape_text",
+    "trace",
+]

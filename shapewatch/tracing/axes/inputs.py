@@ -1,0 +1,208 @@
+"""Inputs: what a model is called with, by name, and at other sizes."""
+
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from dataclasses import fields, is_dataclass
+from inspect import Parameter, signature
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from shapewatch.tracing.axes.sizes import Sizes
+
+# "B T" for each tensor in order, or by the names of parameters: {"ids": "B T",
+# "past": {"key": "B T D"}, "past.value": "B T D"}.
+Names = list[str] | Mapping[str, Any]
+
+
+def resized(
+    model: Callable, inputs: tuple, options: dict, axes: Names, dims: Sizes
+) -> tuple[tuple, dict]:
+    """Give inputs and options other sizes, with values that they have
+    already.
+
+    `axes` names the axes of each input tensor, "B S", in a list; or of those
+    that it names by a path of the parameter and what is in it, "past.key".
+    A name that `dims` lacks keeps its size. A tensor that comes twice is
+    named once, and stays one.
+
+    Raises ValueError where `axes` and the tensors do not match.
+    """
+    named = named_tensors(model, inputs, options, axes)
+    made = {
+        id(tensor): resized_tensor(tensor, names.split(), dims)
+        for tensor, names in named
+    }
+    return rebuilt(inputs, made), rebuilt(options, made)
+
+
+def named_tensors(
+    model: Callable, inputs: tuple, options: dict, axes: Names
+) -> list[tuple[Tensor, str]]:
+    """Give the input tensors that have names, with those of their axes."""
+    there = dict(tensors_in(named_inputs(model, inputs, options)))
+    if isinstance(axes, Mapping):
+        return chosen(there, dict(paths_in(axes)))
+    return in_order(inputs, axes, there)
+
+
+def check_sizes(
+    model: Callable, inputs: tuple, options: dict, axes: Names, dims: Sizes
+) -> None:
+    """Raise ValueError where `axes` and the inputs do not match, or an axis
+    has another size than `dims` say."""
+    for tensor, names in named_tensors(model, inputs, options, axes):
+        resized_tensor(tensor, names.split(), {})
+        for name, size in zip(names.split(), tensor.shape):
+            if dims.get(name, size) != size:
+                raise ValueError(
+                    f"dims say {name}={dims[name]}, and {name} of axes "
+                    f"{names!r} has size {size} in the input "
+                    f"{tuple(tensor.shape)}: give {name} that size, or name "
+                    "the axis otherwise."
+                )
+
+
+def names_of_axes(axes: Names) -> list[str]:
+    """List the names of all axes."""
+    texts = (
+        dict(paths_in(axes)).values() if isinstance(axes, Mapping) else axes
+    )
+    return " ".join(texts).split()
+
+
+def paths_in(axes: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """List each path that has names: {"past": ["B T"]} has past.0."""
+    if isinstance(axes, str):
+        yield path, axes
+    elif isinstance(axes, Mapping | list | tuple):
+        for name, part in parts(axes).items():
+            yield from paths_in(part, f"{path}.{name}".lstrip("."))
+    elif axes is not None:
+        raise ValueError(
+            f"axes: {path} is {axes!r}. Write the names of a tensor's axes as "
+            'a string, "B T".'
+        )
+
+
+def chosen(there: dict[str, Tensor], wanted: dict[str, str]) -> list:
+    """Give the tensors that some paths lead to, with their axes' names."""
+    first: dict[int, str] = {}
+    for path, names in wanted.items():
+        if path not in there:
+            raise ValueError(f"axes: {path!r} is no tensor. {listed(there)}")
+        if first.setdefault(id(there[path]), names).split() != names.split():
+            raise ValueError(
+                f"axes: {path!r} is {names!r}, and the same tensor has other "
+                "names elsewhere. Name it once, or give a copy of it."
+            )
+    return [(there[path], names) for path, names in wanted.items()]
+
+
+def in_order(inputs: tuple, axes: list[str], there: dict) -> list:
+    """Give the input tensors, with the names of their axes."""
+    tensors = {id(x): x for x in inputs if isinstance(x, Tensor)}
+    if isinstance(axes, str) or len(axes) != len(tensors):
+        raise ValueError(
+            f"{axes=} must be a list with one string for each input tensor. "
+            f"There are {len(tensors)} (one that comes twice counts once). "
+            "Those that are given by keyword, or within others, are named in "
+            f'a dictionary, axes={{"ids": "B T"}}. {listed(there)}'
+        )
+    return list(zip(tensors.values(), axes))
+
+
+def listed(there: dict[str, Tensor]) -> str:
+    """Say which tensors a model is given."""
+    shapes = (f"{path} {tuple(x.shape)}" for path, x in there.items())
+    return f"It is given {', '.join(shapes) or 'no tensor'}."
+
+
+def named_inputs(model: Callable, inputs: tuple, options: dict) -> dict:
+    """Name what a model is given by its parameters, or by number where it
+    has none that can be known."""
+    try:
+        asked = signature(getattr(model, "forward", model))
+        named = dict(asked.bind(*inputs, **options).arguments)
+    except (TypeError, ValueError):
+        return {str(i): x for i, x in enumerate(inputs)} | options
+    for name, one in asked.parameters.items():
+        if one.kind is Parameter.VAR_KEYWORD:
+            named |= named.pop(name, {})
+    return named
+
+
+def tensors_in(
+    value: Any, path: str = "", above: tuple = ()
+) -> Iterator[tuple[str, Tensor]]:
+    """List the tensors in something, by the path that leads to each."""
+    if isinstance(value, Tensor):
+        yield path, value
+    elif id(value) not in above:
+        for name, part in parts(value).items():
+            inner = f"{path}.{name}".lstrip(".")
+            yield from tensors_in(part, inner, (*above, id(value)))
+
+
+def parts(value: Any) -> dict[str, Any]:
+    """Take apart what holds others: a dictionary, a list, a dataclass, or an
+    object of attributes that cannot be called."""
+    if isinstance(value, Mapping):
+        return {str(name): x for name, x in value.items()}
+    if isinstance(value, list | tuple):
+        numbers = map(str, range(len(value)))
+        return dict(zip(getattr(value, "_fields", numbers), value))
+    if isinstance(value, Tensor | type | nn.Module) or callable(value):
+        return {}
+    if is_dataclass(value):
+        return {one.name: getattr(value, one.name) for one in fields(value)}
+    return dict(getattr(value, "__dict__", {}))
+
+
+def rebuilt(value: Any, made: dict[int, Tensor], above: tuple = ()) -> Any:
+    """Give something with other tensors in it: a copy, unless it has none
+    that is another."""
+    if isinstance(value, Tensor) or id(value) in above:
+        return made.get(id(value), value)
+    old, above = parts(value), (*above, id(value))
+    new = {name: rebuilt(part, made, above) for name, part in old.items()}
+    changed = {name: x for name, x in new.items() if x is not old[name]}
+    if not changed:
+        return value
+    if hasattr(value, "_replace"):
+        return value._replace(**changed)
+    if isinstance(value, list | tuple):
+        return type(value)(new.values())
+    whole = copy(value)
+    for name, part in changed.items():
+        if isinstance(value, Mapping):
+            key = next(key for key in value if str(key) == name)
+            whole[key] = part
+        else:
+            object.__setattr__(whole, name, part)
+    return whole
+
+
+def resized_tensor(tensor: Tensor, axes: list[str], dims: Sizes) -> Tensor:
+    """Take as many rows of each named axis as asked, in order: some of them,
+    or some of them twice, by a seed."""
+    if len(axes) != tensor.ndim:
+        raise ValueError(
+            f"axes {' '.join(axes)!r} name {len(axes)} axes, and the input "
+            f"{tuple(tensor.shape)} has {tensor.ndim}."
+        )
+    for axis, name in enumerate(axes):
+        size = tensor.shape[axis]
+        rows = chosen_rows(size, dims.get(name, size))
+        tensor = tensor.index_select(axis, rows.to(tensor.device))
+    return tensor
+
+
+def chosen_rows(size: int, wanted: int) -> Tensor:
+    """Choose rows among so many: (wanted,), sorted. All of them come, where
+    there is room; the others are drawn."""
+    seed = torch.Generator().manual_seed(wanted)
+    rows = torch.randperm(size, generator=seed)
+    more = torch.randint(size, (max(wanted - size, 0),), generator=seed)
+    return torch.cat([rows, more])[:wanted].sort().values

@@ -1,0 +1,155 @@
+"""Changes: what each version of a text has otherwise than the one before."""
+
+import html
+import re
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise, zip_longest
+from textwrap import dedent, wrap
+
+from shapewatch.tracing.markup import STYLE
+from shapewatch.tracing.tables import Printable
+
+WIDTH = 76
+HEADERS = "before", "after"
+WORDS = re.compile(r"\w+|\s+|.")
+Pair = tuple[str | None, str | None]  # a line before and after
+
+
+class Diff(Printable):
+    """The lines that differ from each of the `versions` to the next, under
+    `titles`; with `whole`, all lines.
+
+    Print it, or show it in a notebook: before and after side by side, or on
+    a narrow page one below the other.
+    """
+
+    def __init__(
+        self, versions: Sequence[str], titles: Sequence[str], whole: bool
+    ):
+        self.versions, self.titles, self.whole = versions, titles, whole
+        self.notes: list[str] = []
+
+    @property
+    def steps(self) -> list[tuple[str, list[Pair]]]:
+        """Each title, and the lines before and after."""
+        found = []
+        for title, (old, new) in zip(self.titles, pairwise(self.versions)):
+            pairs = list(pairs_of(old.splitlines(), new.splitlines()))
+            if not self.whole:
+                pairs = outdented([p for p in pairs if p[0] != p[1]])
+            found.append((title, pairs))
+        return found
+
+    def lines(self) -> list[str]:
+        """Write a title, and lines with - that were replaced by those with +
+        below them."""
+        found = []
+        for title, pairs in self.steps:
+            for line in title.splitlines():
+                found += wrap(line, WIDTH) or [""]
+            for old, new in pairs:
+                found += [f"  {old}"] if old == new else signed(old, new)
+        return found
+
+    def _repr_html_(self) -> str:
+        """Write a real table: readable without style and without script."""
+        head = "".join(f'<th scope="col">{x}</th>' for x in HEADERS)
+        bodies = "".join(step_html(*step) for step in self.steps)
+        return (
+            f'{STYLE}<table class="trace diff"><thead><tr>{head}</tr></thead>'
+            f"{bodies}</table>"
+        )
+
+
+def diff(
+    *versions: str, titles: Sequence[str] = (), whole: bool = False
+) -> Diff:
+    """Show what each version of a text has otherwise than the one before.
+
+    `titles` says why, once for each step; `whole` shows the lines that stay
+    as well. ValueError for a single version, and for another number of
+    titles.
+
+    >>> diff("q @ k", "q @ k.mT", titles=["RuntimeError"])
+    RuntimeError
+    - q @ k
+    + q @ k.mT
+    """
+    steps = len(versions) - 1
+    if steps < 1:
+        raise ValueError(f"{len(versions)} versions: give two at least.")
+    if titles and len(titles) != steps:
+        raise ValueError(f"{len(titles)} titles for {steps} steps.")
+    return Diff(versions, titles or [""] * steps, whole)
+
+
+def pairs_of(before: list[str], after: list[str]) -> Iterator[Pair]:
+    """Set the lines of two versions beside each other."""
+    matcher = SequenceMatcher(None, before, after, False)
+    for _, i, j, k, n in matcher.get_opcodes():
+        yield from zip_longest(before[i:j], after[k:n])
+
+
+def outdented(pairs: list[Pair]) -> list[Pair]:
+    """Move lines to the left, all alike."""
+    lines = [line for pair in pairs for line in pair if line is not None]
+    moved = iter(dedent("\n".join(lines)).split("\n"))
+    return [
+        (
+            old if old is None else next(moved),
+            new if new is None else next(moved),
+        )
+        for old, new in pairs
+    ]
+
+
+def signed(old: str | None, new: str | None) -> list[str]:
+    """Write a line that was, and what came instead."""
+    return [
+        f"{sign} {line}"
+        for sign, line in (("-", old), ("+", new))
+        if line is not None
+    ]
+
+
+def step_html(title: str, pairs: list[Pair]) -> str:
+    """Write a title above its lines."""
+    rows = "".join(pair_html(*pair) for pair in pairs)
+    if title:
+        head = html.escape(title).replace("\n", "<br>")
+        rows = f'<tr><th scope="rowgroup" colspan="2">{head}</th></tr>{rows}'
+    return f"<tbody>{rows}</tbody>"
+
+
+def pair_html(old: str | None, new: str | None) -> str:
+    """Write a line before and after; a sign says that it differs."""
+    if old == new:
+        same = cell_html(" ", html.escape(old or "", quote=False))
+        return f'<tr class="same">{same * 2}</tr>'
+    left, right = marked(old or "", new or "")
+    before = cell_html("−", left) if old is not None else "<td></td>"
+    after = cell_html("+", right) if new is not None else "<td></td>"
+    return f"<tr>{before}{after}</tr>"
+
+
+def cell_html(sign: str, text: str) -> str:
+    """Write a line after its sign."""
+    indent = len(text) - len(text.lstrip())
+    return f'<td style="--i:{indent + 2}"><pre>{sign} {text}</pre></td>'
+
+
+def marked(old: str, new: str) -> tuple[str, str]:
+    """Mark the words in which two lines differ."""
+    before, after = WORDS.findall(old), WORDS.findall(new)
+    texts = ["", ""]
+    matcher = SequenceMatcher(None, before, after, False)
+    for kind, i, j, k, n in matcher.get_opcodes():
+        parts = ("del", before[i:j]), ("ins", after[k:n])
+        for side, (tag, words) in enumerate(parts):
+            text = html.escape("".join(words), quote=False)
+            if text.strip() and kind != "equal":
+                space = text[: len(text) - len(text.lstrip())]
+                text = f"{space}<{tag}>{text.lstrip()}</{tag}>"
+            texts[side] += text
+    return texts[0], texts[1]

@@ -1,0 +1,258 @@
+"""Events: what was called in a run, and what each expression made there."""
+
+import ast
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache, cached_property
+from itertools import chain, pairwise
+from operator import itemgetter
+from types import CodeType
+from typing import Any, NamedTuple
+
+from shapewatch.tracing.axes.names import Axis, Shape, Shapes
+from shapewatch.tracing.calls import Calls
+from shapewatch.tracing.record.tensors import Mark
+from shapewatch.tracing.record.visits import Place, Visit
+from shapewatch.tracing.source import bindings
+from shapewatch.tracing.source import expressions as source
+from shapewatch.tracing.source.expressions import Function
+
+# A function, the visit that it ran in, and the lines that led there.
+FunctionRun = tuple[CodeType, Visit, Place]
+RESUMED = 0x20 | 0x80 | 0x200  # generators and coroutines
+LOOPS: tuple[type, ...] = ast.For, ast.AsyncFor, ast.While
+LOOPS += ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
+
+
+class Event(NamedTuple):
+    """A torch call, with its function's name, or a module's run."""
+
+    visit: Visit
+    place: Place
+    shapes: Shapes | None
+    name: str
+
+    def runs(self, code: CodeType) -> Iterator[FunctionRun]:
+        """Give the runs of a function that led here, the innermost first."""
+        # A cell that is run again has the same code; so may another cell.
+        wanted = code, code.co_filename
+        visit: Visit | None = self.visit
+        place = self.place
+        while visit:
+            found = [(one, one.co_filename) for one, _ in place]
+            if wanted in found:
+                yield code, visit, place[found.index(wanted) + 1 :]
+            place, visit = visit.place, visit.parent
+
+
+class Known:
+    """The named shapes of a run's tensors, by number, and what it called."""
+
+    def __init__(self, calls: Calls):
+        self.calls = calls
+        self.uses = defaultdict[int, list[tuple[int, Shape]]](list)
+        self.led_to: dict[tuple, dict[Any, list[Event]]] = {}
+        for i, (step, axes) in enumerate(zip(calls.steps, calls.axes)):
+            for marks, names in zip((step.reads, step.makes), axes):
+                for mark, name in zip(marks, names):
+                    self.uses[mark.number].append((i, name))
+
+    def shapes(self, marks: list[Mark] | None, end: int) -> Shapes | None:
+        """Name the shapes of tensors after `end` steps; None if unknown."""
+        uses = [self.uses[mark.number] for mark in marks or []]
+        if not uses or not all(uses):
+            return None
+        counts = (bisect_left(use, end, key=itemgetter(0)) for use in uses)
+        return tuple(use[max(n - 1, 0)][1] for n, use in zip(counts, uses))
+
+    @cached_property
+    def events(self) -> list[Event]:
+        """What was called, in order; calls inside a library are left out,
+        for what they make is inside the call that led to them."""
+        found: list[tuple[float, Event]] = []
+        steps = zip(self.calls.steps, self.calls.axes)
+        for i, (step, (_, made)) in enumerate(steps):
+            if step.visit.place != step.place:
+                event = Event(step.visit, step.place, made, step.name)
+                found.append((i, event))
+        for visit in self.calls.run.visits:
+            if visit.direct and visit.parent:
+                given = self.shapes(visit.makes, visit.end)
+                event = Event(visit.parent, visit.place, given, "")
+                found.append((visit.end - 0.5, event))
+        return [event for _, event in sorted(found, key=itemgetter(0))]
+
+    def events_in(self, run: FunctionRun) -> list[Event]:
+        """List the events that a run of a function led to, and no run of the
+        same function within it."""
+        code = run[0]
+        wanted = code, code.co_filename
+        if wanted not in self.led_to:
+            led_to = self.led_to[wanted] = defaultdict(list)
+            for event in self.events:
+                led_to[next(event.runs(code), None)].append(event)
+        return self.led_to[wanted][run]
+
+
+def runs_of(
+    code: CodeType, events: list[Event], path: str | None
+) -> list[FunctionRun]:
+    """List the runs of a function in one module, in order; ValueError where
+    it did not run there, or where it is not clear in which."""
+    found = dict.fromkeys(run for event in events for run in event.runs(code))
+    runs = sorted(found, key=lambda run: run[1].start)
+    paths = list(dict.fromkeys(visit.path for _, visit, _ in runs))
+    if not paths:
+        raise ValueError(f"{code.co_qualname} made no tensor in this run")
+    if path is None and len(paths) == 1:
+        path = paths[0]
+    if path not in paths:
+        listed = ", ".join(map(repr, paths))
+        ran = "in several modules" if path is None else f"not in {path!r}"
+        ran = f"{code.co_qualname} ran {ran}"
+        raise ValueError(f"{ran}: choose a path of {listed}")
+    return [run for run in runs if run[1].path == path]
+
+
+def module_shapes(calls: Calls) -> Iterator[tuple[str, Shapes, Shapes]]:
+    """Name what each module reads and makes, as they finish."""
+    known = Known(calls)
+    for visit in calls.run.visits:
+        reads = known_shapes(known, given_to(visit), visit.start)
+        yield visit.path, reads, known_shapes(known, visit.makes, visit.end)
+
+
+def given_to(visit: Visit) -> list[Mark]:
+    """List the tensors that a module was given."""
+    return [mark for marks in visit.reads.values() for mark in marks]
+
+
+def known_shapes(known: Known, marks: list[Mark] | None, end: int) -> Shapes:
+    """Name the shapes of tensors after `end` steps; by its sizes, that of a
+    tensor which no call has read."""
+    found = []
+    for mark in marks or ():
+        named = known.shapes([mark], end)
+        sizes = tuple(Axis(n, str(n), "unknown") for n in mark.shape)
+        found.append(named[0] if named else sizes)
+    return tuple(found)
+
+
+class Made(NamedTuple):
+    """What an expression made: its shapes, each time. There are none where
+    nothing was called, or where they are not `certain`."""
+
+    times: tuple[Shapes, ...] = ()
+    certain: bool = True
+
+
+NOTHING, UNCERTAIN = Made(), Made(certain=False)
+
+
+class Frame:
+    """One run of a function: in which visit, and who called it.
+
+    `made` has the events of each span in it, `called` the runs of the
+    reader's functions from there.
+    """
+
+    def __init__(self, known: Known, node: Function, run: FunctionRun):
+        self.known, self.node = known, node
+        self.code, self.visit, self.callers = run
+        self.made = defaultdict[source.Span | None, list[Event]](list)
+        self.called = defaultdict[source.Span | None, set[FunctionRun]](set)
+        own = set(source.codes(self.code))
+        for event in known.events_in(run):
+            if event.place[0][0] in own:
+                self.made[source.span(*event.place[0])].append(event)
+            if event.visit is self.visit:
+                self.note_functions(event.place, own)
+
+    def note_functions(self, place: Place, own: set[CodeType]) -> None:
+        """Note which functions ran on the way to an event."""
+        for i, ((code, _), caller) in enumerate(pairwise(place), 1):
+            named = code.co_name.isidentifier() or code.co_name == "<lambda>"
+            if caller[0] in own and named:  # a comprehension is no function
+                run = code, self.visit, place[i:]
+                self.called[source.span(*caller)].add(run)
+
+    def value(self, node: ast.expr | ast.stmt) -> Made:
+        """Tell what an expression made: NOTHING if nothing was called there,
+        UNCERTAIN where it cannot be told."""
+        at = source.run_span(node)
+        if at in self.made:
+            return made_by(self.made[at], node, node in looped(self.node))
+        if at in self.called:
+            return made_by_function(self, node, self.called[at])
+        return NOTHING
+
+    def times(self) -> int:
+        """How often the function ran, at least: all its runs from the same
+        lines are one. What stands outside of loops tells."""
+        outside = set(source.walk(self.node)) - looped(self.node)
+        made = (self.value(x) for x in outside if isinstance(x, ast.expr))
+        return max((len(one.times) for one in made), default=0)
+
+
+@cache
+def looped(function: Function) -> set[ast.AST]:
+    """Find what stands in the loops of a function."""
+    loops = [node for node in ast.walk(function) if isinstance(node, LOOPS)]
+    return {node for loop in loops for node in ast.walk(loop)}
+
+
+def made_by(events: list[Event], node: ast.AST, in_loop: bool) -> Made:
+    """Tell what an expression made from the events there. Several may be
+    one call, of a library's function that made them all."""
+    shapes = [event.shapes for event in events if event.shapes]
+    names = {event.name for event in events}
+    own = {"", bindings.last_name(getattr(node, "func", node))}
+    if len(shapes) < len(events):
+        return UNCERTAIN
+    if not isinstance(node, ast.Call) or len(events) == 1 or names <= own:
+        return Made(tuple(shapes))
+    alike = len(names) == 1 and len(set(shapes)) == 1
+    return Made((shapes[0],)) if alike and in_loop else UNCERTAIN
+
+
+def made_by_function(outer: Frame, node: ast.AST, called: set) -> Made:
+    """Tell what a function of the reader's gave, if it was surely this."""
+    run, *others = called
+    code, inner = run[0], source.definition(run[0])
+    function = node.func if isinstance(node, ast.Call) else node
+    known = not others and bindings.stands_for(function, code, outer.code)
+    if not known or code.co_flags & RESUMED or inner is None:
+        return UNCERTAIN
+    return result(Frame(outer.known, inner, run))
+
+
+def result(frame: Frame) -> Made:
+    """Tell what a function gave, if one place in it gave everything."""
+    if isinstance(frame.node, ast.Lambda):
+        return last_value(frame, frame.node.body)
+    returns = [n for n in source.walk(frame.node) if isinstance(n, ast.Return)]
+    values = [node.value for node in returns if node.value]
+    if not values:
+        return NOTHING
+    if returns == frame.node.body[-1:]:
+        return last_value(frame, values[0])
+    found = [made for made in map(frame.value, values) if made != NOTHING]
+    if len(found) == 1 and 1 in (len(returns), len(found[0].times)):
+        return found[0]
+    return UNCERTAIN
+
+
+def last_value(frame: Frame, node: ast.expr) -> Made:
+    """Tell what the last line of a function gave: an expression, or what a
+    variable is then, or several. It is uncertain if it is nothing."""
+    if isinstance(node, ast.Tuple):
+        parts = [last_value(frame, part).times for part in node.elts]
+        if not all(parts) or len(set(map(len, parts))) != 1:
+            return UNCERTAIN
+        return Made(tuple(tuple(chain(*each)) for each in zip(*parts)))
+    value: ast.expr | ast.stmt | None = node
+    if isinstance(node, ast.Name):
+        value = bindings.value_at_end(frame.node, node.id)
+    made = frame.value(value) if value else UNCERTAIN
+    return made if made.times else UNCERTAIN

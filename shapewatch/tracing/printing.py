@@ -1,0 +1,167 @@
+"""Live printing: the shapes of each step, while the model runs."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+
+from shapewatch.tracing.axes.inputs import Names
+from shapewatch.tracing.axes.names import Shapes, shapes_text
+from shapewatch.tracing.axes.sizes import Given
+from shapewatch.tracing.listing.events import module_shapes
+from shapewatch.tracing.record.aside import aside
+from shapewatch.tracing.record.recorder import Recorder, Step
+from shapewatch.tracing.record.tensors import tensors
+from shapewatch.tracing.tables import call_line, heading, text_line
+from shapewatch.tracing.tracer import Trace, trace
+
+
+@contextmanager
+def print_shapes(
+    model: nn.Module,
+    calls: bool = False,
+    dims: Given | None = None,
+    axes: Names | None = None,
+    build: Callable | None = None,
+) -> Iterator[nn.Module]:
+    """Print the shapes in and out of every module while the model runs.
+
+    Use it in a `with` statement; one line a module, as each finishes, so
+    the parts come before the whole. With `calls`, one line a torch call
+    instead, under the path of its module.
+
+    With `dims`, and with `axes` or `build`, axes have names, known as in
+    `trace`: the model runs ahead, unseen and at other sizes too. A shape
+    that is not as it was then is printed in numbers. The hooks are removed
+    at the end, whatever happened. Raises TypeError for what is no module.
+    """
+    if not isinstance(model, nn.Module):
+        raise TypeError(
+            f"print_shapes is for modules, and a {type(model).__name__} is "
+            "none: trace(function, ...) lists the calls of a function."
+        )
+    listed = call_lines if calls else module_shapes
+    preview = Preview(listed, dims=dims, axes=axes, build=build)
+    with ExitStack() as stack:
+        ahead = model.register_forward_pre_hook(preview.run, with_kwargs=True)
+        stack.enter_context(ahead)
+        if calls:
+            stack.enter_context(LiveCalls(model, preview))
+        else:
+            print_modules(model, preview, stack)
+        yield model
+
+
+def print_modules(
+    model: nn.Module, preview: "Preview", stack: ExitStack
+) -> None:
+    """Let each module print a line when it has run."""
+    paths = {module: path for path, module in model.named_modules()}
+    labels = {m: f"{paths[m]} {type(m).__name__}".strip() for m in paths}
+    width = max(map(len, labels.values()))
+
+    def show(module: nn.Module, args: tuple, kwargs: dict, out: Any) -> None:
+        if not preview.busy:
+            inputs, outputs = preview.next(paths[module], (), ())
+            reads = measured_text(tensors([*args, *kwargs.values()]), inputs)
+            makes = measured_text(tensors(out), outputs)
+            cells = labels[module], f"{reads} -> {makes}"
+            print(text_line(cells, (width, 0)))
+
+    for module in paths:
+        hook = module.register_forward_hook(show, with_kwargs=True)
+        stack.enter_context(hook)
+
+
+class LiveCalls(Recorder):
+    """Print each torch call of a model's modules as soon as it is made."""
+
+    def __init__(self, model: nn.Module, preview: "Preview"):
+        super().__init__(model)
+        self.preview, self.heading = preview, ""
+        self.kinds: dict[tuple, set[str]] = defaultdict(set)
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        if self.preview.busy:
+            return function(*args, **kwargs or {})
+        return super().__torch_function__(function, types, args, kwargs)
+
+    def note(self, *made: Any) -> Step:
+        """Write a call down, and print it, under its module's path where
+        that is another."""
+        step = super().note(*made)
+        path, kind = step.visit.path, step.visit.kind
+        if not kind:
+            return step
+        kinds = self.kinds[step.visit, step.place[0]]
+        kinds |= set() if step.asked else {step.name}
+        call = step.line if len(kinds) < 2 else step.name
+        known = self.preview.next((path, step.function), call, (), ())
+        call, inputs, outputs = known
+        reads = measured_text(step.reads, inputs)
+        makes = measured_text(step.makes, outputs)
+        if self.heading != heading(path, kind):
+            self.heading = heading(path, kind)
+            print(self.heading)
+        print(call_line(call, reads, makes or "failed"))
+        return step
+
+
+class Preview:
+    """Trace a model, unseen, whenever it is about to run; `busy` meanwhile.
+
+    What is `listed` of the trace is handed out in order, as long as what
+    runs is the same. Without `dims` no axis can have a name, and the model
+    does not run ahead.
+    """
+
+    def __init__(self, listed: Callable, **names: Any):
+        self.listed, self.names = listed, names
+        self.ahead: Iterator[tuple] = iter(())
+        self.busy = False
+
+    def run(self, model: nn.Module, args: tuple, kwargs: dict) -> None:
+        """Run before a call of the model."""
+        if self.names["dims"] is None or self.busy:
+            return
+        if self.names["build"]:  # it has inputs of its own
+            args, kwargs = (), {}
+        self.busy, options = True, {**self.names, **kwargs}
+        try:
+            with aside(model, args, kwargs):
+                self.ahead = self.listed(trace(model, *args, **options))
+        except Exception as error:
+            if not hasattr(error, "trace"):
+                raise
+            self.ahead = self.listed(error.trace)  # as far as it gets
+        finally:
+            self.busy = False
+
+    def next(self, key: object, *unknown: Any) -> Sequence:
+        """Give what is known of what runs now."""
+        known, *found = next(self.ahead, (None,))
+        if known == key:
+            return found
+        self.ahead = iter(())
+        return unknown
+
+
+def call_lines(seen: Trace) -> Iterator[tuple[tuple, str, Shapes, Shapes]]:
+    """List each call of a run, and its axes, by its module and function."""
+    for step, row in zip(seen.steps, seen.table.rows):
+        key = step.visit.path, step.function
+        yield key, row.call, row.inputs, row.outputs
+
+
+def measured_text(found: Sequence, known: Shapes) -> str:
+    """Write the shapes of tensors, or of marks, with the names of their axes
+    where the sizes are as they were then."""
+    shapes = [one.shape for one in found]
+    if [torch.Size(axis.size for axis in shape) for shape in known] == shapes:
+        return shapes_text(known)
+    return ", ".join(str(tuple(shape)) for shape in shapes)

@@ -1,0 +1,136 @@
+"""Probing: which runs at other sizes show how each axis moves."""
+
+import re
+from collections.abc import Callable, Iterable
+from itertools import chain
+
+from shapewatch.tracing.axes.sizes import (
+    Given,
+    Sizes,
+    accepted_sizes,
+    alone,
+    capped_sizes,
+    close_sizes,
+    joint_sizes,
+    larger_sizes,
+    run_sizes,
+)
+from shapewatch.tracing.calls import Axes, Calls
+from shapewatch.tracing.record.recorder import Run
+from shapewatch.tracing.record.sketch import Again
+from shapewatch.tracing.record.state import State
+
+Other = Again | Run
+At = Callable[[Sizes], Other]
+
+
+def probe(run: Run, start: State, parts: Callable, sizes: Sizes) -> Other:
+    """Run again at other sizes, from where the traced run started; what went
+    wrong is in the run's `error`. Where it goes another way than that, its
+    calls are found by their lines."""
+    ways: list[Other] = (
+        [Run(sizes)] if run.error else [Again(sizes), Run(sizes)]
+    )
+    for again in ways:
+        try:
+            start.put_back()
+            again.record(*parts(sizes))
+        except Exception as error:  # it cannot be built so, or resized
+            again.error = error
+        if again.error:  # what it holds is not needed any more
+            again.error.__traceback__ = None
+        if again.error or again.calls == run.calls:
+            break
+    return again
+
+
+def probed(
+    run: Run, again: At, given: Given, varied: list[str]
+) -> tuple[list[Other], list[str]]:
+    """Run at other sizes: three, and more where a model refuses one, or goes
+    another way, or where an axis is still unknown. Gives the runs, and notes
+    on the names that a model does not let move."""
+    probing = Probing(run, again, given, varied)
+    refused = probing.together()
+    if refused:
+        probing.one_by_one(refused)
+    if any(None in other.shapes_of(run) for other in probing.others):
+        probing.keep(larger_sizes(given, probing.varied))
+    if is_unknown(Calls(run, probing.others, [], given).axes):
+        for name in probing.varied:
+            probing.keep(alone(given, name, close_sizes(given, name)))
+    return probing.others, probing.notes
+
+
+def is_unknown(axes: list[Axes]) -> bool:
+    """Whether the name of any axis is unknown."""
+    tensors = chain.from_iterable(chain.from_iterable(axes))
+    return any(x.proof == "unknown" for x in chain.from_iterable(tensors))
+
+
+class Probing:
+    """The traced run, and others at sizes in which the names `varied` move.
+
+    `again` runs at some sizes.
+    """
+
+    def __init__(self, run: Run, again: At, given: Given, varied: list[str]):
+        self.run, self.again = run, again
+        self.given, self.varied = given, varied
+        self.others, self.notes = list[Other](), list[str]()
+
+    def keep(self, choices: Iterable[Sizes]) -> None:
+        """Run at some sizes, and keep the runs that go."""
+        self.others += [x for x in map(self.again, choices) if not x.error]
+
+    def together(self) -> list[Other]:
+        """Let all names move at once; give the runs that a model refuses."""
+        runs = map(self.again, joint_sizes(self.given, self.varied))
+        tried = [cut(self, x) if x.error else x for x in runs]
+        refused = [x for x in tried if x.error and not self.run.error]
+        self.others += [x for x in tried if x not in refused]
+        return refused
+
+    def one_by_one(self, refused: list[Other]) -> None:
+        """Find sizes that a model accepts, of each name alone; then let the
+        names move together again, but those that cannot move at all."""
+        accepted = {
+            name: self.alone(name, [run.sizes[name] for run in refused])
+            for name in self.varied
+        }
+        self.varied = [name for name in self.varied if accepted[name]]
+        for i in range(len(refused)):
+            sizes = {n: accepted[n][i % len(accepted[n])] for n in self.varied}
+            self.keep([run_sizes({**self.given, **sizes})])
+
+    def alone(self, name: str, wanted: list[int]) -> list[int]:
+        """Find as many sizes of a name that a model accepts as are wanted."""
+        choices = [*wanted, *accepted_sizes(self.given, name)]
+        found, tried = list[Other](), list[Other]()
+        for sizes in alone(self.given, name, choices):
+            if len(found) < len(wanted):
+                tried.append(self.again(sizes))
+                found = [run for run in tried if not run.error]
+        self.others += found
+        self.notes += [] if found else [refusal_note(name, tried[0])]
+        return [run.sizes[name] for run in found]
+
+
+def cut(probing: Probing, refused: Other) -> Other:
+    """Where a model refuses some sizes, try again with the larger ones cut:
+    it may have a longest sentence."""
+    if probing.run.error:
+        return refused
+    fewer = capped_sizes(probing.given, probing.varied, refused.sizes)
+    runs = map(probing.again, fewer)
+    return next((run for run in runs if not run.error), refused)
+
+
+def refusal_note(name: str, run: Other) -> str:
+    """Say that a name cannot move, and in which words a model refuses it."""
+    first = re.sub("0x[0-9a-f]+", "0x…", str(run.error).split("\n")[0])
+    return (
+        f"{name} is known by its size alone: the model runs at no other that "
+        f"was tried, such as {name}={run.sizes[name]} "
+        f"({type(run.error).__name__}: {first})"
+    )

@@ -1,0 +1,214 @@
+"""Compare: the first call at which two traced runs part."""
+
+from collections import defaultdict
+from itertools import chain, zip_longest
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from shapewatch.tracing.calls import Calls
+from shapewatch.tracing.record.recorder import sources_of
+
+Two = tuple[Calls, Calls]
+Pair = tuple[int, int]
+Pairs = dict[Pair, str]  # in which module
+
+
+class Comparison(NamedTuple):
+    """What came out: print it.
+
+    `agree` says whether all that was compared is the same. If not, `where`
+    is the module of the first difference, and `mine` and `theirs` the
+    shapes there. `calls` is how many were compared.
+    """
+
+    agree: bool
+    where: str
+    mine: str
+    theirs: str
+    calls: int
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def compare(mine: Calls, theirs: Calls) -> Comparison:
+    """Find the first call at which two traces part: by its shapes, or, if
+    no shape differs, by its values, as far as both have kept them.
+
+    Two runs of the same code are compared call by call. Where the code of a
+    module differs, its calls are compared as far as they are written alike,
+    then what leaves it, for others to go on with. Values may differ by
+    rounding. Modules that only one of them has are not compared.
+    """
+    traces = mine, theirs
+    pairs = dict(sorted(pairs_of(Side(mine), Side(theirs)).items()))
+    for words in shapes_apart, values_apart:
+        for pair in pairs:
+            if why := words(traces, pair):
+                return difference(traces, pairs, pair, why)
+    return agreement(traces, pairs)
+
+
+class Side:
+    """One of the two traces: where its calls are, and what leaves where."""
+
+    def __init__(self, calls: Calls):
+        self.steps, self.sources = calls.steps, sources_of(calls.steps)
+        self.texts = [row.call for row in calls.table.rows]
+        self.own: dict[str, list[int]] = defaultdict(list)
+        self.inside: dict[str, list[int]] = defaultdict(list)
+        self.readers: dict[int | None, set[int]] = defaultdict(set)
+        for i, step in enumerate(self.steps):
+            self.own[step.visit.path].append(i)
+            for path in paths_around(step.visit.path):
+                self.inside[path].append(i)
+            for source in self.sources[i]:
+                self.readers[source].add(i)
+
+    def leaving(self, path: str) -> list[int]:
+        """The calls in a module that make what is read outside of it; the
+        last call, if nothing is."""
+        inside = self.inside[path]
+        within = set(inside)
+        return [i for i in inside if self.readers[i] - within] or inside[-1:]
+
+
+def paths_around(path: str) -> list[str]:
+    """A path, and those that it lies in: a.b, a, and the whole."""
+    return [path, *paths_around(path.rpartition(".")[0])] if path else [""]
+
+
+def pairs_of(mine: Side, theirs: Side) -> Pairs:
+    """Pair the steps that should be alike, each with its module's path."""
+    pairs: Pairs = {}
+    both = mine.inside.keys() & theirs.inside.keys()
+    for path in sorted(both, key=len, reverse=True):  # parts before wholes
+        for i, j in zip_longest(mine.own[path], theirs.own[path]):
+            if None in (i, j) or mine.texts[i] != theirs.texts[j]:
+                break
+            pairs.setdefault((i, j), path)
+            for source in sources(mine, theirs, i, j):
+                pairs.setdefault(source, mine.steps[source[0]].visit.path)
+        else:
+            continue
+        ends = mine.leaving(path), theirs.leaving(path)
+        if len(ends[0]) != len(ends[1]):
+            ends = ends[0][-1:], ends[1][-1:]
+        for pair in zip(*ends):
+            pairs.setdefault(pair, path)
+    return pairs
+
+
+def sources(mine: Side, theirs: Side, i: int, j: int) -> list[Pair]:
+    """Pair the calls that made what two like calls read."""
+    return [
+        (a, b)
+        for a, b in zip(mine.sources[i], theirs.sources[j])
+        if a is not None and b is not None
+        if len(mine.steps[a].makes) == len(theirs.steps[b].makes) == 1
+    ]
+
+
+def alike(traces: Two) -> bool:
+    """Whether both were run at the same sizes, probes included."""
+    mine, theirs = ([run.sizes for run in t.runs] for t in traces)
+    return mine == theirs
+
+
+def shapes_apart(traces: Two, pair: Pair) -> str:
+    """Say what two steps make, if it has other sizes, or, where both runs
+    had the same sizes, other names that are proved; else ""."""
+    mine, theirs = (t.table.rows[i] for t, i in zip(traces, pair))
+    steps = (t.steps[i] for t, i in zip(traces, pair))
+    sizes, others = ([mark.shape for mark in step.makes] for step in steps)
+    axes = zip(chain(*mine.outputs), chain(*theirs.outputs))
+    renamed = alike(traces) and any(
+        a.proof == b.proof == "proved" and a.name != b.name for a, b in axes
+    )
+    same = sizes == others and not renamed
+    return (
+        ""
+        if same
+        else "mine has {}, theirs has {}".format(*made(traces, pair))
+    )
+
+
+def made(traces: Two, pair: Pair) -> tuple[str, str]:
+    """Write what two steps make: by names, or, where these are the same, by
+    sizes."""
+    steps = [t.steps[i] for t, i in zip(traces, pair)]
+    mine, theirs = (t.table.rows[i].makes for t, i in zip(traces, pair))
+    if mine != theirs:
+        return mine, theirs
+    one, two = (str([tuple(x.shape) for x in s.makes])[1:-1] for s in steps)
+    return one, two
+
+
+def values_apart(traces: Two, pair: Pair) -> str:
+    """Say how far two steps' values are apart; "" but for rounding."""
+    for a, b in kept_values(traces, pair):
+        if not close(a, b):
+            a, b = a.to("cpu", torch.double), b.to("cpu", torch.double)
+            far = (a - b).abs()[a != b].max().item()
+            return f"the shapes agree, the values are up to {far:.3g} apart"
+    return ""
+
+
+def kept_values(traces: Two, pair: Pair) -> list[tuple[Tensor, Tensor]]:
+    """Pair the values that two steps made, as far as both were kept."""
+    made = (t.run.values.kept.get(i, []) for t, i in zip(traces, pair))
+    return list(zip(*made))
+
+
+def close(a: Tensor, b: Tensor) -> bool:
+    """Whether two tensors are the same, but for rounding of decimals."""
+    types = [x.dtype for x in (a, b) if x.is_floating_point()]
+    near = max((torch.finfo(t).eps for t in types), default=0) ** (2 / 3)
+    wide = torch.promote_types(a.dtype, b.dtype)
+    a, b = a.to("cpu", wide), b.to("cpu", wide)
+    return torch.allclose(a, b, rtol=near, atol=near, equal_nan=True)
+
+
+def difference(traces: Two, pairs: Pairs, pair: Pair, why: str) -> Comparison:
+    """Say where two traces part, and what they have there."""
+    mine, theirs = (t.table.rows[i] for t, i in zip(traces, pair))
+    calls = " / ".join(dict.fromkeys((f"`{mine.call}`", f"`{theirs.call}`")))
+    where, before = pairs[pair], list(pairs).index(pair)
+    text = f"They part in {where or 'the whole model'}, at {calls}: {why}. "
+    text += (
+        f"{rewritten(traces, pair, where)}Calls compared before it: {before}."
+    )
+    return Comparison(False, where, *made(traces, pair), len(pairs), text)
+
+
+def rewritten(traces: Two, pair: Pair, path: str) -> str:
+    """Say where, before two calls, the code of their module is written
+    otherwise; "" where it is not."""
+    before = (
+        [row.call for row in t.table.rows[:i] if row.path == path]
+        for t, i in zip(traces, pair)
+    )
+    for texts in zip_longest(*before):
+        if texts[0] != texts[1]:
+            mine, theirs = (f"`{x}`" if x else "this call" for x in texts)
+            return (
+                f"Before it the code differs: mine {mine}, theirs {theirs}. "
+            )
+    return ""
+
+
+def agreement(traces: Two, pairs: Pairs) -> Comparison:
+    """Say that nothing differs, and how much was compared."""
+    n = sum(bool(kept_values(traces, pair)) for pair in pairs)
+    kept = f"with the same values: {n}" if n else "no values were kept"
+    text = f"They agree. Calls with the same shapes: {len(pairs)}; {kept}."
+    used = list(zip(*pairs)) or [(), ()]
+    left = [len(t.steps) - len(set(u)) for t, u in zip(traces, used)]
+    if any(left):
+        text += f" Not compared: {left[0]} calls of mine, {left[1]} of theirs."
+    if not alike(traces):
+        text += " Axis names are not compared: the two ran at different sizes."
+    return Comparison(True, "", "", "", len(pairs), text)

@@ -1,0 +1,163 @@
+"""Costs: what each module of a model has to learn, and to compute."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
+from math import prod
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
+
+from shapewatch.tracing.questions.compare import paths_around
+from shapewatch.tracing.record.aside import aside
+from shapewatch.tracing.record.behind import behind
+from shapewatch.tracing.record.detours import unfused
+from shapewatch.tracing.record.shared import eagerly
+from shapewatch.tracing.record.tensors import name_of, tensors
+from shapewatch.tracing.record.visits import Visits
+from shapewatch.tracing.tables import Sheet
+
+COUNTED = (
+    "FLOPs are those of matrix products, convolutions and attention; a "
+    "multiply-add is 2. Everything else counts 0."
+)
+aten = torch.ops.aten
+DEAD = "none: nothing that the model gives depends on this parameter."
+
+
+class Size(NamedTuple):
+    """How many parameters a module has, and how many of them are frozen."""
+
+    module: str
+    kind: str
+    parameters: int
+    frozen: int
+
+
+class Cost(NamedTuple):
+    """How many floating-point operations a module takes in one run."""
+
+    module: str
+    kind: str
+    parameters: int
+    flops: int
+    multiply_adds: int
+
+
+class Gradient(NamedTuple):
+    """The shape of a parameter's gradient; or "none", or "frozen"."""
+
+    parameter: str
+    shape: tuple[int, ...]
+    gradient: str
+
+
+def parameters(model: Callable) -> Sheet[Size]:
+    """Count the parameters of each module: all, and the frozen ones. Of a
+    method or a function: those of the model that it runs.
+
+    A parameter with several names counts once. Buffers do not count.
+    """
+    return Sheet(sizes_of(model), shared(behind(model)))
+
+
+def sizes_of(model: Callable) -> list[Size]:
+    """List the size of each module, the whole last."""
+    whole, *others = behind(model).named_modules()
+    rows = []
+    for path, module in [*others, whole]:
+        learned = list(module.parameters())
+        every = sum(p.numel() for p in learned)
+        frozen = sum(p.numel() for p in learned if not p.requires_grad)
+        kind = type(module)
+        name = name_of(model) if kind is nn.Module else kind.__name__
+        rows.append(Size(path, name, every, frozen))
+    return rows
+
+
+def shared(model: nn.Module) -> list[str]:
+    """Say which parameters have several names."""
+    names = defaultdict(list)
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        names[parameter].append(name)
+    return [
+        f"one parameter, counted once: {', '.join(alike)}"
+        for alike in names.values()
+        if len(alike) > 1
+    ]
+
+
+class Here(Visits):
+    """The module under way, told as FlopCounterMode asks for it."""
+
+    @property
+    def parents(self) -> list[str]:
+        """Where to count a call: in the module, and in those around it."""
+        return paths_around(self.now.path)
+
+
+def flops(model: Callable, *inputs: Any, **options: Any) -> Sheet[Cost]:
+    """Count the floating-point operations of each module in one run.
+
+    PyTorch's FlopCounterMode counts: a matrix product (n, k) @ (k, m) has
+    n * m * k multiply-adds, and twice as many FLOPs. What a module does that
+    is made during the run counts in the total alone.
+    """
+    counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
+    call = partial(model, *inputs, **options)
+    counter.mod_tracker = Here(behind(call))  # type: ignore[assignment]
+    with aside(model, inputs, options), eagerly(), unfused(), counter:
+        call()
+    counts = counter.get_flop_counts()
+    rows = []
+    for path, kind, learned, _ in sizes_of(call):
+        n = sum(counts.get(path, {}).values())
+        rows.append(Cost(path, kind, learned, n, n // 2))
+    return Sheet(rows, [COUNTED])
+
+
+# What FlopCounterMode leaves out, given the shapes of a call's arguments.
+FORMULAS: dict[Any, Callable[..., int]] = {
+    aten._scaled_dot_product_flash_attention_for_cpu: (
+        lambda q, k, v, *_, **__: sdpa_flop_count(q, k, v)
+    ),
+    aten.mv: lambda matrix, row, **_: 2 * prod(matrix),
+    aten.dot: lambda row, column, **_: 2 * prod(row),
+    aten.addmv: lambda _, matrix, row, **__: 2 * prod(matrix),
+    aten.mkldnn_rnn_layer: lambda x, own, back, *_, **__: (
+        2 * prod(x[:-1]) * (prod(own) + prod(back))
+    ),
+}
+
+
+def gradients(
+    model: Callable, *inputs: Any, **options: Any
+) -> Sheet[Gradient]:
+    """List the shape of each parameter's gradient, with the sum of all that
+    the model gives as the loss. No `.grad` is touched."""
+    whole = behind(partial(model, *inputs, **options))
+    learned = dict(whole.named_parameters())
+    asked = [p for p in learned.values() if p.requires_grad]
+    known: dict[Tensor, Tensor | None] = {}
+    with aside(model, inputs, options), torch.enable_grad():
+        given = tensors(model(*inputs, **options))
+        given = [t for t in given if t.is_floating_point() and t.requires_grad]
+        losses = [t.sum() for t in given]
+        if asked and losses:
+            found = torch.autograd.grad(losses, asked, allow_unused=True)
+            known = dict(zip(asked, found))
+    rows = [
+        Gradient(name, tuple(p.shape), gradient_text(p, known.get(p)))
+        for name, p in learned.items()
+    ]
+    dead = any(row.gradient == "none" for row in rows)
+    return Sheet(rows, [DEAD] if dead else [])
+
+
+def gradient_text(parameter: Tensor, gradient: Tensor | None) -> str:
+    """Write the shape of a gradient, or why there is none."""
+    if gradient is not None:
+        return str(tuple(gradient.shape))
+    return "none" if parameter.requires_grad else "frozen"

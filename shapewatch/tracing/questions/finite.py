@@ -1,0 +1,226 @@
+"""Finite numbers: the first call that makes NaN or infinity."""
+
+from functools import partial
+from math import inf
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from shapewatch.tracing.axes.inputs import named_inputs, tensors_in
+from shapewatch.tracing.calls import Calls
+from shapewatch.tracing.questions.attention import plain_name
+from shapewatch.tracing.questions.errors import operands
+from shapewatch.tracing.questions.looking import Event, Looks, look
+from shapewatch.tracing.record.aside import aside
+from shapewatch.tracing.record.behind import behind, method_of
+from shapewatch.tracing.record.recorder import (
+    Recorder,
+    Run,
+    Step,
+    sources_of,
+)
+from shapewatch.tracing.record.shared import eagerly
+from shapewatch.tracing.record.tensors import storage, tensors
+from shapewatch.tracing.source.expressions import span
+from shapewatch.tracing.tables import Row
+
+MASKED = (
+    "The softmax of a row that is -inf everywhere is NaN: let every query "
+    "attend to something."
+)
+LOGARITHM = (
+    "The logarithm of 0 is -inf, that of a negative number NaN: add a small "
+    "number first, or use log_softmax."
+)
+DIVIDED = (
+    "0 / 0 is NaN, and x / 0 infinity: add a small number to what divides."
+)
+ROOT = "A negative number has no root, and 1 / 0 is infinity."
+PRODUCT = "0 * infinity is NaN: choose with where or masked_fill instead."
+SUM = "Infinity - infinity is NaN."
+POWER = "Powers grow fast: subtract the largest number of each row first."
+NARROW = "{} holds no number above {:.3g}: compute this in a wider type."
+RULES = {
+    MASKED: "softmax log_softmax scaled_dot_product_attention",
+    LOGARITHM: "log log2 log10 log1p",
+    DIVIDED: "div truediv rdiv rtruediv divide reciprocal normalize",
+    ROOT: "sqrt rsqrt pow rpow",
+    PRODUCT: "mul rmul multiply",
+    SUM: "add radd sub rsub",
+    POWER: "exp exp2 expm1",
+}
+
+
+class FirstNan(NamedTuple):
+    """The first call that makes NaN or infinity; print it. It is false where
+    there is none.
+
+    `row` is the call, `line` where it stands, "file.py:41", `lowest` and
+    `highest` the ends of the numbers that it reads.
+    """
+
+    row: Row | None
+    line: str
+    lowest: float
+    highest: float
+    text: str
+
+    def __bool__(self) -> bool:
+        return self.row is not None
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class Search:
+    """A run in which each tensor was looked at: its steps, what makes NaN or
+    infinity in it, and what stopped it."""
+
+    def __init__(self, call: partial):
+        recorder = Recorder(behind(call), lambda step: True)
+        recorder.visits.now.kind = method_of(call)
+        self.steps, self.error, result = recorder.steps, "", None
+        self.looks = recorder.values = Looks(recorder.steps)
+        with aside(call), eagerly(), recorder:
+            try:
+                result = call()
+            except Exception as error:
+                name, text = type(error).__name__, str(error).split("\n")[0]
+                self.error = f" (then it stopped: {name}: {text})"
+        made = {x.number: i for i, s in enumerate(self.steps) for x in s.makes}
+        marks = recorder.marks.read(tensors(result))
+        ends = [x for x in map(look, tensors(result)) if x and x.infinite]
+        self.last = [made[m.number] for m in marks if m.number in made]
+        self.ends_infinite = bool(ends)
+        self.sources = sources_of(self.steps)
+
+    def found(self) -> tuple[Event | None, Event | None]:
+        """Give the first call that is amiss, and the one that makes NaN of
+        its infinity. Infinity counts if NaN comes of it, if the result has
+        some of it, or if it is +inf; -inf is what masks are made of."""
+        nan, infinite = self.looks.nan, self.looks.infinite
+        if nan:
+            read = any(x.infinite for _, x in nan.reads if x)
+            depends = above([nan.step], self.sources) if read else ()
+            first = (x for x in infinite if x.step in depends)
+            return next(((x, nan) for x in first), (nan, None))
+        ends = self.last if self.ends_infinite else []
+        depends = above(ends, self.sources)
+        counts = (
+            x for x in infinite if x.made.highest == inf or x.step in depends
+        )
+        return next(counts, None), None
+
+
+def above(steps: list[int], sources: list[list[int | None]]) -> set[int]:
+    """List some steps, and all that they depend on."""
+    known, ahead = set[int](), list(steps)
+    while ahead:
+        if (i := ahead.pop()) not in known:
+            known.add(i)
+            ahead += [j for j in sources[i] if j is not None]
+    return known
+
+
+def first_nan(calls: Calls, call: partial) -> FirstNan:
+    """Find the first call that makes NaN or infinity, by another run."""
+    search = Search(call)
+    found, then = search.found()
+    if found is None:
+        text = f"None of {len(search.steps):,} calls makes NaN, or infinity "
+        text += f"that does harm{search.error}."
+        return FirstNan(None, "", inf, -inf, text)
+    rows = rows_of(calls, search.steps)
+    where = place_text(search.steps[found.step], rows[found.step])
+    lines = [
+        *made_lines(found, where, call),
+        *read_lines(found, search.steps[found.step], call),
+    ]
+    if then:
+        later = place_text(search.steps[then.step], rows[then.step])
+        lines.append(f"It becomes NaN {later}")
+    lines += rules(found, search.steps)
+    seen = [x for _, x in found.reads if x]
+    ends = (
+        min((x.lowest for x in seen), default=inf),
+        max((x.highest for x in seen), default=-inf),
+    )
+    at = line_of(search.steps[found.step])
+    return FirstNan(rows[found.step], at, *ends, "\n".join(lines))
+
+
+def place_text(step: Step, row: Row) -> str:
+    """Say where a call is, and write it below."""
+    inside = step.visit.path or step.visit.kind
+    where = f"in {row.path}" if inside else "outside every module"
+    return f"{where}, {line_of(step)}:\n{row}"
+
+
+def made_lines(found: Event, where: str, call: partial) -> list[str]:
+    """Say which call it is, and what it makes."""
+    made = found.made
+    if found.brought is not None:
+        name = name_of_tensor(found.brought, call)
+        return [f"NaN comes in with {name}. It is first read {where}"]
+    if made.nan:
+        many = f"{made.nan:,} NaN in {made.size:,} numbers"
+        return [
+            f"The first NaN is made {where}",
+            f"It makes {many}. It reads:",
+        ]
+    ends = f"from {made.lowest:.3g} to {made.highest:.3g}"
+    first = f"The first infinity is made {where}"
+    return [first, f"It makes numbers {ends}. It reads:"]
+
+
+def name_of_tensor(tensor: Tensor, call: partial) -> str:
+    """Name a parameter, a buffer or an input by the memory that it is in."""
+    whole = behind(call)
+    given = named_inputs(call.func, call.args, call.keywords)
+    places = *whole.named_parameters(), *whole.named_buffers()
+    for name, known in (*places, *tensors_in(given)):
+        if storage(known) == storage(tensor):
+            return f"{name}, before any call"
+    return "a tensor that something has written into (x[...] = y)"
+
+
+def read_lines(found: Event, step: Step, call: partial) -> list[str]:
+    """Say of each tensor that a call reads how low and how high it goes."""
+    known = {id(x): name for name, x in behind(call).named_parameters()}
+    numbers = [f"tensor {i + 1}" for i in range(len(found.reads))]
+    names, lines = operands(step) or numbers, []
+    for name, (key, seen) in zip(names, found.reads):
+        if seen:
+            missing = f", and {seen.nan:,} NaN" if seen.nan else ""
+            ends = f"from {seen.lowest:.3g} to {seen.highest:.3g}"
+            lines.append(f"  {known.get(key, name)}: {ends}{missing}")
+    return lines
+
+
+def rules(found: Event, steps: list[Step]) -> list[str]:
+    """Say how such calls make NaN or infinity, and what to do."""
+    if found.brought is not None:
+        return []
+    name, limit = plain_name(steps[found.step]), torch.finfo(found.made.dtype)
+    if not found.made.nan and limit.max < 1e6:
+        return [NARROW.format(found.made.dtype, limit.max)]
+    return [rule for rule, calls in RULES.items() if name in calls.split()]
+
+
+def rows_of(calls: Calls, steps: list[Step]) -> list[Row]:
+    """Give the rows of some steps: those of a trace, if it has the same."""
+    known = [step.call for step in calls.steps[: len(steps)]]
+    if known == [step.call for step in steps]:
+        return calls.table.rows
+    run = Run(calls.run.sizes)
+    run.steps = steps
+    return Calls(run, [], [], calls.given).table.rows
+
+
+def line_of(step: Step) -> str:
+    """Say where a call stands: model.py:41; in a notebook, in its cell."""
+    at, file = span(*step.place[0]), Path(step.code.co_filename)
+    line = at[0] if at else "?"
+    return f"{file.name}:{line}" if file.exists() else f"line {line}"

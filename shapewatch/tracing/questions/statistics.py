@@ -1,0 +1,79 @@
+"""Statistics: how low, how high and how far apart kept values are."""
+
+from fnmatch import fnmatchcase
+from math import nan
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from shapewatch.tracing.axes.names import Shape
+from shapewatch.tracing.calls import Calls
+from shapewatch.tracing.tables import Sheet, shortened
+
+FINITE = "mean and deviation are those of the finite numbers"
+
+
+class Statistic(NamedTuple):
+    """What a call made: its "path:variable", how the call is written, the
+    named shape, and its numbers; NaN shows in the minimum and maximum."""
+
+    value: str
+    call: str
+    shape: Shape
+    minimum: float
+    mean: float
+    maximum: float
+    deviation: float
+
+
+def statistics(calls: Calls, pattern: str = "*:*") -> Sheet[Statistic]:
+    """List the values that were kept, a row each; several of one call have a
+    row each as well.
+
+    `pattern` has "path:variable", as for `keep`, or a module's path alone,
+    for all calls in it and within it. * stands for anything.
+
+    Raises KeyError where nothing that was kept has such a name.
+    """
+    rows = list[Statistic]()
+    for i, made in sorted(calls.run.values.kept.items()):
+        if wanted(calls, i, pattern):
+            shapes = calls.table.rows[i].outputs
+            name = calls.names[i][0]
+            call = shortened(calls.table.rows[i].expression)
+            for shape, tensor in zip(shapes, made):
+                numbers = numbers_of(tensor)
+                rows += [Statistic(name, call, shape, *numbers)]
+    if not calls.run.values.kept:
+        raise KeyError("no value was kept: trace with keep=True to keep all.")
+    if not rows:
+        kept = dict.fromkeys(calls.names[i][0] for i in calls.run.values.kept)
+        raise KeyError(
+            f"no kept value is called {pattern!r}: there are "
+            f"{', '.join(kept)}. Trace with keep=True to keep all."
+        )
+    infinite = any(not abs(x) < float("inf") for r in rows for x in r[3::2])
+    return Sheet(rows, [FINITE] if infinite else [])
+
+
+def wanted(calls: Calls, i: int, pattern: str) -> bool:
+    """Whether a step has such a name, or is in such a module."""
+    if ":" in pattern:
+        return any(fnmatchcase(name, pattern) for name in calls.names[i])
+    path = calls.steps[i].visit.path
+    return fnmatchcase(f"{path}.", f"{pattern}.*")
+
+
+def numbers_of(tensor: Tensor) -> tuple[float, float, float, float]:
+    """Give the minimum, mean, maximum and standard deviation of a tensor."""
+    if not tensor.numel() or tensor.is_meta:
+        return nan, nan, nan, nan
+    with torch.no_grad():
+        x = tensor.detach().abs() if tensor.is_complex() else tensor.detach()
+        x = x.to_dense() if x.layout is not torch.strided else x
+        x = x.double()
+        known = x[x.isfinite()]
+        mean = known.mean().item() if len(known) else nan
+        spread = known.std(correction=0).item() if len(known) else nan
+        return x.min().item(), mean, x.max().item(), spread

@@ -1,0 +1,216 @@
+"""Recording: every torch call of a run, and the module it happens in."""
+
+import gc
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from itertools import count
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+
+from shapewatch.tracing.record.aside import uncollected
+from shapewatch.tracing.record.behind import behind, method_of
+from shapewatch.tracing.record.shared import eagerly
+from shapewatch.tracing.record.sketch import Call, Seen, Watch, call_of
+from shapewatch.tracing.record.tensors import (
+    Mark,
+    Values,
+    name_of,
+    targets,
+    tensors,
+)
+from shapewatch.tracing.record.visits import Place, Visit, Visits, place_of
+from shapewatch.tracing.source import expressions
+
+
+class Step(NamedTuple):
+    """One torch call: what was called, from which lines, in which module.
+
+    `place` has the line in the reader's code, and those within the same
+    module that led there, the innermost first. `call` tells it from other
+    calls: the function, and the very instruction that called it.
+    """
+
+    call: Call
+    place: Place
+    visit: Visit
+    reads: list[Mark]
+    makes: list[Mark]
+
+    @property
+    def function(self) -> Callable:
+        """The function that was called."""
+        return self.call[0]
+
+    @property
+    def code(self) -> CodeType:
+        """The code that the call's line is in."""
+        return self.place[0][0]
+
+    @property
+    def name(self) -> str:
+        """The function's name; an attribute's, when it was one."""
+        function = self.function
+        if name_of(function) == "__get__":
+            function = function.__self__  # type: ignore[attr-defined]
+        return name_of(function)
+
+    @property
+    def asked(self) -> str:
+        """The condition of an `if`, as it is written, if that is the call."""
+        asks = self.function is Tensor.__bool__
+        return expressions.condition(*self.place[0]) if asks else ""
+
+    @property
+    def binding(self) -> tuple[str, str]:
+        """The variable that is bound, or "", and the expression, as they are
+        written; the function's name, where that cannot be read."""
+        if self.asked:
+            return "", f"bool({self.asked})"
+        written = expressions.expression(*self.place[0])
+        if not written:
+            return "", self.name
+        return expressions.variable(*self.place[0]), written
+
+    @property
+    def line(self) -> str:
+        """The line, as it is written: q = self.query(x)."""
+        return expressions.line_text(*self.binding)
+
+
+OFTEN = 5000  # after so many calls a run's own garbage is looked for
+Keep = Callable[[Step], bool] | None
+
+
+def sources_of(steps: list[Step]) -> list[list[int | None]]:
+    """List the steps that made, or last changed, what each step reads: None
+    for an input."""
+    found, last = [], dict[int, int]()
+    for i, step in enumerate(steps):
+        found.append([last.get(mark.number) for mark in step.reads])
+        last |= {mark.number: i for mark in step.makes}
+    return found
+
+
+class Recorder(Watch):
+    """Write down each torch call that makes a tensor, in a run of `model`.
+
+    `keep` says of each call whether to keep what it makes.
+    """
+
+    def __init__(self, model: nn.Module, keep: Keep = None):
+        super().__init__()
+        self.steps: list[Step] = []
+        self.visits, self.values = Visits(model, self.steps), Values()
+        self.marks, self.keep = self.visits.marks, keep
+        self.failed: tuple[Exception, Step] | None = None
+
+    def __enter__(self):
+        self.visits.base = sys._getframe(1).f_code
+        self.visits.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self.visits.__exit__()
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        if self.keep:
+            self.values.save(targets(function, args, kwargs or {}))
+        # Read first: a call may change shapes.
+        reads = self.marks.read((*args, *kwargs.values()) if kwargs else args)
+        try:
+            result = function(*args, **kwargs) if kwargs else function(*args)
+        except Exception as error:
+            step = self.note(function, sys._getframe(1), reads, [])
+            self.failed = error, step
+            raise
+        if result is None and name_of(function) == "__set__":
+            self.marks.forget(args[0])
+        if makes := self.marks.made(result):
+            step = self.note(function, sys._getframe(1), reads, makes)
+            n = add(self.steps, step)
+            if self.keep and self.keep(step):
+                self.values.keep(n, tensors(result), args, kwargs or {})
+        return result
+
+    def note(
+        self, function: Any, frame: FrameType, reads: list, makes: list
+    ) -> Step:
+        """Write a call down that was made in a frame."""
+        place, now = place_of(self.visits, frame), self.visits.now
+        step = call_of(function, frame), place, now, reads, makes
+        return tuple.__new__(Step, step)  # as Step(*step), in half the time
+
+
+def add(steps: list[Step], step: Step) -> int:
+    """Add a step, and give its number; now and then, let Python look for
+    the garbage that the run itself has made."""
+    steps.append(step)
+    if len(steps) % OFTEN == 0:
+        gc.collect(1)
+    return len(steps) - 1
+
+
+class Run:
+    """One run: its sizes, its steps, and how to find a step again.
+
+    `result` is what the model gave, `error` what stopped it; a torch call
+    that failed is the last step, and made nothing.
+    """
+
+    def __init__(self, sizes: dict[str, int]):
+        self.sizes, self.result = sizes, None
+        self.error: Exception | None = None
+        self.steps: list[Step] = []
+        self.visits: list[Visit] = []
+        self.values = Values()
+
+    def record(
+        self, model: Callable, inputs: tuple, options: dict, keep: Keep = None
+    ) -> None:
+        """Run a model once; what goes wrong is the run's `error`."""
+        whole = behind(partial(model, *inputs, **options))
+        recorder = Recorder(whole, keep)
+        recorder.visits.now.kind = method_of(model)
+        self.steps, self.values = recorder.steps, recorder.values
+        self.visits = recorder.visits.done
+        try:
+            with uncollected(), eagerly(), recorder:
+                self.result = model(*inputs, **options)
+        except Exception as error:
+            self.error = error
+            if recorder.failed and recorder.failed[0] is error:
+                self.steps.append(recorder.failed[1])
+
+    @cached_property
+    def calls(self) -> list[Call]:
+        """What was called, and where."""
+        return [step.call for step in self.steps]
+
+    @cached_property
+    def positions(self) -> list[tuple[str, int, Place]]:
+        """Where each step is: in which visit, and called from which lines."""
+        return [(s.visit.path, s.visit.nth, s.place) for s in self.steps]
+
+    @cached_property
+    def keys(self) -> list[tuple]:
+        """Where each step is, and how many were there before it."""
+        before: dict[tuple, Iterator[int]] = defaultdict(count)
+        return [(place, next(before[place])) for place in self.positions]
+
+    def shapes_of(self, other: "Run") -> list[Seen | None]:
+        """Give the shapes of this run's steps where another's are: the nth at
+        a position is the nth there; None for one that is lacking here."""
+        known = dict(zip(self.keys, map(seen, self.steps)))
+        return [known.get(key) for key in other.keys]
+
+
+def seen(step: Step) -> Seen:
+    """Give the shapes of what a step reads and makes."""
+    return [x.shape for x in step.reads], [x.shape for x in step.makes]

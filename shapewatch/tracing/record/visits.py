@@ -1,0 +1,158 @@
+"""Module visits: which module is running, and the lines that led there."""
+
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sized
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+from torch import nn
+
+from shapewatch.tracing.record.shared import HERE, MODULES
+from shapewatch.tracing.record.tensors import Mark, Marks
+
+Spot = tuple[CodeType, int]  # an instruction: its code, and where it is there
+Place = tuple[Spot, ...]  # the lines that led to a call, the innermost first
+Reads = dict[str | int, list[Mark]]  # what each argument had
+FOLDERS = {
+    "tracer": str(Path(__file__).parents[1]),
+    "torch": str(Path(torch.__file__).parent),
+}
+
+
+class Owners(dict[str, str]):
+    """Whose a file is: the tracer's, torch's or the reader's. By its name: a
+    string knows its hash, a code object works it out anew."""
+
+    def __missing__(self, filename: str) -> str:
+        found = (x for x in FOLDERS if filename.startswith(FOLDERS[x]))
+        self[filename] = next(found, "reader")
+        return self[filename]
+
+
+OWNERS = Owners()
+owner = OWNERS.__getitem__
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class Visit:
+    """One run of a module: its path, how many runs went before, its class.
+
+    It was called from the visit `parent`, by the lines `place`, after
+    `start` steps, and ended after `end`; `reads` are the tensors that each
+    argument had, and `makes` those that it gave, None if that is not known.
+    `direct` says that the reader's own code called it.
+    """
+
+    path: str
+    nth: int
+    kind: str
+    parent: "Visit | None" = None
+    place: Place = ()
+    direct: bool = False
+    reads: Reads = field(default_factory=dict)
+    start: int = 0
+    end: int = 0
+    makes: list[Mark] | None = None
+
+
+class Visits:
+    """Follow the modules of a model while they run, in this thread, and note
+    how each was called and what it gave, while `steps` grow.
+
+    `now` is the visit under way; outside every module its path is "". Use
+    it in a `with` statement: nn.Module is as it was afterwards. (What its
+    __call__ calls is swapped, and not __call__ itself: Python would have to
+    tell every class of modules.)
+    """
+
+    def __init__(self, model: nn.Module, steps: Sized = ()):
+        self.paths = paths_of(model)
+        self.counts: dict[str, Iterator[int]] = defaultdict(count)
+        self.base: CodeType | None = None  # what started the recording
+        self.frame: FrameType | None = None  # in which `now` runs
+        self.now, self.done = Visit("", 0, ""), list[Visit]()
+        self.marks, self.steps = Marks(), steps
+
+    def __enter__(self) -> "Visits":
+        MODULES.__enter__()
+        HERE.visits.append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        HERE.visits.remove(self)
+        MODULES.__exit__()
+
+    def run(
+        self, call: Callable, module: nn.Module, *args: Any, **kwargs: Any
+    ) -> object:
+        """Call a module, and be there meanwhile."""
+        before = self.now, self.frame
+        self.now = visit_of(self, module, args, kwargs)
+        self.frame = sys._getframe()  # a variable of its own would hold it
+        try:
+            result = call(module, *args, **kwargs)
+            self.now.makes = self.marks.read((result,))
+            self.now.end = len(self.steps)
+            self.done.append(self.now)
+            return result
+        finally:
+            self.now, self.frame = before
+
+
+def paths_of(model: nn.Module) -> dict[int, str]:
+    """Give the path of each module, by its id."""
+    return {id(part): path for part, path in modules_of(model).items()}
+
+
+def modules_of(model: nn.Module) -> dict[nn.Module, str]:
+    """List a model's modules and their paths, as `named_modules` does, but
+    in one loop: each run asks for it."""
+    found: dict[nn.Module, str] = {}
+    ahead: list[tuple[str, nn.Module | None]] = [("", model)]
+    while ahead:
+        path, part = ahead.pop()
+        if part is not None and part not in found:
+            found[part] = path
+            inner = path and f"{path}."
+            parts = [*part._modules.items()]
+            ahead += [(inner + name, x) for name, x in reversed(parts)]
+    return found
+
+
+def visit_of(
+    visits: Visits, module: nn.Module, args: tuple, kwargs: dict
+) -> Visit:
+    """Note how a module is called."""
+    kind, path = type(module).__name__, visits.paths.get(id(module))
+    if path is None:
+        path = f"({kind})"
+    frame = sys._getframe(4)  # past run, enter and nn.Module's __call__
+    place, parent = place_of(visits, frame), visits.now
+    direct = place[0][0] is frame.f_code
+    given = *enumerate(args), *kwargs.items()
+    reads: Reads = {name: visits.marks.read((x,)) for name, x in given}
+    nth, start = next(visits.counts[path]), len(visits.steps)
+    return Visit(path, nth, kind, parent, place, direct, reads, start)
+
+
+def place_of(visits: Visits, frame: FrameType | None) -> Place:
+    """Find the reader's own line that led here, and those that led there
+    within the same module, past PyTorch's: if there is none in it, those
+    that led to the module. Outside of all it is `base`, the code that
+    started the recording."""
+    found: Place = ()
+    last = visits.frame
+    while frame and frame is not last:
+        code = frame.f_code
+        whose = OWNERS[code.co_filename]
+        if whose == "reader":
+            found += ((code, frame.f_lasti),)
+        elif whose == "tracer" and (found or code is visits.base):
+            return found or ((code, frame.f_lasti),)
+        frame = frame.f_back
+    return found or visits.now.place

@@ -1,0 +1,196 @@
+"""The tracer: run a model, record it, run it again, and answer questions."""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from shapewatch.tracing.axes.inputs import (
+    Names,
+    check_sizes,
+    names_of_axes,
+)
+from shapewatch.tracing.axes.probes import dims_for, resized_parts
+from shapewatch.tracing.axes.sizes import Given, plain_sizes, run_sizes
+from shapewatch.tracing.calls import Calls, keeper
+from shapewatch.tracing.listing.listing import Listing, annotate
+from shapewatch.tracing.probing import Other, probe, probed
+from shapewatch.tracing.questions.compare import Comparison, compare
+from shapewatch.tracing.questions.errors import explanation
+from shapewatch.tracing.questions.export import to_json
+from shapewatch.tracing.questions.runs import Runs
+from shapewatch.tracing.questions.saved import File, save
+from shapewatch.tracing.questions.scores import Attention, attention
+from shapewatch.tracing.questions.scrambles import Scramble, scrambles
+from shapewatch.tracing.questions.statistics import statistics
+from shapewatch.tracing.record.aside import aside, uncollected
+from shapewatch.tracing.record.detours import detours, traceable
+from shapewatch.tracing.record.recorder import Run
+from shapewatch.tracing.record.state import State
+from shapewatch.tracing.tables import Sheet
+from shapewatch.tracing.tree.shown import Shown
+
+
+class Trace(Runs, Shown):
+    """The torch calls of a run, with named shapes.
+
+    `steps` are the calls in order, `axes` the named axes of what each reads
+    and makes, `result` is what the model gave, and `notes` say what could
+    not be found out. Print it, or show it in a notebook: it lists the calls
+    if they fit in 40 lines, else the modules that made them. `calls` and
+    `tree` give the one or the other, `at` a part.
+    """
+
+    @uncollected()
+    def source(
+        self,
+        thing: Any,
+        path: str | None = None,
+        nth: int = 0,
+        light: str = "",
+    ) -> Listing:
+        """Show a function's source with the named shapes beside its lines.
+
+        `path` is the module to look in, and `nth` which of its runs; `light`
+        is a text in the lines that matter, which are marked. Raises
+        TypeError and ValueError for what cannot be shown.
+        """
+        return annotate(self, thing, path, nth, light)
+
+    def check_axes(self) -> list[Scramble]:
+        """Find reshapes that keep every size and scramble the elements."""
+        return scrambles(self)
+
+    @uncollected()
+    def attention(self) -> list[Attention]:
+        """Give every attention that the data shows: `scores`, `masked` and
+        `weights`, with their named shape. Needs what was kept: keep=True."""
+        return attention(self)
+
+    @uncollected()
+    def statistics(self, pattern: str = "*:*") -> Sheet:
+        """List the minimum, mean, maximum and standard deviation of what was
+        kept: of all, of "path:variable", or of a module's path."""
+        return statistics(self, pattern)
+
+    @uncollected()
+    def compare(self, reference: Calls) -> Comparison:
+        """Find where this run and another, maybe a saved one, part first."""
+        return compare(self, reference)
+
+    @uncollected()
+    def to_json(self) -> str:
+        """Write the trace as JSON; `questions.export` has the schema."""
+        return to_json(self)
+
+    @uncollected()
+    def save(self, file: File) -> None:
+        """Write the trace, and the values that it kept, for `load_trace`."""
+        save(self, file)
+
+
+def trace(
+    model: Callable | None = None,
+    *inputs: Any,
+    build: Callable | None = None,
+    dims: Given | None = None,
+    axes: Names | None = None,
+    keep: bool | str | list[str] = False,
+    **options: Any,
+) -> Trace:
+    """Run a model and record every torch call, with named axes.
+
+    `model` is any module, method or function; a method, or a function that
+    uses a model, has that model's paths. `inputs` and `options` are what it
+    is called with. `dims` gives the dimensions' names and sizes; one may be
+    written with others: `{"H": 3, "D": 4, "C": "H*D"}`.
+
+    A name is proved by running again at other sizes. With `build`, a
+    function of dimensions that gives (model, inputs), all can vary. With
+    `axes`, which names the axes of each input tensor, the inputs are
+    resized; other dimensions are then known by value (C~) or unknown (12?).
+    Without either, every name is by value.
+
+    `axes` is a list with one string for each tensor, in order: ["B S"]. Or
+    it goes by the parameters' names, for keyword and nested inputs too:
+    {"ids": "B T", "past": {"key": "B T D"}}, or "past.key": "B T D". What
+    it leaves out keeps its size.
+
+    `keep` keeps what the calls made: True for all, or patterns of
+    "path:variable". An error of the model's own is raised with a note, and
+    with the trace up to there as its `trace`.
+
+    The trace's `notes` say which probes the model refused, and what an
+    untraced run does in another way: PyTorch then fuses some layers of its
+    own, and runs compiled code.
+
+    Raises ValueError for dims that are unknown or circular, TypeError for a
+    ScriptModule, which PyTorch runs out of sight, and for an exported
+    program.
+
+    >>> x, y = torch.ones(2, 3), torch.ones(3, 4)
+    >>> sizes = {"T": 2, "D": 3, "S": 4}
+    >>> trace(torch.matmul, x, y, dims=sizes, axes=["T D", "D S"])
+    (outside every module)
+      matmul                              (T, D), (D, S) -> (T, S)
+    """
+    given, sizes = dims or {}, run_sizes(dims or {})
+    if build is not None:
+        model, inputs = build(**dims_for(build, sizes))
+    model = traceable(model)
+    if axes is not None and build is None:
+        check_sizes(model, inputs, options, axes, sizes)
+
+    ran = model, tuple(inputs), options
+    run, varied = Run(sizes), names_to_vary(given, build, axes)
+    others, notes = list[Other](), list[str]()
+    things = (build or (model, inputs), options) if varied else ()
+    start = State(*things)
+    run.record(model, inputs, options, keeper(keep))
+    if varied:
+        parts = partial(resized_parts, *ran, axes or [], build)
+        again = partial(probe, run, start, parts)
+        with aside(*things):
+            others, notes = probed(run, again, given, varied)
+    if not run.error:
+        notes += [] if varied else without_axis(run, given)
+        notes += detours(model, inputs, options)
+    seen = Trace(run, others, notes, given, ran=ran)
+    if run.error:
+        raise explained_error(run.error, seen)
+    return seen
+
+
+def explained_error(error: Exception, seen: Trace) -> Exception:
+    """Give what stopped a run its trace, and a note on the call that failed,
+    if one did."""
+    if seen.steps and not seen.steps[-1].makes:
+        error.add_note(explanation(seen))
+    vars(error)["trace"] = seen
+    return error
+
+
+def without_axis(run: Run, dims: Given) -> list[str]:
+    """Say which sizes no tensor has, and no other dimension is made of."""
+    if not dims:
+        return []
+    sizes, texts = plain_sizes(dims), " ".join(map(str, dims.values()))
+    marks = (x for step in run.steps for x in (*step.reads, *step.makes))
+    there = {size for mark in marks for size in mark.shape}
+    return [
+        f"dims say {name}={size}, and no tensor of this run has an axis of "
+        f"that size"
+        for name, size in sizes.items()
+        if size not in there and name not in re.findall(r"\w+", texts)
+    ]
+
+
+def names_to_vary(
+    dims: Given, build: Callable | None, axes: Names | None
+) -> list[str]:
+    """List the dimensions that probes can vary on their own."""
+    plain = plain_sizes(dims)
+    if build is not None:
+        return list(dims_for(build, plain))
+    letters = names_of_axes(axes or [])
+    return [name for name in plain if name in letters]

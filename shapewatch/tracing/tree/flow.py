@@ -1,0 +1,187 @@
+"""Flow: which tensors go from which module of a tree to which."""
+
+from collections import Counter, defaultdict
+from itertools import count
+from math import ceil
+from operator import itemgetter
+from typing import NamedTuple
+
+from shapewatch.tracing.record.recorder import Step
+from shapewatch.tracing.record.tensors import Mark
+from shapewatch.tracing.record.visits import Visit
+from shapewatch.tracing.tree.lines import some
+from shapewatch.tracing.tree.nodes import Node
+
+# Which run of which of the equal modules something is in, from the outside.
+Chain = tuple[tuple[str, int, int], ...]
+Event = tuple[float, Visit, Step | Visit]
+
+
+class Join(NamedTuple):
+    """A module's own calls that join tensors of the same boxes."""
+
+    name: str
+    calls: dict[object, str]  # and what was called
+
+
+class Box:
+    """What is drawn of equal modules: one box; or, of what is shown in parts,
+    a frame around these, and around the calls that join tensors there."""
+
+    def __init__(self, name: str, group: list[Node]):
+        self.name, self.group = name, group
+        self.parts: list[Box] = []
+        # By the names of the sources; by a call, and how many went before.
+        self.joins: dict[object, Join] = {}
+
+
+class Spot(NamedTuple):
+    """Where the calls of a module's run are drawn; `own` says that it is the
+    box's own run, and not that of something within."""
+
+    box: Box
+    chain: Chain
+    own: bool
+
+
+class Flow:
+    """The boxes of a tree, down to a depth, and the arrows between them.
+
+    `arrows` has the shapes of what goes from one box to another. What goes
+    from one of several equal modules to the next is left out.
+    """
+
+    def __init__(self, root: Node, depth: int):
+        self.facts, self.numbers = root.facts, count()
+        self.times = Counter[tuple[Chain, object]]()
+        self.spots: dict[Visit, Spot] = {}
+        self.arrows = defaultdict[tuple[str, str], dict[str, None]](dict)
+        self.root = self.box([[root]], depth)
+        self.inputs = inputs_of(root)
+        self.makers: dict[int, tuple[str, Chain]] = {
+            mark.number: (f"in{i}", ())
+            for i, marks in enumerate(self.inputs.values())
+            for mark in marks
+        }
+        for when, visit, happened in events(root):
+            if spot := self.spots.get(visit):
+                follow(self, spot, happened, ceil(when))
+        for mark in root.runs[0].makes or ():
+            self.draw(mark, "out", (), root.runs[0].end)
+
+    def box(self, groups: list[list[Node]], depth: int) -> Box:
+        """Draw equal modules as one; so those in each of equal modules."""
+        box = Box(f"n{next(self.numbers)}", groups[0])
+        nodes = [node for group in groups for node in group]
+        many = len(nodes[0].groups) if depth else 0
+        for group in groups:
+            for i, node in enumerate(group):
+                for k, run in enumerate(node.runs):
+                    place(self, run, box, (i, k), not many)
+        for i in range(many):
+            inner = [node.groups[i] for node in nodes]
+            box.parts.append(self.box(inner, depth - 1))
+        return box
+
+    def draw(self, mark: Mark, to: str, chain: Chain, when: int) -> None:
+        """Draw an arrow from what made a tensor."""
+        name, came = self.makers.get(mark.number, ("", ()))
+        if name and name != to and not is_loop(came, chain):
+            shape = some(*self.facts.typed([mark], when), 1)
+            self.arrows[name, to][shape] = None
+
+
+def place(
+    flow: Flow, run: Visit, box: Box, which: tuple[int, int], whole: bool
+) -> None:
+    """Let a run of a module be drawn in a box; if it is drawn as a `whole`,
+    all that is within it too."""
+    around = flow.facts.outer.get(run)
+    outer = flow.spots[around].chain if around in flow.spots else ()
+    chain = *outer, (box.name, *which)
+    flow.spots[run] = Spot(box, chain, True)
+    inner = [*flow.facts.parts.get(run, ())] if whole else []
+    for part in inner:
+        flow.spots[part] = Spot(box, chain, False)
+        inner += flow.facts.parts.get(part, ())
+
+
+def inputs_of(root: Node) -> dict[str, list[Mark]]:
+    """Name what a model was given; of a function, what it gives to modules
+    and has not made."""
+    if root.kind:
+        reads = root.runs[0].reads
+        given = {key: marks for key, marks in reads.items() if marks}
+        one = "input" if len(given) == 1 else "input {}"
+        return {
+            one.format(key + 1) if isinstance(key, int) else key: marks
+            for key, marks in given.items()
+        }
+    steps = root.facts.calls.steps
+    made = {mark.number for step in steps for mark in step.makes}
+    runs = (run for part in root.parts for run in part.runs)
+    found = (mark for run in runs for x in run.reads.values() for mark in x)
+    return {"input": [mark for mark in found if mark.number not in made]}
+
+
+def events(root: Node) -> list[Event]:
+    """List the calls, and the ends of modules' runs, in order; each with the
+    visit that it is in."""
+    calls = root.facts.calls
+    found: list[Event] = [
+        (i, step.visit, step) for i, step in enumerate(calls.steps)
+    ]
+    found += [(run.end - 0.5, run, run) for run in calls.run.visits]
+    return sorted(found, key=itemgetter(0))
+
+
+def follow(flow: Flow, spot: Spot, happened: Step | Visit, when: int) -> None:
+    """Draw what a call reads, or what a module hands on as it came."""
+    box, chain, own = spot
+    makes, maker = happened.makes or [], (box.name, chain)
+    if isinstance(happened, Visit):
+        reads = makes if own and not box.parts else []
+        makes = reads
+    elif box.parts:
+        reads, maker = happened.reads, joined(flow, spot, happened)
+    else:
+        reads = happened.reads
+        makes = [mark for mark in makes if mark not in reads]  # x.to(x.dtype)
+    for mark in reads:
+        flow.draw(mark, maker[0], chain, when)
+    for mark in makes:
+        flow.makers[mark.number] = maker
+
+
+def joined(flow: Flow, spot: Spot, step: Step) -> tuple[str, Chain]:
+    """Tell where what a module's own call makes comes from: from the call, if
+    it joins tensors of several boxes; else from where they came, if so."""
+    nobody: tuple[str, Chain] = "", ()
+    makers = (flow.makers.get(mark.number, nobody) for mark in step.reads)
+    found = {maker: None for maker in makers if maker != nobody}
+    if len(found) < 2:
+        return next(iter(found), nobody)
+    join = join_of(flow, spot, step, {name for name, _ in found})
+    join.calls[step.call] = step.name.strip("_")
+    return join.name, spot.chain
+
+
+def join_of(flow: Flow, spot: Spot, step: Step, names: set[str]) -> Join:
+    """Find where a call is drawn that joins what some boxes made: of equal
+    modules, where that of the first is; in a loop, where it was."""
+    joins, times = spot.box.joins, flow.times[spot.chain, step.call]
+    flow.times[spot.chain, step.call] += 1
+    if (step.call, times) not in joins:
+        same = {x.name for x in joins.values() if step.call in x.calls}
+        sources = frozenset("" if name in same else name for name in names)
+        new = Join(f"{spot.box.name}_{len(joins)}", {})
+        joins[step.call, times] = joins.setdefault(sources, new)
+    return joins[step.call, times]
+
+
+def is_loop(came: Chain, to: Chain) -> bool:
+    """Whether something goes from one of equal modules, or from one run of a
+    module, to another."""
+    pairs = (pair for pair in zip(came, to) if pair[0] != pair[1])
+    one, other = next(pairs, (("",), ("", "")))
+    return one[0] == other[0] != ""

@@ -1,0 +1,194 @@
+"""A model is asked the same whether its inputs are given by place, by name,
+or in a dictionary; and what is judged may be picked."""
+
+from collections import UserDict
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import nn
+
+from shapewatch.properties import batch_independence, causality, report
+from shapewatch.properties.future import REFUSED, with_shorter_inputs
+from shapewatch.properties.subject import Subject
+from tests.helpers.strangers import (
+    GPT,
+    IDS,
+    MASK,
+    PADDED,
+    PLACES,
+    Kinds,
+    WithMasks,
+    by_jit,
+)
+
+NAMED = {"ids": PADDED, "mask": MASK, "places": PLACES}
+MIXED = {"places": PLACES, "mask": MASK, "ids": PADDED}
+
+
+class AnyName(WithMasks):
+    def forward(self, **named):
+        return super().forward(**named)
+
+
+class NamesOnly(WithMasks):
+    def forward(self, *, ids, mask, places):
+        return super().forward(ids, mask, places)
+
+
+class OneBatch(WithMasks):
+    def forward(self, batch):
+        return super().forward(**batch)
+
+
+class Nested(WithMasks):
+    def forward(self, ids, rest):
+        return super().forward(ids, rest["mask"], rest["all"][0])
+
+
+def seeded(kind=WithMasks):
+    torch.manual_seed(0)
+    return kind()
+
+
+def said(model, *inputs, **named):
+    return str(report(model, *inputs, pad=1, **named))
+
+
+PLAIN = said(seeded(), PADDED, MASK, PLACES)
+
+
+@pytest.mark.parametrize("kind", [WithMasks, AnyName, NamesOnly])
+def test_a_name_is_as_good_as_a_place(kind):
+    assert said(seeded(kind), **NAMED) == PLAIN
+    assert said(seeded(kind), **MIXED) == PLAIN
+    assert said(seeded(kind), NAMED) == PLAIN
+    assert said(seeded(kind), UserDict(NAMED)) == PLAIN
+    if kind is WithMasks:
+        assert said(seeded(), PADDED, mask=MASK, places=PLACES) == PLAIN
+        assert said(seeded().forward, PADDED, mask=MASK, places=PLACES)
+
+
+def test_a_dictionary_may_be_an_input_itself():
+    assert said(seeded(OneBatch), NAMED) == PLAIN
+    rest = {"mask": MASK, "all": [PLACES]}
+    assert said(seeded(Nested), PADDED, rest) == PLAIN
+    assert said(seeded(Nested), PADDED, rest=rest) == PLAIN
+
+
+def test_an_input_that_is_left_out_is_an_excuse_by_name_too():
+    torch.manual_seed(0)
+    found = report(Kinds(), ids=IDS)["live_parameters"]
+    assert found.level == "unusual"
+    assert "They do where another input is given" in found.says
+
+
+class Both(nn.Module):
+    """Reads a source, and a target, whose labels it does not read."""
+
+    def forward(self, source, target=None, labels=None):
+        return target[..., None] + source.sum() * torch.ones(8)
+
+
+def test_the_source_comes_first_whoever_names_it_first():
+    words, other = IDS, IDS[:, :5] + 1
+    named = {"labels": other, "target": other, "source": words}
+    subject = Subject(Both(), named=named)
+    assert subject.inputs[0] is words
+    assert subject.inputs[1] is other
+    assert subject.places == [0, 1]
+
+
+def test_masks_and_places_are_cut_with_shorter_inputs_and_rows():
+    subject = Subject(seeded(), named=MIXED, pad=1)
+    assert not with_shorter_inputs(subject).triu(1).any()
+    finding = causality(seeded(), pad=1, **MIXED)
+    assert finding.holds
+    assert REFUSED not in finding.says
+    assert batch_independence(seeded(), pad=1, **MIXED).holds
+
+
+class Leaks(GPT):
+    """One of its blocks hears the future."""
+
+    def __init__(self):
+        super().__init__()
+        attention = self.blocks[1].attention
+        attention.forward = lambda x, hidden=None: x + x.roll(-1, 1)
+
+    def forward(self, ids, *, scale=1.0):
+        return super().forward(ids) * scale
+
+
+def test_modules_have_the_same_paths_by_name():
+    torch.manual_seed(0)
+    model = Leaks().train()
+    says = causality(model, ids=IDS, scale=2.0).says
+    assert "first in blocks.1" in says
+    assert says == causality(model, IDS).says
+    assert model.training
+    assert type(model) is Leaks
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_compiled_module_and_one_with_a_forward_of_its_own_are_asked():
+    torch.manual_seed(0)
+    model = GPT()
+    compiled, forward = by_jit(model, IDS), model.forward
+    before = {path: x.clone() for path, x in compiled.state_dict().items()}
+    assert report(compiled, ids=IDS).ok
+    for path, x in compiled.state_dict().items():
+        assert x.equal(before[path]), path
+    model.forward = lambda *, ids: forward(ids)
+    assert report(model, ids=IDS).ok
+    assert report(nn.DataParallel(GPT()), {"ids": IDS}).ok
+
+
+def test_a_name_that_is_none_is_refused():
+    with pytest.raises(TypeError, match="'pads' is no option here, and no"):
+        report(seeded(), pads=1, **NAMED)
+    assert "'pads' is no option here" in causality(GPT(), IDS, pads=1).says
+
+
+def test_a_name_that_is_nearly_an_options_is_refused():
+    with pytest.raises(TypeError, match="'casual': is 'causal' meant"):
+        report(seeded(AnyName), casual=False, **NAMED)
+    says = report(seeded(AnyName), {"casual": False, **NAMED})["finite"].says
+    assert "unexpected keyword argument 'casual'" in says
+
+
+class Several(GPT):
+    def forward(self, ids):
+        last = super().forward(ids)
+        return SimpleNamespace(other=torch.ones(2, 7, 3), last=last, size=3)
+
+
+def test_the_output_is_picked_by_name_or_by_a_function():
+    torch.manual_seed(0)
+    model = Several()
+    assert not report(model, IDS)["order_sensitivity"].holds
+    assert report(model, IDS, output="last")["order_sensitivity"].holds
+    assert causality(model, IDS, output=lambda y: y.last).holds
+    found = report(lambda x: {"a": model(x).last, "b": x}, IDS, output="a")
+    assert found.ok
+
+
+@pytest.mark.parametrize(
+    ("output", "says"),
+    [
+        ("lost", "There is no 'lost'. The model gave other, last, size."),
+        ("size", "'size' is int, and no tensor. The model gave other, last"),
+        (lambda y: 3, "What output= picks is int, and no tensor."),
+        (lambda y: y[0], "TypeError: 'types.SimpleNamespace' object is not"),
+    ],
+)
+def test_what_cannot_be_picked_is_said(output, says):
+    assert says in causality(Several(), IDS, output=output).says
+    assert says in report(Several(), IDS, output=output)["past"].says
+
+
+def test_of_a_tuple_the_kinds_are_named():
+    says = causality(lambda x: (x, 1), IDS, output="logits").says
+    assert "The model gave Tensor, int: pick with output=lambda" in says
+    says = causality(lambda x: x, IDS, output="logits").says
+    assert "The model gave one tensor (2, 7)." in says

@@ -1,0 +1,184 @@
+"""No way in which the future could be heard escapes, and no other alarms."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import one_hot, pad
+
+from shapewatch.properties import causality
+from shapewatch.properties.future import (
+    shorter,
+    with_other_ids,
+    with_others,
+    with_shorter_inputs,
+)
+from shapewatch.properties.subject import Subject
+from tests.helpers.strangers import GPT, IDS, PADDED
+
+
+class Adds(GPT):
+    """Adds the next id to the logits, where no vector is."""
+
+    def forward(self, ids):
+        return super().forward(ids) + 5 * one_hot(ids.roll(-1, 1), 50)
+
+
+class Hides(GPT):
+    """Hides words by the ids that come after them."""
+
+    def forward(self, ids):
+        x = self.tokens(ids) + self.places(torch.arange(ids.shape[1]))
+        hidden = pad(ids[:, 1:], (0, 1)) % 2 == 0
+        own = torch.arange(ids.shape[1]) == 0  # the first is always heard
+        for block in self.blocks:
+            x = block(x, hidden & ~own)
+        return self.head(self.norm(x)).nan_to_num()
+
+
+class Ahead(GPT):
+    """Adds the next position, when it likes."""
+
+    def now(self, ids):
+        raise NotImplementedError
+
+    def forward(self, ids):
+        x = self.tokens(ids) + self.places(torch.arange(ids.shape[1]))
+        for block in self.blocks:
+            x = block(x)
+        if self.now(ids):
+            x = x + pad(x[:, 1:], (0, 0, 0, 1))
+        return self.head(self.norm(x))
+
+
+class AtSomeLengths(Ahead):
+    def now(self, ids):
+        return ids.shape[1] == 5
+
+
+class WhenTraining(Ahead):
+    def now(self, ids):
+        return self.training
+
+
+class ByLength(GPT):
+    """Divides by how many words there are."""
+
+    def forward(self, ids):
+        return super().forward(ids) / ids.shape[1]
+
+
+class OverTime(GPT):
+    """Batch-norm over all positions."""
+
+    def __init__(self):
+        super().__init__()
+        self.over = nn.BatchNorm1d(50)
+
+    def forward(self, ids):
+        return self.over(super().forward(ids).mT).mT
+
+
+class ByCount(GPT):
+    """A position of the last word, counted from the end."""
+
+    def forward(self, ids):
+        return super().forward(ids, torch.arange(ids.shape[1]).flip(0))
+
+
+LEAKS = {
+    Adds: "Row 0: position 0 moves when the ids from position 1 on",
+    Hides: "become others",
+    AtSomeLengths: "is another one when the input ends before position 5",
+    WhenTraining: "Row 0: in training, position 0 moves when those from",
+    ByLength: "position 0 is another one when the input ends before",
+    OverTime: "Row 0: in training",
+    ByCount: "when the input ends before position 3",
+}
+
+
+@pytest.mark.parametrize("kind", LEAKS, ids=lambda kind: kind.__name__)
+def test_the_future_is_found_wherever_it_comes_in(kind):
+    torch.manual_seed(0)
+    finding = causality(kind(), IDS)
+    assert finding.level == "broken"
+    assert LEAKS[kind] in finding.says
+    assert finding.seen.triu(1).any()
+
+
+class Experts(GPT):
+    """Some words go through a layer of their own, with dropout."""
+
+    def __init__(self):
+        super().__init__()
+        self.own = nn.Sequential(nn.Linear(50, 50), nn.Dropout(0.5))
+
+    def forward(self, ids):
+        logits, some = super().forward(ids), ids % 2 == 0
+        logits[some] = self.own(logits[some])
+        return logits
+
+
+class Drops(GPT):
+    def __init__(self):
+        super().__init__()
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, ids):
+        return self.drop(super().forward(ids))
+
+
+class Counts(GPT):
+    """Another one in each run of its training."""
+
+    def forward(self, ids):
+        noise = torch.rand(1) if self.training else 0
+        return super().forward(ids) + noise
+
+
+class Stands(GPT):
+    """Takes sentences of 7 words, and no others."""
+
+    def forward(self, ids):
+        return super().forward(ids.view(-1, 7))
+
+
+@pytest.mark.parametrize("kind", [GPT, Experts, Drops, Counts, Stands])
+def test_what_hears_no_future_raises_no_alarm(kind):
+    torch.manual_seed(0)
+    finding = causality(kind(), IDS)
+    refused = " Shorter inputs are refused." * (kind is Stands)
+    assert finding.holds, finding
+    assert finding.says == f"No position hears a later one.{refused}"
+
+
+def test_buffers_are_not_trained_by_the_question():
+    model = OverTime()
+    before = {name: x.clone() for name, x in model.state_dict().items()}
+    causality(model, IDS)
+    for name, x in model.state_dict().items():
+        assert x.equal(before[name]), name
+
+
+def test_later_ids_become_others_that_occur_and_padding_stays():
+    subject = Subject(GPT(), (PADDED,), pad=1)
+    (others,) = with_others(subject, 3)
+    changed = others != PADDED
+    assert changed.equal((torch.arange(7) >= 3) & (PADDED != 1))
+    assert set(others.unique().tolist()) <= set(PADDED.unique().tolist())
+
+
+def test_no_length_that_is_tried_is_a_power_of_two():
+    torch.manual_seed(0)
+    moves = with_shorter_inputs(Subject(ByLength(), (IDS,)))
+    assert moves[0, 0].nonzero()[:, 0].tolist() == [3, 5, 6]
+    assert moves[:, 6, 3:].eq(0).all()  # what is not there is not compared
+    assert not with_other_ids(Subject(GPT(), (IDS,))).triu(1).any()
+
+
+def test_masks_are_cut_with_the_words_and_the_source_is_not():
+    source, mask = torch.randint(9, (2, 7)) + 2, torch.ones(2, 1, 7, 7) > 0
+    subject = Subject(max, (source * 3, mask, IDS))
+    one, cut, other = shorter(subject, 5)
+    assert one.equal(source * 3)
+    assert cut.shape == (2, 1, 5, 5)
+    assert other.equal(IDS[:, :5])

@@ -1,0 +1,36 @@
+"""What is right in single precision is right in half of it, too."""
+
+import pytest
+import torch
+
+from shapewatch.properties import causality
+from tests.helpers.legitimate import LEGITIMATE
+from tformer_lite import causal_mask, report, running_model
+
+SOME = ["post-norm", "rotations", "nn.Transformer", "mask, and then sum to 1"]
+REST = [
+    pytest.param(name, marks=pytest.mark.slow)
+    for name in LEGITIMATE
+    if name not in SOME
+]
+halves = pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+
+
+@halves
+@pytest.mark.parametrize("name", SOME + REST)
+def test_a_right_model_is_not_called_broken(name, dtype):
+    model, inputs = LEGITIMATE[name]()
+    near = [x.to(dtype) if x.is_floating_point() else x for x in inputs]
+    found = report(model.to(dtype), *near)
+    assert found.ok, found
+
+
+@halves
+def test_a_missing_mask_is_found(dtype, monkeypatch):
+    everybody = "tformer_lite.model.models.causal_mask"
+    model = running_model().to(dtype)
+    assert causality(model).holds
+    monkeypatch.setattr(
+        model, "mask", lambda t, *_: torch.ones_like(causal_mask(t))
+    )
+    assert causality(model).holds is False, everybody

@@ -1,0 +1,167 @@
+"""Whatever a check saw, and whatever happened, all is as it was."""
+
+import threading
+from itertools import count
+
+import pytest
+import torch
+from torch import nn
+
+from shapewatch.properties import repeatable, reporting
+from shapewatch.properties.numbers import LOUD, loud
+from shapewatch.properties.reporting import report
+from shapewatch.properties.subject import Subject
+from shapewatch.tracing import trace
+from shapewatch.tracing.record.memory import LARGE
+from tests.helpers.awkward import AWKWARD, Grows, V, closed
+from tests.helpers.strangers import GPT, by_jit
+from tests.helpers.witness import differences, witnessed
+from tests.helpers.zoo import ZOO
+
+WORDS = torch.randint(50, (2, 7))
+
+
+class Writes(nn.Module):
+    """Writes into its large table, which PyTorch does not count."""
+
+    def __init__(self, places):
+        super().__init__()
+        self.table, self.places = nn.Embedding(LARGE, 4), places
+
+    def forward(self, ids):
+        self.table.weight.data.view(-1)[self.places] += 1
+        return self.table(ids)
+
+
+IDS = torch.randint(V, (2, 5), generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_a_report_changes_nothing_of_a_model(name):
+    torch.manual_seed(0)
+    model = AWKWARD[name]()
+    before, shared = witnessed(model), ([*Grows.everywhere], Grows.times)
+    seen = report(model, IDS)
+    assert differences(before, witnessed(model)) == []
+    assert (Grows.everywhere, Grows.times) == shared
+    assert seen["finite"].holds is not None, seen
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize("name", AWKWARD)
+def test_a_check_that_is_stopped_changes_nothing(name, error, monkeypatch):
+    torch.manual_seed(0)
+    model, calls = AWKWARD[name](), count(1)  # nothing puts this back
+
+    def stop(self, *inputs):
+        result = forward(self, *inputs)
+        if next(calls) % 3 == 0:
+            raise error
+        return result
+
+    whole = type(model)
+    forward = whole.forward
+    monkeypatch.setattr(whole, "forward", stop)
+    for check in reporting.CHECKS:
+        before = witnessed(model)
+        try:
+            check(model, IDS)
+        except KeyboardInterrupt:
+            assert error is KeyboardInterrupt
+        assert differences(before, witnessed(model)) == []
+    assert next(calls) > 4
+
+
+def test_a_report_changes_nothing_that_a_function_keeps():
+    run = closed()
+    model, kept, times = run.of
+    before = witnessed(model)
+    report(run, IDS)
+    assert differences(before, witnessed(model)) == []
+    assert (kept, times()) == ([], 0)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_report_changes_nothing_of_a_compiled_module():
+    model = by_jit(GPT(), WORDS)
+    before = {path: x.clone() for path, x in model.state_dict().items()}
+    assert not report(model, WORDS).broken
+    for path, x in model.state_dict().items():
+        assert x.equal(before[path]), path
+
+
+def test_what_a_model_writes_without_being_counted_is_put_back():
+    """A run later where it is everywhere, in the end where it is hidden."""
+    for places in (slice(None), slice(1, 2)):
+        model = Writes(places)
+        before = model.table.weight.clone()
+        for ask in (repeatable, report):
+            ask(model, IDS)
+            assert model.table.weight.equal(before)
+
+
+def test_what_is_written_everywhere_is_put_back_after_each_run():
+    model = Writes(slice(None))
+    before = model.table.weight.clone()
+    subject = Subject(model, (IDS,))
+    subject.run()
+    assert model.table.weight.equal(before)
+
+
+@pytest.mark.parametrize("name", ["shared", "tied", "one memory"])
+def test_each_weight_is_made_larger_once(name):
+    torch.manual_seed(0)
+    model = AWKWARD[name]()
+    was = {path: x.clone() for path, x in model.state_dict().items()}
+    with torch.no_grad():
+        loud(Subject(model, (IDS,)), IDS)
+    for path, x in model.state_dict().items():
+        assert x.equal(was[path] * LOUD if x.ndim > 1 else was[path]), path
+
+
+def test_inputs_that_a_model_writes_into_are_as_they_were():
+    x = torch.randn(2, 5, 8)
+    was = x.clone()
+    report(lambda x: x.mul_(2).cumsum(1), x)
+    assert x.equal(was)
+
+
+def test_a_backward_pass_that_waits_for_a_report_can_go_on():
+    model = AWKWARD["batch norm"]()
+    loss = model(IDS).square().sum()
+    report(model, IDS)
+    trace(model, IDS, dims={"B": 2}, axes=["B _"])
+    loss.backward()
+    assert model.norm.weight.grad is not None
+
+
+def test_reports_in_threads_leave_what_all_share_as_it_was():
+    before = witnessed(None)["around"]
+    models = [AWKWARD["grows"]() for _ in range(4)]
+    threads = [
+        threading.Thread(target=report, args=(model, IDS)) for model in models
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert witnessed(None)["around"] == before
+    assert all(model.history == [] for model in models)
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
+@pytest.mark.parametrize("name", [*ZOO])
+def test_a_report_changes_nothing_of_a_model_of_the_zoo(name):
+    torch.manual_seed(0)
+    factory, dims = ZOO[name]
+    code = factory.__code__
+    names = code.co_varnames[: code.co_argcount]
+    model, inputs = factory(**{name: dims[name] for name in names})
+    before, given = witnessed(model), [x.clone() for x in inputs]
+    report(model, *inputs)
+    assert differences(before, witnessed(model)) == []
+    seen = trace(model, *inputs)
+    before = witnessed(model)
+    seen.flops()
+    assert differences(before, witnessed(model)) == []
+    assert all(map(torch.equal, inputs, given))

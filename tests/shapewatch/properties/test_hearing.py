@@ -1,0 +1,149 @@
+"""Who hears whom, with models made to hear just that."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+
+from shapewatch.properties import (
+    batch_independence,
+    order_sensitivity,
+    past,
+    source_coverage,
+    source_dependence,
+    unknown_words,
+)
+from shapewatch.properties.hearing import exchanges
+from shapewatch.properties.reach import reach
+from shapewatch.properties.subject import Subject
+from tests.helpers.layouts import LAYOUTS, Layer
+from tformer_lite import running_model, tiny_translator
+
+SRC = torch.tensor([[2, 5, 6, 7, 8, 0], [2, 6, 9, 5, 4, 7]])
+TGT = torch.tensor([[2, 7, 5, 8], [2, 9, 4, 6]])
+ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
+
+
+class Hearing(nn.Module):
+    """Each target row is a vector of its own plus what it hears, by a matrix
+    (B, T, S) of weights that is made of both ids."""
+
+    def __init__(self, hears):
+        super().__init__()
+        torch.manual_seed(0)
+        self.source, self.target = (nn.Embedding(10, 12) for _ in "st")
+        self.hears = hears
+
+    def forward(self, src, tgt):
+        heard = self.hears(src, tgt).float() @ self.source(src)
+        return self.target(tgt) + heard
+
+
+def everyone(src, tgt):
+    return torch.ones(len(src), tgt.shape[1], src.shape[1])
+
+
+def all_but_unknown(src, tgt):
+    return everyone(src, tgt) * (src != 0)[:, None]
+
+
+def the_first_row_of_it(src, tgt):
+    """The first output alone hears it, and in order."""
+    ahead = torch.arange(src.shape[1]).expand_as(everyone(src, tgt))
+    return ahead * (torch.arange(tgt.shape[1]) == 0)[:, None]
+
+
+def test_of_the_source_the_last_word_can_be_heard_too():
+    hears = Hearing(everyone), Hearing(all_but_unknown)
+    found = [unknown_words(model, SRC, TGT, unknown=0) for model in hears]
+    assert [finding.holds for finding in found] == [True, False]
+    assert "source position 5" in found[1].says
+
+
+def test_of_the_source_the_first_output_may_hear_the_order():
+    model = Hearing(the_first_row_of_it)
+    moved = {
+        which: x for which, *_, x in exchanges(Subject(model, (SRC, TGT)))
+    }
+    assert moved[0].tolist() == [[moved[0][0, 0], 0, 0, 0]]
+    assert moved[0][0, 0] > 0
+
+
+def exchanged(*inputs):
+    """Which words of which inputs change places, and how many outputs are
+    looked at."""
+    found = exchanges(Subject(Hearing(everyone), inputs))
+    return [(which, p, q, tuple(x.shape)) for which, p, q, x in found]
+
+
+def test_the_first_two_words_that_differ_change_places():
+    alike = SRC.clone()
+    alike[0, :3] = 5
+    assert exchanged(SRC, TGT) == [(0, 0, 1, (1, 4)), (1, 0, 1, (1, 4))]
+    assert exchanged(alike, TGT)[0] == (0, 0, 3, (1, 4))
+
+
+def test_the_words_of_the_first_sentence_change_places():
+    short = SRC.clone()
+    short[0, 1:] = 1
+    found = exchanges(Subject(Hearing(everyone), (short, TGT), pad=1))
+    assert [which for which, *_ in found] == [1]
+
+
+@pytest.mark.parametrize("length", [2, 3])
+def test_two_words_and_one_that_hears_them_are_enough(length):
+    sums = lambda x: x.cumsum(1) + x  # noqa: E731
+    finding = order_sensitivity(sums, ROWS[:, :length])
+    assert finding.holds is (None if length == 2 else False)
+
+
+@pytest.mark.parametrize(
+    ("src", "own", "says"),
+    [
+        ("none", "sinusoidal", "The order of the target is heard."),
+        ("sinusoidal", "none", "The order of the source is heard."),
+        (None, "none", "No positions are asked for, or no words differ."),
+    ],
+)
+def test_a_side_that_asks_for_no_positions_is_not_blamed(src, own, says):
+    config = replace(tiny_translator, src_positions=src, positions=own)
+    assert order_sensitivity(running_model(config)).says == says
+
+
+@pytest.mark.parametrize("attend", LAYOUTS, ids=lambda f: f.__name__)
+def test_a_source_is_covered_in_every_layout(attend):
+    torch.manual_seed(0)
+    layer = Layer(attend)
+    found = source_coverage(layer, ROWS.flip(0), ROWS)
+    later = torch.ones(6, 6).triu(1) > 0
+    assert found.seen[later].eq(0).all()  # by the layout's own causal mask
+    assert found.seen[~later].gt(0).all()
+
+
+def test_what_is_seen_is_the_first_sentence():
+    model = running_model()
+    for check, which in (source_dependence, 0), (past, 1):
+        moves = reach(Subject(model), which)
+        assert not moves[0].equal(moves[1])
+        assert check(model).seen.equal(moves[0])
+
+
+def the_second_sentence_alone(src, tgt):
+    return everyone(src, tgt) * torch.tensor([0, 1])[:, None, None]
+
+
+def test_where_nothing_is_heard_the_first_sentence_is_seen_too():
+    finding = source_dependence(Hearing(the_second_sentence_alone), SRC, TGT)
+    assert finding.says.startswith("Row 0: output 0 hears nothing")
+    assert finding.seen.eq(0).all()
+
+
+@pytest.mark.parametrize("share", [1e-5, 1e-3])
+def test_a_row_may_round_apart_in_a_batch(share):
+    """Ten times as far as a push that counts."""
+
+    def rounded(x):
+        return x * (1 + share * (len(x) > 1))
+
+    assert batch_independence(rounded, ROWS).holds is (share == 1e-5)

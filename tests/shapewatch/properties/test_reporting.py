@@ -1,0 +1,156 @@
+"""A report is all right or not, says where a model fails, and how far it is
+where somebody looks on."""
+
+import io
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+import torch
+from packaging.version import Version
+from torch import nn
+
+from shapewatch.properties import causality, progress, report
+from shapewatch.properties.finding import (
+    FailedReport,
+    Finding,
+    Report,
+    of_level,
+)
+from shapewatch.properties.progress import Progress
+from shapewatch.properties.reporting import CHECKS
+from tests.helpers.strangers import GPT, IDS
+
+ROWS = torch.randn(2, 5, 8)
+
+
+def of(*levels, kind=Report):
+    """A report with findings of these levels."""
+    return kind([Finding(x, None, "So.", None, x) for x in levels])
+
+
+def test_all_is_well_unless_something_is_broken():
+    assert of("holds", "unusual", "expected", "not judged").ok
+    assert of().ok
+    assert not of("holds", "broken").ok
+    assert not of("expected", kind=FailedReport).ok
+
+
+def test_a_report_is_no_bool():
+    with pytest.raises(TypeError, match="neither true nor false: ask for its"):
+        bool(of("holds"))
+
+
+def test_the_findings_of_one_level_are_a_report():
+    some = of_level(of("holds", "broken", "unusual"), "broken")
+    assert [finding.name for finding in some.findings] == ["broken"]
+
+
+class Wrong(nn.Module):
+    """Fails in a layer of PyTorch's, in a part of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.wrong = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.wrong(x)
+
+
+class Outer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleList([nn.Identity(), Wrong()])
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
+def test_a_model_that_does_not_run_says_so_once_and_where():
+    seen = report(Outer(), ROWS)
+    (line,) = str(seen).splitlines()
+    says = "model               ✗ broken      The model does not run: RuntimeE"
+    assert line.startswith(says)
+    n = Wrong.forward.__code__.co_firstlineno + 1
+    place = f"in parts.1.wrong, at test_reporting.py:{n}: return self.wrong(x)"
+    assert line.endswith(place)
+    assert seen._repr_html_().count("✗ broken") == 1
+    assert not seen.ok
+    assert [finding.name for finding in seen.findings] == [
+        check.__name__ for check in CHECKS
+    ]
+    assert seen["past"].says in line
+
+
+def test_of_a_library_s_line_and_the_reader_s_own_the_reader_s_is_said():
+    says = report(lambda x: Version("none"), ROWS)["past"].says
+    assert says.endswith(
+        'report(lambda x: Version("none"), ROWS)["past"].says'
+    )
+
+
+def test_what_is_expected_of_a_model_that_does_not_run_is_no_excuse():
+    why = dict.fromkeys((check.__name__ for check in CHECKS), "So it is.")
+    assert not report(Outer(), ROWS, expect=why).ok
+
+
+def slow(seen, monkeypatch, patience=0.0):
+    """Report on a model, and give what stderr got."""
+    monkeypatch.setattr(sys, "stderr", seen)
+    monkeypatch.setattr(progress, "PATIENCE", patience)
+    monkeypatch.setattr(progress, "OFTEN", 0.0)
+    assert report(GPT(), IDS).ok
+    return seen.getvalue()
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_shows_one_line_that_is_wiped_away(monkeypatch):
+    said = slow(Terminal(), monkeypatch)
+    assert "\n" not in said
+    lines = said.split("\r")
+    nth = 1 + CHECKS.index(causality)
+    says = f"report: causality ({nth} of {len(CHECKS)})"
+    assert any(x.startswith(says) for x in lines)
+    assert lines[-2].strip() == lines[-1] == ""
+    longest = max(map(len, lines))
+    assert len(lines[-2]) >= len(lines[-3].rstrip())
+    assert longest < 60
+
+
+def test_a_short_report_and_a_pipe_show_nothing(monkeypatch):
+    assert slow(Terminal(), monkeypatch, patience=1e6) == ""
+    assert slow(io.StringIO(), monkeypatch) == ""
+
+
+def test_a_notebook_shows_it_too(monkeypatch):
+    shell = SimpleNamespace(kernel=None)
+    ipython = SimpleNamespace(get_ipython=lambda: shell)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    assert slow(io.StringIO(), monkeypatch) == ""
+    shell.kernel = object()
+    assert "report: past" in slow(io.StringIO(), monkeypatch)
+
+
+def test_the_line_is_not_written_more_often_than_it_is_read(monkeypatch):
+    seen = Terminal()
+    monkeypatch.setattr(sys, "stderr", seen)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    line = Progress()
+    for _ in line.each(CHECKS):
+        for _ in range(9):
+            line.tick()
+    assert seen.getvalue().count("report:") == 1
+
+
+def test_what_is_unusual_is_listed_as_well():
+    seen = of("holds", "broken", "unusual")
+    assert len(seen.broken) == len(seen.unusual) == 1
+    assert seen[seen.unusual[0]].level == "unusual"

@@ -1,0 +1,211 @@
+"""What a check has seen is what is so, by numbers that it did not make."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from shapewatch.properties import (
+    causality,
+    finite,
+    live_parameters,
+    norm_statistics,
+    padding_invariance,
+    past,
+    provenance,
+    score_scale,
+    source_coverage,
+    source_dependence,
+    weight_rows,
+)
+from tformer_lite import (
+    MultiHeadAttention,
+    bug,
+    causal_mask,
+    padding_mask,
+    report,
+    running_example,
+    running_model,
+    running_trace,
+    sliding_mask,
+    tiny_translator,
+)
+
+ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
+
+
+def heard(mask: torch.Tensor | None, n_layers: int = 1) -> torch.Tensor:
+    """What `causality` sees of attention with a mask, (6, 6)."""
+    torch.manual_seed(0)
+    layers = [MultiHeadAttention(12, 3) for _ in range(n_layers)]
+
+    def attend(x):
+        for layer in layers:
+            x = x + layer(x, mask=mask)
+        return x
+
+    return causality(attend, ROWS).seen > 0
+
+
+def test_a_layer_hears_what_its_mask_lets_it_hear():
+    masks = causal_mask(6), sliding_mask(6, width=2)
+    for mask in masks:
+        assert_close(heard(mask), mask[0, 0])
+    assert heard(None).all()
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_vectors_are_pushed_on_the_path_that_pytorch_takes_without_a_push():
+    """Its fast path gives 0 at padding; under a mode it is not taken."""
+    hidden = torch.stack([torch.arange(6) > 3, torch.zeros(6) > 0])
+    layer = nn.TransformerEncoderLayer(12, 2, 24, batch_first=True)
+    encoder = nn.TransformerEncoder(layer, 1)
+
+    class Padded(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = encoder
+
+        def forward(self, x):
+            return self.encoder(x, src_key_padding_mask=hidden[: len(x)])
+
+    seen = past(Padded(), ROWS).seen > 0
+    assert seen[:4, :4].all()
+    assert not seen[4:].any()
+
+
+@pytest.mark.parametrize("n_layers", [1, 2, 3])
+def test_each_layer_of_a_window_reaches_further(n_layers):
+    apart = torch.arange(6)[:, None] - torch.arange(6)
+    reach = (apart >= 0) & (apart <= 2 * n_layers)
+    assert_close(heard(sliding_mask(6, width=3), n_layers), reach)
+
+
+def test_in_the_whole_model_words_hear_words_that_are_not_later():
+    real = padding_mask(running_example().tgt, pad=1)[0, 0, 0]
+    seen = causality(running_model()).seen > 0
+    lower = torch.ones(8, 8).tril() > 0
+    itself = torch.eye(8) > 0
+    assert_close(seen, lower & (real | itself))
+
+
+def test_every_output_hears_each_word_of_the_source_and_no_padding():
+    real = padding_mask(running_example().src, pad=1)[0, 0]
+    for check in (source_dependence, padding_invariance):
+        assert_close(check(running_model()).seen > 0, real.expand(8, 8))
+
+
+def test_weights_are_those_that_the_trace_kept():
+    path = "encoder.blocks.0.self_attention:weights"
+    seen = running_trace()
+    assert_close(weight_rows(running_model()).seen, seen[path][0, 0])
+    crossed = seen["decoder.blocks.0.cross_attention:weights"][0].amax(0)
+    assert_close(source_coverage(running_model()).seen, crossed)
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0, 3.0])
+@pytest.mark.parametrize("where", ["q", "k", "scores"])
+def test_a_wrong_scale_is_measured_wherever_it_is_put(where, factor):
+    q, k, v = (nn.Linear(12, 12) for _ in range(3))
+    by = {name: factor if name == where else 1.0 for name in "qk"}
+
+    def attend(x):
+        scores = q(x) * by["q"] @ (k(x) / by["k"] ** -1).mT / 12**0.5
+        if where == "scores":
+            scores = scores * factor
+        return scores.softmax(-1) @ v(x)
+
+    finding = score_scale(attend, ROWS)
+    assert finding.holds is False
+    assert f"variance {factor**2:.2f}" in finding.says
+    assert_close(finding.seen, torch.tensor([[factor**2]]))
+
+
+def test_a_scale_on_the_queries_alone_is_as_good():
+    q, k, v = (nn.Linear(12, 12) for _ in range(3))
+    attend = lambda x: (q(x) * 12**-0.5 @ k(x).mT).softmax(-1) @ v(x)  # noqa
+    assert score_scale(attend, ROWS).holds
+
+
+@pytest.mark.parametrize("scale", [None, 12**-0.5, 1.0])
+def test_the_scale_of_an_attention_in_one_call_is_known(scale):
+    q, k, v = (nn.Linear(12, 12) for _ in range(3))
+
+    def attend(x):
+        parts = (layer(x) for layer in (q, k, v))
+        return nn.functional.scaled_dot_product_attention(*parts, scale=scale)
+
+    assert score_scale(attend, ROWS).holds is (scale != 1.0)
+
+
+def test_provenance_sees_the_position_that_each_element_came_from():
+    places = torch.arange(8)[:, None]
+    assert_close(provenance(running_model()).seen, places.expand(8, 12))
+    viewed = places.expand(3, 8, 4).reshape(8, 12)
+    broken = provenance(bug("heads_joined_by_view").model())
+    assert_close(broken.seen, viewed)
+    broken = provenance(bug("heads_split_by_view").model())
+    viewed = places.expand(8, 12).reshape(3, 8, 4)
+    assert_close(broken.seen, viewed[0])
+
+
+def test_gradients_are_those_of_pytorch():
+    norm = nn.LayerNorm(12)
+    torch.manual_seed(0)
+    norm(ROWS).backward(torch.randn_like(ROWS))
+    seen = live_parameters(norm, ROWS).seen[:, 0].tolist()
+    assert seen == [p.grad.abs().max().item() for p in norm.parameters()]
+
+
+def test_gains_and_offsets_are_not_held_against_a_norm():
+    norm = nn.Sequential(nn.LayerNorm(12))
+    assert norm_statistics(norm, ROWS).holds
+    nn.init.constant_(norm[0].weight, 5.0)
+    nn.init.constant_(norm[0].bias, 2.0)
+    finding = norm_statistics(norm, 3 * ROWS + 1)
+    assert finding.holds
+    assert_close(finding.seen, torch.ones(2, 6), rtol=1e-3, atol=0)
+
+
+def test_infinities_are_counted():
+    finding = finite(lambda x: x / (x > 0), ROWS)
+    share = (ROWS <= 0).double().mean().item()
+    assert not finding.holds
+    assert f"{share:.0%}" in finding.says
+
+
+def test_a_sentence_says_where_the_future_comes_in_first():
+    config = replace(tiny_translator, n_layers=3)
+    model = running_model(config)
+    model.decoder.blocks[1].self_attention = Bidirectional(12, 3)
+    says = causality(model).says
+    assert "first in decoder.blocks.1.self_attention." in says
+
+
+def test_a_sentence_says_where_padding_comes_in_first():
+    model = running_model(replace(tiny_translator, n_layers=2))
+    model.decoder.blocks[1].cross_attention = Bidirectional(12, 3)
+    says = padding_invariance(model).says
+    assert "first in decoder.blocks.1.cross_attention." in says
+    assert "source position 7" in says
+
+
+class Bidirectional(MultiHeadAttention):
+    """Attention that does not look at its mask."""
+
+    def forward(self, x, source=None, mask=None):
+        return super().forward(x, source)
+
+
+def test_the_report_has_each_finding_by_name():
+    found = report(running_model())
+    assert len(found.findings) == 26
+    assert found["causality"].name == "causality"
+    assert found.broken == []
+    for finding in found.findings:
+        seen = finding.seen is not None and finding.seen.ndim == 2
+        assert seen is bool(finding.holds), finding.name
+    with pytest.raises(KeyError, match="there are finite, repeatable"):
+        found["speed"]

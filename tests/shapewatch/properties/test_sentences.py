@@ -1,0 +1,166 @@
+"""What each check says, word for word: of the right model, of bugs, and of
+models that it cannot judge. `sentences.toml` has a table for each model."""
+
+import re
+import tomllib
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from shapewatch import properties
+from tests.helpers import (
+    biases,
+    blocks,
+    detached,
+    heads,
+    places,
+    slices,
+    sublayers,
+    writing_on,
+)
+from tests.helpers.caching import Cached, FromZero, Keeps, OpenAfterwards
+from tests.helpers.losses import IDS as LABELLED
+from tests.helpers.losses import RIGHT
+from tests.helpers.rotating import (
+    OfValues,
+    Turning,
+    as_it_is,
+    back,
+    halves,
+    neighbours,
+)
+from tests.helpers.strangers import (
+    GPT,
+    Attention,
+    Kinds,
+    MixedAfter,
+    Talking,
+)
+from tests.helpers.tied import Tied
+from tests.helpers.writers import StartsWithOne
+from tests.helpers.wrong_losses import ODD, WRONG
+from tformer_lite import DecoderOnly, bug, char_lm, running_model
+
+ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
+IDS = torch.tensor([[2, 0, 5, 6, 7, 1], [2, 8, 9, 5, 1, 1]])
+SENTENCES = tomllib.loads(
+    Path(__file__).with_name("sentences.toml").read_text("utf8")
+)
+DECIMAL = re.compile(r"(\d+\.\d+)")
+
+
+class OneHot(nn.Linear):
+    """A model whose ids become vectors where nobody can see it."""
+
+    def forward(self, ids):
+        return super().forward(nn.functional.one_hot(ids, 10).float())
+
+
+def linear():
+    return nn.Linear(12, 12)
+
+
+def part_frozen():
+    """A model of which a norm cannot learn."""
+    model = GPT()
+    model.blocks[0].norms[0].requires_grad_(False)
+    return model
+
+
+def with_loss(kind, loss, ask):
+    """Ask about a loss."""
+    return ask(kind(), LABELLED, loss=loss, pad=1)
+
+
+OWN = {
+    "right": lambda ask: ask(running_model()),
+    "writes on": lambda ask: ask(DecoderOnly(char_lm)),
+    "mixes nothing": lambda ask: ask(linear(), ROWS),
+    "may hear the future": lambda ask: ask(linear(), ROWS, causal=False),
+    "one row": lambda ask: ask(linear(), ROWS[:1]),
+    "one position": lambda ask: ask(linear(), ROWS[:, :1]),
+    "has more positions": lambda ask: ask(GPT(), IDS, positions=2),
+    "is shifted": lambda ask: ask(lambda x: x.roll(1, 1), ROWS),
+    "hides its ids": lambda ask: ask(OneHot(10, 12), IDS, pad=1, unknown=0),
+    "looks up": lambda ask: ask(nn.Embedding(10, 3), IDS, pad=1, unknown=0),
+    "drops rows": lambda ask: ask(lambda x: x[:, :3], ROWS),
+    "gives NaN": lambda ask: ask(lambda x: x * torch.nan, ROWS),
+    "gives nothing": lambda ask: ask(lambda x: None, ROWS),
+    "mixes heads": lambda ask: ask(GPT(attention=Talking), IDS),
+    "mixes heads late": lambda ask: ask(GPT(attention=MixedAfter), IDS),
+    "could be told more": lambda ask: ask(Kinds(), IDS),
+    "lacks inputs": lambda ask: ask(linear()),
+    "rotates": lambda ask: ask(Turning(), IDS),
+    "rotates keys": lambda ask: ask(Turning(as_it_is, halves), IDS),
+    "rotates back": lambda ask: ask(Turning(halves, back), IDS),
+    "rotates others": lambda ask: ask(Turning(halves, neighbours), IDS),
+    "rotates values": lambda ask: ask(Turning(kind=OfValues), IDS),
+    "drops a head": lambda ask: ask(GPT(attention=heads.LastIsDropped), IDS),
+    "repeats a head": lambda ask: ask(GPT(attention=heads.Expanded), IDS),
+    "copies a head": lambda ask: ask(GPT(attention=heads.Copies), IDS),
+    "sums heads": lambda ask: ask(GPT(attention=heads.Summed), IDS),
+    "has one head": lambda ask: ask(
+        GPT(attention=lambda: Attention(heads=1)), IDS
+    ),
+    "detaches": lambda ask: ask(
+        blocks.of_blocks(detached.ResidualDetached)(), IDS
+    ),
+    "learns slowly": lambda ask: ask(detached.Shrinks(), IDS),
+    "rounds": lambda ask: ask(GPT(attention=detached.Rounded), IDS),
+    "is frozen": lambda ask: ask(GPT().requires_grad_(False), IDS),
+    "learns in part": lambda ask: ask(part_frozen(), IDS),
+    "is linear": lambda ask: ask(blocks.of_blocks(blocks.Plain)(), IDS),
+    "shares places": lambda ask: ask(places.Halved(), IDS),
+    "forgets places": lambda ask: ask(places.Forgotten(), IDS),
+    "has no places": lambda ask: ask(places.Nameless(), IDS),
+    "has a cache": lambda ask: ask(Cached(), IDS),
+    "goes on from 0": lambda ask: ask(FromZero(), IDS),
+    "reads on openly": lambda ask: ask(OpenAfterwards(), IDS),
+    "keeps a cache": lambda ask: ask(Keeps(), IDS),
+    "writes into ids": lambda ask: ask(StartsWithOne(), IDS),
+    "writes into rows": lambda ask: ask(lambda x: x.relu_() + 1, ROWS),
+    "has one key": lambda ask: ask(GPT(attention=slices.FirstForAll), IDS),
+    "sums keys": lambda ask: ask(GPT(attention=slices.KeysSummed), IDS),
+    "has one matrix": lambda ask: ask(GPT(attention=slices.OneMatrix), IDS),
+    "looks far": lambda ask: ask(biases.made(biases.looking_far), IDS),
+    "views a bias": lambda ask: ask(biases.made(biases.viewed), IDS),
+    "has source places": lambda ask: ask(
+        places.TwoSides(target=False), IDS[:, 1:5], IDS
+    ),
+    "starts from before": lambda ask: ask(
+        blocks.of_blocks(sublayers.Stale)(), IDS
+    ),
+    "drops most": lambda ask: ask(blocks.of_blocks(sublayers.Mostly)(), IDS),
+    "scales by p": lambda ask: ask(blocks.of_blocks(sublayers.ByP)(), IDS),
+    "writes on itself": lambda ask: ask(writing_on.Writer(), IDS),
+    "reads its first row": lambda ask: ask(writing_on.FirstRow(), IDS),
+    "forgets its prompt": lambda ask: ask(writing_on.Prepends(), IDS),
+    "is too sure": lambda ask: ask(Tied(), IDS),
+}
+OWN |= {
+    f"loss: {name}": partial(with_loss, *one[:2])
+    for name, one in (RIGHT | WRONG | ODD).items()
+}
+
+
+def asked(model: str, check: str) -> str:
+    """Ask a check about a model, by their names, and take its words."""
+    torch.manual_seed(0)
+    ask = getattr(properties, check)
+    finding = OWN[model](ask) if model in OWN else ask(bug(model).model())
+    return str(finding).removeprefix(f"{check}: ")
+
+
+@pytest.mark.parametrize(
+    ("model", "check"),
+    [(model, check) for model in SENTENCES for check in SENTENCES[model]],
+)
+def test_a_check_says_this(model, check):
+    said = DECIMAL.split(asked(model, check))
+    wanted = DECIMAL.split(SENTENCES[model][check])
+    assert said[::2] == wanted[::2]
+    for one, other in zip(said[1::2], wanted[1::2], strict=True):
+        assert abs(float(one) - float(other)) < 0.02  # processors round apart

@@ -1,0 +1,178 @@
+"""One row, one position, one axis more: what a check must not overlook."""
+
+import torch
+from torch import nn
+
+from shapewatch.properties import (
+    finite,
+    live_parameters,
+    norm_statistics,
+    past,
+    repeatable,
+    report,
+    score_scale,
+    source_dependence,
+    unknown_words,
+    weight_rows,
+)
+from tests.helpers.strangers import GPT, IDS, PADDED, Attention, Shrunk
+
+ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
+
+
+class Hears(nn.Module):
+    """Each word hears those that a matrix (T, T) says."""
+
+    def __init__(self, weights):
+        super().__init__()
+        self.table, self.weights = nn.Embedding(50, 12), weights
+
+    def forward(self, ids):
+        t = ids.shape[1]
+        return self.weights[:t, :t] @ self.table(ids)
+
+
+def test_of_all_positions_one_that_hears_nobody_is_found():
+    for t in range(1, 7):
+        weights = torch.ones(7, 7).tril()
+        weights[t, :t] = 0
+        says = past(Hears(weights), IDS).says
+        assert f"position {t} does not hear any position before it" in says
+
+
+def test_an_unknown_word_may_be_heard_two_positions_later():
+    weights = torch.eye(7) + torch.eye(7).roll(2, 0).tril()
+    ids = IDS.clone()
+    ids[0, 2] = 0
+    assert unknown_words(Hears(weights), ids, unknown=0).holds
+    ids[0, 6] = 0
+    assert unknown_words(Hears(weights), ids, unknown=0).holds
+
+
+def test_outputs_may_have_four_axes_or_two():
+    four = lambda x: x.unflatten(-1, (3, 4))  # noqa: E731
+    for model in (four, lambda x: x.mean(-1), lambda x: x.mean((1, 2))):
+        assert finite(model, ROWS).holds
+        assert repeatable(model, ROWS).holds
+    breaks = torch.zeros(2, 6, 3, 4)
+    breaks[1, 2, 0, 3] = torch.nan
+    seen = finite(lambda x: four(x) + breaks, ROWS).seen
+    assert (seen < 1).nonzero().tolist() == [[1, 2]]
+
+
+def test_a_batch_of_one_may_lack_a_number():
+    assert finite(lambda x: x / (x > 0), ROWS[:1]).holds is False
+    assert finite(nn.Linear(12, 12), ROWS[:1]).holds
+
+
+class OneRow(Attention):
+    """One row of one head is wrong."""
+
+    def weigh(self, scores):
+        factors = torch.ones(2, 4, 7, 1)
+        factors[1, 2, 3] = 2
+        return scores.softmax(-1) * factors
+
+
+def test_the_row_that_is_wrong_is_named():
+    torch.manual_seed(0)
+    finding = weight_rows(GPT(attention=OneRow), IDS)
+    assert "row [1, 2, 3] of the weights sums to 2.00" in finding.says
+
+
+class SecondDeaf(nn.Module):
+    """The second sentence hears nothing of its source."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(50, 12)
+
+    def forward(self, src, tgt):
+        hears = torch.tensor([1.0, 0.0])[:, None, None]
+        return self.table(tgt) + hears * self.table(src).sum(1, keepdim=True)
+
+
+def test_the_sentence_that_is_deaf_is_shown():
+    torch.manual_seed(0)
+    finding = source_dependence(SecondDeaf(), IDS, IDS[:, :5])
+    assert finding.says.startswith("Row 1: output 0 hears nothing")
+    assert finding.seen.eq(0).all()
+
+
+def test_a_source_that_is_never_read_is_not_heard():
+    class Alone(SecondDeaf):
+        def forward(self, src, tgt):
+            return self.table(tgt)
+
+    finding = source_dependence(Alone(), IDS, IDS[:, :5])
+    assert finding.says.startswith("Row 0: output 0 hears nothing")
+
+
+class Small(GPT):
+    """T5's start: queries are smaller by the root of D."""
+
+    def __init__(self, factor):
+        super().__init__(attention=Unscaled)
+        for block in self.blocks:
+            block.attention.qkv.weight.data[:16] *= factor
+            block.attention.qkv.bias.data.zero_()
+
+
+class Unscaled(Attention):
+    def shape(self, q, k):
+        return q, k
+
+
+def level(model):
+    torch.manual_seed(0)
+    return score_scale(model(), IDS).level
+
+
+def test_a_missing_scale_is_made_up_for_by_the_start_alone():
+    assert level(lambda: Small(0.5)) == "unusual"
+    assert level(lambda: Small(1.0)) == "broken"
+    assert level(lambda: GPT(attention=Unscaled)) == "broken"
+
+
+def test_a_gain_that_is_no_parameter_is_unusual():
+    class OddNorm(nn.Module):
+        def __init__(self, gain):
+            super().__init__()
+            self.gain = gain
+
+        def forward(self, x):
+            return self.gain * x / x.square().mean(-1, keepdim=True).sqrt()
+
+    assert (
+        norm_statistics(nn.Sequential(OddNorm(3.0)), ROWS).level == "unusual"
+    )
+    assert norm_statistics(nn.Sequential(OddNorm(1.0)), ROWS).holds
+
+
+def test_what_nothing_reads_outside_of_the_blocks_is_unusual():
+    model = GPT()
+    model.pooler = nn.Linear(16, 16)
+    finding = live_parameters(model, IDS)
+    assert finding.level == "unusual"
+    assert "They change no output" in finding.says
+    model.blocks[0].spare = nn.Linear(16, 16)
+    assert live_parameters(model, IDS).level == "broken"
+
+
+def test_of_a_part_alone_every_parameter_is_needed():
+    class Part(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.query, self.value = nn.Linear(12, 12), nn.Linear(12, 12)
+
+        def forward(self, x):
+            return self.value(x)
+
+    assert live_parameters(Part(), ROWS).level == "broken"
+
+
+def test_tiny_weights_and_padding_together():
+    torch.manual_seed(0)
+    found = report(Shrunk(1e-4), PADDED, pad=1)
+    assert "order_sensitivity" not in found.broken
+    assert "past" not in found.broken

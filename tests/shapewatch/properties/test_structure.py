@@ -1,0 +1,294 @@
+"""Parameters that learn, blocks that hand on: which ones, and how far."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from shapewatch.properties import identity, live_parameters
+from shapewatch.properties.gradients import gradients
+from shapewatch.properties.structure import (
+    blocks,
+    is_layer,
+    is_normed,
+    silent_runs,
+)
+from shapewatch.properties.subject import Subject
+from tformer_lite import (
+    LayerNorm,
+    PostNorm,
+    running_model,
+    tiny_translator,
+)
+
+ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
+
+
+def test_what_is_frozen_need_not_learn():
+    model = nn.Sequential(nn.Linear(12, 12), nn.Linear(12, 12))
+    model[0].requires_grad_(False)
+    finding = live_parameters(model, ROWS)
+    assert finding.says == "All 2 parameter tensors get a gradient."
+    assert finding.seen.shape == (2, 1)
+
+
+def test_a_parameter_that_is_read_twice_has_one_gradient():
+    shared = nn.Linear(12, 12)
+    torch.manual_seed(0)
+    found = gradients(
+        Subject(nn.Sequential(shared, nn.Tanh(), shared), (ROWS,))
+    )
+    torch.manual_seed(0)
+    shared(shared(ROWS).tanh()).backward(torch.randn_like(ROWS))
+    sizes = {p: p.grad.abs().max().item() for p in shared.parameters()}
+    assert found == sizes
+
+
+def test_what_no_parameter_has_made_has_no_gradient():
+    assert gradients(Subject(lambda x: x + 1, (ROWS,))) == {}
+
+
+def dead(*names):
+    class Some(nn.Module):
+        def __init__(self):
+            super().__init__()
+            for name in "abc":
+                setattr(self, name, nn.Linear(12, 12, bias=False))
+
+        def forward(self, x):
+            for name in "abc":
+                part = getattr(self, name)
+                y = part(x)
+                x = x + (y.detach() if name in names else y)
+            return x
+
+    return live_parameters(Some(), ROWS)
+
+
+def test_the_first_that_does_not_learn_is_named():
+    assert dead().holds
+    assert "1 of 3 parameters get no gradient, such as b." in dead("b").says
+    assert (
+        "2 of 3 parameters get no gradient, such as a." in dead("a", "c").says
+    )
+    assert dead("a", "c").seen[:, 0].gt(0).tolist() == [False, True, False]
+
+
+def test_layers_have_a_matrix_of_their_own():
+    assert is_layer(nn.Linear(3, 3))
+    assert is_layer(nn.Embedding(3, 3))
+    assert not is_layer(nn.LayerNorm(3))
+    assert not is_layer(nn.Sequential(nn.Linear(3, 3)))
+
+
+class Block(nn.Module):
+    def __init__(self, norm=nn.LayerNorm, layers=2):
+        super().__init__()
+        self.norm = norm(12)
+        self.layers = nn.Sequential(
+            *(nn.Linear(12, 12) for _ in range(layers))
+        )
+
+    def forward(self, x):
+        return x + self.layers(self.norm(x))
+
+
+def test_blocks_are_what_lists_have_with_norms_and_layers_inside():
+    model = nn.Sequential(
+        nn.Linear(12, 12),
+        nn.ModuleList([Block(), Block(nn.Identity), Block(layers=1)]),
+        nn.ModuleDict({"deep": nn.ModuleList([nn.Sequential(Block())])}),
+    )
+    assert [path for path, _ in blocks(model)] == ["1", "2", "2.deep.0"]
+    assert [path for path, _ in blocks(model[1])] == ["0"]
+    assert [path for path, _ in blocks(nn.ModuleDict({"a": model[1]}))] == [
+        "a.0"
+    ]
+    assert [path for path, _ in blocks(Block())] == []
+    lists = nn.ModuleList([nn.ModuleList([Block(), Block()])])
+    deep = nn.ModuleDict({"a": nn.ModuleDict({"b": lists})})
+    assert [path for path, _ in blocks(deep)] == ["a.b.0"]
+
+
+@pytest.mark.parametrize(
+    ("after", "right"),
+    [
+        (LayerNorm(12)(ROWS), True),
+        (nn.RMSNorm(12)(ROWS), True),
+        (LayerNorm(12)(ROWS) * 1.04, True),
+        (LayerNorm(12)(ROWS) * 0.75, True),  # of few channels, unbiased
+        (LayerNorm(12)(ROWS) * 1.06, False),
+        (LayerNorm(12)(ROWS) * 0.7, False),
+        (LayerNorm(12)(ROWS) * torch.tensor([1.0] * 11 + [-1.0]), False),
+        (LayerNorm(12)(ROWS).roll(1, -1), False),
+        (LayerNorm(12)(ROWS).roll(1, 1), False),
+    ],
+)
+def test_a_norm_keeps_the_direction_and_nearly_the_size(after, right):
+    assert is_normed(after, ROWS) is right
+
+
+def test_blocks_are_run_with_layers_that_give_nothing():
+    torch.manual_seed(0)
+    model = nn.Sequential(Block(), Block())
+    nn.init.constant_(model[0].norm.weight, 3.0)
+    nn.init.constant_(model[0].norm.bias, 2.0)
+    (path, x, first, after), (later, *_) = silent_runs(Subject(model, (ROWS,)))
+    assert (path, later) == ("0", "1")
+    assert_close(x, ROWS)
+    assert_close(first, LayerNorm(12)(ROWS).detach())  # without its gains
+    assert_close(after, ROWS)
+
+
+class Gain(nn.Module):
+    """Makes each channel twice as large."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.full((12,), 2.0))
+
+    def forward(self, x):
+        return x * self.weight
+
+
+class Gained(Block):
+    """A part that is no norm has gains, which belong to it."""
+
+    def __init__(self):
+        super().__init__()
+        self.gain = Gain()
+
+    def forward(self, x):
+        return self.gain(x) / 2 + self.layers(self.norm(x))
+
+
+class Weighing(Block):
+    """Its first layer reads two vectors, the block's input last."""
+
+    def __init__(self):
+        super().__init__()
+        self.both = nn.Bilinear(12, 12, 12)
+
+    def forward(self, x):
+        normed = self.norm(x)
+        return x + self.layers(self.both(normed, x))
+
+
+def test_what_is_no_norm_keeps_its_gains():
+    assert identity(nn.Sequential(Gained(), Gained()), ROWS).holds
+
+
+def test_a_layer_may_read_two_vectors():
+    model = nn.Sequential(Weighing())
+    ((_, _, first, _),) = silent_runs(Subject(model, (ROWS,)))
+    assert_close(first, LayerNorm(12)(ROWS).detach())
+
+
+def test_in_post_norm_a_block_is_as_far_from_its_input_as_a_norm_takes_it():
+    model = running_model(replace(tiny_translator, residual=PostNorm))
+    _, x, _, after = next(silent_runs(Subject(model)))
+    finding = identity(model)
+    assert finding.holds
+    assert_close(finding.seen, (after - x)[0])
+    assert not finding.seen.eq(0).any()
+
+
+def test_how_far_the_first_block_is_from_handing_on_is_shown():
+    assert identity(nn.Sequential(Block(), Block()), ROWS).seen.eq(0).all()
+
+    class Doubled(Block):
+        def forward(self, x):
+            return 2 * x + self.layers(self.norm(x))
+
+    finding = identity(nn.Sequential(Block(), Doubled()), ROWS)
+    assert finding.says.startswith("With all its layers giving 0, 1 does not")
+    assert_close(finding.seen, ROWS[0])
+
+
+class NoSum(PostNorm):
+    """A post-norm that forgets its residual connection."""
+
+    def forward(self, x, sublayer):
+        return self.norm(sublayer(x))
+
+
+@pytest.mark.parametrize("residual", [PostNorm, NoSum])
+def test_a_post_norm_must_add_what_went_in(residual):
+    model = running_model(replace(tiny_translator, residual=residual))
+    assert identity(model).holds is (residual is PostNorm)
+
+
+class FlatBlock(nn.Module):
+    """A block that works on flat rows: (B*T, C) -> (B*T, C)."""
+
+    def __init__(self, adds: bool):
+        super().__init__()
+        self.adds, self.norm = adds, nn.LayerNorm(12)
+        self.wide, self.narrow = nn.Linear(12, 24), nn.Linear(24, 12)
+
+    def forward(self, rows):
+        made = self.narrow(self.wide(self.norm(rows)).relu())
+        return rows + made if self.adds else made
+
+
+class Flattened(nn.Module):
+    """Blocks in a list, between a flattening of the rows and its undoing."""
+
+    def __init__(self, *adds: bool):
+        super().__init__()
+        self.blocks = nn.ModuleList(map(FlatBlock, adds))
+
+    def forward(self, x):
+        rows = x.flatten(0, 1)
+        for block in self.blocks:
+            rows = block(rows)
+        return rows.view_as(x)
+
+
+def test_blocks_may_work_on_flat_rows():
+    assert identity(Flattened(True, True), ROWS).holds
+    finding = identity(Flattened(True, False), ROWS)
+    assert finding.holds is False
+    assert "blocks.1 does not hand its input on" in finding.says
+
+
+class Reading(nn.Module):
+    """Two blocks that read ids, each with an embedding of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            nn.Sequential(nn.Embedding(9, 12), FlatBlock(True), nn.Tanh())
+            for _ in range(2)
+        )
+
+    def forward(self, ids):
+        return self.blocks[0](ids) + self.blocks[1](ids)
+
+
+def test_a_block_that_reads_ids_alone_has_no_input_to_hand_on():
+    finding = identity(Reading(), torch.tensor([[2, 3, 4], [5, 6, 7]]))
+    assert finding.holds is None
+    assert finding.says == "There is no list of blocks with norms inside."
+
+
+class Summed(nn.Module):
+    """Heads are joined by the weights of a layer that is never called."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.value = nn.LayerNorm(12), nn.Linear(12, 12)
+        self.join = nn.Linear(12, 12)
+
+    def forward(self, x):
+        mixed = self.value(self.norm(x))
+        return x + mixed @ self.join.weight.T + self.join.bias
+
+
+def test_a_layer_that_is_never_called_cannot_be_silenced():
+    model = nn.Sequential(nn.Sequential(Summed(), Summed()))
+    found = identity(model, ROWS)
+    assert found.holds is None
+    assert found.says == "A block reads weights of layers it never calls."

@@ -1,0 +1,247 @@
+"""A subject knows its ids, runs alike each time, and says how it fails."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+from torch.testing import assert_close
+
+from shapewatch.properties.results import output
+from shapewatch.properties.subject import (
+    FailedError,
+    Subject,
+    error_line,
+    is_id,
+    like,
+    once,
+)
+from shapewatch.properties.variants import InTraining
+from tests.helpers.strangers import GPT
+from tformer_lite import (
+    DecoderOnly,
+    EncoderDecoder,
+    char_lm,
+    report,
+    running_example,
+    running_model,
+    tiny_translator,
+)
+
+IDS = torch.tensor([[2, 0, 5, 1], [2, 8, 1, 1]])
+ROWS = torch.randn(2, 4, 12, generator=torch.Generator().manual_seed(0))
+
+
+WORDS = torch.randint(50, (2, 9), generator=torch.Generator().manual_seed(3))
+
+
+class Padded(nn.Identity):
+    pad = 5
+
+
+@pytest.mark.parametrize(
+    ("model", "known", "ids"),
+    [
+        (nn.Identity(), {}, (None, None)),
+        (nn.Identity(), {"pad": 1, "unknown": 8}, (1, 8)),
+        (Padded(), {}, (5, None)),
+        (Padded(), {"pad": 1}, (1, None)),
+        (running_model(), {}, (1, 0)),
+        (running_model(), {"pad": 0}, (0, 1)),
+        (running_model(), {"unknown": 7}, (1, 7)),
+    ],
+)
+def test_padding_and_unknown_words_are_the_models_or_what_is_said(
+    model, known, ids
+):
+    subject = Subject(model, (IDS,), **known)
+    assert subject.ids == ids
+    pad, unknown = (-1 if known is None else known for known in ids)
+    assert subject.real[0].equal(IDS.ne(pad))
+    assert subject.unknown[0].equal(IDS.eq(unknown))
+
+
+class Both(nn.Module):
+    """Reads two sequences, and says so."""
+
+    def forward(self, src, tgt, position_ids=None):
+        return tgt[..., None] + src.sum()
+
+
+COUNTED = torch.arange(4)[None]
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "places"),
+    [
+        (Both(), (COUNTED, COUNTED), [0, 1]),
+        (Both(), (IDS, COUNTED), [0, 1]),
+        (Both(), (IDS, IDS, IDS), [0, 1]),
+        (lambda *x: x[0], (IDS, COUNTED), [0]),
+        (lambda *x: x[0], (IDS, IDS == 1), [0]),
+        (lambda x, mask: x, (IDS, IDS), [0]),
+        (lambda x, places: x, (IDS, COUNTED), [0]),
+        (lambda *x: x[0], (IDS, COUNTED + 4), [0, 1]),
+        (lambda *x: x[0], (COUNTED,), [0]),
+    ],
+)
+def test_sequences_are_known_by_their_names_or_else_by_their_values(
+    model, given, places
+):
+    subject = Subject(model, given)
+    assert subject.places == places
+    assert like(subject, InTraining(nn.Identity())).places == places
+
+
+def test_of_other_inputs_other_positions_are_real():
+    subject = Subject(nn.Identity(), (IDS,), pad=1)
+    other = like(subject, nn.Identity(), (IDS + 1,))
+    assert subject.real[0].equal(IDS != 1)
+    assert like(subject, nn.Identity(), (IDS + 1,)).real[0].equal(IDS != 0)
+    assert other.inputs[0].equal(IDS + 1)
+
+
+def test_vectors_have_no_ids():
+    ones = torch.ones(2, 4, 12)
+    assert not is_id(ones, 1).any()
+    assert is_id(ones, 1).shape == (2, 4)
+
+
+def test_two_inputs_are_a_source_and_a_target():
+    one, two = Subject(nn.Identity(), (IDS,)), Subject(max, (IDS, IDS))
+    assert (one.sides, one.last) == (("input",), 0)
+    assert (two.sides, two.last) == (("source", "target"), 1)
+
+
+class Labelled(GPT):
+    """Gives the last row alone, unless it is told the next words."""
+
+    def forward(self, ids, targets=None):
+        logits = super().forward(ids)
+        if targets is None:
+            return logits[:, -1:], None
+        return logits, cross_entropy(logits.flatten(0, 1), targets.view(-1))
+
+
+class Translates(Labelled):
+    """Its targets are read."""
+
+    def forward(self, ids, targets):
+        return super().forward(targets, ids + 0)[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "labels", "places"),
+    [
+        (Labelled, WORDS.roll(-1, 1), [0]),
+        (Labelled, WORDS[:, :4], [0, 1]),
+        (Translates, WORDS.roll(-1, 1), [0, 1]),
+        (nn.Bilinear, WORDS, [0, 1]),
+    ],
+)
+def test_labels_that_change_no_output_are_no_sequence(kind, labels, places):
+    model = kind(4, 4, 4) if kind is nn.Bilinear else kind()
+    assert Subject(model, (WORDS, labels)).places == places
+
+
+def test_a_training_step_s_inputs_can_be_handed_on_as_they_are():
+    known = {"ids": WORDS, "targets": WORDS.roll(-1, 1)}
+    for inputs, named in ((tuple(known.values()), {}), ((), known)):
+        seen = report(Labelled(), *inputs, **named)
+        assert seen["order_sensitivity"].holds
+        assert seen["causality"].says == "No position hears a later one."
+        assert seen["source_dependence"].holds is None
+
+
+def test_a_model_is_run_in_evaluation_and_draws_the_same_numbers():
+    model = nn.Sequential(nn.Dropout(0.5), nn.Linear(12, 12))
+    subject = Subject(model, (ROWS,))
+    assert subject.run().equal(model[1](ROWS))
+    assert not subject.run().requires_grad
+    draws = Subject(torch.rand_like, (ROWS,))
+    before = torch.get_rng_state()
+    assert draws.run().equal(draws.run())
+    assert not draws.run().equal(draws.run(seed=1))
+    assert torch.get_rng_state().equal(before)
+    assert subject.run(ROWS + 1).equal(model[1](ROWS + 1))
+
+
+def test_what_goes_wrong_is_said_in_one_line():
+    def fail(x):
+        raise KeyError("first\nsecond")
+
+    with pytest.raises(FailedError) as caught:
+        Subject(fail, (ROWS,)).run()
+    assert str(caught.value) == "KeyError: 'first\\nsecond'"
+    assert error_line(ValueError("first\nsecond")) == "ValueError: first"
+    assert error_line(ValueError("x" * 200)) == f"ValueError: {'x' * 150}"
+
+
+def test_the_output_is_the_logits_or_the_first_tensor():
+    assert output(ROWS) is ROWS
+    assert output({"loss": ROWS, "rest": IDS}) is ROWS
+    assert output(SimpleNamespace(loss=IDS, logits=ROWS)) is ROWS
+    with pytest.raises(FailedError) as caught:
+        output([1, 2])
+    assert str(caught.value) == "It gave list, and no tensor."
+
+
+def test_what_was_found_is_remembered_for_each_question():
+    asked = []
+
+    @once
+    def find(subject, *which):
+        asked.append(which)
+        return which
+
+    subject = Subject(nn.Identity(), (IDS,))
+    found = [find(subject), find(subject, 1), find(subject), find(subject, 1)]
+    assert found == [(), (1,), (), (1,)]
+    assert asked == [(), (1,)]
+    find(Subject(nn.Identity(), (IDS,)))
+    assert asked == [(), (1,), ()]
+
+
+def test_a_model_of_ours_brings_the_running_example():
+    source, target = running_example()[:2]
+    subject = Subject(running_model())
+    assert all(map(torch.equal, subject.inputs, (source, target)))
+    (alone,) = Subject(DecoderOnly(char_lm)).inputs
+    assert alone.shape == target.shape
+
+
+@pytest.mark.parametrize("pad", [0, 1, 3])
+def test_the_example_speaks_the_models_language(pad):
+    config = replace(tiny_translator, vocab_size=9, pad=pad, max_len=7)
+    model = EncoderDecoder(config)
+    right, subject = running_example(), Subject(model, pad=pad)
+    masks = zip(subject.real, subject.unknown)
+    for mine, theirs, (real, unknown) in zip(subject.inputs, right[:2], masks):
+        theirs = theirs[:, :7]
+        assert_close(mine == pad, theirs == 1)
+        assert_close(real, theirs != 1)
+        assert_close(unknown, theirs == 0)
+        assert_close(mine >= 4, theirs >= 4)
+        assert mine.max() < 9
+
+
+def test_each_side_has_the_words_of_its_own_vocabulary():
+    sizes = {"vocab_size": 9, "src_vocab_size": 7, "max_len": 5}
+    model = EncoderDecoder(replace(tiny_translator, **sizes))
+    source, target = Subject(model).inputs
+    assert source.shape == target.shape == (2, 5)
+    assert source.max() < 7
+    assert 7 <= target.max() < 9
+    for mine, theirs in zip((source, target), running_example()[:2]):
+        few = theirs[:, :5] < 4
+        assert mine[few].equal(theirs[:, :5][few])
+        assert mine[~few].ge(4).all()
+
+
+def test_without_inputs_a_strangers_model_is_refused():
+    with pytest.raises(TypeError) as caught:
+        Subject(nn.Identity())
+    says = "give the model's inputs, too: check(model, ids)"
+    assert str(caught.value) == says

@@ -1,0 +1,136 @@
+"""Sums, and what is one where two are meant: residual connections, modules,
+words, padding, views."""
+
+import pytest
+import torch
+from torch import nn
+
+from shapewatch.properties import (
+    distinct_words,
+    identity,
+    live_parameters,
+    padding_invariance,
+    provenance,
+    repeatable,
+)
+from shapewatch.properties.residuals import wrong_sum
+from shapewatch.properties.subject import Subject
+from tests.helpers import sublayers
+from tests.helpers.blocks import of_blocks
+from tests.helpers.strangers import GPT, IDS, PADDED, Block
+
+SUMS = {
+    "Stale": "In blocks.0, a residual connection starts too early: what ",
+    "Twice": "In blocks.0, a sum has the same term twice",
+    "Unadded": "What blocks.0.attention mixes is added to nothing",
+}
+
+
+class KeepsMask(GPT):
+    """The mask of an earlier batch of the same shape stays."""
+
+    mask = None
+
+    def forward(self, ids):
+        if self.mask is None or self.mask.shape != ids.shape:
+            self.mask = ids == 1
+        x = self.tokens(ids) + self.places(torch.arange(ids.shape[1]))
+        for block in self.blocks:
+            x = block(x, self.mask)
+        return self.head(self.norm(x))
+
+
+class SeesBlanks(GPT):
+    """What stands at padding is 0, and no mask hides it."""
+
+    def forward(self, ids):
+        x = self.tokens(ids) + self.places(torch.arange(ids.shape[1]))
+        x = (x * (ids != 1)[..., None]).flip(1)
+        for block in self.blocks:
+            x = block(x) * (ids.flip(1) != 1)[..., None]
+        return self.head(self.norm(x.flip(1)))
+
+
+class Clamped(GPT):
+    """Words beyond the 30th are one."""
+
+    def forward(self, ids):
+        return super().forward(ids.clamp(max=30))
+
+
+class Viewed(GPT):
+    """A view is taken for a transpose."""
+
+    def forward(self, ids):
+        x = self.tokens(ids) + self.places(torch.arange(ids.shape[1]))
+        return x @ self.tokens.weight.view(16, 50)
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_that_lose_or_repeat_something_are_found(name):
+    model = of_blocks(getattr(sublayers, name))()
+    says, _ = wrong_sum(Subject(model, (IDS,)))
+    assert SUMS[name] in says
+    assert identity(model, IDS).holds is False
+
+
+@pytest.mark.parametrize("kind", [Block, sublayers.Nested])
+def test_right_sums_are_right(kind):
+    assert identity(of_blocks(kind)(), IDS).holds
+
+
+def test_a_mask_that_is_kept_is_found():
+    finding = repeatable(KeepsMask().eval(), PADDED, pad=1)
+    assert finding.holds is False
+    assert "after one of other rows" in finding.says
+    assert repeatable(GPT(pads=True).eval(), PADDED, pad=1).holds
+
+
+def test_one_more_padding_moves_nothing():
+    finding = padding_invariance(
+        SeesBlanks(), PADDED, pad=1, causal=False, positions=7
+    )
+    assert finding.holds is False
+    assert "when one more padding stands at the end" in finding.says
+
+
+def test_words_of_one_row_are_found():
+    finding = distinct_words(Clamped(), IDS)
+    assert finding.level == "unusual"
+    assert "are both looked up in one row" in finding.says
+    assert distinct_words(GPT(), IDS).holds
+    assert distinct_words(nn.Linear(3, 3), torch.rand(2, 4, 3)).holds is None
+
+
+def test_a_word_whose_row_never_learns_is_found():
+    model = GPT()
+    model.tokens = nn.Embedding(50, 16, padding_idx=int(IDS[0, 2]))
+    says = distinct_words(model, IDS).says
+    assert f"padding_idx={IDS[0, 2]}. If it is padding, give pad=" in says
+    assert distinct_words(model, IDS, pad=int(IDS[0, 2])).holds
+
+
+def test_a_view_is_no_transpose():
+    finding = provenance(Viewed(), IDS)
+    assert finding.holds is False
+    assert "a matrix (50, 16) is viewed as (16, 50)" in finding.says
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        (sublayers.OneNorm, "first and second are one module"),
+        (sublayers.GateUnread, "Part 1 of 2 of what blocks.0.both.weight"),
+    ],
+)
+def test_what_learns_as_one_or_not_at_all_is_unusual(kind, says):
+    finding = live_parameters(of_blocks(kind)(), IDS)
+    assert finding.level == "unusual"
+    assert says in finding.says
+
+
+def test_a_constant_matrix_is_unusual():
+    model = GPT()
+    nn.init.constant_(model.blocks[1].down.weight, 0.02)
+    finding = live_parameters(model, IDS)
+    assert "All numbers of blocks.1.down.weight are the same" in finding.says

@@ -1,0 +1,276 @@
+"""What a loss asks of a model: no right loss is called a bug, each mistake is
+named, and nothing is changed by it."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from shapewatch import properties
+from shapewatch.properties import next_word, padding_in_loss, words_in_loss
+from shapewatch.properties.reporting import LOSS_CHECKS
+from tests.helpers.awkward import AWKWARD
+from tests.helpers.awkward import V as FEW
+from tests.helpers.losses import (
+    IDS,
+    JUDGED_IN_PART,
+    LEFT,
+    PAD,
+    RIGHT,
+    WHOLE,
+    Inside,
+    costs,
+    plain,
+)
+from tests.helpers.strangers import GPT
+from tests.helpers.witness import differences, witnessed
+from tests.helpers.wrong_losses import ODD, WRONG, Sizes
+from tformer_lite import report, running_example, running_model
+from tformer_lite.training.batches import loss_of
+
+NAMES = [check.__name__ for check in LOSS_CHECKS]
+
+
+def asked(model, *inputs, **known):
+    """The findings of all checks of a loss, by name."""
+    return {
+        x.name: x for x in (f(model, *inputs, **known) for f in LOSS_CHECKS)
+    }
+
+
+def made(kind):
+    torch.manual_seed(0)
+    return kind()
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_loss_has_every_property(name):
+    kind, loss = RIGHT[name]
+    found = asked(made(kind), IDS, loss=loss, pad=PAD)
+    once = name not in {"row_by_row"}  # who calls a model for each row
+    wanted = {
+        check: True if once or check != "words_in_loss" else None
+        for check in NAMES
+    }
+    assert {x.name: x.holds for x in found.values()} == wanted, found
+
+
+@pytest.mark.parametrize("name", JUDGED_IN_PART)
+def test_a_loss_without_a_softmax_is_not_said_to_be_wrong(name):
+    kind, loss = JUDGED_IN_PART[name]
+    found = asked(made(kind), WHOLE, loss=loss)
+    assert found["loss_softmax"].holds is None
+    assert found["next_word"].holds
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_loss_is_broken_and_the_mistake_is_named(name):
+    kind, loss, check, says = WRONG[name]
+    found = asked(made(kind), IDS, loss=loss, pad=PAD)
+    assert found[check].level == "broken", found
+    assert says in found[check].says
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_good_losses_may_do_is_unusual(name):
+    kind, loss, check, says = ODD[name]
+    found = asked(made(kind), IDS, loss=loss, pad=PAD)
+    assert [x.name for x in found.values() if x.level == "unusual"] == [check]
+    assert says in found[check].says
+    assert found[check].holds is False
+    assert "broken" not in {x.level for x in found.values()}, found
+
+
+def test_a_report_has_them_where_there_is_a_loss():
+    model = made(GPT)
+    found = report(model, IDS, pad=PAD, loss=lambda m, x: costs(m(x), x))
+    assert [x.name for x in found.findings][-len(NAMES) :] == NAMES
+    assert found.broken == ["next_word"]
+    plainly = report(model, IDS, pad=PAD)
+    assert not {x.name for x in plainly.findings} & {*NAMES}
+    assert plainly.broken == []
+    with pytest.raises(ValueError, match="no check 'next_word'"):
+        report(model, IDS, expect={"next_word": "It is asked to copy."})
+
+
+def test_what_the_loss_does_can_be_expected():
+    why = {"next_word": "It is asked to copy"}
+    options = {"loss": lambda m, x: costs(m(x), x), "expect": why}
+    found = report(made(GPT), IDS, **options)
+    assert found["next_word"].level == "expected"
+    assert found.broken == []
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_our_own_models_and_losses_have_every_property(cut):
+    batch = running_example()
+
+    def loss(model, src, tgt):
+        inputs, labels = (src, tgt), batch.labels
+        if cut:
+            inputs, labels = (src, tgt[:, :-1]), tgt[:, 1:]
+        return loss_of(model, inputs, labels, ignore_index=PAD)
+
+    found = asked(running_model(), loss=loss)
+    assert all(x.holds for x in found.values()), found
+
+
+def test_the_words_of_the_source_are_no_labels():
+    def loss(model, src, tgt):
+        return costs(model(src, tgt), src)
+
+    says = next_word(running_model(), loss=loss).says
+    assert says == "The loss asks for the words of the source."
+
+
+def test_labels_may_be_known_to_the_loss_alone():
+    inputs, labels = WHOLE[:, :-1], WHOLE[:, 1:]
+    found = asked(made(GPT), inputs, loss=lambda m, x: costs(m(x), labels))
+    assert found["next_word"].holds
+    assert found["words_in_loss"].says == "All 18 words are asked for."
+
+
+def test_padding_may_stand_on_the_left():
+    found = asked(made(GPT), LEFT, loss=plain, pad=PAD)
+    assert all(x.holds for x in found.values()), found
+
+
+def test_a_prompt_may_be_left_out():
+    kind, loss = RIGHT["prompted"]
+    finding = words_in_loss(made(kind), IDS, loss=loss, pad=PAD)
+    assert finding.says.startswith("6 of 16 words are a prompt.")
+
+
+def test_a_gap_is_no_prompt():
+    def loss(model, x):
+        labels = x.clone()
+        labels[:, 2:4] = -100
+        return costs(model(x)[:, :-1], labels[:, 1:], ignore_index=-100)
+
+    finding = words_in_loss(made(GPT), WHOLE, loss=loss)
+    assert finding.level == "unusual"
+    assert finding.says.startswith("6 of 21 words are not asked for")
+
+
+@pytest.mark.parametrize(("x", "pad"), [(WHOLE, PAD), (IDS, None)])
+def test_padding_is_looked_for_where_there_is_some(x, pad):
+    says = padding_in_loss(made(GPT), x, loss=plain, pad=pad).says
+    assert says == (
+        "There is no padding: give padded rows, and its id as pad=."
+    )
+
+
+def test_a_loss_of_whole_rows_is_not_said_to_be_wrong():
+    def alike(model, x):
+        rows = model(x).mean(1)
+        return cross_entropy(rows @ rows.T, torch.arange(len(x)))
+
+    for seed in range(5):
+        torch.manual_seed(seed)
+        found = asked(GPT(), IDS, loss=alike, pad=PAD)
+        assert "broken" not in {x.level for x in found.values()}, found
+        assert found["next_word"].holds is None
+
+
+def test_an_id_that_never_counts_is_named():
+    x = WHOLE.clone()
+    x[0, 3] = x[1, 4] = x[2, 2] = 9
+
+    def loss(model, x):
+        return costs(model(x)[:, :-1], x[:, 1:], ignore_index=9)
+
+    says = words_in_loss(made(GPT), x, loss=loss).says
+    assert says.endswith("not asked for: those of id 9. Look at ignore_index.")
+
+
+def test_who_may_hear_the_future_is_asked_for_words_that_were_hidden():
+    def loss(model, x):
+        hidden = torch.rand(x.shape) < 0.4
+        labels = x.masked_fill(~hidden, -100)
+        return costs(
+            model(x.masked_fill(hidden, 0)), labels, ignore_index=-100
+        )
+
+    for causal in (True, False):
+        found = asked(made(GPT), WHOLE, loss=loss, causal=causal)
+        assert found["loss_gradient"].holds
+        assert found["loss_softmax"].holds
+        assert found["next_word"].holds is None
+        assert found["words_in_loss"].holds is None
+
+
+def test_padding_is_no_label_of_hidden_words_either():
+    def loss(model, x):
+        return costs(model(x), x, ignore_index=-100)
+
+    known = {"causal": False, "pad": PAD}
+    assert padding_in_loss(made(GPT), IDS, loss=loss, **known).holds is False
+
+
+UNJUDGED = {
+    "no loss": (GPT, IDS, None, "There is no loss: give loss="),
+    "vectors": (
+        lambda: nn.Linear(4, 9),
+        torch.randn(2, 5, 4),
+        lambda m, x: m(x).sum(),
+        "no words to ask for",
+    ),
+    "classes": (
+        Sizes,
+        IDS,
+        lambda m, x: cross_entropy(m(x), torch.tensor([0, 1, 2])),
+        "one row a position",
+    ),
+    "no scalar": (
+        GPT,
+        IDS,
+        lambda m, x: costs(m(x)[:, :-1], x[:, 1:], reduction="none"),
+        "The loss gave a tensor (21,): it should give a scalar.",
+    ),
+    "one position": (GPT, IDS[:, :1], plain, "no word is next"),
+    "a pair": (Inside, IDS, lambda m, x: m(x, x), "The loss gave tuple"),
+}
+
+
+@pytest.mark.parametrize("name", UNJUDGED)
+def test_what_cannot_be_judged_says_why(name):
+    kind, x, loss, says = UNJUDGED[name]
+    found = asked(made(kind), x, loss=loss)
+    assert says in found["loss_gradient"].says
+    assert [x.holds for x in found.values()] == [None] * len(NAMES)
+
+
+def test_words_that_are_all_alike_tell_nothing():
+    says = next_word(made(GPT), torch.full((2, 6), 7), loss=plain).says
+    assert says == "All words are alike: give rows of different words."
+
+
+def test_a_loss_of_other_labels_is_not_said_to_be_wrong():
+    tags = torch.randint(5, WHOLE.shape)
+    found = asked(made(GPT), WHOLE, loss=lambda m, x: costs(m(x), tags))
+    assert "broken" not in {x.level for x in found.values()}, found
+    assert found["next_word"].holds is None
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_a_loss_that_is_asked_changes_nothing(name):
+    ids = torch.randint(
+        FEW, (2, 5), generator=torch.Generator().manual_seed(0)
+    )
+    model = made(AWKWARD[name])
+    before = witnessed(model)
+    for check in LOSS_CHECKS:
+        check(model, ids, loss=careless, pad=0)
+    assert differences(before, witnessed(model)) == []
+
+
+def careless(model, x):
+    """A loss that draws numbers, and leaves gradients behind."""
+    logits = model(x)[:, :-1]
+    loss = costs(logits, x[:, 1:] % logits.shape[-1]) * torch.rand(())
+    loss.backward(retain_graph=True)
+    return loss
+
+
+def test_each_check_has_a_name_of_its_own_in_the_room():
+    assert {*NAMES} <= {*properties.__all__}

@@ -1,0 +1,166 @@
+"""Attention whose queries share keys: grouped, and by one head."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import scaled_dot_product_attention, softmax
+from torch.testing import assert_close
+
+from shapewatch.tracing import trace
+from tests.helpers import grouped
+
+DIMS = {"B": 2, "G": 3, "N": 2, "T": 5, "S": 7, "D": 4, "H": "G*N"}
+B, G, N, T, S, D, H = 2, 3, 2, 5, 7, 4, 6
+MASK = torch.ones(T, S).tril() > 0
+NEW = torch.__version__ >= "2.5"
+LAYOUTS = [
+    pytest.param(
+        x,
+        id=x.__name__,
+        marks=pytest.mark.skipif(
+            x is grouped.sdpa_enable_gqa and not NEW, reason="no enable_gqa"
+        ),
+    )
+    for x in grouped.LAYOUTS
+]
+
+
+def drawn(groups):
+    torch.manual_seed(0)
+    shapes = (B, H, T, D), (B, groups, S, D), (B, groups, S, D)
+    return (*map(torch.randn, shapes), MASK)
+
+
+def expected(q, k, mask):
+    """Scores, masked scores and weights: each query with its group's key."""
+    keys = torch.stack([k[:, h * k.shape[1] // H] for h in range(H)], 1)
+    scores = q @ keys.mT / 2
+    masked = scores.masked_fill(~mask, -math.inf)
+    return scores, masked, masked.softmax(-1)
+
+
+def numbers(tensors):
+    """Their numbers, in whatever order; no score is below -99."""
+    flat = torch.cat([x.flatten() for x in tensors])
+    return flat.clamp(min=-99).sort().values
+
+
+@pytest.mark.parametrize("groups", [1, 3, 6])
+@pytest.mark.parametrize("attend", LAYOUTS)
+def test_all_three_are_those_of_the_equation(attend, groups):
+    q, k, v, mask = drawn(groups)
+    found = trace(attend, q, k, v, mask, keep=True).attention()
+    for mine, theirs in zip(zip(*found), (None, None, *expected(q, k, mask))):
+        if theirs is not None:
+            assert_close(numbers(mine), numbers([theirs]))
+
+
+@pytest.mark.parametrize(
+    ("attend", "axes"),
+    [
+        (grouped.llama_expand, "(B, H, T, S)"),
+        (grouped.sdpa_of_repeated, "(B, H, T, S)"),
+        (grouped.five_axes, "(B, G, N, T, S)"),
+        (grouped.sdpa_of_five_axes, "(B, G, N, T, S)"),
+        (grouped.einsum_groups_behind, "(B, G, N, T, S)"),
+        (grouped.joined_before_the_softmax, "(B, H, T, S)"),
+        (grouped.heads_as_rows, "(B, H, T, S)"),
+    ],
+)
+def test_groups_have_their_own_axis_where_they_are_written_so(attend, axes):
+    def build(B, G, N, T, S, D):
+        q, k = torch.randn(B, G * N, T, D), torch.randn(B, G, S, D)
+        return attend, (q, k, k + 1, torch.ones(T, S).tril() > 0)
+
+    (one,) = trace(build=build, dims=DIMS, keep=True).attention()
+    assert repr(one) == f"attention in the model: {axes}"
+    assert one.weights.shape == tuple(axis.size for axis in one.axes)
+
+
+def test_one_query_for_all_rows_has_the_axes_of_what_comes_out():
+    def attend(q, k):
+        return scaled_dot_product_attention(q, k, k)
+
+    q, k = torch.randn(1, 1, T, D), torch.randn(B, H, S, D)
+    (one,) = trace(attend, q, k, keep=True).attention()
+    assert one.weights.shape == tuple(axis.size for axis in one.axes)
+
+
+LOWEST = torch.tensor(-1e4)
+BETWEEN = {
+    "type": lambda x: x.type(torch.float64).type(torch.float32),
+    "the larger": lambda x: torch.max(x, LOWEST),
+    "maximum": lambda x: torch.maximum(x, LOWEST),
+    "clip": lambda x: x.clip(-1e4, 1e4),
+    "cpu": lambda x: x.cpu(),
+    "ravel": lambda x: x.ravel().view(x.shape),
+    "flip": lambda x: x.flip(-1).flip(-1),
+    "roll": lambda x: x.roll(1, -1).roll(-1, -1),
+    "index_select": lambda x: x.index_select(-1, torch.arange(S)),
+    "broadcast_to": lambda x: x.broadcast_to(x.shape),
+    "clamp_min": lambda x: x.clamp_min(-1e4),
+    "moveaxis": lambda x: x.moveaxis(1, 2).moveaxis(2, 1),
+    "repeated": lambda x: x.repeat_interleave(1, 0).tile(1, 1, 1, 1),
+}
+
+
+@pytest.mark.parametrize("change", BETWEEN.values(), ids=BETWEEN)
+def test_calls_that_leave_scores_and_weights_what_they_are(change):
+    def attend(q, k, v, mask):
+        scores = change(q @ k.mT / 2).masked_fill(~mask, -1e4)
+        return change(softmax(change(scores), -1)) @ v
+
+    q, k, v, mask = drawn(H)
+    (one,) = trace(attend, q, k, v, mask, keep=True).attention()
+    scores, _, weights = expected(q, k, mask)
+    assert_close(numbers([one.scores]), numbers([scores]))
+    assert_close(numbers([one.weights]), numbers([weights]))
+
+
+@pytest.mark.parametrize("kind", ["eager", "sdpa"])
+@pytest.mark.parametrize(
+    "name", ["Llama", "Mistral", "Gemma", "Qwen2", "Qwen3", "Falcon"]
+)
+def test_models_of_transformers_give_the_weights_that_they_return(name, kind):
+    import transformers
+
+    config = getattr(transformers, f"{name}Config")(
+        vocab_size=20,
+        hidden_size=H * D,
+        intermediate_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=H,
+        num_key_value_heads=2,
+        max_position_embeddings=16,
+        **({"head_dim": D} if name in ("Gemma", "Qwen3") else {}),
+    )
+    make = getattr(transformers, f"{name}Model")._from_config
+    model = make(config, attn_implementation="eager").eval()
+    ids = torch.randint(3, 20, (B, T))
+    with torch.no_grad():
+        given = model(ids, output_attentions=True).attentions
+        model.set_attn_implementation(kind)
+        (one,) = trace(model, ids, keep=True).attention()
+    assert_close(one.weights, given[0])
+    assert one.weights.shape == (B, H, T, T)
+
+
+def test_a_layer_of_one_key_head_is_found_in_a_module():
+    class MultiQuery(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.q, self.kv = nn.Linear(8, 8), nn.Linear(8, 8)
+
+        def forward(self, x):
+            q = self.q(x).unflatten(-1, (2, 4))
+            k, v = self.kv(x).chunk(2, -1)
+            weights = torch.einsum("bthd,bsd->bhts", q, k).softmax(-1)
+            return torch.einsum("bhts,bsd->bthd", weights, v).flatten(2)
+
+    model, x = nn.Sequential(MultiQuery()), torch.randn(2, 3, 8)
+    seen = trace(model, x, keep=True, dims={"B": 2, "T": 3}, axes=["B T C"])
+    assert [repr(one) for one in seen.attention()] == [
+        "attention in 0: (B, 2, T, T)"
+    ]

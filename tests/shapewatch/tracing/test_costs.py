@@ -1,0 +1,125 @@
+"""Parameters and FLOPs, against figures that are not ours."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from shapewatch.tracing.questions.costs import flops, parameters
+from tests.helpers import source_003
+from tests.helpers.small import words
+from tformer_lite import EncoderDecoder, paper_base, tiny_translator
+
+# Each layer of source 003, as its summary prints it.
+PRINTED = {
+    "src_embedding": 51_200,
+    "tgt_embedding": 61_440,
+    "encoder.blocks.5.self_attention": 1_050_624,
+    "decoder.blocks.0.cross_attention": 1_050_624,
+    "decoder.blocks.5.feed_forward": 2_099_712,
+    "decoder.blocks.3.residuals.2.norm": 1_024,
+    "head": 61_560,
+}
+
+
+@pytest.fixture(scope="module")
+def ids():
+    return words(100, 1, 200), words(120, 1, 200, seed=1)
+
+
+def test_paper_base_has_the_parameters_of_the_sources_summary():
+    with torch.device("meta"):
+        sheet = parameters(EncoderDecoder(paper_base))
+    assert sheet[""].parameters == 44_312_696
+    assert {path: sheet[path].parameters for path in PRINTED} == PRINTED
+
+
+def test_tiny_translator_has_41_256_parameters():
+    sheet = parameters(EncoderDecoder(tiny_translator))
+    assert sheet[""].parameters == 41_256
+    assert sheet[""].frozen == 0
+
+
+def test_source_003_takes_9_557_606_400_multiply_adds_and_twice_the_flops(
+    ids,
+):
+    whole = flops(source_003.Translator().eval(), *ids)[""]
+    assert whole.multiply_adds == 9_557_606_400
+    assert whole.flops == 19_115_212_800
+    assert whole.parameters == 44_312_696
+
+
+@pytest.mark.parametrize("attention", ["fused", "split"])
+def test_ours_takes_as_many_with_its_projections_fused_or_split(
+    attention, ids
+):
+    model = EncoderDecoder(replace(paper_base, attention=attention)).eval()
+    sheet = flops(model, *ids)
+    assert sheet[""].multiply_adds == 9_557_606_400
+    layer = sheet["encoder.blocks.0"]
+    assert layer.multiply_adds == (
+        200 * 512 * (3 * 512 + 512 + 2 * 2048) + 2 * 200 * 200 * 512
+    )
+    names = "src_embedding", "tgt_embedding", "encoder", "decoder", "head"
+    assert sheet[""].flops == sum(sheet[name].flops for name in names)
+    assert sheet["encoder.blocks"].flops == 6 * layer.flops
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("rows", [(), (5,), (2, 3)])
+def test_a_linear_layer_takes_2_b_c_f(rows, bias):
+    layer = nn.Linear(4, 7, bias)
+    whole = flops(layer, torch.randn(*rows, 4))[""]
+    assert whole.flops == 2 * torch.Size(rows).numel() * 4 * 7
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_torchs_fused_attention_counts_as_the_written_one(fast):
+    """Training mode writes attention out; inference has one kernel."""
+    by_hand = 2 * 2 * 8 * 12 * (36 + 12 + 2 * 48) + 2 * 2 * (2 * 8 * 8 * 12)
+    layer = nn.TransformerEncoderLayer(12, 3, 48, batch_first=True)
+    layer.train(not fast)
+    assert flops(layer, torch.randn(2, 8, 12))[""].flops == by_hand
+
+
+def test_scaled_dot_product_attention_is_two_products():
+    q, k = torch.randn(2, 3, 5, 4), torch.randn(2, 3, 7, 4)
+    whole = flops(scaled_dot_product_attention, q, k, k)[""]
+    assert whole.flops == 2 * (2 * 2 * 3 * 5 * 7 * 4)
+    assert whole.kind == "scaled_dot_product_attention"
+
+
+@pytest.mark.parametrize(
+    ("product", "by_hand"),
+    [
+        (lambda m, v: m @ v, 2 * 3 * 4),
+        (lambda m, v: v @ v, 2 * 4),
+        (lambda m, v: torch.addmv(m[:, 0], m, v), 2 * 3 * 4),
+        (lambda m, v: torch.einsum("fc,fc->f", m, m) + 1, 2 * 3 * 4),
+        (lambda m, v: m * v, 0),
+    ],
+)
+def test_products_with_a_vector_are_counted(product, by_hand):
+    count = flops(product, torch.randn(3, 4), torch.randn(4))[""]
+    assert count.flops == by_hand
+
+
+@pytest.mark.parametrize(("kind", "gates"), [(nn.LSTM, 4), (nn.GRU, 3)])
+def test_recurrent_layers_are_counted(kind, gates):
+    layer, x = kind(4, 5, 2, bidirectional=True), torch.randn(6, 2, 4)
+    by_hand = 2 * 6 * 2 * 2 * gates * 5 * ((4 + 5) + (2 * 5 + 5))
+    assert flops(layer, x)[""].flops == by_hand
+
+
+def test_a_convolution_is_counted():
+    layer = nn.Conv2d(4, 6, 3, groups=2)
+    whole = flops(layer, torch.randn(2, 4, 8, 8))[""]
+    assert whole.flops == 2 * 2 * 6 * (4 // 2) * 9 * 6 * 6
+
+
+def test_layer_10_is_not_counted_within_layer_1():
+    layers = nn.Sequential(*(nn.Linear(4, 4) for _ in range(11)))
+    sheet = flops(layers, torch.randn(3, 4))
+    assert {row.flops for row in sheet.rows[:-1]} == {2 * 3 * 4 * 4}

@@ -1,0 +1,236 @@
+"""Annotated source: the shapes beside a line are those that it made."""
+
+import ast
+import math
+import re
+
+import pytest
+import torch
+from torch import nn
+
+from shapewatch.tracing.listing.colours import coloured
+from shapewatch.tracing.listing.listing import annotate
+from shapewatch.tracing.listing.signatures import signature
+from tests.helpers.listings import shown, unstyled
+from tformer_lite import MultiHeadAttention, trace
+
+
+def halves(x):
+    return x.chunk(2, -1)
+
+
+def helper(x):
+    self_made = x * 2
+    return self_made.mT
+
+
+def hidden(x, keep):
+    keep.append(x + 1)
+    return x
+
+
+def example(x, weight):
+    """Not shown."""
+    थिएन = x @ weight.mT / math.sqrt(2)
+    थिएन += 1
+    a, b = (थिएन * 2).chunk(2, -1)
+    rows = [y * 2 for y in (a, b)]
+    for _ in range(3):
+        a = torch.relu(a)
+    turn = helper(a)
+    same = hidden(turn, rows)
+    turns = list(map(helper, rows))
+    same = same + turns[0].sum()
+    return (
+        same
+        .mT
+        .flatten()
+    )  # fmt: skip
+
+
+@pytest.fixture
+def listing():
+    seen = trace(example, torch.randn(5, 3), torch.randn(4, 3))
+    return annotate(seen, example)
+
+
+@pytest.mark.parametrize(
+    ("line", "shapes"),
+    [
+        ("थिएन = ", ["(3?, 4?)", "(5?, 4?)"]),
+        ("थिएन += ", ["(5?, 4?)"]),
+        ("a, b = ", ["(5?, 4?)", "(5?, 2?), (5?, 2?)"]),
+        ("rows = ", ["(5?, 2?) × 2"]),
+        ("a = torch", ["(5?, 2?) × 3"]),
+        ("turn = ", ["(2?, 5?)"]),
+        ("same = hidden", ["?"]),
+        ("turns = ", ["?"]),
+        (".mT", ["(5?, 2?)"]),
+        (".flatten()", ["(10?)"]),
+    ],
+)
+def test_each_line_has_the_shapes_that_it_makes(listing, line, shapes):
+    """The witness is the arithmetic: (5, 3) @ (3, 4), then halves."""
+    if not shapes:
+        code = next(c for c in str(listing).splitlines() if line in c)
+        assert "#" not in code
+        return
+    notes = shown(listing, line).split(" · ")
+    assert [note.rpartition(": ")[2] for note in notes] == shapes
+
+
+def test_a_docstring_is_left_out_and_lines_fit(listing):
+    assert "Not shown" not in str(listing)
+    assert all(len(line) <= 76 for line in str(listing).splitlines())
+
+
+def test_the_html_escapes_and_numbers_lines(listing):
+    page = listing._repr_html_()
+    assert page.count('<th scope="row">') == len(listing.lines)
+    assert __file__ not in page
+    seen = trace(lambda x: x[x < 0], torch.ones(3), dims={"B": 3})
+    page = unstyled(annotate(seen, Holder(seen.steps[0].code))._repr_html_())
+    assert "x[x &lt; " in page
+    assert "x <" not in page
+
+
+class Holder:
+    """Code that has lost its function."""
+
+    def __init__(self, code):
+        self.__code__ = code
+
+
+def test_what_cannot_be_shown_says_why():
+    seen = trace(example, torch.randn(5, 3), torch.randn(4, 3))
+    with pytest.raises(TypeError, match="int has no source"):
+        annotate(seen, 3)
+    with pytest.raises(ValueError, match="PyTorch's own code"):
+        annotate(seen, nn.Linear)
+    with pytest.raises(ValueError, match="made no tensor"):
+        annotate(seen, halves)
+    with pytest.raises(ValueError, match="cannot be found"):
+        annotate(seen, eval("lambda x: x"))
+    with pytest.raises(ValueError, match="there is nth=0"):
+        annotate(seen, example, nth=1)
+
+
+def test_cross_attention_shows_what_its_functions_and_modules_gave():
+    dims = {"B": 2, "S": 6, "T": 5, "H": 3, "D": 4, "C": 12}
+    x, source = torch.randn(2, 5, 12), torch.randn(2, 6, 12)
+    seen = trace(MultiHeadAttention(12, 3), x, source, dims=dims)
+    found = annotate(seen, MultiHeadAttention)
+    given = "x: (B~, T~, C~) · source: (B~, S~, C~)"
+    assert shown(found, "def forward") == given
+    three = "(B~, H~, T~, D~), (B~, H~, S~, D~), (B~, H~, S~, D~)"
+    assert shown(found, "q, k, v = ") == three
+    assert shown(found, "heads = ") == "(B~, H~, T~, D~)"
+    assert shown(found, "return") == "(B~, T~, C~)"
+    found = annotate(seen, MultiHeadAttention.project)
+    assert shown(found, "k = ").endswith("C~) · (B~, H~, S~, D~)")
+
+
+class Narrow(nn.Module):
+    """Layers that change the width, and one that is run twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(12, 7), nn.Linear(7, 7)
+
+    def forward(self, x):
+        wide = self.first(x)
+        for _ in range(2):
+            wide = self.second(wide)
+        return wide.sum(-1)
+
+
+def test_a_modules_value_is_what_it_gave_and_not_what_it_got():
+    dims = {"B": 2, "C": 12, "W": 7}
+    seen = trace(Narrow(), torch.randn(2, 12), dims=dims)
+    found = seen.source(Narrow)
+    assert shown(found, "wide = self.first(x)") == "(B~, W~)"
+    assert shown(found, "wide = self.second") == "(B~, W~) × 2"
+    assert shown(found, "return") == "(B~)"
+
+
+def lit(x, weight):
+    scores = x @ weight  # "scores" is said twice
+    return scores.where(scores > -math.inf, 0.5)
+
+
+def test_the_line_that_matters_is_marked_in_every_face():
+    seen = trace(lit, torch.randn(5, 3), torch.randn(3, 4))
+    found = seen.source(lit, light="scores = ")
+    marks = [line[:2] for line in str(found).splitlines()[2:]]
+    assert marks == ["  ", "▸ ", "  "]
+    assert max(map(len, str(found).splitlines())) <= 76
+    rows = found._repr_html_().split("<tr")[1:]
+    assert ["<mark>" in row for row in rows] == [False, True, False]
+    assert len(seen.source(lit, light="scores").lit) == 2
+    with pytest.raises(ValueError, match=r"light='score =' stands in none"):
+        seen.source(lit, light="score =")
+
+
+def test_code_has_pythons_colours_and_no_break_after_a_minus():
+    code = ["def lit(x):", "    y = f'{x} is' + 'é'", "    return -math.inf"]
+    first, text, last = coloured(code)
+    keyword = '<span class="k">{}</span>'.format
+    assert first == f'{keyword("def")} <span class="f">lit</span>(x):'
+    strings = ["f'{x} is'", "'é'"]
+    y, z = (f'<span class="s">{part}</span>' for part in strings)
+    assert text == f"    y = {y} + {z}"
+    inf = '<span class="u">-math.inf</span>'
+    assert last == f"    {keyword('return')} {inf}"
+    assert (
+        coloured(["x = (1,", "    -y"])[0] == 'x = (<span class="n">1</span>,'
+    )
+    assert re.sub("<.*?>", "", "".join(coloured(["a -= '-b'"]))) == "a -= '-b'"
+
+
+LONG = """
+@decorated
+async def long(
+    query: dict[str, tuple[int, str]],
+    *keys: int,
+    width: float = 1e-5,
+    names: tuple = (1,),
+    **rest: "Tensor | None",
+) -> Tensor:
+    return query
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "one"),
+    [
+        ("def f(\n    x: int = 2,\n):\n    pass", "def f(x: int = 2):"),
+        (
+            LONG,
+            "async def long(query, *keys, width=1e-5, names=(1,), **rest) "
+            "-> Tensor:",
+        ),
+        ("def f(\n    x,  # said\n):\n    pass", ""),
+        ("def f(\n    x=(\n        1,\n    ),\n):\n    pass", ""),
+        (f"def f(\n    {'x' * 40},\n    {'y' * 40},\n):\n    pass", ""),
+        ("def f(x): return x", ""),
+        ("def f(x):\n    return x", ""),
+    ],
+)
+def test_a_signature_of_several_lines_stands_on_one_if_it_fits(source, one):
+    node = ast.parse(source).body[0]
+    rows, text = signature(node, ["", *source.splitlines()])
+    assert text == one
+    if one:
+        assert [*rows] == [*range(node.lineno, node.body[0].lineno)]
+
+
+def test_arguments_stand_beside_a_signature_on_one_line():
+    def build(B, T, S, H, D):
+        x, source = torch.randn(B, T, H * D), torch.randn(B, S, H * D)
+        return MultiHeadAttention(H * D, H), (x, source)
+
+    dims = {"B": 2, "T": 5, "S": 6, "H": 3, "D": 4}
+    found = trace(build=build, dims=dims).source(MultiHeadAttention)
+    code, notes = found.lines[0]
+    assert code == "def forward(self, x, source=None, mask=None) -> Tensor:"
+    assert [label for label, _ in notes] == ["x", "source"]

@@ -1,0 +1,213 @@
+"""Inputs that are named by parameters and paths, and resized in probes."""
+
+import inspect
+import re
+from collections import OrderedDict, UserDict, namedtuple
+from dataclasses import dataclass, field
+
+import pytest
+import torch
+from torch import nn
+
+from shapewatch.tracing import trace
+from shapewatch.tracing.axes.inputs import resized
+from tests.helpers.small import words
+from tests.helpers.witness import bits
+from tformer_lite import print_shapes
+
+DIMS = {"B": 2, "P": 3, "T": 6}
+BOTH = ["B P D", "B P D"]
+IDS, MASK = words(11, 2, 6), torch.ones(2, 6)
+PAST = torch.randn(2, 3, 4)
+
+
+class Reader(nn.Module):
+    """It reads ids, a mask, and what came before them."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(11, 4)
+
+    def forward(self, input_ids, attention_mask=None, past=None, **more):
+        x = self.embed(input_ids)
+        if attention_mask is not None:
+            x = x * attention_mask[:, :, None]
+        found = [*parts(past), *parts(more)]
+        return torch.cat([sum(found), x], 1) if found else x
+
+
+def parts(past):
+    if past is None or isinstance(past, int | str):
+        return []
+    if isinstance(past, torch.Tensor):
+        return [past]
+    if isinstance(past, dict | UserDict):
+        return [x for y in past.values() for x in parts(y)]
+    if isinstance(past, list | tuple):
+        return [x for y in past for x in parts(y)]
+    return parts(vars(past))
+
+
+def last(seen):
+    assert seen.notes == []
+    return seen.table.rows[-1].makes
+
+
+MODEL = Reader()
+
+
+def test_keyword_inputs_are_resized_like_the_others():
+    axes = {"input_ids": "B T", "attention_mask": "B T"}
+    named = {"dims": DIMS, "axes": axes}
+    assert last(trace(MODEL, IDS, MASK, **named)) == "(B, T, 4)"
+    assert last(trace(MODEL, IDS, attention_mask=MASK, **named)) == "(B, T, 4)"
+    seen = trace(MODEL, input_ids=IDS, attention_mask=MASK, **named)
+    assert last(seen) == "(B, T, 4)"
+
+
+def test_as_in_a_list_one_name_may_move_without_the_others():
+    axes = {"input_ids": "B T", "attention_mask": "_ T"}
+    seen = trace(MODEL, IDS, attention_mask=MASK[:1], dims={"T": 6}, axes=axes)
+    assert last(seen) == "(2, T, 4)"
+
+
+Two = namedtuple("Two", "key value")
+
+
+@dataclass
+class Cache:
+    key: torch.Tensor
+    more: list = field(default_factory=list)
+
+
+class Plain:
+    def __init__(self, key):
+        self.key, self.name = key, "of no class of ours"
+
+
+NESTED = {
+    "a tensor": (PAST, {"past": "B P D"}),
+    "a dictionary": ({"k": PAST}, {"past": {"k": "B P D"}}),
+    "its path": ({"k": PAST}, {"past.k": "B P D"}),
+    "a list": ([PAST, PAST + 1], {"past": BOTH}),
+    "a path of numbers": ((None, [PAST]), {"past.1.0": "B P D"}),
+    "numbers as keys": ({0: {"k": PAST}}, {"past": {0: {"k": "B P D"}}}),
+    "a gap": ((1, [PAST]), {"past": [None, ["B P D"]]}),
+    "a named tuple": (Two(PAST, 1), {"past": {"key": "B P D"}}),
+    "a dataclass": (Cache(PAST), {"past.key": "B P D"}),
+    "a list in it": (Cache(1, [PAST]), {"past": {"more": ["B P D"]}}),
+    "an object": (Plain([PAST]), {"past": {"key": ["B P D"]}}),
+    "in order": (OrderedDict(k=PAST), {"past": {"k": "B P D"}}),
+    "a user's": (UserDict(k=PAST), {"past": {"k": "B P D"}}),
+    "one tensor twice": ([PAST, PAST], {"past.1": "B P D"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("keyword", [False, True])
+@pytest.mark.parametrize("name", NESTED)
+def test_nested_inputs_are_named_by_structure_or_by_path(name, keyword):
+    past, axes = NESTED[name]
+    axes = {"input_ids": "B T", **axes}
+    known = parts(past)
+    before = [(id(x), bits(x)) for x in known]
+    if keyword:
+        seen = trace(MODEL, IDS, past=past, dims=DIMS, axes=axes)
+    else:
+        seen = trace(MODEL, IDS, None, past, dims=DIMS, axes=axes)
+    assert last(seen) == "(B, P+T, 4)"
+    assert [(id(x), bits(x)) for x in parts(past)] == before
+
+
+def test_further_keywords_have_their_own_names():
+    axes = {"input_ids": "B T", "late": "B P D", "later": {"x": "B P D"}}
+    later = {"x": PAST + 1}
+    seen = trace(MODEL, IDS, late=PAST, later=later, dims=DIMS, axes=axes)
+    assert last(seen) == "(B, P+T, 4)"
+
+
+def test_what_has_no_parameters_goes_by_numbers():
+    with pytest.raises(ValueError, match="no signature"):
+        inspect.signature(torch.matmul)
+    x, y = torch.ones(2, 3), torch.ones(3, 4)
+    sizes = {"T": 2, "D": 3, "S": 4}
+    axes = {"0": "T D", "1": "D S"}
+    assert last(trace(torch.matmul, x, y, dims=sizes, axes=axes)) == "(T, S)"
+
+    def join(*rows):
+        return torch.cat(rows)
+
+    axes = {"rows": ["T D", "T D"]}
+    seen = trace(join, x, x + 1, dims=sizes, axes=axes)
+    assert last(seen) == "(2T, D)"
+
+
+def test_a_method_and_a_partial_name_their_own_parameters():
+    axes = {"input_ids": "B T", "attention_mask": "B T"}
+    seen = trace(MODEL.forward, IDS, attention_mask=MASK, dims=DIMS, axes=axes)
+    assert last(seen) == "(B, T, 4)"
+
+
+def test_names_are_printed_ahead_of_a_run_as_well(capsys):
+    axes = {"input_ids": "B T", "attention_mask": "B T"}
+    with print_shapes(MODEL, dims=DIMS, axes=axes):
+        MODEL(IDS, attention_mask=MASK)
+    assert "(B, T), (B, T) -> (B, T, 4)" in capsys.readouterr().out
+
+
+GIVEN = "It is given input_ids (2, 6), past.k.0 (2, 3, 4)."
+
+
+@pytest.mark.parametrize(
+    ("axes", "said"),
+    [
+        ({"ids": "B T"}, f"axes: 'ids' is no tensor. {GIVEN}"),
+        ({"past": "B P D"}, f"axes: 'past' is no tensor. {GIVEN}"),
+        ({"past": {"v": "B P D"}}, f"axes: 'past.v' is no tensor. {GIVEN}"),
+        ({"past.k": {"0": 3}}, "axes: past.k.0 is 3. Write the names"),
+        ({"past.k.0": "B P"}, "axes 'B P' name 2 axes, and the input (2, 3"),
+        (["B T", "B P D"], GIVEN),
+    ],
+)
+def test_errors_say_what_there_is(axes, said):
+    past = {"k": [PAST]}
+    with pytest.raises(ValueError, match=re.escape(said)):
+        trace(MODEL, IDS, past=past, dims=DIMS, axes=axes)
+
+
+def test_one_tensor_has_one_name_for_each_axis():
+    axes = {"past.0": "B P D", "past.1": "B T D"}
+    with pytest.raises(ValueError, match="past.1.*other names elsewhere"):
+        trace(MODEL, IDS, past=[PAST, PAST], dims=DIMS, axes=axes)
+
+
+def test_inputs_that_hold_themselves_are_walked_once():
+    past = Plain(PAST)
+    past.own = past
+    axes = {"input_ids": "B T", "past.key": "B P D"}
+    model = Reader()
+    model.forward = lambda input_ids, past: torch.cat(
+        [past.key, model.embed(input_ids)], 1
+    )
+    assert last(trace(model, IDS, past, dims=DIMS, axes=axes)) == "(B, P+T, 4)"
+
+
+def test_what_holds_no_named_tensor_stays_the_object_that_it_is():
+    others = {"k": [torch.ones(2)], "text": "as it is"}
+    (ids, same), _ = resized(MODEL, (IDS, others), {}, ["B T"], {"B": 3})
+    assert ids.shape == (3, 6)
+    assert same is others
+
+
+def test_a_size_that_contradicts_the_input_is_refused():
+    says = (
+        r"dims say T=9, and T of axes 'B T' has size 6 in the input \(2, 6\)"
+    )
+    for axes in ({"input_ids": "B T"}, ["B T"]):
+        with pytest.raises(ValueError, match=says):
+            trace(MODEL, IDS, dims={"B": 2, "T": 9}, axes=axes)
+
+
+def test_a_size_that_no_tensor_has_is_noted_where_names_go_by_size():
+    dims = {"B": 2, "T": 9, "H": 7, "C": "H*2"}
+    (note,) = trace(MODEL, IDS, dims=dims).notes
+    assert note.startswith("dims say T=9, and no tensor")

@@ -1,1 +1,0 @@
-"""Pictures of the other steps: where elements go, and what grows."""
