@@ -5,7 +5,7 @@ BIN := .venv/bin
 # One thread each: with a busy neighbour, two threads are slower than one.
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 
-.PHONY: help book links weblinks pdf test check colab cpus nightly extras zoo \
+.PHONY: help book links weblinks pdf test full check colab cpus nightly extras zoo \
   lint format notebooks corpus results bench mutants lighthouse font \
   picture poster weights sizes preview repository version dist release \
   browser machine answers alarm clean
@@ -15,12 +15,13 @@ help:
 	@echo "make links       follow every link inside the built book"
 	@echo "make weblinks    follow the links to other sites: needs a network"
 	@echo "make pdf         print the book as one PDF in _build/pdf"
-	@echo "make test        build the book, then test everything"
-	@echo "make check       the quick tests: no browser, no notebooks"
+	@echo "make test        build the book, run every chapter, test it: minutes"
+	@echo "make full        every other test: each look of each page, and more"
+	@echo "make check       the quickest tests: a minute"
 	@echo "make colab       run all notebooks as in Colab"
 	@echo "make cpus        run all notebooks as other processors would"
 	@echo "make nightly     the quick tests and the notebooks, newest libraries"
-	@echo "make extras      install the wheel and its extras anew, and use them"
+	@echo "make extras      install the wheels and the extras anew, and use them"
 	@echo "make zoo         trace and check models of other libraries"
 	@echo "make lint        look for mistakes without running anything"
 	@echo "make format      lay the code out as ruff does"
@@ -39,7 +40,7 @@ help:
 	@echo "make preview     take the README's picture from the built book"
 	@echo "make repository URL=https://... SITE=https://...  set the addresses"
 	@echo "make version VERSION=0.2.0        what notebooks belong to; or main"
-	@echo "make dist        write wheel, sdist and notebooks into _build/dist"
+	@echo "make dist        write wheels, sdists and notebooks into _build/dist"
 	@echo "make release     put _build/release on GitHub: TAG=v0.2.0"
 	@echo "make browser     install what the tests need besides Python (apt)"
 	@echo "make machine     prove the first commands on a bare Debian (root)"
@@ -62,6 +63,7 @@ help:
 book: .venv/book.done
 	@rm -rf _build/html _build/.doctrees
 	@$(BIN)/jupyter-book build . -W -n --keep-going --quiet
+	@$(BIN)/python book/_tools/packages.py _build/html
 	@echo "The book: _build/html/index.html"
 
 links: .venv/book.done
@@ -75,14 +77,19 @@ weblinks: .venv/book.done
 pdf: .venv/all.done book
 	@$(BIN)/python book/_tools/pdf.py
 
-test: .venv/all.done book
-	@$(ONE) $(BIN)/python -m pytest tests chapters --nbval \
-	  --nbval-current-env -n 2 --dist loadfile -q
+# Each of the three runs what the one before left out: `check` what is quick,
+# `test` also what is marked slow, and the chapters; `full` what is marked so.
+PYTEST := $(ONE) $(BIN)/python -m pytest -q -n 2 --dist loadfile
 
-# For the loop of edit and run: what takes seconds, without what is slow.
+test: .venv/all.done book
+	@$(PYTEST) tests chapters --nbval --nbval-current-env -m "not full"
+
+full: .venv/all.done book
+	@$(PYTEST) tests -m full
+
+# For the loop of edit and run.
 check: .venv/all.done
-	@$(ONE) $(BIN)/python -m pytest tests -m "not slow" -n 2 \
-	  --dist loadfile -q
+	@$(PYTEST) tests -m "not slow and not full"
 
 lint: .venv/all.done
 	@$(BIN)/ruff check .
@@ -119,17 +126,17 @@ zoo: .venv/all.done
 	  tests/shapewatch/tracing/test_foreign.py -n 2 -q
 
 notebooks: .venv/all.done
-	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/shapes.py
-	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/exercise_list.py
+	@$(ONE) PYTHONPATH=.:chapters $(BIN)/python book/_tools/shapes.py
+	@$(ONE) PYTHONPATH=.:chapters $(BIN)/python book/_tools/exercise_list.py
 	@$(ONE) $(BIN)/python book/_tools/notebooks.py
 
 corpus: .venv/all.done
-	@PYTHONPATH=. $(BIN)/python book/_tools/grammar.py
-	@PYTHONPATH=. $(BIN)/python book/_tools/corpus_page.py
+	@PYTHONPATH=.:chapters $(BIN)/python book/_tools/grammar.py
+	@PYTHONPATH=.:chapters $(BIN)/python book/_tools/corpus_page.py
 
 # RUNS="positions wider" does these alone.
 results: .venv/all.done
-	@$(ONE) PYTHONPATH=. $(BIN)/python -m benchmarks.results $(RUNS)
+	@$(ONE) PYTHONPATH=.:chapters $(BIN)/python -m benchmarks.results $(RUNS)
 
 # About twelve minutes on one thread, on a machine that does nothing else;
 # QUICK=1 only tries everything out, NANOGPT=folder compares with a checkout
@@ -138,7 +145,7 @@ bench: .venv/all.done
 	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	  --no-deps --upgrade --target _build/bench/tools \
 	  -r benchmarks/requirements.txt
-	@$(ONE) PYTHONPATH=.:_build/bench/tools $(BIN)/python \
+	@$(ONE) PYTHONPATH=.:chapters:_build/bench/tools $(BIN)/python \
 	  -m benchmarks.measure
 
 # Some minutes: what `make test` does with a few seeds and one answer each.
@@ -164,16 +171,16 @@ font: .venv/all.done
 
 picture: .venv/all.done
 	@$(BIN)/python book/_tools/architecture.py
-	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/landing.py
+	@$(ONE) PYTHONPATH=.:chapters $(BIN)/python book/_tools/landing.py
 
 weights: .venv/all.done
-	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/weights.py
+	@$(ONE) PYTHONPATH=.:chapters $(BIN)/python book/_tools/weights.py
 
 sizes: .venv/all.done
-	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/sizes.py
+	@$(ONE) PYTHONPATH=.:chapters $(BIN)/python book/_tools/sizes.py
 
 poster: .venv/all.done
-	@$(ONE) PYTHONPATH=. $(BIN)/python book/_tools/poster.py
+	@$(ONE) PYTHONPATH=.:chapters $(BIN)/python book/_tools/poster.py
 	@mkdir -p _build
 	@cp book/_static/poster.pdf _build
 

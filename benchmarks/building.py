@@ -24,7 +24,7 @@ def book_rows() -> list[dict]:
 
 def check_rows() -> list[dict]:
     """Run the quick tests, as `make check` does, but in one process."""
-    options = ["-m", "not slow", "-q", "-p", "no:cacheprovider"]
+    options = ["-m", "not slow and not full", "-q", "-p", "no:cacheprovider"]
     run = sys.executable, "-m", "pytest", TESTS, *options
     return command_rows("ours: the tests of `make check`", *run)
 

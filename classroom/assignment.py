@@ -10,7 +10,7 @@ from typing import Any
 
 from classroom.exercise import Exercise, exercise, exercises
 
-HOUSE = Path(__file__).parents[2]
+HOUSE = Path(__file__).parents[1]
 SHELF = HOUSE / "chapters" / "exercises"
 POINTS = 10.0
 CHECK = re.compile(r'\bcheck\("(\w+)"')

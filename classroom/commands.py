@@ -27,6 +27,7 @@ from shapewatch.commands.parsing import (
     NUMBER,
     TEXT,
     Command,
+    Options,
     Program,
     read_command,
 )
@@ -83,7 +84,7 @@ def grade(args: Namespace) -> None:
     done: list[Graded] = []
     for each in graded(came, assignment, sandbox):
         each = with_marks(each, marks)
-        print(line(each, assignment))
+        print(line(each, assignment), flush=True)
         done.append(each)
     out = Path(args.out)
     book = sheets.gradebook(done, assignment, roster)
@@ -201,7 +202,7 @@ def pack(args: Namespace) -> None:
 
 
 WHICH = "a name, or a chapter's number for those without a solution"
-OPTIONS = {
+OPTIONS: Options = {
     "chapter": (NUMBER, "the exercises of this chapter alone"),
     "points": (TEXT, "10 for each, or name=10,other=5"),
     "seed": (TEXT, "any word: it draws what answers are tried on"),

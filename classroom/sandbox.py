@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,9 @@ SYSTEM = (
     "/lib64",
     "/etc/alternatives",
 )
+# Where Python keeps packages below a folder; and this one, now and before.
+INSTALLED = "lib*/python*/*-packages", "local/lib*/python*/*-packages"
+COPIES = "classroom", "tformer_lite/classroom"
 WANTED = (
     "submissions are run under bubblewrap, and {}. Install it "
     "(apt install bubblewrap, dnf install bubblewrap), or grade inside a "
@@ -136,11 +140,13 @@ def python_folders() -> list[str]:
 
 
 def hidden() -> list[str]:
-    """List the folders with exercises, of every copy that could be read."""
-    copies = [Path(__file__).parent]
-    copies += [Path(p, "classroom") for p in sys.path if p]
-    shelves = {copy / "exercises" for copy in copies}
+    """List the folders with exercises, of every copy that could be read: of
+    those that are installed anywhere in what is bound, too."""
     roots = (*python_folders(), *SYSTEM)
+    homes = [Path(__file__).parents[1], *map(Path, filter(None, sys.path))]
+    for root, form in product(roots, INSTALLED):
+        homes += [home.resolve() for home in Path(root).glob(form)]
+    shelves = {Path(*each, "exercises") for each in product(homes, COPIES)}
     return sorted(
         str(shelf)
         for shelf in shelves

@@ -1,53 +1,61 @@
 """Shape-printing hooks: each module says what comes in and what goes out."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 from torch import Tensor, nn
 
 
-@contextmanager
-def print_shapes(model: nn.Module, **names: Any) -> Iterator[nn.Module]:
+def print_shapes(
+    model: nn.Module, **names: Any
+) -> AbstractContextManager[nn.Module]:
     """Print the shapes in and out of every module while the model runs:
 
         with print_shapes(model):
             model(src, tgt)
 
     A line for each module, as it finishes: the parts come before the whole.
-    PyTorch calls a *forward hook* whenever a module has run, with what it was
-    given and what it made; at the end of the `with` statement all hooks are
-    removed, whatever happened. Raises TypeError for what is no module.
+    Raises TypeError for what is no module.
 
     With `calls=True` there is a line for each torch call; with `dims`, and
-    `axes` or `build`, axes have names, as in `trace`. Both are the tracer's:
-    `shapewatch.print_shapes` has them.
+    `axes` or `build`, axes have names, as in `trace`. That is the tracer's
+    work: `shapewatch.print_shapes` does it.
     """
     if names:
         from shapewatch import print_shapes as print_named
 
-        with print_named(model, **names):
-            yield model
-        return
+        return print_named(model, **names)
     if not isinstance(model, nn.Module):
         raise TypeError(
             f"print_shapes is for modules, and a {type(model).__name__} is "
             "none: trace(function, ...) lists the calls of a function."
         )
+    return hooked(model)
+
+
+@contextmanager
+def hooked(model: nn.Module) -> Iterator[nn.Module]:
+    """Let every module of a model print a line when it has run.
+
+    PyTorch calls a *forward hook* whenever its module has run, with what
+    that was given and what it made. At the end all hooks are removed,
+    whatever happened.
+    """
     labels = {
-        part: f"{path} {type(part).__name__}".strip()
-        for path, part in model.named_modules()
+        module: f"{path} {type(module).__name__}".strip()
+        for path, module in model.named_modules()
     }
     width = max(map(len, labels.values()))
 
-    def show(part: nn.Module, args: tuple, kwargs: dict, result: Any) -> None:
-        given, made = shapes(args, kwargs), shapes(result)
-        print(f"{labels[part]:{width}}  {given} -> {made}".rstrip())
+    def show(module: nn.Module, args: tuple, kwargs: dict, out: Any) -> None:
+        given, made = shapes(args, kwargs), shapes(out)
+        print(f"{labels[module]:{width}}  {given} -> {made}".rstrip())
 
     with ExitStack() as hooks:
-        for part in labels:
-            hook = part.register_forward_hook(show, with_kwargs=True)
-            hooks.enter_context(hook)  # leaving the stack removes it
+        for module in labels:
+            hook = module.register_forward_hook(show, with_kwargs=True)
+            hooks.enter_context(hook)  # to leave the stack removes it
         yield model
 
 
@@ -61,7 +69,7 @@ def tensors(thing: Any) -> Iterator[Tensor]:
     if isinstance(thing, Tensor):
         yield thing
     elif isinstance(thing, dict):
-        yield from tensors(tuple(thing.values()))
+        yield from tensors([*thing.values()])
     elif isinstance(thing, (tuple, list)):
         for part in thing:
             yield from tensors(part)

@@ -19,6 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 sys.path.append(str(Path(__file__).parents[1] / "_tools"))
 import api
 from docstrings import marked
+from packages import ROOT
 
 KINDS = {ast.FunctionDef: "function", ast.ClassDef: "class"}
 HEAD = re.compile('<dt class="sig .*?</dt>', re.DOTALL)
@@ -84,7 +85,7 @@ class Reference(Room):
     def source(self, entry: api.Entry) -> str:
         """Link to the lines that define a name."""
         theme = self.config.html_theme_options
-        file = api.path(entry.module).relative_to(api.ROOT).as_posix()
+        file = api.path(entry.module).relative_to(ROOT).as_posix()
         place = f"blob/{theme['repository_branch']}/{file}"
         line = entry.node.lineno
         url = f"{theme['repository_url']}/{place}#L{line}"

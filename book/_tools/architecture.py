@@ -1,5 +1,5 @@
-"""Draw the rooms of `tformer_lite`, with an arrow from each to those that it
-imports: `make picture`.
+"""Draw the rooms of our packages, with an arrow from each to those that it
+imports: `make picture`. Small packages are one room.
 
 A room stands one floor above the highest that it imports. An arrow is left
 out where others lead the same way, by way of a room between.
@@ -11,20 +11,22 @@ from itertools import combinations, product
 from pathlib import Path
 from random import Random
 
-ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "tformer_lite"
+from packages import PACKAGES, ROOT
+
+WITH_ROOMS = "tformer_lite", "shapewatch"
 PICTURE = ROOT / "book" / "_static" / "architecture.svg"
-HALF, HIGH, BOX, FLOOR = 75, 32, 104, 90  # of columns, boxes, floors: pixels
+HALF, HIGH, BOX, FLOOR = 75, 44, 104, 96  # of columns, boxes, floors: pixels
 TRIES = 30
 SVG = """\
 <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" \
 width="{width}" height="{height}" role="img">
-<title>The rooms of tformer_lite</title>
+<title>The rooms of the four packages</title>
 <desc>{says}</desc>
 <style>
   svg {{ background: #fff; font: 15px system-ui, sans-serif; }}
   rect {{ fill: #f6f8fa; stroke: #8c959f; }}
   text {{ fill: #1f2328; text-anchor: middle; }}
+  .package {{ font-size: 11px; }}
   line {{ stroke: #57606a; marker-end: url(#tip); }}
   path {{ fill: #57606a; }}
   @media (prefers-color-scheme: dark) {{
@@ -44,26 +46,44 @@ Arrows = dict[str, set[str]]
 Places = dict[str, tuple[int, int]]  # of each room: half columns, floor
 
 
-def imports(package: Path = PACKAGE) -> Arrows:
-    """Map each room to the rooms that its files import."""
-    rooms = sorted(face.parent.name for face in package.glob("*/__init__.py"))
-    found = {room: set() for room in rooms}
-    for room in rooms:
-        for file in (package / room).rglob("*.py"):
-            found[room] |= named(file.read_text("utf8")) & set(rooms) - {room}
+def rooms(packages: dict[str, Path] = PACKAGES) -> dict[str, list[Path]]:
+    """List the files of each room, by its dotted name."""
+    found = {}
+    for package, above in packages.items():
+        folders = [above / package]
+        if package in WITH_ROOMS:
+            folders = [f.parent for f in folders[0].glob("*/__init__.py")]
+        for folder in sorted(folders):
+            name = ".".join(folder.relative_to(above).parts)
+            found[name] = sorted(folder.rglob("*.py"))
     return found
 
 
-def named(source: str) -> set[str]:
-    """List the rooms, or files beside them, that a file imports."""
-    modules = []
+def imports(packages: dict[str, Path] = PACKAGES) -> Arrows:
+    """Map each room to the rooms that its files import."""
+    files = rooms(packages)
+    found = {}
+    for room, own in files.items():
+        names = {
+            f"{n}." for file in own for n in named(file.read_text("utf8"))
+        }
+        found[room] = {
+            other
+            for other in files.keys() - {room}
+            if any(name.startswith(f"{other}.") for name in names)
+        }
+    return found
+
+
+def named(source: str) -> list[str]:
+    """List the dotted names that a file imports."""
+    names = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom):
-            modules += [f"{node.module}.{name.name}" for name in node.names]
+            names += [f"{node.module}.{name.name}" for name in node.names]
         elif isinstance(node, ast.Import):
-            modules += [name.name for name in node.names]
-    parts = [module.split(".") for module in modules]
-    return {part[1] for part in parts if part[0] == PACKAGE.name and part[1:]}
+            names += [name.name for name in node.names]
+    return names
 
 
 def floors(arrows: Arrows) -> dict[str, int]:
@@ -197,7 +217,11 @@ def box(room: str, x: int, y: int) -> str:
     """Draw a room with its name."""
     corner = f'x="{x - BOX // 2}" y="{y - HIGH // 2}"'
     size = f'width="{BOX}" height="{HIGH}" rx="5"'
-    name = f'<text x="{x}" y="{y + 5}">{room}</text>'
+    package, _, inside = room.rpartition(".")
+    name = f'<text x="{x}" y="{y + (12 if package else 5)}">{inside}</text>'
+    if package:
+        above = f'<text class="package" x="{x}" y="{y - 6}">{package}</text>'
+        name = above + name
     return f"<rect {corner} {size}/>{name}"
 
 

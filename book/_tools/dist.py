@@ -1,7 +1,8 @@
 """Write what a release consists of into _build/dist: `make dist`.
 
-The wheel, the sdist, and the chapters as notebooks in a zip. Where TAG is
-set, to v0.2.0 say, it has to be the tag of the version.
+The wheel and the sdist of each package, the chapters as notebooks in a zip,
+and the two archives that their first cells fetch. Where TAG is set, to v0.2.0
+say, it has to be the tag of the version.
 """
 
 import os
@@ -11,27 +12,31 @@ import sys
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from flit_core import buildapi
+import packages
+from build import ProjectBuilder
 
 ROOT = Path(__file__).parents[2]
 DIST = ROOT / "_build" / "dist"
 NAME = "transformer-shape-by-shape"
 VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
+# Where a pyproject.toml stands.
+PROJECTS = ROOT, ROOT / "shapewatch", ROOT / "classroom"
 # In the README: how to open what is in the zip.
 HOW = re.compile(r"^## (Open the notebooks\n.*?)(?=^## )", re.M | re.S)
 
 
 def main() -> str | None:
-    """Write all three, and say what was written."""
+    """Write all of it, and say what was written."""
     number = version()
     if problem := tag_problem(os.environ.get("TAG"), number):
         return problem
     shutil.rmtree(DIST, ignore_errors=True)
     DIST.mkdir(parents=True)
-    os.chdir(ROOT)  # where flit looks
-    buildapi.build_wheel(DIST)
-    buildapi.build_sdist(DIST)
+    for project in PROJECTS:
+        for kind in "wheel", "sdist":
+            ProjectBuilder(project).build(kind, DIST)
     zip_up(notebooks(), DIST / f"{NAME}-{number}-notebooks.zip")
+    packages.write(DIST)
     for file in sorted(DIST.iterdir()):
         print(f"{file.stat().st_size / 1000:7,.0f} kB  {file}")
     return None

@@ -35,7 +35,7 @@ TESTS = {
     "model": ["tests/model", "tests/pytorch"],
     "properties": ["tests/shapewatch/properties", "tests/gallery"],
 }
-QUICK = ["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider"]
+QUICK = ["-x", "-q", "-m", "not full", "-p", "no:cacheprovider"]
 AT_ONCE = 2
 LIMIT = 300  # seconds: a loop without an end is noticed, too
 OURS = {*PACKAGES, "tests"}
@@ -83,7 +83,7 @@ def warm(rooms: dict[str, Path]) -> None:
 
 def room(file: Path) -> str:
     """The room of the house that a file is in."""
-    return file.relative_to(MODULE).parts[0].removesuffix(".py")
+    return file.relative_to(ROOT).parts[1].removesuffix(".py")
 
 
 def tried(file: Path, old: list[dict], again: bool) -> dict:

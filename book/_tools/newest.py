@@ -13,7 +13,7 @@ FOLDER = ROOT / "_build" / "newest"
 NEWEST = ["torch", "matplotlib", "seaborn", "transformers", "tokenizers"]
 PINS = re.compile(rf"^({'|'.join(NEWEST)})==.*$", re.MULTILINE)
 QUICK = ["tests", "chapters", "--nbval", "--nbval-current-env"]
-QUICK += ["-m", "not slow", "-n", "2", "--dist", "loadfile", "-q"]
+QUICK += ["-m", "not full", "-n", "2", "--dist", "loadfile", "-q"]
 
 
 def main() -> None:

@@ -2,17 +2,17 @@
 
 usage: version.py NUMBER | main
 
-A release's number also goes to the module and to what cites it. Its notebooks
-fetch the module of the tag v0.2.0, whatever happens to main; so make it the
-last commit before the tag, and set main again in the next. Needs git and
-Python, and nothing that has to be installed.
+A release's number also goes to the packages and to what cites them. Its
+notebooks fetch the packages of the release v0.2.0, whatever happens to main;
+so make it the last commit before the tag, and set main again in the next.
+Needs git and Python, and nothing that has to be installed.
 """
 
 import re
 import sys
 from pathlib import Path
 
-from repository import ROOT, files, rewrite
+from repository import ROOT, addresses, files, rewrite
 
 NUMBER = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
 BRANCH = re.compile(r"(?<=^  branch: )\S+$", re.MULTILINE)
@@ -27,20 +27,23 @@ def main(version: str, root: Path = ROOT) -> None:
     branch = BRANCH.search((root / "_config.yml").read_text("utf8"))[0]
     number = MODULE.search(module.read_text("utf8"))[0]
     tag = version if version == "main" else f"v{version}"
-    changes = dict(zip(forms(branch), forms(tag)))
+    places = addresses(root)
+    changes = dict(zip(forms(branch, *places), forms(tag, *places)))
     if version != "main":
         changes |= {f"{name}{number}": f"{name}{version}" for name in NAMED}
     changed = [file for file in files(root) if rewrite(file, changes)]
     print(f"{tag} now stands in {len(changed)} files.")
 
 
-# What stands before the module's version.
-NAMED = ['__version__ = "', "version: "]
+# What stands before the packages' version.
+NAMED = ['__version__ = "', "version: ", "shapewatch==", "tformer-lite=="]
 
 
-def forms(branch: str) -> list[str]:
-    """Write a branch or a tag in each of the ways that files do."""
-    cell = f'VERSION = "{branch}'
+def forms(branch: str, url: str, site: str) -> list[str]:
+    """Write a branch or a tag in each of the ways that files do; the first
+    cells fetch main's packages from the site, a release's from its files."""
+    release = f"{url}/releases/download/{branch}"
+    cell = f'HOME = "{site if branch == "main" else release}'
     in_notebook = cell.replace('"', r"\"")
     return [cell, in_notebook, f"  branch: {branch}", f"/blob/{branch}"]
 

@@ -15,6 +15,7 @@ from tformer_lite.example.running import EncoderDecoder
 from tformer_lite.gallery import planted
 from tformer_lite.model.config import tiny_translator
 from tformer_lite.model.layers import PreNorm
+from tformer_lite.text.datasets import running_example
 
 Forward = Callable[[Tensor, Callable, Callable], Tensor]
 RESIDUALS: dict[tuple[str, str], Forward] = {
@@ -202,7 +203,7 @@ def broken(n_layers: int, line: str) -> tuple[str, ...]:
     model = planted("models", right, line).running.running_model(
         replace(tiny_translator, n_layers=n_layers)
     )
-    return tuple(report(model).broken)
+    return tuple(report(model, *running_example()[:2]).broken)
 
 
 LAST_BLOCK_ALONE = {

@@ -9,6 +9,7 @@ from shapewatch.commands.parsing import (
     NUMBER,
     TEXT,
     Command,
+    Options,
     Program,
     read_command,
 )
@@ -21,13 +22,13 @@ FACTORY = (
 )
 # How a run is shown, and what a model is checked with, here and wherever
 # another command line has these commands, too.
-SHOWING = {
+SHOWING: Options = {
     "path": (TEXT, "print every call in this module; * is anything"),
     "json": (TEXT, "a file to write the whole trace to"),
     "calls": (FLAG, "print every torch call, not the modules"),
     "depth": (COUNT, "levels of modules to print, if not what fits a screen"),
 }
-CHECKS = {
+CHECKS: Options = {
     "pad": (NUMBER, "the id of padding"),
     "no-causal": (FLAG, "the future may be heard, as in an encoder"),
     "check positions": (COUNT, "positions of an input to push, at most"),
@@ -37,7 +38,7 @@ CHECKS = {
         "a finding that is known, and why; may be given again",
     ),
 }
-NAMES = {
+NAMES: Options = {
     "dims": (TEXT, "sizes of axes to be named, as B=2,T=8,H=4,C=H*D"),
     "axes": (
         {"metavar": "TEXT", "action": "append"},
@@ -56,7 +57,7 @@ EXAMPLES = {
     "": ["trace my_model.py:make", "check my_model.py:make --pad 0"],
     "trace": [
         "my_model.py:make",
-        "my_model.py:make --dims B=2,T=8 --axes 'B T' --calls",
+        "model.py:make --dims B=2,T=8 --axes 'B T' --calls",
         "my_package.my_module:make --path 'blocks.0.*'",
     ],
     "check": [
@@ -77,7 +78,7 @@ COMMAND_LINE = Program(
         ),
         "check": Command(check_model, CHECKED, ("factory", None, FACTORY)),
     },
-    options=SHOWING | NAMES | CHECKS,
+    options={**SHOWING, **NAMES, **CHECKS},
     examples=EXAMPLES,
 )
 read = partial(read_command, COMMAND_LINE)

@@ -29,6 +29,8 @@ def count(text: str) -> int:
 
 COUNT, NUMBER = ({"type": one, "metavar": "N"} for one in (count, number))
 TEXT, FLAG = {"metavar": "TEXT"}, {"action": "store_true"}
+# By name: how argparse reads an option, and what it is.
+Options = Mapping[str, tuple[dict[str, Any], str]]
 
 
 @dataclass(frozen=True)
@@ -44,9 +46,8 @@ class Command:
 
 @dataclass(frozen=True)
 class Program:
-    """A command line: how it is called, what it is for, and its commands; how
-    argparse reads an option, and what that is; and what to try, by command,
-    "" for the whole.
+    """A command line: how it is called, what it is for, its commands and all
+    their options; and what to try, by command, "" for the whole.
 
     `groups` of commands have names and purposes, too; `more` gives further
     lines of what to try; `title_of` names what --help puts an option under;
@@ -56,7 +57,7 @@ class Program:
     name: str
     about: str
     commands: Mapping[str, Command]
-    options: Mapping[str, tuple[dict[str, Any], str]]
+    options: Options
     examples: Mapping[str, Sequence[str]]
     groups: Mapping[str, str] = field(default_factory=dict)
     more: Callable[[str], list[str]] = lambda name: []

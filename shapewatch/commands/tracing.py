@@ -1,12 +1,15 @@
 """The command `trace`: the shapes of a model of one's own."""
 
 from argparse import Namespace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
-from shapewatch.commands.checking import made
+from shapewatch.commands.checking import described, made
+from shapewatch.properties.inputs import fits
 from shapewatch.tracing import Trace, trace
 
 
@@ -15,25 +18,55 @@ def trace_model(args: Namespace) -> None:
     and what it reads; with `--dims` and `--axes`, axes have names that were
     proved at other sizes."""
     model, inputs = made(args.factory)
-    named = inputs[0] if inputs and isinstance(inputs[0], dict) else {}
-    inputs = () if named else inputs
-    names = {"dims": sizes(args.dims), "axes": args.axes}
+    inputs, named = called_with(model, inputs)
+    axes = by_name(args.axes, named) if named else args.axes
+    dims = sizes(args.dims)
     with torch.no_grad():
         try:
-            seen = trace(model, *inputs, **names, **named)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"{args.factory}: {error}") from error
+            seen = trace(model, *inputs, dims=dims, axes=axes, **named)
+        except Exception as error:
+            raise ValueError(f"{args.factory}{fault(error)}") from error
         show(args, seen)
+
+
+def called_with(model: Any, inputs: tuple) -> tuple[tuple, dict[str, Any]]:
+    """Give what a model is called with, by place and by name: a dictionary
+    has the names, unless it is itself what the model takes."""
+    alone = inputs[0] if len(inputs) == 1 else None
+    if isinstance(alone, Mapping) and fits(model, alone):
+        return (), dict(alone)
+    return inputs, {}
+
+
+def fault(error: Exception) -> str:
+    """Say what is wrong: what was typed, or the model, whose own errors come
+    with the trace up to there."""
+    own = hasattr(error, "trace")
+    if isinstance(error, (TypeError, ValueError)) and not own:
+        return f": {error}"
+    return f" does not run: {described(error)}"
+
+
+def by_name(
+    axes: list[str] | None, named: Mapping[str, Any]
+) -> dict[str, str] | None:
+    """Give each tensor that has a name its axes, in order."""
+    if axes is None:
+        return None
+    there = [name for name, x in named.items() if isinstance(x, Tensor)]
+    if len(axes) != len(there):
+        raise ValueError(f"--axes: give one for each of {', '.join(there)}")
+    return dict(zip(there, axes))
 
 
 def sizes(text: str | None) -> dict[str, Any] | None:
     """Read the sizes of axes: B=2,C=H*D."""
     if text is None:
         return None
-    found = {}
+    found: dict[str, Any] = {}
     for pair in text.split(","):
         name, sign, size = (x.strip() for x in pair.partition("="))
-        if not (name and sign and size):
+        if not (name.isidentifier() and sign and size) or name in found:
             raise ValueError(f"--dims {text}: write B=2,T=8")
         found[name] = int(size) if size.isdecimal() else size
     return found

@@ -89,10 +89,10 @@ def report(
     """Run all checks on a model, and show a table of what they saw.
 
     `model` is any module or function from ids (or vectors) to one row for
-    each position: (B, T) -> (B, T, V), or (B, S), (B, T) -> (B, T, V). The
-    models of this module bring their own ids; others need their inputs, with
-    different words in each row: by place, by name, or in a dictionary, such
-    as a tokenizer's. A name that is no option here is an input of the model.
+    each position: (B, T) -> (B, T, V), or (B, S), (B, T) -> (B, T, V). Give
+    its inputs, too, with different words in each row: by place, by name, or
+    in a dictionary, such as a tokenizer's. A name that is no option here is
+    an input of the model.
 
     `pad` and `unknown` are the ids of [PAD] and [UNK]; `causal` says whether
     the future should be hidden. Of each input, at most so many `positions`
@@ -106,10 +106,10 @@ def report(
     `Report.ok`. ValueError when no check has an expected name, and TypeError
     for a name that is neither an option nor an input.
 
-    >>> report(running_model())["causality"]
+    >>> table = torch.nn.Embedding(9, 4)
+    >>> report(table, torch.tensor([[2, 5, 3], [2, 6, 7]]))["causality"]
     causality: ✓ holds. No position hears a later one.
-    >>> ids = torch.tensor([[2, 5, 3], [2, 6, 7]])
-    >>> report(DecoderOnly(char_lm), {"ids": ids}, positions=2).ok
+    >>> report(table, {"input": torch.tensor([[2, 5], [6, 7]])}, pad=7).ok
     True
     """
     checks = CHECKS + (LOSS_CHECKS if loss else ())

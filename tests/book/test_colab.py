@@ -19,6 +19,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import nbformat
+import packages
 import pytest
 import torch
 from nbclient import NotebookClient
@@ -211,8 +212,8 @@ def test_without_torchinfo_chapter_16_says_so_and_goes_on(opened):
     assert "44.28" not in said
 
 
-def test_the_first_cell_fetches_the_module_and_nothing_else(
-    colab, published, checkout, tmp_path
+def test_the_first_cell_fetches_its_packages_and_nothing_else(
+    colab, published, tmp_path
 ):
     """Beside the notebook, where it can be read and changed; and once."""
     before = sorted(own_packages(colab).iterdir())
@@ -221,7 +222,8 @@ def test_the_first_cell_fetches_the_module_and_nothing_else(
         done = run(tmp_path, colab, "-c", cell)
         assert done.returncode == 0, done.stderr
     assert sorted(own_packages(colab).iterdir()) == before
-    assert [file.name for file in tmp_path.iterdir()] == ["tformer_lite"]
-    for file in (checkout / "tformer_lite").rglob("*.*"):
-        copy = tmp_path / file.relative_to(checkout)
-        assert copy.read_bytes() == file.read_bytes(), file
+    fetched = packages.ARCHIVES["chapters.zip"]
+    assert {file.name for file in tmp_path.iterdir()} == {*fetched}
+    for package in fetched:
+        for name, file in packages.files(package).items():
+            assert (tmp_path / name).read_bytes() == file.read_bytes(), file

@@ -4,14 +4,19 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch.testing import assert_close
 
+from shapewatch.properties.subject import Subject
 from tformer_lite import (
+    DecoderOnly,
+    EncoderDecoder,
+    char_lm,
     running_example,
     running_model,
     running_trace,
     tiny_translator,
 )
-from tformer_lite.example.running import in_vocabulary
+from tformer_lite.example.running import example_ids, in_vocabulary
 
 
 def test_the_weights_are_the_same_each_time_and_nothing_is_drawn():
@@ -64,3 +69,38 @@ def test_every_axis_is_proved_and_every_value_kept(change):
 def test_words_that_a_vocabulary_does_not_have_become_others(size, pad, ids):
     given = torch.tensor([[0, 1, 2, 3, 4, 5, 9, 30]])
     assert in_vocabulary(given, size, pad).tolist() == [ids]
+
+
+def test_a_model_of_ours_is_given_the_running_example():
+    given = example_ids(running_model())
+    assert all(map(torch.equal, given, running_example()[:2]))
+    (alone,) = example_ids(DecoderOnly(char_lm))
+    assert alone.shape == running_example().tgt.shape
+
+
+@pytest.mark.parametrize("pad", [0, 1, 3])
+def test_the_example_speaks_the_models_language(pad):
+    config = replace(tiny_translator, vocab_size=9, pad=pad, max_len=7)
+    model = EncoderDecoder(config)
+    right, subject = running_example(), Subject(model, example_ids(model))
+    masks = zip(subject.real, subject.unknown)
+    for mine, theirs, (real, unknown) in zip(subject.inputs, right[:2], masks):
+        theirs = theirs[:, :7]
+        assert_close(mine == pad, theirs == 1)
+        assert_close(real, theirs != 1)
+        assert_close(unknown, theirs == 0)
+        assert_close(mine >= 4, theirs >= 4)
+        assert mine.max() < 9
+
+
+def test_each_side_has_the_words_of_its_own_vocabulary():
+    sizes = {"vocab_size": 9, "src_vocab_size": 7, "max_len": 5}
+    model = EncoderDecoder(replace(tiny_translator, **sizes))
+    source, target = example_ids(model)
+    assert source.shape == target.shape == (2, 5)
+    assert source.max() < 7
+    assert 7 <= target.max() < 9
+    for mine, theirs in zip((source, target), running_example()[:2]):
+        few = theirs[:, :5] < 4
+        assert mine[few].equal(theirs[:, :5][few])
+        assert mine[~few].ge(4).all()

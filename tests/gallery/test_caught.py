@@ -9,7 +9,7 @@ from shapewatch.properties.reporting import CHECKS
 from shapewatch.tracing import Sheet
 from tests.helpers.legitimate import LEGITIMATE
 from tests.helpers.listings import unstyled
-from tformer_lite import bugs, report, running_model
+from tformer_lite import bugs, report, running_example, running_model
 from tformer_lite.gallery import by_property, caught, measured
 from tformer_lite.gallery.catching import Catch
 from tformer_lite.gallery.entries import shelves
@@ -140,7 +140,7 @@ def test_a_legitimate_variant_raises_no_alarm(name):
 
 
 def test_the_right_model_has_every_property():
-    found = report(running_model()).findings
+    found = report(running_model(), *running_example()[:2]).findings
     odd = [finding.name for finding in found if not finding.holds]
     assert odd == ["relative_positions", "cached_run", "generation", "dropout"]
     assert all(finding.holds is not False for finding in found)

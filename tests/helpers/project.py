@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -63,17 +64,16 @@ def setup_cell(chapter: Path) -> nbformat.NotebookNode:
     return next(cell for cell in cells if cell.cell_type == "code")
 
 
-def setup_source(address: str) -> str:
-    """Give the first cell's source, with another repository's address."""
-    return HOME.sub(address, setup_cell(NOTEBOOKS[0]).source)
+def setup_source(address: str, chapter: Path = NOTEBOOKS[0]) -> str:
+    """Give a first cell's source, with another address."""
+    return HOME.sub(address, setup_cell(chapter).source)
 
 
 def archive(checkout: Path) -> str:
-    """Pack a repository's commit as GitHub gives it, a folder around all;
-    give the address that the first cell finds it at."""
+    """Write the archives of a repository's packages as `make book` does, and
+    give the address that the first cell finds them at."""
     place = checkout.parent / f"{checkout.name}-published"
-    packed = place / "archive" / "main.zip"
-    packed.parent.mkdir(parents=True)
-    pack = ["git", "archive", "--prefix=name-main/", "--format=zip"]
-    run(checkout, *pack, "-o", packed, "HEAD").check_returncode()
+    place.mkdir()
+    write = [sys.executable, "book/_tools/packages.py", place]
+    run(checkout, *write).check_returncode()
     return place.as_uri()

@@ -138,6 +138,6 @@ NEW = [
 @pytest.mark.parametrize("own", NEW, ids=lambda own: "-".join(own.values()))
 def test_each_part_keeps_what_a_model_promises(own):
     model = running_model(replace(tiny_translator, **own))
-    assert report(model).broken == []
     src, tgt, *_ = running_example()
+    assert report(model, src, tgt).broken == []
     assert order_sensitivity(model.forward, src, tgt).holds

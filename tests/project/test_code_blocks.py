@@ -3,18 +3,16 @@
 import re
 import shlex
 import sys
+from importlib import import_module
 from itertools import dropwhile
 
 import pytest
 import torch
-from torch import nn
 
 import tformer_lite
 from shapewatch.tracing.markup import STYLE
 from tests.helpers import lesson
 from tests.helpers.project import ROOT, run
-from tformer_lite.__main__ import main
-from tformer_lite.commands.arguments import read
 from tformer_lite.example.shipped import book_text
 
 pytestmark = pytest.mark.slow
@@ -25,9 +23,9 @@ PRINTS = re.compile(
     rf"^ *```python\n(.*?)^ *```(?:\n\n```{FENCE}(.*?)\n```)?",
     re.DOTALL | re.MULTILINE,
 )
-SHOWN = re.compile(r"```text\n(.*?)```\n\nThat was printed by", re.DOTALL)
-PAPERS = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"]
-PAPERS += [f"book/{page.name}" for page in (ROOT / "book").glob("*.md")]
+PAGES = ["shapewatch/README.md", "classroom/README.md"]
+PAGES += [f"book/{page.name}" for page in (ROOT / "book").glob("*.md")]
+PAPERS = ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", *PAGES]
 
 
 def blocks(language: str, *papers: str) -> list[str]:
@@ -44,28 +42,13 @@ def commands(*papers: str) -> list[list[str]]:
     return list(filter(None, (shlex.split(x, True) for x in text.split("\n"))))
 
 
-def test_the_readmes_python_runs(capsys):
-    names = {
-        "model": nn.Linear(12, 12),
-        "x": torch.zeros(2, 12),
-        "weights": torch.zeros(2, 3, 8, 8),
-        "words": list("abcdefgh"),
-        "MyNorm": nn.LayerNorm,
-    }
-    for block in blocks("python", "README.md"):
-        exec(block, names)
-    said = capsys.readouterr().out
-    assert "(2, 8, 12) -> (2, 8, 12)" in said
-    [shown] = SHOWN.findall((ROOT / "README.md").read_text("utf8"))
-    assert shown in said
-    assert isinstance(names["yours"].encoder.norm, nn.Identity)
-    assert isinstance(
-        names["yours"].encoder.blocks[1].residuals[0].norm, nn.LayerNorm
-    )
-    assert names["writer"].head.out_features == 28
+def test_the_readmes_python_is_that_of_the_tracers_own():
+    """Which is run, and shows what comes of it."""
+    [code] = blocks("python", "README.md")
+    assert code in blocks("python", "shapewatch/README.md")
 
 
-@pytest.mark.parametrize("page", PAPERS[3:])
+@pytest.mark.parametrize("page", PAGES)
 def test_the_python_of_a_page_runs_and_prints_what_it_shows(
     page, monkeypatch, capsys, tmp_path
 ):
@@ -88,28 +71,38 @@ def test_the_python_of_a_page_runs_and_prints_what_it_shows(
         assert said == shown or not shown, code
 
 
-def test_the_commands_of_the_module_do_what_the_readme_says(
-    capsys, tmp_path, monkeypatch
+COMMANDS = {
+    "README.md": ("tformer_lite", "translate train train generate trace"),
+    "shapewatch/README.md": ("shapewatch", "trace check"),
+    "classroom/README.md": ("classroom", "list assign grade"),
+}
+OWN_MODEL = """\
+from torch import ones
+from tformer_lite import DecoderOnly, char_lm
+
+def make():
+    return DecoderOnly(char_lm), ones(2, 8).long()
+"""
+
+
+@pytest.mark.parametrize("paper", COMMANDS)
+def test_the_commands_of_a_package_do_what_its_readme_says(
+    paper, capsys, tmp_path, monkeypatch
 ):
     """In the README's order; a training is cut to its first steps."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "book.txt").write_text(book_text()[:5000], "utf8")
+    (tmp_path / "my_model.py").write_text(OWN_MODEL)
     (tmp_path / "submissions").mkdir()
     (tmp_path / "submissions" / "student.py").write_text("x = 1")
-    ours = ["python", "-m", "tformer_lite"]
-    typed = [words[3:] for words in commands("README.md") if words[:3] == ours]
+    package, names = COMMANDS[paper]
+    ours = ["python", "-m", package]
+    typed = [words[3:] for words in commands(paper) if words[:3] == ours]
+    assert [words[0] for words in typed] == names.split()
     for words in typed:
-        assert read(words).run
         few = ["--steps", "2"] if words[0] == "train" else []
+        main = import_module(f"{package}.__main__").main
         assert main([*words, *few]) == 0, words
-    assert {words[0] for words in typed} == {
-        "classroom",
-        "generate",
-        "trace",
-        "train",
-        "translate",
-    }
-    assert "loss" in capsys.readouterr().out
 
 
 def lacking(words: list[str]) -> list[str]:
@@ -121,9 +114,10 @@ def lacking(words: list[str]) -> list[str]:
             return [done.stderr] if done.returncode else []
         case ["pip", "install", address]:
             project = (ROOT / "pyproject.toml").read_text("utf8")
-            known = address.removeprefix("git+") in project
+            home = address.removeprefix("git+").partition("#")[0]
+            known = home in project
             return [] if known else [address]
-        case ["python", "-m", "tformer_lite", *_]:
+        case ["python", "-m", "tformer_lite" | "shapewatch" | "classroom", *_]:
             return []  # these have a test of their own
         case [".venv/bin/python", "-m", "pytest", *rest]:
             return [x for x in rest if "/" in x and not (ROOT / x).exists()]

@@ -2,12 +2,16 @@
 
 import re
 import tarfile
+import tomllib
 import zipfile
 
 import dist
 import nbformat
+import packages
 import pytest
 
+import classroom
+import shapewatch
 import tformer_lite
 from tests.helpers.project import (
     EXERCISES,
@@ -49,15 +53,28 @@ def chapters(written) -> dict[str, str]:
         return {n.split("/", 1)[1]: archive.read(n).decode() for n in names}
 
 
-def test_wheel_sdist_and_notebooks_are_written_and_nothing_else(written):
-    wheel = f"tformer_lite-{NUMBER}-py3-none-any.whl"
-    assert {file.name for file in written.iterdir()} == {wheel, SDIST, BOOK}
+def test_wheels_sdists_and_notebooks_are_written_and_nothing_else(written):
+    names = {BOOK, *packages.ARCHIVES}
+    for name in "tformer_lite", "shapewatch", "tformer_classroom":
+        names |= {f"{name}-{NUMBER}-py3-none-any.whl"}
+        names |= {f"{name}-{NUMBER}.tar.gz"}
+    assert {file.name for file in written.iterdir()} == names
+
+
+def test_the_packages_have_one_version():
+    assert shapewatch.__version__ == classroom.__version__ == NUMBER
+    for folder in ROOT, ROOT / "classroom":
+        text = (folder / "pyproject.toml").read_text("utf8")
+        needs = tomllib.loads(text)["project"]["dependencies"]
+        ours = [x for x in needs if x.startswith(("shapewatch", "tformer"))]
+        assert ours
+        assert all(need.endswith(f"=={NUMBER}") for need in ours)
 
 
 def test_the_sdist_holds_what_the_repository_holds(packed):
     tracked = run(ROOT, "git", "ls-files", "-z").stdout.split("\0")
     there = {name for name in tracked if (ROOT / name).is_file()}
-    assert there - packed == set(), "add it to [tool.flit.sdist]"
+    assert there - packed == set(), "see [tool.hatch.build.targets.sdist]"
 
 
 def test_the_sdist_holds_nothing_that_make_made(packed):

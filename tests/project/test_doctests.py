@@ -1,17 +1,22 @@
 """The examples in docstrings give what they say."""
 
 from doctest import ELLIPSIS, DocTestFinder, DocTestRunner
+from importlib import import_module
 
+import api
 import pytest
 import torch
-
-import tformer_lite
+from packages import PACKAGES
 
 # What every example may use, as the reference says.
-NAMES = {name: getattr(tformer_lite, name) for name in tformer_lite.__all__}
+NAMES = {
+    entry.name: getattr(import_module(entry.home), entry.name)
+    for entry in api.entries()
+}
 THINGS = {name: x for name, x in NAMES.items() if hasattr(x, "__name__")}
 BASES = [base for x in THINGS.values() for base in getattr(x, "__mro__", ())]
-OWN = {x.__name__: x for x in BASES if x.__module__.startswith("tformer_lite")}
+OURS = tuple(PACKAGES)
+OWN = {x.__name__: x for x in BASES if x.__module__.startswith(OURS)}
 EXAMPLES = [
     example
     for name, thing in (OWN | THINGS).items()

@@ -52,12 +52,14 @@ def test_what_the_project_pins_is_within_the_ranges():
         assert versions[need.name] in need.specifier, str(need)
 
 
-def test_every_extra_is_tried_and_the_wheel_alone_too():
-    assert set(extras.TRIALS) == {"alone", *EXTRAS}
+def test_every_extra_is_tried_and_every_wheel_alone_too():
+    wheels = {"shapewatch", "alone", "classroom"}
+    assert set(extras.TRIALS) == {*wheels, "pytest", *EXTRAS}
+    assert set(extras.WANTED) == {*wheels, "pytest"}
 
 
 def test_an_extra_that_does_not_exist_is_refused():
-    with pytest.raises(SystemExit, match=r"bret: known are alone, bert"):
+    with pytest.raises(SystemExit, match=r"bret: known are shapewatch, alone"):
         extras.main("bret")
 
 

@@ -22,7 +22,6 @@ NEW = "/".join(["https://git.example.org", "some_one", "a-book.2"])
 SITE = "/".join(["https://books.example.org", "shapes"])
 # Where a reader, or a machine, is sent to this repository.
 COPIES = (
-    r'^\s*"?HOME = \\?"([^"\\]+)',
     r"\bgit\+(https://[\w./-]+)",
     r"\bgit clone (https://[\w./-]+)",
 )
@@ -75,8 +74,15 @@ def strays(root: Path) -> list[tuple]:
     if citation["repository-code"] != url:
         found.append(("CITATION.cff", citation["repository-code"]))
     site = address(root, "Homepage")
-    sites = [config["html"]["baseurl"], *terms_at(root)]
+    sites = [config["html"]["baseurl"], *terms_at(root), *fetched(root)]
     return found + [("the site", other) for other in sites if other != site]
+
+
+def fetched(root: Path) -> set[str]:
+    """The places that first cells fetch from, in both halves of a chapter."""
+    place = re.compile(r'\bHOME = \\?"([^"\\]+)')
+    files = [f for f in texts(root).items() if f[0].parts[0] == "chapters"]
+    return {found for _, text in files for found in place.findall(text)}
 
 
 def terms_at(root: Path) -> set[str]:
@@ -94,7 +100,8 @@ def test_every_chapter_knows_the_address():
     chapters = [f for f in project_files(ROOT) if f.parent.name == "chapters"]
     for file in chapters:
         if file.suffix in {".md", ".ipynb"}:
-            assert address(ROOT) in file.read_text("utf8"), file.name
+            text = file.read_text("utf8")
+            assert address(ROOT, "Homepage") in text, file.name
 
 
 def test_a_new_address_leaves_no_trace_of_the_old_one(tmp_path):
@@ -192,17 +199,14 @@ def test_outside_a_repository_it_says_what_to_do(tmp_path):
     assert "run `git init` here first." in refused.stderr
 
 
-PINNED = re.compile(r'VERSION = \\?"([^"\\]+)')
-
-
 def versions(root: Path) -> set[str]:
     """What the chapters, in both halves, the Colab buttons and the README's
     link belong to."""
     config = yaml.safe_load((root / "_config.yml").read_text("utf8"))
     found = {config["repository"]["branch"]}
+    for place in fetched(root):
+        found.add(place.partition("/releases/download/")[2] or "main")
     for file, text in texts(root).items():
-        if file.parts[0] == "chapters":
-            found |= set(PINNED.findall(text))
         if file.name == "README.md":
             found |= set(re.findall(r"/blob/([^/]+)/chapters", text))
     return found
@@ -226,6 +230,10 @@ def test_a_release_pins_everything_and_main_takes_it_back(tmp_path):
     changed = [f for f, text in texts(copy).items() if text != before[f]]
     assert {*map(str, changed)} == {
         "CITATION.cff",
+        "classroom/__init__.py",
+        "classroom/pyproject.toml",
+        "pyproject.toml",
+        "shapewatch/__init__.py",
         "tformer_lite/__init__.py",
     }
 

@@ -7,44 +7,64 @@ from pathlib import Path
 from statistics import median
 
 import pytest
+from packages import PACKAGES
 
 import tformer_lite
 from tests.helpers.house import MODEL, MODULE, SITTING, SMALL
 from tests.helpers.project import ROOT, project_files, run
 
-# A room stands above all that it imports: floors from the ground up.
-FLOORS = (
-    {"extras", "rounding"},
-    {"text", "tracing"},
-    {"model"},
-    {"decoding"},
-    {"properties", "drawing", "explorer", "training"},
-    {"example"},
-    {"gallery"},
-    {"classroom"},
-    {"commands"},
-    {"__init__"},
-    {"__main__", "pytest_plugin"},
+# A package, and a room, stands above all that it imports: floors from the
+# ground up.
+PACKAGE_FLOORS = (
+    {"shapewatch"},
+    {"tformer_lite"},
+    {"classroom", "pictures"},
 )
-TRACING = MODULE / "tracing"
-TRACING_FLOORS = (
-    {"axes", "source", "dtypes"},
-    {"record", "markup"},
-    {"tables"},
-    {"calls"},
-    {"listing", "questions", "probing"},
-    {"tree"},
-    {"tracer"},
-    {"printing"},
-    {"__init__"},
-)
+FLOORS = {
+    "tformer_lite": (
+        {"extras", "rounding", "hooks"},
+        {"text"},
+        {"model"},
+        {"decoding"},
+        {"drawing", "explorer", "training"},
+        {"example"},
+        {"gallery"},
+        {"commands"},
+        {"__init__"},
+        {"__main__"},
+    ),
+    "shapewatch": (
+        {"tracing"},
+        {"properties"},
+        {"commands"},
+        {"__init__"},
+        {"__main__", "pytest_plugin"},
+    ),
+    "shapewatch.tracing": (
+        {"axes", "source", "dtypes"},
+        {"record", "markup"},
+        {"tables"},
+        {"calls"},
+        {"listing", "questions", "probing"},
+        {"tree"},
+        {"tracer"},
+        {"printing"},
+        {"__init__"},
+    ),
+}
 PYTHON = [sys.executable, "-m"]
-FILES = sorted(MODULE.rglob("*.py"))
+FILES = sorted(
+    file
+    for package, above in PACKAGES.items()
+    for file in (above / package).rglob("*.py")
+)
 
 
-def name_of(file: Path, house: Path) -> str:
-    """The room of a house that a file belongs to."""
-    return file.relative_to(house).parts[0].removesuffix(".py")
+def dotted(file: Path) -> list[str]:
+    """The parts of a file's dotted name, its package first."""
+    parts = [*file.with_suffix("").parts]
+    first = max(parts.index(x) for x in PACKAGES if x in parts)
+    return parts[first:]
 
 
 def imports(tree: ast.AST) -> list[str]:
@@ -59,19 +79,33 @@ def imports(tree: ast.AST) -> list[str]:
     return names
 
 
-def upward(file: Path, source: str, house=MODULE, floors=FLOORS) -> list[str]:
-    """The imports of a file, from other rooms of a house, that do not point
-    down."""
-    rooms = {room: n for n, floor in enumerate(floors) for room in floor}
-    here, prefix = name_of(file, house), f"{house.name}."
-    found = []
+def upward(file: Path, source: str) -> list[str]:
+    """The imports of a file that do not point down: to a package beside its
+    own or above it, or to such a room of a house that both are in."""
+    here, found = dotted(file), []
     for name in imports(ast.parse(source)):
-        _, inside, rest = f".{name}".partition(f".{prefix}")
-        part = rest.split(".")[0]
-        if inside and part != here:
-            up = rooms.get(part, len(floors)) >= rooms[here]
-            found += [name] if up else []
+        there = name.split(".")
+        if there[0] in PACKAGES:
+            found += [name] if not points_down(here, there) else []
     return found
+
+
+def points_down(here: list[str], there: list[str]) -> bool:
+    """Whether one place stands above another, or both share a room."""
+    if here[0] != there[0]:
+        return floor(PACKAGE_FLOORS, there[0]) < floor(PACKAGE_FLOORS, here[0])
+    for depth in (1, 2):
+        floors = FLOORS.get(".".join(here[:depth]))
+        if floors and here[:depth] == there[:depth] != here:
+            mine, other = here[depth], "".join(there[depth : depth + 1])
+            if mine != other:
+                return floor(floors, other) < floor(floors, mine)
+    return True
+
+
+def floor(floors: tuple[set[str], ...], room: str) -> int:
+    """On which floor a room is; above all others, where it is on none."""
+    return next((n for n, x in enumerate(floors) if room in x), len(floors))
 
 
 @pytest.mark.parametrize("file", FILES, ids=str)
@@ -79,28 +113,54 @@ def test_imports_point_down(file):
     assert upward(file, file.read_text("utf8")) == []
 
 
-@pytest.mark.parametrize("file", sorted(TRACING.rglob("*.py")), ids=str)
-def test_imports_between_the_rooms_of_tracing_point_down(file):
-    source = file.read_text("utf8")
-    assert upward(file, source, TRACING, TRACING_FLOORS) == []
+TRACING = ROOT / "shapewatch" / "tracing"
 
 
-def test_an_import_that_points_up_or_sideways_is_found():
-    source = "from tformer_lite.model.layers import LayerNorm\nimport torch"
-    assert upward(MODULE / "tracing" / "tracer.py", source)
-    assert upward(MODULE / "text" / "pieces.py", source)
+@pytest.mark.parametrize(
+    ("file", "source"),
+    [
+        (TRACING / "tracer.py", "from tformer_lite.model.masks import Tensor"),
+        (TRACING / "tracer.py", "import tformer_lite"),
+        (TRACING / "tracer.py", "from shapewatch import properties"),
+        (TRACING / "record" / "run.py", "import shapewatch.tracing.tables"),
+        (MODULE / "text" / "pieces.py", "from tformer_lite.model import bert"),
+        (MODULE / "drawing" / "page.py", "from pictures.dots import dots"),
+        (MODULE / "drawing" / "page.py", "from classroom import check"),
+        (ROOT / "classroom" / "cases.py", "from pictures.dots import dots"),
+    ],
+)
+def test_an_import_that_points_up_or_sideways_is_found(file, source):
+    assert upward(file, source)
+    assert not upward(file, "import torch, tests")
+
+
+def test_imports_down_are_fine():
+    source = "from tformer_lite.model.layers import LayerNorm"
     assert not upward(MODULE / "drawing" / "heatmaps.py", source)
-    source = "from shapewatch.tracing.tables import Row"
-    file = TRACING / "record" / "run.py"
-    assert upward(file, source, TRACING, TRACING_FLOORS)
+    assert not upward(ROOT / "classroom" / "cases.py", source)
+    source = "from shapewatch.tracing import trace"
+    assert not upward(ROOT / "shapewatch" / "properties" / "few.py", source)
 
 
 def test_the_tracer_needs_torch_and_the_standard_library_alone():
-    for file in (MODULE / "tracing").rglob("*.py"):
+    """pytest's plugin apart, which pytest itself loads."""
+    for file in (ROOT / "shapewatch").rglob("*.py"):
+        extra = {"pytest"} if file.stem == "pytest_plugin" else set()
         for name in imports(ast.parse(file.read_text("utf8"))):
             top = name.split(".")[0]
-            own = name.startswith("shapewatch.tracing")
-            assert own or top == "torch" or top in sys.stdlib_module_names
+            known = top in sys.stdlib_module_names
+            assert known or top in {"shapewatch", "torch"} | extra, file
+
+
+def test_the_hooks_are_a_file_of_plain_pytorch():
+    file = MODULE / "hooks.py"
+    source = file.read_text("utf8")
+    assert len(source.splitlines()) <= 150
+    tree = ast.parse(source)
+    tops = {name.split(".")[0] for name in imports(tree)}
+    assert tops - sys.stdlib_module_names == {"torch", "shapewatch"}
+    outside = [node for node in tree.body if "shapewatch" in ast.dump(node)]
+    assert [type(x) for x in outside] == [ast.FunctionDef], "when asked for"
 
 
 def lengths(kind: type, files: list[Path] = FILES) -> list[int]:
@@ -153,7 +213,7 @@ def test_the_model_can_be_read_in_one_sitting():
 def test_public_names_are_listed_documented_and_no_modules_name():
     for name in tformer_lite.__all__:
         assert inspect.getdoc(getattr(tformer_lite, name)), name
-        assert not any(name in rooms for rooms in FLOORS)
+        assert not any(name in rooms for rooms in FLOORS["tformer_lite"])
     assert tformer_lite.__all__ == sorted(tformer_lite.__all__)
 
 

@@ -9,6 +9,7 @@ from email import message_from_string
 from pathlib import Path
 
 import extras
+import packages
 import pytest
 from packaging.requirements import Requirement
 
@@ -18,21 +19,42 @@ from tests.helpers.project import ROOT
 pytestmark = pytest.mark.slow
 
 FONT = "tformer_lite/drawing/fonts/NotoSansDevanagari-Regular.ttf"
+# Each package that has a wheel: its folder, and its name on an index.
+WHEELS = {
+    "tformer_lite": (ROOT, "tformer-lite"),
+    "shapewatch": (ROOT / "shapewatch", "shapewatch"),
+    "classroom": (ROOT / "classroom", "tformer-classroom"),
+}
+NEEDS = {
+    "shapewatch": ["torch>=2.4"],
+    "classroom": ["shapewatch=={}", "tformer-lite=={}"],
+    "tformer_lite": [
+        "shapewatch=={}",
+        "torch>=2.4",
+        "matplotlib>=3.8",
+        "seaborn>=0.13",
+        "numpy>=1.26",
+        "pillow>=10",
+        "tqdm>=4.60",
+    ],
+}
 LICENCES = {
     "LICENSE": b"MIT License",
     "book/LICENSE": b"CC BY 4.0",
     "tformer_lite/drawing/fonts/OFL.txt": b"SIL OPEN FONT LICENSE Version 1.1",
 }
+# What stands beside a package's code for who builds it, and in no wheel.
+NO_CODE = {"README.md", "LICENSE", "pyproject.toml"}
 REFUSE = """\
 import sys
 
 class Refused:
     def find_spec(self, name, *_):
-        extras = "transformers", "tokenizers", "sacrebleu"
-        assert name not in extras, f"{name} is imported"
+        assert name not in {names}, f"{{name}} is imported"
 
 sys.meta_path.insert(0, Refused())
 """
+EXTRAS = REFUSE.format(names=("transformers", "tokenizers", "sacrebleu"))
 DRAW = """\
 import sys
 import torch
@@ -52,6 +74,7 @@ assert "थिएन" in picture.svg()
 assert len(picture.png()) > 1000
 print(module, fonts.findfont("Noto Sans Devanagari"), sep="\\n")
 """
+each_wheel = pytest.mark.parametrize("name", WHEELS)
 
 
 def pip(*arguments) -> None:
@@ -62,94 +85,102 @@ def pip(*arguments) -> None:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    """The wheel that the working tree gives."""
-    folder = tmp_path_factory.mktemp("wheel")
-    pip(
-        "wheel", "--no-deps", "--no-index", "--no-build-isolation",
-        "--wheel-dir", folder, ROOT,
-    )  # fmt: skip
-    (file,) = folder.iterdir()
-    return file
+def wheels(tmp_path_factory) -> dict[str, Path]:
+    """The wheels that the working tree gives, by package."""
+    found = {}
+    for name, (project, _) in WHEELS.items():
+        folder = tmp_path_factory.mktemp("wheel")
+        pip(
+            "wheel", "--no-deps", "--no-index", "--no-build-isolation",
+            "--wheel-dir", folder, project,
+        )  # fmt: skip
+        (found[name],) = folder.iterdir()
+    return found
 
 
 @pytest.fixture(scope="module")
-def contents(wheel) -> dict[str, bytes]:
-    """The files in the wheel."""
-    with zipfile.ZipFile(wheel) as packed:
-        return {name: packed.read(name) for name in packed.namelist()}
+def contents(wheels) -> dict[str, dict[str, bytes]]:
+    """The files in each wheel."""
+    found = {}
+    for name, wheel in wheels.items():
+        with zipfile.ZipFile(wheel) as packed:
+            found[name] = {x: packed.read(x) for x in packed.namelist()}
+    return found
 
 
 @pytest.fixture(scope="module")
 def metadata(contents):
-    """What the wheel says of itself."""
-    (name,) = (n for n in contents if n.endswith(".dist-info/METADATA"))
-    return message_from_string(contents[name].decode())
+    """What each wheel says of itself."""
+    found = {}
+    for name, files in contents.items():
+        (file,) = (n for n in files if n.endswith(".dist-info/METADATA"))
+        found[name] = message_from_string(files[file].decode())
+    return found
 
 
-def test_the_wheel_holds_the_module_whole_and_nothing_beside_it(contents):
-    packed = {n: text for n, text in contents.items() if "-info/" not in n}
-    files = [f for f in (ROOT / "tformer_lite").rglob("*") if f.is_file()]
-    files = [f for f in files if f.suffix != ".pyc"]
-    names = {f.relative_to(ROOT).as_posix(): f.read_bytes() for f in files}
-    assert packed == names
-    assert FONT in packed
+@each_wheel
+def test_a_wheel_holds_its_package_whole_and_nothing_beside_it(name, contents):
+    files = contents[name]
+    packed = {n: text for n, text in files.items() if "-info/" not in n}
+    own = packages.files(name).items()
+    code = {n: f.read_bytes() for n, f in own if f.name not in NO_CODE}
+    assert packed == code
+    assert f"{name}/py.typed" in packed
 
 
-def test_the_wheel_is_small(wheel):
-    # A third is exercises, weights and font.
-    assert wheel.stat().st_size < 2**20
+def test_the_wheels_are_small(wheels, contents):
+    # The largest has weights, texts and a font.
+    assert all(wheel.stat().st_size < 2**20 for wheel in wheels.values())
+    assert FONT in contents["tformer_lite"]
 
 
-def test_the_wheel_says_what_it_is_and_where_to_ask(metadata):
-    assert metadata["Name"] == "tformer-lite"
-    assert metadata["Version"] == tformer_lite.__version__
-    assert metadata["Author"].startswith("The authors of The Transformer")
-    assert "attention" in metadata["Keywords"].split(",")
-    kinds = metadata.get_all("Classifier")
+@each_wheel
+def test_a_wheel_says_what_it_is_and_where_to_ask(name, metadata):
+    about = metadata[name]
+    assert about["Name"] == WHEELS[name][1]
+    assert about["Version"] == tformer_lite.__version__
+    assert about["Author"].startswith("The authors of The Transformer")
+    assert "PyTorch" in about["Keywords"].split(",")
+    kinds = about.get_all("Classifier")
     assert "Typing :: Typed" in kinds
     assert not [kind for kind in kinds if kind.startswith("License")]
-    urls = dict(url.split(", ") for url in metadata.get_all("Project-URL"))
-    for name in ("Issues", "Changelog"):
-        assert urls[name].startswith(urls["Repository"] + "/")
+    urls = dict(url.split(", ") for url in about.get_all("Project-URL"))
+    for place in ("Issues", "Changelog"):
+        assert urls[place].startswith(urls["Repository"] + "/")
 
 
-def test_type_checkers_may_read_the_modules_types(contents):
-    assert contents["tformer_lite/py.typed"] == b""
+@each_wheel
+def test_a_wheel_carries_its_licences(name, contents, metadata):
+    own = metadata[name].get_all("License-File")
+    wanted = LICENCES if name == "tformer_lite" else ["LICENSE"]
+    assert set(own) == set(wanted)
+    for licence in wanted:
+        (file,) = (
+            n for n in contents[name] if n.endswith(f"licenses/{licence}")
+        )
+        assert LICENCES[licence] in contents[name][file]
 
 
-def test_the_wheel_carries_its_licences(contents, metadata):
-    assert metadata["License-Expression"] == "MIT AND OFL-1.1 AND CC-BY-4.0"
-    assert set(metadata.get_all("License-File")) == set(LICENCES)
-    for licence, title in LICENCES.items():
-        (name,) = (n for n in contents if n.endswith(f"licenses/{licence}"))
-        assert title in contents[name]
-
-
-def test_the_wheel_asks_for_what_it_needs_and_no_more(metadata):
-    assert metadata["Requires-Python"] == ">=3.11"
-    asked = metadata.get_all("Requires-Dist")
-    needs = dict(n.split(">=") for n in asked if ";" not in n)
-    assert needs == {
-        "torch": "2.4",
-        "matplotlib": "3.8",
-        "seaborn": "0.13",
-        "numpy": "1.26",
-        "pillow": "10",
-        "tqdm": "4.60",
-    }
+@each_wheel
+def test_a_wheel_asks_for_what_it_needs_and_no_more(name, metadata):
+    assert metadata[name]["Requires-Python"] == ">=3.11"
+    asked = metadata[name].get_all("Requires-Dist")
+    needs = {Requirement(n) for n in asked if ";" not in n}
+    number = tformer_lite.__version__
+    assert needs == {Requirement(n.format(number)) for n in NEEDS[name]}
 
 
 @pytest.fixture(scope="module")
-def target(wheel, tmp_path_factory) -> Path:
-    """A folder that has the wheel and nothing else; torch is elsewhere."""
+def target(wheels, tmp_path_factory) -> Path:
+    """A folder that has the wheels and nothing else; torch is elsewhere."""
     folder = tmp_path_factory.mktemp("target")
-    pip("install", "--no-deps", "--no-index", "--target", folder, wheel)
+    quiet = ("--no-deps", "--no-index", "--target", folder)
+    pip("install", *quiet, *wheels.values())
     return folder
 
 
 def said(target: Path, folder: Path, *words: str) -> str:
-    """Run Python with the installed wheel, far from here, and give what it
+    """Run Python with what is installed, far from here, and give what it
     prints. Every warning is an error."""
     done = subprocess.run(
         [sys.executable, "-W", "error", *words],
@@ -162,21 +193,27 @@ def said(target: Path, folder: Path, *words: str) -> str:
     return done.stdout
 
 
-def test_the_wheel_offers_the_extras_of_the_project(metadata):
-    text = (ROOT / "pyproject.toml").read_text("utf8")
-    offered = tomllib.loads(text)["project"]["optional-dependencies"]
-    assert set(metadata.get_all("Provides-Extra")) == set(offered)
-    asked = [Requirement(need) for need in metadata.get_all("Requires-Dist")]
-    for extra, needs in offered.items():
-        ours = {f'{Requirement(need)}; extra == "{extra}"' for need in needs}
-        found = {str(n) for n in asked if f'"{extra}"' in str(n.marker)}
-        assert found == ours
+@each_wheel
+def test_a_wheel_offers_the_extras_of_its_project(name, metadata):
+    text = (WHEELS[name][0] / "pyproject.toml").read_text("utf8")
+    project = tomllib.loads(text)["project"]
+    offered = project.get("optional-dependencies", {})
+    assert set(metadata[name].get_all("Provides-Extra", [])) == set(offered)
+    asked = map(Requirement, metadata[name].get_all("Requires-Dist"))
+    found = {written(x) for x in asked if "extra" in str(x.marker)}
+    needs = {written(Requirement(x)) for n in offered.values() for x in n}
+    assert found == {x for x in needs if not x.startswith("tformer-lite")}
+
+
+def written(need: Requirement) -> str:
+    """A name, as indexes write it, and a range."""
+    return f"{need.name.replace('_', '-')}{need.specifier}"
 
 
 def test_installed_far_from_here_it_traces_checks_and_draws(target, tmp_path):
     """The lines that `make extras` runs on a clean machine, without the
     extras; and a letter that has no shape would be a warning."""
-    code = "\n".join([REFUSE, extras.USE, DRAW])
+    code = "\n".join([EXTRAS, extras.USE, DRAW])
     *lines, module, font = said(target, tmp_path, "-c", code).splitlines()
     assert lines[0].startswith("attention in encoder.blocks.0")
     assert sum("✓ holds" in line for line in lines[1:]) > 15
@@ -185,5 +222,20 @@ def test_installed_far_from_here_it_traces_checks_and_draws(target, tmp_path):
     assert Path(font) == target / FONT
 
 
-def test_installed_far_from_here_its_command_line_answers(target, tmp_path):
+def test_the_tracer_answers_with_torch_alone(wheels, tmp_path):
+    """No package of ours beside it, and nothing that draws."""
+    alone = tmp_path / "alone"
+    quiet = ("--no-deps", "--no-index", "--target", alone)
+    pip("install", *quiet, wheels["shapewatch"])
+    (tmp_path / "stranger.py").write_text(extras.STRANGER)
+    others = "tformer_lite", "matplotlib", "seaborn", "pytest"
+    run = f"from shapewatch.__main__ import main; main({extras.TRACE[2:]!r})"
+    code = REFUSE.format(names=others) + run
+    first = said(alone, tmp_path, "-c", code).splitlines()[0]
+    assert first == "TransformerEncoder  (B, T, 12) -> (B, T, 12)"
+    assert "✓ holds" in said(alone, tmp_path, *extras.ANY)
+
+
+def test_installed_far_from_here_the_command_lines_answer(target, tmp_path):
     assert "मेरो" in said(target, tmp_path, *extras.TRANSLATE)
+    assert "decoder_mask" in said(target, tmp_path, *extras.LIST)

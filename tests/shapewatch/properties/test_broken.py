@@ -20,10 +20,18 @@ from shapewatch.properties import (
     unknown_words,
 )
 from shapewatch.properties.reporting import CHECKS
-from tformer_lite import DecoderOnly, char_lm, report, running_model
+from tformer_lite import (
+    DecoderOnly,
+    char_lm,
+    report,
+    running_example,
+    running_model,
+)
+from tformer_lite.example.running import example_ids
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
 IDS = torch.tensor([[2, 0, 5, 6, 7, 1], [2, 8, 9, 5, 1, 1]])
+PAIR = running_example()[:2]
 
 
 def crash(x):
@@ -57,7 +65,7 @@ def test_a_model_that_does_not_run_is_broken_and_says_how():
     line = r'raise ZeroDivisionError("too many cooks\nand more")'
     assert says == (
         "The model does not run: ZeroDivisionError: too many cooks, "
-        f"at test_broken.py:31: {line}"
+        f"at test_broken.py:39: {line}"
     )
     assert str(found) == f"model               ✗ broken      {says}"
     fails = "The model fails: ZeroDivisionError: too many cooks"
@@ -88,10 +96,12 @@ def test_a_list_is_judged_as_far_as_the_model_reads_it():
     assert found["causality"].holds is None
 
 
-def test_inputs_are_asked_for_where_the_model_brings_none():
+def test_inputs_are_asked_for_where_there_are_none():
     assert "give the model's inputs" in causality(nn.ReLU()).says
     with pytest.raises(TypeError, match="give the model's inputs"):
         report(nn.ReLU())
+    with pytest.raises(TypeError, match="give the model's inputs"):
+        report(running_model())
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -101,7 +111,7 @@ def test_a_check_leaves_the_model_as_it_was(check):
     modes = [part.training for part in model.modules()]
     weights = copy.deepcopy(model.state_dict())
     state = torch.get_rng_state()
-    check(model)
+    check(model, *PAIR)
     assert [part.training for part in model.modules()] == modes
     assert_close(model.state_dict(), weights, rtol=0, atol=0)
     assert_close(torch.get_rng_state(), state)
@@ -113,12 +123,14 @@ def test_a_check_leaves_the_model_as_it_was(check):
 def test_a_check_says_the_same_where_gradients_are_switched_off(check):
     model = running_model()
     with torch.no_grad():
-        assert check(model) == check(model)
-        assert check(model).holds is not False
+        found = check(model, *PAIR)
+        assert found == check(model, *PAIR)
+        assert found.holds is not False
 
 
 def test_what_does_not_apply_is_not_judged():
-    found = report(DecoderOnly(char_lm))
+    model = DecoderOnly(char_lm)
+    found = report(model, *example_ids(model))
     assert [f.name for f in found.findings if f.holds is None] == [
         "relative_positions",
         "source_dependence",

@@ -5,7 +5,7 @@ import torch
 
 from shapewatch.properties import causality
 from tests.helpers.legitimate import LEGITIMATE
-from tformer_lite import causal_mask, report, running_model
+from tformer_lite import causal_mask, report, running_example, running_model
 
 SOME = ["post-norm", "rotations", "nn.Transformer", "mask, and then sum to 1"]
 REST = [
@@ -28,9 +28,9 @@ def test_a_right_model_is_not_called_broken(name, dtype):
 @halves
 def test_a_missing_mask_is_found(dtype, monkeypatch):
     everybody = "tformer_lite.model.models.causal_mask"
-    model = running_model().to(dtype)
-    assert causality(model).holds
+    model, pair = running_model().to(dtype), running_example()[:2]
+    assert causality(model, *pair).holds
     monkeypatch.setattr(
         model, "mask", lambda t, *_: torch.ones_like(causal_mask(t))
     )
-    assert causality(model).holds is False, everybody
+    assert causality(model, *pair).holds is False, everybody

@@ -32,7 +32,7 @@ from tests.helpers.strangers import (
     Sink,
     Talking,
 )
-from tformer_lite import running_model
+from tformer_lite import running_example, running_model
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
 
@@ -110,4 +110,5 @@ def test_what_has_one_head_or_mixes_them_is_not_judged():
     one = GPT(attention=lambda: Attention(heads=1))
     assert distinct_heads(one, IDS).says == "No attention has several heads."
     assert asked(MixedAfter).holds is None
-    assert distinct_heads(running_model()).seen.shape == (3, 3)
+    ours = distinct_heads(running_model(), *running_example()[:2])
+    assert ours.seen.shape == (3, 3)

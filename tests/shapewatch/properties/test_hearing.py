@@ -18,11 +18,12 @@ from shapewatch.properties.hearing import exchanges
 from shapewatch.properties.reach import reach
 from shapewatch.properties.subject import Subject
 from tests.helpers.layouts import LAYOUTS, Layer
-from tformer_lite import running_model, tiny_translator
+from tformer_lite import running_example, running_model, tiny_translator
 
 SRC = torch.tensor([[2, 5, 6, 7, 8, 0], [2, 6, 9, 5, 4, 7]])
 TGT = torch.tensor([[2, 7, 5, 8], [2, 9, 4, 6]])
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
+PAIR = running_example()[:2]
 
 
 class Hearing(nn.Module):
@@ -108,7 +109,7 @@ def test_two_words_and_one_that_hears_them_are_enough(length):
 )
 def test_a_side_that_asks_for_no_positions_is_not_blamed(src, own, says):
     config = replace(tiny_translator, src_positions=src, positions=own)
-    assert order_sensitivity(running_model(config)).says == says
+    assert order_sensitivity(running_model(config), *PAIR).says == says
 
 
 @pytest.mark.parametrize("attend", LAYOUTS, ids=lambda f: f.__name__)
@@ -124,9 +125,9 @@ def test_a_source_is_covered_in_every_layout(attend):
 def test_what_is_seen_is_the_first_sentence():
     model = running_model()
     for check, which in (source_dependence, 0), (past, 1):
-        moves = reach(Subject(model), which)
+        moves = reach(Subject(model, PAIR), which)
         assert not moves[0].equal(moves[1])
-        assert check(model).seen.equal(moves[0])
+        assert check(model, *PAIR).seen.equal(moves[0])
 
 
 def the_second_sentence_alone(src, tgt):

@@ -25,6 +25,7 @@ from tformer_lite import (
     MultiHeadAttention,
     dot_product_attention,
     join_heads,
+    running_example,
     running_model,
     split_heads,
     tiny_translator,
@@ -201,7 +202,7 @@ def test_keys_and_values_must_both_be_the_sources(kind):
     model = running_model(replace(tiny_translator, n_layers=2))
     for block in model.decoder.blocks:
         block.cross_attention = kind(12, 3)
-    finding = source_dependence(model)
+    finding = source_dependence(model, *running_example()[:2])
     assert finding.holds is (kind is MultiHeadAttention)
     assert ("both keys and values" in finding.says) is (kind is HalfDeaf)
 

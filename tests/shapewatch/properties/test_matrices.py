@@ -22,6 +22,7 @@ from tests.helpers.blocks import (
 from tests.helpers.rotating import Turning
 from tests.helpers.strangers import GPT, IDS, Block
 from tformer_lite import DecoderOnly, char_lm, running_model
+from tformer_lite.example.running import example_ids
 
 
 def asked(kind):
@@ -65,11 +66,15 @@ def test_the_modules_are_named():
     assert says.startswith("In blocks.1.up and blocks.1.down, ")
 
 
+def of_the_book(model):
+    return activations(model, *example_ids(model))
+
+
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda: activations(running_model()),
-        lambda: activations(DecoderOnly(char_lm)),
+        lambda: of_the_book(running_model()),
+        lambda: of_the_book(DecoderOnly(char_lm)),
         lambda: activations(Turning(), IDS),
         lambda: activations(nn.Linear(4, 9), torch.ones(1, 2, 4)),
     ],

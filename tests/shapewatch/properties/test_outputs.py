@@ -15,7 +15,7 @@ from shapewatch.properties import (
     repeatable,
 )
 from tests.helpers.writers import StartsWithOne
-from tformer_lite import bug
+from tformer_lite import bug, running_example
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
 
@@ -52,7 +52,8 @@ def test_a_function_has_no_weights_to_make_larger():
 def test_the_positions_that_have_no_numbers_are_shown():
     seen = finite(lambda x: x.masked_fill(THIRD, math.nan), ROWS).seen
     assert seen.equal(1 - THIRD[:, 0].float().expand(2, 6))
-    seen = finite(bug("nobody_to_hear").model()).seen
+    model, pair = bug("nobody_to_hear").model(), running_example()[:2]
+    seen = finite(model, *pair).seen
     assert seen.equal(torch.tensor([[0.0], [1.0]]).expand(2, 8))
 
 

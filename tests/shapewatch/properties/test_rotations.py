@@ -23,7 +23,7 @@ from tests.helpers.rotating import (
     partly,
 )
 from tests.helpers.strangers import GPT, IDS
-from tformer_lite import running_model, tiny_translator
+from tformer_lite import running_example, running_model, tiny_translator
 
 later = partial(neighbours, start=5)
 SIDES = "stand, not on distances"
@@ -161,7 +161,8 @@ def test_this_modules_rotations_are_right(own):
     config = replace(tiny_translator, positions="none")
     if own == "rotary":
         config = replace(config, attention=own)
-    finding = relative_positions(running_model(config))
+    model, pair = running_model(config), running_example()[:2]
+    finding = relative_positions(model, *pair)
     assert finding.holds is (own == "rotary" or None)
 
 

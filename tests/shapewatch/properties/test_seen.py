@@ -34,6 +34,7 @@ from tformer_lite import (
 )
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
+PAIR = running_example()[:2]
 
 
 def heard(mask: torch.Tensor | None, n_layers: int = 1) -> torch.Tensor:
@@ -85,7 +86,7 @@ def test_each_layer_of_a_window_reaches_further(n_layers):
 
 def test_in_the_whole_model_words_hear_words_that_are_not_later():
     real = padding_mask(running_example().tgt, pad=1)[0, 0, 0]
-    seen = causality(running_model()).seen > 0
+    seen = causality(running_model(), *PAIR).seen > 0
     lower = torch.ones(8, 8).tril() > 0
     itself = torch.eye(8) > 0
     assert_close(seen, lower & (real | itself))
@@ -94,15 +95,17 @@ def test_in_the_whole_model_words_hear_words_that_are_not_later():
 def test_every_output_hears_each_word_of_the_source_and_no_padding():
     real = padding_mask(running_example().src, pad=1)[0, 0]
     for check in (source_dependence, padding_invariance):
-        assert_close(check(running_model()).seen > 0, real.expand(8, 8))
+        assert_close(check(running_model(), *PAIR).seen > 0, real.expand(8, 8))
 
 
 def test_weights_are_those_that_the_trace_kept():
     path = "encoder.blocks.0.self_attention:weights"
     seen = running_trace()
-    assert_close(weight_rows(running_model()).seen, seen[path][0, 0])
+    rows = weight_rows(running_model(), *PAIR).seen
+    assert_close(rows, seen[path][0, 0])
     crossed = seen["decoder.blocks.0.cross_attention:weights"][0].amax(0)
-    assert_close(source_coverage(running_model()).seen, crossed)
+    covered = source_coverage(running_model(), *PAIR).seen
+    assert_close(covered, crossed)
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0, 3.0])
@@ -142,11 +145,12 @@ def test_the_scale_of_an_attention_in_one_call_is_known(scale):
 
 def test_provenance_sees_the_position_that_each_element_came_from():
     places = torch.arange(8)[:, None]
-    assert_close(provenance(running_model()).seen, places.expand(8, 12))
+    right = provenance(running_model(), *PAIR)
+    assert_close(right.seen, places.expand(8, 12))
     viewed = places.expand(3, 8, 4).reshape(8, 12)
-    broken = provenance(bug("heads_joined_by_view").model())
+    broken = provenance(bug("heads_joined_by_view").model(), *PAIR)
     assert_close(broken.seen, viewed)
-    broken = provenance(bug("heads_split_by_view").model())
+    broken = provenance(bug("heads_split_by_view").model(), *PAIR)
     viewed = places.expand(8, 12).reshape(3, 8, 4)
     assert_close(broken.seen, viewed[0])
 
@@ -180,14 +184,14 @@ def test_a_sentence_says_where_the_future_comes_in_first():
     config = replace(tiny_translator, n_layers=3)
     model = running_model(config)
     model.decoder.blocks[1].self_attention = Bidirectional(12, 3)
-    says = causality(model).says
+    says = causality(model, *PAIR).says
     assert "first in decoder.blocks.1.self_attention." in says
 
 
 def test_a_sentence_says_where_padding_comes_in_first():
     model = running_model(replace(tiny_translator, n_layers=2))
     model.decoder.blocks[1].cross_attention = Bidirectional(12, 3)
-    says = padding_invariance(model).says
+    says = padding_invariance(model, *PAIR).says
     assert "first in decoder.blocks.1.cross_attention." in says
     assert "source position 7" in says
 
@@ -200,7 +204,7 @@ class Bidirectional(MultiHeadAttention):
 
 
 def test_the_report_has_each_finding_by_name():
-    found = report(running_model())
+    found = report(running_model(), *PAIR)
     assert len(found.findings) == 26
     assert found["causality"].name == "causality"
     assert found.broken == []

@@ -42,10 +42,18 @@ from tests.helpers.strangers import (
 from tests.helpers.tied import Tied
 from tests.helpers.writers import StartsWithOne
 from tests.helpers.wrong_losses import ODD, WRONG
-from tformer_lite import DecoderOnly, bug, char_lm, running_model
+from tformer_lite import (
+    DecoderOnly,
+    bug,
+    char_lm,
+    running_example,
+    running_model,
+)
+from tformer_lite.example.running import example_ids
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
 IDS = torch.tensor([[2, 0, 5, 6, 7, 1], [2, 8, 9, 5, 1, 1]])
+PAIR = running_example()[:2]
 SENTENCES = tomllib.loads(
     Path(__file__).with_name("sentences.toml").read_text("utf8")
 )
@@ -70,14 +78,20 @@ def part_frozen():
     return model
 
 
+def writes_on(ask):
+    """Ask about a model of the book that has no source."""
+    model = DecoderOnly(char_lm)
+    return ask(model, *example_ids(model))
+
+
 def with_loss(kind, loss, ask):
     """Ask about a loss."""
     return ask(kind(), LABELLED, loss=loss, pad=1)
 
 
 OWN = {
-    "right": lambda ask: ask(running_model()),
-    "writes on": lambda ask: ask(DecoderOnly(char_lm)),
+    "right": lambda ask: ask(running_model(), *PAIR),
+    "writes on": writes_on,
     "mixes nothing": lambda ask: ask(linear(), ROWS),
     "may hear the future": lambda ask: ask(linear(), ROWS, causal=False),
     "one row": lambda ask: ask(linear(), ROWS[:1]),
@@ -150,7 +164,10 @@ def asked(model: str, check: str) -> str:
     """Ask a check about a model, by their names, and take its words."""
     torch.manual_seed(0)
     ask = getattr(properties, check)
-    finding = OWN[model](ask) if model in OWN else ask(bug(model).model())
+    if model in OWN:
+        finding = OWN[model](ask)
+    else:
+        finding = ask(bug(model).model(), *PAIR)
     return str(finding).removeprefix(f"{check}: ")
 
 

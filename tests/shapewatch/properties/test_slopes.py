@@ -26,7 +26,7 @@ from tests.helpers.detached import (
 )
 from tests.helpers.rotating import Turning
 from tests.helpers.strangers import GPT, IDS, Cosine
-from tformer_lite import bug, running_model
+from tformer_lite import bug, running_example, running_model
 
 
 def asked(build):
@@ -96,7 +96,8 @@ def test_what_may_be_meant_is_unusual(build):
 
 
 def test_what_gets_no_gradient_at_all_is_left_to_another_check():
-    assert exact_gradients(bug("key_not_projected").model()).holds
+    model, pair = bug("key_not_projected").model(), running_example()[:2]
+    assert exact_gradients(model, *pair).holds
 
 
 def test_what_cannot_be_measured_is_not_judged():
@@ -121,6 +122,6 @@ def test_what_knows_one_precision_is_not_judged():
 def test_nothing_of_the_model_moves():
     model = running_model()
     before = {n: x.clone() for n, x in model.state_dict().items()}
-    assert exact_gradients(model).holds
+    assert exact_gradients(model, *running_example()[:2]).holds
     assert all(x.equal(before[n]) for n, x in model.state_dict().items())
     assert all(p.grad is None for p in model.parameters())

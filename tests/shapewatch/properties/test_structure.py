@@ -19,11 +19,13 @@ from shapewatch.properties.subject import Subject
 from tformer_lite import (
     LayerNorm,
     PostNorm,
+    running_example,
     running_model,
     tiny_translator,
 )
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
+PAIR = running_example()[:2]
 
 
 def test_what_is_frozen_need_not_learn():
@@ -188,8 +190,8 @@ def test_a_layer_may_read_two_vectors():
 
 def test_in_post_norm_a_block_is_as_far_from_its_input_as_a_norm_takes_it():
     model = running_model(replace(tiny_translator, residual=PostNorm))
-    _, x, _, after = next(silent_runs(Subject(model)))
-    finding = identity(model)
+    _, x, _, after = next(silent_runs(Subject(model, PAIR)))
+    finding = identity(model, *PAIR)
     assert finding.holds
     assert_close(finding.seen, (after - x)[0])
     assert not finding.seen.eq(0).any()
@@ -217,7 +219,7 @@ class NoSum(PostNorm):
 @pytest.mark.parametrize("residual", [PostNorm, NoSum])
 def test_a_post_norm_must_add_what_went_in(residual):
     model = running_model(replace(tiny_translator, residual=residual))
-    assert identity(model).holds is (residual is PostNorm)
+    assert identity(model, *PAIR).holds is (residual is PostNorm)
 
 
 class FlatBlock(nn.Module):

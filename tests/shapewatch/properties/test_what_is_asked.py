@@ -111,7 +111,7 @@ def test_our_own_models_and_losses_have_every_property(cut):
             inputs, labels = (src, tgt[:, :-1]), tgt[:, 1:]
         return loss_of(model, inputs, labels, ignore_index=PAD)
 
-    found = asked(running_model(), loss=loss)
+    found = asked(running_model(), *batch[:2], loss=loss)
     assert all(x.holds for x in found.values()), found
 
 
@@ -119,7 +119,8 @@ def test_the_words_of_the_source_are_no_labels():
     def loss(model, src, tgt):
         return costs(model(src, tgt), src)
 
-    says = next_word(running_model(), loss=loss).says
+    pair = running_example()[:2]
+    says = next_word(running_model(), *pair, loss=loss).says
     assert says == "The loss asks for the words of the source."
 
 

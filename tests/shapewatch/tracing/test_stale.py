@@ -22,6 +22,7 @@ def test_a_file_that_was_edited_since_shows_no_other_line(
     file = tmp_path / "edited_model.py"
     file.write_text("\n".join(lines))
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(linecache, "cache", {})  # others keep their lines
     model = importlib.import_module("edited_model")
     file.write_text("\n".join([lines[0], lines[2], lines[1], lines[3]]))
     linecache.clearcache()
