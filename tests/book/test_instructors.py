@@ -8,7 +8,7 @@ import pytest
 from classroom.exercise import exercises
 from tests.helpers.course_week import CLASS, GUIDE, commands, hand_in, marks
 from tests.helpers.sandboxes import needs_bubblewrap
-from tformer_lite.__main__ import main
+from classroom.__main__ import main
 
 
 @pytest.mark.slow

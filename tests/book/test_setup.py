@@ -22,7 +22,7 @@ from tests.helpers.project import (
 NOTHING = "file:///nowhere"
 kinds = pytest.mark.parametrize(
     ("chapter", "archive"),
-    zip([NOTEBOOKS[0], EXERCISES[0]], packages.ARCHIVES),
+    [*zip([NOTEBOOKS[0], EXERCISES[0]], packages.ARCHIVES)],
     ids=["a chapter", "exercises"],
 )
 
