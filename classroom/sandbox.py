@@ -140,8 +140,7 @@ def python_folders() -> list[str]:
 
 
 def hidden() -> list[str]:
-    """List the folders with exercises, of every copy that could be read: of
-    those that are installed anywhere in what is bound, too."""
+    """List the folders with exercises, of every copy that could be read."""
     roots = (*python_folders(), *SYSTEM)
     homes = [Path(__file__).parents[1], *map(Path, filter(None, sys.path))]
     for root, form in product(roots, INSTALLED):

@@ -11,7 +11,7 @@ from repository import NOBODY, addresses
 
 from tests.helpers.project import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 OURS = "https://github.com/some_one/book", "https://some_one.github.io/book"
 TERM = '<a class="term" href="{}/book/glossary.html#term-axis">axis</a>'

@@ -10,7 +10,7 @@ from tests.helpers.browser import CHAPTERS, ROOT, SCHEMES, computed
 from tests.helpers.colours import contrast, rgb
 from tformer_lite.drawing.surface.palette import AXES, PAPER
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -58,6 +58,7 @@ def test_there_are_chapters_and_each_notebook_has_its_text():
     assert {path.stem for path in run} == {text.stem for text in CHAPTERS}
 
 
+@pytest.mark.slow
 @each_chapter
 def test_text_and_notebook_say_the_same(text):
     assert inputs(notebook(text).cells) == inputs(notebooks.read(text).cells)

@@ -9,7 +9,7 @@ from shapewatch.tracing.markup import CSS
 from tests.helpers.browser import CHAPTERS, HTML, PHONE
 from tests.helpers.colours import contrast, rgb
 
-slow = pytest.mark.slow
+slow = pytest.mark.full
 # Of each line: how far further in than the line itself its rest begins.
 HANGING = """lines => lines.filter(x => x.checkVisibility()).map(line => {
     const ruler = document.createElement("span");

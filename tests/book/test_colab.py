@@ -34,7 +34,7 @@ from tests.helpers.project import (
     setup_source,
 )
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 some_chapters = pytest.mark.parametrize(
     "chapter", chosen(), ids=lambda chapter: chapter.stem

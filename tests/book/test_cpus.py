@@ -34,6 +34,7 @@ def test_what_a_processor_does_not_have_is_not_asked_of_it():
         assert set(pairs(arm, False)) == {(arm, "AUTO"), ("default", "AUTO")}
 
 
+@pytest.mark.full
 def test_torch_runs_as_it_is_told():
     place = {"PYTHONPATH": os.pathsep.join(sys.path)} | cpus.PLAIN
     said = subprocess.check_output(

@@ -11,6 +11,7 @@ def test_the_book_is_built():
     assert PAGES, NO_BOOK
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_opens_whole_and_without_a_network(reader, name):
     view = open_page(reader, name)

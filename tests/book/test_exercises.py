@@ -106,7 +106,7 @@ def test_the_list_that_the_book_is_built_from_is_that_of_the_module():
     assert json.loads(stored) == exercise_list.listed()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_check_needs_nothing_but_torch():
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", TORCH_ALONE],

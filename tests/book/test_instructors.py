@@ -5,13 +5,13 @@ import re
 
 import pytest
 
+from classroom.__main__ import main
 from classroom.exercise import exercises
 from tests.helpers.course_week import CLASS, GUIDE, commands, hand_in, marks
 from tests.helpers.sandboxes import needs_bubblewrap
-from classroom.__main__ import main
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @needs_bubblewrap
 def test_the_commands_of_the_guide_print_what_it_shows(
     tmp_path, monkeypatch, capsys

@@ -63,6 +63,7 @@ def early(pages: dict[str, str], terms: list[str]) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_term_is_linked_where_it_is_first_used():
     pages = {page.stem: read(page) for page in FRONT + CHAPTERS}
     assert len(TERMS) > 70
@@ -135,6 +136,7 @@ def unexplained(chapters: list[list]) -> list[tuple[int, str]]:
 CODE = re.compile(r"`[^`]+`|<code>[^<]+</code>")
 
 
+@pytest.mark.slow
 def test_every_name_of_pytorchs_is_explained_where_it_is_first_used():
     chapters = [notebooks.read(text).cells for text in CHAPTERS]
     assert unexplained(chapters) == []

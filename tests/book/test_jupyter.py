@@ -35,6 +35,7 @@ def root(tmp_path, monkeypatch):
     return one_chapter(tmp_path, monkeypatch)
 
 
+@pytest.mark.slow
 @each_order
 @each_half
 def test_to_open_a_half_and_save_it_changes_no_byte(root, half, newer):
@@ -50,6 +51,7 @@ def test_to_open_a_half_and_save_it_changes_no_byte(root, half, newer):
     assert both_halves(root) == before
 
 
+@pytest.mark.slow
 @each_order
 @each_half
 def test_an_edit_in_jupyter_is_in_both_halves(root, half, newer):
@@ -70,6 +72,7 @@ def test_an_edit_in_jupyter_is_in_both_halves(root, half, newer):
     assert [cell.source for cell in after.cells] == sources
 
 
+@pytest.mark.slow
 @each_half
 def test_jupyter_shows_words_and_keeps_what_is_written(root, half):
     """Words that the run gives are renewed, those of a link are the author's;
@@ -108,6 +111,7 @@ def test_the_jupyter_of_the_project_has_this_manager():
     )
 
 
+@pytest.mark.slow
 @each_order
 def test_jupyter_opens_an_edit_that_the_notebook_alone_has(root, newer):
     before = both_halves(root)

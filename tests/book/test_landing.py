@@ -10,6 +10,7 @@ NUMBER = r"-?\d+\.?\d*"
 STALE = "the picture is old: run `make picture`"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", landing.PICTURES, ids=lambda file: file.stem)
 def test_the_first_page_shows_what_is_drawn_today(file):
     stored, now = file.read_text("utf8"), landing.drawn(file)

@@ -9,7 +9,7 @@ from tests.helpers.browser import CHAPTERS, HTML, PAGES, PHONE
 from tests.helpers.looking import obstacles
 from tests.helpers.typed import in_letters
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 LETTER = 'class="axis axis-'
 WITH_LETTERS = [p for p in PAGES if LETTER in (HTML / p).read_text("utf8")]

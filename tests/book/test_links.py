@@ -5,7 +5,7 @@ import links
 import pytest
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_every_link_of_the_book_leads_somewhere():
     pages = links.read(links.HTML)
     assert len(pages) > 30, "there is no book: run `make book` first"

@@ -21,6 +21,7 @@ TEXT = PAGE.read_text("utf8")
 PLAIN = re.sub(r"</?code>|<wbr>|\{axis\}|`", "", TEXT)
 
 
+@pytest.mark.slow
 def test_the_tables_of_the_page_are_made_of_the_runs():
     """`PYTHONPATH=. .venv/bin/python book/_tools/names_page.py` does it."""
     assert filled(TEXT) == TEXT

@@ -36,6 +36,7 @@ def asked(name: str) -> tuple[Tensor, Tensor]:
     return x, x
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WHOLE)
 def test_ids_are_looked_up_in_the_named_table_and_positions_added(name):
     one = Tensors(name)
@@ -69,6 +70,7 @@ def test_queries_keys_and_values_come_from_the_named_weights(name):
         assert_close(one.all("projected"), made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ATTENTION)
 def test_heads_are_split_as_here(name):
     one = Tensors(name)
@@ -79,6 +81,7 @@ def test_heads_are_split_as_here(name):
     assert_close(one.all("split"), split)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ATTENTION)
 def test_scores_weights_and_heads_follow_the_equation(name):
     one = Tensors(name)

@@ -13,7 +13,7 @@ from tests.helpers.browser import (
 )
 from tests.helpers.colours import contrast
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 
 def test_the_first_page_is_the_introduction(visit):

@@ -4,7 +4,7 @@ import nbformat
 import notebooks
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 SMALL = """---
 kernelspec:

@@ -13,7 +13,7 @@ from PIL import Image
 from tests.helpers.browser import CHAPTERS, HTML, PAGES
 from tests.helpers.project import ROOT, run
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 META = re.compile(r'<meta (?:name|property)="([^"]+)" content="([^"]*)"')
 

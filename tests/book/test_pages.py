@@ -30,7 +30,7 @@ from tests.helpers.browser import (
 from tests.helpers.looking import FAULTS, faults, obstacles, seen_now
 from tests.helpers.project import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 FONT = "Noto Sans Devanagari"
 NEPALI = re.compile("[\u0900-\u0963\u0966-\u097f]")

@@ -48,6 +48,7 @@ def root(tmp_path, monkeypatch):
 # --- by jupytext alone ----------------------------------------------------
 
 
+@pytest.mark.slow
 @each_half
 def test_what_plain_jupytext_saves_is_put_right_by_make(root, half, capsys):
     wanted = both_halves(root)[0].replace(OLD, NEW)
@@ -63,6 +64,7 @@ def test_what_plain_jupytext_saves_is_put_right_by_make(root, half, capsys):
     assert "running" not in capsys.readouterr().out
 
 
+@pytest.mark.full
 @each_order
 @each_half
 def test_what_sync_brings_over_is_put_right_by_make(root, half, newer):
@@ -93,6 +95,7 @@ def finish_and_compare(root: Path, text: str) -> None:
     assert both_halves(root) == after
 
 
+@pytest.mark.slow
 def test_plain_jupytext_opens_what_make_has_left(root):
     """It wants a text that is not older than the notebook, and `make
     notebooks` leaves it so."""
@@ -108,6 +111,7 @@ def test_plain_jupytext_opens_what_make_has_left(root):
 # --- by what knows nothing of pairs --------------------------------------
 
 
+@pytest.mark.full
 @each_order
 @each_half
 def test_an_edit_of_one_half_is_taken_over(root, half, newer, capsys):
@@ -122,6 +126,7 @@ def test_an_edit_of_one_half_is_taken_over(root, half, newer, capsys):
     assert "running" not in said
 
 
+@pytest.mark.slow
 def test_a_cell_that_was_moved_or_deleted_in_the_notebook_is_so_in_the_text(
     root,
 ):
@@ -137,6 +142,7 @@ def test_a_cell_that_was_moved_or_deleted_in_the_notebook_is_so_in_the_text(
     assert gone.source not in [cell.source for cell in cells]
 
 
+@pytest.mark.slow
 @each_order
 def test_where_both_were_edited_the_text_wins_and_nothing_is_lost(
     root, newer, capsys
@@ -155,6 +161,7 @@ def test_where_both_were_edited_the_text_wins_and_nothing_is_lost(
     assert kept.read_text() == before[1].replace(OLD, NEW)
 
 
+@pytest.mark.slow
 def test_the_order_of_a_cells_options_is_no_edit(root, capsys):
     """A notebook has them in the order of the alphabet."""
     text = both_halves(root)[0]
@@ -168,6 +175,7 @@ def test_the_order_of_a_cells_options_is_no_edit(root, capsys):
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.slow
 def test_a_notebook_that_cannot_be_read_is_made_anew(root):
     before = both_halves(root)
     conflict = f"<<<<<<< HEAD\n{before[1]}"
@@ -185,6 +193,7 @@ def test_a_notebook_that_cannot_be_read_is_made_anew(root):
 # --- the stored pairs ----------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", CHAPTERS, ids=lambda path: path.stem)
 def test_a_text_and_its_notebook_are_stored_as_jupytext_would(text):
     written = text.read_text("utf8")

@@ -14,7 +14,7 @@ from pypdf.generic import NameObject as Name
 from tests.helpers.browser import executable
 from tests.helpers.project import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 FONT = ROOT / "book/_static/NotoSansDevanagari.woff2"
 CONFIG = {

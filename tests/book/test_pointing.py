@@ -11,7 +11,7 @@ from tests.helpers.looking import obstacles
 from tests.helpers.project import ROOT
 from tformer_lite import strip
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 STATIC = ROOT / "book" / "_static"
 WEIGHTS = torch.tensor([[0.7, 0.2, 0.1, 0.0]] * 3)

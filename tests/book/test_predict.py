@@ -60,6 +60,7 @@ def built(folder, text: str) -> tuple[str, str]:
 # --- pages ---------------------------------------------------------------
 
 
+@pytest.mark.full
 def test_cells_of_an_answer_are_folded_with_it(tmp_path):
     shape = pairs.shown(QUESTION.format("{axes}`q`"), ROOT / "book")
     page, said = built(tmp_path, shape + ANSWER + ANSWER + "\nOn.\n" + CELL)
@@ -71,6 +72,7 @@ def test_cells_of_an_answer_are_folded_with_it(tmp_path):
     assert said == ""
 
 
+@pytest.mark.full
 def test_only_an_answer_that_begins_with_a_shape_is_typed(tmp_path):
     later = pairs.shown("Perhaps {axes}`q`", ROOT / "book")
     page, said = built(tmp_path, QUESTION.format(later) + ANSWER)
@@ -79,6 +81,7 @@ def test_only_an_answer_that_begins_with_a_shape_is_typed(tmp_path):
     assert said == ""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -120,6 +123,7 @@ def test_an_answer_starts_folded_in_a_notebook_and_its_text_is_plain(tmp_path):
 # --- chapters ------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.stem)
 def test_a_chapter_asks_three_questions_or_more(text):
     """Each has an answer, and tags stand where a fold takes them."""
@@ -156,7 +160,7 @@ def asked(visit):
     return ask
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_shape_is_typed_with_the_keyboard_and_opens_the_answer(asked):
     page = asked().page
     fold = page.locator("details.predict").first
@@ -178,7 +182,7 @@ def test_a_shape_is_typed_with_the_keyboard_and_opens_the_answer(asked):
     expect(page.get_by_text("so it is")).to_be_visible()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_question_is_read_before_its_form_and_the_answer_after(asked):
     page = asked().page
     words = page.locator("div.predict").inner_text()
@@ -192,7 +196,7 @@ def test_the_question_is_read_before_its_form_and_the_answer_after(asked):
     assert page.get_by_role("status").count() == 1
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_without_the_script_a_question_is_a_fold(asked):
     page = asked(script=False).page
     assert page.locator("article form").count() == 0
@@ -201,7 +205,7 @@ def test_without_the_script_a_question_is_a_fold(asked):
     expect(page.get_by_text("so it is")).to_be_visible()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_form_has_no_fault_in_any_look(asked):
     view = asked("dark", PHONE)
     view.page.get_by_label("Your shape").fill("2 8 12")

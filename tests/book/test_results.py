@@ -71,6 +71,7 @@ def test_nanogpts_model_has_one_table_and_as_many_numbers_as_it_says():
     assert places.std().item() == pytest.approx(0.02, rel=0.05)
 
 
+@pytest.mark.slow
 def test_the_loss_by_position_is_that_of_each_label_alone():
     torch.manual_seed(0)
     model = DecoderOnly(replace(char_lm, vocab_size=7, max_len=9)).eval()

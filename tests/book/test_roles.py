@@ -98,6 +98,7 @@ def typed_shapes(prose: str) -> list[str]:
     return TYPED.findall(prose)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", CHAPTERS, ids=lambda path: path.stem)
 def test_no_shape_in_prose_is_typed_by_hand(text):
     cells = jupytext.read(text).cells

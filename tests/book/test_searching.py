@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from tests.helpers.browser import SITE, View, listen, new_reader, served
 from tests.helpers.looking import obstacles
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 EXTRACTS = "#search-results p.context"
 

@@ -40,6 +40,7 @@ def test_without_the_repository_the_first_cell_says_what_to_do(
     assert not re.search(r"[.!?] ", said), "more than one sentence"
 
 
+@pytest.mark.slow
 @kinds
 def test_in_a_checkout_the_first_cell_uses_the_checkout(
     chapter, archive, checkout, tmp_path
@@ -70,6 +71,7 @@ def places(archive: str) -> list[Path]:
     return [above / name / "__init__.py" for name, above in found.items()]
 
 
+@pytest.mark.slow
 @every_notebook
 def test_a_notebook_starts_with_the_hidden_setup_of_its_kind(chapter):
     first = EXERCISES[0] if chapter in EXERCISES else NOTEBOOKS[0]
@@ -80,6 +82,7 @@ def test_a_notebook_starts_with_the_hidden_setup_of_its_kind(chapter):
     assert cell.metadata.tags == ["setup", "hide-cell"]
 
 
+@pytest.mark.slow
 @every_notebook
 def test_what_a_notebook_imports_of_ours_is_in_its_archive(chapter):
     name = ["chapters.zip", "exercises.zip"][chapter in EXERCISES]
@@ -104,6 +107,7 @@ def code(chapter: Path) -> list[ast.Module]:
     return found
 
 
+@pytest.mark.slow
 def test_what_a_first_cell_fetches_is_small_and_has_all_it_needs(tmp_path):
     """A megabyte at most; and the same files give the same bytes."""
     for file in packages.write(tmp_path):

@@ -44,6 +44,7 @@ def sheet() -> pypdf.PdfReader:
     return pypdf.PdfReader(poster.FILE)
 
 
+@pytest.mark.slow
 def test_the_poster_is_drawn_by_the_code_and_the_model_as_they_are(sheet):
     assert sheet.metadata["/Keywords"] == poster.digest(poster.drawn()), (
         "run `make poster`"
@@ -51,6 +52,7 @@ def test_the_poster_is_drawn_by_the_code_and_the_model_as_they_are(sheet):
     assert poster.FILE.stat().st_size < 200_000
 
 
+@pytest.mark.full
 def test_the_poster_is_a_sheet_of_a3_with_its_fonts_and_no_pixels(sheet):
     (page,) = sheet.pages
     millimetres = [float(x) * 25.4 / 72 for x in page.mediabox[2:]]

@@ -103,6 +103,7 @@ def said():
     return dict(zip(asked, judged(asked), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("verdict", "measured", "typed", "says"), EVERY)
 def test_a_typed_shape_is_told_what_is_wrong(
     said, verdict, measured, typed, says
@@ -137,7 +138,7 @@ def test_every_measured_shape_is_right_when_it_is_typed():
     assert [got["verdict"] for got in judged(asked)] == wanted
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_browser_says_the_same():
     executable()
     asked = [(measured, typed) for _, measured, typed, _ in EVERY]

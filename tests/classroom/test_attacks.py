@@ -5,22 +5,29 @@ one wrong; each has its row, and each run ends in its time.
 """
 
 import json
+import os
 import shutil
 import time
 
 import pytest
 
+from classroom import sandbox as module
 from classroom.assignment import Assignment, student_notebook
 from classroom.exercise import exercises
 from classroom.grading import grade, graded
-from classroom.sandbox import WANTED, Sandbox, check_bubblewrap
+from classroom.sandbox import (
+    WANTED,
+    Sandbox,
+    check_bubblewrap,
+    python_folders,
+)
 from classroom.submissions import Submission, submissions
 from tests.helpers.answers import HEAD, solutions, written_answers
 from tests.helpers.attacks import ATTACKS, HONEST, WITHOUT_PROCESS
 from tests.helpers.project import ROOT
 from tests.helpers.sandboxes import needs_bubblewrap
 
-pytestmark = [pytest.mark.slow, needs_bubblewrap]
+pytestmark = [pytest.mark.full, needs_bubblewrap]
 WEEK = Assignment("Week", "autumn", {"dealt_out": 10, "alibi_bias": 20})
 SECONDS = 6
 MOST = 10  # points of the honest part
@@ -96,10 +103,13 @@ def test_what_ipython_reads_and_python_too_does_no_harm(cell, sandbox):
 def test_what_is_outside_is_neither_seen_nor_changed(sandbox, tmp_path):
     secret = tmp_path / "secret"
     secret.write_text("kept")
+    outside = "tests", "chapters", "chapters/exercises", "book"
+    places = [str(secret), *(str(ROOT / name) for name in outside)]
+    assert all(map(os.path.exists, places))
+    places.append(str(ROOT / ".git"))  # an unpacked sdist has none
     spy = f"""
 import os, socket
-found = [p for p in ({str(secret)!r}, {str(ROOT / "tests")!r},
-                     {str(ROOT / "chapters")!r}) if os.path.exists(p)]
+found = [p for p in {places} if os.path.exists(p)]
 if found: raise RuntimeError(f"seen: {{found}}")
 for place in ({str(tmp_path)!r}, {str(ROOT)!r}, os.path.expanduser("~root")):
     try:
@@ -120,16 +130,54 @@ except OSError:
     assert not (ROOT / "left_behind").exists()
 
 
+def test_of_the_repository_our_packages_alone_are_there(sandbox):
+    """And Python, where it is a virtual environment in the repository."""
+    look = f"""
+import os, sys
+there = {{*os.listdir({str(ROOT)!r})}}
+python = os.path.relpath(sys.prefix, {str(ROOT)!r}).split("/")[0]
+assert there - {{python}} == {{"shapewatch", "tformer_lite", "classroom"}}
+for name in there:
+    try:
+        open(os.path.join({str(ROOT)!r}, name, "left_behind"), "w").close()
+        raise RuntimeError("written: " + name)
+    except OSError:
+        pass
+"""
+    done = grade(Submission("look", (look, HONEST)), WEEK, sandbox)
+    assert done.notes == ()
+    assert not [*ROOT.glob("*/left_behind")]
+
+
 def test_the_exercises_cannot_be_read_where_a_student_s_code_runs(sandbox):
     look = """
-import pathlib, tformer_lite
-shelf = pathlib.Path(tformer_lite.__file__).parent / "classroom/exercises"
+import pathlib, classroom
+shelf = pathlib.Path(classroom.__file__).parent / "exercises"
+assert shelf.is_dir()
 assert list(shelf.rglob("*")) == []
 from classroom.exercise import exercises
 assert exercises() == {}
 """
     done = grade(Submission("look", (look, HONEST)), WEEK, sandbox)
     assert done.notes == ()
+
+
+@pytest.mark.parametrize("copy", ["classroom", "tformer_lite/classroom"])
+def test_those_of_an_installed_copy_cannot_either(
+    copy, sandbox, tmp_path, monkeypatch
+):
+    """Of one that this Python does not find, but that lies in what is
+    bound: the Python that an environment was made of has its packages, too.
+    """
+    shelf = tmp_path / "lib" / "python3" / "site-packages" / copy / "exercises"
+    shelf.mkdir(parents=True)
+    (shelf / "chapter_05.py").write_text("secret")
+    bound = [*python_folders(), str(tmp_path)]
+    monkeypatch.setattr(module, "python_folders", lambda: bound)
+    look = f"import os\nassert os.listdir({str(shelf)!r}) == []"
+    done = grade(Submission("look", (look, HONEST)), WEEK, sandbox)
+    assert done.notes == ()
+    assert (shelf / "chapter_05.py").read_text() == "secret"
 
 
 def test_files_that_are_no_notebooks_get_a_row_with_the_reason(

@@ -1,15 +1,16 @@
-"""`classroom …`: what an instructor types, and what comes of it."""
+"""`python -m classroom`: what an instructor types, and what comes of it."""
 
 import csv
 import json
 
 import pytest
 
+from classroom.__main__ import main
+from classroom.commands import TO_TRY, read
 from classroom.exercise import exercises
 from classroom.sandbox import check_bubblewrap
 from tests.helpers.attacks import HONEST
-from tests.helpers.commands import refusal
-from tformer_lite.__main__ import main
+from tests.helpers.commands import examples, refusal
 
 TRUST = "--trust-submissions"
 
@@ -19,7 +20,7 @@ def week(tmp_path, monkeypatch):
     """A folder with an assignment and an honest notebook."""
     monkeypatch.chdir(tmp_path)
     words = ["dealt_out", "alibi_bias", "--points", "4", "--seed", "autumn"]
-    assert main(["classroom", "assign", *words]) == 0
+    assert main(["assign", *words]) == 0
     (tmp_path / "submissions").mkdir()
     hand_in(tmp_path, "asha", HONEST)
     return tmp_path
@@ -36,20 +37,44 @@ def grades(folder):
         return {row["Student"]: row for row in csv.DictReader(stream)}
 
 
+def refused(capsys, words):
+    return refusal(capsys, *words.split(), main=main)
+
+
+@pytest.mark.parametrize("command", TO_TRY)
+def test_help_gives_examples_that_can_be_typed(command, capsys):
+    found = examples(capsys, *command.split(), main=main)
+    assert len(found) >= 2
+    for words in found:
+        assert words[: len(command.split())] == command.split()
+        assert read(words).run
+
+
+def test_a_mistake_of_spelling_is_answered_in_a_line(capsys):
+    assert "COMMAND" in refused(capsys, "")
+    assert "'mark'" in refused(capsys, "mark")
+    assert "required: EXERCISE" in refused(capsys, "assign")
+    assert "required: FOLDER" in refused(capsys, "grade")
+    says = "--seconds: 0 is less than 1; see python -m classroom grade --help"
+    assert says in refused(capsys, "grade submissions --seconds 0")
+    assert "--chap" in refused(capsys, "list --chap 5")
+
+
 def test_the_list_has_every_exercise_and_one_of_a_chapter_its_own(capsys):
-    assert main(["classroom", "list"]) == 0
+    assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:]] == [*exercises()]
-    assert main(["classroom", "list", "--chapter", "5"]) == 0
+    assert main(["list", "--chapter", "5"]) == 0
     own = [n for n, each in exercises().items() if each.chapter == 5]
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:]] == own
 
 
+@pytest.mark.slow
 def test_what_is_assigned_is_graded_with_its_points(week, capsys):
     key = json.loads((week / "exercises.json").read_text("utf8"))
     assert key["points"] == {"dealt_out": 4, "alibi_bias": 4}
-    assert main(["classroom", "grade", "submissions", TRUST]) == 0
+    assert main(["grade", "submissions", TRUST]) == 0
     assert grades(week)["asha"]["Exercises"] == "4"
     said = capsys.readouterr().out
     assert "asha: 4 of 8" in said
@@ -58,21 +83,23 @@ def test_what_is_assigned_is_graded_with_its_points(week, capsys):
     assert "4 of 8 points" in sheet
 
 
+@pytest.mark.full
 def test_grading_again_says_whose_points_have_changed(week, capsys):
-    main(["classroom", "grade", "submissions", TRUST])
+    main(["grade", "submissions", TRUST])
     hand_in(week, "asha", "pass")
     capsys.readouterr()
-    main(["classroom", "grade", "submissions", TRUST])
+    main(["grade", "submissions", TRUST])
     assert "changed: asha, 4 to 0" in capsys.readouterr().out
-    main(["classroom", "grade", "submissions", TRUST])
+    main(["grade", "submissions", TRUST])
     assert "no total has changed" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_points_given_by_hand_stand_in_the_place_of_others(week):
     marks = "Student,exercise,points\nasha,alibi_bias,3.5\n"
     (week / "marks.csv").write_text(marks, "utf8")
     words = ["submissions", TRUST, "--marks", "marks.csv"]
-    assert main(["classroom", "grade", *words]) == 0
+    assert main(["grade", *words]) == 0
     assert grades(week)["asha"]["Exercises"] == "7.5"
 
 
@@ -88,16 +115,16 @@ def test_what_an_instructor_gets_wrong_is_answered_in_a_line(week, capsys):
         f"grade submissions {TRUST} --roster no.csv": "no.csv",
         "gradescope --assignment no.json": "no.json",
     }.items():
-        assert says in refusal(capsys, "classroom", *words.split())
+        assert says in refused(capsys, words)
     (week / "marks.csv").write_text("Student,exercise\nasha,alibi_bias\n")
-    words = f"classroom grade submissions {TRUST} --marks marks.csv"
-    assert "a row needs Student" in refusal(capsys, *words.split())
+    words = f"grade submissions {TRUST} --marks marks.csv"
+    assert "a row needs Student" in refused(capsys, words)
 
 
 def test_without_bubblewrap_grade_refuses(week, capsys, monkeypatch):
     monkeypatch.setenv("PATH", str(week))
     check_bubblewrap.cache_clear()
-    said = refusal(capsys, "classroom", "grade", "submissions")
+    said = refused(capsys, "grade submissions")
     check_bubblewrap.cache_clear()
     assert "apt install bubblewrap" in said
     assert "--trust-submissions" in said

@@ -16,7 +16,7 @@ from tests.helpers.attacks import ATTACKS, HONEST
 from tests.helpers.project import run
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.full,
     pytest.mark.skipif(
         os.geteuid() != 0 or shutil.which("bwrap") is None,
         reason="only root, with bubblewrap, can imitate a container",

@@ -103,6 +103,7 @@ def test_an_answer_that_stops_is_told_why(answer, says):
     assert says in verdict.says
 
 
+@pytest.mark.full
 def test_an_endless_loop_ends_and_is_waited_for_once():
     begun = time.perf_counter()
     verdict = tried(SPLIT, endless)
@@ -110,6 +111,7 @@ def test_an_endless_loop_ends_and_is_waited_for_once():
     assert time.perf_counter() - begun < 30
 
 
+@pytest.mark.slow
 def test_what_takes_too_long_is_stopped_where_it_is_heard(monkeypatch):
     def for_ever():
         known = weakref.WeakKeyDictionary()

@@ -84,12 +84,13 @@ def test_there_are_answers_to_be_kept():
     assert len(secrets()) >= 28
 
 
+@pytest.mark.slow
 def test_no_file_of_the_project_has_one():
     for file, text in texts(project_files(ROOT)).items():
         assert leaks(text) == [], file
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_no_file_of_the_built_book_has_one():
     assert HTML.exists(), NO_BOOK
     files = texts(f for f in HTML.rglob("*") if f.is_file())

@@ -60,6 +60,7 @@ def test_what_was_forged_is_not_read(data):
         unpacked(data)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", CODED)
 def test_a_case_that_is_sent_asks_the_same(name):
     each = exercise(name)

@@ -41,6 +41,7 @@ def test_there_are_answers_enough():
     assert len({answer.exercise for answer in WRITTEN}) >= 14
 
 
+@pytest.mark.full
 @each_exercise
 def test_right_answers_pass_and_wrong_ones_are_named_with_every_seed(name):
     answers = of(name)
@@ -63,7 +64,7 @@ def test_what_is_assigned_has_three_right_answers_and_eight_wrong_ones():
     assert len(homework()) >= 14 / 4
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @each_exercise
 def test_a_right_answer_with_a_small_fault_in_it_fails(name, monkeypatch):
     monkeypatch.setattr(playing, "SECONDS", 0.5)
@@ -81,6 +82,7 @@ def test_a_right_answer_with_a_small_fault_in_it_fails(name, monkeypatch):
     assert set(lived) <= known, sorted(set(lived) - known)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CODED)
 def test_each_mistake_of_an_exercise_can_be_told_from_right(name):
     """Every position of every switch gives another result than the right

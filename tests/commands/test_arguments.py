@@ -1,15 +1,14 @@
 """The command line: what one can type, and how it answers what is wrong."""
 
 import os
-import re
 import resource
-import shlex
 import subprocess
 import sys
 
 import pytest
 
-from tests.helpers.commands import char, refusal, translate
+from classroom.__main__ import main as teach
+from tests.helpers.commands import char, examples, refusal, translate
 from tformer_lite.__main__ import main
 from tformer_lite.commands.arguments import TO_TRY, read
 
@@ -55,21 +54,33 @@ def test_the_options_and_defaults_are_those_of_source_002(command):
 def test_help_says_what_a_command_does_with_examples_that_work(
     command, capsys
 ):
-    with pytest.raises(SystemExit) as end:
-        main([*command, "--help"])
-    assert end.value.code == 0
-    said = capsys.readouterr().out
-    assert max(map(len, said.splitlines())) < 80
-    examples = re.findall(
-        r"^  (?:python|torch).*?-m tformer_lite (.*)", said, re.M
-    )
-    assert len(examples) >= 2
-    for example in examples:
-        words = shlex.split(example.split(" < ")[0])
+    found = examples(capsys, *command)
+    assert len(found) >= 2
+    for words in found:
         assert words[: len(command)] == command
         assert read(words).run
 
 
+def test_what_follows_classroom_goes_to_its_own_command_line(
+    capsys, monkeypatch
+):
+    """In a shell, too, where nobody hands the words over."""
+    assert teach(["list"]) == 0
+    own = capsys.readouterr()
+    assert main(["classroom", "list"]) == 0
+    assert capsys.readouterr() == own
+    monkeypatch.setattr(sys, "argv", ["-m", "classroom", "list"])
+    assert main() == 0
+    assert capsys.readouterr() == own
+
+
+def test_help_names_the_command_line_of_the_exercises(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "  python -m classroom list\n" in capsys.readouterr().out
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
@@ -158,7 +169,7 @@ def test_a_full_disk_is_one_line_and_the_old_checkpoint_stays(
     assert path.read_text() == "old"
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_reader_that_goes_away_ends_the_command_quietly():
     reading, writing = os.pipe()
     os.close(reading)

@@ -128,6 +128,7 @@ def test_each_time_to_train_for_replaces_the_others():
         assert {n: x for n, x in times.items() if x} == dict([kept])
 
 
+@pytest.mark.slow
 def test_the_model_and_its_steps_are_said_in_a_line(
     capsys, tmp_path, monkeypatch
 ):
@@ -219,6 +220,7 @@ def test_help_has_what_is_typed_most_first_and_the_model_apart(capsys):
     assert places == sorted(places)
 
 
+@pytest.mark.slow
 def test_to_go_on_as_in_the_source_changes_nothing(tmp_path):
     words = [*LITTLE, "--as-in-source", "--lr", "0.01"]
     main(plain(tmp_path, *words, "--steps", "2"))

@@ -22,6 +22,7 @@ def pair() -> tuple[torch.Tensor, torch.Tensor]:
     return source.encode([source.row(ENGLISH, 7)]), tgt[:, :-1]
 
 
+@pytest.mark.slow
 def test_a_heatmap_shows_where_each_word_comes_from(capsys, tmp_path):
     """The witnesses: the heads' weights, traced here; rows that sum to 1;
     and *bread*, the fourth of the words, from which रोटी is written."""
@@ -80,6 +81,7 @@ def test_a_png_is_refused_where_nepali_would_fall_into_letters(
     assert main(["translate", ENGLISH, "--heatmap", f"{path}.svg"]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("english", "s", "t"),
     [(ENGLISH, 7, 5), ("this is not my book.", 8, 6), ("ram is sad.", 6, 5)],
@@ -100,6 +102,7 @@ def test_the_shapes_are_those_of_this_sentence(english, s, t, capsys):
     assert tree[-1] == "depth=4 of 5"
 
 
+@pytest.mark.slow
 def test_the_sentence_is_read_by_the_model_itself():
     """Not by those of other sizes, which prove the names of axes."""
     model = trained_translator().model

@@ -40,6 +40,7 @@ def silent(packed) -> None:
     del packed["training"]["data"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begin", [char, translate])
 def test_with_the_file_forgotten_it_goes_on_with_the_same(
     begin, tmp_path, monkeypatch
@@ -63,6 +64,7 @@ def test_with_the_file_forgotten_it_goes_on_with_the_same(
         monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow
 def test_losses_on_other_data_do_not_count_any_more(tmp_path):
     """Else what was best before would stay best for ever."""
     more = "--patience", "2", "--resume", "--force"
@@ -87,6 +89,7 @@ def test_a_slip_in_the_path_comes_before_a_file_that_is_there(
     assert "txet.txt: No such file" in refusal(capsys, *slip)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begin", [char, translate])
 def test_a_file_that_changed_is_refused_until_it_is_forced(
     begin, capsys, tmp_path
@@ -104,6 +107,7 @@ def test_a_file_that_changed_is_refused_until_it_is_forced(
     assert main(begin(tmp_path, *MORE, "--steps", "3", **new)) == 0
 
 
+@pytest.mark.slow
 def test_another_file_is_refused_and_one_that_only_moved_is_not(
     capsys, tmp_path
 ):
@@ -121,6 +125,7 @@ def test_another_file_is_refused_and_one_that_only_moved_is_not(
     assert main([*again, "--steps", "3"]) == 0
 
 
+@pytest.mark.slow
 def test_what_was_trained_on_the_corpus_goes_on_with_that_alone(
     capsys, tmp_path
 ):
@@ -168,6 +173,7 @@ def test_the_seed_of_the_split_stays_whatever_seed_goes_on(capsys, tmp_path):
     assert resume(tmp_path / "model.pt").origin.seed == 3
 
 
+@pytest.mark.slow
 def test_an_older_file_of_a_text_goes_on_with_the_same_characters(
     capsys, tmp_path
 ):
@@ -183,6 +189,7 @@ def test_an_older_file_of_a_text_goes_on_with_the_same_characters(
     assert main([*without_path(again), "--steps", "3"]) == 0
 
 
+@pytest.mark.slow
 def test_an_older_file_of_pairs_goes_on_where_that_is_safe(capsys, tmp_path):
     """On the corpus; pairs were split in another way."""
     main(translate(tmp_path, *STEPS))
@@ -226,6 +233,7 @@ def test_pairs_of_two_sentences_cannot_be_split(capsys, tmp_path):
     assert "2 different source sentences cannot be split" in said
 
 
+@pytest.mark.slow
 def test_the_library_says_what_a_training_learned_from(tmp_path):
     main(translate(tmp_path, *STEPS, "--seed", "2"))
     found = resume(tmp_path / "model.pt").origin

@@ -13,7 +13,7 @@ from tests.helpers.project import ROOT
 from tformer_lite import Checkpoint, load_checkpoint
 from tformer_lite.__main__ import main
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 ENV = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

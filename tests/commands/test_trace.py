@@ -18,7 +18,7 @@ def test_every_call_of_the_running_model_is_printed(capsys):
     assert rest == f"{running_trace().calls()}\n"
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_path_chooses_the_calls_within_it(capsys):
     path = "decoder.blocks.*.cross_attention"
     assert main(["trace", "--path", path]) == 0
@@ -33,7 +33,7 @@ def test_the_whole_trace_goes_to_a_file_as_json(capsys, tmp_path):
     assert path.read_text("utf8") == running_trace().to_json()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_axis_of_every_module_has_its_name(name, capsys):
     """But for positions, whose table is longer than what is read of it."""

@@ -55,6 +55,7 @@ def test_each_epoch_prints_its_losses_and_their_perplexity(capsys, tmp_path):
         assert text in said
 
 
+@pytest.mark.slow
 def test_the_losses_are_those_of_source_002s_adam(tmp_path):
     """The witness: torch's Adam at a constant rate, in a loop of our own."""
     main(char(tmp_path, "--steps", "6", "--dropout", "0", "--lr", "0.03"))
@@ -84,6 +85,7 @@ def test_the_checkpoint_has_source_002s_keys(trained):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_loss_curve_shows_both_losses(tmp_path, monkeypatch):
     drawn = []
     save = Figure.savefig
@@ -108,6 +110,7 @@ def test_the_loss_curve_shows_both_losses(tmp_path, monkeypatch):
         assert picture.info["dpi"] == pytest.approx((150, 150), abs=0.1)
 
 
+@pytest.mark.slow
 def test_losses_that_are_no_numbers_end_it_and_the_last_file_stays(
     capsys, tmp_path
 ):
@@ -136,6 +139,7 @@ def refusal_after_warnings(capsys, words) -> str:
     return said
 
 
+@pytest.mark.slow
 def test_the_sample_begins_with_what_is_known_of_its_prompt(capsys, tmp_path):
     main(char(tmp_path, "--steps", "1"))
     said = capsys.readouterr().out
@@ -150,6 +154,7 @@ def test_the_sample_begins_with_what_is_known_of_its_prompt(capsys, tmp_path):
     assert "Generated" not in said
 
 
+@pytest.mark.slow
 def test_going_on_is_the_same_as_never_stopping(tmp_path):
     main(char(tmp_path, "--steps", "7"))
     whole = load_checkpoint(tmp_path / "model.pt")
@@ -164,6 +169,7 @@ def test_going_on_is_the_same_as_never_stopping(tmp_path):
         assert torch.equal(ours, theirs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", ["3", "7"])
 def test_to_go_on_the_checkpoint_is_read_once(steps, tmp_path, monkeypatch):
     """The witness: torch's own way to read a file."""
@@ -179,6 +185,7 @@ def test_to_go_on_the_checkpoint_is_read_once(steps, tmp_path, monkeypatch):
     assert [str(file) for file in files] == [str(tmp_path / "model.pt")]
 
 
+@pytest.mark.slow
 def test_what_is_not_typed_again_stays_as_it_was(capsys, tmp_path):
     main(char(tmp_path, "--steps", "2", "--lr", "0.01", "--seed", "5"))
     main(char(tmp_path, "--steps", "3", "--resume", "--smoothing", "0.1"))
@@ -191,6 +198,7 @@ def test_what_is_not_typed_again_stays_as_it_was(capsys, tmp_path):
     assert "a model for `generate`" in said
 
 
+@pytest.mark.slow
 def test_patience_ends_it_and_the_best_weights_are_saved(tmp_path):
     """At this rate the validation loss rises from some step on."""
     main(char(tmp_path, "--steps", "60", "--lr", "1", "--patience", "2"))

@@ -61,6 +61,7 @@ def test_it_is_trained_as_the_translator_that_ships():
     assert {n: options[n] for n in names} == {n: recipe[n] for n in names}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decay", [0.2, 0.0])
 def test_weight_decay_reaches_the_optimizer_and_changes_when_going_on(
     decay, tmp_path
@@ -93,7 +94,7 @@ def test_pairs_of_ones_own_are_parted_and_those_that_do_not_fit_left_out(
         )
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_share_of_exact_translations_is_counted_on_the_test(
     capsys, tmp_path
 ):
@@ -120,6 +121,7 @@ def test_the_share_of_exact_translations_is_counted_on_the_test(
     assert all(line.count("wanted") == 1 for line in shown[-3:])
 
 
+@pytest.mark.slow
 def test_going_on_keeps_the_vocabulary_and_the_parts(capsys, tmp_path):
     main(translate(tmp_path, "--steps", "4", "--schedule", "constant"))
     whole = load_checkpoint(tmp_path / "model.pt")
@@ -135,6 +137,7 @@ def test_going_on_keeps_the_vocabulary_and_the_parts(capsys, tmp_path):
     assert "--max_len 9, but" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1, 3])
 def test_sentences_are_translated_in_order(width, capsys, trained):
     """The witnesses: `greedy`, and `beam`."""

@@ -41,6 +41,7 @@ def matches(folder) -> list[int]:
     return [int(row[0]) for row in rows]
 
 
+@pytest.mark.slow
 def test_a_csv_has_each_note_once_whatever_has_stopped_and_gone_on(
     tmp_path, monkeypatch
 ):
@@ -67,6 +68,7 @@ def test_a_csv_that_cannot_be_written_stops_nothing(capsys, tmp_path):
     assert "model_losses.csv is not written: " in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_time_is_said_first_and_what_is_left_on_the_way(
     capsys, tmp_path, at_once
 ):
@@ -84,6 +86,7 @@ def test_the_time_is_said_first_and_what_is_left_on_the_way(
     assert len(notes) == 10
 
 
+@pytest.mark.slow
 def test_what_is_shown_leaves_the_numbers_alone(
     tmp_path, monkeypatch, at_once
 ):
@@ -101,6 +104,7 @@ def test_what_is_shown_leaves_the_numbers_alone(
     assert kept.val_losses == shown.val_losses
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "demo"),
     [
@@ -144,6 +148,7 @@ def test_the_whole_validation_set_has_a_line_in_the_end(
     assert f"{line}{math.exp(loss):.2f}\n" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("most", "said"),
     [(5, "Epoch 1/2: "), (4, "Step 4/10: "), (1, "Step 1/10: ")],
@@ -160,6 +165,7 @@ def test_a_long_epoch_has_its_first_losses_before_it_ends(
     assert load_checkpoint(tmp_path / "model.pt").training["step"] == 10
 
 
+@pytest.mark.slow
 def test_overfitting_is_said_at_a_note_and_in_the_end_with_its_numbers(
     capsys, tmp_path, monkeypatch
 ):

@@ -58,6 +58,7 @@ def padded(rows: list[tuple[int, ...]], pad: int) -> list[list[int]]:
     return [[*row, *[pad] * (longest - len(row))] for row in rows]
 
 
+@pytest.mark.slow
 @penalties
 @presets
 def test_a_beam_that_holds_everything_finds_the_best_of_all(name, penalty):
@@ -79,6 +80,7 @@ def searched(found: dict, width: int) -> tuple[int, ...]:
     return rows[0]
 
 
+@pytest.mark.full
 @penalties
 @presets
 @pytest.mark.parametrize("width", [2, 3])
@@ -90,6 +92,7 @@ def test_a_batch_finds_what_a_search_row_by_row_does(name, penalty, width):
         assert found.tolist() == padded(wanted, model.pad)
 
 
+@pytest.mark.slow
 @presets
 @pytest.mark.parametrize("end", [3, 4, -1])
 def test_a_beam_of_one_is_greedy(name, end):
@@ -100,6 +103,7 @@ def test_a_beam_of_one_is_greedy(name, end):
             assert found.equal(greedy(model, src, START, end, max_len))
 
 
+@pytest.mark.slow
 @presets
 def test_greed_is_beaten(name):
     """Somewhere, a wider search finds a likelier row; and on the whole."""
@@ -121,6 +125,7 @@ def trimmed(row: list[int]) -> tuple[int, ...]:
     return tuple(row[: row.index(END) + 1] if END in row else row)
 
 
+@pytest.mark.slow
 def test_a_larger_penalty_for_short_rows_gives_longer_ones():
     lengths = []
     for penalty in (0.0, 1.0, 4.0):
@@ -151,6 +156,7 @@ def test_a_start_that_is_the_end_is_all_there_is():
     assert beam(model, src, START, START, 8).tolist() == [[START]] * 4
 
 
+@pytest.mark.slow
 def test_width_and_penalty_are_the_papers_unless_given():
     """Vaswani et al. (2017), section 6.1: 4 and 0.6."""
     apart = set()

@@ -18,6 +18,7 @@ from tformer_lite import EncoderDecoder, cached
 from tformer_lite.decoding.cache.models import Recomputed
 
 
+@pytest.mark.slow
 @every_model
 @steps
 def test_logits_are_those_of_the_model(name, kind, steps):

@@ -27,6 +27,7 @@ new = pytest.mark.parametrize("attention", NEW)
 kinds = pytest.mark.parametrize("kind", [DecoderOnly, EncoderDecoder])
 
 
+@pytest.mark.slow
 @new
 @kinds
 @steps

@@ -112,7 +112,7 @@ def test_the_keys_of_the_running_example_grow_a_row_a_step():
     assert_close(cross.keys, wanted.detach(), atol=1e-6, rtol=0)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_step_can_be_traced():
     def step(B: int, T: int, H: int, D: int, V: int) -> tuple:
         config = replace(small("char_lm"), n_heads=H, d_model=H * D)
@@ -171,6 +171,7 @@ def test_attention_that_mixes_neighbours_is_computed_anew():
     close(grown(quick, (), tgt, STEPS[0])[:, -1], model(tgt)[:, -1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cross", PARTS["cross_attention"])
 @pytest.mark.parametrize("attention", PARTS["attention"])
 def test_every_attention_that_a_config_names_is_kept(attention, cross):

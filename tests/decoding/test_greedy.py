@@ -34,6 +34,7 @@ def first_of(ids: torch.Tensor, token: int) -> list[int]:
     return [r.index(token) + 2 if token in r else len(r) + 1 for r in rows]
 
 
+@pytest.mark.slow
 @presets
 def test_every_token_is_the_likeliest_after_those_before(name):
     model, src, free, end = prepared(name)
@@ -47,6 +48,7 @@ def test_every_token_is_the_likeliest_after_those_before(name):
         assert row[1:n].equal(likeliest[: n - 1])
 
 
+@pytest.mark.slow
 @presets
 def test_rows_stop_at_their_end_and_are_padded_after(name):
     model, src, free, end = prepared(name)
@@ -59,6 +61,7 @@ def test_rows_stop_at_their_end_and_are_padded_after(name):
         assert (row[n:] == model.pad).all()
 
 
+@pytest.mark.slow
 @presets
 @pytest.mark.parametrize("max_len", [1, 2, 5, 8])
 def test_no_row_is_longer_than_asked(name, max_len):
@@ -67,6 +70,7 @@ def test_no_row_is_longer_than_asked(name, max_len):
     assert ids.equal(free[:, :max_len])
 
 
+@pytest.mark.slow
 @presets
 def test_a_row_alone_is_the_row_in_its_batch(name):
     model, src, _, end = prepared(name)
@@ -84,6 +88,7 @@ def test_a_start_that_is_the_end_is_all_there_is():
     assert greedy(model, src, START, START, 8).tolist() == [[START]] * 12
 
 
+@pytest.mark.slow
 @presets
 def test_decoding_drops_nothing_and_leaves_the_model_as_it_was(name):
     model = build(EncoderDecoder, small(name, dropout=0.5), seed=3)

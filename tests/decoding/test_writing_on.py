@@ -36,6 +36,7 @@ def varied(name: str) -> DecoderOnly:
     raise AssertionError("no such model")
 
 
+@pytest.mark.slow
 @presets
 @pytest.mark.parametrize("length", [1, 5, 8, 11])
 def test_the_text_is_the_same_across_the_windows_border(name, length):
@@ -62,6 +63,7 @@ def test_each_token_is_read_once_until_the_window_is_full():
     assert read == [3, 1, 1, 1, 1, 1, 8, 8]
 
 
+@pytest.mark.slow
 @presets
 def test_a_drawn_text_is_the_same_too(name):
     model, ids = varied(name), words(11, 4, 2)

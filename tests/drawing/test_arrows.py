@@ -47,6 +47,7 @@ def test_two_that_move_on_together_keep_the_angle_and_its_colour():
     assert f"q · k = {Q[5] @ K[1]:.2f}".replace("-", "−") in picture.svg()
 
 
+@pytest.mark.slow
 def test_words_have_room():
     rows = [f"channels {i}, {i + 1}\none turn: {9**i}" for i in range(3)]
     assert letter_faults(arrows(HANDS, rows=rows)) == []

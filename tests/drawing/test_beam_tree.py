@@ -85,6 +85,7 @@ def test_no_two_lines_cross_and_no_two_words_share_a_place(width):
         assert all(start <= end for start, end in lines)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("width", [1, 2, 3, 5])
 @pytest.mark.parametrize("text", [UNSEEN, "she ate.", "i am not cold."])
 def test_words_have_room(text, width):

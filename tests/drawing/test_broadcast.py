@@ -17,6 +17,7 @@ EXAMPLE = running_example()
 PADDING, CAUSAL = padding_mask(EXAMPLE.tgt, pad=1), causal_mask(8)
 
 
+@pytest.mark.slow
 def test_what_is_stored_is_filled_and_all_that_is_hidden_is_hatched():
     picture = broadcast(PADDING, CAUSAL, words=EXAMPLE.tgt_words)
     axes = picture.figure.axes[0]
@@ -41,6 +42,7 @@ def test_it_says_what_is_stored_and_what_is_allowed():
     assert "\n1 1 . . . . . .\n" in text
 
 
+@pytest.mark.slow
 def test_words_beside_masks_have_room():
     assert (
         letter_faults(broadcast(PADDING, CAUSAL, words=EXAMPLE.tgt_words))

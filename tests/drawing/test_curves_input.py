@@ -44,6 +44,7 @@ def test_a_line_with_holes_is_refused(odd):
         curves(WAVE, holes)
 
 
+@pytest.mark.slow
 def test_whole_numbers_lists_flat_lines_and_single_points_are_drawn_too():
     assert "3.00" in curves(torch.tensor([1, 2, 3])).text
     assert curves([1.0, 2.0], [2.0, 1.0]).svg()

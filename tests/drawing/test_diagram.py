@@ -39,6 +39,7 @@ def seen():
 # --- shapes --------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tiny", "sizes", "paper"])
 def test_the_map_has_a_shape_wherever_it_changes(name):
     seen = traced(name)
@@ -52,6 +53,7 @@ def test_the_map_has_a_shape_wherever_it_changes(name):
     assert drawn == [str(shape) for shape in expected + line]
 
 
+@pytest.mark.slow
 def test_inside_an_attention_rows_ask_and_columns_answer(seen):
     text = overview(seen).text
     for gives in (
@@ -88,6 +90,7 @@ def test_names_that_are_not_proved_show_it():
 # --- where we are --------------------------------------------------------
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("name", ["tiny", "paper"])
 def test_each_part_is_lit_on_wide_pages_and_on_phones(name, part):
@@ -121,6 +124,7 @@ def test_the_text_is_short(seen):
 # --- other models --------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_model_that_only_writes_has_no_encoder_on_its_map(seen):
     assert {"encoder", "memory", "head"} <= {*texts(overview(seen).svg())}
     seen = traced("writer")
@@ -140,6 +144,7 @@ def test_a_model_that_only_reads_has_no_decoder_on_its_map():
     assert not {"decoder", "memory", "cross-attention"} & {*words}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("part", "inputs"),
     [

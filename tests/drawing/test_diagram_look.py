@@ -22,6 +22,7 @@ def seen():
     return running_trace()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("part", PARTS)
 def test_a_strip_is_low_and_its_letters_are_apart(seen, part):
     picture = where(seen, part)
@@ -30,12 +31,14 @@ def test_a_strip_is_low_and_its_letters_are_apart(seen, part):
     assert picture.narrow.get_figheight() * 72 <= 172
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("part", ["norm", "mask", "cross_attention"])
 @pytest.mark.parametrize("name", ["paper", "large", "unproved"])
 def test_long_sizes_and_names_have_the_room_they_need(name, part):
     assert letter_faults(where(traced(name), part)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["tiny", "large", "writer"])
 def test_the_letters_of_the_whole_map_are_apart(name):
     assert letter_faults(overview(traced(name))) == []
@@ -48,6 +51,7 @@ def test_text_can_be_read_on_every_ground(theme):
             assert contrast(rgb(ink[theme]), rgb(ground[theme])) >= 4.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["scores", "encoder"])
 def test_every_colour_of_a_strip_has_its_dark_counterpart(seen, part):
     svg = where(seen, part).svg()
@@ -60,6 +64,7 @@ def test_every_colour_of_a_strip_has_its_dark_counterpart(seen, part):
 # --- the poster ----------------------------------------------------------
 
 
+@pytest.mark.full
 def test_the_costs_on_the_poster_add_up_to_those_of_the_model(seen):
     thumbs = [t for s in sides_of(seen) for t in thumbs_of(seen, s)]
     whole = seen.flops()[""]
@@ -80,6 +85,7 @@ def test_the_poster_shows_the_tensors_of_the_run(seen):
     assert thumbs[-1].matrices[0].equal(seen.result[0])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["running", "writer"])
 def test_the_letters_of_the_poster_are_apart(seen, name):
     kept = seen if name == "running" else traced("kept writer")

@@ -51,6 +51,7 @@ def test_words_that_do_not_belong_there_are_marked():
     assert "mouth 0 1 2 3 is 0 1 2 3 mouth 4 5 6 7" in picture.text
 
 
+@pytest.mark.full
 def test_words_have_room_in_any_size():
     for rows, columns, n_heads in [(2, 12, 3), (8, 12, 3), (3, 64, 8)]:
         x = torch.arange(rows * columns).view(rows, columns)

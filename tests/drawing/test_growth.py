@@ -28,6 +28,7 @@ def framed(picture) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 def test_what_a_cache_computes_is_framed_once():
     example, keeper = running_example(), cached(running_model())
     memory, keys, source_keys = keeper.encode(example.src), [], []
@@ -46,6 +47,7 @@ def test_rows_that_changed_are_framed_again():
     assert framed(growth([*GROWING[:2], other])) == [4, 4]
 
 
+@pytest.mark.slow
 def test_it_says_how_many_numbers_there_are():
     picture = growth(GROWING, GROWING, rows=NEPALI, titles=["k", "v"])
     assert (
@@ -56,6 +58,7 @@ def test_it_says_how_many_numbers_there_are():
     assert "4 × 2 × 4 = 32" in picture.svg()
 
 
+@pytest.mark.slow
 def test_words_have_room():
     assert letter_faults(growth(GROWING, GROWING, rows=NEPALI)) == []
     five = [TABLE[:n] for n in range(1, 6)]

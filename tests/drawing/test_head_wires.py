@@ -41,6 +41,7 @@ def test_it_says_who_shares_and_what_the_cache_costs():
     assert "1/4 of the cache" in picture.svg()
 
 
+@pytest.mark.slow
 def test_words_have_room():
     kinds = served(8, 8), served(2, 8), served(1, 8)
     names = ["multi-head", "grouped-query", "multi-query"]

@@ -28,6 +28,7 @@ def test_pairs_stand_side_by_side_and_on_a_phone_below_each_other():
     assert upper[1] + upper[3] < lower[1]
 
 
+@pytest.mark.slow
 def test_rows_are_named_once_side_by_side_and_each_time_below():
     picture = heatmap(*PAIR, rows=[*"abcdefgh"], columns=["."] * 8)
     for figure, times in ((picture.figure, 1), (picture.narrow, 2)):
@@ -62,6 +63,7 @@ def both(picture) -> tuple:
     return picture.figure, picture.narrow
 
 
+@pytest.mark.slow
 def test_scores_of_zero_alone_are_white():
     for scores in (torch.zeros(2, 3), torch.zeros(2, 3).log()[:1].clone()):
         drawn = heatmap(scores, kind="scores").figure
@@ -70,6 +72,7 @@ def test_scores_of_zero_alone_are_white():
         assert (ax.collections[0].get_facecolors() == 1).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("shape", "wide", "narrow"),
     [
@@ -123,6 +126,7 @@ def test_ticks_have_room_and_name_the_first_and_the_last():
         assert all(b - a >= 20 / 3 for a, b in itertools.pairwise(places))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.half, torch.int8])
 @pytest.mark.parametrize("kind", ["scores", "weights"])
 def test_a_matrix_of_any_type_is_drawn_as_its_numbers_are(dtype, kind):
@@ -145,6 +149,7 @@ def test_hatching_lies_over_the_colour_and_under_the_number():
     assert not patch.get_clip_on()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("columns", "turned"),
     [

@@ -59,6 +59,7 @@ def test_the_description_names_tensor_index_shape_and_largest_cell():
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_masked_cells_are_hatched_and_counted():
     plain, masked = heatmap(SCORES[:, :3]), heatmap(SCORES)
     assert "pattern" not in plain.svg()
@@ -78,6 +79,7 @@ def test_a_masked_cell_is_never_called_the_largest():
     assert "Largest: 1.00 in row 0 (0), column 1 (1)" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("matrix", "kind"),
     [

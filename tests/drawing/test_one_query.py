@@ -31,6 +31,7 @@ def test_one_query_shows_the_numbers_of_every_step():
     assert "is that of is." in picture.text
 
 
+@pytest.mark.slow
 def test_without_a_mask_its_row_is_left_out_and_the_page_is_lower():
     plain, masked = one_query(ROW, V), one_query(ROW, V, MASK)
     assert "+ mask" not in texts(plain.svg())

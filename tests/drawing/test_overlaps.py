@@ -11,6 +11,7 @@ from tformer_lite.drawing.surface.picture import Picture
 SLANTED = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "fault"),
     [
@@ -36,6 +37,7 @@ LONG = "torch.softmax(q @ k.mT / 2, dim=-1)[0, 1]"
 WORDS = ["a", "मुख", "[PAD]", "Mathematicians" * 3, "a label of many words"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("count", [1, 4])
 @pytest.mark.parametrize("size", [1, 5, 20])
 def test_letters_of_bars(count, size):
@@ -49,6 +51,7 @@ def test_letters_of_bars(count, size):
         assert letter_faults(bars(*whole, **look)) == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "shape",
     [(1, 1), (1, 12), (8, 8), (20, 3), (12, 24), (64, 64), (8, 200), (300, 2)],
@@ -68,6 +71,7 @@ def test_letters_of_heatmaps(shape):
         assert letter_faults(picture) == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("panels", [1, 2, 3])
 @pytest.mark.parametrize("size", [1, 8, 300])
 def test_letters_of_curves(panels, size):
@@ -85,6 +89,7 @@ def test_letters_of_curves(panels, size):
             assert letter_faults(picture) == []
 
 
+@pytest.mark.slow
 def test_letters_of_seeds():
     for titles in (["a"], [LONG, WORDS[3]], ["a", "b", WORDS[4], LONG]):
         for scale in (0, 1e-3, 1e6):

@@ -36,6 +36,7 @@ def test_every_colour_has_its_dark_counterpart():
     assert pairs[PAPER[0]] == PAPER[1]
 
 
+@pytest.mark.slow
 def test_the_same_figure_is_the_same_bytes():
     one, two = (heatmap(SCORES, rows=NEPALI) for _ in range(2))
     assert one.svg() == two.svg()
@@ -43,6 +44,7 @@ def test_the_same_figure_is_the_same_bytes():
     assert heatmap(SCORES[:2]).svg().count("url(#h") == 2
 
 
+@pytest.mark.slow
 def test_a_drawing_brings_no_ids_or_styles_that_leak_into_a_page():
     a, b = heatmap(SCORES).svg(), heatmap(SCORES * 2).svg()
     ids = [set(re.findall(r'id="([^"]+)"', svg)) for svg in (a, b)]
@@ -52,6 +54,7 @@ def test_a_drawing_brings_no_ids_or_styles_that_leak_into_a_page():
     assert "<metadata" not in a
 
 
+@pytest.mark.slow
 def test_a_notebook_gets_text_svg_and_png():
     bundle = heatmap(SCORES)._repr_mimebundle_()
     assert list(bundle) == ["text/plain", "image/svg+xml", "image/png"]
@@ -59,6 +62,7 @@ def test_a_notebook_gets_text_svg_and_png():
     assert png.width > 200
 
 
+@pytest.mark.slow
 def test_a_matplotlib_that_cannot_shape_nepali_draws_no_wrong_png(monkeypatch):
     monkeypatch.setattr(picture, "SHAPES_COMPLEX", False)
     assert "image/png" not in heatmap(SCORES, rows=NEPALI)._repr_mimebundle_()

@@ -84,6 +84,7 @@ def test_a_block_that_stands_twice_in_a_stack_counts_twice():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("residual", ["pre", "post"])
 def test_words_have_room_in_any_depth(residual):
     for n_layers in (1, 6):

@@ -42,6 +42,7 @@ def test_a_chain_says_its_matrices_its_operators_and_its_framed_row():
     assert drawn.count(ENGLISH[1]) == 6
 
 
+@pytest.mark.slow
 def test_scores_share_a_scale_and_weights_have_theirs():
     whole, half = torch.full((4, 4), 2.0), torch.full((4, 4), 1.0)
     picture = strip(whole, "÷ 2", half)
@@ -52,6 +53,7 @@ def test_scores_share_a_scale_and_weights_have_theirs():
     assert {"0", "1"} <= set(texts(chain().svg()))
 
 
+@pytest.mark.slow
 def test_what_a_mask_hides_is_hidden_in_all_that_follows():
     panels = chain().panels
     assert [p.matrix.hidden.sum().item() for p in panels] == [0, 4, 4]
@@ -59,6 +61,7 @@ def test_what_a_mask_hides_is_hidden_in_all_that_follows():
     assert only_last.hidden[:, 3].all()
 
 
+@pytest.mark.slow
 def test_every_matrix_is_within_the_page_and_none_lies_over_another():
     long = ["internationally"] * 20
     many = torch.randn(20, 20)
@@ -81,6 +84,7 @@ def test_every_matrix_is_within_the_page_and_none_lies_over_another():
                     assert apart
 
 
+@pytest.mark.slow
 def test_the_attentions_of_a_trace_are_chains_of_their_own():
     seen, example = running_trace(), running_example()
     english, nepali = example.src_words[0], example.tgt_words[0]
@@ -102,6 +106,7 @@ def test_the_attentions_of_a_trace_are_chains_of_their_own():
     assert picture.text.count("Row 3 (थिएन) is framed.") == 2
 
 
+@pytest.mark.slow
 def test_an_attention_without_a_mask_or_with_a_large_number_for_one():
     q = torch.randn(1, 2, 3, 4, generator=torch.manual_seed(0))
 
@@ -120,6 +125,7 @@ def test_an_attention_without_a_mask_or_with_a_large_number_for_one():
     assert "scores (T, S) = (3, 3), softmax" in strip(*plain.attention()).text
 
 
+@pytest.mark.full
 def test_titles_are_what_was_written_without_an_index():
     scores, k = {"a": RAW[None]}, RAW
     text = strip(scores["a"][0], "@", k.mT, axes=["T S", "S T"]).text

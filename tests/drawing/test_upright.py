@@ -5,8 +5,8 @@ import io
 import pytest
 import torch
 from matplotlib import colors
-from PIL import Image
 from pictures.blocks import blocks
+from PIL import Image
 
 from tests.helpers.drawings import texts_on
 from tformer_lite import bars, heatmap, strip

@@ -34,6 +34,7 @@ def rows(figure) -> dict[tuple, list[float]]:
     return found
 
 
+@pytest.mark.slow
 def test_each_wire_leads_through_the_row_that_the_id_has():
     picture = look_up(IDS, TABLE, WORDS)
     for figure in picture.figure, picture.narrow:
@@ -67,6 +68,7 @@ def test_two_words_with_one_id_are_marked():
     assert len(marked) == 4  # two to the row, two from it
 
 
+@pytest.mark.slow
 def test_the_rows_of_a_word_are_what_the_layer_makes_of_it():
     layer = MultiHeadAttention(12, 3)
     x = torch.randn(12)
@@ -82,6 +84,7 @@ def test_the_rows_of_a_word_are_what_the_layer_makes_of_it():
     assert "in 3, 3 and 3 heads of 4 channels" in picture.text
 
 
+@pytest.mark.full
 def test_words_of_wires_have_room():
     example, table = running_example(), torch.randn(1024, 12)
     assert (

@@ -1,6 +1,7 @@
 """The words that a page offers: those of the corpus's grammar."""
 
 import automaton
+import pytest
 
 from tests.helpers.playing import GIVEN
 from tests.helpers.scripts import answer
@@ -18,6 +19,7 @@ def offered(sentences: list[tuple[str, ...]]) -> list:
     return answer([FOLDER / "sentences.mjs"], OFFERED, given)
 
 
+@pytest.mark.slow
 def test_a_word_is_offered_where_it_makes_a_sentence():
     every = automaton.sentences()
     tried = sorted(every)[::97]
@@ -30,6 +32,7 @@ def test_a_word_is_offered_where_it_makes_a_sentence():
             assert set(known) <= set(following[place])
 
 
+@pytest.mark.slow
 def test_all_sentences_of_the_corpus_are_known_and_no_others():
     every = automaton.sentences()
     parts = [english_nepali(part) for part in ("train", "valid", "test")]

@@ -62,6 +62,7 @@ def numbers(text: str) -> np.ndarray:
     return np.frombuffer(base64.b64decode(text), "<f4")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", [0, 1])
 def test_all_numbers_of_a_run_are_written_and_explained(example):
     seen = running_trace()
@@ -85,6 +86,7 @@ def test_the_trained_translators_numbers_are_explained_too():
 UNTOLD = {"einsum_with_keys_first", "flat_rows", "heads_in_a_stack"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attend", LAYOUTS, ids=lambda f: f.__name__)
 def test_an_attention_is_explained_in_whatever_layout_it_is_written(attend):
     torch.manual_seed(0)
@@ -142,6 +144,7 @@ STRANGERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STRANGERS)
 def test_models_that_nobody_here_wrote_are_explained(name):
     torch.manual_seed(0)
@@ -166,6 +169,7 @@ def test_an_attention_without_heads_has_one():
     np.testing.assert_array_equal(numbers(one["weights"]), theirs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attention", ["rotary", "grouped", "rotary_grouped"])
 def test_newer_attentions_are_explained(attention):
     heads = {"n_heads": 2} if "grouped" in attention else {}

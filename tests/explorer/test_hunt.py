@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from tests.helpers.looking import faults
 from tests.helpers.playing import GIVEN, PLAY, inside, part
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 SLOWLY = 60_000  # what is computed when the page has nothing else to do
 NAMES = [bug["name"] for bug in GIVEN["bugs"]]
 

@@ -118,6 +118,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("part", ["test", "valid"])
 def test_every_number_of_every_step_is_pytorchs(part, name):
@@ -129,6 +130,7 @@ def test_every_number_of_every_step_is_pytorchs(part, name):
         same_steps(steps, run_of(exact, data.src, data.tgt))
 
 
+@pytest.mark.slow
 def test_the_arithmetic_written_out_for_a_cell_is_the_cell():
     data = first_rows("test", 2)
     given = GIVEN | {"src": data.src.tolist(), "tgt": data.tgt.tolist()}
@@ -139,6 +141,7 @@ def test_the_arithmetic_written_out_for_a_cell_is_the_cell():
         assert [sizes[letter] for letter in axes] == shape, path
 
 
+@pytest.mark.slow
 def test_the_first_number_that_differs_lies_where_the_bug_is():
     data = first_rows("test", 1)
     given = GIVEN | {"src": data.src.tolist(), "tgt": data.tgt.tolist()}
@@ -149,6 +152,7 @@ def test_the_first_number_that_differs_lies_where_the_bug_is():
     assert first["no_causal_mask"] == "decoder.blocks.0.self_attention:masked"
 
 
+@pytest.mark.slow
 def test_a_page_translates_all_test_sentences_as_greedy_does():
     texts = [english for english, _ in english_nepali("test")]
     theirs = answer(MODULES, WRITTEN, GIVEN | {"texts": texts})
@@ -174,6 +178,7 @@ def padded_greedy(model: nn.Module, src: Tensor) -> list[list[int]]:
     return written
 
 
+@pytest.mark.full
 def test_each_switch_writes_what_the_gallerys_bug_writes():
     data = first_rows("test", 320).src[::COUNT]
     texts = [english for english, _ in english_nepali("test")][::COUNT]
@@ -185,13 +190,14 @@ def test_each_switch_writes_what_the_gallerys_bug_writes():
         assert written == padded_greedy(broken.double(), data), name
 
 
+@pytest.mark.slow
 def test_the_page_has_the_weights_that_ship():
     stored = weights.FILE.read_text("utf8")
     now = weights.written(trained_translator()) + "\n"
     assert stored == now, "the page's weights are old: run `make weights`"
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_browser_computes_the_same_numbers():
     data = first_rows("test", 3)
     given = GIVEN | {"src": data.src.tolist(), "tgt": data.tgt.tolist()}

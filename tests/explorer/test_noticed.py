@@ -57,6 +57,7 @@ def test_each_check_has_the_name_of_a_property():
     assert all(hasattr(properties, name) for name in names), names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [None, 0, 80, 200])
 def test_the_right_model_lights_no_lamp(start):
     given = {}
@@ -66,11 +67,13 @@ def test_the_right_model_lights_no_lamp(start):
     assert asked(**given) == {"": {}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 4))
 def test_a_right_model_of_random_numbers_lights_no_lamp(seed):
     assert asked(seed=seed) == {"": {}}
 
 
+@pytest.mark.full
 def test_each_bug_lights_a_lamp(lit):
     assert len(lit) == len(GIVEN["bugs"])
     assert not [name for name, found in lit.items() if not found]

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tests.helpers.playing import PLAY, inside, part
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 
 def test_a_typed_sentence_is_translated_at_once(visit):

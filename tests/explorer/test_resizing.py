@@ -96,7 +96,7 @@ def made(model: nn.Module, *ids: Tensor) -> Iterator[list]:
 
 @pytest.mark.parametrize(
     "name",
-    [*list(PAGE)[:-1], pytest.param("bert_window", marks=pytest.mark.slow)],
+    [*list(PAGE)[:-1], pytest.param("bert_window", marks=pytest.mark.full)],
 )
 def test_shapes_and_costs_are_those_of_a_model_of_these_sizes(name):
     given = {"preset": PAGE[name], "tried": tried(name)}
@@ -123,7 +123,7 @@ def test_presets_have_their_own_sizes_at_first():
     assert [PAGE["paper_base"]["sizes"][n] for n in "BST"] == [1, 200, 200]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("name", PAGE)
 def test_the_page_has_the_formulas_that_are_found_now(name):
     with torch.no_grad():

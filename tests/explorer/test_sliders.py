@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 PAGE = "book/resize.html"
 
 

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tformer_lite import explore, running_trace
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 PAGE = "chapters/06_scores.html"
 
 

@@ -74,6 +74,7 @@ def test_it_has_the_weights_of_the_running_model(name):
     assert_close(mine, {key: right[key] for key in mine}, rtol=0, atol=0)
 
 
+@pytest.mark.slow
 def test_one_of_them_alone_changes_a_shape_on_the_way():
     right = shapes(running_model())
     mine = {bug.name: shapes(bug.model()) for bug in bugs()}

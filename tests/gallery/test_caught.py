@@ -72,6 +72,7 @@ def now() -> Sheet:
     return caught(bugs())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("bug", bugs(), ids=lambda bug: bug.name)
 def test_it_is_found_by_the_property_that_it_offends(bug, now):
     assert EXPECTED[bug.name] in now[bug.name].properties.split(", ")
@@ -129,6 +130,7 @@ def test_what_is_found_can_be_drawn():
     assert f"no_scale: {measured()['no_scale'].properties}" in rows
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", LEGITIMATE)
 def test_a_legitimate_variant_raises_no_alarm(name):
     model, inputs = LEGITIMATE[name]()

@@ -86,8 +86,8 @@ def alibi_bias(*args):
     return alibi.right(args)
 """,
     "the exercises' file": """
-import pathlib, tformer_lite
-home = pathlib.Path(tformer_lite.__file__).parent / "classroom"
+import pathlib, classroom
+home = pathlib.Path(classroom.__file__).parent
 for file in (home / "exercises").glob("*.py"):
     exec(file.read_text())
 """,
@@ -151,7 +151,7 @@ for kind in (resource.RLIMIT_DATA, resource.RLIMIT_CPU):
     "a module of the same name": """
 import sys
 for name in list(sys.modules):
-    if name.startswith(("json", "tformer_lite")):
+    if name.startswith(("json", "shapewatch", "tformer_lite", "classroom")):
         sys.modules[name] = None
 """,
     "standard streams": "import sys\nsys.stdout = sys.stderr = None",

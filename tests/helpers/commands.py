@@ -1,6 +1,10 @@
-"""What the tests of the command line type: small, and done in a moment."""
+"""What the tests of the command lines type: small, and done in a moment."""
 
+import re
+import shlex
 from pathlib import Path
+
+import pytest
 
 from tformer_lite.__main__ import main
 
@@ -29,7 +33,7 @@ def translate(folder: Path, *options: str, pairs=PAIRS) -> list[str]:
     return [*command, *path, *options]
 
 
-def refusal(capsys, *words: str) -> str:
+def refusal(capsys, *words: str, main=main) -> str:
     """The one line that a wrong command is answered with."""
     capsys.readouterr()
     try:
@@ -39,5 +43,19 @@ def refusal(capsys, *words: str) -> str:
     said = capsys.readouterr()
     assert code == 2
     assert said.err.count("\n") == 1
-    assert said.err.startswith("tformer_lite: ")
+    package = main.__module__.partition(".")[0]
+    assert said.err.startswith(f"{package}: ")
     return said.err
+
+
+def examples(capsys, *command: str, main=main) -> list[list[str]]:
+    """The words of each command that --help gives as an example."""
+    with pytest.raises(SystemExit) as end:
+        main([*command, "--help"])
+    assert end.value.code == 0
+    said = capsys.readouterr().out
+    assert max(map(len, said.splitlines())) < 80
+    package = main.__module__.partition(".")[0]
+    typed = rf"^  (?:python|torch).*?-m {package} ?(.*)"
+    found = re.findall(typed, said, re.MULTILINE)
+    return [shlex.split(example.split(" < ")[0]) for example in found]

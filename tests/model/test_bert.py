@@ -85,7 +85,7 @@ def test_states_are_berts_last_and_projected(folder):
     assert_close(embedding(ids[1:, :3]), embedding(ids)[1:, :3])
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_bert_base_gives_the_sources_shape(folder):
     bert = BertModel(BertConfig())
     assert bert.config.num_hidden_layers == 12
@@ -153,7 +153,7 @@ print(tuple(ids.shape), tuple(BertEmbedding({V}, 12)(ids).shape))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_hub_name_is_read_from_what_was_fetched_before(folder, tmp_path):
     """The hub's own store, filled by hand: there is no network here."""
     store = tmp_path / "hub" / f"models--{NAME}"

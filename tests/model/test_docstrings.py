@@ -175,6 +175,7 @@ def check(function, owner) -> None:
         assert matches(shape, letters, known), (shape, letters, known)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "owner"),
     promising(),

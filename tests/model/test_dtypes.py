@@ -49,6 +49,7 @@ def gradient(model: nn.Module, logits: torch.Tensor) -> torch.Tensor:
     return torch.cat([p.grad.flatten() for p in model.parameters()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", OFF, ids=str)
 @presets
 def test_every_preset_computes_in_every_float_format(name, dtype):
@@ -67,7 +68,7 @@ def test_every_preset_computes_in_every_float_format(name, dtype):
     assert (mine - theirs).norm() <= OFF[dtype] * theirs.norm()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @kinds
 def test_a_compiled_model_is_the_same_and_nothing_warns(kind):
     torch._dynamo.reset()

@@ -42,6 +42,7 @@ def gradients(name: str, bias: bool, seed: int) -> dict[str, torch.Tensor]:
     return {path: parameter.grad.abs() for path, parameter in named}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bias", [True, False])
 @presets
 def test_no_parameter_is_dead_but_those_that_cannot_matter(name, bias):
@@ -86,6 +87,7 @@ def all_padding(name: str) -> tuple:
     return src, tgt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["layer", "unbiased"])
 @pytest.mark.parametrize("residual", ["pre", "post"])
 @presets

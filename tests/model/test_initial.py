@@ -39,6 +39,7 @@ def check(loss: float, spread: float) -> None:
     assert 0.08 < spread < 0.12
 
 
+@pytest.mark.slow
 @embeddings
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("name", SMALL)
@@ -47,17 +48,20 @@ def test_small_presets_start_with_a_loss_of_ln_v(name, seed, embedding):
     check(*first_loss(name, seed, embedding=embedding))
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["paper_base", "building_blocks"])
 def test_large_presets_start_with_a_loss_of_ln_v(name):
     check(*first_loss(name))
 
 
+@pytest.mark.slow
 @embeddings
 @pytest.mark.parametrize("name", ["paper_base", "building_blocks"])
 def test_large_presets_of_one_layer_do_so_with_each_embedding(name, embedding):
     check(*first_loss(name, n_layers=1, embedding=embedding))
 
 
+@pytest.mark.slow
 def test_thirty_thousand_word_pieces_start_at_ln_v_too():
     check(*first_loss("bert_window", n_layers=1))
 

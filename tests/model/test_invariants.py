@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,6 +23,7 @@ from tests.helpers.small import build, other, score
 from tformer_lite import DecoderOnly, EncoderDecoder, sliding_mask
 
 
+@pytest.mark.slow
 @fixed
 @given(configs(least=2), few, few, few, seeds)
 def test_shapes_are_the_documented_ones(config, b, s, t, seed):
@@ -36,6 +38,7 @@ def test_shapes_are_the_documented_ones(config, b, s, t, seed):
         assert logits.isfinite().all()
 
 
+@pytest.mark.slow
 @fixed
 @given(kinds, configs(), few, st.integers(2, 5), seeds, st.data())
 def test_nobody_sees_the_future_and_everyone_the_past(
@@ -53,6 +56,7 @@ def test_nobody_sees_the_future_and_everyone_the_past(
     assert seen[:, cut + 1 : cut + 2].all()
 
 
+@pytest.mark.slow
 @fixed
 @given(kinds, configs(), st.integers(1, 3), seeds)
 def test_a_window_reaches_its_width_less_one_in_each_layer(
@@ -81,6 +85,7 @@ def test_the_sliding_mask_sees_four_tokens(config, seed):
     assert seen.tolist() == [[False, True, True, True, True, False]]
 
 
+@pytest.mark.slow
 @fixed
 @given(kinds, configs(least=2), few, few, few, few, seeds)
 def test_appended_padding_changes_nothing(kind, config, b, s, t, n, seed):
@@ -95,6 +100,7 @@ def test_appended_padding_changes_nothing(kind, config, b, s, t, n, seed):
     same(score(model, more[0], tgt), logits)
 
 
+@pytest.mark.slow
 @fixed
 @given(configs(), few, st.integers(0, 1), seeds)
 def test_appended_words_and_unknown_words_are_seen(config, t, pad, seed):
@@ -106,6 +112,7 @@ def test_appended_words_and_unknown_words_are_seen(config, t, pad, seed):
         assert differ(model(more, tgt), logits).all()
 
 
+@pytest.mark.slow
 @fixed
 @given(configs(), few, st.integers(2, 5), few, seeds)
 def test_what_stands_at_padding_does_not_matter(config, b, s, t, seed):
@@ -123,6 +130,7 @@ def test_what_stands_at_padding_does_not_matter(config, b, s, t, seed):
     assert differ(model.decode(tgt, memory.flip(-1), src), logits).all()
 
 
+@pytest.mark.slow
 @fixed
 @given(kinds, configs(least=2), st.integers(2, 5), few, few, seeds)
 def test_rows_of_a_batch_do_not_meet(kind, config, b, s, t, seed):

@@ -101,7 +101,7 @@ def test_llama_and_mistral_are_these_parts(kind, theirs, mask):
     assert_close(logits, wanted, rtol=0, atol=1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_llama_can_be_compiled_and_built_without_memory():
     torch._dynamo.reset()
     model, ids = build(DecoderOnly, LLAMA), words(11, 2, 9)
@@ -135,6 +135,7 @@ NEW = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("own", NEW, ids=lambda own: "-".join(own.values()))
 def test_each_part_keeps_what_a_model_promises(own):
     model = running_model(replace(tiny_translator, **own))

@@ -26,6 +26,7 @@ in_place = torch.arange(4)
 deaf = st.sampled_from(["split", "fused", "grouped"])
 
 
+@pytest.mark.slow
 @fixed
 @given(configs(positions="none"), deaf, orders, few, seeds)
 def test_without_positions_the_encoder_sees_a_set(
@@ -40,6 +41,7 @@ def test_without_positions_the_encoder_sees_a_set(
     same(model(src[:, order], tgt), model(src, tgt))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("positions", ["learned", "sinusoidal"])
 @fixed
 @given(configs(), orders, seeds)

@@ -67,12 +67,20 @@ def test_the_sitting_has_as_many_lines_as_a_page_says(file):
     assert re.findall(r"some (\d+) lines", text) == [str(round(lines, -1))]
 
 
+def test_the_picture_says_what_imports_there_are():
+    stored = architecture.PICTURE.read_text("utf8")
+    said = architecture.sentence(architecture.imports())
+    assert said in stored, "imports have changed: run `make picture`"
+
+
+@pytest.mark.full
 def test_the_picture_is_drawn_from_the_imports_as_they_are():
     drawn = architecture.drawing(architecture.imports())
     stored = architecture.PICTURE.read_text("utf8")
     assert stored == drawn, "imports have changed: run `make picture`"
 
 
+@pytest.mark.slow
 def test_a_room_stands_above_what_it_imports():
     height = architecture.floors(architecture.imports())
     for room, below in architecture.imports().items():

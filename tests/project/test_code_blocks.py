@@ -15,7 +15,7 @@ from tests.helpers import lesson
 from tests.helpers.project import ROOT, run
 from tformer_lite.example.shipped import book_text
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 BLOCK = re.compile(r"^ *```(sh|python)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 FENCE = r"(?:text|{raw} html|{code-block} text\n:class: wide\n)\n"

@@ -53,6 +53,7 @@ def chapters(written) -> dict[str, str]:
         return {n.split("/", 1)[1]: archive.read(n).decode() for n in names}
 
 
+@pytest.mark.slow
 def test_wheels_sdists_and_notebooks_are_written_and_nothing_else(written):
     names = {BOOK, *packages.ARCHIVES}
     for name in "tformer_lite", "shapewatch", "tformer_classroom":
@@ -82,6 +83,7 @@ def test_the_sdist_holds_nothing_that_make_made(packed):
     assert packed - known - {"PKG-INFO"} == set()
 
 
+@pytest.mark.slow
 def test_the_zip_holds_every_chapter_run_and_how_to_open_it(chapters):
     names = {f"chapters/{file.name}" for file in NOTEBOOKS}
     names |= {f"chapters/exercises/{file.name}" for file in EXERCISES}

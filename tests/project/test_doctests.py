@@ -28,6 +28,7 @@ EXAMPLES = [
 SHORTEST, LONGEST = 2, 5  # lines
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda test: test.name)
 def test_an_example_gives_what_it_says(example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

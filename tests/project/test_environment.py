@@ -10,7 +10,7 @@ import pytest
 
 from tests.helpers.project import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 TOOL = ROOT / "book" / "_tools" / "environment.py"
 # By a shell: what stands behind #! cannot have a space.

@@ -72,6 +72,7 @@ def test_the_newest_is_what_pip_finds_and_the_rest_is_pinned():
     assert len(wanted) == len(pins(ALL)) + 2
 
 
+@pytest.mark.slow
 def test_what_the_project_pins_runs_on_the_oldest_python():
     """Debian 12's is 3.11.2, and others are older."""
     pinned = pins("book/constraints.txt") | pins(BOOK) | pins(ALL)

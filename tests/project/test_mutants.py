@@ -62,14 +62,14 @@ def said(folder, test: str) -> subprocess.CompletedProcess:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_fault_that_no_test_looks_at_survives(tmp_path):
     done = said(tmp_path, WITNESS)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "['< 1']"
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_where_a_test_fails_already_nothing_is_tried(tmp_path):
     done = said(tmp_path, "def test_it(): assert False")
     assert "a quick test fails as it is" in done.stderr

@@ -6,6 +6,8 @@ import sys
 import tomllib
 from importlib import import_module
 
+import pytest
+
 from tests.helpers.project import ROOT
 
 TESTS = """\
@@ -61,6 +63,7 @@ def run_tests(folder, text):
     ).stdout
 
 
+@pytest.mark.full
 def test_the_fixture_fails_with_what_is_broken(tmp_path):
     said = run_tests(tmp_path, TESTS)
     for name in "right", "expected", "unusual":
@@ -75,6 +78,7 @@ def test_the_fixture_fails_with_what_is_broken(tmp_path):
     assert warned in said
 
 
+@pytest.mark.slow
 def test_a_run_that_does_not_use_it_imports_no_torch(tmp_path):
     assert "1 passed" in run_tests(tmp_path, PLAIN)
 

@@ -15,7 +15,7 @@ import yaml
 
 from tests.helpers.project import ROOT, copy_project, project_files, run
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 # In parts, so that this file does not hold them.
 NEW = "/".join(["https://git.example.org", "some_one", "a-book.2"])

@@ -28,6 +28,7 @@ def measured() -> dict[str, int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", LINES)
 def test_a_place_has_as_many_lines_as_the_ledger_allows(place):
     lines = measured()[place]

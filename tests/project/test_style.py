@@ -108,6 +108,7 @@ def floor(floors: tuple[set[str], ...], room: str) -> int:
     return next((n for n, x in enumerate(floors) if room in x), len(floors))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=str)
 def test_imports_point_down(file):
     assert upward(file, file.read_text("utf8")) == []
@@ -175,6 +176,7 @@ def lengths(kind: type, files: list[Path] = FILES) -> list[int]:
     return sorted(found)
 
 
+@pytest.mark.slow
 def test_functions_classes_and_files_are_small():
     lines = lengths(ast.FunctionDef)
     assert lines[-1] <= 25
@@ -227,12 +229,13 @@ def test_the_code_is_laid_out_as_ruff_does():
     assert said.returncode == 0, f"{said.stdout}\n`make format` does it."
 
 
+@pytest.mark.slow
 def test_every_word_is_spelt_as_codespell_knows_it():
     said = run(ROOT, *PYTHON, "codespell_lib")
     assert said.returncode == 0, said.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_mypy_has_nothing_to_say():
     said = run(ROOT, *PYTHON, "mypy", "--cache-dir", "_build/mypy")
     assert said.returncode == 0, said.stdout

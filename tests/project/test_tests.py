@@ -5,6 +5,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.project import ROOT
 
 FILES = sorted((ROOT / "tests").rglob("*.py"))
@@ -23,6 +25,7 @@ def foreign(source: str) -> list[str]:
     return [n for n in names if re.match(r"tests\.(?!helpers\b)", n)]
 
 
+@pytest.mark.slow
 def test_what_tests_share_stands_in_helpers():
     found = {file: foreign(file.read_text("utf8")) for file in FILES}
     assert {file: names for file, names in found.items() if names} == {}

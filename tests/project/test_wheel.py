@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 import tformer_lite
 from tests.helpers.project import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 FONT = "tformer_lite/drawing/fonts/NotoSansDevanagari-Regular.ttf"
 # Each package that has a wheel: its folder, and its name on an index.

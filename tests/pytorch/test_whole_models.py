@@ -115,6 +115,7 @@ def through_stacks(
     return mine.decoder(y, memory, causal_mask(T) & seen, unseen)
 
 
+@pytest.mark.slow
 @in_both_precisions
 @every_config
 def test_the_stacks_are_nn_transformer(name, dtype):
@@ -133,6 +134,7 @@ def test_the_stacks_send_back_what_nn_transformer_does(name):
     agree_in_gradients(mine, theirs, outputs, vectors)
 
 
+@pytest.mark.slow
 @in_both_precisions
 @every_config
 def test_a_model_is_nn_transformer_between_embeddings_and_head(name, dtype):
@@ -143,6 +145,7 @@ def test_a_model_is_nn_transformer_between_embeddings_and_head(name, dtype):
     agree_in_values(mine(SRC, TGT), logits)
 
 
+@pytest.mark.slow
 @in_both_precisions
 @every_config
 def test_sentences_of_padding_alone_come_out_as_from_nn_transformer(

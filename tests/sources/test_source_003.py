@@ -146,6 +146,7 @@ def test_the_whole_model_is_the_sources(models):
     equal(mine(src, tgt), theirs(src, tgt))
 
 
+@pytest.mark.slow
 def test_the_preset_at_full_size_is_the_sources():
     """Six layers of 512 channels, on the first 24 of the 200 positions."""
     mine = EncoderDecoder(FULL).eval()

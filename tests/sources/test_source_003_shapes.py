@@ -56,6 +56,7 @@ def test_the_source_prints_95_shapes():
     assert len(TABLE) == 95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", BLOCKS)
 def test_every_printed_shape_is_in_our_run_in_the_printed_order(
     block, recorded

@@ -43,6 +43,7 @@ def traced(call, *inputs):
     return [tuple(one.shape) for one in (*inputs, *both)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", BLOCKS)
 def test_a_trace_has_every_printed_shape_in_the_printed_order(block, theirs):
     shapes = [shape for _, shape in expected(block)]
@@ -51,6 +52,7 @@ def test_a_trace_has_every_printed_shape_in_the_printed_order(block, theirs):
     assert in_order(printed, traced(*theirs[block]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", BLOCKS)
 def test_printing_live_says_what_the_source_prints(block, theirs, capsys):
     part, *inputs = theirs[block]

@@ -49,6 +49,7 @@ def test_pairs_are_read_as_manythings_writes_them(here, encoding, end):
     assert read_text("npi.txt") == TATOEBA
 
 
+@pytest.mark.full
 @given(pairs=st.lists(st.tuples(SIDE, SIDE), min_size=1))
 @settings(
     deadline=None,

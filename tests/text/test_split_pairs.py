@@ -43,6 +43,7 @@ def test_a_line_more_or_less_or_elsewhere_moves_no_other():
         }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("one", "other"),
     [

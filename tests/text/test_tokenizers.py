@@ -114,6 +114,7 @@ def test_the_danda_keeps_its_space_and_a_full_stop_has_none():
     assert nepali.decode(example.tgt[0]) == "[UNK] खाली थिएन ।"
 
 
+@pytest.mark.full
 @given(st.lists(st.sampled_from(sorted(KNOWN.ids.keys() - {"[UNK]"}))))
 @fixed
 def test_known_words_come_back_as_they_went_in(words):

@@ -64,6 +64,7 @@ def test_the_uncut_file_is_good(path, whole):
         refused(path, whole, UNREADABLE)
 
 
+@pytest.mark.slow
 def test_a_bit_that_changed_is_noticed_or_changes_nothing(path):
     """The witness: torch.load, of the file as it was."""
     one = trainer(steps=1)
@@ -195,7 +196,7 @@ def keys_in(value, above=()):
         yield above
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_another_type_anywhere_is_one_clear_error_or_does_no_harm(path):
     """Where many have one name, of one of them; else the training goes on."""
     one = trainer(steps=1, patience=2)

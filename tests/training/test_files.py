@@ -132,7 +132,7 @@ for _ in range(15):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_two_processes_write_and_read_one_file(tmp_path):
     path = tmp_path / "model.pt"
     run = [sys.executable, "-c", MANY, str(path)]

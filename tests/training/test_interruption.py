@@ -102,6 +102,7 @@ def test_a_program_that_handles_sigterm_goes_on_doing_so():
     assert one.step == 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("note", [1, 2, 3])
 @pytest.mark.parametrize("patience", [None, 2])
 def test_a_validation_is_left_at_once_and_done_again(path, note, patience):

@@ -26,6 +26,7 @@ def straight(**changes):
     return one
 
 
+@pytest.mark.slow
 def test_files_by_the_clock_change_nothing_and_each_can_go_on(
     path, tmp_path, monkeypatch
 ):
@@ -127,6 +128,7 @@ def with_gradient(value):
     return bend
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bend", "said"),
     [

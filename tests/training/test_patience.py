@@ -43,6 +43,7 @@ def same(one, other):
     return all(one[name].equal(other[name]) for name in one)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("losses", "best"),
     [

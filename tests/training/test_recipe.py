@@ -30,6 +30,7 @@ def theirs(make, steps):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("d_model", "warmup"), [(512, 4000), (12, 1), (7, 9)])
 def test_noam_is_the_papers_equation_3(d_model, warmup):
     """lrate = d_model^-0.5 * min(step^-0.5, step * warmup^-1.5)"""

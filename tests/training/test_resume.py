@@ -33,6 +33,7 @@ def whole(**changes):
     return one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 2, 3, 4, 6, 7])
 @pytest.mark.parametrize("patience", [None, 1])
 def test_an_interrupted_run_goes_on_to_the_last_bit(path, step, patience):
@@ -156,7 +157,7 @@ train(trainer(steps=12), Killed(), text(9, seed=2), sys.argv[1])
 """
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_killed_process_leaves_its_last_note(path):
     command = [sys.executable, "-c", KILLED, path]
     assert subprocess.run(command, cwd=ROOT).returncode == -signal.SIGKILL

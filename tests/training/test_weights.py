@@ -84,6 +84,7 @@ def queries(model):
 TIES = [head, blocks, biases, queries]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tie", TIES)
 @pytest.mark.parametrize("patience", [None, 2])
 def test_what_was_one_weight_is_one_again_and_learns_as_one(
@@ -235,7 +236,7 @@ for positions in ("learned", "sinusoidal"):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_to_outline_a_model_loads_nothing_else():
     """On the meta device alone, torch loads 800 modules to draw numbers."""
     command = [sys.executable, "-c", QUICK]

@@ -28,6 +28,7 @@ def asked(check, *options):
 RIGHT = alibi, by_key, buckets, free, on_grid, one_head_looks_far
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("bias", RIGHT)
 def test_what_depends_on_positions_is_heard(bias, fused):

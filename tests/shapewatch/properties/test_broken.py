@@ -104,6 +104,7 @@ def test_inputs_are_asked_for_where_there_are_none():
         report(running_model())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_a_check_leaves_the_model_as_it_was(check):
     model = running_model().train()
@@ -119,6 +120,7 @@ def test_a_check_leaves_the_model_as_it_was(check):
     assert not any(part._forward_hooks for part in model.modules())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_a_check_says_the_same_where_gradients_are_switched_off(check):
     model = running_model()

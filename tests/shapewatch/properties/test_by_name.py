@@ -58,6 +58,7 @@ def said(model, *inputs, **named):
 PLAIN = said(seeded(), PADDED, MASK, PLACES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [WithMasks, AnyName, NamesOnly])
 def test_a_name_is_as_good_as_a_place(kind):
     assert said(seeded(kind), **NAMED) == PLAIN

@@ -85,6 +85,7 @@ def pushes(subject):
     return [Run(subject.inputs, [s], (which,)) for s in range(length)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TOGETHER)
 def test_a_batch_finds_what_single_runs_find(name, monkeypatch):
     build, inputs, known = TOGETHER[name]

@@ -78,6 +78,7 @@ class Unscaled(Attention):
         return q, k
 
 
+@pytest.mark.slow
 def test_a_finding_that_was_expected_has_its_reason():
     why = {"score_scale": "T5 scales at initialisation", "past": "Never."}
     torch.manual_seed(0)

@@ -9,13 +9,14 @@ from tformer_lite import causal_mask, report, running_example, running_model
 
 SOME = ["post-norm", "rotations", "nn.Transformer", "mask, and then sum to 1"]
 REST = [
-    pytest.param(name, marks=pytest.mark.slow)
+    pytest.param(name, marks=pytest.mark.full)
     for name in LEGITIMATE
     if name not in SOME
 ]
 halves = pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 
 
+@pytest.mark.full
 @halves
 @pytest.mark.parametrize("name", SOME + REST)
 def test_a_right_model_is_not_called_broken(name, dtype):
@@ -25,6 +26,7 @@ def test_a_right_model_is_not_called_broken(name, dtype):
     assert found.ok, found
 
 
+@pytest.mark.slow
 @halves
 def test_a_missing_mask_is_found(dtype, monkeypatch):
     everybody = "tformer_lite.model.models.causal_mask"

@@ -36,6 +36,7 @@ class Writes(nn.Module):
 IDS = torch.randint(V, (2, 5), generator=torch.Generator().manual_seed(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AWKWARD)
 def test_a_report_changes_nothing_of_a_model(name):
     torch.manual_seed(0)
@@ -47,6 +48,7 @@ def test_a_report_changes_nothing_of_a_model(name):
     assert seen["finite"].holds is not None, seen
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 @pytest.mark.parametrize("name", AWKWARD)
 def test_a_check_that_is_stopped_changes_nothing(name, error, monkeypatch):
@@ -90,6 +92,7 @@ def test_a_report_changes_nothing_of_a_compiled_module():
         assert x.equal(before[path]), path
 
 
+@pytest.mark.slow
 def test_what_a_model_writes_without_being_counted_is_put_back():
     """A run later where it is everywhere, in the end where it is hidden."""
     for places in (slice(None), slice(1, 2)):
@@ -149,6 +152,7 @@ def test_reports_in_threads_leave_what_all_share_as_it_was():
     assert all(model.history == [] for model in models)
 
 
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
 @pytest.mark.parametrize("name", [*ZOO])
 def test_a_report_changes_nothing_of_a_model_of_the_zoo(name):

@@ -47,11 +47,13 @@ RIGHT = Own, Attention, Capped, Cosine, Sink, Talking, OneKey, NoQueries
 RIGHT += Gated, SummedLater
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", RIGHT)
 def test_heads_of_their_own_are_right(kind):
     assert asked(kind).holds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attend", LAYOUTS, ids=lambda f: f.__name__)
 def test_heads_are_known_in_every_layout(attend):
     torch.manual_seed(0)
@@ -77,6 +79,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WRONG)
 def test_a_head_that_is_not_heard_or_is_another_one_is_found(kind):
     finding = asked(kind)

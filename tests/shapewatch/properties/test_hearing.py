@@ -112,6 +112,7 @@ def test_a_side_that_asks_for_no_positions_is_not_blamed(src, own, says):
     assert order_sensitivity(running_model(config), *PAIR).says == says
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attend", LAYOUTS, ids=lambda f: f.__name__)
 def test_a_source_is_covered_in_every_layout(attend):
     torch.manual_seed(0)

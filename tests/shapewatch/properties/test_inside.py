@@ -197,6 +197,7 @@ class HalfDeaf(MultiHeadAttention):
         return self.output(join_heads(dot_product_attention(q, k, v, mask)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [MultiHeadAttention, HalfDeaf])
 def test_keys_and_values_must_both_be_the_sources(kind):
     model = running_model(replace(tiny_translator, n_layers=2))

@@ -142,6 +142,7 @@ LATER = {
 NESTED = "ignore:The PyTorch API of nested tensors"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LATER)
 def test_a_bug_that_came_later_is_found(name):
     build, check = LATER[name]
@@ -156,6 +157,7 @@ def test_padding_that_an_encoder_hears_is_found():
     assert "padding_invariance" in found.broken
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(NESTED)
 def test_a_source_that_nobody_reads_is_found():
     torch.manual_seed(0)

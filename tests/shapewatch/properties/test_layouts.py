@@ -21,6 +21,7 @@ def built(attend, **options):
     return Layer(attend, **options)
 
 
+@pytest.mark.slow
 @every
 def test_a_report_finds_what_a_trace_finds_and_nothing_to_object(attend):
     layer = built(attend)
@@ -39,6 +40,7 @@ def test_a_wrong_scale_is_found_in_every_layout(attend):
     assert "times 1.00, where 1/√4 is 0.50" in says
 
 
+@pytest.mark.full
 @every
 def test_it_is_known_who_asks_and_who_answers(attend):
     assert source_dependence(built(attend), SOURCE, X).holds

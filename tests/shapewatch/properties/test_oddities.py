@@ -101,6 +101,7 @@ class DoubledLater(Attention):
         return self.used
 
 
+@pytest.mark.slow
 def test_weights_that_are_written_by_index_are_seen():
     torch.manual_seed(0)
     assert "weight_rows" in report(GPT(attention=Doubled), IDS).broken

@@ -85,6 +85,7 @@ def test_a_model_without_any_may_be_meant(build):
     assert finding.says.endswith("Some models are meant so.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [5, 7])
 def test_each_side_has_places_of_its_own(count):
     """Sources are as long as the target, or shorter."""

@@ -56,6 +56,7 @@ def judged(found) -> set[str]:
     return {f.name for f in found.findings if f.holds is not None}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", list(MODELS)[:3])
 def test_a_decoder_is_found_right(name):
     found = report(made(name), IDS)
@@ -66,6 +67,7 @@ def test_a_decoder_is_found_right(name):
     assert found["cached_run"].holds
 
 
+@pytest.mark.slow
 def test_an_encoder_is_found_right():
     found = report(Masked("BertForMaskedLM"), PADDED, pad=1, causal=False)
     assert found.broken == []
@@ -78,6 +80,7 @@ def test_an_encoder_without_its_mask_hears_padding():
     assert "first in bert.encoder.layer.0.attention" in finding.says
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", list(MODELS)[4:6])
 def test_an_encoder_with_a_decoder_is_found_right(name):
     found = report(Masked(name), PADDED, IDS[:, :5], pad=1)
@@ -85,6 +88,7 @@ def test_an_encoder_with_a_decoder_is_found_right(name):
     assert len(judged(found)) == 22
 
 
+@pytest.mark.slow
 def test_t5_leaves_the_scale_out_and_that_is_all():
     """Its code puts the scale into the start of the query weights."""
     name = "T5ForConditionalGeneration"

@@ -18,6 +18,7 @@ CHECKS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("known", [{"pad": PAD}, {}], ids=["pad", "no pad"])
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_one_is_not_called_broken(name, known):
@@ -25,6 +26,7 @@ def test_a_right_one_is_not_called_broken(name, known):
     assert found.ok, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 def test_a_broken_one_is_found_out(name):
     build, which = WRONG[name]

@@ -124,6 +124,7 @@ def test_a_terminal_shows_one_line_that_is_wiped_away(monkeypatch):
     assert longest < 60
 
 
+@pytest.mark.slow
 def test_a_short_report_and_a_pipe_show_nothing(monkeypatch):
     assert slow(Terminal(), monkeypatch, patience=1e6) == ""
     assert slow(io.StringIO(), monkeypatch) == ""

@@ -123,6 +123,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fused", [True, False])
 @pytest.mark.parametrize("name", WRONG)
 def test_rotations_that_know_more_than_distances_are_found(name, fused):

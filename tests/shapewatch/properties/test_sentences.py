@@ -171,6 +171,7 @@ def asked(model: str, check: str) -> str:
     return str(finding).removeprefix(f"{check}: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "check"),
     [(model, check) for model in SENTENCES for check in SENTENCES[model]],

@@ -66,6 +66,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 def test_a_branch_that_is_cut_off_is_found(name):
     build, place = WRONG[name]

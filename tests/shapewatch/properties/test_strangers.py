@@ -81,6 +81,7 @@ UNUSUAL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_right_model_of_a_stranger_raises_no_alarm(name):
     build, inputs, known = CASES[name]

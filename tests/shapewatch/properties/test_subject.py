@@ -136,6 +136,7 @@ def test_labels_that_change_no_output_are_no_sequence(kind, labels, places):
     assert Subject(model, (WORDS, labels)).places == places
 
 
+@pytest.mark.slow
 def test_a_training_step_s_inputs_can_be_handed_on_as_they_are():
     known = {"ids": WORDS, "targets": WORDS.roll(-1, 1)}
     for inputs, named in ((tuple(known.values()), {}), ((), known)):

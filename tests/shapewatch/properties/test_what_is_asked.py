@@ -43,6 +43,7 @@ def made(kind):
     return kind()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_loss_has_every_property(name):
     kind, loss = RIGHT[name]
@@ -63,6 +64,7 @@ def test_a_loss_without_a_softmax_is_not_said_to_be_wrong(name):
     assert found["next_word"].holds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_loss_is_broken_and_the_mistake_is_named(name):
     kind, loss, check, says = WRONG[name]
@@ -71,6 +73,7 @@ def test_a_wrong_loss_is_broken_and_the_mistake_is_named(name):
     assert says in found[check].says
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD)
 def test_what_good_losses_may_do_is_unusual(name):
     kind, loss, check, says = ODD[name]
@@ -101,6 +104,7 @@ def test_what_the_loss_does_can_be_expected():
     assert found.broken == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [False, True])
 def test_our_own_models_and_losses_have_every_property(cut):
     batch = running_example()
@@ -161,6 +165,7 @@ def test_padding_is_looked_for_where_there_is_some(x, pad):
     )
 
 
+@pytest.mark.slow
 def test_a_loss_of_whole_rows_is_not_said_to_be_wrong():
     def alike(model, x):
         rows = model(x).mean(1)
@@ -253,6 +258,7 @@ def test_a_loss_of_other_labels_is_not_said_to_be_wrong():
     assert found["next_word"].holds is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AWKWARD)
 def test_a_loss_that_is_asked_changes_nothing(name):
     ids = torch.randint(

@@ -33,6 +33,7 @@ def numbers(x):
     return x.clamp(min=-99).flatten().sort().values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [False, True], ids=["each", "shared"])
 @pytest.mark.parametrize("attend", LAYOUTS, ids=lambda f: f.__name__)
 def test_scores_masked_and_weights_are_those_of_the_equation(attend, shared):

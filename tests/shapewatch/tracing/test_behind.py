@@ -130,6 +130,7 @@ def test_the_module_paths_are_those_of_the_model_behind(way):
     assert paths(trace(model, *inputs)) == expected
 
 
+@pytest.mark.slow
 @every_way
 def test_costs_are_those_of_the_model_behind(way):
     model, inputs, _ = way
@@ -212,6 +213,7 @@ def test_a_function_that_calls_itself_is_followed_once():
     assert paths(trace(down, IDS)) == PATHS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AWKWARD)
 def test_a_traced_method_leaves_its_model_as_a_run_does(name):
     left = []

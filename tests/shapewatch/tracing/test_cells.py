@@ -14,7 +14,7 @@ from nbclient import NotebookClient
 from tests.helpers.colab import COLAB
 from tests.helpers.project import ROOT, run
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 MODEL = '''
 import math

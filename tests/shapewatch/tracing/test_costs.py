@@ -42,6 +42,7 @@ def test_tiny_translator_has_41_256_parameters():
     assert sheet[""].frozen == 0
 
 
+@pytest.mark.slow
 def test_source_003_takes_9_557_606_400_multiply_adds_and_twice_the_flops(
     ids,
 ):
@@ -51,6 +52,7 @@ def test_source_003_takes_9_557_606_400_multiply_adds_and_twice_the_flops(
     assert whole.parameters == 44_312_696
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attention", ["fused", "split"])
 def test_ours_takes_as_many_with_its_projections_fused_or_split(
     attention, ids

@@ -73,6 +73,7 @@ def function():
     return torch.compile(lambda x: (x + 1) * 2, backend="eager")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not hasattr(torch.compiler, "set_stance"), reason="needs torch 2.6"
 )

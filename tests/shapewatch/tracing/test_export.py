@@ -125,6 +125,7 @@ def test_the_table_can_be_printed_from_the_json_alone(seen):
     assert table._repr_html_() == seen.calls()._repr_html_()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", ALL)
 def test_the_same_run_gives_the_same_json(make):
     assert to_json(make()) == to_json(make())

@@ -43,7 +43,7 @@ QUICK |= {"lessons: WindowGPT, twice the length", "lessons: Annotated"}
 
 
 def param(model: Foreign):
-    marks = () if model.name in QUICK else pytest.mark.slow
+    marks = () if model.name in QUICK else pytest.mark.full
     return pytest.param(model, id=model.name, marks=marks)
 
 
@@ -90,6 +90,7 @@ def test_there_are_many_models_of_every_kind():
     assert len(ZOO) > 130
 
 
+@pytest.mark.slow
 @every_model
 def test_a_traced_model_gives_what_it_gives_untraced(model):
     ours, inputs = model.build(**plain_sizes(model.dims))
@@ -102,6 +103,7 @@ def test_a_traced_model_gives_what_it_gives_untraced(model):
     assert before == during == after
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("nth", range(len(WAYS)) if ALL else [0])
 @every_model
 def test_no_proved_name_is_wrong_at_sizes_that_no_probe_used(model, nth):
@@ -114,6 +116,7 @@ def test_no_proved_name_is_wrong_at_sizes_that_no_probe_used(model, nth):
         assert wrong_names(seen, there, sizes) == []
 
 
+@pytest.mark.full
 @every_model
 def test_the_checks_find_what_is_expected_and_nothing_else(model):
     ours, inputs = model.build(**plain_sizes(model.dims))
@@ -125,6 +128,7 @@ def test_the_checks_find_what_is_expected_and_nothing_else(model):
     assert sorted(unusual) == sorted(model.unusual), found
 
 
+@pytest.mark.slow
 def test_the_witness_finds_a_name_that_is_wrong():
     model = ZOO["BartForConditionalGeneration"]
     seen = named_trace(model, "build")

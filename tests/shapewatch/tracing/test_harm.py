@@ -58,6 +58,7 @@ def test_a_probe_starts_where_the_traced_run_did(name):
     assert "2B*T" not in str(seen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 @pytest.mark.parametrize("many", [2, 3, 5])
 @pytest.mark.parametrize("name", AWKWARD)

@@ -67,6 +67,7 @@ def written_out(many, folder):
     return model, model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "many"), [(masked, 400), (written_out, 60)])
 def test_source_takes_twice_the_work_for_twice_the_calls(make, many, tmp_path):
     work = []

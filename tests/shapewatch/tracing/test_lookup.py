@@ -45,6 +45,7 @@ def test_a_name_that_was_bound_twice_is_told_apart_by_a_number(seen):
         seen[f"{CROSS}:scores", 2]
 
 
+@pytest.mark.slow
 def test_what_was_written_over_is_there_as_it_was():
     model = source_000.Translator()
     src, tgt, *_ = running_example()

@@ -81,6 +81,7 @@ def runs(sizes):
     return [*joint(sizes), *itertools.chain(*lone)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("made", [joint, runs])
 @settings(deadline=None, max_examples=600)
 @given(dims, functions())
@@ -148,6 +149,7 @@ def test_a_product_that_no_run_is_left_to_check_is_not_proved():
     assert str(named(runs, runs[0], (6, 8, 18))) == "6?"
 
 
+@pytest.mark.full
 @settings(deadline=None, max_examples=300)
 @given(dims, functions(), st.sets(st.integers(0, 33), min_size=1))
 @example(

@@ -3,6 +3,7 @@
 The witness is the same model at sizes that no probe has.
 """
 
+import pytest
 import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -106,6 +107,7 @@ models = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, derandomize=True, database=None, max_examples=100)
 @given(models, some_dims)
 @example([("pairs", 3), ("every", 3)], {"B": 6, "D": 3, "S": 5, "T": 3})

@@ -88,6 +88,7 @@ def test_what_modules_give_is_let_go_while_the_run_goes_on():
     assert alive == [1, 1, 1, 1, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 @pytest.mark.parametrize("call", [1, 2, 4])
 def test_an_error_in_the_run_or_in_a_probe_leaves_nothing(error, call, capsys):

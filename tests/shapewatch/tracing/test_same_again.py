@@ -12,7 +12,7 @@ from torch import nn
 from shapewatch.tracing import trace
 from tests.helpers.project import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.full
 
 SCRIPT = """
 import torch

@@ -105,6 +105,7 @@ def test_a_function_that_does_more_than_a_module_is_the_whole():
     assert lines[0] == "Block  (2, 4) -> (2, 4)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layers", [2, 12, 40])
 def test_a_deep_model_prints_as_much_as_a_shallow_one(layers):
     torch.manual_seed(0)

@@ -2,6 +2,7 @@
 
 from html.parser import HTMLParser
 
+import pytest
 import torch
 from torch import nn
 
@@ -74,6 +75,7 @@ def test_the_html_of_a_page_that_would_be_huge_has_no_calls():
     assert "<table" not in tree(Stack(Long()), X)._repr_html_()
 
 
+@pytest.mark.slow
 def test_the_html_of_a_model_as_deep_as_gpt_2_is_small():
     torch.manual_seed(0)
     model = GPT(3, 12, 8)

@@ -60,6 +60,7 @@ def all_eight(dims):
     return {name: n if isinstance(n, str) else 8 for name, n in dims.items()}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("same", [False, True], ids=["distinct", "all 8"])
 @pytest.mark.parametrize("name", ALL)
 def test_every_axis_is_proved_and_true_at_other_sizes(name, same):
@@ -107,6 +108,7 @@ RESIZED = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("same", [False, True], ids=["distinct", "all 8"])
 @pytest.mark.parametrize("name", RESIZED)
 def test_with_resized_inputs_alone_no_proved_name_is_wrong(name, same):

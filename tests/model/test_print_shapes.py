@@ -1,0 +1,235 @@
+"""The plain hooks of `print_shapes`: they say what the tracer's say."""
+
+import pytest
+import torch
+from torch import nn
+
+import shapewatch
+from tformer_lite import (
+    DecoderOnly,
+    char_lm,
+    print_shapes,
+    running_example,
+    running_model,
+)
+
+
+class Nested(nn.Module):
+    """Reads a dictionary and a keyword; gives lists in a dictionary."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 5), nn.LSTM(4, 3)
+
+    def forward(self, batch, *, scale=None, label="none"):
+        x, others = batch["x"], batch["others"]
+        made = [self.first(one) * scale for one in (x, *others)]
+        return {"made": made, "state": self.second(input=x), "label": label}
+
+
+class Silent(nn.Module):
+    """Gives nothing, and has a part that reads nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.part = nn.Linear(2, 2)
+        self.noise = Noise()
+        self.twin = self.part
+
+    def forward(self, x):
+        self.twin(self.part(x) + self.noise())
+
+
+class Noise(nn.Module):
+    def forward(self):
+        return torch.ones(2)
+
+
+class Raising(nn.Module):
+    """Raises when some of its parts have run."""
+
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleList([nn.Linear(4, 5), nn.Linear(6, 7)])
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
+def translator():
+    ids = running_example()
+    return running_model(), (ids.src, ids.tgt), {}
+
+
+def writer():
+    return DecoderOnly(char_lm).eval(), (torch.tensor([[1, 2, 3]]),), {}
+
+
+def pytorch_layer():
+    layer = nn.TransformerEncoderLayer(12, 3, 24, batch_first=True)
+    return layer, (torch.randn(2, 5, 12),), {}
+
+
+def pytorch_layer_masked():
+    layer, inputs, _ = pytorch_layer()
+    padded = torch.tensor([[False] * 5, [False] * 4 + [True]])
+    return layer.eval(), inputs, {"src_key_padding_mask": padded}
+
+
+def pytorch_attention():
+    x = torch.randn(2, 5, 12)
+    layer = nn.MultiheadAttention(12, 3, batch_first=True)
+    return layer, (x, x, x), {"need_weights": False}
+
+
+def nested():
+    batch = {"x": torch.randn(6, 4), "others": (torch.randn(3, 4),)}
+    return Nested(), (batch,), {"scale": torch.tensor(2.0), "label": "odd"}
+
+
+def silent():
+    return Silent(), (torch.randn(3, 2),), {}
+
+
+MODELS = (
+    translator,
+    writer,
+    pytorch_layer,
+    pytorch_layer_masked,
+    pytorch_attention,
+    nested,
+    silent,
+)
+
+
+def said(capsys, printer, model, inputs, named) -> str:
+    """What is printed while a model runs; nothing is afterwards."""
+    capsys.readouterr()
+    with torch.no_grad():
+        with printer(model) as entered:
+            assert entered is model
+            model(*inputs, **named)
+        text = capsys.readouterr().out
+        model(*inputs, **named)
+    assert capsys.readouterr().out == ""
+    return text
+
+
+def hooks_of(model) -> list[tuple[list, list]]:
+    """The hooks of every module, before and after it runs."""
+    return [
+        ([*part._forward_pre_hooks.items()], [*part._forward_hooks.items()])
+        for part in model.modules()
+    ]
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("make", MODELS, ids=lambda make: make.__name__)
+def test_the_text_is_the_tracer_s(make, training, capsys):
+    model, inputs, named = make()
+    model.train(training)
+    mine = said(capsys, print_shapes, model, inputs, named)
+    theirs = said(capsys, shapewatch.print_shapes, model, inputs, named)
+    assert mine == theirs
+    last = mine.splitlines()[-1]
+    assert last.split()[0] == type(model).__name__
+
+
+def test_a_dictionary_and_a_keyword_are_opened_and_words_are_not(capsys):
+    assert said(capsys, print_shapes, *nested()).splitlines() == [
+        "first Linear  (6, 4) -> (6, 5)",
+        "first Linear  (3, 4) -> (3, 5)",
+        "second LSTM   (6, 4) -> (6, 3), (1, 3), (1, 3)",
+        "Nested        (6, 4), (3, 4), () -> "
+        "(6, 5), (3, 5), (6, 3), (1, 3), (1, 3)",
+    ]
+
+
+def test_what_reads_or_gives_nothing_has_a_line_too(capsys):
+    """A module that stands in two places has the name of the first."""
+    assert said(capsys, print_shapes, *silent()).splitlines() == [
+        "part Linear  (3, 2) -> (3, 2)",
+        "noise Noise   -> (2,)",
+        "part Linear  (3, 2) -> (3, 2)",
+        "Silent       (3, 2) ->",
+    ]
+
+
+@pytest.mark.parametrize("make", MODELS, ids=lambda make: make.__name__)
+def test_hooks_are_there_while_it_runs_and_those_before_stay(make):
+    model, *_ = make()
+    mine = model.register_forward_hook(lambda *of: None)
+    before = hooks_of(model)
+    with print_shapes(model):
+        assert all(during != ([], []) for during in hooks_of(model))
+    assert hooks_of(model) == before
+    assert mine.id in model._forward_hooks
+
+
+def test_no_hook_is_left_of_a_model_that_raises(capsys):
+    model = Raising()
+    before = hooks_of(model)
+    with pytest.raises(RuntimeError), print_shapes(model):
+        model(torch.randn(3, 4))
+    assert hooks_of(model) == before
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == ["parts.0 Linear    (3, 4) -> (3, 5)"]
+
+
+def test_no_hook_is_left_where_the_reader_raises():
+    model = Raising()
+    before = hooks_of(model)
+    with pytest.raises(KeyError), print_shapes(model):
+        raise KeyError
+    assert hooks_of(model) == before
+
+
+def test_no_hook_is_left_where_one_is_refused(monkeypatch):
+    """The last part takes none."""
+    model = Raising()
+    before = hooks_of(model)
+
+    def refuse(*words, **options):
+        raise RuntimeError("no hooks here")
+
+    monkeypatch.setattr(model.parts[1], "register_forward_hook", refuse)
+    with pytest.raises(RuntimeError, match="no hooks"), print_shapes(model):
+        pass
+    assert hooks_of(model) == before
+
+
+DIMS = {"B": 2, "T": 5}
+NAMES = (
+    {"dims": DIMS, "axes": ["B T C"]},
+    {"dims": DIMS},
+    {"calls": True},
+    {"calls": True, "dims": DIMS, "axes": ["B T C"]},
+)
+
+
+@pytest.mark.parametrize("names", NAMES, ids=lambda names: "-".join(names))
+def test_names_and_calls_are_the_tracer_s_work(names, capsys):
+    layer, x = nn.Linear(6, 7), torch.randn(2, 5, 6)
+    texts = []
+    for printer in (print_shapes, shapewatch.print_shapes):
+        with printer(layer, **names) as entered:
+            assert entered is layer
+            layer(x)
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1]
+    assert ("B" in texts[0]) == ("dims" in names)
+    assert "self" not in texts[0] or "calls" in names
+    assert hooks_of(layer) == [([], [])]
+
+
+@pytest.mark.parametrize("names", [{}, {"calls": True}], ids=["", "calls"])
+@pytest.mark.parametrize("thing", [3, torch.matmul, nn.Linear])
+def test_what_is_no_module_is_refused(thing, names):
+    kind = type(thing).__name__
+    with (
+        pytest.raises(TypeError, match=f"for modules, and a {kind} is none"),
+        print_shapes(thing, **names),
+    ):
+        pass

@@ -1,0 +1,269 @@
+"""`python -m shapewatch`: a model of somebody else's, traced and checked."""
+
+import importlib
+import json
+import os
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from shapewatch import trace
+from shapewatch.__main__ import main
+from shapewatch.commands.arguments import EXAMPLES, read
+from tests.helpers.commands import examples, refusal
+from tests.helpers.factories import own_modules
+from tests.helpers.project import ROOT
+
+CODE = """\
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = nn.Linear(6, 24), nn.Linear(24, 6)
+
+    def forward(self, x):
+        return x + self.down(self.up(x).relu())
+
+class Model(nn.Module):
+    def __init__(self, fault=None):
+        super().__init__()
+        self.table = nn.Embedding(10, 6)
+        self.blocks = nn.ModuleList([Block(), Block()])
+        self.fault = fault or (lambda x: x)
+
+    def forward(self, ids, mask=None):
+        x = self.table(ids)
+        for block in self.blocks:
+            x = block(x)
+        if mask is not None:
+            x = x * mask[..., None]
+        return self.fault(x)
+
+class Whole(Model):
+    def forward(self, batch):
+        return super().forward(**batch)
+
+ids, mask = torch.tensor([[3, 4, 5, 6], [7, 8, 9, 1]]), torch.ones(2, 4)
+by_name = {"ids": ids, "mask": mask}
+
+def make():
+    return Model(), ids
+
+def several():
+    return Model(), (ids, mask)
+
+def named():
+    return Model(), by_name
+
+def whole():
+    return Whole(), by_name
+
+def alone():
+    return Model()
+
+def function():
+    return torch.matmul, torch.ones(2, 3), torch.ones(3, 4)
+
+def averaging():
+    return Model(lambda x: x + x.mean(1, keepdim=True)), ids
+
+def mismatched():
+    return Model(lambda x: x @ x), ids
+
+def key():
+    return Model(lambda x: {}["weights"]), ids
+
+def place():
+    return Model(lambda x: [][0]), ids
+"""
+DIMS = ["--dims", "B=2,T=4"]
+NAMED = [*DIMS, "--axes", "B T"]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """A folder with that module."""
+    with own_modules(tmp_path, monkeypatch, theirs=CODE):
+        yield tmp_path
+
+
+def given(name):
+    """What a factory of the module gives."""
+    return getattr(importlib.import_module("theirs"), name)()
+
+
+def typed(capsys, *words) -> list[str]:
+    """The lines that a command prints that ends well."""
+    capsys.readouterr()
+    assert main([*words]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    return said.out.splitlines()
+
+
+@pytest.mark.parametrize("place", ["theirs", "theirs.py"])
+def test_a_stranger_s_modules_are_printed_with_their_sizes(place, capsys):
+    """The witness: the tree that `trace` gives, what shows more apart."""
+    lines = typed(capsys, "trace", f"{place}:make")
+    tree = str(trace(*given("make")).tree()).splitlines()
+    assert lines[:-1] == tree[:-1]
+    assert lines[0] == "Model  (2, 4) int64 -> (2, 4, 6)"
+    assert lines[-1] == "--calls lists all 9 calls"
+
+
+def test_the_axes_have_the_names_that_are_given(capsys):
+    first, *rest = typed(capsys, "trace", "theirs:make", *NAMED)
+    assert first == "Model  (B, T) int64 -> (B, T, 6)"
+    assert rest[0].startswith("B=2, T=4; ")
+    assert not [line for line in rest if "~" in line or "?" in line]
+
+
+def test_a_size_may_be_made_of_others(capsys):
+    dims = "B=2, T=4, H=2, D=3, C=H*D"
+    words = "trace", "theirs:make", "--dims", dims, "--axes", "B T"
+    assert typed(capsys, *words)[0] == "Model  (B, T) int64 -> (B, T, C~)"
+
+
+def test_sizes_alone_name_axes_by_value(capsys):
+    first = typed(capsys, "trace", "theirs:make", *DIMS)[0]
+    assert first == "Model  (B~, T~) int64 -> (B~, T~, 6?)"
+
+
+def test_each_input_may_have_its_axes(capsys):
+    axes = ["--axes", "B T", "--axes", "B T"]
+    by_place = typed(capsys, "trace", "theirs:several", *DIMS, *axes)
+    assert by_place[0] == "Model  (B, T) int64, (B, T) -> (B, T, 6)"
+    assert typed(capsys, "trace", "theirs:named", *DIMS, *axes) == by_place
+
+
+def test_a_dictionary_may_be_what_a_model_reads(capsys):
+    first = typed(capsys, "trace", "theirs:whole")[0]
+    assert first == "Whole  (2, 4) int64, (2, 4) -> (2, 4, 6)"
+
+
+def test_every_call_of_a_stranger_is_printed(capsys):
+    lines = typed(capsys, "trace", "theirs:make", *NAMED, "--calls")
+    names = {"dims": {"B": 2, "T": 4}, "axes": ["B T"]}
+    seen = trace(*given("make"), **names)
+    assert lines == str(seen.calls()).splitlines()
+    assert "(B, T) int64" not in lines[1]
+    assert lines[1].endswith("(B, T), (10, 6) -> (B, T, 6)")
+
+
+def test_a_path_chooses_what_is_within_it(capsys):
+    lines = typed(capsys, "trace", "theirs:make", "--path", "blocks.1")
+    assert lines == str(trace(*given("make")).at("blocks.1")).splitlines()
+    assert {line for line in lines if line[0] != " "} == {
+        "blocks.1",
+        "blocks.1.up",
+        "blocks.1.down",
+    }
+
+
+def test_so_many_levels_are_printed_and_how_to_see_more(capsys):
+    lines = typed(capsys, "trace", "theirs:make", "--depth", "1")
+    assert [line.split()[0] for line in lines[4:6]] == ["table", "blocks.0"]
+    assert lines[6] == ""
+    more = "--depth 2 shows all modules, --calls lists all 9 calls"
+    assert lines[-1] == f"depth=1 of 2: {more}"
+
+
+def test_a_trace_goes_to_a_file_and_only_there(capsys, here):
+    words = "trace", "theirs:make", *NAMED, "--json", "seen.json"
+    assert typed(capsys, *words) == ["Trace saved to seen.json"]
+    seen = trace(*given("make"), dims={"B": 2, "T": 4}, axes=["B T"])
+    assert (here / "seen.json").read_text("utf8") == seen.to_json()
+    assert json.loads(seen.to_json())["dims"] == {"B": 2, "T": 4}
+    first, second, *_ = typed(capsys, *words, "--depth", "1")
+    assert first == "Trace saved to seen.json"
+    assert second.startswith("Model  (B, T)")
+
+
+def test_a_function_can_be_traced(capsys):
+    dims = ["--dims", "T=2,D=3,S=4", "--axes", "T D", "--axes", "D S"]
+    lines = typed(capsys, "trace", "theirs:function", *dims, "--calls")
+    assert lines[-1].endswith("(T, D), (D, S) -> (T, S)")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("trace", "required: FACTORY; see python -m shapewatch trace --help"),
+        ("fly", "invalid choice: 'fly'"),
+        ("", "required: COMMAND; see python -m shapewatch --help"),
+        ("trace theirs:make --depth 0", "--depth: 0 is less than 1"),
+        ("trace theirs:make --deep 3", "unrecognized arguments: --deep 3"),
+        ("trace theirs", "'theirs' names no factory: give module:factory"),
+        ("trace theirs:makes", "theirs has no function 'makes'; it has Bl"),
+        ("trace nothing_here:make", "there is no module 'nothing_here'"),
+        ("trace theirs:make --dims B=3 --axes 'B T'", "dims say B=3, and B"),
+        ("trace theirs:make --dims B=2 --axes 'B T C'", "name 3 axes, and"),
+        ("trace theirs:make --dims B=2,T=4 --axes B --axes T", "There are 1"),
+        ("trace theirs:make --dims T=Q*2", "use names that are unknown"),
+        ("trace theirs:make --dims B", "--dims B: write B=2,T=8"),
+        ("trace theirs:make --dims B=2,T=", "--dims B=2,T=: write B=2,T=8"),
+        ("trace theirs:make --dims 2=B", "--dims 2=B: write B=2,T=8"),
+        ("trace theirs:make --dims B=2,B=3", "B=2,B=3: write B=2,T=8"),
+        ("trace theirs:named --axes 'B T'", "--axes: give one for each of id"),
+        ("trace theirs:make --path nowhere", "no call in 'nowhere': the pa"),
+        ("trace theirs:make --json no/t.json", "no/t.json: No such file"),
+        ("trace theirs:alone", "theirs:alone does not run: TypeError: Model."),
+        ("check theirs:alone", "theirs:alone: give the model's inputs, too"),
+        ("check theirs:make --expect past", "--expect 'past': write name="),
+    ],
+)
+def test_a_mistake_is_answered_in_a_line(words, says, capsys):
+    assert says in refusal(capsys, *shlex.split(words), main=main)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("mismatched", "RuntimeError: Expected size for first two dimens"),
+        ("key", "KeyError: 'weights', at theirs.py:59: return Model(lam"),
+        ("place", "IndexError: list index out of range, at theirs.py:62: "),
+    ],
+)
+def test_what_stops_a_stranger_s_model_is_said_in_a_line(name, says, capsys):
+    said = refusal(capsys, "trace", f"theirs:{name}", main=main)
+    assert f"theirs:{name} does not run: {says}" in said
+
+
+def test_a_check_that_finds_nothing_gives_0_and_one_that_does_1(capsys):
+    words = "check", "theirs:make", "--expect", "order_sensitivity=no places"
+    assert typed(capsys, *words)[0].startswith("finite              ✓ holds")
+    assert main(["check", "theirs:averaging"]) == 1
+    assert "causality           ✗ broken" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_shell_gets_the_code_and_no_other_package_is_asked_for(here):
+    """None in the place of a module says that there is none."""
+    others = ["tformer_lite", "classroom", "pictures", "matplotlib", "tqdm"]
+    lines = (
+        "import runpy, sys",
+        f"sys.modules |= dict.fromkeys({others})",
+        "runpy.run_module('shapewatch', run_name='__main__')",
+    )
+    words = [sys.executable, "-c", "; ".join(lines)]
+    done = subprocess.run(
+        [*words, "check", "theirs.py:averaging"],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "causality           ✗ broken" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["", "trace", "check"])
+def test_help_gives_examples_that_can_be_typed(command, capsys):
+    found = examples(capsys, *command.split(), main=main)
+    assert len(found) == len(EXAMPLES[command]) >= 2
+    for words in found:
+        assert words[: len(command.split())] == command.split()
+        assert read(words).run
