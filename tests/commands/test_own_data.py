@@ -40,7 +40,7 @@ def silent(packed) -> None:
     del packed["training"]["data"]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("begin", [char, translate])
 def test_with_the_file_forgotten_it_goes_on_with_the_same(
     begin, tmp_path, monkeypatch

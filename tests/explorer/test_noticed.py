@@ -79,6 +79,7 @@ def test_each_bug_lights_a_lamp(lit):
     assert not [name for name, found in lit.items() if not found]
 
 
+@pytest.mark.full
 def test_each_check_notices_a_bug(lit):
     names = answer(FILES, NAMES, None)
     found = {name for noticed in lit.values() for name in noticed}

@@ -78,6 +78,7 @@ def test_it_is_found_by_the_property_that_it_offends(bug, now):
     assert EXPECTED[bug.name] in now[bug.name].properties.split(", ")
 
 
+@pytest.mark.full
 def test_what_is_stored_is_what_is_measured(now):
     stored = measured().rows
     assert now.rows == stored, "run python book/_tools/caught.py"
