@@ -51,8 +51,8 @@ def list_exercises(args: Namespace) -> None:
 
 def assign(args: Namespace) -> None:
     """Write the notebook that students get, and beside it the .json that
-    grading needs. An exercise is named, or stands with others of its chapter
-    that have no solution in the book for the chapter's number."""
+    grading needs. Give exercises by name, or a chapter's number for all of
+    its exercises that have no solution in the book."""
     points = pointed(chosen(args.exercises), args.points)
     assignment = Assignment(args.title, str(args.seed), points)
     notebook, key = Path(args.out), Path(args.out).with_suffix(".json")

@@ -39,7 +39,7 @@ CHECKS: Options = {
     ),
 }
 NAMES: Options = {
-    "dims": (TEXT, "sizes of axes to be named, as B=2,T=8,H=4,C=H*D"),
+    "dims": (TEXT, "sizes of axes to be named, as B=2,T=8,H=3,D=4,C=H*D"),
     "axes": (
         {"metavar": "TEXT", "action": "append"},
         "the axes of an input, as 'B T C'; once for each input",

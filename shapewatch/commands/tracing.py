@@ -21,6 +21,10 @@ def trace_model(args: Namespace) -> None:
     inputs, named = called_with(model, inputs)
     axes = by_name(args.axes, named) if named else args.axes
     dims = sizes(args.dims)
+    if axes and not dims:
+        raise ValueError(
+            "--axes names axes, and --dims says how long they are"
+        )
     with torch.no_grad():
         try:
             seen = trace(model, *inputs, dims=dims, axes=axes, **named)

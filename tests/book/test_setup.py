@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+import zipfile
 from pathlib import Path
 
 import nbformat
@@ -13,7 +14,9 @@ from tests.helpers.project import (
     EXERCISES,
     HOME,
     NOTEBOOKS,
+    ROOT,
     every_notebook,
+    project_files,
     run,
     setup_cell,
     setup_source,
@@ -109,8 +112,17 @@ def code(chapter: Path) -> list[ast.Module]:
 
 @pytest.mark.slow
 def test_what_a_first_cell_fetches_is_small_and_has_all_it_needs(tmp_path):
-    """A megabyte at most; and the same files give the same bytes."""
+    """A megabyte at most, with what git knows of the packages; and the same
+    files give the same bytes."""
     for file in packages.write(tmp_path):
         once = file.read_bytes()
         assert len(once) <= 1e6
+        wanted = set()
+        for package in packages.ARCHIVES[file.name]:
+            above = packages.PACKAGES[package]
+            known = project_files(ROOT)
+            own = [f for f in known if f.is_relative_to(above / package)]
+            wanted |= {f.relative_to(above).as_posix() for f in own}
+        with zipfile.ZipFile(file) as archive:
+            assert set(archive.namelist()) == wanted
     assert [f.read_bytes() for f in packages.write(tmp_path)][-1] == once
