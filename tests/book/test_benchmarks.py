@@ -56,6 +56,7 @@ def silent(text: str) -> list[str]:
     return [p for p in parts if SPEED.search(p) and "benchmarks." not in p]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", TEXTS, ids=lambda file: file.stem)
 def test_a_claim_of_speed_links_to_its_figures(file):
     text = file.read_text("utf8")
@@ -123,6 +124,7 @@ class GPT(torch.nn.Module):
 """
 
 
+@pytest.mark.slow
 def test_nanogpt_is_measured_where_a_checkout_of_it_is_given(
     tmp_path, monkeypatch, capsys
 ):

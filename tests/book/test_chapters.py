@@ -64,6 +64,7 @@ def test_text_and_notebook_say_the_same(text):
     assert inputs(notebook(text).cells) == inputs(notebooks.read(text).cells)
 
 
+@pytest.mark.slow
 @each_chapter
 def test_the_notebook_was_run_in_order_without_errors(text):
     assert faults(notebook(text).cells) == []
@@ -80,6 +81,7 @@ def test_a_notebook_that_was_not_run_properly_is_caught():
     assert len(faults(cells)) == 3
 
 
+@pytest.mark.slow
 @each_chapter
 def test_every_drawing_has_a_description_for_nbval_to_compare(text):
     for cell in notebook(text).cells:
@@ -134,6 +136,7 @@ def breaches(cells: list) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @each_chapter
 def test_a_chapter_keeps_the_books_form(text):
     assert breaches(notebook(text).cells) == []
@@ -165,6 +168,7 @@ def test_an_output_with_too_many_decimals_is_caught():
     assert breaches([cell]) == ["prints 0.123"]
 
 
+@pytest.mark.slow
 @each_chapter
 def test_most_cells_are_short_and_have_prose_before_them(text):
     cells = notebook(text).cells
@@ -186,6 +190,7 @@ def prose_of(text: Path) -> str:
     return "\n\n".join(c.source for c in cells if c.cell_type == "markdown")
 
 
+@pytest.mark.slow
 @each_chapter
 def test_a_chapter_is_as_long_as_it_should_be_and_ends_as_all_do(text):
     shown = re.sub(r"</?[a-z][^>]*>|\]\([^)]*\)", "", prose_of(text))
@@ -211,6 +216,7 @@ def hinted(section: str) -> list[str]:
     return [" ".join(kind.split()) for kind, hint in found if hint.strip()]
 
 
+@pytest.mark.slow
 @each_chapter
 def test_a_chapter_has_three_to_five_exercises_each_with_a_hint(text):
     section = prose_of(text).split("\n## Exercises\n")[1].split("\n## ")[0]

@@ -38,6 +38,7 @@ def spelled(nepali: str) -> str:
     return without_short_a(text.replace("a-", "").replace("-", ""))
 
 
+@pytest.mark.slow
 def test_the_tables_of_the_page_are_those_of_the_grammar():
     assert filled(TEXT) == TEXT
     assert set(re.findall(r"<!-- (\w+) -->", TEXT)) == {*TABLES, "end"}

@@ -72,6 +72,7 @@ def test_a_notebook_has_no_other_exercises_and_numbers_them(file):
     assert f"../{file.stem}" in text
 
 
+@pytest.mark.slow
 def test_each_practice_exercise_has_one_solution():
     assert Counter(answer.exercise for answer in solutions()) == Counter(
         PRACTICE

@@ -96,6 +96,7 @@ def test_jupyter_shows_words_and_keeps_what_is_written(root, half):
         notebooks.main(root)
 
 
+@pytest.mark.slow
 def test_an_editor_of_texts_gets_what_is_on_disk(root):
     model = managed(ChapterManager, root).get(f"{NAME}.md", type="file")
     assert model["content"] == both_halves(root)[0]

@@ -103,6 +103,7 @@ def test_scores_weights_and_heads_follow_the_equation(name):
         assert_close(heads, weights @ v)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ATTENTION)
 def test_heads_are_joined_and_projected_by_the_named_weights(name):
     one = Tensors(name)

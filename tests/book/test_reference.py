@@ -111,6 +111,7 @@ def links(page: str) -> list[tuple[str, str]]:
     return LINK.findall((HTML / page).read_text("utf8"))
 
 
+@pytest.mark.slow
 def test_links_to_the_reference_arrive():
     for page in PAGES:
         for file, place in set(links(page)):

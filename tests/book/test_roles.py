@@ -23,12 +23,14 @@ def said(text: str) -> str:
     return re.sub(r"</?(?:b|data)\b[^>]*>", "", filled)
 
 
+@pytest.mark.slow
 def test_the_recorded_shapes_are_those_of_the_run():
     """`make notebooks` writes book/shapes.json anew."""
     written = json.loads((BOOK / "shapes.json").read_text())
     assert written == shapes.recorded(running_trace())
 
 
+@pytest.mark.slow
 def test_other_sizes_of_the_model_are_other_words():
     config = replace(tiny_translator, d_model=20, n_heads=5, d_ff=7)
     found = shapes.recorded(running_trace(config))

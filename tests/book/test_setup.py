@@ -30,6 +30,7 @@ kinds = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @kinds
 def test_without_the_repository_the_first_cell_says_what_to_do(
     chapter, archive, tmp_path

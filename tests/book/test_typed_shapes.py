@@ -113,6 +113,7 @@ def test_a_typed_shape_is_told_what_is_wrong(
     assert says in got["says"]
 
 
+@pytest.mark.slow
 def test_what_is_right_is_said_in_sizes_and_letters():
     (q, scores) = judged([(Q, "B H T D"), (SCORES, "2 3 8 8")])
     assert q["says"] == "Right: (2, 3, 8, 4) is (B, H, T, D)."
@@ -121,6 +122,7 @@ def test_what_is_right_is_said_in_sizes_and_letters():
     )
 
 
+@pytest.mark.slow
 def test_every_measured_shape_is_right_when_it_is_typed():
     """In letters as in sizes; and with an axis more it is wrong."""
     shapes = json.loads((ROOT / "book" / "shapes.json").read_text())["shapes"]

@@ -270,6 +270,7 @@ def test_results_are_as_gradescope_reads_them():
     assert "score" not in gradescope.results(read)["tests"][0]
 
 
+@pytest.mark.slow
 def test_the_zip_has_what_the_container_asks_for(tmp_path):
     file = tmp_path / "autograder.zip"
     gradescope.pack(WEEK, file)

@@ -99,6 +99,7 @@ def test_no_file_of_the_built_book_has_one():
         assert leaks(text) == [], file
 
 
+@pytest.mark.slow
 def test_the_notebook_that_students_get_has_none():
     everything = Assignment("All", "seed", dict.fromkeys(exercises(), 1))
     text = json.dumps(student_notebook(everything))

@@ -50,6 +50,7 @@ def test_the_options_and_defaults_are_those_of_source_002(command):
     assert read(typed).given["seed"] == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", HELPS, ids=" ".join)
 def test_help_says_what_a_command_does_with_examples_that_work(
     command, capsys
@@ -149,6 +150,7 @@ def test_where_no_checkpoint_can_be_written_nothing_is_trained(
     assert "--save_path /dev/full: is a device or a pipe, not a file." in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", [0, 1000])
 def test_a_full_disk_is_one_line_and_the_old_checkpoint_stays(
     room, capsys, tmp_path

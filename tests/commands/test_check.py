@@ -67,6 +67,7 @@ def here(tmp_path, monkeypatch):
         yield tmp_path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["right", "several", "by_name"])
 def test_a_model_with_nothing_broken_gives_0(main, here, capsys, name):
     assert main(["check", f"own_model:{name}"]) == 0
@@ -75,6 +76,7 @@ def test_a_model_with_nothing_broken_gives_0(main, here, capsys, name):
     assert said.err == ""
 
 
+@pytest.mark.slow
 def test_a_broken_one_gives_1(main, here, capsys):
     assert main(["check", "own_model:wrong", "--output", "last"]) == 1
     out = capsys.readouterr().out
@@ -86,6 +88,7 @@ def test_a_file_has_what_stands_beside_it(main, here, capsys, monkeypatch):
     assert main(["check", f"{here.name}/own_model.py:right"]) == 0
 
 
+@pytest.mark.slow
 def test_the_options_are_those_of_a_report(main, here, capsys):
     words = ["check", "own_model:wrong", "--output=last", "--no-causal"]
     assert main([*words, "--pad", "0", "--positions", "3"]) == 1

@@ -85,6 +85,7 @@ def test_positions_are_known_in_one_way(attention, positions):
         assert not config.attention.startswith("rotary")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_part_of_a_config_can_be_typed(kind):
     for name in PARTS[kind]:
@@ -148,6 +149,7 @@ def little():
     return trainer, Windows(torch.arange(2000) % 5, 8)
 
 
+@pytest.mark.slow
 def test_timing_its_steps_does_not_change_a_training(monkeypatch):
     """With the same steps and the same seed it is the same to the last bit,
     and nobody's random numbers are used up."""

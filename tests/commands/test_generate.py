@@ -23,6 +23,7 @@ def trained(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_positions_that_are_never_trained_are_named_and_not_read(
     capsys, tmp_path
 ):
@@ -44,6 +45,7 @@ def test_positions_that_are_never_trained_are_named_and_not_read(
     assert "never trained" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_generating_with_one_choice_is_the_likeliest(capsys, trained):
     """The witness: `generate`, which takes the likeliest."""
     prompt = ["generate", "amar", "--ckpt", str(trained / "model.pt")]
@@ -119,6 +121,7 @@ def test_prompts_are_asked_for_again_and_again(capsys, trained, monkeypatch):
     assert "tformer_lite: no character of the prompt 'XY'" in said.err
 
 
+@pytest.mark.slow
 def test_a_seed_gives_the_same_text_again(capsys, trained):
     prompt = ["generate", "amar", "--ckpt", str(trained / "model.pt")]
     texts = []
@@ -145,6 +148,7 @@ def test_characters_outside_the_vocabulary_are_left_out_with_a_warning(
     assert said.out == ""
 
 
+@pytest.mark.slow
 def test_a_letter_in_two_parts_is_the_letter(capsys, tmp_path):
     text = unicodedata.normalize("NFD", "é")
     main(char(tmp_path, "--steps", "1", text=TEXT.replace("a", text)))

@@ -110,6 +110,7 @@ def test_what_is_wrong_with_it_is_one_line(words, said, own, capsys):
     assert said in refusal(capsys, *command, *options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["words", "pieces"])
 def test_a_checkpoint_with_words_writes_words(kind, capsys, tmp_path):
     """The witness: `generate`, and the tokenizer."""

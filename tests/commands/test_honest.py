@@ -32,6 +32,7 @@ def stdin(monkeypatch, content: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", pipe)
 
 
+@pytest.mark.slow
 def test_words_take_the_letters_that_the_vocabulary_has(capsys):
     for typed in ("This is not my book.", "THIS is Not my bOOk."):
         assert main(["translate", typed]) == 0
@@ -160,6 +161,7 @@ def test_a_translator_that_is_unsure_says_so(capsys, tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", ["\n", "", " \nthis is.\n"])
 def test_somebody_is_asked_until_a_line_is_empty(ends, capsys, monkeypatch):
     stdin(monkeypatch, f"{BOOK}\n{LONG}\n{BOOK}\n{ends}".encode())
@@ -170,6 +172,7 @@ def test_somebody_is_asked_until_a_line_is_empty(ends, capsys, monkeypatch):
     assert said.err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_at_a_terminal_there_is_a_sign_and_ctrl_d_ends(capsys, monkeypatch):
     typed = iter([BOOK, BOOK])
 

@@ -48,6 +48,7 @@ def test_a_heatmap_shows_where_each_word_comes_from(capsys, tmp_path):
     assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -70,6 +71,7 @@ def test_what_cannot_be_drawn_is_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_png_is_refused_where_nepali_would_fall_into_letters(
     capsys, tmp_path, monkeypatch
 ):

@@ -81,6 +81,7 @@ def test_losses_on_other_data_do_not_count_any_more(tmp_path):
     assert min(kept.val_losses) > 0
 
 
+@pytest.mark.slow
 def test_a_slip_in_the_path_comes_before_a_file_that_is_there(
     capsys, tmp_path
 ):
@@ -140,6 +141,7 @@ def test_what_was_trained_on_the_corpus_goes_on_with_that_alone(
     assert main(without_path(again)) == 0
 
 
+@pytest.mark.slow
 def test_characters_that_it_does_not_know_are_named(capsys, tmp_path):
     main(char(tmp_path, *STEPS))
     words = char(tmp_path, *MORE, "--force", text=TEXT + "QX" * 99)
@@ -147,6 +149,7 @@ def test_characters_that_it_does_not_know_are_named(capsys, tmp_path):
     assert "text.txt has 'Q', 'X', which the vocabulary of" in said
 
 
+@pytest.mark.slow
 def test_the_share_for_training_is_the_checkpoints(capsys, tmp_path):
     main(char(tmp_path, *STEPS, "--train_split", "0.6"))
     assert main(char(tmp_path, *MORE)) == 0
@@ -159,6 +162,7 @@ def test_the_share_for_training_is_the_checkpoints(capsys, tmp_path):
     assert "--train_split 1.0: choose a share between 0 and 1" in said
 
 
+@pytest.mark.slow
 def test_the_seed_of_the_split_stays_whatever_seed_goes_on(capsys, tmp_path):
     main(translate(tmp_path, *STEPS, "--seed", "3"))
     first = capsys.readouterr().out.splitlines()
@@ -209,6 +213,7 @@ def test_an_older_file_of_pairs_goes_on_where_that_is_safe(capsys, tmp_path):
     assert "the English-Nepali corpus that comes with tformer_lite" in said
 
 
+@pytest.mark.slow
 def test_an_existing_file_is_replaced_when_that_is_typed(capsys, tmp_path):
     command = char(tmp_path, *STEPS)
     main(command)
@@ -245,6 +250,7 @@ def test_the_library_says_what_a_training_learned_from(tmp_path):
     assert len(english_nepali("train")) > 1000
 
 
+@pytest.mark.slow
 def test_a_name_that_is_no_utf_8_is_no_hindrance(tmp_path):
     """Such names can be had on Linux; the file is asked for again."""
     words = char(tmp_path, *STEPS)

@@ -8,6 +8,7 @@ from tformer_lite.__main__ import main
 from tformer_lite.commands.trace import PRESETS
 
 
+@pytest.mark.slow
 def test_every_call_of_the_running_model_is_printed(capsys):
     """The witness: `running_trace`, which the chapters show."""
     assert main(["trace", "--calls"]) == 0
@@ -26,6 +27,7 @@ def test_a_path_chooses_the_calls_within_it(capsys):
     assert rest == f"{running_trace().at(path)}\n"
 
 
+@pytest.mark.slow
 def test_the_whole_trace_goes_to_a_file_as_json(capsys, tmp_path):
     path = tmp_path / "trace.json"
     assert main(["trace", "--json", str(path)]) == 0
@@ -45,6 +47,7 @@ def test_every_axis_of_every_module_has_its_name(name, capsys):
     assert not [line for line in lines if "?" in line or "~" in line]
 
 
+@pytest.mark.slow
 def test_so_many_levels_of_modules_are_printed(capsys):
     assert main(["trace", "--depth", "1"]) == 0
     rest = capsys.readouterr().out.split("\n", 1)[1]

@@ -36,6 +36,7 @@ def trained(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_each_epoch_prints_its_losses_and_their_perplexity(capsys, tmp_path):
     """205 characters: 164 and 41, so 156 windows, 5 batches of 32."""
     assert main(char(tmp_path, "--epochs", "2")) == 0
@@ -73,6 +74,7 @@ def test_the_losses_are_those_of_source_002s_adam(tmp_path):
     assert kept.train_losses == pytest.approx(wanted, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_the_checkpoint_has_source_002s_keys(trained):
     packed = torch.load(trained / "model.pt", weights_only=True)
     assert packed.keys() >= {

@@ -36,6 +36,7 @@ def say(ckpt, *words: str) -> list[str]:
     return ["translate", *words, "--ckpt", str(ckpt)]
 
 
+@pytest.mark.slow
 def test_without_a_path_it_learns_the_book_corpus_at_the_books_size(
     capsys, tmp_path
 ):
@@ -190,6 +191,7 @@ def test_without_a_checkpoint_the_shipped_translator_translates(capsys):
     assert capsys.readouterr() == (f"{pair[1]}\n", "")
 
 
+@pytest.mark.slow
 def test_what_it_cannot_translate_is_refused(capsys, trained, tmp_path):
     said = refusal(capsys, *say(trained, "one two red old new big."))
     assert "has 7 words and marks, and the translator reads 6" in said

@@ -62,6 +62,7 @@ def test_a_csv_has_each_note_once_whatever_has_stopped_and_gone_on(
     assert not (tmp_path / "model_losses.csv.part").exists()
 
 
+@pytest.mark.slow
 def test_a_csv_that_cannot_be_written_stops_nothing(capsys, tmp_path):
     (tmp_path / "model_losses.csv").mkdir()
     assert main(char(tmp_path, "--steps", "1")) == 0
@@ -134,6 +135,7 @@ def test_beside_each_loss_the_model_writes_one_line(
     assert not lines[notes[-1] + 2].startswith("  ")
 
 
+@pytest.mark.slow
 def test_the_whole_validation_set_has_a_line_in_the_end(
     capsys, tmp_path, monkeypatch
 ):
@@ -190,6 +192,7 @@ def test_overfitting_is_said_at_a_note_and_in_the_end_with_its_numbers(
     )
 
 
+@pytest.mark.slow
 def test_translations_are_shown_beside_each_loss(capsys, tmp_path):
     main(translate(tmp_path, "--steps", "2"))
     lines = capsys.readouterr().out.splitlines()

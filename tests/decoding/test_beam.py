@@ -140,6 +140,7 @@ def test_a_larger_penalty_for_short_rows_gives_longer_ones():
     assert lengths[0] < lengths[1] < lengths[2]
 
 
+@pytest.mark.slow
 @presets
 def test_a_row_alone_is_the_row_in_its_batch(name):
     model, src = prepared(name)

@@ -28,6 +28,7 @@ def test_logits_are_those_of_the_model(name, kind, steps):
     close(grown(quick, src, tgt, steps), model(*src, tgt))
 
 
+@pytest.mark.slow
 @every_model
 def test_in_single_precision_they_agree_to_five_digits(name, kind):
     model, src, tgt = prepared(name, kind)
@@ -36,6 +37,7 @@ def test_in_single_precision_they_agree_to_five_digits(name, kind):
     assert_close(mine, model(*src, tgt).detach(), atol=1e-5, rtol=0)
 
 
+@pytest.mark.slow
 @every_model
 def test_only_new_positions_are_computed(name, kind):
     model, src, tgt = prepared(name, kind)
@@ -49,6 +51,7 @@ def test_only_new_positions_are_computed(name, kind):
     assert seen == [3, 3, 1, 1, 1, 1, 2, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_source_of_padding_alone_gives_what_the_model_gives(name):
     """Nobody to attend to: zeros from both, not nan."""
@@ -71,6 +74,7 @@ def test_a_source_is_read_once():
     assert len(calls) == 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_decode_goes_on_as_forward_does(name):
     model, (src,), tgt = prepared(name, EncoderDecoder)
@@ -82,6 +86,7 @@ def test_decode_goes_on_as_forward_does(name):
     close(torch.cat(mine, dim=1), model(src, tgt))
 
 
+@pytest.mark.slow
 @every_model
 def test_rows_change_places(name, kind):
     """As in a beam: rows with one source take each other's texts."""

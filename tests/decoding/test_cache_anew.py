@@ -8,6 +8,7 @@ from tformer_lite import DecoderOnly, EncoderDecoder, cached
 from tformer_lite.decoding.cache.attention import Cache
 
 
+@pytest.mark.slow
 @every_model
 def test_ids_that_do_not_go_on_begin_anew(name, kind):
     model, src, tgt = prepared(name, kind)
@@ -58,6 +59,7 @@ def stop(*_) -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 @every_model
 def test_nothing_is_dropped_and_the_model_stays_as_it_was(name, kind):
     model, src, tgt = prepared(name, kind, dropout=0.5)
@@ -73,6 +75,7 @@ def test_nothing_is_dropped_and_the_model_stays_as_it_was(name, kind):
     assert not any(isinstance(part, Cache) for part in model.modules())
 
 
+@pytest.mark.slow
 @every_model
 def test_the_weights_are_the_models_own(name, kind):
     model, src, tgt = prepared(name, kind)

@@ -42,6 +42,7 @@ def last_two(t: int, device=None) -> Tensor:
     return seen.tril()[None, None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [DecoderOnly, EncoderDecoder])
 @pytest.mark.parametrize(
     "own",

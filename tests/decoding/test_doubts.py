@@ -116,6 +116,7 @@ def test_without_triples_nothing_is_strange():
     assert nothing.strange([5, 5, 5]) == []
 
 
+@pytest.mark.slow
 def test_triples_of_a_free_text_tell_nothing():
     numbers = random.Random(0)
     free = [[numbers.randrange(4, 900) for _ in range(8)] for _ in range(200)]

@@ -113,6 +113,7 @@ def test_the_mode_comes_back_after_an_error_too():
     assert torch.is_grad_enabled()
 
 
+@pytest.mark.slow
 def test_decoding_builds_no_graph_of_gradients():
     model, src, _, _ = prepared("paper_base")
     graphs = []
@@ -127,6 +128,7 @@ def test_decoding_builds_no_graph_of_gradients():
     assert torch.is_grad_enabled()
 
 
+@pytest.mark.slow
 def test_the_source_is_read_once():
     model, src, _, _ = prepared("paper_base")
     calls = []

@@ -86,6 +86,7 @@ def test_a_stream_gives_each_token_before_the_next_is_computed():
     assert i == 11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [1, 5, 8, 11])
 def test_a_window_is_all_that_is_read(length):
     """Of the model's 8 positions the last 3 are no numbers; and one without
@@ -179,6 +180,7 @@ def test_ids_stay_of_their_type(n):
     assert written.equal(generate(model, ids, n).int())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 2])
 @pytest.mark.parametrize("shape", [(1, 0), (0, 3), (3,)])
 def test_nothing_is_no_prompt(n, shape):

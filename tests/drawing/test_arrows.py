@@ -24,6 +24,7 @@ def drawn(figure) -> torch.Tensor:
     return torch.tensor((tips - tails) * (1, -1))
 
 
+@pytest.mark.slow
 def test_each_arrow_goes_where_its_numbers_say():
     picture = arrows(HANDS, 2 * HANDS.flip(0))
     both = torch.stack((HANDS, 2 * HANDS.flip(0)), dim=2).flatten(0, 2)

@@ -35,6 +35,7 @@ def test_what_is_stored_is_filled_and_all_that_is_hidden_is_hatched():
     assert hatched == sum((~mask).sum().item() for mask in every)
 
 
+@pytest.mark.slow
 def test_it_says_what_is_stored_and_what_is_allowed():
     text = broadcast(PADDING, CAUSAL).text
     assert "PADDING stores 16 of 128 places" in text

@@ -3,6 +3,7 @@
 import gzip
 import re
 
+import pytest
 import torch
 
 from tests.helpers.drawings import SCORES
@@ -18,6 +19,7 @@ def cells(values, hidden=None) -> str:
     return Picture(page.figure, "", DARK | kind.counterparts()).svg()
 
 
+@pytest.mark.slow
 def test_cells_stand_in_the_pixels_of_their_box_and_hidden_ones_are_hatched():
     svg = cells(SCORES)
     edged = rf'd="(M[^"]*)" style="[^"]*{EDGE[0]}'

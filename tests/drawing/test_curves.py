@@ -70,6 +70,7 @@ def test_long_vectors_show_some_of_their_numbers_and_the_place_of_each():
         assert value == place**2
 
 
+@pytest.mark.slow
 def test_names_stand_in_the_drawing_as_text_and_titles_replace_them():
     drawn = texts(curves(WAVE * 2, RAMP, axis="S").svg())
     assert {"WAVE * 2", "RAMP", "S: key position"} <= set(drawn)
@@ -95,6 +96,7 @@ def test_a_line_over_steps_stands_at_the_steps_that_it_is_given():
     assert {"step: batches learned from", "100", "400"} <= set(drawn)
 
 
+@pytest.mark.slow
 def test_each_list_is_a_panel_and_one_name_has_one_look():
     panels = [[WAVE, RAMP], [RAMP + 1]]
     names, heads = ["a", "b", "b"], ["waves\nof two", "ramp"]
@@ -216,6 +218,7 @@ def test_heights_are_moved_no_more_than_is_needed():
     assert apart([9.0, 9.0], 1, 9) == [8, 9]
 
 
+@pytest.mark.slow
 def test_the_same_lines_are_the_same_bytes():
     assert curves(WAVE).svg() == curves(WAVE).svg()
     assert curves(WAVE).png() == curves(WAVE).png()

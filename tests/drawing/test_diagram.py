@@ -81,6 +81,7 @@ def test_shapes_that_the_run_does_not_have_are_left_out():
     assert len(written_shapes(picture.figure)) == 6
 
 
+@pytest.mark.slow
 def test_names_that_are_not_proved_show_it():
     picture = where(traced("unproved"), "scores")
     assert {"B~", "8?", "C~"} <= set(texts(picture.svg()))
@@ -103,6 +104,7 @@ def test_each_part_is_lit_on_wide_pages_and_on_phones(name, part):
     assert picture.text.startswith("You are here: ")
 
 
+@pytest.mark.slow
 def test_parts_stand_in_the_order_in_which_they_ran(seen):
     pre, post = (where(traced(n), "norm").text for n in ("tiny", "paper"))
     attention = "embed → positions → self-attention → + →"
@@ -137,6 +139,7 @@ def test_a_model_that_only_writes_has_no_encoder_on_its_map(seen):
         where(seen, "encoder")
 
 
+@pytest.mark.slow
 def test_a_model_that_only_reads_has_no_decoder_on_its_map():
     seen = trace(Reader(small("tiny_translator")), IDS)
     words = texts(overview(seen).svg())
@@ -165,6 +168,7 @@ def test_a_part_alone_is_drawn_with_what_it_has(part, inputs):
         where(seen, "mask")
 
 
+@pytest.mark.slow
 def test_what_is_not_there_is_refused(seen):
     with pytest.raises(ValueError, match="'atention': known are ids.*model"):
         where(seen, "atention")

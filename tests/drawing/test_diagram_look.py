@@ -72,6 +72,7 @@ def test_the_costs_on_the_poster_add_up_to_those_of_the_model(seen):
     assert counted == [whole.parameters, whole.flops]
 
 
+@pytest.mark.slow
 def test_the_poster_shows_the_tensors_of_the_run(seen):
     thumbs = [t for s in sides_of(seen) for t in thumbs_of(seen, s)]
     attentions = seen.attention()

@@ -30,6 +30,7 @@ def digits(figure) -> list[int]:
     return [int(text) for text in texts if text.isdigit()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moved", [HEADS, X.view(3, 2, 4), HEADS.flatten()])
 def test_an_element_keeps_its_colour_and_its_channel(moved):
     picture = blocks(X, moved, words=WORDS, n_heads=3)

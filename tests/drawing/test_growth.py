@@ -41,6 +41,7 @@ def test_what_a_cache_computes_is_framed_once():
     assert framed(growth(source_keys)) == [8, 8]  # in the first step alone
 
 
+@pytest.mark.slow
 def test_rows_that_changed_are_framed_again():
     other = GROWING[2].clone()
     other[0] += 1

@@ -34,6 +34,7 @@ def test_each_wire_ends_at_the_key_head_that_was_measured(keys):
     assert wired(picture.figure) == wired(picture.narrow) == keys
 
 
+@pytest.mark.slow
 def test_it_says_who_shares_and_what_the_cache_costs():
     picture = head_wires(served(2, 8), titles=["grouped"])
     assert "grouped: 8 heads of queries share 2 heads of keys" in picture.text

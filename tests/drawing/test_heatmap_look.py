@@ -20,6 +20,7 @@ def boxes(*matrices, **options) -> tuple[list, list]:
     return tuple(zip(*places))
 
 
+@pytest.mark.slow
 def test_pairs_stand_side_by_side_and_on_a_phone_below_each_other():
     (left, right), (upper, lower) = boxes(*PAIR)
     assert left[1] == right[1]
@@ -39,6 +40,7 @@ def test_rows_are_named_once_side_by_side_and_each_time_below():
     assert written.count("3") == 4
 
 
+@pytest.mark.slow
 def test_letters_above_sizes_head_a_matrix_and_words_can_name_its_axes():
     drawn = texts(heatmap(SCORES, axes="beam S", titles=["x"]).svg())
     wanted = ["x", "beam", "(4,", "S", "4)"]
@@ -95,6 +97,7 @@ def test_digits_stand_where_they_fit_and_else_a_scale_below(
         assert ("−1.00" in written) is not fits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hidden", [False, True])
 def test_long_tables_are_images_with_honest_ticks(hidden):
     table = torch.linspace(-1, 1, 64)[:, None].expand(64, 128)
@@ -170,6 +173,7 @@ def test_words_below_are_turned_where_they_would_meet(columns, turned):
 DOLLARS = ["$5 $6", "$$", r"$\frac$", r"\$"]
 
 
+@pytest.mark.slow
 def test_a_dollar_is_a_word_and_no_formula():
     drawn = texts(heatmap(SCORES, columns=DOLLARS, titles=["x['$a'] $"]).svg())
     assert {*DOLLARS, "x['$a'] $"} <= set(drawn)
@@ -179,6 +183,7 @@ def test_a_dollar_is_a_word_and_no_formula():
     assert lines.png()
 
 
+@pytest.mark.slow
 def test_characters_that_cannot_be_drawn_are_written_as_python_does():
     labels = ["\n", "\x00\t", "a\ud800", "क\u094d\u200dष"]
     picture = heatmap(SCORES, rows=labels, columns=labels, titles=["x"])

@@ -25,6 +25,7 @@ def test_every_number_and_label_stands_in_the_drawing_as_text():
     assert drawn.count("−∞") == 8  # on a page and on a phone
 
 
+@pytest.mark.slow
 def test_beside_channels_a_position_is_of_no_query_and_of_no_key():
     named = {
         "T S": "query position",
@@ -37,6 +38,7 @@ def test_beside_channels_a_position_is_of_no_query_and_of_no_key():
         assert f"rows {axes[0]} ({name})" in picture.text
 
 
+@pytest.mark.slow
 def test_whole_numbers_have_no_decimals():
     places = torch.arange(6).view(2, 3)
     assert "5.00" not in texts(heatmap(places).svg())
@@ -102,6 +104,7 @@ def fills(svg: str) -> list[str]:
     return cell.findall(svg.partition('class="narrow"')[0])
 
 
+@pytest.mark.slow
 def test_weights_keep_one_scale_and_scores_are_centred_on_zero():
     half = torch.tensor([[0.5, 0.5]])
     sure = torch.tensor([[1.0, 0.0]])
@@ -111,6 +114,7 @@ def test_weights_keep_one_scale_and_scores_are_centred_on_zero():
     assert fills(heatmap(scores).svg()) == ["#84b8e6", "#ffffff", "#f2a65e"]
 
 
+@pytest.mark.slow
 def test_panels_of_scores_share_one_scale():
     small, large = torch.tensor([[1.0, -1.0]]), torch.tensor([[4.0, -4.0]])
     together = fills(heatmap(small, large).svg())
@@ -152,6 +156,7 @@ def test_a_mask_that_does_not_fit_is_refused():
         heatmap(SCORES, mask=torch.ones(4, 3).bool())
 
 
+@pytest.mark.slow
 def test_arrays_and_lists_and_masks_of_ones_and_zeros_are_drawn_too():
     assert heatmap(SCORES.numpy()).svg()
     drawn = heatmap([[1, 0]], kind="mask")
@@ -167,6 +172,7 @@ def test_each_matrix_has_one_title():
     assert repr(heatmap(*[SCORES])).startswith("matrix (4, 4)")
 
 
+@pytest.mark.slow
 def test_titles_can_be_given():
     picture = heatmap(SCORES, SCORES, titles=["before", "after"])
     assert {"before", "after"} <= set(texts(picture.svg()))

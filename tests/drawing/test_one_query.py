@@ -17,6 +17,7 @@ MASK = torch.tensor([True, True, True, False])
 WEIGHTS = torch.tensor([[0.6, 0.3, 0.07, 0.03], [0.0, 0.0, 0.0, 1.0]])
 
 
+@pytest.mark.slow
 def test_one_query_shows_the_numbers_of_every_step():
     weights = ROW.masked_fill(~MASK, -math.inf).softmax(0)
     picture = one_query(ROW, V, MASK, ENGLISH, "of थिएन")
@@ -42,6 +43,7 @@ def test_without_a_mask_its_row_is_left_out_and_the_page_is_lower():
     assert hidden.text.count("-∞") == masked.text.count("-∞") == 1
 
 
+@pytest.mark.slow
 def test_a_long_query_and_many_channels_stay_within_the_page():
     words = ["internationally"] * 20
     picture = one_query(torch.randn(20), torch.randn(20, 64), words=words)

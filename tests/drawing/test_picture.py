@@ -18,6 +18,7 @@ from tformer_lite.drawing.surface.palette import PAPER
 from tformer_lite.drawing.surface.picture import FONT
 
 
+@pytest.mark.slow
 def test_a_screen_reader_says_the_first_paragraph():
     drawing = heatmap(
         SCORES, rows=NEPALI, columns=['<b> "it\'s" &', "b", "c", "d"]
@@ -27,6 +28,7 @@ def test_a_screen_reader_says_the_first_paragraph():
     assert root.get("aria-label") == drawing.text.split("\n\n")[0]
 
 
+@pytest.mark.slow
 def test_every_colour_has_its_dark_counterpart():
     svg = heatmap(SCORES, rows=NEPALI, columns=ENGLISH).svg()
     light = set(re.findall(r"(?:fill|stroke): (#\w{6})", svg))

@@ -31,6 +31,7 @@ def rms(x: torch.Tensor) -> float:
     return pytest.approx(x.square().mean().sqrt().item())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pre", "post"])
 def test_sizes_are_those_of_the_sums_written_out(kind):
     encoder, x = deep(n_layers=2, residual=kind)
@@ -57,6 +58,7 @@ def test_sizes_are_those_of_the_sums_written_out(kind):
     assert not any(part._forward_hooks for part in encoder.modules())
 
 
+@pytest.mark.slow
 def test_the_river_is_as_high_as_its_numbers():
     figure = residual_stream(running_model(), *EXAMPLE[:2]).figure
     rivers = [p for p in figure.axes[0].patches if isinstance(p, Polygon)]
@@ -94,6 +96,7 @@ def test_words_have_room_in_any_depth(residual):
     assert letter_faults(residual_stream(model, *EXAMPLE[:2])) == []
 
 
+@pytest.mark.slow
 def test_a_stack_is_called_as_you_wrote_it():
     encoder, x = deep()
     assert residual_stream(encoder, x).text.startswith("encoder: the res")

@@ -18,6 +18,7 @@ def noise(request):
     return (torch.rand(2, 3, dtype=torch.double) * 2 - 1) * NOISE
 
 
+@pytest.mark.slow
 def test_of_numbers_that_should_be_equal_the_first_is_the_largest(noise):
     assert first_largest(TIE + noise) == 1
     text = heatmap(TIE + noise, kind="scores").text

@@ -24,6 +24,7 @@ def test_each_seed_is_a_dot_and_dots_of_one_value_are_piled():
         assert one - two == two - three > 5
 
 
+@pytest.mark.slow
 def test_rows_are_named_and_means_are_written():
     picture = seeds(FEW, MANY, axis="exact match, %", titles=["wsd", "noam"])
     drawn = texts(picture.svg())

@@ -28,6 +28,7 @@ def fills(picture, panel: int) -> list[tuple]:
     return mesh.cmap(mesh.norm(mesh.get_array())).round(2).tolist()
 
 
+@pytest.mark.slow
 def test_a_chain_says_its_matrices_its_operators_and_its_framed_row():
     picture = chain(rows=NEPALI, columns=ENGLISH, row="थिएन")
     assert picture.text.split("\n\n")[0] == (

@@ -24,6 +24,7 @@ PICTURES = {
 }
 
 
+@pytest.mark.slow
 def test_the_first_cell_is_painted_at_the_top_left():
     """Seen in the pixels, which is all that a reader has."""
     picture = heatmap(FIRST, kind="weights")
@@ -42,6 +43,7 @@ def test_the_first_cell_is_painted_at_the_top_left():
     assert y < image.height / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_title_is_painted_above_the_first_row_and_that_above_the_next(name):
     for figure in (PICTURES[name].figure, PICTURES[name].narrow):

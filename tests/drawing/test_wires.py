@@ -53,6 +53,7 @@ def test_each_wire_leads_through_the_row_that_the_id_has():
             assert ends[tuple(wire[-1])] == TABLE[id_].tolist()
 
 
+@pytest.mark.slow
 def test_two_words_with_one_id_are_marked():
     picture = look_up(IDS, TABLE, WORDS)
     assert "4 ids fetch 3 of 20 rows: mouth, empty fetch row 0." in (

@@ -26,6 +26,7 @@ def words(text: str) -> list[str]:
     return re.findall(r"[^\s.?।]+|[.?।]", text)
 
 
+@pytest.mark.slow
 def test_the_grammar_writes_the_shipped_files():
     for name, text in grammar.files().items():
         assert (grammar.TEXTS / name).read_bytes() == text.encode(), name

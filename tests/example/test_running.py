@@ -40,6 +40,7 @@ def test_the_trace_is_of_the_running_example():
     assert seen.result.shape == (2, 8, 1024)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [{}, {"d_model": 8, "n_heads": 2}, {"vocab_size": 700, "d_ff": 8}],

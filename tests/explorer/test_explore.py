@@ -76,6 +76,7 @@ def test_all_numbers_of_a_run_are_written_and_explained(example):
         assert max(one.values()) < 1e-5, one
 
 
+@pytest.mark.slow
 def test_the_trained_translators_numbers_are_explained_too():
     seen, _ = trained_trace("that house was not big.", "त्यो घर ठूलो थिएन ।")
     for one in apart(explore(seen)):
@@ -181,6 +182,7 @@ def test_newer_attentions_are_explained(attention):
         assert max(one.values()) < 1e-5, one
 
 
+@pytest.mark.slow
 def test_a_softmax_along_the_wrong_axis_is_shown_as_it_is():
     model, ids = bug("softmax_over_queries").model(), running_example()
     seen = trace(model, ids.src, ids.tgt, keep=True)
@@ -217,6 +219,7 @@ def test_a_page_of_its_own_needs_nothing_beside_it(tmp_path):
     assert 'src="' not in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "said"),
     [

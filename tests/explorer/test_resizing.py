@@ -131,6 +131,7 @@ def test_the_page_has_the_formulas_that_are_found_now(name):
     assert now[name] == PAGE[name], "they are old: run `make sizes`"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["parameters", "activations", "cache"])
 def test_a_formula_that_is_wrong_elsewhere_stops_the_search(what):
     wrong = json.loads(json.dumps(PAGE["char_lm"]))

@@ -52,6 +52,7 @@ def test_the_line_that_it_replaces_stands_in_the_source_once(name):
     assert "\n" not in one.wrong
 
 
+@pytest.mark.slow
 @ALL
 def test_it_gives_logits_of_the_right_shape_and_finite(name):
     assert logits(name).shape == logits().shape
@@ -64,6 +65,7 @@ def test_its_logits_are_wrong_or_we_say_why_not(name):
     assert same == (name in SILENT)
 
 
+@pytest.mark.slow
 @ALL
 def test_it_has_the_weights_of_the_running_model(name):
     right = running_model().state_dict()

@@ -142,6 +142,7 @@ def test_a_legitimate_variant_raises_no_alarm(name):
     assert len(held) >= 12
 
 
+@pytest.mark.slow
 def test_the_right_model_has_every_property():
     found = report(running_model(), *running_example()[:2]).findings
     odd = [finding.name for finding in found if not finding.holds]

@@ -24,6 +24,7 @@ def run(model: torch.nn.Module) -> torch.Tensor:
         return model(*running_example()[:2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", PLACES)
 def test_a_copy_without_a_change_is_the_model_itself(file):
     lines = source(file).splitlines()

@@ -100,6 +100,7 @@ def test_bert_base_gives_the_sources_shape(folder):
     assert shapes == [(1, 8, 768)] * 3
 
 
+@pytest.mark.slow
 def test_bert_is_frozen_and_only_the_rest_learns(config):
     torch.manual_seed(0)
     model = EncoderDecoder(config).train()
@@ -111,6 +112,7 @@ def test_bert_is_frozen_and_only_the_rest_learns(config):
     assert embedding.projection.weight.grad.abs().sum() > 0
 
 
+@pytest.mark.slow
 def test_texts_go_in_and_texts_come_out(config, folder):
     torch.manual_seed(0)
     tokenizer, model = WordPieceTokenizer(folder), EncoderDecoder(config)

@@ -46,6 +46,7 @@ def test_an_unknown_choice_lists_the_known(field):
         EncoderDecoder(replace(CONFIG, **{field: "round"}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", CHOICES)
 def test_every_known_name_is_used(field):
     for name, part in PARTS[field].items():

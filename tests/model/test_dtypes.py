@@ -88,6 +88,7 @@ def test_a_compiled_model_is_the_same_and_nothing_warns(kind):
     assert_close(theirs, gradient(model, logits), rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @presets
 def test_saved_weights_are_all_there_is_to_a_model(name):
     kind, config = kind_of(name), small(name)
@@ -111,6 +112,7 @@ def test_weights_of_another_config_are_refused():
         other.load_state_dict(weights)
 
 
+@pytest.mark.slow
 @presets
 def test_training_drops_values_and_evaluation_does_not(name):
     torch.manual_seed(0)
@@ -151,6 +153,7 @@ def test_dropped_weights_leave_the_others_twice_as_large(part):
     assert len(seen) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
 )
@@ -168,6 +171,7 @@ def test_copied_and_pickled_models_are_equal_and_apart(name, again):
     assert score(model, *batch(name)).equal(logits)
 
 
+@pytest.mark.slow
 def test_the_paper_model_can_be_built_without_memory():
     with torch.device("meta"):
         model = EncoderDecoder(paper_base)

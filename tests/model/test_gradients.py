@@ -61,6 +61,7 @@ def test_no_parameter_is_dead_but_those_that_cannot_matter(name, bias):
         assert (most[~idle] > 1e-7).all(), path
 
 
+@pytest.mark.slow
 @presets
 def test_the_gradient_is_the_slope_of_the_loss(name):
     model = build(kind_of(name), small(name, n_layers=1, activation="gelu"))

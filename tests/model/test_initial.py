@@ -82,6 +82,7 @@ def test_positions_start_with_a_mean_square_of_one_half(positions):
     assert 0.48 < x.square().mean().item() < 0.52
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d_model", [64, 256])
 def test_square_layers_keep_the_variance_of_their_input(d_model):
     torch.manual_seed(0)

@@ -74,6 +74,7 @@ def test_a_window_reaches_its_width_less_one_in_each_layer(
     assert differ(after, before)[:, 1 : reach + 2].all()
 
 
+@pytest.mark.slow
 @fixed
 @given(configs(mask="sliding", n_layers=1), seeds)
 def test_the_sliding_mask_sees_four_tokens(config, seed):

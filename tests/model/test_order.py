@@ -53,6 +53,7 @@ def test_with_positions_order_matters(positions, config, order, seed):
     assert moved(model, src, order)[swapped].all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attention", ["rotary", "rotary_grouped"])
 def test_with_turned_queries_and_keys_order_matters(attention):
     config = small("paper_base", positions="none", attention=attention)

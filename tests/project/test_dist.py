@@ -72,6 +72,7 @@ def test_the_packages_have_one_version():
         assert all(need.endswith(f"=={NUMBER}") for need in ours)
 
 
+@pytest.mark.slow
 def test_the_sdist_holds_what_the_repository_holds(packed):
     tracked = run(ROOT, "git", "ls-files", "-z").stdout.split("\0")
     there = {name for name in tracked if (ROOT / name).is_file()}

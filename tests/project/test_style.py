@@ -143,6 +143,7 @@ def test_imports_down_are_fine():
     assert not upward(ROOT / "shapewatch" / "properties" / "few.py", source)
 
 
+@pytest.mark.slow
 def test_the_tracer_needs_torch_and_the_standard_library_alone():
     """pytest's plugin apart, which pytest itself loads."""
     for file in (ROOT / "shapewatch").rglob("*.py"):
@@ -219,11 +220,13 @@ def test_public_names_are_listed_documented_and_no_modules_name():
     assert tformer_lite.__all__ == sorted(tformer_lite.__all__)
 
 
+@pytest.mark.slow
 def test_ruff_has_nothing_to_say():
     said = run(ROOT, *PYTHON, "ruff", "check", "--no-cache", ".")
     assert said.returncode == 0, said.stdout
 
 
+@pytest.mark.slow
 def test_the_code_is_laid_out_as_ruff_does():
     said = run(ROOT, *PYTHON, "ruff", "format", "--check", "--no-cache", ".")
     assert said.returncode == 0, f"{said.stdout}\n`make format` does it."

@@ -62,6 +62,7 @@ def functions(file: Path) -> list[str]:
     return [node.name for node in body if isinstance(node, ast.FunctionDef)]
 
 
+@pytest.mark.slow
 def test_no_two_helpers_have_one_name():
     names = Counter(name for file in HELPERS for name in functions(file))
     assert [name for name, times in names.items() if times > 1] == []

@@ -87,6 +87,7 @@ def draw(dtype: torch.dtype) -> list[Tensor]:
     ]
 
 
+@pytest.mark.slow
 @in_both_precisions
 @split_or_fused
 @any_activation
@@ -104,6 +105,7 @@ def test_a_block_is_pytorchs_encoder_layer(
     agree_in_gradients(mine, theirs, outputs, [x], ADDED_UP)
 
 
+@pytest.mark.slow
 @in_both_precisions
 @split_or_fused
 @any_activation

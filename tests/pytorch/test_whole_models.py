@@ -125,6 +125,7 @@ def test_the_stacks_are_nn_transformer(name, dtype):
     agree_in_values(ours, theirs(*vectors, **hidden(SRC, TGT)), ADDED_UP)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["paper_base", "building_blocks"])
 def test_the_stacks_send_back_what_nn_transformer_does(name):
     mine, theirs = pair(name, torch.float64)
@@ -157,6 +158,7 @@ def test_sentences_of_padding_alone_come_out_as_from_nn_transformer(
     agree_in_values(mine(EMPTY_SRC, EMPTY_TGT), logits)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["paper_base", "building_blocks"])
 def test_sentences_of_padding_alone_leave_every_gradient_finite(name):
     mine, theirs = pair(name, torch.float64)
@@ -172,6 +174,7 @@ def test_sentences_of_padding_alone_leave_every_gradient_finite(name):
             agree_in_values(sent[weight], other.grad)
 
 
+@pytest.mark.slow
 @in_both_precisions
 def test_a_sliding_window_is_nn_transformer_under_a_band(dtype):
     config = replace(
@@ -187,6 +190,7 @@ def test_a_sliding_window_is_nn_transformer_under_a_band(dtype):
     agree_in_values(mine(src, tgt), logits)
 
 
+@pytest.mark.slow
 @in_both_precisions
 @pytest.mark.parametrize("residual", ["pre", "post"])
 def test_a_language_model_is_pytorchs_encoder_without_the_future(

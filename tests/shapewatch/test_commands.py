@@ -189,6 +189,7 @@ def test_a_function_can_be_traced(capsys):
     assert lines[-1].endswith("(T, D), (D, S) -> (T, S)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -233,6 +234,7 @@ def test_what_stops_a_stranger_s_model_is_said_in_a_line(name, says, capsys):
     assert f"theirs:{name} does not run: {says}" in said
 
 
+@pytest.mark.slow
 def test_a_check_that_finds_nothing_gives_0_and_one_that_does_1(capsys):
     words = "check", "theirs:make", "--expect", "order_sensitivity=no places"
     assert typed(capsys, *words)[0].startswith("finite              ✓ holds")

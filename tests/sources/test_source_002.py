@@ -40,6 +40,7 @@ def test_28_characters_make_280_576_parameters_and_65_make_290_048():
     assert [count(both(v)[0]) for v in (28, 65)] == [280_576, 290_048]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vocab_size", [28, 65, 100])
 @pytest.mark.parametrize("length", [1, 32, 64])
 def test_the_whole_model_is_the_sources(vocab_size, length):

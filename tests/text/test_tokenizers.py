@@ -162,6 +162,7 @@ def test_characters_are_numbered_in_their_order():
     assert tokenizer.encode("").dtype == torch.int64
 
 
+@pytest.mark.slow
 @given(st.text())
 @fixed
 def test_any_text_comes_back_from_its_characters_ids(text):

@@ -53,6 +53,7 @@ def refused(path, content, said):
         load_checkpoint(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tenth", range(10))
 def test_a_file_cut_off_anywhere_is_damaged(path, whole, tenth):
     refused(path, whole[: len(whole) * tenth // 10], UNREADABLE)
@@ -153,6 +154,7 @@ def test_a_file_of_another_version_says_what_to_do(path, version):
     refused(path, {"format": version}, said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "key", ["model_state_dict", "model", "model_config", "tokenizers"]
 )
@@ -162,6 +164,7 @@ def test_a_checkpoint_that_lacks_something_is_damaged(path, key):
     refused(path, {k: v for k, v in packed.items() if k != key}, UNREADABLE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("key", "value"),
     [
@@ -227,6 +230,7 @@ def test_a_shape_without_its_numbers_takes_no_memory(path, key):
     refused(path, packed | {key: wide}, UNREADABLE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["max_len", "n_layers", "d_ff", "vocab_size"])
 def test_a_size_without_its_numbers_takes_no_memory(path, name):
     model = EncoderDecoder(small("paper_base"))

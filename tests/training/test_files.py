@@ -78,6 +78,7 @@ def test_what_is_read_only_stays():
         assert os.listdir(folder) == ["model.pt"]
 
 
+@pytest.mark.slow
 def test_the_file_behind_a_link_is_replaced(tmp_path):
     """And a link to nothing makes a file there, as `open` does."""
     (tmp_path / "models").mkdir()

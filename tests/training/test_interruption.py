@@ -66,6 +66,7 @@ def test_a_second_ctrl_c_does_not_wait(path):
     assert signal.getsignal(signal.SIGINT) is old
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_the_last_file_is_written_is_not_lost(path, monkeypatch):
     def pressed(*args):
         save(*args)
@@ -79,6 +80,7 @@ def test_ctrl_c_while_the_last_file_is_written_is_not_lost(path, monkeypatch):
     assert resume(path).steps_left() == 0
 
 
+@pytest.mark.slow
 def test_sigterm_saves_too_and_ends_as_the_shell_expects(path):
     """A second one, as some schedulers send it, changes nothing."""
     one = trainer(every=100)

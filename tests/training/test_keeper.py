@@ -73,6 +73,7 @@ def test_a_minute_goes_by_or_twenty_times_what_writing_took(
     assert saved == steps
 
 
+@pytest.mark.slow
 def test_a_note_looks_at_a_sample_and_always_at_the_same(monkeypatch):
     """An eighth of 3 times 800 rows learned from are 300."""
     seen, big = [], text(2000, seed=2)
@@ -162,6 +163,7 @@ def spoiled(one, at):
     return one
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("valid", [VALID, None])
 def test_a_note_of_no_number_replaces_no_file(path, valid):
     one = spoiled(trainer(), at=6)

@@ -51,6 +51,7 @@ def by_hand(model, recipe, data):
     return losses
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -84,6 +85,7 @@ def test_the_translator_learns_by_the_same_loop():
         assert_close(here, there, atol=1e-8, rtol=0)
 
 
+@pytest.mark.slow
 def test_the_loss_falls_and_is_noted_every_so_many_steps():
     one = trainer(steps=61, every=20)
     assert mean_loss(one.model, DATA) == pytest.approx(math.log(11), abs=0.1)

@@ -2,6 +2,7 @@
 
 import threading
 
+import pytest
 import torch
 
 from tests.helpers.learning import (
@@ -38,6 +39,7 @@ def test_the_bar_shows_loss_and_tokens_per_second(capfd):
     assert f"loss {one.loss:.3f}" in last
 
 
+@pytest.mark.slow
 def test_a_thread_may_train_too():
     one, two = trainer(), trainer()
     thread = threading.Thread(target=train, args=(one, DATA))

@@ -88,6 +88,7 @@ def stopped(tmp_path_factory):
     return one, path
 
 
+@pytest.mark.slow
 def test_the_loss_of_what_is_kept_is_the_lowest(stopped):
     one, path = stopped
     kept = load_checkpoint(path)
@@ -107,6 +108,7 @@ def test_to_resume_what_has_stopped_is_to_do_nothing(stopped):
     assert same(two.model.state_dict(), one.model.state_dict())
 
 
+@pytest.mark.slow
 def test_more_patience_goes_on_from_the_last_weights(stopped, tmp_path):
     """As if there had been more from the start, to the last bit."""
     _, path = stopped
@@ -117,6 +119,7 @@ def test_more_patience_goes_on_from_the_last_weights(stopped, tmp_path):
     assert equal(two, whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["resume", "recipe"])
 def test_patience_that_comes_later_keeps_what_was_there(told, tmp_path, way):
     """No note after it is better than those before: the weights stay."""

@@ -51,6 +51,7 @@ def test_an_interrupted_run_goes_on_to_the_last_bit(path, step, patience):
     assert equal(three, two)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
 def test_a_run_in_another_type_goes_on_in_it(path, dtype):
     def begun():

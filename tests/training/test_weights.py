@@ -214,6 +214,7 @@ def test_what_a_config_does_not_say_is_refused_and_not_lost(
     assert not path.exists()
 
 
+@pytest.mark.slow
 def test_another_weight_decay_is_taken_where_a_training_goes_on(path):
     one = Trainer(writer(), RECIPE)
     train(one, DATA, path=path)

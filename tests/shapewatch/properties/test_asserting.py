@@ -31,6 +31,7 @@ def test_each_check_has_an_assertion():
         assert f"`{check}`" in about
 
 
+@pytest.mark.slow
 def test_what_holds_passes():
     torch.manual_seed(0)
     assert assert_causal(GPT(), IDS) is None

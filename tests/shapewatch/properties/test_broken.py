@@ -130,6 +130,7 @@ def test_a_check_says_the_same_where_gradients_are_switched_off(check):
         assert found.holds is not False
 
 
+@pytest.mark.slow
 def test_what_does_not_apply_is_not_judged():
     model = DecoderOnly(char_lm)
     found = report(model, *example_ids(model))

@@ -70,6 +70,7 @@ def test_a_name_is_as_good_as_a_place(kind):
         assert said(seeded().forward, PADDED, mask=MASK, places=PLACES)
 
 
+@pytest.mark.slow
 def test_a_dictionary_may_be_an_input_itself():
     assert said(seeded(OneBatch), NAMED) == PLAIN
     rest = {"mask": MASK, "all": [PLACES]}
@@ -131,6 +132,7 @@ def test_modules_have_the_same_paths_by_name():
     assert type(model) is Leaks
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_compiled_module_and_one_with_a_forward_of_its_own_are_asked():
     torch.manual_seed(0)
@@ -164,6 +166,7 @@ class Several(GPT):
         return SimpleNamespace(other=torch.ones(2, 7, 3), last=last, size=3)
 
 
+@pytest.mark.slow
 def test_the_output_is_picked_by_name_or_by_a_function():
     torch.manual_seed(0)
     model = Several()

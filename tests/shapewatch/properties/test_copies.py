@@ -102,6 +102,7 @@ def test_a_batch_finds_what_single_runs_find(name, monkeypatch):
     assert str(report(model, *inputs)) == str(whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SINGLE)
 def test_what_differs_in_a_larger_batch_is_asked_one_by_one(kind):
     torch.manual_seed(0)

@@ -42,6 +42,7 @@ class Wrapped(nn.Module):
         return self.model(ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("build", [Kinds, Asks])
 @pytest.mark.parametrize("wrap", [nn.Identity, Wrapped])
 def test_what_an_optional_input_would_ask_is_excused(build, wrap):
@@ -117,6 +118,7 @@ PICKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pick", PICKS)
 def test_what_the_last_block_does_for_others_is_excused(pick):
     torch.manual_seed(0)

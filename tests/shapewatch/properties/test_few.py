@@ -109,6 +109,7 @@ def test_a_layer_that_is_no_plain_one_is_left_alone(change):
     assert few_outputs(subject) is subject
 
 
+@pytest.mark.slow
 def test_what_few_outputs_tell_is_what_all_tell():
     assert not causality(Peeps(), IDS).holds
     assert not causality(Written(), IDS).holds

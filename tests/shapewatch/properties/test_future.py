@@ -96,6 +96,7 @@ LEAKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LEAKS, ids=lambda kind: kind.__name__)
 def test_the_future_is_found_wherever_it_comes_in(kind):
     torch.manual_seed(0)

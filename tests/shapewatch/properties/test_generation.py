@@ -22,6 +22,7 @@ def asked(name):
     return generation(getattr(writing_on, name)().eval(), IDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 def test_what_is_written_otherwise_than_full_runs_say_is_broken(name):
     finding = asked(name)
@@ -35,6 +36,7 @@ def test_words_that_are_chosen_by_other_numbers_are_unusual():
     assert "word 1 is chosen by other numbers" in finding.says
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Writer", "Cool", "NewOnly"])
 def test_right_writers_are_right(name):
     assert asked(name).holds, asked(name)

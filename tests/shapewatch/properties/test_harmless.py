@@ -83,6 +83,7 @@ def test_a_report_changes_nothing_that_a_function_keeps():
     assert (kept, times()) == ([], 0)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_report_changes_nothing_of_a_compiled_module():
     model = by_jit(GPT(), WORDS)

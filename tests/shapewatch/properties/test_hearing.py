@@ -99,6 +99,7 @@ def test_two_words_and_one_that_hears_them_are_enough(length):
     assert finding.holds is (None if length == 2 else False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("src", "own", "says"),
     [
@@ -123,6 +124,7 @@ def test_a_source_is_covered_in_every_layout(attend):
     assert found.seen[~later].gt(0).all()
 
 
+@pytest.mark.slow
 def test_what_is_seen_is_the_first_sentence():
     model = running_model()
     for check, which in (source_dependence, 0), (past, 1):

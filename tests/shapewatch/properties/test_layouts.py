@@ -34,6 +34,7 @@ def test_a_report_finds_what_a_trace_finds_and_nothing_to_object(attend):
     assert found["provenance"].holds
 
 
+@pytest.mark.slow
 @every
 def test_a_wrong_scale_is_found_in_every_layout(attend):
     says = score_scale(built(attend, loud=2.0), X).says

@@ -50,6 +50,7 @@ def afterwards(x):
     return joined @ WEIGHTS[0] + joined.mT.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attend", [beside, afterwards])
 def test_the_end_of_an_attention_is_what_the_next_step_reads(attend):
     finding = provenance(attend, ROWS)
@@ -89,6 +90,7 @@ def by_baddbmm(q, k, v, mask):
     return mixed.unflatten(0, (2, -1)).transpose(1, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attend", [spaced, by_baddbmm])
 def test_a_product_may_be_written_otherwise(attend):
     torch.manual_seed(0)

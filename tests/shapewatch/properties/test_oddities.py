@@ -64,6 +64,7 @@ class ForgetfulNorm(NoNorm):
     """It does the same, though its name says otherwise."""
 
 
+@pytest.mark.slow
 def test_mixed_heads_raise_no_alarm_and_their_scale_is_not_judged():
     found = report(GPT(attention=Talking), IDS)
     assert found.broken == [], found
@@ -72,6 +73,7 @@ def test_mixed_heads_raise_no_alarm_and_their_scale_is_not_judged():
     assert says == "Heads are mixed between scores and softmax."
 
 
+@pytest.mark.slow
 def test_what_mixes_heads_after_the_softmax_has_no_rows_to_judge():
     found = report(GPT(attention=MixedAfter), IDS)
     assert found.broken == [], found

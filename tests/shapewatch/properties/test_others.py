@@ -74,6 +74,7 @@ def test_an_encoder_is_found_right():
     assert len(judged(found)) == 18
 
 
+@pytest.mark.slow
 def test_an_encoder_without_its_mask_hears_padding():
     finding = padding_invariance(made("BertForMaskedLM"), PADDED, pad=1)
     assert finding.holds is False

@@ -65,6 +65,7 @@ def test_one_id_and_no_other_looks_like_padding(there, says):
     assert like_padding(ids[..., None].float(), torch.tensor(there) > 0) == ""
 
 
+@pytest.mark.slow
 def test_what_is_not_padding_is_still_broken():
     class Deaf(GPT):
         def forward(self, ids):

@@ -93,6 +93,7 @@ def test_a_source_that_is_heard_between_positions_is_heard():
     assert says.startswith("No attention was found")  # not: hears nothing
 
 
+@pytest.mark.slow
 def test_the_sentences_say_how_many_positions_were_asked():
     torch.manual_seed(0)
     model = GPT()

@@ -111,6 +111,7 @@ class Terminal(io.StringIO):
         return True
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_one_line_that_is_wiped_away(monkeypatch):
     said = slow(Terminal(), monkeypatch)
     assert "\n" not in said
@@ -130,6 +131,7 @@ def test_a_short_report_and_a_pipe_show_nothing(monkeypatch):
     assert slow(io.StringIO(), monkeypatch) == ""
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_it_too(monkeypatch):
     shell = SimpleNamespace(kernel=None)
     ipython = SimpleNamespace(get_ipython=lambda: shell)

@@ -92,6 +92,7 @@ def asked(*turn, **options):
     return relative_positions(Turning(*turn, **options), IDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fused", [True, False])
 @pytest.mark.parametrize(
     "turn", [halves, neighbours, as_numbers, partly, later]
@@ -153,6 +154,7 @@ def test_values_that_are_rotated_are_unusual():
     assert "values are rotated" in finding.says
 
 
+@pytest.mark.slow
 def test_positions_of_a_grid_are_not_said_to_be_a_bug():
     assert asked(as_it_is, as_it_is, kind=OnGrid).level == "unusual"
 

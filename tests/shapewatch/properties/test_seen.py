@@ -92,12 +92,14 @@ def test_in_the_whole_model_words_hear_words_that_are_not_later():
     assert_close(seen, lower & (real | itself))
 
 
+@pytest.mark.slow
 def test_every_output_hears_each_word_of_the_source_and_no_padding():
     real = padding_mask(running_example().src, pad=1)[0, 0]
     for check in (source_dependence, padding_invariance):
         assert_close(check(running_model(), *PAIR).seen > 0, real.expand(8, 8))
 
 
+@pytest.mark.slow
 def test_weights_are_those_that_the_trace_kept():
     path = "encoder.blocks.0.self_attention:weights"
     seen = running_trace()
@@ -143,6 +145,7 @@ def test_the_scale_of_an_attention_in_one_call_is_known(scale):
     assert score_scale(attend, ROWS).holds is (scale != 1.0)
 
 
+@pytest.mark.slow
 def test_provenance_sees_the_position_that_each_element_came_from():
     places = torch.arange(8)[:, None]
     right = provenance(running_model(), *PAIR)
@@ -180,6 +183,7 @@ def test_infinities_are_counted():
     assert f"{share:.0%}" in finding.says
 
 
+@pytest.mark.slow
 def test_a_sentence_says_where_the_future_comes_in_first():
     config = replace(tiny_translator, n_layers=3)
     model = running_model(config)
@@ -188,6 +192,7 @@ def test_a_sentence_says_where_the_future_comes_in_first():
     assert "first in decoder.blocks.1.self_attention." in says
 
 
+@pytest.mark.slow
 def test_a_sentence_says_where_padding_comes_in_first():
     model = running_model(replace(tiny_translator, n_layers=2))
     model.decoder.blocks[1].cross_attention = Bidirectional(12, 3)
@@ -203,6 +208,7 @@ class Bidirectional(MultiHeadAttention):
         return super().forward(x, source)
 
 
+@pytest.mark.slow
 def test_the_report_has_each_finding_by_name():
     found = report(running_model(), *PAIR)
     assert len(found.findings) == 26

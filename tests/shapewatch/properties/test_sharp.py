@@ -1,5 +1,6 @@
 """One row, one position, one axis more: what a check must not overlook."""
 
+import pytest
 import torch
 from torch import nn
 
@@ -32,6 +33,7 @@ class Hears(nn.Module):
         return self.weights[:t, :t] @ self.table(ids)
 
 
+@pytest.mark.slow
 def test_of_all_positions_one_that_hears_nobody_is_found():
     for t in range(1, 7):
         weights = torch.ones(7, 7).tril()
@@ -149,6 +151,7 @@ def test_a_gain_that_is_no_parameter_is_unusual():
     assert norm_statistics(nn.Sequential(OddNorm(1.0)), ROWS).holds
 
 
+@pytest.mark.slow
 def test_what_nothing_reads_outside_of_the_blocks_is_unusual():
     model = GPT()
     model.pooler = nn.Linear(16, 16)

@@ -27,6 +27,7 @@ def asked(kind, check=live_parameters):
     return check(GPT(attention=kind), IDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [Own, Grouped, Fused, Loop, Letters, ShutAtFirst]
 )
@@ -44,6 +45,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WRONG)
 def test_a_part_that_learns_nothing_is_found(kind):
     finding = asked(kind)

@@ -82,6 +82,7 @@ def test_the_block_that_is_wrong_is_named():
     assert "first in blocks.1." in exact_gradients(model, IDS).says
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "build",
     [

@@ -66,6 +66,7 @@ class Viewed(GPT):
         return x @ self.tokens.weight.view(16, 50)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SUMS)
 def test_sums_that_lose_or_repeat_something_are_found(name):
     model = of_blocks(getattr(sublayers, name))()

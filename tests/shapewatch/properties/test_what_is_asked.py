@@ -56,6 +56,7 @@ def test_a_right_loss_has_every_property(name):
     assert {x.name: x.holds for x in found.values()} == wanted, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", JUDGED_IN_PART)
 def test_a_loss_without_a_softmax_is_not_said_to_be_wrong(name):
     kind, loss = JUDGED_IN_PART[name]
@@ -84,6 +85,7 @@ def test_what_good_losses_may_do_is_unusual(name):
     assert "broken" not in {x.level for x in found.values()}, found
 
 
+@pytest.mark.slow
 def test_a_report_has_them_where_there_is_a_loss():
     model = made(GPT)
     found = report(model, IDS, pad=PAD, loss=lambda m, x: costs(m(x), x))
@@ -96,6 +98,7 @@ def test_a_report_has_them_where_there_is_a_loss():
         report(model, IDS, expect={"next_word": "It is asked to copy."})
 
 
+@pytest.mark.slow
 def test_what_the_loss_does_can_be_expected():
     why = {"next_word": "It is asked to copy"}
     options = {"loss": lambda m, x: costs(m(x), x), "expect": why}
@@ -128,6 +131,7 @@ def test_the_words_of_the_source_are_no_labels():
     assert says == "The loss asks for the words of the source."
 
 
+@pytest.mark.slow
 def test_labels_may_be_known_to_the_loss_alone():
     inputs, labels = WHOLE[:, :-1], WHOLE[:, 1:]
     found = asked(made(GPT), inputs, loss=lambda m, x: costs(m(x), labels))
@@ -135,6 +139,7 @@ def test_labels_may_be_known_to_the_loss_alone():
     assert found["words_in_loss"].says == "All 18 words are asked for."
 
 
+@pytest.mark.slow
 def test_padding_may_stand_on_the_left():
     found = asked(made(GPT), LEFT, loss=plain, pad=PAD)
     assert all(x.holds for x in found.values()), found
@@ -189,6 +194,7 @@ def test_an_id_that_never_counts_is_named():
     assert says.endswith("not asked for: those of id 9. Look at ignore_index.")
 
 
+@pytest.mark.slow
 def test_who_may_hear_the_future_is_asked_for_words_that_were_hidden():
     def loss(model, x):
         hidden = torch.rand(x.shape) < 0.4
@@ -238,6 +244,7 @@ UNJUDGED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", UNJUDGED)
 def test_what_cannot_be_judged_says_why(name):
     kind, x, loss, says = UNJUDGED[name]
@@ -251,6 +258,7 @@ def test_words_that_are_all_alike_tell_nothing():
     assert says == "All words are alike: give rows of different words."
 
 
+@pytest.mark.slow
 def test_a_loss_of_other_labels_is_not_said_to_be_wrong():
     tags = torch.randint(5, WHOLE.shape)
     found = asked(made(GPT), WHOLE, loss=lambda m, x: costs(m(x), tags))

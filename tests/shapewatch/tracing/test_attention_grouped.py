@@ -47,6 +47,7 @@ def numbers(tensors):
     return flat.clamp(min=-99).sort().values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [1, 3, 6])
 @pytest.mark.parametrize("attend", LAYOUTS)
 def test_all_three_are_those_of_the_equation(attend, groups):
@@ -119,6 +120,7 @@ def test_calls_that_leave_scores_and_weights_what_they_are(change):
     assert_close(numbers([one.weights]), numbers([weights]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["eager", "sdpa"])
 @pytest.mark.parametrize(
     "name", ["Llama", "Mistral", "Gemma", "Qwen2", "Qwen3", "Falcon"]

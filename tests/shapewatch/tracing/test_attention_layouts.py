@@ -46,6 +46,7 @@ def test_scores_masked_and_weights_are_those_of_the_equation(attend, shared):
         assert_close(numbers(one.masked), numbers(masked))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attend", LAYOUTS, ids=lambda f: f.__name__)
 def test_all_three_have_the_shape_that_is_named(attend):
     layer = built(attend)

@@ -92,6 +92,7 @@ def check_tensor(tensor):
     assert torch.device(tensor["device"]).type == "cpu"
 
 
+@pytest.mark.slow
 def test_the_json_keeps_to_its_schema(seen):
     data = json.loads(to_json(seen))
     assert list(data) == ["version", "dims", "steps", "notes"]

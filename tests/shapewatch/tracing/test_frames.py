@@ -20,6 +20,7 @@ KNOWN += " last more halved"
 UNKNOWN = "given stepped transposed mapped several least listed boxed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KNOWN.split())
 def test_a_function_is_known_by_any_name_that_is_its_alone(seen, name):
     """The witness: the variable itself, when all was done."""

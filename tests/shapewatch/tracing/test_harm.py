@@ -51,6 +51,7 @@ def test_a_trace_leaves_a_model_as_an_untraced_run_does(name):
     assert made[0] == made[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", AWKWARD)
 def test_a_probe_starts_where_the_traced_run_did(name):
     seen = trace(AWKWARD[name](), IDS, **NAMED)
@@ -100,6 +101,7 @@ def test_a_question_that_runs_a_model_again_changes_nothing(name, question):
     assert differences(before, witnessed(model)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calls", [False, True])
 @pytest.mark.parametrize("name", AWKWARD)
 def test_printing_leaves_a_model_as_an_unprinted_run_does(name, calls):

@@ -94,6 +94,7 @@ def test_the_way_of_scores_is_written_once():
     assert not any(one.way for one in flow.found.values())
 
 
+@pytest.mark.slow
 def test_a_long_attention_is_found_and_measured():
     seen = trace(scaled, torch.randn(3, 4), 3000, keep=True)
     (found,) = seen.attention()

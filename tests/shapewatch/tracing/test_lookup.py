@@ -77,6 +77,7 @@ def test_the_pattern_that_is_asked_for_keeps_what_was_asked_for():
     assert trace(model, src, tgt, keep=name)[name].shape == (2, 3, 8, 8)
 
 
+@pytest.mark.slow
 def test_what_a_function_returned_is_found_by_the_callers_variable():
     seen = running_trace()
     layer = running_model().decoder.blocks[0].cross_attention

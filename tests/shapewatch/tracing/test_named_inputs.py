@@ -103,6 +103,7 @@ NESTED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keyword", [False, True])
 @pytest.mark.parametrize("name", NESTED)
 def test_nested_inputs_are_named_by_structure_or_by_path(name, keyword):

@@ -110,6 +110,7 @@ def said(x):
     return str(type(x)) + repr(x.layout) + str(x.to_dense().tolist())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*prototype|.*beta state|.*quantize")
 @pytest.mark.parametrize("keep", [False, True])
 @pytest.mark.parametrize("name", ODD)

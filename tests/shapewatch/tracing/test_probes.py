@@ -96,6 +96,7 @@ def far_from_lines(x):
     yield from (max(x, 12), x * (x + 1) // 2, x % 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", range(1, 70))
 def test_no_rounded_size_looks_like_a_line(size):
     given = dict.fromkeys("BSTHDFGK", size)

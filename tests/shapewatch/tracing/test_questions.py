@@ -33,6 +33,7 @@ def test_the_json_holds_the_table(seen):
     assert str(from_json(text)) == str(seen.calls())
 
 
+@pytest.mark.slow
 def test_a_trace_agrees_with_itself_and_not_with_another(seen):
     assert "agree" in str(seen.compare(seen))
 

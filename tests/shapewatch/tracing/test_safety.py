@@ -61,6 +61,7 @@ class Loop:
         Loop.alive -= 1
 
 
+@pytest.mark.slow
 def test_what_a_long_run_leaves_behind_is_collected_while_it_runs():
     seen = []
 
@@ -146,6 +147,7 @@ def test_a_generator_that_is_left_open_changes_nothing():
     assert next(pending).equal(rows()[1].sin())
 
 
+@pytest.mark.slow
 def test_other_threads_run_as_ever_and_are_not_recorded():
     other, stop, results = small_model().eval(), threading.Event(), []
 

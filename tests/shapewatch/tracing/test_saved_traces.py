@@ -210,6 +210,7 @@ def test_another_version_is_refused_by_name(saved, file):
         load_trace(file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lost", ["json", "sizes", "kept", "names"])
 def test_a_file_that_lacks_something_is_refused(saved, file, lost):
     changed(file, **{lost: None})

@@ -66,6 +66,7 @@ def test_two_traces_that_overlap_may_end_in_any_order(first):
         assert paths == ["layer", ""]
 
 
+@pytest.mark.slow
 def test_many_traces_in_many_threads_find_what_one_finds():
     model = small_model().eval()
     wanted = str(trace(model, rows(), **NAMED))
@@ -253,6 +254,7 @@ def test_attention_in_other_threads_runs_as_ever():
     assert len(seen) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not hasattr(torch.compiler, "set_stance"), reason="needs torch 2.6"
 )
