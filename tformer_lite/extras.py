@@ -23,5 +23,5 @@ def library(name: str) -> ModuleType:
         raise ImportError(
             f"{need} the library {top}, which is missing: run pip install "
             f"{BRINGS[extra]}, or in a copy of this project, "
-            f"pip install .[{extra}]."
+            f"pip install ./shapewatch .[{extra}]."
         ) from error
