@@ -48,10 +48,16 @@ def test_every_target_of_make_is_explained_to_contributors():
         assert f"`make {target}" in GUIDE, target
 
 
-def test_every_target_of_make_is_in_its_help():
+def test_help_lists_ten_targets_that_there_are():
     targets = re.findall(r"^([a-z]+):", paper("Makefile"), re.M)
-    for target in set(targets) - {"help"}:
-        assert f'@echo "make {target}' in paper("Makefile"), target
+    listed = re.findall(r'@echo "make ([a-z]+)', paper("Makefile"))
+    assert len(listed) == 10
+    assert {*listed} <= {*targets}
+
+
+def test_the_papers_are_short():
+    for name, most in {"README.md": 120, "CONTRIBUTING.md": 150}.items():
+        assert len(paper(name).splitlines()) <= most, name
 
 
 def test_the_files_that_the_papers_name_exist():
