@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from pictures.mixing_page import draw_query
+from pictures.mixing_page import Query, draw_query
 from tformer_lite.drawing.surface.matrix import labels_for, number, table
 from tformer_lite.drawing.surface.page import NARROW, WIDE
 from tformer_lite.drawing.surface.palette import DARK, KINDS
@@ -15,24 +14,6 @@ from tformer_lite.drawing.surface.picture import Picture
 from tformer_lite.rounding import first_largest
 
 __all__ = ["one_query"]
-
-
-@dataclass(frozen=True)
-class Query:
-    """What one query gets: a score and a weight of each word, and each
-    word's share of the output, a column of channels. `said` is whose."""
-
-    said: str
-    words: list[str]
-    scores: Tensor
-    mask: Tensor
-    weights: Tensor
-    shares: Tensor
-
-    @property
-    def output(self) -> Tensor:
-        """The sum of all shares."""
-        return self.shares.sum(1)
 
 
 def one_query(

@@ -1,6 +1,6 @@
 """How one query is drawn: a column for each word, the output at the end."""
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -21,19 +21,34 @@ from tformer_lite.drawing.surface.palette import (
     MUTED,
 )
 
-if TYPE_CHECKING:
-    from pictures.mixing import Query
-
-SMALLEST, ROOMY = 9, 34  # letters; a column with room for its numbers
+SMALLEST = 9  # letters
 UP, DOWN = 34, 34  # the largest score's bar, and that of the lowest
 MASK, WEIGHT, CELL, MOST = 26, 44, 19, 160  # rows, a cell, all the cells
 COLOURS = {True: CENTRED.light[-1], False: CENTRED.light[0]}
 
 
+@dataclass(frozen=True)
+class Query:
+    """What one query gets: a score and a weight of each word, and each
+    word's share of the output, a column of channels. `said` is whose."""
+
+    said: str
+    words: list[str]
+    scores: Tensor
+    mask: Tensor
+    weights: Tensor
+    shares: Tensor
+
+    @property
+    def output(self) -> Tensor:
+        """The sum of all shares."""
+        return self.shares.sum(1)
+
+
 class Columns:
     """A page with a column for each word: what stands where."""
 
-    def __init__(self, query: "Query", width: float):
+    def __init__(self, query: Query, width: float):
         self.query, self.wide = query, width > 500
         self.left, self.right = (96, 78) if self.wide else (50, 56)
         n, d = len(query.words), len(query.output)
@@ -72,7 +87,7 @@ class Columns:
             self.page.note(x, y + 8, note, ha="right", size=SMALLEST)
 
 
-def draw_query(query: "Query", width: float) -> Figure:
+def draw_query(query: Query, width: float) -> Figure:
     """Draw one query's way from scores to its output."""
     columns = Columns(query, width)
     draw_words(columns)

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from shapewatch.tracing import Trace
 from shapewatch.tracing.axes.names import Shape
-from shapewatch.tracing.questions.attention import Found
-from shapewatch.tracing.questions.scores import Data, measured
+from shapewatch.tracing.questions.attention import Data, Found
+from shapewatch.tracing.questions.scores import measured
 from tformer_lite.drawing.diagram.anatomy import Part, Side, stops_of
 from tformer_lite.drawing.surface.palette import CENTRED, SHARE, Kind
 

@@ -30,9 +30,11 @@ from shapewatch.tracing.questions.attention import (
     JOINS,
     MOVES,
     SCALES,
+    Data,
     Found,
+    call_again,
 )
-from shapewatch.tracing.questions.scores import Data, call_again, fused_parts
+from shapewatch.tracing.questions.scores import fused_parts
 from shapewatch.tracing.record.recorder import Step
 
 # Whose an axis is: the left factor's, the right one's, the result's.

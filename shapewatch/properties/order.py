@@ -24,7 +24,7 @@ from shapewatch.properties.rotations import still
 from shapewatch.properties.subject import FailedError, Subject
 from shapewatch.properties.variants import reweighted, same_word
 from shapewatch.tracing import Trace, trace
-from shapewatch.tracing.questions.scores import Data
+from shapewatch.tracing.questions.attention import Data
 from shapewatch.tracing.record.shared import following
 from shapewatch.tracing.record.tensors import tensors
 

@@ -7,8 +7,7 @@ from math import prod
 import torch
 from torch import Tensor
 
-from shapewatch.tracing.questions.attention import SCALES, SUMS, Found
-from shapewatch.tracing.questions.scores import Data
+from shapewatch.tracing.questions.attention import SCALES, SUMS, Data, Found
 from shapewatch.tracing.record.tensors import tensors
 
 

@@ -1,14 +1,11 @@
 """Factors: the queries, keys and values of an attention, as matrices."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from shapewatch.tracing.questions.attention import Found
-
-if TYPE_CHECKING:
-    from shapewatch.tracing.questions.scores import Data
+from shapewatch.tracing.questions.attention import Data, Found
 
 RTOL, ATOL = 1e-3, 1e-4
 
@@ -23,7 +20,7 @@ class Product(NamedTuple):
 
 
 def factors(
-    data: "Data", one: Found, scores: Tensor, weights: Tensor
+    data: Data, one: Found, scores: Tensor, weights: Tensor
 ) -> tuple[Tensor | None, ...]:
     """Give queries (..., T, D), keys and values (..., S, D), and what the
     weights mix of the values; each None where it cannot be told, or was not
@@ -47,7 +44,7 @@ def rows_sum_to_1(weights: Tensor) -> bool:
 
 
 def asked(
-    data: "Data", one: Found, scores: Tensor
+    data: Data, one: Found, scores: Tensor
 ) -> tuple[Tensor | None, Tensor | None]:
     """Find the queries and keys whose products the scores are: times a
     number, the same for all; or what the model makes of a product."""
@@ -77,7 +74,7 @@ def factor(queries: Tensor, keys: Tensor, scores: Tensor) -> float:
 
 
 def mixed(
-    data: "Data", one: Found, weights: Tensor
+    data: Data, one: Found, weights: Tensor
 ) -> tuple[Tensor | None, Tensor | None]:
     """Find the values that the weights mix, and what comes of it: what they
     explain, the right way round."""
@@ -114,7 +111,7 @@ def laid_out(x: Tensor, like: Tensor, axis: int) -> Tensor | None:
     return x.expand(*front, n, x.shape[-1]) if fits else None
 
 
-def multiplied(data: "Data", i: int) -> Product | None:
+def multiplied(data: Data, i: int) -> Product | None:
     """Give what a step multiplies; None if it was not kept."""
     try:
         a, b = (data.read(i, n).detach() for n in (-2, -1))

@@ -4,15 +4,11 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_map_only
 
 from shapewatch.tracing.axes.names import Axis, shape_text
 from shapewatch.tracing.calls import Calls
-from shapewatch.tracing.questions.attention import KEEPS, Flow, Found
+from shapewatch.tracing.questions.attention import KEEPS, Data, Found
 from shapewatch.tracing.questions.factors import factors
-from shapewatch.tracing.record.tensors import tensors
-
-Made = dict[int, list[Tensor]]  # what some steps made
 
 
 class Attention(NamedTuple):
@@ -42,57 +38,6 @@ class Attention(NamedTuple):
         """Write where it is, and its named shape."""
         where = self.path or "the model"
         return f"attention in {where}: {shape_text(self.axes)}"
-
-
-class Data(Flow):
-    """A flow with the values that were kept of it."""
-
-    def __init__(self, calls: Calls):
-        super().__init__(calls.steps)
-        self.calls, values = calls, calls.run.values
-        self.kept, self.given = values.kept, values.given
-
-    def read(self, i: int, n: int) -> Tensor:
-        """Give the nth tensor that a step read."""
-        j, mark = self.sources[i][n], self.steps[i].reads[n]
-        if j is None:
-            return self.received(i, n)
-        return self.kept[j][self.steps[j].makes.index(mark)]
-
-    def received(self, i: int, n: int) -> Tensor:
-        """Give the nth tensor that a step read, as it is by now."""
-        return tensors(self.given[i])[n].detach()
-
-    def again(self, i: int, n: int, start: Made, names: set[str]) -> Tensor:
-        """Give the nth tensor that a step would read, had some steps made
-        what `start` has for them.
-
-        What follows them is called again, if its name is in `names`. Other
-        calls are left out, and every mask.
-        """
-        j, mark = self.sources[i][n], self.steps[i].reads[n]
-        found = self.found.get(j)
-        if j is None or found is None or "total" in found.stage:
-            return self.read(i, n)
-        which = self.steps[j].makes.index(mark)
-        if j in start:
-            return start[j][which].clone()
-        if j == found.product:
-            return self.read(i, n).clone()
-        if self.masks(j) or self.names[j] not in names:
-            first = next(iter(self.arriving(j)))
-            return self.again(j, first, start, names).expand(mark.shape)
-        reads = range(len(self.sources[j]))
-        fresh = [self.again(j, m, start, names) for m in reads]
-        return call_again(self, j, fresh)[which]
-
-
-def call_again(data: Data, i: int, reads: list[Tensor]) -> list[Tensor]:
-    """Call a step again, with other tensors in its arguments."""
-    others = iter(reads)
-    args, kwargs = tree_map_only(Tensor, lambda _: next(others), data.given[i])
-    made = tensors(data.steps[i].function(*args, **kwargs))
-    return [x.detach() for x in made]
 
 
 def attention(calls: Calls) -> list[Attention]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from shapewatch.tracing import Trace
-from shapewatch.tracing.axes.names import Shape, shape_text
+from shapewatch.tracing.axes.names import Shape
 from shapewatch.tracing.questions.attention import Flow, Found
 
 # What is before a stack or a block, and the way from there to an attention.
@@ -178,8 +178,3 @@ def asking(shape: Shape) -> Shape:
         axis._replace(name=next(letters)) if axis.name in {*"ST"} else axis
         for axis in shape
     )
-
-
-def shape_words(shape: Shape) -> str:
-    """Write a named and measured shape: (B, S) = (2, 8)."""
-    return f"{shape_text(shape)} = {tuple(axis.size for axis in shape)}"
