@@ -4,9 +4,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 # One thread each: with a busy neighbour, two threads are slower than one.
 ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
+# Where our packages are found, by tools that import them.
+HERE := PYTHONPATH=.:chapters
 
-.PHONY: help book links weblinks pdf test full check colab cpus nightly extras zoo \
-  lint format notebooks corpus results bench mutants lighthouse font \
+.PHONY: help book links weblinks pdf test full check colab cpus nightly extras \
+  zoo lint format notebooks corpus results bench mutants lighthouse font \
   picture poster weights sizes preview repository version dist release \
   browser machine answers alarm clean
 
@@ -102,17 +104,17 @@ zoo: .venv/all.done
 	  tests/shapewatch/tracing/test_foreign.py -n 2 -q
 
 notebooks: .venv/all.done
-	@$(ONE) PYTHONPATH=.:chapters $(BIN)/python book/_tools/shapes.py
-	@$(ONE) PYTHONPATH=.:chapters $(BIN)/python book/_tools/exercise_list.py
+	@$(ONE) $(HERE) $(BIN)/python book/_tools/shapes.py
+	@$(ONE) $(HERE) $(BIN)/python book/_tools/exercise_list.py
 	@$(ONE) $(BIN)/python book/_tools/notebooks.py
 
 corpus: .venv/all.done
-	@PYTHONPATH=.:chapters $(BIN)/python book/_tools/grammar.py
-	@PYTHONPATH=.:chapters $(BIN)/python book/_tools/corpus_page.py
+	@$(HERE) $(BIN)/python book/_tools/grammar.py
+	@$(HERE) $(BIN)/python book/_tools/corpus_page.py
 
 # RUNS="positions wider" does these alone.
 results: .venv/all.done
-	@$(ONE) PYTHONPATH=.:chapters $(BIN)/python -m benchmarks.results $(RUNS)
+	@$(ONE) $(HERE) $(BIN)/python -m benchmarks.results $(RUNS)
 
 # About twelve minutes on one thread, on a machine that does nothing else;
 # QUICK=1 only tries everything out, NANOGPT=folder compares with a checkout
@@ -121,7 +123,7 @@ bench: .venv/all.done
 	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	  --no-deps --upgrade --target _build/bench/tools \
 	  -r benchmarks/requirements.txt
-	@$(ONE) PYTHONPATH=.:chapters:_build/bench/tools $(BIN)/python \
+	@$(ONE) $(HERE):_build/bench/tools $(BIN)/python \
 	  -m benchmarks.measure
 
 # Some minutes: what `make test` does with a few seeds and one answer each.
@@ -147,16 +149,16 @@ font: .venv/all.done
 
 picture: .venv/all.done
 	@$(BIN)/python book/_tools/architecture.py
-	@$(ONE) PYTHONPATH=.:chapters $(BIN)/python book/_tools/landing.py
+	@$(ONE) $(HERE) $(BIN)/python book/_tools/landing.py
 
 weights: .venv/all.done
-	@$(ONE) PYTHONPATH=.:chapters $(BIN)/python book/_tools/weights.py
+	@$(ONE) $(HERE) $(BIN)/python book/_tools/weights.py
 
 sizes: .venv/all.done
-	@$(ONE) PYTHONPATH=.:chapters $(BIN)/python book/_tools/sizes.py
+	@$(ONE) $(HERE) $(BIN)/python book/_tools/sizes.py
 
 poster: .venv/all.done
-	@$(ONE) PYTHONPATH=.:chapters $(BIN)/python book/_tools/poster.py
+	@$(ONE) $(HERE) $(BIN)/python book/_tools/poster.py
 	@mkdir -p _build
 	@cp book/_static/poster.pdf _build
 

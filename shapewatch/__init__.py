@@ -25,10 +25,12 @@ ROOMS = "tracing", "properties"
 def __getattr__(name: str) -> Any:
     """Find a public name in a room when it is asked for: pytest loads the
     plugin of this package for every test, and few of them need torch."""
+    if name in ROOMS:
+        return import_module(f"{__name__}.{name}")
     for room in () if name.startswith("_") else ROOMS:
         module = import_module(f"{__name__}.{room}")
-        if name == room or name in module.__all__:
-            return module if name == room else getattr(module, name)
+        if name in module.__all__:
+            return getattr(module, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -6,18 +6,23 @@ are: their names are plain code.
 """
 
 import re
+import sys
+from pathlib import Path
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.nodes import make_refnode
 
+sys.path.append(str(Path(__file__).parents[1] / "_tools"))
+from packages import PACKAGES
+
 # Where a link would be lost, or one within another.
 NO_PLACE = nodes.reference, nodes.title, nodes.table, addnodes.desc_signature
 GAP = r'(?:<span class="w"> </span>| )'
 IMPORTED = re.compile(
     rf'(?<=>from</span>){GAP}<span class="nn">'
-    r"(?:tformer_lite|shapewatch|classroom|pictures)[\w.]*</span>"
+    rf"(?:{'|'.join(PACKAGES)})[\w.]*</span>"
     rf'{GAP}<span class="kn">import</span>(?:\s|<span class="w"> *</span>'
     r'|<span class="[np]">[\w,()]+</span>)+'
 )

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from packages import PACKAGES
-
-WITH_ROOMS = "tformer_lite", "shapewatch"
+from packages import PACKAGES, WITH_ROOMS
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from itertools import combinations, product
 from pathlib import Path
 from random import Random
 
-from packages import PACKAGES, ROOT
+from packages import PACKAGES, ROOT, WITH_ROOMS
 
-WITH_ROOMS = "tformer_lite", "shapewatch"
 PICTURE = ROOT / "book" / "_static" / "architecture.svg"
 HALF, HIGH, BOX, FLOOR = 75, 44, 104, 96  # of columns, boxes, floors: pixels
 TRIES = 30

@@ -9,13 +9,11 @@ import os
 import re
 import shutil
 import sys
-from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import packages
 from build import ProjectBuilder
+from packages import ROOT
 
-ROOT = Path(__file__).parents[2]
 DIST = ROOT / "_build" / "dist"
 NAME = "transformer-shape-by-shape"
 VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
@@ -35,7 +33,8 @@ def main() -> str | None:
     for project in PROJECTS:
         for kind in "wheel", "sdist":
             ProjectBuilder(project).build(kind, DIST)
-    zip_up(notebooks(), DIST / f"{NAME}-{number}-notebooks.zip")
+    inside = {f"{NAME}/{name}": text for name, text in notebooks().items()}
+    packages.zip_up(inside, DIST / f"{NAME}-{number}-notebooks.zip")
     packages.write(DIST)
     for file in sorted(DIST.iterdir()):
         print(f"{file.stat().st_size / 1000:7,.0f} kB  {file}")
@@ -69,13 +68,6 @@ def notebooks() -> dict[str, bytes]:
         name = chapter.relative_to(ROOT).as_posix()
         files[name] = chapter.read_bytes()
     return files
-
-
-def zip_up(files: dict[str, bytes], target: Path) -> None:
-    """Write files into a zip, in one folder; the same ones, the same zip."""
-    with ZipFile(target, "w", ZIP_DEFLATED) as packed:
-        for name, content in files.items():
-            packed.writestr(ZipInfo(f"{NAME}/{name}"), content, ZIP_DEFLATED)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ whoever wants to read them can.
 """
 
 import sys
-from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+from zipfile import ZipFile
 
-ROOT = Path(__file__).parents[2]
+from packages import ROOT, zip_up
+
 PACKED = ROOT / "tests" / "classroom" / "assignable.zip"
 OPEN = ROOT / "_build" / "homework"
 
@@ -22,18 +22,10 @@ def main(what: str) -> None:
         with ZipFile(PACKED) as files:
             files.extractall(OPEN)
     elif what == "pack":
-        pack(sorted(OPEN.glob("*.toml")))
+        answers = sorted(OPEN.glob("*.toml"))
+        zip_up({file.name: file.read_bytes() for file in answers}, PACKED)
     else:
         sys.exit("homework.py: say unpack or pack")
-
-
-def pack(files: list[Path]) -> None:
-    """Write files into the zip; the same ones, the same zip."""
-    with ZipFile(PACKED, "w") as packed:
-        for file in files:
-            packed.writestr(
-                ZipInfo(file.name), file.read_bytes(), ZIP_DEFLATED
-            )
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 import nbformat
 from cells import condensed
 from nbclient import NotebookClient
-from packages import PACKAGES
+from packages import NO_CODE, PACKAGES
 from pairs import book_of, dressed, read, store, stored, take_over
 from roles import UnknownNameError, filled
 
@@ -42,7 +42,8 @@ def modules(root: Path) -> list[Path]:
     """List what chapters import and read: code, texts, weights, results."""
     places = [above.relative_to(ROOT) / x for x, above in PACKAGES.items()]
     files = [f for place in places for f in (root / place).rglob("*")]
-    return sorted(f for f in files if f.is_file() and f.suffix != ".pyc")
+    found = [f for f in files if f.is_file() and f.suffix != ".pyc"]
+    return sorted(f for f in found if f.name not in NO_CODE)
 
 
 def fresh(note: Path, state: str) -> bool:

@@ -17,6 +17,10 @@ ARCHIVES = {
     "chapters.zip": ("tformer_lite", "shapewatch", "pictures"),
     "exercises.zip": ("tformer_lite", "shapewatch", "classroom"),
 }
+# These have rooms of their own; the others are one room each.
+WITH_ROOMS = "tformer_lite", "shapewatch"
+# What stands beside a package's code for those who build or read it.
+NO_CODE = {"README.md", "LICENSE", "pyproject.toml"}
 NO_PART = {"__pycache__", ".ipynb_checkpoints"}
 
 
@@ -32,16 +36,19 @@ def files(package: str) -> dict[str, Path]:
 
 
 def write(folder: Path) -> list[Path]:
-    """Write the archives into a folder; the same files, the same bytes."""
-    written = []
+    """Write the archives into a folder, and list them."""
     for name, packages in ARCHIVES.items():
-        with ZipFile(folder / name, "w", ZIP_DEFLATED) as archive:
-            for package in packages:
-                for place, file in files(package).items():
-                    info = ZipInfo(place)
-                    archive.writestr(info, file.read_bytes(), ZIP_DEFLATED)
-        written.append(folder / name)
-    return written
+        every = [file for x in packages for file in files(x).items()]
+        zip_up({x: f.read_bytes() for x, f in every}, folder / name)
+    return [folder / name for name in ARCHIVES]
+
+
+def zip_up(contents: dict[str, bytes], target: Path) -> None:
+    """Write contents into a zip by their names; the same ones, the same
+    zip."""
+    with ZipFile(target, "w") as packed:
+        for name, content in contents.items():
+            packed.writestr(ZipInfo(name), content, ZIP_DEFLATED)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import median
 
 import pytest
+from architecture import named
 from packages import PACKAGES
 
 import tformer_lite
@@ -67,23 +68,19 @@ def dotted(file: Path) -> list[str]:
     return parts[first:]
 
 
-def imports(tree: ast.AST) -> list[str]:
+def imports(source: str) -> list[str]:
     """The dotted names that a file imports, `from` names included."""
-    names = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
-            names += [f"{node.module}.{alias.name}" for alias in node.names]
-    return names
+    return named(source)
 
 
 def upward(file: Path, source: str) -> list[str]:
     """The imports of a file that do not point down: to a package beside its
     own or above it, or to such a room of a house that both are in."""
     here, found = dotted(file), []
-    for name in imports(ast.parse(source)):
+    for name in imports(source):
         there = name.split(".")
         if there[0] in PACKAGES:
             found += [name] if not points_down(here, there) else []
@@ -148,7 +145,7 @@ def test_the_tracer_needs_torch_and_the_standard_library_alone():
     """pytest's plugin apart, which pytest itself loads."""
     for file in (ROOT / "shapewatch").rglob("*.py"):
         extra = {"pytest"} if file.stem == "pytest_plugin" else set()
-        for name in imports(ast.parse(file.read_text("utf8"))):
+        for name in imports(file.read_text("utf8")):
             top = name.split(".")[0]
             known = top in sys.stdlib_module_names
             assert known or top in {"shapewatch", "torch"} | extra, file
@@ -159,7 +156,7 @@ def test_the_hooks_are_a_file_of_plain_pytorch():
     source = file.read_text("utf8")
     assert len(source.splitlines()) <= 150
     tree = ast.parse(source)
-    tops = {name.split(".")[0] for name in imports(tree)}
+    tops = {name.split(".")[0] for name in imports(source)}
     assert tops - sys.stdlib_module_names == {"torch", "shapewatch"}
     outside = [node for node in tree.body if "shapewatch" in ast.dump(node)]
     assert [type(x) for x in outside] == [ast.FunctionDef], "when asked for"

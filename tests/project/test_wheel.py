@@ -43,8 +43,6 @@ LICENCES = {
     "book/LICENSE": b"CC BY 4.0",
     "tformer_lite/drawing/fonts/OFL.txt": b"SIL OPEN FONT LICENSE Version 1.1",
 }
-# What stands beside a package's code for who builds it, and in no wheel.
-NO_CODE = {"README.md", "LICENSE", "pyproject.toml"}
 REFUSE = """\
 import sys
 
@@ -123,8 +121,8 @@ def test_a_wheel_holds_its_package_whole_and_nothing_beside_it(name, contents):
     files = contents[name]
     packed = {n: text for n, text in files.items() if "-info/" not in n}
     own = packages.files(name).items()
-    code = {n: f.read_bytes() for n, f in own if f.name not in NO_CODE}
-    assert packed == code
+    code = [x for x in own if x[1].name not in packages.NO_CODE]
+    assert packed == {name: file.read_bytes() for name, file in code}
     assert f"{name}/py.typed" in packed
 
 
