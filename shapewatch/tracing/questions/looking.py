@@ -18,6 +18,8 @@ from shapewatch.tracing.record.tensors import (
 
 # What gives memory that nobody has written to: any numbers may be in it.
 RAW = {"empty", "empty_like", "new_empty", "empty_strided", "resize"}
+# What writes over all that a tensor holds, and reads none of it.
+FILLS = {"fill", "zero", "copy", "normal", "uniform", "random", "bernoulli"}
 POWERS = {"exp", "exp2", "expm1"}  # of -infinity they are not infinite
 
 
@@ -104,13 +106,15 @@ class Looks(Values):
         given = tensors((*args, *kwargs.values()))
         seen = {id(x): look(x) for x in given} | self.before
         reads = [(id(x), seen[id(x)]) for x in given]
+        name = self.steps[step].name.strip("_")
+        over = self.before if name in FILLS else {}
         if made.nan:
-            bad = [x for x, (_, old) in zip(given, reads) if old and old.nan]
+            pairs = [(x, seen[id(x)]) for x in given if id(x) not in over]
+            bad = [x for x, old in pairs if old and old.nan]
             known = [x for x in bad if storage(x) not in self.raw]
             if known or not bad:
                 self.nan = Event(step, made, reads, *known[:1])
         elif given and not any(map(is_infinite, tree_leaves((args, kwargs)))):
-            name = self.steps[step].name.strip("_")
             old = any(x.infinite for _, x in reads if x)
             if not old or (name in POWERS and made.highest == inf):
                 self.infinite.append(Event(step, made, reads))

@@ -170,6 +170,8 @@ def test_memory_that_nobody_has_written_to_is_not_read_as_a_fault(
     try:
         assert torch.empty(2).isnan().all()
         assert not trace(raw, torch.ones(3)).first_nan()
+        found = trace(raw_memory, X, ROWS).first_nan()
+        assert found.row.expression == "y.fill_(NAN)", "whatever lay there"
     finally:
         torch.use_deterministic_algorithms(False)
 
