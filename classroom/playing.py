@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from classroom.blocks import blocks_around
 from classroom.cases import Case
 from classroom.shapes import named_shape
 from classroom.values import plain
@@ -78,6 +79,8 @@ def played(answer: Any, case: Case) -> Outcome:
 def made(answer: Any, case: Case) -> Any:
     """Build what is called: the answer, or what it is a class of."""
     if case.within:
+        if case.within == "residual":
+            answer = blocks_around(answer)
         config = replace(tiny_translator, **(case.make or {}))
         answer = EncoderDecoder(replace(config, **{case.within: answer}))
     elif case.make is not None:
