@@ -171,10 +171,12 @@ def test_an_attention_without_heads_has_one():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("attention", ["rotary", "grouped", "rotary_grouped"])
-def test_newer_attentions_are_explained(attention):
-    heads = {"n_heads": 2} if "grouped" in attention else {}
-    config = replace(tiny_translator, attention=attention, **heads)
+@pytest.mark.parametrize(
+    "own",
+    [{"positions": "rotary"}, {"positions": "rotary", "n_kv_heads": 1}],
+)
+def test_newer_attentions_are_explained(own):
+    config = replace(tiny_translator, **own)
     src, tgt, *_ = running_example()
     torch.manual_seed(0)
     seen = trace(EncoderDecoder(config).eval(), src, tgt, keep=True)
