@@ -71,6 +71,7 @@ def test_a_tiled_layer_is_a_layer_with_the_same_weights():
     plain.load_state_dict(tiled.state_dict())
     x, source = exact(B, T, C), exact(B, S, C)
     near(tiled(x, mask=causal_mask(T)), plain(x, mask=causal_mask(T)))
+    near(tiled(x, source), plain(x, source))
 
 
 def test_dropped_weights_are_made_up_for():
