@@ -44,7 +44,7 @@ def window_mask(
     if width < 1:
         raise ValueError(f"{width=} lets nobody see anything: use 1 or more")
     positions = torch.arange(t, device=device)
-    near = (positions[:, None] - positions[None, :]).abs() < width
+    near = (positions[:, None] - positions[None, :]).abs() < min(width, t)
     return near[None, None]
 
 
