@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         dot_product_attention,
         join_heads,
         masked_softmax,
+        share_heads,
         split_heads,
     )
     from tformer_lite.model.bert import BertEmbedding
@@ -66,39 +67,39 @@ if TYPE_CHECKING:
     )
     from tformer_lite.model.layers import (
         FeedForward,
-        LayerNorm,
         LearnedPositions,
-        PostNorm,
-        PreNorm,
         SinusoidalPositions,
         TokenEmbedding,
         sinusoids,
     )
-    from tformer_lite.model.masks import causal_mask, padding_mask, window_mask
+    from tformer_lite.model.masks import (
+        causal_mask,
+        padding_mask,
+        sliding_mask,
+        window_mask,
+    )
     from tformer_lite.model.models import (
         Block,
         CrossBlock,
         DecoderOnly,
         EncoderDecoder,
+        PostBlock,
+        PostCrossBlock,
         Stack,
     )
     from tformer_lite.model.modern import (
         GatedFeedForward,
-        GroupedQueryAttention,
-        RotaryAttention,
-        RotaryGroupedAttention,
         rotate,
-        share_heads,
     )
     from tformer_lite.model.variants import (
         FusedAttention,
         FusedCrossAttention,
+        LayerNorm,
         PlainEmbedding,
         ShrunkEmbedding,
         UnbiasedNorm,
         gelu,
         gelu_tanh,
-        sliding_mask,
         softmax,
     )
     from tformer_lite.text.datasets import (
@@ -148,7 +149,6 @@ __all__ = [
     "FusedAttention",
     "FusedCrossAttention",
     "GatedFeedForward",
-    "GroupedQueryAttention",
     "LayerNorm",
     "LearnedPositions",
     "MixtureOfExperts",
@@ -157,12 +157,10 @@ __all__ = [
     "Picture",
     "PieceTokenizer",
     "PlainEmbedding",
-    "PostNorm",
-    "PreNorm",
+    "PostBlock",
+    "PostCrossBlock",
     "Recipe",
     "Report",
-    "RotaryAttention",
-    "RotaryGroupedAttention",
     "Sampler",
     "ShrunkEmbedding",
     "SinusoidalPositions",

@@ -110,8 +110,8 @@ export class Inside {
 /** Say in words which step a path is. */
 export function nameOf(path) {
   const plain = path.replace(/blocks\.0\.|^src_|^tgt_|^encoder\.|^decoder\./g, "");
-  const number = { "residuals.0": "first sum", "residuals.1": "second sum", "residuals.2": "third sum" };
-  return plain.replace(/residuals\.\d/, (found) => number[found]).replace("sum.norm", "norm")
+  const number = ["first", "second", "third"];
+  return plain.replace(/(sum|norm)s\.(\d)/, (_, part, n) => `${number[n]} ${part}`)
     .replace(/:([qkv])$/, " $1, by head").replace(/:hidden$/, " hidden after ReLU")
     .replace(/^head$/, "scores of words").replace(/[.:_]/g, " ").trim();
 }

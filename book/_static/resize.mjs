@@ -127,7 +127,7 @@ function partOf(path) {
 
 /** Say in which sublayer of a block a module is. */
 const sublayerOf = (path) =>
-  path.replace(/^\w+\.blocks\.\*\./, "").match(/^residuals\.\d(\.norm)?|\w+/)[0];
+  path.replace(/^\w+\.blocks\.\*\.?/, "").match(/^norms\.\d|^\w*/)[0];
 
 /** Put steps that follow one another together, by what `key` says of them. */
 function runsOf(steps, key) {

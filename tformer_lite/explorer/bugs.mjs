@@ -14,6 +14,11 @@ const causal = (rule) => ({
 const norm = (normal) => ({
   norm: (x, gain, offset) => normal(x).mul(gain).add(offset),
 });
+/** Change the sum behind the encoder's feed-forward layer. */
+const secondSum = (change) => ({
+  residual: (x, normed, sublayer, path) =>
+    (path === "encoder.blocks.0.sums.1" ? change : parts.residual)(x, normed, sublayer),
+});
 const centre = (x, axis) => x.sub(x.mean(axis));
 
 export const bugs = {
@@ -106,21 +111,15 @@ export const bugs = {
   norm_made_anew: {
     norm: (x) => centre(x, -1).div(x.std(-1).add(1e-7)),
   },
-  sum_ignored: {
-    residual: (x, normed, sublayer) => {
-      parts.residual(x, normed, sublayer);
-      return normed(x);
-    },
-  },
-  sublayer_twice: {
-    residual: (x, normed, sublayer) => {
-      const change = sublayer(normed(x));
-      return change.add(change);
-    },
-  },
-  residual_normed: {
-    residual: (x, normed, sublayer) => normed(x).add(sublayer(normed(x))),
-  },
+  sum_ignored: secondSum((x, normed, sublayer) => {
+    sublayer(normed(x));
+    return normed(x);
+  }),
+  sublayer_twice: secondSum((x, normed, sublayer) => {
+    const change = sublayer(normed(x));
+    return change.add(change);
+  }),
+  residual_normed: secondSum((x, normed, sublayer) => normed(x).add(sublayer(normed(x)))),
 
   // The whole model.
   source_never_heard: {

@@ -145,7 +145,7 @@ export const checks = {
       let before;
       for (const [path, x] of run(having(model, silent), src, tgt).values) {
         if (path.endsWith("positions")) before = x;
-        if (!/residuals\.\d$/.test(path)) continue;
+        if (!/sums\.\d$/.test(path)) continue;
         const by = far(before.data, x.data);
         if (by) return `After ${plain(path)}, numbers are off by ${rounded(by)}.`;
         before = x;
@@ -273,5 +273,5 @@ const total = ({ data }) => data.reduce((a, b) => a + b, 0);
 const placed = ({ b, t }) => `position ${t} of sentence ${b}`;
 const scoresAt = (seen) => `the scores at ${placed(seen)} move by ${rounded(seen.by)}`;
 const rounded = (x) => `${Number(x.toPrecision(2))}`;
-const plain = (path) => path.replace("blocks.0.", "").replace(/residuals\.(\d)/, (_, n) =>
-  `residual connection ${Number(n) + 1}`).replace(/[.:_]/g, " ");
+const plain = (path) => path.replace("blocks.0.", "").replace(/(sum|norm)s\.(\d)/, (_, part, n) =>
+  `${part} ${Number(n) + 1}`).replace(/[.:_]/g, " ");

@@ -57,9 +57,10 @@ export class Translator {
    * connections. */
   block(path, see) {
     const apply = (number, x, sublayer) => {
-      const name = `${path}.residuals.${number}`;
-      const y = this.parts.residual(x, this.norm(`${name}.norm`, see), sublayer);
-      see(name, y);
+      const sum = `${path}.sums.${number}`;
+      const norm = this.norm(`${path}.norms.${number}`, see);
+      const y = this.parts.residual(x, norm, sublayer, sum);
+      see(sum, y);
       return y;
     };
     return Object.assign(apply, { path: (name) => `${path}.${name}` });

@@ -22,8 +22,8 @@ export const parts = {
   },
 
   /** Normalise, let a sublayer make a change of it, and add the change to what
-   * came in: (B, T, C). Chapter 9. */
-  residual(x, norm, sublayer) {
+   * came in: (B, T, C). `path` names the sum. Chapter 9. */
+  residual(x, norm, sublayer, _path) {
     return x.add(sublayer(norm(x)));
   },
 

@@ -60,7 +60,7 @@ const KINDS = [
     },
   },
   {
-    end: "norm", code: "(x - mean) / (deviation + 1e-7) * gain + offset", axes: "BTC",
+    end: /norms?(\.\d)?$/, code: "(x - mean) / (deviation + 1e-7) * gain + offset", axes: "BTC",
     says: "less the row's mean, divided by its deviation, times a gain, plus an offset",
     make({ run, path, input }, [b, t, c]) {
       const row = line(input, b, t);
@@ -121,7 +121,7 @@ const KINDS = [
   },
   { end: "forward.output", code: "hidden @ output.T", axes: "BTC", make: linear },
   {
-    end: /residuals\.\d$/, code: "x + sublayer(norm(x))", axes: "BTC",
+    end: /sums\.\d$/, code: "x + sublayer(norm(x))", axes: "BTC",
     says: "what came in, and the change",
     make: ({ input, change }, place) => sum([[input.at(...place), 1], [change.at(...place), 1]]),
   },
@@ -167,13 +167,15 @@ function context(run, path) {
 
 /** Find what a step reads, and for a residual connection also its change. */
 function inputs(get, side, path, block, sublayer) {
-  const before = (n) => get(n ? `${side}.blocks.0.residuals.${n - 1}` : `${INPUT[side]}.positions`);
-  const normed = (name) => get(`${block}.residuals.${BLOCKS[side].indexOf(name)}.norm`);
-  const number = /residuals\.(\d)/.exec(path)?.[1];
+  const before = (n) => get(n ? `${side}.blocks.0.sums.${n - 1}` : `${INPUT[side]}.positions`);
+  const normed = (name) => get(`${block}.norms.${BLOCKS[side].indexOf(name)}`);
+  const number = /sums\.(\d)/.exec(path)?.[1];
   if (number) {
-    const change = get(`${path.replace(/residuals.*/, BLOCKS[side][number])}.output`);
+    const change = get(`${path.replace(/sums.*/, BLOCKS[side][number])}.output`);
     return { input: before(Number(number)), change };
   }
+  const norm = /norms\.(\d)/.exec(path)?.[1];
+  if (norm) return { input: before(Number(norm)) };
   if (path.endsWith("norm")) return { input: before(BLOCKS[side].length) };
   if (path === "head") return { input: get("decoder.norm") };
   if (/cross_attention\.(key|value)$/.test(path)) return { input: get("encoder.norm") };

@@ -6,8 +6,15 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.model.checks import check_fit, check_heads, check_letters
-from tformer_lite.model.layers import Linear
+from tformer_lite.model.checks import (
+    check_fit,
+    check_groups,
+    check_heads,
+    check_letters,
+)
+from tformer_lite.model.layers import Linear, Narrow
+
+Place = Callable[[Tensor, int], Tensor]
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
@@ -22,8 +29,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     if mask is None:
         return torch.softmax(scores, dim=-1)
     any_key = mask.any(-1, keepdim=True)
-    penalty = torch.where(mask | ~any_key, 0.0, -math.inf)
-    scores = scores + penalty.to(scores)
+    scores = torch.where(mask | ~any_key, scores, -math.inf)
     return torch.softmax(scores, dim=-1) * any_key
 
 
@@ -80,14 +86,78 @@ def join_heads(x: Tensor) -> Tensor:
     return x.transpose(1, 2).flatten(-2)
 
 
-class AttentionLayer(nn.Module):
-    """Let one sequence attend to another. How it makes queries, keys and
-    values, each kind says in its `project`."""
+def share_heads(x: Tensor, n_heads: int) -> Tensor:
+    """Give each query head its group's head: (B, G, S, D) -> (B, H, S, D).
 
-    n_heads: int
-    project: Callable[..., tuple[Tensor, Tensor, Tensor]]
-    dropout: nn.Module
-    output: nn.Module
+    Head 0 goes to the first H / G query heads, head 1 to the next. With as
+    many heads already, x itself comes back. Raises ValueError when they do
+    not divide, and for other axes.
+    """
+    check_letters(x, "B G S D")
+    check_groups(n_heads, x.shape[1])
+    if x.shape[1] == n_heads:
+        return x
+    return x.repeat_interleave(n_heads // x.shape[1], dim=1)
+
+
+def unplaced(x: Tensor, start: int = 0) -> Tensor:
+    """Leave queries and keys as they are: (B, H, T, D) -> (B, H, T, D)."""
+    return x
+
+
+class MultiHeadAttention(nn.Module):
+    """Let every position of one sequence attend to another, in several heads.
+
+    `d_model` channels are shared out to `n_heads` heads (ValueError when
+    they do not divide); `dropout` is the share of weights dropped in
+    training. Vaswani et al. (2017), section 3.2.2, which writes no biases:
+    `bias` adds one to each projection.
+
+    `n_kv_heads` heads of keys and values, if not H, serve a group of query
+    heads each (ValueError when they do not divide): Ainslie et al. (2023),
+    section 2.2; with one, Shazeer (2019), section 3. `place` is applied to
+    queries and keys: `rotate` turns them by their positions, for
+    self-attention alone, since two sequences have no distance.
+
+    >>> MultiHeadAttention(12, n_heads=3)(torch.zeros(2, 8, 12)).shape
+    torch.Size([2, 8, 12])
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        bias: bool = False,
+        dropout: float = 0.0,
+        n_kv_heads: int | None = None,
+        place: Place = unplaced,
+    ):
+        super().__init__()
+        check_heads(d_model, n_heads)
+        self.n_heads, self.place = n_heads, place
+        self.n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
+        check_groups(n_heads, self.n_kv_heads)
+        shared = d_model // n_heads * self.n_kv_heads
+        rows = Linear if shared == d_model else Narrow
+        self.query = Linear(d_model, d_model, bias)
+        self.key = rows(d_model, shared, bias)
+        self.value = rows(d_model, shared, bias)
+        self.dropout = nn.Dropout(dropout)
+        self.output = Linear(d_model, d_model, bias)
+
+    def project(
+        self, x: Tensor, source: Tensor | None = None, start: int = 0
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Make queries, keys and values: (B, T, C), (B, S, C) ->
+        (B, H, T, D), (B, G, S, D), (B, G, S, D).
+
+        G is `n_kv_heads`; `start` counts the positions before x's first.
+        """
+        source = x if source is None else source
+        q = split_heads(self.query(x), self.n_heads)
+        k = split_heads(self.key(source), self.n_kv_heads)
+        v = split_heads(self.value(source), self.n_kv_heads)
+        return self.place(q, start), self.place(k, start), v
 
     def forward(
         self,
@@ -102,48 +172,6 @@ class AttentionLayer(nn.Module):
         does not fit raises TypeError or ValueError.
         """
         q, k, v = self.project(x, source)
+        k, v = share_heads(k, self.n_heads), share_heads(v, self.n_heads)
         heads = dot_product_attention(q, k, v, mask, self.dropout)
         return self.output(join_heads(heads))
-
-
-class MultiHeadAttention(AttentionLayer):
-    """Let every position of one sequence attend to another, in several heads.
-
-    `d_model` channels are shared out to `n_heads` heads (ValueError when
-    they do not divide); `dropout` is the share of weights dropped in
-    training. Vaswani et al. (2017), section 3.2.2, which writes no biases:
-    `bias` adds one to each projection.
-
-    >>> MultiHeadAttention(12, n_heads=3)(torch.zeros(2, 8, 12)).shape
-    torch.Size([2, 8, 12])
-    """
-
-    def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        bias: bool = False,
-        dropout: float = 0.0,
-    ):
-        super().__init__()
-        check_heads(d_model, n_heads)
-        self.n_heads = n_heads
-        self.query = Linear(d_model, d_model, bias)
-        self.key = Linear(d_model, d_model, bias)
-        self.value = Linear(d_model, d_model, bias)
-        self.dropout = nn.Dropout(dropout)
-        self.output = Linear(d_model, d_model, bias)
-
-    def project(
-        self, x: Tensor, source: Tensor | None = None, start: int = 0
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Make queries, keys and values: (B, T, C), (B, S, C) ->
-        (B, H, T, D), (B, H, S, D), (B, H, S, D).
-
-        `start` counts the positions before x's first: rotary ones heed it.
-        """
-        source = x if source is None else source
-        q = split_heads(self.query(x), self.n_heads)
-        k = split_heads(self.key(source), self.n_heads)
-        v = split_heads(self.value(source), self.n_heads)
-        return q, k, v

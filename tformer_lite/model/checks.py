@@ -84,6 +84,16 @@ def check_heads(d_model: int, n_heads: int) -> None:
         )
 
 
+def check_groups(n_heads: int, n_kv_heads: int) -> None:
+    """Raise ValueError unless the query heads divide into the groups."""
+    if n_kv_heads < 1 or n_heads % n_kv_heads:
+        raise ValueError(
+            f"{n_heads=} is not divisible by {n_kv_heads=}: every key head "
+            "serves the same number of query heads. Choose an n_kv_heads "
+            "that divides n_heads."
+        )
+
+
 def check_alone(source: Tensor | None, why: str) -> None:
     """Raise ValueError for a source: x can attend to itself alone."""
     if source is not None:

@@ -1,10 +1,13 @@
-"""The parts that a `Config` names, looked up and built."""
+"""The parts that a `Config` names: a table for each choice, and what builds
+a part from a config's numbers."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
 from tformer_lite.model.attention import MultiHeadAttention
@@ -13,122 +16,138 @@ from tformer_lite.model.config import Config
 from tformer_lite.model.efficient import MixtureOfExperts, TiledAttention
 from tformer_lite.model.layers import (
     FeedForward,
-    LayerNorm,
     LearnedPositions,
-    PostNorm,
-    PreNorm,
     SinusoidalPositions,
     TokenEmbedding,
 )
-from tformer_lite.model.masks import causal_mask
-from tformer_lite.model.modern import (
-    GatedFeedForward,
-    GroupedQueryAttention,
-    RotaryAttention,
-    RotaryGroupedAttention,
-)
+from tformer_lite.model.masks import causal_mask, sliding_mask
+from tformer_lite.model.modern import GatedFeedForward, rotate
 from tformer_lite.model.variants import (
     FusedAttention,
     FusedCrossAttention,
     PlainEmbedding,
     ShrunkEmbedding,
     UnbiasedNorm,
-    gelu,
-    gelu_tanh,
-    sliding_mask,
 )
 
-EMBEDDINGS: dict[str, Callable] = {
-    "scaled": TokenEmbedding,
-    "plain": PlainEmbedding,
-    "shrunk": ShrunkEmbedding,
-}
-POSITIONS: dict[str, Callable] = {
-    "sinusoidal": SinusoidalPositions,
-    "learned": LearnedPositions,
-    "none": nn.Identity,
-}
-PARTS: dict[str, dict[str, Callable]] = {
-    "embedding": EMBEDDINGS,
-    "positions": POSITIONS,
-    "src_embedding": EMBEDDINGS | {"bert": BertEmbedding},
-    "src_positions": POSITIONS,
-    "attention": {
-        "split": MultiHeadAttention,
-        "fused": FusedAttention,
-        "rotary": RotaryAttention,
-        "grouped": GroupedQueryAttention,
-        "rotary_grouped": RotaryGroupedAttention,
-        "tiled": TiledAttention,
-    },
-    "cross_attention": {
-        "split": MultiHeadAttention,
-        "fused": FusedCrossAttention,
-        "rotary": MultiHeadAttention,
-        "grouped": GroupedQueryAttention,
-        "rotary_grouped": GroupedQueryAttention,
-        "tiled": TiledAttention,
-    },
-    "feed_forward": {
-        "plain": FeedForward,
-        "gated": GatedFeedForward,
-        "mixture": MixtureOfExperts,
-    },
-    "mask": {"causal": causal_mask, "sliding": sliding_mask},
-    "residual": {"pre": PreNorm, "post": PostNorm},
-    "norm": {
-        "layer": nn.LayerNorm,
-        "written": LayerNorm,
-        "unbiased": UnbiasedNorm,
-        "rms": nn.RMSNorm,
-    },
-    "activation": {
-        "relu": torch.relu,
-        "gelu": functional.gelu,
-        "gelu_tanh": partial(functional.gelu, approximate="tanh"),
-        "gelu_written": gelu,
-        "gelu_tanh_written": gelu_tanh,
-        "silu": functional.silu,
-    },
-}
 
+class Parts(dict[str, Any]):
+    """Parts by their names; `field` is the choice that a `Config` makes.
 
-def choose(config: Config, kind: str) -> Callable:
-    """Look up the part that a config names, or take the one it brings.
-
-    `src_...` and `cross_...` fall back on the choice without the prefix.
-    Raises ValueError for an unknown name, listing the known.
+    A part of the reader's own, which is no name, is given back as it is. A
+    name that is unknown raises ValueError, listing the known.
     """
-    common = kind.removeprefix("src_").removeprefix("cross_")
-    field = kind if getattr(config, kind) else common
-    choice = getattr(config, field)
-    if callable(choice):
-        return choice
-    known = PARTS[kind]
-    if choice not in known:
-        raise ValueError(
-            f"{field}={choice!r} is unknown: choose one of "
-            f"{', '.join(PARTS[field])}, or give a part of your own."
-        )
-    return known[choice]
+
+    def __init__(self, field: str, **parts: Any):
+        super().__init__(parts)
+        self.field = field
+
+    def __getitem__(self, choice: str | Callable) -> Any:
+        """Give the part of this name, or the one that is given."""
+        if not isinstance(choice, str):
+            return choice
+        if choice not in self:
+            raise ValueError(
+                f"{self.field}={choice!r} is unknown: choose one of "
+                f"{', '.join(self)}, or give a part of your own."
+            )
+        return super().__getitem__(choice)
 
 
-def make_attention(config: Config, kind: str = "attention") -> nn.Module:
-    """Build self-attention, or cross-attention with its kind."""
+EMBEDDINGS = Parts(
+    "embedding",
+    scaled=TokenEmbedding,
+    plain=PlainEmbedding,
+    shrunk=ShrunkEmbedding,
+)
+SRC_EMBEDDINGS = Parts("src_embedding", **EMBEDDINGS, bert=BertEmbedding)
+# Rotary positions are not added to words: attention turns by them.
+POSITIONS = Parts(
+    "positions",
+    sinusoidal=SinusoidalPositions,
+    learned=LearnedPositions,
+    rotary=nn.Identity,
+    none=nn.Identity,
+)
+SRC_POSITIONS = Parts("src_positions", **POSITIONS)
+ATTENTIONS = Parts(
+    "attention",
+    split=MultiHeadAttention,
+    fused=FusedAttention,
+    tiled=TiledAttention,
+)
+CROSS_ATTENTIONS = Parts(
+    "cross_attention",
+    split=MultiHeadAttention,
+    fused=FusedCrossAttention,
+    tiled=TiledAttention,
+)
+FEED_FORWARDS = Parts(
+    "feed_forward",
+    plain=FeedForward,
+    gated=GatedFeedForward,
+    mixture=MixtureOfExperts,
+)
+NORMS = Parts(
+    "norm", layer=nn.LayerNorm, unbiased=UnbiasedNorm, rms=nn.RMSNorm
+)
+ACTIVATIONS = Parts(
+    "activation",
+    relu=torch.relu,
+    gelu=functional.gelu,
+    gelu_tanh=partial(functional.gelu, approximate="tanh"),
+    silu=functional.silu,
+)
+
+
+def make_attention(config: Config) -> nn.Module:
+    """Build self-attention."""
+    extra: dict[str, Any] = {}
+    if config.positions == "rotary":
+        extra["place"] = rotate
+    return with_groups(ATTENTIONS[config.attention], config, **extra)
+
+
+def make_cross_attention(config: Config) -> nn.Module:
+    """Build cross-attention: of its own kind, or of self-attention's."""
+    kind = config.cross_attention or config.attention
+    return with_groups(CROSS_ATTENTIONS[kind], config)
+
+
+def with_groups(part: Callable, config: Config, **extra: Any) -> nn.Module:
+    """Build an attention whose heads share keys, if the config says so."""
+    if config.n_kv_heads is not None:
+        extra["n_kv_heads"] = config.n_kv_heads
     numbers = config.d_model, config.n_heads, config.bias, config.dropout
-    return choose(config, kind)(*numbers)
+    return part(*numbers, **extra)
 
 
 def make_feed_forward(config: Config) -> nn.Module:
     """Build the feed-forward layer of a block."""
-    build = choose(config, "feed_forward")
+    part = FEED_FORWARDS[config.feed_forward]
+    activation = ACTIVATIONS[config.activation]
     sizes = config.d_model, config.d_ff
-    activation = choose(config, "activation")
-    return build(*sizes, activation, config.bias, config.dropout)
+    return part(*sizes, activation, config.bias, config.dropout)
 
 
-def make_residuals(config: Config, n: int) -> nn.ModuleList:
-    """Build the residual connections around n sublayers."""
-    build, norm = choose(config, "residual"), choose(config, "norm")
-    numbers = config.d_model, norm, config.dropout
-    return nn.ModuleList(build(*numbers) for _ in range(n))
+def make_norms(config: Config, n: int) -> nn.ModuleList:
+    """Build the norms of n sublayers."""
+    norm = NORMS[config.norm]
+    return nn.ModuleList(norm(config.d_model) for _ in range(n))
+
+
+def make_mask(config: Config) -> Callable[..., Tensor]:
+    """Give the function of T and a device that hides the future."""
+    if config.window is not None:
+        return partial(sliding_mask, width=config.window)
+    return config.mask or causal_mask
+
+
+def source_side(config: Config) -> Config:
+    """Give a config whose embedding and positions are the source's."""
+    choice = {}
+    if config.src_embedding is not None:
+        choice["embedding"] = SRC_EMBEDDINGS[config.src_embedding]
+    if config.src_positions is not None:
+        choice["positions"] = SRC_POSITIONS[config.src_positions]
+    return replace(config, **choice)

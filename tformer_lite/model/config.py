@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 Choice = str | Callable
-SIZES = ["vocab_size", "src_vocab_size", "max_len", "d_model"]
-SIZES += ["n_heads", "n_layers", "d_ff"]
+Residual = str | tuple
+SIZES = ["vocab_size", "src_vocab_size", "max_len", "d_model", "n_heads"]
+SIZES += ["n_kv_heads", "n_layers", "d_ff", "window"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,25 +16,30 @@ class Config:
     Sizes are counts: `max_len` of positions, `n_layers` of blocks in each
     stack, the others of channels (`d_model`, `d_ff`), heads and tokens;
     without `src_vocab_size` the source has as many tokens as the target.
+    `n_kv_heads` heads of keys and values are shared by all `n_heads` of
+    queries; without it each has its own. A target position attends to the
+    `window` last ones, itself included; without it to all before it.
+
     `dropout` is the share of values dropped in training: after the
     embedding, from the weights, in the hidden layer, and before each
     residual sum. `pad` is the id that nobody attends to. `bias` and
     `head_bias` give biases to the linear layers, and to the last one;
-    `final_norm` ends each stack with a norm.
+    `final_norm` ends each stack with a norm; where the weights are `tied`,
+    the head's are the target embedding's (Press and Wolf, 2017).
 
     A choice is the name of a part, or a part of your own that is built and
     called as those are: `EncoderDecoder(replace(paper_base, norm=MyNorm))`.
     A model looks it up once. The names:
 
     - `embedding`: scaled, plain, shrunk (`src_embedding` knows bert too)
-    - `positions`: sinusoidal, learned, none
-    - `attention`: split, fused, rotary, grouped, rotary_grouped, tiled
+    - `positions`: sinusoidal, learned, rotary, none
+    - `attention`: split, fused, tiled
     - `feed_forward`: plain, gated, mixture
-    - `mask`: causal, sliding
-    - `residual`: pre, post
-    - `norm`: layer, written, unbiased, rms
-    - `activation`: relu, gelu, gelu_tanh, gelu_written,
-      gelu_tanh_written, silu
+    - `norm`: layer, unbiased, rms
+    - `activation`: relu, gelu, gelu_tanh, silu
+    - `residual`: pre, post; of your own a pair of blocks, the encoder's and
+      the decoder's
+    - `mask`: none but your own, in place of the causal one
 
     Without a choice of its own the source is embedded as the target is, and
     cross-attention is built as self-attention is, but never rotary: two
@@ -48,24 +54,27 @@ class Config:
     src_vocab_size: int | None = None
     d_model: int = 512
     n_heads: int = 8
+    n_kv_heads: int | None = None
     n_layers: int = 6
     d_ff: int = 2048
+    window: int | None = None
     dropout: float = 0.1
     pad: int = 1
     bias: bool = True
     head_bias: bool = False
     final_norm: bool = True
+    tied: bool = False
     embedding: Choice = "scaled"
     positions: Choice = "sinusoidal"
     attention: Choice = "split"
     feed_forward: Choice = "plain"
-    mask: Choice = "causal"
-    residual: Choice = "pre"
+    residual: Residual = "pre"
     norm: Choice = "layer"
     activation: Choice = "relu"
     src_embedding: Choice | None = None
     src_positions: Choice | None = None
     cross_attention: Choice | None = None
+    mask: Callable | None = None
 
     def __post_init__(self) -> None:
         """Raise ValueError for a size that is less than 1."""
@@ -108,7 +117,7 @@ building_blocks = Config(vocab_size=1024, max_len=5000, head_bias=True)
 # states know their positions already.
 bert_window = Config(
     vocab_size=30522, max_len=512, pad=0,
-    mask="sliding", activation="gelu",
+    window=4, activation="gelu",
     src_embedding="bert", src_positions="none",
 )
 # fmt: on

@@ -7,7 +7,11 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.model.attention import MultiHeadAttention, join_heads
+from tformer_lite.model.attention import (
+    MultiHeadAttention,
+    join_heads,
+    share_heads,
+)
 from tformer_lite.model.checks import check_fit
 from tformer_lite.model.layers import FeedForward, Linear
 
@@ -98,16 +102,7 @@ def tiled_attention(
 class TiledAttention(MultiHeadAttention):
     """Multi-head attention that sees `width` keys at a time."""
 
-    def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        bias: bool = False,
-        dropout: float = 0.0,
-        width: int = 4,
-    ):
-        super().__init__(d_model, n_heads, bias, dropout)
-        self.width = width
+    width = 4
 
     def forward(
         self,
@@ -117,5 +112,6 @@ class TiledAttention(MultiHeadAttention):
     ) -> Tensor:
         """Let x attend to source: (B, T, C), (B, S, C) -> (B, T, C)."""
         q, k, v = self.project(x, source)
+        k, v = share_heads(k, self.n_heads), share_heads(v, self.n_heads)
         heads = tiled_attention(q, k, v, mask, self.dropout, self.width)
         return self.output(join_heads(heads))

@@ -1,5 +1,6 @@
 """The parts around attention."""
 
+import math
 from collections.abc import Callable
 
 import torch
@@ -19,6 +20,17 @@ class Linear(nn.Linear):
     def reset_parameters(self) -> None:
         """Draw the weights anew and set the biases to 0."""
         nn.init.xavier_uniform_(self.weight)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
+
+
+class Narrow(Linear):
+    """Some rows of a square linear layer, which start as those do."""
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew and set the biases to 0."""
+        bound = math.sqrt(3 / self.in_features)
+        nn.init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 
@@ -102,32 +114,6 @@ def sinusoids(max_len: int, d_model: int) -> Tensor:
     return waves.flatten(-2)[:, :d_model].to(torch.get_default_dtype())
 
 
-class LayerNorm(nn.Module):
-    """Give each position's channels mean 0 and variance 1, then a gain and
-    an offset to each channel.
-
-    The variance is the biased one; `eps` is added to it. Ba et al. (2016),
-    equation 4. nn.LayerNorm is the same function in one fast step: models
-    use it, unless their `norm` is "written".
-
-    >>> LayerNorm(4)(torch.tensor([1.0, 1.0, 3.0, 3.0])).detach().round()
-    tensor([-1., -1.,  1.,  1.])
-    """
-
-    def __init__(self, d_model: int, eps: float = 1e-5):
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        self.eps = eps
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Normalise each position on its own: (B, T, C) -> (B, T, C)."""
-        centred = x - x.mean(-1, keepdim=True)
-        variance = centred.square().mean(-1, keepdim=True)
-        normal = centred / torch.sqrt(variance + self.eps)
-        return normal * self.weight + self.bias
-
-
 class FeedForward(nn.Module):
     """Widen each position to `d_ff` channels, activate, and narrow it.
 
@@ -153,35 +139,3 @@ class FeedForward(nn.Module):
         """Map each position on its own: (B, T, C) -> (B, T, C)."""
         hidden = self.activation(self.hidden(x))
         return self.output(self.dropout(hidden))
-
-
-class PreNorm(nn.Module):
-    """Normalise, apply a sublayer, and add the result to its input.
-
-    Xiong et al. (2020), figure 1b. `dropout` comes before the sum.
-    """
-
-    def __init__(
-        self,
-        d_model: int,
-        norm: Callable[[int], nn.Module] = LayerNorm,
-        dropout: float = 0.0,
-    ):
-        super().__init__()
-        self.norm = norm(d_model)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, x: Tensor, sublayer: Callable) -> Tensor:
-        """Add what `sublayer` makes of x: (B, T, C) -> (B, T, C)."""
-        return x + self.dropout(sublayer(self.norm(x)))
-
-
-class PostNorm(PreNorm):
-    """Apply a sublayer, add the result to its input, and normalise the sum.
-
-    Vaswani et al. (2017), section 3.1; dropout as in section 5.4.
-    """
-
-    def forward(self, x: Tensor, sublayer: Callable) -> Tensor:
-        """Add what `sublayer` makes of x: (B, T, C) -> (B, T, C)."""
-        return self.norm(x + self.dropout(sublayer(x)))

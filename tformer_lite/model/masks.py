@@ -46,3 +46,13 @@ def window_mask(
     positions = torch.arange(t, device=device)
     near = (positions[:, None] - positions[None, :]).abs() < width
     return near[None, None]
+
+
+def sliding_mask(
+    t: int, device: torch.device | None = None, width: int = 4
+) -> Tensor:
+    """Let position i see itself and the `width` - 1 before: (1, 1, T, T).
+
+    Jiang et al. (2023), section 2, where `width` is 4,096 tokens.
+    """
+    return causal_mask(t, device) & window_mask(t, width, device)

@@ -6,10 +6,16 @@ from torch import Tensor, nn
 
 from tformer_lite.model.checks import check_pair, known_pad
 from tformer_lite.model.choices import (
-    choose,
+    EMBEDDINGS,
+    NORMS,
+    POSITIONS,
+    Parts,
     make_attention,
+    make_cross_attention,
     make_feed_forward,
-    make_residuals,
+    make_mask,
+    make_norms,
+    source_side,
 )
 from tformer_lite.model.config import Config
 from tformer_lite.model.layers import Linear
@@ -19,14 +25,13 @@ from tformer_lite.model.masks import padding_mask
 class InputEmbedding(nn.Module):
     """Turn ids into vectors that know their positions, with dropout.
 
-    `side` is "" for the target and "src_" for the source. Vaswani et al.
-    (2017), sections 3.4, 3.5 and 5.4.
+    Vaswani et al. (2017), sections 3.4, 3.5 and 5.4.
     """
 
-    def __init__(self, config: Config, vocab_size: int, side: str = ""):
+    def __init__(self, config: Config, vocab_size: int):
         super().__init__()
-        tokens = choose(config, f"{side}embedding")
-        positions = choose(config, f"{side}positions")
+        tokens = EMBEDDINGS[config.embedding]
+        positions = POSITIONS[config.positions]
         self.tokens = tokens(vocab_size, config.d_model)
         self.positions = positions(config.max_len, config.d_model)
         self.dropout = nn.Dropout(config.dropout)
@@ -43,38 +48,54 @@ class InputEmbedding(nn.Module):
 class Block(nn.Module):
     """A layer of an encoder: self-attention, then feed-forward.
 
-    Vaswani et al. (2017), section 3.1. Also the layer of a decoder that has
-    no source to look at.
+    Each sublayer reads a normalised copy of x, and what it makes is added to
+    x itself: pre-norm, as in Xiong et al. (2020), figure 1b. Also the layer
+    of a decoder that has no source to look at.
     """
 
     def __init__(self, config: Config):
         super().__init__()
         self.self_attention = make_attention(config)
         self.feed_forward = make_feed_forward(config)
-        self.residuals = make_residuals(config, 2)
+        self.norms = make_norms(config, 2)
+        self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Apply both sublayers: (B, T, C) -> (B, T, C).
 
         `mask` is boolean, (1 or B, 1, 1 or T, T), True = may attend.
         """
-        first, second = self.residuals
-        x = first(x, lambda x: self.self_attention(x, mask=mask))
-        return second(x, self.feed_forward)
+        first, second = self.norms
+        x = x + self.dropout(self.self_attention(first(x), mask=mask))
+        return x + self.dropout(self.feed_forward(second(x)))
+
+
+class PostBlock(Block):
+    """A block that normalises each sum: post-norm.
+
+    Vaswani et al. (2017), section 3.1; dropout as in section 5.4.
+    """
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Apply both sublayers: (B, T, C) -> (B, T, C)."""
+        first, second = self.norms
+        x = first(x + self.dropout(self.self_attention(x, mask=mask)))
+        return second(x + self.dropout(self.feed_forward(x)))
 
 
 class CrossBlock(nn.Module):
     """A layer of a decoder: self-attention, cross-attention, feed-forward.
 
-    Vaswani et al. (2017), section 3.1.
+    Vaswani et al. (2017), section 3.1, but pre-norm, as `Block` is.
     """
 
     def __init__(self, config: Config):
         super().__init__()
         self.self_attention = make_attention(config)
-        self.cross_attention = make_attention(config, "cross_attention")
+        self.cross_attention = make_cross_attention(config)
         self.feed_forward = make_feed_forward(config)
-        self.residuals = make_residuals(config, 3)
+        self.norms = make_norms(config, 3)
+        self.dropout = nn.Dropout(config.dropout)
 
     def forward(
         self,
@@ -88,10 +109,34 @@ class CrossBlock(nn.Module):
         Masks are boolean, True = may attend: `mask` (1 or B, 1, 1 or T, T),
         `memory_mask` (1 or B, 1, 1 or T, S).
         """
-        first, second, third = self.residuals
-        x = first(x, lambda x: self.self_attention(x, mask=mask))
-        x = second(x, lambda x: self.cross_attention(x, memory, memory_mask))
-        return third(x, self.feed_forward)
+        first, second, third = self.norms
+        x = x + self.dropout(self.self_attention(first(x), mask=mask))
+        read = self.cross_attention(second(x), memory, memory_mask)
+        x = x + self.dropout(read)
+        return x + self.dropout(self.feed_forward(third(x)))
+
+
+class PostCrossBlock(CrossBlock):
+    """A decoder's block that normalises each sum, as the paper's does."""
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+    ) -> Tensor:
+        """Apply the three sublayers: (B, T, C), (B, S, C) -> (B, T, C)."""
+        first, second, third = self.norms
+        x = first(x + self.dropout(self.self_attention(x, mask=mask)))
+        read = self.cross_attention(x, memory, memory_mask)
+        x = second(x + self.dropout(read))
+        return third(x + self.dropout(self.feed_forward(x)))
+
+
+BLOCKS = Parts(
+    "residual", pre=(Block, CrossBlock), post=(PostBlock, PostCrossBlock)
+)
 
 
 class Stack(nn.Module):
@@ -101,7 +146,7 @@ class Stack(nn.Module):
         super().__init__()
         layers = range(config.n_layers)
         self.blocks = nn.ModuleList(block(config) for _ in layers)
-        norm = choose(config, "norm") if config.final_norm else nn.Identity
+        norm = NORMS[config.norm] if config.final_norm else nn.Identity
         self.norm = norm(config.d_model)
 
     def forward(self, x: Tensor, *context: Tensor | None) -> Tensor:
@@ -141,14 +186,17 @@ class EncoderDecoder(nn.Module):
     def __init__(self, config: Config):
         super().__init__()
         self.config = config
-        self.mask = choose(config, "mask")
+        self.mask = make_mask(config)
         src_size = config.src_vocab_size or config.vocab_size
         self.pad = known_pad(config.pad, config.vocab_size, src_size)
-        self.src_embedding = InputEmbedding(config, src_size, "src_")
+        self.src_embedding = InputEmbedding(source_side(config), src_size)
         self.tgt_embedding = InputEmbedding(config, config.vocab_size)
-        self.encoder = Stack(config, Block)
-        self.decoder = Stack(config, CrossBlock)
+        block, cross_block = BLOCKS[config.residual]
+        self.encoder = Stack(config, block)
+        self.decoder = Stack(config, cross_block)
         self.head = Head(config.d_model, config.vocab_size, config.head_bias)
+        if config.tied:
+            self.head.weight = self.tgt_embedding.tokens.weight
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         """Score the token after each of tgt: (B, S), (B, T) -> (B, T, V).
@@ -185,10 +233,12 @@ class DecoderOnly(nn.Module):
     def __init__(self, config: Config):
         super().__init__()
         self.config = config
-        self.mask = choose(config, "mask")
+        self.mask = make_mask(config)
         self.embedding = InputEmbedding(config, config.vocab_size)
-        self.decoder = Stack(config, Block)
+        self.decoder = Stack(config, BLOCKS[config.residual][0])
         self.head = Head(config.d_model, config.vocab_size, config.head_bias)
+        if config.tied:
+            self.head.weight = self.embedding.tokens.weight
 
     def forward(self, ids: Tensor) -> Tensor:
         """Score the token after each of ids: (B, T) -> (B, T, V).

@@ -1,20 +1,11 @@
 """Parts that came after the paper, in its places: what Llama is made of."""
 
-import math
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import silu
 
-from tformer_lite.model.attention import (
-    AttentionLayer,
-    MultiHeadAttention,
-    dot_product_attention,
-    join_heads,
-    split_heads,
-)
-from tformer_lite.model.checks import check_alone, check_heads, check_letters
 from tformer_lite.model.layers import FeedForward, Linear
 
 
@@ -71,158 +62,6 @@ def check_pairs(d: int) -> None:
             "positions turn channels two by two. Choose an n_heads that "
             "makes d_model / n_heads even."
         )
-
-
-class RotaryAttention(MultiHeadAttention):
-    """Self-attention whose queries and keys are turned by their positions.
-
-    The scores know how far apart two positions are, so a model needs no
-    other `positions` ("none"). ValueError unless `d_model` / `n_heads` is
-    even. Su et al. (2021), equation 16.
-    """
-
-    def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        bias: bool = False,
-        dropout: float = 0.0,
-    ):
-        super().__init__(d_model, n_heads, bias, dropout)
-        check_pairs(d_model // n_heads)
-
-    def project(
-        self, x: Tensor, source: Tensor | None = None, start: int = 0
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Make all three, and turn queries and keys: (B, T, C) ->
-        (B, H, T, D), (B, H, T, D), (B, H, T, D).
-
-        A `source` raises ValueError: two sequences have no distance.
-        """
-        check_alone(source, "positions of two sequences have no distance")
-        q, k, v = super().project(x)
-        return rotate(q, start), rotate(k, start), v
-
-
-def share_heads(x: Tensor, n_heads: int) -> Tensor:
-    """Give each query head its group's head: (B, G, S, D) -> (B, H, S, D).
-
-    Head 0 goes to the first H / G query heads, head 1 to the next. With as
-    many heads already, x itself comes back. Raises ValueError when they do
-    not divide, and for other axes.
-    """
-    check_letters(x, "B G S D")
-    check_groups(n_heads, x.shape[1])
-    if x.shape[1] == n_heads:
-        return x
-    return x.repeat_interleave(n_heads // x.shape[1], dim=1)
-
-
-def check_groups(n_heads: int, n_kv_heads: int) -> None:
-    """Raise ValueError unless the query heads divide into the groups."""
-    if n_kv_heads < 1 or n_heads % n_kv_heads:
-        raise ValueError(
-            f"{n_heads=} is not divisible by {n_kv_heads=}: every key head "
-            "serves the same number of query heads. Choose an n_kv_heads "
-            "that divides n_heads."
-        )
-
-
-class Narrow(Linear):
-    """Some rows of a square linear layer, which start as those do."""
-
-    def reset_parameters(self) -> None:
-        """Draw the weights anew and set the biases to 0."""
-        bound = math.sqrt(3 / self.in_features)
-        nn.init.uniform_(self.weight, -bound, bound)
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
-
-
-class GroupedQueryAttention(AttentionLayer):
-    """Attention in which several query heads share keys and values.
-
-    `n_kv_heads` key and value heads serve `n_heads` query heads, a group
-    each (ValueError when they do not divide): with one, this is multi-query
-    attention (Shazeer, 2019, section 3); with `n_heads`, the function of
-    `MultiHeadAttention`. Ainslie et al. (2023), section 2.2.
-    """
-
-    def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        bias: bool = False,
-        dropout: float = 0.0,
-        n_kv_heads: int = 1,
-    ):
-        super().__init__()
-        check_heads(d_model, n_heads)
-        check_groups(n_heads, n_kv_heads)
-        shared = d_model // n_heads * n_kv_heads
-        self.n_heads, self.n_kv_heads = n_heads, n_kv_heads
-        self.query = Linear(d_model, d_model, bias)
-        self.key = Narrow(d_model, shared, bias)
-        self.value = Narrow(d_model, shared, bias)
-        self.dropout = nn.Dropout(dropout)
-        self.output = Linear(d_model, d_model, bias)
-
-    def forward(
-        self,
-        x: Tensor,
-        source: Tensor | None = None,
-        mask: Tensor | None = None,
-    ) -> Tensor:
-        """Let x attend to source: (B, T, C), (B, S, C) -> (B, T, C).
-
-        Each query head is given a copy of its group's keys and values.
-        """
-        q, k, v = self.project(x, source)
-        k = share_heads(k, self.n_heads)
-        v = share_heads(v, self.n_heads)
-        heads = dot_product_attention(q, k, v, mask, self.dropout)
-        return self.output(join_heads(heads))
-
-    def project(
-        self, x: Tensor, source: Tensor | None = None, start: int = 0
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Make queries, keys and values: (B, T, C), (B, S, C) ->
-        (B, H, T, D), (B, G, S, D), (B, G, S, D)."""
-        source = x if source is None else source
-        q = split_heads(self.query(x), self.n_heads)
-        k = split_heads(self.key(source), self.n_kv_heads)
-        v = split_heads(self.value(source), self.n_kv_heads)
-        return q, k, v
-
-
-class RotaryGroupedAttention(GroupedQueryAttention):
-    """Both at once, as in Mistral 7B and Llama 2 70B.
-
-    Jiang et al. (2023), section 2; Touvron et al. (2023), section 2.2.
-    """
-
-    def __init__(
-        self,
-        d_model: int,
-        n_heads: int,
-        bias: bool = False,
-        dropout: float = 0.0,
-        n_kv_heads: int = 1,
-    ):
-        super().__init__(d_model, n_heads, bias, dropout, n_kv_heads)
-        check_pairs(d_model // n_heads)
-
-    def project(
-        self, x: Tensor, source: Tensor | None = None, start: int = 0
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Make all three, and turn queries and keys: (B, T, C) ->
-        (B, H, T, D), (B, G, T, D), (B, G, T, D).
-
-        A `source` raises ValueError: two sequences have no distance.
-        """
-        check_alone(source, "positions of two sequences have no distance")
-        q, k, v = super().project(x)
-        return rotate(q, start), rotate(k, start), v
 
 
 class GatedFeedForward(FeedForward):

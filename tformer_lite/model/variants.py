@@ -5,10 +5,14 @@ import math
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.model.attention import AttentionLayer, split_heads
+from tformer_lite.model.attention import (
+    MultiHeadAttention,
+    Place,
+    split_heads,
+    unplaced,
+)
 from tformer_lite.model.checks import check_alone, check_heads
-from tformer_lite.model.layers import LayerNorm, Linear, TokenEmbedding
-from tformer_lite.model.masks import causal_mask, window_mask
+from tformer_lite.model.layers import Linear, TokenEmbedding
 
 
 class PlainEmbedding(TokenEmbedding):
@@ -25,6 +29,32 @@ class ShrunkEmbedding(TokenEmbedding):
     """
 
     power = -0.5
+
+
+class LayerNorm(nn.Module):
+    """Give each position's channels mean 0 and variance 1, then a gain and
+    an offset to each channel.
+
+    The variance is the biased one; `eps` is added to it. Ba et al. (2016),
+    equation 4. nn.LayerNorm is the same function in one fast step: models
+    use it, unless their `norm` is this class.
+
+    >>> LayerNorm(4)(torch.tensor([1.0, 1.0, 3.0, 3.0])).detach().round()
+    tensor([-1., -1.,  1.,  1.])
+    """
+
+    def __init__(self, d_model: int, eps: float = 1e-5):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise each position on its own: (B, T, C) -> (B, T, C)."""
+        centred = x - x.mean(-1, keepdim=True)
+        variance = centred.square().mean(-1, keepdim=True)
+        normal = centred / torch.sqrt(variance + self.eps)
+        return normal * self.weight + self.bias
 
 
 class UnbiasedNorm(LayerNorm):
@@ -66,7 +96,7 @@ def gelu(x: Tensor) -> Tensor:
     """Weigh each number by the normal share below it: (...) -> (...).
 
     Hendrycks and Gimpel (2016), section 2: x Φ(x). A model's "gelu" is the
-    same function in one fast step of PyTorch's, unless it is "gelu_written".
+    same function in one fast step of PyTorch's.
     """
     return x * (1 + torch.erf(x / math.sqrt(2))) / 2
 
@@ -74,21 +104,11 @@ def gelu(x: Tensor) -> Tensor:
 def gelu_tanh(x: Tensor) -> Tensor:
     """Approximate `gelu` with a tanh: (...) -> (...).
 
-    Hendrycks and Gimpel (2016), section 2. Source 004's formula. In a model
-    it is "gelu_tanh_written"; "gelu_tanh" is PyTorch's.
+    Hendrycks and Gimpel (2016), section 2. Source 004's formula. A model's
+    "gelu_tanh" is PyTorch's.
     """
     inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
     return x * (1 + torch.tanh(inner)) / 2
-
-
-def sliding_mask(
-    t: int, device: torch.device | None = None, width: int = 4
-) -> Tensor:
-    """Let position i see itself and the `width` - 1 before: (1, 1, T, T).
-
-    Jiang et al. (2023), section 2, where `width` is 4,096 tokens.
-    """
-    return causal_mask(t, device) & window_mask(t, width, device)
 
 
 class Stacked(Linear):
@@ -101,7 +121,7 @@ class Stacked(Linear):
             nn.init.xavier_uniform_(square)
 
 
-class FusedAttention(AttentionLayer):
+class FusedAttention(MultiHeadAttention):
     """Self-attention with query, key and value from one matrix.
 
     The same function as `MultiHeadAttention`, in one product instead of
@@ -116,10 +136,11 @@ class FusedAttention(AttentionLayer):
         n_heads: int,
         bias: bool = False,
         dropout: float = 0.0,
+        place: Place = unplaced,
     ):
-        super().__init__()
+        nn.Module.__init__(self)
         check_heads(d_model, n_heads)
-        self.n_heads = n_heads
+        self.n_heads, self.n_kv_heads, self.place = n_heads, n_heads, place
         self.qkv = Stacked(d_model, 3 * d_model, bias)
         self.dropout = nn.Dropout(dropout)
         self.output = Linear(d_model, d_model, bias)
@@ -131,10 +152,10 @@ class FusedAttention(AttentionLayer):
         (B, H, T, D). A `source` raises ValueError."""
         check_alone(source, "one matrix makes keys and values of x, too")
         q, k, v = split_heads(self.qkv(x), self.n_heads).chunk(3, dim=-1)
-        return q, k, v
+        return self.place(q, start), self.place(k, start), v
 
 
-class FusedCrossAttention(AttentionLayer):
+class FusedCrossAttention(MultiHeadAttention):
     """Cross-attention with key and value from one matrix.
 
     The rows of `key_value.weight` run head by head: D for the head's key, D
@@ -148,9 +169,9 @@ class FusedCrossAttention(AttentionLayer):
         bias: bool = False,
         dropout: float = 0.0,
     ):
-        super().__init__()
+        nn.Module.__init__(self)
         check_heads(d_model, n_heads)
-        self.n_heads = n_heads
+        self.n_heads = self.n_kv_heads = n_heads
         self.key_value = Stacked(d_model, 2 * d_model, bias)
         self.query = Linear(d_model, d_model, bias)
         self.dropout = nn.Dropout(dropout)

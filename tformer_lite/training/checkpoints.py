@@ -22,7 +22,9 @@ from tformer_lite.training.weights import (
     unpack_model,
 )
 
-FORMAT = 2  # files of format 1 have no `buffers` and no `tied`
+# Files of format 1 have no `buffers` and no `tied`, those of 1 and 2 other
+# names (`renamed` in weights.py).
+FORMAT = 3
 Tokenizer = CharTokenizer | WordTokenizer
 # Source 002's names for the fields of a config.
 NAMES = {

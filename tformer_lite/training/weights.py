@@ -1,5 +1,6 @@
 """Models as tensors and words, and back: weights, tables, what is tied."""
 
+import re
 from collections.abc import Collection
 from copy import deepcopy
 from dataclasses import asdict, replace
@@ -47,8 +48,10 @@ def unpack_model(packed: dict[str, Any]) -> Model:
     What contradicts itself raises one of many errors. A size that is typed
     into a file takes no memory: the tensors are those of the file.
     """
-    weights = packed["model_state_dict"]
-    model = outline_of(packed["model"], packed["model_config"], weights)
+    fields, weights = packed["model_config"], packed["model_state_dict"]
+    if packed["format"] < 3:
+        fields, weights = renamed(fields, weights)
+    model = outline_of(packed["model"], fields, weights)
     model.load_state_dict(deepcopy(weights), assign=True)
     tables = packed.get("buffers")
     if tables is None:  # a file of format 1
@@ -67,13 +70,51 @@ def unpack_model(packed: dict[str, Any]) -> Model:
     return model.eval()
 
 
+# What formats 1 and 2 called by a word, and what says it now.
+OLD_CHOICES: dict[tuple[str, Any], dict[str, Any]] = {
+    ("attention", "rotary"): {"attention": "split", "positions": "rotary"},
+    ("attention", "grouped"): {"attention": "split", "n_kv_heads": 1},
+    ("attention", "rotary_grouped"): {
+        "attention": "split",
+        "positions": "rotary",
+        "n_kv_heads": 1,
+    },
+    ("mask", "causal"): {"mask": None},
+    ("mask", "sliding"): {"mask": None, "window": 4},
+    ("norm", "written"): {"norm": "layer"},
+    ("activation", "gelu_written"): {"activation": "gelu"},
+    ("activation", "gelu_tanh_written"): {"activation": "gelu_tanh"},
+}
+
+
+def renamed(fields: dict, weights: dict) -> tuple[dict, dict]:
+    """Give a config and weights of formats 1 and 2 today's names.
+
+    Raises ValueError for what no config says any more: rotary positions
+    beside added ones, and cross-attention that shares other heads.
+    """
+    turns = "rotary" in str(fields.get("attention"))
+    if (turns and fields.get("positions") != "none") or "grouped" in str(
+        fields.get("cross_attention")
+    ):
+        raise ValueError("a model that no config describes any more")
+    new = dict(fields)
+    for choice in fields.items():
+        new |= OLD_CHOICES.get(choice, {})
+    found = re.compile(r"\bresiduals\.(\d+)\.norm\b")
+    return new, {
+        found.sub(r"norms.\1", name): x for name, x in weights.items()
+    }
+
+
 def outline_of(kind: str, fields: dict, weights: Collection) -> Model:
     """Outline a model that a file describes; TypeError or ValueError for
     fields that are no config's."""
     hints = get_type_hints(Config)
     for name, value in fields.items():
+        plain = isinstance(value, str | int | float | None)
         whole = isinstance(value, int) and hints[name] is float
-        if not (whole or isinstance(value, hints[name])):
+        if not (plain and (whole or isinstance(value, hints[name]))):
             raise TypeError(f"{name}={value!r}")
     config = Config(**fields)
     if config.n_layers > len(weights):

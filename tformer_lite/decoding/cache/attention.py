@@ -14,12 +14,14 @@ from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
 from tformer_lite.model.attention import (
-    AttentionLayer,
+    MultiHeadAttention,
     join_heads,
+    share_heads,
     split_heads,
+    unplaced,
 )
-from tformer_lite.model.choices import PARTS
-from tformer_lite.model.modern import share_heads
+from tformer_lite.model.choices import ATTENTIONS, CROSS_ATTENTIONS
+from tformer_lite.model.modern import rotate
 
 
 class Cache(nn.Module):
@@ -33,7 +35,7 @@ class Cache(nn.Module):
     values: Any
     output: nn.Module
 
-    def __init__(self, attention: AttentionLayer):
+    def __init__(self, attention: MultiHeadAttention):
         super().__init__()
         self.n_heads = attention.n_heads
         self.project = attention.project
@@ -106,9 +108,13 @@ CACHED: dict[str, type[Cache]] = {
     "self_attention": CachedAttention,
     "cross_attention": CachedCrossAttention,
 }
-# Those that a Config names: their `project` makes each position's keys from
-# that position alone, and heeds `start`. No type shows whether another's does,
-# a subclass's neither: one that mixes neighbours would be kept wrongly without
-# a word.
-NAMED = PARTS["attention"], PARTS["cross_attention"]
-POSITIONWISE = {kind for parts in NAMED for kind in parts.values()}
+
+
+def positionwise(attention: nn.Module) -> bool:
+    """Tell whether an attention makes each position's keys from that
+    position alone, and heeds `start`: those that a Config names do. No type
+    shows whether another's does, a subclass's neither: one that mixes
+    neighbours would be kept wrongly without a word."""
+    known = {*ATTENTIONS.values(), *CROSS_ATTENTIONS.values()}
+    place = getattr(attention, "place", unplaced)
+    return type(attention) in known and place in (unplaced, rotate)

@@ -8,18 +8,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.decoding.cache.attention import CACHED, POSITIONWISE, Cache
+from tformer_lite.decoding.cache.attention import CACHED, Cache, positionwise
 from tformer_lite.model.checks import check_pair
 from tformer_lite.model.masks import padding_mask
 from tformer_lite.model.models import (
-    Block,
-    CrossBlock,
     DecoderOnly,
     EncoderDecoder,
+    PostBlock,
+    PostCrossBlock,
     Stack,
 )
 from tformer_lite.model.modes import evaluating
 
+KNOWN_BLOCKS = {Block, PostBlock, CrossBlock, PostCrossBlock}
 NOTHING = torch.empty(0, 0, dtype=torch.long)
 
 
@@ -225,10 +226,10 @@ def keepable(model: Any) -> bool:
     if type(model) not in KINDS or type(model.decoder) is not Stack:
         return False
     places = attentions(model.decoder)
-    kinds = {*map(type, model.decoder.blocks)}
-    kinds |= {type(getattr(block, name)) for block, name in places}
-    return kinds <= {Block, CrossBlock} | POSITIONWISE and looks_back(
-        model.mask
+    return (
+        {*map(type, model.decoder.blocks)} <= KNOWN_BLOCKS
+        and all(positionwise(getattr(block, name)) for block, name in places)
+        and looks_back(model.mask)
     )
 
 
