@@ -90,7 +90,7 @@ def base_rows() -> list[dict]:
     """Let PyTorch's base model and the book's take turns, the book's with
     PyTorch's norm and with its own."""
     ids = torch.randint(2, 100, LONG), torch.randint(2, 100, LONG)
-    written = EncoderDecoder(replace(paper_base, norm="written"))
+    written = EncoderDecoder(replace(paper_base, norm=LayerNorm))
     models = {
         "nn.Transformer": Torch(),
         "ours: PyTorch's LayerNorm": EncoderDecoder(paper_base),

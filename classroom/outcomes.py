@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from classroom.blocks import blocks_around
 from classroom.cases import Case, named_shape
 from classroom.values import plain_value
 from tformer_lite.model.config import tiny_translator
@@ -77,6 +78,8 @@ def call_on_copies(answer: Any, case: Case) -> Outcome:
 def build_answer(answer: Any, case: Case) -> Any:
     """Build what is called: the answer, or what it is a class of."""
     if case.within:
+        if case.within == "residual":
+            answer = blocks_around(answer)
         config = replace(tiny_translator, **(case.make or {}))
         answer = EncoderDecoder(replace(config, **{case.within: answer}))
     elif case.make is not None:

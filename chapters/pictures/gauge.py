@@ -49,7 +49,7 @@ class Gauge:
         for block in dict.fromkeys(stack.blocks):
             yield block.register_forward_pre_hook(self.enter)
             for name, part in block.named_children():
-                if name != "residuals":
+                if name not in ("norms", "dropout"):
                     begin = partial(self.begin, name.replace("_", "-"))
                     yield part.register_forward_pre_hook(begin)
             for residual in block.get_submodule("residuals").children():

@@ -186,7 +186,7 @@ class LookingBack(Exercise):
 
     chapter, kind, minutes, level = 7, "bug", 5, 1
     title = "One diagonal too many"
-    teaches = "reading who hears whom"
+    teaches = "reading who attends to whom"
     axes = "q: B H T D, k: B H T D, v: B H T D -> B H T D"
     dependence = "v 2 -> 2"
     switches = {

@@ -144,7 +144,7 @@ class GrowingSource(Exercise):
         return Case((mask, 2 + draw.below(2), n), {"S": s, "n": n})
 
     def answer(self, case: Case, who: str, **choice: str) -> Tensor:
-        """Follow who hears whom, block by block."""
+        """Follow who attends to whom, block by block."""
         mask, n, old = case.args
         n = {"one": 1, "less": n - 1, "more": n + 1}.get(choice["blocks"], n)
         step = mask.mT if who == "answers" else mask

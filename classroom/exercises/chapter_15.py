@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from classroom.blocks import blocks_around
 from classroom.cases import Case, Draw
 from classroom.exercise import Exercise
 from shapewatch.properties import report
 from tformer_lite.example.running import EncoderDecoder
 from tformer_lite.gallery import planted
 from tformer_lite.model.config import tiny_translator
-from tformer_lite.model.layers import PreNorm
 from tformer_lite.text.datasets import running_example
 
 Forward = Callable[[Tensor, Callable, Callable], Tensor]
@@ -29,6 +29,18 @@ RESIDUALS: dict[tuple[str, str], Forward] = {
     ("lost", "none"): lambda x, f, norm: f(x),
     ("input", "result"): lambda x, f, norm: x + norm(f(x)),
 }
+
+
+class Switched(nn.Module):
+    """A residual connection as two switches say."""
+
+    def __init__(self, form: Forward, d_model: int, norm: Callable, _: float):
+        super().__init__()
+        self.form, self.norm = form, norm(d_model)
+
+    def forward(self, x: Tensor, sublayer: Callable) -> Tensor:
+        """Let the form do it: (B, T, C) -> (B, T, C)."""
+        return self.form(x, sublayer, self.norm)
 
 
 MENDED_RESIDUAL = {
@@ -69,7 +81,8 @@ class MendedResidual(Exercise):
         """Draw ids and parameters for a translator of these sizes."""
         make = {"vocab_size": sizes["V"], "max_len": 19}
         make |= {"d_model": sizes["C"], "n_heads": sizes["H"]}
-        theirs = self.model(make, PreNorm).state_dict()
+        right = partial(Switched, RESIDUALS["input", "before"])
+        theirs = self.model(make, right).state_dict()
         state = {
             n: draw.numbers(*x.shape, scale=0.5) for n, x in theirs.items()
         }
@@ -78,9 +91,10 @@ class MendedResidual(Exercise):
             each[:, 0] = 2  # nobody has only padding to attend to
         return Case(tuple(ids), sizes, "", make, state, "residual")
 
-    def model(self, make: Any, residual: type[nn.Module]) -> nn.Module:
+    def model(self, make: Any, residual: Callable) -> nn.Module:
         """Build the translator with a residual connection of our own."""
-        config = replace(tiny_translator, **make, residual=residual)
+        own = blocks_around(residual)
+        config = replace(tiny_translator, **make, residual=own)
         return EncoderDecoder(config).eval()
 
     def answer(self, case: Case, path: str, norm: str) -> Tensor:
@@ -88,12 +102,7 @@ class MendedResidual(Exercise):
         if (path, norm) not in RESIDUALS:
             raise ValueError("two mistakes that are not looked for together")
         form = RESIDUALS[path, norm]
-
-        class Switched(PreNorm):
-            def forward(self, x: Tensor, sublayer: Callable) -> Tensor:
-                return form(x, sublayer, self.norm)
-
-        model = self.model(case.make, Switched)
+        model = self.model(case.make, partial(Switched, form))
         model.load_state_dict(dict(case.state or {}))
         with torch.no_grad():
             return model(*case.args)

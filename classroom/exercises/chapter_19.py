@@ -164,7 +164,7 @@ HEARD_THROUGH = {
 
 
 class HeardThrough(Exercise):
-    """Draw who hears whom through a stack of windows."""
+    """Draw who attends to whom through a stack of windows."""
 
     chapter, kind, minutes, level = 19, "mask", 10, 2
     title = "Through a stack of windows"

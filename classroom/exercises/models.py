@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from classroom.blocks import blocks_around
 from classroom.cases import Case, Draw
 from tformer_lite.model.config import tiny_translator
 from tformer_lite.model.models import EncoderDecoder
@@ -18,7 +19,8 @@ def in_the_model(draw: Draw, field: str, part: Callable, about: str) -> Case:
         "n_heads": 2,
         "d_ff": 7,
     }
-    config = replace(tiny_translator, **make | {field: part})
+    own = blocks_around(part) if field == "residual" else part
+    config = replace(tiny_translator, **make | {field: own})
     model = EncoderDecoder(config)
     shapes = {name: x.shape for name, x in model.state_dict().items()}
     state = {n: draw.numbers(*s, scale=0.4) for n, s in shapes.items()}

@@ -18,7 +18,7 @@ from tformer_lite import (
     running_model,
     trace,
 )
-from tformer_lite.decoding.cache.attention import CACHED, POSITIONWISE
+from tformer_lite.decoding.cache.attention import CACHED
 from tformer_lite.decoding.cache.models import Recomputed
 from tformer_lite.model.choices import PARTS
 
@@ -139,7 +139,7 @@ def test_a_step_can_be_traced():
 
 def test_shapes_that_the_parts_state():
     x, source = torch.randn(2, 3, 12), torch.randn(2, 5, 12)
-    for kind in POSITIONWISE:
+    for kind in PARTS["attention"].values():
         part = kind(12, 3)
         kept = [(2, getattr(part, "n_kv_heads", 3), 3, 4)] * 2
         assert [y.shape for y in part.project(x)] == [(2, 3, 3, 4), *kept]

@@ -16,7 +16,7 @@ from tformer_lite.gallery.planting import source
 ALL = pytest.mark.parametrize("name", [bug.name for bug in bugs()])
 # What they spoil does not show in the logits of the running example.
 SILENT = {
-    "nobody_to_hear": "no sentence of it is padding alone",
+    "no_key_left": "no sentence of it is padding alone",
     "loud_scores": "no score of it is large",
     "embedding_cut_off": "only the gradients are lost",
     "norm_made_anew": "the gains have not been trained yet",
@@ -106,11 +106,11 @@ def test_shapes_are_those_that_pytorch_gives():
     assert {path for path in found if ":" not in path} == paths - containers
 
 
-def test_a_sentence_of_padding_alone_is_what_nobody_to_hear_fails_on():
+def test_a_sentence_of_padding_alone_is_what_no_key_left_fails_on():
     src, tgt, *_ = running_example()
     src = torch.ones_like(src)
     assert running_model()(src, tgt).isfinite().all()
-    assert bug("nobody_to_hear").model()(src, tgt).isnan().any()
+    assert bug("no_key_left").model()(src, tgt).isnan().any()
 
 
 def test_loud_weights_are_what_loud_scores_fails_on():

@@ -6,7 +6,7 @@ NAMES = {
     r"_embedding\.tokens\.weight": "_words.table",
     r"_embedding\.positions": "_places",
     r"(query|key|value|output|hidden)\.weight": r"\1",
-    r"residuals": "skips",
+    r"norms\.(\d)": r"skips.\1.norm",
     r"norm\.weight": "norm.gain",
     r"norm\.bias": "norm.shift",
     r"feed_forward\.hidden": "bend.widen",

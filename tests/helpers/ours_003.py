@@ -7,6 +7,7 @@ import torch
 
 from tformer_lite import (
     EncoderDecoder,
+    LayerNorm,
     causal_mask,
     dot_product_attention,
     paper_base,
@@ -29,7 +30,7 @@ def ours() -> dict[int, tuple]:
     The source prints the means of its norms, so ours is written out too.
     """
     torch.manual_seed(0)
-    model = EncoderDecoder(replace(paper_base, norm="written"))
+    model = EncoderDecoder(replace(paper_base, norm=LayerNorm))
     reader, writer = model.encoder.blocks[0], model.decoder.blocks[0]
     attend = partial(dot_product_attention, mask=causal_mask(200)[0])
     return {
@@ -40,7 +41,7 @@ def ours() -> dict[int, tuple]:
         12: (reader.self_attention, x()),
         15: (writer.cross_attention, x(), x()),
         17: (reader.feed_forward, x()),
-        19: (reader.residuals[0].norm, x()),
+        19: (reader.norms[0], x()),
         21: (reader, x()),
         23: (writer, x(), x()),
         26: (model, words_003(), words_003()),

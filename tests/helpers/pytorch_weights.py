@@ -71,8 +71,8 @@ def named_parts(mine: nn.Module) -> Iterable[tuple[str, nn.Module]]:
                 yield "multihead_attn", mine.cross_attention
             yield "linear1", mine.feed_forward.hidden
             yield "linear2", mine.feed_forward.output
-            for i, residual in enumerate(mine.residuals, 1):
-                yield f"norm{i}", residual.norm
+            for i, norm in enumerate(mine.norms, 1):
+                yield f"norm{i}", norm
         case Stack():
             yield "norm", mine.norm
             for i, block in enumerate(mine.blocks):

@@ -117,9 +117,9 @@ class Block(nn.Module):
         self.self_attention = Heads(channels, heads, dropout)
         self.feed_forward = Bend(channels, hidden, dropout)
         skips = [Skip(channels, dropout) for _ in range(2)]
-        self.residuals = nn.ModuleList(skips)
+        self.skips = nn.ModuleList(skips)
 
     def forward(self, x, mask):
-        first, second = self.residuals
+        first, second = self.skips
         x = first(x, lambda x: self.self_attention(x, x, x, mask))
         return second(x, self.feed_forward)

@@ -9,10 +9,7 @@ from torch.testing import assert_close
 from tests.helpers.agreement import exact, near
 from tformer_lite import (
     GatedFeedForward,
-    GroupedQueryAttention,
     MultiHeadAttention,
-    RotaryAttention,
-    RotaryGroupedAttention,
     causal_mask,
     join_heads,
     rotate,
@@ -42,7 +39,7 @@ def heads_of(layer: nn.Module, x: torch.Tensor, source=None) -> list:
 @pytest.mark.skipif(torch.__version__ < "2.5", reason="no enable_gqa yet")
 @pytest.mark.parametrize("n_kv_heads", [1, 2, 3, 6])
 def test_grouped_heads_are_pytorchs(n_kv_heads):
-    layer = GroupedQueryAttention(C, H, True, n_kv_heads=n_kv_heads).double()
+    layer = MultiHeadAttention(C, H, True, n_kv_heads=n_kv_heads).double()
     x, source = exact(B, T, C), exact(B, S, C)
     mask = torch.rand(B, 1, T, S) > 0.3
     mask[..., 0] = True
@@ -51,7 +48,8 @@ def test_grouped_heads_are_pytorchs(n_kv_heads):
     heads = scaled_dot_product_attention(q, k, v, mask, enable_gqa=True)
     near(layer(x, source, mask), layer.output(join_heads(heads)))
     q, k, v = heads_of(layer, x)
-    turned = RotaryGroupedAttention(C, H, True, n_kv_heads=n_kv_heads)
+    shared = {"n_kv_heads": n_kv_heads, "place": rotate}
+    turned = MultiHeadAttention(C, H, True, **shared)
     turned.double().load_state_dict(layer.state_dict())
     heads = scaled_dot_product_attention(
         rotate(q), rotate(k), v, causal_mask(T), enable_gqa=True
@@ -64,7 +62,7 @@ def test_grouped_heads_are_pytorchs(n_kv_heads):
 def test_shared_heads_are_full_attention_whose_weights_are_repeated(
     n_kv_heads,
 ):
-    layer = GroupedQueryAttention(C, H, True, n_kv_heads=n_kv_heads).double()
+    layer = MultiHeadAttention(C, H, True, n_kv_heads=n_kv_heads).double()
     full = MultiHeadAttention(C, H, True).double()
     weights = layer.state_dict()
     for name in [n for n in weights if n.startswith(("key", "value"))]:
@@ -84,9 +82,8 @@ def test_shared_heads_are_full_attention_whose_weights_are_repeated(
 @pytest.mark.parametrize("n_kv_heads", [4, 0, -1, 12])
 def test_heads_that_do_not_divide_into_groups_are_named(n_kv_heads):
     words = f"n_heads=6 is not divisible by n_kv_heads={n_kv_heads}: .* divid"
-    for kind in (GroupedQueryAttention, RotaryGroupedAttention):
-        with pytest.raises(ValueError, match=words):
-            kind(C, H, n_kv_heads=n_kv_heads)
+    with pytest.raises(ValueError, match=words):
+        MultiHeadAttention(C, H, n_kv_heads=n_kv_heads)
     if n_kv_heads > 0:
         with pytest.raises(ValueError, match=words):
             share_heads(torch.randn(B, n_kv_heads, S, D), H)
@@ -118,9 +115,7 @@ def test_a_gated_layer_is_the_formula_of_swiglu(bias):
 @pytest.mark.parametrize(
     "part",
     [
-        lambda: RotaryAttention(C, H),
-        lambda: GroupedQueryAttention(C, H),
-        lambda: RotaryGroupedAttention(C, H),
+        lambda: MultiHeadAttention(C, H, n_kv_heads=2, place=rotate),
         lambda: GatedFeedForward(C, 10),
     ],
 )

@@ -19,7 +19,6 @@ from tests.helpers.small import build, words
 from tformer_lite import (
     Config,
     DecoderOnly,
-    RotaryGroupedAttention,
     report,
     running_example,
     running_model,
@@ -39,8 +38,8 @@ LLAMA = Config(
     dropout=0.0,
     bias=False,
     embedding="plain",
-    positions="none",
-    attention=partial(RotaryGroupedAttention, n_kv_heads=2),
+    positions="rotary",
+    n_kv_heads=2,
     feed_forward="gated",
     norm=partial(nn.RMSNorm, eps=1e-5),
     activation="silu",
@@ -55,8 +54,8 @@ NAMES = {
     "feed_forward.gate": "mlp.gate_proj",
     "feed_forward.hidden": "mlp.up_proj",
     "feed_forward.output": "mlp.down_proj",
-    "residuals.0.norm": "input_layernorm",
-    "residuals.1.norm": "post_attention_layernorm",
+    "norms.0": "input_layernorm",
+    "norms.1": "post_attention_layernorm",
     "decoder.norm": "model.norm",
     "head": "lm_head",
 }
@@ -76,22 +75,22 @@ def theirs_by_our_names(model: nn.Module) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "theirs", "mask"),
+    ("kind", "theirs", "window"),
     [
-        (LlamaForCausalLM, LlamaConfig(**SIZES), "causal"),
+        (LlamaForCausalLM, LlamaConfig(**SIZES), None),
         (
             MistralForCausalLM,
             MistralConfig(**SIZES, head_dim=4, sliding_window=4),
-            "sliding",
+            4,
         ),
     ],
 )
-def test_llama_and_mistral_are_these_parts(kind, theirs, mask):
+def test_llama_and_mistral_are_these_parts(kind, theirs, window):
     torch.manual_seed(0)
     theirs = kind(theirs).double().eval()
     for parameter in theirs.parameters():
         nn.init.normal_(parameter, mean=parameter.ndim == 1, std=0.3)
-    mine = build(DecoderOnly, replace(LLAMA, mask=mask))
+    mine = build(DecoderOnly, replace(LLAMA, window=window))
     mine.load_state_dict(theirs_by_our_names(theirs), strict=True)
     ids = words(11, 2, 9)
     with torch.no_grad():
@@ -121,22 +120,23 @@ def test_a_llama_computes_in_half_precision(dtype):
 
 
 NEW = [
-    {"attention": "rotary", "positions": "none"},
-    {"attention": "grouped"},
+    {"positions": "rotary"},
+    {"n_kv_heads": 1},
+    {"tied": True},
     {"feed_forward": "gated", "activation": "silu"},
     {"norm": "rms"},
     {
-        "attention": "rotary_grouped",
-        "positions": "none",
+        "positions": "rotary",
+        "n_kv_heads": 1,
         "feed_forward": "gated",
         "norm": "rms",
-        "mask": "sliding",
+        "window": 4,
     },
 ]
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("own", NEW, ids=lambda own: "-".join(own.values()))
+@pytest.mark.parametrize("own", NEW, ids=lambda own: "-".join(own))
 def test_each_part_keeps_what_a_model_promises(own):
     model = running_model(replace(tiny_translator, **own))
     src, tgt, *_ = running_example()

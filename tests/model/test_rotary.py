@@ -10,14 +10,11 @@ from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 from tests.helpers.agreement import exact, near
 from tformer_lite import (
     MultiHeadAttention,
-    RotaryAttention,
-    RotaryGroupedAttention,
     causal_mask,
     join_heads,
     rotate,
     split_heads,
 )
-from tformer_lite.model.choices import PARTS
 
 B, H, T, S, D, C = 2, 6, 7, 5, 4, 24
 
@@ -102,7 +99,8 @@ def heads_of(layer: nn.Module, x: torch.Tensor, source=None) -> list:
 
 @pytest.mark.parametrize("mask", [None, causal_mask(T)])
 def test_rotary_attention_is_pytorchs_with_turned_queries_and_keys(mask):
-    layer, x = RotaryAttention(C, H, bias=True).double(), exact(B, T, C)
+    layer = MultiHeadAttention(C, H, bias=True, place=rotate).double()
+    x = exact(B, T, C)
     q, k, v = heads_of(layer, x)
     heads = scaled_dot_product_attention(rotate(q), rotate(k), v, mask)
     near(layer(x, mask=mask), layer.output(join_heads(heads)))
@@ -112,35 +110,18 @@ def test_rotary_attention_is_pytorchs_with_turned_queries_and_keys(mask):
     assert not turned[:, 1:].isclose(unturned[:, 1:]).any()
 
 
-@pytest.mark.parametrize("kind", [RotaryAttention, RotaryGroupedAttention])
-def test_a_sentence_that_moves_on_keeps_its_vectors(kind):
-    layer, x = kind(C, H).double(), exact(B, T, C)
+@pytest.mark.parametrize("n_kv_heads", [1, None])
+def test_a_sentence_that_moves_on_keeps_its_vectors(n_kv_heads):
+    layer = MultiHeadAttention(C, H, n_kv_heads=n_kv_heads, place=rotate)
+    layer, x = layer.double(), exact(B, T, C)
     moved = torch.cat((exact(B, 3, C), x), dim=1)
     hidden = (torch.arange(T + 3) >= 3)[None, None, None]
     near(layer(moved, mask=hidden)[:, 3:], layer(x))
 
 
-@pytest.mark.parametrize("kind", [RotaryAttention, RotaryGroupedAttention])
-def test_a_source_has_no_distance_and_is_refused(kind):
-    with pytest.raises(ValueError, match="no distance.*cross_attention, 's"):
-        kind(C, H)(exact(B, T, C).float(), exact(B, S, C).float())
-
-
 def test_channels_without_a_partner_are_refused():
     words = "of 3 channels has one without a partner.*d_model / n_heads even"
-    for kind in (RotaryAttention, RotaryGroupedAttention):
-        with pytest.raises(ValueError, match=words):
-            kind(12, 4)
+    with pytest.raises(ValueError, match=words):
+        MultiHeadAttention(12, 4, place=rotate)(torch.randn(2, 5, 12))
     with pytest.raises(ValueError, match=words):
         rotate(torch.randn(5, 3))
-
-
-@pytest.mark.parametrize("part", ["attention", "cross_attention"])
-def test_the_same_seed_gives_rotary_attention_the_weights_of_the_plain(part):
-    """So a model and its rotary twin can stand side by side."""
-    torch.manual_seed(5)
-    plain = PARTS[part]["split"](C, H).state_dict()
-    torch.manual_seed(5)
-    turned = PARTS[part]["rotary"](C, H).state_dict()
-    assert all(turned.pop(n).equal(plain[n]) for n in plain)
-    assert not turned

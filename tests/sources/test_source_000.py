@@ -122,16 +122,6 @@ def test_cross_attention_is_the_sources(case):
     equal(mine(x, memory, mask), theirs(x, memory, memory, mask))
 
 
-def test_a_residual_connection_is_the_sources(case):
-    for i in range(3):
-        names = (
-            f"decoder.blocks.0.residuals.{i}",
-            f"decoder.blocks.0.skips.{i}",
-        )
-        mine, theirs = case.parts(*names)
-        equal(mine(case.x, torch.tanh), theirs(case.x, torch.tanh))
-
-
 @pytest.mark.parametrize("part", ["encoder.blocks.0", "encoder"])
 def test_the_encoder_and_its_block_are_the_sources(part, case):
     mine, theirs = case.parts(part, part)

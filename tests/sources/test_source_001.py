@@ -12,10 +12,10 @@ from torch.testing import assert_close
 from tests.helpers import source_001
 from tests.helpers.weights import copied, count, in_doubles, shaken
 from tformer_lite import (
+    Block,
     EncoderDecoder,
     FeedForward,
     MultiHeadAttention,
-    PreNorm,
     SinusoidalPositions,
     TokenEmbedding,
     UnbiasedNorm,
@@ -124,11 +124,13 @@ def test_the_norm_is_the_sources():
         equal(mine(x), theirs(x))
 
 
-def test_the_residual_connection_is_the_sources():
-    mine = shaken(PreNorm(C, SOURCES_NORM))
-    x = torch.randn(B, T, C)
-    theirs = copied(mine, source_001.Skip(C, 0.0))
-    equal(mine(x, torch.tanh), theirs(x, torch.tanh))
+def test_the_block_is_the_sources():
+    config = replace(building_blocks, d_model=C, d_ff=F, n_heads=H)
+    mine = shaken(Block(replace(config, norm=SOURCES_NORM, dropout=0.0)))
+    theirs = source_001.Block(C, H, F, 0.0)
+    theirs = copied(mine, theirs, {r"norms\.(\d)": r"skips.\1.norm"})
+    x, mask = torch.randn(B, T, C), torch.ones(1, 1, T, T).bool().tril()
+    equal(mine(x, mask), theirs(x, mask))
 
 
 def test_the_preset_runs_as_a_whole_at_the_sources_length():

@@ -33,7 +33,7 @@ doubles = pytest.fixture(autouse=True)(in_doubles)
 def blocks():
     mine = shaken(Block(SMALL))
     theirs = source_001.Block(C, H, F, SMALL.dropout)
-    return mine, copied(mine, theirs)
+    return mine, copied(mine, theirs, {r"norms\.(\d)": r"skips.\1.norm"})
 
 
 def test_dropout_falls_where_the_source_has_it():

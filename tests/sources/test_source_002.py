@@ -16,7 +16,6 @@ NAMES = {
     r"embedding\.tokens\.weight": "tokens.rows.weight",
     r"embedding\.positions\.table": "positions.rows.weight",
     r"decoder\.": "",
-    r"residuals\.(\d)\.norm": r"norms.\1",
 }
 
 

@@ -22,10 +22,10 @@ NAMES = {
     r"self_attention": "own.layer",
     r"cross_attention": "cross.layer",
     r"feed_forward": "bend.layer",
-    r"residuals\.0": "own",
-    r"(readers.*)residuals\.1": r"\1bend",
-    r"(writers.*)residuals\.1": r"\1cross",
-    r"residuals\.2": "bend",
+    r"norms\.0": "own.norm",
+    r"(readers.*)norms\.1": r"\1bend.norm",
+    r"(writers.*)norms\.1": r"\1cross.norm",
+    r"norms\.2": "bend.norm",
 }
 
 doubles = pytest.fixture(autouse=True, scope="module")(in_doubles)
@@ -71,14 +71,14 @@ def test_paper_base_has_44_312_696_parameters(preset):
         ("tgt_embedding", 61_440, 1),
         ("encoder.blocks.{}.self_attention", 1_050_624, 6),
         ("encoder.blocks.{}.feed_forward", 2_099_712, 6),
-        ("encoder.blocks.{}.residuals.0.norm", 1_024, 6),
-        ("encoder.blocks.{}.residuals.1.norm", 1_024, 6),
+        ("encoder.blocks.{}.norms.0", 1_024, 6),
+        ("encoder.blocks.{}.norms.1", 1_024, 6),
         ("decoder.blocks.{}.self_attention", 1_050_624, 6),
         ("decoder.blocks.{}.cross_attention", 1_050_624, 6),
         ("decoder.blocks.{}.feed_forward", 2_099_712, 6),
-        ("decoder.blocks.{}.residuals.0.norm", 1_024, 6),
-        ("decoder.blocks.{}.residuals.1.norm", 1_024, 6),
-        ("decoder.blocks.{}.residuals.2.norm", 1_024, 6),
+        ("decoder.blocks.{}.norms.0", 1_024, 6),
+        ("decoder.blocks.{}.norms.1", 1_024, 6),
+        ("decoder.blocks.{}.norms.2", 1_024, 6),
         ("head", 61_560, 1),
     ],
 )
@@ -123,7 +123,7 @@ def test_the_feed_forward_layer_is_the_sources(parts):
 
 
 def test_the_norm_is_the_sources(parts):
-    names = "decoder.blocks.1.residuals.1.norm", "writers.1.cross.norm"
+    names = "decoder.blocks.1.norms.1", "writers.1.cross.norm"
     mine, theirs = parts(*names)
     for scale in (1, 1e-2):  # where eps = 1e-5 weighs
         x = torch.randn(1, T, C) * scale

@@ -21,9 +21,7 @@ from tests.helpers.recorder import record
 RETURNED = ["attn_output", "attn_output_weights"]
 
 # The modules of ours that the labels with "after" name.
-FIRST, SECOND, THIRD = (
-    f"residuals.{i}.dropout residuals.{i}.norm" for i in range(3)
-)
+FIRST, SECOND, THIRD = (f"dropout norms.{i}" for i in range(3))
 READERS, WRITERS = (
     " ".join(f"{stack}.blocks.{i}" for i in range(6))
     for stack in ("encoder", "decoder")

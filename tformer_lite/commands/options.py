@@ -10,6 +10,7 @@ from shapewatch.commands.parsing import COUNT, FLAG, NUMBER, TEXT
 from tformer_lite.commands.trace import PRESETS
 from tformer_lite.model.choices import PARTS
 from tformer_lite.model.config import Config, char_lm, tiny_translator
+from tformer_lite.model.models import BLOCKS
 from tformer_lite.training.checkpoints import NAMES
 from tformer_lite.training.recipe import SCHEDULES, Recipe
 
@@ -91,11 +92,13 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "vocab_size": (COUNT, "words of a language, when PATH is given"),
     "d_model": (COUNT, "channels"),
     "num_heads": (COUNT, "heads of each attention"),
+    "n_kv_heads": (COUNT, "heads of keys and values, if they are shared"),
+    "window": (COUNT, "positions that one attends to, itself included"),
     "num_layers": (COUNT, "blocks of each stack"),
     "d_ff": (COUNT, "hidden channels of the feed-forward layers"),
     "dropout": (SHARE, "share of the values dropped in training"),
     **{
-        name: ({"choices": [*PARTS[name]]}, text)
+        name: ({"choices": [*(PARTS | {"residual": BLOCKS})[name]]}, text)
         for name, text in {
             "attention": "how positions attend to each other",
             "positions": "what tells the positions from one another",
@@ -104,7 +107,6 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
             "feed_forward": "what works on each position alone",
             "activation": "the function of its hidden channels",
             "embedding": "how the vectors of tokens are scaled",
-            "mask": "whom a position may attend to",
         }.items()
     },
     "batch_size": (COUNT, "rows of a batch"),
@@ -146,10 +148,11 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
 # Each is a time to train for, and says how many steps there are.
 TIMES = ("minutes", "steps", "epochs")
 # Options that are a config's, with its name for each, and a recipe's.
+MODEL_FIELDS = {*PARTS, "residual", "n_kv_heads", "window"}
 MODEL = {
     name: NAMES.get(name, name)
     for name in OPTIONS
-    if name in PARTS or (name in NAMES and name != "max_seq_len")
+    if name in MODEL_FIELDS or (name in NAMES and name != "max_seq_len")
 }
 ROWS = ["block_size", "max_seq_len", "max_len", "vocab_size"]
 KNOWN = {field.name for field in fields(Recipe)}

@@ -122,7 +122,7 @@ export const bugs = {
   residual_normed: secondSum((x, normed, sublayer) => normed(x).add(sublayer(normed(x)))),
 
   // The whole model.
-  source_never_heard: {
+  source_never_read: {
     cross: (x, _memory, mask, attend) => attend(x, x, mask),
   },
   roles_reversed: {

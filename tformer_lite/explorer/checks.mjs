@@ -127,10 +127,10 @@ export const checks = {
   norm_statistics: {
     asks: "Does each norm, without its gains, give each position a mean square of 1?",
     notice(model, { src, tgt }) {
-      const gains = changing(model, /norm\.weight$/, (x) => x.map(() => 1));
-      const offsets = changing(model, /norm\.bias$/, (x) => x.map(() => 0));
+      const gains = changing(model, /norms?(\.\d)?\.weight$/, (x) => x.map(() => 1));
+      const offsets = changing(model, /norms?(\.\d)?\.bias$/, (x) => x.map(() => 0));
       const bare = run(having(model, { ...gains, ...offsets }), src, tgt);
-      for (const [path, x] of ending(bare, "norm")) {
+      for (const [path, x] of ending(bare, /norms?(\.\d)?$/)) {
         const least = 0.9 * (1 - 1 / x.shape.at(-1)); // the deviation is unbiased
         const wrong = x.mul(x).mean(-1).data.find((square) => !(square > least && square < 1.1));
         if (wrong !== undefined) return `After ${plain(path)}, a position has ${rounded(wrong)}.`;
@@ -258,7 +258,7 @@ function strayed(heads, whole) {
 
 /** List the steps whose paths end so. */
 function ending({ values }, end) {
-  return [...values].filter(([path]) => path.endsWith(end));
+  return [...values].filter(([path]) => (end.test ? end.test(path) : path.endsWith(end)));
 }
 
 /** List all places of a shape: an index for each axis. */

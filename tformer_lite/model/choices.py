@@ -98,6 +98,21 @@ ACTIVATIONS = Parts(
     gelu_tanh=partial(functional.gelu, approximate="tanh"),
     silu=functional.silu,
 )
+# By field. The blocks of `residual` stand beside them, in models.py.
+PARTS = {
+    table.field: table
+    for table in (
+        EMBEDDINGS,
+        SRC_EMBEDDINGS,
+        POSITIONS,
+        SRC_POSITIONS,
+        ATTENTIONS,
+        CROSS_ATTENTIONS,
+        FEED_FORWARDS,
+        NORMS,
+        ACTIVATIONS,
+    )
+}
 
 
 def make_attention(config: Config) -> nn.Module:

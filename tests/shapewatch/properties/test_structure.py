@@ -18,7 +18,8 @@ from shapewatch.properties.structure import (
 from shapewatch.properties.subject import Subject
 from tformer_lite import (
     LayerNorm,
-    PostNorm,
+    PostBlock,
+    PostCrossBlock,
     running_example,
     running_model,
     tiny_translator,
@@ -189,7 +190,7 @@ def test_a_layer_may_read_two_vectors():
 
 
 def test_in_post_norm_a_block_is_as_far_from_its_input_as_a_norm_takes_it():
-    model = running_model(replace(tiny_translator, residual=PostNorm))
+    model = running_model(replace(tiny_translator, residual="post"))
     _, x, _, after = next(silent_runs(Subject(model, PAIR)))
     finding = identity(model, *PAIR)
     assert finding.holds
@@ -209,17 +210,20 @@ def test_how_far_the_first_block_is_from_handing_on_is_shown():
     assert_close(finding.seen, ROWS[0])
 
 
-class NoSum(PostNorm):
-    """A post-norm that forgets its residual connection."""
+class NoSum(PostBlock):
+    """A block of post-norm that forgets its residual connections."""
 
-    def forward(self, x, sublayer):
-        return self.norm(sublayer(x))
+    def forward(self, x, mask=None):
+        first, second = self.norms
+        x = first(self.self_attention(x, mask=mask))
+        return second(self.feed_forward(x))
 
 
-@pytest.mark.parametrize("residual", [PostNorm, NoSum])
-def test_a_post_norm_must_add_what_went_in(residual):
+@pytest.mark.parametrize("block", [PostBlock, NoSum])
+def test_a_post_norm_must_add_what_went_in(block):
+    residual = block, PostCrossBlock
     model = running_model(replace(tiny_translator, residual=residual))
-    assert identity(model, *PAIR).holds is (residual is PostNorm)
+    assert identity(model, *PAIR).holds is (block is PostBlock)
 
 
 class FlatBlock(nn.Module):

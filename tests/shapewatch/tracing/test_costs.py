@@ -19,7 +19,7 @@ PRINTED = {
     "encoder.blocks.5.self_attention": 1_050_624,
     "decoder.blocks.0.cross_attention": 1_050_624,
     "decoder.blocks.5.feed_forward": 2_099_712,
-    "decoder.blocks.3.residuals.2.norm": 1_024,
+    "decoder.blocks.3.norms.2": 1_024,
     "head": 61_560,
 }
 

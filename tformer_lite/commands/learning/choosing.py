@@ -48,16 +48,14 @@ def writer_for(length: int, given: Mapping[str, Any]) -> dict[str, Any]:
     _, width, dropout, _ = size_for(length)
     width = said.get("d_model", width)
     rows = said.get("block_size", 64 if length >= 5000 else 32)
-    table = said.get("positions", "none") != "none"
-    attention = said.get("attention", "fused" if table else "rotary")
-    turned = attention.startswith("rotary")
+    positions = said.get("positions", "rotary")
     choice = {
         "num_heads": heads_for(width),
         "d_model": width,
         "d_ff": 4 * width,
         "dropout": dropout,
-        "attention": attention,
-        "positions": "none" if turned else "learned",
+        "attention": "split" if positions == "rotary" else "fused",
+        "positions": positions,
         "block_size": rows,
         "max_seq_len": rows,
         "batch_size": 12 if length >= LONG else 8,

@@ -12,6 +12,8 @@ from tformer_lite.decoding.cache.attention import CACHED, Cache, positionwise
 from tformer_lite.model.checks import check_pair
 from tformer_lite.model.masks import padding_mask
 from tformer_lite.model.models import (
+    Block,
+    CrossBlock,
     DecoderOnly,
     EncoderDecoder,
     PostBlock,
