@@ -16,7 +16,8 @@ from classroom.stubs import (
     feed_forward_stub,
 )
 from tformer_lite.model.attention import MultiHeadAttention
-from tformer_lite.model.layers import FeedForward, LayerNorm
+from tformer_lite.model.layers import FeedForward
+from tformer_lite.model.variants import LayerNorm
 
 
 def filled(draw: Draw, module: nn.Module) -> nn.Module:
