@@ -18,9 +18,13 @@ from tformer_lite import (
 )
 from tformer_lite.__main__ import main
 from tformer_lite.commands.arguments import read
-from tformer_lite.commands.learning import choosing
+from tformer_lite.commands.learning import writers
 from tformer_lite.commands.learning.start import config_of, recipe_of
-from tformer_lite.commands.options import AS_IN_SOURCE, CHAR, TRANSLATE
+from tformer_lite.commands.options import (
+    AS_IN_SOURCE,
+    TRAIN_CHAR,
+    TRAIN_TRANSLATE,
+)
 from tformer_lite.example.running import seeded_model
 from tformer_lite.model.choices import PARTS
 from tformer_lite.model.config import char_lm, tiny_translator
@@ -41,7 +45,7 @@ def plain(folder, *options):
 def chosen_config(words=(), length=1_000_000):
     """The config of a model that is chosen around some typed words."""
     given = read(["train", "char", "a.txt", *words]).given
-    options = choosing.writer_for(length, given)
+    options = writers.writer_for(length, given)
     return config_of(options, Config(vocab_size=65, max_len=8))
 
 
@@ -56,7 +60,7 @@ def test_a_longer_text_never_has_a_smaller_model_or_more_dropout(length):
 
 def test_heads_are_equal_and_even_and_near_32_channels():
     for width in range(1, 400):
-        n = choosing.heads_for(width)
+        n = writers.heads_for(width)
         assert width % n == 0
         assert (width // n) % 2 == width % 2
         if width % 32 == 0:
@@ -97,20 +101,20 @@ def test_every_part_of_a_config_can_be_typed(kind):
 
 def test_every_field_of_a_recipe_can_be_typed():
     names = {field.name for field in fields(Recipe)} - {"every"}
-    assert names <= CHAR.keys()
-    assert names <= TRANSLATE.keys()
+    assert names <= TRAIN_CHAR.keys()
+    assert names <= TRAIN_TRANSLATE.keys()
     words = ["--betas", "0.8", "0.7", "--weight_decay", "0.5", "--bf16"]
     words += ["--clip", "inf"]
     options = vars(read(["train", "translate", *words]))
     wanted = {"betas": (0.8, 0.7), "weight_decay": 0.5, "bf16": True}
     wanted |= {"clip": float("inf")}
-    others = {name: TRANSLATE[name] for name in names - wanted.keys()}
+    others = {name: TRAIN_TRANSLATE[name] for name in names - wanted.keys()}
     found = recipe_of(options, Recipe(steps=1))
     assert found == Recipe(**others, **wanted)
 
 
 def test_the_defaults_are_the_models_of_the_sources():
-    assert config_of(TRANSLATE, tiny_translator) == tiny_translator
+    assert config_of(TRAIN_TRANSLATE, tiny_translator) == tiny_translator
     assert config_of(AS_IN_SOURCE, char_lm) == char_lm
 
 
@@ -133,7 +137,7 @@ def test_each_time_to_train_for_replaces_the_others():
 def test_the_model_and_its_steps_are_said_in_a_line(
     capsys, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(choosing, "TRIAL", 0.01)
+    monkeypatch.setattr(writers, "TRIAL", 0.01)
     main(plain(tmp_path, *LITTLE, "--minutes", "0.000001"))
     said = capsys.readouterr().out
     line = r"^1 layer, 1 head, 16 channels, rows of 8 characters; "
@@ -153,12 +157,12 @@ def little():
 def test_timing_its_steps_does_not_change_a_training(monkeypatch):
     """With the same steps and the same seed it is the same to the last bit,
     and nobody's random numbers are used up."""
-    monkeypatch.setattr(choosing, "TRIAL", 0.02)
+    monkeypatch.setattr(writers, "TRIAL", 0.02)
     (timed, data), (other, _) = little(), little()
     given, before = {"minutes": 2e-4}, torch.get_rng_state()
-    choosing.choose_steps(timed, given, data)
+    writers.choose_steps(timed, given, data)
     assert torch.equal(torch.get_rng_state(), before)
-    choosing.choose_steps(other, {"steps": given["steps"]}, data)
+    writers.choose_steps(other, {"steps": given["steps"]}, data)
     for trainer in timed, other:
         train(trainer, data)
     both = timed.model.parameters(), other.model.parameters()
@@ -169,7 +173,7 @@ def steps_in(minutes, step=0):
     """The steps that some minutes have, at 2 steps a second."""
     (trainer, data), given = little(), {"minutes": minutes}
     trainer.step = step
-    choosing.choose_steps(trainer, given, data)
+    writers.choose_steps(trainer, given, data)
     assert trainer.recipe.steps == given["steps"]
     assert trainer.recipe.warmup <= given["steps"] / 10
     return given["steps"]
@@ -179,15 +183,15 @@ def test_twice_the_time_has_twice_the_steps_and_more_time_adds_some(
     monkeypatch,
 ):
     """Of a minute 51 seconds are for steps: there is more to do."""
-    monkeypatch.setattr(choosing, "seconds_a_step", lambda *_: 0.5)
+    monkeypatch.setattr(writers, "seconds_a_step", lambda *_: 0.5)
     assert [steps_in(n) for n in (1e-9, 0.2, 0.4)] == [1, 20, 40]
     assert [steps_in(n, step=40) for n in (0.2, 0.4)] == [60, 80]
 
 
 def test_a_short_text_is_not_gone_through_for_ever(capsys, monkeypatch):
     """Unless one goes on: 2,000 characters, in 32 rows of 8."""
-    monkeypatch.setattr(choosing, "seconds_a_step", lambda *_: 0.01)
-    passes = choosing.SIZES[0][-1]
+    monkeypatch.setattr(writers, "seconds_a_step", lambda *_: 0.01)
+    passes = writers.TEXT_SIZES[0][-1]
     assert steps_in(2.0) == passes * 1992 // (32 * 8)
     assert "The text is short" in capsys.readouterr().out
     assert steps_in(2.0, step=7) == 7 + 10_200

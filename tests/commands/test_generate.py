@@ -71,11 +71,10 @@ def test_greedy_is_the_likeliest_and_draws_nothing(capsys, trained):
 @pytest.mark.parametrize(
     ("option", "said"),
     [
-        ("--temperature 0", "0 is not above 0; to take the likeliest each"),
-        ("--temperature -1", "time, use --greedy"),
-        ("--temperature inf", "inf is not a number above 0"),
-        ("--temperature nan", "nan is not a number above 0"),
-        ("--top_p 0", "0 leaves nothing to draw from; 1 leaves everything"),
+        ("--temperature 0", "0 is no number above 0; to take the likeliest"),
+        ("--temperature inf", "inf is no number above 0"),
+        ("--temperature nan", "nan is no number above 0"),
+        ("--top_p 0", "0 is not between 0 and 1, or leaves nothing to draw"),
         ("--top_p 2", "2 is not between 0 and 1"),
         ("--top_k -1", "-1 is less than 0"),
     ],

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -19,7 +20,7 @@ from tformer_lite import (
     vocabulary,
 )
 from tformer_lite.__main__ import main
-from tformer_lite.commands.typed import known_words
+from tformer_lite.commands.session import known_words
 from tformer_lite.commands.writing import texts
 from tformer_lite.example.running import seeded_model
 from tformer_lite.text.pieces import PieceTokenizer
@@ -148,7 +149,7 @@ def test_the_parts_of_a_text_are_the_text():
         {w: i for i, w in enumerate(["a", "b", ".", "!"], 4)}
     )
     prompt, new = [4, 6], [5, 5, 7, 4, 0, 5, 6] * 3
-    parts = [*texts(prompt, iter(new), words.decode)]
+    parts = [*texts(prompt, iter(new), words)]
     assert "".join(parts) == words.decode(prompt + new)
     assert len(parts) == 2 + len(new)
     text = "आ é ab 😀 ठूलो \ufffd"
@@ -158,5 +159,5 @@ def test_the_parts_of_a_text_are_the_text():
 
     for cut in 3, 6, 7:
         prompt, new = [*text.encode()[:cut]], text.encode()[cut:]
-        parts = [*texts(prompt, iter(new), decode)]
+        parts = [*texts(prompt, iter(new), SimpleNamespace(decode=decode))]
         assert "".join(parts) == text

@@ -19,7 +19,7 @@ from tformer_lite import (
     trained_translator,
 )
 from tformer_lite.__main__ import main
-from tformer_lite.commands.typed import known_words
+from tformer_lite.commands.session import known_words
 from tformer_lite.text.pieces import PieceTokenizer
 
 BOOK, BOOKS = "this is not my book.", "यो मेरो किताब होइन ।\n"

@@ -8,7 +8,7 @@ import torch
 from tests.helpers.commands import refusal
 from tformer_lite import trace, trained_translator
 from tformer_lite.__main__ import main
-from tformer_lite.commands.looking import proved_trace
+from tformer_lite.commands.translating import proved_trace
 from tformer_lite.drawing.surface import picture
 
 ENGLISH = "they will buy bread."

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tformer_lite.commands.learning.overfitting import by_heart
+from tformer_lite.commands.learning.course import overfitting_text
 from tformer_lite.example.shipped import stored
 
 
@@ -20,7 +20,7 @@ def warned(ours, theirs, patience=None) -> list[str]:
             noted=[(100 * (i + 1), 0.0) for i in range(n)],
             recipe=SimpleNamespace(patience=patience),
         )
-        found.append(by_heart(one))
+        found.append(overfitting_text(one))
     return found
 
 
@@ -70,7 +70,7 @@ def test_noise_is_no_rise(noise, notes):
         assert not any(warned(ours, theirs))
 
 
-def test_where_both_losses_rise_it_is_not_by_heart():
+def test_where_both_losses_rise_it_is_not_overfitting_text():
     assert not any(warned(THEIRS, THEIRS))
     assert not any(warned([2.0] * 10, THEIRS))
 
@@ -78,4 +78,5 @@ def test_where_both_losses_rise_it_is_not_by_heart():
 def test_few_losses_say_nothing():
     for n in range(4):
         assert not any(warned(OURS[:n], [2.0, 9.0, 9.0][:n]))
-    assert by_heart(SimpleNamespace(train_losses=[], val_losses=[])) == ""
+    nothing = SimpleNamespace(train_losses=[], val_losses=[])
+    assert overfitting_text(nothing) == ""

@@ -5,7 +5,7 @@ import pytest
 from tests.helpers.commands import refusal
 from tformer_lite import running_trace
 from tformer_lite.__main__ import main
-from tformer_lite.commands.trace import PRESETS
+from tformer_lite.commands.inspecting import PRESETS
 
 
 @pytest.mark.slow

@@ -10,15 +10,15 @@ from tests.helpers.commands import TEXT, char, translate
 from tests.helpers.learning import Cut
 from tformer_lite import Chunks, load_checkpoint, mean_loss, train
 from tformer_lite.__main__ import main
-from tformer_lite.commands.learning import course, watching, writers
+from tformer_lite.commands.learning import course, writers
 from tformer_lite.training import trainer
 
 
 @pytest.fixture
 def at_once(monkeypatch):
     """Without a pause between lines, and with a line after each step."""
-    monkeypatch.setattr(watching, "MEASURED", -1.0)
-    monkeypatch.setattr(watching, "PAUSE", -1.0)
+    monkeypatch.setattr(course, "TIMED_SECONDS", -1.0)
+    monkeypatch.setattr(course, "PAUSE", -1.0)
 
 
 def rows_of(folder) -> list[list[str]]:
@@ -131,7 +131,7 @@ def test_beside_each_loss_the_model_writes_one_line(
         assert says == label
         assert demo == "???" or shown.startswith(start)
         wide = sum(1 + (c >= "\u4e00") for c in shown)
-        assert 10 < wide <= writers.LINE
+        assert 10 < wide <= writers.LINE_WIDTH
     assert not lines[notes[-1] + 2].startswith("  ")
 
 
@@ -215,4 +215,4 @@ def test_translations_are_shown_beside_each_loss(capsys, tmp_path):
     ],
 )
 def test_a_time_has_the_unit_that_suits_it(seconds, said):
-    assert watching.duration(seconds) == said
+    assert course.duration_text(seconds) == said
