@@ -171,10 +171,11 @@ def test_an_attention_without_heads_has_one():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("attention", ["rotary", "grouped", "rotary_grouped"])
-def test_newer_attentions_are_explained(attention):
-    heads = {"n_heads": 2} if "grouped" in attention else {}
-    config = replace(tiny_translator, attention=attention, **heads)
+@pytest.mark.parametrize("n_kv_heads", [None, 1])
+@pytest.mark.parametrize("positions", ["learned", "rotary"])
+def test_newer_attentions_are_explained(positions, n_kv_heads):
+    choice = {"positions": positions, "n_kv_heads": n_kv_heads}
+    config = replace(tiny_translator, n_heads=2, **choice)
     src, tgt, *_ = running_example()
     torch.manual_seed(0)
     seen = trace(EncoderDecoder(config).eval(), src, tgt, keep=True)
@@ -242,5 +243,5 @@ def test_a_run_without_attention_is_said():
 def test_too_many_numbers_are_said():
     layer = nn.MultiheadAttention(8, 2, batch_first=True).eval()
     x = torch.randn(1, 500, 8)
-    with pytest.raises(ValueError, match="more than a page can show"):
+    with pytest.raises(ValueError, match="more than a page shows"):
         explore(trace(layer, x, x, x, keep=True))
