@@ -30,6 +30,7 @@ from benchmarks.translators import (
 from tformer_lite import (
     DecoderOnly,
     EncoderDecoder,
+    LayerNorm,
     Recipe,
     Trainer,
     char_lm,

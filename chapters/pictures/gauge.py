@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.model.layers import PostNorm
-from tformer_lite.model.models import Stack
+from tformer_lite.model.models import PostBlock, PostCrossBlock, Stack
 
 
 @dataclass
@@ -42,7 +41,7 @@ class Gauge:
 
     def __init__(self, name: str):
         self.stream, self.block, self.sublayer = Stream(name), 0, "sublayer"
-        self.added = torch.zeros(())
+        self.before = self.added = torch.zeros(())
 
     def hooks(self, stack: Stack) -> Iterator[Any]:
         """Hang on to a stack; each hook can be taken off again."""
@@ -52,16 +51,21 @@ class Gauge:
                 if name not in ("norms", "dropout"):
                     begin = partial(self.begin, name.replace("_", "-"))
                     yield part.register_forward_pre_hook(begin)
-            for residual in block.get_submodule("residuals").children():
-                added = residual.get_submodule("dropout")
-                yield added.register_forward_hook(self.add)
-                yield residual.register_forward_hook(self.sum)
+            dropout = block.get_submodule("dropout")
+            if isinstance(block, PostBlock | PostCrossBlock):
+                yield dropout.register_forward_hook(self.add)
+                for norm in block.get_submodule("norms").children():
+                    yield norm.register_forward_hook(self.normalise)
+            else:
+                still = isinstance(block.norms[0], nn.Identity)
+                add = partial(self.sum, "" if still else "pre")
+                yield dropout.register_forward_hook(add)
         if not isinstance(stack.norm, nn.Identity):
             yield stack.norm.register_forward_hook(self.leave)
 
-    def enter(self, *_: Any) -> None:
+    def enter(self, block: nn.Module, given: Any) -> None:
         """A block begins."""
-        self.block += 1
+        self.block, self.before = self.block + 1, given[0]
 
     def begin(self, name: str, *_: Any) -> None:
         """A sublayer begins."""
@@ -71,13 +75,21 @@ class Gauge:
         """What a sublayer adds is ready."""
         self.added = added
 
-    def sum(self, module: nn.Module, given: Any, after: Tensor) -> None:
-        """It has been added."""
-        norm = "" if isinstance(module.norm, nn.Identity) else "pre"
-        norm = "post" if norm and isinstance(module, PostNorm) else norm
-        flow = given[0], self.added, given[0] + self.added, after
+    def sum(self, norm: str, module: Any, given: Any, added: Tensor) -> None:
+        """What a sublayer adds is ready, and its sum is not normalised."""
+        self.added = added
+        self.note(self.before + added, norm)
+
+    def normalise(self, norm: nn.Module, given: Any, after: Tensor) -> None:
+        """The sum has been normalised, unless its norm does nothing."""
+        self.note(after, "" if isinstance(norm, nn.Identity) else "post")
+
+    def note(self, after: Tensor, norm: str) -> None:
+        """A sublayer is through."""
+        flow = self.before, self.added, self.before + self.added, after
         place = self.block, self.sublayer, norm
         self.stream.sums.append(Sum(*place, *map(size, flow)))
+        self.before = after
 
     def leave(self, module: nn.Module, given: Any, after: Tensor) -> None:
         """The final norm is through."""

@@ -78,7 +78,9 @@ def sublayer_of(part: Part, side: Side) -> int | None:
     layers = [p for p in inside if p.name not in ("norm", "residual")]
     if part in layers:
         return layers.index(part)
-    found = re.search(r"residuals\.(\d)", part.path)
+    if part.name == "residual":
+        return [p for p in inside if p.name == "residual"].index(part)
+    found = re.search(r"norms\.(\d)", part.path)
     return int(found[1]) if found and part in inside else None
 
 

@@ -1,4 +1,4 @@
-"""Exercises on generation: what is kept, who attends to whom, and when to stop."""
+"""Exercises on generation: what is kept, and when to stop."""
 
 from collections.abc import Iterable
 

@@ -80,13 +80,11 @@ def test_what_is_typed_wins_and_the_rest_fits_to_it():
 @pytest.mark.parametrize("positions", [None, *PARTS["positions"]])
 def test_positions_are_known_in_one_way(attention, positions):
     """Unless you say otherwise: by a table, or by rotation."""
-    words = ["--attention", attention]
-    known = chosen_config(words).positions
-    assert (known == "none") == attention.startswith("rotary")
-    if positions not in (None, "none"):
+    config = chosen_config(["--attention", attention])
+    assert (config.attention, config.positions) == (attention, "rotary")
+    if positions is not None:
         config = chosen_config(["--positions", positions])
         assert config.positions == positions
-        assert not config.attention.startswith("rotary")
 
 
 @pytest.mark.slow

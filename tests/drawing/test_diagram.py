@@ -15,14 +15,14 @@ from tests.helpers.drawings import texts
 from tests.helpers.small import small
 from tests.helpers.translators import DIMS
 from tformer_lite import (
-    Block,
-    CrossBlock,
     EncoderDecoder,
     MultiHeadAttention,
-    RotaryGroupedAttention,
+    PostBlock,
+    PostCrossBlock,
     Stack,
     char_lm,
     overview,
+    rotate,
     trace,
     where,
 )
@@ -151,11 +151,11 @@ def test_a_model_that_only_reads_has_no_decoder_on_its_map():
 @pytest.mark.parametrize(
     ("part", "inputs"),
     [
-        (Block(char_lm), 1),
-        (CrossBlock(char_lm), 2),
-        (Stack(char_lm, Block), 1),
+        (PostBlock(char_lm), 1),
+        (PostCrossBlock(char_lm), 2),
+        (Stack(char_lm, PostBlock), 1),
         (MultiHeadAttention(128, 4), 1),
-        (RotaryGroupedAttention(128, 4, 2), 1),
+        (MultiHeadAttention(128, 4, n_kv_heads=2, place=rotate), 1),
     ],
 )
 def test_a_part_alone_is_drawn_with_what_it_has(part, inputs):

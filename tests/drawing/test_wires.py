@@ -11,7 +11,6 @@ from pictures.projections import projections
 from tests.helpers.drawings import letter_faults
 from tformer_lite import (
     FusedAttention,
-    GroupedQueryAttention,
     MultiHeadAttention,
     running_example,
 )
@@ -94,7 +93,7 @@ def test_words_of_wires_have_room():
     )
     ids, long = torch.arange(0, 40000, 2000), ["internationalisation"] * 20
     assert letter_faults(look_up(ids, torch.randn(40000, 30), long)) == []
-    grouped = GroupedQueryAttention(24, 8, n_kv_heads=2)
+    grouped = MultiHeadAttention(24, 8, n_kv_heads=2)
     assert letter_faults(projections(torch.randn(24), grouped, long[0])) == []
     assert (
         letter_faults(projections(torch.randn(4), MultiHeadAttention(4, 1)))

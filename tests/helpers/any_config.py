@@ -10,6 +10,7 @@ from torch.testing import assert_close
 from tests.helpers.small import words
 from tformer_lite import Config, DecoderOnly, EncoderDecoder
 from tformer_lite.model.choices import PARTS
+from tformer_lite.model.models import BLOCKS
 
 settings.register_profile(
     "fixed", deadline=None, derandomize=True, database=None, max_examples=30
@@ -21,7 +22,7 @@ seeds = st.integers(0, 999)
 kinds = st.sampled_from([EncoderDecoder, DecoderOnly])
 CHOICES = {
     kind: st.sampled_from(sorted(known))
-    for kind, known in PARTS.items()
+    for kind, known in (PARTS | {"residual": BLOCKS}).items()
     if not kind.startswith("src_")
 }
 FLAGS = dict.fromkeys(("bias", "head_bias", "final_norm"), st.booleans())
@@ -34,7 +35,7 @@ def configs(draw, least: int = 3, **chosen) -> Config:
     chosen = draw(st.fixed_dictionaries(CHOICES | FLAGS)) | chosen
     n_heads = draw(st.integers(1, 3))
     # Rotary positions turn the channels of a head two by two.
-    widths = (2, 4) if "rotary" in chosen["attention"] else (1, 2, 3, 4)
+    widths = (2, 4) if chosen["positions"] == "rotary" else (1, 2, 3, 4)
     heads = st.sampled_from([d for d in widths if d * n_heads >= least])
     return Config(
         vocab_size=draw(st.integers(4, 9)),

@@ -11,6 +11,7 @@ from tests.helpers.own_models import GPTBlock
 from tests.helpers.small import small
 from tformer_lite import (
     DecoderOnly,
+    LayerNorm,
     running_example,
     running_model,
     tiny_translator,

@@ -10,15 +10,18 @@ from torch import nn
 
 from tests.helpers.small import build, score, small, words
 from tformer_lite import (
+    Block,
     Config,
+    CrossBlock,
     DecoderOnly,
     EncoderDecoder,
     LayerNorm,
     LearnedPositions,
     MultiHeadAttention,
-    PreNorm,
     SinusoidalPositions,
     TokenEmbedding,
+    gelu,
+    gelu_tanh,
     sliding_mask,
     window_mask,
 )
@@ -26,16 +29,23 @@ from tformer_lite.model.choices import PARTS
 
 CONFIG = small("paper_base", final_norm=True)
 SRC, TGT = words(10, 2, 6), words(11, 2, 7)
-CHOICES = [
-    field.name
-    for field in dataclasses.fields(Config)
-    if "Choice" in str(field.type) or "Callable" in str(field.type)
-]
+CHOICES = [*PARTS]
 
 
 def test_every_choice_has_known_names():
-    assert sorted(CHOICES) == sorted(PARTS)
-    assert len(CHOICES) == 11
+    fields = {
+        field.name
+        for field in dataclasses.fields(Config)
+        if "Callable" in str(field.type)
+    }
+    assert fields - {"mask"} == {*PARTS}
+    assert len(CHOICES) == 9
+
+
+def test_an_unknown_residual_lists_the_known():
+    match = "^residual='round' is unknown: choose one of pre, post, or give"
+    with pytest.raises(ValueError, match=match):
+        EncoderDecoder(replace(CONFIG, residual="round"))
 
 
 @pytest.mark.parametrize("field", CHOICES)
@@ -54,25 +64,24 @@ def test_every_known_name_is_used(field):
             continue
         model = EncoderDecoder(replace(CONFIG, **{field: name}))
         found = [type(module) for module in model.modules()]
-        found += [model.mask]
         found += [getattr(m, "activation", None) for m in model.modules()]
         assert part in found, name
 
 
 @pytest.mark.parametrize(
-    ("field", "name", "written"),
+    ("field", "name", "part"),
     [
-        ("norm", "layer", "written"),
-        ("activation", "gelu", "gelu_written"),
-        ("activation", "gelu_tanh", "gelu_tanh_written"),
+        ("norm", "layer", LayerNorm),
+        ("activation", "gelu", gelu),
+        ("activation", "gelu_tanh", gelu_tanh),
     ],
 )
-def test_pytorchs_part_is_the_one_that_is_written_out(field, name, written):
+def test_pytorchs_part_is_the_one_that_is_written_out(field, name, part):
     mine, theirs = (
         build(EncoderDecoder, replace(CONFIG, **{field: choice}))
-        for choice in (written, name)
+        for choice in (part, name)
     )
-    assert PARTS[field][name] is not PARTS[field][written]
+    assert PARTS[field][name] is not part
     torch.testing.assert_close(mine(SRC, TGT), theirs(SRC, TGT))
 
 
@@ -201,18 +210,35 @@ def test_embedding_and_positions_of_ones_own_serve_both_sides_or_one():
     assert type(model.tgt_embedding.positions) is LearnedPositions
 
 
-class MyResidual(PreNorm):
+class MyBlock(Block):
     """Forget the input."""
 
-    def forward(self, x, sublayer):
-        return sublayer(x)
+    def forward(self, x, mask=None):
+        return self.self_attention(x, mask=mask)
 
 
-def test_a_residual_of_ones_own_surrounds_every_sublayer():
-    config = replace(CONFIG, residual=MyResidual, norm=MyNorm, dropout=0.25)
-    model = EncoderDecoder(config)
-    assert counted(model, MyResidual) == 2 * 2 + 2 * 3
-    for module in model.modules():
-        if isinstance(module, MyResidual):
-            assert type(module.norm) is MyNorm
-            assert module.dropout.p == 0.25
+class MyCrossBlock(CrossBlock):
+    """Forget the input, and read the memory."""
+
+    def forward(self, x, memory, mask=None, memory_mask=None):
+        return self.cross_attention(x, memory, memory_mask)
+
+
+def test_blocks_of_ones_own_come_in_pairs():
+    config = replace(CONFIG, residual=(MyBlock, MyCrossBlock), norm=MyNorm)
+    model = build(EncoderDecoder, config)
+    assert counted(model, MyBlock) == counted(model, MyCrossBlock) == 2
+    assert counted(model, MyNorm) == 2 * 2 + 2 * 3 + 2
+    assert counted(DecoderOnly(config), MyBlock) == 2
+    assert model(SRC, TGT).shape == (2, 7, 11)
+
+
+@pytest.mark.parametrize("kind", [EncoderDecoder, DecoderOnly])
+def test_tied_weights_are_one_and_learn_from_both_sides(kind):
+    model = kind(replace(CONFIG, tied=True))
+    table = [p for n, p in model.named_parameters() if "tgt_embed" in n]
+    table = (table or [model.get_parameter("head.weight")])[0]
+    assert model.head.weight is table
+    untied = sum(x.numel() for x in kind(CONFIG).parameters())
+    tied = sum(x.numel() for x in model.parameters())
+    assert untied - tied == CONFIG.vocab_size * CONFIG.d_model

@@ -133,9 +133,9 @@ def test_dropout_comes_where_the_config_says(name):
     drops = [m for m in model.modules() if isinstance(m, nn.Dropout)]
     assert {drop.p for drop in drops} == {0.25}
     # After each embedding; in attention, the hidden layer and before sums:
-    # 4 in a block, 6 in one with cross-attention. Two layers.
+    # 3 in a block, 4 in one with cross-attention. Two layers.
     coder = kind_of(name) is EncoderDecoder
-    assert len(drops) == (2 + 2 * 4 + 2 * 6 if coder else 1 + 2 * 4)
+    assert len(drops) == (2 + 2 * 3 + 2 * 4 if coder else 1 + 2 * 3)
 
 
 @pytest.mark.parametrize(

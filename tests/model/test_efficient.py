@@ -15,6 +15,7 @@ from tformer_lite import (
     TiledAttention,
     causal_mask,
     dot_product_attention,
+    rotate,
     tiled_attention,
     trace,
 )
@@ -64,8 +65,9 @@ def test_no_step_of_the_tiles_holds_all_scores():
 
 
 def test_a_tiled_layer_is_a_layer_with_the_same_weights():
-    tiled = TiledAttention(C, H, width=3).double()
-    plain = MultiHeadAttention(C, H).double()
+    tiled = TiledAttention(C, H, place=rotate).double()
+    tiled.width = 3
+    plain = MultiHeadAttention(C, H, place=rotate).double()
     plain.load_state_dict(tiled.state_dict())
     x, source = exact(B, T, C), exact(B, S, C)
     near(tiled(x, mask=causal_mask(T)), plain(x, mask=causal_mask(T)))

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn.functional import cross_entropy, layer_norm
 
 from tests.helpers.small import NAMES, kind_of, preset, score, small
-from tformer_lite import LayerNorm
+from tformer_lite import LayerNorm, MultiHeadAttention
 from tformer_lite.model.choices import EMBEDDINGS, PARTS, POSITIONS
 from tformer_lite.model.layers import Linear
 from tformer_lite.model.models import Head
@@ -88,11 +88,13 @@ def test_square_layers_keep_the_variance_of_their_input(d_model):
     torch.manual_seed(0)
     x = torch.randn(2000, d_model) * 3
     layers = [Linear(d_model, d_model)]
-    for kind in PARTS["attention"] | PARTS["cross_attention"]:
-        for field in ("attention", "cross_attention"):
-            part = PARTS[field][kind](d_model, 4)
+    for field in ("attention", "cross_attention"):
+        for kind in PARTS[field].values():
+            part = kind(d_model, 4)
             layers += [m for m in part.modules() if isinstance(m, Linear)]
-    assert len(layers) == 1 + 4 * 2 + 2 + 3 + 4 * 4 * 2
+    shared = MultiHeadAttention(d_model, 4, n_kv_heads=2)
+    layers += [shared.key, shared.value]
+    assert len(layers) == 1 + 4 * 4 + 2 + 3 + 2
     for layer in layers:
         # Few output channels differ more by chance.
         off = 0.05 * max(1, d_model / layer.out_features) ** 0.5

@@ -1,7 +1,6 @@
 """What holds for every size and every choice: shapes, who sees whom."""
 
 from dataclasses import replace
-from functools import partial
 
 import pytest
 import torch
@@ -20,7 +19,7 @@ from tests.helpers.any_config import (
     seeds,
 )
 from tests.helpers.small import build, other, score
-from tformer_lite import DecoderOnly, EncoderDecoder, sliding_mask
+from tformer_lite import DecoderOnly, EncoderDecoder
 
 
 @pytest.mark.slow
@@ -62,8 +61,7 @@ def test_nobody_sees_the_future_and_everyone_the_past(
 def test_a_window_reaches_its_width_less_one_in_each_layer(
     kind, config, width, seed
 ):
-    window = partial(sliding_mask, width=width)
-    config = replace(config, mask=window, n_layers=min(config.n_layers, 2))
+    config = replace(config, window=width, n_layers=min(config.n_layers, 2))
     reach = config.n_layers * (width - 1)
     src, tgt = pair(config, 2, 3, reach + 3, seed)
     model = build(kind, config, seed)
@@ -76,7 +74,7 @@ def test_a_window_reaches_its_width_less_one_in_each_layer(
 
 @pytest.mark.slow
 @fixed
-@given(configs(mask="sliding", n_layers=1), seeds)
+@given(configs(window=4, n_layers=1), seeds)
 def test_the_sliding_mask_sees_four_tokens(config, seed):
     model = build(DecoderOnly, config, seed)
     _, tgt = pair(config, 1, 1, 6, seed)

@@ -1,4 +1,4 @@
-"""Who hears the order of the words: every model with positions."""
+"""The order of the words counts in every model with positions."""
 
 from dataclasses import replace
 from itertools import permutations
@@ -23,12 +23,12 @@ from tformer_lite import EncoderDecoder
 
 orders = st.permutations(range(4)).filter(lambda p: p != sorted(p))
 in_place = torch.arange(4)
-deaf = st.sampled_from(["split", "fused", "grouped"])
+unplaced = st.sampled_from(["split", "fused", "tiled"])
 
 
 @pytest.mark.slow
 @fixed
-@given(configs(positions="none"), deaf, orders, few, seeds)
+@given(configs(positions="none"), unplaced, orders, few, seeds)
 def test_without_positions_the_encoder_sees_a_set(
     config, attention, order, b, seed
 ):
@@ -54,9 +54,10 @@ def test_with_positions_order_matters(positions, config, order, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("attention", ["rotary", "rotary_grouped"])
-def test_with_turned_queries_and_keys_order_matters(attention):
-    config = small("paper_base", positions="none", attention=attention)
+@pytest.mark.parametrize("shared", [{}, {"n_kv_heads": 1}])
+def test_with_turned_queries_and_keys_order_matters(shared):
+    own = {"positions": "rotary", "attention": "split"} | shared
+    config = small("paper_base", **own)
     model = build(EncoderDecoder, config)
     for order in permutations(range(4)):
         swapped = torch.tensor(order) != in_place

@@ -27,6 +27,7 @@ from tformer_lite import (
     causal_mask,
     padding_mask,
 )
+from tformer_lite.model.models import BLOCKS
 
 B, T, S, C = 3, 5, 6, 12
 PAD = 1
@@ -74,8 +75,10 @@ def test_pytorchs_norm_can_be_dropped_in(residual):
 
 
 def built(kind: type, dtype: torch.dtype, **choices) -> list[nn.Module]:
-    """Our block, and PyTorch's with the same weights."""
+    """Our block of a kind, and PyTorch's with the same weights."""
     config = replace(sizes, **choices)
+    block, cross_block = BLOCKS[config.residual]
+    kind = block if kind is Block else cross_block
     mine = stirred(kind(config)).to(dtype)
     return [mine, counterpart(mine, config)]
 

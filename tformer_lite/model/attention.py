@@ -29,7 +29,7 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     if mask is None:
         return torch.softmax(scores, dim=-1)
     any_key = mask.any(-1, keepdim=True)
-    scores = torch.where(mask | ~any_key, scores, -math.inf)
+    scores = scores.masked_fill(~mask & any_key, -math.inf)
     return torch.softmax(scores, dim=-1) * any_key
 
 

@@ -94,6 +94,15 @@ def check_groups(n_heads: int, n_kv_heads: int) -> None:
         )
 
 
+def check_form(form: str, said: object) -> None:
+    """Raise ValueError for a block of another form than a config says."""
+    if isinstance(said, str) and said != form:
+        raise ValueError(
+            f"the config says residual={said!r}, and this block is {form}-norm"
+            ": build BLOCKS[config.residual], or replace the config's choice."
+        )
+
+
 def check_alone(source: Tensor | None, why: str) -> None:
     """Raise ValueError for a source: x can attend to itself alone."""
     if source is not None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from tformer_lite.model.checks import check_pair, known_pad
+from tformer_lite.model.checks import check_form, check_pair, known_pad
 from tformer_lite.model.choices import (
     EMBEDDINGS,
     NORMS,
@@ -53,8 +53,11 @@ class Block(nn.Module):
     of a decoder that has no source to look at.
     """
 
+    form = "pre"
+
     def __init__(self, config: Config):
         super().__init__()
+        check_form(self.form, config.residual)
         self.self_attention = make_attention(config)
         self.feed_forward = make_feed_forward(config)
         self.norms = make_norms(config, 2)
@@ -76,6 +79,8 @@ class PostBlock(Block):
     Vaswani et al. (2017), section 3.1; dropout as in section 5.4.
     """
 
+    form = "post"
+
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Apply both sublayers: (B, T, C) -> (B, T, C)."""
         first, second = self.norms
@@ -89,8 +94,11 @@ class CrossBlock(nn.Module):
     Vaswani et al. (2017), section 3.1, but pre-norm, as `Block` is.
     """
 
+    form = "pre"
+
     def __init__(self, config: Config):
         super().__init__()
+        check_form(self.form, config.residual)
         self.self_attention = make_attention(config)
         self.cross_attention = make_cross_attention(config)
         self.feed_forward = make_feed_forward(config)
@@ -118,6 +126,8 @@ class CrossBlock(nn.Module):
 
 class PostCrossBlock(CrossBlock):
     """A decoder's block that normalises each sum, as the paper's does."""
+
+    form = "post"
 
     def forward(
         self,

@@ -104,12 +104,13 @@ def parts_of(
     rows += [("head", "head", f"{above}head")] * last
     found = {}
     for part, label, path in rows:
-        ran = steps_in(seen, path)
-        if part == "residual":  # the sum's own step, not its norm's
-            ran = [i for i in ran if seen.steps[i].visit.path == path]
-        if ran:
+        if ran := steps_in(seen, path):
             shape = seen.axes[ran[-1]][1][0]
             found[ran[-1]] = Part(part, label, path, ran[-1], shape)
+    for i in steps_in(seen, block.rstrip(".")):  # the block's own are its sums
+        step, shape = seen.steps[i], seen.axes[i][1][0]
+        if f"{step.visit.path}." == block and step.name == "add":
+            found[i] = Part("residual", "+", f"{block}sum", i, shape)
     yield from (found[i] for i in sorted(found))
 
 
@@ -122,8 +123,7 @@ def modules(
     for name in "self_attention", "cross_attention", "feed_forward":
         yield name, name.replace("_", "-"), f"{block}{name}"
     for i in range(3):
-        yield "residual", "+", f"{block}residuals.{i}"
-        yield "norm", "norm", f"{block}residuals.{i}.norm"
+        yield "norm", "norm", f"{block}norms.{i}"
     yield "norm", "norm", f"{stack}norm"
 
 
