@@ -36,12 +36,6 @@ def sandbox():
     return Sandbox(seconds=SECONDS)
 
 
-def test_the_honest_part_is_worth_its_points(sandbox):
-    done = grade(Submission("honest", (HONEST,)), WEEK, sandbox)
-    assert done.total == MOST
-    assert [mark.points for mark in done.marks] == [10, 0]
-
-
 def test_every_right_answer_is_right_in_the_sandbox_too():
     """Each in a cell of its own; solutions use what their notebook imports."""
     right = {

@@ -50,15 +50,6 @@ def test_losses_on_other_data_do_not_count_any_more(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_slip_in_the_path_comes_before_a_file_that_is_there(
-    capsys, tmp_path
-):
-    main(char(tmp_path, *STEPS))
-    slip = [w.replace("text.txt", "txet.txt") for w in char(tmp_path)]
-    assert "txet.txt: No such file" in refusal(capsys, *slip)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("begin", [char, translate])
 def test_a_file_that_changed_is_refused_until_it_is_forced(
     begin, capsys, tmp_path
@@ -155,13 +146,6 @@ def test_an_existing_file_is_replaced_when_that_is_typed(capsys, tmp_path):
     assert (tmp_path / "model.pt").read_bytes() == before
     assert main([*command, "--force", "--seed", "1"]) == 0
     assert (tmp_path / "model.pt").read_bytes() != before
-
-
-def test_no_text_and_no_checkpoint_is_one_line(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for words in ([], ["--resume"], ["--force"]):
-        said = refusal(capsys, "train", "char", *words)
-        assert "PATH is missing: give a text to train on" in said
 
 
 @pytest.mark.slow

@@ -10,8 +10,6 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from matplotlib.figure import Figure
-from PIL import Image
 
 from tests.helpers.commands import TEXT, char, refusal, translate
 from tests.helpers.learning import Cut
@@ -78,31 +76,6 @@ def test_each_epoch_prints_its_losses_and_their_perplexity(capsys, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_loss_curve_shows_both_losses(tmp_path, monkeypatch):
-    drawn = []
-    save = Figure.savefig
-
-    def keep(figure, *args, **options):
-        drawn.append(figure)
-        save(figure, *args, **options)
-
-    monkeypatch.setattr(Figure, "savefig", keep)
-    main(char(tmp_path, "--epochs", "3"))
-    kept = load_checkpoint(tmp_path / "model.pt")
-    page, axes = drawn[0].axes
-    for line, row in zip(axes.lines, (kept.train_losses, kept.val_losses)):
-        assert list(line.get_xdata()) == [1, 2, 3]
-        assert list(line.get_ydata()) == row
-    written = {text.get_text() for text in page.texts}
-    names = {"Training", "Validation"}  # at the lines' ends
-    assert {*names, "Epoch", "nats a token"} <= written
-    assert "Training and validation loss" in written
-    with Image.open(tmp_path / "model_loss_curve.png") as picture:
-        assert picture.format == "PNG"
-        assert picture.info["dpi"] == pytest.approx((150, 150), abs=0.1)
-
-
-@pytest.mark.slow
 def test_losses_that_are_no_numbers_end_it_and_the_last_file_stays(
     capsys, tmp_path
 ):
@@ -147,21 +120,6 @@ def test_the_sample_begins_with_what_is_known_of_its_prompt(capsys, tmp_path):
 
 
 @pytest.mark.slow
-def test_going_on_is_the_same_as_never_stopping(tmp_path):
-    main(char(tmp_path, "--steps", "7"))
-    whole = load_checkpoint(tmp_path / "model.pt")
-    main(char(tmp_path, "--steps", "3", "--force"))
-    main(char(tmp_path, "--steps", "7", "--resume"))
-    parts = load_checkpoint(tmp_path / "model.pt")
-    assert parts.train_losses == whole.train_losses
-    assert parts.val_losses == whole.val_losses
-    for ours, theirs in zip(
-        parts.model.parameters(), whole.model.parameters()
-    ):
-        assert torch.equal(ours, theirs)
-
-
-@pytest.mark.slow
 def test_what_is_not_typed_again_stays_as_it_was(capsys, tmp_path):
     main(char(tmp_path, "--steps", "2", "--lr", "0.01", "--seed", "5"))
     main(char(tmp_path, "--steps", "3", "--resume", "--smoothing", "0.1"))
@@ -172,17 +130,6 @@ def test_what_is_not_typed_again_stays_as_it_was(capsys, tmp_path):
     assert "--num_layers 2, but" in said
     said = refusal(capsys, *translate(tmp_path, "--resume"))
     assert "a model for `generate`" in said
-
-
-@pytest.mark.slow
-def test_patience_ends_it_and_the_best_weights_are_saved(tmp_path):
-    """At this rate the validation loss rises from some step on."""
-    main(char(tmp_path, "--steps", "60", "--lr", "1", "--patience", "2"))
-    kept = load_checkpoint(tmp_path / "model.pt")
-    assert kept.training["step"] < 60
-    valid = Chunks(kept.tokenizers[0].encode(TEXT)[164:], 8)
-    assert mean_loss(kept.model, valid) == pytest.approx(min(kept.val_losses))
-    assert min(kept.val_losses) < kept.val_losses[-1]
 
 
 LENGTHS = [100, 2000, 20_000, 90_000, 1_000_000, 50_000_000]
@@ -230,17 +177,6 @@ def test_what_is_typed_wins_and_the_rest_fits_to_it():
     config = chosen_config(["--num_heads", "2", "--d_ff", "9"])
     assert (config.n_heads, config.d_ff) == (2, 9)
     assert chosen_config(["--block_size", "16"]).max_len == 16
-
-
-@pytest.mark.parametrize("attention", PARTS["attention"])
-@pytest.mark.parametrize("positions", [None, *PARTS["positions"]])
-def test_positions_are_known_in_one_way(attention, positions):
-    """Unless you say otherwise: by a table, or by rotation."""
-    config = chosen_config(["--attention", attention])
-    assert (config.attention, config.positions) == (attention, "rotary")
-    if positions is not None:
-        config = chosen_config(["--positions", positions])
-        assert config.positions == positions
 
 
 @pytest.mark.slow
@@ -418,13 +354,6 @@ def test_a_csv_has_each_note_once_whatever_has_stopped_and_gone_on(
 
 
 @pytest.mark.slow
-def test_a_csv_that_cannot_be_written_stops_nothing(capsys, tmp_path):
-    (tmp_path / "model_losses.csv").mkdir()
-    assert main(char(tmp_path, "--steps", "1")) == 0
-    assert "model_losses.csv is not written: " in capsys.readouterr().err
-
-
-@pytest.mark.slow
 def test_the_time_is_said_first_and_what_is_left_on_the_way(
     capsys, tmp_path, at_once
 ):
@@ -572,11 +501,6 @@ def test_it_says_what_was_seen_and_what_helps(patience):
     assert ("--patience 3" in last) == (patience is None)
 
 
-def test_it_waits_until_there_is_something_to_see():
-    found = warned(OURS, THEIRS)
-    assert not any(found[:7])
-
-
 @pytest.mark.parametrize("seed", "12345")
 def test_the_books_own_run_that_learns_by_heart_is_found(seed):
     run = stored("overfitting")["seeds"][seed]
@@ -584,13 +508,6 @@ def test_the_books_own_run_that_learns_by_heart_is_found(seed):
     best = run["val_losses"].index(min(run["val_losses"]))
     assert not any(found[: best + 4])
     assert found[-1]
-
-
-@pytest.mark.parametrize("seed", "12345")
-def test_the_books_runs_that_go_well_are_not(seed):
-    theirs = stored("learning")["seeds"][seed]["val_losses"]
-    ours = [loss - 0.1 * i for i, loss in enumerate(theirs)]
-    assert not any(warned(ours, theirs))
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.03, 0.05])
@@ -607,10 +524,3 @@ def test_noise_is_no_rise(noise, notes):
 def test_where_both_losses_rise_it_is_not_overfitting_text():
     assert not any(warned(THEIRS, THEIRS))
     assert not any(warned([2.0] * 10, THEIRS))
-
-
-def test_few_losses_say_nothing():
-    for n in range(4):
-        assert not any(warned(OURS[:n], [2.0, 9.0, 9.0][:n]))
-    nothing = SimpleNamespace(train_losses=[], val_losses=[])
-    assert overfitting_text(nothing) == ""

@@ -119,22 +119,6 @@ def test_the_share_of_exact_translations_is_counted_on_the_test(
 
 
 @pytest.mark.slow
-def test_going_on_keeps_the_vocabulary_and_the_parts(capsys, tmp_path):
-    main(translate(tmp_path, "--steps", "4", "--schedule", "constant"))
-    whole = load_checkpoint(tmp_path / "model.pt")
-    short = "--steps", "2", "--schedule", "constant", "--force"
-    main(translate(tmp_path, *short))
-    main(translate(tmp_path, "--steps", "4", "--resume"))
-    parts = load_checkpoint(tmp_path / "model.pt")
-    assert parts.val_losses == whole.val_losses
-    assert [one.ids for one in parts.tokenizers] == [
-        one.ids for one in whole.tokenizers
-    ]
-    said = refusal(capsys, *translate(tmp_path, "--resume", "--max_len", "9"))
-    assert "--max_len 9, but" in said
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("width", [1, 3])
 def test_sentences_are_translated_in_order(width, capsys, trained):
     """The witnesses: `greedy`, and `beam`."""
@@ -148,13 +132,6 @@ def test_sentences_are_translated_in_order(width, capsys, trained):
         if width > 1:
             row = beam(kept.model, src, 2, 3, 8, width)
         assert line == target.decode(row[0])
-
-
-def test_a_translation_has_as_many_tokens_as_it_may(capsys, trained):
-    main([*say(trained, "one two."), "--max_len", "2"])
-    assert len(capsys.readouterr().out.split()) <= 1
-    said = refusal(capsys, *say(trained, "one two."), "--max_len", "9")
-    assert "--max_len 9" in said
 
 
 def test_lines_of_stdin_are_translated_when_no_sentence_is_given(
@@ -180,18 +157,6 @@ def test_what_it_cannot_translate_is_refused(capsys, trained, tmp_path):
     assert "a model for `generate`, and here one for `translate`" in said
     said = refusal(capsys, "generate", "one", "--ckpt", trained)
     assert "a model for `translate`, and here one for `generate`" in said
-
-
-def test_a_damaged_checkpoint_is_one_line(capsys, tmp_path, trained):
-    """Cut short, empty, no checkpoint at all, and without a vocabulary."""
-    content = trained.read_bytes()
-    bad = tmp_path / "bad.pt"
-    for one in content[: len(content) // 2], b"", b"no checkpoint":
-        bad.write_bytes(one)
-        assert "bad.pt is damaged" in refusal(capsys, *say(bad, "one."))
-    packed = torch.load(trained, weights_only=True)
-    torch.save(packed | {"tokenizers": []}, bad)
-    assert "without its vocabulary" in refusal(capsys, *say(bad, "one."))
 
 
 BOOK, BOOKS = "this is not my book.", "यो मेरो किताब होइन ।\n"
@@ -303,17 +268,6 @@ def test_a_translator_that_is_unsure_says_so(capsys, tmp_path):
         "The translator gives a word that it writes a chance of 0%: "
         "this translation may be wrong.\n"
     )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("ends", ["\n", "", " \nthis is.\n"])
-def test_somebody_is_asked_until_a_line_is_empty(ends, capsys, monkeypatch):
-    stdin(monkeypatch, f"{BOOK}\n{TOO_LONG}\n{BOOK}\n{ends}".encode())
-    assert main(["translate", "--interactive"]) == 0
-    said = capsys.readouterr()
-    assert said.out == BOOKS * 2
-    assert "has 9 words" in said.err
-    assert said.err.count("\n") == 1
 
 
 @pytest.mark.slow

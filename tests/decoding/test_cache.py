@@ -166,22 +166,6 @@ def test_nothing_is_dropped_and_the_model_stays_as_it_was(name, kind):
     assert not any(isinstance(part, Cache) for part in model.modules())
 
 
-@pytest.mark.slow
-@every_model
-def test_the_weights_are_the_models_own(name, kind):
-    model, src, tgt = prepared(name, kind)
-    quick = cached(model)
-    theirs = dict(model.named_parameters())
-    assert all(theirs[n] is w for n, w in quick.named_parameters())
-    assert quick.state_dict().keys() == model.state_dict().keys()
-    quick(*src, tgt[:, :4])
-    with torch.no_grad():
-        for weight in model.parameters():
-            weight.mul_(1.1)
-    quick.forget()
-    close(quick.forward(*src, tgt), model(*src, tgt))
-
-
 NEW = [
     {"positions": "rotary"},
     {"n_kv_heads": 1},
@@ -204,20 +188,6 @@ def test_kept_keys_and_values_give_the_models_logits(own, kind, steps):
         quick = cached(model)
         assert not isinstance(quick, Recomputed)
         close(grown(quick, src, tgt, steps), model(*src, tgt))
-
-
-@kinds
-def test_groups_of_any_size_are_kept_as_they_are(kind):
-    own = {"n_kv_heads": 2, "d_model": 24, "n_heads": 6}
-    own |= {"positions": "rotary"}
-    model, src, tgt = prepared("building_blocks", kind, **own)
-    quick = cached(model)
-    close(grown(quick, src, tgt, STEPS[1]), model(*src, tgt))
-    kept = quick.decoder.blocks[0].self_attention
-    assert kept.keys.shape == kept.values.shape == (3, 2, T, 4)
-    if src:
-        cross = quick.decoder.blocks[0].cross_attention
-        assert cross.keys.shape == cross.values.shape == (3, 2, 6, 4)
 
 
 def test_a_text_may_outgrow_max_len_where_there_is_no_table():

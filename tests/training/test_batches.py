@@ -6,12 +6,11 @@ from itertools import chain, islice
 
 import pytest
 import torch
-from torch import distributed
 from torch.utils.data import Dataset
 
 from tformer_lite import Recipe
 from tformer_lite.training import batches as module
-from tformer_lite.training.batches import batches, processes
+from tformer_lite.training.batches import batches
 
 RECIPE = Recipe(steps=1, batch_size=4, seed=3)
 
@@ -89,17 +88,3 @@ def test_an_odd_row_makes_one_come_twice_so_that_all_do_as_many(monkeypatch):
     one, two = shared(monkeypatch, 23, 2)
     assert len(one) == len(two) == 12
     assert sorted(Counter(one + two).values()) == [1] * 22 + [2]
-
-
-def test_a_group_of_one_is_the_same(tmp_path):
-    alone = epochs(22, 2)
-    store = f"file://{tmp_path / 'store'}"
-    distributed.init_process_group(
-        "gloo", init_method=store, world_size=1, rank=0
-    )
-    try:
-        assert processes() == (1, 0)
-        assert epochs(22, 2) == alone
-    finally:
-        distributed.destroy_process_group()
-    assert processes() == (1, 0)

@@ -14,7 +14,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.helpers.learning import RECIPE, Cut, equal, text, trainer, writer
+from tests.helpers.learning import RECIPE, Cut, equal, text, writer
 from tests.helpers.small import small, words
 from tformer_lite import (
     CharTokenizer,
@@ -23,7 +23,6 @@ from tformer_lite import (
     EncoderDecoder,
     LayerNorm,
     PieceTokenizer,
-    Recipe,
     Trainer,
     WordTokenizer,
     english_nepali,
@@ -136,16 +135,6 @@ def test_source_002s_keys_are_there_with_its_values(path):
         assert found["model_state_dict"][name].equal(value)
 
 
-def test_what_was_read_has_weights_of_its_own(path):
-    one = Trainer(char_writer()[0], Recipe(steps=1))
-    save_checkpoint(one.checkpoint(), path)
-    kept = load_checkpoint(path)
-    with torch.no_grad():
-        kept.model.head.weight.zero_()
-    saved = kept.training["model_state_dict"]["head.weight"]
-    assert saved.equal(one.model.head.weight)
-
-
 class Shout:
     """Code of the reader's own, which no file keeps."""
 
@@ -187,17 +176,6 @@ def test_code_of_the_readers_own_is_refused_before_a_file_is_made(
     with pytest.raises(ValueError, match=said):
         save_checkpoint(checkpoint, tmp_path / "new" / "model.pt")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_training_refuses_such_a_model_before_its_first_step(path):
-    one = trainer()
-    one.model.config = replace(one.model.config, norm=LayerNorm)
-    with pytest.raises(ValueError, match="norm=.* a part of your own"):
-        train(one, text(), path=path)
-    assert one.step == 0
-    assert not path.exists()
-    train(one, text())  # without a file it is welcome
-    assert one.step == 8
 
 
 def broken_save(packed, file):
@@ -470,20 +448,6 @@ def test_what_is_read_only_stays():
         refused(folder / "new.pt", "Permission denied")
         assert path.read_bytes() == content
         assert os.listdir(folder) == ["model.pt"]
-
-
-@pytest.mark.slow
-def test_the_file_behind_a_link_is_replaced(tmp_path):
-    """And a link to nothing makes a file there, as `open` does."""
-    (tmp_path / "models").mkdir()
-    link, target = tmp_path / "link.pt", tmp_path / "models" / "real.pt"
-    link.symlink_to(Path("models", "real.pt"))
-    for _ in range(2):
-        save_checkpoint(CHECKPOINT, link)
-        assert link.is_symlink()
-        assert not target.is_symlink()
-        assert load_checkpoint(target).model.config
-    assert os.listdir(target.parent) == ["real.pt"]
 
 
 def test_its_permissions_are_those_of_any_file_or_of_the_former(tmp_path):

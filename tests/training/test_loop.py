@@ -14,7 +14,6 @@ from tests.helpers.learning import RECIPE, equal, text, trainer, writer
 from tformer_lite import (
     Recipe,
     Trainer,
-    load_checkpoint,
     mean_loss,
     train,
 )
@@ -79,20 +78,6 @@ def test_the_loss_falls_and_is_noted_every_so_many_steps():
     assert one.train_losses[2] < one.train_losses[0] - 0.1
     assert mean_loss(one.model, DATA) < one.train_losses[0] - 0.3
     assert one.val_losses[-1] == mean_loss(one.model, VALID)
-
-
-def test_whoever_asks_hears_of_each_note_before_the_file_has_it(tmp_path):
-    one, path, heard = trainer(), tmp_path / "model.pt", []
-
-    def hear(noted):
-        there = load_checkpoint(path).train_losses if path.exists() else []
-        heard.append((noted.step, list(noted.train_losses), there))
-
-    train(one, DATA, VALID, path, at_note=hear)
-    losses = one.train_losses
-    assert heard == [
-        (step, losses[: i + 1], losses[:i]) for i, step in enumerate((3, 6, 8))
-    ]
 
 
 def test_order_and_dropout_come_from_the_recipes_seed_alone():
@@ -207,13 +192,6 @@ def test_the_mean_loss_has_no_dropout_and_no_gradients_and_leaves_no_trace():
     with torch.no_grad():
         whole = loss_of(model.eval(), inputs, labels)
     assert_close(loss, whole.item(), rtol=1e-6, atol=0)
-
-
-def test_a_model_finds_its_own_device_for_the_batch():
-    """On the device "meta" there are shapes, and no values."""
-    model = Given(torch.zeros(5, 4, 7, device="meta"))
-    loss = loss_of(model, (ROWS,), LABELS)
-    assert loss.device.type == "meta"
 
 
 def test_nothing_is_written_on_the_terminal_unless_asked(capfd):

@@ -304,31 +304,6 @@ def test_a_note_of_no_number_replaces_no_file(path, valid):
     assert equal(two, straight()) == (valid is not None)
 
 
-def test_the_steps_of_notes_and_their_times_are_kept(path):
-    one = trainer(steps=5)
-    train(one, DATA, VALID, path)
-    two = resume(path, steps=8)
-    train(two, DATA, VALID)
-    assert [step for step, _ in two.noted] == [3, 5, 6, 8]
-    times = [seconds for _, seconds in two.noted]
-    assert times == sorted(times)
-    assert two.noted[:2] == one.noted
-    assert two.seconds >= times[-1]
-
-
-def test_an_older_file_has_notes_without_times(path):
-    """Before there were any, notes were told by their number."""
-    one = trainer(steps=7)
-    train(one, DATA, VALID, path)
-    kept = torch.load(path, weights_only=True)
-    for name in ("noted", "seconds", "rng_states_of_others"):
-        del kept["training"][name]
-    torch.save(kept, path)
-    two = resume(path)
-    assert two.noted == [(3, 0.0), (6, 0.0), (7, 0.0)]
-    assert equal(one, two)
-
-
 PATIENT = {"steps": 60, "every": 2, "patience": 3, "lr": 0.03}
 
 
@@ -401,17 +376,6 @@ def test_the_loss_of_what_is_kept_is_the_lowest(stopped):
     assert mean_loss(kept.model, VALID) == lowest
     assert kept.val_losses == one.val_losses
     assert kept.val_losses[-1] > lowest + 0.01
-
-
-@pytest.mark.slow
-def test_more_patience_goes_on_from_the_last_weights(stopped, tmp_path):
-    """As if there had been more from the start, to the last bit."""
-    _, path = stopped
-    two, whole = resume(path, patience=6), trainer(**PATIENT | {"patience": 6})
-    train(two, DATA, VALID)
-    train(whole, DATA, VALID)
-    assert two.step > stopped[0].step
-    assert equal(two, whole)
 
 
 @pytest.mark.slow
