@@ -107,7 +107,7 @@ def load_parameters(module: nn.Module, state: Mapping[str, Tensor]) -> None:
         raise RuntimeError(
             "the constructor makes other parameters than it should: missing, "
             f"or of another shape, is {', '.join(wanted) or 'none'}; too many "
-            f"are {', '.join({*own} - {*state}) or 'none'}"
+            f"are {', '.join(sorted({*own} - {*state})) or 'none'}"
         ) from error
 
 

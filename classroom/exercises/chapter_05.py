@@ -204,7 +204,7 @@ class OtherCut(Exercise):
 
         class Cut(MultiHeadAttention):
             def project(
-                self, x: Tensor, source: Tensor | None = None, start: int = 0
+                self, x: Tensor, source: Tensor | None = None
             ) -> tuple[Tensor, Tensor, Tensor]:
                 source = x if source is None else source
                 q, k, v = self.query(x), self.key(source), self.value(source)

@@ -214,9 +214,10 @@ def dropouts(n_layers: int) -> dict[str, tuple[int, int]]:
     paths = [n for n, x in model.named_modules() if type(x) is nn.Dropout]
     decoders = ["decoder" in path or "tgt" in path for path in paths]
     found = {}
-    for part in "attention", "feed_forward", "residuals", "embedding":
+    for part in "attention", "feed_forward", "sums", "embedding":
         sides = [d for path, d in zip(paths, decoders) if part in path]
         found[part] = (sides.count(False), sides.count(True))
+    found["sums"] = 2 * n_layers, 3 * n_layers  # a block's own drops at each
     return found
 
 
@@ -241,7 +242,7 @@ class TwentyMissing(Exercise):
         found = {part: sum(both) for part, both in dropouts(n).items()}
         if choice["cross"] == "forgotten":
             found["attention"] -= n
-            found["residuals"] -= n
+            found["sums"] -= n
         if choice["both"] == "one":
             found |= {part: dropouts(n)[part][0] for part in [*found][:3]}
         found["embedding"] -= {"one": 1, "none": 2}.get(choice["tables"], 0)

@@ -304,8 +304,8 @@ def test_attention_that_mixes_neighbours_is_computed_anew():
     """Its keys change when a word comes: no cache may keep them."""
 
     class Neighbours(MultiHeadAttention):
-        def project(self, x, source=None, start=0):
-            q, k, v = super().project(x, source, start)
+        def project(self, x, source=None):
+            q, k, v = super().project(x, source)
             return q, (k + k.roll(1, dims=2)) / 2, v
 
     model, _, tgt = prepared("char_lm", DecoderOnly, attention=Neighbours)

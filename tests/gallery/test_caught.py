@@ -113,7 +113,7 @@ def test_a_bug_stands_with_what_it_is_and_a_property_with_what_it_asks():
     row = measured()._repr_html_().split("roles_reversed")[1]
     assert "The source asks, and the target answers." in row
     assert 'issues/2">rexrex9/nlp_torchtext#2</a>' in row
-    assert "self.cross_attention(memory, x" in row.split("</th>")[0]
+    assert "self.cross_attention(memory, second(x)" in row.split("</th>")[0]
     asked = unstyled(by_property(measured())._repr_html_())
     assert asked.count("<br>See whether ") == 17
     assert "<br></th>" in by_property(named("no check"))._repr_html_()

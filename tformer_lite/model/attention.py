@@ -14,7 +14,7 @@ from tformer_lite.model.checks import (
 )
 from tformer_lite.model.layers import Linear, Narrow
 
-Place = Callable[[Tensor, int], Tensor]
+Place = Callable[..., Tensor]  # of queries or keys, and a first position
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
@@ -101,7 +101,10 @@ def share_heads(x: Tensor, n_heads: int) -> Tensor:
 
 
 def unplaced(x: Tensor, start: int = 0) -> Tensor:
-    """Leave queries and keys as they are: (B, H, T, D) -> (B, H, T, D)."""
+    """Leave queries or keys as they are: (B, H, T, D) -> (B, H, T, D).
+
+    `start` counts the positions before x's first.
+    """
     return x
 
 
@@ -146,18 +149,15 @@ class MultiHeadAttention(nn.Module):
         self.output = Linear(d_model, d_model, bias)
 
     def project(
-        self, x: Tensor, source: Tensor | None = None, start: int = 0
+        self, x: Tensor, source: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Make queries, keys and values: (B, T, C), (B, S, C) ->
-        (B, H, T, D), (B, G, S, D), (B, G, S, D).
-
-        G is `n_kv_heads`; `start` counts the positions before x's first.
-        """
+        (B, H, T, D), (B, G, S, D), (B, G, S, D). G is `n_kv_heads`."""
         source = x if source is None else source
         q = split_heads(self.query(x), self.n_heads)
         k = split_heads(self.key(source), self.n_kv_heads)
         v = split_heads(self.value(source), self.n_kv_heads)
-        return self.place(q, start), self.place(k, start), v
+        return q, k, v
 
     def forward(
         self,
@@ -172,6 +172,7 @@ class MultiHeadAttention(nn.Module):
         does not fit raises TypeError or ValueError.
         """
         q, k, v = self.project(x, source)
+        q, k = self.place(q), self.place(k)
         k, v = share_heads(k, self.n_heads), share_heads(v, self.n_heads)
         heads = dot_product_attention(q, k, v, mask, self.dropout)
         return self.output(join_heads(heads))

@@ -112,6 +112,7 @@ class TiledAttention(MultiHeadAttention):
     ) -> Tensor:
         """Let x attend to source: (B, T, C), (B, S, C) -> (B, T, C)."""
         q, k, v = self.project(x, source)
+        q, k = self.place(q), self.place(k)
         k, v = share_heads(k, self.n_heads), share_heads(v, self.n_heads)
         heads = tiled_attention(q, k, v, mask, self.dropout, self.width)
         return self.output(join_heads(heads))

@@ -146,13 +146,13 @@ class FusedAttention(MultiHeadAttention):
         self.output = Linear(d_model, d_model, bias)
 
     def project(
-        self, x: Tensor, source: Tensor | None = None, start: int = 0
+        self, x: Tensor, source: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Make all three in one: (B, T, C) -> (B, H, T, D), (B, H, T, D),
         (B, H, T, D). A `source` raises ValueError."""
         check_alone(source, "one matrix makes keys and values of x, too")
         q, k, v = split_heads(self.qkv(x), self.n_heads).chunk(3, dim=-1)
-        return self.place(q, start), self.place(k, start), v
+        return q, k, v
 
 
 class FusedCrossAttention(MultiHeadAttention):
@@ -172,13 +172,14 @@ class FusedCrossAttention(MultiHeadAttention):
         nn.Module.__init__(self)
         check_heads(d_model, n_heads)
         self.n_heads = self.n_kv_heads = n_heads
+        self.place = unplaced
         self.key_value = Stacked(d_model, 2 * d_model, bias)
         self.query = Linear(d_model, d_model, bias)
         self.dropout = nn.Dropout(dropout)
         self.output = Linear(d_model, d_model, bias)
 
     def project(
-        self, x: Tensor, source: Tensor | None = None, start: int = 0
+        self, x: Tensor, source: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Make queries, and both others in one: (B, T, C), (B, S, C) ->
         (B, H, T, D), (B, H, S, D), (B, H, S, D)."""

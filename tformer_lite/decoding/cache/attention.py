@@ -37,7 +37,7 @@ class Cache(nn.Module):
 
     def __init__(self, attention: MultiHeadAttention):
         super().__init__()
-        self.n_heads = attention.n_heads
+        self.n_heads, self.place = attention.n_heads, attention.place
         self.project = attention.project
         for name, layer in attention.named_children():
             self.add_module(name, layer)
@@ -76,7 +76,8 @@ class CachedAttention(Cache):
         what is kept and what is new.
         """
         start = 0 if self.keys is None else self.keys.shape[2]
-        q, k, v = self.project(x, start=start)
+        q, k, v = self.project(x)
+        q, k = self.place(q, start), self.place(k, start)
         self.append(k, v)
         return self.attend(q, mask)
 
@@ -95,10 +96,10 @@ class CachedCrossAttention(Cache):
         """
         if self.keys is None:
             q, k, v = self.project(x, source)
-            self.append(k, v)
+            self.append(self.place(k), v)
         else:
             q = split_heads(self.query(x), self.n_heads)
-        return self.attend(q, mask)
+        return self.attend(self.place(q), mask)
 
     def reorder(self, rows: Tensor) -> None:
         """Stay: rows change places among those with the same source."""
@@ -112,9 +113,9 @@ CACHED: dict[str, type[Cache]] = {
 
 def positionwise(attention: nn.Module) -> bool:
     """Tell whether an attention makes each position's keys from that
-    position alone, and heeds `start`: those that a Config names do. No type
-    shows whether another's does, a subclass's neither: one that mixes
-    neighbours would be kept wrongly without a word."""
+    position alone: those that a Config names do. No type shows whether
+    another's does, a subclass's neither: one that mixes neighbours would be
+    kept wrongly without a word."""
     known = {*ATTENTIONS.values(), *CROSS_ATTENTIONS.values()}
     place = getattr(attention, "place", unplaced)
     return type(attention) in known and place in (unplaced, rotate)
