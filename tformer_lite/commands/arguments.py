@@ -19,34 +19,24 @@ TO_TRY = {
     "": [
         "train char book.txt",
         "generate 'Once upon'",
-        "train translate",
         "translate 'this is not my book.'",
-        "trace",
         "check my_model.py:make",
     ],
     "train": ["char book.txt --minutes 5", "translate --resume"],
     "train char": [
-        "book.txt --minutes 10",
         "book.txt --num_layers 6 --steps 5000",
         "book.txt --resume --minutes 10",
-        "book.txt --as-in-source",
     ],
     "train translate": ["", "pairs.tsv --max_len 12 --d_model 48"],
     "generate": [
-        "",
         "'Once upon' --top_k 20 --num_samples 3",
         "'Once upon' --greedy --model my_model.py:make",
     ],
     "translate": [
-        "'this is not my book.' 'we bought flowers.'",
         "'we bought flowers.' --heatmap looks.png",
         "--ckpt translator.pt --beam 4 < english.txt",
     ],
-    "trace": [
-        "",
-        "--path decoder.blocks.0.cross_attention",
-        "--preset char_lm --calls --json trace.json",
-    ],
+    "trace": ["", "--preset char_lm --calls --json trace.json"],
     "check": EXAMPLES["check"],
 }
 # What stands in a command without a sign, how often, and what it is.
@@ -88,8 +78,7 @@ def title_of(name: str) -> str | None:
     """Say under which title an option stands."""
     if name in options.MODEL_OPTIONS or name in options.ROW_OPTIONS:
         return "the model"
-    learning = name in options.RECIPE_DEFAULTS
-    return "how it learns" if learning else None
+    return "how it learns" if name in options.RECIPE_DEFAULTS else None
 
 
 COMMAND_LINE = Program(

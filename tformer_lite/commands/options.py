@@ -39,33 +39,21 @@ TOP_SHARE = number_that(
     lambda x: 0 < x <= 1,
     "is not between 0 and 1, or leaves nothing to draw from",
 )
+DEVICES = "auto", "cpu", "cuda"
 # How an option is read, and what it is.
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
-    "minutes": (
-        AMOUNT,
-        "about how long to train, which gives the number of steps; with "
-        "--resume, about how much longer",
-    ),
+    "minutes": (AMOUNT, "about how long to train, or to go on with --resume"),
     "steps": (COUNT, "batches to learn from"),
     "epochs": (COUNT, "times through the data, in place of steps"),
     "as-in-source": (FLAG, "take source 002's sizes, optimizer and 50 epochs"),
-    "resume": (
-        FLAG,
-        "go on from --save_path, if it is there, with its own options",
-    ),
-    "force": (
-        FLAG,
-        "replace --save_path; with --resume, go on even with other data",
-    ),
+    "resume": (FLAG, "go on from --save_path, with its own options"),
+    "force": (FLAG, "replace --save_path, or --resume it with other data"),
     "block_size": (COUNT, "characters that a row of a batch has"),
     "max_seq_len": (
         COUNT,
-        "positions of the model, if more than --block_size",
+        "positions of the model, where there are more",
     ),
-    "max_len": (
-        COUNT,
-        "tokens of a sentence, its start [SOS] and end [EOS] included",
-    ),
+    "max_len": (COUNT, "tokens of a sentence, its [SOS] and [EOS] included"),
     "vocab_size": (COUNT, "words of a language, when PATH is given"),
     "d_model": (COUNT, "channels"),
     "num_heads": (COUNT, "heads of each attention"),
@@ -106,10 +94,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "save_path": (TEXT, "the checkpoint to write"),
     "demo": (TEXT, "the prompt of a sample, in the end"),
     "seed": (NUMBER, "where the random numbers start"),
-    "device": (
-        {"choices": ["auto", "cpu", "cuda"]},
-        "where to compute; auto is cuda when there is one",
-    ),
+    "device": ({"choices": DEVICES}, "where to compute; auto: cuda, if any"),
     "ckpt": (TEXT, "the checkpoint to use"),
     "max_new_tokens": (COUNT, "characters, or words, to write"),
     "temperature": (TEMPERATURE, "below 1 the likely becomes likelier"),

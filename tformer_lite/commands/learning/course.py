@@ -33,7 +33,6 @@ from tformer_lite.training.trainer import Trainer
 # Notes are no more than STEPS apart, unless there would be more than NOTES.
 STEPS, NOTES = 1000, 500
 TIMED_SECONDS = 1.0  # of training that the expected time is taken from
-PAUSE = 10.0  # seconds without a line, at most, where there is no bar
 COLUMNS = "step", "seconds", "train_loss", "val_loss"
 # How overfitting shows.
 SINCE = 3  # notes after the lowest loss, at least
@@ -79,8 +78,8 @@ def run_training(
     bar, notes = sys.stderr.isatty(), Notes(unit, path, sample)
     say_sample(trainer, valid)
     with explaining_stops(trainer, path):
-        clock = Clock(tokens, bar)
-        train(trainer, data, valid, path, bar, notes.show, clock.show)
+        clock = Clock(tokens)
+        train(trainer, data, valid, path, bar, notes.show, clock.tell)
         if processes()[1] == 0:
             use, _ = USES[type(trainer.model)]
             say(f"Model saved to {path}: {PROGRAM} {use} --ckpt {path}")
@@ -201,33 +200,24 @@ class Notes:
 
 
 class Clock:
-    """Shows how long a training takes; `tokens` are those of a step."""
+    """Tells once how long a training takes; `tokens` are those of a step."""
 
-    def __init__(self, tokens: int, bar: bool):
-        self.tokens, self.bar = tokens, bar
+    def __init__(self, tokens: int):
+        self.tokens = tokens
         self.began: tuple[float, int] | None = None  # after the first step
-        self.shown = 0.0
+        self.told = False
 
-    def show(self, trainer: Trainer) -> None:
-        """Print the time to expect, once, and then, where there is no bar
-        and no note, a line now and then."""
-        now = monotonic()
+    def tell(self, trainer: Trainer) -> None:
+        """Print the time to expect, once it can be told."""
+        now, left = monotonic(), trainer.steps_left()
         self.began = self.began or (now, trainer.step)
         seconds, steps = now - self.began[0], trainer.step - self.began[1]
-        left = trainer.steps_left()
-        if not (steps and left):
+        if self.told or not (steps and left) or seconds <= TIMED_SECONDS:
             return
-        time = f"about {duration_text(seconds / steps * left)}"
+        time = duration_text(seconds / steps * left)
         speed = f"{self.tokens * steps / seconds:,.0f} tokens a second"
-        if not self.shown and seconds > TIMED_SECONDS:
-            say(f"Expected time: {time} for {left:,} steps, {speed}")
-            self.shown = now
-        elif not trainer.recent:  # a note has just been shown
-            self.shown = self.shown and now
-        elif self.shown and not self.bar and now - self.shown > PAUSE:
-            at = f"Step {trainer.step}/{trainer.recipe.steps}"
-            say(f"{at}: loss {trainer.loss:.4f}, {speed}, {time} left")
-            self.shown = now
+        say(f"Expected time: about {time} for {left:,} steps, {speed}")
+        self.told = True
 
 
 def loss_text(loss: float) -> str:
@@ -250,9 +240,8 @@ def path_beside(path: Path, name: str) -> Path:
 def write_losses(trainer: Trainer, path: Path) -> None:
     """Write the losses of all notes into a CSV: whole, or not at all."""
     part = path.with_name(f"{path.name}.part")
-    losses = zip(trainer.train_losses, trainer.val_losses)
-    notes = zip(trainer.noted, losses)
-    rows = [(n, f"{when:.1f}", *both) for (n, when), both in notes]
+    notes = zip(trainer.noted, trainer.train_losses, trainer.val_losses)
+    rows = [(n, f"{when:.1f}", *losses) for (n, when), *losses in notes]
     try:
         with open(part, "w", newline="", encoding="utf8") as file:
             csv.writer(file).writerows([COLUMNS, *rows])

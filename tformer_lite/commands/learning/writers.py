@@ -78,10 +78,10 @@ def train_char(args: Namespace) -> None:
         count = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
         announce(trainer, device, f"Loaded corpus with {count}")
         say(training_text(trainer, choose_steps(trainer, args.given, data)))
-        sample = partial(sample_lines, args, *parts)
+        sample = partial(sample_lines, args, parts)
         run_training(trainer, args, data, Chunks(rest.ids, size), sample)
         if processes()[1] == 0:
-            demonstrate(args, *parts)
+            demonstrate(args, parts)
 
 
 # --- What a text asks for -------------------------------------------------
@@ -214,40 +214,27 @@ def training_text(trainer: Trainer, minutes: float | None) -> str:
 # --- What it writes -------------------------------------------------------
 
 
-def demonstrate(
-    args: Namespace, model: DecoderOnly, tokenizers: tuple, size: int
-) -> None:
+def demonstrate(args: Namespace, parts: tuple) -> None:
     """Let a model write a little, after what it knows of the prompt."""
-    (tokenizer,) = tokenizers
-    say("\n==== Demo generation ====")
-    say(f"Prompt: {args.demo}")
-    if prompt := tokenizer.known(normalize("NFC", args.demo)):
-        text = sample_text(args, model, tokenizer, size, prompt, LENGTH)
-        say(f"Generated: {text}")
-    else:
-        say("None of its characters is in the vocabulary: nothing to write.")
+    say(f"\n==== Demo generation ====\nPrompt: {args.demo}")
+    text = sample_text(args, parts, LENGTH)
+    none = "None of its characters is in the vocabulary: nothing to write."
+    say(f"Generated: {text}" if text else none)
 
 
-def sample_lines(
-    args: Namespace, model: DecoderOnly, tokenizers: tuple, size: int
-) -> list[str]:
+def sample_lines(args: Namespace, parts: tuple) -> list[str]:
     """Let a model write a line that a terminal has room for, and say so."""
-    (tokenizer,) = tokenizers
-    prompt = tokenizer.known(normalize("NFC", args.demo))
-    prompt = prompt or tokenizer.decode(torch.tensor([0]))
-    text = sample_text(args, model, tokenizer, size, prompt, LINE_WIDTH)
+    text = sample_text(args, parts, LINE_WIDTH, next(iter(parts[1][0].ids)))
     return [f"It writes: {disp_trim(' '.join(text.split()), LINE_WIDTH)}"]
 
 
-def sample_text(
-    args: Namespace,
-    model: DecoderOnly,
-    tokenizer: CharTokenizer,
-    size: int,
-    prompt: str,
-    n: int,
-) -> str:
-    """Let a model write `n` characters after a prompt."""
+def sample_text(args: Namespace, parts: tuple, n: int, other: str = "") -> str:
+    """Let a model write `n` characters after what it knows of the prompt, or
+    after another one; "" where there is none."""
+    model, (tokenizer,), size = parts
+    prompt = tokenizer.known(normalize("NFC", args.demo)) or other
+    if not prompt:
+        return ""
     device = next(model.parameters()).device
     ids = tokenizer.encode(prompt)[None].to(device)
     numbers = torch.Generator(device).manual_seed(args.seed)
