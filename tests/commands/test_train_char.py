@@ -305,13 +305,6 @@ def test_what_cannot_be_is_said_in_options(capsys, tmp_path):
     assert "--steps: not allowed with argument --minutes" in said
 
 
-@pytest.fixture
-def at_once(monkeypatch):
-    """Without a pause between lines, and with a line after each step."""
-    monkeypatch.setattr(course, "TIMED_SECONDS", -1.0)
-    monkeypatch.setattr(course, "PAUSE", -1.0)
-
-
 def rows_of(folder) -> list[list[str]]:
     """The losses in the CSV, below its header."""
     with open(
@@ -354,21 +347,13 @@ def test_a_csv_has_each_note_once_whatever_has_stopped_and_gone_on(
 
 
 @pytest.mark.slow
-def test_the_time_is_said_first_and_what_is_left_on_the_way(
-    capsys, tmp_path, at_once
-):
+def test_the_time_to_expect_is_said_once(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(course, "TIMED_SECONDS", -1.0)
     main(char(tmp_path, "--steps", "20"))
-    lines = capsys.readouterr().out.splitlines()
-    first = next(line for line in lines if line.startswith("Expected time"))
-    time = r"about \d+ s"
-    speed = r"[\d,]+ tokens a second"
-    assert re.fullmatch(rf"Expected time: {time} for 18 steps, {speed}", first)
-    shown = [line for line in lines if line.startswith("Step")]
-    one = rf"Step 3/20: loss \d\.\d{{4}}, {speed}, {time} left"
-    assert re.fullmatch(one, shown[1])
-    notes = [line for line in shown if "train_loss" in line]
-    assert len(shown) - len(notes) == 9  # between the notes
-    assert len(notes) == 10
+    said = capsys.readouterr().out
+    line = r"^Expected time: about \d+ s for 18 steps, [\d,]+ tokens a second$"
+    assert len(re.findall(line, said, re.MULTILINE)) == 1
+    assert said.count("Expected time") == 1
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ TO_TRY = {
     ],
     "train": ["char book.txt --minutes 5", "translate --resume"],
     "train char": [
-        "book.txt --num_layers 6 --steps 5000",
+        "book.txt --num_layers 6",
         "book.txt --resume --minutes 10",
     ],
     "train translate": ["", "pairs.tsv --max_len 12 --d_model 48"],
