@@ -22,8 +22,8 @@ from tformer_lite import (
     split_text,
     train,
 )
-from tformer_lite.commands.learning.choosing import writer_for
 from tformer_lite.commands.learning.start import config_of, recipe_of
+from tformer_lite.commands.learning.writers import writer_for
 from tformer_lite.commands.options import AS_IN_SOURCE
 from tformer_lite.model.modes import evaluating
 from tformer_lite.training.recipe import cosine

@@ -4,18 +4,17 @@ notebook that students get."""
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from classroom.exercise import Exercise, exercise, exercises
 
-HOUSE = Path(__file__).parents[1]
-SHELF = HOUSE / "chapters" / "exercises"
+SHELF = Path(__file__).parents[1] / "chapters" / "exercises"
 POINTS = 10.0
 CHECK = re.compile(r'\bcheck\("(\w+)"')
 NUMBER = re.compile(r"^## \d+ · ")
-HEADING = re.compile(r"^(?=## )", re.MULTILINE)
+BEFORE_HEADING = re.compile(r"^(?=## )", re.MULTILINE)
 FOLD = re.compile(
     r"\n*<details>\s*<summary>A solution.*?</details>", re.DOTALL
 )
@@ -35,6 +34,8 @@ functions or variables, and leave the names in `check(...)` as they are.
 |---|---|
 {rows}
 """
+
+Cell = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,10 @@ class Assignment:
 
     def text(self) -> str:
         """Write what grading needs, as JSON; students do not get it."""
-        about: dict[str, Any] = {"title": self.title, "seed": self.seed}
-        about["points"] = dict(self.points)
-        return json.dumps(about, indent=2) + "\n"
+        return json.dumps(asdict(self), indent=2) + "\n"
 
 
-def load(file: Path) -> Assignment:
+def load_assignment(file: Path) -> Assignment:
     """Read an assignment; ValueError for a file that is none."""
     try:
         data = json.loads(file.read_text("utf8"))
@@ -78,7 +77,7 @@ def load(file: Path) -> Assignment:
     return found
 
 
-def chosen(words: Sequence[str]) -> list[str]:
+def find_exercises(words: Sequence[str]) -> list[str]:
     """Find exercises by name; a number is a chapter, and stands for those of
     its exercises that have no solution in the book.
 
@@ -100,71 +99,53 @@ def chosen(words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def pointed(names: Sequence[str], words: str) -> dict[str, float]:
+def parse_points(names: Sequence[str], words: str) -> dict[str, float]:
     """Read the points: "10" for each, or "alibi_bias=10,dealt_out=5"."""
     points = dict.fromkeys(names, POINTS)
     # What is for all comes first, wherever it stands.
     for word in sorted(filter(None, words.split(",")), key=lambda w: "=" in w):
         name, equals, number = word.rpartition("=")
-        given = positive(number)
+        try:
+            given = float(number)
+        except ValueError:
+            given = 0.0
+        if not 0 < given < float("inf"):
+            raise ValueError(
+                f"--points {number}: give a number above 0, or NAME=NUMBER, "
+                "with commas between."
+            )
         if equals and name not in points:
             raise ValueError(f"--points {word}: {name} is not assigned.")
         points |= {name: given} if equals else dict.fromkeys(names, given)
     return points
 
 
-def positive(word: str) -> float:
-    """Read points: a number above 0."""
-    try:
-        number = float(word)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < float("inf"):
-        raise ValueError(
-            f"--points {word}: give a number above 0, or NAME=NUMBER, with "
-            "commas between."
-        )
-    return number
-
-
 def student_notebook(assignment: Assignment) -> dict[str, Any]:
-    """Make the notebook that students get: the setup, and each exercise as
-    the book has it, without a solution."""
+    """Make the notebook that students get: the setup, what the exercises
+    import, and each exercise as the book has it, without a solution."""
     rows = "\n".join(
         f"| `{name}` | {points:g} |"
         for name, points in assignment.points.items()
     )
-    cells = [markdown(INTRO.format(title=assignment.title, rows=rows))]
-    parts = [read_part(each) for each in assignment.exercises]
-    cells += [parts[0].setup]
-    cells += list({c["source"]: c for p in parts for c in p.imports}.values())
-    for number, part in enumerate(parts, 1):
-        heading = part.cells[0]["source"]
-        part.cells[0]["source"] = NUMBER.sub(f"## {number} · ", heading)
-        cells += part.cells
-    for number, cell in enumerate(cells):
-        cell["id"] = f"cell-{number}"
+    intro = INTRO.format(title=assignment.title, rows=rows)
+    heads, own = zip(*map(exercise_cells, assignment.exercises))
+    imports = {cell["source"]: cell for head in heads for cell in head[1:]}
+    cells = [make_cell("markdown", intro), heads[0][0], *imports.values()]
+    for number, (first, *rest) in enumerate(own, 1):
+        source = NUMBER.sub(f"## {number} · ", first["source"])
+        cells += [first | {"source": source}, *rest]
     kernel = {"name": "python3", "display_name": "Python 3"}
     return {
-        "cells": cells,
+        "cells": [c | {"id": f"cell-{i}"} for i, c in enumerate(cells)],
         "metadata": {"kernelspec": kernel | {"language": "python"}},
         "nbformat": 4,
         "nbformat_minor": 5,
     }
 
 
-@dataclass
-class Part:
-    """The cells of one exercise, and those that come before all of them."""
-
-    setup: dict[str, Any]
-    imports: list[dict[str, Any]]
-    cells: list[dict[str, Any]]
-
-
-def read_part(each: Exercise) -> Part:
-    """Find an exercise in the notebook of its chapter: the section, from
-    heading to heading, that calls `check` with its name.
+def exercise_cells(each: Exercise) -> tuple[list[Cell], list[Cell]]:
+    """Find an exercise in the notebook of its chapter: the code that stands
+    before all of them, and the section that calls `check` with its name.
 
     Raises ValueError where the book's notebooks are not there.
     """
@@ -175,49 +156,35 @@ def read_part(each: Exercise) -> Part:
             "this in a copy of the book's repository."
         )
     head, *rest = sections(json.loads(files[0].read_text("utf8"))["cells"])
-    own = next(s for s in rest if each.name in names_checked(s))
-    first, *imports = [cell for cell in head if cell["cell_type"] == "code"]
-    return Part(first, imports, [without_solution(cell) for cell in own])
+    for own in rest:
+        text = "\n".join(cell["source"] for cell in own)
+        if each.name in CHECK.findall(text):
+            break
+    code = [cell for cell in head if cell["cell_type"] == "code"]
+    return code, [c | {"source": FOLD.sub("", c["source"])} for c in own]
 
 
-def sections(cells: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+def sections(cells: list[Cell]) -> list[list[Cell]]:
     """Cut a notebook at its headings, wherever they stand in a cell."""
-    found: list[list[dict[str, Any]]] = [[]]
+    found: list[list[Cell]] = [[]]
     for cell in cells:
         source, about = "".join(cell["source"]), cell["metadata"]
         if cell["cell_type"] == "code":
-            found[-1].append(code(source, about))
+            found[-1].append(make_cell("code", source, about))
             continue
-        before, *after = HEADING.split(source)
-        found[-1] += [markdown(before, about)] if before.strip() else []
-        found += [[markdown(text, about)] for text in after]
+        before, *after = BEFORE_HEADING.split(source)
+        if before.strip():
+            found[-1].append(make_cell("markdown", before, about))
+        found += [[make_cell("markdown", text, about)] for text in after]
     return found
 
 
-def names_checked(cells: list[dict[str, Any]]) -> list[str]:
-    """List the names that some cells check."""
-    return CHECK.findall("\n".join(cell["source"] for cell in cells))
-
-
-def without_solution(cell: dict[str, Any]) -> dict[str, Any]:
-    """Leave the fold with a solution out of a cell."""
-    return cell | {"source": FOLD.sub("", cell["source"])}
-
-
-def markdown(
-    source: str, metadata: dict[str, Any] | None = None
-) -> dict[str, Any]:
-    """Make a cell of text."""
-    about = metadata or {}
-    return {"cell_type": "markdown", "metadata": about, "source": source}
-
-
-def code(source: str, metadata: dict[str, Any]) -> dict[str, Any]:
-    """Make a cell of code without outputs."""
-    return {
-        "cell_type": "code",
-        "metadata": metadata,
-        "source": source,
-        "execution_count": None,
-        "outputs": [],
-    }
+def make_cell(
+    kind: str, source: str, metadata: Mapping[str, Any] | None = None
+) -> Cell:
+    """Make a cell of text, or of code without outputs."""
+    cell: Cell = {"cell_type": kind, "source": source}
+    cell["metadata"] = metadata or {}
+    if kind == "code":
+        cell |= {"execution_count": None, "outputs": []}
+    return cell

@@ -1,9 +1,11 @@
-"""What an answer is tried on: drawn sizes, which are primes, and numbers."""
+"""What an answer is tried on: drawn sizes, which are primes, and numbers; and
+shapes with the letters of these sizes."""
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import torch
@@ -11,7 +13,9 @@ from torch import Tensor
 
 # Places along a sequence, channels and words; and what there is less of.
 LARGE, SMALL = (5, 7, 11, 13, 17, 19), (2, 3, 5, 7)
-LONG = set("TSCFV")
+LONG_AXES = set("TSCFV")
+
+Sizes = Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -29,18 +33,12 @@ class Case:
     """
 
     args: tuple[Any, ...] = ()
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    sizes: Sizes = field(default_factory=dict)
     about: str = ""
     make: Mapping[str, Any] | None = None
     state: Mapping[str, Tensor] | None = None
     within: str = ""
     training: bool = False
-
-
-def free(letter: str, taken: Mapping[str, int]) -> list[int]:
-    """The primes that a letter can still have."""
-    primes = LARGE if letter in LONG else SMALL
-    return [n for n in primes if n not in taken.values()]
 
 
 class Draw:
@@ -60,12 +58,14 @@ class Draw:
         found: dict[str, int] = {}
         words = letters.split()
         # Who has fewer primes to choose from goes first; products are last.
-        for word in sorted(words, key=lambda w: ("=" in w, w in LONG)):
+        for word in sorted(words, key=lambda w: ("=" in w, w in LONG_AXES)):
             letter, _, product = word.partition("=")
             if product:
                 found[letter] = math.prod(found[n] for n in product.split("*"))
             else:
-                found[letter] = self.random.choice(free(letter, found))
+                primes = LARGE if letter in LONG_AXES else SMALL
+                free = [n for n in primes if n not in found.values()]
+                found[letter] = self.random.choice(free)
         return {word[0]: found[word[0]] for word in words}
 
     def numbers(self, *shape: int, scale: float = 1.0) -> Tensor:
@@ -89,3 +89,28 @@ class Draw:
         """Random parameters by name; "__" in a name stands for a dot."""
         items = shapes.items()
         return {n.replace("__", "."): self.numbers(*s) for n, s in items}
+
+
+def named_shape(
+    shape: Sequence[int], sizes: Sizes, letters: Sequence[str] = ()
+) -> str:
+    """Write a shape with the letters of its axes: (B=3, T=13)."""
+    if len(letters) != len(shape):
+        letters = [letter_of(n, sizes) for n in shape]
+    words = [
+        str(n) if name in ("", str(n)) else f"{name}={n}"
+        for n, name in zip(shape, letters)
+    ]
+    return f"({', '.join(words)}{',' if len(words) == 1 else ''})"
+
+
+def letter_of(size: int, sizes: Sizes) -> str:
+    """Name an axis by its size: a letter, a product of two, or "" for one
+    that nothing here has."""
+    for letter, n in sizes.items():
+        if n == size:
+            return letter
+    for one, other in combinations(sizes, 2):
+        if sizes[one] * sizes[other] == size:
+            return f"{one}*{other}"
+    return ""

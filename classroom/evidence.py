@@ -1,30 +1,26 @@
 """Evidence: whether what came is what should, and what can be seen if not."""
 
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from classroom.cases import Case
+from classroom.cases import Case, Sizes, letter_of, named_shape
 from classroom.exercise import Exercise
-from classroom.playing import Outcome
-from classroom.relations import (
-    alike,
-    number,
-    value_difference,
-)
-from classroom.shapes import named_shape, shape_difference
-from classroom.values import AXES, Strange, clean, plain
+from classroom.outcomes import Outcome
+from classroom.values import AXES, Strange, clean, plain_value
 
-NUMBER = Tensor | int | float
-FEW = 8  # values that are shown one by one
+Number = Tensor | int | float
+SHOWN_SINGLY = 8  # values of a list, at most
 
 
 def agrees(exercise: Exercise, case: Case, outcome: Outcome) -> bool:
     """Tell whether what came of a case is what should."""
     if outcome.error:
         return False
-    return equal(outcome.value, plain(exercise.right(case)), exercise)
+    return equal(outcome.value, plain_value(exercise.right(case)), exercise)
 
 
 def equal(mine: Any, right: Any, exercise: Exercise) -> bool:
@@ -36,20 +32,29 @@ def equal(mine: Any, right: Any, exercise: Exercise) -> bool:
             and all(equal(a, b, exercise) for a, b in zip(mine, right))
         )
     if isinstance(right, Tensor) or type(right) in (int, float):
-        if not comparable(mine, right):
+        if not isinstance(mine, Number):
             return False
         a, b = torch.as_tensor(mine), torch.as_tensor(right)
-        return bool(alike(a, b, exercise.tolerance).all())
+        if a.shape != b.shape or kind(a) != kind(b):
+            return False
+        if is_whole(right) and not is_whole(mine):
+            return False
+        return bool(equal_places(a, b, exercise.tolerance).all())
     return type(mine) is type(right) and mine == right
 
 
-def comparable(mine: Any, right: Any) -> bool:
-    """Tell whether a value has the kind and shape of the right one."""
-    if not isinstance(mine, Tensor | int | float):
-        return False
-    a, b = torch.as_tensor(mine), torch.as_tensor(right)
-    as_whole = whole(mine) or not whole(right)
-    return a.shape == b.shape and kind(a) == kind(b) and as_whole
+def equal_places(mine: Tensor, right: Tensor, tolerance: float) -> Tensor:
+    """Tell where two tensors of one shape agree; NaN agrees with NaN.
+
+    Whole numbers and truth values agree exactly, others up to rounding,
+    which near 0 depends on how large the largest is.
+    """
+    a, b = mine.double(), right.double()
+    if not right.is_floating_point():
+        return (a == b) | (a.isnan() & b.isnan())
+    sizes = b[b.isfinite()].abs()
+    near = tolerance / 10 * max(1.0, sizes.max().item() if len(sizes) else 0)
+    return torch.isclose(a, b, tolerance, near, equal_nan=True)
 
 
 def kind(value: Tensor) -> str:
@@ -57,7 +62,7 @@ def kind(value: Tensor) -> str:
     return "True and False" if value.dtype == torch.bool else "numbers"
 
 
-def whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
     """Tell whether a value is a tensor of whole numbers, such as ids."""
     if not isinstance(value, Tensor) or value.dtype == torch.bool:
         return False
@@ -73,47 +78,93 @@ def evidence(
     if outcome.error:
         label = f"stopped with {outcome.error}"
         return f"{outcome.error}: {outcome.says}", label
-    mine, right = outcome.value, plain(exercise.right(case))
+    mine, right = outcome.value, plain_value(exercise.right(case))
     if exercise.kind == "shape":
-        return shape_evidence(mine, right, exercise, case)
-    if isinstance(right, tuple) and isinstance(mine, tuple):
-        return of_several(exercise, case, mine, right)
-    return value_evidence(exercise, case, mine, right)
-
-
-def of_several(
-    exercise: Exercise, case: Case, mine: tuple, right: tuple
-) -> tuple[str, str]:
-    """Say which of several values is wrong, and how."""
+        whole = isinstance(mine, tuple) and all(type(n) is int for n in mine)
+        if whole and len(mine) <= AXES:
+            says = shapes_text(mine, right, case, exercise.output)
+            return says, "wrong shape"
+        says = f"expected a shape, such as (2, 8, 12), got {value_text(mine)}"
+        return says, "no shape"
+    if not (isinstance(right, tuple) and isinstance(mine, tuple)):
+        return value_evidence(exercise, case, mine, right, exercise.output)
     if len(mine) != len(right):
         says = f"got {len(mine)} values, expected {len(right)}"
         return says, "wrong number of values"
     pairs = enumerate(zip(mine, right))
     i = next(i for i, (a, b) in pairs if not equal(a, b, exercise))
-    says, label = value_evidence(exercise, case, mine[i], right[i], False)
+    says, label = value_evidence(exercise, case, mine[i], right[i], ())
     return f"value {i} of {len(right)}: {says}", label
 
 
-def shape_evidence(
-    mine: Any, right: Any, exercise: Exercise, case: Case
-) -> tuple[str, str]:
-    """Compare two shapes that are the values themselves."""
-    whole = isinstance(mine, tuple) and all(type(n) is int for n in mine)
-    if not whole or len(mine) > AXES:
-        says = f"expected a shape, such as (2, 8, 12), got {shown(mine)}"
-        return says, "no shape"
-    return shapes_told(mine, right, exercise, case), "wrong shape"
-
-
-def shapes_told(
-    mine: tuple,
-    right: tuple,
+def value_evidence(
     exercise: Exercise,
     case: Case,
-    named: bool = True,
+    mine: Any,
+    right: Any,
+    letters: Sequence[str],
+) -> tuple[str, str]:
+    """Compare one value with the right one, whose axes have these letters:
+    its type, shape, numbers."""
+    if type(right) is type(mine) and not isinstance(right, Number):
+        return f"{value_text(mine)} is not right", "wrong value"
+    wanted = Tensor if getattr(right, "ndim", 0) else Number
+    if not isinstance(right, Number) or not isinstance(mine, wanted):
+        says = f"expected {type_text(right)}, got {value_text(mine)}"
+        return says, "wrong type"
+    a, b = torch.as_tensor(mine), torch.as_tensor(right)
+    if a.shape != b.shape:
+        return shapes_text(a.shape, b.shape, case, letters), "wrong shape"
+    if kind(a) != kind(b):
+        return f"expected {kind(b)}, got {kind(a)}", "wrong type"
+    if is_whole(right) and not is_whole(mine):
+        return f"expected whole numbers, got {a.dtype}", "wrong type"
+    if not b.ndim and not case.args:
+        return f"{number_text(a)} is not it", "wrong value"
+    tensors = zip(exercise.inputs, case.args)
+    inputs = {name: x for name, x in tensors if isinstance(x, Tensor)}
+    says = value_difference(a, b, case.sizes, inputs, exercise.tolerance)
+    return says, "wrong values"
+
+
+def value_text(value: Any) -> str:
+    """Write a value of a wrong type."""
+    if isinstance(value, Strange):
+        return f"an object of type {value.type}"
+    if isinstance(value, Tensor):
+        return f"a tensor {tuple(value.shape)}"
+    if isinstance(value, tuple) and len(value) > SHOWN_SINGLY:
+        return f"a list of {len(value)} values"
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(value_text, value))}]"
+    return clean(repr(value), 60)
+
+
+def type_text(right: Any) -> str:
+    """Name the type that a value should have."""
+    if isinstance(right, tuple):
+        return f"a list or tuple of {len(right)} values"
+    types = {Tensor: "a tensor", str: "a text", bool: "True or False"}
+    return types.get(type(right), "a number")
+
+
+def number_text(value: Tensor | float | bool) -> str:
+    """Write one number as one would: 0.25, True, −∞."""
+    value = value.item() if isinstance(value, Tensor) else value
+    if isinstance(value, bool | int):
+        return str(value)
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return f"{value:.4g}"
+
+
+# --- Shapes that differ ---------------------------------------------------
+
+
+def shapes_text(
+    mine: Sequence[int], right: Sequence[int], case: Case, letters: Any
 ) -> str:
     """Write both shapes, and how they differ."""
-    letters = exercise.output if named else ()
     return (
         f"got {named_shape(mine, case.sizes)}, expected "
         f"{named_shape(right, case.sizes, letters)}: "
@@ -121,54 +172,221 @@ def shapes_told(
     )
 
 
-def value_evidence(
-    exercise: Exercise, case: Case, mine: Any, right: Any, named: bool = True
-) -> tuple[str, str]:
-    """Compare one value with the right one: its type, shape, numbers."""
-    if type(right) is type(mine) and not isinstance(right, NUMBER):
-        return f"{shown(mine)} is not right", "wrong value"
-    if not isinstance(right, NUMBER):
-        return f"expected {asked(right)}, got {shown(mine)}", "wrong type"
-    if not isinstance(mine, Tensor if getattr(right, "ndim", 0) else NUMBER):
-        return f"expected {asked(right)}, got {shown(mine)}", "wrong type"
-    a, b = torch.as_tensor(mine), torch.as_tensor(right)
-    if a.shape != b.shape:
-        shapes = tuple(a.shape), tuple(b.shape)
-        return shapes_told(*shapes, exercise, case, named), "wrong shape"
-    if kind(a) != kind(b):
-        return f"expected {kind(b)}, got {kind(a)}", "wrong type"
-    if whole(right) and not whole(mine):
-        return f"expected whole numbers, got {a.dtype}", "wrong type"
-    if not b.ndim and not case.args:
-        return f"{number(a)} is not it", "wrong value"
-    tensors = zip(exercise.inputs, case.args)
-    inputs = {name: x for name, x in tensors if isinstance(x, Tensor)}
-    told = value_difference(a, b, case.sizes, inputs, exercise.tolerance)
-    return told, "wrong values"
+def shape_difference(
+    got: Sequence[int], expected: Sequence[int], sizes: Sizes
+) -> str:
+    """Say what turns the expected shape into the one that came."""
+    mine, right = list(got), list(expected)
+    if sorted(mine) == sorted(right):
+        return order_difference(mine, right)
+    if [n for n in mine if n != 1] == [n for n in right if n != 1]:
+        if len(mine) == len(right):
+            return "the axis of size 1 stands in another place"
+        if len(mine) < len(right):
+            return (
+                "an axis of size 1 is missing: unsqueeze, or index with None"
+            )
+        return "there is an axis of size 1 too many: squeeze it"
+    if len(mine) != len(right):
+        return axes_difference(mine, right, sizes)
+    return "; ".join(
+        f"axis {i} is {size_text(n, sizes)} and should be "
+        f"{size_text(m, sizes)}"
+        for i, (n, m) in enumerate(zip(mine, right))
+        if n != m
+    )
 
 
-def shown(value: Any) -> str:
-    """Write a value of a wrong type."""
-    if isinstance(value, Strange):
-        return f"an object of type {value.type}"
-    if isinstance(value, Tensor):
-        return f"a tensor {tuple(value.shape)}"
-    if isinstance(value, tuple) and len(value) > FEW:
-        return f"a list of {len(value)} values"
-    if isinstance(value, tuple):
-        return f"[{', '.join(map(shown, value))}]"
-    return clean(repr(value), 60)
+def order_difference(mine: list[int], right: list[int]) -> str:
+    """Name the axes that changed places."""
+    moved = [i for i, pair in enumerate(zip(mine, right)) if len({*pair}) > 1]
+    if len(moved) == 2:
+        one, other = moved
+        return f"axes {one} and {other} are swapped: transpose({one}, {other})"
+    order = [mine.index(n) for n in right]
+    return f"the axes are in another order: permute{tuple(order)} mends it"
 
 
-def asked(right: Any) -> str:
-    """Name the type that a value should have."""
-    match right:
-        case Tensor():
-            return "a tensor"
-        case tuple():
-            return f"a list or tuple of {len(right)} values"
-        case str():
-            return "a text"
-        case bool():
-            return "True or False"
-    return "a number"
+def axes_difference(mine: list[int], right: list[int], sizes: Sizes) -> str:
+    """Say which axis was merged, lost or added."""
+    few, many = sorted((mine, right), key=len)
+    for i in range(len(many) - 1):
+        if few == [*many[:i], many[i] * many[i + 1], *many[i + 2 :]]:
+            pair = " and ".join(size_text(n, sizes) for n in many[i : i + 2])
+            if few is mine:
+                return f"axes {i} and {i + 1}, {pair}, are merged into one"
+            return f"{pair} should be one axis: flatten({i}, {i + 1})"
+    for i, n in enumerate(many):
+        if few == [*many[:i], *many[i + 1 :]]:
+            what = "missing" if few is mine else "too many"
+            return f"axis {i}, {size_text(n, sizes)}, is {what}"
+    return f"it should have {len(right)} axes, and has {len(mine)}"
+
+
+def size_text(size: int, sizes: Sizes) -> str:
+    """Write one size with its letter."""
+    letter = letter_of(size, sizes)
+    return f"{letter}={size}" if letter else str(size)
+
+
+# --- Right shape, wrong numbers -------------------------------------------
+
+
+def value_difference(
+    mine: Tensor,
+    right: Tensor,
+    sizes: Sizes,
+    inputs: Mapping[str, Tensor],
+    tolerance: float,
+) -> str:
+    """Say what turns the expected numbers into those that came.
+
+    The first of these that explains every number: truth values exchanged,
+    NaN, another sign, a factor, a shift along an axis, elements of an input
+    or of the output in other places. Otherwise where the two differ.
+    """
+    if right.dtype == torch.bool and torch.equal(mine, ~right):
+        return "True and False are exchanged"
+    bad = ~mine.double().isfinite() & right.double().isfinite()
+    if bad.any():
+        count = f"({int(bad.sum())} of {bad.numel()} numbers are like that)"
+        return f"{first_wrong(mine, right, bad)} {count}"
+    return (
+        factor(mine, right, sizes)
+        or offset(mine, right)
+        or shift(mine, right)
+        or other_element(mine, right, inputs)
+        or displacement(mine, right)
+        or wrong_places(mine, right, tolerance)
+    )
+
+
+def first_wrong(mine: Tensor, right: Tensor, wrong: Tensor) -> str:
+    """Show the first number that is wrong, and what it should be."""
+    place = wrong.nonzero()[0].tolist()
+    is_now, wanted = (number_text(x[tuple(place)]) for x in (mine, right))
+    return f"output{place} is {is_now}, should be {wanted}"
+
+
+def factor(mine: Tensor, right: Tensor, sizes: Sizes) -> str:
+    """Name one factor of all numbers, by the sizes where it can be."""
+    a, b = finite_pairs(mine, right)
+    if len(a) < 2 or not (b.abs() > 1e-6).any():
+        return ""
+    ratio = (a.dot(b) / b.dot(b)).item()
+    if abs(ratio) < 1e-6 or not torch.allclose(a, ratio * b, 1e-4, 1e-6):
+        return ""
+    if math.isclose(ratio, -1, rel_tol=1e-4):
+        return "every number has the wrong sign"
+    large = abs(ratio) > 1
+    name = factor_name(abs(ratio) if large else 1 / abs(ratio), sizes)
+    sign = " and of the wrong sign" if ratio < 0 else ""
+    size = "large" if large else "small"
+    return f"every number is {name} times too {size}{sign}"
+
+
+def factor_name(value: float, sizes: Sizes) -> str:
+    """Write a factor, and the size or root of a size that it is."""
+    known: dict[str, float] = dict(sizes)
+    known |= {f"√{letter}": n**0.5 for letter, n in sizes.items()}
+    known |= {f"{letter}²": n**2 for letter, n in sizes.items()}
+    known["2"] = 2
+    for name, n in known.items():
+        if n > 1 and math.isclose(n, value, rel_tol=1e-4):
+            return f"{name} = {value:.2f}" if name != "2" else "2"
+    return f"{value:.2f}"
+
+
+def offset(mine: Tensor, right: Tensor) -> str:
+    """Name one number that was added to all."""
+    a, b = finite_pairs(mine, right)
+    if right.dtype == torch.bool or len(a) < 2:
+        return ""
+    more = (a - b).mean().item()
+    if abs(more) < 1e-6 or not torch.allclose(a, b + more, 1e-4, 1e-6):
+        return ""
+    size = "large" if more > 0 else "small"
+    return f"every number is {number_text(abs(more))} too {size}"
+
+
+def finite_pairs(mine: Tensor, right: Tensor) -> tuple[Tensor, Tensor]:
+    """Give the numbers of both as rows, without places that both hide."""
+    a, b = mine.double().flatten(), right.double().flatten()
+    hidden = (a == b) & a.isinf()
+    a, b = a[~hidden], b[~hidden]
+    if not (a.isfinite() & b.isfinite()).all():
+        return a[:0], b[:0]
+    return a, b
+
+
+def shift(mine: Tensor, right: Tensor) -> str:
+    """Name the axis along which all moved, but for what fell off its end."""
+    if right.flatten().unique().numel() < 3:
+        return ""
+    for axis, n in enumerate(right.shape):
+        for step, how in (1, "later"), (-1, "earlier"):
+            if n < 3:
+                continue
+            a = mine.narrow(axis, max(step, 0), n - 1).double()
+            b = right.narrow(axis, max(-step, 0), n - 1).double()
+            if torch.allclose(a, b, 1e-4, 1e-6, equal_nan=True):
+                return f"everything stands one place {how} along axis {axis}"
+    return ""
+
+
+def other_element(
+    mine: Tensor, right: Tensor, inputs: Mapping[str, Tensor]
+) -> str:
+    """Where all comes from one input: which element of it stands where
+    another should: output[0, 0, 1, 0] holds x[0, 0, 13]."""
+    for name, given in inputs.items():
+        values = given.flatten().tolist()
+        known = set(values)
+        if len(known) < len(values) or given.numel() < 4:
+            continue
+        if {*mine.flatten().tolist(), *right.flatten().tolist()} <= known:
+            place = (mine != right).nonzero()[0].tolist()
+            here, there = (
+                (given == found[tuple(place)]).nonzero()[0].tolist()
+                for found in (mine, right)
+            )
+            return (
+                f"right shape, wrong elements: output{place} holds "
+                f"{name}{here}, should hold {name}{there}"
+            )
+    return ""
+
+
+def displacement(mine: Tensor, right: Tensor) -> str:
+    """The same numbers in other places: name the first that is misplaced."""
+    if right.dtype == torch.bool or torch.equal(mine, right):
+        return ""
+    a, b = mine.double().flatten(), right.double().flatten()
+    if len(b.unique()) < len(b) or not torch.equal(a.sort()[0], b.sort()[0]):
+        return ""
+    wrong = mine.double() != right.double()
+    place = wrong.nonzero()[0].tolist()
+    home = (right == mine[tuple(place)]).nonzero()[0].tolist()
+    return (
+        f"right numbers in wrong places: output{place} holds what belongs "
+        f"into output{home} ({int(wrong.sum())} of {len(a)} are misplaced)"
+    )
+
+
+def wrong_places(mine: Tensor, right: Tensor, tolerance: float) -> str:
+    """Say how many numbers are wrong, along which axis all or none are, and
+    show the first."""
+    wrong = ~equal_places(mine, right, tolerance)
+    if not wrong.ndim:
+        return f"it is {number_text(mine)}, should be {number_text(right)}"
+    count, where = f"{int(wrong.sum())} of {wrong.numel()}", ""
+    for axis, n in enumerate(wrong.shape):
+        rest = [i for i in range(wrong.ndim) if i != axis]
+        bad = wrong.any(rest) if rest else wrong
+        places = bad.nonzero().flatten().tolist()
+        if n > 1 and len(places) < n:
+            some = ", ".join(map(str, places[:6])) + ", …" * (len(places) > 6)
+            where = f", all of them at {some} of axis {axis}"
+            break
+    first = first_wrong(mine, right, wrong)
+    return f"{count} values are wrong{where}; the first: {first}"

@@ -33,9 +33,9 @@ class Exercise:
     gives names the mistakes in it. `axes` names the axes of what goes in and
     comes out, as in "q: B H T D, k: B H S D -> B H T S". An `assignable`
     one has no solution in the book; a `rubric` is for a person who reads
-    an explanation. `hears` asks who depends on whom: "v 2 -> 2" changes
-    axis 2 of the input v bit by bit, and sees which places along axis 2 of
-    the result move.
+    an explanation. `dependence` asks what depends on what: "v 2 -> 2"
+    changes axis 2 of the input v bit by bit, and sees which places along
+    axis 2 of the result move.
     """
 
     chapter: ClassVar[int]
@@ -45,7 +45,7 @@ class Exercise:
     level: ClassVar[int]
     teaches: ClassVar[str]
     axes: ClassVar[str] = ""
-    hears: ClassVar[str] = ""
+    dependence: ClassVar[str] = ""
     assignable: ClassVar[bool] = False
     tolerance: ClassVar[float] = 1e-4
     rubric: ClassVar[tuple[str, ...]] = ()
@@ -77,14 +77,11 @@ class Exercise:
         """Compute what should come out of a case."""
         return self.answer(case, **flawless(self.switches))
 
-    def drawn(self, seed: int | str) -> tuple[Case, ...]:
-        """List the cases of a seed; who plays them takes copies."""
-        return drawn(self, seed)
-
 
 @lru_cache(32)
-def drawn(exercise: Exercise, seed: int | str) -> tuple[Case, ...]:
-    """Draw the cases of a seed, and keep them for a while."""
+def draw_cases(exercise: Exercise, seed: int | str) -> tuple[Case, ...]:
+    """Draw the cases of a seed, and keep them for a while; who calls an
+    answer with them takes copies."""
     return tuple(exercise.cases(Draw(f"{exercise.name} {seed}")))
 
 

@@ -1,25 +1,24 @@
-"""Grading: each submission played in the sandbox, and judged here."""
+"""Grading: each submission is run in the sandbox, and judged here."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from classroom.assignment import Assignment
 from classroom.exercise import Exercise
 from classroom.judging import Verdict, all_cases, judge
-from classroom.playing import Outcome
-from classroom.sandbox import Played, Sandbox
-from classroom.sending import written_case
+from classroom.outcomes import Outcome
+from classroom.sandbox import Sandbox, SandboxRun
 from classroom.submissions import Submission
-from classroom.values import clean, unpacked
+from classroom.values import clean, from_json, to_json
 
 IMPORTS = re.compile(r"(?:(?:(?:import|from) [^\n;]*|#[^\n]*)?(?:\n|$))*")
 RUNS = 5  # of one submission, with less and less of it
 AT_ONCE = 2  # submissions
-LONG = 600  # characters of what a student's error says
+LONGEST_TEXT = 600  # characters of what a student's error says
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Graded:
+class Grade:
     """A submission, its marks, and what is to be said of it as a whole."""
 
     submission: Submission
@@ -51,11 +50,11 @@ class Graded:
         return [m.exercise for m in self.marks if m.points is None]
 
 
-def graded(
+def grade_all(
     submissions: Iterable[Submission],
     assignment: Assignment,
     sandbox: Sandbox,
-) -> Iterator[Graded]:
+) -> Iterator[Grade]:
     """Grade submissions, some at once, and give them in their order."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         yield from pool.map(
@@ -65,55 +64,58 @@ def graded(
 
 def grade(
     submission: Submission, assignment: Assignment, sandbox: Sandbox
-) -> Graded:
+) -> Grade:
     """Grade one submission: whatever it does, it gets a row."""
-    notes = [submission.wrong] if submission.wrong else []
-    played = Played()
-    if submission.cells:
-        played, more = played_through(submission, assignment, sandbox)
-        notes += more
+    runs = [*runs_of(submission.cells, assignment, sandbox)]
+    came: dict[str, Any] = {}
+    for run in reversed(runs):  # what came first counts
+        came |= run.came
+    notes = [submission.wrong] * bool(submission.wrong)
+    for run in runs[:-1]:
+        notes.append(f"{place_text(run.begun)} was left out: {run.stopped}")
+    for run in runs[-1:]:
+        notes += [f"{place_text(n)}: {x}" for n, x in run.errors.items()]
     marks = tuple(
-        mark(each, points, assignment.draw, played.came.get(each.name))
+        mark(each, points, assignment.draw, came.get(each.name))
         for each, points in zip(
             assignment.exercises, assignment.points.values()
         )
     )
-    return Graded(submission, marks, tuple(notes))
+    notes = [clean(note, LONGEST_TEXT) for note in notes]
+    return Grade(submission, marks, tuple(notes))
 
 
-def played_through(
-    submission: Submission, assignment: Assignment, sandbox: Sandbox
-) -> tuple[Played, list[str]]:
-    """Run a submission; what ends the process is left out the next time, so
-    that the rest counts. The last time, only cells that define an answer or
-    import something are run."""
+def runs_of(
+    cells: Sequence[str], assignment: Assignment, sandbox: Sandbox
+) -> Iterator[SandboxRun]:
+    """Run the cells; what ends the process is left out of the next run, so
+    that the rest counts. The last run has only cells that define an answer
+    or import something."""
     cases = {
-        each.name: [written_case(c) for c in all_cases(each, assignment.draw)]
+        each.name: [
+            to_json(replace(case, about=""))  # what it is about stays here
+            for case in all_cases(each, assignment.draw)
+        ]
         for each in assignment.exercises
     }
-    came: dict[str, Any] = {}
     skip: list[int | str] = []
-    notes: list[str] = []
-    played, left = Played(), sandbox.seconds
-    for run in range(RUNS):
-        last = run == RUNS - 1 or left < sandbox.seconds / 4
+    most = left = sandbox.seconds
+    for number in range(RUNS if cells else 0):
+        last = number == RUNS - 1 or left < most / 4
         if last:
-            skip += beside(submission.cells, [*cases])
-        job = {"cells": submission.cells, "cases": cases, "skip": skip}
-        seconds = sandbox.seconds / 4 if last else sandbox.seconds / 2
-        played = sandbox.run(job, min(seconds, max(left, seconds / 2)))
-        left -= played.took
-        came = {n: x for n, x in played.came.items() if n in cases} | came
-        if last or not played.stopped or played.begun is None:
-            break
-        notes.append(f"{place(played.begun)} was left out: {played.stopped}")
-        skip += [played.begun, *came]
-    played.came = came
-    failed = [f"{place(n)}: {text}" for n, text in played.errors.items()]
-    return played, [clean(note, LONG) for note in notes + failed]
+            skip += cells_beside(cells, [*cases])
+        seconds = most / 4 if last else most / 2
+        job = {"cells": cells, "cases": cases, "skip": [*skip]}
+        run = sandbox.run(job, min(seconds, max(left, seconds / 2)))
+        run.came = {n: x for n, x in run.came.items() if n in cases}
+        yield run
+        if last or not run.stopped or run.begun is None:
+            return
+        left -= run.took
+        skip += [run.begun, *run.came]
 
 
-def beside(cells: Sequence[str], names: Sequence[str]) -> list[int]:
+def cells_beside(cells: Sequence[str], names: Sequence[str]) -> list[int]:
     """Number the cells that neither define anything nor import alone."""
     defines = re.compile(
         rf"^(?:def |class |(?:{'|'.join(names)}) *=)", re.MULTILINE
@@ -125,9 +127,9 @@ def beside(cells: Sequence[str], names: Sequence[str]) -> list[int]:
     ]
 
 
-def place(begun: int | str) -> str:
+def place_text(begun: int | str | None) -> str:
     """Name what was running; cells of code are counted from 1."""
-    return f"code cell {begun + 1}" if isinstance(begun, int) else begun
+    return f"code cell {begun + 1}" if isinstance(begun, int) else f"{begun}"
 
 
 def mark(each: Exercise, most: float, seed: str, came: Any) -> Mark:
@@ -143,40 +145,35 @@ def verdict_of(each: Exercise, seed: str, came: Any) -> Verdict:
     if came is None:
         says = "no answer: the notebook defines no such name, or the cell "
         return Verdict(each.name, 0, says + "that does fails.", ("no answer",))
-    outcomes = [outcome(line) for line in came]
-    if len(outcomes) != len(all_cases(each, seed)):
-        says = "what came out cannot be read."
-        return Verdict(each.name, 0, says, ("unreadable",))
+    says = "what came out cannot be read."
     try:
-        return judge(each, seed, outcomes)
+        outcomes = [read_outcome(line) for line in came]
+        if len(outcomes) == len(all_cases(each, seed)):
+            return judge(each, seed, outcomes)
     except Exception as error:  # a value that none of ours is like
-        says = clean(f"what came out cannot be judged: {error}", LONG)
-        return Verdict(each.name, 0, says, ("unreadable",))
+        says = f"what came out cannot be judged: {error}"
+    return Verdict(each.name, 0, clean(says, LONGEST_TEXT), ("unreadable",))
 
 
-def outcome(line: Any) -> Outcome:
+def read_outcome(line: Any) -> Outcome:
     """Read what came of one case; it may be forged, or damaged."""
     try:
         value, error, says, changed, printed = line
         places = tuple(int(i) for i in changed)
-        texts = clean(str(error), 60), clean(str(says), LONG)
-        return Outcome(unpacked(value), *texts, places, int(printed))
+        texts = clean(str(error), 60), clean(str(says), LONGEST_TEXT)
+        return Outcome(from_json(value), *texts, places, int(printed))
     except (ValueError, TypeError, RuntimeError, OverflowError):
         return Outcome(error="Unreadable", says="a value that cannot be read")
 
 
-def mistakes(all_graded: Iterable[Graded]) -> Mapping[str, Counter[str]]:
-    """Count for each exercise which mistakes the class made."""
+def mistakes(grades: Iterable[Grade]) -> Mapping[str, Counter[str]]:
+    """Count for each exercise which mistakes the class made; an answer
+    without any is right, read, or to be read."""
     found: dict[str, Counter[str]] = {}
-    for each in all_graded:
-        for one in each.marks:
-            counts = found.setdefault(one.exercise, Counter())
-            counts.update(one.verdict.mistakes or [summary(one)])
+    for one in (mark for each in grades for mark in each.marks):
+        stands = "right"
+        if one.verdict.share is None:
+            stands = "to be read" if one.points is None else "read"
+        counts = found.setdefault(one.exercise, Counter())
+        counts.update(one.verdict.mistakes or [stands])
     return found
-
-
-def summary(one: Mark) -> str:
-    """Say in a word how an answer without a mistake stands."""
-    if one.verdict.share is None:
-        return "to be read" if one.points is None else "read"
-    return "right"

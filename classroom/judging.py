@@ -1,6 +1,6 @@
 """Judging: what came of an answer, against the exercise's mistakes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Any
@@ -9,15 +9,17 @@ import torch
 from torch import Tensor
 
 from classroom.cases import Case
+from classroom.dependence import Dependence, probes, wrong_dependence
 from classroom.evidence import agrees, equal, evidence
-from classroom.exercise import Exercise, flawless
-from classroom.hearing import Heard, heard_by, probes
-from classroom.playing import Outcome, play
-from classroom.values import Strange, plain
+from classroom.exercise import Exercise, draw_cases, flawless
+from classroom.outcomes import Outcome, run_on_cases
+from classroom.values import Strange, plain_value
 
 PART = 0.5  # of the points, for an answer that has one mistake
-FEW = 15  # words that are no explanation yet
-AT_ONCE = 2  # mistakes that are looked for together
+ENOUGH_WORDS = 15  # fewer are no explanation yet
+MISTAKES = 2  # that are looked for together, at most
+
+Pairs = Sequence[tuple[Case, Outcome]]
 
 
 @dataclass(frozen=True)
@@ -27,15 +29,15 @@ class Verdict:
     `share` of the points is 1, ½ where one known mistake explains all or
     only a case at the edge fails, 0, or None where a person has to read.
     `mistakes` name what is wrong, the same words for all who did it; `says`
-    is for the student. `heard` has a matrix, where it tells something: which
-    place of the result (its row) depends on which place of the input.
+    is for the student. `dependence` has a matrix, where it tells something:
+    which place of the result (its row) depends on which of the input.
     """
 
     name: str
     share: float | None
     says: str
     mistakes: tuple[str, ...] = ()
-    heard: Heard | None = field(default=None, compare=False)
+    dependence: Dependence | None = field(default=None, compare=False)
 
     @property
     def right(self) -> bool:
@@ -47,16 +49,18 @@ class Verdict:
         return f"{sign} {self.name}: {self.says}"
 
 
-def tried(exercise: Exercise, answer: Any, seed: int | str = 0) -> Verdict:
-    """Play an answer here and now, and judge it."""
-    cases = all_cases(exercise, seed)
-    return judge(exercise, seed, play(answer, cases))
+def try_answer(
+    exercise: Exercise, answer: Any, seed: int | str = 0
+) -> Verdict:
+    """Call an answer here and now, and judge it."""
+    outcomes = run_on_cases(answer, all_cases(exercise, seed))
+    return judge(exercise, seed, outcomes)
 
 
 def all_cases(exercise: Exercise, seed: int | str) -> list[Case]:
     """List what an answer is called with: the cases, the first again, and
-    what shows who depends on whom."""
-    cases = exercise.drawn(seed)
+    what shows what depends on what."""
+    cases = draw_cases(exercise, seed)
     return [*cases, cases[0], *probes(exercise, cases[0])]
 
 
@@ -64,24 +68,27 @@ def judge(
     exercise: Exercise, seed: int | str, outcomes: list[Outcome]
 ) -> Verdict:
     """Say what is right or wrong, from what came of all the cases."""
-    cases = exercise.drawn(seed)
     if exercise.rubric:
         return to_read(exercise, outcomes[0].value)
-    if unwritten(outcomes[0]):
+    if is_unwritten(outcomes[0]):
         says = "not written yet: put your answer where the ... stands."
         return Verdict(exercise.name, 0, says, ("not written",))
-    pairs = list(zip(cases, outcomes))
+    pairs = list(zip(draw_cases(exercise, seed), outcomes))
     ordinary = [pair for pair in pairs if not pair[0].about]
     for case, outcome in ordinary:
         if not agrees(exercise, case, outcome):
-            return wrong(exercise, ordinary, case, outcome, outcomes)
+            dependence = wrong_dependence(exercise, case, outcomes)
+            return wrong(exercise, ordinary, (case, outcome), dependence)
     for case, outcome in pairs:
         if case.about and not agrees(exercise, case, outcome):
-            return at_the_edge(exercise, case, outcome)
-    return beside(exercise, outcomes, len(cases))
+            seen, _ = evidence(exercise, case, outcome)
+            says = f"right on ordinary inputs, but {case.about}. "
+            says += f"({sentence(seen)})"
+            return Verdict(exercise.name, PART, says, (case.about,))
+    return side_effects(exercise, outcomes, len(pairs))
 
 
-def unwritten(outcome: Outcome) -> bool:
+def is_unwritten(outcome: Outcome) -> bool:
     """Tell whether the stub is still as it was."""
     empty = outcome.value is None or outcome.value == Strange("ellipsis")
     return outcome.error == "NotImplementedError" or (
@@ -91,25 +98,22 @@ def unwritten(outcome: Outcome) -> bool:
 
 def wrong(
     exercise: Exercise,
-    ordinary: list[tuple[Case, Outcome]],
-    case: Case,
-    outcome: Outcome,
-    outcomes: list[Outcome],
+    ordinary: Pairs,
+    pair: tuple[Case, Outcome],
+    dependence: Dependence | None,
 ) -> Verdict:
     """Name the mistakes if they are known, else what can be seen."""
-    heard = heard_by(exercise, case, outcomes)
     known = known_mistakes(exercise, ordinary)
-    seen, label = evidence(exercise, case, outcome)
+    seen, label = evidence(exercise, *pair)
     if not known:
-        says = ended(f"{seen}. {heard.says if heard else ''}")
-        return Verdict(exercise.name, 0, says, (label,), heard)
-    part = len(known) == 1 and deserved(exercise, ordinary)
-    share = PART if part else 0.0
-    says = f"{'; and '.join(known)}. ({ended(seen)})"
-    return Verdict(exercise.name, share, says, known, heard)
+        says = sentence(f"{seen}. {dependence.says if dependence else ''}")
+        return Verdict(exercise.name, 0, says, (label,), dependence)
+    part = len(known) == 1 and earns_part(exercise, ordinary)
+    says = f"{'; and '.join(known)}. ({sentence(seen)})"
+    return Verdict(exercise.name, PART * part, says, known, dependence)
 
 
-def deserved(exercise: Exercise, pairs: list[tuple[Case, Outcome]]) -> bool:
+def earns_part(exercise: Exercise, pairs: Pairs) -> bool:
     """Tell whether an answer with a known mistake has a part of the points:
     not a bug that was left as it is, no value that was guessed, and nothing
     that is the same whatever goes in."""
@@ -122,24 +126,19 @@ def deserved(exercise: Exercise, pairs: list[tuple[Case, Outcome]]) -> bool:
     return len(torch.cat(numbers).nan_to_num(0.5).unique()) > 1
 
 
-def ended(text: str) -> str:
-    """End a sentence with one full stop."""
+def sentence(text: str) -> str:
+    """End a text with one full stop."""
     return f"{text.rstrip('. ')}."
 
 
-def known_mistakes(
-    exercise: Exercise, pairs: list[tuple[Case, Outcome]]
-) -> tuple[str, ...]:
+def known_mistakes(exercise: Exercise, pairs: Pairs) -> tuple[str, ...]:
     """Find the fewest switches whose positions give just what came."""
     if any(outcome.error for _, outcome in pairs):
         return ()
     for choice in settings(exercise):
         if all(gives(exercise, choice, *pair) for pair in pairs):
-            return tuple(
-                fault
-                for switch, name in choice.items()
-                if (fault := exercise.switches[switch][name])
-            )
+            names = (exercise.switches[s][name] for s, name in choice.items())
+            return tuple(filter(None, names))
     return ()
 
 
@@ -150,7 +149,7 @@ def settings(exercise: Exercise) -> Iterator[dict[str, str]]:
         switch: [name for name, fault in positions.items() if fault]
         for switch, positions in exercise.switches.items()
     }
-    for n in range(1, AT_ONCE + 1):
+    for n in range(1, MISTAKES + 1):
         for some in combinations(faults, n):
             for names in product(*(faults[switch] for switch in some)):
                 yield right | dict(zip(some, names))
@@ -161,20 +160,15 @@ def gives(
 ) -> bool:
     """Tell whether an exercise so set gives what came of a case."""
     try:
-        value = plain(exercise.answer(case, **choice))
+        value = plain_value(exercise.answer(case, **choice))
     except (RuntimeError, ValueError, IndexError):
         return False  # this mistake cannot be made on this case
     return equal(outcome.value, value, exercise)
 
 
-def at_the_edge(exercise: Exercise, case: Case, outcome: Outcome) -> Verdict:
-    """Say that ordinary inputs are right and this one is not."""
-    seen, _ = evidence(exercise, case, outcome)
-    says = f"right on ordinary inputs, but {case.about}. ({ended(seen)})"
-    return Verdict(exercise.name, PART, says, (case.about,))
-
-
-def beside(exercise: Exercise, outcomes: list[Outcome], n: int) -> Verdict:
+def side_effects(
+    exercise: Exercise, outcomes: list[Outcome], n: int
+) -> Verdict:
     """Say that all is right, or what else the code did."""
     changed = sorted({i for outcome in outcomes[:n] for i in outcome.changed})
     names = [*exercise.inputs] or [f"argument {i}" for i in range(9)]
@@ -196,8 +190,8 @@ def to_read(exercise: Exercise, value: Any) -> Verdict:
         says = "not written yet: put your sentences between the quotes."
         return Verdict(exercise.name, 0, says, ("not written",))
     words, asked = len(text.split()), "; ".join(exercise.rubric)
-    if words < FEW:
-        says = "for a person to read. What is asked for is shown once a few "
-        return Verdict(exercise.name, None, f"{says}sentences stand there.")
     says = f"{words} words, for a person to read. Asked: {asked}."
+    if words < ENOUGH_WORDS:
+        says = "for a person to read. What is asked for is shown once a few "
+        says += "sentences stand there."
     return Verdict(exercise.name, None, says)

@@ -19,30 +19,23 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from classroom.playing import PACKAGES
+from classroom.outcomes import PACKAGES
 from classroom.values import clean
 
-PLAYER = [sys.executable, "-P", "-m", "classroom.player"]
+PYTHON = [sys.executable, "-P", "-m", "classroom.job"]
 MEMORY = 2 * 2**30  # bytes a process
 TOGETHER = 3 * 2**30  # bytes of all processes
 PROCESSES = 64
 DISK = 64 * 2**20  # bytes in /tmp, which lies in memory
-SAID = 32 * 2**20  # bytes of what comes out
-NAME, ERRORS, LONG = 60, 50, 300  # of what is taken over from that
+OUTPUT = 32 * 2**20  # bytes of what comes out
+NAME, ERRORS, ERROR = 60, 50, 300  # of what is taken over from that
 START = 90  # seconds to import torch; the student's own begin after it
-SYSTEM = (
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/etc/alternatives",
-)
+FOLDERS = "usr", "bin", "sbin", "lib", "lib32", "lib64", "etc/alternatives"
+SYSTEM = tuple(f"/{name}" for name in FOLDERS)
 # Where Python keeps packages below a folder; and this one, now and before.
-INSTALLED = "lib*/python*/*-packages", "local/lib*/python*/*-packages"
+PACKAGE_PLACES = "lib*/python*/*-packages", "local/lib*/python*/*-packages"
 COPIES = "classroom", "tformer_lite/classroom"
-WANTED = (
+NO_BUBBLEWRAP = (
     "submissions are run under bubblewrap, and {}. Install it "
     "(apt install bubblewrap, dnf install bubblewrap), or grade inside a "
     "container or a Linux virtual machine that has it. For submissions that "
@@ -51,7 +44,7 @@ WANTED = (
 
 
 @dataclass
-class Played:
+class SandboxRun:
     """What came out of one run: what of each exercise, which cells failed,
     what was running when it stopped, why it did, or "", and how many seconds
     it took once it was ready."""
@@ -77,31 +70,31 @@ class Sandbox:
         if self.wrapped:
             check_bubblewrap()
 
-    def run(self, job: Mapping[str, Any], seconds: float) -> Played:
+    def run(self, job: Mapping[str, Any], seconds: float) -> SandboxRun:
         """Run a job to its end, or to the limit that it breaks."""
         given = {**job, "memory": MEMORY, "seconds": math.ceil(seconds)}
         with tempfile.TemporaryDirectory() as folder:
             os.chmod(folder, 0o777)
-            command = [*wrapping(folder), *PLAYER] if self.wrapped else PLAYER
-            with started(command, folder, self.user) as process:
-                return watched(process, given)
+            wrap = bubblewrap_command(folder) if self.wrapped else []
+            command = [*wrap, *PYTHON]
+            with running_process(command, folder, self.user) as process:
+                return run_with_limits(process, given)
 
 
 @cache
 def check_bubblewrap() -> None:
     """Raise RuntimeError where bubblewrap is not there, or may not work."""
     if shutil.which("bwrap") is None:
-        raise RuntimeError(WANTED.format("bwrap is not here"))
+        raise RuntimeError(NO_BUBBLEWRAP.format("bwrap is not here"))
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(
-            [*wrapping(folder), "true"], capture_output=True, text=True
-        )
+        command = [*bubblewrap_command(folder), "true"]
+        done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
-        said = " ".join(done.stderr.split())
-        raise RuntimeError(WANTED.format(f"here it may not work ({said})"))
+        why = f"here it may not work ({' '.join(done.stderr.split())})"
+        raise RuntimeError(NO_BUBBLEWRAP.format(why))
 
 
-def wrapping(folder: str) -> list[str]:
+def bubblewrap_command(folder: str) -> list[str]:
     """Write the command of bubblewrap: no network, a system that can only be
     read, an empty /tmp of limited size, no home, and no exercises."""
     words = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session"]
@@ -116,7 +109,7 @@ def wrapping(folder: str) -> list[str]:
             words += ["--ro-bind", place, place]
     for place in python_folders():
         words += ["--ro-bind", place, place]
-    for place in hidden():
+    for place in exercise_folders():
         words += ["--tmpfs", place, "--remount-ro", place]
     for name, value in environment("/tmp").items():
         words += ["--setenv", name, value]
@@ -139,11 +132,11 @@ def python_folders() -> list[str]:
     return sorted((p for p in outside if p != "/usr"), key=len)
 
 
-def hidden() -> list[str]:
+def exercise_folders() -> list[str]:
     """List the folders with exercises, of every copy that could be read."""
     roots = (*python_folders(), *SYSTEM)
     homes = [Path(__file__).parents[1], *map(Path, filter(None, sys.path))]
-    for root, form in product(roots, INSTALLED):
+    for root, form in product(roots, PACKAGE_PLACES):
         homes += [home.resolve() for home in Path(root).glob(form)]
     shelves = {Path(*each, "exercises") for each in product(homes, COPIES)}
     return sorted(
@@ -169,7 +162,7 @@ def environment(home: str) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def started(
+def running_process(
     command: list[str], folder: str, user: str
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Start a process, and leave none of it behind."""
@@ -202,12 +195,12 @@ def end(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def watched(
+def run_with_limits(
     process: subprocess.Popen[bytes], job: Mapping[str, Any]
-) -> Played:
+) -> SandboxRun:
     """Hand a job over, read what comes, and stop what breaks a limit."""
-    played, done = Played(), threading.Event()
-    limits = process, job["seconds"], played, done
+    run, done = SandboxRun(), threading.Event()
+    limits = process, job["seconds"], run, done
     watch = threading.Thread(target=guard, args=limits, daemon=True)
     watch.start()
     try:
@@ -215,33 +208,33 @@ def watched(
             assert process.stdin
             process.stdin.write(json.dumps(job).encode())
             process.stdin.close()
-        read(process, played)
+        read_messages(process, run)
     finally:
         done.set()
         watch.join()
-    return played
+    return run
 
 
 def guard(
     process: subprocess.Popen[bytes],
     seconds: float,
-    played: Played,
+    run: SandboxRun,
     done: threading.Event,
 ) -> None:
     """End a process at the first limit that it breaks, and say which."""
     begun, limit, ready = time.monotonic(), float(START), False
     while not done.wait(0.05) and process.poll() is None:
-        if played.begun is not None and not ready:
+        if run.begun is not None and not ready:
             begun, limit, ready = time.monotonic(), seconds, True
-        played.took = (time.monotonic() - begun) * ready
+        run.took = (time.monotonic() - begun) * ready
         numbers = [process.pid, *descendants(process.pid)]
         if time.monotonic() > begun + limit:
-            played.stopped = "it took too long"
+            run.stopped = "it took too long"
         elif len(numbers) > PROCESSES:
-            played.stopped = "it started too many processes"
+            run.stopped = "it started too many processes"
         elif sum(map(resident, numbers)) > TOGETHER:
-            played.stopped = "it took too much memory"
-        if played.stopped:
+            run.stopped = "it took too much memory"
+        if run.stopped:
             end(process)
             return
 
@@ -268,33 +261,33 @@ def resident(pid: int) -> int:
     return 0
 
 
-def read(process: subprocess.Popen[bytes], played: Played) -> None:
+def read_messages(process: subprocess.Popen[bytes], run: SandboxRun) -> None:
     """Read the lines that come, as far as they are what they should be."""
     size, ended = 0, False
     assert process.stdout
     stream = process.stdout
-    for line in iter(lambda: stream.readline(SAID), b""):
+    for line in iter(lambda: stream.readline(OUTPUT), b""):
         size += len(line)
-        if size >= SAID:
-            played.stopped = "it wrote too much"
+        if size >= OUTPUT:
+            run.stopped = "it wrote too much"
             end(process)
             break
         with contextlib.suppress(ValueError, TypeError, RecursionError):
-            ended = noted(played, json.loads(line)) or ended
-    if not ended and not played.stopped:
-        played.stopped = "it ended the process"
+            ended = take_message(run, json.loads(line)) or ended
+    if not ended and not run.stopped:
+        run.stopped = "it ended the process"
 
 
-def noted(played: Played, line: Any) -> bool:
+def take_message(run: SandboxRun, line: Any) -> bool:
     """Take over what a line says; tell whether it was the last."""
     match line:
         case {"begins": int() | str() as begun}:
-            played.begun = begun if isinstance(begun, int) else begun[:NAME]
+            run.begun = begun if isinstance(begun, int) else begun[:NAME]
         case {"cell": int(number), "error": str(error)}:
-            if len(played.errors) < ERRORS:
-                played.errors[number] = clean(error, LONG)
+            if len(run.errors) < ERRORS:
+                run.errors[number] = clean(error, ERROR)
         case {"of": str(name), "came": list() | None as came}:
-            played.came[name] = came
+            run.came[name] = came
         case {"ends": True}:
             return True
     return False

@@ -17,7 +17,7 @@ from sphinx.util.docutils import SphinxDirective
 
 BOOK = Path(__file__).parents[1]
 sys.path.append(str(BOOK.parent))
-from tformer_lite.explorer.scripts import FOLDER, joined  # noqa: E402
+from tformer_lite.explorer.scripts import FOLDER, join_modules  # noqa: E402
 
 STATIC = BOOK / "_static"
 STYLE = FOLDER / "explorer.css"
@@ -42,7 +42,7 @@ class Script(NamedTuple):
         modules = [FOLDER / f"{name}.mjs" for name in self.engine.split()]
         modules += [STATIC / f"{name}.mjs" for name in self.page.split()]
         data = (STATIC / self.data).read_text("utf8").strip()
-        return TEXT.format(self.name, data, joined(modules))
+        return TEXT.format(self.name, data, join_modules(modules))
 
 
 PLAY = Script(

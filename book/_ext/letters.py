@@ -16,7 +16,7 @@ BOOK = Path(__file__).parents[1]
 sys.path += [str(BOOK / "_tools"), str(BOOK.parent)]
 import roles  # noqa: E402
 
-from tformer_lite.explorer.scripts import joined  # noqa: E402
+from tformer_lite.explorer.scripts import join_modules  # noqa: E402
 
 # | {axis}`H` | heads | `n_heads` |
 ROW = re.compile(r"^\| \{axis\}`(\w)` \| (.*?) \| (?:`(\w+)`)? *\|$", re.M)
@@ -92,7 +92,7 @@ def write_scripts(app: Sphinx) -> None:
     folder = Path(app.outdir, "_static")
     folder.mkdir(parents=True, exist_ok=True)
     for name, modules in SCRIPTS.items():
-        whole = joined(BOOK / "_static" / name for name in modules)
+        whole = join_modules(BOOK / "_static" / name for name in modules)
         text = f'(() => {{\n"use strict";\n{whole}}})();\n'
         (folder / name).write_text(text, "utf8")
 

@@ -87,7 +87,7 @@ class Comparisons(Exercise):
     title = "A view that scrambles"
     teaches = "view does not turn a matrix"
     axes = "left: B T D, right: B S D -> B T S"
-    hears = "right 1 -> 2"
+    dependence = "right 1 -> 2"
     switches = COMPARISONS
 
     def cases(self, draw: Draw) -> Iterable[Case]:

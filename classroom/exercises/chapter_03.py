@@ -36,7 +36,7 @@ class Placed(Exercise):
     title = "The number of what?"
     teaches = "places run along the second axis of a batch"
     axes = "x: B T C, table: L C -> B T C"
-    hears = "table 0 -> 1"
+    dependence = "table 0 -> 1"
     switches = PLACED
 
     def cases(self, draw: Draw) -> Iterable[Case]:

@@ -7,11 +7,11 @@ from torch import Tensor
 
 from classroom.cases import Case, Draw
 from classroom.exercise import Exercise
-from classroom.stands import (
-    Mixing,
+from classroom.stubs import (
+    MixingBlock,
     Projection,
-    flipped,
-    listened,
+    attention_stub,
+    mixing_stub,
 )
 
 EACH_WORD = {
@@ -57,9 +57,9 @@ class EachWordForItself(Exercise):
             b, t, c, f = sizes.values()
             layer = {
                 "projection": Projection(draw.numbers(f, c)),
-                "past": listened,
-                "turned": flipped,
-                "mean": Mixing(draw.numbers(c, c)),
+                "past": attention_stub,
+                "turned": mixing_stub,
+                "mean": MixingBlock(draw.numbers(c, c)),
                 "centred": Projection(centred(f, c)),
                 "reads": Projection(one_read(f, c)),
                 "moves": Projection(one_moved(f, c)),

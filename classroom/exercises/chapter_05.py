@@ -9,7 +9,7 @@ from torch import Tensor
 
 from classroom.cases import Case, Draw
 from classroom.exercise import Exercise
-from classroom.playing import made, own_seed
+from classroom.outcomes import build_answer, own_seed
 from tformer_lite.model.attention import MultiHeadAttention
 from tformer_lite.model.config import tiny_translator
 from tformer_lite.model.models import EncoderDecoder
@@ -120,7 +120,7 @@ class Joined(Exercise):
     title = "A bad join"
     teaches = "join heads: transpose back, then flatten"
     axes = "x: B H T D -> B T C"
-    hears = "x 2 -> 1"
+    dependence = "x 2 -> 1"
     switches = {
         "turn": {
             "back": "",
@@ -212,7 +212,7 @@ class OtherCut(Exercise):
                 return deal(q, h, "q"), deal(k, h, "k"), deal(v, h, "v")
 
         with own_seed(), torch.no_grad():
-            return made(Cut, case)(*case.args)
+            return build_answer(Cut, case)(*case.args)
 
 
 def drawn_state(draw: Draw, make: Mapping[str, Any]) -> dict[str, Tensor]:

@@ -47,7 +47,7 @@ class TalkingHeads(Exercise):
     title = "Talking heads"
     teaches = "a matrix product along the axis of the heads"
     axes = "scores: B H T S, v: B H S D, before: H H, after: H H -> B H T D"
-    hears = "v 1 -> 1"
+    dependence = "v 1 -> 1"
     assignable = True
     switches = TALKING_HEADS
 

@@ -7,10 +7,10 @@ from torch import Tensor
 
 from classroom.cases import Case, Draw
 from classroom.exercise import Exercise
-from classroom.stands import (
-    joined_and_turned,
-    joined_as_it_lies,
-    turned_and_joined,
+from classroom.stubs import (
+    join_stub,
+    join_transposed_late,
+    join_untransposed,
 )
 
 STRIDES = {
@@ -134,7 +134,7 @@ class WhereItArrives(Exercise):
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """A right join and two that scramble, each at a place drawn."""
-        joins = turned_and_joined, joined_as_it_lies, joined_and_turned
+        joins = join_stub, join_untransposed, join_transposed_late
         for join in joins:
             sizes = draw.sizes("B H T D")
             b = 1 + draw.below(sizes["B"] - 1)
@@ -161,7 +161,7 @@ class WhereItArrives(Exercise):
         other = heads.clone()
         other[place[changed]] += 1
         if seen == "assumed":
-            join = turned_and_joined
+            join = join_stub
         moved = (join(other) != join(heads)).double()
         size = heads.shape[-1]
         return {

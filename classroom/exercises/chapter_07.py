@@ -188,7 +188,7 @@ class LookingBack(Exercise):
     title = "One diagonal too many"
     teaches = "reading who attends to whom"
     axes = "q: B H T D, k: B H T D, v: B H T D -> B H T D"
-    hears = "v 2 -> 2"
+    dependence = "v 2 -> 2"
     switches = {
         "seen": {
             "past": "",

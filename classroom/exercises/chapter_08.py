@@ -40,7 +40,7 @@ class RowSoftmax(Exercise):
     title = "A softmax that holds"
     teaches = "softmax along the keys, minus the row's maximum"
     axes = "scores: B H T S -> B H T S"
-    hears = "scores 2 -> 2"
+    dependence = "scores 2 -> 2"
     switches = SOFTMAX
 
     def cases(self, draw: Draw) -> Iterable[Case]:
@@ -85,7 +85,7 @@ class JoinedHeads(Exercise):
     title = "A hasty join"
     teaches = "join the heads: transpose before flatten"
     axes = "heads: B H T D -> B T C"
-    hears = "heads 2 -> 1"
+    dependence = "heads 2 -> 1"
     switches = {
         "turn": {
             "done": "",
@@ -233,7 +233,7 @@ class SinkWeights(Exercise):
     title = "A sink for attention"
     teaches = "an attention sink: one more term in the denominator"
     axes = "scores: B H T S, mask: B 1 T S, sink: H -> B H T S"
-    hears = "scores 2 -> 2"
+    dependence = "scores 2 -> 2"
     assignable = True
     switches = SINK
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from classroom.cases import Case, Draw
 from classroom.exercise import Exercise, flawless
 from classroom.exercises.chapter_05 import drawn_state
-from classroom.playing import made, own_seed
+from classroom.outcomes import build_answer, own_seed
 from tformer_lite.model.attention import (
     MultiHeadAttention,
     dot_product_attention,
@@ -191,4 +191,4 @@ class SummedHeads(Exercise):
     def answer(self, case: Case, **choice: str) -> Tensor:
         """Build a translator whose attention adds up so."""
         with own_seed(), torch.no_grad():
-            return made(partial(AnySum, choice), case)(*case.args)
+            return build_answer(partial(AnySum, choice), case)(*case.args)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from classroom.cases import Case, Draw
 from classroom.exercise import Exercise, flawless
 from classroom.exercises.models import in_the_model
-from classroom.playing import made
+from classroom.outcomes import build_answer
 from tformer_lite.model.layers import FeedForward
 
 CHANNELS, PLACES = "over the channels", "over the positions"
@@ -96,7 +96,7 @@ class AddAndNorm(Exercise):
     title = "Add and norm"
     teaches = "post-norm: normalise the sum"
     axes = "x: B T C, result: B T C, eps -> B T C"
-    hears = "x 1 -> 1"
+    dependence = "x 1 -> 1"
     switches = ADD_AND_NORM
 
     def cases(self, draw: Draw) -> Iterable[Case]:
@@ -184,7 +184,7 @@ class RootNorm(Exercise):
     title = "A norm without a mean"
     teaches = "root mean square norm, as a part of the model"
     axes = "x: B T C -> B T C"
-    hears = "x 1 -> 1"
+    dependence = "x 1 -> 1"
     switches = ROOT_NORM
 
     def cases(self, draw: Draw) -> Iterable[Case]:
@@ -206,7 +206,7 @@ class RootNorm(Exercise):
 
     def answer(self, case: Case, **choice: str) -> Tensor:
         """Let a norm with these switches do it."""
-        return made(partial(AnyRootNorm, choice), case)(*case.args)
+        return build_answer(partial(AnyRootNorm, choice), case)(*case.args)
 
 
 class WithoutAMean(Exercise):

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 from classroom.cases import Case, Draw
 from classroom.exercise import Exercise, flawless
 from classroom.exercises.models import in_the_model
-from classroom.playing import made
-from classroom.stands import flipped
+from classroom.outcomes import build_answer
+from classroom.stubs import mixing_stub
 
 PARTIAL = {
     "measured": {
@@ -57,7 +57,7 @@ class PartialRmsNorm(Exercise):
     title = "Measured on a few channels"
     teaches = "a partial root mean square, and a gain that starts from 0"
     axes = "x: B T C, weight: C, p, eps -> B T C"
-    hears = "x 2 -> 2"
+    dependence = "x 2 -> 2"
     assignable = True
     switches = PARTIAL
 
@@ -169,7 +169,7 @@ class GatedResidual(Exercise):
     title = "A gate instead of a sum"
     teaches = "a residual connection whose shares are learned"
     axes = "x: B T C, sublayer -> B T C"
-    hears = "x 1 -> 1"
+    dependence = "x 1 -> 1"
     assignable = True
     switches = GATE
 
@@ -187,11 +187,11 @@ class GatedResidual(Exercise):
                 gate__bias=(c,),
             )
             state["gate.weight"] /= c
-            yield Case((x, flipped), sizes, "", make, state)
+            yield Case((x, mixing_stub), sizes, "", make, state)
         told = "the dropout is not where it belongs: around what the sublayer "
         told += "made, and around nothing else (here it drops everything)"
         make = make | {"dropout": 1.0}
-        yield Case((x, flipped), sizes, told, make, state, training=True)
+        yield Case((x, mixing_stub), sizes, told, make, state, training=True)
         part = partial(AnyGate, flawless(self.switches))
         told = "it does not work in the model, which builds it with d_model, "
         told += "a norm and a dropout, and calls it with x and a sublayer"
@@ -199,4 +199,4 @@ class GatedResidual(Exercise):
 
     def answer(self, case: Case, **choice: str) -> Tensor:
         """Let a connection with these switches do it."""
-        return made(partial(AnyGate, choice), case)(*case.args)
+        return build_answer(partial(AnyGate, choice), case)(*case.args)

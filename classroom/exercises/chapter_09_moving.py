@@ -7,7 +7,7 @@ from torch import Tensor
 
 from classroom.cases import Case, Draw
 from classroom.exercise import Exercise
-from classroom.stands import Connection, Norm
+from classroom.stubs import Connection, NormStub
 
 GAINS = {
     "factor": {
@@ -101,7 +101,7 @@ class ForgetfulLayer(Exercise):
         for i, keeps in enumerate(("x", "nothing", "normal", "nothing")):
             sizes = draw.sizes("B T C")
             c = sizes["C"]
-            norm = Norm(draw.numbers(c), draw.numbers(c))
+            norm = NormStub(draw.numbers(c), draw.numbers(c))
             x = 2 * draw.numbers(*(sizes[a] for a in "BTC"))
             # The largest difference is below x in one case, above in another.
             x[0, 1, 1] = (-1) ** (i // 2) * (1 + x.abs().max())

@@ -8,10 +8,16 @@ from torch import Tensor, nn
 
 from classroom.cases import Case, Draw
 from classroom.exercise import Exercise
-from classroom.playing import made
-from classroom.stands import Mixing, Norm, listened, thought
+from classroom.outcomes import build_answer
+from classroom.stubs import (
+    MixingBlock,
+    NormStub,
+    attention_stub,
+    feed_forward_stub,
+)
 from tformer_lite.model.attention import MultiHeadAttention
-from tformer_lite.model.layers import FeedForward, LayerNorm
+from tformer_lite.model.layers import FeedForward
+from tformer_lite.model.variants import LayerNorm
 
 
 def filled(draw: Draw, module: nn.Module) -> nn.Module:
@@ -21,9 +27,9 @@ def filled(draw: Draw, module: nn.Module) -> nn.Module:
     return module.eval()
 
 
-def drawn_norm(draw: Draw, c: int) -> Norm:
+def drawn_norm(draw: Draw, c: int) -> NormStub:
     """A norm with gains and shifts that are drawn."""
-    return Norm(draw.numbers(c, scale=0.4), draw.numbers(c, scale=0.4))
+    return NormStub(draw.numbers(c, scale=0.4), draw.numbers(c, scale=0.4))
 
 
 def padding(draw: Draw, b: int, t: int) -> Tensor:
@@ -73,7 +79,7 @@ class TwoSteps(Exercise):
     title = "Two steps make a block"
     teaches = "a pre-norm block: two residual steps"
     axes = "x: B T C, attend, feed_forward, first_norm, second_norm -> B T C"
-    hears = "x 1 -> 1"
+    dependence = "x 1 -> 1"
     switches = TWO_STEPS
 
     def cases(self, draw: Draw) -> Iterable[Case]:
@@ -82,7 +88,7 @@ class TwoSteps(Exercise):
             sizes = draw.sizes("B T C")
             x = 2 * draw.numbers(*(sizes[a] for a in "BTC"))
             norms = [drawn_norm(draw, sizes["C"]) for _ in range(2)]
-            yield Case((x, listened, thought, *norms), sizes)
+            yield Case((x, attention_stub, feed_forward_stub, *norms), sizes)
 
     def answer(
         self, case: Case, stream: str, reads: str, attends: str, **how: str
@@ -130,7 +136,7 @@ class HandOn(Exercise):
     title = "The forgetful stack"
     teaches = "every block needs the mask"
     axes = "x: B T C, mask: B 1 1 T, blocks, norm -> B T C"
-    hears = "x 1 -> 1"
+    dependence = "x 1 -> 1"
     switches = HAND_ON
 
     def cases(self, draw: Draw) -> Iterable[Case]:
@@ -138,7 +144,9 @@ class HandOn(Exercise):
         for _ in range(2):
             sizes = draw.sizes("B T C")
             b, t, c = (sizes[a] for a in "BTC")
-            blocks = [Mixing(draw.numbers(c, c, scale=0.4)) for _ in "123"]
+            blocks = [
+                MixingBlock(draw.numbers(c, c, scale=0.4)) for _ in "123"
+            ]
             norm = drawn_norm(draw, c)
             args = draw.numbers(b, t, c), padding(draw, b, t)
             yield Case((*args, blocks, norm), sizes)
@@ -267,7 +275,7 @@ class ParallelBlock(Exercise):
     title = "Side by side"
     teaches = "a parallel block: both layers read the same normalised input"
     axes = "x: B T C, mask: B 1 1 T -> B T C"
-    hears = "x 1 -> 1"
+    dependence = "x 1 -> 1"
     assignable = True
     switches = PARALLEL
 
@@ -286,4 +294,4 @@ class ParallelBlock(Exercise):
 
     def answer(self, case: Case, **choice: str) -> Tensor:
         """Let a block with these switches do it."""
-        return made(partial(AnyParallel, choice), case)(*case.args)
+        return build_answer(partial(AnyParallel, choice), case)(*case.args)

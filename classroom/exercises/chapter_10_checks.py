@@ -7,9 +7,9 @@ from itertools import pairwise
 from classroom.cases import Case, Draw
 from classroom.exercise import Exercise
 from classroom.exercises.chapter_10 import drawn_norm
-from classroom.stands import (
+from classroom.stubs import (
     Projection,
-    Stacked,
+    StackOfWeights,
     Sublayer,
     TwoStepBlock,
 )
@@ -148,7 +148,7 @@ class BlockCounts(Exercise):
             a, e = (draw.tags(*wide).float() for _ in "ae")
             b, c, d = (draw.tags(*narrow).float() for _ in "bcd")
             weights = [a, b, a, b, c, a, d, e, b]
-            yield Case((Stacked(weights, held),), sizes)
+            yield Case((StackOfWeights(weights, held),), sizes)
 
     def answer(
         self, case: Case, held: str, different: str, order: str

@@ -76,7 +76,7 @@ class AsksMemory(Exercise):
         "x: B T C, memory: B S C, query: C C, key: C C, value: C C, n_heads"
         " -> B T C"
     )
-    hears = "memory 1 -> 1"
+    dependence = "memory 1 -> 1"
     switches = DEAF
 
     def cases(self, draw: Draw) -> Iterable[Case]:
@@ -252,7 +252,7 @@ class MemoryMixture(Exercise):
         "q: B H T D, k1: B H S D, v1: B H S D, mask1: B 1 1 S, k2: B H R D, "
         "v2: B H R D, mask2: B 1 1 R, bias: N H -> B H T D"
     )
-    hears = "v2 2 -> 2"
+    dependence = "v2 2 -> 2"
     assignable = True
     switches = MIXTURE
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from classroom.cases import Case, Draw
 from classroom.exercise import Exercise
-from classroom.stands import Crossing
+from classroom.stubs import CrossAttentionStub
 
 ROWS_MOVED = {
     "order": {
@@ -55,7 +55,7 @@ class RowsMoved(Exercise):
             q, k = (draw.numbers(c, c, scale=0.7 * c**-0.5) for _ in "qk")
             value = draw.numbers(c, c)
             value[:, 1] = 0  # a channel that never moves
-            attend = Crossing(q, k, value, asks)
+            attend = CrossAttentionStub(q, k, value, asks)
             yield Case((attend, x, memory), sizes)
 
     def answer(self, case: Case, **how: str) -> tuple[float, ...]:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from classroom.cases import Case, Draw
 from classroom.exercise import Exercise, exercise
 from classroom.exercises.chapter_10 import filled
-from classroom.playing import made
+from classroom.outcomes import build_answer
 from tformer_lite.model.config import tiny_translator
 from tformer_lite.model.models import EncoderDecoder
 
@@ -225,7 +225,7 @@ class TheirMask(Exercise):
     axes = (
         "y: B T C, memory: B S C, mask: 1 1 T T, memory_mask: B 1 1 S -> B T C"
     )
-    hears = "y 1 -> 1"
+    dependence = "y 1 -> 1"
     switches = THEIR_MASK
 
     def cases(self, draw: Draw) -> Iterable[Case]:
@@ -246,4 +246,4 @@ class TheirMask(Exercise):
     def answer(self, case: Case, **choice: str) -> Tensor:
         """Let a layer with these switches do it."""
         with torch.no_grad():
-            return made(partial(Theirs, choice), case)(*case.args)
+            return build_answer(partial(Theirs, choice), case)(*case.args)

@@ -54,21 +54,29 @@ class FallingRate(Exercise):
         yield Case((1, steps, 1), about="a warm-up of one step fails")
 
     def answer(self, case: Case, climb: str, fall: str) -> float:
-        """Find where the step is, and how far it has come."""
+        """Climb for `warmup` steps, then fall over all that are left."""
         step, steps, warmup = case.args
         if step <= warmup and climb != "none":
-            late = step - 1 if climb == "late" else step
-            return late / (warmup + (climb == "slow"))
+            return {
+                "steps": step / warmup,
+                "late": (step - 1) / warmup,
+                "slow": step / (warmup + 1),
+            }[climb]
         if step <= warmup and fall != "whole":
             return 1.0
-        rest = steps - warmup
-        done = (step - 1 - warmup) / rest
-        others: dict[str, float] = {"early": done + 1 / rest, "none": 0}
-        others["zero"] = (step - 1 - warmup) / (rest - 1)
-        others["whole"] = (step - 1) / steps
-        others["cosine"] = (1 - math.cos(math.pi * done)) / 2
-        others["turned"] = 1 - done
-        return 1 - others.get(fall, done)
+        past, left = step - 1 - warmup, steps - warmup
+        return (
+            1
+            - {
+                "line": past / left,
+                "early": (past + 1) / left,
+                "zero": past / (left - 1),
+                "whole": (step - 1) / steps,
+                "none": 0.0,
+                "cosine": (1 - math.cos(math.pi * past / left)) / 2,
+                "turned": 1 - past / left,
+            }[fall]
+        )
 
 
 CLIPPED_TOGETHER = {
@@ -125,18 +133,23 @@ class ClippedTogether(Exercise):
     def answer(
         self, case: Case, length: str, when: str, how: str
     ) -> tuple[Tensor, ...]:
-        """Measure, and shorten."""
+        """Measure both together, and shorten each by the same factor."""
         one, other, limit = case.args
-        both, pair = torch.cat((one.flatten(), other)), (one, other)
-        if how == "clamp":
-            return tuple(x.clamp(-limit, limit) for x in pair)
-        lengths = {"common": both.norm(), "square": both.square().sum()}
-        lengths["largest"] = both.abs().max()
-        lengths["sum"] = one.norm() + other.norm()
-        lengths["absolute"] = both.abs().sum()
-        own = [lengths.get(length, x.norm()) for x in pair]
-        goal = limit if how == "factor" else 1.0
-        factors = [goal / n if n > limit else n**0 for n in own]
-        if when != "longer":
-            factors = [goal / n if when == "always" else n**0 for n in own]
-        return tuple(x * factor for x, factor in zip(pair, factors))
+        both = torch.cat((one.flatten(), other))
+        goal = 1.0 if how == "unit" else limit
+
+        def clip(x: Tensor) -> Tensor:
+            n = {
+                "common": both.norm(),
+                "each": x.norm(),
+                "sum": one.norm() + other.norm(),
+                "square": both.square().sum(),
+                "largest": both.abs().max(),
+                "absolute": both.abs().sum(),
+            }[length]
+            if how == "clamp":
+                return x.clamp(-limit, limit)
+            shorten = {"longer": n > limit, "always": True, "never": False}
+            return x * (goal / n) if shorten[when] else x
+
+        return clip(one), clip(other)

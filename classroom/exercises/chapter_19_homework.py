@@ -1,6 +1,5 @@
 """Exercises on what came since 2017 that can be set as homework."""
 
-import math
 from collections.abc import Iterable
 
 import torch
@@ -71,18 +70,27 @@ class CacheBytes(Exercise):
     def answer(
         self, case: Case, kinds: str, heads: str, kept: str, rest: str
     ) -> int:
-        """Multiply what a switch looks up for each."""
+        """Count keys and values of all blocks, texts and places kept."""
         c, h, shared, layers, width, b, t, each = case.args
-        spans = {"text": t, "less": min(t, width - 1), "scores": width**2}
-        spans["more"] = min(t, width + 1)
+        tensors = {"two": 2, "keys": 1, "all": 3}[kinds]
         d = c // h
-        wide = {"asking": c, "wide": shared * c, "one": d}
-        factors = {"layers": layers, "batch": b, "bytes": each}
-        factors.pop(rest, None)
-        factors["kinds"] = {"keys": 1, "all": 3}.get(kinds, 2)
-        factors["kept"] = spans.get(kept, min(t, width))
-        factors["heads"] = wide.get(heads, shared * d)
-        return math.prod(factors.values()) * (8 if rest == "bits" else 1)
+        channels = {
+            "shared": shared * d,
+            "asking": c,
+            "wide": shared * c,
+            "one": d,
+        }[heads]
+        places = {
+            "window": min(t, width),
+            "text": t,
+            "less": min(t, width - 1),
+            "more": min(t, width + 1),
+            "scores": width**2,
+        }[kept]
+        layers = 1 if rest == "layers" else layers
+        b = 1 if rest == "batch" else b
+        each = {"bytes": 1, "bits": 8 * each}.get(rest, each)
+        return layers * tensors * b * places * channels * each
 
 
 def spun(x: Tensor, angles: Tensor, halves: bool) -> Tensor:
@@ -150,23 +158,32 @@ class PartialRotary(Exercise):
             yield Case((x, r), sizes, about)
 
     def answer(self, case: Case, **choice: str) -> Tensor:
-        """Turn a part of the channels, and put the others beside it."""
+        """Turn the first r channels, and leave the others beside them."""
         x, r = case.args
-        rest, speeds, d = choice["rest"], choice["speeds"], x.shape[-1]
-        part = {"before": x[..., d - r :], "turned": x}.get(rest, x[..., :r])
+        (heads, t, d), rest = x.shape[1:], choice["rest"]
+        part, others = x[..., :r], x[..., r:]
+        if rest == "before":
+            others, part = x[..., : d - r], x[..., d - r :]
+        if rest == "turned":
+            part = x
+        places = {
+            "from 0": torch.arange(t)[:, None],
+            "from 1": torch.arange(t)[:, None] + 1,
+            "heads": torch.arange(heads)[:, None, None],
+        }[choice["place"]]
         pairs = torch.arange(part.shape[-1] // 2).double()
-        exponents = {"of D": 2 * pairs / d, "single": pairs / r}
-        steps = {
-            "from 1": torch.arange(x.shape[2])[:, None] + 1,
-            "heads": torch.arange(x.shape[1])[:, None, None],
-        }.get(choice["place"], torch.arange(x.shape[2])[:, None])
-        power = exponents.get(speeds, 2 * pairs / part.shape[-1])
-        angles = steps * 10000**-power
+        exponents = {
+            "of r": 2 * pairs / part.shape[-1],
+            "of D": 2 * pairs / d,
+            "single": pairs / r,
+        }[choice["speeds"]]
+        angles = places * 10000**-exponents
         angles = -angles if choice["way"] == "back" else angles
-        new = spun(part, angles, choice["partners"] == "halves").to(x)
-        ends = {"turned": new, "gone": new}
-        ends["before"] = torch.cat((x[..., : d - r], new), -1)
-        return ends.get(rest, torch.cat((new, x[..., r:]), -1))
+        turned = spun(part, angles, choice["partners"] == "halves").to(x)
+        if rest in ("turned", "gone"):
+            return turned
+        both = (others, turned) if rest == "before" else (turned, others)
+        return torch.cat(both, -1)
 
 
 SCALED_ROTARY = {
@@ -221,19 +238,28 @@ class ScaledRotary(Exercise):
             yield Case((x, trained), sizes, about)
 
     def answer(self, case: Case, **choice: str) -> Tensor:
-        """Turn with a base, and places, that the switches look up."""
+        """Turn as `rotate` does, with a base that grows with the text."""
         x, trained = case.args
         base, (t, d) = choice["base"], x.shape[-2:]
         s = max(1.0, t / trained)
         s = 1 / s if choice["share"] == "shorter" else s
-        powers = {"plain": 1.0, "inverse": (d - 2) / d}
-        powers |= {"same": 0.0, "places": 0.0}
-        large = 10000 * s ** powers.get(base, d / (d - 2))
-        start = 1 if choice["place"] == "from 1" else 0
-        steps = torch.arange(start, start + t).double()[:, None]
-        steps = steps / s if base == "places" else steps
-        speeds = large ** -torch.linspace(0, 1 - 2 / d, d // 2).double()
-        angles = steps * (-speeds if choice["way"] == "back" else speeds)
-        new = spun(x, angles, choice["partners"] == "halves").to(x)
-        halves = new.unflatten(-1, (-1, 2)).mT.flatten(-2)
-        return halves if choice["partners"] == "scattered" else new
+        power = {
+            "power": d / (d - 2),
+            "plain": 1.0,
+            "same": 0.0,
+            "inverse": (d - 2) / d,
+            "places": 0.0,
+        }[base]
+        speeds = (10000 * s**power) ** -torch.linspace(
+            0, 1 - 2 / d, d // 2
+        ).double()
+        places = torch.arange(t).double()[:, None]
+        places = places + 1 if choice["place"] == "from 1" else places
+        places = places / s if base == "places" else places
+        angles = (
+            -places * speeds if choice["way"] == "back" else places * speeds
+        )
+        turned = spun(x, angles, choice["partners"] == "halves").to(x)
+        if choice["partners"] == "scattered":
+            return turned.unflatten(-1, (-1, 2)).mT.flatten(-2)
+        return turned

@@ -8,7 +8,6 @@ import pytest
 from classroom.__main__ import main
 from classroom.commands import TO_TRY, read
 from classroom.exercise import exercises
-from classroom.sandbox import check_bubblewrap
 from tests.helpers.attacks import HONEST
 from tests.helpers.commands import examples, refusal
 
@@ -119,13 +118,3 @@ def test_what_an_instructor_gets_wrong_is_answered_in_a_line(week, capsys):
     (week / "marks.csv").write_text("Student,exercise\nasha,alibi_bias\n")
     words = f"grade submissions {TRUST} --marks marks.csv"
     assert "a row needs Student" in refused(capsys, words)
-
-
-def test_without_bubblewrap_grade_refuses(week, capsys, monkeypatch):
-    monkeypatch.setenv("PATH", str(week))
-    check_bubblewrap.cache_clear()
-    said = refused(capsys, "grade submissions")
-    check_bubblewrap.cache_clear()
-    assert "apt install bubblewrap" in said
-    assert "--trust-submissions" in said
-    assert not (week / "grades.csv").exists()

@@ -26,8 +26,8 @@ WEEK = Assignment("Week", "autumn", {"dealt_out": 10, "alibi_bias": 20})
 GRADE = """\
 import sys
 sys.path.insert(0, "/autograder/source")
-from classroom.gradescope import run
-run("/autograder", user="nobody")
+from classroom.gradescope import grade_here
+grade_here("/autograder", user="nobody")
 """
 SPY = """
 import os
@@ -48,7 +48,7 @@ assert os.getuid() != 0
 def graded_there(tmp_path):
     """Grade a notebook as the container does, and give results.json."""
     packed = tmp_path / "autograder.zip"
-    gradescope.pack(WEEK, packed)
+    gradescope.write_autograder(WEEK, packed)
     home = tmp_path / "autograder"
     for name in "source", "submission", "results":
         (home / name).mkdir(parents=True)

@@ -78,12 +78,6 @@ def texts(files) -> dict[Path, str]:
     }
 
 
-def test_there_are_answers_to_be_kept():
-    assert len(ASSIGNED) >= 14
-    assert {name.split()[0] for name in secrets()} <= set(ASSIGNED)
-    assert len(secrets()) >= 28
-
-
 @pytest.mark.slow
 def test_no_file_of_the_project_has_one():
     for file, text in texts(project_files(ROOT)).items():
@@ -106,28 +100,3 @@ def test_the_notebook_that_students_get_has_none():
     assert leaks(text) == []
     assert "A solution" not in text
     assert all(f'check(\\"{name}\\"' in text for name in exercises())
-
-
-def test_the_section_of_such_an_exercise_has_no_solution():
-    for name in ASSIGNED:
-        assert "A solution" not in sections()[name], name
-
-
-@pytest.mark.parametrize("form", ["page", "source", "notebook", "module"])
-def test_a_solution_that_stands_somewhere_is_found(form):
-    with zipfile.ZipFile(PACKED) as files:
-        name = next(n for n in files.namelist() if n != "survivors.toml")
-        answers = read(files.read(name).decode())
-    answer = next(answer for answer in answers if answer.right)
-    marked = re.sub(r"(\w+)", r'<span class="n">\1</span>', "x")
-    spans = "\n".join(
-        "".join(f"<span>{html.escape(c)}</span>" for c in line)
-        for line in answer.code.splitlines()
-    )
-    shown = {
-        "page": f"<div><pre>{marked}\n{spans}</pre></div>",
-        "source": f"```python\n{answer.code}\n```",
-        "notebook": json.dumps({"source": answer.code.splitlines(True)}),
-        "module": f"class Kept:\n{answer.code}",
-    }
-    assert leaks(shown[form])

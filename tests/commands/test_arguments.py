@@ -1,16 +1,20 @@
-"""The command line: what one can type, and how it answers what is wrong."""
+"""The command line: what one can type, how it answers what is wrong, and the
+commands `trace` and `check`."""
 
 import os
-import resource
 import subprocess
 import sys
 
 import pytest
 
 from classroom.__main__ import main as teach
+from shapewatch.__main__ import main as watch
 from tests.helpers.commands import char, examples, refusal, translate
+from tests.helpers.factories import own_modules
+from tformer_lite import running_trace
 from tformer_lite.__main__ import main
 from tformer_lite.commands.arguments import TO_TRY, read
+from tformer_lite.commands.inspecting import PRESETS
 
 # Source 002's `train` and `parse_args`, as they stand there; its folder
 # above is left out.
@@ -75,34 +79,22 @@ def test_what_follows_classroom_goes_to_its_own_command_line(
     assert capsys.readouterr() == own
 
 
-def test_help_names_the_command_line_of_the_exercises(capsys):
-    with pytest.raises(SystemExit):
-        main(["--help"])
-    assert "  python -m classroom list\n" in capsys.readouterr().out
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
         ("", "COMMAND"),
-        ("train", "KIND"),
         ("train char", "PATH"),
         ("fly", "'fly'"),
         ("train char x --d_model 0", "--d_model: 0 is less than 1"),
-        ("train char x --d_model many", "--d_model: invalid count value"),
         ("train char x --dropout 2", "2 is not between 0 and 1"),
-        ("train char x --d_ff 0", "see python -m tformer_lite train char -"),
         ("train char x --lr nan", "nan is not above 0"),
         ("train char x --schedule flat", "constant"),
         ("train char x --steps 3 --epochs 2", "--steps"),
         ("train char nowhere.txt", "nowhere.txt: No such file"),
-        ("train translate nowhere.tsv", "nowhere.tsv: No such file"),
         ("generate hello --ckpt nowhere.pt", "there is no checkpoint"),
-        ("translate hello --ckpt nowhere.pt", "there is no checkpoint"),
         ("trace --preset bert", "tiny_translator"),
         ("trace --path nowhere", "no call in 'nowhere'"),
-        ("trace --json nowhere/trace.json", "nowhere/trace.json: No such"),
         ("trace --json /dev/full", "No space left on device"),
     ],
 )
@@ -150,27 +142,6 @@ def test_where_no_checkpoint_can_be_written_nothing_is_trained(
     assert "--save_path /dev/full: is a device or a pipe, not a file." in said
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("room", [0, 1000])
-def test_a_full_disk_is_one_line_and_the_old_checkpoint_stays(
-    room, capsys, tmp_path
-):
-    """The witness: the system, which gives a file no more room than so many
-    bytes; torch's own zip writer then fails in a way of its own."""
-    path = tmp_path / "model.pt"
-    path.write_text("old")
-    command = char(tmp_path, "--steps", "1", "--force")
-    old = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (room, old[1]))
-    try:
-        assert main(command) == 2
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, old)
-    said = capsys.readouterr().err.splitlines()
-    assert said[-1] == f"tformer_lite: {path}: File too large"
-    assert path.read_text() == "old"
-
-
 @pytest.mark.full
 def test_a_reader_that_goes_away_ends_the_command_quietly():
     reading, writing = os.pipe()
@@ -181,3 +152,193 @@ def test_a_reader_that_goes_away_ends_the_command_quietly():
     )
     os.close(writing)
     assert (done.returncode, done.stderr) == (2, "")
+
+
+CODE = """\
+import torch
+from torch import nn
+from beside import V
+
+class Model(nn.Module):
+    def __init__(self, ahead=0):
+        super().__init__()
+        self.table, self.head = nn.Embedding(V, 8), nn.Linear(8, V)
+        self.ahead = ahead
+
+    def forward(self, ids, mask=None):
+        x = self.table(ids)
+        y = self.head(x + self.ahead * x.roll(-1, 1))
+        return {"hidden": x, "last": y}
+
+def ids():
+    return torch.tensor([[3, 4, 5, 6], [7, 8, 9, 0]])
+
+def right():
+    return Model(), ids()
+
+def several():
+    return Model(), (ids(), torch.ones(2, 4))
+
+def by_name():
+    return Model(), {"ids": ids(), "mask": torch.ones(2, 4)}
+
+def wrong():
+    return Model(ahead=1), ids()
+
+def alone():
+    return Model()
+
+def number():
+    return 3, ids()
+
+def fails():
+    return 1 / 0
+
+def mismatched():
+    return nn.Linear(3, 3), torch.ones(2, 4, 8)
+"""
+
+
+@pytest.fixture(
+    name="main", params=[watch, main], ids=["shapewatch", "tformer_lite"]
+)
+def each_main(request):
+    """Each command line that has a `check`."""
+    return request.param
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with a module, and one beside it."""
+    lost, beside = "import nowhere_at_all\n", "V = 10\n"
+    files = {"own_model": CODE, "beside": beside, "lost": lost}
+    with own_modules(tmp_path, monkeypatch, **files):
+        yield tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["right", "several", "by_name"])
+def test_a_model_with_nothing_broken_gives_0(main, here, capsys, name):
+    assert main(["check", f"own_model:{name}"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("finite              ✓ holds       All outp")
+    assert said.err == ""
+
+
+@pytest.mark.slow
+def test_a_broken_one_gives_1(main, here, capsys):
+    assert main(["check", "own_model:wrong", "--output", "last"]) == 1
+    out = capsys.readouterr().out
+    assert "causality           ✗ broken      Row 0: position 0 moves" in out
+
+
+@pytest.mark.slow
+def test_the_options_are_those_of_a_report(main, here, capsys):
+    words = ["check", "own_model:wrong", "--output=last", "--no-causal"]
+    assert main([*words, "--pad", "0", "--positions", "3"]) == 1
+    out = capsys.readouterr().out
+    assert "causality           – not judged  The future may be heard" in out
+    assert "padding_invariance  ✗ broken" in out
+    why = ["--expect", "padding_invariance=as it was", "--expect", "past=no"]
+    assert main([*words, "--pad", "0", *why]) == 0
+    out = capsys.readouterr().out
+    assert "! expected    as it was. Row 1: output 2 moves" in out
+
+
+@pytest.mark.slow
+def test_a_model_of_this_module_brings_its_ids():
+    assert main(["check", "tformer_lite:running_model"]) == 0
+
+
+@pytest.mark.slow
+def test_its_ids_have_the_padding_that_is_said(capsys):
+    """The model hides the id 1, and hears 5."""
+    target = "tformer_lite:running_model"
+    assert main(["check", target, "--pad", "1"]) == 0
+    assert main(["check", target, "--pad", "5"]) == 1
+    out = capsys.readouterr().out
+    assert "padding_invariance  ✗ broken      Row 0: output 0 moves" in out
+
+
+def test_the_tracer_knows_no_module_but_the_readers_own(capsys):
+    target = "tformer_lite:running_model"
+    said = refusal(capsys, "check", target, main=watch)
+    assert "give the model's inputs, too" in said
+
+
+def test_a_model_that_does_not_run_is_broken(main, here, capsys):
+    assert main(["check", "own_model:mismatched"]) == 1
+    assert "The model does not run: RuntimeErr" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        ("own_model", "'own_model' names no factory: give module:factory"),
+        ("own_model:", "'own_model:' names no factory: give module:"),
+        ("nothing_here:f", "there is no module 'nothing_here' in /"),
+        ("own_model.sub:f", "there is no module 'own_model.sub' in /"),
+        ("nothing.py:f", "there is no file /"),
+        ("own_model:f", "own_model has no function 'f'; it has Model, ids,"),
+        ("lost:f", "lost fails: ModuleNotFoundError: No module named 'now"),
+        ("own_model:fails", "ZeroDivisionError: division by zero, at own_mo"),
+        ("own_model:number", "own_model:number gave int, and no model: a f"),
+        ("own_model:alone", "own_model:alone: give the model's inputs, too"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(main, here, capsys, target, says):
+    assert says in refusal(capsys, "check", target, main=main)
+
+
+def test_what_is_expected_has_a_name_and_a_reason(main, here, capsys):
+    words = "check", "own_model:right", "--expect"
+    said = refusal(capsys, *words, "past", main=main)
+    assert "write name=reason" in said
+    said = refusal(capsys, *words, "speed=slow", main=main)
+    assert "no check 'speed'" in said
+
+
+@pytest.mark.slow
+def test_every_call_of_the_running_model_is_printed(capsys):
+    """The witness: `running_trace`, which the chapters show."""
+    assert main(["trace", "--calls"]) == 0
+    head, rest = capsys.readouterr().out.split("\n", 1)
+    assert (
+        head == "tiny_translator: B=2, S=8, T=8, H=3, D=4, C=12, F=48, V=1024"
+    )
+    assert rest == f"{running_trace().calls()}\n"
+
+
+@pytest.mark.slow
+def test_the_whole_trace_goes_to_a_file_as_json(capsys, tmp_path):
+    path = tmp_path / "trace.json"
+    assert main(["trace", "--json", str(path)]) == 0
+    assert f"Trace saved to {path}" in capsys.readouterr().out
+    assert path.read_text("utf8") == running_trace().to_json()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_axis_of_every_module_has_its_name(name, capsys):
+    """But for positions, whose table is longer than what is read of it."""
+    assert main(["trace", "--preset", name]) == 0
+    first, *lines = capsys.readouterr().out.splitlines()[1:]
+    model = "DecoderOnly" if name == "char_lm" else "EncoderDecoder"
+    assert first.split()[0] == model
+    assert first.endswith("-> (B, T, V)")
+    assert not [line for line in lines if "?" in line or "~" in line]
+
+
+@pytest.mark.slow
+def test_so_many_levels_of_modules_are_printed(capsys):
+    assert main(["trace", "--depth", "1"]) == 0
+    rest = capsys.readouterr().out.split("\n", 1)[1]
+    *lines, last = str(running_trace().tree(depth=1)).splitlines()
+    assert rest.splitlines()[:-1] == lines
+    more = "--depth 4 shows all modules, --calls lists all"
+    assert rest.splitlines()[-1].startswith(f"depth=1 of 4: {more}")
+    assert last.startswith("depth=1 of 4: tree(depth=4) shows all")
+    names = {line.split()[0] for line in rest.splitlines()[4:9]}
+    assert names == {
+        name for name, _ in running_trace().model.named_children()
+    }

@@ -1,25 +1,44 @@
-"""`train char`: what source 002 does, and going on from a checkpoint."""
+"""`train char`: what it chooses for a text, what source 002 does, and what is
+shown on the way."""
 
+import csv
 import math
+import random
 import re
+from dataclasses import fields
+from types import SimpleNamespace
 
 import pytest
 import torch
-from matplotlib.figure import Figure
-from PIL import Image
 
 from tests.helpers.commands import TEXT, char, refusal, translate
+from tests.helpers.learning import Cut
 from tformer_lite import (
     Chunks,
+    Config,
     DecoderOnly,
     Recipe,
+    Trainer,
+    Windows,
     load_checkpoint,
     mean_loss,
-    split_text,
+    train,
 )
 from tformer_lite.__main__ import main
+from tformer_lite.commands.arguments import read
+from tformer_lite.commands.learning import course, writers
+from tformer_lite.commands.learning.course import overfitting_text
+from tformer_lite.commands.learning.start import config_of, recipe_of
+from tformer_lite.commands.options import (
+    AS_IN_SOURCE,
+    TRAIN_CHAR,
+    TRAIN_TRANSLATE,
+)
 from tformer_lite.example.running import seeded_model
-from tformer_lite.training.batches import batches
+from tformer_lite.example.shipped import stored
+from tformer_lite.model.choices import PARTS
+from tformer_lite.model.config import char_lm, tiny_translator
+from tformer_lite.training import trainer
 
 NUMBER = r"(\d+\.\d+)"
 LINE = (
@@ -54,62 +73,6 @@ def test_each_epoch_prints_its_losses_and_their_perplexity(capsys, tmp_path):
     curve = f"Loss curve saved to {tmp_path / 'model_loss_curve.png'}"
     for text in (*words, f"Model parameters: {size:,}", saved, curve):
         assert text in said
-
-
-@pytest.mark.slow
-def test_the_losses_are_those_of_source_002s_adam(tmp_path):
-    """The witness: torch's Adam at a constant rate, in a loop of our own."""
-    main(char(tmp_path, "--steps", "6", "--dropout", "0", "--lr", "0.03"))
-    kept = load_checkpoint(tmp_path / "model.pt")
-    data, _ = split_text(kept.tokenizers[0].encode(TEXT), 8)
-    model = seeded_model(DecoderOnly, kept.model.config, 0)
-    adam = torch.optim.Adam(model.parameters(), lr=0.03)
-    wanted = []
-    for _, ((x,), y) in zip(range(6), batches(data, Recipe(steps=6))):
-        loss = torch.nn.functional.cross_entropy(model(x).mT, y)
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-        wanted.append(loss.item())
-    assert kept.train_losses == pytest.approx(wanted, abs=1e-5)
-
-
-@pytest.mark.slow
-def test_the_checkpoint_has_source_002s_keys(trained):
-    packed = torch.load(trained / "model.pt", weights_only=True)
-    assert packed.keys() >= {
-        "model_state_dict", "vocab_size", "stoi", "itos", "config",
-        "train_losses", "val_losses",
-    }  # fmt: skip
-    assert packed["config"] == {
-        "d_model": 16, "num_heads": 2, "num_layers": 1, "d_ff": 16,
-        "max_seq_len": 8, "dropout": 0.1, "block_size": 8,
-    }  # fmt: skip
-
-
-@pytest.mark.slow
-def test_the_loss_curve_shows_both_losses(tmp_path, monkeypatch):
-    drawn = []
-    save = Figure.savefig
-
-    def keep(figure, *args, **options):
-        drawn.append(figure)
-        save(figure, *args, **options)
-
-    monkeypatch.setattr(Figure, "savefig", keep)
-    main(char(tmp_path, "--epochs", "3"))
-    kept = load_checkpoint(tmp_path / "model.pt")
-    page, axes = drawn[0].axes
-    for line, row in zip(axes.lines, (kept.train_losses, kept.val_losses)):
-        assert list(line.get_xdata()) == [1, 2, 3]
-        assert list(line.get_ydata()) == row
-    written = {text.get_text() for text in page.texts}
-    names = {"Training", "Validation"}  # at the lines' ends
-    assert {*names, "Epoch", "nats a token"} <= written
-    assert "Training and validation loss" in written
-    with Image.open(tmp_path / "model_loss_curve.png") as picture:
-        assert picture.format == "PNG"
-        assert picture.info["dpi"] == pytest.approx((150, 150), abs=0.1)
 
 
 @pytest.mark.slow
@@ -157,37 +120,6 @@ def test_the_sample_begins_with_what_is_known_of_its_prompt(capsys, tmp_path):
 
 
 @pytest.mark.slow
-def test_going_on_is_the_same_as_never_stopping(tmp_path):
-    main(char(tmp_path, "--steps", "7"))
-    whole = load_checkpoint(tmp_path / "model.pt")
-    main(char(tmp_path, "--steps", "3", "--force"))
-    main(char(tmp_path, "--steps", "7", "--resume"))
-    parts = load_checkpoint(tmp_path / "model.pt")
-    assert parts.train_losses == whole.train_losses
-    assert parts.val_losses == whole.val_losses
-    for ours, theirs in zip(
-        parts.model.parameters(), whole.model.parameters()
-    ):
-        assert torch.equal(ours, theirs)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("steps", ["3", "7"])
-def test_to_go_on_the_checkpoint_is_read_once(steps, tmp_path, monkeypatch):
-    """The witness: torch's own way to read a file."""
-    main(char(tmp_path, "--steps", "3"))
-    read, files = torch.load, []
-
-    def counted(file, **options):
-        files.append(file.name)
-        return read(file, **options)
-
-    monkeypatch.setattr(torch, "load", counted)
-    assert main(char(tmp_path, "--steps", steps, "--resume")) == 0
-    assert [str(file) for file in files] == [str(tmp_path / "model.pt")]
-
-
-@pytest.mark.slow
 def test_what_is_not_typed_again_stays_as_it_was(capsys, tmp_path):
     main(char(tmp_path, "--steps", "2", "--lr", "0.01", "--seed", "5"))
     main(char(tmp_path, "--steps", "3", "--resume", "--smoothing", "0.1"))
@@ -200,12 +132,380 @@ def test_what_is_not_typed_again_stays_as_it_was(capsys, tmp_path):
     assert "a model for `generate`" in said
 
 
+LENGTHS = [100, 2000, 20_000, 90_000, 1_000_000, 50_000_000]
+# Small enough for a test; the rest is chosen.
+LITTLE = ["--d_model=16", "--num_layers=1", "--block_size=8"]
+KINDS = [kind for kind in PARTS if not kind.startswith(("src_", "cross_"))]
+
+
+def plain(folder, *options):
+    """The words of a command that trains as the text asks for."""
+    (folder / "text.txt").write_text(TEXT, "utf8")
+    path = ["--save_path", str(folder / "model.pt")]
+    return ["train", "char", str(folder / "text.txt"), *path, *options]
+
+
+def chosen_config(words=(), length=1_000_000):
+    """The config of a model that is chosen around some typed words."""
+    given = read(["train", "char", "a.txt", *words]).given
+    options = writers.writer_for(length, given)
+    return config_of(options, Config(vocab_size=65, max_len=8))
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_a_longer_text_never_has_a_smaller_model_or_more_dropout(length):
+    now, then = (chosen_config((), n) for n in (length, 2 * length))
+    assert then.d_model >= now.d_model
+    assert then.n_layers >= now.n_layers
+    assert then.dropout <= now.dropout
+    assert DecoderOnly(now)(torch.zeros(1, 8).long()).isfinite().all()
+
+
+def test_heads_are_equal_and_even_and_near_32_channels():
+    for width in range(1, 400):
+        n = writers.heads_for(width)
+        assert width % n == 0
+        assert (width // n) % 2 == width % 2
+        if width % 32 == 0:
+            assert width // n == 32
+
+
+def test_what_is_typed_wins_and_the_rest_fits_to_it():
+    config = chosen_config(["--d_model", "100", "--dropout", "0.4"])
+    assert (config.d_model, config.n_heads, config.d_ff) == (100, 5, 400)
+    assert config.dropout == 0.4
+    config = chosen_config(["--num_heads", "2", "--d_ff", "9"])
+    assert (config.n_heads, config.d_ff) == (2, 9)
+    assert chosen_config(["--block_size", "16"]).max_len == 16
+
+
 @pytest.mark.slow
-def test_patience_ends_it_and_the_best_weights_are_saved(tmp_path):
-    """At this rate the validation loss rises from some step on."""
-    main(char(tmp_path, "--steps", "60", "--lr", "1", "--patience", "2"))
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_part_of_a_config_can_be_typed(kind):
+    for name in PARTS[kind]:
+        words = [f"--{kind}", name]
+        assert getattr(chosen_config(words), kind) == name
+        options = vars(read(["train", "translate", *words]))
+        assert getattr(config_of(options, tiny_translator), kind) == name
+
+
+def test_every_field_of_a_recipe_can_be_typed():
+    names = {field.name for field in fields(Recipe)} - {"every"}
+    assert names <= TRAIN_CHAR.keys()
+    assert names <= TRAIN_TRANSLATE.keys()
+    words = ["--betas", "0.8", "0.7", "--weight_decay", "0.5", "--bf16"]
+    words += ["--clip", "inf"]
+    options = vars(read(["train", "translate", *words]))
+    wanted = {"betas": (0.8, 0.7), "weight_decay": 0.5, "bf16": True}
+    wanted |= {"clip": float("inf")}
+    others = {name: TRAIN_TRANSLATE[name] for name in names - wanted.keys()}
+    found = recipe_of(options, Recipe(steps=1))
+    assert found == Recipe(**others, **wanted)
+
+
+def test_the_defaults_are_the_models_of_the_sources():
+    assert config_of(TRAIN_TRANSLATE, tiny_translator) == tiny_translator
+    assert config_of(AS_IN_SOURCE, char_lm) == char_lm
+
+
+def test_each_time_to_train_for_replaces_the_others():
+    for words, kept in {
+        "": ("minutes", 2.0),
+        "--steps 5": ("steps", 5),
+        "--epochs 5": ("epochs", 5),
+        "--as-in-source": ("epochs", 50),
+        "--as-in-source --minutes 5": ("minutes", 5.0),
+    }.items():
+        options = vars(read(["train", "char", "a.txt", *words.split()]))
+        times = {
+            name: options[name] for name in ("minutes", "steps", "epochs")
+        }
+        assert {n: x for n, x in times.items() if x} == dict([kept])
+
+
+@pytest.mark.slow
+def test_the_model_and_its_steps_are_said_in_a_line(
+    capsys, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(writers, "TRIAL", 0.01)
+    main(plain(tmp_path, *LITTLE, "--minutes", "0.000001"))
+    said = capsys.readouterr().out
+    line = r"^1 layer, 1 head, 16 channels, rows of 8 characters; "
+    line += r"1 step of 8 rows in about \d+ s \(--steps 1 gives the same again"
+    assert re.search(line, said, re.MULTILINE)
+
+
+def little():
+    """A small model, and data to train it on."""
+    sizes = {"d_model": 4, "n_heads": 1, "n_layers": 1, "d_ff": 4}
+    config = Config(vocab_size=5, max_len=8, **sizes)
+    trainer = Trainer(seeded_model(DecoderOnly, config, 0), Recipe(steps=1))
+    return trainer, Windows(torch.arange(2000) % 5, 8)
+
+
+@pytest.mark.slow
+def test_timing_its_steps_does_not_change_a_training(monkeypatch):
+    """With the same steps and the same seed it is the same to the last bit,
+    and nobody's random numbers are used up."""
+    monkeypatch.setattr(writers, "TRIAL", 0.02)
+    (timed, data), (other, _) = little(), little()
+    given, before = {"minutes": 2e-4}, torch.get_rng_state()
+    writers.choose_steps(timed, given, data)
+    assert torch.equal(torch.get_rng_state(), before)
+    writers.choose_steps(other, {"steps": given["steps"]}, data)
+    for each in timed, other:
+        train(each, data)
+    both = timed.model.parameters(), other.model.parameters()
+    assert all(map(torch.equal, *both))
+
+
+def steps_in(minutes, step=0):
+    """The steps that some minutes have, at 2 steps a second."""
+    (trainer, data), given = little(), {"minutes": minutes}
+    trainer.step = step
+    writers.choose_steps(trainer, given, data)
+    assert trainer.recipe.steps == given["steps"]
+    assert trainer.recipe.warmup <= given["steps"] / 10
+    return given["steps"]
+
+
+def test_twice_the_time_has_twice_the_steps_and_more_time_adds_some(
+    monkeypatch,
+):
+    """Of a minute 51 seconds are for steps: there is more to do."""
+    monkeypatch.setattr(writers, "seconds_a_step", lambda *_: 0.5)
+    assert [steps_in(n) for n in (1e-9, 0.2, 0.4)] == [1, 20, 40]
+    assert [steps_in(n, step=40) for n in (0.2, 0.4)] == [60, 80]
+
+
+def test_a_short_text_is_not_gone_through_for_ever(capsys, monkeypatch):
+    """Unless one goes on: 2,000 characters, in 32 rows of 8."""
+    monkeypatch.setattr(writers, "seconds_a_step", lambda *_: 0.01)
+    passes = writers.TEXT_SIZES[0][-1]
+    assert steps_in(2.0) == passes * 1992 // (32 * 8)
+    assert "The text is short" in capsys.readouterr().out
+    assert steps_in(2.0, step=7) == 7 + 10_200
+    assert steps_in(0.01) == 51
+    assert capsys.readouterr().out == ""
+
+
+def test_what_cannot_be_is_said_in_options(capsys, tmp_path):
+    def answer(*words):
+        return refusal(capsys, *plain(tmp_path, *LITTLE, *words))
+
+    said = answer("--num_heads", "3")
+    assert "--d_model=16 is not divisible by --num_heads=3" in said
+    said = answer("--num_heads", "16")
+    assert "--num_heads that makes --d_model / --num_heads even" in said
+    assert "below 1" in answer("--betas", "0.9", "1")
+    assert "-1 is less than 0" in answer("--weight_decay", "-1")
+    assert "'rms'" in answer("--norm", "best")
+    assert "0 is not above 0" in answer("--minutes", "0")
+    said = answer("--minutes", "1", "--steps", "1")
+    assert "--steps: not allowed with argument --minutes" in said
+
+
+def rows_of(folder) -> list[list[str]]:
+    """The losses in the CSV, below its header."""
+    with open(
+        folder / "model_losses.csv", newline="", encoding="utf8"
+    ) as file:
+        head, *rows = csv.reader(file)
+    assert head == ["step", "seconds", "train_loss", "val_loss"]
+    return rows
+
+
+def matches(folder) -> list[int]:
+    """The steps of the CSV, whose losses are those of the checkpoint."""
+    kept, rows = load_checkpoint(folder / "model.pt"), rows_of(folder)
+    assert [float(row[2]) for row in rows] == kept.train_losses
+    assert [float(row[3]) for row in rows] == kept.val_losses
+    times = [float(row[1]) for row in rows]
+    assert times == sorted(times)
+    return [int(row[0]) for row in rows]
+
+
+@pytest.mark.slow
+def test_a_csv_has_each_note_once_whatever_has_stopped_and_gone_on(
+    tmp_path, monkeypatch
+):
+    main(char(tmp_path, "--steps", "30"))
+    assert matches(tmp_path) == list(range(3, 31, 3))
+    main(char(tmp_path, "--steps", "40", "--resume"))
+    assert matches(tmp_path) == [*range(3, 40, 3), 40]
+
+    def cut(one, data, *others):
+        train(one, Cut(9, data=data), *others)
+
+    monkeypatch.setattr(course, "train", cut)
+    assert main(char(tmp_path, "--steps", "60", "--resume")) == 130
+    monkeypatch.undo()
+    assert load_checkpoint(tmp_path / "model.pt").training["step"] == 48
+    assert main(char(tmp_path, "--steps", "60", "--resume")) == 0
+    assert matches(tmp_path) == [*range(3, 40, 3), 40, *range(42, 61, 3)]
+    assert not (tmp_path / "model_losses.csv.part").exists()
+
+
+@pytest.mark.slow
+def test_the_time_to_expect_is_said_once(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(course, "TIMED_SECONDS", -1.0)
+    main(char(tmp_path, "--steps", "20"))
+    said = capsys.readouterr().out
+    line = r"^Expected time: about \d+ s for 18 steps, [\d,]+ tokens a second$"
+    assert len(re.findall(line, said, re.MULTILINE)) == 1
+    assert said.count("Expected time") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "demo"),
+    [
+        (TEXT, "amar"),
+        (TEXT, "???"),
+        ("मुख खाली छैन ।\n" * 20, "मुख"),
+        ("漢字\n文" * 60, "漢"),
+    ],
+    ids=["short", "unknown", "marks", "wide"],
+)
+def test_beside_each_loss_the_model_writes_one_line(
+    capsys, tmp_path, text, demo
+):
+    main(char(tmp_path, "--steps", "4", "--demo", demo, text=text))
+    lines = capsys.readouterr().out.splitlines()
+    notes = [i for i, line in enumerate(lines) if "train_loss" in line]
+    assert len(notes) == 4
+    label = "  It writes: "
+    for i in notes:
+        start = text[0] if demo == "???" else demo
+        # A blank that it begins with cannot be seen.
+        says, shown = lines[i + 1][: len(label)], lines[i + 1][len(label) :]
+        assert says == label
+        assert demo == "???" or shown.startswith(start)
+        wide = sum(1 + (c >= "\u4e00") for c in shown)
+        assert 10 < wide <= writers.LINE_WIDTH
+    assert not lines[notes[-1] + 2].startswith("  ")
+
+
+@pytest.mark.slow
+def test_the_whole_validation_set_has_a_line_in_the_end(
+    capsys, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(course, "rows_to_validate", lambda _: 2)
+    main(char(tmp_path, "--steps", "3"))
+    said = capsys.readouterr().out
     kept = load_checkpoint(tmp_path / "model.pt")
-    assert kept.training["step"] < 60
     valid = Chunks(kept.tokenizers[0].encode(TEXT)[164:], 8)
-    assert mean_loss(kept.model, valid) == pytest.approx(min(kept.val_losses))
-    assert min(kept.val_losses) < kept.val_losses[-1]
+    loss = mean_loss(kept.model, valid)
+    assert "Validation: on the way on 16 of 40 tokens, always the same" in said
+    line = f"Whole validation set, 40 tokens: val_loss={loss:.4f}, perplexity="
+    assert f"{line}{math.exp(loss):.2f}\n" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("most", "said"),
+    [(5, "Epoch 1/2: "), (4, "Step 4/10: "), (1, "Step 1/10: ")],
+)
+def test_a_long_epoch_has_its_first_losses_before_it_ends(
+    capsys, tmp_path, monkeypatch, most, said
+):
+    """An epoch has 5 steps."""
+    monkeypatch.setattr(course, "STEPS", most)
+    main(char(tmp_path, "--epochs", "2"))
+    lines = capsys.readouterr().out.splitlines()
+    first = next(line for line in lines if "train_loss" in line)
+    assert first.startswith(said)
+    assert load_checkpoint(tmp_path / "model.pt").training["step"] == 10
+
+
+@pytest.mark.slow
+def test_overfitting_is_said_at_a_note_and_in_the_end_with_its_numbers(
+    capsys, tmp_path, monkeypatch
+):
+    theirs = [2.8, 2.5, 2.6, 2.7, 2.8, 2.9, 3.0, 3.1, 3.2, 3.3]
+    losses = iter(theirs)
+    monkeypatch.setattr(trainer, "mean_loss", lambda *_: next(losses))
+    main(char(tmp_path, "--steps", "40", "--lr", "0.03"))
+    said = capsys.readouterr()
+    first, last = (
+        line for line in said.err.splitlines() if "val_loss" in line
+    )
+    low = "The lowest val_loss was 2.50 at step 8, now it is"
+    kept = load_checkpoint(tmp_path / "model.pt")
+    assert kept.val_losses == theirs
+    assert f"{low} 3.00, while" in first
+    assert f"{low} 3.30, while" in last
+    fell = f"from {kept.train_losses[1]:.2f} to {kept.train_losses[-1]:.2f}:"
+    assert fell in last
+    assert last.endswith(
+        "by heart. --patience 3 stops in time; more data, a smaller model or "
+        "more --dropout help."
+    )
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.2, "0 s"),
+        (89, "89 s"),
+        (90, "2 min"),
+        (5399, "90 min"),
+        (5400, "1.5 h"),
+        (360000, "100.0 h"),
+    ],
+)
+def test_a_time_has_the_unit_that_suits_it(seconds, said):
+    assert course.duration_text(seconds) == said
+
+
+def warned(ours, theirs, patience=None) -> list[str]:
+    """What is said at each note of a training with these losses."""
+    found = []
+    for n in range(1, len(theirs) + 1):
+        one = SimpleNamespace(
+            train_losses=ours[:n],
+            val_losses=theirs[:n],
+            noted=[(100 * (i + 1), 0.0) for i in range(n)],
+            recipe=SimpleNamespace(patience=patience),
+        )
+        found.append(overfitting_text(one))
+    return found
+
+
+OURS = [3.1, 2.3, 2.0, 1.8, 1.6, 1.4, 1.2, 1.0, 0.8, 0.6]
+THEIRS = [3.0, 2.3, 2.1, 2.01, 2.05, 2.1, 2.2, 2.35, 2.5, 2.63]
+
+
+@pytest.mark.parametrize("patience", [None, 7])
+def test_it_says_what_was_seen_and_what_helps(patience):
+    *_, last = warned(OURS, THEIRS, patience)
+    assert last.startswith(
+        "The lowest val_loss was 2.01 at step 400, now it is 2.63, while "
+        "train_loss fell from 1.80 to 0.60: the model learns its data by "
+    )
+    assert ("--patience 3" in last) == (patience is None)
+
+
+@pytest.mark.parametrize("seed", "12345")
+def test_the_books_own_run_that_learns_by_heart_is_found(seed):
+    run = stored("overfitting")["seeds"][seed]
+    found = warned(run["train_losses"], run["val_losses"])
+    best = run["val_losses"].index(min(run["val_losses"]))
+    assert not any(found[: best + 4])
+    assert found[-1]
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.03, 0.05])
+@pytest.mark.parametrize("notes", [10, 50])
+def test_noise_is_no_rise(noise, notes):
+    numbers = random.Random(0)
+    for _ in range(20):
+        curve = [1.7 + 1.5 * math.exp(-i / 8) for i in range(notes)]
+        theirs = [loss * (1 + numbers.gauss(0, noise)) for loss in curve]
+        ours = [loss - i / notes for i, loss in enumerate(curve)]
+        assert not any(warned(ours, theirs))
+
+
+def test_where_both_losses_rise_it_is_not_overfitting_text():
+    assert not any(warned(THEIRS, THEIRS))
+    assert not any(warned([2.0] * 10, THEIRS))

@@ -1,22 +1,31 @@
-"""`train translate` and `translate`: pairs, and sentences in other words."""
+"""`train translate` and `translate`: pairs; sentences unlike them, which are
+doubted; and what is seen inside, with `--heatmap` and `--shapes`."""
 
 import io
+import re
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
 
 from tests.helpers.commands import PAIRS, char, refusal, translate
 from tformer_lite import (
+    Checkpoint,
+    WordTokenizer,
     beam,
-    english_nepali,
     greedy,
     load_checkpoint,
+    save_checkpoint,
     stored,
+    trace,
+    trained_translator,
 )
 from tformer_lite.__main__ import main
 from tformer_lite.commands.arguments import read
 from tformer_lite.commands.learning.translators import book_corpus, own_corpus
+from tformer_lite.commands.session import known_words
+from tformer_lite.drawing.surface import picture
 from tformer_lite.training.origin import Origin
 
 NOWHERE = Origin(path=None, fingerprint="")
@@ -60,19 +69,6 @@ def test_it_is_trained_as_the_translator_that_ships():
     names = options.keys() & recipe.keys() - {"seed"}
     assert names >= {"steps", "batch_size", "lr", "schedule", "weight_decay"}
     assert {n: options[n] for n in names} == {n: recipe[n] for n in names}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("decay", [0.2, 0.0])
-def test_weight_decay_reaches_the_optimizer_and_changes_when_going_on(
-    decay, tmp_path
-):
-    later = "--steps", "2", "--resume", "--weight_decay", str(decay)
-    for words, wanted in (("--steps", "1"), 0.1), (later, decay):
-        main(translate(tmp_path, *words))
-        training = load_checkpoint(tmp_path / "model.pt").training
-        (group,) = training["optimizer_state_dict"]["param_groups"]
-        assert group["weight_decay"] == wanted
 
 
 def test_pairs_of_ones_own_are_parted_and_those_that_do_not_fit_left_out(
@@ -123,22 +119,6 @@ def test_the_share_of_exact_translations_is_counted_on_the_test(
 
 
 @pytest.mark.slow
-def test_going_on_keeps_the_vocabulary_and_the_parts(capsys, tmp_path):
-    main(translate(tmp_path, "--steps", "4", "--schedule", "constant"))
-    whole = load_checkpoint(tmp_path / "model.pt")
-    short = "--steps", "2", "--schedule", "constant", "--force"
-    main(translate(tmp_path, *short))
-    main(translate(tmp_path, "--steps", "4", "--resume"))
-    parts = load_checkpoint(tmp_path / "model.pt")
-    assert parts.val_losses == whole.val_losses
-    assert [one.ids for one in parts.tokenizers] == [
-        one.ids for one in whole.tokenizers
-    ]
-    said = refusal(capsys, *translate(tmp_path, "--resume", "--max_len", "9"))
-    assert "--max_len 9, but" in said
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("width", [1, 3])
 def test_sentences_are_translated_in_order(width, capsys, trained):
     """The witnesses: `greedy`, and `beam`."""
@@ -152,13 +132,6 @@ def test_sentences_are_translated_in_order(width, capsys, trained):
         if width > 1:
             row = beam(kept.model, src, 2, 3, 8, width)
         assert line == target.decode(row[0])
-
-
-def test_a_translation_has_as_many_tokens_as_it_may(capsys, trained):
-    main([*say(trained, "one two."), "--max_len", "2"])
-    assert len(capsys.readouterr().out.split()) <= 1
-    said = refusal(capsys, *say(trained, "one two."), "--max_len", "9")
-    assert "--max_len 9" in said
 
 
 def test_lines_of_stdin_are_translated_when_no_sentence_is_given(
@@ -175,22 +148,6 @@ def test_lines_of_stdin_are_translated_when_no_sentence_is_given(
     assert "there is nothing to translate" in refusal(capsys, *say(trained))
 
 
-def test_words_outside_the_vocabulary_are_named(capsys, trained):
-    assert main(say(trained, "one moon, moon hen.")) == 0
-    said = capsys.readouterr()
-    note = "Not in the vocabulary, and read as [UNK]: 'moon', ',', 'hen': "
-    note += "this translation may be wrong.\n"
-    assert said.err == note
-
-
-def test_without_a_checkpoint_the_shipped_translator_translates(capsys):
-    """The witness: a pair of the corpus."""
-    pair = ("this is not my book.", "यो मेरो किताब होइन ।")
-    assert pair in english_nepali("train")
-    assert main(["translate", pair[0]]) == 0
-    assert capsys.readouterr() == (f"{pair[1]}\n", "")
-
-
 @pytest.mark.slow
 def test_what_it_cannot_translate_is_refused(capsys, trained, tmp_path):
     said = refusal(capsys, *say(trained, "one two red old new big."))
@@ -202,13 +159,230 @@ def test_what_it_cannot_translate_is_refused(capsys, trained, tmp_path):
     assert "a model for `translate`, and here one for `generate`" in said
 
 
-def test_a_damaged_checkpoint_is_one_line(capsys, tmp_path, trained):
-    """Cut short, empty, no checkpoint at all, and without a vocabulary."""
-    content = trained.read_bytes()
-    bad = tmp_path / "bad.pt"
-    for one in content[: len(content) // 2], b"", b"no checkpoint":
-        bad.write_bytes(one)
-        assert "bad.pt is damaged" in refusal(capsys, *say(bad, "one."))
-    packed = torch.load(trained, weights_only=True)
-    torch.save(packed | {"tokenizers": []}, bad)
-    assert "without its vocabulary" in refusal(capsys, *say(bad, "one."))
+BOOK, BOOKS = "this is not my book.", "यो मेरो किताब होइन ।\n"
+TOO_LONG = "this is not my book this is not."
+
+
+def stdin(monkeypatch, content: bytes) -> None:
+    """Let stdin be a pipe, on a machine whose own encoding is ASCII."""
+    pipe = io.TextIOWrapper(io.BytesIO(content), encoding="ascii")
+    monkeypatch.setattr(sys, "stdin", pipe)
+
+
+@pytest.mark.slow
+def test_words_take_the_letters_that_the_vocabulary_has(capsys):
+    for typed in ("This is not my book.", "THIS is Not my bOOk."):
+        assert main(["translate", typed]) == 0
+        assert capsys.readouterr() == (BOOKS, "")
+    main(["translate", "I am happy.", "i am happy."])
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert len({*said.out.splitlines()}) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "found", "unknown"),
+    [
+        ("Us US us", "us US us", []),
+        ("we see Us", "we see [UNK]", ["Us"]),
+        ("we see. Us", "we see . us", []),
+        ("WE SEE nepal", "we see Nepal", []),
+        ("Nepal Moon moon", "Nepal [UNK] [UNK]", ["Moon", "moon"]),
+        ("[SOS] we [EOS]", "[UNK] we [UNK]", ["[SOS]", "[EOS]"]),
+        ("", "", []),
+    ],
+)
+def test_a_form_is_taken_where_a_sentence_begins_or_if_it_is_the_only_one(
+    text, found, unknown
+):
+    ids = {
+        w: i for i, w in enumerate(["we", "see", "us", "US", "Nepal", "."], 4)
+    }
+    assert known_words(text, WordTokenizer(ids)) == (found.split(), unknown)
+
+
+def test_a_line_of_output_is_the_translation_of_that_line(capsys, monkeypatch):
+    lines = [BOOK, "", "  ", TOO_LONG, "\udcff", "café.", BOOK]
+    content = "\r\n".join(lines).encode("utf8", "surrogateescape")
+    stdin(monkeypatch, b"\xef\xbb\xbf" + content)
+    assert main(["translate"]) == 2
+    said = capsys.readouterr()
+    written = said.out.split("\n")
+    assert len(written) == len(lines) + 1
+    assert [i for i, line in enumerate(written[:-1]) if not line] == [
+        *range(1, 5)
+    ]
+    assert written[0] == written[6] == BOOKS.strip()
+    assert said.err.splitlines() == [
+        f"tformer_lite: line 4: '{TOO_LONG}' has 9 words and marks, and the "
+        "translator reads 6 at most: shorten it.",
+        "tformer_lite: line 5: the byte 0xff is not UTF-8: save the text as "
+        "UTF-8.",
+        "line 6: Not in the vocabulary, and read as [UNK]: 'café': "
+        "this translation may be wrong.",
+    ]
+
+
+def test_a_sentence_unlike_those_of_the_training_is_doubted(capsys):
+    asked = ["they bought a book.", BOOK, "this is my book", "Moon bought a."]
+    assert main(["translate", *asked]) == 0
+    said = capsys.readouterr()
+    assert len(said.out.splitlines()) == 4
+    assert said.err.splitlines() == [
+        "sentence 1: No sentence that the translator was trained on has "
+        "'bought a': this translation may be wrong.",
+        "sentence 3: No sentence that the translator was trained on has "
+        "'book' at its end: this translation may be wrong.",
+        "sentence 4: Not in the vocabulary, and read as [UNK]: 'Moon': this "
+        "translation may be wrong.",
+    ]
+
+
+def test_what_a_checkpoint_keeps_of_its_sentences_is_what_is_usual(
+    capsys, tmp_path
+):
+    """It has seen nothing but *this is a*."""
+    kept = trained_translator()
+    ids = [kept.tokenizers[0].ids[word] for word in ("this", "is", "a")]
+    triples = torch.tensor([ids])
+    for one, said in ((triples, "'is not' or 'not my'"), (None, "")):
+        told = replace(kept, word_triples=one)
+        save_checkpoint(told, tmp_path / "model.pt")
+        assert main(["translate", BOOK, "--ckpt", f"{tmp_path}/model.pt"]) == 0
+        found = capsys.readouterr()
+        assert found.out == BOOKS
+        assert said in found.err
+        assert bool(said) is bool(found.err)
+
+
+def test_a_translator_that_is_unsure_says_so(capsys, tmp_path):
+    """All words are alike to it: 1 of 1,024, which is 0 %."""
+    kept = trained_translator()
+    with torch.no_grad():
+        kept.model.head.weight.zero_()
+    parts = kept.model, kept.tokenizers, kept.block_size
+    save_checkpoint(Checkpoint(*parts), tmp_path / "model.pt")
+    assert load_checkpoint(tmp_path / "model.pt").training == {}
+    assert main(["translate", BOOK, "--ckpt", f"{tmp_path}/model.pt"]) == 0
+    assert capsys.readouterr().err == (
+        "The translator gives a word that it writes a chance of 0%: "
+        "this translation may be wrong.\n"
+    )
+
+
+@pytest.mark.slow
+def test_at_a_terminal_there_is_a_sign_and_ctrl_d_ends(capsys, monkeypatch):
+    typed = iter([BOOK, BOOK])
+
+    def answer(sign: str) -> str:
+        assert sign == "translate> "
+        if line := next(typed, ""):
+            return line
+        raise EOFError
+
+    monkeypatch.setattr("builtins.input", answer)
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(sys, "stdin", terminal)
+    assert main(["translate", "--interactive"]) == 0
+    assert capsys.readouterr() == (f"{BOOKS * 2}\n", "")
+    monkeypatch.setattr("builtins.input", stopped)
+    assert main(["translate", "--interactive"]) == 130
+    assert capsys.readouterr() == ("\n", "tformer_lite: stopped\n")
+
+
+def stopped(sign: str) -> str:
+    raise KeyboardInterrupt
+
+
+ENGLISH = "they will buy bread."
+NEPALI = "उनीहरू रोटी किन्नेछन् ।"
+
+
+def pair() -> tuple[torch.Tensor, torch.Tensor]:
+    """The sentence, and what is read of its translation."""
+    source, target = trained_translator().tokenizers
+    tgt = target.encode([target.row(NEPALI, 6)])
+    return source.encode([source.row(ENGLISH, 7)]), tgt[:, :-1]
+
+
+@pytest.mark.slow
+def test_a_heatmap_shows_where_each_word_comes_from(capsys, tmp_path):
+    """The witnesses: the heads' weights, traced here; rows that sum to 1;
+    and *bread*, the fourth of the words, from which रोटी is written."""
+    path = tmp_path / "looks.svg"
+    assert main(["translate", ENGLISH, "--heatmap", str(path)]) == 0
+    assert capsys.readouterr().out == f"{NEPALI}\nHeatmap saved to {path}\n"
+    texts = re.findall(r">([^<>\n]+)</text>", path.read_text("utf8"))
+    texts = texts[: len(texts) // 2]  # the rest is for a phone
+    assert {"cross-attention, mean over heads", "(5,", "7)"} <= {*texts}
+    assert {"[SOS]", *ENGLISH[:-1].split(), ".", "[EOS]"} <= {*texts}
+    assert {*NEPALI.split()} <= {*texts}
+    assert (texts.count("[SOS]"), texts.count("[EOS]")) == (1, 2)
+    cells = [float(text) for text in texts if re.fullmatch(r"\d\.\d\d", text)]
+    rows = [cells[i : i + 7] for i in range(0, 35, 7)]
+    assert len(cells) == 35
+    assert all(abs(sum(row) - 1) < 0.05 for row in rows)
+    assert max(rows[1]) == rows[1][4] > 0.5
+    seen = trace(trained_translator().model, *pair(), keep=True)
+    heads = [one.weights[0] for one in seen.attention()]
+    wanted = sum(heads[-1]) / 3
+    assert (torch.tensor(rows) - wanted).abs().max() < 0.0051
+    main(["translate", ENGLISH, "--heatmap", str(path.with_suffix(".png"))])
+    assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--heatmap", "looks.png"], "give one, in quotes"),
+        ([ENGLISH, ENGLISH, "--heatmap", "looks.png"], "give one, in quotes"),
+        ([ENGLISH, ENGLISH, "--shapes"], "give one, in quotes"),
+        ([" ", "--shapes"], "give one, in quotes"),
+        ([ENGLISH, "--interactive", "--shapes"], "give one, in quotes"),
+        ([ENGLISH, "--shapes", "--max_len", "1"], "no word to look at"),
+        ([ENGLISH, "--heatmap", "looks.pdf"], "end in .png or .svg"),
+        ([ENGLISH, "--heatmap", "looks"], "end in .png or .svg"),
+        ([ENGLISH, "--heatmap", "nowhere/looks.png"], "nowhere/looks.png: No"),
+    ],
+)
+def test_what_cannot_be_drawn_is_one_line(
+    words, said, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert said in refusal(capsys, "translate", *words)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_png_is_refused_where_nepali_would_fall_into_letters(
+    capsys, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(picture, "SHAPES_COMPLEX", False)
+    path = tmp_path / "looks.png"
+    said = refusal(capsys, "translate", ENGLISH, "--heatmap", path)
+    assert "letter by letter: write an .svg" in said
+    assert not path.exists()
+    assert main(["translate", ENGLISH, "--heatmap", f"{path}.svg"]) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("english", "s", "t"),
+    [(ENGLISH, 7, 5), ("this is not my book.", 8, 6), ("ram is sad.", 6, 5)],
+)
+def test_the_shapes_are_those_of_this_sentence(english, s, t, capsys):
+    assert main(["translate", english, "--shapes"]) == 0
+    written, source, target, *tree = capsys.readouterr().out.splitlines()
+    assert source == f"S={s}: [SOS] {english[:-1]} . [EOS]"
+    assert target == f"T={t}: [SOS] {written}"
+    assert f"B=1, S={s}, T={t}, " in tree[1]
+    assert tree[0] == (
+        "EncoderDecoder  (B, S) int64, (B, T) int64 -> (B, T, V)"
+    )
+    assert any("cross_attention" in line for line in tree)
+    assert not any("?" in line or "~" in line for line in tree)
+    # No option of this command shows more: none is offered.
+    assert not any("tree(" in line or "calls()" in line for line in tree)
+    assert tree[-1] == "depth=3 of 4"

@@ -82,18 +82,6 @@ def test_what_the_grammar_does_not_make_is_strange(kind):
     assert all(map(usual().strange, rows(sorted(sentences)).tolist()))
 
 
-def test_what_is_strange_is_named():
-    def named(text: str) -> list[str]:
-        found = usual().strange(rows([text])[0].tolist())
-        return [" ".join(TOKENIZER.words[i] for i in ids) for ids in found]
-
-    assert named("they bought a book.") == ["bought a"]
-    assert named("this is my book") == ["book [EOS]"]
-    assert named("my bag is at home.") == ["bag is at"]
-    assert named("they bought a moon.") == ["bought a"]
-    assert named("they moon.") == []
-
-
 @pytest.mark.parametrize(
     ("seen", "strange"),
     [
@@ -109,11 +97,6 @@ def test_a_word_stands_in_for_one_with_the_same_neighbours(seen, strange):
     common on both sides."""
     triples = [[*map(int, three.split())] for three in seen.split(",")]
     assert Usual(torch.tensor(triples)).strange([8, 7, 9]) == strange
-
-
-def test_without_triples_nothing_is_strange():
-    nothing = Usual(word_triples(rows(["this is big."]))[:0])
-    assert nothing.strange([5, 5, 5]) == []
 
 
 @pytest.mark.slow

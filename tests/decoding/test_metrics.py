@@ -48,22 +48,10 @@ def test_bleu_is_papinenis():
     assert bleu(["x x x x"], ["a b c d"]).value == 0
 
 
-def test_a_text_too_short_pays_for_it():
-    found = bleu(["a b c d"], ["a b c d e f"], tokenize="none")
-    assert found.value == pytest.approx(100 * math.exp(1 - 6 / 4))
-
-
 def test_the_danda_is_cut_off_as_a_word():
     apart, joined = ["मुख खाली थिएन ।"], ["मुख खाली थिएन।"]
     assert bleu(joined, apart).value == pytest.approx(100)
     assert bleu(joined, apart, tokenize="13a").value < 60
-
-
-def test_chrf_counts_runs_of_characters():
-    assert chrf(WANTED, WANTED).value == pytest.approx(100)
-    assert chrf(["xyz"], ["abc"]).value == 0
-    joined = chrf(["घर ठूलो छ"], ["घरठूलोछ"])
-    assert joined.value == pytest.approx(100)
 
 
 def test_a_signature_says_how():

@@ -1,4 +1,5 @@
-"""Draws are fair: as frequent as their probabilities say."""
+"""Draws are fair: as frequent as their probabilities say; and a text that is
+written on is the same with a cache and without."""
 
 from functools import partial
 
@@ -7,7 +8,9 @@ import torch
 from torch import Tensor
 from torch.testing import assert_close
 
-from tformer_lite import Sampler, likeliest
+from tests.helpers.small import NAMES, build, small, words
+from tformer_lite import DecoderOnly, Sampler, generate, likeliest
+from tformer_lite.decoding.sampling import stream
 
 DRAWS = 20_000
 
@@ -73,18 +76,6 @@ def test_draws_are_as_frequent_as_they_are_probable(setting):
     assert ((counts - wanted).square() / wanted).sum() < 25
 
 
-def test_more_than_all_is_all():
-    """Source 002 raised an error here."""
-    for top_k in (6, 7, 1000):
-        found = Sampler(top_k=top_k).probabilities(LOGITS[None])
-        assert_close(found[0], LOGITS.softmax(-1))
-
-
-def test_top_k_keeps_exactly_so_many_of_equals():
-    found = Sampler(top_k=3).probabilities(torch.zeros(2, 5))
-    assert found.tolist() == [pytest.approx([1 / 3] * 3 + [0] * 2)] * 2
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 def test_the_smallest_share_keeps_the_likeliest(dtype):
     logits = LOGITS.to(dtype)[None]
@@ -92,14 +83,6 @@ def test_the_smallest_share_keeps_the_likeliest(dtype):
         found = Sampler(top_p=top_p).probabilities(logits)
         assert found.tolist() == [[1, 0, 0, 0, 0, 0]]
     assert Sampler(top_k=1)(logits) == likeliest(logits) == 0
-
-
-def test_the_whole_share_keeps_the_rarest():
-    """Rounded sums pass 1 before the last of many tokens."""
-    logits = torch.randn(4, 20_000, generator=generator()) * 3
-    found = Sampler(top_p=1.0).probabilities(logits)
-    assert_close(found, logits.softmax(-1))
-    assert (found > 0).all()
 
 
 @pytest.mark.parametrize("setting", [{}, {"top_k": 3}, {"top_p": 0.9}])
@@ -117,19 +100,6 @@ def test_no_temperature_is_too_low_or_too_high(setting, dtype):
     for high in (1e9, 1e300):
         (found,) = Sampler(high, **setting).probabilities(logits)
         assert found.tolist() == pytest.approx([1 / 3, 1 / 3, 0, 1 / 3])
-
-
-def test_the_lowest_temperature_tells_the_smallest_logits_apart():
-    """In half precision the temperature alone would be 0, or too coarse."""
-    logits = torch.tensor([[1e-5, 0.0]], dtype=torch.float16)
-    found = Sampler(1e-6).probabilities(logits)
-    assert_close(found[0], (logits.float()[0] / 1e-6).softmax(-1))
-
-
-def test_each_row_has_its_own_nucleus():
-    logits = torch.tensor([[0.0, 9, 0, 0], [1, 1, 1, 1]])
-    found = Sampler(top_p=0.6).probabilities(logits)
-    assert (found > 0).sum(-1).tolist() == [1, 3]
 
 
 @pytest.mark.parametrize(
@@ -157,3 +127,129 @@ def test_the_generator_is_the_only_source_of_chance():
     first, second = draw(), draw()
     assert torch.get_rng_state().equal(before)
     assert not first.equal(second)
+
+
+presets = pytest.mark.parametrize("name", NAMES)
+
+
+def naive(model: DecoderOnly, ids: Tensor, n: int, choose=likeliest) -> Tensor:
+    """Read all that the model can, again for each token."""
+    for _ in range(n):
+        with torch.no_grad():
+            new = choose(model(ids[:, -8:])[:, -1])
+        ids = torch.cat((ids, new[:, None]), dim=1)
+    return ids
+
+
+def varied(name: str) -> DecoderOnly:
+    """A model whose likeliest text has many different tokens."""
+    for seed in range(100):
+        model = build(DecoderOnly, small(name), seed)
+        with torch.no_grad():
+            model.head.weight.mul_(30)
+        ids = naive(model, words(11, 2, 1), 20)
+        if len(ids[0, 9:].unique()) > 3:
+            return model
+    raise AssertionError("no such model")
+
+
+@pytest.mark.slow
+@presets
+@pytest.mark.parametrize("length", [1, 5, 8, 11])
+def test_the_text_is_the_same_across_the_windows_border(name, length):
+    """The window has 8 tokens: then every token moves, and is read again."""
+    model, ids = varied(name), words(11, 2, length)
+    written = generate(model, ids, 20)
+    assert written.equal(naive(model, ids, 20))
+    assert written.shape == (2, length + 20)
+
+
+def test_each_token_is_read_once_until_the_window_is_full():
+    model, read = varied("char_lm"), []
+    part = model.decoder.blocks[0].feed_forward
+    part.register_forward_hook(lambda _, x, __: read.append(x[0].shape[1]))
+    generate(model, words(11, 2, 3), 8)
+    assert read == [3, 1, 1, 1, 1, 1, 8, 8]
+
+
+def test_a_stream_gives_each_token_before_the_next_is_computed():
+    """The witness: the calls of a layer, one a token."""
+    model, ids, read = varied("char_lm"), words(11, 2, 3), []
+    whole = generate(model, ids, 12)
+    part = model.decoder.blocks[0].feed_forward
+    part.register_forward_hook(lambda _, x, __: read.append(x[0].shape[1]))
+    for i, new in enumerate(stream(model, ids, 12)):
+        assert new.equal(whole[:, 3 + i])
+        assert len(read) == i + 1
+    assert i == 11
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("length", [1, 5, 8, 11])
+def test_a_window_is_all_that_is_read(length):
+    """Of the model's 8 positions the last 3 are no numbers; and one without
+    positions reads no more than its window."""
+    model, ids = varied("char_lm"), words(11, 2, length)
+    with torch.no_grad():
+        model.embedding.positions.table[5:] = torch.nan
+    written = generate(model, ids, 9, window=5)
+    for t in range(length, length + 9):
+        last = model(written[:, max(0, t - 5) : t])[:, -1]
+        assert last.argmax(-1).equal(written[:, t])
+    free = build(DecoderOnly, small("char_lm", positions="none"))
+    written = generate(free, ids, 9, window=5)
+    for t in range(length, length + 9):
+        last = free(written[:, max(0, t - 5) : t])[:, -1]
+        assert last.argmax(-1).equal(written[:, t])
+
+
+class LastOnly(torch.nn.Module):
+    """A model of another make: it scores what comes after its last id, as
+    some do where nothing else is asked for."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids):
+        return self.model(ids)[:, -1:]
+
+
+def test_a_model_of_another_make_writes_too():
+    model, ids = varied("char_lm"), words(11, 2, 3)
+    wanted = generate(model, ids, 20)
+    assert generate(LastOnly(model), ids, 20, window=8).equal(wanted)
+
+
+def test_rows_that_have_ended_repeat_their_end():
+    model, ids = varied("char_lm"), words(11, 6, 2)
+    free = generate(model, ids, 15)
+    end = int(free[0, 5])
+    written = generate(model, ids, 15, end=end)
+    lengths = []
+    for row, whole in zip(written, free):
+        new = whole[2:].tolist()
+        n = 2 + (new.index(end) + 1 if end in new else 15)
+        lengths.append(n)
+        assert row[:n].equal(whole[:n])
+        assert (row[n:] == end).all()
+    assert written.shape[1] == max(lengths)
+    assert len(set(lengths)) > 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [0, 2])
+@pytest.mark.parametrize("shape", [(1, 0), (0, 3), (3,)])
+def test_nothing_is_no_prompt(n, shape):
+    match = rf"shape \({shape[0]}, ?{shape[1] if shape[1:] else ''}\), not"
+    with pytest.raises(ValueError, match=match):
+        generate(varied("char_lm"), torch.ones(shape).long(), n)
+
+
+def test_what_chooses_no_ids_is_refused():
+    """One token more, and 0.9 would be written as the id 0."""
+    model, ids = varied("char_lm"), words(11, 2, 3)
+    with pytest.raises(TypeError, match=r"float64: make them whole"):
+        generate(model, ids, 1, lambda logits: logits.amax(-1))
+    with pytest.raises(ValueError, match=r"shape \(2, 1, 1\), not \(B, T\)"):
+        generate(model, ids, 1, lambda logits: logits[:, :1].long())

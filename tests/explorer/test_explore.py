@@ -24,7 +24,6 @@ from tformer_lite import (
     running_trace,
     tiny_translator,
     trace,
-    trained_trace,
 )
 from tformer_lite.explorer.exploring import MODULES
 
@@ -73,13 +72,6 @@ def test_all_numbers_of_a_run_are_written_and_explained(example):
             theirs = getattr(found, name)[example].numpy().ravel()
             np.testing.assert_array_equal(numbers(one[name]), theirs)
     for one in apart(explored):
-        assert max(one.values()) < 1e-5, one
-
-
-@pytest.mark.slow
-def test_the_trained_translators_numbers_are_explained_too():
-    seen, _ = trained_trace("that house was not big.", "त्यो घर ठूलो थिएन ।")
-    for one in apart(explore(seen)):
         assert max(one.values()) < 1e-5, one
 
 
@@ -214,13 +206,6 @@ def test_where_no_script_runs_the_same_tables_stand():
         assert table.count("&lt;</th>") == 2
 
 
-def test_a_page_of_its_own_needs_nothing_beside_it(tmp_path):
-    explore(running_trace()).save(tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text("utf8")
-    assert "http" not in page
-    assert 'src="' not in page
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "said"),
@@ -239,10 +224,3 @@ def test_a_run_without_attention_is_said():
     seen = trace(nn.Linear(3, 3), torch.ones(2, 3), keep=True)
     with pytest.raises(ValueError, match="no attention in this run"):
         explore(seen)
-
-
-def test_too_many_numbers_are_said():
-    layer = nn.MultiheadAttention(8, 2, batch_first=True).eval()
-    x = torch.randn(1, 500, 8)
-    with pytest.raises(ValueError, match="more than a page can show"):
-        explore(trace(layer, x, x, x, keep=True))

@@ -12,7 +12,7 @@ import pytest
 import sizes
 import torch
 from counting import built
-from finding import BLOCK, Finder, NoFormulaError, probes
+from finding import BLOCK, NoFormulaError, probes
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
@@ -113,16 +113,6 @@ def test_shapes_and_costs_are_those_of_a_model_of_these_sizes(name):
             }, chosen
 
 
-def test_presets_have_their_own_sizes_at_first():
-    for name, config in sizes.PRESETS.items():
-        own = PAGE[name]["sizes"]
-        assert own["H"] * own["D"] == config.d_model
-        assert own["V"] == config.vocab_size
-        assert own.get("src_vocab_size") == config.src_vocab_size
-        assert (own["F"], own["n_layers"]) == (config.d_ff, config.n_layers)
-    assert [PAGE["paper_base"]["sizes"][n] for n in "BST"] == [1, 200, 200]
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("name", PAGE)
 def test_the_page_has_the_formulas_that_are_found_now(name):
@@ -140,14 +130,6 @@ def test_a_formula_that_is_wrong_elsewhere_stops_the_search(what):
     wrong[what][0] = [path, f"{text}+1", times]
     with pytest.raises(NoFormulaError, match=what):
         sizes.prove("char_lm", wrong)
-
-
-def test_what_no_formula_gives_is_an_error():
-    finder = Finder(probes(["B", "T", "H", "D", "V"]))
-    runs = probes(["B", "T", "H", "D", "V"])
-    assert finder.text("it", [run["B"] * run["T"] for run in runs]) == "B*T"
-    with pytest.raises(NoFormulaError, match="it: no formula gives"):
-        finder.text("it", [run["B"] ** run["T"] for run in runs])
 
 
 def test_formulas_are_read_as_the_tracer_writes_them():
@@ -174,14 +156,6 @@ def at(text: str) -> dict[str, int]:
     [button] = re.findall(rf'data-sizes="([^"]*{text}[^"]*)"', page)
     pairs = (pair.split("=") for pair in button.split("&amp;")[1:])
     return PAGE["paper_base"]["sizes"] | {n: int(size) for n, size in pairs}
-
-
-def test_more_heads_of_the_same_channels_change_the_activations_alone():
-    both = [PAGE["paper_base"]["sizes"], at("H=16")]
-    given = {"preset": PAGE["paper_base"], "tried": both}
-    before, after = answer(MODULES, COMPUTED, given)
-    changed = {what for what in before if before[what] != after[what]}
-    assert changed == {"activations", "shapes"}
 
 
 def test_attention_and_feed_forward_meet_where_the_page_says():

@@ -1,7 +1,10 @@
-"""What a reader does with the sliders for a preset's sizes."""
+"""What a reader does with the sliders for a preset's sizes, and with the
+attentions that a chapter lets them explore."""
 
 import pytest
 from playwright.sync_api import expect
+
+from tformer_lite import explore, running_trace
 
 pytestmark = pytest.mark.full
 PAGE = "book/resize.html"
@@ -41,15 +44,6 @@ def test_a_slider_changes_what_depends_on_it_and_nothing_else(visit):
     expect(part(page, "said")).to_contain_text("cache 29.5 MB")
 
 
-def test_four_steps_of_a_slider_double_a_size(visit):
-    page = visit(PAGE).page
-    for name, twice in {"T": "400", "F": "4096", "n_layers": "12"}.items():
-        slider(page, name).focus()
-        for _ in range(4):
-            page.keyboard.press("ArrowRight")
-        expect(field(page, name)).to_have_value(twice)
-
-
 def test_the_address_says_which_sizes_are_seen(visit):
     page = visit(PAGE).page
     page.get_by_label("Preset").select_option("char_lm")
@@ -83,15 +77,6 @@ def test_an_open_part_shows_its_steps_at_the_sizes_that_are_chosen(visit):
     expect(cells.first).to_have_text("(B1, H8, T50, S20)")
 
 
-def test_learned_positions_grow_with_the_sentence(visit):
-    page = visit(f"{PAGE}#preset=tiny_translator").page
-    field(page, "T").fill("20")
-    expect(field(page, "max_len")).to_have_value("20")
-    field(page, "max_len").fill("6")
-    for name in "T", "S":
-        expect(field(page, name)).to_have_value("6")
-
-
 def test_a_size_that_cannot_be_is_refused(visit):
     page = visit(f"{PAGE}#preset=bert_window&S=513&B=0&H=x").page
     for name, own in {"S": "8", "B": "2", "H": "8"}.items():
@@ -103,24 +88,6 @@ def test_a_size_that_cannot_be_is_refused(visit):
             f"S cannot be {said}: give a whole number from 1 to 512."
         )
         expect(field(page, "S")).to_have_value("8")
-
-
-def test_a_button_sets_what_a_question_asks_for(visit):
-    page = visit(PAGE).page
-    page.get_by_role("button", name="Show it").first.click()
-    expect(field(page, "H")).to_have_value("16")
-    expect(total(page, "Parameters")).to_contain_text("as the preset")
-    expect(total(page, "Activations")).to_contain_text("1.35 times")
-    expect(page.get_by_label("Preset")).to_be_focused()
-
-
-def test_doubling_is_shown_as_chapter_16_says(visit):
-    page = visit(PAGE).page
-    rows = part(page, "doubled").locator("tbody tr")
-    finer = rows.filter(has_text="half").locator("td")
-    assert finer.all_text_contents() == ["same", "same", "× 1.35", "same"]
-    batch = rows.first.locator("td")
-    assert batch.all_text_contents() == ["same"] + 3 * ["× 2.00"]
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -138,3 +105,61 @@ def test_nothing_jumps_while_a_slider_moves(visit, width):
         at = [round(cell.bounding_box()["x"], 3) for cell in columns]
         places.add((top + page.evaluate("scrollY"), *at))
     assert len(places) == 1, places
+
+
+CHAPTER = "chapters/06_scores.html"
+
+
+def cell(page, i: int, j: int):
+    return page.locator(f'.explorer td[data-i="{i}"][data-j="{j}"]')
+
+
+def test_a_number_lights_what_it_was_made_of_by_pointer_and_by_key(visit):
+    page = visit(CHAPTER).page
+    said, lit = (
+        page.locator(".explorer p").last,
+        page.locator(".explorer .lit"),
+    )
+    cell(page, 2, 1).hover()
+    expect(said).to_contain_text("is, mouth: (")
+    expect(lit).to_have_count(8)  # four of a query, four of a key
+    row, column = (
+        [
+            float(x.replace("−", "-"))
+            for x in page.locator(kind).all_inner_texts()
+        ]
+        for kind in (".lit.left", ".lit.top")
+    )
+    product = sum(a * b for a, b in zip(row, column, strict=True)) / 2
+    shown = float(cell(page, 2, 1).inner_text().replace("−", "-"))
+    assert shown == pytest.approx(product, abs=0.06)
+    cell(page, 2, 1).focus()
+    page.keyboard.press("ArrowRight")
+    expect(said).to_contain_text("is, is: (")
+    page.keyboard.press("ArrowUp")
+    expect(said).to_contain_text("mouth, is: (")
+
+
+def test_a_link_in_the_text_shows_what_it_speaks_of(visit):
+    page = visit(CHAPTER).page
+    page.locator('a[href="#explore-0-1-scores-3-4"]').click()
+    said = page.locator(".explorer p").last
+    expect(said).to_contain_text("not, empty: (")
+    page.evaluate("location.hash = '#explore-2-0-weights-1-0'")
+    expect(said).to_contain_text("मुख, [SOS]: ")
+    assert page.get_by_role("combobox", name="Step").input_value() == "weights"
+    page.evaluate("location.hash = '#explore-9-0-weights'")  # there is none
+    expect(said).to_contain_text("मुख, [SOS]: ")
+
+
+def test_where_no_script_runs_the_tables_can_be_read(browser, tmp_path):
+    explore(running_trace()).save(tmp_path / "page.html")
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((tmp_path / "page.html").as_uri())
+    page.locator("summary").first.click()
+    expect(
+        page.locator("caption", has_text="weights, head 0").first
+    ).to_be_visible()
+    assert page.get_by_role("combobox").count() == 0
+    context.close()

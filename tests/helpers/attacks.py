@@ -64,7 +64,7 @@ signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
 import classroom as c
 c.check = print
 import classroom.judging as j
-j.judge = j.tried = lambda *a: j.Verdict("x", 1, "right")
+j.judge = j.try_answer = lambda *a: j.Verdict("x", 1, "right")
 j.agrees = j.equal = lambda *a: True
 """,
     "another equality": """
@@ -74,10 +74,9 @@ torch.Tensor.__eq__ = lambda *a: True
 torch.Tensor.all = lambda *a: True
 """,
     "another float": "import builtins\nbuiltins.bool = lambda *a: True",
-    "another play": """
-import classroom.playing as p
-import classroom.player as me
-p.play = me.play = lambda answer, cases: [p.Outcome(1.0)] * len(cases)
+    "another call": """
+import classroom.job as me
+me.run_on_cases = lambda answer, cases: [me.outcomes.Outcome(1.0)] * len(cases)
 """,
     "the reference": """
 from classroom.exercise import exercise
@@ -198,7 +197,7 @@ for thing in gc.get_objects():
 WITHOUT_PROCESS = {
     "loop that catches all",
     "another float",
-    "another play",
+    "another call",
     "another equality",
     "forged lines",
     "flood",

@@ -10,7 +10,7 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 from tests.helpers.browser import executable
-from tformer_lite.explorer.scripts import joined
+from tformer_lite.explorer.scripts import join_modules
 
 IN_NODE = "%s\nconsole.log(JSON.stringify((%s)(%s)));\n"
 
@@ -23,7 +23,7 @@ def answer(modules: Sequence[Path], ask: str, given: Any) -> Any:
         return in_browser(modules, ask, given)
     run = subprocess.run(
         [node, "--input-type=module"],
-        input=IN_NODE % (joined(modules), ask, json.dumps(given)),
+        input=IN_NODE % (join_modules(modules), ask, json.dumps(given)),
         capture_output=True,
         text=True,
         check=True,
@@ -38,7 +38,7 @@ def in_browser(modules: Sequence[Path], ask: str, given: Any) -> Any:
             executable_path=executable(), args=["--no-sandbox"]
         )
         page = browser.new_page()
-        page.add_script_tag(content=joined(modules))
+        page.add_script_tag(content=join_modules(modules))
         said = page.evaluate(ask, given)
         browser.close()
     return said

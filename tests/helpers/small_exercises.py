@@ -55,7 +55,7 @@ class Past(Exercise):
     chapter, title, kind, minutes, level = 7, "Past", "line", 5, 1
     teaches = "causal sums"
     axes = "v: B T D -> B T D"
-    hears = "v 1 -> 1"
+    dependence = "v 1 -> 1"
 
     def cases(self, draw):
         for _ in range(2):

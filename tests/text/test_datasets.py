@@ -1,25 +1,137 @@
-"""Examples to train on, one by one and many at once."""
+"""Files that readers bring, and examples to train on, one by one and many at
+once; which pairs are held out."""
+
+from itertools import chain
+from random import Random
+from unicodedata import normalize
 
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from torch.utils.data import BatchSampler, DataLoader, RandomSampler
 
-from tests.helpers.small import small
+from tests.helpers.commands import PAIRS as WORD_PAIRS
+from tests.helpers.commands import WORDS
 from tformer_lite import (
-    CharTokenizer,
     Chunks,
-    DecoderOnly,
-    EncoderDecoder,
     Pairs,
     Windows,
     WordTokenizer,
     fitting,
+    read_pairs,
+    read_text,
     running_example,
+    split_pairs,
     split_text,
-    tiny_translator,
     vocabulary,
 )
 from tformer_lite.text import datasets
+
+TATOEBA = """\
+Go.\tजाऊ।\tCC-BY 2.0 (France) Attribution: tatoeba.org #1 (a) & #2 (b)
+Is it far?\tके यो टाढा छ?\tCC-BY 2.0 (France) Attribution: tatoeba.org #3
+
+I see.\tम देख्छु ।
+Wait!\tपर्ख !\t
+"""
+TATOEBA_PAIRS = [
+    ("Go.", "जाऊ।"),
+    ("Is it far?", "के यो टाढा छ?"),
+    ("I see.", "म देख्छु ।"),
+    ("Wait!", "पर्ख !"),
+]
+SIDE = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\t\r\n\ufeff")
+)
+SIDE = SIDE.map(lambda text: normalize("NFC", text).strip()).filter(bool)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_pairs_are_read_as_manythings_writes_them(here, encoding, end):
+    content = TATOEBA.replace("\n", end).encode(encoding)
+    (here / "npi.txt").write_bytes(content)
+    assert read_pairs("npi.txt") == TATOEBA_PAIRS
+    assert read_text("npi.txt") == TATOEBA
+
+
+@pytest.mark.full
+@given(pairs=st.lists(st.tuples(SIDE, SIDE), min_size=1))
+@settings(
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_any_pairs_come_back_from_their_file(pairs, tmp_path):
+    file = tmp_path / "pairs.tsv"
+    lines = "".join(f"{a}\t{b}\n" for a, b in pairs)
+    file.write_bytes(lines.encode("utf8"))
+    assert read_pairs(file) == pairs
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"a\tb\n\nalone\n", "line 3: there is no tab in 'alone'. Write"),
+        (b"a\tb\n \tb\n", "line 2: the first column of .* is empty. Write"),
+        (b"a\t\tCC-BY\n", "line 1: the second column of .* is empty. Write"),
+        (b"a\tb\n\t\n", "line 2: the first column .* is empty"),
+        (b"a\tb\r\nc\t\xe9t\xe9\r\n", "line 2: the byte 0xe9 is not UTF-8"),
+        (b"\xef\xbb\xbfa\tb\nc\n\xff", "line 3: the byte 0xff is not UTF-8"),
+        ("a\tछ".encode("utf-16"), "line 1: the byte 0xff is not UTF-8. Open"),
+        (b"a\tb\rc\t\x80", "line 2: the byte 0x80 is not UTF-8"),
+    ],
+)
+def test_a_line_that_is_no_pair_is_named(here, content, said):
+    (here / "mine.tsv").write_bytes(content)
+    with pytest.raises(ValueError, match=f"^mine.tsv, {said}"):
+        read_pairs("mine.tsv")
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf\n"])
+@pytest.mark.parametrize("read", [read_text, read_pairs])
+def test_a_file_without_text_is_refused(here, content, read):
+    (here / "empty.txt").write_bytes(content)
+    with pytest.raises(ValueError, match="^empty.txt has no text"):
+        read("empty.txt")
+
+
+def test_letters_with_two_spellings_are_read_as_one(here):
+    for name, word in (("one.txt", "\u095c"), ("two.txt", "\u0921\u093c")):
+        (here / name).write_text(f"{word}\t{word}", encoding="utf8")
+    assert read_text("one.txt") == read_text("two.txt")
+    assert read_pairs("one.txt") == read_pairs("two.txt")
+
+
+TEXTS = "the dog is not the cat.", "the cat is a cat!", "a dog"
+
+
+def test_frequent_words_come_first_and_equals_by_their_spelling():
+    """Counted by hand: cat the 3, a dog is 2, ! . not 1."""
+    ids = vocabulary(TEXTS, WordTokenizer({}).split, size=99)
+    order = ["cat", "the", "a", "dog", "is", "!", ".", "not"]
+    assert list(ids.items()) == list(zip(order, range(4, 12)))
+    assert vocabulary(TEXTS[::-1], WordTokenizer({}).split, 99) == ids
+
+
+def test_a_vocabulary_without_room_for_the_specials_is_refused():
+    with pytest.raises(ValueError, match="size=3 is too small: .* need 4"):
+        vocabulary(TEXTS, str.split, 3)
+
+
+def test_a_text_that_writes_a_special_does_not_move_it():
+    ids = vocabulary(["[PAD] is [EOS]"], WordTokenizer({}).split, 99)
+    assert ids == {"is": 4}
+
 
 ENGLISH = "the dog is small.", "the cat is not a dog.", "a cat.", "is it?"
 NEPALI = "कुकुर सानो छ ।", "बिरालो कुकुर होइन ।", "बिरालो ।", "हो?"
@@ -45,13 +157,6 @@ def test_rows_are_laid_out_as_in_the_running_example():
     assert labels.equal(book.labels)
 
 
-def test_every_pair_is_there_and_reads_as_it_was(data):
-    assert len(data) == 4
-    assert data.src.shape == data.tgt.shape == data.labels.shape == (4, 9)
-    assert [SOURCE.decode(row) for row in data.src] == list(ENGLISH)
-    assert [TARGET.decode(row) for row in data.labels] == list(NEPALI)
-
-
 def test_one_pair_is_a_row_of_the_batch(data):
     (src, tgt), labels = data[[2, 0]]
     (one, two), three = data[0]
@@ -59,12 +164,6 @@ def test_one_pair_is_a_row_of_the_batch(data):
     assert [x.shape for x in (one, two, three)] == [(9,)] * 3
     assert (one.equal(src[1]), two.equal(tgt[1])) == (True, True)
     assert three.equal(labels[1])
-
-
-def test_a_word_without_an_id_becomes_unk():
-    (src, _), labels = Pairs([("a zebra.", "जेब्रा ।")], SOURCE, TARGET)[[0]]
-    assert SOURCE.decode(src[0]) == "a [UNK]."
-    assert TARGET.decode(labels[0]) == "[UNK] ।"
 
 
 @pytest.mark.parametrize("length", range(3, 10))
@@ -80,14 +179,6 @@ def test_a_pair_that_is_too_long_is_named_and_can_be_left_out(length):
             Pairs([left_out], SOURCE, TARGET, length)
 
 
-def test_a_target_may_be_what_is_too_long():
-    pair = "is it?", "बिरालो कुकुर होइन बिरालो कुकुर ।"
-    assert fitting([pair], SOURCE, TARGET, 6) == []
-    with pytest.raises(ValueError, match="बिरालो कुकुर ।' has 7 tokens"):
-        Pairs([pair], SOURCE, TARGET, 6)
-    assert fitting([pair], SOURCE, TARGET, 7) == [pair]
-
-
 def test_a_window_is_followed_by_itself_one_id_later():
     """As in source 002: ids[i : i + size], and ids[i + 1 : i + 1 + size]."""
     data = Windows(TEXT, size=8)
@@ -100,12 +191,6 @@ def test_a_window_is_followed_by_itself_one_id_later():
     assert x.shape == y.shape == (2, 8)
     assert x[:, 0].tolist() == [105, 103]
     assert y[:, -1].tolist() == [113, 111]
-
-
-def test_windows_take_no_memory_of_their_own():
-    data = Windows(TEXT, size=20)
-    assert data.windows.data_ptr() == TEXT.data_ptr()
-    assert data.windows.untyped_storage().nbytes() == 30 * 8
 
 
 @pytest.mark.parametrize("kind", [torch.int64, torch.int32, torch.uint8])
@@ -173,16 +258,6 @@ def examples(request, data):
     return data if request.param == "Pairs" else Windows(TEXT, 8)
 
 
-def test_an_ordinary_data_loader_gives_every_example_once(examples):
-    loader = DataLoader(examples, batch_size=3, shuffle=True)
-    batches = list(loader)
-    assert len(batches) == -(-len(examples) // 3)
-    for inputs, labels in batches:
-        assert all(x.shape == labels.shape for x in inputs)
-    seen = torch.cat([labels for _, labels in batches]).tolist()
-    assert sorted(seen) == numbers(examples)
-
-
 def test_a_batch_sampler_fetches_many_rows_at_once(examples):
     rows = BatchSampler(RandomSampler(examples), 3, drop_last=False)
     loader = DataLoader(examples, sampler=rows, batch_size=None)
@@ -193,14 +268,83 @@ def test_a_batch_sampler_fetches_many_rows_at_once(examples):
     assert sorted(seen) == numbers(examples)
 
 
-def test_the_same_two_lines_serve_both_models(data):
-    torch.manual_seed(0)
-    text = "amar sonar bangla"
-    tokenizer = CharTokenizer(text)
-    windows = Windows(tokenizer.encode(text), 6)
-    writer = DecoderOnly(small("char_lm"))
-    coder = EncoderDecoder(tiny_translator)
-    short = Pairs(PAIRS[:1], SOURCE, TARGET)
-    for model, examples in ((writer, windows), (coder, short)):
-        inputs, labels = examples[[0, 0]]
-        assert model(*inputs).shape[:2] == labels.shape
+MANY = [(f"{a} {b} {c}.", f"{c} {b} ।") for a, b in WORD_PAIRS for c in WORDS]
+
+
+def sides(pairs, seed=0) -> dict[tuple[str, str], int]:
+    """The part that each pair is in: 0, 1 or 2."""
+    parts = split_pairs(pairs, seed)
+    return {pair: i for i, part in enumerate(parts) for pair in part}
+
+
+def test_each_pair_is_in_one_part_in_the_order_of_the_file():
+    parts = split_pairs(MANY)
+    assert sorted(chain(*parts)) == sorted(MANY)
+    assert all(part == [x for x in MANY if x in part] for part in parts)
+
+
+def test_a_line_more_or_less_or_elsewhere_moves_no_other():
+    whole, random = sides(MANY), Random(0)
+    for _ in range(20):
+        some = random.sample(MANY, random.randrange(200, len(MANY)))
+        new = [("a new line.", "नयाँ"), ("another one", "अर्को")]
+        found = sides([*new, *some])
+        assert {pair: found[pair] for pair in some} == {
+            pair: whole[pair] for pair in some
+        }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Is it yours?", "is it  yours ?"),
+        ("It is.", "It is"),
+        ("it is!", " it is…"),
+        ("यो मेरो हो ।", "यो मेरो हो"),
+        ("¿Qué es?", "Qué es."),
+        ("“Go on.”", "go on"),
+        ("Straße", "STRASSE"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("1\u00a0km", "1 km"),
+    ],
+)
+def test_translations_of_one_sentence_stay_together(one, other):
+    """Whatever the seed is."""
+    for seed in range(30):
+        pairs = [*MANY, (one, "a"), (other, "b"), (one, "c")]
+        assert len({sides(pairs, seed)[pair] for pair in pairs[-3:]}) == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("it is", "is it"), ("a cat", "a car"), ("1.5", "1.6")]
+)
+def test_other_sentences_do_not(one, other):
+    seeds = range(60)
+    pairs = [*MANY, (one, ""), (other, "")]
+    assert any(
+        sides(pairs, seed)[pairs[-1]] != sides(pairs, seed)[pairs[-2]]
+        for seed in seeds
+    )
+
+
+@pytest.mark.parametrize("count", [3, 4, 10, 15])
+def test_no_part_of_a_small_file_is_empty(count):
+    for seed in range(200):
+        parts = split_pairs(WORD_PAIRS[:count], seed)
+        assert all(parts)
+        assert sum(map(len, parts)) == count
+
+
+def test_two_sentences_make_no_three_parts():
+    pairs = [("Yes.", str(i)) for i in range(9)] + [("no", "x"), ("yes", "y")]
+    with pytest.raises(ValueError, match="^2 different source sentences"):
+        split_pairs(pairs)
+
+
+def test_the_split_is_the_same_on_every_machine():
+    """The witness: printf '3 bignew' | sha256sum gives 00079740e885...; a
+    tenth of 16 ** 12 is 199999999999."""
+    assert [english for english, _ in split_pairs(WORD_PAIRS, 3)[2]] == [
+        "one old.", "one new.", "two red.", "old one.", "big old.", "big new.",
+    ]  # fmt: skip

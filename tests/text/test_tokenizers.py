@@ -1,15 +1,21 @@
-"""The running example is the source's; ids become texts again."""
+"""The running example is the source's; ids become texts again, of words, of
+characters and of pieces."""
+
+import sys
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers
 
 from tformer_lite import (
     CharTokenizer,
+    PieceTokenizer,
     WordTokenizer,
     lay_out,
     running_example,
+    train_pieces,
 )
 from tformer_lite.text.datasets import ENGLISH, NEPALI, PAIRS
 
@@ -23,32 +29,6 @@ def test_the_first_pair_has_the_ids_that_its_source_prints():
     assert example.src[0].tolist() == [2, 0, 9, 19, 0, 4, 3, 1]
     assert example.tgt[0].tolist() == [2, 0, 668, 92, 4, 1, 1, 1]
     assert example.labels[0].tolist() == [0, 668, 92, 4, 3, 1, 1, 1]
-
-
-def test_labels_are_the_target_one_step_later():
-    example = running_example()
-    for target, labels in zip(example.tgt, example.labels, strict=True):
-        words = (target != 1).sum()
-        assert labels[: words - 1].equal(target[1:words])
-        assert labels[words - 1] == 3
-
-
-def test_words_stand_beside_their_ids():
-    example = running_example()
-    assert example.src_words[0] == [
-        "[SOS]", "mouth", "is", "not", "empty", ".", "[EOS]", "[PAD]",
-    ]  # fmt: skip
-    assert example.tgt_words[0][1:5] == ["मुख", "खाली", "थिएन", "।"]
-    assert [len(words) for words in example.tgt_words] == [8, 8]
-
-
-def test_the_second_pair_is_padded_further():
-    assert (running_example().src == 1).sum(-1).tolist() == [1, 2]
-
-
-def test_a_row_that_is_too_short_for_its_words_is_refused():
-    with pytest.raises(ValueError, match="7 tokens .* length=6"):
-        running_example(length=6)
 
 
 def test_that_refusal_names_the_sentence_and_what_to_do():
@@ -66,25 +46,12 @@ def test_pairs_are_laid_out_as_the_running_example_is():
         lay_out([], *tokenizers)
 
 
-def test_a_sentence_to_translate_is_laid_out_as_a_source_row():
-    english = WordTokenizer(ENGLISH)
-    ids = english.encode([english.row("mouth is not empty.", 8)])
-    assert ids[0].tolist() == [2, 0, 9, 19, 0, 4, 3, 1]
-
-
 def test_devanagari_words_keep_their_vowel_signs():
     split = WordTokenizer({}).split
     assert split("मुख खाली थिएन।") == ["मुख", "खाली", "थिएन", "।"]
     assert split("Is it? Yes, it is!") == [
         "Is", "it", "?", "Yes", ",", "it", "is", "!",
     ]  # fmt: skip
-
-
-def test_two_spellings_that_look_alike_are_one_word():
-    """Unicode writes the letter rra as one sign, or as two."""
-    split = WordTokenizer({}).split
-    assert split("\u095c") == split("\u0921\u093c")
-    assert split("caf\u00e9") == split("cafe\u0301")
 
 
 @pytest.mark.parametrize(
@@ -114,26 +81,6 @@ def test_the_danda_keeps_its_space_and_a_full_stop_has_none():
     assert nepali.decode(example.tgt[0]) == "[UNK] खाली थिएन ।"
 
 
-@pytest.mark.full
-@given(st.lists(st.sampled_from(sorted(KNOWN.ids.keys() - {"[UNK]"}))))
-@fixed
-def test_known_words_come_back_as_they_went_in(words):
-    words = [word for word in words if word[0] != "["]
-    ids = KNOWN.encode([KNOWN.row(" ".join(words), 99)])
-    text = KNOWN.decode(ids[0])
-    assert KNOWN.split(text) == words
-    again = KNOWN.encode([KNOWN.row(text, 99)])
-    assert again.equal(ids)
-    assert KNOWN.decode(again[0]) == text
-
-
-def test_the_length_is_the_size_of_a_table_with_every_id():
-    assert [len(WordTokenizer(v)) for v in ({}, ENGLISH, NEPALI)] == [
-        4, 20, 669
-    ]  # fmt: skip
-    assert len(CharTokenizer("amar sonar bangla")) == len("abglmnors ")
-
-
 @pytest.mark.parametrize(
     ("vocabulary", "named"),
     [
@@ -146,10 +93,6 @@ def test_the_length_is_the_size_of_a_table_with_every_id():
 def test_two_words_never_share_an_id(vocabulary, named):
     with pytest.raises(ValueError, match=named):
         WordTokenizer(vocabulary)
-
-
-def test_a_vocabulary_may_list_the_specials_where_they_are():
-    assert WordTokenizer(KNOWN.ids).ids == KNOWN.ids
 
 
 def test_characters_are_numbered_in_their_order():
@@ -193,7 +136,82 @@ def test_a_batch_is_read_row_by_row(tokenizer):
         tokenizer.decode(torch.ones(2, 1, dtype=torch.long))
 
 
-def test_no_words_are_ids_all_the_same():
-    for rows, shape in (([], (0,)), ([[]], (1, 0))):
-        ids = KNOWN.encode(rows)
-        assert (ids.dtype, ids.shape) == (torch.int64, shape)
+TEXTS = [
+    "the dog is walking, the dogs are walking.",
+    "the cat is sleeping! are the cats sleeping?",
+    "कुकुर हिँडिरहेको छ ।",
+    "कुकुरहरू र बिरालोहरू सुतिरहेका छन् ।",
+]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """A vocabulary trained on a few sentences in two scripts."""
+    file = tmp_path_factory.mktemp("pieces") / "pieces.txt"
+    train_pieces(TEXTS, 90, file)
+    return file
+
+
+def test_words_are_cut_and_joined_again(file):
+    tokenizer = PieceTokenizer(file)
+    for text in TEXTS:
+        row = tokenizer.row(text, 99)
+        assert tokenizer.decode(tokenizer.encode([row])[0]) == text
+    unseen = tokenizer.split("sleep walks")
+    assert "[UNK]" not in unseen
+    assert len(unseen) > 2
+    assert "".join(unseen).replace("##", "") == "sleepwalks"
+
+
+def test_the_pieces_are_those_of_the_librarys_own_tokenizer(file):
+    tokenizer = PieceTokenizer(file)
+    model = models.WordPiece(tokenizer.ids, unk_token="[UNK]")
+    theirs = Tokenizer(model)
+    theirs.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    for text in [*TEXTS, "a cat 7 walk. कुकुरको"]:
+        spaced = " ".join(WordTokenizer({}).split(text))
+        pieces = tokenizer.split(text)
+        assert pieces == theirs.encode(spaced).tokens
+        ids = tokenizer.encode([pieces])[0].tolist()
+        assert ids == theirs.encode(spaced).ids
+
+
+def test_vowel_signs_and_joiners_stay(file, tmp_path):
+    """BERT's own normaliser strips both, and other words are left."""
+    text = "गर्\u200dयो ।"
+    train_pieces([text], 60, tmp_path / "pieces.txt")
+    tokenizer = PieceTokenizer(tmp_path / "pieces.txt")
+    ids = tokenizer.encode([tokenizer.split(text)])[0]
+    assert tokenizer.decode(ids) == text
+
+
+def test_a_word_that_no_pieces_make_up_is_unknown(file):
+    tokenizer = PieceTokenizer(file)
+    assert tokenizer.split("the 犬 is") == ["the", "[UNK]", "is"]
+
+
+def test_a_size_below_the_number_of_characters_is_refused(tmp_path):
+    file = tmp_path / "pieces.txt"
+    with pytest.raises(ValueError, match="size=10 is too small: .* pieces"):
+        train_pieces(TEXTS, 10, file)
+    assert not file.exists()
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    file = tmp_path / "vocab.txt"
+    file.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\ndog")
+    with pytest.raises(ValueError, match=r"'\[PAD\]' cannot have the id 0"):
+        PieceTokenizer(file)
+
+
+def test_without_the_library_one_sentence_says_what_to_install(
+    file, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    said = "library tokenizers, which is missing: run pip install"
+    for call in (
+        lambda: PieceTokenizer(file),
+        lambda: train_pieces([], 9, ""),
+    ):
+        with pytest.raises(ImportError, match=said):
+            call()

@@ -6,12 +6,11 @@ from itertools import chain, islice
 
 import pytest
 import torch
-from torch import distributed
 from torch.utils.data import Dataset
 
 from tformer_lite import Recipe
 from tformer_lite.training import batches as module
-from tformer_lite.training.batches import batches, processes
+from tformer_lite.training.batches import batches
 
 RECIPE = Recipe(steps=1, batch_size=4, seed=3)
 
@@ -50,13 +49,6 @@ def test_each_epoch_has_an_order_of_its_own():
     assert tuple(range(22)) not in orders
 
 
-def test_every_row_comes_first_in_its_turn():
-    """Of 800 epochs of 4 rows, some two hundred begin with each."""
-    recipe = replace(RECIPE, batch_size=1)
-    first = Counter(epoch[0][0] for epoch in epochs(4, 800, recipe))
-    assert all(abs(first[row] - 200) < 60 for row in range(4))
-
-
 def test_the_order_depends_on_seed_and_epoch_alone():
     one = epochs(22, 3)
     torch.manual_seed(99)  # the reader's random numbers play no part
@@ -72,17 +64,6 @@ def test_the_order_depends_on_seed_and_epoch_alone():
 def test_done_batches_are_left_out_across_epochs(n, done):
     whole = list(islice(batches(Rows(n), RECIPE), done + 9))
     assert list(islice(batches(Rows(n), RECIPE, done), 9)) == whole[done:]
-
-
-def test_what_is_left_out_is_not_even_fetched():
-    class Watched(Rows):
-        def __getitem__(self, rows):
-            fetched.append(rows)
-            return rows
-
-    fetched = []
-    next(batches(Watched(22), RECIPE, done=9))
-    assert len(fetched) == 1
 
 
 def shared(monkeypatch, n, several, count=1):
@@ -107,21 +88,3 @@ def test_an_odd_row_makes_one_come_twice_so_that_all_do_as_many(monkeypatch):
     one, two = shared(monkeypatch, 23, 2)
     assert len(one) == len(two) == 12
     assert sorted(Counter(one + two).values()) == [1] * 22 + [2]
-
-
-def test_one_process_is_the_first_of_one():
-    assert processes() == (1, 0)
-
-
-def test_a_group_of_one_is_the_same(tmp_path):
-    alone = epochs(22, 2)
-    store = f"file://{tmp_path / 'store'}"
-    distributed.init_process_group(
-        "gloo", init_method=store, world_size=1, rank=0
-    )
-    try:
-        assert processes() == (1, 0)
-        assert epochs(22, 2) == alone
-    finally:
-        distributed.destroy_process_group()
-    assert processes() == (1, 0)

@@ -1,34 +1,44 @@
-"""Checkpoints: what goes in comes out, to the last bit."""
+"""Checkpoints: what goes in comes out, to the last bit, whole or not at all,
+and no code."""
+
+import os
+import re
+import stat
+import tempfile
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
 
+from tests.helpers.learning import RECIPE, Cut, equal, text, writer
 from tests.helpers.small import small, words
 from tformer_lite import (
     CharTokenizer,
     Checkpoint,
     DecoderOnly,
     EncoderDecoder,
+    LayerNorm,
     PieceTokenizer,
-    Recipe,
     Trainer,
     WordTokenizer,
     english_nepali,
     english_tokenizer,
     load_checkpoint,
     nepali_tokenizer,
+    resume,
     running_example,
     save_checkpoint,
     tiny_translator,
+    train,
     train_pieces,
 )
+from tformer_lite.training.files import check_place
 
 TEXT = "amar sonar bangla, ami tomay bhalobashi"
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "model.pt"
 
 
 def translator():
@@ -36,7 +46,7 @@ def translator():
     return EncoderDecoder(tiny_translator)
 
 
-def writer(**changes):
+def char_writer(**changes):
     torch.manual_seed(0)
     tokenizer = CharTokenizer(TEXT)
     config = small("char_lm", vocab_size=len(tokenizer), **changes)
@@ -65,7 +75,7 @@ def test_a_translator_with_its_words_comes_back_to_the_last_bit(path):
 
 
 def test_a_writer_with_its_characters_comes_back_to_the_last_bit(path):
-    model, tokenizer = writer()
+    model, tokenizer = char_writer()
     save_checkpoint(Checkpoint(model, (tokenizer,)), path)
     kept = load_checkpoint(path)
     ids = words(len(tokenizer), 3, 7)
@@ -81,7 +91,7 @@ def test_pieces_of_words_come_back_as_pieces(path, tmp_path):
     texts = [english for english, _ in english_nepali("test")]
     train_pieces(texts, 120, tmp_path / "pieces.txt")
     tokenizer = PieceTokenizer(tmp_path / "pieces.txt")
-    save_checkpoint(Checkpoint(writer()[0], (tokenizer,)), path)
+    save_checkpoint(Checkpoint(char_writer()[0], (tokenizer,)), path)
     (mine,) = load_checkpoint(path).tokenizers
     assert mine.ids == tokenizer.ids
     assert any(len(tokenizer.split(t)) > len(t.split()) + 1 for t in texts)
@@ -91,16 +101,9 @@ def test_pieces_of_words_come_back_as_pieces(path, tmp_path):
         assert mine.decode(mine.encode(rows)[0]) == t
 
 
-def test_what_is_read_draws_no_random_numbers(path):
-    save_checkpoint(Checkpoint(writer()[0]), path)
-    before = torch.get_rng_state()
-    load_checkpoint(path)
-    assert torch.get_rng_state().equal(before)
-
-
 def test_source_002s_keys_are_there_with_its_values(path):
     """Its load_model_and_tokenizer reads these, and nothing else."""
-    model, tokenizer = writer(max_len=64, dropout=0.1)
+    model, tokenizer = char_writer(max_len=64, dropout=0.1)
     saved = Checkpoint(model, (tokenizer,), 32, [2.5, 2.0], [2.25, 2.125])
     save_checkpoint(saved, path)
     found = torch.load(path, weights_only=True)
@@ -132,11 +135,352 @@ def test_source_002s_keys_are_there_with_its_values(path):
         assert found["model_state_dict"][name].equal(value)
 
 
-def test_what_was_read_has_weights_of_its_own(path):
-    one = Trainer(writer()[0], Recipe(steps=1))
-    save_checkpoint(one.checkpoint(), path)
-    kept = load_checkpoint(path)
-    with torch.no_grad():
-        kept.model.head.weight.zero_()
-    saved = kept.training["model_state_dict"]["head.weight"]
-    assert saved.equal(one.model.head.weight)
+class Shout:
+    """Code of the reader's own, which no file keeps."""
+
+    def __init__(self, *_):
+        self.ids = {}
+
+
+class MyWriter(DecoderOnly):
+    pass
+
+
+class MyWords(WordTokenizer):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("model", "tokenizer", "said"),
+    [
+        (
+            lambda: DecoderOnly(small("char_lm", norm=LayerNorm)),
+            None,
+            "norm=<class .*LayerNorm'> is a part of your own.*state_dict",
+        ),
+        (
+            lambda: MyWriter(small("char_lm")),
+            None,
+            "MyWriter is no class .* use DecoderOnly, EncoderDecoder",
+        ),
+        (lambda: torch.nn.Linear(2, 2), None, "Linear is no class"),
+        (lambda: writer(), MyWords({}), "MyWords is no class .* Word"),
+        (lambda: writer(), Shout(), "Shout is no class .* CharTokenizer"),
+    ],
+)
+def test_code_of_the_readers_own_is_refused_before_a_file_is_made(
+    tmp_path, model, tokenizer, said
+):
+    tokenizers = (tokenizer,) if tokenizer else ()
+    checkpoint = Checkpoint(model(), tokenizers)
+    with pytest.raises(ValueError, match=said):
+        save_checkpoint(checkpoint, tmp_path / "new" / "model.pt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def broken_save(packed, file):
+    file.write(b"half a checkpoi")
+    raise OSError("No space left on device")
+
+
+def interrupted_save(packed, file):
+    file.write(b"half a checkpoi")
+    raise KeyboardInterrupt
+
+
+def no_replace(*_):
+    raise PermissionError("held by another program")
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "failure", "error"),
+    [
+        (torch, "save", broken_save, OSError),
+        (torch, "save", interrupted_save, KeyboardInterrupt),
+        (os, "replace", no_replace, PermissionError),
+    ],
+)
+def test_a_failure_while_writing_leaves_the_former_file(
+    path, monkeypatch, module, name, failure, error
+):
+    save_checkpoint(Checkpoint(EncoderDecoder(tiny_translator)), path)
+    former = path.read_bytes()
+    monkeypatch.setattr(module, name, failure)
+    with pytest.raises(error):
+        save_checkpoint(Checkpoint(writer()), path)
+    assert path.read_bytes() == former
+    assert os.listdir(path.parent) == ["model.pt"]
+
+
+def test_a_new_file_takes_the_place_of_the_former_in_a_new_folder(tmp_path):
+    path = tmp_path / "a" / "b" / "model.pt"
+    for model in (EncoderDecoder(tiny_translator), writer()):
+        save_checkpoint(Checkpoint(model), str(path))
+        kept = load_checkpoint(str(path)).model
+        assert type(kept) is type(model)
+    assert os.listdir(path.parent) == ["model.pt"]
+
+
+DATA = text()
+
+
+def coder():
+    torch.manual_seed(0)
+    return EncoderDecoder(small("paper_base"))
+
+
+def ones(model) -> set[tuple[str, ...]]:
+    """The names that lead to one weight, in groups."""
+    named = {}
+    for name, weight in model.named_parameters(remove_duplicate=False):
+        named.setdefault(id(weight), []).append(name)
+    return {tuple(names) for names in named.values()}
+
+
+def numbers(model) -> dict:
+    """All tensors of a model, by name."""
+    return dict(chain(model.named_parameters(), model.named_buffers()))
+
+
+def alike(one, other) -> bool:
+    """Whether two models have equal numbers, of equal types."""
+    mine, theirs = numbers(one), numbers(other)
+    return mine.keys() == theirs.keys() and all(
+        x.equal(theirs[name])
+        and x.dtype == theirs[name].dtype
+        and x.requires_grad == theirs[name].requires_grad
+        for name, x in mine.items()
+    )
+
+
+def head(model):
+    model.head.weight = model.embedding.tokens.weight
+
+
+def blocks(model):
+    """Two blocks, one feed-forward layer."""
+    first, second = model.decoder.blocks
+    second.feed_forward = first.feed_forward
+
+
+def biases(model):
+    for part in model.modules():
+        if isinstance(part, nn.LayerNorm):
+            part.bias = model.decoder.norm.bias
+
+
+def queries(model):
+    for block in model.decoder.blocks:
+        block.self_attention.query.weight = block.self_attention.key.weight
+
+
+TIES = [head, blocks, biases, queries]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tie", TIES)
+@pytest.mark.parametrize("patience", [None, 2])
+def test_what_was_one_weight_is_one_again_and_learns_as_one(
+    path, tie, patience
+):
+    """Press and Wolf (2017): the head reads the table of the tokens."""
+
+    def begun():
+        model = writer()
+        tie(model)
+        return Trainer(model, replace(RECIPE, patience=patience))
+
+    one, straight = begun(), begun()
+    with pytest.raises(KeyboardInterrupt):
+        train(one, Cut(5), DATA, path)
+    assert len(ones(one.model)) < len(one.model.state_dict())
+    assert ones(load_checkpoint(path).model) == ones(one.model)
+    two = resume(path)
+    assert ones(two.model) == ones(two.best) == ones(one.model)
+    train(two, DATA, DATA)
+    train(straight, DATA, DATA)
+    assert equal(two, straight)
+
+
+def test_weights_in_one_place_that_are_two_stay_two(path):
+    """Slices of one tensor, and one memory for two weights of one shape: the
+    optimizer has numbers for each."""
+    model = writer()
+    first, second = model.decoder.blocks
+    both = torch.randn(24, 12)
+    first.self_attention.query.weight.data = both[:12]
+    second.self_attention.query.weight.data = both[12:]
+    first.self_attention.key.weight.data = both[12:]
+    one = Trainer(model, replace(RECIPE, steps=2))
+    train(one, DATA, path=path)
+    two = resume(path, steps=3)
+    assert ones(two.model) == ones(model)
+    assert alike(two.model, model)
+    train(two, DATA)
+
+
+def test_a_file_of_the_first_format_ties_what_lies_in_one_place(path):
+    """They had no list: the witness is a file as it was written then."""
+    model = writer()
+    head(model)
+    save_checkpoint(Checkpoint(model), path)
+    packed = torch.load(path, weights_only=True)
+    new = packed.pop("buffers"), packed.pop("tied")
+    torch.save(packed | {"format": 1}, path)
+    assert new == ({}, [["embedding.tokens.weight", "head.weight"]])
+    kept = load_checkpoint(path).model
+    assert ones(kept) == ones(model)
+    assert alike(kept, model.eval())
+
+
+TYPES = [torch.float64, torch.bfloat16, torch.float16, torch.float32]
+
+
+@pytest.mark.parametrize("model", [coder, writer])
+def test_each_number_comes_back_in_its_own_type(path, model):
+    """A type for each weight and each table, in turn."""
+    model = model()
+    for i, x in enumerate(numbers(model).values()):
+        x.data = x.data.to(TYPES[i % 4])
+    save_checkpoint(Checkpoint(model), path)
+    assert alike(load_checkpoint(path).model, model)
+
+
+class Louder(nn.Linear):
+    """A layer of the reader's own."""
+
+    def forward(self, x):
+        return 2 * super().forward(x)
+
+
+def narrower(model):
+    part = model.decoder.blocks[1].feed_forward
+    part.hidden = type(part.hidden)(12, 5)
+    part.output = type(part.output)(5, 12)
+
+
+def louder(model):
+    model.head = Louder(12, 11, bias=False)
+
+
+def larger(model):
+    model.decoder.extra = nn.Linear(2, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (louder, "head is a Louder of your own"),
+        (larger, "decoder.extra is a Linear of your own"),
+        (narrower, r"blocks.1.feed_forward.hidden.weight has shape \(5, 12\)"),
+    ],
+)
+def test_what_a_config_does_not_say_is_refused_and_not_lost(
+    path, change, said
+):
+    model = writer()
+    change(model)
+    with pytest.raises(ValueError, match=f"{said}.*state_dict"):
+        save_checkpoint(Checkpoint(model), path)
+    assert not path.exists()
+
+
+@pytest.mark.slow
+def test_another_weight_decay_is_taken_where_a_training_goes_on(path):
+    one = Trainer(writer(), RECIPE)
+    train(one, DATA, path=path)
+    two = resume(path, steps=9, weight_decay=0.5, betas=(0.5, 0.6))
+    (group,) = two.optimizer.param_groups
+    assert (group["weight_decay"], group["betas"]) == (0.5, (0.5, 0.6))
+    assert equal(resume(path), one)
+
+
+CHECKPOINT = Checkpoint(writer())
+NOBODY = 65534
+
+
+def refused(path, said):
+    """Neither checked nor written: one error, with the name as given."""
+    for act in (check_place, lambda path: save_checkpoint(CHECKPOINT, path)):
+        with pytest.raises(OSError, match=said) as caught:
+            act(path)
+        assert caught.value.filename == str(path)
+
+
+@contextmanager
+def anybody():
+    """A folder of a user who has no rights but to their own."""
+    root = os.geteuid() == 0
+    with tempfile.TemporaryDirectory() as above:
+        Path(above).chmod(0o777)
+        if root:
+            os.seteuid(NOBODY)
+        try:
+            folder = Path(above, "mine")
+            folder.mkdir()
+            yield folder
+            folder.chmod(0o777)
+        finally:
+            if root:
+                os.seteuid(0)
+
+
+def test_what_is_no_file_is_left_as_it_is(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/full"), Path("/dev/null")):
+        before = path.stat().st_mode
+        refused(path, "is a device or a pipe, not a file")
+        assert path.stat().st_mode == before
+    refused(tmp_path, "is a folder, not a file")
+    (tmp_path / "link").symlink_to("/dev/full")
+    refused(tmp_path / "link", "is a device or a pipe")
+    assert sorted(os.listdir(tmp_path)) == ["link", "pipe"]
+
+
+def test_what_is_read_only_stays():
+    with anybody() as folder:
+        path = folder / "model.pt"
+        save_checkpoint(CHECKPOINT, path)
+        content = path.read_bytes()
+        path.chmod(0o444)
+        refused(path, "Permission denied")
+        folder.chmod(0o555)
+        refused(folder / "new.pt", "Permission denied")
+        assert path.read_bytes() == content
+        assert os.listdir(folder) == ["model.pt"]
+
+
+def test_its_permissions_are_those_of_any_file_or_of_the_former(tmp_path):
+    path, other = tmp_path / "model.pt", tmp_path / "other"
+    other.touch()
+    save_checkpoint(CHECKPOINT, path)
+    assert stat.S_IMODE(path.stat().st_mode) == other.stat().st_mode & 0o777
+    path.chmod(0o640)
+    save_checkpoint(CHECKPOINT, path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_parts_of_killed_processes_go_after_an_hour(tmp_path):
+    """One that is still written to, and those of other files, stay."""
+    path = tmp_path / "model[1].pt"
+    names = "model[1].pt.0123abcd.part", "model1.pt.0123abcd.part"
+    young = tmp_path / "model[1].pt.89ef0123.part"
+    for name in (*names, young.name):
+        (tmp_path / name).touch()
+        now = (tmp_path / name).stat().st_mtime
+        os.utime(tmp_path / name, (now - 3700, now - 3700))
+    young.write_bytes(b"half")
+    save_checkpoint(CHECKPOINT, path)
+    assert set(os.listdir(tmp_path)) == {path.name, young.name, names[1]}
+
+
+def test_an_error_names_the_file_and_not_a_part_of_it(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    path = tmp_path / "model.pt"
+    said = f"No space left on device: {re.escape(repr(str(path)))}$"
+    with pytest.raises(OSError, match=said):
+        save_checkpoint(CHECKPOINT, path)
+    assert os.listdir(tmp_path) == []

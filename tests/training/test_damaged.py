@@ -60,11 +60,6 @@ def test_a_file_cut_off_anywhere_is_damaged(path, whole, tenth):
     refused(path, whole[: len(whole) * (tenth + 1) // 10 - 1], UNREADABLE)
 
 
-def test_the_uncut_file_is_good(path, whole):
-    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
-        refused(path, whole, UNREADABLE)
-
-
 @pytest.mark.slow
 def test_a_bit_that_changed_is_noticed_or_changes_nothing(path):
     """The witness: torch.load, of the file as it was."""
@@ -121,17 +116,6 @@ def test_a_file_of_another_kind_cannot_be_read(path, content):
     refused(path, content, UNREADABLE)
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_noise_cannot_be_read(path, seed):
-    refused(path, random.Random(seed).randbytes(400), UNREADABLE)
-
-
-def test_a_zip_file_of_something_else_cannot_be_read(path, tmp_path):
-    with zipfile.ZipFile(tmp_path / "other.zip", "w") as file:
-        file.writestr("word/document.xml", "<w/>")
-    refused(path, (tmp_path / "other.zip").read_bytes(), UNREADABLE)
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -152,16 +136,6 @@ def test_a_file_of_another_version_says_what_to_do(path, version):
     what = "train again" if version < 1 else "update tformer_lite"
     said = f"has format {version}, and .* reads formats 1 to {FORMAT}: {what}"
     refused(path, {"format": version}, said)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "key", ["model_state_dict", "model", "model_config", "tokenizers"]
-)
-def test_a_checkpoint_that_lacks_something_is_damaged(path, key):
-    save_checkpoint(Checkpoint(writer()), path)
-    packed = torch.load(path, weights_only=True)
-    refused(path, {k: v for k, v in packed.items() if k != key}, UNREADABLE)
 
 
 @pytest.mark.slow
@@ -263,8 +237,3 @@ def test_code_in_a_file_is_refused_and_not_run(path, old):
     assert not Path("caught").exists()
     torch.load(path, weights_only=False)
     assert Path("caught").exists(), "the trap works"
-
-
-def test_a_bare_pickle_of_code_is_not_run_either(path):
-    refused(path, pickle.dumps({"format": 1, "training": Trap()}), UNREADABLE)
-    assert not Path("caught").exists()

@@ -1,11 +1,11 @@
 """Recipes: schedules against their papers and PyTorch's, and refusals."""
 
 import math
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 
 import pytest
 import torch
-from torch.optim.lr_scheduler import CosineAnnealingLR, LambdaLR, LinearLR
+from torch.optim.lr_scheduler import CosineAnnealingLR, LinearLR
 from torch.testing import assert_close
 
 from tformer_lite import DecoderOnly, Recipe, Trainer, char_lm
@@ -44,11 +44,6 @@ def test_noam_is_the_papers_equation_3(d_model, warmup):
     assert max(rates(recipe)) == recipe.rate(warmup) == pytest.approx(peak)
 
 
-def test_the_papers_base_model_peaks_at_7e_4():
-    recipe = Recipe(steps=1, lr=(512 * 4000) ** -0.5, warmup=4000)
-    assert recipe.rate(4000) == pytest.approx(6.99e-4, abs=1e-6)
-
-
 @pytest.mark.parametrize("steps", [1, 2, 30])
 def test_cosine_without_warmup_is_pytorchs(steps):
     recipe = Recipe(steps=steps, lr=1.0)
@@ -73,20 +68,6 @@ def test_wsd_climbs_stays_and_falls_in_pytorchs_straight_line():
     assert recipe.rate(31) == 0
 
 
-def test_constant_climbs_in_the_warmup_and_stays():
-    recipe = Recipe(steps=7, lr=2.0, warmup=4, schedule="constant")
-    assert rates(recipe) == [0.5, 1.0, 1.5, 2.0, 2.0, 2.0, 2.0]
-
-
-def test_a_function_of_ones_own_gives_the_factor():
-    def halved(step, recipe):
-        return 0.5 ** (step * recipe.warmup)
-
-    recipe = Recipe(steps=5, lr=1.0, warmup=2, schedule=halved)
-    there = theirs(lambda o: LambdaLR(o, lambda n: 0.25 ** (n + 1)), 5)
-    assert_close(rates(recipe), there)
-
-
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("warmup", [0, 1, 5, 12, 40])
 def test_a_rate_is_finite_never_negative_and_never_above_lr(name, warmup):
@@ -94,13 +75,6 @@ def test_a_rate_is_finite_never_negative_and_never_above_lr(name, warmup):
     for step in range(30):  # from before the first to beyond the last
         assert 0 <= recipe.rate(step) <= 0.3
     assert all(rate > 0 for rate in rates(recipe))
-
-
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("warmup", [0, 1])
-def test_without_warmup_the_first_step_has_the_whole_rate(name, warmup):
-    recipe = Recipe(steps=9, lr=0.3, warmup=warmup, schedule=name)
-    assert math.isclose(recipe.rate(1), 0.3)
 
 
 @pytest.mark.parametrize("name", ["linear", "Cosine", "", None])
@@ -147,10 +121,3 @@ def test_bf16_is_pytorchs_autocast_and_leaves_weights_and_gradients_exact():
     assert losses[0] == wanted.item()
     assert losses[0] != losses[1] == pytest.approx(losses[0], rel=0.01)
     assert {p.dtype for p in models[0].parameters()} == {torch.float32}
-
-
-def test_a_recipe_is_changed_by_replace_alone():
-    recipe = Recipe(steps=1)
-    with pytest.raises(FrozenInstanceError):
-        recipe.steps = 2
-    assert replace(recipe, steps=2) == Recipe(steps=2)

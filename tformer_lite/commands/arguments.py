@@ -6,12 +6,11 @@ from typing import Any
 from shapewatch.commands.arguments import CHECKED, EXAMPLES
 from shapewatch.commands.parsing import Command, Program, read_command
 from tformer_lite.commands import options
-from tformer_lite.commands.checking import check_model
+from tformer_lite.commands.inspecting import check_model, show_trace
 from tformer_lite.commands.learning.translators import train_translate
 from tformer_lite.commands.learning.writers import train_char
 from tformer_lite.commands.options import OPTIONS
 from tformer_lite.commands.session import PROGRAM
-from tformer_lite.commands.trace import show_trace
 from tformer_lite.commands.translating import translate
 from tformer_lite.commands.writing import write
 
@@ -20,40 +19,30 @@ TO_TRY = {
     "": [
         "train char book.txt",
         "generate 'Once upon'",
-        "train translate",
         "translate 'this is not my book.'",
-        "trace",
         "check my_model.py:make",
     ],
     "train": ["char book.txt --minutes 5", "translate --resume"],
     "train char": [
-        "book.txt --minutes 10",
-        "book.txt --num_layers 6 --steps 5000",
+        "book.txt --num_layers 6",
         "book.txt --resume --minutes 10",
-        "book.txt --as-in-source",
     ],
     "train translate": ["", "pairs.tsv --max_len 12 --d_model 48"],
     "generate": [
-        "",
         "'Once upon' --top_k 20 --num_samples 3",
         "'Once upon' --greedy --model my_model.py:make",
     ],
     "translate": [
-        "'this is not my book.' 'we bought flowers.'",
         "'we bought flowers.' --heatmap looks.png",
         "--ckpt translator.pt --beam 4 < english.txt",
     ],
-    "trace": [
-        "",
-        "--path decoder.blocks.0.cross_attention",
-        "--preset char_lm --calls --json trace.json",
-    ],
+    "trace": ["", "--preset char_lm --calls --json trace.json"],
     "check": EXAMPLES["check"],
 }
 # What stands in a command without a sign, how often, and what it is.
 TEXT = "a text, in UTF-8; with --resume, the one it began with"
-PAIRS = "pairs: a sentence, a tab and its translation on each line"
-PROMPT = "the text to go on with; asked for when it is left out"
+PAIRS_TEXT = "pairs: a sentence, a tab and its translation on each line"
+PROMPT_TEXT = "the text to go on with; asked for when it is left out"
 SENTENCES = "a sentence, in quotes; without any, the lines of stdin"
 FACTORY = (
     "module:function or file.py:function; it gives (model, inputs), "
@@ -61,15 +50,15 @@ FACTORY = (
 )
 # The functions, whose docstrings are what --help says, and their defaults.
 COMMANDS = {
-    "train char": Command(train_char, options.CHAR, ("path", "?", TEXT)),
+    "train char": Command(train_char, options.TRAIN_CHAR, ("path", "?", TEXT)),
     "train translate": Command(
-        train_translate, options.TRANSLATE, ("path", "?", PAIRS)
+        train_translate, options.TRAIN_TRANSLATE, ("path", "?", PAIRS_TEXT)
     ),
-    "generate": Command(write, options.WRITING, ("prompt", "?", PROMPT)),
+    "generate": Command(write, options.GENERATE, ("prompt", "?", PROMPT_TEXT)),
     "translate": Command(
-        translate, options.TRANSLATING, ("sentences", "*", SENTENCES)
+        translate, options.TRANSLATE, ("sentences", "*", SENTENCES)
     ),
-    "trace": Command(show_trace, options.TRACING),
+    "trace": Command(show_trace, options.TRACE),
     "check": Command(check_model, CHECKED, ("factory", None, FACTORY)),
 }
 TORCHRUN = "torchrun --nproc-per-node 2 -m tformer_lite"
@@ -87,10 +76,9 @@ def more(name: str) -> list[str]:
 
 def title_of(name: str) -> str | None:
     """Say under which title an option stands."""
-    if name in options.MODEL or name in options.ROWS:
+    if name in options.MODEL_OPTIONS or name in options.ROW_OPTIONS:
         return "the model"
-    learning = name in options.TRAINING
-    return "how it learns" if learning else None
+    return "how it learns" if name in options.RECIPE_DEFAULTS else None
 
 
 COMMAND_LINE = Program(
@@ -102,7 +90,7 @@ COMMAND_LINE = Program(
     groups={"train": "Train a model from the start, or go on with --resume."},
     more=more,
     title_of=title_of,
-    rivals=options.TIMES,
+    rivals=options.DURATIONS,
 )
 
 
@@ -120,5 +108,5 @@ def read(argv: list[str] | None = None) -> Namespace:
 
 def laid_over(older: dict[str, Any], newer: dict[str, Any]) -> dict[str, Any]:
     """Lay options over others: of the times to train for, one alone stays."""
-    others = options.TIMES if newer.keys() & set(options.TIMES) else ()
+    others = options.DURATIONS if newer.keys() & set(options.DURATIONS) else ()
     return older | dict.fromkeys(others) | newer

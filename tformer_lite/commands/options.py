@@ -2,12 +2,12 @@
 stands in them when they are left out."""
 
 import argparse
-from dataclasses import fields
+from collections.abc import Callable
 from typing import Any
 
 from shapewatch.commands.arguments import CHECKS, SHOWING, SHOWN
 from shapewatch.commands.parsing import COUNT, FLAG, NUMBER, TEXT
-from tformer_lite.commands.trace import PRESETS
+from tformer_lite.commands.inspecting import PRESETS
 from tformer_lite.model.choices import PARTS
 from tformer_lite.model.config import Config, char_lm, tiny_translator
 from tformer_lite.model.models import BLOCKS
@@ -15,80 +15,45 @@ from tformer_lite.training.checkpoints import NAMES
 from tformer_lite.training.recipe import SCHEDULES, Recipe
 
 
-def amount(text: str) -> float:
-    """Read an amount: more than 0, and finite."""
-    if not 0 < float(text) < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not above 0")
-    return float(text)
+def number_that(fits: Callable[[float], bool], wrong: str) -> dict[str, Any]:
+    """Describe an option that is a number which `fits`; of another, `wrong`
+    says what it is."""
+
+    def number(text: str) -> float:
+        if not fits(float(text)):
+            raise argparse.ArgumentTypeError(f"{text} {wrong}")
+        return float(text)
+
+    return {"type": number, "metavar": "X"}
 
 
-def measure(text: str) -> float:
-    """Read a measure: 0 or more, or inf."""
-    if not float(text) >= 0:
-        raise argparse.ArgumentTypeError(f"{text} is less than 0")
-    return float(text)
-
-
-def share(text: str) -> float:
-    """Read a part of a number."""
-    if not 0 <= float(text) <= 1:
-        raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
-    return float(text)
-
-
-def temperature(text: str) -> float:
-    """Read a temperature."""
-    if float(text) <= 0:
-        raise argparse.ArgumentTypeError(
-            f"{text} is not above 0; to take the likeliest each time, use "
-            "--greedy"
-        )
-    if not float(text) < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
-    return float(text)
-
-
-def top_share(text: str) -> float:
-    """Read a part of a number that is not 0."""
-    if share(text) == 0:
-        raise argparse.ArgumentTypeError(
-            f"{text} leaves nothing to draw from; 1 leaves everything"
-        )
-    return share(text)
-
-
-# How argparse reads an option.
-SHARE, AMOUNT, MEASURE, HEAT, TOP = (
-    {"type": one, "metavar": "X"}
-    for one in (share, amount, measure, temperature, top_share)
+INF = float("inf")
+PORTION = number_that(lambda x: 0 <= x <= 1, "is not between 0 and 1")
+AMOUNT = number_that(lambda x: 0 < x < INF, "is not above 0")
+MEASURE = number_that(lambda x: x >= 0, "is less than 0")
+TEMPERATURE = number_that(
+    lambda x: 0 < x < INF,
+    "is no number above 0; to take the likeliest each time, use --greedy",
 )
+TOP_SHARE = number_that(
+    lambda x: 0 < x <= 1,
+    "is not between 0 and 1, or leaves nothing to draw from",
+)
+DEVICES = "auto", "cpu", "cuda"
 # How an option is read, and what it is.
 OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
-    "minutes": (
-        AMOUNT,
-        "about how long to train, which gives the number of steps; with "
-        "--resume, about how much longer",
-    ),
+    "minutes": (AMOUNT, "about how long to train, or to go on with --resume"),
     "steps": (COUNT, "batches to learn from"),
     "epochs": (COUNT, "times through the data, in place of steps"),
     "as-in-source": (FLAG, "take source 002's sizes, optimizer and 50 epochs"),
-    "resume": (
-        FLAG,
-        "go on from --save_path, if it is there, with its own options",
-    ),
-    "force": (
-        FLAG,
-        "replace --save_path; with --resume, go on even with other data",
-    ),
+    "resume": (FLAG, "go on from --save_path, with its own options"),
+    "force": (FLAG, "replace --save_path, or --resume it with other data"),
     "block_size": (COUNT, "characters that a row of a batch has"),
     "max_seq_len": (
         COUNT,
-        "positions of the model, if more than --block_size",
+        "positions of the model, where there are more",
     ),
-    "max_len": (
-        COUNT,
-        "tokens of a sentence, its start [SOS] and end [EOS] included",
-    ),
+    "max_len": (COUNT, "tokens of a sentence, its [SOS] and [EOS] included"),
     "vocab_size": (COUNT, "words of a language, when PATH is given"),
     "d_model": (COUNT, "channels"),
     "num_heads": (COUNT, "heads of each attention"),
@@ -96,7 +61,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "window": (COUNT, "positions that one attends to, itself included"),
     "num_layers": (COUNT, "blocks of each stack"),
     "d_ff": (COUNT, "hidden channels of the feed-forward layers"),
-    "dropout": (SHARE, "share of the values dropped in training"),
+    "dropout": (PORTION, "share of the values dropped in training"),
     **{
         name: ({"choices": [*(PARTS | {"residual": BLOCKS})[name]]}, text)
         for name, text in {
@@ -113,25 +78,28 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "lr": (AMOUNT, "the highest learning rate"),
     "warmup": (NUMBER, "steps in which the learning rate climbs"),
     "schedule": ({"choices": [*SCHEDULES]}, "what it does afterwards"),
-    "betas": (SHARE | {"nargs": 2}, "how long AdamW remembers: two shares"),
+    "betas": (
+        PORTION | {"nargs": 2},
+        "how long AdamW remembers: two shares",
+    ),
     "weight_decay": (MEASURE, "how hard AdamW pulls weights towards 0"),
-    "smoothing": (SHARE, "share of each label that all tokens get"),
+    "smoothing": (PORTION, "share of each label that all tokens get"),
     "clip": (MEASURE, "the largest norm of all gradients; inf: no limit"),
     "bf16": (FLAG, "multiply in bfloat16 where PyTorch finds that safe"),
     "patience": (COUNT, "stop after so many losses without a lower one"),
-    "train_split": (SHARE, "share of the text, from its start, to train on"),
+    "train_split": (
+        PORTION,
+        "share of the text, from its start, to train on",
+    ),
     "save_path": (TEXT, "the checkpoint to write"),
     "demo": (TEXT, "the prompt of a sample, in the end"),
     "seed": (NUMBER, "where the random numbers start"),
-    "device": (
-        {"choices": ["auto", "cpu", "cuda"]},
-        "where to compute; auto is cuda when there is one",
-    ),
+    "device": ({"choices": DEVICES}, "where to compute; auto: cuda, if any"),
     "ckpt": (TEXT, "the checkpoint to use"),
     "max_new_tokens": (COUNT, "characters, or words, to write"),
-    "temperature": (HEAT, "below 1 the likely becomes likelier"),
+    "temperature": (TEMPERATURE, "below 1 the likely becomes likelier"),
     "top_k": (NUMBER, "draw from so many of the likeliest; 0: from all"),
-    "top_p": (TOP, "draw from the likeliest with this share together"),
+    "top_p": (TOP_SHARE, "draw from the likeliest with this share together"),
     "num_samples": (COUNT, "texts to write"),
     "context": (COUNT, "characters to read at a time, if not as trained"),
     "greedy": (FLAG, "take the likeliest each time, and draw nothing"),
@@ -146,22 +114,21 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 # Each is a time to train for, and says how many steps there are.
-TIMES = ("minutes", "steps", "epochs")
+DURATIONS = ("minutes", "steps", "epochs")
 # Options that are a config's, with its name for each, and a recipe's.
 MODEL_FIELDS = {*PARTS, "residual", "n_kv_heads", "window"}
-MODEL = {
+MODEL_OPTIONS = {
     name: NAMES.get(name, name)
     for name in OPTIONS
     if name in MODEL_FIELDS or (name in NAMES and name != "max_seq_len")
 }
-ROWS = ["block_size", "max_seq_len", "max_len", "vocab_size"]
-KNOWN = {field.name for field in fields(Recipe)}
-RECIPE = [name for name in OPTIONS if name in KNOWN]
+ROW_OPTIONS = ["block_size", "max_seq_len", "max_len", "vocab_size"]
+RECIPE = [name for name in OPTIONS if name in Recipe.__dataclass_fields__]
 
 
 def options_of(config: Config) -> dict[str, Any]:
     """Say with options which model a config describes."""
-    return {name: getattr(config, ours) for name, ours in MODEL.items()}
+    return {n: getattr(config, ours) for n, ours in MODEL_OPTIONS.items()}
 
 
 # fmt: off
@@ -169,13 +136,13 @@ COMMON: dict[str, Any] = {
     "steps": None, "epochs": None, "resume": False, "force": False,
     "seed": Recipe.seed, "device": "auto",
 }
-TRAINING = {n: getattr(Recipe, n) for n in RECIPE if n not in COMMON}
+RECIPE_DEFAULTS = {n: getattr(Recipe, n) for n in RECIPE if n not in COMMON}
 # What is None here depends on the text.
-CHAR = {
+TRAIN_CHAR = {
     "minutes": 2.0, **COMMON, "save_path": "tiny_transformer.pt",
     "train_split": 0.9, "demo": None, "as-in-source": False,
-    "block_size": None, "max_seq_len": None, **dict.fromkeys(MODEL),
-    **dict.fromkeys(TRAINING),
+    "block_size": None, "max_seq_len": None, **dict.fromkeys(MODEL_OPTIONS),
+    **dict.fromkeys(RECIPE_DEFAULTS),
 }
 # Source 002's own: Adam, which clips nothing.
 AS_IN_SOURCE = options_of(char_lm) | {
@@ -186,22 +153,22 @@ AS_IN_SOURCE = options_of(char_lm) | {
 }
 # Source 000's sizes, and a training that suits them: the high learning rate
 # asks for short steps.
-TRANSLATE = {
+TRAIN_TRANSLATE = {
     **COMMON, "steps": 1000, "save_path": "translator.pt",
     "max_len": 8, "vocab_size": 1024, **options_of(tiny_translator),
-    **TRAINING, "batch_size": 64, "lr": 2e-2, "warmup": 50,
+    **RECIPE_DEFAULTS, "batch_size": 64, "lr": 2e-2, "warmup": 50,
     "schedule": "wsd", "weight_decay": 0.1, "clip": 0.5,
 }
 # Source 002's again, and nucleus sampling.
-WRITING = {
+GENERATE = {
     "ckpt": "tiny_transformer.pt", "max_new_tokens": 100,
     "temperature": 1.0, "top_k": 0, "top_p": 1.0, "num_samples": 1,
     "context": None, "seed": None, "greedy": False, "model": None,
     "interactive": False,
 }
-TRANSLATING = {
+TRANSLATE = {
     "ckpt": None, "beam": 1, "max_len": None, "heatmap": None,
     "shapes": False, "interactive": False,
 }
-TRACING = {"preset": "tiny_translator", **SHOWN}
+TRACE = {"preset": "tiny_translator", **SHOWN}
 # fmt: on

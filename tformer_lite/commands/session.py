@@ -1,9 +1,13 @@
-"""A command's processes, what it says, and the models that it reads."""
+"""What every command needs: its processes, what it says, what somebody
+types, and the models that it reads."""
 
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from io import TextIOWrapper
+from itertools import takewhile
 from typing import Any, TextIO
 
 import torch
@@ -11,7 +15,11 @@ from torch import distributed
 from tqdm import tqdm
 
 from tformer_lite.model.models import DecoderOnly, EncoderDecoder
-from tformer_lite.text.tokenizers import CharTokenizer, WordTokenizer
+from tformer_lite.text.tokenizers import (
+    SPECIALS,
+    CharTokenizer,
+    WordTokenizer,
+)
 from tformer_lite.training.batches import processes
 from tformer_lite.training.checkpoints import Checkpoint
 from tformer_lite.training.trainer import Trainer
@@ -22,6 +30,12 @@ USES: dict[type, tuple[str, tuple]] = {
     DecoderOnly: ("generate", ((CharTokenizer, WordTokenizer),)),
     EncoderDecoder: ("translate", (WordTokenizer, WordTokenizer)),
 }
+SENTENCE_ENDS = (".", "!", "?", "।")
+QUOTED_LENGTH = 60  # characters of what is quoted
+BYTES = 0xDC00  # where Python keeps a byte that it cannot read
+
+
+# --- Processes, and what they say -----------------------------------------
 
 
 @contextmanager
@@ -66,20 +80,108 @@ def warn(text: str) -> None:
 
 
 def parts_in(
-    kept: Checkpoint | Trainer, path: str, command: str
+    saved: Checkpoint | Trainer, path: str, command: str
 ) -> tuple[Any, Any, Any]:
     """Give a model, its tokenizers, and how many positions it was trained on;
     ValueError where `path` keeps none for the command."""
-    use, kinds = USES[type(kept.model)]
+    use, kinds = USES[type(saved.model)]
     if use != command:
         raise ValueError(
             f"{path} holds a model for `{use}`, and here one for `{command}` "
             "is needed."
         )
-    words = kept.tokenizers
+    words = saved.tokenizers
     if len(words) != len(kinds) or not all(map(isinstance, words, kinds)):
         raise ValueError(
             f"{path} holds a model without its vocabulary: save it with its "
             "tokenizers."
         )
-    return kept.model, words, kept.block_size
+    return saved.model, words, saved.block_size
+
+
+# --- What somebody types --------------------------------------------------
+
+
+def at_terminal() -> bool:
+    """Whether somebody sits there and types."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def lines_typed() -> Iterator[str]:
+    """Read the lines of stdin, each as soon as it has come."""
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="surrogateescape")
+    for line in sys.stdin or ():
+        yield line.strip("\ufeff\r\n")
+
+
+def lines_asked(sign: str) -> Iterator[str]:
+    """Ask for line after line, until one is empty, or Ctrl-D comes. The
+    arrow keys bring old lines back, where Python has readline. Lines that
+    nobody types are read without asking."""
+    if not at_terminal():
+        yield from takewhile(str.strip, lines_typed())
+        return
+    with suppress(ImportError):
+        import_module("readline")
+    while (line := ask_line(sign)).strip():
+        yield line
+
+
+def ask_line(sign: str) -> str:
+    """Ask for a line; Ctrl-D gives none, and Ctrl-C ends its line."""
+    try:
+        return input(sign)
+    except EOFError:
+        print()
+        return ""
+    except KeyboardInterrupt:
+        print()
+        raise
+
+
+def check_readable(text: str) -> None:
+    """Raise ValueError for a byte that is not UTF-8."""
+    for char in text:
+        if BYTES <= ord(char) <= BYTES + 0xFF:
+            raise ValueError(
+                f"the byte {ord(char) - BYTES:#04x} is not UTF-8: save the "
+                "text as UTF-8."
+            )
+
+
+def brief(text: str) -> str:
+    """Quote a text, or the beginning of a long one."""
+    long = len(text) > QUOTED_LENGTH
+    return repr(f"{text[:QUOTED_LENGTH]} …" if long else text)
+
+
+def known_words(
+    text: str, vocabulary: WordTokenizer
+) -> tuple[list[str], list[str]]:
+    """Cut a text into words that a vocabulary has; list those it has not.
+
+    A word without an id takes the small or large letters that have one:
+    where a sentence begins, or if there is only one such form. Others
+    become [UNK].
+    """
+    tokens, unknown, before = [], [], "."
+    for word in WordTokenizer.split(vocabulary, text):
+        form = known_form(word, vocabulary, before in SENTENCE_ENDS)
+        tokens += vocabulary.split(form) if form else ["[UNK]"]
+        unknown += [] if form else [word]
+        before = word
+    return tokens, [*dict.fromkeys(unknown)]
+
+
+def known_form(word: str, vocabulary: WordTokenizer, first: bool) -> str:
+    """Find the form of a word that has an id, or whose pieces have; "" where
+    none has."""
+    known = []
+    for form in (word, word.lower(), word.capitalize(), word.upper()):
+        pieces = vocabulary.split(form)
+        if all(x in vocabulary.ids and x not in SPECIALS for x in pieces):
+            known.append(form)
+    if word in known or first:
+        return known[0] if known else ""
+    return known[0] if len({*known}) == 1 else ""

@@ -1,37 +1,39 @@
-"""The command `translate`: a model translates."""
+"""The command `translate`: a model translates, and shows how."""
 
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from tformer_lite.commands.looking import (
-    check_picture,
-    save_heatmap,
-    show_shapes,
-)
-from tformer_lite.commands.session import parts_in, say, warn
-from tformer_lite.commands.typed import (
+from shapewatch.tracing import Trace, trace
+from tformer_lite.commands.session import (
     at_terminal,
     brief,
     check_readable,
     known_words,
     lines_asked,
     lines_typed,
+    parts_in,
+    say,
+    warn,
 )
 from tformer_lite.decoding.doubts import Usual, least_sure, word_triples
 from tformer_lite.decoding.search import beam
 from tformer_lite.example import shipped
+from tformer_lite.example.running import seeded_model
+from tformer_lite.model.models import EncoderDecoder
 from tformer_lite.text.datasets import lay_out
 from tformer_lite.text.tokenizers import EOS, SOS, SPECIALS, UNK
 from tformer_lite.training.checkpoints import load_checkpoint
 
-WRONG = 2
 HALF = 0.5
-SHOWN = 3  # strange places in a warning
+STRANGE_PLACES = 3  # in a warning, at most
 NO_TRIPLES = torch.empty(0, 3, dtype=torch.long)
+PICTURES = (".png", ".svg")
 
 
 def translate(args: Namespace) -> int:
@@ -39,9 +41,9 @@ def translate(args: Namespace) -> int:
     of `train translate`. A line that cannot be translated is an empty line,
     says why on stderr, and makes the exit code 2 in the end."""
     if args.heatmap or args.shapes:
-        check_one(args)
+        check_one_sentence(args)
     translator, code = Translator(args), 0
-    for place, sentence in sentences(args):
+    for place, sentence in placed_sentences(args):
         if not sentence.strip():
             say("")
             continue
@@ -51,19 +53,26 @@ def translate(args: Namespace) -> int:
             warn(f"tformer_lite: {place}{error}")
             if not args.interactive:
                 say("")  # line n stays the translation of line n
-                code = WRONG
+                code = 2
             continue
         row = translator.write(src, place)
         say(translator.target.decode(row))
-        if args.heatmap or args.shapes:
-            look(args, translator, src, row)
+        if args.heatmap:
+            save_heatmap(args.heatmap, translator, src, row)
+        if args.shapes:
+            show_shapes(translator, src, row)
     return code
 
 
-def check_one(args: Namespace) -> None:
-    """Raise ValueError unless there is one sentence to look into."""
-    if args.heatmap:
-        check_picture(args.heatmap)
+def check_one_sentence(args: Namespace) -> None:
+    """Raise ValueError unless there is one sentence to look into, and a
+    picture's name for what is drawn."""
+    path = args.heatmap
+    if path and Path(path).suffix.lower() not in PICTURES:
+        raise ValueError(
+            f"--heatmap {path}: the name says how to draw: let it end in "
+            f"{' or '.join(PICTURES)}."
+        )
     given = [sentence for sentence in args.sentences if sentence.strip()]
     if len(given) != 1 or len(args.sentences) > 1 or args.interactive:
         raise ValueError(
@@ -74,18 +83,7 @@ def check_one(args: Namespace) -> None:
         raise ValueError("--max_len 1 leaves no word to look at: give more.")
 
 
-def look(args: Namespace, own: "Translator", src: Tensor, row: Tensor) -> None:
-    """Draw and print what happens with a sentence inside."""
-    ids = zip((own.source, own.target), (src[0].tolist(), row.tolist()))
-    names = [[one.words.get(i, "[UNK]") for i in row] for one, row in ids]
-    words = names[0], names[1]
-    if args.heatmap:
-        save_heatmap(args.heatmap, own.model, src, row, words)
-    if args.shapes:
-        show_shapes(own.model, src, row, words)
-
-
-def sentences(args: Namespace) -> Iterator[tuple[str, str]]:
+def placed_sentences(args: Namespace) -> Iterator[tuple[str, str]]:
     """Give each sentence, and before it, where it stands among several."""
     given = args.sentences
     if args.interactive:
@@ -110,15 +108,17 @@ class Translator:
 
     def __init__(self, args: Namespace):
         if args.ckpt is None:
-            kept = shipped.trained_translator()
-            kept.word_triples = corpus_triples()
+            saved = shipped.trained_translator()
+            both = shipped.english_tokenizer(), shipped.nepali_tokenizer()
+            corpus = lay_out(shipped.english_nepali(), *both)
+            saved.word_triples = word_triples(corpus.src)
         else:
-            kept = load_checkpoint(args.ckpt)
-        parts = parts_in(kept, args.ckpt, "translate")
+            saved = load_checkpoint(args.ckpt)
+        parts = parts_in(saved, args.ckpt, "translate")
         self.model, (self.source, self.target), size = parts
         self.size, self.width = size, args.beam
         self.length = args.max_len or size
-        triples = kept.word_triples
+        triples = saved.word_triples
         self.usual = Usual(NO_TRIPLES if triples is None else triples)
         if self.length > size:
             raise ValueError(
@@ -153,26 +153,92 @@ class Translator:
 def doubt(own: Translator, src: Tensor, row: Tensor) -> str:
     """Say why a translation may be wrong; "" where nothing tells so."""
     if odd := own.usual.strange(src[0].tolist()):
-        some = [[own.source.words[i] for i in part] for part in odd[:SHOWN]]
-        return (
-            "No sentence that the translator was trained on has "
-            f"{' or '.join(map(quoted, some))}"
-        )
+        places = (place_text(own, part) for part in odd[:STRANGE_PLACES])
+        says = "No sentence that the translator was trained on has "
+        return says + " or ".join(places)
     sure = least_sure(own.model, src, row)
     if sure >= HALF:
         return ""
     return f"The translator gives a word that it writes a chance of {sure:.0%}"
 
 
-def corpus_triples() -> Tensor:
-    """List which words follow each other in the shipped corpus."""
-    both = shipped.english_tokenizer(), shipped.nepali_tokenizer()
-    return word_triples(lay_out(shipped.english_nepali(), *both).src)
-
-
-def quoted(words: list[str]) -> str:
+def place_text(own: Translator, ids: Sequence[int]) -> str:
     """Quote words that follow each other, and say if they begin or end."""
+    words = [own.source.words[i] for i in ids]
     text = " ".join(word for word in words if word not in SPECIALS)
     places = {"[SOS]": " at its start", "[EOS]": " at its end"}
     where = [place for word, place in places.items() if word in words]
     return repr(text.replace(" ##", "")) + " and".join(where)
+
+
+# --- Inside, with one sentence --------------------------------------------
+
+
+def sentence_words(
+    own: Translator, src: Tensor, row: Tensor
+) -> tuple[list[str], list[str]]:
+    """Name the words of a sentence and of its translation."""
+    source, target = own.source.words, own.target.words
+    names = [source.get(i, "[UNK]") for i in src[0].tolist()]
+    return names, [target.get(i, "[UNK]") for i in row.tolist()]
+
+
+def save_heatmap(path: str, own: Translator, src: Tensor, row: Tensor) -> None:
+    """Draw which words of its source each word of a translation was written
+    from: the last block's cross-attention, the mean over its heads."""
+    # Slow to import, and most translations are not drawn.
+    from tformer_lite.drawing.attention.heatmaps import heatmap
+    from tformer_lite.drawing.surface.picture import COMPLEX, SHAPES_COMPLEX
+
+    columns, rows = sentence_words(own, src, row)
+    svg = Path(path).suffix.lower() == ".svg"
+    if COMPLEX.search("".join(rows)) and not (svg or SHAPES_COMPLEX):
+        raise ValueError(
+            f"--heatmap {path}: this matplotlib would draw Nepali letter by "
+            "letter: write an .svg, or pip install -U matplotlib."
+        )
+    with torch.no_grad():
+        seen = trace(own.model, src, row[None, :-1], keep=True)
+    picture = heatmap(
+        seen.attention()[-1].weights[0].mean(0),
+        rows=rows[1:],
+        columns=columns,
+        kind="weights",
+        titles=["cross-attention, mean over heads"],
+    )
+    content = picture.svg().encode() if svg else picture.png()
+    Path(path).write_bytes(content)
+    say(f"Heatmap saved to {path}")
+
+
+def show_shapes(own: Translator, src: Tensor, row: Tensor) -> None:
+    """Print the shapes of each module while it reads a sentence and its
+    translation."""
+    source, target = sentence_words(own, src, row)
+    for letter, words in ("S", source), ("T", target[:-1]):
+        say(f"{letter}={len(words)}: {' '.join(words)}")
+    tree = proved_trace(own.model, src, row[None, :-1]).tree()
+    tree.more = "", ""  # no option of this command shows more
+    say(str(tree))
+
+
+def proved_trace(model: EncoderDecoder, src: Tensor, tgt: Tensor) -> Trace:
+    """Trace a model with (1, S), (1, T): the name of each axis is proved by
+    models of other sizes."""
+    config = model.config
+    heads, d = config.n_heads, config.d_model // config.n_heads
+    sizes = dict(zip("BST", (*src.shape, tgt.shape[1])))
+    sizes |= {"H": heads, "D": d, "F": config.d_ff, "V": config.vocab_size}
+
+    def build(
+        B: int, S: int, T: int, H: int, D: int, F: int, V: int
+    ) -> tuple[nn.Module, tuple[Tensor, ...]]:
+        if [*sizes.values()] == [B, S, T, H, D, F, V]:
+            return model, (src, tgt)
+        own = replace(config, d_model=H * D, n_heads=H, d_ff=F, vocab_size=V)
+        other = replace(own, max_len=max(S, T, config.max_len))
+        ids = [torch.zeros(B, n, dtype=torch.long) for n in (S, T)]
+        return seeded_model(EncoderDecoder, other, 0).eval(), tuple(ids)
+
+    with torch.no_grad():
+        return trace(build=build, dims=sizes | {"C": "H*D"})

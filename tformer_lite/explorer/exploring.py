@@ -1,21 +1,30 @@
-"""Explore: the attentions of a run, for a reader to walk through."""
+"""Explore: the attentions of a run, for a reader to walk through; and the
+same numbers as plain tables, for where no script runs."""
 
+import base64
 import hashlib
+import html
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from shapewatch.tracing import SavedTrace, Trace
+from shapewatch.tracing.axes.names import shape_text
+from shapewatch.tracing.questions.factors import agree, factor, rows_sum_to_1
 from shapewatch.tracing.questions.scores import Attention
-from tformer_lite.explorer.scripts import FOLDER, joined
-from tformer_lite.explorer.shown import Shown, shown
-from tformer_lite.explorer.tables import tables
+from tformer_lite.explorer.scripts import FOLDER, join_modules
+from tformer_lite.rounding import decimals
 
 MODULES = [FOLDER / f"{name}.mjs" for name in ("sums", "grid", "attentions")]
-MOST = 1_000_000  # numbers in one output
-Labels = Sequence[str] | Sequence[Sequence[str]] | None
+MOST_CELLS = 1_000_000  # in one output
+WIDEST, MOST_TABLES = 16, 36  # columns of a table, and tables in all
+SQUARE = "scores", "masked", "weights"
+OWN = "queries", "keys", "values", "mixed"
+WordLists = Sequence[str] | Sequence[Sequence[str]] | None
 LIVE = """\
 for (const root of document.querySelectorAll(".explorer.{key}:not(.live)")) {{
   root.classList.add("live");
@@ -37,11 +46,39 @@ PAGE = """\
 
 
 @dataclass(frozen=True)
+class AttentionNumbers:
+    """An attention of one sentence: its `parts` are (heads, rows, columns),
+    the words those of queries and keys. Scores are `factor` times the
+    products of queries and keys; 0 if they are something else."""
+
+    title: str
+    path: str
+    parts: dict[str, Tensor]
+    factor: float
+    rows: list[str]
+    columns: list[str]
+
+    @property
+    def heads(self) -> int:
+        """Count the heads."""
+        return len(self.parts["weights"])
+
+    def data(self) -> dict[str, Any]:
+        """Write all of it for a script: numbers as 32-bit floats, base64."""
+        names = "path", "heads", "factor", "rows", "columns"
+        written = {name: getattr(self, name) for name in names}
+        for name, x in self.parts.items():
+            numbers = x.numpy().astype("<f4").tobytes()
+            written[name] = base64.b64encode(numbers).decode()
+        return written
+
+
+@dataclass(frozen=True)
 class Exploration:
     """What `explore` gives: in a notebook a panel to walk through, where no
     script runs its tables, and in a terminal what there is to explore."""
 
-    found: list[Shown]
+    found: list[AttentionNumbers]
     start: dict[str, Any]
 
     def __repr__(self) -> str:
@@ -54,12 +91,13 @@ class Exploration:
         safe = data.replace("<", "\\u003c")
         key = f"key-{hashlib.sha256(data.encode()).hexdigest()[:12]}"
         style = (FOLDER / "explorer.css").read_text("utf8")
+        script = join_modules(MODULES)
         live = LIVE.format(key=key, start=json.dumps(self.start))
         return (
             f'<style>{style}</style><div class="explorer {key}">'
             f'<script type="application/json">{safe}</script>'
-            f'<div class="still">{tables(self.found)}</div></div>'
-            f"<script>(() => {{\n{joined(MODULES)}\n{live}}})();</script>"
+            f'<div class="still">{html_tables(self.found)}</div></div>'
+            f"<script>(() => {{\n{script}\n{live}}})();</script>"
         )
 
     def save(self, file: str | Path) -> None:
@@ -69,8 +107,8 @@ class Exploration:
 
 def explore(
     seen: Trace | SavedTrace | Attention | Sequence[Attention],
-    rows: Labels = None,
-    columns: Labels = None,
+    rows: WordLists = None,
+    columns: WordLists = None,
     *,
     example: int = 0,
     step: str = "weights",
@@ -92,17 +130,17 @@ def explore(
     decoder.blocks.0.cross_attention (B, H, T, S)
     To walk through them: a notebook, or .save(file) for a page.
     """
-    found = attentions(seen)
+    found = attentions_in(seen)
     if not found:
         raise ValueError("there is no attention in this run to explore.")
     made = [
-        shown(one, example, words(rows, i), words(columns or rows, i))
+        numbers_of(one, example, words(rows, i), words(columns or rows, i))
         for i, one in enumerate(found)
     ]
     count = sum(part.numel() for one in made for part in one.parts.values())
-    if count > MOST:
+    if count > MOST_CELLS:
         raise ValueError(
-            f"{count:,} numbers are more than a page can show ({MOST:,}): "
+            f"{count:,} numbers are more than a page shows ({MOST_CELLS:,}): "
             "explore some of seen.attention(), or trace fewer words."
         )
     known = {name for one in made for name in one.parts}
@@ -113,7 +151,7 @@ def explore(
     return Exploration(made, {"step": step, "head": head})
 
 
-def attentions(
+def attentions_in(
     seen: Trace | SavedTrace | Attention | Sequence[Attention],
 ) -> Sequence[Attention]:
     """List the attentions of a run, or those that are given."""
@@ -127,3 +165,132 @@ def attentions(
 def words(labels: Any, i: int) -> Any:
     """Find the words of an attention."""
     return labels if not labels or isinstance(labels[0], str) else labels[i]
+
+
+# --- One attention --------------------------------------------------------
+
+
+def numbers_of(
+    found: Attention,
+    example: int,
+    rows: Sequence[str] | None,
+    columns: Sequence[str] | None,
+) -> AttentionNumbers:
+    """Choose a sentence, and lay its numbers out. Raises ValueError for a
+    sentence that is not there, and for words that do not fit."""
+    square = dict(zip(SQUARE, queries_in_rows(found)))
+    own = {name: getattr(found, name) for name in OWN}
+    parts = square | {name: x for name, x in own.items() if x is not None}
+    weights = parts["weights"]
+    several = weights.ndim > 3 or found.axes[0].name == "B"
+    if several and not -len(weights) <= example < len(weights):
+        raise ValueError(f"{example=}: this run has {len(weights)} sentences.")
+    chosen = {
+        name: heads_of(x[example] if several else x)
+        for name, x in parts.items()
+    }
+    order = [*OWN[:3], *SQUARE, OWN[3]]
+    times = 0.0
+    if "queries" in chosen:
+        three = (chosen[name] for name in ("queries", "keys", "scores"))
+        times = factor(*three)
+    return AttentionNumbers(
+        f"{found.path or 'the model'} {shape_text(found.axes)}",
+        found.path,
+        {name: chosen[name] for name in order if name in chosen},
+        times,
+        labels("rows", rows, weights.shape[-2]),
+        labels("columns", columns, weights.shape[-1]),
+    )
+
+
+def queries_in_rows(found: Attention) -> list[Tensor]:
+    """Put queries in rows and keys in columns."""
+    three = [found.scores, found.masked, found.weights]
+    ways = three, [x.mT for x in three]
+    for way in ways:
+        if explains(way[-1], found) or (
+            found.values is None and rows_sum_to_1(way[-1])
+        ):
+            return list(way)
+    names = [axis.name for axis in found.axes]
+    size = found.weights.ndim
+    sums = (found.weights.movedim(i, -1) for i in range(size))
+    key = next((i for i, x in enumerate(sums) if rows_sum_to_1(x)), size - 1)
+    rest = [i for i in range(size) if i != key]
+    query = next((i for i in rest if names[i].startswith("T")), rest[-1])
+    rest.remove(query)
+    return [x.permute(*rest, query, key) for x in three]
+
+
+def explains(weights: Tensor, found: Attention) -> bool:
+    """Whether weights, this way round, mix the values to what came of it."""
+    v, made = found.values, found.mixed
+    if v is None or made is None or weights.shape[-1] != v.shape[-2]:
+        return False
+    return agree(weights @ v.to(weights), made)
+
+
+def heads_of(x: Tensor) -> Tensor:
+    """Give the heads of a sentence: (..., T, S) -> (H, T, S)."""
+    return x.detach().cpu().float().reshape(-1, *x.shape[-2:]).contiguous()
+
+
+def labels(what: str, given: Sequence[str] | None, size: int) -> list[str]:
+    """Check words; number positions without them."""
+    if given is None:
+        return [str(i) for i in range(size)]
+    if len(given) != size:
+        raise ValueError(
+            f"{len(given)} words for {size} {what}: give one for each."
+        )
+    return list(map(str, given))
+
+
+# --- Tables ---------------------------------------------------------------
+
+
+def html_tables(found: Iterable[AttentionNumbers]) -> str:
+    """Write scores and weights of each head, folded by attention."""
+    written, left = "", MOST_TABLES
+    for one in found:
+        made = list(each_table(one)) if len(one.columns) <= WIDEST else []
+        inside = "".join(made[: max(left, 0)])
+        inside = inside or "<p>Its tables are too large to write out.</p>"
+        head = f"<summary>{html.escape(one.title)}</summary>"
+        written += f"<details>{head}{inside}</details>"
+        left -= len(made)
+    return written
+
+
+def each_table(one: AttentionNumbers) -> Iterator[str]:
+    """Write a table for each head and step; masked scores only where they
+    differ."""
+    same = one.parts["masked"].equal(one.parts["scores"])
+    for h in range(one.heads):
+        for name in SQUARE:
+            if not (same and name == "masked"):
+                yield html_table(one, name, h)
+
+
+def html_table(one: AttentionNumbers, name: str, h: int) -> str:
+    """Write a step of a head: a row for each query."""
+    head = "".join(
+        f'<th scope="col">{html.escape(x)}</th>' for x in one.columns
+    )
+    rows = zip(one.rows, one.parts[name][h].tolist())
+    lines = "".join(
+        f'<tr><th scope="row">{html.escape(word)}</th>'
+        + "".join(f"<td>{cell_text(x)}</td>" for x in row)
+        + "</tr>"
+        for word, row in rows
+    )
+    return (
+        f"<table><caption>{name}, head {h}</caption>"
+        f"<tr><td></td>{head}</tr>{lines}</table>"
+    )
+
+
+def cell_text(x: float) -> str:
+    """Write a number with two decimals."""
+    return decimals(x).replace("-", "−").replace("inf", "∞")

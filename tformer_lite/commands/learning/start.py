@@ -1,25 +1,37 @@
-"""How a training starts: new, or where an older one left it."""
+"""How a training starts: new, or where an older one left it; and what it
+learns from: PATH, or what its checkpoint names."""
 
 import re
 from argparse import Namespace
+from collections.abc import Callable
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from typing import Any
 
-from tformer_lite.commands.options import MODEL, RECIPE
+from tformer_lite.commands.options import MODEL_OPTIONS, RECIPE
 from tformer_lite.commands.session import parts_in
+from tformer_lite.example import shipped
 from tformer_lite.example.running import seeded_model
 from tformer_lite.model.config import Config
+from tformer_lite.text.datasets import Sentences
+from tformer_lite.text.reading import read_pairs, read_text
 from tformer_lite.training.batches import processes
 from tformer_lite.training.files import check_place
 from tformer_lite.training.loop import resume
+from tformer_lite.training.origin import Origin, fingerprint, full_path
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.trainer import Trainer, change_recipe
 
 # The lengths of rows have one name in a config, and one for each command.
-FIELDS = MODEL | {"max_seq_len": "max_len", "max_len": "max_len"}
-NOTES = 10  # of both losses, in a training
+FIELDS = MODEL_OPTIONS | {"max_seq_len": "max_len", "max_len": "max_len"}
+LOSS_NOTES = 10  # of both losses, in a training
+CORPUS = "the English-Nepali corpus that comes with tformer_lite"
+ANEW = "choose another --save_path to train from the start"
+GO_ON = f"add --force to go on with it all the same, or {ANEW}"
+
+
+# --- The model and its recipe ---------------------------------------------
 
 
 def unfinished_training(args: Namespace, command: str) -> Trainer | None:
@@ -63,16 +75,16 @@ def check_sizes(args: Namespace, config: Config, size: int) -> None:
 
 
 def new_trainer(
-    args: Namespace, kind: type, config: Config, *kept: Any
+    args: Namespace, kind: type, config: Config, *saved: Any
 ) -> Trainer:
     """Build the model that the options describe, and its trainer, which has
-    `kept` (see `Trainer`)."""
+    what is `saved` beside it (see `Trainer`)."""
     config = config_of(vars(args), config)
     try:
         model = seeded_model(kind, config, args.seed)
     except ValueError as error:
         raise ValueError(in_options(str(error))) from None
-    return Trainer(model, recipe_of(vars(args), Recipe(steps=1)), *kept)
+    return Trainer(model, recipe_of(vars(args), Recipe(steps=1)), *saved)
 
 
 def in_options(text: str) -> str:
@@ -81,7 +93,7 @@ def in_options(text: str) -> str:
     >>> in_options("d_model=8 is not divisible by n_heads=3")
     '--d_model=8 is not divisible by --num_heads=3'
     """
-    for option, field in MODEL.items():
+    for option, field in MODEL_OPTIONS.items():
         sign = "" if "_" in field else "(?==)"  # norm is a word, too
         text = re.sub(rf"(?<![\w-]){field}\b{sign}", f"--{option}", text)
     return text
@@ -89,9 +101,10 @@ def in_options(text: str) -> str:
 
 def config_of(options: dict[str, Any], config: Config) -> Config:
     """Change a config as the options say; those that are None do not."""
-    said = {name: x for name, x in options.items() if x is not None}
     changes = {
-        FIELDS[name]: said[name] for name in FIELDS.keys() & said.keys()
+        field: options[name]
+        for name, field in FIELDS.items()
+        if options.get(name) is not None
     }
     return replace(config, **changes)
 
@@ -113,10 +126,123 @@ def set_recipe(trainer: Trainer, options: dict, rows: int) -> None:
         steps = options["epochs"] * every
         recipe = replace(recipe, every=every, steps=steps)
     elif not trainer.step:
-        recipe = replace(recipe, every=max(recipe.steps // NOTES, 1))
+        recipe = replace(recipe, every=max(recipe.steps // LOSS_NOTES, 1))
     change_recipe(trainer, recipe)
 
 
 def epoch_of(rows: int, recipe: Recipe) -> int:
     """Count the steps that go through the data once."""
     return ceil(ceil(rows / processes()[0]) / recipe.batch_size)
+
+
+# --- The data -------------------------------------------------------------
+
+
+def text_for(args: Namespace, old: Trainer | None) -> tuple[str, Origin]:
+    """Read the text to train on, and describe it.
+
+    Raises ValueError where a training would go on with another text than
+    it began with, or with characters that it does not know.
+    """
+    before = old.origin if old else None
+    path = args.path or (before.path if before else None)
+    if not path:
+        raise ValueError("PATH is missing: give a text to train on, in UTF-8.")
+    text = read_data(read_text, path, args)
+    share = args.train_split
+    if before and "train_split" not in args.given:
+        share = before.share
+    if not 0 < share < 1:
+        raise ValueError(
+            f"--train_split {share}: choose a share between 0 and 1, which "
+            "leaves text to train on, and text to validate on."
+        )
+    found = fingerprint([text])
+    now = Origin(path=full_path(path), fingerprint=found, share=share)
+    if old:
+        check_same(args, before, now)
+        unknown = sorted(set(text) - old.tokenizers[0].ids.keys())
+        if unknown:
+            raise ValueError(
+                f"{path} has {', '.join(map(repr, unknown[:5]))}, which the "
+                f"vocabulary of {args.save_path} has not: {ANEW}."
+            )
+    return text, now
+
+
+def pairs_for(
+    args: Namespace, old: Trainer | None
+) -> tuple[Sentences | None, Origin]:
+    """Read the pairs to train on, and describe them; None stands for those
+    that come with the module. Raises ValueError as `text_for` does."""
+    before = old.origin if old else None
+    path = args.path or (before.path if before else None)
+    pairs = read_data(read_pairs, path, args) if path else None
+    ours = (x for part in shipped.PARTS for x in shipped.english_nepali(part))
+    now = Origin(
+        path=full_path(path) if path else None,
+        fingerprint=fingerprint(
+            text for pair in pairs or ours for text in pair
+        ),
+        split="pairs" if path else "shipped",
+        seed=before.seed if before else old.recipe.seed if old else args.seed,
+    )
+    if old:
+        check_same(args, before, now)
+    return pairs, now
+
+
+def learn_from(trainer: Trainer, origin: Origin) -> None:
+    """Let a trainer learn from data: if from others than before, losses on
+    those say nothing any more, nor which weights were best."""
+    old, trainer.origin = trainer.origin, origin
+    if old and old.fingerprint != origin.fingerprint:
+        trainer.best, trainer.recent = trainer.model, []
+        trainer.train_losses, trainer.val_losses = [], []
+        trainer.noted = []
+
+
+def read_data(read: Callable[[str], Any], path: str, args: Namespace) -> Any:
+    """Read a file; one that the checkpoint names may be there no more."""
+    try:
+        return read(path)
+    except OSError as error:
+        if args.path:
+            raise
+        raise FileNotFoundError(
+            f"{args.save_path} was trained on {path}, which cannot be read "
+            f"({error.strerror}): give PATH, where it is now."
+        ) from None
+
+
+def check_same(args: Namespace, before: Origin | None, now: Origin) -> None:
+    """Raise ValueError where data are not those of the checkpoint, or it does
+    not say which they were; --force lets a file be another one."""
+    ckpt, here = args.save_path, now.path or CORPUS
+    if before and before.split == "shipped" and before != now:
+        if now.path:
+            raise ValueError(
+                f"{ckpt} was trained on {CORPUS}, not on {args.path}: leave "
+                f"{args.path} out to go on, or {ANEW}."
+            )
+        raise ValueError(
+            f"{ckpt} was trained on {CORPUS}, which is another one in this "
+            f"version: {ANEW}."
+        )
+    if args.force:
+        return
+    if before is None:
+        raise ValueError(
+            f"{ckpt} does not say what it was trained on, as older files do "
+            f"not: is it {here}? Then {GO_ON}."
+        )
+    if before.fingerprint != now.fingerprint:
+        change = f"has changed since {ckpt} was trained on it"
+        if now.path != before.path:
+            change = f"is not {before.path}, which {ckpt} was trained on"
+        raise ValueError(f"{here} {change}: {GO_ON}.")
+    if before.share != now.share:
+        raise ValueError(
+            f"--train_split {now.share}, but {ckpt} has {before.share}: leave "
+            f"it out, or {ANEW}."
+        )

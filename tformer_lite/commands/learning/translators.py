@@ -5,10 +5,11 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from tformer_lite.commands.learning.course import announce, fit
-from tformer_lite.commands.learning.data import learn_from, pairs_for
+from tformer_lite.commands.learning.course import announce, run_training
 from tformer_lite.commands.learning.start import (
+    learn_from,
     new_trainer,
+    pairs_for,
     unfinished_training,
 )
 from tformer_lite.commands.session import joined_processes, parts_in, say, warn
@@ -35,7 +36,7 @@ SCORES = (
     "BLEU and chrF: how many runs of words, and of letters, are as wanted, "
     "from 0 to 100"
 )
-SIZES = "Loaded pairs: {:,} for training, {:,} for validation, {:,} for test"
+COUNTS = "Loaded pairs: {:,} for training, {:,} for validation, {:,} for test"
 
 
 class Corpus(NamedTuple):
@@ -71,10 +72,9 @@ def train_translate(args: Namespace) -> None:
         data = Pairs(corpus.train, source, target, length)
         valid = Pairs(corpus.valid, source, target, length)
         trainer.word_triples = telling_triples(data.src, valid.src)
-        about = SIZES.format(*map(len, corpus[:3]))
-        announce(trainer, device, about)
-        sample = partial(lines_of, corpus.valid[:SAMPLES], *parts)
-        fit(trainer, args, data, valid, sample)
+        announce(trainer, device, COUNTS.format(*map(len, corpus[:3])))
+        sample = partial(translation_lines, corpus.valid[:SAMPLES], *parts)
+        run_training(trainer, args, data, valid, sample)
         if processes()[1] == 0:
             examine(corpus.test, *parts)
 
@@ -121,16 +121,16 @@ def examine(
     test: Sentences, model: EncoderDecoder, both: Both, length: int
 ) -> None:
     """Translate sentences that were not learned from, and say how well."""
-    target, written = both[1], translated(test, model, both, length)
+    target, ours = both[1], translations(test, model, both, length)
     wanted = [" ".join(target.split(text)) for _, text in test]
-    share = f"exact match {exact_match(written, wanted):.1%}"
-    say(f"Test: {len(test)} sentences, {share}{scores(written, wanted)}")
-    for (text, _), ours, theirs in zip(test[:SAMPLES], written, wanted):
-        mark = "as wanted" if ours == theirs else f"wanted: {theirs}"
-        say(f"  {text} -> {ours} ({mark})")
+    share = f"exact match {exact_match(ours, wanted):.1%}"
+    say(f"Test: {len(test)} sentences, {share}{scores(ours, wanted)}")
+    for (text, _), one, theirs in zip(test[:SAMPLES], ours, wanted):
+        mark = "as wanted" if one == theirs else f"wanted: {theirs}"
+        say(f"  {text} -> {one} ({mark})")
 
 
-def translated(
+def translations(
     pairs: Sentences, model: EncoderDecoder, both: Both, length: int
 ) -> list[str]:
     """Translate sentences, with a space between all words and marks."""
@@ -141,18 +141,18 @@ def translated(
     return [" ".join(target.split(target.decode(row))) for row in rows]
 
 
-def lines_of(
+def translation_lines(
     pairs: Sentences, model: EncoderDecoder, both: Both, length: int
 ) -> list[str]:
     """Write sentences, and what a model makes of them."""
-    ours = translated(pairs, model, both, length)
+    ours = translations(pairs, model, both, length)
     return [f"{text} -> {one}" for (text, _), one in zip(pairs, ours)]
 
 
-def scores(written: list[str], wanted: list[str]) -> str:
+def scores(ours: list[str], wanted: list[str]) -> str:
     """Give BLEU and chrF; without sacrebleu, how to get them."""
     try:
-        both = bleu(written, wanted, "none"), chrf(written, wanted)
+        both = bleu(ours, wanted, "none"), chrf(ours, wanted)
     except ImportError:
         return f" ({SCORES}: pip install sacrebleu)"
     values = "BLEU {:.1f}, chrF {:.1f}".format(*(one.value for one in both))

@@ -1,21 +1,29 @@
-"""The command `train char`: a model that writes."""
+"""The command `train char`: a model that writes, of the size and for the
+time that suit its text."""
 
+import sys
 from argparse import Namespace
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import replace
 from functools import partial
+from time import perf_counter
+from typing import Any
 from unicodedata import normalize
 
 import torch
 from tqdm.utils import disp_trim
 
-from tformer_lite.commands.learning.choosing import (
-    choose_steps,
-    description,
-    writer_for,
+from tformer_lite.commands.learning.course import (
+    announce,
+    duration_text,
+    run_training,
 )
-from tformer_lite.commands.learning.course import announce, fit
-from tformer_lite.commands.learning.data import learn_from, text_for
 from tformer_lite.commands.learning.start import (
+    learn_from,
     new_trainer,
+    set_recipe,
+    text_for,
     unfinished_training,
 )
 from tformer_lite.commands.session import joined_processes, parts_in, say, warn
@@ -24,12 +32,34 @@ from tformer_lite.model.config import Config
 from tformer_lite.model.models import DecoderOnly
 from tformer_lite.text.datasets import Chunks, split_text
 from tformer_lite.text.tokenizers import CharTokenizer
-from tformer_lite.training.batches import processes
+from tformer_lite.training.batches import Data, processes
+from tformer_lite.training.loop import train
+from tformer_lite.training.stopping import agreed
 from tformer_lite.training.trainer import Trainer
 
-PROMPT = 20  # characters that it goes on from, at most
+PROMPT_LENGTH = 20  # characters that it goes on from, at most
 LENGTH = 100  # characters of the sample in the end
-LINE = 60  # columns of the one beside each loss
+LINE_WIDTH = 60  # columns of the one beside each loss
+TRIAL = 1.0  # seconds of steps, to be timed
+WARMUP = 100  # steps, at most
+STEPS_SHARE = 0.85  # of the time; the rest goes to losses and files
+LONG_TEXT = 50_000  # characters, from which on less care is enough
+# From so many characters on: channels, dropout, times through them at most.
+TEXT_SIZES = [
+    (0, 96, 0.3, 20),
+    (10_000, 96, 0.2, 30),
+    (LONG_TEXT, 128, 0.1, 20),
+    (10 * LONG_TEXT, 128, 0.0, 10),
+]
+# What all of them have in common, but for those of source 002.
+ALWAYS: dict[str, Any] = {
+    "num_layers": 3,
+    "norm": "rms",
+    "activation": "gelu",
+    "embedding": "plain",
+    "weight_decay": 0.1,
+    "patience": 4,
+}
 
 
 def train_char(args: Namespace) -> None:
@@ -40,18 +70,21 @@ def train_char(args: Namespace) -> None:
         text, origin = text_for(args, old)
         trainer = old or new_writer(args, text)
         learn_from(trainer, origin)
-        args.demo = args.demo or text.strip().split("\n")[0][:PROMPT]
+        args.demo = args.demo or text.strip().split("\n")[0][:PROMPT_LENGTH]
         parts = parts_in(trainer, args.save_path, "generate")
         _, (tokenizer,), size = parts
         ids = tokenizer.encode(text)
         data, rest = split_text(ids, size, origin.share)
         count = f"{len(text):,} characters, vocab size = {len(tokenizer)}"
         announce(trainer, device, f"Loaded corpus with {count}")
-        say(description(trainer, choose_steps(trainer, args.given, data)))
-        sample = partial(line_of, args, *parts)
-        fit(trainer, args, data, Chunks(rest.ids, size), sample)
+        say(training_text(trainer, choose_steps(trainer, args.given, data)))
+        sample = partial(sample_lines, args, parts)
+        run_training(trainer, args, data, Chunks(rest.ids, size), sample)
         if processes()[1] == 0:
-            demonstrate(args, *parts)
+            demonstrate(args, parts)
+
+
+# --- What a text asks for -------------------------------------------------
 
 
 def new_writer(args: Namespace, text: str) -> Trainer:
@@ -76,42 +109,134 @@ def new_writer(args: Namespace, text: str) -> Trainer:
     return new_trainer(args, DecoderOnly, config, (tokenizer,), size)
 
 
-def demonstrate(
-    args: Namespace, model: DecoderOnly, tokenizers: tuple, size: int
-) -> None:
+def writer_for(length: int, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Choose options of `train char` for a text, around those `given`.
+
+    `length` is the number of characters to train on. The longer the text,
+    the larger the model that does not learn it by heart.
+    """
+    said = {name: x for name, x in given.items() if x is not None}
+    _, width, dropout, _ = text_size(length)
+    width = said.get("d_model", width)
+    rows = said.get("block_size", 64 if length >= 5000 else 32)
+    positions = said.get("positions", "rotary")
+    choice = {
+        "num_heads": heads_for(width),
+        "d_model": width,
+        "d_ff": 4 * width,
+        "dropout": dropout,
+        "attention": "split" if positions == "rotary" else "fused",
+        "positions": positions,
+        "block_size": rows,
+        "max_seq_len": rows,
+        "batch_size": 12 if length >= LONG_TEXT else 8,
+        "lr": 5e-3 if length >= LONG_TEXT else 4e-3,
+    }
+    always = {} if given.get("as_in_source") else ALWAYS
+    return always | choice | said
+
+
+def text_size(length: int) -> tuple[int, int, float, int]:
+    """Find the row of `TEXT_SIZES` for a text."""
+    return max(row for row in TEXT_SIZES if row[0] <= length)
+
+
+def heads_for(width: int) -> int:
+    """Give heads of 32 channels, or as near as all can be equal and even."""
+    whole = [n for n in range(1, width + 1) if width % (2 * n) == 0]
+    return min(whole or [1], key=lambda n: abs(width / n - 32))
+
+
+def choose_steps(trainer: Trainer, given: dict, data: Data) -> float | None:
+    """Put into the options `given` as many steps as their minutes allow, and
+    say how many minutes they take; None where steps or epochs are given."""
+    set_recipe(trainer, given, len(data))
+    minutes = given.get("minutes")
+    if minutes is not None:
+        seconds = seconds_a_step(trainer, data) / STEPS_SHARE
+        steps, most = int(60 * minutes / seconds), most_steps(trainer, data)
+        if steps > most:
+            steps = most
+            say("The text is short: more steps would learn it by heart.")
+        given["steps"], given["minutes"] = trainer.step + max(steps, 1), None
+        minutes = steps * seconds / 60
+        set_recipe(trainer, given, len(data))
+    if not trainer.step and given.get("warmup") is None:
+        warmup = min(WARMUP, trainer.recipe.steps // 10)
+        trainer.recipe = replace(trainer.recipe, warmup=warmup)
+    return minutes
+
+
+def most_steps(trainer: Trainer, data: Data) -> int:
+    """Count the steps that a text is good for; one can go on all the same."""
+    if trainer.step:
+        return sys.maxsize
+    tokens = trainer.recipe.batch_size * data[[0]][1].numel()
+    return text_size(len(data))[-1] * len(data) // tokens
+
+
+def seconds_a_step(trainer: Trainer, data: Data) -> float:
+    """Time steps of a copy: the trainer itself stays as it is."""
+    steps, seconds = 1, 0.0
+    while seconds < TRIAL:
+        steps *= 2
+        recipe = replace(trainer.recipe, steps=steps, patience=None)
+        trial = Trainer(deepcopy(trainer.model), recipe)
+        start = perf_counter()
+        train(trial, data)
+        (most,) = agreed(round(1e6 * (perf_counter() - start)))
+        seconds = most / 1e6
+    return seconds / steps
+
+
+def training_text(trainer: Trainer, minutes: float | None) -> str:
+    """Say which model is trained, how long, and how to do the same again."""
+    config: Any = trainer.model.config
+    counts = {
+        "layer": config.n_layers,
+        "head": config.n_heads,
+        "channel": config.d_model,
+        "row": trainer.recipe.batch_size,
+        "step": trainer.steps_left(),
+    }
+    layers, heads, channels, rows, steps = (
+        f"{n:,} {name}" + "s" * (n != 1) for name, n in counts.items()
+    )
+    model = f"{layers}, {heads}, {channels}"
+    model += f", rows of {trainer.block_size} characters"
+    if minutes is None:
+        return f"{model}; {steps} of {rows}"
+    again = f" (--steps {trainer.recipe.steps} gives the same again)"
+    time = duration_text(60 * minutes) + again * (not trainer.step)
+    return f"{model}; {steps} of {rows} in about {time}"
+
+
+# --- What it writes -------------------------------------------------------
+
+
+def demonstrate(args: Namespace, parts: tuple) -> None:
     """Let a model write a little, after what it knows of the prompt."""
-    (tokenizer,) = tokenizers
-    prompt = tokenizer.known(normalize("NFC", args.demo))
-    say("\n==== Demo generation ====")
-    say(f"Prompt: {args.demo}")
-    if not prompt:
-        say("None of its characters is in the vocabulary: nothing to write.")
-        return
-    text = written(model, tokenizer, size, prompt, LENGTH, args.seed)
-    say(f"Generated: {text}")
+    say(f"\n==== Demo generation ====\nPrompt: {args.demo}")
+    text = sample_text(args, parts, LENGTH)
+    none = "None of its characters is in the vocabulary: nothing to write."
+    say(f"Generated: {text}" if text else none)
 
 
-def line_of(
-    args: Namespace, model: DecoderOnly, tokenizers: tuple, size: int
-) -> list[str]:
+def sample_lines(args: Namespace, parts: tuple) -> list[str]:
     """Let a model write a line that a terminal has room for, and say so."""
-    (tokenizer,) = tokenizers
-    prompt = tokenizer.known(normalize("NFC", args.demo))
-    prompt = prompt or tokenizer.decode(torch.tensor([0]))
-    text = written(model, tokenizer, size, prompt, LINE, args.seed)
-    return [f"It writes: {disp_trim(' '.join(text.split()), LINE)}"]
+    text = sample_text(args, parts, LINE_WIDTH, next(iter(parts[1][0].ids)))
+    return [f"It writes: {disp_trim(' '.join(text.split()), LINE_WIDTH)}"]
 
 
-def written(
-    model: DecoderOnly,
-    tokenizer: CharTokenizer,
-    size: int,
-    prompt: str,
-    n: int,
-    seed: int,
-) -> str:
-    """Let a model write `n` characters after a prompt."""
+def sample_text(args: Namespace, parts: tuple, n: int, other: str = "") -> str:
+    """Let a model write `n` characters after what it knows of the prompt, or
+    after another one; "" where there is none."""
+    model, (tokenizer,), size = parts
+    prompt = tokenizer.known(normalize("NFC", args.demo)) or other
+    if not prompt:
+        return ""
     device = next(model.parameters()).device
     ids = tokenizer.encode(prompt)[None].to(device)
-    draw = Sampler(generator=torch.Generator(device).manual_seed(seed))
+    numbers = torch.Generator(device).manual_seed(args.seed)
+    draw = Sampler(generator=numbers)
     return tokenizer.decode(generate(model, ids, n, draw, window=size)[0])

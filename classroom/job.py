@@ -19,20 +19,19 @@ from collections.abc import Mapping
 from typing import Any, TextIO
 
 import classroom
-from classroom import checking, playing
-from classroom.playing import TookTooLong, play, time_limit
-from classroom.sending import read_case
-from classroom.values import packed
+from classroom import checking, outcomes
+from classroom.outcomes import TookTooLong, run_on_cases, time_limit
+from classroom.values import read_case, to_json
 
 CELL = 1 / 3  # of the run's seconds, for one cell
 FILES = 16 * 2**20  # bytes in a file
 OPEN = 256
-LONG = 300
+ERROR = 300  # characters
 # Lines that are IPython's and not Python's: %time, !pip, files = !ls.
 MAGIC = re.compile(r"^([ \t]*)(\w+ *= *(?=[!%]))?[!%?].*$", re.MULTILINE)
 
 
-def main() -> None:
+def run_job() -> None:
     """Run one job, and end without waiting for anything left behind."""
     job = json.load(sys.stdin)
     limit(job["memory"], job["seconds"])
@@ -40,12 +39,13 @@ def main() -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
-    playing.SECONDS = CELL * job["seconds"]
+    outcomes.SECONDS = CELL * job["seconds"]
     names = run_cells(job, told)
     for exercise, cases in job["cases"].items():
         if exercise not in job["skip"]:
             tell(told, {"begins": exercise})
-            tell(told, {"of": exercise, "came": came(names, exercise, cases)})
+            came = answer_outcomes(names, exercise, cases)
+            tell(told, {"of": exercise, "came": came})
     tell(told, {"ends": True})
     os._exit(0)
 
@@ -88,20 +88,24 @@ def run_cell(
     source: str, number: int, names: dict[str, Any], seconds: float
 ) -> str:
     """Run a cell, and give the error that it ends with, or ""."""
-    file = f"<cell {number}>"
     try:
-        code = compiled(source, file)
+        code = compile_cell(source, f"<cell {number}>")
         with time_limit(seconds):
             exec(code, names)
     except TookTooLong as late:
         return str(late)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
-        return f"{type(error).__name__}: {str(error)[:LONG]}"
+        return f"{type(error).__name__}: {str(error)[:ERROR]}"
     return ""
 
 
-def compiled(source: str, file: str) -> types.CodeType:
-    """Compile a cell; if Python cannot read it, without what is IPython's."""
+def compile_cell(source: str, file: str) -> types.CodeType:
+    """Compile a cell; if Python cannot read it, with lines that do nothing,
+    or make a name None, in the place of IPython's."""
+
+    def without(line: re.Match[str]) -> str:
+        return f"{line[1]}{line[2]}None" if line[2] else f"{line[1]}pass"
+
     for text in (source, MAGIC.sub(without, source)):
         linecache.cache[file] = len(text), None, text.splitlines(True), file
         try:
@@ -111,20 +115,17 @@ def compiled(source: str, file: str) -> types.CodeType:
     raise wrong
 
 
-def without(line: re.Match[str]) -> str:
-    """Write a line in which nothing is done, or a name is None."""
-    return f"{line[1]}{line[2]}None" if line[2] else f"{line[1]}pass"
-
-
-def came(names: Mapping[str, Any], name: str, cases: list[Any]) -> Any:
-    """Play the answer of one exercise, and pack what came of it."""
+def answer_outcomes(
+    names: Mapping[str, Any], name: str, cases: list[Any]
+) -> list[Any] | None:
+    """Call the answer of one exercise, and give what came of it as JSON."""
     if name not in names:
         return None
     return [
-        [packed(o.value), o.error, o.says, [*o.changed], o.printed]
-        for o in play(names[name], [read_case(case) for case in cases])
+        [to_json(o.value), o.error, o.says, [*o.changed], o.printed]
+        for o in run_on_cases(names[name], [read_case(case) for case in cases])
     ]
 
 
 if __name__ == "__main__":
-    main()
+    run_job()

@@ -1,4 +1,4 @@
-"""Playing: a student's code is called with each case, and cannot stop us."""
+"""What comes of calling a student's code, which cannot stop us."""
 
 import contextlib
 import copy
@@ -18,9 +18,8 @@ import torch
 from torch import Tensor, nn
 
 from classroom.blocks import blocks_around
-from classroom.cases import Case
-from classroom.shapes import named_shape
-from classroom.values import plain
+from classroom.cases import Case, named_shape
+from classroom.values import plain_value
 from tformer_lite.model.config import tiny_translator
 from tformer_lite.model.models import EncoderDecoder
 
@@ -48,35 +47,35 @@ class Outcome:
     printed: int = 0
 
 
-def play(answer: Any, cases: list[Case]) -> list[Outcome]:
+def run_on_cases(answer: Any, cases: list[Case]) -> list[Outcome]:
     """Call an answer with each case. What is no function is its own value."""
     outcomes = []
     for case in cases:
-        outcomes.append(played(answer, case))
+        outcomes.append(call_on_copies(answer, case))
         if outcomes[-1].error == "TookTooLong":
             break
     late = Outcome(error="NotTried", says="an earlier call took too long")
     return outcomes + [late] * (len(cases) - len(outcomes))
 
 
-def played(answer: Any, case: Case) -> Outcome:
+def call_on_copies(answer: Any, case: Case) -> Outcome:
     """Call an answer with copies of what a case has."""
     if not callable(answer):
-        return Outcome(plain(answer))
-    args, said = copy.deepcopy(case.args), Counter()
+        return Outcome(plain_value(answer))
+    args, said = copy.deepcopy(case.args), CharacterCount()
     try:
         with own_seed(), contextlib.redirect_stdout(said), time_limit(SECONDS):
-            value = plain(made(answer, case)(*args))
+            value = plain_value(build_answer(answer, case)(*args))
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:
         says = error_text(error, case)
         return Outcome(error=type(error).__name__, says=says)
-    changed = [i for i, x in enumerate(args) if differs(x, case.args[i])]
+    changed = [i for i, x in enumerate(args) if is_changed(x, case.args[i])]
     return Outcome(value, changed=tuple(changed), printed=said.count)
 
 
-def made(answer: Any, case: Case) -> Any:
+def build_answer(answer: Any, case: Case) -> Any:
     """Build what is called: the answer, or what it is a class of."""
     if case.within:
         if case.within == "residual":
@@ -89,12 +88,12 @@ def made(answer: Any, case: Case) -> Any:
         answer = answer(**case.make)
     if isinstance(answer, nn.Module):
         if case.state is not None:
-            load(answer, case.state)
+            load_parameters(answer, case.state)
         answer.train(case.training)
     return answer
 
 
-def load(module: nn.Module, state: Mapping[str, Tensor]) -> None:
+def load_parameters(module: nn.Module, state: Mapping[str, Tensor]) -> None:
     """Give a module its parameters, or say which ones it should have."""
     try:
         module.load_state_dict(copy.deepcopy(dict(state)))
@@ -108,7 +107,7 @@ def load(module: nn.Module, state: Mapping[str, Tensor]) -> None:
         raise RuntimeError(
             "the constructor makes other parameters than it should: missing, "
             f"or of another shape, is {', '.join(wanted) or 'none'}; too many "
-            f"are {', '.join({*own} - {*state}) or 'none'}"
+            f"are {', '.join(sorted({*own} - {*state})) or 'none'}"
         ) from error
 
 
@@ -149,7 +148,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-class Counter(io.TextIOBase):
+class CharacterCount(io.TextIOBase):
     """A stream that counts characters and keeps none."""
 
     count = 0
@@ -160,19 +159,15 @@ class Counter(io.TextIOBase):
         return len(text)
 
 
-def differs(mine: Any, theirs: Any) -> bool:
-    """Tell whether an input is no longer what it was."""
-    if not isinstance(theirs, Tensor):
+def is_changed(mine: Any, given: Any) -> bool:
+    """Tell whether an input is no longer what it was; NaN may stay NaN."""
+    if not isinstance(given, Tensor):
         return False
     try:
-        return mine.shape != theirs.shape or not same_numbers(mine, theirs)
+        pair = mine.nan_to_num(0.5), given.nan_to_num(0.5)
+        return mine.shape != given.shape or not torch.equal(*pair)
     except Exception:
         return True
-
-
-def same_numbers(mine: Tensor, theirs: Tensor) -> bool:
-    """Tell whether two tensors of one shape are the same, NaN included."""
-    return torch.equal(mine.nan_to_num(0.5), theirs.nan_to_num(0.5))
 
 
 def error_text(error: BaseException, case: Case) -> str:

@@ -1,13 +1,18 @@
-"""--resume and the data: a training goes on with what it began with."""
+"""--resume: a training goes on with what it began with, after Ctrl-C, and by
+several processes."""
 
 import os
 import re
+import signal
+import subprocess
+import sys
 
 import pytest
 import torch
 
 from tests.helpers.commands import PAIRS, TEXT, char, refusal, translate
-from tformer_lite import english_nepali, load_checkpoint, resume
+from tests.helpers.project import ROOT
+from tformer_lite import Checkpoint, load_checkpoint, resume
 from tformer_lite.__main__ import main
 
 STEPS = "--steps", "1"
@@ -19,49 +24,12 @@ def without_path(command: list[str]) -> list[str]:
     return [word for word in command if not re.search(r"\.t(xt|sv)$", word)]
 
 
-def losses(folder) -> list[float]:
-    kept = load_checkpoint(folder / "model.pt")
-    return kept.train_losses + kept.val_losses
-
-
 def edited(folder, edit) -> None:
     """Write the checkpoint anew, edited."""
     path = folder / "model.pt"
     packed = torch.load(path, weights_only=True)
     edit(packed)
     torch.save(packed, path)
-
-
-def silent(packed) -> None:
-    """Make a checkpoint as one was before: it says nothing of the data."""
-    packed["format"] = 1
-    for part, key in ((packed, "buffers"), (packed, "tied")):
-        del part[key]
-    del packed["training"]["data"]
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("begin", [char, translate])
-def test_with_the_file_forgotten_it_goes_on_with_the_same(
-    begin, tmp_path, monkeypatch
-):
-    """Also from another folder, and with the file typed; the witness: a
-    training without a break."""
-    short = "--steps", "2", "--schedule", "constant"
-    monkeypatch.chdir(tmp_path)
-    command = begin(tmp_path, *short, "--force")
-    file = next(word for word in command if word not in without_path(command))
-    long = [word.replace(file, os.path.basename(file)) for word in command]
-    assert main([*long, "--steps", "4"]) == 0
-    whole = losses(tmp_path)
-    (tmp_path / "elsewhere").mkdir()
-    for path in ([], [file]):
-        assert main(long) == 0
-        monkeypatch.chdir(tmp_path / "elsewhere")
-        again = [*without_path(begin(tmp_path, "--resume")), *path]
-        assert main([*again, "--steps", "4"]) == 0
-        assert losses(tmp_path) == whole
-        monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.slow
@@ -79,15 +47,6 @@ def test_losses_on_other_data_do_not_count_any_more(tmp_path):
     assert kept.training["step"] == 8
     assert kept.val_losses
     assert min(kept.val_losses) > 0
-
-
-@pytest.mark.slow
-def test_a_slip_in_the_path_comes_before_a_file_that_is_there(
-    capsys, tmp_path
-):
-    main(char(tmp_path, *STEPS))
-    slip = [w.replace("text.txt", "txet.txt") for w in char(tmp_path)]
-    assert "txet.txt: No such file" in refusal(capsys, *slip)
 
 
 @pytest.mark.slow
@@ -178,42 +137,6 @@ def test_the_seed_of_the_split_stays_whatever_seed_goes_on(capsys, tmp_path):
 
 
 @pytest.mark.slow
-def test_an_older_file_of_a_text_goes_on_with_the_same_characters(
-    capsys, tmp_path
-):
-    main(char(tmp_path, *STEPS))
-    edited(tmp_path, silent)
-    again = char(tmp_path, *MORE)
-    assert "PATH is missing" in refusal(capsys, *without_path(again))
-    other = char(tmp_path, *MORE, text=TEXT.replace("a", "o"))
-    assert "other characters than its vocabulary" in refusal(capsys, *other)
-    assert main(char(tmp_path, *MORE)) == 0
-    said = capsys.readouterr().err
-    assert "does not say what it was trained on, as older files do" in said
-    assert main([*without_path(again), "--steps", "3"]) == 0
-
-
-@pytest.mark.slow
-def test_an_older_file_of_pairs_goes_on_where_that_is_safe(capsys, tmp_path):
-    """On the corpus; pairs were split in another way."""
-    main(translate(tmp_path, *STEPS))
-    edited(tmp_path, silent)
-    again = translate(tmp_path, *MORE)
-    assert "not: give PATH, or" in refusal(capsys, *without_path(again))
-    said = refusal(capsys, *again)
-    assert "may be for the test of" in said
-    assert "--force" in said
-    assert main([*again, "--force"]) == 0
-    main(without_path(translate(tmp_path, *STEPS, "--force")))
-    edited(tmp_path, silent)
-    assert "was trained on the English-Nepali" in refusal(capsys, *again)
-    capsys.readouterr()
-    assert main(without_path(again)) == 0
-    said = capsys.readouterr().err
-    assert "the English-Nepali corpus that comes with tformer_lite" in said
-
-
-@pytest.mark.slow
 def test_an_existing_file_is_replaced_when_that_is_typed(capsys, tmp_path):
     command = char(tmp_path, *STEPS)
     main(command)
@@ -225,36 +148,107 @@ def test_an_existing_file_is_replaced_when_that_is_typed(capsys, tmp_path):
     assert (tmp_path / "model.pt").read_bytes() != before
 
 
-def test_no_text_and_no_checkpoint_is_one_line(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for words in ([], ["--resume"], ["--force"]):
-        said = refusal(capsys, "train", "char", *words)
-        assert "PATH is missing: give a text to train on" in said
-
-
-def test_pairs_of_two_sentences_cannot_be_split(capsys, tmp_path):
-    pairs = [(f"{'yes' if i % 2 else 'No'}.", f"{i} ।") for i in range(20)]
-    said = refusal(capsys, *translate(tmp_path, pairs=pairs))
-    assert "2 different source sentences cannot be split" in said
-
-
 @pytest.mark.slow
-def test_the_library_says_what_a_training_learned_from(tmp_path):
-    main(translate(tmp_path, *STEPS, "--seed", "2"))
-    found = resume(tmp_path / "model.pt").origin
-    assert (found.path, found.split) == (str(tmp_path / "pairs.tsv"), "pairs")
-    assert (found.share, found.seed) == (0.8, 2)
-    main(without_path(translate(tmp_path, *STEPS, "--force")))
-    found = resume(tmp_path / "model.pt").origin
-    assert (found.path, found.split) == (None, "shipped")
-    assert len(english_nepali("train")) > 1000
+@pytest.mark.parametrize("begin", [char, translate])
+def test_a_file_that_does_not_say_its_data_goes_on_where_that_is_forced(
+    begin, capsys, tmp_path
+):
+    """Files of the first format are such ones."""
+
+    def forget(packed):
+        packed["format"] = 1
+        del packed["buffers"], packed["tied"], packed["training"]["data"]
+
+    main(begin(tmp_path, *STEPS))
+    edited(tmp_path, forget)
+    again = begin(tmp_path, *MORE)
+    said = refusal(capsys, *again)
+    assert "model.pt does not say what it was trained on" in said
+    assert "Then add --force to go on" in said
+    assert main([*again, "--force"]) == 0
+    assert main([*without_path(again), "--steps", "3"]) == 0
 
 
-@pytest.mark.slow
-def test_a_name_that_is_no_utf_8_is_no_hindrance(tmp_path):
-    """Such names can be had on Linux; the file is asked for again."""
-    words = char(tmp_path, *STEPS)
-    odd = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt")
-    os.rename(tmp_path / "text.txt", odd)
-    assert main([*words[:2], odd, *words[3:]]) == 0
-    assert main([*words[:2], odd, *words[3:], *MORE]) == 0
+pytestmark = pytest.mark.full
+ENV = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+PYTHON = [sys.executable, "-m"]
+
+
+@pytest.mark.parametrize(
+    ("by", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+)
+def test_a_signal_saves_and_what_goes_on_is_as_if_nothing_was(
+    tmp_path, by, code
+):
+    command = char(tmp_path, "--epochs", "400")
+    process = subprocess.Popen(
+        [*PYTHON, "tformer_lite", *command], env=ENV, cwd=tmp_path, **PIPES
+    )
+    for line in process.stdout:
+        if line.startswith("Epoch 3/400"):
+            process.send_signal(by)
+            break
+    _, said = process.communicate(timeout=300)
+    assert process.returncode == code
+    step = load_checkpoint(tmp_path / "model.pt").training["step"]
+    assert 15 <= step < 2000
+    last = said.splitlines()[-1]
+    assert f"stopped at step {step} of 2000" in last
+    assert "Traceback" not in said
+    again = re.search(r"Go on: python -m tformer_lite (.*)", last)[1]
+    assert again.split() == [*command, "--resume"]
+    end = str(step // 5 + 2)
+    assert main([*again.split(), "--epochs", end]) == 0
+    parts = load_checkpoint(tmp_path / "model.pt")
+    assert main([*command, "--epochs", end, "--force"]) == 0
+    whole = load_checkpoint(tmp_path / "model.pt")
+    assert parts.training["step"] == whole.training["step"] > step
+    assert parts.train_losses == whole.train_losses
+    assert parts.val_losses == whole.val_losses
+
+
+def by_two(folder, *options: str) -> subprocess.CompletedProcess:
+    """Train in two processes, which torchrun starts."""
+    torchrun = [*PYTHON, "torch.distributed.run", "--standalone"]
+    command = [*torchrun, "--nproc-per-node=2", "-m", "tformer_lite"]
+    done = subprocess.run(
+        [*command, *char(folder, *options)],
+        env=ENV,
+        cwd=folder,
+        timeout=300,
+        **PIPES,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_two_processes_train_one_model_and_go_on_as_if_nothing_was(tmp_path):
+    """156 windows, 78 for each process: 3 batches of 32 are an epoch."""
+    last, whole = tmp_path / "model.pt", tmp_path / "whole.pt"
+    one_of_them_speaks(by_two(tmp_path, "--dropout", "0.5", "--epochs", "2"))
+    last.rename(whole)
+    by_two(tmp_path, "--dropout", "0.5", "--epochs", "1")
+    by_two(tmp_path, "--epochs", "2", "--resume")
+    same_in_the_end(load_checkpoint(whole), load_checkpoint(last))
+    assert main(["generate", "amar", "--ckpt", str(whole)]) == 0
+
+
+def one_of_them_speaks(done: subprocess.CompletedProcess) -> None:
+    assert "Using device: cpu (2 processes)\n" in done.stdout
+    lines = re.findall(r"^Epoch \d/2", done.stdout, re.MULTILINE)
+    assert lines == ["Epoch 1/2", "Epoch 2/2"]
+    assert done.stdout.count("Generated: ") == 1
+    assert "Warning" not in done.stderr
+
+
+def same_in_the_end(whole: Checkpoint, parts: Checkpoint) -> None:
+    """Each draws its dropout from where it was; one file has it all."""
+    assert parts.training["step"] == whole.training["step"] == 6
+    assert len(whole.val_losses) == 2
+    assert parts.train_losses == whole.train_losses
+    for one, other in zip(parts.model.parameters(), whole.model.parameters()):
+        assert one.equal(other)
+    states = [one.training["rng_states_of_others"] for one in (parts, whole)]
+    assert states[0][0].equal(states[1][0])
+    assert not states[0][0].equal(parts.training["rng_state"])

@@ -8,33 +8,33 @@ from torch import Tensor, nn
 from torch.nn.functional import layer_norm
 
 
-def flipped(x: Tensor) -> Tensor:
+def mixing_stub(x: Tensor) -> Tensor:
     """Stand for a sublayer that mixes positions: (B, T, C) -> (B, T, C)."""
     return (2 * x.flip(1) + 1).cos()
 
 
-def listened(x: Tensor) -> Tensor:
+def attention_stub(x: Tensor) -> Tensor:
     """Stand for attention: (B, T, C) -> (B, T, C)."""
     return (x.cumsum(1) + 1).cos()
 
 
-def thought(x: Tensor) -> Tensor:
+def feed_forward_stub(x: Tensor) -> Tensor:
     """Stand for a feed-forward layer: (B, T, C) -> (B, T, C)."""
     return (1.3 * x + 0.2).sin()
 
 
-def turned_and_joined(x: Tensor) -> Tensor:
+def join_stub(x: Tensor) -> Tensor:
     """Stand for a join: (B, H, T, D) -> (B, T, C)."""
     return x.transpose(1, 2).flatten(2)
 
 
-def joined_as_it_lies(x: Tensor) -> Tensor:
+def join_untransposed(x: Tensor) -> Tensor:
     """Stand for a join without the transpose: (B, H, T, D) -> (B, T, C)."""
     b, h, t, d = x.shape
     return x.reshape(b, t, h * d)
 
 
-def joined_and_turned(x: Tensor) -> Tensor:
+def join_transposed_late(x: Tensor) -> Tensor:
     """Stand for a join that turns too late: (B, H, T, D) -> (B, T, C)."""
     b, h, t, d = x.shape
     return x.reshape(b, h * d, t).mT
@@ -52,7 +52,7 @@ class Projection:
 
 
 @dataclass(frozen=True)
-class Mixing:
+class MixingBlock:
     """Stand for a block: each position takes the mean of all it may see."""
 
     weight: Tensor
@@ -66,7 +66,7 @@ class Mixing:
 
 
 @dataclass(frozen=True)
-class Norm:
+class NormStub:
     """Stand for a layer norm with these gains and shifts."""
 
     weight: Tensor
@@ -82,7 +82,7 @@ class Connection:
     """Stand for a residual connection that keeps "x", its "normal" copy, or
     "nothing"."""
 
-    norm: Norm
+    norm: NormStub
     keeps: str
 
     def __call__(
@@ -103,7 +103,9 @@ class Sublayer:
 
     def __call__(self, x: Tensor) -> Tensor:
         """Apply the layer: (B, T, C) -> (B, T, C)."""
-        return self.output(listened(x) if self.mixes else thought(x))
+        return self.output(
+            attention_stub(x) if self.mixes else feed_forward_stub(x)
+        )
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,7 @@ class TwoStepBlock:
 
     self_attention: Sublayer
     feed_forward: Sublayer
-    norms: list[Norm]
+    norms: list[NormStub]
     form: str
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -127,7 +129,7 @@ class TwoStepBlock:
 
 
 @dataclass(frozen=True)
-class Stacked:
+class StackOfWeights:
     """Stand for a stack whose blocks are lists of weights.
 
     `weights` has the numbers of every weight that there is, `held` says
@@ -149,9 +151,9 @@ class Stacked:
 
 
 @dataclass(frozen=True)
-class Crossing:
+class CrossAttentionStub:
     """Stand for attention between two sequences. `asks` says who has the
-    queries: "target", "memory", or "alone" where the target hears itself;
+    queries: "target", "memory", or "alone" where the target has both;
     "nobody" adds up the rows so far, and turns their sign."""
 
     query: Tensor
@@ -162,7 +164,8 @@ class Crossing:
     def __call__(self, x: Tensor, memory: Tensor) -> Tensor:
         """Let one attend to the other: (B, T, C), (B, T, C) -> (B, T, C)."""
         pairs = {"memory": (memory, x), "alone": (x, x)}
-        asking, told = pairs.get(self.asks, (x, memory))
-        scores = asking @ self.query @ (told @ self.key).mT
-        heard = scores.softmax(-1) @ told @ self.value
-        return -(x + memory).cumsum(1) if self.asks == "nobody" else heard
+        if self.asks == "nobody":
+            return -(x + memory).cumsum(1)
+        target, source = pairs.get(self.asks, (x, memory))
+        scores = target @ self.query @ (source @ self.key).mT
+        return scores.softmax(-1) @ source @ self.value
