@@ -42,7 +42,7 @@ class Parts(dict[str, Any]):
         super().__init__(parts)
         self.field = field
 
-    def __getitem__(self, choice: str | Callable) -> Any:
+    def __getitem__(self, choice: Any) -> Any:
         """Give the part of this name, or the one that is given."""
         if not isinstance(choice, str):
             return choice

@@ -104,7 +104,7 @@ def renamed(packed: dict[str, Any]) -> dict[str, Any]:
         fields |= OLD_CHOICES.get(choice, {})
     new = partial(re.sub, r"\bresiduals\.(\d+)\.norm\b", r"norms.\1")
     weights = packed["model_state_dict"]
-    found = {"model_config": fields}
+    found: dict[str, Any] = {"model_config": fields}
     found["model_state_dict"] = {new(n): x for n, x in weights.items()}
     if tied := packed.get("tied"):
         found["tied"] = [[*map(new, names)] for names in tied]
