@@ -41,7 +41,6 @@ from tformer_lite.model.attention import (
     dot_product_attention,
     join_heads,
     masked_softmax,
-    share_heads,
     split_heads,
 )
 from tformer_lite.model.bert import BertEmbedding
@@ -80,10 +79,7 @@ from tformer_lite.model.models import (
     PostCrossBlock,
     Stack,
 )
-from tformer_lite.model.modern import (
-    GatedFeedForward,
-    rotate,
-)
+from tformer_lite.model.modern import GatedFeedForward, rotate, share_heads
 from tformer_lite.model.variants import (
     FusedAttention,
     FusedCrossAttention,

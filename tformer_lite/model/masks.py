@@ -37,8 +37,6 @@ def window_mask(
     """Let position i see positions closer than `width`: (1, 1, T, T).
 
     `width` counts tokens; ValueError when it is less than 1, or T negative.
-    With `causal_mask`, the sliding window of Mistral 7B (Jiang et al., 2023,
-    section 2).
     """
     check_size(t)
     if width < 1:
