@@ -17,6 +17,7 @@ from tests.helpers.growing import (
     prepared,
     steps,
 )
+from tests.helpers.small import build, small, words
 from tformer_lite import (
     DecoderOnly,
     EncoderDecoder,
