@@ -49,16 +49,6 @@ def test_help_gives_examples_that_can_be_typed(command, capsys):
         assert read(words).run
 
 
-def test_a_mistake_of_spelling_is_answered_in_a_line(capsys):
-    assert "COMMAND" in refused(capsys, "")
-    assert "'mark'" in refused(capsys, "mark")
-    assert "required: EXERCISE" in refused(capsys, "assign")
-    assert "required: FOLDER" in refused(capsys, "grade")
-    says = "--seconds: 0 is less than 1; see python -m classroom grade --help"
-    assert says in refused(capsys, "grade submissions --seconds 0")
-    assert "--chap" in refused(capsys, "list --chap 5")
-
-
 def test_the_list_has_every_exercise_and_one_of_a_chapter_its_own(capsys):
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()

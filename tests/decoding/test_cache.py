@@ -17,7 +17,7 @@ from tests.helpers.growing import (
     prepared,
     steps,
 )
-from tests.helpers.small import NAMES
+from tests.helpers.small import build, small, words
 from tformer_lite import (
     DecoderOnly,
     EncoderDecoder,
@@ -55,15 +55,6 @@ def test_only_new_positions_are_computed(name, kind):
     for end in (3, 4, 5, 7):
         assert quick(*src, tgt[:, :end]).shape[1] == seen[-1]
     assert seen == [3, 3, 1, 1, 1, 1, 2, 2]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_a_source_of_padding_alone_gives_what_the_model_gives(name):
-    """Nobody to attend to: zeros from both, not nan."""
-    model, (src,), tgt = prepared(name, EncoderDecoder)
-    src[1] = model.pad
-    close(grown(cached(model), (src,), tgt, STEPS[1]), model(src, tgt))
 
 
 def test_a_source_is_read_once():
@@ -300,6 +291,18 @@ def test_the_keys_of_the_running_example_grow_a_row_a_step():
     assert_close(cross.keys, wanted.detach(), atol=1e-6, rtol=0)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("cross", PARTS["cross_attention"])
+@pytest.mark.parametrize("attention", PARTS["attention"])
+def test_every_attention_that_a_config_names_is_kept(attention, cross):
+    """The witness: the model, which reads everything anew."""
+    own = {"attention": attention, "cross_attention": cross}
+    model, src, tgt = prepared("paper_base", EncoderDecoder, **own)
+    quick = cached(model)
+    assert not isinstance(quick, Recomputed)
+    close(grown(quick, src, tgt, STEPS[1]), model(*src, tgt))
+
+
 def test_attention_that_mixes_neighbours_is_computed_anew():
     """Its keys change when a word comes: no cache may keep them."""
 
@@ -314,13 +317,21 @@ def test_attention_that_mixes_neighbours_is_computed_anew():
     close(grown(quick, (), tgt, STEPS[0])[:, -1], model(tgt)[:, -1])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("cross", PARTS["cross_attention"])
-@pytest.mark.parametrize("attention", PARTS["attention"])
-def test_every_attention_that_a_config_names_is_kept(attention, cross):
-    """The witness: the model, which reads everything anew."""
-    own = {"attention": attention, "cross_attention": cross}
-    model, src, tgt = prepared("paper_base", EncoderDecoder, **own)
+def test_ids_changed_in_place_begin_anew():
+    model, _, tgt = prepared("char_lm", DecoderOnly)
     quick = cached(model)
-    assert not isinstance(quick, Recomputed)
-    close(grown(quick, src, tgt, STEPS[1]), model(*src, tgt))
+    quick(tgt[:, :4])
+    tgt[:, 1] = 3
+    close(quick(tgt), model(tgt))
+
+
+def test_a_model_of_the_readers_own_class_is_computed_anew():
+    class Mine(DecoderOnly):
+        def forward(self, ids):
+            return super().forward(ids).flip(-1)
+
+    model = build(Mine, small("char_lm"))
+    ids = words(11, 2, 6)
+    quick = cached(model)
+    quick(ids[:, :4])
+    close(quick(ids), model(ids)[:, 4:])

@@ -253,3 +253,11 @@ def test_what_chooses_no_ids_is_refused():
         generate(model, ids, 1, lambda logits: logits.amax(-1))
     with pytest.raises(ValueError, match=r"shape \(2, 1, 1\), not \(B, T\)"):
         generate(model, ids, 1, lambda logits: logits[:, :1].long())
+
+
+def test_an_end_in_the_prompt_ends_nothing():
+    model, ids = varied("char_lm"), torch.tensor([[4, 5, 6]])
+    end = int(generate(model, ids, 1)[0, -1])
+    ids[0, 0] = end
+    written = generate(model, ids, 5, end=end)
+    assert written.shape[1] > 3

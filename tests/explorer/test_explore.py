@@ -17,8 +17,6 @@ from tests.helpers.scripts import answer
 from tformer_lite import (
     EncoderDecoder,
     Trace,
-    bug,
-    dot_product_attention,
     explore,
     running_example,
     running_trace,
@@ -149,19 +147,6 @@ def test_models_that_nobody_here_wrote_are_explained(name):
         assert max(one.values()) < 1e-5, one
 
 
-def test_an_attention_without_heads_has_one():
-    def build(B, T, D):
-        q, k, v = torch.randn(3, B, T, D)
-        return dot_product_attention, (q, k, v)
-
-    seen = trace(build=build, dims={"B": 2, "T": 5, "D": 4}, keep=True)
-    (found,) = seen.attention()
-    (one,) = data_of(explore(seen, example=1))
-    assert one["heads"] == 1
-    theirs = found.weights[1].numpy().ravel()
-    np.testing.assert_array_equal(numbers(one["weights"]), theirs)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "own",
@@ -174,18 +159,6 @@ def test_newer_attentions_are_explained(own):
     seen = trace(EncoderDecoder(config).eval(), src, tgt, keep=True)
     for one in apart(explore(seen)):
         assert max(one.values()) < 1e-5, one
-
-
-@pytest.mark.slow
-def test_a_softmax_along_the_wrong_axis_is_shown_as_it_is():
-    model, ids = bug("softmax_over_queries").model(), running_example()
-    seen = trace(model, ids.src, ids.tgt, keep=True)
-    explored = explore(seen)
-    for one, found in zip(data_of(explored), seen.attention()):
-        theirs = found.weights[0].numpy().ravel()
-        np.testing.assert_array_equal(numbers(one["weights"]), theirs)
-    for one in apart(explored):
-        assert one["mixed"] < 1e-5 < 0.1 < one["weights"]
 
 
 def test_where_no_script_runs_the_same_tables_stand():

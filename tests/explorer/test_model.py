@@ -255,19 +255,6 @@ def test_the_right_model_lights_no_lamp(start):
     assert asked(**given) == {"": {}}
 
 
-@pytest.mark.full
-def test_each_bug_lights_a_lamp(lit):
-    assert len(lit) == len(GIVEN["bugs"])
-    assert not [name for name, found in lit.items() if not found]
-
-
-@pytest.mark.full
-def test_each_check_notices_a_bug(lit):
-    names = answer(FILES, NAMES, None)
-    found = {name for noticed in lit.values() for name in noticed}
-    assert found == {*names}
-
-
 def test_a_lamp_is_lit_only_where_python_finds_the_same(lit):
     theirs = measured().found
     pairs = {(bug, name) for bug in lit for name in lit[bug]}

@@ -2,7 +2,6 @@
 of these sizes has, makes and needs."""
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -147,31 +146,3 @@ def test_a_formula_that_cannot_be_read_says_why():
         "B)": "B): ) is one too many.",
     }
     assert answer(MODULES, SAID, [*said]) == [*said.values()]
-
-
-def at(text: str) -> dict[str, int]:
-    """Sizes of the paper's model, with those that a button of the page sets,
-    which has this in it."""
-    page = (explorer.BOOK / "resize.md").read_text("utf8")
-    [button] = re.findall(rf'data-sizes="([^"]*{text}[^"]*)"', page)
-    pairs = (pair.split("=") for pair in button.split("&amp;")[1:])
-    return PAGE["paper_base"]["sizes"] | {n: int(size) for n, size in pairs}
-
-
-def test_attention_and_feed_forward_meet_where_the_page_says():
-    chosen = at("S=")
-    path = "encoder.blocks.*."
-    work = {"self_attention": 0, "feed_forward": 0}
-    for step in PAGE["paper_base"]["steps"]:
-        for part in work:
-            if step["path"].startswith(path + part) and "flops" in step:
-                work[part] += sizes.value(step["flops"], chosen)
-    assert work["self_attention"] == work["feed_forward"] > 0
-
-
-def test_with_one_table_the_papers_model_has_nearly_65_million():
-    chosen = at("V=37000")
-    held = sizes.total(PAGE["paper_base"]["parameters"], chosen)
-    table = chosen["V"] * chosen["H"] * chosen["D"]
-    assert held > 100e6
-    assert abs(held - 2 * table - 65e6) < 2e6

@@ -123,16 +123,6 @@ def test_frequent_words_come_first_and_equals_by_their_spelling():
     assert vocabulary(TEXTS[::-1], WordTokenizer({}).split, 99) == ids
 
 
-def test_a_vocabulary_without_room_for_the_specials_is_refused():
-    with pytest.raises(ValueError, match="size=3 is too small: .* need 4"):
-        vocabulary(TEXTS, str.split, 3)
-
-
-def test_a_text_that_writes_a_special_does_not_move_it():
-    ids = vocabulary(["[PAD] is [EOS]"], WordTokenizer({}).split, 99)
-    assert ids == {"is": 4}
-
-
 ENGLISH = "the dog is small.", "the cat is not a dog.", "a cat.", "is it?"
 NEPALI = "कुकुर सानो छ ।", "बिरालो कुकुर होइन ।", "बिरालो ।", "हो?"
 SPLIT = WordTokenizer({}).split
@@ -155,15 +145,6 @@ def test_rows_are_laid_out_as_in_the_running_example():
     assert src.equal(book.src)
     assert tgt.equal(book.tgt)
     assert labels.equal(book.labels)
-
-
-def test_one_pair_is_a_row_of_the_batch(data):
-    (src, tgt), labels = data[[2, 0]]
-    (one, two), three = data[0]
-    assert src.shape == tgt.shape == labels.shape == (2, 9)
-    assert [x.shape for x in (one, two, three)] == [(9,)] * 3
-    assert (one.equal(src[1]), two.equal(tgt[1])) == (True, True)
-    assert three.equal(labels[1])
 
 
 @pytest.mark.parametrize("length", range(3, 10))

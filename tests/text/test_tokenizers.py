@@ -13,11 +13,10 @@ from tformer_lite import (
     CharTokenizer,
     PieceTokenizer,
     WordTokenizer,
-    lay_out,
     running_example,
     train_pieces,
 )
-from tformer_lite.text.datasets import ENGLISH, NEPALI, PAIRS
+from tformer_lite.text.datasets import ENGLISH, NEPALI
 
 WORDS = "the", "dog", "is", "not", "मुख", "खाली", "थिएन", "छैन"
 fixed = settings(deadline=None, derandomize=True, database=None)
@@ -35,15 +34,6 @@ def test_that_refusal_names_the_sentence_and_what_to_do():
     words = r"'\[SOS\] mouth is not empty . \[EOS\]' .* leave it out, or"
     with pytest.raises(ValueError, match=words):
         running_example(length=6)
-
-
-def test_pairs_are_laid_out_as_the_running_example_is():
-    tokenizers = WordTokenizer(ENGLISH), WordTokenizer(NEPALI)
-    mine, book = lay_out(PAIRS, *tokenizers), running_example()
-    assert all(a.equal(b) for a, b in zip(mine[:3], book[:3]))
-    assert mine[3:] == book[3:]
-    with pytest.raises(ValueError, match="no pairs .* at least one"):
-        lay_out([], *tokenizers)
 
 
 def test_devanagari_words_keep_their_vowel_signs():
@@ -195,13 +185,6 @@ def test_a_size_below_the_number_of_characters_is_refused(tmp_path):
     with pytest.raises(ValueError, match="size=10 is too small: .* pieces"):
         train_pieces(TEXTS, 10, file)
     assert not file.exists()
-
-
-def test_a_file_of_another_kind_is_refused(tmp_path):
-    file = tmp_path / "vocab.txt"
-    file.write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\ndog")
-    with pytest.raises(ValueError, match=r"'\[PAD\]' cannot have the id 0"):
-        PieceTokenizer(file)
 
 
 def test_without_the_library_one_sentence_says_what_to_install(

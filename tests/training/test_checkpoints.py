@@ -22,10 +22,8 @@ from tformer_lite import (
     DecoderOnly,
     EncoderDecoder,
     LayerNorm,
-    PieceTokenizer,
     Trainer,
     WordTokenizer,
-    english_nepali,
     english_tokenizer,
     load_checkpoint,
     nepali_tokenizer,
@@ -34,7 +32,6 @@ from tformer_lite import (
     save_checkpoint,
     tiny_translator,
     train,
-    train_pieces,
 )
 from tformer_lite.training.files import check_place
 
@@ -85,20 +82,6 @@ def test_a_writer_with_its_characters_comes_back_to_the_last_bit(path):
     assert type(mine) is CharTokenizer
     assert mine.encode(TEXT).equal(tokenizer.encode(TEXT))
     assert mine.decode(mine.encode(TEXT)) == TEXT
-
-
-def test_pieces_of_words_come_back_as_pieces(path, tmp_path):
-    texts = [english for english, _ in english_nepali("test")]
-    train_pieces(texts, 120, tmp_path / "pieces.txt")
-    tokenizer = PieceTokenizer(tmp_path / "pieces.txt")
-    save_checkpoint(Checkpoint(char_writer()[0], (tokenizer,)), path)
-    (mine,) = load_checkpoint(path).tokenizers
-    assert mine.ids == tokenizer.ids
-    assert any(len(tokenizer.split(t)) > len(t.split()) + 1 for t in texts)
-    for t in texts:
-        rows = [mine.row(t, 40)]
-        assert rows == [tokenizer.row(t, 40)]
-        assert mine.decode(mine.encode(rows)[0]) == t
 
 
 def test_source_002s_keys_are_there_with_its_values(path):
@@ -209,15 +192,6 @@ def test_a_failure_while_writing_leaves_the_former_file(
     with pytest.raises(error):
         save_checkpoint(Checkpoint(writer()), path)
     assert path.read_bytes() == former
-    assert os.listdir(path.parent) == ["model.pt"]
-
-
-def test_a_new_file_takes_the_place_of_the_former_in_a_new_folder(tmp_path):
-    path = tmp_path / "a" / "b" / "model.pt"
-    for model in (EncoderDecoder(tiny_translator), writer()):
-        save_checkpoint(Checkpoint(model), str(path))
-        kept = load_checkpoint(str(path)).model
-        assert type(kept) is type(model)
     assert os.listdir(path.parent) == ["model.pt"]
 
 

@@ -68,18 +68,6 @@ def test_the_whole_loop_is_ten_lines_of_pytorch(changes):
         assert_close(here, there, atol=1e-8, rtol=0)
 
 
-@pytest.mark.slow
-def test_the_loss_falls_and_is_noted_every_so_many_steps():
-    one = trainer(steps=61, every=20)
-    assert mean_loss(one.model, DATA) == pytest.approx(math.log(11), abs=0.1)
-    train(one, DATA, VALID)
-    assert one.step == 61
-    assert len(one.train_losses) == len(one.val_losses) == 4
-    assert one.train_losses[2] < one.train_losses[0] - 0.1
-    assert mean_loss(one.model, DATA) < one.train_losses[0] - 0.3
-    assert one.val_losses[-1] == mean_loss(one.model, VALID)
-
-
 def test_order_and_dropout_come_from_the_recipes_seed_alone():
     one, two, three = trainer(), trainer(), trainer(seed=6)
     train(one, DATA, VALID)
@@ -192,11 +180,6 @@ def test_the_mean_loss_has_no_dropout_and_no_gradients_and_leaves_no_trace():
     with torch.no_grad():
         whole = loss_of(model.eval(), inputs, labels)
     assert_close(loss, whole.item(), rtol=1e-6, atol=0)
-
-
-def test_nothing_is_written_on_the_terminal_unless_asked(capfd):
-    train(trainer(), DATA, VALID)
-    assert capfd.readouterr() == ("", "")
 
 
 def test_the_bar_shows_loss_and_tokens_per_second(capfd):

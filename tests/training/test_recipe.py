@@ -44,13 +44,6 @@ def test_noam_is_the_papers_equation_3(d_model, warmup):
     assert max(rates(recipe)) == recipe.rate(warmup) == pytest.approx(peak)
 
 
-@pytest.mark.parametrize("steps", [1, 2, 30])
-def test_cosine_without_warmup_is_pytorchs(steps):
-    recipe = Recipe(steps=steps, lr=1.0)
-    there = theirs(lambda o: CosineAnnealingLR(o, steps), steps)
-    assert_close(rates(recipe), there, rtol=1e-9, atol=1e-12)
-
-
 def test_cosine_climbs_and_then_is_pytorchs_on_the_steps_that_are_left():
     recipe = Recipe(steps=30, lr=1.0, warmup=10)
     assert_close(rates(recipe)[:10], [n / 10 for n in range(1, 11)])

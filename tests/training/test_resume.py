@@ -51,14 +51,6 @@ def test_an_interrupted_run_goes_on_to_the_last_bit(path, step, patience):
     assert equal(three, two)
 
 
-def test_more_steps_than_planned_go_on_from_the_end(path):
-    short = trainer(steps=6, schedule="constant")
-    train(short, DATA, VALID, path)
-    long = resume(path, steps=8)
-    train(long, DATA, VALID)
-    assert equal(long, whole(schedule="constant"))
-
-
 def test_a_schedule_of_ones_own_must_be_given_again(path):
     def half(step, recipe):
         return 0.5
@@ -118,18 +110,6 @@ def test_sigterm_saves_too_and_ends_as_the_shell_expects(path):
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     assert one.step == 2
     assert equal(resume(path), one)
-
-
-def test_a_program_that_handles_sigterm_goes_on_doing_so():
-    heard = []
-    old = signal.signal(signal.SIGTERM, lambda *_: heard.append(1))
-    try:
-        one = trainer()
-        train(one, Cut(3, by=signal.SIGTERM), VALID)
-    finally:
-        signal.signal(signal.SIGTERM, old)
-    assert heard == [1]
-    assert one.step == 8
 
 
 @pytest.mark.slow
@@ -402,3 +382,20 @@ def test_patience_without_validation_data_is_refused(tmp_path):
         train(one, DATA, path=tmp_path / "model.pt")
     assert one.step == 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_frozen_stays_frozen(path):
+    def begun():
+        one = trainer()
+        one.model.embedding.requires_grad_(False)
+        return one
+
+    one, straight = begun(), begun()
+    with pytest.raises(KeyboardInterrupt):
+        train(one, Cut(5), VALID, path)
+    two = resume(path)
+    train(two, DATA, VALID)
+    train(straight, DATA, VALID)
+    assert equal(two, straight)
+    first = trainer().model.embedding.tokens.weight
+    assert two.model.embedding.tokens.weight.equal(first)

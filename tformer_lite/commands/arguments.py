@@ -24,8 +24,8 @@ TO_TRY = {
     ],
     "train": ["char book.txt --minutes 5", "translate --resume"],
     "train char": [
-        "book.txt --num_layers 6",
-        "book.txt --resume --minutes 10",
+        "book.txt --minutes 10",
+        "book.txt --resume --steps 5000",
     ],
     "train translate": ["", "pairs.tsv --max_len 12 --d_model 48"],
     "generate": [

@@ -9,11 +9,15 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from tformer_lite.commands.options import MODEL_OPTIONS, RECIPE
 from tformer_lite.commands.session import parts_in
 from tformer_lite.example import shipped
 from tformer_lite.example.running import seeded_model
 from tformer_lite.model.config import Config
+from tformer_lite.model.models import EncoderDecoder
+from tformer_lite.model.modes import evaluating
 from tformer_lite.text.datasets import Sentences
 from tformer_lite.text.reading import read_pairs, read_text
 from tformer_lite.training.batches import processes
@@ -78,10 +82,14 @@ def new_trainer(
     args: Namespace, kind: type, config: Config, *saved: Any
 ) -> Trainer:
     """Build the model that the options describe, and its trainer, which has
-    what is `saved` beside it (see `Trainer`)."""
+    what is `saved` beside it (see `Trainer`). It runs once, for what it
+    cannot compute."""
     config = config_of(vars(args), config)
+    ids = torch.zeros(1, 1, dtype=torch.long)
     try:
         model = seeded_model(kind, config, args.seed)
+        with evaluating(model):
+            model(*[ids] * (2 if kind is EncoderDecoder else 1))
     except ValueError as error:
         raise ValueError(in_options(str(error))) from None
     return Trainer(model, recipe_of(vars(args), Recipe(steps=1)), *saved)
