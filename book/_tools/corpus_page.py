@@ -4,17 +4,14 @@ A table stands between <!-- its name --> and <!-- end -->.
 """
 
 import re
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import grammar
-import nepali_verbs as verbs
-import nepali_words as words
-from constructions import CONSTRUCTIONS
-from paradigms import COLUMN, PEOPLE, rows
+from fillers import COLUMN, DATA, PEOPLE, VERBS, WORDS, rows
+from grammar import CONSTRUCTIONS
 
 PAGE = Path(__file__).parents[1] / "corpus.md"
 PLACE = re.compile(r"<!-- (?!end)(\w+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
@@ -42,15 +39,17 @@ def table(head: str, body: Iterable[Iterable]) -> str:
 @cache
 def sounds() -> dict[str, str]:
     """Tell how each Nepali word of the tables is said."""
-    texts = [*vars(verbs).values(), *vars(words).values()]
-    texts += [deed[1] for deed in verbs.DEEDS + verbs.MOVES]
-    return dict(SAID.findall("\n".join(t for t in texts if type(t) is str)))
+    texts = [*VERBS.values(), *WORDS.values()]
+    texts += [deed["nepali"] for deed in DATA["DEEDS"] + DATA["MOVES"]]
+    return dict(SAID.findall("\n".join(texts)))
 
 
 def said(nepali: str) -> str:
     """Write how a Nepali sentence is said."""
     known = sounds()
-    return " ".join(known[w] for w in grammar.split(nepali) if w not in "।?")
+    return " ".join(
+        known[w] for w in grammar.split_words(nepali) if w not in "।?"
+    )
 
 
 def italic(cell: str) -> str:
@@ -59,25 +58,23 @@ def italic(cell: str) -> str:
 
 
 def counts() -> str:
-    parts = grammar.parted()
+    parts = grammar.corpus_parts()
     body = []
     for name, part in parts.items():
         cores = len({one.core for one in part})
-        used = [
-            len(grammar.used(part, side)) for side in ("english", "nepali")
-        ]
-        body.append((name, f"{len(part):,}", f"{cores:,}", *used))
+        words = [len(grammar.words_in(part, x)) for x in grammar.LANGUAGES]
+        body.append((name, f"{len(part):,}", f"{cores:,}", *words))
     head = "part|pairs|combinations|English words|Nepali words"
     return table(head, body)
 
 
 def constructions() -> str:
     made = defaultdict(list)
-    for one in grammar.sentences():
+    for one in grammar.corpus_sentences():
         made[one.construction].append(one)
     body = []
     for row in CONSTRUCTIONS:
-        one = min(made[row.name], key=lambda one: grammar.digest(one.nepali))
+        one = min(made[row.name], key=lambda one: grammar.hash_of(one.nepali))
         patterns = SLOT.sub(r"*\1*", f"{row.english}<br>{row.nepali}")
         example = f"{one.english}<br>{one.nepali}<br>*{said(one.nepali)}*"
         name = f"**{row.name}** ({len(made[row.name]):,} pairs)"
@@ -108,19 +105,20 @@ def paradigm(text: str) -> str:
 
 def conjugations() -> str:
     titles = [
-        ("be (somewhere, or somehow): हुनु *hunu*", verbs.BE),
-        ("be (somebody, or something): हुनु *hunu*", verbs.BE_SOMEBODY),
+        ("be (somewhere, or somehow): हुनु *hunu*", "BE"),
+        ("be (somebody, or something): हुनु *hunu*", "BE_SOMEBODY"),
     ]
-    for english, nepali, text, _ in verbs.DEEDS + verbs.MOVES:
-        titles.append((f"{english.split()[0]}: {italic(nepali)}", text))
-    parts = [f"**{title}**\n\n{paradigm(text)}" for title, text in titles]
+    for deed in DATA["DEEDS"] + DATA["MOVES"]:
+        title = f"{deed['english'].split()[0]}: {italic(deed['nepali'])}"
+        titles.append((title, deed["forms"]))
+    parts = [f"**{x}**\n\n{paradigm(VERBS[forms])}" for x, forms in titles]
     return "\n".join(parts)
 
 
 def objects() -> str:
     body = [
-        (deed[0].split()[0], ", ".join(deed[3].split()))
-        for deed in verbs.DEEDS + verbs.MOVES
+        (deed["english"].split()[0], ", ".join(deed["objects"].split()))
+        for deed in DATA["DEEDS"] + DATA["MOVES"]
     ]
     return table("verb|what, or where to", body)
 
@@ -128,20 +126,20 @@ def objects() -> str:
 def things() -> str:
     body = [
         (row[0], italic(row[1]), ", ".join(row[2].split()))
-        for row in rows(words.THINGS)
+        for row in rows(WORDS["THINGS"])
     ]
     return table("thing|in Nepali|what can be said of it", body)
 
 
-def plain(name: str) -> str:
+def word_table(name: str) -> str:
     """Write a table of words in two columns."""
-    body = [(row[0], italic(row[1])) for row in rows(getattr(words, name))]
+    body = [(row[0], italic(row[1])) for row in rows(WORDS[name])]
     return table("English|Nepali", body)
 
 
 def samples() -> str:
     parts = []
-    for name, part in grammar.parted().items():
+    for name, part in grammar.corpus_parts().items():
         body = [
             (one.english, f"{one.nepali}<br>*{said(one.nepali)}*")
             for one in mixed(part)
@@ -153,7 +151,7 @@ def samples() -> str:
 def mixed(part: list[grammar.Sentence]) -> list[grammar.Sentence]:
     """Choose sentences by their hash, from each construction in turn."""
     rank, order = Counter(), []
-    for one in sorted(part, key=lambda one: grammar.digest(one.nepali)):
+    for one in sorted(part, key=lambda one: grammar.hash_of(one.nepali)):
         order.append((rank[one.construction], one))
         rank[one.construction] += 1
     return [one for _, one in sorted(order, key=lambda o: o[0])][:SAMPLES]
@@ -193,7 +191,7 @@ DOUBTS = [
 
 def doubts() -> str:
     """Count the pairs that a doubt touches, and show both forms."""
-    pairs = grammar.sentences()
+    pairs = grammar.corpus_sentences()
     body = []
     for pattern, here, instead, why in DOUBTS:
         touched = [one for one in pairs if re.search(pattern, one.english)]
@@ -211,11 +209,7 @@ TABLES = {
     "objects": objects,
     "things": things,
     "samples": samples,
-} | {
-    name: lambda name=name: plain(name)
-    for name, text in vars(words).items()
-    if name.isupper() and name != "THINGS"
-}
+} | {name: partial(word_table, name) for name in WORDS if name != "THINGS"}
 
 
 def main() -> None:
@@ -224,4 +218,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

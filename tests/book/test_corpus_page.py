@@ -47,7 +47,7 @@ def test_the_tables_of_the_page_are_those_of_the_grammar():
 def test_what_the_page_says_of_the_split_is_so():
     text = " ".join(TEXT.split())
     pair = re.search(r"If \*(\w+)\* and \*(\w+)\* are a combination", text)
-    tested = grammar.parted()["test"]
+    tested = grammar.corpus_parts()["test"]
     assert pair.groups() in {one.core for one in tested}
     assert f"fewer than {grammar.OFTEN} training sentences" in text
     assert f"less than {100 * grammar.MOST:.0f} % of its own" in text

@@ -1,7 +1,7 @@
 """The words that a page offers: those of the corpus's grammar."""
 
-import automaton
 import pytest
+import weights
 
 from tests.helpers.playing import GIVEN
 from tests.helpers.scripts import answer
@@ -21,7 +21,7 @@ def offered(sentences: list[tuple[str, ...]]) -> list:
 
 @pytest.mark.slow
 def test_a_word_is_offered_where_it_makes_a_sentence():
-    every = automaton.sentences()
+    every = weights.grammar_sentences()
     tried = sorted(every)[::97]
     words = sorted({word for words in every for word in words})
     for sentence, (fitting, following, whole) in zip(tried, offered(tried)):
@@ -34,10 +34,10 @@ def test_a_word_is_offered_where_it_makes_a_sentence():
 
 @pytest.mark.slow
 def test_all_sentences_of_the_corpus_are_known_and_no_others():
-    every = automaton.sentences()
+    every = weights.grammar_sentences()
     parts = [english_nepali(part) for part in ("train", "valid", "test")]
     texts = {english for part in parts for english, _ in part}
-    known = [automaton.grammar.split(text) for text in sorted(texts)][::11]
+    known = [weights.grammar.split_words(text) for text in sorted(texts)][::11]
     assert all(whole for *_, whole in offered(known))
     turned = [words[::-1] for words in known] + [[], known[0][:-1]]
     answers = [whole for *_, whole in offered(turned)]
