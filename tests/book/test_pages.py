@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import pdf_faults
+import pdf
 import pytest
 from playwright.sync_api import Page, Route, expect
 from pypdf import PdfReader
@@ -229,7 +229,7 @@ def test_a_chapter_prints_light_and_open_and_cuts_no_figure(visit):
     ]
     assert drawn[0] == drawn[1]
     text = " ".join(sheet.extract_text() for sheet in light.pages)
-    assert list(pdf_faults.cut_figures(light)) == []
+    assert list(pdf.cut_figures(light)) == []
     assert "Show the setup" not in text
 
 
