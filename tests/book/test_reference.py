@@ -8,14 +8,14 @@ from collections import Counter
 
 import api
 import pytest
-from docstrings import marked
+from reference import markup
 
 import tformer_lite
 from shapewatch import properties, tracing
 from tests.helpers.browser import CHAPTERS, HTML, PAGES
 from tests.helpers.project import ROOT
 
-ENTRIES = api.entries()
+ENTRIES = api.public_entries()
 SOURCES = sorted((ROOT / "book").glob("reference*/*.md"))
 OURS = "|".join(api.PACKAGES)
 LINK = re.compile(rf'href="([^"]*)#((?:{OURS})\.[\w.]+)"')
@@ -80,19 +80,19 @@ def test_signatures_are_those_that_python_reads():
             known = inspect.signature(thing(entry)).parameters
             filled = [p for p in known.values() if p.default is not p.empty]
             wanted = set(known), len(filled)
-            assert written(api.signature(entry)) == wanted, entry.name
+            assert written(api.signature_text(entry)) == wanted, entry.name
 
 
 def test_docstrings_are_those_that_python_reads():
     for entry in ENTRIES:
-        text = api.docstring(entry)
+        text = api.docstring_of(entry)
         assert text, entry.name
         if not isinstance(entry.node, ast.Assign):
             assert text == inspect.getdoc(thing(entry)), entry.name
 
 
 def test_a_docstring_keeps_its_signs_and_colours_its_shapes():
-    assert marked('C = H * D, (B, T) -> (T). `a * b`, "x*"') == (
+    assert markup('C = H * D, (B, T) -> (T). `a * b`, "x*"') == (
         'C = H \\* D, <span class="shape">(<b class="axis axis-B">B</b>,'
         ' <b class="axis axis-T">T</b>)</span> → <span class="shape">('
         '<b class="axis axis-T">T</b>)</span>. `a * b`, `"x*"`'
@@ -101,7 +101,7 @@ def test_a_docstring_keeps_its_signs_and_colours_its_shapes():
 
 def test_an_example_is_code_up_to_the_next_words():
     text = "Do.\n\n>>> a * b\n6\n\n>>> c\n7\n\nThen *all*."
-    assert marked(text) == (
+    assert markup(text) == (
         "Do.\n\n```pycon\n>>> a * b\n6\n\n>>> c\n7\n```\n\nThen \\*all\\*."
     )
 

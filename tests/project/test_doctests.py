@@ -11,7 +11,7 @@ from packages import PACKAGES
 # What every example may use, as the reference says.
 NAMES = {
     entry.name: getattr(import_module(entry.home), entry.name)
-    for entry in api.entries()
+    for entry in api.public_entries()
 }
 THINGS = {name: x for name, x in NAMES.items() if hasattr(x, "__name__")}
 BASES = [base for x in THINGS.values() for base in getattr(x, "__mro__", ())]
