@@ -15,19 +15,19 @@ MARGIN = 40
 PREVIEW = "_static/preview.png"
 
 
-def of(app: Sphinx, page: str) -> str:
+def place_of_card(app: Sphinx, page: str) -> str:
     """Draw the card of a page, and tell its place on the site."""
-    found = list(figures(Path(app.srcdir, f"{page}.ipynb")))
+    found = list(figures_of(Path(app.srcdir, f"{page}.ipynb")))
     if not found:
         return PREVIEW
     place = f"_static/cards/{page.replace('/', '-')}.png"
     file = Path(app.outdir, place)
     file.parent.mkdir(parents=True, exist_ok=True)
-    card(max(found, key=filled)).save(file, optimize=True)
+    card(max(found, key=area_on_card)).save(file, optimize=True)
     return place
 
 
-def figures(notebook: Path) -> Iterator[Image.Image]:
+def figures_of(notebook: Path) -> Iterator[Image.Image]:
     """Read the figures of a notebook."""
     if not notebook.exists():
         return
@@ -44,7 +44,7 @@ def scale(figure: Image.Image) -> float:
     return min((WIDE - 2 * MARGIN) / wide, (HIGH - 2 * MARGIN) / high)
 
 
-def filled(figure: Image.Image) -> float:
+def area_on_card(figure: Image.Image) -> float:
     """Tell how much of the card a figure fills."""
     return figure.width * figure.height * scale(figure) ** 2
 

@@ -16,7 +16,7 @@ from repository import ROOT, addresses, files, rewrite
 
 NUMBER = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
 BRANCH = re.compile(r"(?<=^  branch: )\S+$", re.MULTILINE)
-MODULE = re.compile(r'(?<=^__version__ = ")[^"]+', re.MULTILINE)
+MODULE_VERSION = re.compile(r'(?<=^__version__ = ")[^"]+', re.MULTILINE)
 
 
 def main(version: str, root: Path = ROOT) -> None:
@@ -25,7 +25,7 @@ def main(version: str, root: Path = ROOT) -> None:
         sys.exit(f"{version!r} is no version: write 0.2.0, 0.2.0rc1 or main.")
     module = root / "tformer_lite" / "__init__.py"
     branch = BRANCH.search((root / "_config.yml").read_text("utf8"))[0]
-    number = MODULE.search(module.read_text("utf8"))[0]
+    number = MODULE_VERSION.search(module.read_text("utf8"))[0]
     tag = version if version == "main" else f"v{version}"
     places = addresses(root)
     changes = dict(zip(forms(branch, *places), forms(tag, *places)))

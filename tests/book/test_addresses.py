@@ -18,15 +18,15 @@ TERM = '<a class="term" href="{}/book/glossary.html#term-axis">axis</a>'
 CONF = """\
 import sys
 sys.path.insert(0, {ext!r})
-import addresses
-addresses.REPOSITORY, addresses.SITE = {where!r}
-extensions = ["addresses", "heads", "myst_nb"]
+import heads
+heads.REPOSITORY, heads.SITE = {where!r}
+extensions = ["heads", "myst_nb"]
 nb_execution_mode = "off"
 html_title = "Book"
 html_theme = "sphinx_book_theme"
-html_baseurl = addresses.SITE
+html_baseurl = heads.SITE
 html_theme_options = dict(
-    repository_url=addresses.REPOSITORY,
+    repository_url=heads.REPOSITORY,
     repository_branch="v0.2.0",
     use_repository_button=True,
     use_issues_button=True,

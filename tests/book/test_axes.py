@@ -59,7 +59,7 @@ def build(text, folder):
     """Build a page of one line, with a warning as an error."""
     (folder / "index.md").write_text(f"# Title\n\n{text}\n")
     make = [sys.executable, "-m", "sphinx", "-CEWq"]
-    options = ["-D", "extensions=axes,myst_parser"]
+    options = ["-D", "extensions=words,myst_parser"]
     return subprocess.run(
         [*make, *options, folder, folder / "html"],
         env={**os.environ, "PYTHONPATH": str(ROOT / "book" / "_ext")},

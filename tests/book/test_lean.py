@@ -2,7 +2,6 @@
 uses."""
 
 import formulas
-import icons
 import lean
 import pytest
 
@@ -17,7 +16,7 @@ SCRIPT = (
 def drawings(tmp_path):
     file = tmp_path / "icons.js"
     file.write_text(SCRIPT)
-    return icons.read(file)
+    return lean.icons_in(file)
 
 
 @pytest.mark.parametrize("name", ["bars", "navicon"])
@@ -25,7 +24,7 @@ def test_an_icon_is_drawn_where_it_is_named(drawings, name):
     page = (
         f'<i class="fa-solid fa-{name} fa-lg" data-mode="dark" title="D"></i>'
     )
-    assert icons.drawn(page, drawings) == (
+    assert lean.with_icons(page, drawings) == (
         f'<svg class="svg-inline--fa fa-{name} fa-lg" aria-hidden="true" '
         'data-mode="dark" viewBox="0 0 448 512">'
         '<path fill="currentColor" d="M0 9"/></svg>'
@@ -33,9 +32,9 @@ def test_an_icon_is_drawn_where_it_is_named(drawings, name):
 
 
 def test_an_icon_that_is_not_there_is_marked(drawings):
-    page = icons.drawn('<span class="fas fa-gone"></span>', drawings)
+    page = lean.with_icons('<span class="fas fa-gone"></span>', drawings)
     assert '<path class="missing"/>' in page
-    assert icons.drawn("<i>fa-solid</i>", drawings) == "<i>fa-solid</i>"
+    assert lean.with_icons("<i>fa-solid</i>", drawings) == "<i>fa-solid</i>"
 
 
 def test_a_name_in_a_formula_is_one_name():
@@ -77,7 +76,7 @@ KEPT = """
 
 
 def test_rules_that_nothing_meets_go_and_no_others():
-    made = lean.trimmed(SHEET, {"used"})
+    made = lean.light_sheet(SHEET, {"used"})
     assert "".join(made.split()) == "".join(KEPT.split())
 
 
@@ -86,7 +85,7 @@ def test_a_word_of_a_page_or_a_script_keeps_its_rules(tmp_path):
     (tmp_path / "a.html").write_text(page)
     (tmp_path / "a.js").write_text('add("four");')
     (tmp_path / "a.mjs").write_text('add("six");')
-    words = lean.named(tmp_path)
+    words = lean.words_of(tmp_path)
     assert {"one", "two-b", "four", "five", "six"} <= words
     assert "three" not in words
 
@@ -102,12 +101,12 @@ PAGE = """<head><meta charset="utf-8" /><meta name="viewport" content="a">
 
 
 def test_a_page_loads_what_it_uses_beside_its_text():
-    page = lean.lightened(PAGE.format("words"))
+    page = lean.light_page(PAGE.format("words"))
     assert page.count("viewport") == 1
     assert "preload" not in page
     assert "fontawesome" not in page
     assert "clipboard" not in page
     assert '<script defer src="_static/doctools.js">' in page
     assert '<script src="_static/book.js">' in page
-    code = lean.lightened(PAGE.format('<div class="highlight"></div>'))
+    code = lean.light_page(PAGE.format('<div class="highlight"></div>'))
     assert '<script defer src="_static/clipboard.min.js">' in code

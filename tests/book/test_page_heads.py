@@ -4,7 +4,6 @@ import re
 from pathlib import Path
 
 import cards
-import dates
 import heads
 import pytest
 from docutils import nodes
@@ -80,12 +79,12 @@ def test_a_file_has_the_day_of_its_last_commit(tmp_path):
     commit("old.md", "2026-01-03")
     commit("a b.md", "2026-02-04")
     known = {"a b.md": "2026-02-04", "old.md": "2026-01-03"}
-    assert dates.changed(tmp_path) == known
+    assert heads.days_of_change(tmp_path) == known
     shallow = tmp_path / "shallow"
     copy = ["git", "clone", "-q", "--depth=1", tmp_path.as_uri(), shallow]
     run(tmp_path, *copy).check_returncode()
-    assert dates.changed(shallow) == {}
-    assert dates.changed(Path("/")) == {}
+    assert heads.days_of_change(shallow) == {}
+    assert heads.days_of_change(Path("/")) == {}
 
 
 def test_a_card_has_the_size_of_cards_and_the_whole_figure():
@@ -104,7 +103,7 @@ def test_a_card_has_the_size_of_cards_and_the_whole_figure():
 def test_every_chapter_has_a_figure_for_its_card():
     for page in CHAPTERS:
         notebook = (ROOT / page).with_suffix(".ipynb")
-        best = max(cards.figures(notebook), key=cards.filled)
+        best = max(cards.figures_of(notebook), key=cards.area_on_card)
         assert best.width > 400
 
 

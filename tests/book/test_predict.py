@@ -45,7 +45,7 @@ def built(folder, text: str) -> tuple[str, str]:
     """Build a page of a notebook: its HTML, and the warnings."""
     notebook = jupytext.reads(HEAD + text, "md:myst")
     nbformat.write(notebook, folder / "index.ipynb")
-    options = ["-D", "extensions=axes,predict,myst_nb", "-D"]
+    options = ["-D", "extensions=words,predict,myst_nb", "-D"]
     options += ["nb_execution_mode=off", "-D", "root_doc=index"]
     html = folder / "html"
     done = subprocess.run(

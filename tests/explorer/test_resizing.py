@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-import explorer
 import pytest
 import sizes
 import torch
@@ -17,10 +16,12 @@ from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
 from shapewatch.tracing import flops
+from tests.helpers.project import ROOT
 from tests.helpers.scripts import answer
 from tformer_lite import cached, trace
+from tformer_lite.explorer.scripts import FOLDER
 
-MODULES = [explorer.FOLDER / "sizes.mjs"]
+MODULES = [FOLDER / "sizes.mjs"]
 PAGE = json.loads(sizes.FILE.read_text("utf8"))
 BERT = "src_embedding.tokens.bert"
 COMPUTED = """({preset, tried}) => tried.map((sizes) => {
@@ -170,7 +171,7 @@ def test_a_formula_that_cannot_be_read_says_why():
 def at(text: str) -> dict[str, int]:
     """Sizes of the paper's model, with those that a button of the page sets,
     which has this in it."""
-    page = (explorer.BOOK / "resize.md").read_text("utf8")
+    page = (ROOT / "book" / "resize.md").read_text("utf8")
     [button] = re.findall(rf'data-sizes="([^"]*{text}[^"]*)"', page)
     pairs = (pair.split("=") for pair in button.split("&amp;")[1:])
     return PAGE["paper_base"]["sizes"] | {n: int(size) for n, size in pairs}
