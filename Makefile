@@ -173,7 +173,7 @@ font: .venv/all.done
 
 picture: .venv/all.done
 	@$(BIN)/python book/_tools/architecture.py
-	@$(ONE) $(HERE) $(BIN)/python book/_tools/landing.py
+	@$(ONE) $(HERE) $(BIN)/python book/_tools/stored_pictures.py picture
 
 weights: .venv/all.done
 	@$(ONE) $(HERE) $(BIN)/python book/_tools/weights.py
@@ -182,12 +182,12 @@ sizes: .venv/all.done
 	@$(ONE) $(HERE) $(BIN)/python book/_tools/sizes.py
 
 poster: .venv/all.done
-	@$(ONE) $(HERE) $(BIN)/python book/_tools/poster.py
+	@$(ONE) $(HERE) $(BIN)/python book/_tools/stored_pictures.py poster
 	@mkdir -p _build
 	@cp book/_static/poster.pdf _build
 
 preview: .venv/all.done book
-	@$(BIN)/python book/_tools/preview.py
+	@$(HERE) $(BIN)/python book/_tools/stored_pictures.py preview
 
 repository:
 	@"$(PYTHON)" book/_tools/repository.py "$(URL)" "$(SITE)"

@@ -157,46 +157,15 @@ def mixed(part: list[grammar.Sentence]) -> list[grammar.Sentence]:
     return [one for _, one in sorted(order, key=lambda o: o[0])][:SAMPLES]
 
 
-# What many speakers would say otherwise: the English it shows in, how the
-# corpus has it, how it could be, and why.
-DOUBTS = [
-    (
-        r"will (not )?(eat|buy|see)",
-        "ऊ तारा देख्नेछैन ।",
-        "उसले तारा देख्नेछैन ।",
-        "Grammars ask for ‑ले with an object in the past alone; in the future, "
-        "too, many speakers add it.",
-    ),
-    (
-        r"(?<!will )(?<!will not )(?<!did not )\b(see|sees)",
-        "म तारा देख्दिनँ ।",
-        "मैले तारा देख्दिनँ ।",
-        "With देख्नु (*to see*) many speakers add it in the present as well.",
-    ),
-    (
-        r"\b(see|sees|saw) .*(stars|mountains|birds|flowers|goats)",
-        "हामीले तारा देख्यौँ ।",
-        "हामीले ताराहरू देख्यौँ ।",
-        "The bare noun names a kind; of several that one sees, many would say "
-        "‑हरू.",
-    ),
-    (
-        r"^(he|ram|hari) .* an? (teacher|doctor|singer|writer|farmer)",
-        "ऊ शिक्षक हो ।",
-        "उहाँ शिक्षक हुनुहुन्छ ।",
-        "Of an adult one speaks with more respect than ऊ and हो show.",
-    ),
-]
-
-
 def doubts() -> str:
     """Count the pairs that a doubt touches, and show both forms."""
     pairs = grammar.corpus_sentences()
     body = []
-    for pattern, here, instead, why in DOUBTS:
-        touched = [one for one in pairs if re.search(pattern, one.english)]
-        assert here in {one.nepali for one in touched}, here
-        body.append((f"{here}<br>{instead}", f"{len(touched):,}", why))
+    for row in DATA["doubts"]:
+        same = [x for x in pairs if re.search(row["english"], x.english)]
+        assert row["here"] in {one.nepali for one in same}, row
+        forms = f"{row['here']}<br>{row['instead']}"
+        body.append((forms, f"{len(same):,}", row["why"]))
     return table("here, and as many would say|pairs|why", body)
 
 

@@ -53,7 +53,7 @@ def make(root: Path, pdf: Path) -> list[str]:
     html.write_text(as_one_page(root), "utf8")
     with sync_playwright() as play:
         browser = play.chromium.launch(
-            executable_path=browsers.found(), args=["--no-sandbox"]
+            executable_path=browsers.browser_path(), args=["--no-sandbox"]
         )
         page = browser.new_page()
         page.set_default_timeout(0)  # a slow machine is not a fault
@@ -167,7 +167,7 @@ def pages_of(node: DictionaryObject, reader: PdfReader) -> set[int]:
 
 def main() -> None:
     """Print the book, or say in a sentence why it cannot be."""
-    if missing := browsers.missing():
+    if missing := browsers.lack():
         sys.exit(f"make pdf: {missing}.")
     if found := make(ROOT, PDF):
         sys.exit("\n".join([f"The PDF has {len(found)} faults:", *found]))
