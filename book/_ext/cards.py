@@ -12,14 +12,14 @@ from sphinx.application import Sphinx
 
 SIZE = WIDE, HIGH = 1200, 630
 MARGIN = 40
-PREVIEW = "_static/preview.png"
+README_PICTURE = "_static/preview.png"
 
 
 def place_of_card(app: Sphinx, page: str) -> str:
     """Draw the card of a page, and tell its place on the site."""
     found = list(figures_of(Path(app.srcdir, f"{page}.ipynb")))
     if not found:
-        return PREVIEW
+        return README_PICTURE
     place = f"_static/cards/{page.replace('/', '-')}.png"
     file = Path(app.outdir, place)
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,7 @@ FILE_TAG = re.compile(
 )
 VIEWPORT = re.compile(r'\s*<meta name="viewport"[^>]*>')
 CHARSET = '<meta charset="utf-8" />'
-STATIC = re.compile(r'href="([^"]*)_static/book\.css')
+STATIC_LINK = re.compile(r'href="([^"]*)_static/book\.css')
 PRELOAD = re.compile(r'\s*<link rel="preload"[^>]*>')
 SCRIPT_TAG = re.compile(
     r'<script(?=[^>]* src="[^"]*_static/(?!docu|book\.js))'
@@ -78,7 +78,7 @@ def light_page(page: str) -> str:
     if once:
         first = VIEWPORT.sub("", first)
         first = first.replace(CHARSET, CHARSET + once[0], 1)
-    if NEPALI.search(rest) and (static := STATIC.search(first)):
+    if NEPALI.search(rest) and (static := STATIC_LINK.search(first)):
         font = FONT.format(static[1])
         first = first.replace(CHARSET, CHARSET + font, 1)
     head = PRELOAD.sub("", FILE_TAG.sub(loaded, first))
@@ -131,7 +131,7 @@ def used_selectors(prelude: str, words: set[str]) -> str:
     return ",".join(used)
 
 
-def words_of(folder: Path) -> set[str]:
+def words_used(folder: Path) -> set[str]:
     """Find every word that a page's classes or a script could name."""
     words = set()
     for page in folder.rglob("*.html"):
@@ -189,7 +189,7 @@ def lighten(app: Sphinx, error: Exception | None) -> None:
     shutil.rmtree(static / ICON_FONTS)
     for source_map in folder.rglob("*.map"):
         source_map.unlink()
-    words = words_of(folder)
+    words = words_used(folder)
     for sheet in folder.rglob("*.css"):
         sheet.write_text(light_sheet(sheet.read_text("utf8"), words), "utf8")
 

@@ -19,7 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 sys.path.append(str(Path(__file__).parents[1] / "_tools"))
 import api
 from packages import ROOT
-from roles import coloured
+from roles import axis_html
 
 DIRECTIVES = {ast.FunctionDef: "function", ast.ClassDef: "class"}
 SIGNATURE = re.compile('<dt class="sig .*?</dt>', re.DOTALL)
@@ -134,7 +134,7 @@ def plain_text(text: str) -> str:
     """Escape what MyST would take for marks, and colour shapes."""
     text = MARKS.sub(r"\\\g<0>", text.replace(" -> ", " → "))
     whole = '<span class="shape">{}</span>'
-    return SHAPE.sub(lambda shape: whole.format(coloured(shape[0])), text)
+    return SHAPE.sub(lambda shape: whole.format(axis_html(shape[0])), text)
 
 
 def value_lines(entry: api.Entry) -> str:

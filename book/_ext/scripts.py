@@ -21,9 +21,10 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-BOOK = Path(__file__).parents[1]
-sys.path += [str(BOOK / "_tools"), str(BOOK.parent)]
+HERE = Path(__file__).parents[1]
+sys.path += [str(HERE / "_tools"), str(HERE.parent)]
 import roles  # noqa: E402
+from packages import BOOK  # noqa: E402
 
 from tformer_lite.explorer.scripts import FOLDER, joined  # noqa: E402
 
@@ -125,7 +126,7 @@ def legend(is_open: bool) -> str:
             code=code,
             name=escape(name_of(means)),
             means=escape(means),
-            shown=roles.coloured(letter),
+            shown=roles.axis_html(letter),
         )
         for letter, means, code in notation()
     ]

@@ -18,9 +18,9 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from sphinx.util.nodes import make_refnode
 
-BOOK = Path(__file__).parents[1]
-sys.path.append(str(BOOK / "_tools"))
-import roles  # noqa: E402
+sys.path.append(str(Path(__file__).parents[1] / "_tools"))
+import roles
+from packages import BOOK
 
 FOLDER = "chapters/exercises"
 TABLE_HEAD = "<tr><th>exercise</th><th>what it teaches</th></tr>"

@@ -49,8 +49,12 @@ def homes() -> list[str]:
     first, *_, last = PACKAGES  # as readers meet them
     rooms = sorted(file_of(first).parent.glob("*/__init__.py"))
     files = sorted(file_of(last).parent.glob("[a-z]*.py"))
-    within = [f"{first}.{face.parent.name}" for face in rooms]
-    return [*PACKAGES, *within, *(f"{last}.{file.stem}" for file in files)]
+    search_package = [f"{first}.{face.parent.name}" for face in rooms]
+    return [
+        *PACKAGES,
+        *search_package,
+        *(f"{last}.{file.stem}" for file in files),
+    ]
 
 
 def file_of(module: str) -> Path:
@@ -106,10 +110,10 @@ def definition(name: str, module: str) -> tuple[str, ast.stmt] | None:
                 return module, node
             if node.module.split(".")[0] in PACKAGES:
                 return definition(names[name], node.module)
-    return within(name, module) if module in PACKAGES else None
+    return search_package(name, module) if module in PACKAGES else None
 
 
-def within(name: str, package: str) -> tuple[str, ast.stmt] | None:
+def search_package(name: str, package: str) -> tuple[str, ast.stmt] | None:
     """Find a name that a package offers without an import of it: it imports
     the module when it is asked."""
     folder = PACKAGES[package] / package

@@ -10,20 +10,21 @@ from functools import cache, partial
 from pathlib import Path
 
 import grammar
+from cells import digest
 from fillers import COLUMN, DATA, PEOPLE, VERBS, WORDS, rows
 from grammar import CONSTRUCTIONS
 
 PAGE = Path(__file__).parents[1] / "corpus.md"
 PLACE = re.compile(r"<!-- (?!end)(\w+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
-SAID = re.compile(r"([\u0900-\u097f]+) (\S+)")
+SOUND = re.compile(r"([\u0900-\u097f]+) (\S+)")
 SLOT = re.compile(r"\{(\w+)\}")
-ENDING = re.compile(r"-(?=[\u0900-\u097f])")
+HYPHEN = re.compile(r"-(?=[\u0900-\u097f])")
 SAMPLES = 20
 MANY = "i", "we", "you", "he", "they"
 TENSES = "present", "past", "future"
 
 
-def filled(page: str) -> str:
+def fill_tables(page: str) -> str:
     """Write each table of a page anew."""
     return PLACE.sub(lambda m: f"<!-- {m[1]} -->\n\n{TABLES[m[1]]()}\n", page)
 
@@ -33,7 +34,7 @@ def table(head: str, body: Iterable[Iterable]) -> str:
     names = head.split("|")
     made = [names, ["---"] * len(names), *body]
     text = "".join(f"| {' | '.join(map(str, row))} |\n" for row in made)
-    return re.sub(r" (?=।)", "\u00a0", ENDING.sub("\u2011", text))
+    return re.sub(r" (?=।)", "\u00a0", HYPHEN.sub("\u2011", text))
 
 
 @cache
@@ -41,10 +42,10 @@ def sounds() -> dict[str, str]:
     """Tell how each Nepali word of the tables is said."""
     texts = [*VERBS.values(), *WORDS.values()]
     texts += [deed["nepali"] for deed in DATA["DEEDS"] + DATA["MOVES"]]
-    return dict(SAID.findall("\n".join(texts)))
+    return dict(SOUND.findall("\n".join(texts)))
 
 
-def said(nepali: str) -> str:
+def sound_of(nepali: str) -> str:
     """Write how a Nepali sentence is said."""
     known = sounds()
     return " ".join(
@@ -54,10 +55,10 @@ def said(nepali: str) -> str:
 
 def italic(cell: str) -> str:
     """Set what stands behind a Nepali word in italics."""
-    return SAID.sub(r"\1 *\2*", cell)
+    return SOUND.sub(r"\1 *\2*", cell)
 
 
-def counts() -> str:
+def part_counts() -> str:
     parts = grammar.corpus_parts()
     body = []
     for name, part in parts.items():
@@ -74,9 +75,9 @@ def constructions() -> str:
         made[one.construction].append(one)
     body = []
     for row in CONSTRUCTIONS:
-        one = min(made[row.name], key=lambda one: grammar.hash_of(one.nepali))
+        one = min(made[row.name], key=lambda one: digest(one.nepali))
         patterns = SLOT.sub(r"*\1*", f"{row.english}<br>{row.nepali}")
-        example = f"{one.english}<br>{one.nepali}<br>*{said(one.nepali)}*"
+        example = f"{one.english}<br>{one.nepali}<br>*{sound_of(one.nepali)}*"
         name = f"**{row.name}** ({len(made[row.name]):,} pairs)"
         body.append((f"{name}<br>{row.rule}", f"{patterns}<br>{example}"))
     return table("construction, and its rule|patterns, and an example", body)
@@ -141,17 +142,17 @@ def samples() -> str:
     parts = []
     for name, part in grammar.corpus_parts().items():
         body = [
-            (one.english, f"{one.nepali}<br>*{said(one.nepali)}*")
-            for one in mixed(part)
+            (one.english, f"{one.nepali}<br>*{sound_of(one.nepali)}*")
+            for one in sample(part)
         ]
         parts.append(f"**{name}**\n\n{table('English|Nepali', body)}")
     return "\n".join(parts)
 
 
-def mixed(part: list[grammar.Sentence]) -> list[grammar.Sentence]:
+def sample(part: list[grammar.Sentence]) -> list[grammar.Sentence]:
     """Choose sentences by their hash, from each construction in turn."""
     rank, order = Counter(), []
-    for one in sorted(part, key=lambda one: grammar.hash_of(one.nepali)):
+    for one in sorted(part, key=lambda one: digest(one.nepali)):
         order.append((rank[one.construction], one))
         rank[one.construction] += 1
     return [one for _, one in sorted(order, key=lambda o: o[0])][:SAMPLES]
@@ -170,7 +171,7 @@ def doubts() -> str:
 
 
 TABLES = {
-    "counts": counts,
+    "counts": part_counts,
     "doubts": doubts,
     "constructions": constructions,
     "people": people,
@@ -183,7 +184,7 @@ TABLES = {
 
 def main() -> None:
     """Write the page anew."""
-    PAGE.write_text(filled(PAGE.read_text("utf8")), "utf8", newline="\n")
+    PAGE.write_text(fill_tables(PAGE.read_text("utf8")), "utf8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ Model = tuple[nn.Module, tuple[Tensor, ...]]
 Bytes = list[tuple[str, int]]  # the module that keeps them, and how many
 
 
-class Counted(NamedTuple):
+class Needs(NamedTuple):
     """What a model needs at some sizes."""
 
     parameters: list[tuple[str, tuple[int, ...]]]
@@ -45,7 +45,7 @@ def with_bert(config: Config) -> Config:
     return replace(config, src_embedding=embedding, src_vocab_size=words)
 
 
-def built(
+def build_preset(
     config: Config,
     B: int,
     T: int,
@@ -69,10 +69,10 @@ def built(
     return kind(config).eval(), ids
 
 
-def counted(model: nn.Module, *ids: Tensor) -> Counted:
+def count_needs(model: nn.Module, *ids: Tensor) -> Needs:
     """Count all four."""
     named = model.named_parameters()
-    return Counted(
+    return Needs(
         [(name, tuple(weight.shape)) for name, weight in named],
         flops(model, *ids)[""].flops,
         activations(model, *ids),

@@ -15,7 +15,7 @@ from build import ProjectBuilder
 from packages import ROOT
 
 DIST = ROOT / "_build" / "dist"
-NAME = "transformer-shape-by-shape"
+ARCHIVE_NAME = "transformer-shape-by-shape"
 VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
 # Where a pyproject.toml stands.
 PROJECTS = ROOT, ROOT / "shapewatch", ROOT / "classroom"
@@ -33,9 +33,11 @@ def main() -> str | None:
     for project in PROJECTS:
         for kind in "wheel", "sdist":
             ProjectBuilder(project).build(kind, DIST)
-    inside = {f"{NAME}/{name}": text for name, text in notebooks().items()}
-    packages.zip_up(inside, DIST / f"{NAME}-{number}-notebooks.zip")
-    packages.write(DIST)
+    inside = {
+        f"{ARCHIVE_NAME}/{name}": text for name, text in notebooks().items()
+    }
+    packages.zip_up(inside, DIST / f"{ARCHIVE_NAME}-{number}-notebooks.zip")
+    packages.write_archives(DIST)
     for file in sorted(DIST.iterdir()):
         print(f"{file.stat().st_size / 1000:7,.0f} kB  {file}")
     return None

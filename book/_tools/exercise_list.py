@@ -6,18 +6,18 @@ from pathlib import Path
 
 from classroom.exercise import KINDS, exercises
 
-FILE = Path(__file__).parents[1] / "exercises.json"
+EXERCISES_FILE = Path(__file__).parents[1] / "exercises.json"
 
 
 def main() -> None:
     """Write the file anew, if what it says is not so any more."""
-    text = json.dumps(listed(), indent=1, ensure_ascii=False) + "\n"
-    if not FILE.exists() or FILE.read_text("utf8") != text:
-        print(f"listing {FILE.name}", flush=True)
-        FILE.write_text(text, "utf8")
+    text = json.dumps(exercise_data(), indent=1, ensure_ascii=False) + "\n"
+    if not EXERCISES_FILE.exists() or EXERCISES_FILE.read_text("utf8") != text:
+        print(f"listing {EXERCISES_FILE.name}", flush=True)
+        EXERCISES_FILE.write_text(text, "utf8")
 
 
-def listed() -> dict[str, dict]:
+def exercise_data() -> dict[str, dict]:
     """Say of each exercise what a page shows."""
     return {
         name: {

@@ -72,7 +72,7 @@ os.chdir(here)
 shutil.unpack_archive(sdist, ".")
 os.rename(sdist.removesuffix(".tar.gz"), "unpacked")
 """
-QUICK = ("-m", "pytest", "tests", "-q", "-m", "not full", "-n", "2")
+QUICK_TESTS = ("-m", "pytest", "tests", "-q", "-m", "not full", "-n", "2")
 # What is installed for a name, and what has to work then.
 TRIALS = {
     "shapewatch": ("shapewatch", [("-c", ALONE), TRACE, ANY]),
@@ -85,10 +85,14 @@ TRIALS = {
         "tformer-lite[book]",
         [("-c", BUILD, "build", CHECKOUT, *STRICT)],
     ),
-    "test": ("tformer-lite[test]", [("-c", UNPACK), QUICK]),
+    "test": ("tformer-lite[test]", [("-c", UNPACK), QUICK_TESTS]),
 }
 # Text is UTF-8, on Windows too; one thread is faster where tests share cores.
-FIXED = {"PYTHONUTF8": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+ENVIRONMENT = {
+    "PYTHONUTF8": "1",
+    "OMP_NUM_THREADS": "1",
+    "PYTHONHASHSEED": "0",
+}
 
 
 def main(*names: str) -> None:
@@ -98,7 +102,7 @@ def main(*names: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         wheels = ("-m", "pip", "-q", "wheel", "--no-deps", "-w", folder)
         places = (".", "./shapewatch", "./classroom")
-        run(sys.executable, *wheels, *places, cwd=CHECKOUT)
+        run_or_exit(sys.executable, *wheels, *places, cwd=CHECKOUT)
         for name in names or TRIALS:
             print(f"==== {name}", flush=True)
             try_out(name, Path(folder, name))
@@ -112,16 +116,16 @@ def try_out(name: str, folder: Path) -> None:
     python = builder.ensure_directories(folder / "env").env_exe
     wanted, commands = TRIALS[name]
     install = ("-m", "pip", "-q", "install", "--find-links", folder.parent)
-    run(python, *install, wanted, cwd=folder)
+    run_or_exit(python, *install, wanted, cwd=folder)
     (folder / "stranger.py").write_text(STRANGER)
     for command in commands:
         there = folder / "unpacked"
-        run(python, *command, cwd=there if there.exists() else folder)
+        run_or_exit(python, *command, cwd=there if there.exists() else folder)
 
 
-def run(*command, cwd: Path) -> None:
+def run_or_exit(*command, cwd: Path) -> None:
     """Run a command; where it fails, leave with its exit code."""
-    env = os.environ | FIXED
+    env = os.environ | ENVIRONMENT
     code = subprocess.run(list(map(str, command)), cwd=cwd, env=env).returncode
     if code:
         sys.exit(code)

@@ -73,7 +73,7 @@ def person(who: str, column: int = 1) -> Pair:
 Fillers = Iterator[tuple[tuple[str, ...], dict[str, Pair]]]
 # What nobody of our people owns; what is not counted; what can be carried.
 PUBLIC = "temple", "river", "road", "water"
-UNCOUNTED = FOODS = "rice", "bread", "meat", "fish", "tea", "milk", "water"
+NO_PLURAL = FOODS = "rice", "bread", "meat", "fish", "tea", "milk", "water"
 PORTABLE = (
     *("book", "pen", "bag", "shirt"),
     *("watch", "bicycle", "chair", "table", "bed"),
@@ -99,14 +99,14 @@ def questions() -> Fillers:
 def kinds() -> Fillers:
     for thing, made in MAKES.items():
         for quality, this in product(made, POINTERS):
-            if quality not in NO_A and thing not in UNCOUNTED:
+            if quality not in NO_A and thing not in NO_PLURAL:
                 slots = {"this": POINTERS[this], "quality": QUALITIES[quality]}
                 yield (thing, quality), slots | {"thing": THINGS[thing]}
 
 
 def names() -> Fillers:
     for thing, this, (is_, ho) in product(THINGS, POINTERS, be_somebody("he")):
-        if thing not in UNCOUNTED:
+        if thing not in NO_PLURAL:
             slots = {"this": POINTERS[this], "is": (is_, ho)}
             yield (this, thing), slots | {"thing": THINGS[thing]}
 

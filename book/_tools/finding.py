@@ -67,7 +67,7 @@ class Finder:
         ]
 
 
-def folded(what: str, lines: Lines) -> list[tuple[str, str, str]]:
+def fold_blocks(what: str, lines: Lines) -> list[tuple[str, str, str]]:
     """List equal blocks once, with how many times each line is there. The
     model has three blocks; the first may have more than the others, or less:
     what all of them read is kept once."""

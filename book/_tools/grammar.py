@@ -4,18 +4,18 @@ thinned, and parted so that what is tested is a new combination."""
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
-from hashlib import sha256
 from itertools import islice, product
-from pathlib import Path
 from typing import NamedTuple
 
 import fillers
+from cells import digest
 from fillers import DATA, Fillers
+from packages import ROOT
 
 from tformer_lite.text.datasets import ENGLISH, NEPALI
 from tformer_lite.text.tokenizers import WordTokenizer
 
-TEXTS = Path(__file__).parents[2] / "tformer_lite" / "example" / "texts"
+TEXTS = ROOT / "tformer_lite" / "example" / "texts"
 PARTS = "train", "valid", "test"
 LANGUAGES = "english", "nepali"
 # What training keeps of the sentences with a word: so many, and this share.
@@ -78,18 +78,13 @@ def chosen_sentences(row: Construction) -> Iterator[Sentence]:
     for one in possible_sentences(row):
         by_core[one.core].append(one)
     for group in by_core.values():
-        group.sort(key=lambda one: hash_of(one.english))
+        group.sort(key=lambda one: digest(one.english))
         yield from group[: row.each]
 
 
 def fill_slots(pattern: str, slots: dict[str, str]) -> str:
     """Put words in the slots of a pattern; an empty one leaves no space."""
     return " ".join(pattern.format(**slots).split())
-
-
-def hash_of(text: str) -> str:
-    """Hash a text: an order that is nobody's choice, the same everywhere."""
-    return sha256(text.encode()).hexdigest()
 
 
 @cache
@@ -110,7 +105,7 @@ def corpus_parts() -> dict[str, list[Sentence]]:
     for name, kind in product(("test", "valid"), order):
         own = [core for core in cores if kinds[core] == kind]
         free = [core for core in own if part[core] == "train"]
-        free.sort(key=lambda core: hash_of(" ".join(core)))
+        free.sort(key=lambda core: digest(" ".join(core)))
         chosen = (core for core in free if share.spares(cores[core]))
         part |= dict.fromkeys(islice(chosen, len(own) // 10 or 1), name)
     return {

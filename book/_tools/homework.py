@@ -13,17 +13,17 @@ from zipfile import ZipFile
 
 from packages import ROOT, zip_up
 
-PACKED = ROOT / "tests" / "classroom" / "assignable.zip"
+ARCHIVE = ROOT / "tests" / "classroom" / "assignable.zip"
 OPEN = ROOT / "_build" / "homework"
 
 
 def main(what: str) -> None:
     if what == "unpack":
-        with ZipFile(PACKED) as files:
+        with ZipFile(ARCHIVE) as files:
             files.extractall(OPEN)
     elif what == "pack":
         answers = sorted(OPEN.glob("*.toml"))
-        zip_up({file.name: file.read_bytes() for file in answers}, PACKED)
+        zip_up({file.name: file.read_bytes() for file in answers}, ARCHIVE)
     else:
         sys.exit("homework.py: say unpack or pack")
 

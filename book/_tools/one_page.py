@@ -17,7 +17,7 @@ import yaml
 from bs4 import BeautifulSoup, SoupStrainer, Tag
 
 TOOLS = Path(__file__).parent
-BUILT = "../html"  # the built book, seen from the page
+HTML_FOLDER = "../html"  # the built book, seen from the page
 INDEX = "genindex"
 COVER = 'svg.figure[aria-label^="cross[0, 1]"]'
 # What only a screen needs, and code that the pages fold away.
@@ -69,7 +69,7 @@ def as_one_page(root: Path) -> str:
         for name in ("_toc.yml", "_config.yml")
     )
     html = root / "_build" / "html"
-    site = config["html"].get("baseurl", BUILT)
+    site = config["html"].get("baseurl", HTML_FOLDER)
     book = [
         (caption, [article(html, page, site) for page in pages])
         for caption, pages in parts(toc)
@@ -84,7 +84,7 @@ def as_one_page(root: Path) -> str:
         licence=config["html"]["extra_footer"],
         home=escape(config["repository"]["url"]),
         cover=next(filter(None, covers), ""),
-        html=BUILT,
+        html=HTML_FOLDER,
         css=(TOOLS / "print.css").read_text("utf8"),
         js=(TOOLS / "print.js").read_text("utf8"),
         feet="\n".join(map(foot, pages)),
@@ -117,8 +117,8 @@ def article(html: Path, page: str, site: str) -> Tag:
     body = BeautifulSoup(text, "html.parser", parse_only=only).article
     for tag in body.find_all(True):
         tag.attrs = {n: in_book(n, v, page) for n, v in tag.attrs.items()}
-    for link in body.select(f'a[href^="{BUILT}/"]'):
-        link["href"] = site + link["href"].removeprefix(BUILT)  # a file
+    for link in body.select(f'a[href^="{HTML_FOLDER}/"]'):
+        link["href"] = site + link["href"].removeprefix(HTML_FOLDER)  # a file
     lay_open(body)
     if page == INDEX:
         number_links(body)
@@ -175,7 +175,7 @@ def link_in_book(link: str, page: str) -> str:
     path = posixpath.normpath(path) if to.path else f"{page}.html"
     if path.endswith(".html"):
         return f"#{anchor(path.removesuffix('.html'), to.fragment)}"
-    return f"{BUILT}/{path}"
+    return f"{HTML_FOLDER}/{path}"
 
 
 def foot(page: Tag) -> str:

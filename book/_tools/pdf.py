@@ -42,7 +42,7 @@ TOO_WIDE = """wide => [...document.querySelectorAll("body :not(svg *)")]
 DEAD = """() => [...document.querySelectorAll('a[href^="#"]')]
     .filter(link => !document.getElementById(decodeURI(link.hash.slice(1))))
     .map(link => `${link.textContent} (${link.hash})`)"""
-NUMBERED = """() => [...document.querySelectorAll(".numbered")].map(link =>
+PAGE_NUMBERS = """() => [...document.querySelectorAll(".numbered")].map(link =>
     [link.hash.slice(1), link.lastElementChild.textContent])"""
 
 
@@ -122,7 +122,7 @@ def annotations(sheet: PageObject) -> list[DictionaryObject]:
 
 def wrong_numbers(page: Page, pdf: Path) -> Iterator[str]:
     numbers = page_numbers(pdf)
-    for place, shown in page.evaluate(NUMBERED):
+    for place, shown in page.evaluate(PAGE_NUMBERS):
         if shown != str(numbers.get(place)):
             right = numbers.get(place, "no page")
             said = f"the contents or the index say {shown}"

@@ -12,7 +12,7 @@ from tformer_lite import running_trace
 
 # What prose may say for a longer name. Plain names are those of
 # cross-attention, where query and key positions are not the same.
-LAYERS = {
+ATTENTIONS = {
     "": "decoder.blocks.0.cross_attention",
     "encoder ": "encoder.blocks.0.self_attention",
     "decoder ": "decoder.blocks.0.self_attention",
@@ -32,21 +32,23 @@ ALIASES = {
     "logits": "head",
 } | {
     f"{prefix}{name}": f"{path}:{name}"
-    for prefix, path in LAYERS.items()
+    for prefix, path in ATTENTIONS.items()
     for name in INSIDE
 }
-FILE = Path(__file__).parents[1] / "shapes.json"
+SHAPES_FILE = Path(__file__).parents[1] / "shapes.json"
 
 
 def main() -> None:
     """Write the file anew, if what it says is not so any more."""
-    text = json.dumps(recorded(running_trace()), separators=(",", ":")) + "\n"
-    if not FILE.exists() or FILE.read_text() != text:
-        print(f"recording {FILE.name}", flush=True)
-        FILE.write_text(text)
+    text = (
+        json.dumps(shapes_data(running_trace()), separators=(",", ":")) + "\n"
+    )
+    if not SHAPES_FILE.exists() or SHAPES_FILE.read_text() != text:
+        print(f"recording {SHAPES_FILE.name}", flush=True)
+        SHAPES_FILE.write_text(text)
 
 
-def recorded(seen: Trace) -> dict:
+def shapes_data(seen: Trace) -> dict:
     """Give the sizes by letter, shapes by name, and parameters by module."""
     shapes = by_module(seen) | by_line(seen)
     shapes |= {alias: shapes[name] for alias, name in ALIASES.items()}
@@ -57,7 +59,7 @@ def recorded(seen: Trace) -> dict:
 def by_module(seen: Trace) -> dict[str, list]:
     """Name what each module makes by the module's path."""
     made = {path: makes for path, _, makes in module_shapes(seen)}
-    return {path: written(axes[0]) for path, axes in made.items() if axes}
+    return {path: axis_pairs(axes[0]) for path, axes in made.items() if axes}
 
 
 def by_line(seen: Trace) -> dict[str, list]:
@@ -68,7 +70,7 @@ def by_line(seen: Trace) -> dict[str, list]:
         name, got = names_of(step)
         call = f"{name.rpartition(':')[0]}:{expression(*step.place[0])}"
         for one in dict.fromkeys((name, call, got)):
-            found.setdefault(one, []).append(written(makes[0]))
+            found.setdefault(one, []).append(axis_pairs(makes[0]))
     return {
         name: shapes[0]
         for name, shapes in found.items()
@@ -76,7 +78,7 @@ def by_line(seen: Trace) -> dict[str, list]:
     }
 
 
-def written(axes) -> list[list]:
+def axis_pairs(axes) -> list[list]:
     """Write axes as pairs of a name and a size."""
     return [[str(axis), axis.size] for axis in axes]
 

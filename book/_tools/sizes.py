@@ -16,17 +16,17 @@ from random import Random
 from typing import Any
 
 import torch
-from counting import Counted, Model, bert, built, counted
+from counting import Model, Needs, bert, build_preset, count_needs
 from finding import (
     LAYERS,
     Finder,
     NoFormulaError,
-    folded,
+    fold_blocks,
     probes,
     value,
     with_channels,
 )
-from traced_steps import frozen_part, steps_of, steps_once, within
+from traced_steps import frozen_part, is_within, steps_of, steps_once
 
 from shapewatch.tracing import trace
 from shapewatch.tracing.axes.sizes import Sizes, run_sizes
@@ -36,10 +36,12 @@ from tformer_lite.model import config as presets
 from tformer_lite.model.config import Config
 
 # In the order in which a reader meets them.
-SHOWN = [*"BTSHDFV", "src_vocab_size", "max_len"]
-FILE = Path(__file__).parents[1] / "_static" / "sizes.json"
-NAMES = "tiny_translator", "char_lm", "paper_base", "building_blocks"
-PRESETS = {name: getattr(presets, name) for name in (*NAMES, "bert_window")}
+LETTERS = [*"BTSHDFV", "src_vocab_size", "max_len"]
+SIZES_FILE = Path(__file__).parents[1] / "_static" / "sizes.json"
+PRESET_NAMES = "tiny_translator", "char_lm", "paper_base", "building_blocks"
+PRESETS = {
+    name: getattr(presets, name) for name in (*PRESET_NAMES, "bert_window")
+}
 
 
 def own_sizes(name: str, config: Config) -> Sizes:
@@ -57,7 +59,7 @@ def own_sizes(name: str, config: Config) -> Sizes:
     if config.positions == "learned":
         dims["max_len"] = config.max_len
     sizes = run_sizes(dims)
-    found = {n: sizes[n] for n in SHOWN if n in sizes}
+    found = {n: sizes[n] for n in LETTERS if n in sizes}
     return found | {LAYERS: config.n_layers}
 
 
@@ -81,27 +83,29 @@ def limits(config: Config) -> dict[str, Sizes]:
     return {"least": least, "most": {"S": most}}
 
 
-def described(name: str) -> dict[str, Any]:
+def preset_data(name: str) -> dict[str, Any]:
     """Say all that a page needs to know of a preset."""
     config = PRESETS[name]
     own = own_sizes(name, config)
     runs = probes([size for size in own if size != LAYERS])
-    models = [built(config, **run, n_layers=3) for run in runs]
+    models = [build_preset(config, **run, n_layers=3) for run in runs]
     frozen = frozen_part(models[0][0])
-    counts = [without(frozen, counted(model, *ids)) for model, ids in models]
+    counts = [
+        without(frozen, count_needs(model, *ids)) for model, ids in models
+    ]
     dims = {**with_channels(runs[0]), "C": "H*D"}
     dims.pop("max_len", None)  # no shape of a step has it
-    seen = trace(build=partial(built, config), dims=dims)
+    seen = trace(build=partial(build_preset, config), dims=dims)
     found = {"sizes": own, **limits(config)}
     found["steps"] = steps_once(steps_of(seen, frozen))
     return found | formulas(Finder(runs), counts)
 
 
-def without(frozen: str, found: Counted) -> Counted:
+def without(frozen: str, found: Needs) -> Needs:
     """Make one line of the parameters that never learn."""
     learned, held = list[tuple[str, tuple[int, ...]]](), 0
     for name, shape in found.parameters:
-        if frozen and within(name, frozen):
+        if frozen and is_within(name, frozen):
             held += prod(shape)
         else:
             learned.append((name, shape))
@@ -109,12 +113,12 @@ def without(frozen: str, found: Counted) -> Counted:
     return found._replace(parameters=[*line, *learned])
 
 
-def formulas(finder: Finder, counts: list[Counted]) -> dict[str, Any]:
+def formulas(finder: Finder, counts: list[Needs]) -> dict[str, Any]:
     """Write what was counted with the letters, equal blocks once."""
     found = {}
     for what in "parameters", "activations", "cache":
         runs = [getattr(count, what) for count in counts]
-        found[what] = folded(what, finder.lines(what, runs))
+        found[what] = fold_blocks(what, finder.lines(what, runs))
     return found
 
 
@@ -127,7 +131,9 @@ def prove(name: str, found: dict[str, Any]) -> None:
     """Try formulas at sizes that they were not found at; NoFormulaError if
     one is wrong there."""
     for sizes in unseen(name):
-        count = counted(*flat(built(PRESETS[name], **sizes)))
+        count = count_needs(
+            *model_and_inputs(build_preset(PRESETS[name], **sizes))
+        )
         held = sum(prod(shape) for _, shape in count.parameters)
         steps = [
             (x["path"], x["flops"], x["times"])
@@ -143,7 +149,7 @@ def prove(name: str, found: dict[str, Any]) -> None:
             raise NoFormulaError(f"{name} at {sizes}: {said}, not {real}.")
 
 
-def flat(model: Model) -> tuple[Any, ...]:
+def model_and_inputs(model: Model) -> tuple[Any, ...]:
     """Lay a model and its inputs side by side."""
     return model[0], *model[1]
 
@@ -161,9 +167,9 @@ def unseen(name: str) -> list[Sizes]:
     ]
 
 
-def written(names: Iterable[str] = tuple(PRESETS)) -> dict[str, Any]:
+def all_presets(names: Iterable[str] = tuple(PRESETS)) -> dict[str, Any]:
     """Describe presets, with all formulas tried."""
-    found = {name: described(name) for name in names}
+    found = {name: preset_data(name) for name in names}
     for name in found:
         prove(name, found[name])
     return found
@@ -176,4 +182,4 @@ def text_of(found: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     with torch.no_grad():
-        FILE.write_text(text_of(written()), "utf8")
+        SIZES_FILE.write_text(text_of(all_presets()), "utf8")

@@ -8,13 +8,13 @@ chapter 12, and `make preview` takes the README's picture from the built book:
 the last figure of a section, and what follows it.
 """
 
-import hashlib
 import json
 import sys
 from collections.abc import Callable
 
 import browsers
 import torch
+from cells import digest
 from packages import ROOT
 from pictures.alignment import ribbons
 from pictures.blocks import blocks
@@ -93,10 +93,6 @@ def poster_digest(picture: Picture) -> str:
     """Sum up what a poster says, and the code that draws it."""
     code = [file.read_text("utf8") for file in DRAWERS]
     return digest("".join([picture.text, *code]))
-
-
-def digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def write_poster() -> None:

@@ -35,7 +35,7 @@ def steps_of(seen: Trace, frozen: str) -> list[dict[str, Any]]:
         path, done = step.visit.path, work(step, row)
         if Path(step.code.co_filename).stem == "checks":
             continue
-        if frozen and within(path, frozen):
+        if frozen and is_within(path, frozen):
             inside, line = inside + done, calling_line(step, frozen)
             continue
         if inside:  # it gives what the next step reads
@@ -54,7 +54,7 @@ def described_step(
     return found | ({"flops": work_text(done)} if done else {})
 
 
-def within(path: str, part: str) -> bool:
+def is_within(path: str, part: str) -> bool:
     """Whether a module is a part, or in it."""
     return f"{path}.".startswith(f"{part}.")
 

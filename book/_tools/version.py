@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-from repository import ROOT, addresses, files, rewrite
+from repository import ROOT, addresses, project_files, rewrite
 
 NUMBER = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
 BRANCH = re.compile(r"(?<=^  branch: )\S+$", re.MULTILINE)
@@ -28,18 +28,27 @@ def main(version: str, root: Path = ROOT) -> None:
     number = MODULE_VERSION.search(module.read_text("utf8"))[0]
     tag = version if version == "main" else f"v{version}"
     places = addresses(root)
-    changes = dict(zip(forms(branch, *places), forms(tag, *places)))
+    changes = dict(
+        zip(version_forms(branch, *places), version_forms(tag, *places))
+    )
     if version != "main":
-        changes |= {f"{name}{number}": f"{name}{version}" for name in NAMED}
-    changed = [file for file in files(root) if rewrite(file, changes)]
+        changes |= {
+            f"{name}{number}": f"{name}{version}" for name in BEFORE_NUMBER
+        }
+    changed = [file for file in project_files(root) if rewrite(file, changes)]
     print(f"{tag} now stands in {len(changed)} files.")
 
 
 # What stands before the packages' version.
-NAMED = ['__version__ = "', "version: ", "shapewatch==", "tformer-lite=="]
+BEFORE_NUMBER = [
+    '__version__ = "',
+    "version: ",
+    "shapewatch==",
+    "tformer-lite==",
+]
 
 
-def forms(branch: str, url: str, site: str) -> list[str]:
+def version_forms(branch: str, url: str, site: str) -> list[str]:
     """Write a branch or a tag in each of the ways that files do; the first
     cells fetch main's packages from the site, a release's from its files."""
     release = f"{url}/releases/download/{branch}"

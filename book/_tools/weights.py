@@ -29,9 +29,11 @@ from tformer_lite import (
 )
 from tformer_lite.gallery.catching import shelf_of
 
-FILE = Path(__file__).parents[1] / "_static" / "translator.json"
-MODULE = Path(tformer_lite.__file__).parent / "explorer" / "bugs.mjs"
-PLANTED = re.findall(r"^  (\w+): ", MODULE.read_text("utf8"), re.MULTILINE)
+WEIGHTS_FILE = Path(__file__).parents[1] / "_static" / "translator.json"
+BUGS_MODULE = Path(tformer_lite.__file__).parent / "explorer" / "bugs.mjs"
+BUG_NAMES = re.findall(
+    r"^  (\w+): ", BUGS_MODULE.read_text("utf8"), re.MULTILINE
+)
 
 
 def bug_data(one: Bug) -> dict[str, str]:
@@ -58,7 +60,7 @@ def json_text(kept: Checkpoint) -> str:
         "tests": [english for english, _ in english_nepali("test")],
         "grammar": states(grammar_sentences()),
         "glosses": glosses(),
-        "bugs": [bug_data(one) for one in bugs() if one.name in PLANTED],
+        "bugs": [bug_data(one) for one in bugs() if one.name in BUG_NAMES],
     }
     return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
@@ -119,4 +121,4 @@ def glosses() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    FILE.write_text(json_text(trained_translator()) + "\n", "utf8")
+    WEIGHTS_FILE.write_text(json_text(trained_translator()) + "\n", "utf8")

@@ -61,7 +61,9 @@ def test_there_are_chapters_and_each_notebook_has_its_text():
 @pytest.mark.slow
 @each_chapter
 def test_text_and_notebook_say_the_same(text):
-    assert inputs(notebook(text).cells) == inputs(notebooks.read(text).cells)
+    assert inputs(notebook(text).cells) == inputs(
+        notebooks.chapter_of(text).cells
+    )
 
 
 @pytest.mark.slow

@@ -225,5 +225,5 @@ def test_the_first_cell_fetches_its_packages_and_nothing_else(
     fetched = packages.ARCHIVES["chapters.zip"]
     assert {file.name for file in tmp_path.iterdir()} == {*fetched}
     for package in fetched:
-        for name, file in packages.files(package).items():
+        for name, file in packages.package_files(package).items():
             assert (tmp_path / name).read_bytes() == file.read_bytes(), file

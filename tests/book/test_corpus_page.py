@@ -5,7 +5,7 @@ from unicodedata import normalize
 
 import grammar
 import pytest
-from corpus_page import PAGE, TABLES, filled, sounds
+from corpus_page import PAGE, TABLES, fill_tables, sounds
 
 from tformer_lite import english_nepali
 
@@ -40,7 +40,7 @@ def spelled(nepali: str) -> str:
 
 @pytest.mark.slow
 def test_the_tables_of_the_page_are_those_of_the_grammar():
-    assert filled(TEXT) == TEXT
+    assert fill_tables(TEXT) == TEXT
     assert set(re.findall(r"<!-- (\w+) -->", TEXT)) == {*TABLES, "end"}
 
 

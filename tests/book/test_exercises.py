@@ -104,7 +104,7 @@ def test_the_list_that_the_book_is_built_from_is_that_of_the_module():
     import exercise_list
 
     stored = (ROOT / "book" / "exercises.json").read_text("utf8")
-    assert json.loads(stored) == exercise_list.listed()
+    assert json.loads(stored) == exercise_list.exercise_data()
 
 
 @pytest.mark.full

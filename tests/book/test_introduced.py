@@ -138,7 +138,7 @@ CODE = re.compile(r"`[^`]+`|<code>[^<]+</code>")
 
 @pytest.mark.slow
 def test_every_name_of_pytorchs_is_explained_where_it_is_first_used():
-    chapters = [notebooks.read(text).cells for text in CHAPTERS]
+    chapters = [notebooks.chapter_of(text).cells for text in CHAPTERS]
     assert unexplained(chapters) == []
 
 

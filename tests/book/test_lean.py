@@ -85,7 +85,7 @@ def test_a_word_of_a_page_or_a_script_keeps_its_rules(tmp_path):
     (tmp_path / "a.html").write_text(page)
     (tmp_path / "a.js").write_text('add("four");')
     (tmp_path / "a.mjs").write_text('add("six");')
-    words = lean.words_of(tmp_path)
+    words = lean.words_used(tmp_path)
     assert {"one", "two-b", "four", "five", "six"} <= words
     assert "three" not in words
 

@@ -7,7 +7,7 @@ import pytest
 
 @pytest.mark.full
 def test_every_link_of_the_book_leads_somewhere():
-    pages = links.read(links.HTML)
+    pages = links.read_pages(links.HTML)
     assert len(pages) > 30, "there is no book: run `make book` first"
     assert links.broken(pages, links.HTML) == []
     assert (links.HTML / ".nojekyll").exists()
@@ -27,7 +27,7 @@ def follow(tmp_path):
 
     def follow(link: str) -> bool:
         one.write_text(f'<p id="here"><a href="{link}">go</a>', "utf8")
-        return links.broken(links.read(html), html) == []
+        return links.broken(links.read_pages(html), html) == []
 
     return follow
 
@@ -73,5 +73,5 @@ def test_a_link_that_leads_nowhere_is_found(follow, link):
 def test_pictures_and_scripts_are_followed_too(tmp_path):
     page = '<img src="no.png"><script src="no.js"></script><link href="no">'
     (tmp_path / "one.html").write_text(page, "utf8")
-    found = links.broken(links.read(tmp_path), tmp_path)
+    found = links.broken(links.read_pages(tmp_path), tmp_path)
     assert found == ["one.html: no.png", "one.html: no.js", "one.html: no"]

@@ -77,7 +77,7 @@ def test_a_notebook_is_run_only_when_something_changed(small, capsys):
 def test_cell_ids_differ_and_depend_on_the_text_alone(small):
     root, _ = small
     text = root / "chapters" / "00_small.md"
-    once, twice = (notebooks.read(text).cells for _ in range(2))
+    once, twice = (notebooks.chapter_of(text).cells for _ in range(2))
     ids = [cell.id for cell in once]
     assert ids == [cell.id for cell in twice]
     assert len(set(ids)) == len(ids)

@@ -88,7 +88,7 @@ def finish_and_compare(root: Path, text: str) -> None:
     after = both_halves(root)
     assert after[0] == text
     assert outputs_by_source(stored(root)) == kept
-    cells = pairs.read(paths(root)[0]).cells
+    cells = pairs.chapter_of(paths(root)[0]).cells
     shown = [(cell.id, cell.source) for cell in cells]
     assert [(cell.id, cell.source) for cell in stored(root).cells] == shown
     notebooks.main(root)
@@ -137,7 +137,7 @@ def test_a_cell_that_was_moved_or_deleted_in_the_notebook_is_so_in_the_text(
     nbformat.write(notebook, paths(root)[1])
     age(root, "md")
     notebooks.main(root)
-    cells = pairs.read(paths(root)[0]).cells
+    cells = pairs.chapter_of(paths(root)[0]).cells
     assert [c.source for c in cells[4:6]] == [second.source, first.source]
     assert gone.source not in [cell.source for cell in cells]
 
@@ -184,7 +184,7 @@ def test_a_notebook_that_cannot_be_read_is_made_anew(root):
     assert both_halves(root)[0] == before[0]
     assert (
         outputs_by_source(stored(root)).keys()
-        == outputs_by_source(pairs.read(paths(root)[0])).keys()
+        == outputs_by_source(pairs.chapter_of(paths(root)[0])).keys()
     )
     kept = root / "_build" / "notebooks" / "06_scores.ipynb"
     assert kept.read_text() == conflict
@@ -197,8 +197,10 @@ def test_a_notebook_that_cannot_be_read_is_made_anew(root):
 @pytest.mark.parametrize("text", CHAPTERS, ids=lambda path: path.stem)
 def test_a_text_and_its_notebook_are_stored_as_jupytext_would(text):
     written = text.read_text("utf8")
-    assert pairs.as_text(pairs.read(text)) == written
-    assert roles.written(roles.filled(written, ROOT / "book")) == written
+    assert pairs.as_text(pairs.chapter_of(text)) == written
+    assert (
+        roles.with_roles(roles.with_words(written, ROOT / "book")) == written
+    )
     notebook = nbformat.read(text.with_suffix(".ipynb"), as_version=4)
     assert pairs.as_text(notebook) == written
-    assert notebook.metadata == pairs.read(text).metadata
+    assert notebook.metadata == pairs.chapter_of(text).metadata

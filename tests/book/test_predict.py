@@ -62,7 +62,7 @@ def built(folder, text: str) -> tuple[str, str]:
 
 @pytest.mark.full
 def test_cells_of_an_answer_are_folded_with_it(tmp_path):
-    shape = pairs.shown(QUESTION.format("{axes}`q`"), ROOT / "book")
+    shape = pairs.with_fresh_words(QUESTION.format("{axes}`q`"), ROOT / "book")
     page, said = built(tmp_path, shape + ANSWER + ANSWER + "\nOn.\n" + CELL)
     fold = page[page.index("<details") : page.index("</details>")]
     assert fold.count("given_away") == 2
@@ -74,7 +74,7 @@ def test_cells_of_an_answer_are_folded_with_it(tmp_path):
 
 @pytest.mark.full
 def test_only_an_answer_that_begins_with_a_shape_is_typed(tmp_path):
-    later = pairs.shown("Perhaps {axes}`q`", ROOT / "book")
+    later = pairs.with_fresh_words("Perhaps {axes}`q`", ROOT / "book")
     page, said = built(tmp_path, QUESTION.format(later) + ANSWER)
     assert "given_away" in page[: page.index("</details>")]
     assert "data-shape" not in page
@@ -103,7 +103,7 @@ def test_an_answer_starts_folded_in_a_notebook_and_its_text_is_plain(tmp_path):
     text = tmp_path / "chapters" / "00_one.md"
     text.parent.mkdir()
     text.write_text(HEAD + QUESTION.format("A") + ANSWER + "\nOn.\n" + CELL)
-    notebook = pairs.read(text)
+    notebook = pairs.chapter_of(text)
     answer, other = [c for c in notebook.cells if c.cell_type == "code"]
     assert answer.metadata.jupyter == {
         "source_hidden": True,
@@ -116,7 +116,7 @@ def test_an_answer_starts_folded_in_a_notebook_and_its_text_is_plain(tmp_path):
     assert "cellView" not in plain
     answer.metadata.jupyter.outputs_hidden = False  # a reader has opened it
     assert pairs.as_text(notebook) == plain
-    pairs.dressed(notebook, ROOT / "book")
+    pairs.as_stored(notebook, ROOT / "book")
     assert answer.metadata.jupyter.outputs_hidden
 
 

@@ -115,7 +115,7 @@ def code(chapter: Path) -> list[ast.Module]:
 def test_what_a_first_cell_fetches_is_small_and_has_all_it_needs(tmp_path):
     """A megabyte at most, with what git knows of the packages; and the same
     files give the same bytes."""
-    for file in packages.write(tmp_path):
+    for file in packages.write_archives(tmp_path):
         once = file.read_bytes()
         assert len(once) <= 1e6
         wanted = set()
@@ -126,4 +126,6 @@ def test_what_a_first_cell_fetches_is_small_and_has_all_it_needs(tmp_path):
             wanted |= {f.relative_to(above).as_posix() for f in own}
         with zipfile.ZipFile(file) as archive:
             assert set(archive.namelist()) == wanted
-    assert [f.read_bytes() for f in packages.write(tmp_path)][-1] == once
+    assert [f.read_bytes() for f in packages.write_archives(tmp_path)][
+        -1
+    ] == once

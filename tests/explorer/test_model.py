@@ -192,7 +192,7 @@ def test_each_switch_writes_what_the_gallerys_bug_writes():
 
 @pytest.mark.slow
 def test_the_page_has_the_weights_that_ship():
-    stored = weights.FILE.read_text("utf8")
+    stored = weights.WEIGHTS_FILE.read_text("utf8")
     now = weights.json_text(trained_translator()) + "\n"
     assert stored == now, "the page's weights are old: run `make weights`"
 

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 import sizes
 import torch
-from counting import built
+from counting import build_preset
 from finding import BLOCK, Finder, NoFormulaError, probes
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
@@ -22,7 +22,7 @@ from tformer_lite import cached, trace
 from tformer_lite.explorer.scripts import FOLDER
 
 MODULES = [FOLDER / "sizes.mjs"]
-PAGE = json.loads(sizes.FILE.read_text("utf8"))
+PAGE = json.loads(sizes.SIZES_FILE.read_text("utf8"))
 BERT = "src_embedding.tokens.bert"
 COMPUTED = """({preset, tried}) => tried.map((sizes) => {
   const costs = new Costs(preset);
@@ -102,7 +102,7 @@ def made(model: nn.Module, *ids: Tensor) -> Iterator[list]:
 def test_shapes_and_costs_are_those_of_a_model_of_these_sizes(name):
     given = {"preset": PAGE[name], "tried": tried(name)}
     for chosen, said in zip(given["tried"], answer(MODULES, COMPUTED, given)):
-        model, ids = built(sizes.PRESETS[name], **chosen)
+        model, ids = build_preset(sizes.PRESETS[name], **chosen)
         with torch.no_grad():
             shapes = [x for x in said.pop("shapes") if x[0] != BERT]
             assert shapes == list(made(model, *ids))
@@ -128,7 +128,7 @@ def test_presets_have_their_own_sizes_at_first():
 @pytest.mark.parametrize("name", PAGE)
 def test_the_page_has_the_formulas_that_are_found_now(name):
     with torch.no_grad():
-        now = json.loads(sizes.text_of({name: sizes.described(name)}))
+        now = json.loads(sizes.text_of({name: sizes.preset_data(name)}))
     assert now[name] == PAGE[name], "they are old: run `make sizes`"
 
 

@@ -29,7 +29,7 @@ def one_chapter(folder: Path, monkeypatch) -> Path:
     (folder / "chapters").mkdir()
     for half in HALVES:
         shutil.copy(ROOT / f"{NAME}.{half}", folder / "chapters")
-    monkeypatch.setattr(notebooks, "run", lambda chapter, folder: None)
+    monkeypatch.setattr(notebooks, "run_chapter", lambda chapter, folder: None)
     monkeypatch.setattr(notebooks, "packages", str)
     before = both_halves(folder)
     notebooks.main(folder)

@@ -75,7 +75,7 @@ def test_the_picture_says_what_imports_there_are():
 
 @pytest.mark.full
 def test_the_picture_is_drawn_from_the_imports_as_they_are():
-    drawn = architecture.drawing(architecture.imports())
+    drawn = architecture.svg_text(architecture.imports())
     stored = architecture.PICTURE.read_text("utf8")
     assert stored == drawn, "imports have changed: run `make picture`"
 

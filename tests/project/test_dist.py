@@ -23,7 +23,7 @@ from tests.helpers.project import (
 
 NUMBER = tformer_lite.__version__
 SDIST = f"tformer_lite-{NUMBER}.tar.gz"
-BOOK = f"{dist.NAME}-{NUMBER}-notebooks.zip"
+BOOK = f"{dist.ARCHIVE_NAME}-{NUMBER}-notebooks.zip"
 
 
 @pytest.fixture(scope="module")

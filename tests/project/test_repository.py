@@ -142,7 +142,7 @@ def test_a_new_address_keeps_text_and_notebook_a_pair(tmp_path):
     call(copy, "version.py", "2.0.1")
     for text in (copy / "chapters").glob("*.md"):
         notebook = json.loads(text.with_suffix(".ipynb").read_text())
-        wanted = notebooks.read(text)
+        wanted = notebooks.chapter_of(text)
         cells = notebook["cells"]
         new = [(cell["id"], "".join(cell["source"])) for cell in cells]
         assert new == [(cell.id, cell.source) for cell in wanted.cells]

@@ -120,7 +120,7 @@ def metadata(contents):
 def test_a_wheel_holds_its_package_whole_and_nothing_beside_it(name, contents):
     files = contents[name]
     packed = {n: text for n, text in files.items() if "-info/" not in n}
-    own = packages.files(name).items()
+    own = packages.package_files(name).items()
     code = [x for x in own if x[1].name not in packages.NO_CODE]
     assert packed == {name: file.read_bytes() for name, file in code}
     assert f"{name}/py.typed" in packed
