@@ -56,11 +56,6 @@ def test_every_extra_is_tried_and_every_wheel_alone_too():
     assert set(extras.TRIALS) == {*wheels, "pytest", *EXTRAS}
 
 
-def test_an_extra_that_does_not_exist_is_refused():
-    with pytest.raises(SystemExit, match=r"bret: known are shapewatch, alone"):
-        extras.main("bret")
-
-
 @pytest.mark.slow
 def test_what_the_project_pins_runs_on_the_oldest_python():
     """Debian 12's is 3.11.2, and others are older."""
