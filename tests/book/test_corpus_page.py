@@ -62,10 +62,3 @@ def test_every_word_of_the_corpus_is_in_the_tables():
     for part in ("train", "valid", "test"):
         for _, nepali in english_nepali(part):
             assert set(re.sub("[।?]", "", nepali).split()) <= sounds().keys()
-
-
-@pytest.mark.parametrize(
-    ("nepali", "sound"), [("खाली", "khāli"), ("मुख", "muk"), ("छैनँ", "chhaina")]
-)
-def test_a_wrong_sound_is_noticed(nepali, sound):
-    assert spelled(nepali) != without_short_a(sound)

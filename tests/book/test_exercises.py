@@ -11,7 +11,7 @@ import pytest
 from docutils.nodes import make_id
 
 from classroom.exercise import KINDS, exercises
-from tests.helpers.answers import sections, solutions
+from tests.helpers.answers import sections
 from tests.helpers.project import EXERCISES, NOTEBOOKS, ROOT
 
 ALL = exercises()
@@ -72,13 +72,6 @@ def test_a_notebook_has_no_other_exercises_and_numbers_them(file):
     assert f"../{file.stem}" in text
 
 
-@pytest.mark.slow
-def test_each_practice_exercise_has_one_solution():
-    assert Counter(answer.exercise for answer in solutions()) == Counter(
-        PRACTICE
-    )
-
-
 @each_notebook
 def test_a_stub_is_not_yet_right(file):
     """And says so, or names the bug that is to be found in it."""
@@ -92,12 +85,6 @@ def test_a_stub_is_not_yet_right(file):
         each.chapter == int(file.stem[:2]) for each in ALL.values()
     )
     assert all(text.startswith("✗") for text in checks)
-
-
-def test_a_chapter_leads_to_its_exercises():
-    for file in NOTEBOOKS:
-        text = file.with_suffix(".md").read_text("utf8")
-        assert f"(exercises/{file.stem}.md)" in text, file.name
 
 
 def test_the_list_that_the_book_is_built_from_is_that_of_the_module():

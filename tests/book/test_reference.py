@@ -56,16 +56,6 @@ def test_every_room_stands_once_in_the_overview_and_once_among_the_entries():
     assert sorted(rooms(pages, "reference")) == there
 
 
-def test_files_that_come_first_are_there():
-    for page in [ROOT / "book" / "reference.md", *SOURCES]:
-        text = page.read_text("utf8")
-        for line in re.findall(r"```{(?:overview|reference)} (.+)", text):
-            room, *files = line.split()
-            for file in files:
-                modules = [e.module for e in ENTRIES if e.room == room]
-                assert any(m.endswith(f".{file}") for m in modules), line
-
-
 def written(signature: str) -> tuple[set[str], int]:
     """The parameters of a written signature, and how many have defaults."""
     found = ast.parse(f"def f{signature}: ...").body[0].args
@@ -99,13 +89,6 @@ def test_a_docstring_keeps_its_signs_and_colours_its_shapes():
     )
 
 
-def test_an_example_is_code_up_to_the_next_words():
-    text = "Do.\n\n>>> a * b\n6\n\n>>> c\n7\n\nThen *all*."
-    assert markup(text) == (
-        "Do.\n\n```pycon\n>>> a * b\n6\n\n>>> c\n7\n```\n\nThen \\*all\\*."
-    )
-
-
 def links(page: str) -> list[tuple[str, str]]:
     """The links of a built page to entries of the reference."""
     return LINK.findall((HTML / page).read_text("utf8"))
@@ -130,8 +113,3 @@ def test_a_chapter_links_what_it_imports_and_a_mention_once(page):
     names = {name for line in imports for name in line.split(", ")}
     for name in names & {entry.name for entry in ENTRIES}:
         assert any(place.endswith(f".{name}") for place in places), name
-
-
-def test_in_a_notebook_a_name_is_plain_code():
-    for notebook in (ROOT / "chapters").glob("*.ipynb"):
-        assert "book/reference" not in notebook.read_text("utf8")

@@ -52,21 +52,10 @@ def test_shapes_sizes_and_counts_are_the_measured_ones():
     )
 
 
-def test_letters_have_the_class_of_their_axis():
-    letter = '<b class="axis axis-H">H</b>'
-    assert letter in roles.with_words("{axis}`H`", BOOK)
-    assert letter in roles.with_words("{axes}`scores`", BOOK)
-
-
 @pytest.mark.parametrize("role", ["axes", "sizes", "size", "count", "axis"])
 def test_a_name_that_does_not_exist_stops_the_build(role):
     with pytest.raises(roles.UnknownNameError, match="there is no .* 'skores"):
         roles.with_words(f"{{{role}}}`skores`", BOOK)
-
-
-def test_other_text_is_left_alone():
-    text = "{kbd}`Tab`, ${x}$, {axes} and `axes`"
-    assert roles.with_words(text, BOOK) == text
 
 
 def test_a_source_is_cited_in_full_with_its_link():
@@ -116,8 +105,3 @@ def test_a_typed_shape_is_caught():
 def test_the_page_of_references_has_every_source():
     page = (BOOK / "references.md").read_text()
     assert re.findall("{cite}`(.*?)`", page) == sorted(roles.references(BOOK))
-
-
-def test_a_product_of_letters_has_a_dot_between_them():
-    dotted = re.sub(r"</?b\b[^>]*>", "", roles.axis_html("B*H*D"))
-    assert dotted == "B·H·D"
