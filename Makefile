@@ -128,7 +128,6 @@ zoo: .venv/all.done
 
 notebooks: .venv/all.done
 	@$(ONE) $(HERE) $(BIN)/python book/_tools/shapes.py
-	@$(ONE) $(HERE) $(BIN)/python book/_tools/exercise_list.py
 	@$(ONE) $(BIN)/python book/_tools/notebooks.py
 
 corpus: .venv/all.done

@@ -1,9 +1,11 @@
-"""Record the shapes that the book's prose names: book/shapes.json."""
+"""Record what the book's prose names: shapes in book/shapes.json, exercises in
+book/exercises.json. The book is built without torch, and these need it."""
 
 import json
-import sys
-from pathlib import Path
 
+from packages import BOOK
+
+from classroom.exercise import KINDS, exercises
 from shapewatch.tracing import Trace
 from shapewatch.tracing.calls import names_of
 from shapewatch.tracing.listing.events import module_shapes
@@ -35,17 +37,17 @@ ALIASES = {
     for prefix, path in ATTENTIONS.items()
     for name in INSIDE
 }
-SHAPES_FILE = Path(__file__).parents[1] / "shapes.json"
 
 
 def main() -> None:
-    """Write the file anew, if what it says is not so any more."""
-    text = (
-        json.dumps(shapes_data(running_trace()), separators=(",", ":")) + "\n"
-    )
-    if not SHAPES_FILE.exists() or SHAPES_FILE.read_text() != text:
-        print(f"recording {SHAPES_FILE.name}", flush=True)
-        SHAPES_FILE.write_text(text)
+    """Write the files anew, if what they say is not so any more."""
+    shapes = json.dumps(shapes_data(running_trace()), separators=(",", ":"))
+    listing = json.dumps(exercise_data(), indent=1, ensure_ascii=False)
+    for name, text in ("shapes", shapes), ("exercises", listing):
+        file = BOOK / f"{name}.json"
+        if not file.exists() or file.read_text("utf8") != f"{text}\n":
+            print(f"recording {file.name}", flush=True)
+            file.write_text(f"{text}\n", "utf8")
 
 
 def shapes_data(seen: Trace) -> dict:
@@ -83,5 +85,21 @@ def axis_pairs(axes) -> list[list]:
     return [[str(axis), axis.size] for axis in axes]
 
 
+def exercise_data() -> dict[str, dict]:
+    """Say of each exercise what a page shows."""
+    return {
+        name: {
+            "chapter": each.chapter,
+            "title": each.title,
+            "kind": KINDS[each.kind],
+            "minutes": each.minutes,
+            "level": each.level,
+            "assignable": each.assignable,
+            "teaches": each.teaches,
+        }
+        for name, each in exercises().items()
+    }
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -8,6 +8,7 @@ from collections import Counter
 
 import nbformat
 import pytest
+import shapes
 from docutils.nodes import make_id
 
 from classroom.exercise import KINDS, exercises
@@ -88,10 +89,8 @@ def test_a_stub_is_not_yet_right(file):
 
 
 def test_the_list_that_the_book_is_built_from_is_that_of_the_module():
-    import exercise_list
-
     stored = (ROOT / "book" / "exercises.json").read_text("utf8")
-    assert json.loads(stored) == exercise_list.exercise_data()
+    assert json.loads(stored) == shapes.exercise_data()
 
 
 @pytest.mark.full
