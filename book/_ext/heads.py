@@ -1,6 +1,6 @@
 """What a page says of itself: where it is published, in its head to those who
 search and who send links, in its foot when it was changed; how to run a
-chapter. And a page for addresses without one, and the site's list of pages.
+chapter. And a page for addresses without one.
 
 Until `make repository` has said where the book is published, nothing leads
 there.
@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import date
-from functools import cache
+from functools import cache, partial
 from html import escape
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -23,16 +23,11 @@ from sphinx.config import Config
 
 sys.path.append(str(Path(__file__).parents[1] / "_tools"))
 from repository import NOBODY, ROOT, addresses
-from version import MODULE_VERSION
+from version import module_version
 
 REPOSITORY, SITE = addresses(ROOT)
 COLAB = "https://colab.research.google.com/github"
 GUIDE = "book/how_to_read", "run-it-yourself"
-SITEMAP = """<?xml version="1.0" encoding="utf-8"?>
-<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
-{}
-</urlset>
-"""
 SHORT, LONG = 50, 160  # letters of a description
 NOT_FOUND = """<section><h1>Page not found</h1>
 <p>There is no page at this address. It may have moved. Start again on the
@@ -51,8 +46,7 @@ def configure(_app: Sphinx, config: Config) -> None:
     """Say in each page's foot which version of the module it tells of, and
     show no button and no address that leads nowhere."""
     options = config.html_theme_options
-    text = (ROOT / "tformer_lite" / "__init__.py").read_text("utf8")
-    number = MODULE_VERSION.search(text)[0]
+    number = module_version()
     if options.get("repository_branch") == "main":
         number += ", and what came after it"
     foot = options.get("extra_footer", "")
@@ -83,35 +77,28 @@ def describe(app: Sphinx, page: str, _template, context: dict, doctree):
         lines.append(f'<base href="{path}">')
     context["metatags"] = "\n".join([context.get("metatags", ""), *lines])
     # Of a notebook, the text beside it counts: that is what people edit.
-    if day := days_of_change(Path(app.srcdir)).get(f"{page}.md"):
+    if day := day_of_change(Path(app.srcdir, f"{page}.md")):
         context["last_updated"] = f"{date.fromisoformat(day):%-d %B %Y}"
 
 
-@cache
-def days_of_change(root: Path) -> dict[str, str]:
-    """Map each file to the day of its last commit, as in 2026-11-23.
+def day_of_change(file: Path) -> str:
+    """Tell on which day git has a file changed last, as in 2026-11-23.
 
     Nothing is known outside a repository, or in a clone without the past.
     """
-    if git(root, "rev-parse", "--is-shallow-repository") != "false\n":
-        return {}
-    log = git(root, "log", "--format=%n%cs", "--name-only", "-z", "--", ".")
-    days: dict[str, str] = {}
-    day = ""
-    for part in log.replace("\n", "\0").split("\0"):
-        if len(part) == 10 and part[4::3] == "--":
-            day = part
-        elif part:
-            days.setdefault(part, day)
-    return days
+    ask = partial(git, file.parent)
+    if ask("rev-parse", "--is-shallow-repository") != "false":
+        return ""
+    return ask("log", "-1", "--format=%cs", "--", file.name)
 
 
+@cache
 def git(root: Path, *command: str) -> str:
     """Ask git about a folder; where it knows nothing it says nothing."""
     said = subprocess.run(
         ["git", *command], cwd=root, capture_output=True, text=True
     )
-    return said.stdout
+    return said.stdout.strip()
 
 
 def meta(kind: str, name: str, words: str) -> str:
@@ -172,20 +159,9 @@ def page_not_found(_app: Sphinx) -> Iterator[tuple[str, dict, str]]:
     yield "404", {"title": "Page not found", "body": NOT_FOUND}, "page.html"
 
 
-def write_sitemap(app: Sphinx, error: Exception | None) -> None:
-    """List all pages for those who search."""
-    if error or not app.config.html_baseurl:
-        return
-    pages = sorted(app.env.found_docs)
-    lines = [f"<url><loc>{SITE}/{page}.html</loc></url>" for page in pages]
-    text = SITEMAP.format("\n".join(lines))
-    Path(app.outdir, "sitemap.xml").write_text(text, "utf8")
-
-
 def setup(app: Sphinx) -> dict:
     app.connect("config-inited", configure)
     app.connect("html-collect-pages", page_not_found)
     app.connect("html-page-context", lead)
     app.connect("html-page-context", describe)
-    app.connect("build-finished", write_sitemap)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

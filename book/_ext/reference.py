@@ -62,7 +62,10 @@ class Room(SphinxDirective):
         """List the room's public names, those of the first files first."""
         room, *files = self.arguments
         every = [entry for entry in api.public_entries() if entry.room == room]
-        return sorted(every, key=lambda entry: rank(entry.module, files))
+        ends = [f".{file}" for file in files]
+        return sorted(
+            every, key=lambda e: [not e.module.endswith(x) for x in ends]
+        )
 
 
 class Overview(Room):
@@ -100,12 +103,6 @@ class Reference(Room):
         line = entry.node.lineno
         url = f"{theme['repository_url']}/{place}#L{line}"
         return f"[{file}]({url}){{.source}}"
-
-
-def rank(module: str, first: list[str]) -> int:
-    """Tell which of the first files a module is; the others come after."""
-    found = [module.endswith(f".{file}") for file in first]
-    return found.index(True) if any(found) else len(first)
 
 
 def method_entry(function: ast.FunctionDef) -> str:

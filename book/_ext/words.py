@@ -25,7 +25,6 @@ from packages import BOOK
 FOLDER = "chapters/exercises"
 TABLE_HEAD = "<tr><th>exercise</th><th>what it teaches</th></tr>"
 GLOSSARY = "book/glossary"
-Place = tuple[str, str]  # a page, and a section of it
 # In a chapter, which came through a notebook.
 TERM_LINK = re.compile(r'<data value="term (?:[^"<]*<)?([^">]+)')
 
@@ -80,9 +79,9 @@ def pages_in_order(env: BuildEnvironment, page: str) -> Iterator[str]:
         yield from pages_in_order(env, below)
 
 
-def introductions(env: BuildEnvironment) -> dict[str, Place]:
-    """Map each term to where it is linked first."""
-    found: dict[str, Place] = {}
+def introductions(env: BuildEnvironment) -> dict[str, tuple[str, str]]:
+    """Map each term to where it is linked first: a page and its section."""
+    found: dict[str, tuple[str, str]] = {}
     for page in pages_in_order(env, env.config.root_doc):
         if page != GLOSSARY and "/exercises/" not in page:
             for node in env.get_doctree(page).findall():

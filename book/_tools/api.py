@@ -208,18 +208,13 @@ def constructor_text(node: ast.ClassDef) -> str:
 
 
 def field_text(node: ast.AnnAssign) -> str:
-    """Write a field as a parameter, with its default."""
-    kind = code_text(node.annotation)
-    return f"{code_text(node.target)}: {kind}{default_text(node)}"
-
-
-def default_text(node: ast.AnnAssign) -> str:
-    """Write a field's default; that of field(default_factory=list) is []."""
+    """Write a field as a parameter; field(default_factory=list) gives []."""
+    text = f"{code_text(node.target)}: {code_text(node.annotation)}"
     if not isinstance(node.value, ast.Call):
-        return f" = {code_text(node.value)}" if node.value else ""
+        return f"{text} = {code_text(node.value)}" if node.value else text
     given = {word.arg: code_text(word.value) for word in node.value.keywords}
-    made = given.get("default_factory", "").replace("list", "[]")
-    return f" = {given.get('default', made)}"
+    factory = given.get("default_factory", "").replace("list", "[]")
+    return f"{text} = {given.get('default', factory)}"
 
 
 def public_methods(node: ast.ClassDef) -> list[ast.FunctionDef]:

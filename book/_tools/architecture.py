@@ -6,7 +6,6 @@ out where others lead the same way, by way of a room between.
 """
 
 import ast
-import sys
 from itertools import combinations, product
 from pathlib import Path
 from random import Random
@@ -109,22 +108,17 @@ def direct(arrows: Arrows) -> list[tuple[str, str]]:
 
 
 def best_places(arrows: Arrows) -> Spots:
-    """Give each room a column of its floor: the clearest of some tries."""
-    lines = direct(arrows)
-    tries = [improve(start(arrows, seed), lines) for seed in range(TRIES)]
+    """Give each room a column of its floor: the clearest of some tries, which
+    begin with the rooms of a floor beside each other, in any order."""
+    lines, height, tries = direct(arrows), floors(arrows), []
+    for seed in range(TRIES):
+        rooms = Random(seed).sample(list(arrows), len(arrows))
+        rows = [[r for r in rooms if height[r] == f] for f in height.values()]
+        places = {
+            r: (2 * row.index(r), height[r]) for row in rows for r in row
+        }
+        tries.append(improve(places, lines))
     return min(tries, key=lambda places: clutter(places, lines))
-
-
-def start(arrows: Arrows, seed: int) -> Spots:
-    """Put the rooms of each floor beside each other, in any order."""
-    height = floors(arrows)
-    rooms = Random(seed).sample(list(arrows), len(arrows))
-    rows = [[r for r in rooms if height[r] == f] for f in height.values()]
-    return {
-        room: (2 * row.index(room), height[room])
-        for row in rows
-        for room in row
-    }
 
 
 def improve(places: Spots, lines: list[tuple[str, str]]) -> Spots:
@@ -230,4 +224,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -116,19 +116,22 @@ def conjugations() -> str:
     return "\n".join(parts)
 
 
+def with_commas(words: str) -> str:
+    """Put commas between words."""
+    return ", ".join(words.split())
+
+
 def objects() -> str:
+    deeds = DATA["DEEDS"] + DATA["MOVES"]
     body = [
-        (deed["english"].split()[0], ", ".join(deed["objects"].split()))
-        for deed in DATA["DEEDS"] + DATA["MOVES"]
+        (x["english"].split()[0], with_commas(x["objects"])) for x in deeds
     ]
     return table("verb|what, or where to", body)
 
 
 def things() -> str:
-    body = [
-        (row[0], italic(row[1]), ", ".join(row[2].split()))
-        for row in rows(WORDS["THINGS"])
-    ]
+    known = rows(WORDS["THINGS"])
+    body = [(row[0], italic(row[1]), with_commas(row[2])) for row in known]
     return table("thing|in Nepali|what can be said of it", body)
 
 

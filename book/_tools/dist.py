@@ -13,10 +13,10 @@ import sys
 import packages
 from build import ProjectBuilder
 from packages import ROOT
+from version import module_version
 
 DIST = ROOT / "_build" / "dist"
 ARCHIVE_NAME = "transformer-shape-by-shape"
-VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
 # Where a pyproject.toml stands.
 PROJECTS = ROOT, ROOT / "shapewatch", ROOT / "classroom"
 # In the README: how to open what is in the zip.
@@ -25,7 +25,7 @@ HOW = re.compile(r"^## (Open the notebooks\n.*?)(?=^## )", re.M | re.S)
 
 def main() -> str | None:
     """Write all of it, and say what was written."""
-    number = version()
+    number = module_version()
     if problem := tag_problem(os.environ.get("TAG"), number):
         return problem
     shutil.rmtree(DIST, ignore_errors=True)
@@ -41,12 +41,6 @@ def main() -> str | None:
     for file in sorted(DIST.iterdir()):
         print(f"{file.stat().st_size / 1000:7,.0f} kB  {file}")
     return None
-
-
-def version() -> str:
-    """Read the version where it stands."""
-    source = ROOT / "tformer_lite" / "__init__.py"
-    return VERSION.search(source.read_text("utf8"))[1]
 
 
 def tag_problem(tag: str | None, number: str) -> str | None:

@@ -105,19 +105,17 @@ def kinds() -> Fillers:
 
 
 def names() -> Fillers:
-    for thing, this, (is_, ho) in product(THINGS, POINTERS, be_somebody("he")):
+    for thing, this, (is_, ho) in product(
+        THINGS, POINTERS, be(table="BE_SOMEBODY")
+    ):
         if thing not in NO_PLURAL:
             slots = {"this": POINTERS[this], "is": (is_, ho)}
             yield (this, thing), slots | {"thing": THINGS[thing]}
 
 
-def be_somebody(who: str) -> list[Pair]:
-    return be(who, table="BE_SOMEBODY")
-
-
 def belongings() -> Fillers:
     for thing, owner, this in product(PORTABLE, OWNERS, POINTERS):
-        for is_ in be_somebody("he")[:2]:
+        for is_ in be(table="BE_SOMEBODY")[:2]:
             slots = {"this": POINTERS[this], "owner": OWNERS[owner]}
             slots |= {"is": is_, "thing": THINGS[thing]}
             yield (this, owner, thing), slots
@@ -176,7 +174,7 @@ def trades() -> Fillers:
     known = pairs("TRADES")
     for who, trade in product(PEOPLE, known):
         if who not in ("we", "they"):
-            for is_ in be_somebody(who):
+            for is_ in be(who, table="BE_SOMEBODY"):
                 slots = {"who": person(who), "is": is_, "trade": known[trade]}
                 yield (who, trade), slots
 

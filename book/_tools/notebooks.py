@@ -21,7 +21,8 @@ from roles import UnknownNameError, with_words
 def main(root: Path = ROOT) -> None:
     notes = root / "_build" / "notebooks"
     notes.mkdir(parents=True, exist_ok=True)
-    world = fingerprint(*modules(root)) + packages()
+    world = digest(*(f.read_bytes().hex() for f in modules(root)))
+    world += packages()
     for text in sorted((root / "chapters").rglob("*.md")):
         if told := take_over(text):
             print(told, flush=True)
@@ -29,7 +30,7 @@ def main(root: Path = ROOT) -> None:
         old = as_stored(notebook_of(text), book_of(text))
         chapter = with_outputs(chapter_of(text), old)
         check(chapter, text)
-        if not fresh(note, state(chapter) + world):
+        if not note.exists() or note.read_text() != state(chapter) + world:
             print(f"running {text.relative_to(root)}", flush=True)
             run_chapter(chapter, text.parent)
         store(chapter, text)
@@ -42,16 +43,6 @@ def modules(root: Path) -> list[Path]:
     files = [f for place in places for f in (root / place).rglob("*")]
     found = [f for f in files if f.is_file() and f.suffix != ".pyc"]
     return sorted(f for f in found if f.name not in NO_CODE)
-
-
-def fresh(note: Path, state: str) -> bool:
-    """Tell whether a chapter last ran in the state that things are in."""
-    return note.exists() and note.read_text() == state
-
-
-def fingerprint(*files: Path) -> str:
-    """Condense files to one word."""
-    return digest(*(f.read_bytes().hex() for f in files if f.exists()))
 
 
 def packages() -> str:

@@ -121,7 +121,9 @@ def article(html: Path, page: str, site: str) -> Tag:
         link["href"] = site + link["href"].removeprefix(HTML_FOLDER)  # a file
     lay_open(body)
     if page == INDEX:
-        number_links(body)
+        for link in body.select("a"):
+            text = link_with_number(link["href"], link.decode_contents())
+            link.replace_with(BeautifulSoup(text, "html.parser"))
     body.attrs = {"id": anchor(page), "style": f"page: {anchor(page)}"}
     return body
 
@@ -140,12 +142,6 @@ def lay_open(body: Tag) -> None:
     for tag in body.select("h1, h2, h3"):  # a bookmark has one line
         for words in tag.find_all(string=True):
             words.replace_with(re.sub(r"\s+", " ", words))
-
-
-def number_links(body: Tag) -> None:
-    for link in body.select("a"):
-        entry = link_with_number(link["href"], link.decode_contents())
-        link.replace_with(BeautifulSoup(entry, "html.parser"))
 
 
 def anchor(page: str, place: str = "") -> str:

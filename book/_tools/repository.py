@@ -31,8 +31,8 @@ def main(url: str, site: str = "", root: Path = ROOT) -> None:
     are still known, and running it again finishes the work.
     """
     site = site or pages(url)
-    if problem := url_problem(url) or site_problem(site):
-        sys.exit(problem)
+    if wrong := problem(url, site):
+        sys.exit(wrong)
     pyproject = root / "pyproject.toml"
     changes = dict(
         zip(address_forms(*addresses(root)), address_forms(url, site))
@@ -62,24 +62,19 @@ def pages(url: str) -> str:
     return "" if owner_and_name == url else f"https://{owner}.github.io/{name}"
 
 
-def url_problem(url: str) -> str | None:
-    """Say what is wrong with a repository's address, or return None."""
-    if URL.fullmatch(url) and not url.endswith((".git", ".")):
-        return None
-    return (
-        f"{url!r} is not a repository's address: write it as "
-        "https://HOST/OWNER/NAME, with no slash and no .git at the end."
-    )
-
-
-def site_problem(site: str) -> str | None:
-    """Say what is wrong with a site's address, or return None."""
-    if SITE.fullmatch(site):
-        return None
-    return (
-        f"{site!r} is not a site's address: write SITE=https://HOST/PATH, "
-        "with no slash at the end, where the book will be read."
-    )
+def problem(url: str, site: str) -> str | None:
+    """Say what is wrong with an address, or return None."""
+    if not URL.fullmatch(url) or url.endswith((".git", ".")):
+        return (
+            f"{url!r} is not a repository's address: write it as "
+            "https://HOST/OWNER/NAME, with no slash and no .git at the end."
+        )
+    if not SITE.fullmatch(site):
+        return (
+            f"{site!r} is not a site's address: write SITE=https://HOST/PATH, "
+            "with no slash at the end, where the book will be read."
+        )
+    return None
 
 
 def address_forms(url: str, site: str) -> list[str]:

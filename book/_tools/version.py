@@ -19,13 +19,18 @@ BRANCH = re.compile(r"(?<=^  branch: )\S+$", re.MULTILINE)
 MODULE_VERSION = re.compile(r'(?<=^__version__ = ")[^"]+', re.MULTILINE)
 
 
+def module_version(root: Path = ROOT) -> str:
+    """Read the packages' version where it stands."""
+    text = (root / "tformer_lite" / "__init__.py").read_text("utf8")
+    return MODULE_VERSION.search(text)[0]
+
+
 def main(version: str, root: Path = ROOT) -> None:
     """Put the version where the old one stands."""
     if version != "main" and not NUMBER.fullmatch(version):
         sys.exit(f"{version!r} is no version: write 0.2.0, 0.2.0rc1 or main.")
-    module = root / "tformer_lite" / "__init__.py"
     branch = BRANCH.search((root / "_config.yml").read_text("utf8"))[0]
-    number = MODULE_VERSION.search(module.read_text("utf8"))[0]
+    number = module_version(root)
     tag = version if version == "main" else f"v{version}"
     places = addresses(root)
     changes = dict(
@@ -40,12 +45,12 @@ def main(version: str, root: Path = ROOT) -> None:
 
 
 # What stands before the packages' version.
-BEFORE_NUMBER = [
+BEFORE_NUMBER = (
     '__version__ = "',
     "version: ",
     "shapewatch==",
     "tformer-lite==",
-]
+)
 
 
 def version_forms(branch: str, url: str, site: str) -> list[str]:

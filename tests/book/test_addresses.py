@@ -69,7 +69,6 @@ def test_unpublished_a_page_leads_nowhere_outside(tmp_path):
     assert "colab.research" not in chapter
     assert TERM.format("..") in chapter
     assert "og:image" not in chapter
-    assert not (html / "sitemap.xml").exists()
 
 
 def test_published_it_leads_to_colab_and_has_an_address_of_its_own(tmp_path):
@@ -83,6 +82,3 @@ def test_published_it_leads_to_colab_and_has_an_address_of_its_own(tmp_path):
     assert TERM.format("..") in chapter
     lost = (html / "404.html").read_text("utf8")
     assert '<base href="/book/">' in lost  # at whatever address it is shown
-    sitemap = (html / "sitemap.xml").read_text("utf8")
-    assert sitemap.count("<loc>") == 4
-    assert f"<loc>{address}</loc>" in sitemap

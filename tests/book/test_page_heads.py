@@ -72,9 +72,13 @@ def test_a_file_has_the_day_of_its_last_commit(tmp_path):
     commit("a b.md", "2026-01-02")
     commit("old.md", "2026-01-03")
     commit("a b.md", "2026-02-04")
-    known = {"a b.md": "2026-02-04", "old.md": "2026-01-03"}
-    assert heads.days_of_change(tmp_path) == known
-    assert heads.days_of_change(Path("/")) == {}
+    days = [heads.day_of_change(tmp_path / x) for x in ("a b.md", "old.md")]
+    assert days == ["2026-02-04", "2026-01-03"]
+    assert heads.day_of_change(Path("/x")) == ""
+    shallow = tmp_path / "shallow"
+    copy = ["git", "clone", "-q", "--depth=1", tmp_path.as_uri(), shallow]
+    run(tmp_path, *copy).check_returncode()
+    assert heads.day_of_change(shallow / "old.md") == ""
 
 
 def test_a_card_has_the_size_of_cards_and_the_whole_figure():
