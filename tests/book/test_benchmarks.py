@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from benchmarks import measure, rounds, training
+from benchmarks import measure, rounds
 from benchmarks.page import FIGURES, PAGE, PLACE, WRITERS, comparison, filled
 from tests.helpers.project import ROOT
 
@@ -84,39 +84,3 @@ def test_a_tool_that_fails_loses_only_its_own_row(monkeypatch):
     written = comparison([good, row]).splitlines()
     assert written[2].startswith("| a plain run | 2.00 (1.00–3.00) ms |")
     assert "| fails: no module   here |" in written[3]
-
-
-CHECKOUT = """
-from types import SimpleNamespace as GPTConfig
-import torch
-
-class GPT(torch.nn.Module):
-    def __init__(self, config):
-        super().__init__()
-        self.table = torch.nn.Embedding(config.vocab_size, config.n_embd)
-
-    def configure_optimizers(self, decay, rate, betas, device):
-        return torch.optim.AdamW(self.parameters(), rate, betas)
-
-    def forward(self, x, y):
-        print("learns")
-        return None, self.table(x).sum()
-"""
-
-
-@pytest.mark.slow
-def test_nanogpt_is_measured_where_a_checkout_of_it_is_given(
-    tmp_path, monkeypatch, capsys
-):
-    monkeypatch.setattr(
-        training,
-        "rows_in_turns",
-        lambda runs: [run() for run in runs.values()],
-    )
-    monkeypatch.delenv("NANOGPT", raising=False)
-    [row] = training.nanogpt_rows()
-    assert "NANOGPT=folder make bench" in comparison([row])
-    (tmp_path / "model.py").write_text(CHECKOUT)
-    monkeypatch.setenv("NANOGPT", str(tmp_path))
-    assert len(training.nanogpt_rows()) == 2
-    assert capsys.readouterr().out == "learns\n"

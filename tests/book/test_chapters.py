@@ -110,18 +110,11 @@ def test_a_chapter_keeps_the_books_form(text):
     assert breaches(notebook(text).cells) == []
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "from torch import softmax",
-        "for causal_mask in range(2): pass",
-        "import matplotlib.pyplot as plt",
-        "x = 1;",
-        "\n".join(["x = 1"] * 21),
-    ],
-)
-def test_a_cell_that_breaks_the_form_is_caught(source):
-    assert breaches([nbformat.v4.new_code_cell(source)])
+def test_a_cell_that_breaks_the_form_is_caught():
+    wrong = ["from torch import softmax", "x = 1;", "\n".join(["x = 1"] * 21)]
+    wrong += ["for causal_mask in range(2): pass", "plt.show()"]
+    for source in wrong:
+        assert breaches([nbformat.v4.new_code_cell(source)]), source
 
 
 @pytest.mark.slow

@@ -61,18 +61,13 @@ sys.path.insert(1, {str(tmp_path)!r})
 for name in {packages.ARCHIVES[archive]}:
     print(find_spec(name).origin)
 """
-    homes = [checkout / f.relative_to(packages.ROOT) for f in places(archive)]
+    homes = []
+    for name in packages.ARCHIVES[archive]:
+        above = packages.PACKAGES[name].relative_to(ROOT)
+        homes.append(checkout / above / name / "__init__.py")
     for folder in checkout, checkout / "chapters" / "exercises":
         done = run(folder, sys.executable, "-S", "-c", find)
         assert [Path(x) for x in done.stdout.split()] == homes, done.stderr
-
-
-def places(archive: str) -> list[Path]:
-    """Where the packages of an archive begin."""
-    found = {
-        name: packages.PACKAGES[name] for name in packages.ARCHIVES[archive]
-    }
-    return [above / name / "__init__.py" for name, above in found.items()]
 
 
 @pytest.mark.slow

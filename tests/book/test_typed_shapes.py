@@ -5,9 +5,7 @@ import json
 
 import pytest
 
-from tests.helpers.browser import executable
 from tests.helpers.project import ROOT
-from tests.helpers.scripts import in_browser
 from tests.helpers.typed import judged
 
 Q, SCORES, X = "B 2,H 3,T 8,D 4", "B 2,H 3,T 8,S 8", "B 2,T 8,C 12"
@@ -121,10 +119,3 @@ def test_every_measured_shape_is_right_when_it_is_typed():
         asked += [(text, " ".join([*sizes, "7"]))]
         wanted += ["right", "right", "wrong"]
     assert [got["verdict"] for got in judged(asked)] == wanted
-
-
-@pytest.mark.full
-def test_a_browser_says_the_same():
-    executable()
-    asked = [(measured, typed) for _, measured, typed, _ in EVERY]
-    assert judged(asked, in_browser) == judged(asked)
