@@ -1,27 +1,18 @@
 """Elements as blocks, which keep their colour wherever an operation moves
 them."""
 
-import sys
-from collections.abc import Sequence
+from dataclasses import dataclass
 
+import torch
 from matplotlib.colors import ListedColormap, Normalize
-from matplotlib.figure import Figure
 from torch import Tensor
 
-from pictures.elements import (
-    Elements,
-    Source,
-    verdict,
-    written,
-)
-from shapewatch.tracing.source.expressions import argument_texts
+from pictures.canvas import WIDEST, Canvas, titles_of, word_style
+from tformer_lite.drawing.surface.matrix import labels_for
 from tformer_lite.drawing.surface.page import (
-    NARROW,
     SIZE,
     SMALL,
-    WIDE,
     Box,
-    Page,
     Place,
     Style,
     shortened,
@@ -29,25 +20,21 @@ from tformer_lite.drawing.surface.page import (
 )
 from tformer_lite.drawing.surface.palette import (
     AXES,
-    DARK,
     MUTED,
     PAPER,
     WRONG,
+    tint,
 )
 from tformer_lite.drawing.surface.picture import Picture, styled
 
 __all__ = ["blocks"]
 
+WORDS, CHANNELS = 20, 64  # so many have room
+RULE = "a tensor of addresses, such as torch.arange(24).view(2, 12)"
 CELL, HIGH, LOW = 24, 20, 14  # how wide and high elements are, and many
-FEW = 4  # words
-DIGIT = 13  # how wide an element is that has room for its digits
-GAP, APART = 24, 8  # between panels; between heads
-ABOVE, BELOW = 54, 26  # for a panel's title and shape; for what is said of it
-LINE = 14  # from one line of a title to the next
-TOP = 24  # above what lies in memory, which has a title alone
-HEAD = 46  # for the name of a head
-ARROW = 30  # from the first panel to those below it
-TINY = 9  # letters of a digit
+FEW, DIGIT = 4, 13  # words; how wide an element with room for digits is
+GAP, APART, ARROW = 24, 8, 30  # between panels, heads, and lines of panels
+LINE, HEAD = 14, 46  # a line of a title; the name of a head
 HEADS: Style = {"weight": "bold", "color": AXES["H"][1][0], "size": SMALL}
 TITLE: Style = {"weight": "bold", "size": SIZE}
 
@@ -77,10 +64,7 @@ def blocks(
     >>> blocks(x, x.view(3, 2, 4), words=["mouth", "is"])
     x (2, 12): all 24 elements in their place. x.view(3, 2, 4) (3, 2, 4): 8 ...
     """
-    titles = titles or argument_texts(sys._getframe(1))
-    titles = titles or [f"tensor {i}" for i in range(len(tensors))]
-    if not tensors or len(titles) != len(tensors):
-        raise ValueError(f"{len(tensors)} tensors, {len(titles)} titles.")
+    titles = titles_of(titles, len(tensors))
     of = tensors[0] if of is None else of
     found = max(len(x) if x.ndim == 3 else 1 for x in tensors)
     source = Source(of, words, n_heads or found)
@@ -92,140 +76,238 @@ def blocks(
                 "sentence of it, such as heads[0]."
             )
         panels.append(Elements(title, source.places(title, tensor), source))
-    text = "\n\n".join([" ".join(map(sentence, panels)), *map(rows, panels)])
-    wide, narrow = (draw_blocks(panels, axes, w) for w in (WIDE, NARROW))
-    return Picture(wide, text, DARK, narrow)
+    words, rows = map(panel_text, panels), map(rows_text, panels)
+    return Blocks(panels, axes).picture("\n\n".join([" ".join(words), *rows]))
 
 
-def sentence(panel: Elements) -> str:
+def check_addresses(of: Tensor) -> None:
+    """Raise ValueError unless a matrix has a number for each place."""
+    shape = tuple(of.shape)
+    if of.ndim != 2 or not of.numel():
+        raise ValueError(f"addresses have shape {shape}: give {RULE}.")
+    if shape[0] > WORDS or shape[1] > CHANNELS:
+        raise ValueError(
+            f"addresses have shape {shape}, and a drawing has room for "
+            f"{WORDS} words of {CHANNELS} channels: choose some of them."
+        )
+    if len(of.unique()) < of.numel():
+        raise ValueError(f"a number stands in two places: give {RULE}.")
+
+
+class Source:
+    """A matrix whose every number is the address of its place: the rows are
+    words, and the columns their channels, in shares for `n_heads`.
+
+    Raises ValueError for another tensor, for numbers that stand there twice,
+    for sizes that cannot be drawn, and for words that do not fit.
+    """
+
+    def __init__(self, of: Tensor, words: list[str] | None, n_heads: int):
+        check_addresses(of)
+        self.shape, self.n_heads = tuple(of.shape), n_heads
+        self.words = labels_for(words, self.shape[0])
+        numbers = of.flatten().tolist()
+        self.index = {number: i for i, number in enumerate(numbers)}
+
+    def places(self, title: str, tensor: Tensor) -> Tensor:
+        """Give the place in the matrix of each element of a tensor."""
+        numbers = tensor.flatten().tolist()
+        strange = [n for n in numbers if n not in self.index]
+        if strange:
+            raise ValueError(
+                f"{title} has {strange[0]}, which is no address: take what an "
+                "operation makes of the addresses, and calculate nothing."
+            )
+        found = torch.tensor([self.index[n] for n in numbers])
+        return found.view(tensor.shape)
+
+    def find(self, place: int) -> tuple[int, int]:
+        """Give the word, a row, and the channel, a column, of a place."""
+        return divmod(place, self.shape[1])
+
+    def colour(self, place: int) -> str:
+        """A hue for the word, and a tint for the head."""
+        word, channel = self.find(place)
+        return tint(word, channel * self.n_heads // self.shape[1])
+
+
+@dataclass(frozen=True)
+class Elements:
+    """A tensor of addresses that an operation has made: (T, C), with heads
+    (H, T, D), or (N) as it lies in memory. `places` tell where each element
+    was in the source."""
+
+    title: str
+    places: Tensor
+    source: Source
+
+    @property
+    def groups(self) -> list[list[list[int]]]:
+        """The places, by head and row; what has no heads is one group."""
+        missing = 3 - self.places.ndim
+        return self.places[(None,) * missing].tolist()
+
+    @property
+    def rows(self) -> list[list[int]]:
+        """The places by row, those of all heads."""
+        return [row for group in self.groups for row in group]
+
+    @property
+    def home(self) -> Tensor | None:
+        """What `places` are when all elements are where attention wants
+        them, or None for a shape that is not of that kind."""
+        every = torch.arange(self.places.numel())
+        if self.places.shape == self.source.shape:
+            return every.view(self.source.shape)
+        rows, columns = self.source.shape
+        heads = self.source.n_heads
+        if self.places.shape == (heads, rows, columns // heads):
+            dealt = every.view(rows, heads, columns // heads)
+            return dealt.transpose(0, 1)
+        return None
+
+    def words(self, row: list[int]) -> list[int]:
+        """The words whose elements stand in a row, in order."""
+        return list(dict.fromkeys(self.source.find(x)[0] for x in row))
+
+    def strays(self, row: list[int], position: int) -> bool:
+        """Tell whether a row of a position has another word's elements."""
+        return self.home is not None and self.words(row) != [position]
+
+    def label(self, row: list[int]) -> str:
+        """Name the words in a row."""
+        return ", ".join(self.source.words[word] for word in self.words(row))
+
+
+def panel_text(panel: Elements) -> str:
     """Describe a panel to someone who does not see it."""
-    shape, (said, _) = tuple(panel.places.shape), verdict(panel)
+    shape, (said, _) = tuple(panel.places.shape), verdict_text(panel)
     return f"{panel.title} {shape}: {said or f'{shape[-1]} in a row'}."
 
 
-def rows(panel: Elements) -> str:
+def rows_text(panel: Elements) -> str:
     """Write the elements row by row."""
     lines = [panel.title]
     for head, group in enumerate(panel.groups):
         name = f"head {head}: " if panel.places.ndim == 3 else ""
-        lines += [name + written(row, panel.source) for row in group]
+        lines += [name + row_text(row, panel.source) for row in group]
     return "\n".join(lines)
 
 
-class Plan:
-    """How panels are laid out: how many stand beside each other below the
-    first, how wide and high an element is, and how wide words are."""
+def verdict_text(elements: Elements) -> tuple[str, bool]:
+    """Say how many elements are at home, and whether all are."""
+    home, places = elements.home, elements.places
+    if home is None:
+        return "", True
+    there, every = (places == home).sum(), places.numel()
+    count = "all" if there == every else f"{there} of"
+    return f"{count} {every} elements in their place", bool(there == every)
 
-    def __init__(self, panels: list[Elements], width: float):
-        self.width, below = width, panels[1:]
+
+def row_text(row: list[int], source: Source) -> str:
+    """Write a row: each word, and the channels that follow it."""
+    say, before = [], None
+    for place in row:
+        word, channel = source.find(place)
+        say += [] if word == before else [source.words[word]]
+        say.append(str(channel))
+        before = word
+    return " ".join(say)
+
+
+class Blocks(Canvas):
+    """A page of panels: the first, and below it the others, as many beside
+    each other as have room for their titles and digits."""
+
+    @styled
+    def __init__(self, panels: list[Elements], axes: str):
+        super().__init__()
+        first, *below = panels
+        self.letters, self.n_heads = axes.split(), first.source.n_heads
+        self.high = HIGH if first.source.shape[0] <= FEW else LOW
         labels = [panel.label(row) for panel in panels for row in panel.rows]
         self.words = 10 + min(80, max(text_width(x, SMALL) for x in labels))
         counts = range(len(below), 1, -1)
-        self.beside = next((n for n in counts if self.fit(below, n)), 1)
-        spaces = [(panels[0], 1), *((panel, self.beside) for panel in below)]
-        self.cell = min(CELL, *(self.room(*space) for space in spaces))
-        self.high = HIGH if panels[0].source.shape[0] <= FEW else LOW
-        lines = max(len(self.title(panel)) for panel in below or panels)
-        self.titles = LINE * (lines - 1)
-
-    def title(self, panel: Elements, n: int | None = None) -> list[str]:
-        """Break the title of one of n panels side by side."""
-        return broken(panel.title, self.width / (n or self.beside) - GAP)
+        beside = next((n for n in counts if self.fit(below, n)), 1)
+        rooms = [self.room(panel, beside) for panel in below]
+        self.cell = min(CELL, self.room(first, 1), *rooms)
+        start = end = draw_line(self, [first], 1, 0)
+        for i in range(0, len(below), beside):
+            line = below[i : i + beside]
+            end = draw_line(self, line, beside, end + ARROW)
+        for i in range(beside if below else 0):
+            away = WIDEST * ((i + 0.5) / beside - 0.5)
+            tail, tip = WIDEST / 2 + 0.2 * away, WIDEST / 2 + away
+            self.arrow((tail, start + 4), (tip, start + ARROW - 4))
 
     def fit(self, panels: list[Elements], n: int) -> bool:
         """Tell whether n panels fit beside each other, with their titles."""
-        whole = all("".join(self.title(p, n)) == p.title for p in panels)
+        whole = all("".join(title_lines(p, n)) == p.title for p in panels)
         return whole and min(self.room(p, n) for p in panels) >= DIGIT
 
     def room(self, panel: Elements, n: int) -> float:
         """How wide an element of one of n panels side by side can be."""
-        wide = self.width / n - GAP * (n > 1) - self.beside_cells(panel)
+        names = [0, 0, self.words, HEAD + self.words][panel.places.ndim]
+        wide = WIDEST / n - GAP * (n > 1) - names
         return wide / panel.places.shape[-1]
 
-    def beside_cells(self, panel: Elements) -> float:
-        """How wide the names of heads and words are."""
-        heads = HEAD if panel.places.ndim == 3 else 0
-        return heads + self.words * (panel.places.ndim > 1)
 
-    def above(self, panel: Elements) -> float:
-        """How much of a panel is above its cells."""
-        return self.titles + (ABOVE if panel.places.ndim > 1 else TOP)
-
-    def height(self, panel: Elements) -> float:
-        """How high a panel is."""
-        gaps = APART * (len(panel.groups) - 1)
-        return self.above(panel) + len(panel.rows) * self.high + gaps + BELOW
-
-    def left(self, panel: Elements, middle: float) -> float:
-        """Where the cells of a panel begin that is centred on its middle."""
-        wide = self.cell * panel.places.shape[-1] + self.beside_cells(panel)
-        names = [0, 0, self.words, HEAD][panel.places.ndim]
-        return middle - wide / 2 + names
-
-
-def broken(title: str, wide: float) -> list[str]:
-    """Break a title before one of its calls, or cut it, if it must be."""
+def title_lines(panel: Elements, n: int) -> list[str]:
+    """Break the title of one of n panels side by side before one of its
+    calls, or cut it, if it must be."""
+    title, wide = panel.title, WIDEST / n - GAP * (n > 1)
     dots = [i for i, letter in enumerate(title) if letter == "."]
     halves = ([title[:i], title[i:]] for i in reversed(dots))
     for lines in [title], *halves:
-        if max(text_width(line, **TITLE) for line in lines) * 1.05 <= wide:
+        if max(text_width(line, **TITLE) for line in lines) <= wide:
             return lines
-    return [shortened(title, 0.95 * wide, **TITLE)]
+    return [shortened(title, wide, **TITLE)]
 
 
-@styled
-def draw_blocks(panels: list[Elements], axes: str, width: float) -> Figure:
-    """Draw the first panel, and the others below, as many in a line as have
-    room."""
-    plan, (first, *below) = Plan(panels, width), panels
-    lines = [
-        below[i : i + plan.beside] for i in range(0, len(below), plan.beside)
-    ]
-    heights = [max(map(plan.height, line)) for line in lines]
-    page = Page(width, plan.height(first) + sum(heights) + ARROW * len(lines))
-    draw_panel(page, plan, first, axes, (width / 2, 0))
-    top = plan.height(first)
-    for line, high in zip(lines, heights):
-        for i, panel in enumerate(line):
-            middle = width * (i + 0.5) / plan.beside
-            tail = width / 2 + (middle - width / 2) * 0.2
-            if line is lines[0]:
-                page.arrow((tail, top + 4), (middle, top + ARROW - 4))
-            draw_panel(page, plan, panel, axes, (middle, top + ARROW))
-        top += high + ARROW
-    return page.figure
+def draw_line(
+    page: Blocks, panels: list[Elements], beside: int, top: float
+) -> float:
+    """Draw panels side by side, each below its title, and give where the
+    last of them ends."""
+    titles = [title_lines(panel, beside) for panel in panels]
+    ends, y = [], top + LINE * max(map(len, titles))
+    for i, (lines, panel) in enumerate(zip(titles, panels)):
+        middle = WIDEST * (i + 0.5) / beside
+        for above, line in enumerate(reversed(lines)):
+            page.write(middle, y - 6 - LINE * above, line, **TITLE)
+        ends.append(draw_panel(page, panel, (middle, y), not top))
+    return max(ends)
 
 
-def draw_panel(
-    page: Page, plan: Plan, panel: Elements, axes: str, at: Place
-) -> None:
-    """Draw a panel below a place: its title, its shape, its groups, and what
-    is said of it."""
-    (middle, top), shape = at, panel.places.shape
-    y = top + plan.above(panel)
+def draw_panel(page: Blocks, panel: Elements, at: Place, first: bool) -> float:
+    """Draw a panel below its title: its shape, its elements, and what is
+    said of it. Give where it ends."""
+    (middle, y), shape, wide = at, panel.places.shape, panel.places.shape[-1]
     if len(shape) > 1:
-        page.shape(middle, y - 22, letters(axes, shape), shape)
-    title = y - (46 if len(shape) > 1 else 12)
-    for i, line in enumerate(reversed(plan.title(panel))):
-        page.write(middle, title - LINE * i, line, **TITLE)
-    left = plan.left(panel, middle)
+        row, column = page.letters
+        letters = [row, column] if len(shape) == 2 else ["H", row, "D"]
+        page.shape(middle, y + 16, letters, shape)
+        y += 32
+    names = [0, 0, page.words, HEAD - page.words][len(shape)]
+    left, y = middle - (wide * page.cell - names) / 2, y + 6
     for head, group in enumerate(panel.groups):
-        box = left, y, plan.cell * shape[-1], plan.high * len(group)
+        box = left, y, page.cell * wide, page.high * len(group)
         draw_cells(page, box, group, panel.source)
         if len(shape) == 3:
             style = HEADS | {"ha": "right"}
             page.write(left - 8, y + box[3] / 2, f"head {head}", **style)
         if len(shape) > 1:
-            draw_words(page, plan, panel, group, box)
+            draw_words(page, panel, group, box)
         y += box[3] + APART
-    draw_foot(page, panel, not top, (left, y + 4, box[2], 0))
+    draw_foot(page, panel, first, (left, y + 4, box[2], 0))
+    return y + 18
 
 
-def draw_foot(page: Page, panel: Elements, first: bool, box: Box) -> None:
+def draw_foot(page: Blocks, panel: Elements, first: bool, box: Box) -> None:
     """Say below a panel how many elements are at home, or below the first
     which channels are a head's."""
     left, y, wide, _ = box
-    n, (said, right) = panel.source.n_heads, verdict(panel)
+    (said, right), n = verdict_text(panel), page.n_heads
     if not first:
         colour = (MUTED if right else WRONG)[0]
         page.note(left + wide / 2, y, said, color=colour)
@@ -236,18 +318,11 @@ def draw_foot(page: Page, panel: Elements, first: bool, box: Box) -> None:
             page.write(x, y, f"{name}{head}", **HEADS)
 
 
-def letters(axes: str, shape: Sequence[int]) -> list[str]:
-    """Name the axes of a tensor: the matrix's own, or those of heads."""
-    row, column = axes.split()
-    return [row, column] if len(shape) == 2 else ["H", row, "D"]
-
-
 def draw_cells(
-    page: Page, box: Box, group: list[list[int]], source: Source
+    page: Blocks, box: Box, group: list[list[int]], source: Source
 ) -> None:
     """Draw the elements of a head, with their channels if there is room."""
-    left, top, wide, high = box
-    w, h = wide / len(group[0]), high / len(group)
+    (left, top, *_), w, h = box, page.cell, page.high
     colours = [[source.colour(place) for place in row] for row in group]
     known = sorted({colour for row in colours for colour in row})
     page.ax.pcolormesh(
@@ -258,16 +333,17 @@ def draw_cells(
         norm=Normalize(-0.5, len(known) - 0.5),
         edgecolors=PAPER[0],
         linewidth=1,
+        clip_on=False,
     )
     for i, row in enumerate(group):
         for j, place in enumerate(row):
             if w >= DIGIT:
                 x, y = left + w * (j + 0.5), top + h * (i + 0.5)
-                page.write(x, y, str(source.channel(place)), size=TINY)
+                page.write(x, y, str(source.find(place)[1]), size=9)
 
 
 def draw_words(
-    page: Page, plan: Plan, panel: Elements, group: list[list[int]], box: Box
+    page: Blocks, panel: Elements, group: list[list[int]], box: Box
 ) -> None:
     """Name the words in each row, and mark those that do not belong there:
     at the right of heads, else at the left."""
@@ -275,10 +351,8 @@ def draw_words(
     heads = panel.places.ndim == 3
     x, side = (left + wide + 6, "left") if heads else (left - 6, "right")
     for i, row in enumerate(group):
-        style: Style = {"ha": side, "size": SMALL}
+        style = word_style(panel.label(row)) | {"ha": side, "size": SMALL}
         if panel.strays(row, i):
             style |= {"color": WRONG[0], "weight": "bold"}
-        elif panel.label(row) == "[PAD]":
-            style |= {"color": MUTED[0]}
-        word = shortened(panel.label(row), plan.words - 8, size=SMALL)
-        page.write(x, top + plan.high * (i + 0.5), word, **style)
+        word = shortened(panel.label(row), page.words - 8, size=SMALL)
+        page.write(x, top + page.high * (i + 0.5), word, **style)

@@ -1,39 +1,33 @@
 """Tables that grow from step to step, such as the keys that a cache keeps."""
 
 import math
-import sys
 from collections.abc import Sequence
 from itertools import groupby
 
 import torch
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from shapewatch.tracing.source.expressions import argument_texts
+from pictures.canvas import WIDEST, Canvas, titles_of
 from tformer_lite.drawing.surface.matrix import (
     check_matrix,
     labels_for,
     number,
 )
 from tformer_lite.drawing.surface.page import (
-    NARROW,
     SIZE,
     SMALL,
-    WIDE,
-    Page,
     Place,
     Style,
     shortened,
     text_width,
 )
-from tformer_lite.drawing.surface.palette import DARK, KINDS, PAPER
+from tformer_lite.drawing.surface.palette import CENTRED, PAPER
 from tformer_lite.drawing.surface.picture import Picture, styled
 
 __all__ = ["growth"]
 
-SCORES = KINDS["scores"]
-CELL, HIGH = (5, 13), 15  # a cell's width, at least and at most; its height
+CELL, HIGH = (8, 13), 15  # a cell's width, at least and at most; its height
 FADED: Style = {"fc": PAPER[0], "ec": "none", "alpha": 0.6, "zorder": 3}
 BESIDE, GAP, HEAD, FOOT = 5, 14, 40, 22  # pixels between tables and steps
 
@@ -55,17 +49,14 @@ def growth(
     >>> growth([torch.ones(1, 2), torch.ones(2, 2)], titles=["k"])
     k grows over 2 steps: after step 1 (1, 2); ...
     """
-    titles = titles or argument_texts(sys._getframe(1))
-    titles = titles or ["table"] * len(tables)
     counts = {len(steps) for steps in tables}
-    if len(counts) != 1 or counts == {0} or len(titles) != len(tables):
+    if len(counts) != 1 or counts == {0}:
         raise ValueError(
-            f"{len(titles)} titles for tables after {sorted(counts)} steps: "
-            "give each table as often as the others, at least once."
+            f"tables after {sorted(counts)} steps: give each table as often "
+            "as the others, at least once."
         )
-    grown = Growth(titles, tables, rows)
-    wide, narrow = (draw_growth(grown, page) for page in (WIDE, NARROW))
-    return Picture(wide, grown.text(), DARK | SCORES.counterparts(), narrow)
+    grown = Growth(titles_of(titles, len(tables)), tables, rows)
+    return draw_growth(grown).picture(grown.text())
 
 
 class Growth:
@@ -87,7 +78,7 @@ class Growth:
         ]
         before = [[each[:0] for each in self.steps[0]], *self.steps]
         self.new = [
-            list(map(changed, old, now))
+            list(map(changed_rows, old, now))
             for old, now in zip(before, self.steps)
         ]
         every = [each for step in self.steps for each in step]
@@ -114,7 +105,7 @@ class Growth:
         return say + "\n\n" + "\n".join(lines)
 
 
-def size(tables: list[Tensor]) -> str:
+def size_text(tables: list[Tensor]) -> str:
     """Count the numbers in tables: 3 × 2 × 4 = 24."""
     shapes = [tuple(each.shape) for each in tables]
     count = sum(math.prod(shape) for shape in shapes)
@@ -136,7 +127,7 @@ def check_table(title: str, steps: list[Tensor]) -> None:
         )
 
 
-def changed(before: Tensor, now: Tensor) -> list[int]:
+def changed_rows(before: Tensor, now: Tensor) -> list[int]:
     """List the rows that are not what they were."""
     same = min(len(before), len(now))
     other = (before[:same] - now[:same]).abs().amax(dim=-1) > 1e-5
@@ -145,73 +136,51 @@ def changed(before: Tensor, now: Tensor) -> list[int]:
     ]
 
 
-class Layout:
-    """Where steps stand on a page so wide: right of the words, `pitch` from
-    one to the next, as many in a band as fit, and the bands below each
-    other; a cell is `wide`."""
-
-    def __init__(self, grown: Growth, width: float):
-        count, columns = len(grown.steps), sum(grown.columns)
-        self.left = max(map(text_width, grown.words)) + 10
-        room, beside = width - self.left, BESIDE * (len(grown.titles) - 1)
-        least = columns * CELL[0] + beside + GAP
-        fit = max(1, int(room // least))
-        self.band = math.ceil(count / math.ceil(count / fit))
-        self.pitch = room / self.band
-        self.wide = min(CELL[1], (self.pitch - beside - GAP) / columns)
-        self.pitch = min(self.pitch, 1.5 * (columns * self.wide + beside))
-        self.tops = [0]
-        for start in range(0, count, self.band):
-            here = grown.steps[start : start + self.band]
-            rows = max(len(table) for step in here for table in step)
-            self.tops.append(self.tops[-1] + HEAD + HIGH * rows + FOOT)
-
-    def place(self, step: int) -> Place:
-        """Where the first row of a step begins."""
-        band, at = divmod(step, self.band)
-        return self.left + at * self.pitch, self.tops[band] + HEAD
-
-
 @styled
-def draw_growth(grown: Growth, width: float) -> Figure:
-    """Draw the words once, and beside them the tables after each step."""
-    at = Layout(grown, width)
-    page = Page(width, at.tops[-1])
-    for step in range(len(grown.steps)):
-        _, top = at.place(step)
-        if step % at.band == 0:
-            last = min(len(grown.steps), step + at.band) - 1
-            most = max(map(len, grown.steps[last]))
-            for row, word in enumerate(grown.words[:most]):
-                y = top + HIGH * (row + 0.5)
-                page.write(at.left - 8, y, word, ha="right")
-        draw_step(page, grown, step, at)
-    return page.figure
+def draw_growth(grown: Growth) -> Canvas:
+    """Draw the words once, and beside them the tables after each step, as
+    many as have room."""
+    page, count, columns = Canvas(), len(grown.steps), sum(grown.columns)
+    room = WIDEST - 10 - max(map(text_width, grown.words))
+    beside = BESIDE * (len(grown.titles) - 1) + GAP
+    fit = max(1, int(room // (columns * CELL[0] + beside)))
+    band = math.ceil(count / math.ceil(count / fit))
+    wide = min(CELL[1], (room / band - beside) / columns)
+    top = 0
+    for start in range(0, count, band):
+        steps = range(start, min(count, start + band))
+        most = max(len(table) for i in steps for table in grown.steps[i])
+        for row, word in enumerate(grown.words[:most]):
+            page.write(-8, top + HIGH * (row + 0.5), word, ha="right")
+        for i in steps:
+            left = (i - start) * (columns * wide + beside)
+            draw_step(page, grown, i, (left, top), wide)
+        top += HEAD + HIGH * most + FOOT
+    return page
 
 
-def draw_step(page: Page, grown: Growth, step: int, at: Layout) -> None:
+def draw_step(
+    page: Canvas, grown: Growth, i: int, at: Place, wide: float
+) -> None:
     """Draw the tables after a step: what is new framed, what was faded."""
-    left, top = at.place(step)
-    style: Style = {"weight": "bold", "ha": "left"}
-    page.write(left, top - 28, f"step {step + 1}", **style)
-    below = top + HIGH * max(map(len, grown.steps[step])) + 11
-    counted = size(grown.steps[step])
-    if text_width(counted, SMALL) > at.pitch - 4:
+    (left, top), step = at, grown.steps[i]
+    page.write(left, top - 28, f"step {i + 1}", weight="bold", ha="left")
+    below = top + HIGH * max(map(len, step)) + 11
+    counted = size_text(step)
+    if text_width(counted, SMALL) > wide * sum(grown.columns) + BESIDE + GAP:
         counted = counted.rpartition(" ")[2]
     page.note(left, below, counted, ha="left")
-    tables = zip(grown.titles, grown.steps[step], grown.new[step])
-    for title, table, new in tables:
-        long = at.wide * table.shape[1]
+    for title, table, new in zip(grown.titles, step, grown.new[i]):
+        long = wide * table.shape[1]
         named = shortened(title, long + BESIDE, size=SIZE)
         page.note(left + long / 2, top - 10, named, size=SIZE)
         box = left, top, long, HIGH * len(table)
-        page.cells(box, table, SCORES, (-grown.limit, grown.limit))
-        for fresh, run in groupby(range(len(table)), new.__contains__):
-            first, *others = run
-            place = left, top + HIGH * first
-            extent = long, HIGH * (1 + len(others))
+        page.cells(box, table, CENTRED, (-grown.limit, grown.limit))
+        for fresh, group in groupby(range(len(table)), new.__contains__):
+            first, *others = group
+            box = left, top + HIGH * first, long, HIGH * (1 + len(others))
             if fresh:
-                page.frame((*place, *extent))
+                page.frame(box)
             else:
-                page.add(Rectangle(place, *extent, **FADED))
+                page.add(Rectangle(box[:2], *box[2:], **FADED))
         left += long + BESIDE

@@ -1,45 +1,31 @@
 """Ids fetch rows of an embedding table."""
 
-import sys
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 
-from matplotlib.figure import Figure
 from torch import Tensor
 
-from shapewatch.tracing.source.expressions import argument_texts
+from pictures.canvas import Canvas, arguments, word_style
 from tformer_lite.drawing.surface import matrix
 from tformer_lite.drawing.surface.page import (
-    NARROW,
     SIZE,
     SMALL,
-    WIDE,
-    Page,
     Style,
     shortened,
     text_width,
 )
-from tformer_lite.drawing.surface.palette import (
-    DARK,
-    KINDS,
-    LINE,
-    MUTED,
-    PAPER,
-    RIM,
-)
+from tformer_lite.drawing.surface.palette import KINDS, LINE, PAPER, RIM
 from tformer_lite.drawing.surface.picture import Picture, styled
 from tformer_lite.model.checks import check_ids
 
 __all__ = ["look_up"]
 
 WORDS, CHANNELS = 20, 24  # so many have room
-STEP, HIGH, BOX = 26, 18, 30  # from id to id; a row's height; an id's width
-ABOVE, BELOW = 56, 26  # for titles and shapes; for what is said
-LEFT_OUT = "⋮"
-CELLS = KINDS["scores"]
+STEP, HIGH, WIDE = 26, 18, 68  # from id to id; how large a row is drawn
+TABLE, ROWS = 100, 206  # from the ids to the table, and to the rows
 TITLE: Style = {"weight": "bold", "size": SIZE}
-ONE_ROW: Style = {"color": RIM[0], "weight": "bold"}
+ONE_ROW: Style = {"color": RIM[0], "weight": "bold", "size": SMALL}
 
 
 def look_up(
@@ -55,25 +41,18 @@ def look_up(
     >>> look_up(torch.tensor([1, 0, 1]), torch.eye(2), ["to", "be", "to"])
     3 ids fetch 2 of 2 rows: to, to fetch ...
     """
-    titles = argument_texts(sys._getframe(1)) or []
-    ids = check_sentence(ids, table)
-    matrix.check_matrix("table", table)
-    named = matrix.labels_for(words, len(ids))
-    headings = titles[:2] if len(titles) >= 2 else ["ids", "table"]
-    found = Fetched(headings, named, ids.tolist(), table.detach().cpu())
-    wide, narrow = (draw_look_up(found, width) for width in (WIDE, NARROW))
-    return Picture(wide, found.text, DARK | CELLS.counterparts(), narrow)
-
-
-def check_sentence(ids: Tensor, table: Tensor) -> Tensor:
-    """Raise ValueError unless ids are a sentence's, and have their rows."""
     if ids.ndim != 1 or not 0 < len(ids) <= WORDS:
         raise ValueError(
             f"ids have shape {tuple(ids.shape)}: give 1 to {WORDS} of one "
             "sentence, such as ids[0]."
         )
     check_ids(ids[None], len(table))
-    return ids
+    matrix.check_matrix("table", table)
+    named = matrix.labels_for(words, len(ids))
+    written = arguments()
+    headings = written if len(written) > 1 else ["ids", "table"]
+    found = Fetched(headings[:2], named, ids.tolist(), table.detach().cpu())
+    return draw_look_up(found).picture(found.text)
 
 
 @dataclass
@@ -124,120 +103,80 @@ class Fetched:
         return f"{len(self.ids)} ids fetch {count}\n\n{fetched}"
 
 
-class Columns:
-    """Where ids, table and fetched rows are: x of the words' end, the ids,
-    the table's rows and the fetched rows, and how wide such a row is."""
-
-    def __init__(self, found: Fetched, width: float):
-        words = max(text_width(word, SMALL) for word in found.words)
-        self.words = min(70, 1.1 * words) + 4
-        self.box = max(BOX, text_width(str(max(found.ids)), SMALL) + 8)
-        self.number = text_width(str(len(found.table) - 1), SMALL) + 8
-        room = width - self.words - 6 - self.box - self.number
-        self.wide = min(160, 0.33 * room)
-        self.ids = self.words + 6
-        self.rows = width - self.wide - 1
-        gap = (room - 2 * self.wide) / 2
-        self.table = self.ids + self.box + gap + self.number
-
-
 @styled
-def draw_look_up(found: Fetched, width: float) -> Figure:
+def draw_look_up(found: Fetched) -> Canvas:
     """Draw ids at the left, the table, and the fetched rows."""
-    columns = Columns(found, width)
-    high = STEP * max(len(found.ids), len(found.lines))
-    page = Page(width, ABOVE + high + BELOW)
-    places, lines = (down(high, len(x)) for x in (found.ids, found.lines))
-    for id_ in sorted(set(found.ids)):
-        line = lines[found.lines.index(id_)]
-        draw_wires(page, columns, found, id_, line, places)
-    for word, id_, y in zip(found.words, found.ids, places):
-        draw_word(page, columns, word, str(id_), id_ in found.twice, y)
-        draw_row(page, found, id_, (columns.rows, y, columns.wide))
-    for drawn, y in zip(found.lines, lines):
-        draw_line(page, columns, found, drawn, y)
-    draw_headings(page, columns, found)
+    page, lines = Canvas(), found.lines
+    high = STEP * max(len(found.ids), len(lines))
+    draw_headings(page, found)
+    heights = list(zip(lines, spread(high, len(lines))))
+    for line, y in heights:
+        draw_line(page, found, line, y)
+    middles, row_of = spread(high, len(found.ids)), dict(heights)
+    for word, id_, y in zip(found.words, found.ids, middles):
+        style: Style = {"ec": LINE[0], "lw": 1}
+        if id_ in found.twice:
+            style = {"ec": RIM[0], "lw": 1.8, "zorder": 2}
+        number = text_width(str(id_), SMALL) + 8
+        page.wire((0, y), (TABLE - number, row_of[id_]), **style)
+        page.wire((TABLE + WIDE, row_of[id_]), (ROWS, y), **style)
+        draw_word(page, word, str(id_), y, style["ec"])
+        draw_row(page, found, id_, (ROWS, y))
     if found.table.shape[1] > CHANNELS:
         cut = f"the first {CHANNELS} channels"
-        page.note(columns.table, ABOVE + high + 2, cut, ha="left")
-    said = shortened(found.shared, 0.9 * width, size=SMALL, weight="bold")
-    y = page.height - 10
-    page.write(width, y, said, ha="right", size=SMALL, **ONE_ROW)
-    return page.figure
+        page.note(TABLE, high + 4, cut, ha="left")
+    said = shortened(found.shared, 340, size=SMALL, weight="bold")
+    page.write(ROWS + WIDE, high + 18, said, ha="right", **ONE_ROW)
+    return page
 
 
-def down(high: float, n: int) -> list[float]:
+def spread(high: float, n: int) -> list[float]:
     """How far down n lines are that share a height."""
-    return [ABOVE + high * (i + 0.5) / n for i in range(n)]
-
-
-def draw_wires(
-    page: Page,
-    columns: Columns,
-    found: Fetched,
-    id_: int,
-    line: float,
-    heights: list[float],
-) -> None:
-    """Draw curves from all places of an id to its row, and from there to
-    the rows that are fetched."""
-    style: Style = {"ec": LINE[0], "lw": 1}
-    if id_ in found.twice:
-        style = {"ec": RIM[0], "lw": 1.8, "zorder": 2}
-    left = columns.table - columns.number
-    for y in [y for one, y in zip(found.ids, heights) if one == id_]:
-        page.wire((columns.ids + columns.box, y), (left, line), **style)
-        end = columns.rows, y
-        page.wire((columns.table + columns.wide, line), end, **style)
+    return [high * (i + 0.5) / n for i in range(n)]
 
 
 def draw_word(
-    page: Page, columns: Columns, word: str, id_: str, twice: bool, y: float
+    page: Canvas, word: str, id_: str, y: float, colour: str
 ) -> None:
     """Draw an id in a box, and its word before it."""
-    box = columns.ids, y - HIGH / 2, columns.box, HIGH
-    page.box(box, fc=PAPER[0], ec=(RIM if twice else LINE)[0], lw=0.9)
-    page.write(columns.ids + columns.box / 2, y, id_, size=SMALL)
-    style: Style = {"color": MUTED[0]} if word == "[PAD]" else {}
-    word = shortened(word, 0.95 * columns.words, size=SMALL)
-    page.write(columns.words, y, word, ha="right", size=SMALL, **style)
+    wide = max(30, text_width(id_, SMALL) + 8)
+    page.box((-wide, y - HIGH / 2, wide, HIGH), fc=PAPER[0], ec=colour, lw=0.9)
+    page.write(-wide / 2, y, id_, size=SMALL)
+    short = shortened(word, 66 - wide, size=SMALL)
+    page.write(-6 - wide, y, short, ha="right", size=SMALL, **word_style(word))
 
 
 def draw_line(
-    page: Page, columns: Columns, found: Fetched, line: int | None, y: float
+    page: Canvas, found: Fetched, line: int | None, y: float
 ) -> None:
     """Draw a row of the table, or say that some are left out."""
     if line is None:
-        page.write(columns.table + columns.wide / 2, y, LEFT_OUT)
+        page.write(TABLE + WIDE / 2, y, "⋮")
         return
-    style = ONE_ROW if line in found.twice else {}
-    x = columns.table - 5
-    page.write(x, y, str(line), ha="right", size=SMALL, **style)
-    draw_row(page, found, line, (columns.table, y, columns.wide))
+    style = ONE_ROW if line in found.twice else {"size": SMALL}
+    page.write(TABLE - 5, y, str(line), ha="right", **style)
+    draw_row(page, found, line, (TABLE, y))
 
 
 def draw_row(
-    page: Page, found: Fetched, line: int, at: tuple[float, float, float]
+    page: Canvas, found: Fetched, line: int, at: tuple[float, float]
 ) -> None:
-    """Draw the channels of a row: where it begins, its middle, its width."""
-    left, y, wide = at
+    """Draw the channels of a row, from the middle of its left side on."""
     drawn = found.table[sorted({0, len(found.table) - 1, *found.ids})]
     limit = drawn[:, :CHANNELS].abs().max().item() or 1.0
     row = found.table[line : line + 1, :CHANNELS]
-    box = left, y - HIGH / 2, wide, HIGH
-    page.cells(box, row, CELLS, (-limit, limit))
+    box = at[0], at[1] - HIGH / 2, WIDE, HIGH
+    page.cells(box, row, KINDS["scores"], (-limit, limit))
 
 
-def draw_headings(page: Page, columns: Columns, found: Fetched) -> None:
+def draw_headings(page: Canvas, found: Fetched) -> None:
     """Write what ids, table and rows are, and their shapes."""
     ids, table = found.headings
-    (v, c), s = found.table.shape, len(found.ids)
-    half = columns.wide / 2
+    (v, c), s, half = found.table.shape, len(found.ids), WIDE / 2
     for x, name, letters, sizes in (
-        (columns.ids + columns.box / 2, ids, "S", (s,)),
-        (columns.table + half, table, "VC", (v, c)),
-        (columns.rows + half, f"{table}[{ids}]", "SC", (s, c)),
+        (-20, ids, "S", (s,)),
+        (TABLE + half, table, "VC", (v, c)),
+        (ROWS + half, f"{table}[{ids}]", "SC", (s, c)),
     ):
-        room = 1.9 * min(x, page.width - x, page.width / 6)
-        page.write(x, 8, shortened(name, room, **TITLE), **TITLE)
-        page.shape(x, 32, letters, sizes)
+        page.write(x, -48, shortened(name, 96, **TITLE), **TITLE)
+        page.shape(x, -24, letters, sizes)
