@@ -36,7 +36,6 @@ __all__ = ["beam_tree"]
 SEEN = 0.005  # a dropped beginning less likely than that is not noted
 RIVER = 15  # how wide the line of a certain beginning is
 HIGH, STEP, ASIDE = 42, 60, 110  # a word's box; to the next below and beside
-Words = Mapping[int, str] | Sequence[str]
 
 
 def beam_tree(
@@ -48,7 +47,7 @@ def beam_tree(
     width: int = 2,
     penalty: float = 0.6,
     *,
-    words: Words,
+    words: Mapping[int, str] | Sequence[str],
     glosses: Mapping[str, str] | None = None,
 ) -> Picture:
     """Draw what `beam` does for one source: (1, S) -> a picture.
@@ -71,8 +70,12 @@ def beam_tree(
         )
     beams = WatchedBeams(src, start, end, width, penalty)
     follow(model, src, beams, max_len)
-    tree = Tree(beams, words, glosses or {})
-    return tree.picture(tree.text())
+    says = {}
+    for node in beams.nodes:
+        word = "".join(map(visible, str(words[node.token])))
+        says[node] = [word, (glosses or {}).get(word, "")]
+        says[node] += [number(node.chance)] * (node.step > 0)
+    return Tree(beams, says).picture(tree_text(beams, says))
 
 
 @dataclass(eq=False)
@@ -163,26 +166,19 @@ class Tree(Canvas):
     lane: `says` is what stands in them, `lit` leads to the best row."""
 
     @styled
-    def __init__(
-        self, beams: WatchedBeams, words: Words, glosses: Mapping[str, str]
-    ):
+    def __init__(self, beams: WatchedBeams, says: dict[Node, list[str]]):
         super().__init__()
-        self.nodes, self.ends = beams.nodes, beams.ranked()
-        self.width, self.lit = beams.width, set(self.ends[0].path())
-        self.steps = max(node.step for node in self.nodes)
-        self.says = {node: [] for node in self.nodes}
-        for node, lines in self.says.items():
-            word = "".join(map(visible, str(words[node.token])))
-            lines += [word, glosses.get(word, "")]
-            lines += [number(node.chance)] * (node.step > 0)
+        self.says, self.ends = says, beams.ranked()
+        self.lit = set(self.ends[0].path())
+        self.steps = max(node.step for node in says)
         self.wide = 8 + max(
             text_width(line, SMALL if i else SIZE, "normal" if i else "bold")
-            for lines in self.says.values()
+            for lines in says.values()
             for i, line in enumerate(lines)
         )
-        self.lanes = lanes_of(self.nodes, self.steps)
+        self.lanes = lanes_of([*says], self.steps)
         if (1 + max(self.lanes.values())) * (self.wide + 4) > WIDEST:
-            kept = [node for node in self.nodes if node.kept]
+            kept = [node for node in says if node.kept]
             self.lanes = lanes_of(kept, self.steps)
         room = WIDEST / (1 + max(self.lanes.values()))
         self.aside = min(ASIDE, max(room, self.wide + 4))
@@ -199,23 +195,22 @@ class Tree(Canvas):
         """Where the middle of a node's box is."""
         return self.lanes[node] * self.aside, node.step * STEP
 
-    def row(self, node: Node) -> str:
-        """Write all words up to a node, the start apart."""
-        path = [self.says[each][0] for each in node.path()]
-        return " ".join(path[-2::-1])
 
-    def text(self) -> str:
-        """Say what the search did: a paragraph, then a line for each word."""
-        rows = [
-            f"{self.row(end)} has {number(end.total)}" for end in self.ends
-        ]
-        say = f"A beam of {self.width}, {self.steps} steps: {'; '.join(rows)}."
-        lines = [
-            f"{node.step}: {self.row(node)} {number(node.chance)}, together "
-            f"{number(node.total)}{', dropped' * (not node.kept)}"
-            for node in self.nodes[1:]
-        ]
-        return say + "\n\n" + "\n".join(lines)
+def tree_text(beams: WatchedBeams, says: dict[Node, list[str]]) -> str:
+    """Say what the search did: a paragraph, then a line for each word."""
+    rows = {
+        node: " ".join([says[each][0] for each in node.path()][-2::-1])
+        for node in says
+    }
+    best = [f"{rows[x]} has {number(x.total)}" for x in beams.ranked()]
+    steps = max(node.step for node in says)
+    say = f"A beam of {beams.width}, {steps} steps: {'; '.join(best)}.\n"
+    lines = [
+        f"{node.step}: {rows[node]} {number(node.chance)}, together "
+        f"{number(node.total)}{', dropped' * (not node.kept)}"
+        for node in beams.nodes[1:]
+    ]
+    return "\n".join([say, *lines])
 
 
 def line_style(tree: Tree, node: Node) -> Style:
@@ -244,15 +239,13 @@ def draw_word(tree: Tree, node: Node) -> None:
     style: Style = {"fc": fill[0], "ec": rim[0], "lw": 1.4 if lit else 0.9}
     box = x - tree.wide / 2, y - HIGH / 2, tree.wide, HIGH
     tree.box(box, **style)
-    ink = {"color": (INK if node.kept else MUTED)[0]}
     lines = [line for line in tree.says[node] if line]
     y -= 6.5 * (len(lines) - 1)
-    bold = "bold" if node.kept else "normal"
-    tree.write(x, y, lines[0], weight=bold, **ink)
+    ink, bold = (INK, "bold") if node.kept else (MUTED, "normal")
+    tree.write(x, y, lines[0], weight=bold, color=ink[0])
     for i, line in enumerate(lines[1:], 1):
         last = node.step > 0 and i == len(lines) - 1
-        colour = ink if last else {"color": MUTED[0]}
-        tree.write(x, y + 13 * i, line, size=SMALL, **colour)
+        tree.note(x, y + 13 * i, line, color=(ink if last else MUTED)[0])
 
 
 def draw_end(tree: Tree, end: Node) -> None:

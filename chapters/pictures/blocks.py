@@ -7,7 +7,7 @@ import torch
 from matplotlib.colors import ListedColormap, Normalize
 from torch import Tensor
 
-from pictures.canvas import WIDEST, Canvas, titles_of, word_style
+from pictures.canvas import WIDEST, Canvas, titles_of
 from tformer_lite.drawing.surface.matrix import labels_for
 from tformer_lite.drawing.surface.page import (
     SIZE,
@@ -15,7 +15,6 @@ from tformer_lite.drawing.surface.page import (
     Box,
     Place,
     Style,
-    shortened,
     text_width,
 )
 from tformer_lite.drawing.surface.palette import (
@@ -35,8 +34,7 @@ CELL, HIGH, LOW = 24, 20, 14  # how wide and high elements are, and many
 FEW, DIGIT = 4, 13  # words; how wide an element with room for digits is
 GAP, APART, ARROW = 24, 8, 30  # between panels, heads, and lines of panels
 LINE, HEAD = 14, 46  # a line of a title; the name of a head
-HEADS: Style = {"weight": "bold", "color": AXES["H"][1][0], "size": SMALL}
-TITLE: Style = {"weight": "bold", "size": SIZE}
+HEADS: Style = {"size": SMALL, "color": AXES["H"][1][0]}
 
 
 def blocks(
@@ -66,18 +64,16 @@ def blocks(
     """
     titles = titles_of(titles, len(tensors))
     of = tensors[0] if of is None else of
-    found = max(len(x) if x.ndim == 3 else 1 for x in tensors)
-    source = Source(of, words, n_heads or found)
-    panels = []
-    for title, tensor in zip(titles, tensors):
-        if not 1 <= tensor.ndim <= 3:
-            raise ValueError(
-                f"{title} has shape {tuple(tensor.shape)}: choose one "
-                "sentence of it, such as heads[0]."
-            )
-        panels.append(Elements(title, source.places(title, tensor), source))
-    words, rows = map(panel_text, panels), map(rows_text, panels)
-    return Blocks(panels, axes).picture("\n\n".join([" ".join(words), *rows]))
+    check_addresses(of)
+    words = labels_for(words, len(of))
+    n_heads = n_heads or max(len(x) if x.ndim == 3 else 1 for x in tensors)
+    panels = [
+        Elements(title, places_of(title, tensor, of), of.shape, words, n_heads)
+        for title, tensor in zip(titles, tensors)
+    ]
+    text = " ".join(map(panel_text, panels))
+    text = "\n\n".join([text, *map(rows_text, panels)])
+    return Blocks(panels, axes).picture(text)
 
 
 def check_addresses(of: Tensor) -> None:
@@ -94,125 +90,94 @@ def check_addresses(of: Tensor) -> None:
         raise ValueError(f"a number stands in two places: give {RULE}.")
 
 
-class Source:
-    """A matrix whose every number is the address of its place: the rows are
-    words, and the columns their channels, in shares for `n_heads`.
+def places_of(title: str, tensor: Tensor, of: Tensor) -> Tensor:
+    """Give the place in a matrix of each element of a tensor.
 
-    Raises ValueError for another tensor, for numbers that stand there twice,
-    for sizes that cannot be drawn, and for words that do not fit.
+    Raises ValueError for what is not there, and for more than 3 axes.
     """
-
-    def __init__(self, of: Tensor, words: list[str] | None, n_heads: int):
-        check_addresses(of)
-        self.shape, self.n_heads = tuple(of.shape), n_heads
-        self.words = labels_for(words, self.shape[0])
-        numbers = of.flatten().tolist()
-        self.index = {number: i for i, number in enumerate(numbers)}
-
-    def places(self, title: str, tensor: Tensor) -> Tensor:
-        """Give the place in the matrix of each element of a tensor."""
-        numbers = tensor.flatten().tolist()
-        strange = [n for n in numbers if n not in self.index]
-        if strange:
-            raise ValueError(
-                f"{title} has {strange[0]}, which is no address: take what an "
-                "operation makes of the addresses, and calculate nothing."
-            )
-        found = torch.tensor([self.index[n] for n in numbers])
-        return found.view(tensor.shape)
-
-    def find(self, place: int) -> tuple[int, int]:
-        """Give the word, a row, and the channel, a column, of a place."""
-        return divmod(place, self.shape[1])
-
-    def colour(self, place: int) -> str:
-        """A hue for the word, and a tint for the head."""
-        word, channel = self.find(place)
-        return tint(word, channel * self.n_heads // self.shape[1])
+    if not 1 <= tensor.ndim <= 3:
+        raise ValueError(
+            f"{title} has shape {tuple(tensor.shape)}: choose one sentence "
+            "of it, such as heads[0]."
+        )
+    index = {number: i for i, number in enumerate(of.flatten().tolist())}
+    found = [index.get(number, -1) for number in tensor.flatten().tolist()]
+    if -1 in found:
+        raise ValueError(
+            f"{title} has {tensor.flatten()[found.index(-1)]}, which is no "
+            "address: take what an operation makes of the addresses, and "
+            "calculate nothing."
+        )
+    return torch.tensor(found).view(tensor.shape)
 
 
 @dataclass(frozen=True)
 class Elements:
     """A tensor of addresses that an operation has made: (T, C), with heads
     (H, T, D), or (N) as it lies in memory. `places` tell where each element
-    was in the source."""
+    was in the matrix of addresses, whose `size` is (T, C): a word in each
+    row, and columns in shares for `n_heads`."""
 
     title: str
     places: Tensor
-    source: Source
+    size: tuple[int, ...]
+    words: list[str]
+    n_heads: int
 
     @property
-    def groups(self) -> list[list[list[int]]]:
-        """The places, by head and row; what has no heads is one group."""
-        missing = 3 - self.places.ndim
-        return self.places[(None,) * missing].tolist()
+    def groups(self) -> Tensor:
+        """The places by head, row and column."""
+        return self.places[(None,) * (3 - self.places.ndim)]
 
     @property
-    def rows(self) -> list[list[int]]:
-        """The places by row, those of all heads."""
-        return [row for group in self.groups for row in group]
-
-    @property
-    def home(self) -> Tensor | None:
-        """What `places` are when all elements are where attention wants
-        them, or None for a shape that is not of that kind."""
-        every = torch.arange(self.places.numel())
-        if self.places.shape == self.source.shape:
-            return every.view(self.source.shape)
-        rows, columns = self.source.shape
-        heads = self.source.n_heads
-        if self.places.shape == (heads, rows, columns // heads):
-            dealt = every.view(rows, heads, columns // heads)
-            return dealt.transpose(0, 1)
+    def at_home(self) -> Tensor | None:
+        """Which elements are where attention wants them; None for a shape
+        that is not of that kind."""
+        home = torch.arange(self.places.numel())
+        rows, columns = self.size
+        if self.places.shape == (self.n_heads, rows, columns // self.n_heads):
+            heads = home.view(rows, self.n_heads, -1).transpose(0, 1)
+            return self.places == heads
+        if self.places.shape == self.size:
+            return self.places == home.view(self.size)
         return None
 
-    def words(self, row: list[int]) -> list[int]:
-        """The words whose elements stand in a row, in order."""
-        return list(dict.fromkeys(self.source.find(x)[0] for x in row))
+    @property
+    def verdict(self) -> str:
+        """Say how many elements are at home."""
+        if self.at_home is None:
+            return ""
+        there, every = self.at_home.sum(), self.at_home.numel()
+        count = "all" if there == every else f"{there} of"
+        return f"{count} {every} elements in their place"
 
-    def strays(self, row: list[int], position: int) -> bool:
-        """Tell whether a row of a position has another word's elements."""
-        return self.home is not None and self.words(row) != [position]
-
-    def label(self, row: list[int]) -> str:
-        """Name the words in a row."""
-        return ", ".join(self.source.words[word] for word in self.words(row))
+    def label(self, row: Tensor) -> str:
+        """Name the words whose elements stand in a row, in order."""
+        found = dict.fromkeys((row // self.size[1]).tolist())
+        return ", ".join(self.words[word] for word in found)
 
 
 def panel_text(panel: Elements) -> str:
     """Describe a panel to someone who does not see it."""
-    shape, (said, _) = tuple(panel.places.shape), verdict_text(panel)
-    return f"{panel.title} {shape}: {said or f'{shape[-1]} in a row'}."
+    shape = tuple(panel.places.shape)
+    said = panel.verdict or f"{shape[-1]} in a row"
+    return f"{panel.title} {shape}: {said}."
 
 
 def rows_text(panel: Elements) -> str:
-    """Write the elements row by row."""
+    """Write the elements row by row: each word, and the channels that
+    follow it."""
     lines = [panel.title]
-    for head, group in enumerate(panel.groups):
+    for head, group in enumerate(panel.groups.tolist()):
         name = f"head {head}: " if panel.places.ndim == 3 else ""
-        lines += [name + row_text(row, panel.source) for row in group]
+        for row in group:
+            say, before = [], None
+            for word, channel in (divmod(x, panel.size[1]) for x in row):
+                say += [] if word == before else [panel.words[word]]
+                say.append(str(channel))
+                before = word
+            lines.append(name + " ".join(say))
     return "\n".join(lines)
-
-
-def verdict_text(elements: Elements) -> tuple[str, bool]:
-    """Say how many elements are at home, and whether all are."""
-    home, places = elements.home, elements.places
-    if home is None:
-        return "", True
-    there, every = (places == home).sum(), places.numel()
-    count = "all" if there == every else f"{there} of"
-    return f"{count} {every} elements in their place", bool(there == every)
-
-
-def row_text(row: list[int], source: Source) -> str:
-    """Write a row: each word, and the channels that follow it."""
-    say, before = [], None
-    for place in row:
-        word, channel = source.find(place)
-        say += [] if word == before else [source.words[word]]
-        say.append(str(channel))
-        before = word
-    return " ".join(say)
 
 
 class Blocks(Canvas):
@@ -223,10 +188,10 @@ class Blocks(Canvas):
     def __init__(self, panels: list[Elements], axes: str):
         super().__init__()
         first, *below = panels
-        self.letters, self.n_heads = axes.split(), first.source.n_heads
-        self.high = HIGH if first.source.shape[0] <= FEW else LOW
-        labels = [panel.label(row) for panel in panels for row in panel.rows]
-        self.words = 10 + min(80, max(text_width(x, SMALL) for x in labels))
+        self.letters = axes.split()
+        self.high = HIGH if first.size[0] <= FEW else LOW
+        labels = [x.label(row) for x in panels for y in x.groups for row in y]
+        self.names = 10 + min(80, max(text_width(x, SMALL) for x in labels))
         counts = range(len(below), 1, -1)
         beside = next((n for n in counts if self.fit(below, n)), 1)
         rooms = [self.room(panel, beside) for panel in below]
@@ -242,117 +207,100 @@ class Blocks(Canvas):
 
     def fit(self, panels: list[Elements], n: int) -> bool:
         """Tell whether n panels fit beside each other, with their titles."""
-        whole = all("".join(title_lines(p, n)) == p.title for p in panels)
-        return whole and min(self.room(p, n) for p in panels) >= DIGIT
+        wide = WIDEST / n - GAP
+        titles = [text_width(x.title, SIZE, "bold") <= wide for x in panels]
+        return all(titles) and min(self.room(x, n) for x in panels) >= DIGIT
 
     def room(self, panel: Elements, n: int) -> float:
         """How wide an element of one of n panels side by side can be."""
-        names = [0, 0, self.words, HEAD + self.words][panel.places.ndim]
+        names = [0, 0, self.names, HEAD + self.names][panel.places.ndim]
         wide = WIDEST / n - GAP * (n > 1) - names
         return wide / panel.places.shape[-1]
-
-
-def title_lines(panel: Elements, n: int) -> list[str]:
-    """Break the title of one of n panels side by side before one of its
-    calls, or cut it, if it must be."""
-    title, wide = panel.title, WIDEST / n - GAP * (n > 1)
-    dots = [i for i, letter in enumerate(title) if letter == "."]
-    halves = ([title[:i], title[i:]] for i in reversed(dots))
-    for lines in [title], *halves:
-        if max(text_width(line, **TITLE) for line in lines) <= wide:
-            return lines
-    return [shortened(title, wide, **TITLE)]
 
 
 def draw_line(
     page: Blocks, panels: list[Elements], beside: int, top: float
 ) -> float:
-    """Draw panels side by side, each below its title, and give where the
-    last of them ends."""
-    titles = [title_lines(panel, beside) for panel in panels]
-    ends, y = [], top + LINE * max(map(len, titles))
-    for i, (lines, panel) in enumerate(zip(titles, panels)):
-        middle = WIDEST * (i + 0.5) / beside
-        for above, line in enumerate(reversed(lines)):
-            page.write(middle, y - 6 - LINE * above, line, **TITLE)
-        ends.append(draw_panel(page, panel, (middle, y), not top))
+    """Draw panels side by side, and give where the last of them ends."""
+    ends = [
+        draw_panel(page, panel, (WIDEST * (i + 0.5) / beside, top + LINE))
+        for i, panel in enumerate(panels)
+    ]
     return max(ends)
 
 
-def draw_panel(page: Blocks, panel: Elements, at: Place, first: bool) -> float:
-    """Draw a panel below its title: its shape, its elements, and what is
+def draw_panel(page: Blocks, panel: Elements, at: Place) -> float:
+    """Draw a panel from its title down: its shape, its elements, and what is
     said of it. Give where it ends."""
-    (middle, y), shape, wide = at, panel.places.shape, panel.places.shape[-1]
+    (middle, y), shape = at, panel.places.shape
+    page.bold(middle, y - 6, panel.title, size=SIZE)
     if len(shape) > 1:
         row, column = page.letters
         letters = [row, column] if len(shape) == 2 else ["H", row, "D"]
         page.shape(middle, y + 16, letters, shape)
         y += 32
-    names = [0, 0, page.words, HEAD - page.words][len(shape)]
-    left, y = middle - (wide * page.cell - names) / 2, y + 6
+    names = [0, 0, page.names, HEAD - page.names][len(shape)]
+    wide, y = page.cell * shape[-1], y + 6
+    left = middle - (wide - names) / 2
     for head, group in enumerate(panel.groups):
-        box = left, y, page.cell * wide, page.high * len(group)
-        draw_cells(page, box, group, panel.source)
+        box = left, y, wide, page.high * len(group)
+        draw_cells(page, panel, group, box)
         if len(shape) == 3:
-            style = HEADS | {"ha": "right"}
-            page.write(left - 8, y + box[3] / 2, f"head {head}", **style)
+            name = f"head {head}"
+            page.bold(left - 8, y + box[3] / 2, name, ha="right", **HEADS)
         if len(shape) > 1:
             draw_words(page, panel, group, box)
         y += box[3] + APART
-    draw_foot(page, panel, first, (left, y + 4, box[2], 0))
+    draw_foot(page, panel, (left, y + 4, wide, at[1] - LINE))
     return y + 18
 
 
-def draw_foot(page: Blocks, panel: Elements, first: bool, box: Box) -> None:
+def draw_foot(page: Blocks, panel: Elements, box: Box) -> None:
     """Say below a panel how many elements are at home, or below the first
     which channels are a head's."""
-    left, y, wide, _ = box
-    (said, right), n = verdict_text(panel), page.n_heads
-    if not first:
+    (left, y, wide, above), n = box, panel.n_heads
+    if above:
+        right = panel.verdict.startswith("all")
         colour = (MUTED if right else WRONG)[0]
-        page.note(left + wide / 2, y, said, color=colour)
+        page.note(left + wide / 2, y, panel.verdict, color=colour)
     elif panel.places.ndim == 2 and n > 1:
-        name = "head " if wide / n > HEAD else ""
         for head in range(n):
-            x = left + wide * (head + 0.5) / n
-            page.write(x, y, f"{name}{head}", **HEADS)
+            name = f"{'head ' * (wide / n > HEAD)}{head}"
+            page.bold(left + wide * (head + 0.5) / n, y, name, **HEADS)
 
 
-def draw_cells(
-    page: Blocks, box: Box, group: list[list[int]], source: Source
-) -> None:
+def draw_cells(page: Blocks, panel: Elements, group: Tensor, box: Box) -> None:
     """Draw the elements of a head, with their channels if there is room."""
-    (left, top, *_), w, h = box, page.cell, page.high
-    colours = [[source.colour(place) for place in row] for row in group]
-    known = sorted({colour for row in colours for colour in row})
+    left, top, wide, high = box
+    n, c, (rows, columns) = panel.n_heads, panel.size[1], group.shape
+    keys = group // c * n + group % c * n // c
+    colours = [tint(*divmod(key, n)) for key in range(int(keys.max()) + 1)]
     page.ax.pcolormesh(
-        [left + w * i for i in range(len(group[0]) + 1)],
-        [top + h * i for i in range(len(group) + 1)],
-        [[known.index(colour) for colour in row] for row in colours],
-        cmap=ListedColormap(known),
-        norm=Normalize(-0.5, len(known) - 0.5),
+        torch.linspace(left, left + wide, columns + 1).numpy(),
+        torch.linspace(top, top + high, rows + 1).numpy(),
+        keys.numpy(),
+        cmap=ListedColormap(colours),
+        norm=Normalize(-0.5, len(colours) - 0.5),
         edgecolors=PAPER[0],
         linewidth=1,
         clip_on=False,
     )
-    for i, row in enumerate(group):
-        for j, place in enumerate(row):
-            if w >= DIGIT:
-                x, y = left + w * (j + 0.5), top + h * (i + 0.5)
-                page.write(x, y, str(source.find(place)[1]), size=9)
+    for i, row in enumerate((group % c).tolist()):
+        for j, channel in enumerate(row):
+            if page.cell >= DIGIT:
+                x = left + page.cell * (j + 0.5)
+                y = top + page.high * (i + 0.5)
+                page.write(x, y, str(channel), size=9)
 
 
-def draw_words(
-    page: Blocks, panel: Elements, group: list[list[int]], box: Box
-) -> None:
+def draw_words(page: Blocks, panel: Elements, group: Tensor, box: Box) -> None:
     """Name the words in each row, and mark those that do not belong there:
     at the right of heads, else at the left."""
     left, top, wide, _ = box
     heads = panel.places.ndim == 3
     x, side = (left + wide + 6, "left") if heads else (left - 6, "right")
     for i, row in enumerate(group):
-        style = word_style(panel.label(row)) | {"ha": side, "size": SMALL}
-        if panel.strays(row, i):
+        y, style = top + page.high * (i + 0.5), {"ha": side}
+        if panel.at_home is not None and (row // panel.size[1] != i).any():
             style |= {"color": WRONG[0], "weight": "bold"}
-        word = shortened(panel.label(row), page.words - 8, size=SMALL)
-        page.write(x, top + page.high * (i + 0.5), word, **style)
+        page.word(x, y, panel.label(row), page.names - 8, **style)

@@ -6,17 +6,14 @@ from functools import reduce
 from operator import and_
 
 import torch
-from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from pictures.canvas import WIDEST, Canvas, titles_of, word_style
+from pictures.canvas import WIDEST, Canvas, titles_of
 from tformer_lite.drawing.surface.matrix import labels_for
 from tformer_lite.drawing.surface.page import (
     SIZE,
     SMALL,
     Box,
-    Style,
-    shortened,
     text_width,
 )
 from tformer_lite.drawing.surface.palette import INK, KINDS, MUTED
@@ -26,9 +23,6 @@ __all__ = ["broadcast"]
 
 MOST = (4, 1, 20, 20)  # sentences, heads and positions that have room
 CELL, SIGN, APART = 16, 24, 10  # a cell; room for & and =; from masks down
-TITLE: Style = {"weight": "bold", "size": SIZE}
-STORED: Style = {"fill": False, "ec": INK[0], "lw": 1.5, "zorder": 3}
-REPEATED: Style = {"fill": False, "ec": MUTED[0], "lw": 0.9, "ls": ":"}
 NOTE = "outlined: stored · dotted: repeated, never stored · hatched: hidden"
 
 
@@ -118,23 +112,19 @@ def draw_masks(panels: list[Mask], words: list[list[str]]) -> Canvas:
     wide, down = cell * s, cell * t + APART
     signs = ["&"] * (len(panels) - 2) + ["=", ""]
     for i, (panel, sign) in enumerate(zip(panels, signs)):
-        left = i * (wide + SIGN)
-        title = shortened(panel.title, wide + SIGN - 4, **TITLE)
-        page.write(left + wide / 2, -46, title, **TITLE)
-        shape = panel.stored.shape
+        left, shape = i * (wide + SIGN), panel.stored.shape
+        page.bold(left + wide / 2, -46, panel.title, wide + SIGN, size=SIZE)
         letters = [x if size > 1 else "1" for x, size in zip("BHTS", shape)]
         page.shape(left + wide / 2, -22, letters, shape)
         for sentence in range(n):
             box = left, down * sentence, wide, cell * t
             draw_share(page, panel, sentence, box)
-        middle = left + wide + SIGN / 2, (down * n - APART) / 2
-        page.write(*middle, sign, weight="bold", size=14)
+        page.bold(left + wide + SIGN / 2, (down * n - APART) / 2, sign)
+    right = len(panels) * (wide + SIGN) - SIGN + 6
     for sentence, row in enumerate(words):
         for i in range(0, t, math.ceil(10.5 / cell)):
-            word, y = shortened(row[i], 60, size=SMALL), cell * (i + 0.5)
-            style = word_style(row[i]) | {"ha": "left", "size": 9.5}
-            x = len(panels) * (wide + SIGN) - SIGN + 6
-            page.write(x, down * sentence + y, word, **style)
+            y = down * sentence + cell * (i + 0.5)
+            page.word(right, y, row[i], 60, ha="left", size=9.5)
     page.note(0, down * n + 6, NOTE, ha="left", size=9)
     return page
 
@@ -145,21 +135,19 @@ def draw_share(page: Canvas, panel: Mask, sentence: int, box: Box) -> None:
     left, top, wide, high = box
     n, _, t, s = panel.stored.shape
     hidden = ~panel.every[sentence, 0]
-    cell = wide / hidden.shape[1]
+    cell, middle = wide / hidden.shape[1], left + wide / 2
     if sentence < n:
         hidden[:t, :s] = False  # is drawn with what is stored
     page.hatch(
         (left + cell * j, top + cell * i, cell, cell)
         for i, j in hidden.nonzero().tolist()
     )
-    page.add(Rectangle((left, top), wide, high, **REPEATED))
-    if sentence < n:
-        stored, size = panel.stored[sentence, 0], (cell * s, cell * t)
-        grey, limits = KINDS["mask"], (0, 1)
-        page.cells((left, top, *size), stored.float(), grey, limits, ~stored)
-        page.add(Rectangle((left, top), *size, **STORED))
-    middle = left + wide / 2
-    if sentence < n and cell * t < high:
-        page.arrow((middle, top + cell * t + 3), (middle, top + high - 3))
-    elif sentence >= n:
+    page.rectangle(box, fill=False, ec=MUTED[0], lw=0.9, ls=":")
+    if sentence >= n:
         page.arrow((middle, top - APART - 6), (middle, top + 10))
+        return
+    stored, own = panel.stored[sentence, 0], (left, top, cell * s, cell * t)
+    page.cells(own, stored.float(), KINDS["mask"], (0, 1), ~stored)
+    page.rectangle(own, fill=False, ec=INK[0], lw=1.5, zorder=3)
+    if cell * t < high:
+        page.arrow((middle, top + cell * t + 3), (middle, top + high - 3))

@@ -2,15 +2,24 @@
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from torch import Tensor
 
 from shapewatch.tracing.source.expressions import argument_texts
-from tformer_lite.drawing.surface.page import SMALL, Box, Page, Style
-from tformer_lite.drawing.surface.palette import DARK, INK, KINDS, MUTED
+from tformer_lite.drawing.surface.page import NAME, SMALL, Box, Page, shortened
+from tformer_lite.drawing.surface.palette import (
+    CENTRED,
+    DARK,
+    INK,
+    KINDS,
+    MUTED,
+)
 from tformer_lite.drawing.surface.picture import Picture
 
 WIDEST = 350  # pixels: what a phone shows is what a wide page shows
@@ -21,8 +30,32 @@ class Canvas(Page):
     """A page in CSS pixels that begins and ends nowhere: what is drawn says
     how large the picture is. Keep it narrower than WIDEST."""
 
-    def __init__(self) -> None:
-        super().__init__(1, 1)
+    def __init__(self, width: float = 1, height: float = 1):
+        super().__init__(width, height)
+
+    def bold(
+        self, x: float, y: float, text: str, room: float = WIDEST, **style: Any
+    ) -> None:
+        """Write a name, cut where it has no room."""
+        style = {"size": NAME, "weight": "bold"} | style
+        font = {key: style[key] for key in ("size", "weight")}
+        self.write(x, y, shortened(text, room, **font), **style)
+
+    def word(
+        self, x: float, y: float, word: str, room: float = WIDEST, **style: Any
+    ) -> None:
+        """Write a word, cut where it has no room; what fills up is grey."""
+        colour = (MUTED if word == "[PAD]" else INK)[0]
+        style = {"size": SMALL, "color": colour} | style
+        self.write(x, y, shortened(word, room, size=SMALL), **style)
+
+    def scores(self, box: Box, values: Tensor, limit: float) -> None:
+        """Draw cells, white where a number is 0."""
+        self.cells(box, values, CENTRED, (-limit, limit))
+
+    def rectangle(self, box: Box, **style: Any) -> None:
+        """Draw a box without round corners."""
+        self.add(Rectangle(box[:2], *box[2:], **style))
 
     def chart(self, box: Box) -> Axes:
         """Give axes of their own to a box, with labels but no lines."""
@@ -73,6 +106,6 @@ def titles_of(titles: Sequence[str] | None, count: int) -> list[str]:
     return list(given)
 
 
-def word_style(word: str) -> Style:
-    """Say how a word is written: what fills a row up is grey."""
-    return {"color": (MUTED if word == "[PAD]" else INK)[0]}
+def largest(*tensors: Tensor) -> float:
+    """Find the largest size of a number, for a scale; 1 where all are 0."""
+    return max(x.abs().max().item() for x in tensors) or 1.0

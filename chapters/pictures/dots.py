@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Collection, Mapping
 
+from matplotlib.axes import Axes
+
 from pictures.canvas import Canvas
 from tformer_lite.drawing.surface.page import Style, text_width
 from tformer_lite.drawing.surface.palette import EDGE, INK, PAPER
@@ -65,20 +67,35 @@ def draw_dots(
     for row in rows:
         y += 2.3 if row in titles else 1
         ys[row] = y
-    size = min(STEP, ROOM / n) * n, LINE * (y + 1)
-    ax = page.chart((0, 0, *size))
+    wide, high = min(STEP, ROOM / n) * n, LINE * (y + 1)
+    ax = page.chart((0, 0, wide, high))
     ax.set(xlim=(-0.5, n - 0.5), ylim=(y + 0.5, -0.5), axisbelow=True)
     tilted: Style = {"rotation": 60, "rotation_mode": "anchor", "ha": "left"}
     ax.set_xticks(range(n), columns, size=TINY, **tilted)
     ax.set_yticks([*ys.values()], ys, size=TINY)
     ax.xaxis.tick_top()
     ax.grid(color=EDGE[0], lw=0.7)
+    draw_spots(ax, rows, [*columns], ys)
+    left = -4 - max(text_width(row, TINY) for row in rows)
+    for row, title in titles.items():
+        page.bold(left, LINE * (ys[row] - 0.6), title, ha="left", size=TINY)
+    page.note(-4, high + 9, "in all", ha="right", size=TINY)
+    for i, count in enumerate(columns.values()):
+        lower = high + 9 + 10 * (i % 2) * (n > 12)
+        page.write(wide * (i + 0.5) / n, lower, str(count), size=TINY)
+    return page
+
+
+def draw_spots(
+    ax: Axes, rows: Rows, columns: list[str], ys: dict[str, float]
+) -> None:
+    """Draw dots and rings, and say what they are."""
     for full, label in KEY.items():
         spots = [
-            (x, ys[row])
+            (columns.index(mark), ys[row])
             for row, marks in rows.items()
-            for x, mark in enumerate(columns)
-            if mark in marks and (len(marks) == 1) is full
+            for mark in marks
+            if (len(marks) == 1) is full
         ]
         style: Style = {"ls": "", "marker": "o", "ms": 7.5, "mec": INK[0]}
         style |= {"mfc": (INK if full else PAPER)[0], "clip_on": False}
@@ -86,12 +103,3 @@ def draw_dots(
     key: Style = {"loc": "lower right", "bbox_to_anchor": (0, 1)}
     key |= {"frameon": False, "markerfirst": False, "handletextpad": 0.2}
     ax.legend(fontsize=TINY, labelcolor=INK[0], **key)
-    left = -4 - max(text_width(row, TINY) for row in rows)
-    bold: Style = {"ha": "left", "weight": "bold", "size": TINY}
-    for row, title in titles.items():
-        page.write(left, LINE * (ys[row] - 0.6), title, **bold)
-    page.note(-4, size[1] + 9, "in all", ha="right", size=TINY)
-    for i, count in enumerate(columns.values()):
-        x, lower = size[0] * (i + 0.5) / n, 10 * (i % 2) * (n > 12)
-        page.write(x, size[1] + 9 + lower, str(count), size=TINY)
-    return page

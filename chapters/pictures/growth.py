@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import chain, groupby
 
 import torch
-from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from pictures.canvas import WIDEST, Canvas, titles_of
+from pictures.canvas import WIDEST, Canvas, largest, titles_of
 from tformer_lite.drawing.surface.matrix import (
     check_matrix,
     labels_for,
@@ -16,13 +15,12 @@ from tformer_lite.drawing.surface.matrix import (
 )
 from tformer_lite.drawing.surface.page import (
     SIZE,
-    SMALL,
-    Place,
+    Box,
     Style,
     shortened,
     text_width,
 )
-from tformer_lite.drawing.surface.palette import CENTRED, PAPER
+from tformer_lite.drawing.surface.palette import PAPER
 from tformer_lite.drawing.surface.picture import Picture, styled
 
 __all__ = ["growth"]
@@ -30,6 +28,8 @@ __all__ = ["growth"]
 CELL, HIGH = (8, 13), 15  # a cell's width, at least and at most; its height
 FADED: Style = {"fc": PAPER[0], "ec": "none", "alpha": 0.6, "zorder": 3}
 BESIDE, GAP, HEAD, FOOT = 5, 14, 40, 22  # pixels between tables and steps
+Steps = list[list[Tensor]]  # after each step, the tables
+Rows = list[list[list[int]]]  # the rows that are new in them
 
 
 def growth(
@@ -55,54 +55,35 @@ def growth(
             f"tables after {sorted(counts)} steps: give each table as often "
             "as the others, at least once."
         )
-    grown = Growth(titles_of(titles, len(tables)), tables, rows)
-    return draw_growth(grown).picture(grown.text())
+    steps = [list(map(torch.as_tensor, step)) for step in zip(*tables)]
+    titles = titles_of(titles, len(tables))
+    for title, table in zip(titles, zip(*steps)):
+        check_table(title, table)
+    before = [[table[:0] for table in steps[0]], *steps]
+    new = [list(map(changed_rows, *pair)) for pair in zip(before, steps)]
+    words = labels_for(rows, max(map(len, chain(*steps))))
+    page = draw_growth(titles, steps, new, words)
+    return page.picture(growth_text(titles, steps, new, words))
 
 
-class Growth:
-    """Tables after each step: `titles`, `steps` with one matrix a table, the
-    `rows` that are new, and the words of the longest one's rows."""
-
-    def __init__(
-        self,
-        titles: list[str],
-        tables: Sequence[Sequence[Tensor]],
-        rows: list[str] | None,
-    ):
-        for title, table in zip(titles, tables):
-            check_table(title, list(map(torch.as_tensor, table)))
-        self.titles = titles
-        self.steps = [
-            [torch.as_tensor(each).detach().cpu().double() for each in step]
-            for step in zip(*tables)
-        ]
-        before = [[each[:0] for each in self.steps[0]], *self.steps]
-        self.new = [
-            list(map(changed_rows, old, now))
-            for old, now in zip(before, self.steps)
-        ]
-        every = [each for step in self.steps for each in step]
-        self.limit = max(each.abs().max().item() for each in every) or 1.0
-        self.columns = [each.shape[1] for each in self.steps[0]]
-        self.words = labels_for(rows, max(map(len, every)))
-
-    def text(self) -> str:
-        """Say how the tables grow, then the numbers of their new rows."""
-        shapes = [
-            f"step {i} {', '.join(str(tuple(each.shape)) for each in step)}"
-            for i, step in enumerate(self.steps, 1)
-        ]
-        grow = "grow" if len(self.titles) > 1 else "grows"
-        say = f"{', '.join(self.titles)} {grow} over {len(self.steps)} "
-        say += f"step{'s' * (len(self.steps) > 1)}: after {'; '.join(shapes)}."
-        lines = []
-        for i, (step, new) in enumerate(zip(self.steps, self.new), 1):
-            for title, each, rows in zip(self.titles, step, new):
-                for row in rows:
-                    numbers = " ".join(map(number, each[row].tolist()))
-                    word = self.words[row]
-                    lines.append(f"step {i}, {title} of {word}: {numbers}")
-        return say + "\n\n" + "\n".join(lines)
+def growth_text(
+    titles: list[str], steps: Steps, new: Rows, words: list[str]
+) -> str:
+    """Say how the tables grow, then the numbers of their new rows."""
+    shapes = [
+        f"step {i} {', '.join(str(tuple(table.shape)) for table in step)}"
+        for i, step in enumerate(steps, 1)
+    ]
+    count = f"{len(steps)} step{'s' * (len(steps) > 1)}"
+    say = f"{', '.join(titles)} grow{'s' * (len(titles) == 1)} over {count}: "
+    lines = [
+        f"step {i}, {title} of {words[row]}: "
+        + " ".join(map(number, table[row].tolist()))
+        for i, (step, fresh) in enumerate(zip(steps, new), 1)
+        for title, table, rows in zip(titles, step, fresh)
+        for row in rows
+    ]
+    return f"{say}after {'; '.join(shapes)}.\n\n" + "\n".join(lines)
 
 
 def size_text(tables: list[Tensor]) -> str:
@@ -115,7 +96,7 @@ def size_text(tables: list[Tensor]) -> str:
     return f"{n} × {times}{d} = {count}"
 
 
-def check_table(title: str, steps: list[Tensor]) -> None:
+def check_table(title: str, steps: Sequence[Tensor]) -> None:
     """Raise ValueError unless a table is a matrix, as wide after each step."""
     for step in steps:
         check_matrix(title, step)
@@ -131,56 +112,56 @@ def changed_rows(before: Tensor, now: Tensor) -> list[int]:
     """List the rows that are not what they were."""
     same = min(len(before), len(now))
     other = (before[:same] - now[:same]).abs().amax(dim=-1) > 1e-5
-    return [i for i, new in enumerate(other.tolist()) if new] + [
-        *range(same, len(now))
-    ]
+    return [*other.nonzero().flatten().tolist(), *range(same, len(now))]
 
 
 @styled
-def draw_growth(grown: Growth) -> Canvas:
+def draw_growth(
+    titles: list[str], steps: Steps, new: Rows, words: list[str]
+) -> Canvas:
     """Draw the words once, and beside them the tables after each step, as
     many as have room."""
-    page, count, columns = Canvas(), len(grown.steps), sum(grown.columns)
-    room = WIDEST - 10 - max(map(text_width, grown.words))
-    beside = BESIDE * (len(grown.titles) - 1) + GAP
+    page, columns = Canvas(), sum(table.shape[1] for table in steps[0])
+    room = WIDEST - 10 - max(map(text_width, words))
+    beside = BESIDE * (len(titles) - 1) + GAP
     fit = max(1, int(room // (columns * CELL[0] + beside)))
-    band = math.ceil(count / math.ceil(count / fit))
+    band = math.ceil(len(steps) / math.ceil(len(steps) / fit))
     wide = min(CELL[1], (room / band - beside) / columns)
-    top = 0
-    for start in range(0, count, band):
-        steps = range(start, min(count, start + band))
-        most = max(len(table) for i in steps for table in grown.steps[i])
-        for row, word in enumerate(grown.words[:most]):
+    top, limit = 0, largest(*chain(*steps))
+    for start in range(0, len(steps), band):
+        most = max(map(len, chain(*steps[start : start + band])))
+        for row, word in enumerate(words[:most]):
             page.write(-8, top + HIGH * (row + 0.5), word, ha="right")
-        for i in steps:
-            left = (i - start) * (columns * wide + beside)
-            draw_step(page, grown, i, (left, top), wide)
+        for i, step in enumerate(steps[start : start + band]):
+            left, n = i * (columns * wide + beside), start + i
+            page.bold(left, top - 28, f"step {n + 1}", ha="left", size=SIZE)
+            below = top + HIGH * max(map(len, step)) + 11
+            page.note(left, below, size_text(step), ha="left")
+            for title, table, rows in zip(titles, step, new[n]):
+                box = left, top, wide * table.shape[1], HIGH * len(table)
+                draw_table(page, title, table, rows, box, limit)
+                left += box[2] + BESIDE
         top += HEAD + HIGH * most + FOOT
     return page
 
 
-def draw_step(
-    page: Canvas, grown: Growth, i: int, at: Place, wide: float
+def draw_table(
+    page: Canvas,
+    title: str,
+    table: Tensor,
+    new: list[int],
+    box: Box,
+    limit: float,
 ) -> None:
-    """Draw the tables after a step: what is new framed, what was faded."""
-    (left, top), step = at, grown.steps[i]
-    page.write(left, top - 28, f"step {i + 1}", weight="bold", ha="left")
-    below = top + HIGH * max(map(len, step)) + 11
-    counted = size_text(step)
-    if text_width(counted, SMALL) > wide * sum(grown.columns) + BESIDE + GAP:
-        counted = counted.rpartition(" ")[2]
-    page.note(left, below, counted, ha="left")
-    for title, table, new in zip(grown.titles, step, grown.new[i]):
-        long = wide * table.shape[1]
-        named = shortened(title, long + BESIDE, size=SIZE)
-        page.note(left + long / 2, top - 10, named, size=SIZE)
-        box = left, top, long, HIGH * len(table)
-        page.cells(box, table, CENTRED, (-grown.limit, grown.limit))
-        for fresh, group in groupby(range(len(table)), new.__contains__):
-            first, *others = group
-            box = left, top + HIGH * first, long, HIGH * (1 + len(others))
-            if fresh:
-                page.frame(box)
-            else:
-                page.add(Rectangle(box[:2], *box[2:], **FADED))
-        left += long + BESIDE
+    """Draw a table after a step: what is new framed, what was faded."""
+    left, top, wide, _ = box
+    named = shortened(title, wide + BESIDE, size=SIZE)
+    page.note(left + wide / 2, top - 10, named, size=SIZE)
+    page.scores(box, table, limit)
+    for fresh, group in groupby(range(len(table)), new.__contains__):
+        first, *others = group
+        part = left, top + HIGH * first, wide, HIGH * (1 + len(others))
+        if fresh:
+            page.frame(part)
+        else:
+            page.rectangle(part, **FADED)

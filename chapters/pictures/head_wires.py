@@ -1,19 +1,13 @@
 """Which head of keys and values each head of queries attends with."""
 
 from fractions import Fraction
+from itertools import starmap
 
 import torch
 from torch import Tensor
 
 from pictures.canvas import WIDEST, Canvas, titles_of
 from tformer_lite.drawing.surface.matrix import table
-from tformer_lite.drawing.surface.page import (
-    NAME,
-    SMALL,
-    Style,
-    shortened,
-    text_width,
-)
 from tformer_lite.drawing.surface.palette import LINE, tint
 from tformer_lite.drawing.surface.picture import Picture, styled
 
@@ -23,7 +17,6 @@ MOST = 32  # heads of queries that have room for their numbers
 PITCH, BOX, LEAST = 24, 22, 150  # from head to head; a box; a panel's width
 LEFT, GAP, HIGH = 18, 24, 190  # for q, k, v; between panels; of a panel
 LINES_OF = {"q": 22, "k": 92, "v": 118}  # how far down heads stand
-BOLD: Style = {"weight": "bold", "size": NAME}
 
 
 def head_wires(*served: Tensor, titles: list[str] | None = None) -> Picture:
@@ -39,22 +32,12 @@ def head_wires(*served: Tensor, titles: list[str] | None = None) -> Picture:
     grouped: 4 heads of queries share 2 heads of ...
     """
     titles = titles_of(titles, len(served))
-    panels = [
-        (title, whole_numbers(title, keys))
-        for title, keys in zip(titles, served)
-    ]
-    words = [sharing_text(*panel) for panel in panels]
-    tables = [
-        table(
-            title,
-            [
-                ["query head", *map(str, range(len(keys)))],
-                ["key head", *map(str, keys)],
-            ],
-        )
-        for title, keys in panels
-    ]
-    return draw_panels(panels).picture("\n\n".join([" ".join(words), *tables]))
+    panels = list(zip(titles, map(whole_numbers, titles, served)))
+    texts = [" ".join(starmap(sharing_text, panels))]
+    for title, keys in panels:
+        rows = [["query head", *map(str, range(len(keys)))]]
+        texts.append(table(title, [*rows, ["key head", *map(str, keys)]]))
+    return draw_panels(panels).picture("\n\n".join(texts))
 
 
 def whole_numbers(title: str, keys: Tensor) -> list[int]:
@@ -97,20 +80,18 @@ def draw_panels(panels: list[tuple[str, list[int]]]) -> Canvas:
     """Draw panels, beside each other if two of them have room."""
     page = Canvas()
     heads = max(max(len(keys), max(keys) + 1) for _, keys in panels)
-    widest = max(text_width(title, NAME, "bold") for title, _ in panels)
-    least = max(heads * PITCH, widest, LEAST)
-    beside = 2 if 2 * least + LEFT + GAP <= WIDEST and len(panels) > 1 else 1
-    wide = min(least, WIDEST - LEFT)
+    wide = min(max(heads * PITCH, LEAST), WIDEST - LEFT)
+    beside = 1 + (2 * wide + LEFT + GAP <= WIDEST and len(panels) > 1)
     for i, (title, keys) in enumerate(panels):
         row, column = divmod(i, beside)
         left, top = LEFT + column * (wide + GAP), row * HIGH
-        short, middle = shortened(title, 0.96 * wide, **BOLD), left + wide / 2
-        page.write(middle, top + 8, short, **BOLD)
-        page.note(middle, top + LINES_OF["v"] + BOX + 16, cost_text(keys))
+        page.bold(left + wide / 2, top + 8, title, wide)
+        below = top + LINES_OF["v"] + BOX + 16
+        page.note(left + wide / 2, below, cost_text(keys))
         draw_heads(page, keys, left, top, wide)
         for letter, line in LINES_OF.items():
             if not column:
-                page.write(6, top + line + BOX / 2, letter, **BOLD)
+                page.bold(6, top + line + BOX / 2, letter)
     return page
 
 
@@ -118,22 +99,21 @@ def draw_heads(
     page: Canvas, keys: list[int], left: float, top: float, wide: float
 ) -> None:
     """Draw queries above, keys and values below, and a wire for each query."""
-    upper, key, value = (top + line for line in LINES_OF.values())
-    some = max(keys) + 1
-    asks, answers = (
-        [left + wide * (i + 0.5) / n for i in range(n)]
-        for n in (len(keys), some)
-    )
-    for x, head in zip(asks, keys):
-        page.wire((x, upper + BOX), (answers[head], key), upright=True)
-    size = min(BOX, 0.85 * wide / max(len(keys), some))
-    boxes = [(x, upper, i, keys[i]) for i, x in enumerate(asks)]
-    for y in (key, value):
-        boxes += [(x, y, i, i) for i, x in enumerate(answers)]
-    for x, y, number, head in boxes:
-        # A group has one colour, and its neighbours another.
-        colour = tint(head % 2, head // 2)
-        style: Style = {"fc": colour, "ec": LINE[0], "lw": 0.8}
-        page.box((x - size / 2, y, size, BOX), **style)
-        if size > 14 or y != upper:
-            page.write(x, y + BOX / 2, str(number), size=SMALL)
+    lines = {letter: top + line for letter, line in LINES_OF.items()}
+    most, heads = max(len(keys), max(keys) + 1), list(range(max(keys) + 1))
+    size = min(BOX, 0.85 * wide / most)
+
+    def place(head: int, of: int) -> float:
+        return left + wide * (head + 0.5) / of
+
+    for i, head in enumerate(keys):
+        start = place(i, len(keys)), lines["q"] + BOX
+        page.wire(start, (place(head, len(heads)), lines["k"]), upright=True)
+    for letter, groups in ("q", keys), ("k", heads), ("v", heads):
+        for i, head in enumerate(groups):
+            x, y = place(i, len(groups)), lines[letter]
+            # A group has one colour, and its neighbours another.
+            style = {"fc": tint(head % 2, head // 2), "ec": LINE[0]}
+            page.box((x - size / 2, y, size, BOX), lw=0.8, **style)
+            if size > 14 or letter != "q":
+                page.word(x, y + BOX / 2, str(i))

@@ -1,21 +1,16 @@
 """Ids fetch rows of an embedding table."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 from torch import Tensor
 
-from pictures.canvas import Canvas, arguments, word_style
+from pictures.canvas import Canvas, arguments, largest
 from tformer_lite.drawing.surface import matrix
-from tformer_lite.drawing.surface.page import (
-    SIZE,
-    SMALL,
-    Style,
-    shortened,
-    text_width,
-)
-from tformer_lite.drawing.surface.palette import KINDS, LINE, PAPER, RIM
+from tformer_lite.drawing.surface.page import SIZE, SMALL, Style, text_width
+from tformer_lite.drawing.surface.palette import INK, LINE, PAPER, RIM
 from tformer_lite.drawing.surface.picture import Picture, styled
 from tformer_lite.model.checks import check_ids
 
@@ -24,8 +19,7 @@ __all__ = ["look_up"]
 WORDS, CHANNELS = 20, 24  # so many have room
 STEP, HIGH, WIDE = 26, 18, 68  # from id to id; how large a row is drawn
 TABLE, ROWS = 100, 206  # from the ids to the table, and to the rows
-TITLE: Style = {"weight": "bold", "size": SIZE}
-ONE_ROW: Style = {"color": RIM[0], "weight": "bold", "size": SMALL}
+Pairs = Sequence[tuple[str, int]]  # words and their ids
 
 
 def look_up(
@@ -48,135 +42,101 @@ def look_up(
         )
     check_ids(ids[None], len(table))
     matrix.check_matrix("table", table)
-    named = matrix.labels_for(words, len(ids))
-    written = arguments()
-    headings = written if len(written) > 1 else ["ids", "table"]
-    found = Fetched(headings[:2], named, ids.tolist(), table.detach().cpu())
-    return draw_look_up(found).picture(found.text)
+    written, table = arguments(), table.detach().cpu()
+    names = written[:2] if len(written) > 1 else ["ids", "table"]
+    pairs = list(zip(matrix.labels_for(words, len(ids)), ids.tolist()))
+    page = draw_look_up(pairs, table, names)
+    return page.picture(look_up_text(pairs, table, names[1]))
 
 
-@dataclass
-class Fetched:
-    """Ids and their words, and the table that they look in; the headings of
-    ids and table."""
+def look_up_text(pairs: Pairs, table: Tensor, name: str) -> str:
+    """Say it to someone who does not see it."""
+    shared = f": {shared_text(pairs)}" if shared_text(pairs) else ""
+    count = len({id_ for _, id_ in pairs})
+    say = f"{count} of {len(table):,} rows{shared}."
+    few = table[:, :CHANNELS]
+    rows = [["word", "id", *map(str, range(few.shape[1]))]]
+    for word, id_ in pairs:
+        rows.append([word, str(id_), *map(matrix.number, few[id_])])
+    return f"{len(pairs)} ids fetch {say}\n\n{matrix.table(name, rows)}"
 
-    headings: list[str]
-    words: list[str]
-    ids: list[int]
-    table: Tensor
 
-    @property
-    def lines(self) -> list[int | None]:
-        """The rows that are drawn: those fetched, the first and the last,
-        and None where others are left out."""
-        every = sorted({0, len(self.table) - 1, *self.ids})
-        lines: list[int | None] = [0]
-        for before, line in pairwise(every):
-            lines += [line] if line == before + 1 else [None, line]
-        return lines
+def shared_text(pairs: Pairs) -> str:
+    """Say which words fetch one row."""
+    return "; ".join(
+        f"{', '.join(w for w, one in pairs if one == id_)} fetch row {id_}"
+        for id_, n in Counter(id_ for _, id_ in pairs).items()
+        if n > 1
+    )
 
-    @property
-    def twice(self) -> list[int]:
-        """The ids that stand in more than one place."""
-        return [id_ for id_, n in Counter(self.ids).items() if n > 1]
 
-    @property
-    def shared(self) -> str:
-        """Say which words fetch one row."""
-        pairs = list(zip(self.words, self.ids))
-        return "; ".join(
-            f"{', '.join(w for w, one in pairs if one == id_)} fetch row {id_}"
-            for id_ in self.twice
-        )
-
-    @property
-    def text(self) -> str:
-        """Say it to someone who does not see it."""
-        shared = f": {self.shared}" if self.twice else ""
-        count = f"{len(set(self.ids))} of {len(self.table):,} rows{shared}."
-        channels = map(str, range(self.table.shape[1]))
-        rows = [["word", "id", *channels][: CHANNELS + 2]]
-        for word, id_ in zip(self.words, self.ids):
-            numbers = map(matrix.number, self.table[id_, :CHANNELS])
-            rows.append([word, str(id_), *numbers])
-        fetched = matrix.table(self.headings[1], rows)
-        return f"{len(self.ids)} ids fetch {count}\n\n{fetched}"
+def lines_of(pairs: Pairs, last: int) -> list[int | None]:
+    """List the rows that are drawn: those fetched, the first and the last,
+    and None where others are left out."""
+    lines: list[int | None] = [0]
+    for before, line in pairwise(
+        sorted({0, last, *(id_ for _, id_ in pairs)})
+    ):
+        lines += [line] if line == before + 1 else [None, line]
+    return lines
 
 
 @styled
-def draw_look_up(found: Fetched) -> Canvas:
+def draw_look_up(pairs: Pairs, table: Tensor, names: list[str]) -> Canvas:
     """Draw ids at the left, the table, and the fetched rows."""
-    page, lines = Canvas(), found.lines
-    high = STEP * max(len(found.ids), len(lines))
-    draw_headings(page, found)
-    heights = list(zip(lines, spread(high, len(lines))))
+    page, lines = Canvas(), lines_of(pairs, len(table) - 1)
+    count = Counter(id_ for _, id_ in pairs)
+    few, high = table[:, :CHANNELS], STEP * max(len(pairs), len(lines))
+    limit, heights = largest(few[[*count, 0, -1]]), spread(lines, high)
     for line, y in heights:
-        draw_line(page, found, line, y)
-    middles, row_of = spread(high, len(found.ids)), dict(heights)
-    for word, id_, y in zip(found.words, found.ids, middles):
-        style: Style = {"ec": LINE[0], "lw": 1}
-        if id_ in found.twice:
-            style = {"ec": RIM[0], "lw": 1.8, "zorder": 2}
-        number = text_width(str(id_), SMALL) + 8
-        page.wire((0, y), (TABLE - number, row_of[id_]), **style)
-        page.wire((TABLE + WIDE, row_of[id_]), (ROWS, y), **style)
-        draw_word(page, word, str(id_), y, style["ec"])
-        draw_row(page, found, id_, (ROWS, y))
-    if found.table.shape[1] > CHANNELS:
+        if line is None:
+            page.write(TABLE + WIDE / 2, y, "⋮")
+        else:
+            colour = (RIM if count[line] > 1 else INK)[0]
+            page.word(TABLE - 5, y, str(line), ha="right", color=colour)
+            page.scores((TABLE, y - HIGH / 2, WIDE, HIGH), few[[line]], limit)
+    for (word, id_), y in spread(pairs, high):
+        shared = count[id_] > 1
+        draw_word(page, word, id_, y, dict(heights)[id_], shared)
+        page.scores((ROWS, y - HIGH / 2, WIDE, HIGH), few[[id_]], limit)
+    if table.shape[1] > CHANNELS:
         cut = f"the first {CHANNELS} channels"
         page.note(TABLE, high + 4, cut, ha="left")
-    said = shortened(found.shared, 340, size=SMALL, weight="bold")
-    page.write(ROWS + WIDE, high + 18, said, ha="right", **ONE_ROW)
+    style: Style = {"ha": "right", "color": RIM[0], "size": SMALL}
+    page.bold(ROWS + WIDE, high + 18, shared_text(pairs), **style)
+    draw_headings(page, names, len(pairs), table.shape)
     return page
 
 
-def spread(high: float, n: int) -> list[float]:
-    """How far down n lines are that share a height."""
-    return [high * (i + 0.5) / n for i in range(n)]
+def spread(things: Sequence[Any], high: float) -> list[tuple[Any, float]]:
+    """Give things that share a height, each with how far down it is."""
+    return [(x, high * (i + 0.5) / len(things)) for i, x in enumerate(things)]
 
 
 def draw_word(
-    page: Canvas, word: str, id_: str, y: float, colour: str
+    page: Canvas, word: str, id_: int, y: float, row: float, shared: bool
 ) -> None:
-    """Draw an id in a box, and its word before it."""
-    wide = max(30, text_width(id_, SMALL) + 8)
-    page.box((-wide, y - HIGH / 2, wide, HIGH), fc=PAPER[0], ec=colour, lw=0.9)
-    page.write(-wide / 2, y, id_, size=SMALL)
-    short = shortened(word, 66 - wide, size=SMALL)
-    page.write(-6 - wide, y, short, ha="right", size=SMALL, **word_style(word))
+    """Draw an id in a box, its word before it, and curves from there to its
+    row of the table, and on to where it is fetched."""
+    style: Style = {"ec": (RIM if shared else LINE)[0], "lw": 1 + 0.8 * shared}
+    wide = max(30, text_width(str(id_), SMALL) + 8)
+    left = TABLE - text_width(str(id_), SMALL) - 8
+    page.wire((0, y), (left, row), zorder=1 + shared, **style)
+    page.wire((TABLE + WIDE, row), (ROWS, y), zorder=1 + shared, **style)
+    page.box((-wide, y - HIGH / 2, wide, HIGH), fc=PAPER[0], **style)
+    page.word(-wide / 2, y, str(id_))
+    page.word(-6 - wide, y, word, 66 - wide, ha="right")
 
 
-def draw_line(
-    page: Canvas, found: Fetched, line: int | None, y: float
+def draw_headings(
+    page: Canvas, names: list[str], s: int, shape: Sequence[int]
 ) -> None:
-    """Draw a row of the table, or say that some are left out."""
-    if line is None:
-        page.write(TABLE + WIDE / 2, y, "⋮")
-        return
-    style = ONE_ROW if line in found.twice else {"size": SMALL}
-    page.write(TABLE - 5, y, str(line), ha="right", **style)
-    draw_row(page, found, line, (TABLE, y))
-
-
-def draw_row(
-    page: Canvas, found: Fetched, line: int, at: tuple[float, float]
-) -> None:
-    """Draw the channels of a row, from the middle of its left side on."""
-    drawn = found.table[sorted({0, len(found.table) - 1, *found.ids})]
-    limit = drawn[:, :CHANNELS].abs().max().item() or 1.0
-    row = found.table[line : line + 1, :CHANNELS]
-    box = at[0], at[1] - HIGH / 2, WIDE, HIGH
-    page.cells(box, row, KINDS["scores"], (-limit, limit))
-
-
-def draw_headings(page: Canvas, found: Fetched) -> None:
     """Write what ids, table and rows are, and their shapes."""
-    ids, table = found.headings
-    (v, c), s, half = found.table.shape, len(found.ids), WIDE / 2
+    ids, table = names
     for x, name, letters, sizes in (
         (-20, ids, "S", (s,)),
-        (TABLE + half, table, "VC", (v, c)),
-        (ROWS + half, f"{table}[{ids}]", "SC", (s, c)),
+        (TABLE + WIDE / 2, table, "VC", shape),
+        (ROWS + WIDE / 2, f"{table}[{ids}]", "SC", (s, shape[1])),
     ):
-        page.write(x, -48, shortened(name, 96, **TITLE), **TITLE)
+        page.bold(x, -48, name, 96, size=SIZE)
         page.shape(x, -24, letters, sizes)

@@ -9,21 +9,15 @@ from itertools import groupby, pairwise
 import matplotlib as mpl
 import torch
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, Patch, Rectangle
+from matplotlib.patches import FancyArrowPatch, Patch
 from matplotlib.text import Text
 
-from pictures.canvas import word_style
+from pictures.canvas import Canvas
 from pictures.thumbs import Thumb, costs_of, thumbs_of
 from shapewatch.tracing import Trace
 from shapewatch.tracing.axes.names import Shape, shape_text
 from tformer_lite.drawing.diagram.anatomy import sides_of
-from tformer_lite.drawing.surface.page import (
-    NAME,
-    SIZE,
-    Page,
-    Style,
-    shortened,
-)
+from tformer_lite.drawing.surface.page import NAME, SIZE, Box, Style
 from tformer_lite.drawing.surface.palette import (
     AXES,
     CENTRED,
@@ -148,10 +142,10 @@ def sizes(shape: Shape) -> list[int]:
 
 
 @styled
-def draw_poster(seen: Trace, thumbs: dict[str, list[Thumb]]) -> Page:
+def draw_poster(seen: Trace, thumbs: dict[str, list[Thumb]]) -> Canvas:
     """Draw the sides below each other, what leads from one to the other, and
     what explains them."""
-    page, bound, bands = Page(*SHEET), largest(thumbs), list[list[Spot]]()
+    page, bound, bands = Canvas(*SHEET), largest(thumbs), list[list[Spot]]()
     for name, each in thumbs.items():
         first = len(bands)
         bands += bands_of(each, TOP + BAND * first)
@@ -165,8 +159,8 @@ def draw_poster(seen: Trace, thumbs: dict[str, list[Thumb]]) -> Page:
             draw_band(page, band, bound)
         if first:
             draw_memory(page, bands[first - 1][-1], bands[first:])
-    bold = {"ha": "left", "weight": "bold", "size": 26}
-    page.write(LEFT, 36, "The Transformer, shape by shape", **bold)
+    title = "The Transformer, shape by shape"
+    page.bold(LEFT, 36, title, 999, ha="left", size=26)
     text = f"{size_text(seen)} Every cell is a number of one run, in the "
     text += "first example of the batch."
     page.note(LEFT, 68, text, ha="left", size=NAME + 1)
@@ -202,7 +196,7 @@ def bands_of(thumbs: Sequence[Thumb], top: float) -> list[list[Spot]]:
     ]
 
 
-def draw_band(page: Page, band: list[Spot], bound: float) -> None:
+def draw_band(page: Canvas, band: list[Spot], bound: float) -> None:
     """Draw a band's thumbs, the arrows between them, and the ways around
     sublayers and from the values to where they are mixed."""
     for spot in band:
@@ -222,30 +216,29 @@ def draw_band(page: Page, band: list[Spot], bound: float) -> None:
         start = layer[-1]
 
 
-def draw_thumb(page: Page, spot: Spot, bound: float) -> None:
+def draw_thumb(page: Canvas, spot: Spot, bound: float) -> None:
     """Draw a tensor: its name and shape, its matrices, and what it costs."""
     thumb, left = spot.thumb, spot.x - spot.wide / 2
     high = 14 * min(len(thumb.words), ROWS) / 2
     top = spot.y - (high or spot.half)
-    page.write(spot.x, top - 42, thumb.label, size=NAME, weight="bold")
+    page.bold(spot.x, top - 42, thumb.label)
     letters = list(map(str, thumb.shape))
     page.shape(spot.x, top - 20, letters, sizes(thumb.shape))
     for i, (word, number) in enumerate(thumb.words[:ROWS]):
         y = top + 14 * i + 7
-        short = shortened(word, WIDE - 24)
-        page.write(left, y, short, ha="left", **word_style(word))
+        page.word(left, y, word, WIDE - 24, ha="left", size=SIZE)
         page.note(left + spot.wide, y, number, ha="right", size=SIZE)
     for i, matrix in enumerate(thumb.matrices):
         y = top + i * (HIGH + GAP)
         draw_matrix(page, thumb, matrix, (left, y, spot.wide, HIGH), bound)
         if thumb.label == "q, k, v":
-            page.write(left - 9, y + HIGH / 2, "qkv"[i], weight="bold")
+            page.bold(left - 9, y + HIGH / 2, "qkv"[i], size=SIZE)
     for i, text in enumerate(cost_texts(thumb)):
         page.note(spot.x, spot.y + spot.half + 11 + 12 * i, text, size=9)
 
 
 def draw_matrix(
-    page: Page, thumb: Thumb, matrix: torch.Tensor, box: tuple, bound: float
+    page: Canvas, thumb: Thumb, matrix: torch.Tensor, box: Box, bound: float
 ) -> None:
     """Draw the cells of a matrix, its edges, and lines between heads; dots,
     where not all columns are drawn."""
@@ -254,8 +247,7 @@ def draw_matrix(
     few = matrix[:ROWS, :columns].float()
     limits = (0.0, 1.0) if thumb.kind is SHARE else (-bound, bound)
     page.cells(box, few, thumb.kind, limits)
-    style: Style = {"fill": False, "ec": LINE[0], "lw": 0.8, "zorder": 3}
-    page.add(Rectangle((left, top), wide, high, **style))
+    page.rectangle(box, fill=False, ec=LINE[0], lw=0.8, zorder=3)
     for head in range(of // thumb.heads, columns, of // thumb.heads):
         x = left + wide * head / columns
         page.ax.vlines(x, top, top + high, color=INK[0], lw=1.4, zorder=3)
@@ -264,7 +256,7 @@ def draw_matrix(
 
 
 def draw_residual(
-    page: Page, start: Spot, layer: list[Spot], end: Spot
+    page: Canvas, start: Spot, layer: list[Spot], end: Spot
 ) -> None:
     """Draw the way around a sublayer, above all that is written there."""
     y = min(spot.y - spot.half for spot in layer) - 62
@@ -273,7 +265,7 @@ def draw_residual(
     page.arrow(*places, color=HATCH[0], lw=1.6)
 
 
-def draw_values(page: Page, start: Spot, end: Spot) -> None:
+def draw_values(page: Canvas, start: Spot, end: Spot) -> None:
     """Draw the way of the values to where they are mixed."""
     right, low = start.x + start.wide / 2, start.y + start.half
     corner, goal = right + 8, end.y + end.half + 28
@@ -281,7 +273,7 @@ def draw_values(page: Page, start: Spot, end: Spot) -> None:
     page.arrow((right + 2, low - HIGH / 2), *ways, (end.x, goal))
 
 
-def draw_memory(page: Page, last: Spot, bands: list[list[Spot]]) -> None:
+def draw_memory(page: Canvas, last: Spot, bands: list[list[Spot]]) -> None:
     """Draw the way from the encoder to keys and values of the decoder."""
     right = LEFT + PITCH * MOST + 22
     for spot in (spot for band in bands for spot in band):
@@ -295,7 +287,7 @@ def draw_memory(page: Page, last: Spot, bands: list[list[Spot]]) -> None:
             page.write(right + 11, (last.y + low) / 2, text, **style)
 
 
-def draw_legend(page: Page, seen: Trace, band: list[Spot]) -> None:
+def draw_legend(page: Canvas, seen: Trace, band: list[Spot]) -> None:
     """Explain the letters, and draw where parameters and FLOPs are, in the
     band that has most room."""
     x, y = band[-1].x + 84, band[0].y - MIDDLE + 30
@@ -306,7 +298,7 @@ def draw_legend(page: Page, seen: Trace, band: list[Spot]) -> None:
     for i, name in enumerate(letters):
         left, low = x + (i % 2) * wide / 2, y + 20 * (i // 2)
         meaning, (colour, _) = AXES[name]
-        page.write(left, low, name, color=colour, weight="bold", **SMALLER)
+        page.bold(left, low, name, color=colour, ha="left")
         page.write(left + 20, low, f"{seen.run.sizes[name]}", **SMALLER)
         page.note(left + 58, low, meaning, **SMALLER)
     for i, what in enumerate(("parameters", "FLOPs")):
@@ -320,7 +312,7 @@ def draw_legend(page: Page, seen: Trace, band: list[Spot]) -> None:
 
 
 def draw_shares(
-    page: Page, box: tuple, what: str, shares: dict[str, int]
+    page: Canvas, box: Box, what: str, shares: dict[str, int]
 ) -> None:
     """Draw how a number is shared out, as bars."""
     ax, total = page.axes(box), sum(shares.values())
@@ -331,14 +323,13 @@ def draw_shares(
     labels = [f"{100 * number / total:.0f} %" for number in shares.values()]
     ax.bar_label(bars, labels, padding=4, size=SIZE, color=INK[0])
     left, top, _, high = box
-    style: Style = {"ha": "left", "weight": "bold", "size": NAME}
-    page.write(left - 80, top - 12, f"{total:,} {what}", **style)
+    page.bold(left - 80, top - 12, f"{total:,} {what}", ha="left")
     for i, name in enumerate(shares):
         y = top + high * (i + 0.5) / 5.5
         page.note(left - 8, y, name, ha="right", size=SIZE)
 
 
-def draw_scales(page: Page, bound: float) -> None:
+def draw_scales(page: Canvas, bound: float) -> None:
     """Explain the colours and the numbers."""
     scales = (CENTRED, -bound, bound, ""), (SHARE, 0.0, 1.0, "weights ")
     for x, (kind, low, high, what) in zip((LEFT + 40, LEFT + 270), scales):
@@ -349,7 +340,7 @@ def draw_scales(page: Page, bound: float) -> None:
         page.write(x + 133, FOOT, f"{high:g}", ha="left")
     x = LEFT + 440
     page.hatch([(x, FOOT - 7, 24, 14)])
-    page.add(Rectangle((x, FOOT - 7), 24, 14, fill=False, ec=LINE[0], lw=0.8))
+    page.rectangle((x, FOOT - 7, 24, 14), fill=False, ec=LINE[0], lw=0.8)
     page.write(x + 32, FOOT, "masked", ha="left")
     text = "FLOPs: a multiply-add is 2. Lines above: the residual stream."
     page.note(x + 110, FOOT, text, ha="left", size=SIZE)

@@ -4,15 +4,10 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
-from pictures.canvas import Canvas, arguments
+from pictures.canvas import Canvas, arguments, largest
 from tformer_lite.drawing.surface.matrix import number, table
-from tformer_lite.drawing.surface.page import (
-    NAME,
-    SMALL,
-    Style,
-    shortened,
-)
-from tformer_lite.drawing.surface.palette import AXES, KINDS
+from tformer_lite.drawing.surface.page import SMALL
+from tformer_lite.drawing.surface.palette import AXES
 from tformer_lite.drawing.surface.picture import Picture, styled
 
 __all__ = ["projections"]
@@ -25,9 +20,6 @@ ROLES = {
 MOST = 24  # channels that have room
 LANE, HIGH, BAR, SIDE = 100, 20, 20, 64  # a role; a row; a vector; a matrix
 MATRIX, ROWS, WIDE = 66, 154, 150  # from the vector to matrices and rows
-CELLS = KINDS["scores"]
-BOLD: Style = {"weight": "bold", "size": NAME}
-HEADS: Style = {"weight": "bold", "size": SMALL, "color": AXES["H"][1][0]}
 
 
 @dataclass
@@ -97,42 +89,38 @@ def roles_text(title: str, word: str, x: Tensor, roles: list[Role]) -> str:
 def draw_roles(title: str, word: str, x: Tensor, roles: list[Role]) -> Canvas:
     """Draw a word's vector upright, and a lane for each of its roles."""
     page, c, middle = Canvas(), len(x), 1.5 * LANE
-    every = [x, *(role.heads for role in roles)]
-    most = max(values.abs().max().item() for values in every) or 1.0
-    weight = max(role.weight.abs().max().item() for role in roles) or 1.0
+    limit = largest(x, *(role.heads for role in roles))
+    weight = largest(*(role.weight for role in roles))
     high = min(2.6 * LANE, 15 * c)
-    box = 0, middle - high / 2, BAR, high
-    page.cells(box, x[:, None], CELLS, (-most, most))
-    short = shortened(word, 50, **BOLD)
-    page.write(-6, middle, short, ha="right", **BOLD)
+    page.scores((0, middle - high / 2, BAR, high), x[:, None], limit)
+    page.bold(-6, middle, word, 50, ha="right")
     for i, role in enumerate(roles):
         y = LANE * (i + 0.5)
         page.wire((BAR + 2, middle), (MATRIX - 3, y))
-        box = MATRIX, y - SIDE / 2, SIDE, SIDE
-        page.cells(box, role.weight, CELLS, (-weight, weight))
+        page.scores((MATRIX, y - SIDE / 2, SIDE, SIDE), role.weight, weight)
         page.arrow((MATRIX + SIDE + 3, y), (ROWS - 4, y))
-        draw_heads(page, role, len(roles[0].heads), most, y)
-    for x_, name, letters, sizes in (
+        draw_heads(page, role, len(roles[0].heads), limit, y)
+    for left, name, letters, sizes in (
         (BAR / 2, title, "C", (c,)),
         (MATRIX + SIDE / 2, "weights", "CC", (c, c)),
         (ROWS + WIDE / 2, "q, k, v", "HD", roles[0].heads.shape),
     ):
-        page.write(x_, -28, shortened(name, 60, **BOLD), **BOLD)
-        page.shape(x_, -4, letters, sizes)
+        page.bold(left, -28, name, 60)
+        page.shape(left, -4, letters, sizes)
     return page
 
 
 def draw_heads(
-    page: Canvas, role: Role, n: int, most: float, y: float
+    page: Canvas, role: Role, n: int, limit: float, y: float
 ) -> None:
     """Draw what a role's matrix makes, cut into as many heads as there are
     of n."""
     share = (WIDE + 8) / n
+    wide, style = share - 8, {"size": SMALL, "color": AXES["H"][1][0]}
     for head, channels in enumerate(role.heads):
-        x, wide = ROWS + share * head, share - 8
-        box = x, y - HIGH / 2, wide, HIGH
-        page.cells(box, channels[None], CELLS, (-most, most))
-        name = "head " if wide > 40 else ""
-        page.write(x + wide / 2, y - HIGH / 2 - 9, f"{name}{head}", **HEADS)
-    page.write(ROWS, y + 22, role.name[0], ha="left", **BOLD)
+        x = ROWS + share * head
+        page.scores((x, y - HIGH / 2, wide, HIGH), channels[None], limit)
+        name = f"{'head ' * (wide > 40)}{head}"
+        page.bold(x + wide / 2, y - HIGH / 2 - 9, name, **style)
+    page.bold(ROWS, y + 22, role.name[0], ha="left")
     page.note(ROWS + 16, y + 22, ROLES[role.name], ha="left")

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from matplotlib.patches import Polygon, Rectangle
+from matplotlib.patches import Polygon
 from torch import Tensor, nn
 
 from pictures.canvas import WIDEST, Canvas, arguments
@@ -133,27 +133,24 @@ def stack_hooks(stream: Stream, stack: Stack) -> Iterator[Any]:
     added: list[Tensor] = []
 
     def note(names: list[str], i: int, module: Any, given: Any, out: Tensor):
-        norm = "" if isinstance(module.norm, nn.Identity) else "pre"
-        norm = "post" if norm and isinstance(module, PostNorm) else norm
-        sublayer = added.pop()
-        flow = given[0], sublayer, given[0] + sublayer, out
+        norm = "post" if isinstance(module, PostNorm) else "pre"
+        norm = "" if isinstance(module.norm, nn.Identity) else norm
+        flow = given[0], added[-1], given[0] + added[-1], out
         block = 1 + len(stream.sums) // len(names)
         stream.sums.append(Sum(block, names[i], norm, *map(rms, flow)))
-
-    def end(module: Any, given: Any, out: Tensor) -> None:
-        stream.final = rms(out)
 
     for block in dict.fromkeys(stack.blocks):
         names = [name.replace("_", "-") for name, _ in block.named_children()]
         names.remove("residuals")
         for i, residual in enumerate(block.get_submodule("residuals")):
-            dropout = residual.get_submodule("dropout")
-            yield dropout.register_forward_hook(
-                lambda module, given, out: added.append(out)
+            yield residual.get_submodule("dropout").register_forward_hook(
+                lambda *call: added.append(call[-1])
             )
             yield residual.register_forward_hook(partial(note, names, i))
     if not isinstance(stack.norm, nn.Identity):
-        yield stack.norm.register_forward_hook(end)
+        yield stack.norm.register_forward_hook(
+            lambda *call: setattr(stream, "final", rms(call[-1]))
+        )
 
 
 def rms(x: Tensor) -> float:
@@ -199,12 +196,12 @@ class Rivers(Canvas):
         """Write how large a stream is: in it, or above where it is shallow."""
         high = self.scale * level
         y = bottom - (high / 2 if high > 13 else high + 8)
-        self.write(x, y, number(level), size=SMALL, weight="bold")
+        self.bold(x, y, number(level), size=SMALL)
 
     def norm(self, x: float, bottom: float, level: float) -> None:
         """Draw a norm across a river."""
         high = self.scale * level
-        self.add(Rectangle((x - 1.5, bottom - high - 3), 3, high + 6, **BAR))
+        self.rectangle((x - 1.5, bottom - high - 3, 3, high + 6), **BAR)
         self.note(x, bottom - high - 9, "norm", size=TINY)
 
 
@@ -225,8 +222,7 @@ def draw_row(
     """Draw a row of a river whose bed is at `bottom`, and give where its
     lowest sublayer ends: each has a lane of its own."""
     middle = bottom - page.scale * part[0].before / 2
-    style: Style = {"ha": "right", "size": NAME, "weight": "bold"}
-    page.write(-8, middle, stream.name, **style)
+    page.bold(-8, middle, stream.name, ha="right")
     lanes = {}
     for one in part:
         lanes.setdefault(one.name, bottom + BELOW + LANE * len(lanes))
@@ -261,13 +257,13 @@ def draw_sublayer(page: Rivers, one: Sum, top: float, at: Place) -> None:
     (x, bottom), flow = at, page.scale * one.added
     down, wide = x + 10, 0.9 * page.step - 4
     joins = x + JOIN * page.step - flow / 2
-    page.add(Rectangle((joins, bottom - 1), flow, top - bottom + 1, **INFLOWS))
+    page.rectangle((joins, bottom - 1, flow, top - bottom + 1), **INFLOWS)
     page.arrow((down, bottom), (down, top))
     page.box((x + 4, top, wide, BOX), fc=PAPER[0], ec=LINE[0], lw=0.8)
     size = f"{'+ ' * (page.step > 50)}{number(one.added)}"
-    page.write(x + 4 + wide / 2, top + BOX / 2, size, size=SMALL)
+    page.word(x + 4 + wide / 2, top + BOX / 2, size)
     if one.norm == "pre":
-        page.add(Rectangle((down - 5, bottom + 7), 10, 3, **BAR))
+        page.rectangle((down - 5, bottom + 7, 10, 3), **BAR)
 
 
 def draw_end(page: Rivers, stream: Stream, x: float, bottom: float) -> None:
