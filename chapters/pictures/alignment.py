@@ -2,18 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from matplotlib.patches import PathPatch
-from matplotlib.path import Path
 from torch import Tensor
 
 from pictures.canvas import WIDEST, Canvas, titles_of
 from tformer_lite.drawing.surface.matrix import Matrix, table_of
-from tformer_lite.drawing.surface.page import (
-    NAME,
-    Style,
-    shortened,
-    text_width,
-)
+from tformer_lite.drawing.surface.page import SIZE, Style, text_width
 from tformer_lite.drawing.surface.palette import (
     INK,
     MUTED,
@@ -27,8 +20,9 @@ __all__ = ["ribbons"]
 
 THIN = 0.1  # smaller weights have no ribbon
 BAND, HIGH = 24, 100  # a ribbon of weight 1; from words to words
-WORD, LONGEST = 16, 90  # a line of words; a word that is turned
+WORD, LONGEST = 16, 80  # a line of words; a word that is turned
 RIBBON = SHARE.light[-1]
+Places = Sequence[float]
 Bands = Iterator[tuple[int, float, float, float]]
 
 
@@ -59,7 +53,7 @@ def ribbons(
         if (matrix.values < 0).any():
             raise ValueError(f"{matrix.title} has negative numbers.")
     lit = place_of(row, shown[0].labels[0])
-    return Ribbons(shown, lit).picture(ribbons_text(shown, lit))
+    return draw_ribbons(shown, lit).picture(ribbons_text(shown, lit))
 
 
 def place_of(row: int | str | None, words: list[str]) -> int | None:
@@ -91,94 +85,76 @@ def row_text(matrix: Matrix, i: int, most: int) -> str:
     return f"{matrix.labels[0][i]} attends to {', '.join(best)}."
 
 
-class Ribbons(Canvas):
-    """A page of matrices below each other, each with its words above and
-    below; these are turned where they have no room."""
-
-    @styled
-    def __init__(self, matrices: Sequence[Matrix], lit: int | None):
-        super().__init__()
-        labels = matrices[0].labels
-        widest = max(text_width(word) for words in labels for word in words)
-        self.turned = widest + 4 > WIDEST / max(map(len, labels))
-        self.span = WIDEST - (min(widest, LONGEST) if self.turned else 4)
-        self.word = 0.87 * min(widest, LONGEST) + 12 if self.turned else WORD
-        top = 0.0
-        for matrix in matrices:
-            if len(matrices) > 1:
-                style: Style = {"weight": "bold", "size": NAME}
-                self.write(self.span / 2, top, matrix.title, **style)
-                top += WORD
-            top = draw_matrix(self, matrix, lit, top) + WORD
-
-    def places(self, words: Sequence[str]) -> list[float]:
-        """Spread words over a line."""
-        return [self.span * (i + 0.5) / len(words) for i in range(len(words))]
-
-
-def draw_matrix(
-    page: Ribbons, matrix: Matrix, lit: int | None, top: float
-) -> float:
-    """Draw ribbons between two lines of words, and tell where they end."""
-    rows, columns = matrix.labels
-    draw_words(page, columns, top + page.word, -1)
-    top += page.word + 8
-    for i, start, stop, wide in bands(matrix, page):
-        colour, order = (RIM[0], 3) if i == lit else (RIBBON, 2)
-        style: Style = {"fc": colour, "ec": RIM[0], "lw": 0.5}
-        path = ribbon(top, start, stop, wide)
-        page.add(PathPatch(path, zorder=order, **style))
-    draw_words(page, rows, top + HIGH + 8, 1, lit)
-    return top + HIGH + 8 + page.word
+@styled
+def draw_ribbons(matrices: Sequence[Matrix], lit: int | None) -> Canvas:
+    """Draw matrices below each other, each with its words above and below;
+    these are turned where they have no room."""
+    page, top, labels = Canvas(), 0.0, matrices[0].labels
+    most = max(
+        text_width(word) * len(words) for words in labels for word in words
+    )
+    turned = most > WIDEST - 30
+    high = 0.87 * LONGEST + 8 if turned else WORD
+    rows, columns = (word_places(words, turned) for words in labels)
+    for matrix in matrices:
+        if len(matrices) > 1:
+            page.bold(WIDEST / 2, top, matrix.title)
+            top += WORD
+        top += high + 6
+        draw_ends(page, labels[1], columns, top - 6, -1, turned)
+        for i, start, stop, wide in bands(matrix.values, rows, columns):
+            colour, order = (RIM[0], 3) if i == lit else (RIBBON, 2)
+            style: Style = {"ec": colour, "lw": wide - 0.8, "zorder": order}
+            page.wire((start, top), (stop, top + HIGH), upright=True, **style)
+        top += HIGH
+        draw_ends(page, labels[0], rows, top + 6, 1, turned, lit)
+        top += high + WORD
+    return page
 
 
-def draw_words(
-    page: Ribbons,
+def word_places(words: Sequence[str], turned: bool) -> list[float]:
+    """Spread words over a line; those that are turned stand out at an end."""
+    wide = WIDEST - (LONGEST if turned else 4)
+    return [wide * (i + 0.5) / len(words) for i in range(len(words))]
+
+
+def draw_ends(
+    page: Canvas,
     words: list[str],
+    places: Places,
     y: float,
     down: int,
+    turned: bool,
     lit: int | None = None,
 ) -> None:
     """Write words that begin at a line and go down, or up; a marker is
     grey."""
     turn: Style = {"rotation": 60, "rotation_mode": "anchor"}
     turn |= {"ha": "right", "va": "top"} if down > 0 else {"ha": "left"}
-    for i, (x, word) in enumerate(zip(page.places(words), words)):
+    for i, (x, word) in enumerate(zip(places, words)):
         marker = word.startswith("[") and word.endswith("]")
-        style: Style = {"color": (MUTED if marker else INK)[0]}
+        style: Style = {"color": (MUTED if marker else INK)[0], "size": SIZE}
         style |= {"weight": "bold"} if i == lit else {}
-        style |= turn if page.turned else {}
-        up = 0 if page.turned else 5 * down
-        page.write(x, y + up, shortened(word, LONGEST), **style)
+        style |= turn if turned else {}
+        page.word(x, y + 5 * down * (not turned), word, LONGEST, **style)
 
 
-def bands(matrix: Matrix, page: Ribbons) -> Bands:
-    """Give the row of each ribbon, where it starts and stops, and how wide
-    it is: as its weight, and those of a word side by side, so that none
-    meets the next word's."""
-    values = matrix.values.double()
+def bands(values: Tensor, rows: Places, columns: Places) -> Bands:
+    """Give the row of each ribbon, the middles of its ends, and how wide it
+    is: as its weight, and those of a word side by side, so that none meets
+    the next word's."""
     room = [
-        0.85 * (page.span / n) / max(values.sum(axis).max().item(), 1e-6)
-        for axis, n in enumerate(reversed(values.shape))
-        if n > 1
+        0.85 * (places[1] - places[0]) / max(sums.max().item(), 1e-6)
+        for places, sums in ((rows, values.sum(1)), (columns, values.sum(0)))
+        if len(places) > 1
     ]
-    kept = values.masked_fill(values < THIN, 0) * min([BAND, *room])
+    kept = values.double().masked_fill(values < THIN, 0) * min([BAND, *room])
     stops, starts = (
-        [x - wide / 2 for x, wide in zip(page.places(words), sums.tolist())]
-        for words, sums in zip(matrix.labels, (kept.sum(1), kept.sum(0)))
+        [x - wide / 2 for x, wide in zip(places, sums.tolist())]
+        for places, sums in ((rows, kept.sum(1)), (columns, kept.sum(0)))
     )
     for i, j in kept.nonzero().tolist():
         wide = kept[i, j].item()
-        yield i, starts[j], stops[i], wide
+        yield i, starts[j] + wide / 2, stops[i] + wide / 2, wide
         starts[j] += wide
         stops[i] += wide
-
-
-def ribbon(top: float, start: float, stop: float, wide: float) -> Path:
-    """Shape a ribbon: two curves that leave and arrive straight."""
-    half, low = top + HIGH / 2, top + HIGH
-    there = [(start, top), (start, half), (stop, half), (stop, low)]
-    back = [(x + wide, y) for x, y in reversed(there)]
-    curve = [Path.CURVE4] * 3
-    codes = [Path.MOVETO, *curve, Path.LINETO, *curve, Path.CLOSEPOLY]
-    return Path([*there, *back, there[0]], codes)

@@ -7,14 +7,13 @@ import torch
 from matplotlib.patches import Circle, Wedge
 from torch import Tensor
 
-from pictures.canvas import WIDEST, Canvas, titles_of
+from pictures.canvas import WIDEST, Canvas, largest, titles_of
 from tformer_lite.drawing.surface.matrix import (
     labels_for,
     number,
     with_minus,
 )
 from tformer_lite.drawing.surface.page import (
-    SMALL,
     Page,
     Place,
     Style,
@@ -26,7 +25,7 @@ from tformer_lite.drawing.surface.picture import Picture, styled
 __all__ = ["arrows"]
 
 # From dial to dial, at least and at most: of one hand, and of two.
-PITCH = {1: (29, 44), 2: (116, 172)}
+PITCH = {1: (28, 44), 2: (116, 172)}
 RADIUS, LINE_HIGH = 48, 14  # of a dial, at most; of a line of letters
 Labels = list[list[str]]
 
@@ -119,11 +118,9 @@ def arrows_text(
     return "\n\n".join(paragraphs)
 
 
-def label_width(lines: list[str]) -> float:
-    """How wide a label is, its first line being bold."""
-    first, *others = lines
-    widths = [text_width(line, SMALL) for line in others]
-    return max([text_width(first, weight="bold"), *widths])
+def label_width(labels: Labels) -> float:
+    """How wide the widest line of labels is."""
+    return max(text_width(x) for lines in labels for x in lines)
 
 
 class Dials(Canvas):
@@ -135,12 +132,11 @@ class Dials(Canvas):
         self, titles: list[str], values: Tensor, rows: Labels, columns: Labels
     ):
         super().__init__()
-        self.titles, self.values = titles, values
-        self.rows, self.columns = rows, columns
+        self.titles, self.values, self.rows = titles, values, len(rows)
         n, self.two = len(columns), len(values) == 2
         least, most = PITCH[len(values)]
-        least = max(least, 6 + max(map(label_width, columns)))
-        room = WIDEST - 12 - max(map(label_width, rows))
+        least = max(least, 6 + label_width(columns))
+        room = WIDEST - 12 - label_width(rows)
         bands = math.ceil(n / max(1, room // least))
         self.band = math.ceil(n / bands)
         self.pitch = min(max(most, least), room / self.band)
@@ -149,26 +145,21 @@ class Dials(Canvas):
         self.high = 2 * self.radius + 8 + 32 * self.two
         self.longest = float(values.norm(dim=-1).max()) or 1.0
         for i, j in itertools.product(range(len(rows)), range(n)):
-            draw_labels(self, i, j)
+            x, y = self.middle(i, j)
+            if j % self.band == 0:
+                side = -6, y - LINE_HIGH * (len(rows[i]) - 1) / 2
+                draw_label(self, side, rows[i], ha="right")
+            if i == 0:
+                top = y - self.radius - self.head + 4
+                draw_label(self, (x, top), columns[j])
             draw_dial(self, i, j)
 
     def middle(self, i: int, j: int) -> Place:
         """Where the middle of a circle is."""
         band, at = divmod(j, self.band)
-        top = self.head + band * (self.head + self.high * len(self.rows) + 4)
+        top = self.head + band * (self.head + self.high * self.rows + 4)
         y = top + self.high * i + self.radius + 4
         return self.pitch * (at + 0.5), y
-
-
-def draw_labels(page: Dials, i: int, j: int) -> None:
-    """Write the labels that stand beside a circle, or above it."""
-    x, y = page.middle(i, j)
-    if j % page.band == 0:
-        y -= LINE_HIGH * (len(page.rows[i]) - 1) / 2
-        draw_label(page, (-6, y), page.rows[i], ha="right")
-    if i == 0:
-        top = page.middle(0, j)[1] - page.radius - page.head + 4
-        draw_label(page, (x, top), page.columns[j])
 
 
 def draw_label(page: Page, at: Place, lines: list[str], **style: str) -> None:
@@ -208,7 +199,7 @@ def draw_angle(
             place = place[0] + 14, place[1]
         taken.append(place)
         page.write(*place, title, weight="bold")
-    limit = page.values.prod(0).sum(-1).abs().max().item() or 1.0
+    limit = largest(page.values.prod(0).sum(-1))
     fill = CENTRED.scale(CENTRED.light)(0.5 + score.item() / limit / 2)
     one, other = (math.degrees(math.atan2(end[1], end[0])) for end in ends)
     turn = (other - one) % 360

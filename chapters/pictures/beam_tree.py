@@ -33,7 +33,7 @@ from tformer_lite.model.models import EncoderDecoder
 
 __all__ = ["beam_tree"]
 
-SEEN = 0.005  # a dropped beginning less likely than that is not noted
+LEAST_CHANCE = 0.005  # a dropped beginning less likely than that is not noted
 RIVER = 15  # how wide the line of a certain beginning is
 HIGH, STEP, ASIDE = 42, 60, 110  # a word's box; to the next below and beside
 
@@ -128,7 +128,7 @@ class WatchedBeams(Beams):
             node.total, node.before = totals[row] * chance, before[row]
             node.kept = (row, token) in chosen
             made[row, token] = node
-            if node.kept or node.total >= SEEN:
+            if node.kept or node.total >= LEAST_CHANCE:
                 self.nodes.append(node)
         self.rows = [made.get(pair, before[pair[0]]) for pair in chosen]
         return rows
@@ -185,9 +185,9 @@ class Tree(Canvas):
         for node in self.lanes:
             draw_lines(self, node)
         for node in self.lanes:
-            draw_word(self, node)
+            draw_node(self, node)
         for end in self.ends:
-            draw_end(self, end)
+            draw_bar(self, end)
         foot = (self.steps + 1.5) * STEP - 4, "bars: all words of a row"
         self.note(-self.wide / 2, *foot, ha="left")
 
@@ -232,7 +232,7 @@ def draw_lines(tree: Tree, node: Node) -> None:
         x += wide
 
 
-def draw_word(tree: Tree, node: Node) -> None:
+def draw_node(tree: Tree, node: Node) -> None:
     """Draw a node's box, with its word, its gloss and its chance."""
     (x, y), lit = tree.middle(node), node in tree.lit
     fill, rim = (LIT, RIM) if lit else (PAPER, LINE if node.kept else EDGE)
@@ -248,7 +248,7 @@ def draw_word(tree: Tree, node: Node) -> None:
         tree.note(x, y + 13 * i, line, color=(ink if last else MUTED)[0])
 
 
-def draw_end(tree: Tree, end: Node) -> None:
+def draw_bar(tree: Tree, end: Node) -> None:
     """Lead a row to its bar, and say how likely the row is."""
     (x, y), bottom = tree.middle(end), (tree.steps + 1) * STEP - HIGH / 2
     style = line_style(tree, end)

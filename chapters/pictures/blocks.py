@@ -249,7 +249,7 @@ def draw_panel(page: Blocks, panel: Elements, at: Place) -> float:
             name = f"head {head}"
             page.bold(left - 8, y + box[3] / 2, name, ha="right", **HEADS)
         if len(shape) > 1:
-            draw_words(page, panel, group, box)
+            draw_row_names(page, panel, group, box)
         y += box[3] + APART
     draw_foot(page, panel, (left, y + 4, wide, at[1] - LINE))
     return y + 18
@@ -293,7 +293,9 @@ def draw_cells(page: Blocks, panel: Elements, group: Tensor, box: Box) -> None:
                 page.write(x, y, str(channel), size=9)
 
 
-def draw_words(page: Blocks, panel: Elements, group: Tensor, box: Box) -> None:
+def draw_row_names(
+    page: Blocks, panel: Elements, group: Tensor, box: Box
+) -> None:
     """Name the words in each row, and mark those that do not belong there:
     at the right of heads, else at the left."""
     left, top, wide, _ = box

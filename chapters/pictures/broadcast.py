@@ -21,7 +21,7 @@ from tformer_lite.drawing.surface.picture import Picture, styled
 
 __all__ = ["broadcast"]
 
-MOST = (4, 1, 20, 20)  # sentences, heads and positions that have room
+MOST_PLACES = (4, 1, 20, 20)  # sentences, heads and positions that have room
 CELL, SIGN, APART = 16, 24, 10  # a cell; room for & and =; from masks down
 NOTE = "outlined: stored · dotted: repeated, never stored · hatched: hidden"
 
@@ -75,10 +75,10 @@ def broadcast_masks(masks: list[Tensor], titles: list[str]) -> list[Mask]:
         every = torch.broadcast_tensors(*masks)
     except RuntimeError as error:
         raise ValueError(f"the masks do not fit each other: {error}") from None
-    if any(n > most for n, most in zip(every[0].shape, MOST)):
+    if any(n > most for n, most in zip(every[0].shape, MOST_PLACES)):
         raise ValueError(
             f"the masks make {tuple(every[0].shape)}, and there is room for "
-            f"{MOST}: choose some, such as mask[:2, :1]."
+            f"{MOST_PLACES}: choose some, such as mask[:2, :1]."
         )
     panels = [Mask(*each) for each in zip(titles, masks, every)]
     both = reduce(and_, every)

@@ -23,7 +23,7 @@ from tformer_lite.drawing.surface.palette import (
 from tformer_lite.drawing.surface.picture import Picture
 
 WIDEST = 350  # pixels: what a phone shows is what a wide page shows
-MARGIN = 1
+MARGIN, TINY = 1, 9  # around a picture; the smallest letters
 
 
 class Canvas(Page):

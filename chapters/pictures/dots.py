@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 
 from matplotlib.axes import Axes
 
-from pictures.canvas import Canvas
+from pictures.canvas import TINY, Canvas
 from tformer_lite.drawing.surface.page import Style, text_width
 from tformer_lite.drawing.surface.palette import EDGE, INK, PAPER
 from tformer_lite.drawing.surface.picture import Picture, styled
@@ -13,9 +13,8 @@ from tformer_lite.drawing.surface.picture import Picture, styled
 __all__ = ["dots"]
 
 LINE, STEP, ROOM = 14, 24, 204  # a row; a column at most; all the columns
-TINY = 9  # letters
 KEY = {True: "the only one", False: "one of several"}
-Rows = Mapping[str, list[str]]
+Marks = Mapping[str, list[str]]
 
 
 def dots(
@@ -44,7 +43,7 @@ def dots(
     return canvas.picture(dots_text(rows, columns))
 
 
-def dots_text(rows: Rows, columns: dict[str, int]) -> str:
+def dots_text(rows: Marks, columns: dict[str, int]) -> str:
     """Say in words what there is: alone, and in all."""
     alone = sum(len(marks) == 1 for marks in rows.values())
     none = sum(not marks for marks in rows.values())
@@ -60,7 +59,7 @@ def dots_text(rows: Rows, columns: dict[str, int]) -> str:
 
 @styled
 def draw_dots(
-    rows: Rows, titles: Mapping[str, str], columns: dict[str, int]
+    rows: Marks, titles: Mapping[str, str], columns: dict[str, int]
 ) -> Canvas:
     """Draw the words, and the dots where they meet."""
     page, n, y, ys = Canvas(), len(columns), -1.0, {}
@@ -87,7 +86,7 @@ def draw_dots(
 
 
 def draw_spots(
-    ax: Axes, rows: Rows, columns: list[str], ys: dict[str, float]
+    ax: Axes, rows: Marks, columns: list[str], ys: dict[str, float]
 ) -> None:
     """Draw dots and rings, and say what they are."""
     for full, label in KEY.items():

@@ -26,10 +26,10 @@ from tformer_lite.drawing.surface.picture import Picture, styled
 __all__ = ["growth"]
 
 CELL, HIGH = (8, 13), 15  # a cell's width, at least and at most; its height
-FADED: Style = {"fc": PAPER[0], "ec": "none", "alpha": 0.6, "zorder": 3}
+VEIL: Style = {"fc": PAPER[0], "ec": "none", "alpha": 0.6, "zorder": 3}
 BESIDE, GAP, HEAD, FOOT = 5, 14, 40, 22  # pixels between tables and steps
 Steps = list[list[Tensor]]  # after each step, the tables
-Rows = list[list[list[int]]]  # the rows that are new in them
+NewRows = list[list[list[int]]]  # the rows that are new in them
 
 
 def growth(
@@ -40,7 +40,7 @@ def growth(
     """Draw tables as they were after each step: [(S, D), ...] -> a picture.
 
     Each argument is one table: what it was after the first step, after the
-    second, and so on. Rows that were not there a step before, or were other
+    second, and so on. NewRows that were not there a step before, or were other
     numbers, are framed; what was there is faded. Below each step stands how
     many numbers there are. `rows` labels the rows of the last step, `titles`
     replaces what you wrote as arguments. Raises ValueError for anything but
@@ -67,7 +67,7 @@ def growth(
 
 
 def growth_text(
-    titles: list[str], steps: Steps, new: Rows, words: list[str]
+    titles: list[str], steps: Steps, new: NewRows, words: list[str]
 ) -> str:
     """Say how the tables grow, then the numbers of their new rows."""
     shapes = [
@@ -86,7 +86,7 @@ def growth_text(
     return f"{say}after {'; '.join(shapes)}.\n\n" + "\n".join(lines)
 
 
-def size_text(tables: list[Tensor]) -> str:
+def count_text(tables: list[Tensor]) -> str:
     """Count the numbers in tables: 3 × 2 × 4 = 24."""
     shapes = [tuple(each.shape) for each in tables]
     count = sum(math.prod(shape) for shape in shapes)
@@ -117,7 +117,7 @@ def changed_rows(before: Tensor, now: Tensor) -> list[int]:
 
 @styled
 def draw_growth(
-    titles: list[str], steps: Steps, new: Rows, words: list[str]
+    titles: list[str], steps: Steps, new: NewRows, words: list[str]
 ) -> Canvas:
     """Draw the words once, and beside them the tables after each step, as
     many as have room."""
@@ -136,7 +136,7 @@ def draw_growth(
             left, n = i * (columns * wide + beside), start + i
             page.bold(left, top - 28, f"step {n + 1}", ha="left", size=SIZE)
             below = top + HIGH * max(map(len, step)) + 11
-            page.note(left, below, size_text(step), ha="left")
+            page.note(left, below, count_text(step), ha="left")
             for title, table, rows in zip(titles, step, new[n]):
                 box = left, top, wide * table.shape[1], HIGH * len(table)
                 draw_table(page, title, table, rows, box, limit)
@@ -164,4 +164,4 @@ def draw_table(
         if fresh:
             page.frame(part)
         else:
-            page.rectangle(part, **FADED)
+            page.rectangle(part, **VEIL)

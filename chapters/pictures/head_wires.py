@@ -13,7 +13,7 @@ from tformer_lite.drawing.surface.picture import Picture, styled
 
 __all__ = ["head_wires"]
 
-MOST = 32  # heads of queries that have room for their numbers
+MOST_HEADS = 32  # heads of queries that have room for their numbers
 PITCH, BOX, LEAST = 24, 22, 150  # from head to head; a box; a panel's width
 LEFT, GAP, HIGH = 18, 24, 190  # for q, k, v; between panels; of a panel
 LINES_OF = {"q": 22, "k": 92, "v": 118}  # how far down heads stand
@@ -43,9 +43,9 @@ def head_wires(*served: Tensor, titles: list[str] | None = None) -> Picture:
 def whole_numbers(title: str, keys: Tensor) -> list[int]:
     """Raise ValueError unless keys are numbers of heads."""
     keys = torch.as_tensor(keys)
-    if keys.ndim != 1 or not 0 < len(keys) <= MOST:
+    if keys.ndim != 1 or not 0 < len(keys) <= MOST_HEADS:
         raise ValueError(
-            f"{title} has shape {tuple(keys.shape)}: give 1 to {MOST} "
+            f"{title} has shape {tuple(keys.shape)}: give 1 to {MOST_HEADS} "
             "numbers, for each head of queries its head of keys."
         )
     if (keys < 0).any() or (keys != keys.long()).any():
@@ -88,14 +88,14 @@ def draw_panels(panels: list[tuple[str, list[int]]]) -> Canvas:
         page.bold(left + wide / 2, top + 8, title, wide)
         below = top + LINES_OF["v"] + BOX + 16
         page.note(left + wide / 2, below, cost_text(keys))
-        draw_heads(page, keys, left, top, wide)
+        draw_sharing(page, keys, left, top, wide)
         for letter, line in LINES_OF.items():
             if not column:
                 page.bold(6, top + line + BOX / 2, letter)
     return page
 
 
-def draw_heads(
+def draw_sharing(
     page: Canvas, keys: list[int], left: float, top: float, wide: float
 ) -> None:
     """Draw queries above, keys and values below, and a wire for each query."""

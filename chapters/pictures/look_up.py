@@ -87,7 +87,7 @@ def draw_look_up(pairs: Pairs, table: Tensor, names: list[str]) -> Canvas:
     page, lines = Canvas(), lines_of(pairs, len(table) - 1)
     count = Counter(id_ for _, id_ in pairs)
     few, high = table[:, :CHANNELS], STEP * max(len(pairs), len(lines))
-    limit, heights = largest(few[[*count, 0, -1]]), spread(lines, high)
+    limit, heights = largest(few[[*count, 0, -1]]), heights_of(lines, high)
     for line, y in heights:
         if line is None:
             page.write(TABLE + WIDE / 2, y, "⋮")
@@ -95,9 +95,9 @@ def draw_look_up(pairs: Pairs, table: Tensor, names: list[str]) -> Canvas:
             colour = (RIM if count[line] > 1 else INK)[0]
             page.word(TABLE - 5, y, str(line), ha="right", color=colour)
             page.scores((TABLE, y - HIGH / 2, WIDE, HIGH), few[[line]], limit)
-    for (word, id_), y in spread(pairs, high):
+    for (word, id_), y in heights_of(pairs, high):
         shared = count[id_] > 1
-        draw_word(page, word, id_, y, dict(heights)[id_], shared)
+        draw_fetch(page, word, id_, y, dict(heights)[id_], shared)
         page.scores((ROWS, y - HIGH / 2, WIDE, HIGH), few[[id_]], limit)
     if table.shape[1] > CHANNELS:
         cut = f"the first {CHANNELS} channels"
@@ -108,12 +108,12 @@ def draw_look_up(pairs: Pairs, table: Tensor, names: list[str]) -> Canvas:
     return page
 
 
-def spread(things: Sequence[Any], high: float) -> list[tuple[Any, float]]:
+def heights_of(things: Sequence[Any], high: float) -> list[tuple[Any, float]]:
     """Give things that share a height, each with how far down it is."""
     return [(x, high * (i + 0.5) / len(things)) for i, x in enumerate(things)]
 
 
-def draw_word(
+def draw_fetch(
     page: Canvas, word: str, id_: int, y: float, row: float, shared: bool
 ) -> None:
     """Draw an id in a box, its word before it, and curves from there to its

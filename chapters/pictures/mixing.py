@@ -7,7 +7,7 @@ import torch
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from pictures.canvas import Canvas, largest
+from pictures.canvas import TINY, Canvas, largest
 from tformer_lite.drawing.surface.matrix import (
     labels_for,
     number,
@@ -27,8 +27,7 @@ from tformer_lite.rounding import first_largest
 __all__ = ["one_query"]
 
 ROOM, STEP, DIGITS = 248, 40, 28  # all words; one at most; one with digits
-SCORES, WEIGHTS, CELL, MOST = 64, 44, 19, 160  # heights
-TINY = 9  # letters of digits
+SCORES, WEIGHTS, CELL, CELLS = 64, 44, 19, 160  # heights
 
 
 def one_query(
@@ -129,7 +128,7 @@ def draw_query(query: Query) -> Canvas:
         draw(query, ax, wide >= DIGITS * n)
         top += high + gap
     page.note(wide + 6, top - 26 - WEIGHTS / 2, "sum 1", ha="left")
-    draw_values(page, query, wide / n, top)
+    draw_weighted_values(page, query, wide / n, top)
     return page
 
 
@@ -182,10 +181,12 @@ def draw_weights(query: Query, ax: Axes, room: bool) -> None:
     ax.get_xticklabels()[query.best].set_weight("bold")
 
 
-def draw_values(page: Canvas, query: Query, step: float, top: float) -> None:
+def draw_weighted_values(
+    page: Canvas, query: Query, step: float, top: float
+) -> None:
     """Draw each weighted value as a column of cells, and their sum."""
     d, n = query.shares.shape
-    cell, limit = min(CELL, MOST / d), largest(query.output, query.shares)
+    cell, limit = min(CELL, CELLS / d), largest(query.output, query.shares)
     middle, right = top + cell * d / 2, step * n + 20
     columns = [(step * i + 1, step - 2) for i in range(n)] + [(right, 32)]
     for (left, wide), values in zip(columns, [*query.shares.T, query.output]):

@@ -40,7 +40,7 @@ __all__ = ["poster"]
 SHEET = 1587.4, 1122.5  # A3 in CSS pixels
 LEFT, TOP, FOOT = 24, 92, 1082
 PITCH, BAND, MIDDLE = 100, 318, 168  # from thumb to thumb; a band, its middle
-MOST = 15  # thumbs in a band
+MOST_THUMBS = 15  # thumbs in a band
 ROWS, WIDE, HIGH, GAP = 12, 72, 48, 12  # of a matrix that is drawn
 NARROW = {"q kᵀ ÷ √D", "+ mask", "softmax"}  # as wide as high
 GROUND: Style = {"fc": "#f6f8fa", "ec": EDGE[0], "lw": 0.8, "zorder": 0}
@@ -121,10 +121,10 @@ def poster_text(seen: Trace, thumbs: dict[str, list[Thumb]]) -> str:
             costs = ", ".join(cost_texts(thumb))
             shape = f"{shape_text(thumb.shape)} = {tuple(sizes(thumb.shape))}"
             lines.append(f"  {thumb.label:14} {shape:30} {costs}".rstrip())
-    return f"The whole model: {size_text(seen)}\n\n" + "\n".join(lines)
+    return f"The whole model: {model_size_text(seen)}\n\n" + "\n".join(lines)
 
 
-def size_text(seen: Trace) -> str:
+def model_size_text(seen: Trace) -> str:
     """Say how large the model is."""
     parameters, flops = costs_of(seen)[""].tolist()
     return f"{parameters:,} parameters, {flops:,} FLOPs in a run."
@@ -145,23 +145,28 @@ def sizes(shape: Shape) -> list[int]:
 def draw_poster(seen: Trace, thumbs: dict[str, list[Thumb]]) -> Canvas:
     """Draw the sides below each other, what leads from one to the other, and
     what explains them."""
-    page, bound, bands = Canvas(*SHEET), largest(thumbs), list[list[Spot]]()
+    page, bound, bands = (
+        Canvas(*SHEET),
+        colour_limit(thumbs),
+        list[list[Spot]](),
+    )
     for name, each in thumbs.items():
         first = len(bands)
         bands += bands_of(each, TOP + BAND * first)
         for i, band in enumerate(bands[first:]):
             top = band[0].y - MIDDLE
-            box = LEFT - 2, top, PITCH * MOST + 12, BAND - 12
+            box = LEFT - 2, top, PITCH * MOST_THUMBS + 12, BAND - 12
             page.box(box, 8, **GROUND)
             title = name + ", continued" * bool(i)
-            bold: Style = {"ha": "left", "weight": "bold"}
-            page.note(LEFT + 10, top + 16, title, **bold)
+            page.note(LEFT + 10, top + 16, title, ha="left", weight="bold")
             draw_band(page, band, bound)
         if first:
             draw_memory(page, bands[first - 1][-1], bands[first:])
     title = "The Transformer, shape by shape"
     page.bold(LEFT, 36, title, 999, ha="left", size=26)
-    text = f"{size_text(seen)} Every cell is a number of one run, in the "
+    text = (
+        f"{model_size_text(seen)} Every cell is a number of one run, in the "
+    )
     text += "first example of the batch."
     page.note(LEFT, 68, text, ha="left", size=NAME + 1)
     draw_legend(page, seen, min(bands, key=len))
@@ -169,7 +174,7 @@ def draw_poster(seen: Trace, thumbs: dict[str, list[Thumb]]) -> Canvas:
     return page
 
 
-def largest(thumbs: dict[str, list[Thumb]]) -> float:
+def colour_limit(thumbs: dict[str, list[Thumb]]) -> float:
     """Find where colours end: beyond it are two in a hundred numbers."""
     every = [t for each in thumbs.values() for t in each if t.kind is CENTRED]
     matrices = [m.float().abs() for t in every for m in t.matrices]
@@ -184,7 +189,7 @@ def bands_of(thumbs: Sequence[Thumb], top: float) -> list[list[Spot]]:
     bands: list[list[Thumb]] = [[]]
     for _, group in groupby(thumbs, key=lambda thumb: thumb.sublayer):
         layer = list(group)
-        if len(bands[-1]) + len(layer) > MOST:
+        if len(bands[-1]) + len(layer) > MOST_THUMBS:
             bands.append(bands[-1][-1:])
         bands[-1] += layer
     return [
@@ -212,7 +217,7 @@ def draw_band(page: Canvas, band: list[Spot], bound: float) -> None:
         if "sum" in by_label and layer[0].thumb.label != "sum":
             draw_residual(page, start, layer, by_label["sum"])
         if {"q, k, v", "weights @ v"} <= by_label.keys():
-            draw_values(page, by_label["q, k, v"], by_label["weights @ v"])
+            draw_value_path(page, by_label["q, k, v"], by_label["weights @ v"])
         start = layer[-1]
 
 
@@ -265,7 +270,7 @@ def draw_residual(
     page.arrow(*places, color=HATCH[0], lw=1.6)
 
 
-def draw_values(page: Canvas, start: Spot, end: Spot) -> None:
+def draw_value_path(page: Canvas, start: Spot, end: Spot) -> None:
     """Draw the way of the values to where they are mixed."""
     right, low = start.x + start.wide / 2, start.y + start.half
     corner, goal = right + 8, end.y + end.half + 28
@@ -275,7 +280,7 @@ def draw_values(page: Canvas, start: Spot, end: Spot) -> None:
 
 def draw_memory(page: Canvas, last: Spot, bands: list[list[Spot]]) -> None:
     """Draw the way from the encoder to keys and values of the decoder."""
-    right = LEFT + PITCH * MOST + 22
+    right = LEFT + PITCH * MOST_THUMBS + 22
     for spot in (spot for band in bands for spot in band):
         if spot.thumb.label == "q, k, v" and spot.thumb.sublayer == 1:
             low = spot.y + spot.half + 48
@@ -291,7 +296,7 @@ def draw_legend(page: Canvas, seen: Trace, band: list[Spot]) -> None:
     """Explain the letters, and draw where parameters and FLOPs are, in the
     band that has most room."""
     x, y = band[-1].x + 84, band[0].y - MIDDLE + 30
-    wide = LEFT + PITCH * MOST - 24 - x
+    wide = LEFT + PITCH * MOST_THUMBS - 24 - x
     if wide < 300:
         return
     letters = [name for name in AXES if name in seen.run.sizes]

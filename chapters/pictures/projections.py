@@ -17,7 +17,7 @@ ROLES = {
     "key": "what it is found by",
     "value": "what it hands over",
 }
-MOST = 24  # channels that have room
+MOST_CHANNELS = 24  # channels that have room
 LANE, HIGH, BAR, SIDE = 100, 20, 20, 64  # a role; a row; a vector; a matrix
 MATRIX, ROWS, WIDE = 66, 154, 150  # from the vector to matrices and rows
 
@@ -48,10 +48,10 @@ def projections(x: Tensor, layer: nn.Module, word: str = "") -> Picture:
             f"{type(layer).__name__} has no {missing[0]}: give a layer with a "
             "matrix for each role, such as MultiHeadAttention."
         )
-    if x.ndim != 1 or not 0 < len(x) <= MOST:
+    if x.ndim != 1 or not 0 < len(x) <= MOST_CHANNELS:
         raise ValueError(
             f"x has shape {tuple(x.shape)}: give one word's vector of 1 to "
-            f"{MOST} channels, such as x[0, 3]."
+            f"{MOST_CHANNELS} channels, such as x[0, 3]."
         )
     title = [*arguments(), "x"][0]
     roles = [role_of(name, x, layer) for name in ROLES]
@@ -99,7 +99,7 @@ def draw_roles(title: str, word: str, x: Tensor, roles: list[Role]) -> Canvas:
         page.wire((BAR + 2, middle), (MATRIX - 3, y))
         page.scores((MATRIX, y - SIDE / 2, SIDE, SIDE), role.weight, weight)
         page.arrow((MATRIX + SIDE + 3, y), (ROWS - 4, y))
-        draw_heads(page, role, len(roles[0].heads), limit, y)
+        draw_role(page, role, len(roles[0].heads), limit, y)
     for left, name, letters, sizes in (
         (BAR / 2, title, "C", (c,)),
         (MATRIX + SIDE / 2, "weights", "CC", (c, c)),
@@ -110,7 +110,7 @@ def draw_roles(title: str, word: str, x: Tensor, roles: list[Role]) -> Canvas:
     return page
 
 
-def draw_heads(
+def draw_role(
     page: Canvas, role: Role, n: int, limit: float, y: float
 ) -> None:
     """Draw what a role's matrix makes, cut into as many heads as there are

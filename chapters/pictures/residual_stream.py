@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 import torch
 from matplotlib.patches import Polygon
 from torch import Tensor, nn
 
-from pictures.canvas import WIDEST, Canvas, arguments
+from pictures.canvas import TINY, WIDEST, Canvas, arguments
 from tformer_lite.drawing.surface.matrix import number, table
 from tformer_lite.drawing.surface.page import (
     NAME,
@@ -32,11 +33,11 @@ from tformer_lite.model.models import Stack
 
 __all__ = ["residual_stream"]
 
-STEP, LEAST, TAIL = 96, 42, 76  # a sublayer's part of the river; its end
+STEP, TAIL = 96, 76  # a sublayer's part of the river; its end
 JOIN = 0.75  # how far along that part its inflow is
 HIGH = 46  # how high the river is where it is highest
-ABOVE, BELOW, LANE = 34, 30, 30  # of the river; from sublayer to sublayer
-TINY, BOX = 9, 20  # letters of a norm; how high a sublayer is
+ABOVE, BELOW = 34, 30  # of the river; from sublayer to sublayer
+BOX = 20  # how high a sublayer is
 INFLOWS: Style = {"fc": INFLOW[0], "lw": 0, "zorder": 0.9}
 BAR: Style = {"fc": INK[0], "lw": 0, "zorder": 3}
 
@@ -159,31 +160,30 @@ def rms(x: Tensor) -> float:
 
 
 class Rivers(Canvas):
-    """A page of streams, each in as many rows as it needs: `step` is how
-    wide a sublayer's part of a river is, `scale` how high a number of 1."""
+    """A page of streams, each with a row for each of its blocks: `step` is
+    how wide a sublayer's part of a river is, `scale` how high a number 1."""
 
     @styled
     def __init__(self, streams: list[Stream]):
         super().__init__()
         every = [one for stream in streams for one in stream.sums]
         names = [text_width(one.name, SMALL) for one in every]
-        titles = [text_width(s.name, NAME, "bold") for s in streams]
-        room = WIDEST - 12 - max(*names, *titles) - TAIL
+        names += [text_width(s.name, NAME, "bold") for s in streams]
         rows = [
-            (stream, part)
+            (stream, [*block])
             for stream in streams
-            for part in parts(stream.sums, int(room // LEAST))
+            for _, block in groupby(stream.sums, lambda one: one.block)
         ]
-        self.step = min(STEP, room / max(len(part) for _, part in rows))
+        room = WIDEST - 12 - max(names) - TAIL
+        self.step = min(STEP, room / max(len(block) for _, block in rows))
         high = max(max(one.before, one.total) for one in every)
         wide = max(one.added for one in every)
         self.scale = min(HIGH / (high or 1), self.step / 2 / (wide or 1))
         bottom = 0.0
-        for stream, part in rows:
-            bottom += ABOVE + HIGH
-            bottom = draw_row(self, stream, part, bottom)
+        for stream, block in rows:
+            bottom = draw_block(self, stream, block, bottom + ABOVE + HIGH)
         foot = "height: root mean square of the stream, and of what is added"
-        self.note(-8 - max(*names, *titles), bottom + 15, foot, ha="left")
+        self.note(-8 - max(names), bottom + 15, foot, ha="left")
 
     def fill(self, bottom: float, *places: Place) -> None:
         """Fill a part of a river, from its bed up to some levels."""
@@ -205,40 +205,25 @@ class Rivers(Canvas):
         self.note(x, bottom - high - 9, "norm", size=TINY)
 
 
-def parts(sums: list[Sum], room: int) -> Iterator[list[Sum]]:
-    """Break a stream into rows of equal length, between blocks if there is
-    room for a whole one."""
-    whole = sum(one.block == sums[0].block for one in sums)
-    whole = whole if whole <= room else 1
-    rows = -(-len(sums) // (room // whole * whole))
-    each = -(-len(sums) // (rows * whole)) * whole
-    for i in range(0, len(sums), each):
-        yield sums[i : i + each]
-
-
-def draw_row(
-    page: Rivers, stream: Stream, part: list[Sum], bottom: float
+def draw_block(
+    page: Rivers, stream: Stream, sums: list[Sum], bottom: float
 ) -> float:
-    """Draw a row of a river whose bed is at `bottom`, and give where its
+    """Draw a river along a block, its bed at `bottom`, and give where the
     lowest sublayer ends: each has a lane of its own."""
-    middle = bottom - page.scale * part[0].before / 2
+    title = f"block {sums[0].block}"
+    page.note(0, bottom - HIGH - 14, title, ha="left")
+    middle = bottom - page.scale * sums[0].before / 2
     page.bold(-8, middle, stream.name, ha="right")
-    lanes = {}
-    for one in part:
-        lanes.setdefault(one.name, bottom + BELOW + LANE * len(lanes))
-    for name, top in lanes.items():
-        page.note(-8, top + BOX / 2, name, ha="right")
-    if part[0].norm == "pre":
+    if sums[0].norm == "pre":
         page.note(17, bottom + 9, "norm", ha="left", size=TINY)
-    for i, one in enumerate(part):
-        x = page.step * i
-        if i == 0 or one.block != part[i - 1].block:
-            page.note(x, bottom - HIGH - 14, f"block {one.block}", ha="left")
+    for i, one in enumerate(sums):
+        x, top = page.step * i, bottom + BELOW * (i + 1)
+        page.note(-8, top + BOX / 2, one.name, ha="right")
         draw_water(page, one, x, bottom)
-        draw_sublayer(page, one, lanes[one.name], (x, bottom))
-    if part[-1] is stream.sums[-1]:
-        draw_end(page, stream, page.step * len(part), bottom)
-    return max(lanes.values()) + BOX
+        draw_sublayer(page, one, top, (x, bottom))
+    if sums[-1] is stream.sums[-1]:
+        draw_outflow(page, stream, page.step * len(sums), bottom)
+    return top + BOX
 
 
 def draw_water(page: Rivers, one: Sum, x: float, bottom: float) -> None:
@@ -260,13 +245,14 @@ def draw_sublayer(page: Rivers, one: Sum, top: float, at: Place) -> None:
     page.rectangle((joins, bottom - 1, flow, top - bottom + 1), **INFLOWS)
     page.arrow((down, bottom), (down, top))
     page.box((x + 4, top, wide, BOX), fc=PAPER[0], ec=LINE[0], lw=0.8)
-    size = f"{'+ ' * (page.step > 50)}{number(one.added)}"
-    page.word(x + 4 + wide / 2, top + BOX / 2, size)
+    page.word(x + 4 + wide / 2, top + BOX / 2, f"+ {number(one.added)}")
     if one.norm == "pre":
         page.rectangle((down - 5, bottom + 7, 10, 3), **BAR)
 
 
-def draw_end(page: Rivers, stream: Stream, x: float, bottom: float) -> None:
+def draw_outflow(
+    page: Rivers, stream: Stream, x: float, bottom: float
+) -> None:
     """Draw how the stream leaves, and what a last norm makes of it."""
     last, half = stream.sums[-1].after, TAIL / 2
     page.fill(bottom, (x, last), (x + half, last))

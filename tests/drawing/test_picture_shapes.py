@@ -18,7 +18,7 @@ from matplotlib.patches import (
     Wedge,
 )
 from matplotlib.quiver import Quiver
-from pictures.alignment import BAND, THIN, Ribbons, bands, ribbons
+from pictures.alignment import BAND, bands, ribbons
 from pictures.arrows import arrows
 from pictures.beam_tree import RIVER, WatchedBeams, beam_tree, lanes_of
 from pictures.blocks import blocks
@@ -47,7 +47,6 @@ from tformer_lite import (
     trained_translator,
 )
 from tformer_lite.decoding.search import follow
-from tformer_lite.drawing.surface.matrix import Matrix
 from tformer_lite.drawing.surface.palette import RIM, WRONG
 
 EXAMPLE = running_example()
@@ -330,15 +329,14 @@ def test_bars_are_as_high_as_scores_and_weights():
 
 
 def test_ribbons_are_as_wide_as_weights_and_lie_side_by_side():
-    matrix = Matrix("w", WEIGHTS, "TS", [None, None], None, "weights")
-    page = Ribbons([matrix], None)
-    (_, _, first, wide), (_, _, second, _), (*_, last) = bands(matrix, page)
-    shares = [wide, second - first, last]  # those below THIN have none
-    assert THIN == 0.1
-    assert shares == pytest.approx([0.6 * BAND, 0.6 * BAND, BAND])
-    assert first + 0.45 * BAND == pytest.approx(page.places("ab")[0])
+    found_bands = list(bands(WEIGHTS, [100, 300], [50, 150, 250, 350]))
+    (_, _, first, wide), (_, _, second, other), (*_, last) = found_bands
+    # Those below THIN have none.
+    assert [wide, other, last] == pytest.approx([0.6 * BAND, 0.3 * BAND, BAND])
+    assert second - first == pytest.approx((wide + other) / 2)
+    assert first - wide / 2 + 0.45 * BAND == pytest.approx(100)
     picture = ribbons(WEIGHTS, rows=NEPALI[:2], columns=ENGLISH, row="मुख")
-    lit = [to_hex(path.get_facecolor()) for path in found(picture, PathPatch)]
+    lit = [to_hex(path.get_edgecolor()) for path in found(picture, PathPatch)]
     assert [colour == RIM[0] for colour in lit] == [False, False, True]
 
 
