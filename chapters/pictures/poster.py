@@ -15,7 +15,7 @@ from matplotlib.text import Text
 from pictures.canvas import Canvas
 from pictures.thumbs import Thumb, costs_of, thumbs_of
 from shapewatch.tracing import Trace
-from shapewatch.tracing.axes.names import Shape, shape_text
+from shapewatch.tracing.axes.names import shape_text
 from tformer_lite.drawing.diagram.anatomy import sides_of
 from tformer_lite.drawing.surface.page import NAME, SIZE, Box, Style
 from tformer_lite.drawing.surface.palette import (
@@ -26,6 +26,7 @@ from tformer_lite.drawing.surface.palette import (
     HATCH,
     INK,
     LINE,
+    MUTED,
     SHARE,
 )
 from tformer_lite.drawing.surface.picture import (
@@ -42,8 +43,6 @@ LEFT, TOP, FOOT = 24, 92, 1082
 PITCH, BAND, MIDDLE = 100, 318, 168  # from thumb to thumb; a band, its middle
 MOST_THUMBS = 15  # thumbs in a band
 ROWS, WIDE, HIGH, GAP = 12, 72, 48, 12  # of a matrix that is drawn
-NARROW = {"q kᵀ ÷ √D", "+ mask", "softmax"}  # as wide as high
-GROUND: Style = {"fc": "#f6f8fa", "ec": EDGE[0], "lw": 0.8, "zorder": 0}
 SMALLER: Style = {"ha": "left", "size": NAME}
 PLACES = {"src_embedding": "source table", "tgt_embedding": "target table"}
 PLACES |= {"embedding": "table"}
@@ -77,11 +76,6 @@ class Spot:
     thumb: Thumb
     x: float
     y: float
-
-    @property
-    def wide(self) -> float:
-        """How wide its matrices are."""
-        return HIGH if self.thumb.label in NARROW else WIDE
 
     @property
     def half(self) -> float:
@@ -119,7 +113,8 @@ def poster_text(seen: Trace, thumbs: dict[str, list[Thumb]]) -> str:
         lines.append(name)
         for thumb in each:
             costs = ", ".join(cost_texts(thumb))
-            shape = f"{shape_text(thumb.shape)} = {tuple(sizes(thumb.shape))}"
+            sizes = tuple(axis.size for axis in thumb.shape)
+            shape = f"{shape_text(thumb.shape)} = {sizes}"
             lines.append(f"  {thumb.label:14} {shape:30} {costs}".rstrip())
     return f"The whole model: {model_size_text(seen)}\n\n" + "\n".join(lines)
 
@@ -136,11 +131,6 @@ def cost_texts(thumb: Thumb) -> list[str]:
     return [f"{number:,} {what}" for number, what in numbers if number]
 
 
-def sizes(shape: Shape) -> list[int]:
-    """Give the sizes of a shape."""
-    return [axis.size for axis in shape]
-
-
 @styled
 def draw_poster(seen: Trace, thumbs: dict[str, list[Thumb]]) -> Canvas:
     """Draw the sides below each other, what leads from one to the other, and
@@ -154,12 +144,7 @@ def draw_poster(seen: Trace, thumbs: dict[str, list[Thumb]]) -> Canvas:
         first = len(bands)
         bands += bands_of(each, TOP + BAND * first)
         for i, band in enumerate(bands[first:]):
-            top = band[0].y - MIDDLE
-            box = LEFT - 2, top, PITCH * MOST_THUMBS + 12, BAND - 12
-            page.box(box, 8, **GROUND)
-            title = name + ", continued" * bool(i)
-            page.note(LEFT + 10, top + 16, title, ha="left", weight="bold")
-            draw_band(page, band, bound)
+            draw_band(page, name + ", continued" * bool(i), band, bound)
         if first:
             draw_memory(page, bands[first - 1][-1], bands[first:])
     title = "The Transformer, shape by shape"
@@ -201,41 +186,44 @@ def bands_of(thumbs: Sequence[Thumb], top: float) -> list[list[Spot]]:
     ]
 
 
-def draw_band(page: Canvas, band: list[Spot], bound: float) -> None:
-    """Draw a band's thumbs, the arrows between them, and the ways around
-    sublayers and from the values to where they are mixed."""
+def draw_band(
+    page: Canvas, title: str, band: list[Spot], bound: float
+) -> None:
+    """Draw a band: its ground, its thumbs, the arrows between them, and the
+    ways around sublayers."""
+    top = band[0].y - MIDDLE
+    ground: Style = {"fc": "#f6f8fa", "ec": EDGE[0], "lw": 0.8, "zorder": 0}
+    box = LEFT - 2, top, PITCH * MOST_THUMBS + 12, BAND - 12
+    page.box(box, 8, **ground)
+    page.note(LEFT + 10, top + 16, title, ha="left", weight="bold")
     for spot in band:
         draw_thumb(page, spot, bound)
     for one, other in pairwise(band):
         room = 16 if other.thumb.label == "q, k, v" else 2
-        end = other.x - other.wide / 2 - room, other.y
-        page.arrow((one.x + one.wide / 2 + 2, one.y), end)
+        end = other.x - WIDE / 2 - room, other.y
+        page.arrow((one.x + WIDE / 2 + 2, one.y), end)
     start = band[0]
     for _, group in groupby(band[1:], key=lambda spot: spot.thumb.sublayer):
         layer = list(group)
-        by_label = {spot.thumb.label: spot for spot in layer}
-        if "sum" in by_label and layer[0].thumb.label != "sum":
-            draw_residual(page, start, layer, by_label["sum"])
-        if {"q, k, v", "weights @ v"} <= by_label.keys():
-            draw_value_path(page, by_label["q, k, v"], by_label["weights @ v"])
+        draw_ways(page, start, layer)
         start = layer[-1]
 
 
 def draw_thumb(page: Canvas, spot: Spot, bound: float) -> None:
     """Draw a tensor: its name and shape, its matrices, and what it costs."""
-    thumb, left = spot.thumb, spot.x - spot.wide / 2
+    thumb, left = spot.thumb, spot.x - WIDE / 2
     high = 14 * min(len(thumb.words), ROWS) / 2
     top = spot.y - (high or spot.half)
     page.bold(spot.x, top - 42, thumb.label)
-    letters = list(map(str, thumb.shape))
-    page.shape(spot.x, top - 20, letters, sizes(thumb.shape))
+    sizes = [axis.size for axis in thumb.shape]
+    page.shape(spot.x, top - 20, list(map(str, thumb.shape)), sizes)
     for i, (word, number) in enumerate(thumb.words[:ROWS]):
         y = top + 14 * i + 7
         page.word(left, y, word, WIDE - 24, ha="left", size=SIZE)
-        page.note(left + spot.wide, y, number, ha="right", size=SIZE)
+        page.note(left + WIDE, y, number, ha="right", size=SIZE)
     for i, matrix in enumerate(thumb.matrices):
         y = top + i * (HIGH + GAP)
-        draw_matrix(page, thumb, matrix, (left, y, spot.wide, HIGH), bound)
+        draw_matrix(page, thumb, matrix, (left, y, WIDE, HIGH), bound)
         if thumb.label == "q, k, v":
             page.bold(left - 9, y + HIGH / 2, "qkv"[i], size=SIZE)
     for i, text in enumerate(cost_texts(thumb)):
@@ -260,22 +248,22 @@ def draw_matrix(
         page.note(left + wide + 1, top + 5, "…", ha="left")
 
 
-def draw_residual(
-    page: Canvas, start: Spot, layer: list[Spot], end: Spot
-) -> None:
-    """Draw the way around a sublayer, above all that is written there."""
-    y = min(spot.y - spot.half for spot in layer) - 62
-    rise, fall = (spot.y - spot.half - 54 for spot in (start, end))
-    places = (start.x, rise), (start.x, y), (end.x, y), (end.x, fall)
-    page.arrow(*places, color=HATCH[0], lw=1.6)
-
-
-def draw_value_path(page: Canvas, start: Spot, end: Spot) -> None:
-    """Draw the way of the values to where they are mixed."""
-    right, low = start.x + start.wide / 2, start.y + start.half
-    corner, goal = right + 8, end.y + end.half + 28
-    ways = (corner, low - HIGH / 2), (corner, low + 36), (end.x, low + 36)
-    page.arrow((right + 2, low - HIGH / 2), *ways, (end.x, goal))
+def draw_ways(page: Canvas, start: Spot, layer: list[Spot]) -> None:
+    """Draw the way around a sublayer, above all that is written there, and
+    that of the values to where they are mixed, below it."""
+    spots = {spot.thumb.label: spot for spot in layer}
+    end = spots.get("sum", layer[0])
+    if end is not layer[0]:
+        y = min(spot.y - spot.half for spot in layer) - 62
+        rise, fall = (spot.y - spot.half - 54 for spot in (start, end))
+        way = (start.x, rise), (start.x, y), (end.x, y), (end.x, fall)
+        page.arrow(*way, color=HATCH[0], lw=1.6)
+    if {"q, k, v", "weights @ v"} <= spots.keys():
+        heads, mixed = spots["q, k, v"], spots["weights @ v"]
+        right, low = heads.x + WIDE / 2, heads.y + heads.half
+        way = (right + 2, low - HIGH / 2), (right + 8, low - HIGH / 2)
+        way += (right + 8, low + 36), (mixed.x, low + 36)
+        page.arrow(*way, (mixed.x, mixed.y + mixed.half + 28))
 
 
 def draw_memory(page: Canvas, last: Spot, bands: list[list[Spot]]) -> None:
@@ -285,7 +273,7 @@ def draw_memory(page: Canvas, last: Spot, bands: list[list[Spot]]) -> None:
         if spot.thumb.label == "q, k, v" and spot.thumb.sublayer == 1:
             low = spot.y + spot.half + 48
             way = (right, last.y), (right, low), (spot.x, low)
-            start = last.x + last.wide / 2 + 2, last.y
+            start = last.x + WIDE / 2 + 2, last.y
             page.arrow(start, *way, (spot.x, low - 18), lw=2, color=INK[0])
             text = "memory: keys and values of the cross-attention"
             style: Style = {"rotation": 90, "va": "center", "size": NAME}
@@ -320,18 +308,14 @@ def draw_shares(
     page: Canvas, box: Box, what: str, shares: dict[str, int]
 ) -> None:
     """Draw how a number is shared out, as bars."""
-    ax, total = page.axes(box), sum(shares.values())
-    ax.set(xlim=(0, max(shares.values())), ylim=(5, -0.5))
-    bars = ax.barh(range(len(shares)), [*shares.values()], 0.6)
-    for bar in bars:
-        bar.set(fc=EDGE[0], ec=LINE[0])
+    ax, total = page.chart(box), sum(shares.values())
+    ax.set(xlim=(0, max(shares.values())), ylim=(5, -0.5), xticks=[])
+    ax.set_yticks(range(len(shares)), shares, color=MUTED[0])
+    style: Style = {"fc": EDGE[0], "ec": LINE[0], "height": 0.6}
+    bars = ax.barh(range(len(shares)), [*shares.values()], **style)
     labels = [f"{100 * number / total:.0f} %" for number in shares.values()]
     ax.bar_label(bars, labels, padding=4, size=SIZE, color=INK[0])
-    left, top, _, high = box
-    page.bold(left - 80, top - 12, f"{total:,} {what}", ha="left")
-    for i, name in enumerate(shares):
-        y = top + high * (i + 0.5) / 5.5
-        page.note(left - 8, y, name, ha="right", size=SIZE)
+    page.bold(box[0] - 80, box[1] - 12, f"{total:,} {what}", ha="left")
 
 
 def draw_scales(page: Canvas, bound: float) -> None:
