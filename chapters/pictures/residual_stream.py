@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -130,41 +129,56 @@ def streams_of(model: nn.Module, *inputs: Any, **options: Any) -> list[Stream]:
 def stack_hooks(stream: Stream, stack: Stack) -> Iterator[Any]:
     """Hang on to a stack, so that its stream is noted while it runs; each
     hook can be taken off again."""
-    now: dict[str, Tensor] = {}  # the stream, and what is added to it
-
-    def note(names: list[str], norm: str, after: Tensor) -> None:
-        flow = now["x"], now["added"], now["x"] + now["added"], after
-        block, i = divmod(len(stream.sums), len(names))
-        place = block + 1, names[i], norm
-        stream.sums.append(Sum(*place, *map(rms, flow)))
-        now["x"] = after
-
-    def add(note_sum: Any, module: Any, given: Any, added: Tensor) -> None:
-        now["added"] = added
-        if note_sum:  # nothing is normalised before it goes on
-            note_sum(now["x"] + added)
-
     for block in dict.fromkeys(stack.blocks):
-        names = [name.replace("_", "-") for name, _ in block.named_children()]
-        norms = [*block.get_submodule("norms").children()]
-        post = isinstance(block, PostBlock | PostCrossBlock)
-        kind = "post" if post else "pre"
-        kind = "" if isinstance(norms[0], nn.Identity) else kind
-        ends = partial(note, names[: len(norms)], kind)
-        yield block.register_forward_pre_hook(
-            lambda _, given: now.update(x=given[0])
-        )
-        yield block.get_submodule("dropout").register_forward_hook(
-            partial(add, None if post else ends)
-        )
-        for norm in norms if post else ():
-            yield norm.register_forward_hook(
-                lambda *call, ends=ends: ends(call[-1])
-            )
+        yield from Meter(stream, block).hooks()
     if not isinstance(stack.norm, nn.Identity):
         yield stack.norm.register_forward_hook(
             lambda *call: setattr(stream, "final", rms(call[-1]))
         )
+
+
+class Meter:
+    """What notes a block's part of a stream: `before` is the stream, and
+    `added` what a sublayer has just added to it."""
+
+    before: Tensor
+    added: Tensor
+
+    def __init__(self, stream: Stream, block: nn.Module):
+        self.stream, self.block = stream, block
+        self.norms = [*block.get_submodule("norms").children()]
+        names = [name.replace("_", "-") for name, _ in block.named_children()]
+        self.names = names[: len(self.norms)]
+        self.post = isinstance(block, PostBlock | PostCrossBlock)
+        self.kind = "post" if self.post else "pre"
+        if isinstance(self.norms[0], nn.Identity):
+            self.kind = ""
+
+    def hooks(self) -> Iterator[Any]:
+        """Hang on to the block."""
+        yield self.block.register_forward_pre_hook(self.enter)
+        dropout = self.block.get_submodule("dropout")
+        yield dropout.register_forward_hook(self.add)
+        for norm in self.norms if self.post else ():
+            yield norm.register_forward_hook(lambda *call: self.go(call[-1]))
+
+    def enter(self, block: nn.Module, given: tuple[Tensor, ...]) -> None:
+        """The block begins."""
+        self.before = given[0]
+
+    def add(self, dropout: nn.Module, given: Any, added: Tensor) -> None:
+        """What a sublayer adds is ready; without a norm, its sum goes on."""
+        self.added = added
+        if not self.post:
+            self.go(self.before + added)
+
+    def go(self, after: Tensor) -> None:
+        """Note a sublayer, behind which the stream is this."""
+        flow = self.before, self.added, self.before + self.added, after
+        block, i = divmod(len(self.stream.sums), len(self.names))
+        place = block + 1, self.names[i], self.kind
+        self.stream.sums.append(Sum(*place, *map(rms, flow)))
+        self.before = after
 
 
 def rms(x: Tensor) -> float:
