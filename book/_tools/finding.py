@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from shapewatch.tracing import Axis
-from shapewatch.tracing.axes.names import dims_of
+from shapewatch.tracing.axes.names import shape_namer
 from shapewatch.tracing.axes.sizes import Sizes, run_sizes
 
 BLOCK = re.compile(r"(encoder|decoder)\.blocks\.(\d+)(?=\.|$)")
@@ -46,7 +46,7 @@ class Finder:
 
     def __init__(self, runs: list[Sizes]):
         columns = [with_channels(sizes) for sizes in runs]
-        self.dims = dims_of(columns, columns[0] | {"C": "H*D"})
+        self.dims = shape_namer(columns, columns[0] | {"C": "H*D"})
 
     def text(self, what: str, numbers: Sequence[Any]) -> str:
         """Write numbers, or the axes of shapes, with the letters: one a run;

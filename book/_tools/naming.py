@@ -15,10 +15,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from shapewatch.tracing import Trace
-from shapewatch.tracing.axes.names import Axis, Dims
+from shapewatch.tracing.axes.names import Axis, ShapeNamer
 from shapewatch.tracing.axes.probes import dims_for
 from shapewatch.tracing.calls import names_of, receiver
-from shapewatch.tracing.listing.events import Known
+from shapewatch.tracing.listing.events import NamedShapes
 from shapewatch.tracing.record.recorder import Step
 from shapewatch.tracing.record.visits import Visit
 from shapewatch.tracing.source.expressions import expression
@@ -58,7 +58,7 @@ class Library:
         torch.manual_seed(0)
         with patch(f"{WHOLE.__module__}.{WHOLE.__name__}", unpacked(WHOLE)):
             self.seen = traced(self.build, dims)
-        self.known = Known(self.seen)
+        self.known = NamedShapes(self.seen)
 
     def __getitem__(self, name: str) -> Found:
         """Find what a name stands for; KeyError if there is no such name."""
@@ -141,7 +141,7 @@ class Library:
         sizes = [run.sizes for run in self.seen.runs]
         others = [self.build(**dims_for(self.build, s))[0] for s in sizes[1:]]
         states = [m.state_dict() for m in (self.seen.model, *others)]
-        dims = Dims(sizes, self.seen.given)
+        dims = ShapeNamer(sizes, self.seen.given)
         return {
             path: Found(dims.shape(*(s[path].shape for s in states)), value)
             for path, value in states[0].items()

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from shapewatch.tracing import Trace
 from shapewatch.tracing.axes.names import Shape
-from shapewatch.tracing.questions.attention import Data, Found
-from shapewatch.tracing.questions.scores import measured
+from shapewatch.tracing.questions.attention import AttentionSteps, Data
+from shapewatch.tracing.questions.scores import attention_tensors
 from tformer_lite.drawing.diagram.anatomy import Part, Side, stops_of
 from tformer_lite.drawing.surface.palette import CENTRED, SHARE, Kind
 
@@ -88,7 +88,7 @@ def in_attention(
     """Give the thumbs inside an attention, in its first heads."""
     one = next(x for x in data.attentions() if x.path.startswith(part.path))
     heads = heads_of(data, one)
-    found, output = measured(one, data), costs[f"{part.path}.output"]
+    found, output = attention_tensors(one, data), costs[f"{part.path}.output"]
     product = torch.tensor([0, 2 * found.scores.numel() * heads[0].shape[-1]])
     rest = costs[part.path] - output - 2 * product
     masked, weights = found.masked[0], found.weights[0]
@@ -111,7 +111,7 @@ def in_attention(
             yield Thumb(label, stop.shape, few, (), kind, *more)
 
 
-def heads_of(data: Data, one: Found) -> list[Tensor]:
+def heads_of(data: Data, one: AttentionSteps) -> list[Tensor]:
     """Give queries, keys and values: (H, T, D) each."""
     if one.fused:
         return [x[0] for x in data.given[one.mixed][0][:3]]

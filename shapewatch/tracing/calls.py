@@ -7,18 +7,23 @@ from itertools import product, starmap, zip_longest
 
 from torch import Size, Tensor
 
-from shapewatch.tracing.axes.names import Dims, Shapes, dims_of
-from shapewatch.tracing.axes.sizes import Given
+from shapewatch.tracing.axes.names import ShapeNamer, Shapes, shape_namer
+from shapewatch.tracing.axes.sizes import GivenDims
 from shapewatch.tracing.dtypes import kinds_of, new_kinds
-from shapewatch.tracing.record.aside import uncollected
-from shapewatch.tracing.record.recorder import Keep, Run, Step, seen
-from shapewatch.tracing.record.sketch import Again, Seen
+from shapewatch.tracing.record.aside import gc_paused
+from shapewatch.tracing.record.recorder import (
+    Keep,
+    RecordedRun,
+    Step,
+    step_shapes,
+)
+from shapewatch.tracing.record.sketch import CallShapes, ShapeRun
 from shapewatch.tracing.record.visits import Place, Visit, owner
 from shapewatch.tracing.source.expressions import RETURN, target, variable
-from shapewatch.tracing.tables import Printable, Row, Table, heading
+from shapewatch.tracing.tables import Printable, Row, Table, module_label
 
 Axes = tuple[Shapes, Shapes]
-Others = list[Again | Run]
+Others = list[ShapeRun | RecordedRun]
 Notes = list[str]
 
 
@@ -29,26 +34,28 @@ class Calls(Printable):
     they were given.
     """
 
-    def __init__(self, run: Run, others: Others, notes: Notes, given: Given):
+    def __init__(
+        self, run: RecordedRun, others: Others, notes: Notes, given: GivenDims
+    ):
         self.run, self.runs = run, [run, *others]
         self.notes, self.given = notes, given
         self.steps, self.result = run.steps, run.result
 
     @cached_property
-    @uncollected()
+    @gc_paused()
     def axes(self) -> list[Axes]:
         """The named axes of what each step reads, and of what it makes."""
-        dims = dims_of((run.sizes for run in self.runs), self.given)
+        dims = shape_namer((run.sizes for run in self.runs), self.given)
         others = (run.shapes_of(self.run) for run in self.runs[1:])
-        same = zip(map(seen, self.steps), *others)
+        same = zip(map(step_shapes, self.steps), *others)
         return [axes_of(dims, *steps) for steps in same]
 
     @cached_property
-    @uncollected()
+    @gc_paused()
     def table(self) -> Table:
         """One row a step."""
         kinds = [(kinds_of(s.reads), kinds_of(s.makes)) for s in self.steps]
-        about = self.axes, are_hidden(self.run), new_kinds(kinds)
+        about = self.axes, hidden_steps(self.run), new_kinds(kinds)
         rows = map(row_of, self.steps, *about)
         return Table(list(rows), self.notes)
 
@@ -71,7 +78,7 @@ class Calls(Printable):
         return len(self.steps)
 
 
-def are_hidden(run: Run) -> list[bool]:
+def hidden_steps(run: RecordedRun) -> list[bool]:
     """Whether each step happens inside a library's function: where nobody
     wrote it, or where calls of several kinds are made."""
     kinds: dict[tuple, set[str]] = defaultdict(set)
@@ -83,14 +90,14 @@ def are_hidden(run: Run) -> list[bool]:
     ]
 
 
-def axes_of(dims: Dims, *runs: Seen | None) -> Axes:
+def axes_of(dims: ShapeNamer, *runs: CallShapes | None) -> Axes:
     """Name the axes of what a step reads and of what it makes, by what it
     does in every run."""
     reads, makes = zip(*(run or ([], []) for run in runs))
     return named_shapes(dims, *reads), named_shapes(dims, *makes)
 
 
-def named_shapes(dims: Dims, *runs: list[Size]) -> Shapes:
+def named_shapes(dims: ShapeNamer, *runs: list[Size]) -> Shapes:
     """Name the axes of the tensors of one run by those of all."""
     columns = zip(zip_longest(*runs), runs[0])
     return tuple(dims.shape(*column) for column, _ in columns)
@@ -102,7 +109,7 @@ def row_of(
     """Give a step's line and its axes; of one that is hidden inside a
     library's function, what was called."""
     binding = ("", step.name) if is_hidden else step.binding
-    where = heading(step.visit.path, step.visit.kind)
+    where = module_label(step.visit.path, step.visit.kind)
     return Row(where, *binding, *axes, types)
 
 
@@ -162,7 +169,7 @@ def kept_value(calls: Calls, text: str, nth: int | None) -> Tensor:
         if found:
             break
     else:
-        known = near(text, names)
+        known = similar_names(text, names)
         raise KeyError(f"no line binds {text!r}: there are {known}")
     times, kept = len(found), calls.run.values.kept
     if nth is None and times > 1:
@@ -178,7 +185,7 @@ def kept_value(calls: Calls, text: str, nth: int | None) -> Tensor:
     return kept[found[nth]][0]
 
 
-def near(text: str, names: tuple[str, ...]) -> str:
+def similar_names(text: str, names: tuple[str, ...]) -> str:
     """List the names in the same module, or all if there are none."""
     known = [name for name in dict.fromkeys(names) if name[-1] != ":"]
     path = text.rpartition(":")[0]

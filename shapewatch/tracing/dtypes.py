@@ -5,28 +5,30 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
-Kind = tuple[str, str]  # a data type and a device: "float32", "cpu"
-Call = tuple[list[Kind], list[Kind]]  # those that a call reads, and makes
+DtypeDevice = tuple[str, str]  # a data type and a device: "float32", "cpu"
+CallKinds = tuple[
+    list[DtypeDevice], list[DtypeDevice]
+]  # those that a call reads, and makes
 
 
-def kinds_of(found: Iterable[Any]) -> list[Kind]:
+def kinds_of(found: Iterable[Any]) -> list[DtypeDevice]:
     """Name the data types and devices of tensors, or of their marks."""
-    return [kind_of(one.dtype, one.device) for one in found]
+    return [dtype_device(one.dtype, one.device) for one in found]
 
 
 @cache
-def kind_of(dtype: object, device: object) -> Kind:
+def dtype_device(dtype: object, device: object) -> DtypeDevice:
     """Name a data type and a device."""
     return str(dtype).removeprefix("torch."), str(device)
 
 
-def usual_kind(kinds: Iterable[Kind]) -> Kind:
+def usual_kind(kinds: Iterable[DtypeDevice]) -> DtypeDevice:
     """Give the kind that most tensors are of; ("", "") where none is."""
     most = Counter(kinds).most_common(1)
     return most[0][0] if most else ("", "")
 
 
-def new_kinds(calls: Sequence[Call]) -> list[tuple[str, ...]]:
+def new_kinds(calls: Sequence[CallKinds]) -> list[tuple[str, ...]]:
     """Say of what each call makes how it differs from all that it reads; of
     a call that reads nothing, from what is usual in the run."""
     usual = usual_kind(kind for _, makes in calls for kind in makes)
@@ -36,7 +38,7 @@ def new_kinds(calls: Sequence[Call]) -> list[tuple[str, ...]]:
     ]
 
 
-def kind_text(kind: Kind, known: Iterable[Kind]) -> str:
+def kind_text(kind: DtypeDevice, known: Iterable[DtypeDevice]) -> str:
     """Say what is new in a kind: "bool", "on cuda:0", both, or ""."""
     dtypes, devices = map(set, zip(*known))
     dtype, device = kind

@@ -10,12 +10,12 @@ from torch import nn
 
 from shapewatch.tracing.axes.inputs import Names
 from shapewatch.tracing.axes.names import Shapes, shapes_text
-from shapewatch.tracing.axes.sizes import Given
+from shapewatch.tracing.axes.sizes import GivenDims
 from shapewatch.tracing.listing.events import module_shapes
 from shapewatch.tracing.record.aside import aside
 from shapewatch.tracing.record.recorder import Recorder, Step
 from shapewatch.tracing.record.tensors import tensors
-from shapewatch.tracing.tables import call_line, heading, text_line
+from shapewatch.tracing.tables import call_line, module_label, text_line
 from shapewatch.tracing.tracer import Trace, trace
 
 
@@ -23,7 +23,7 @@ from shapewatch.tracing.tracer import Trace, trace
 def print_shapes(
     model: nn.Module,
     calls: bool = False,
-    dims: Given | None = None,
+    dims: GivenDims | None = None,
     axes: Names | None = None,
     build: Callable | None = None,
 ) -> Iterator[nn.Module]:
@@ -105,8 +105,8 @@ class LiveCalls(Recorder):
         call, inputs, outputs = known
         reads = measured_text(step.reads, inputs)
         makes = measured_text(step.makes, outputs)
-        if self.heading != heading(path, kind):
-            self.heading = heading(path, kind)
+        if self.heading != module_label(path, kind):
+            self.heading = module_label(path, kind)
             print(self.heading)
         print(call_line(call, reads, makes or "failed"))
         return step

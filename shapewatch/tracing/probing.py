@@ -5,31 +5,35 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 
 from shapewatch.tracing.axes.sizes import (
-    Given,
+    GivenDims,
     Sizes,
     accepted_sizes,
-    alone,
     capped_sizes,
     close_sizes,
     joint_sizes,
     larger_sizes,
     run_sizes,
+    sizes_of_one,
 )
 from shapewatch.tracing.calls import Axes, Calls
-from shapewatch.tracing.record.recorder import Run
-from shapewatch.tracing.record.sketch import Again
+from shapewatch.tracing.record.recorder import RecordedRun
+from shapewatch.tracing.record.sketch import ShapeRun
 from shapewatch.tracing.record.state import State
 
-Other = Again | Run
-At = Callable[[Sizes], Other]
+OtherRun = ShapeRun | RecordedRun
+RunAt = Callable[[Sizes], OtherRun]
 
 
-def probe(run: Run, start: State, parts: Callable, sizes: Sizes) -> Other:
+def probe(
+    run: RecordedRun, start: State, parts: Callable, sizes: Sizes
+) -> OtherRun:
     """Run again at other sizes, from where the traced run started; what went
     wrong is in the run's `error`. Where it goes another way than that, its
     calls are found by their lines."""
-    ways: list[Other] = (
-        [Run(sizes)] if run.error else [Again(sizes), Run(sizes)]
+    ways: list[OtherRun] = (
+        [RecordedRun(sizes)]
+        if run.error
+        else [ShapeRun(sizes), RecordedRun(sizes)]
     )
     for again in ways:
         try:
@@ -44,13 +48,13 @@ def probe(run: Run, start: State, parts: Callable, sizes: Sizes) -> Other:
     return again
 
 
-def probed(
-    run: Run, again: At, given: Given, varied: list[str]
-) -> tuple[list[Other], list[str]]:
+def run_at_other_sizes(
+    run: RecordedRun, again: RunAt, given: GivenDims, varied: list[str]
+) -> tuple[list[OtherRun], list[str]]:
     """Run at other sizes: three, and more where a model refuses one, or goes
     another way, or where an axis is still unknown. Gives the runs, and notes
     on the names that a model does not let move."""
-    probing = Probing(run, again, given, varied)
+    probing = Prober(run, again, given, varied)
     refused = probing.together()
     if refused:
         probing.one_by_one(refused)
@@ -58,7 +62,7 @@ def probed(
         probing.keep(larger_sizes(given, probing.varied))
     if is_unknown(Calls(run, probing.others, [], given).axes):
         for name in probing.varied:
-            probing.keep(alone(given, name, close_sizes(given, name)))
+            probing.keep(sizes_of_one(given, name, close_sizes(given, name)))
     return probing.others, probing.notes
 
 
@@ -68,30 +72,36 @@ def is_unknown(axes: list[Axes]) -> bool:
     return any(x.proof == "unknown" for x in chain.from_iterable(tensors))
 
 
-class Probing:
+class Prober:
     """The traced run, and others at sizes in which the names `varied` move.
 
     `again` runs at some sizes.
     """
 
-    def __init__(self, run: Run, again: At, given: Given, varied: list[str]):
+    def __init__(
+        self,
+        run: RecordedRun,
+        again: RunAt,
+        given: GivenDims,
+        varied: list[str],
+    ):
         self.run, self.again = run, again
         self.given, self.varied = given, varied
-        self.others, self.notes = list[Other](), list[str]()
+        self.others, self.notes = list[OtherRun](), list[str]()
 
     def keep(self, choices: Iterable[Sizes]) -> None:
         """Run at some sizes, and keep the runs that go."""
         self.others += [x for x in map(self.again, choices) if not x.error]
 
-    def together(self) -> list[Other]:
+    def together(self) -> list[OtherRun]:
         """Let all names move at once; give the runs that a model refuses."""
         runs = map(self.again, joint_sizes(self.given, self.varied))
-        tried = [cut(self, x) if x.error else x for x in runs]
+        tried = [cap_sizes(self, x) if x.error else x for x in runs]
         refused = [x for x in tried if x.error and not self.run.error]
         self.others += [x for x in tried if x not in refused]
         return refused
 
-    def one_by_one(self, refused: list[Other]) -> None:
+    def one_by_one(self, refused: list[OtherRun]) -> None:
         """Find sizes that a model accepts, of each name alone; then let the
         names move together again, but those that cannot move at all."""
         accepted = {
@@ -106,8 +116,8 @@ class Probing:
     def alone(self, name: str, wanted: list[int]) -> list[int]:
         """Find as many sizes of a name that a model accepts as are wanted."""
         choices = [*wanted, *accepted_sizes(self.given, name)]
-        found, tried = list[Other](), list[Other]()
-        for sizes in alone(self.given, name, choices):
+        found, tried = list[OtherRun](), list[OtherRun]()
+        for sizes in sizes_of_one(self.given, name, choices):
             if len(found) < len(wanted):
                 tried.append(self.again(sizes))
                 found = [run for run in tried if not run.error]
@@ -116,7 +126,7 @@ class Probing:
         return [run.sizes[name] for run in found]
 
 
-def cut(probing: Probing, refused: Other) -> Other:
+def cap_sizes(probing: Prober, refused: OtherRun) -> OtherRun:
     """Where a model refuses some sizes, try again with the larger ones cut:
     it may have a longest sentence."""
     if probing.run.error:
@@ -126,7 +136,7 @@ def cut(probing: Probing, refused: Other) -> Other:
     return next((run for run in runs if not run.error), refused)
 
 
-def refusal_note(name: str, run: Other) -> str:
+def refusal_note(name: str, run: OtherRun) -> str:
     """Say that a name cannot move, and in which words a model refuses it."""
     first = re.sub("0x[0-9a-f]+", "0x…", str(run.error).split("\n")[0])
     return (

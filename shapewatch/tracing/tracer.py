@@ -11,21 +11,21 @@ from shapewatch.tracing.axes.inputs import (
     names_of_axes,
 )
 from shapewatch.tracing.axes.probes import dims_for, resized_parts
-from shapewatch.tracing.axes.sizes import Given, plain_sizes, run_sizes
+from shapewatch.tracing.axes.sizes import GivenDims, plain_sizes, run_sizes
 from shapewatch.tracing.calls import Calls, keeper
-from shapewatch.tracing.listing.listing import Listing, annotate
-from shapewatch.tracing.probing import Other, probe, probed
+from shapewatch.tracing.listing.listing import AnnotatedSource, annotate
+from shapewatch.tracing.probing import OtherRun, probe, run_at_other_sizes
 from shapewatch.tracing.questions.compare import Comparison, compare
 from shapewatch.tracing.questions.errors import explanation
 from shapewatch.tracing.questions.export import to_json
 from shapewatch.tracing.questions.runs import Runs
-from shapewatch.tracing.questions.saved import File, save
-from shapewatch.tracing.questions.scores import Attention, attention
+from shapewatch.tracing.questions.saved import File, save_trace
+from shapewatch.tracing.questions.scores import Attention, find_attention
 from shapewatch.tracing.questions.scrambles import Scramble, scrambles
-from shapewatch.tracing.questions.statistics import statistics
-from shapewatch.tracing.record.aside import aside, uncollected
-from shapewatch.tracing.record.detours import detours, traceable
-from shapewatch.tracing.record.recorder import Run
+from shapewatch.tracing.questions.statistics import value_statistics
+from shapewatch.tracing.record.aside import aside, gc_paused
+from shapewatch.tracing.record.detours import detour_notes, traceable
+from shapewatch.tracing.record.recorder import RecordedRun
 from shapewatch.tracing.record.state import State
 from shapewatch.tracing.tables import Sheet
 from shapewatch.tracing.tree.shown import Shown
@@ -41,14 +41,14 @@ class Trace(Runs, Shown):
     `tree` give the one or the other, `at` a part.
     """
 
-    @uncollected()
+    @gc_paused()
     def source(
         self,
         thing: Any,
         path: str | None = None,
         nth: int = 0,
         light: str = "",
-    ) -> Listing:
+    ) -> AnnotatedSource:
         """Show a function's source with the named shapes beside its lines.
 
         `path` is the module to look in, and `nth` which of its runs; `light`
@@ -61,39 +61,39 @@ class Trace(Runs, Shown):
         """Find reshapes that keep every size and scramble the elements."""
         return scrambles(self)
 
-    @uncollected()
+    @gc_paused()
     def attention(self) -> list[Attention]:
         """Give every attention that the data shows: `scores`, `masked` and
         `weights`, with their named shape. Needs what was kept: keep=True."""
-        return attention(self)
+        return find_attention(self)
 
-    @uncollected()
+    @gc_paused()
     def statistics(self, pattern: str = "*:*") -> Sheet:
         """List the minimum, mean, maximum and standard deviation of what was
         kept: of all, of "path:variable", or of a module's path."""
-        return statistics(self, pattern)
+        return value_statistics(self, pattern)
 
-    @uncollected()
+    @gc_paused()
     def compare(self, reference: Calls) -> Comparison:
         """Find where this run and another, maybe a saved one, part first."""
         return compare(self, reference)
 
-    @uncollected()
+    @gc_paused()
     def to_json(self) -> str:
         """Write the trace as JSON; `questions.export` has the schema."""
         return to_json(self)
 
-    @uncollected()
+    @gc_paused()
     def save(self, file: File) -> None:
         """Write the trace, and the values that it kept, for `load_trace`."""
-        save(self, file)
+        save_trace(self, file)
 
 
 def trace(
     model: Callable | None = None,
     *inputs: Any,
     build: Callable | None = None,
-    dims: Given | None = None,
+    dims: GivenDims | None = None,
     axes: Names | None = None,
     keep: bool | str | list[str] = False,
     **options: Any,
@@ -142,8 +142,8 @@ def trace(
         check_sizes(model, inputs, options, axes, sizes)
 
     ran = model, tuple(inputs), options
-    run, varied = Run(sizes), names_to_vary(given, build, axes)
-    others, notes = list[Other](), list[str]()
+    run, varied = RecordedRun(sizes), names_to_vary(given, build, axes)
+    others, notes = list[OtherRun](), list[str]()
     things = (build or (model, inputs), options) if varied else ()
     start = State(*things)
     run.record(model, inputs, options, keeper(keep))
@@ -151,10 +151,10 @@ def trace(
         parts = partial(resized_parts, *ran, axes or [], build)
         again = partial(probe, run, start, parts)
         with aside(*things):
-            others, notes = probed(run, again, given, varied)
+            others, notes = run_at_other_sizes(run, again, given, varied)
     if not run.error:
         notes += [] if varied else without_axis(run, given)
-        notes += detours(model, inputs, options)
+        notes += detour_notes(model, inputs, options)
     seen = Trace(run, others, notes, given, ran=ran)
     if run.error:
         raise explained_error(run.error, seen)
@@ -170,7 +170,7 @@ def explained_error(error: Exception, seen: Trace) -> Exception:
     return error
 
 
-def without_axis(run: Run, dims: Given) -> list[str]:
+def without_axis(run: RecordedRun, dims: GivenDims) -> list[str]:
     """Say which sizes no tensor has, and no other dimension is made of."""
     if not dims:
         return []
@@ -186,7 +186,7 @@ def without_axis(run: Run, dims: Given) -> list[str]:
 
 
 def names_to_vary(
-    dims: Given, build: Callable | None, axes: Names | None
+    dims: GivenDims, build: Callable | None, axes: Names | None
 ) -> list[str]:
     """List the dimensions that probes can vary on their own."""
     plain = plain_sizes(dims)

@@ -8,7 +8,11 @@ from typing import Any
 from torch import Tensor
 
 from shapewatch.tracing.axes.names import shape_text
-from shapewatch.tracing.questions.factors import agree, factor, rows_sum_to_1
+from shapewatch.tracing.questions.factors import (
+    agree,
+    rows_sum_to_1,
+    scale_between,
+)
 from shapewatch.tracing.questions.scores import Attention
 
 SQUARE = "scores", "masked", "weights"
@@ -42,7 +46,7 @@ class Shown:
 
 def times(parts: dict[str, Tensor]) -> float:
     """Tell how many times the products of queries and keys scores are."""
-    return factor(parts["queries"], parts["keys"], parts["scores"])
+    return scale_between(parts["queries"], parts["keys"], parts["scores"])
 
 
 def pack(x: Tensor) -> str:

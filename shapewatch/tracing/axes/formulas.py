@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from shapewatch.tracing.axes.products import Products
 from shapewatch.tracing.axes.sizes import (
-    Given,
+    GivenDims,
     Sizes,
     plain_sizes,
     unseen_sizes,
@@ -17,8 +17,8 @@ from shapewatch.tracing.axes.sizes import (
 from shapewatch.tracing.axes.writing import Column, formula_text, line
 
 Fit = tuple[str, Column]
-NEAR = 4  # what may be added to a formula that few runs show
-SUM = re.compile(r"\(\w+\+\w+\)")
+SMALL_ADDENDS = 4  # what may be added to a formula that few runs show
+SUM_TEXT = re.compile(r"\(\w+\+\w+\)")
 
 
 class Formulas:
@@ -33,7 +33,7 @@ class Formulas:
     has moved alone, for a large number that is added.
     """
 
-    def __init__(self, runs: Sequence[Sizes], given: Given):
+    def __init__(self, runs: Sequence[Sizes], given: GivenDims):
         columns = {name: tuple(r[name] for r in runs) for name in runs[0]}
         moved = {n: c for n, c in columns.items() if len(set(c)) > 2}
         plain = {n: moved[n] for n in plain_sizes(given) if n in moved}
@@ -55,7 +55,7 @@ class Formulas:
             (text, values, *line(values, sizes))
             for text, values in self.known.get(outline(sizes), [])
         ]
-        far = any(abs(added) > NEAR for *_, added in fits)
+        far = any(abs(added) > SMALL_ADDENDS for *_, added in fits)
         if far and not self.products.can_tell:
             return ""
         said = [
@@ -74,7 +74,7 @@ def simplest(fits: list[tuple[str, list[Fraction]]]) -> str:
     if any(values != said[0] for values in said):
         return ""
     text = next(filter(str.isidentifier, texts), texts[0])
-    return text[1:-1] if SUM.fullmatch(text) else text
+    return text[1:-1] if SUM_TEXT.fullmatch(text) else text
 
 
 def candidates(columns: dict[str, Column]) -> Iterator[Fit]:

@@ -10,11 +10,11 @@ from torch import Tensor
 from torch.nn import Parameter, init
 from torch.overrides import TorchFunctionMode
 
-from shapewatch.tracing.axes.inputs import Names, resized
+from shapewatch.tracing.axes.inputs import Names, resize_inputs
 from shapewatch.tracing.axes.sizes import Sizes
 
-Pair = tuple[float, float]
-DRAWN = 1 << 18  # how many numbers are drawn
+Range = tuple[float, float]
+POOL_SIZE = 1 << 18  # how many numbers are drawn
 
 
 def resized_parts(
@@ -28,12 +28,12 @@ def resized_parts(
     """Give a model, its inputs and options at other sizes: of these alone,
     where nobody builds the model."""
     if build is None:
-        return model, *resized(model, inputs, options, axes, sizes)
-    with Drawn():
+        return model, *resize_inputs(model, inputs, options, axes, sizes)
+    with QuickInit():
         return *build(**dims_for(build, sizes)), options
 
 
-class Drawn(TorchFunctionMode):
+class QuickInit(TorchFunctionMode):
     """Fill tensors with numbers that were drawn once. For a probe any will
     do, and large weights take longer to draw than to use. Each tensor has
     others, since some draw again until they like what comes."""
@@ -45,60 +45,68 @@ class Drawn(TorchFunctionMode):
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        if function in WAYS:
-            (kind, limits), given = WAYS[function], dict(kwargs or {})
+        if function in INITIALISERS:
+            (kind, limits), given = INITIALISERS[function], dict(kwargs or {})
             x = args[0] if args else given.pop("tensor")
-            if can_take(x):
+            if is_fillable(x):
                 start, size = limits(x, *args[1:], **given)
-                self.at = (self.at + x.numel() + 1) % (DRAWN // 2)
-                return filled(x, drawn(kind)[self.at :], start, size)
+                self.at = (self.at + x.numel() + 1) % (POOL_SIZE // 2)
+                return write_numbers(
+                    x, random_pool(kind)[self.at :], start, size
+                )
         return function(*args, **kwargs or {})
 
 
 @torch.no_grad()
-def filled(x: Tensor, numbers: Tensor, start: float, size: float) -> Tensor:
+def write_numbers(
+    x: Tensor, numbers: Tensor, start: float, size: float
+) -> Tensor:
     """Write the first numbers, times a size, into a tensor."""
     x.copy_(numbers[: x.numel()].view(x.shape))
     return x.mul_(size).add_(start)
 
 
-def between(x: Tensor, a: float = 0.0, b: float = 1.0, **named: Any) -> Pair:
+def uniform_range(
+    x: Tensor, a: float = 0.0, b: float = 1.0, **named: Any
+) -> Range:
     """Tell where uniform numbers start, and how far they go."""
     a, b = named.get("from", a), named.get("to", b)
     return a, b - a
 
 
-def around(x: Tensor, mean: float = 0.0, std: float = 1.0, **_: Any) -> Pair:
+def normal_range(
+    x: Tensor, mean: float = 0.0, std: float = 1.0, **_: Any
+) -> Range:
     """Tell around what normal numbers are, and how far from it."""
     return mean, std
 
 
-def by_inputs(x: Tensor, *_: Any, **__: Any) -> Pair:
+def linear_range(x: Tensor, *_: Any, **__: Any) -> Range:
     """Tell what nn.Linear has: the more inputs, the smaller."""
     limit = max(x.numel() // max(len(x), 1), 1) ** -0.5
     return -limit, 2 * limit
 
 
-WAYS: dict[Callable, tuple[Callable, Callable[..., Pair]]] = {
-    Tensor.uniform_: (Tensor.uniform_, between),
-    init.uniform_: (Tensor.uniform_, between),
-    init.kaiming_uniform_: (Tensor.uniform_, by_inputs),
-    Tensor.normal_: (Tensor.normal_, around),
-    init.normal_: (Tensor.normal_, around),
+INITIALISERS: dict[Callable, tuple[Callable, Callable[..., Range]]] = {
+    Tensor.uniform_: (Tensor.uniform_, uniform_range),
+    init.uniform_: (Tensor.uniform_, uniform_range),
+    init.kaiming_uniform_: (Tensor.uniform_, linear_range),
+    Tensor.normal_: (Tensor.normal_, normal_range),
+    init.normal_: (Tensor.normal_, normal_range),
 }
 
 
 @cache
-def drawn(function: Callable) -> Tensor:
+def random_pool(function: Callable) -> Tensor:
     """Draw numbers, once."""
     seed = torch.Generator().manual_seed(0)
-    return function(torch.empty(DRAWN), generator=seed)
+    return function(torch.empty(POOL_SIZE), generator=seed)
 
 
-def can_take(x: Tensor) -> bool:
+def is_fillable(x: Tensor) -> bool:
     """Whether a tensor can be filled with numbers that were drawn."""
     plain = type(x) in (Tensor, Parameter) and x.layout is torch.strided
-    return plain and x.device.type == "cpu" and x.numel() <= DRAWN // 2
+    return plain and x.device.type == "cpu" and x.numel() <= POOL_SIZE // 2
 
 
 def dims_for(build: Callable, dims: Sizes) -> Sizes:

@@ -5,13 +5,13 @@ from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 
-from shapewatch.tracing.axes.rounding import enclosed, roundings
+from shapewatch.tracing.axes.rounding import in_parentheses, roundings
 from shapewatch.tracing.axes.sizes import Sizes, step
 from shapewatch.tracing.axes.writing import Column, formula_text, line
 
 Term = tuple[str, list[int]]  # how it is written, and its size in each run
-Factors = dict[str, set[str]]  # and what moves each
-ADDED = 0, 1, 2, 4  # such as a [CLS] before the patches of a picture
+FactorMovers = dict[str, set[str]]  # and what moves each
+ADDENDS = 0, 1, 2, 4  # such as a [CLS] before the patches of a picture
 
 
 class Products:
@@ -42,14 +42,14 @@ class Products:
     def find(self, sizes: Column) -> str:
         """Write sizes, one a run; "" if no product fits, or if several do."""
         heard = self.moving(sizes) if self.can_tell else set()
-        for factors, more in product(self.groupings(heard), ADDED):
+        for factors, more in product(self.groupings(heard), ADDENDS):
             found = self.products(factors, [n - more for n in sizes])
             if found:
                 text = f"{found[0]}{more:+}" if more else found[0]
                 return text if len(found) == 1 else ""
         return ""
 
-    def groupings(self, heard: set[str]) -> Iterator[Factors]:
+    def groupings(self, heard: set[str]) -> Iterator[FactorMovers]:
         """Say whose product it may be: of the names that are heard; or with
         one that is written with others in their place."""
         alone = {name: {name} for name in self.plain if name in heard}
@@ -59,7 +59,7 @@ class Products:
                 rest = {n: x for n, x in alone.items() if n not in own}
                 yield {**rest, name: own}
 
-    def products(self, factors: Factors, sizes: list[int]) -> list[str]:
+    def products(self, factors: FactorMovers, sizes: list[int]) -> list[str]:
         """List the products that sizes may be."""
         choices = []
         for name, own in factors.items():
@@ -103,5 +103,5 @@ def product_text(factors: tuple[Term, ...], sizes: list[int]) -> str:
         return ""
     if len(factors) == many == 1:
         return factors[0][0]
-    text = "*".join(enclosed(text) for text, _ in factors)
+    text = "*".join(in_parentheses(text) for text, _ in factors)
     return formula_text(text, many, Fraction(0))

@@ -6,19 +6,19 @@ from functools import lru_cache
 
 from shapewatch.tracing.axes.writing import Column
 
-Rounding = tuple[str, Column]
+RoundedFit = tuple[str, Column]
 DIVISORS = *range(2, 17), 20, 24, 32
-ROUNDED = re.compile(r"[⌈⌊][^⌈⌉⌊⌋]*[⌉⌋](\*[⌈⌊][^⌈⌉⌊⌋]*[⌉⌋])?")
+ROUNDED_TEXT = re.compile(r"[⌈⌊][^⌈⌉⌊⌋]*[⌉⌋](\*[⌈⌊][^⌈⌉⌊⌋]*[⌉⌋])?")
 
 
 @lru_cache(64)
-def roundings(name: str, column: Column, even: int) -> list[Rounding]:
+def roundings(name: str, column: Column, even: int) -> list[RoundedFit]:
     """List a name as it is; and divided and rounded, with the square of that.
 
     Sizes move by steps `even`: of roundings that are the same then, one."""
     found = [(name, column)]
     for divisor in DIVISORS:
-        for more in unlike(divisor, column[0], even):
+        for more in distinct_addends(divisor, column[0], even):
             text = rounding_text(name, divisor, more)
             sizes = tuple((n + more) // divisor for n in column)
             squares = tuple(n * n for n in sizes)
@@ -26,7 +26,7 @@ def roundings(name: str, column: Column, even: int) -> list[Rounding]:
     return found
 
 
-def unlike(divisor: int, first: int, even: int) -> Iterator[int]:
+def distinct_addends(divisor: int, first: int, even: int) -> Iterator[int]:
     """Give what can be added before a division, where it makes a difference
     for sizes that begin at `first` and move by steps `even`."""
     period, known = range(first, first + divisor * even, even), set()
@@ -45,7 +45,7 @@ def rounding_text(name: str, divisor: int, more: int) -> str:
     return f"⌊({name}+{more})/{divisor}⌋" if more else f"⌊{name}/{divisor}⌋"
 
 
-def enclosed(text: str) -> str:
+def in_parentheses(text: str) -> str:
     """Put a factor into parentheses where it needs them."""
-    alone = text.isidentifier() or ROUNDED.fullmatch(text)
+    alone = text.isidentifier() or ROUNDED_TEXT.fullmatch(text)
     return text if alone else f"({text})"

@@ -10,10 +10,10 @@ from textwrap import dedent, wrap
 from shapewatch.tracing.markup import STYLE
 from shapewatch.tracing.tables import Printable
 
-WIDTH = 76
-HEADERS = "before", "after"
-WORDS = re.compile(r"\w+|\s+|.")
-Pair = tuple[str | None, str | None]  # a line before and after
+DIFF_WIDTH = 76
+DIFF_HEADERS = "before", "after"
+WORD = re.compile(r"\w+|\s+|.")
+LinePair = tuple[str | None, str | None]  # a line before and after
 
 
 class Diff(Printable):
@@ -31,13 +31,13 @@ class Diff(Printable):
         self.notes: list[str] = []
 
     @property
-    def steps(self) -> list[tuple[str, list[Pair]]]:
+    def steps(self) -> list[tuple[str, list[LinePair]]]:
         """Each title, and the lines before and after."""
         found = []
         for title, (old, new) in zip(self.titles, pairwise(self.versions)):
-            pairs = list(pairs_of(old.splitlines(), new.splitlines()))
+            pairs = list(line_pairs(old.splitlines(), new.splitlines()))
             if not self.whole:
-                pairs = outdented([p for p in pairs if p[0] != p[1]])
+                pairs = outdent([p for p in pairs if p[0] != p[1]])
             found.append((title, pairs))
         return found
 
@@ -47,14 +47,14 @@ class Diff(Printable):
         found = []
         for title, pairs in self.steps:
             for line in title.splitlines():
-                found += wrap(line, WIDTH) or [""]
+                found += wrap(line, DIFF_WIDTH) or [""]
             for old, new in pairs:
-                found += [f"  {old}"] if old == new else signed(old, new)
+                found += [f"  {old}"] if old == new else signed_lines(old, new)
         return found
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
-        head = "".join(f'<th scope="col">{x}</th>' for x in HEADERS)
+        head = "".join(f'<th scope="col">{x}</th>' for x in DIFF_HEADERS)
         bodies = "".join(step_html(*step) for step in self.steps)
         return (
             f'{STYLE}<table class="trace diff"><thead><tr>{head}</tr></thead>'
@@ -84,14 +84,14 @@ def diff(
     return Diff(versions, titles or [""] * steps, whole)
 
 
-def pairs_of(before: list[str], after: list[str]) -> Iterator[Pair]:
+def line_pairs(before: list[str], after: list[str]) -> Iterator[LinePair]:
     """Set the lines of two versions beside each other."""
     matcher = SequenceMatcher(None, before, after, False)
     for _, i, j, k, n in matcher.get_opcodes():
         yield from zip_longest(before[i:j], after[k:n])
 
 
-def outdented(pairs: list[Pair]) -> list[Pair]:
+def outdent(pairs: list[LinePair]) -> list[LinePair]:
     """Move lines to the left, all alike."""
     lines = [line for pair in pairs for line in pair if line is not None]
     moved = iter(dedent("\n".join(lines)).split("\n"))
@@ -104,7 +104,7 @@ def outdented(pairs: list[Pair]) -> list[Pair]:
     ]
 
 
-def signed(old: str | None, new: str | None) -> list[str]:
+def signed_lines(old: str | None, new: str | None) -> list[str]:
     """Write a line that was, and what came instead."""
     return [
         f"{sign} {line}"
@@ -113,7 +113,7 @@ def signed(old: str | None, new: str | None) -> list[str]:
     ]
 
 
-def step_html(title: str, pairs: list[Pair]) -> str:
+def step_html(title: str, pairs: list[LinePair]) -> str:
     """Write a title above its lines."""
     rows = "".join(pair_html(*pair) for pair in pairs)
     if title:
@@ -127,7 +127,7 @@ def pair_html(old: str | None, new: str | None) -> str:
     if old == new:
         same = cell_html(" ", html.escape(old or "", quote=False))
         return f'<tr class="same">{same * 2}</tr>'
-    left, right = marked(old or "", new or "")
+    left, right = mark_changed_words(old or "", new or "")
     before = cell_html("−", left) if old is not None else "<td></td>"
     after = cell_html("+", right) if new is not None else "<td></td>"
     return f"<tr>{before}{after}</tr>"
@@ -139,9 +139,9 @@ def cell_html(sign: str, text: str) -> str:
     return f'<td style="--i:{indent + 2}"><pre>{sign} {text}</pre></td>'
 
 
-def marked(old: str, new: str) -> tuple[str, str]:
+def mark_changed_words(old: str, new: str) -> tuple[str, str]:
     """Mark the words in which two lines differ."""
-    before, after = WORDS.findall(old), WORDS.findall(new)
+    before, after = WORD.findall(old), WORD.findall(new)
     texts = ["", ""]
     matcher = SequenceMatcher(None, before, after, False)
     for kind, i, j, k, n in matcher.get_opcodes():

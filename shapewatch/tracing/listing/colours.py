@@ -10,14 +10,18 @@ from keyword import iskeyword
 from tokenize import TokenInfo
 from typing import NamedTuple
 
-KINDS = {tokenize.NUMBER: "n", tokenize.STRING: "s", tokenize.COMMENT: "c"}
+TOKEN_COLOURS = {
+    tokenize.NUMBER: "n",
+    tokenize.STRING: "s",
+    tokenize.COMMENT: "c",
+}
 # From Python 3.12 on, an f-string is many tokens: here it is one.
 BEGINS = getattr(tokenize, "FSTRING_START", None)
 ENDS = getattr(tokenize, "FSTRING_END", None)
 UNBROKEN = re.compile(r"-[\w.]+")  # a line does not end after a minus
 
 
-class Part(NamedTuple):
+class ColourPart(NamedTuple):
     """What stands in a line from one column to another: k is a keyword, f
     a name that is defined, u what is not broken."""
 
@@ -26,32 +30,32 @@ class Part(NamedTuple):
     kind: str
 
 
-def coloured(lines: Sequence[str]) -> list[str]:
+def code_html(lines: Sequence[str]) -> list[str]:
     """Write lines of code in HTML."""
-    parts = defaultdict[int, list[Part]](list)
+    parts = defaultdict[int, list[ColourPart]](list)
     try:
-        for row, part in parts_of(lines):
+        for row, part in colour_parts(lines):
             parts[row].append(part)
     except (tokenize.TokenError, SyntaxError):
         pass  # a part of a statement: what was read so far is coloured
     return [line_html(line, parts[i]) for i, line in enumerate(lines, 1)]
 
 
-def parts_of(lines: Sequence[str]) -> Iterator[tuple[int, Part]]:
+def colour_parts(lines: Sequence[str]) -> Iterator[tuple[int, ColourPart]]:
     """Find what has a colour, with the number of its line."""
     text = io.StringIO("\n".join(lines))
     before = ""
-    for token in joined(tokenize.generate_tokens(text.readline)):
-        if kind := kind_of(token, before):
+    for token in merge_fstrings(tokenize.generate_tokens(text.readline)):
+        if kind := token_colour(token, before):
             (first, start), (last, end) = token.start, token.end
             for row in range(first, last + 1):
                 left = start if row == first else 0
                 right = end if row == last else len(lines[row - 1])
-                yield row, Part(left, right, kind)
+                yield row, ColourPart(left, right, kind)
         before = token.string
 
 
-def joined(tokens: Iterator[TokenInfo]) -> Iterator[TokenInfo]:
+def merge_fstrings(tokens: Iterator[TokenInfo]) -> Iterator[TokenInfo]:
     """Make one token of an f-string."""
     deep, first = 0, None
     for token in tokens:
@@ -67,20 +71,20 @@ def joined(tokens: Iterator[TokenInfo]) -> Iterator[TokenInfo]:
                 yield whole
 
 
-def kind_of(token: TokenInfo, before: str) -> str:
+def token_colour(token: TokenInfo, before: str) -> str:
     """Tell the colour of a token, or "", by the one before it."""
     if token.type == tokenize.NAME and before in ("def", "class"):
         return "f"
     if token.type == tokenize.NAME:
         return "k" if iskeyword(token.string) else ""
-    return KINDS.get(token.type, "")
+    return TOKEN_COLOURS.get(token.type, "")
 
 
-def line_html(line: str, parts: list[Part]) -> str:
+def line_html(line: str, parts: list[ColourPart]) -> str:
     """Write a line: parts in their colours, and what is not broken whole."""
-    free = [m for m in UNBROKEN.finditer(line) if not inside(m, parts)]
+    free = [m for m in UNBROKEN.finditer(line) if not is_inside(m, parts)]
     found, at = [], 0
-    whole = (Part(*m.span(), "u") for m in free if m[0][1:2].isalpha())
+    whole = (ColourPart(*m.span(), "u") for m in free if m[0][1:2].isalpha())
     for start, end, kind in sorted([*parts, *whole]):
         if start >= at:
             found.append(html.escape(line[at:start], quote=False))
@@ -90,6 +94,6 @@ def line_html(line: str, parts: list[Part]) -> str:
     return "".join(found) + html.escape(line[at:], quote=False)
 
 
-def inside(match: re.Match, parts: list[Part]) -> bool:
+def is_inside(match: re.Match, parts: list[ColourPart]) -> bool:
     """Whether something stands within a part: in a string, for one."""
     return any(part.start <= match.start() < part.end for part in parts)

@@ -20,12 +20,12 @@ from shapewatch.tracing.source.expressions import Function
 
 # A function, the visit that it ran in, and the lines that led there.
 FunctionRun = tuple[CodeType, Visit, Place]
-RESUMED = 0x20 | 0x80 | 0x200  # generators and coroutines
+GENERATOR_FLAGS = 0x20 | 0x80 | 0x200  # generators and coroutines
 LOOPS: tuple[type, ...] = ast.For, ast.AsyncFor, ast.While
 LOOPS += ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 
 
-class Event(NamedTuple):
+class CallEvent(NamedTuple):
     """A torch call, with its function's name, or a module's run."""
 
     visit: Visit
@@ -46,13 +46,13 @@ class Event(NamedTuple):
             place, visit = visit.place, visit.parent
 
 
-class Known:
+class NamedShapes:
     """The named shapes of a run's tensors, by number, and what it called."""
 
     def __init__(self, calls: Calls):
         self.calls = calls
         self.uses = defaultdict[int, list[tuple[int, Shape]]](list)
-        self.led_to: dict[tuple, dict[Any, list[Event]]] = {}
+        self.led_to: dict[tuple, dict[Any, list[CallEvent]]] = {}
         for i, (step, axes) in enumerate(zip(calls.steps, calls.axes)):
             for marks, names in zip((step.reads, step.makes), axes):
                 for mark, name in zip(marks, names):
@@ -67,23 +67,23 @@ class Known:
         return tuple(use[max(n - 1, 0)][1] for n, use in zip(counts, uses))
 
     @cached_property
-    def events(self) -> list[Event]:
+    def events(self) -> list[CallEvent]:
         """What was called, in order; calls inside a library are left out,
         for what they make is inside the call that led to them."""
-        found: list[tuple[float, Event]] = []
+        found: list[tuple[float, CallEvent]] = []
         steps = zip(self.calls.steps, self.calls.axes)
         for i, (step, (_, made)) in enumerate(steps):
             if step.visit.place != step.place:
-                event = Event(step.visit, step.place, made, step.name)
+                event = CallEvent(step.visit, step.place, made, step.name)
                 found.append((i, event))
         for visit in self.calls.run.visits:
             if visit.direct and visit.parent:
                 given = self.shapes(visit.makes, visit.end)
-                event = Event(visit.parent, visit.place, given, "")
+                event = CallEvent(visit.parent, visit.place, given, "")
                 found.append((visit.end - 0.5, event))
         return [event for _, event in sorted(found, key=itemgetter(0))]
 
-    def events_in(self, run: FunctionRun) -> list[Event]:
+    def events_in(self, run: FunctionRun) -> list[CallEvent]:
         """List the events that a run of a function led to, and no run of the
         same function within it."""
         code = run[0]
@@ -96,7 +96,7 @@ class Known:
 
 
 def runs_of(
-    code: CodeType, events: list[Event], path: str | None
+    code: CodeType, events: list[CallEvent], path: str | None
 ) -> list[FunctionRun]:
     """List the runs of a function in one module, in order; ValueError where
     it did not run there, or where it is not clear in which."""
@@ -117,7 +117,7 @@ def runs_of(
 
 def module_shapes(calls: Calls) -> Iterator[tuple[str, Shapes, Shapes]]:
     """Name what each module reads and makes, as they finish."""
-    known = Known(calls)
+    known = NamedShapes(calls)
     for visit in calls.run.visits:
         reads = known_shapes(known, given_to(visit), visit.start)
         yield visit.path, reads, known_shapes(known, visit.makes, visit.end)
@@ -128,7 +128,9 @@ def given_to(visit: Visit) -> list[Mark]:
     return [mark for marks in visit.reads.values() for mark in marks]
 
 
-def known_shapes(known: Known, marks: list[Mark] | None, end: int) -> Shapes:
+def known_shapes(
+    known: NamedShapes, marks: list[Mark] | None, end: int
+) -> Shapes:
     """Name the shapes of tensors after `end` steps; by its sizes, that of a
     tensor which no call has read."""
     found = []
@@ -139,7 +141,7 @@ def known_shapes(known: Known, marks: list[Mark] | None, end: int) -> Shapes:
     return tuple(found)
 
 
-class Made(NamedTuple):
+class ExpressionShapes(NamedTuple):
     """What an expression made: its shapes, each time. There are none where
     nothing was called, or where they are not `certain`."""
 
@@ -147,7 +149,7 @@ class Made(NamedTuple):
     certain: bool = True
 
 
-NOTHING, UNCERTAIN = Made(), Made(certain=False)
+NOTHING, UNCERTAIN = ExpressionShapes(), ExpressionShapes(certain=False)
 
 
 class Frame:
@@ -157,10 +159,10 @@ class Frame:
     reader's functions from there.
     """
 
-    def __init__(self, known: Known, node: Function, run: FunctionRun):
+    def __init__(self, known: NamedShapes, node: Function, run: FunctionRun):
         self.known, self.node = known, node
         self.code, self.visit, self.callers = run
-        self.made = defaultdict[source.Span | None, list[Event]](list)
+        self.made = defaultdict[source.Span | None, list[CallEvent]](list)
         self.called = defaultdict[source.Span | None, set[FunctionRun]](set)
         own = set(source.codes(self.code))
         for event in known.events_in(run):
@@ -177,12 +179,14 @@ class Frame:
                 run = code, self.visit, place[i:]
                 self.called[source.span(*caller)].add(run)
 
-    def value(self, node: ast.expr | ast.stmt) -> Made:
+    def value(self, node: ast.expr | ast.stmt) -> ExpressionShapes:
         """Tell what an expression made: NOTHING if nothing was called there,
         UNCERTAIN where it cannot be told."""
         at = source.run_span(node)
         if at in self.made:
-            return made_by(self.made[at], node, node in looped(self.node))
+            return made_by(
+                self.made[at], node, node in nodes_in_loops(self.node)
+            )
         if at in self.called:
             return made_by_function(self, node, self.called[at])
         return NOTHING
@@ -190,19 +194,21 @@ class Frame:
     def times(self) -> int:
         """How often the function ran, at least: all its runs from the same
         lines are one. What stands outside of loops tells."""
-        outside = set(source.walk(self.node)) - looped(self.node)
+        outside = set(source.walk(self.node)) - nodes_in_loops(self.node)
         made = (self.value(x) for x in outside if isinstance(x, ast.expr))
         return max((len(one.times) for one in made), default=0)
 
 
 @cache
-def looped(function: Function) -> set[ast.AST]:
+def nodes_in_loops(function: Function) -> set[ast.AST]:
     """Find what stands in the loops of a function."""
     loops = [node for node in ast.walk(function) if isinstance(node, LOOPS)]
     return {node for loop in loops for node in ast.walk(loop)}
 
 
-def made_by(events: list[Event], node: ast.AST, in_loop: bool) -> Made:
+def made_by(
+    events: list[CallEvent], node: ast.AST, in_loop: bool
+) -> ExpressionShapes:
     """Tell what an expression made from the events there. Several may be
     one call, of a library's function that made them all."""
     shapes = [event.shapes for event in events if event.shapes]
@@ -211,23 +217,25 @@ def made_by(events: list[Event], node: ast.AST, in_loop: bool) -> Made:
     if len(shapes) < len(events):
         return UNCERTAIN
     if not isinstance(node, ast.Call) or len(events) == 1 or names <= own:
-        return Made(tuple(shapes))
+        return ExpressionShapes(tuple(shapes))
     alike = len(names) == 1 and len(set(shapes)) == 1
-    return Made((shapes[0],)) if alike and in_loop else UNCERTAIN
+    return ExpressionShapes((shapes[0],)) if alike and in_loop else UNCERTAIN
 
 
-def made_by_function(outer: Frame, node: ast.AST, called: set) -> Made:
+def made_by_function(
+    outer: Frame, node: ast.AST, called: set
+) -> ExpressionShapes:
     """Tell what a function of the reader's gave, if it was surely this."""
     run, *others = called
     code, inner = run[0], source.definition(run[0])
     function = node.func if isinstance(node, ast.Call) else node
     known = not others and bindings.stands_for(function, code, outer.code)
-    if not known or code.co_flags & RESUMED or inner is None:
+    if not known or code.co_flags & GENERATOR_FLAGS or inner is None:
         return UNCERTAIN
-    return result(Frame(outer.known, inner, run))
+    return returned_shapes(Frame(outer.known, inner, run))
 
 
-def result(frame: Frame) -> Made:
+def returned_shapes(frame: Frame) -> ExpressionShapes:
     """Tell what a function gave, if one place in it gave everything."""
     if isinstance(frame.node, ast.Lambda):
         return last_value(frame, frame.node.body)
@@ -243,14 +251,16 @@ def result(frame: Frame) -> Made:
     return UNCERTAIN
 
 
-def last_value(frame: Frame, node: ast.expr) -> Made:
+def last_value(frame: Frame, node: ast.expr) -> ExpressionShapes:
     """Tell what the last line of a function gave: an expression, or what a
     variable is then, or several. It is uncertain if it is nothing."""
     if isinstance(node, ast.Tuple):
         parts = [last_value(frame, part).times for part in node.elts]
         if not all(parts) or len(set(map(len, parts))) != 1:
             return UNCERTAIN
-        return Made(tuple(tuple(chain(*each)) for each in zip(*parts)))
+        return ExpressionShapes(
+            tuple(tuple(chain(*each)) for each in zip(*parts))
+        )
     value: ast.expr | ast.stmt | None = node
     if isinstance(node, ast.Name):
         value = bindings.value_at_end(frame.node, node.id)

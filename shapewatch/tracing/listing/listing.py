@@ -12,18 +12,18 @@ from shapewatch.tracing.axes.names import shapes_text, sizes_text
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.listing.events import (
     NOTHING,
+    ExpressionShapes,
     Frame,
-    Known,
-    Made,
+    NamedShapes,
     runs_of,
 )
-from shapewatch.tracing.listing.layout import Line, Listing, Note
+from shapewatch.tracing.listing.layout import AnnotatedSource, CodeLine, Note
 from shapewatch.tracing.listing.signatures import signature
 from shapewatch.tracing.record.visits import owner
 from shapewatch.tracing.source import expressions as source
 
-LONG = 24
-Placed = tuple[ast.expr | ast.stmt | ast.arg, Note]  # it stands where it ends
+LONG_LABEL = 24
+NoteAt = tuple[ast.expr | ast.stmt | ast.arg, Note]  # it stands where it ends
 
 
 def annotate(
@@ -32,7 +32,7 @@ def annotate(
     path: str | None = None,
     nth: int = 0,
     light: str = "",
-) -> Listing:
+) -> AnnotatedSource:
     """Write the source of a function, method or class with the named shapes
     that its expressions had; of a class, its `forward`.
 
@@ -44,19 +44,19 @@ def annotate(
     Raises TypeError for what is not a function, ValueError when its source
     cannot be shown, where `path` or `nth` choose no run, or `light` no line.
     """
-    code = code_of(thing)
-    node, known = definition_of(code), Known(calls)
+    code = code_of_thing(thing)
+    node, known = definition_of(code), NamedShapes(calls)
     runs = runs_of(code, known.events, path)
     if not 0 <= nth < len(runs):
         raise ValueError(f"{nth=}: there is nth=0 to nth={len(runs) - 1}")
     frame = Frame(known, node, runs[nth])
     lines = annotated_lines(frame)
-    title = title_of(frame, nth, len(runs))
+    title = listing_title(frame, nth, len(runs))
     title += sizes_line(lines, calls.run.sizes)
-    return Listing(title, lines, lit_lines(lines, light))
+    return AnnotatedSource(title, lines, lit_lines(lines, light))
 
 
-def lit_lines(lines: list[Line], light: str) -> list[int]:
+def lit_lines(lines: list[CodeLine], light: str) -> list[int]:
     """Find the lines that have a text in them."""
     found = [i for i, (code, _) in enumerate(lines) if light and light in code]
     if light and not found:
@@ -65,7 +65,7 @@ def lit_lines(lines: list[Line], light: str) -> list[int]:
     return found
 
 
-def title_of(frame: Frame, nth: int, many: int) -> str:
+def listing_title(frame: Frame, nth: int, many: int) -> str:
     """Name a function, its module and which of its runs it is."""
     visit = frame.visit
     module = visit.path or visit.kind or "the traced function"
@@ -77,7 +77,7 @@ def title_of(frame: Frame, nth: int, many: int) -> str:
     return title
 
 
-def sizes_line(lines: list[Line], known: dict[str, int]) -> str:
+def sizes_line(lines: list[CodeLine], known: dict[str, int]) -> str:
     """List the sizes of the names that the notes use, on a line of its own."""
     times = (made.times for _, notes in lines for _, made in notes)
     texts = map(shapes_text, chain.from_iterable(times))
@@ -85,7 +85,7 @@ def sizes_line(lines: list[Line], known: dict[str, int]) -> str:
     return f"\n{found}" if found else ""
 
 
-def code_of(thing: Any) -> CodeType:
+def code_of_thing(thing: Any) -> CodeType:
     """Find the code of a function, method or class."""
     if isinstance(thing, type):
         thing = getattr(thing, "forward", thing)
@@ -116,7 +116,7 @@ def definition_of(code: CodeType) -> source.Function:
     return node
 
 
-def notes_of(frame: Frame) -> Iterator[Placed]:
+def notes_of(frame: Frame) -> Iterator[NoteAt]:
     """Note what went into a function, and what its expressions made."""
     yield from argument_notes(frame)
     parts = (p for p in ast.walk(frame.node) if isinstance(p, ast.stmt))
@@ -124,7 +124,7 @@ def notes_of(frame: Frame) -> Iterator[Placed]:
         yield from statement_notes(part, frame)
 
 
-def argument_notes(frame: Frame) -> Iterator[Placed]:
+def argument_notes(frame: Frame) -> Iterator[NoteAt]:
     """Note the tensors that a module's `forward` was given."""
     visit, arguments = frame.visit, frame.node.args
     if frame.code.co_name != "forward" or frame.callers:
@@ -135,12 +135,12 @@ def argument_notes(frame: Frame) -> Iterator[Placed]:
     for argument in [*given, *arguments.kwonlyargs]:
         shapes = frame.known.shapes(reads.get(argument.arg), visit.start)
         if shapes:
-            yield argument, (argument.arg, Made((shapes,)))
+            yield argument, (argument.arg, ExpressionShapes((shapes,)))
 
 
 def statement_notes(
     statement: ast.stmt | ast.Lambda, frame: Frame
-) -> Iterator[Placed]:
+) -> Iterator[NoteAt]:
     """Note the values of the expressions in a statement, or in a lambda."""
     own = getattr(statement, "value", getattr(statement, "body", None))
     made = frame.value(statement)
@@ -149,15 +149,15 @@ def statement_notes(
         yield statement, ("", made)
         return
     if isinstance(statement, ast.For) and made != NOTHING:  # Python 3.11 on
-        yield statement.iter, (label(statement.iter), made)
+        yield statement.iter, (expression_label(statement.iter), made)
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, (ast.expr, ast.withitem)):
             yield from value_notes(child, NOTHING, frame, child is own)
 
 
 def value_notes(
-    node: ast.AST, outer: Made, frame: Frame, own: bool = False
-) -> Iterator[Placed]:
+    node: ast.AST, outer: ExpressionShapes, frame: Frame, own: bool = False
+) -> Iterator[NoteAt]:
     """Note what an expression was, if not the same as the one around it;
     inner ones first. A statement's own value needs no label."""
     made = frame.value(node) if isinstance(node, ast.expr) else NOTHING
@@ -165,18 +165,18 @@ def value_notes(
     for child in ast.iter_child_nodes(node):
         yield from value_notes(child, around, frame)
     if isinstance(node, ast.expr) and made not in (NOTHING, outer):
-        yield node, ("" if own else label(node), made)
+        yield node, ("" if own else expression_label(node), made)
 
 
-def label(node: ast.expr) -> str:
+def expression_label(node: ast.expr) -> str:
     """Write an expression, a long call without its arguments."""
     text = ast.unparse(node)
-    if len(text) > LONG and isinstance(node, ast.Call):
-        return f"{label(node.func)}(…)"
-    return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
+    if len(text) > LONG_LABEL and isinstance(node, ast.Call):
+        return f"{expression_label(node.func)}(…)"
+    return text if len(text) <= LONG_LABEL else f"{text[: LONG_LABEL - 1]}…"
 
 
-def annotated_lines(frame: Frame) -> list[Line]:
+def annotated_lines(frame: Frame) -> list[CodeLine]:
     """Give the lines of a definition with their notes, without docstring."""
     node, lines = frame.node, ["", *source.lines_of(frame.code)]
     first, last = source.first_line(node), source.last_line(node)

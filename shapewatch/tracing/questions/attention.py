@@ -15,7 +15,7 @@ from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.record.recorder import Step, sources_of
 from shapewatch.tracing.record.tensors import tensors
 
-FUSED = "scaled_dot_product_attention"
+FUSED_CALL = "scaled_dot_product_attention"
 # Calls by name, without the underscores of operators and of what writes in
 # place: __mul__, mul_.
 PRODUCTS = {"matmul", "mm", "bmm", "baddbmm", "einsum"}
@@ -55,7 +55,7 @@ STAGES: dict[tuple[str, ...], dict[str, str]] = {
 }
 
 
-class Found(NamedTuple):
+class AttentionSteps(NamedTuple):
     """One attention: the module that it is in, and the steps of its parts.
 
     `product` multiplies queries and keys. `scores` is the last step that
@@ -98,12 +98,12 @@ class Flow:
     def __init__(self, steps: list[Step]):
         self.steps, self.sources = steps, sources_of(steps)
         self.names = list(map(plain_name, steps))
-        self.found: dict[int | None, Found] = {}
+        self.found: dict[int | None, AttentionSteps] = {}
         for i in range(len(steps)):
-            if found := found_at(self, i):
+            if found := follow_step(self, i):
                 self.found[i] = found
 
-    def arriving(self, i: int) -> dict[int, Found]:
+    def arriving(self, i: int) -> dict[int, AttentionSteps]:
         """Which of the tensors that a step reads have a product's elements,
         and how far these have come."""
         count = len(self.sources[i]) if self.names[i] in COMBINES else 1
@@ -124,14 +124,14 @@ class Flow:
         rows = [mark for mark in marks if mark.shape[-1:] == (1,)]
         return any(mark.dtype == torch.bool for mark in rows)
 
-    def attentions(self) -> list[Found]:
+    def attentions(self) -> list[AttentionSteps]:
         """Find every attention of a run, in order: a product that reads
         weights that a softmax made of another product."""
-        found: dict[int, Found] = {}
+        found: dict[int, AttentionSteps] = {}
         for i, step in enumerate(self.steps):
             path = step.visit.path
-            if step.name == FUSED:
-                found[i] = Found(path, i, i, i, i, i)
+            if step.name == FUSED_CALL:
+                found[i] = AttentionSteps(path, i, i, i, i, i)
             mixes = self.names[i] in PRODUCTS
             for n, one in self.arriving(i).items() if mixes else ():
                 if one.stage == "weights" and one.weights not in found:
@@ -157,10 +157,10 @@ def way_to(flow: Flow, i: int, n: int) -> tuple[tuple[int, int], ...]:
     return tuple(reversed(way))
 
 
-def found_at(flow: Flow, i: int) -> Found | None:
+def follow_step(flow: Flow, i: int) -> AttentionSteps | None:
     """Follow a product's elements through a step."""
     if flow.names[i] in PRODUCTS:
-        return Found(flow.steps[i].visit.path, i, i, i, i, i)
+        return AttentionSteps(flow.steps[i].visit.path, i, i, i, i, i)
     arriving = flow.arriving(i)
     stages = [found.stage for found in arriving.values()]
     stage = next_stage(flow.names[i], *stages) if stages else None
@@ -184,7 +184,7 @@ def next_stage(name: str, now: str, *others: str) -> str | None:
     return stages.get(name, now if name in KEEPS else None)
 
 
-Made = dict[int, list[Tensor]]  # what some steps made
+StepTensors = dict[int, list[Tensor]]  # what some steps made
 
 
 class Data(Flow):
@@ -206,7 +206,9 @@ class Data(Flow):
         """Give the nth tensor that a step read, as it is by now."""
         return tensors(self.given[i])[n].detach()
 
-    def again(self, i: int, n: int, start: Made, names: set[str]) -> Tensor:
+    def again(
+        self, i: int, n: int, start: StepTensors, names: set[str]
+    ) -> Tensor:
         """Give the nth tensor that a step would read, had some steps made
         what `start` has for them.
 

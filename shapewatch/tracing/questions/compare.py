@@ -10,9 +10,9 @@ from torch import Tensor
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.record.recorder import sources_of
 
-Two = tuple[Calls, Calls]
-Pair = tuple[int, int]
-Pairs = dict[Pair, str]  # in which module
+TwoTraces = tuple[Calls, Calls]
+StepPair = tuple[int, int]
+StepPairs = dict[StepPair, str]  # in which module
 
 
 class Comparison(NamedTuple):
@@ -44,15 +44,17 @@ def compare(mine: Calls, theirs: Calls) -> Comparison:
     rounding. Modules that only one of them has are not compared.
     """
     traces = mine, theirs
-    pairs = dict(sorted(pairs_of(Side(mine), Side(theirs)).items()))
-    for words in shapes_apart, values_apart:
+    pairs = dict(
+        sorted(step_pairs(TraceView(mine), TraceView(theirs)).items())
+    )
+    for words in shape_difference, value_difference:
         for pair in pairs:
             if why := words(traces, pair):
                 return difference(traces, pairs, pair, why)
     return agreement(traces, pairs)
 
 
-class Side:
+class TraceView:
     """One of the two traces: where its calls are, and what leaves where."""
 
     def __init__(self, calls: Calls):
@@ -81,16 +83,16 @@ def paths_around(path: str) -> list[str]:
     return [path, *paths_around(path.rpartition(".")[0])] if path else [""]
 
 
-def pairs_of(mine: Side, theirs: Side) -> Pairs:
+def step_pairs(mine: TraceView, theirs: TraceView) -> StepPairs:
     """Pair the steps that should be alike, each with its module's path."""
-    pairs: Pairs = {}
+    pairs: StepPairs = {}
     both = mine.inside.keys() & theirs.inside.keys()
     for path in sorted(both, key=len, reverse=True):  # parts before wholes
         for i, j in zip_longest(mine.own[path], theirs.own[path]):
             if None in (i, j) or mine.texts[i] != theirs.texts[j]:
                 break
             pairs.setdefault((i, j), path)
-            for source in sources(mine, theirs, i, j):
+            for source in source_pairs(mine, theirs, i, j):
                 pairs.setdefault(source, mine.steps[source[0]].visit.path)
         else:
             continue
@@ -102,7 +104,9 @@ def pairs_of(mine: Side, theirs: Side) -> Pairs:
     return pairs
 
 
-def sources(mine: Side, theirs: Side, i: int, j: int) -> list[Pair]:
+def source_pairs(
+    mine: TraceView, theirs: TraceView, i: int, j: int
+) -> list[StepPair]:
     """Pair the calls that made what two like calls read."""
     return [
         (a, b)
@@ -112,31 +116,31 @@ def sources(mine: Side, theirs: Side, i: int, j: int) -> list[Pair]:
     ]
 
 
-def alike(traces: Two) -> bool:
+def same_sizes(traces: TwoTraces) -> bool:
     """Whether both were run at the same sizes, probes included."""
     mine, theirs = ([run.sizes for run in t.runs] for t in traces)
     return mine == theirs
 
 
-def shapes_apart(traces: Two, pair: Pair) -> str:
+def shape_difference(traces: TwoTraces, pair: StepPair) -> str:
     """Say what two steps make, if it has other sizes, or, where both runs
     had the same sizes, other names that are proved; else ""."""
     mine, theirs = (t.table.rows[i] for t, i in zip(traces, pair))
     steps = (t.steps[i] for t, i in zip(traces, pair))
     sizes, others = ([mark.shape for mark in step.makes] for step in steps)
     axes = zip(chain(*mine.outputs), chain(*theirs.outputs))
-    renamed = alike(traces) and any(
+    renamed = same_sizes(traces) and any(
         a.proof == b.proof == "proved" and a.name != b.name for a, b in axes
     )
     same = sizes == others and not renamed
     return (
         ""
         if same
-        else "mine has {}, theirs has {}".format(*made(traces, pair))
+        else "mine has {}, theirs has {}".format(*made_texts(traces, pair))
     )
 
 
-def made(traces: Two, pair: Pair) -> tuple[str, str]:
+def made_texts(traces: TwoTraces, pair: StepPair) -> tuple[str, str]:
     """Write what two steps make: by names, or, where these are the same, by
     sizes."""
     steps = [t.steps[i] for t, i in zip(traces, pair)]
@@ -147,23 +151,25 @@ def made(traces: Two, pair: Pair) -> tuple[str, str]:
     return one, two
 
 
-def values_apart(traces: Two, pair: Pair) -> str:
+def value_difference(traces: TwoTraces, pair: StepPair) -> str:
     """Say how far two steps' values are apart; "" but for rounding."""
     for a, b in kept_values(traces, pair):
-        if not close(a, b):
+        if not nearly_equal(a, b):
             a, b = a.to("cpu", torch.double), b.to("cpu", torch.double)
             far = (a - b).abs()[a != b].max().item()
             return f"the shapes agree, the values are up to {far:.3g} apart"
     return ""
 
 
-def kept_values(traces: Two, pair: Pair) -> list[tuple[Tensor, Tensor]]:
+def kept_values(
+    traces: TwoTraces, pair: StepPair
+) -> list[tuple[Tensor, Tensor]]:
     """Pair the values that two steps made, as far as both were kept."""
     made = (t.run.values.kept.get(i, []) for t, i in zip(traces, pair))
     return list(zip(*made))
 
 
-def close(a: Tensor, b: Tensor) -> bool:
+def nearly_equal(a: Tensor, b: Tensor) -> bool:
     """Whether two tensors are the same, but for rounding of decimals."""
     types = [x.dtype for x in (a, b) if x.is_floating_point()]
     near = max((torch.finfo(t).eps for t in types), default=0) ** (2 / 3)
@@ -172,19 +178,22 @@ def close(a: Tensor, b: Tensor) -> bool:
     return torch.allclose(a, b, rtol=near, atol=near, equal_nan=True)
 
 
-def difference(traces: Two, pairs: Pairs, pair: Pair, why: str) -> Comparison:
+def difference(
+    traces: TwoTraces, pairs: StepPairs, pair: StepPair, why: str
+) -> Comparison:
     """Say where two traces part, and what they have there."""
     mine, theirs = (t.table.rows[i] for t, i in zip(traces, pair))
     calls = " / ".join(dict.fromkeys((f"`{mine.call}`", f"`{theirs.call}`")))
     where, before = pairs[pair], list(pairs).index(pair)
     text = f"They part in {where or 'the whole model'}, at {calls}: {why}. "
-    text += (
-        f"{rewritten(traces, pair, where)}Calls compared before it: {before}."
+    text += code_difference(traces, pair, where)
+    text += f"Calls compared before it: {before}."
+    return Comparison(
+        False, where, *made_texts(traces, pair), len(pairs), text
     )
-    return Comparison(False, where, *made(traces, pair), len(pairs), text)
 
 
-def rewritten(traces: Two, pair: Pair, path: str) -> str:
+def code_difference(traces: TwoTraces, pair: StepPair, path: str) -> str:
     """Say where, before two calls, the code of their module is written
     otherwise; "" where it is not."""
     before = (
@@ -200,7 +209,7 @@ def rewritten(traces: Two, pair: Pair, path: str) -> str:
     return ""
 
 
-def agreement(traces: Two, pairs: Pairs) -> Comparison:
+def agreement(traces: TwoTraces, pairs: StepPairs) -> Comparison:
     """Say that nothing differs, and how much was compared."""
     n = sum(bool(kept_values(traces, pair)) for pair in pairs)
     kept = f"with the same values: {n}" if n else "no values were kept"
@@ -209,6 +218,6 @@ def agreement(traces: Two, pairs: Pairs) -> Comparison:
     left = [len(t.steps) - len(set(u)) for t, u in zip(traces, used)]
     if any(left):
         text += f" Not compared: {left[0]} calls of mine, {left[1]} of theirs."
-    if not alike(traces):
+    if not same_sizes(traces):
         text += " Axis names are not compared: the two ran at different sizes."
     return Comparison(True, "", "", "", len(pairs), text)

@@ -37,10 +37,10 @@ def operands(step: Step) -> list[str]:
                 found = [function.value, *found]
         case _:
             return []
-    texts = [ast.unparse(x) for x in found if variables(x)]
+    texts = [ast.unparse(x) for x in found if variable_names(x)]
     return texts if len(texts) == len(step.reads) else []
 
 
-def variables(tree: ast.AST) -> list[str]:
+def variable_names(tree: ast.AST) -> list[str]:
     """List the variables in an expression: -1 has none."""
     return [x.id for x in ast.walk(tree) if isinstance(x, ast.Name)]

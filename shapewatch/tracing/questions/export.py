@@ -29,12 +29,12 @@ from typing import Any
 
 from shapewatch.tracing.axes.names import Axis, Shape
 from shapewatch.tracing.calls import Calls
-from shapewatch.tracing.dtypes import Kind, kinds_of, new_kinds
+from shapewatch.tracing.dtypes import DtypeDevice, kinds_of, new_kinds
 from shapewatch.tracing.record.recorder import Step
 from shapewatch.tracing.record.tensors import Mark
-from shapewatch.tracing.tables import Row, Table, heading
+from shapewatch.tracing.tables import Row, Table, module_label
 
-VERSION = 1
+JSON_VERSION = 1
 Data = dict[str, Any]
 
 
@@ -43,7 +43,7 @@ def to_json(calls: Calls) -> str:
     numbers: dict[int, int] = {}
     steps = zip(calls.steps, calls.table.rows)
     data = {
-        "version": VERSION,
+        "version": JSON_VERSION,
         "dims": calls.run.sizes,
         "steps": [step_data(step, row, numbers) for step, row in steps],
         "notes": calls.notes,
@@ -86,9 +86,9 @@ def from_json(text: str) -> Table:
     """
     data = json.loads(text)
     version = data.get("version") if isinstance(data, dict) else None
-    if version != VERSION:
+    if version != JSON_VERSION:
         raise ValueError(
-            f"this is no trace of version {VERSION}: its version is "
+            f"this is no trace of version {JSON_VERSION}: its version is "
             f"{version!r}. Write it again with trace(...).to_json()."
         )
     steps = data["steps"]
@@ -101,19 +101,19 @@ def from_json(text: str) -> Table:
 def row_from(step: Data, types: tuple[str, ...]) -> Row:
     """Read a call."""
     reads, makes = (
-        tuple(map(shape_of, step[x])) for x in ("inputs", "outputs")
+        tuple(map(shape_from, step[x])) for x in ("inputs", "outputs")
     )
-    where = heading(step["module"], step["kind"])
+    where = module_label(step["module"], step["kind"])
     return Row(where, step["variable"], step["call"], reads, makes, types)
 
 
-def kinds_in(step: Data, side: str) -> list[Kind]:
+def kinds_in(step: Data, side: str) -> list[DtypeDevice]:
     """Read the data types and devices of what went in, or came out; they
     are "" in a text that was written before they were."""
     return [(x.get("dtype", ""), x.get("device", "")) for x in step[side]]
 
 
-def shape_of(tensor: Data) -> Shape:
+def shape_from(tensor: Data) -> Shape:
     """Read a named shape."""
     return tuple(
         Axis(size, axis["name"], axis["known"])

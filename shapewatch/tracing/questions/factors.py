@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from shapewatch.tracing.questions.attention import Data, Found
+from shapewatch.tracing.questions.attention import AttentionSteps, Data
 
 RTOL, ATOL = 1e-3, 1e-4
 
@@ -19,8 +19,8 @@ class Product(NamedTuple):
     made: Tensor
 
 
-def factors(
-    data: Data, one: Found, scores: Tensor, weights: Tensor
+def attention_operands(
+    data: Data, one: AttentionSteps, scores: Tensor, weights: Tensor
 ) -> tuple[Tensor | None, ...]:
     """Give queries (..., T, D), keys and values (..., S, D), and what the
     weights mix of the values; each None where it cannot be told, or was not
@@ -30,11 +30,11 @@ def factors(
         return None, None, None, None
     ways = (scores, weights), (scores.mT, weights.mT)
     for way, shares in ways:
-        values, made = mixed(data, one, shares)
+        values, made = values_and_mixture(data, one, shares)
         if values is not None:
-            return (*asked(data, one, way), values, made)
+            return (*queries_and_keys(data, one, way), values, made)
     turned = not rows_sum_to_1(weights) and rows_sum_to_1(weights.mT)
-    return (*asked(data, one, ways[turned][0]), None, None)
+    return (*queries_and_keys(data, one, ways[turned][0]), None, None)
 
 
 def rows_sum_to_1(weights: Tensor) -> bool:
@@ -43,25 +43,25 @@ def rows_sum_to_1(weights: Tensor) -> bool:
     return bool((((sums - 1).abs() < 1e-3) | (sums == 0)).all())
 
 
-def asked(
-    data: Data, one: Found, scores: Tensor
+def queries_and_keys(
+    data: Data, one: AttentionSteps, scores: Tensor
 ) -> tuple[Tensor | None, Tensor | None]:
     """Find the queries and keys whose products the scores are: times a
     number, the same for all; or what the model makes of a product."""
-    product = multiplied(data, one.product)
+    product = operands_of(data, one.product)
     if product is None:
         return None, None
     sides = product.left, product.right.mT
     for rows, columns in (sides, sides[::-1]):
-        q, k = laid_out(rows, scores, -2), laid_out(columns, scores, -1)
+        q, k = lay_out(rows, scores, -2), lay_out(columns, scores, -1)
         if q is not None and k is not None:
             straight = rows is sides[0] and product.made.shape == scores.shape
-            if straight or factor(q, k, scores):
+            if straight or scale_between(q, k, scores):
                 return q, k
     return None, None
 
 
-def factor(queries: Tensor, keys: Tensor, scores: Tensor) -> float:
+def scale_between(queries: Tensor, keys: Tensor, scores: Tensor) -> float:
     """Give the number by which products of queries and keys are multiplied
     to be the scores; 0 if there is none."""
     products = queries.double() @ keys.double().mT
@@ -73,16 +73,16 @@ def factor(queries: Tensor, keys: Tensor, scores: Tensor) -> float:
     return share if same else 0.0
 
 
-def mixed(
-    data: Data, one: Found, weights: Tensor
+def values_and_mixture(
+    data: Data, one: AttentionSteps, weights: Tensor
 ) -> tuple[Tensor | None, Tensor | None]:
     """Find the values that the weights mix, and what comes of it: what they
     explain, the right way round."""
-    product = multiplied(data, one.mixed)
+    product = operands_of(data, one.mixed)
     if product is None:
         return None, None
     for side in (product.right, product.left.mT):
-        v = laid_out(side, weights, -1)
+        v = lay_out(side, weights, -1)
         if v is not None:
             heads = weights @ v.to(weights)
             if any(agree(heads, x) for x in (product.made, product.made.mT)):
@@ -98,7 +98,7 @@ def agree(mine: Tensor, theirs: Tensor) -> bool:
     )
 
 
-def laid_out(x: Tensor, like: Tensor, axis: int) -> Tensor | None:
+def lay_out(x: Tensor, like: Tensor, axis: int) -> Tensor | None:
     """Give a matrix the axes in front that another has, and as many rows as
     that has along an axis; None if it does not fit."""
     front, n = like.shape[:-2], like.shape[axis]
@@ -111,7 +111,7 @@ def laid_out(x: Tensor, like: Tensor, axis: int) -> Tensor | None:
     return x.expand(*front, n, x.shape[-1]) if fits else None
 
 
-def multiplied(data: Data, i: int) -> Product | None:
+def operands_of(data: Data, i: int) -> Product | None:
     """Give what a step multiplies; None if it was not kept."""
     try:
         a, b = (data.read(i, n).detach() for n in (-2, -1))

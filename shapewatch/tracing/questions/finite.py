@@ -8,16 +8,20 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from shapewatch.tracing.axes.inputs import named_inputs, tensors_in
+from shapewatch.tracing.axes.inputs import named_inputs, tensor_paths
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.questions.attention import plain_name
 from shapewatch.tracing.questions.errors import operands
-from shapewatch.tracing.questions.looking import Event, Looks, look
+from shapewatch.tracing.questions.looking import (
+    NonFinite,
+    NonFiniteSearch,
+    look,
+)
 from shapewatch.tracing.record.aside import aside
-from shapewatch.tracing.record.behind import behind, method_of
+from shapewatch.tracing.record.behind import method_of, root_module
 from shapewatch.tracing.record.recorder import (
+    RecordedRun,
     Recorder,
-    Run,
     Step,
     sources_of,
 )
@@ -26,7 +30,7 @@ from shapewatch.tracing.record.tensors import storage, tensors
 from shapewatch.tracing.source.expressions import span
 from shapewatch.tracing.tables import Row
 
-MASKED = (
+MASKED_ROW = (
     "The softmax of a row that is -inf everywhere is NaN: let every query "
     "attend to something."
 )
@@ -34,21 +38,21 @@ LOGARITHM = (
     "The logarithm of 0 is -inf, that of a negative number NaN: add a small "
     "number first, or use log_softmax."
 )
-DIVIDED = (
+DIVISION = (
     "0 / 0 is NaN, and x / 0 infinity: add a small number to what divides."
 )
 ROOT = "A negative number has no root, and 1 / 0 is infinity."
 PRODUCT = "0 * infinity is NaN: choose with where or masked_fill instead."
-SUM = "Infinity - infinity is NaN."
+INFINITE_SUM = "Infinity - infinity is NaN."
 POWER = "Powers grow fast: subtract the largest number of each row first."
 NARROW = "{} holds no number above {:.3g}: compute this in a wider type."
 RULES = {
-    MASKED: "softmax log_softmax scaled_dot_product_attention",
+    MASKED_ROW: "softmax log_softmax scaled_dot_product_attention",
     LOGARITHM: "log log2 log10 log1p",
-    DIVIDED: "div truediv rdiv rtruediv divide reciprocal normalize",
+    DIVISION: "div truediv rdiv rtruediv divide reciprocal normalize",
     ROOT: "sqrt rsqrt pow rpow",
     PRODUCT: "mul rmul multiply",
-    SUM: "add radd sub rsub",
+    INFINITE_SUM: "add radd sub rsub",
     POWER: "exp exp2 expm1",
 }
 
@@ -79,10 +83,10 @@ class Search:
     infinity in it, and what stopped it."""
 
     def __init__(self, call: partial):
-        recorder = Recorder(behind(call), lambda step: True)
+        recorder = Recorder(root_module(call), lambda step: True)
         recorder.visits.now.kind = method_of(call)
         self.steps, self.error, result = recorder.steps, "", None
-        self.looks = recorder.values = Looks(recorder.steps)
+        self.looks = recorder.values = NonFiniteSearch(recorder.steps)
         with aside(call), eagerly(), recorder:
             try:
                 result = call()
@@ -96,7 +100,7 @@ class Search:
         self.ends_infinite = bool(ends)
         self.sources = sources_of(self.steps)
 
-    def found(self) -> tuple[Event | None, Event | None]:
+    def found(self) -> tuple[NonFinite | None, NonFinite | None]:
         """Give the first call that is amiss, and the one that makes NaN of
         its infinity. Infinity counts if NaN comes of it, if the result has
         some of it, or if it is +inf; -inf is what masks are made of."""
@@ -132,7 +136,7 @@ def first_nan(calls: Calls, call: partial) -> FirstNan:
         text = f"None of {len(search.steps):,} calls makes NaN, or infinity "
         text += f"that does harm{search.error}."
         return FirstNan(None, "", inf, -inf, text)
-    rows = rows_of(calls, search.steps)
+    rows = call_rows(calls, search.steps)
     where = place_text(search.steps[found.step], rows[found.step])
     lines = [
         *made_lines(found, where, call),
@@ -147,7 +151,7 @@ def first_nan(calls: Calls, call: partial) -> FirstNan:
         min((x.lowest for x in seen), default=inf),
         max((x.highest for x in seen), default=-inf),
     )
-    at = line_of(search.steps[found.step])
+    at = source_line(search.steps[found.step])
     return FirstNan(rows[found.step], at, *ends, "\n".join(lines))
 
 
@@ -155,10 +159,10 @@ def place_text(step: Step, row: Row) -> str:
     """Say where a call is, and write it below."""
     inside = step.visit.path or step.visit.kind
     where = f"in {row.path}" if inside else "outside every module"
-    return f"{where}, {line_of(step)}:\n{row}"
+    return f"{where}, {source_line(step)}:\n{row}"
 
 
-def made_lines(found: Event, where: str, call: partial) -> list[str]:
+def made_lines(found: NonFinite, where: str, call: partial) -> list[str]:
     """Say which call it is, and what it makes."""
     made = found.made
     if found.brought is not None:
@@ -177,18 +181,18 @@ def made_lines(found: Event, where: str, call: partial) -> list[str]:
 
 def name_of_tensor(tensor: Tensor, call: partial) -> str:
     """Name a parameter, a buffer or an input by the memory that it is in."""
-    whole = behind(call)
+    whole = root_module(call)
     given = named_inputs(call.func, call.args, call.keywords)
     places = *whole.named_parameters(), *whole.named_buffers()
-    for name, known in (*places, *tensors_in(given)):
+    for name, known in (*places, *tensor_paths(given)):
         if storage(known) == storage(tensor):
             return f"{name}, before any call"
     return "a tensor that something has written into (x[...] = y)"
 
 
-def read_lines(found: Event, step: Step, call: partial) -> list[str]:
+def read_lines(found: NonFinite, step: Step, call: partial) -> list[str]:
     """Say of each tensor that a call reads how low and how high it goes."""
-    known = {id(x): name for name, x in behind(call).named_parameters()}
+    known = {id(x): name for name, x in root_module(call).named_parameters()}
     numbers = [f"tensor {i + 1}" for i in range(len(found.reads))]
     names, lines = operands(step) or numbers, []
     for name, (key, seen) in zip(names, found.reads):
@@ -199,7 +203,7 @@ def read_lines(found: Event, step: Step, call: partial) -> list[str]:
     return lines
 
 
-def rules(found: Event, steps: list[Step]) -> list[str]:
+def rules(found: NonFinite, steps: list[Step]) -> list[str]:
     """Say how such calls make NaN or infinity, and what to do."""
     if found.brought is not None:
         return []
@@ -209,17 +213,17 @@ def rules(found: Event, steps: list[Step]) -> list[str]:
     return [rule for rule, calls in RULES.items() if name in calls.split()]
 
 
-def rows_of(calls: Calls, steps: list[Step]) -> list[Row]:
+def call_rows(calls: Calls, steps: list[Step]) -> list[Row]:
     """Give the rows of some steps: those of a trace, if it has the same."""
     known = [step.call for step in calls.steps[: len(steps)]]
     if known == [step.call for step in steps]:
         return calls.table.rows
-    run = Run(calls.run.sizes)
+    run = RecordedRun(calls.run.sizes)
     run.steps = steps
     return Calls(run, [], [], calls.given).table.rows
 
 
-def line_of(step: Step) -> str:
+def source_line(step: Step) -> str:
     """Say where a call stands: model.py:41; in a notebook, in its cell."""
     at, file = span(*step.place[0]), Path(step.code.co_filename)
     line = at[0] if at else "?"

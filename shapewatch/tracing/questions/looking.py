@@ -60,7 +60,7 @@ def look(tensor: Tensor) -> Look | None:
     return None
 
 
-class Event(NamedTuple):
+class NonFinite(NamedTuple):
     """A call that makes NaN, or infinity: its step, what it makes, and what
     it reads, by the tensors' ids; and the tensor that brought NaN with it,
     which no call has made."""
@@ -71,7 +71,7 @@ class Event(NamedTuple):
     brought: Tensor | None = None
 
 
-class Looks(Values):
+class NonFiniteSearch(Values):
     """Look at what each step reads and makes, and keep none of it.
 
     `nan` is the first that makes NaN, or reads some that no call has made;
@@ -82,8 +82,8 @@ class Looks(Values):
     def __init__(self, steps: list[Step]):
         super().__init__()
         self.steps = steps
-        self.nan: Event | None = None
-        self.infinite: list[Event] = []
+        self.nan: NonFinite | None = None
+        self.infinite: list[NonFinite] = []
         self.before: dict[int, Look | None] = {}
         self.raw: set[int] = set()
 
@@ -113,11 +113,11 @@ class Looks(Values):
             bad = [x for x, old in pairs if old and old.nan]
             known = [x for x in bad if storage(x) not in self.raw]
             if known or not bad:
-                self.nan = Event(step, made, reads, *known[:1])
+                self.nan = NonFinite(step, made, reads, *known[:1])
         elif given and not any(map(is_infinite, tree_leaves((args, kwargs)))):
             old = any(x.infinite for _, x in reads if x)
             if not old or (name in POWERS and made.highest == inf):
-                self.infinite.append(Event(step, made, reads))
+                self.infinite.append(NonFinite(step, made, reads))
 
 
 def is_infinite(value: object) -> bool:

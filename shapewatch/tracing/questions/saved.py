@@ -16,15 +16,15 @@ from shapewatch.tracing.axes.names import Axis
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.questions.compare import Comparison, compare
 from shapewatch.tracing.questions.export import from_json, to_json
-from shapewatch.tracing.questions.scores import Attention, attention
-from shapewatch.tracing.questions.statistics import statistics
-from shapewatch.tracing.record.recorder import Run
+from shapewatch.tracing.questions.scores import Attention, find_attention
+from shapewatch.tracing.questions.statistics import value_statistics
+from shapewatch.tracing.record.recorder import RecordedRun
 from shapewatch.tracing.record.tensors import USUAL, Mark
 from shapewatch.tracing.record.visits import Visit
 from shapewatch.tracing.tables import Sheet
 
 # The package that the tracer was a part of when this format began.
-FORMAT, VERSION = "tformer_lite trace", 1
+FORMAT, FILE_VERSION = "tformer_lite trace", 1
 File = str | PathLike[str]
 Data = dict[str, Any]
 
@@ -44,7 +44,7 @@ class SavedTrace(Calls):
     compared with others. It has no model that could run again."""
 
     def __init__(self, data: Data):
-        first, *others = map(Run, data["sizes"])
+        first, *others = map(RecordedRun, data["sizes"])
         self.text, self.found = data["json"], data["attention"]
         table, read = from_json(self.text), json.loads(self.text)
         steps: Any = list(map(saved_step, read["steps"]))
@@ -76,7 +76,7 @@ class SavedTrace(Calls):
     def statistics(self, pattern: str = "*:*") -> Sheet:
         """List the minimum, mean, maximum and standard deviation of what was
         kept: of all, of "path:variable", or of a module's path."""
-        return statistics(self, pattern)
+        return value_statistics(self, pattern)
 
     def to_json(self) -> str:
         """Give the trace as JSON; `questions.export` has the schema."""
@@ -98,13 +98,13 @@ def saved_mark(data: Data) -> Mark:
     return Mark(data["number"], Size(data["shape"]), dtype, device)
 
 
-def save(calls: Calls, file: File) -> None:
+def save_trace(calls: Calls, file: File) -> None:
     """Write a trace and the values that it kept, but for tensors of classes
     that others have made."""
     kept = calls.run.values.kept.items()
     data = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": FILE_VERSION,
         "json": to_json(calls),
         "sizes": [run.sizes for run in calls.runs],
         "dims": calls.given,
@@ -118,7 +118,7 @@ def save(calls: Calls, file: File) -> None:
 def attention_data(calls: Calls) -> list[tuple] | str:
     """List the attention of a run; or say why it cannot be given."""
     try:
-        found = attention(calls)
+        found = find_attention(calls)
     except ValueError as error:
         return str(error)
     return [(x.path, list(map(tuple, x.axes)), *x[2:]) for x in found]
@@ -140,21 +140,21 @@ def load_trace(file: File) -> SavedTrace:
     except OSError:
         raise
     except Exception as error:
-        raise ValueError(foreign(file)) from error
+        raise ValueError(no_trace_text(file)) from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ValueError(foreign(file))
-    if data["version"] != VERSION:
+        raise ValueError(no_trace_text(file))
+    if data["version"] != FILE_VERSION:
         raise ValueError(
             f"{file} is a saved trace of version {data['version']!r}, and "
-            f"version {VERSION} is known here: trace and save it again, or "
-            "load it with the release that wrote it."
+            f"version {FILE_VERSION} is known here: trace and save it again, "
+            "or load it with the release that wrote it."
         )
     try:
         return SavedTrace(data)
     except (LookupError, TypeError, ValueError) as error:
-        raise ValueError(foreign(file)) from error
+        raise ValueError(no_trace_text(file)) from error
 
 
-def foreign(file: File) -> str:
+def no_trace_text(file: File) -> str:
     """Say that a file is something else."""
     return f"{file} is no saved trace: seen.save(file) writes one."

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from shapewatch.tracing.axes.names import Axis, shape_text
 from shapewatch.tracing.calls import Calls
-from shapewatch.tracing.questions.attention import KEEPS, Data, Found
-from shapewatch.tracing.questions.factors import factors
+from shapewatch.tracing.questions.attention import KEEPS, AttentionSteps, Data
+from shapewatch.tracing.questions.factors import attention_operands
 
 
 class Attention(NamedTuple):
@@ -40,16 +40,16 @@ class Attention(NamedTuple):
         return f"attention in {where}: {shape_text(self.axes)}"
 
 
-def attention(calls: Calls) -> list[Attention]:
+def find_attention(calls: Calls) -> list[Attention]:
     """Measure every attention that the data shows, in order.
 
     Raises ValueError when their values were not kept.
     """
     data = Data(calls)
-    return [measured(one, data) for one in data.attentions()]
+    return [attention_tensors(one, data) for one in data.attentions()]
 
 
-def measured(one: Found, data: Data) -> Attention:
+def attention_tensors(one: AttentionSteps, data: Data) -> Attention:
     """Look the three up; or compute them again, where one call did it all,
     or where more was done to the scores after a mask."""
     after = {i for i, _ in one.way if one.scores < i <= one.masked}
@@ -59,7 +59,7 @@ def measured(one: Found, data: Data) -> Attention:
             "trace with keep=True."
         )
     if one.fused:
-        return measured_fused(one, data)
+        return fused_attention(one, data)
     read = next((i, n) for i, n in one.way if data.sources[i][n] == one.masked)
     plain = data.kept[one.scores]
     if data.names[one.scores] == "baddbmm":  # it adds the mask as well
@@ -69,12 +69,12 @@ def measured(one: Found, data: Data) -> Attention:
     scores = data.again(*read, {one.scores: plain}, KEEPS - {"dropout"})
     _, (shape, *_) = data.calls.axes[one.weights]
     weights = data.kept[one.weights][0]
-    masked = went_in(data, *read, weights)
-    parts = factors(data, one, scores, weights)
+    masked = softmax_input(data, *read, weights)
+    parts = attention_operands(data, one, scores, weights)
     return Attention(one.path, shape, scores, masked, weights, *parts)
 
 
-def went_in(data: Data, i: int, n: int, weights: Tensor) -> Tensor:
+def softmax_input(data: Data, i: int, n: int, weights: Tensor) -> Tensor:
     """Give what a softmax read: as it was made; or as it is by now, if that
     explains the weights, since a mask was written into it: x[mask] = -inf."""
     made = data.read(i, n)
@@ -90,7 +90,7 @@ def explains(masked: Tensor, weights: Tensor) -> bool:
     )
 
 
-def measured_fused(one: Found, data: Data) -> Attention:
+def fused_attention(one: AttentionSteps, data: Data) -> Attention:
     """Compute the three again that one call did not show. Raises ValueError
     unless the weights explain what it gave."""
     (_, keys, *_), (made, *_) = data.calls.axes[one.mixed]

@@ -16,28 +16,28 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.questions.compare import paths_around
 from shapewatch.tracing.questions.costs import sizes_of
-from shapewatch.tracing.record.aside import uncollected
-from shapewatch.tracing.record.behind import behind
-from shapewatch.tracing.record.shared import eagerly, following, silent
+from shapewatch.tracing.record.aside import gc_paused
+from shapewatch.tracing.record.behind import root_module
+from shapewatch.tracing.record.shared import eagerly, following, output_hidden
 from shapewatch.tracing.record.sketch import Call, Watch, call_of
 from shapewatch.tracing.record.state import State
 from shapewatch.tracing.record.tensors import storage, tensors
 from shapewatch.tracing.record.visits import paths_of
-from shapewatch.tracing.tables import Sheet, shortened
+from shapewatch.tracing.tables import Sheet, ellipsize
 
 T = TypeVar("T")
 RUNS = 5
-MEASURED = (
+PROFILE_NOTE = (
     f"ms: medians of {RUNS} runs, self without the modules within; made: the "
     "bytes of all new tensors; peak: the most of them at once."
 )
-TIMED = (
+TIMED_NOTE = (
     f"ms: medians of {RUNS} runs in which each call is timed by itself; made: "
     "the bytes of new tensors."
 )
 
 
-class Spent(NamedTuple):
+class ModuleSpent(NamedTuple):
     """What a module takes in one run: how often it ran, milliseconds, the
     bytes that were made in it, and the most of these at once."""
 
@@ -60,14 +60,14 @@ class CallSpent(NamedTuple):
     made: int
 
 
-class Profile(Sheet[Spent]):
+class Profile(Sheet[ModuleSpent]):
     """What each module takes; `calls` has what each torch call takes."""
 
     def __init__(self, seen: Calls, call: partial):
         self.seen, self.call = seen, call
         clocks, (memory,) = (
-            repeated(call, Clock, RUNS),
-            repeated(call, Made, 1),
+            time_runs(call, ModuleClock, RUNS),
+            time_runs(call, AllocatedBytes, 1),
         )
         rows = []
         for path, kind, *_ in sizes_of(call):
@@ -75,8 +75,8 @@ class Profile(Sheet[Spent]):
             total = median(1000 * clock.within(path) for clock in clocks)
             bytes_of = memory.made[path], memory.peak[path]
             runs = clocks[0].runs[path]
-            rows.append(Spent(path, kind, runs, ms, total, *bytes_of))
-        super().__init__(rows, [MEASURED])
+            rows.append(ModuleSpent(path, kind, runs, ms, total, *bytes_of))
+        super().__init__(rows, [PROFILE_NOTE])
 
     @cached_property
     def calls(self) -> Sheet[CallSpent]:
@@ -84,7 +84,7 @@ class Profile(Sheet[Spent]):
 
         Raises ValueError where these make other calls than the trace.
         """
-        timers = repeated(self.call, Timer, RUNS)
+        timers = time_runs(self.call, Timer, RUNS)
         made = [step.call for step in self.seen.steps]
         if any(timer.calls != made for timer in timers):
             raise ValueError(
@@ -95,21 +95,21 @@ class Profile(Sheet[Spent]):
         rows = [
             CallSpent(
                 row.path,
-                shortened(row.call),
+                ellipsize(row.call),
                 1000 * median(s),
                 timers[0].made[i],
             )
             for i, (row, *s) in enumerate(columns)
         ]
-        return Sheet(rows, [TIMED])
+        return Sheet(rows, [TIMED_NOTE])
 
 
-def repeated(
+def time_runs(
     call: partial, timed: Callable[[partial], T], many: int
 ) -> list[T]:
     """Run something several times, each from the same start; a first run,
     which makes room in memory, does not count."""
-    with silent(), uncollected(), State(call) as start:
+    with output_hidden(), gc_paused(), State(call) as start:
         found = []
         for _ in range(many + 1):
             found.append(timed(call))
@@ -117,38 +117,38 @@ def repeated(
     return found[1:]
 
 
-def now() -> float:
+def time_now() -> float:
     """Tell the time in seconds, when a GPU has done what it was given."""
     if torch.cuda.is_initialized():
         torch.cuda.synchronize()
     return perf_counter()
 
 
-class Clock:
+class ModuleClock:
     """Run a model and add up how long each module takes by itself: a few
     microseconds are added for each module that runs, and nothing for a
     call."""
 
     def __init__(self, call: partial):
-        self.paths = paths_of(behind(call))
+        self.paths = paths_of(root_module(call))
         self.own: dict[str, float] = defaultdict(float)
         self.runs: Counter[str] = Counter()
         self.inner = 0.0  # what the modules within have taken
         with following(self):
-            start = now()
+            start = time_now()
             call()
-            self.own[""] += now() - start - self.inner
+            self.own[""] += time_now() - start - self.inner
         self.runs[""] = self.runs[""] or 1
 
     def run(
         self, call: Callable, module: nn.Module, *args: Any, **kwargs: Any
     ) -> object:
         """Call a module, and look at the time before and after."""
-        before, self.inner, start = self.inner, 0.0, now()
+        before, self.inner, start = self.inner, 0.0, time_now()
         try:
             return call(module, *args, **kwargs)
         finally:
-            spent, path = now() - start, self.paths.get(id(module), "")
+            spent, path = time_now() - start, self.paths.get(id(module), "")
             self.own[path] += spent - self.inner
             self.runs[path] += 1
             self.inner = before + spent
@@ -172,9 +172,9 @@ class Timer(Watch):
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        start = now()
+        start = time_now()
         result = function(*args, **kwargs or {})
-        spent = now() - start
+        spent = time_now() - start
         if made := tensors(result):
             self.calls.append(call_of(function, sys._getframe(1)))
             self.spent.append(spent)
@@ -192,13 +192,13 @@ def bytes_of(tensor: Tensor) -> int:
         return 0
 
 
-class Made(TorchDispatchMode):
+class AllocatedBytes(TorchDispatchMode):
     """Run a model and add up the bytes that are made in each module, and the
     most of them that are there at once while it runs."""
 
     def __init__(self, call: partial):
         super().__init__()
-        self.paths, self.now = paths_of(behind(call)), ""
+        self.paths, self.now = paths_of(root_module(call)), ""
         self.made: Counter[str] = Counter()
         self.peak: Counter[str] = Counter()
         self.there: dict[int, int] = {}

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from shapewatch.tracing.axes.names import Shape
 from shapewatch.tracing.calls import Calls
-from shapewatch.tracing.tables import Sheet, shortened
+from shapewatch.tracing.tables import Sheet, ellipsize
 
 FINITE = "mean and deviation are those of the finite numbers"
 
@@ -27,7 +27,7 @@ class Statistic(NamedTuple):
     deviation: float
 
 
-def statistics(calls: Calls, pattern: str = "*:*") -> Sheet[Statistic]:
+def value_statistics(calls: Calls, pattern: str = "*:*") -> Sheet[Statistic]:
     """List the values that were kept, a row each; several of one call have a
     row each as well.
 
@@ -38,12 +38,12 @@ def statistics(calls: Calls, pattern: str = "*:*") -> Sheet[Statistic]:
     """
     rows = list[Statistic]()
     for i, made in sorted(calls.run.values.kept.items()):
-        if wanted(calls, i, pattern):
+        if matches_pattern(calls, i, pattern):
             shapes = calls.table.rows[i].outputs
             name = calls.names[i][0]
-            call = shortened(calls.table.rows[i].expression)
+            call = ellipsize(calls.table.rows[i].expression)
             for shape, tensor in zip(shapes, made):
-                numbers = numbers_of(tensor)
+                numbers = tensor_numbers(tensor)
                 rows += [Statistic(name, call, shape, *numbers)]
     if not calls.run.values.kept:
         raise KeyError("no value was kept: trace with keep=True to keep all.")
@@ -57,7 +57,7 @@ def statistics(calls: Calls, pattern: str = "*:*") -> Sheet[Statistic]:
     return Sheet(rows, [FINITE] if infinite else [])
 
 
-def wanted(calls: Calls, i: int, pattern: str) -> bool:
+def matches_pattern(calls: Calls, i: int, pattern: str) -> bool:
     """Whether a step has such a name, or is in such a module."""
     if ":" in pattern:
         return any(fnmatchcase(name, pattern) for name in calls.names[i])
@@ -65,7 +65,7 @@ def wanted(calls: Calls, i: int, pattern: str) -> bool:
     return fnmatchcase(f"{path}.", f"{pattern}.*")
 
 
-def numbers_of(tensor: Tensor) -> tuple[float, float, float, float]:
+def tensor_numbers(tensor: Tensor) -> tuple[float, float, float, float]:
     """Give the minimum, mean, maximum and standard deviation of a tensor."""
     if not tensor.numel() or tensor.is_meta:
         return nan, nan, nan, nan

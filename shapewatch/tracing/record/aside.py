@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from shapewatch.tracing.record.shared import silent
+from shapewatch.tracing.record.shared import output_hidden
 from shapewatch.tracing.record.state import State
 
 
@@ -13,12 +13,12 @@ from shapewatch.tracing.record.state import State
 def aside(*things: Any) -> Iterator[None]:
     """Run something that leaves no trace: no printing, no warnings, no
     random numbers used up, and nothing changed of what some things hold."""
-    with silent(), State(*things), uncollected():
+    with output_hidden(), State(*things), gc_paused():
         yield
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Let Python not look for garbage: among all of PyTorch's objects, that
     takes longer than many a run."""
     was_enabled = gc.isenabled()

@@ -8,25 +8,27 @@ from typing import Any
 
 from torch import nn
 
-from shapewatch.tracing.record.held import INSTALLED, is_full, is_library
+from shapewatch.tracing.record.held import SITE_PACKAGES, is_full, is_library
 from shapewatch.tracing.record.visits import owner
 from shapewatch.tracing.source.expressions import codes
 
-FOLLOWED = FunctionType, MethodType, partial
+FUNCTION_TYPES = FunctionType, MethodType, partial
 
 
-def behind(model: Callable) -> nn.Module:
+def root_module(model: Callable) -> nn.Module:
     """Give the module that something runs: itself; that of a method; the one
     that a function uses, or that a `partial` hands on.
 
     Where there are several, and none is part of another, or none at all, a
     new one has them as its parts, by the names that they have there.
     """
-    _, own = owned(model)
+    _, own = unwrap_method(model)
     if own is not None:
         return own
-    named = {id(module): (name, module) for name, module in used(model, {})}
-    every = [x for _, module in named.values() for x in parts_of(module)]
+    named = {
+        id(module): (name, module) for name, module in modules_used(model, {})
+    }
+    every = [x for _, module in named.values() for x in inner_modules(module)]
     inner = set(map(id, every))
     roots = [one for key, one in named.items() if key not in inner]
     if len(roots) == 1:
@@ -38,21 +40,21 @@ def behind(model: Callable) -> nn.Module:
     return whole
 
 
-def parts_of(module: nn.Module) -> Iterator[nn.Module]:
+def inner_modules(module: nn.Module) -> Iterator[nn.Module]:
     """List all modules within a module."""
     return (x for x in module.modules() if x is not module)
 
 
-def owned(model: Callable) -> tuple[Callable, nn.Module | None]:
+def unwrap_method(model: Callable) -> tuple[Callable, nn.Module | None]:
     """Give what a `partial` calls, or what is decorated, and its module:
     itself, or the one that it is a method of."""
-    while (inner := within(model)) is not model:
+    while (inner := unwrap_once(model)) is not model:
         model = inner
     own = getattr(model, "__self__", model)
     return model, own if isinstance(own, nn.Module) else None
 
 
-def within(model: Callable) -> Callable:
+def unwrap_once(model: Callable) -> Callable:
     """Give what a `partial` calls, and what a function decorates."""
     if isinstance(model, partial):
         return model.func
@@ -63,12 +65,14 @@ def within(model: Callable) -> Callable:
 
 def method_of(model: Callable) -> str:
     """Name the class of the module that something is a method of, or ""."""
-    called, own = owned(model)
+    called, own = unwrap_method(model)
     is_method = own is not None and own is not called
     return type(own).__name__ if is_method else ""
 
 
-def used(thing: Any, known: dict[int, Any]) -> Iterator[tuple[str, nn.Module]]:
+def modules_used(
+    thing: Any, known: dict[int, Any]
+) -> Iterator[tuple[str, nn.Module]]:
     """List the modules that something uses, by their names there: in the
     reader's own functions, and in those that these call."""
     if id(thing) in known:
@@ -77,8 +81,8 @@ def used(thing: Any, known: dict[int, Any]) -> Iterator[tuple[str, nn.Module]]:
     for name, value in list(names_in(thing)):
         if isinstance(value, nn.Module):
             yield name, value
-        elif isinstance(value, FOLLOWED):
-            yield from used(value, known)
+        elif isinstance(value, FUNCTION_TYPES):
+            yield from modules_used(value, known)
 
 
 def names_in(thing: Any) -> Iterator[tuple[str, Any]]:
@@ -94,8 +98,8 @@ def names_in(thing: Any) -> Iterator[tuple[str, Any]]:
             yield from ((f"input_{i}", x) for i, x in enumerate(thing.args))
             yield from thing.keywords.items()
             yield from names_in(thing.func)
-        case FunctionType() if within(thing) is not thing:
-            yield "function", within(thing)
+        case FunctionType() if unwrap_once(thing) is not thing:
+            yield "function", unwrap_once(thing)
         case FunctionType():
             yield from outer_names(thing)
         case _ if not is_library(type(thing)):
@@ -105,7 +109,10 @@ def names_in(thing: Any) -> Iterator[tuple[str, Any]]:
 def outer_names(function: FunctionType) -> Iterator[tuple[str, Any]]:
     """List the variables that the reader's function has from outside."""
     code = function.__code__
-    if owner(code.co_filename) != "reader" or INSTALLED in code.co_filename:
+    if (
+        owner(code.co_filename) != "reader"
+        or SITE_PACKAGES in code.co_filename
+    ):
         return
     cells = zip(code.co_freevars, function.__closure__ or ())
     yield from ((n, x.cell_contents) for n, x in cells if is_full(x))

@@ -11,12 +11,15 @@ from torch.overrides import BaseTorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from shapewatch.tracing.record.aside import aside
-from shapewatch.tracing.record.behind import behind
+from shapewatch.tracing.record.behind import root_module
 from shapewatch.tracing.record.visits import Visits, modules_of
 
 FUSIBLE = nn.MultiheadAttention, nn.TransformerEncoderLayer
-SCRIPTED = torch.jit.ScriptModule, torch.jit.ScriptFunction
-FUSED = "_native_multi_head_attention", "_transformer_encoder_layer_fwd"
+SCRIPT_TYPES = torch.jit.ScriptModule, torch.jit.ScriptFunction
+FUSED_KERNELS = (
+    "_native_multi_head_attention",
+    "_transformer_encoder_layer_fwd",
+)
 
 
 def traceable(model: Callable | None) -> Callable:
@@ -27,8 +30,8 @@ def traceable(model: Callable | None) -> Callable:
         )
     if not callable(model):
         raise TypeError(f"give a model: {type(model).__name__} has no call")
-    for part in parts(model):
-        if isinstance(part, SCRIPTED):
+    for part in modules_in(model):
+        if isinstance(part, SCRIPT_TYPES):
             raise TypeError(
                 f"a {type(part).__name__} runs out of Python's sight: trace "
                 "what it was made from."
@@ -36,24 +39,24 @@ def traceable(model: Callable | None) -> Callable:
     return model
 
 
-def parts(model: Callable) -> list[Callable]:
+def modules_in(model: Callable) -> list[Callable]:
     """List a model's modules; of a function, itself."""
     if not isinstance(model, nn.Module):
         return [model]
     return list(modules_of(model))
 
 
-def unfused() -> AbstractContextManager:
+def fast_path_off() -> AbstractContextManager:
     """Let PyTorch's layers of this thread run call by call: they do while
     anything looks at torch functions."""
     return BaseTorchFunctionMode()
 
 
-def detours(model: Callable, inputs: tuple, options: dict) -> list[str]:
+def detour_notes(model: Callable, inputs: tuple, options: dict) -> list[str]:
     """Say what an untraced run does in another way."""
     call = partial(model, *inputs, **options)
-    whole = behind(call)
-    notes, found = [], [model, *parts(whole)]
+    whole = root_module(call)
+    notes, found = [], [model, *modules_in(whole)]
     if any(map(is_compiled, found)):
         notes.append("compiled code ran as it is written, line by line")
     fusible = [part for part in found if isinstance(part, FUSIBLE)]
@@ -87,13 +90,13 @@ def fused_modules(whole: nn.Module, call: partial) -> list[str]:
         suppress(Exception),  # it ran once: so much for this note
         aside(call),
         Visits(whole) as visits,
-        Fused(visits) as fused,
+        FusedCalls(visits) as fused,
     ):
         call()
     return list(dict.fromkeys(fused.paths))
 
 
-class Fused(TorchDispatchMode):
+class FusedCalls(TorchDispatchMode):
     """Note in which modules PyTorch's fused functions run."""
 
     def __init__(self, visits: Visits):
@@ -104,6 +107,6 @@ class Fused(TorchDispatchMode):
     def __torch_dispatch__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        if function.overloadpacket.__name__ in FUSED:
+        if function.overloadpacket.__name__ in FUSED_KERNELS:
             self.paths.append(self.visits.now.path or self.visits.now.kind)
         return function(*args, **kwargs or {})

@@ -13,21 +13,21 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from shapewatch.tracing.record.memory import Memory
+from shapewatch.tracing.record.memory import TensorMemory
 from shapewatch.tracing.record.tensors import dispatches
 from shapewatch.tracing.record.visits import owner
 
 # What holds nothing that could change, and is told so without a search.
-PLAIN = {int, float, bool, str, bytes, complex, type(None)}
-PLAIN |= {torch.dtype, torch.device, torch.Size, torch.layout}
+PLAIN_STATE = {int, float, bool, str, bytes, complex, type(None)}
+PLAIN_STATE |= {torch.dtype, torch.device, torch.Size, torch.layout}
 LIBRARIES = {*sys.stdlib_module_names, "numpy", "torch"}
-INSTALLED = f"{sep}site-packages{sep}"
-OWN = __name__.split(".")[:2]
+SITE_PACKAGES = f"{sep}site-packages{sep}"
+OWN_PACKAGE = __name__.split(".")[:2]
 # What all of a class share, that a run may change.
-SHARED: tuple[type, ...] = list, dict, set, deque, Tensor
+CLASS_STATE: tuple[type, ...] = list, dict, set, deque, Tensor
 
 
-class Held(NamedTuple):
+class HeldState(NamedTuple):
     """What a thing holds that may change itself, and how to give the thing
     back what it held: also in a shorter way, where there is one, that trusts
     PyTorch's counts of what was written."""
@@ -38,21 +38,21 @@ class Held(NamedTuple):
 
 
 @singledispatch
-def held(thing: Any) -> Held:
+def held_state(thing: Any) -> HeldState:
     """Tell what a thing holds: of an object, its attributes, and what all of
     its class share. A library's own are left alone, apart from modules."""
     if numpy := sys.modules.get("numpy"):
         if isinstance(thing, numpy.ndarray):
-            return of_array(thing)
+            return array_state(thing)
         if isinstance(thing, numpy.random.Generator):
             bits = thing.bit_generator
-            return Held((), partial(setattr, bits, "state", bits.state))
+            return HeldState((), partial(setattr, bits, "state", bits.state))
         if isinstance(thing, numpy.random.RandomState):
-            return Held((), partial(thing.set_state, thing.get_state()))
-    return Held() if is_library(type(thing)) else attributes(thing)
+            return HeldState((), partial(thing.set_state, thing.get_state()))
+    return HeldState() if is_library(type(thing)) else attributes(thing)
 
 
-def of_array(array: Any) -> Held:
+def array_state(array: Any) -> HeldState:
     """Of NumPy's arrays: their numbers, or the objects in them."""
     was = array.copy()
 
@@ -60,20 +60,20 @@ def of_array(array: Any) -> Held:
         if array.tobytes() != was.tobytes():
             array[...] = was
 
-    return Held(
+    return HeldState(
         array.ravel().tolist() if array.dtype == object else (), put_back
     )
 
 
-@held.register
-def _(module: nn.Module) -> Held:
+@held_state.register
+def _(module: nn.Module) -> HeldState:
     kind = type(module)
 
     def put_back() -> None:
         if type(module) is not kind:
             module.__class__ = kind
 
-    return Held((vars(module), kind, *out_of_sight(module)), put_back)
+    return HeldState((vars(module), kind, *out_of_sight(module)), put_back)
 
 
 def out_of_sight(module: nn.Module) -> list[Tensor]:
@@ -83,8 +83,8 @@ def out_of_sight(module: nn.Module) -> list[Tensor]:
     return [*module.parameters(), *module.buffers()]
 
 
-@held.register(SimpleNamespace)
-def attributes(thing: Any) -> Held:
+@held_state.register(SimpleNamespace)
+def attributes(thing: Any) -> HeldState:
     """Of an object: its attributes, and its class, which may change too."""
     kind, given = type(thing), slots_of(thing)
 
@@ -96,7 +96,7 @@ def attributes(thing: Any) -> Held:
                 object.__setattr__(thing, name, value)
 
     own = getattr(thing, "__dict__", None)
-    return Held((own, kind, *given.values()), put_back)
+    return HeldState((own, kind, *given.values()), put_back)
 
 
 def slots_of(thing: Any) -> dict[str, Any]:
@@ -119,13 +119,13 @@ def slots(kind: type) -> list[str]:
 def is_library(kind: type) -> bool:
     """Whether a class is Python's, NumPy's, PyTorch's or the tracer's."""
     first, *others = kind.__module__.split(".")
-    return first in LIBRARIES or [first, *others[:1]] == OWN
+    return first in LIBRARIES or [first, *others[:1]] == OWN_PACKAGE
 
 
-@held.register
-def _(kind: type) -> Held:
+@held_state.register
+def _(kind: type) -> HeldState:
     if is_library(kind):
-        return Held()
+        return HeldState()
     was = dict(vars(kind))
 
     def put_back() -> None:
@@ -138,38 +138,40 @@ def _(kind: type) -> Held:
             if now.get(name) is not was[name]:
                 type.__setattr__(kind, name, was[name])
 
-    followed = (*SHARED, FunctionType) if is_readers(kind) else SHARED
+    followed = (
+        (*CLASS_STATE, FunctionType) if is_readers(kind) else CLASS_STATE
+    )
     shared = (x for x in was.values() if isinstance(x, followed))
-    return Held((*shared, *kind.__bases__), put_back)
+    return HeldState((*shared, *kind.__bases__), put_back)
 
 
 def is_readers(kind: type) -> bool:
     """Whether the reader wrote a class: it is in no library, and not ours."""
     module = sys.modules.get(kind.__module__)
     file = getattr(module, "__file__", None) or ""
-    ours = kind.__module__.startswith(f"{OWN[0]}.")
-    return not ours and INSTALLED not in file
+    ours = kind.__module__.startswith(f"{OWN_PACKAGE[0]}.")
+    return not ours and SITE_PACKAGES not in file
 
 
-@held.register(tuple)
-@held.register(frozenset)
-def _(things: Iterable) -> Held:
-    return Held(things)
+@held_state.register(tuple)
+@held_state.register(frozenset)
+def _(things: Iterable) -> HeldState:
+    return HeldState(things)
 
 
-@held.register
-def _(things: list) -> Held:
+@held_state.register
+def _(things: list) -> HeldState:
     was = things[:]
 
     def put_back() -> None:
         if len(things) != len(was) or not all(map(is_, things, was)):
             list.__setitem__(things, slice(None), was)
 
-    return Held(was, put_back)
+    return HeldState(was, put_back)
 
 
-@held.register
-def _(things: deque) -> Held:
+@held_state.register
+def _(things: deque) -> HeldState:
     was = list(things)
 
     def put_back() -> None:
@@ -177,11 +179,11 @@ def _(things: deque) -> Held:
             things.clear()
             things.extend(was)
 
-    return Held(was, put_back)
+    return HeldState(was, put_back)
 
 
-@held.register
-def _(things: set) -> Held:
+@held_state.register
+def _(things: set) -> HeldState:
     was = set(things)
 
     def put_back() -> None:
@@ -189,11 +191,11 @@ def _(things: set) -> Held:
             things.clear()
             things.update(was)
 
-    return Held(was, put_back)
+    return HeldState(was, put_back)
 
 
-@held.register
-def _(things: dict) -> Held:
+@held_state.register
+def _(things: dict) -> HeldState:
     base = base_of(things)
     names, values = list(base.keys(things)), list(base.values(things))
 
@@ -206,7 +208,7 @@ def _(things: dict) -> Held:
         for name, value in zip(names, values):
             base.__setitem__(things, name, value)
 
-    return Held(values, put_back)
+    return HeldState(values, put_back)
 
 
 def base_of(things: dict) -> Any:
@@ -215,11 +217,11 @@ def base_of(things: dict) -> Any:
     return OrderedDict if isinstance(things, OrderedDict) else dict
 
 
-@held.register
-def _(function: FunctionType) -> Held:
+@held_state.register
+def _(function: FunctionType) -> HeldState:
     code = function.__code__
     if owner(code.co_filename) != "reader":
-        return Held()
+        return HeldState()
     cells = [x for x in function.__closure__ or () if is_full(x)]
     was = [cell.cell_contents for cell in cells]
     space = function.__globals__
@@ -232,7 +234,7 @@ def _(function: FunctionType) -> Held:
             if space.get(name) is not value:
                 space[name] = value
 
-    return Held((*was, *used.values(), vars(function)), put_back)
+    return HeldState((*was, *used.values(), vars(function)), put_back)
 
 
 def is_full(cell: Any) -> bool:
@@ -243,36 +245,36 @@ def is_full(cell: Any) -> bool:
         return False
 
 
-@held.register
-def _(method: MethodType) -> Held:
-    return Held((method.__self__, method.__func__))
+@held_state.register
+def _(method: MethodType) -> HeldState:
+    return HeldState((method.__self__, method.__func__))
 
 
-@held.register
-def _(call: partial) -> Held:
-    return Held((call.func, call.args, call.keywords))
+@held_state.register
+def _(call: partial) -> HeldState:
+    return HeldState((call.func, call.args, call.keywords))
 
 
-@held.register
-def _(one: random.Random) -> Held:
-    return Held((), partial(one.setstate, one.getstate()))
+@held_state.register
+def _(one: random.Random) -> HeldState:
+    return HeldState((), partial(one.setstate, one.getstate()))
 
 
-@held.register
-def _(one: torch.Generator) -> Held:
+@held_state.register
+def _(one: torch.Generator) -> HeldState:
     was = one.get_state()
 
     def put_back() -> None:
         one.set_state(was)
 
-    return Held((), put_back)
+    return HeldState((), put_back)
 
 
-@held.register
-def _(tensor: Tensor) -> Held:
+@held_state.register
+def _(tensor: Tensor) -> HeldState:
     own = getattr(tensor, "__dict__", None)
     if dispatches(tensor):  # what is inside has the numbers
-        return Held((own, *slots_of(tensor).values()))
-    memory = Memory(tensor)
+        return HeldState((own, *slots_of(tensor).values()))
+    memory = TensorMemory(tensor)
     both = memory.put_back, memory.put_back_counted
-    return Held((own, memory.grad), *both)
+    return HeldState((own, memory.grad), *both)

@@ -5,11 +5,11 @@ from contextlib import nullcontext, suppress
 import torch
 from torch import Tensor
 
-PRESERVED = torch.autograd._unsafe_preserve_version_counter
+PRESERVE_VERSION = torch.autograd._unsafe_preserve_version_counter
 LARGE, FEW = 2**16, 2**12  # numbers: to look at many takes its time
 
 
-class Memory:
+class TensorMemory:
     """Remember a tensor: its numbers, shape and class, its gradient, and
     whether it has one.
 
@@ -24,11 +24,13 @@ class Memory:
         self.loose = tensor.is_inference()  # it has no version
         self.own = tensor.detach()  # the same memory
         self.strided = is_strided(self.own)
-        self.place = place(self.own) if self.strided else ()
+        self.place = memory_layout(self.own) if self.strided else ()
         self.numbers = distinct(self.own) if self.strided else self.own
         self.was = copy_of(self.numbers)
         self.version = None if self.loose else self.numbers._version
-        self.preserved = nullcontext() if self.loose else PRESERVED(self.own)
+        self.preserved = (
+            nullcontext() if self.loose else PRESERVE_VERSION(self.own)
+        )
 
     def put_back_counted(self) -> None:
         """Let it be what it was; but of a large one look only at some, where
@@ -45,7 +47,7 @@ class Memory:
         tensor = self.tensor
         if type(tensor) is not self.kind:
             tensor.__class__ = self.kind
-        if self.strided and place(tensor) != self.place:
+        if self.strided and memory_layout(tensor) != self.place:
             tensor.data = self.own
         if numbers and self.was is not None:
             with self.preserved, torch.inference_mode(self.loose):
@@ -85,7 +87,7 @@ def distinct(tensor: Tensor) -> Tensor:
     return tensor
 
 
-def seems_changed(memory: Memory) -> bool:
+def seems_changed(memory: TensorMemory) -> bool:
     """Whether something else is in a tensor, seen from its version, and from
     some of its numbers: of a small one, all."""
     numbers, was = memory.numbers, memory.was
@@ -95,15 +97,15 @@ def seems_changed(memory: Memory) -> bool:
     if odd or was.numel() < LARGE:
         return memory.changed(was)
     counted = numbers._version != memory.version
-    return counted or not some(numbers).equal(some(was))
+    return counted or not sample(numbers).equal(sample(was))
 
 
-def some(tensor: Tensor) -> Tensor:
+def sample(tensor: Tensor) -> Tensor:
     """Take a few numbers of a tensor, from everywhere."""
     flat = tensor.view(-1)
     return flat[:: len(flat) // FEW]
 
 
-def place(tensor: Tensor) -> tuple:
+def memory_layout(tensor: Tensor) -> tuple:
     """Tell where in memory a tensor is, and how it lies there."""
     return tensor.data_ptr(), tensor.size(), tensor.stride()

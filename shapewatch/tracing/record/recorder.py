@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 
-from shapewatch.tracing.record.aside import uncollected
-from shapewatch.tracing.record.behind import behind, method_of
+from shapewatch.tracing.record.aside import gc_paused
+from shapewatch.tracing.record.behind import method_of, root_module
 from shapewatch.tracing.record.shared import eagerly
-from shapewatch.tracing.record.sketch import Call, Seen, Watch, call_of
+from shapewatch.tracing.record.sketch import Call, CallShapes, Watch, call_of
 from shapewatch.tracing.record.tensors import (
     Mark,
     Values,
@@ -157,7 +157,7 @@ def add(steps: list[Step], step: Step) -> int:
     return len(steps) - 1
 
 
-class Run:
+class RecordedRun:
     """One run: its sizes, its steps, and how to find a step again.
 
     `result` is what the model gave, `error` what stopped it; a torch call
@@ -175,13 +175,13 @@ class Run:
         self, model: Callable, inputs: tuple, options: dict, keep: Keep = None
     ) -> None:
         """Run a model once; what goes wrong is the run's `error`."""
-        whole = behind(partial(model, *inputs, **options))
+        whole = root_module(partial(model, *inputs, **options))
         recorder = Recorder(whole, keep)
         recorder.visits.now.kind = method_of(model)
         self.steps, self.values = recorder.steps, recorder.values
         self.visits = recorder.visits.done
         try:
-            with uncollected(), eagerly(), recorder:
+            with gc_paused(), eagerly(), recorder:
                 self.result = model(*inputs, **options)
         except Exception as error:
             self.error = error
@@ -204,13 +204,13 @@ class Run:
         before: dict[tuple, Iterator[int]] = defaultdict(count)
         return [(place, next(before[place])) for place in self.positions]
 
-    def shapes_of(self, other: "Run") -> list[Seen | None]:
+    def shapes_of(self, other: "RecordedRun") -> list[CallShapes | None]:
         """Give the shapes of this run's steps where another's are: the nth at
         a position is the nth there; None for one that is lacking here."""
-        known = dict(zip(self.keys, map(seen, self.steps)))
+        known = dict(zip(self.keys, map(step_shapes, self.steps)))
         return [known.get(key) for key in other.keys]
 
 
-def seen(step: Step) -> Seen:
+def step_shapes(step: Step) -> CallShapes:
     """Give the shapes of what a step reads and makes."""
     return [x.shape for x in step.reads], [x.shape for x in step.makes]

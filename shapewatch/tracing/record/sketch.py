@@ -9,15 +9,15 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from shapewatch.tracing.record.shared import (
-    HERE,
-    QUESTIONS,
+    OVERRIDE_CHECKS,
+    THREAD,
     eagerly,
-    leave,
+    leave_mode,
 )
 from shapewatch.tracing.record.tensors import shapes_of
 
 Call = tuple[Callable, CodeType, int]
-Seen = tuple[list[torch.Size], list[torch.Size]]  # read, and made
+CallShapes = tuple[list[torch.Size], list[torch.Size]]  # read, and made
 
 
 class Watch(TorchFunctionMode):
@@ -28,24 +28,24 @@ class Watch(TorchFunctionMode):
     """
 
     def __enter__(self):
-        QUESTIONS.__enter__()
-        HERE.recorders += 1
+        OVERRIDE_CHECKS.__enter__()
+        THREAD.recorders += 1
         return super().__enter__()
 
     def __exit__(self, *error: object) -> None:
-        HERE.recorders -= 1
-        QUESTIONS.__exit__()
-        leave(self)
+        THREAD.recorders -= 1
+        OVERRIDE_CHECKS.__exit__()
+        leave_mode(self)
 
 
-class Sketch(Watch):
+class ShapeRecorder(Watch):
     """Write down of each torch call that makes a tensor what it is, and the
     shapes of what it reads and makes: no more of a run, and quickly."""
 
     def __init__(self):
         super().__init__()
         self.calls: list[Call] = []
-        self.shapes: list[Seen] = []
+        self.shapes: list[CallShapes] = []
 
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -63,14 +63,14 @@ def call_of(function: Callable, frame: FrameType) -> Call:
     return function, frame.f_code, frame.f_lasti
 
 
-class Again:
+class ShapeRun:
     """A run at other sizes, of which the shapes are known; `error` is what
     stopped it."""
 
     def __init__(self, sizes: dict[str, int]):
         self.sizes = sizes
         self.error: Exception | None = None
-        self.sketch = Sketch()
+        self.sketch = ShapeRecorder()
 
     def record(self, model: Callable, inputs: tuple, options: dict) -> None:
         """Run a model once; what goes wrong is the run's `error`."""
@@ -85,6 +85,6 @@ class Again:
         """What was called, and where."""
         return self.sketch.calls
 
-    def shapes_of(self, other: object) -> list[Seen | None]:
+    def shapes_of(self, other: object) -> list[CallShapes | None]:
         """Give the shapes of each step of a run that has the same calls."""
         return [*self.sketch.shapes]

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from shapewatch.tracing.record.held import PLAIN, held
+from shapewatch.tracing.record.held import PLAIN_STATE, held_state
 
-Ways = tuple[Callable[[], None], Callable[[], None]]
+PutBack = tuple[Callable[[], None], Callable[[], None]]
 CONTAINERS = {dict, OrderedDict, set, list}
 
 
@@ -28,7 +28,7 @@ class State:
         self.known: dict[int, Any] = {**beside.known} if beside else {}
         # Most are empty: modules have many for hooks.
         self.empty: list[Any] = [*beside.empty] if beside else []
-        self.ways: list[Ways] = [*beside.ways] if beside else []
+        self.ways: list[PutBack] = [*beside.ways] if beside else []
         ahead: list[Any] = [things]
         with torch._C.DisableTorchFunction(), torch.no_grad():
             while ahead:
@@ -39,9 +39,9 @@ class State:
                 if type(thing) in CONTAINERS and not thing:
                     self.empty.append(thing)
                 else:
-                    parts, way, counted = held(thing)
+                    parts, way, counted = held_state(thing)
                     self.ways += [(way, counted or way)] if way else []
-                    ahead += [x for x in parts if type(x) not in PLAIN]
+                    ahead += [x for x in parts if type(x) not in PLAIN_STATE]
         self.ways += [(random_numbers(),) * 2] if things else []
 
     def put_back(self) -> None:

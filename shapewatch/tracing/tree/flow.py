@@ -9,15 +9,15 @@ from typing import NamedTuple
 from shapewatch.tracing.record.recorder import Step
 from shapewatch.tracing.record.tensors import Mark
 from shapewatch.tracing.record.visits import Visit
-from shapewatch.tracing.tree.lines import some
+from shapewatch.tracing.tree.lines import few_shapes
 from shapewatch.tracing.tree.nodes import Node
 
 # Which run of which of the equal modules something is in, from the outside.
 Chain = tuple[tuple[str, int, int], ...]
-Event = tuple[float, Visit, Step | Visit]
+FlowEvent = tuple[float, Visit, Step | Visit]
 
 
-class Join(NamedTuple):
+class JoinNode(NamedTuple):
     """A module's own calls that join tensors of the same boxes."""
 
     name: str
@@ -32,10 +32,10 @@ class Box:
         self.name, self.group = name, group
         self.parts: list[Box] = []
         # By the names of the sources; by a call, and how many went before.
-        self.joins: dict[object, Join] = {}
+        self.joins: dict[object, JoinNode] = {}
 
 
-class Spot(NamedTuple):
+class DrawnRun(NamedTuple):
     """Where the calls of a module's run are drawn; `own` says that it is the
     box's own run, and not that of something within."""
 
@@ -44,7 +44,7 @@ class Spot(NamedTuple):
     own: bool
 
 
-class Flow:
+class ModuleFlow:
     """The boxes of a tree, down to a depth, and the arrows between them.
 
     `arrows` has the shapes of what goes from one box to another. What goes
@@ -54,7 +54,7 @@ class Flow:
     def __init__(self, root: Node, depth: int):
         self.facts, self.numbers = root.facts, count()
         self.times = Counter[tuple[Chain, object]]()
-        self.spots: dict[Visit, Spot] = {}
+        self.spots: dict[Visit, DrawnRun] = {}
         self.arrows = defaultdict[tuple[str, str], dict[str, None]](dict)
         self.root = self.box([[root]], depth)
         self.inputs = inputs_of(root)
@@ -63,9 +63,9 @@ class Flow:
             for i, marks in enumerate(self.inputs.values())
             for mark in marks
         }
-        for when, visit, happened in events(root):
+        for when, visit, happened in flow_events(root):
             if spot := self.spots.get(visit):
-                follow(self, spot, happened, ceil(when))
+                follow_event(self, spot, happened, ceil(when))
         for mark in root.runs[0].makes or ():
             self.draw(mark, "out", (), root.runs[0].end)
 
@@ -77,7 +77,7 @@ class Flow:
         for group in groups:
             for i, node in enumerate(group):
                 for k, run in enumerate(node.runs):
-                    place(self, run, box, (i, k), not many)
+                    place_run(self, run, box, (i, k), not many)
         for i in range(many):
             inner = [node.groups[i] for node in nodes]
             box.parts.append(self.box(inner, depth - 1))
@@ -87,22 +87,22 @@ class Flow:
         """Draw an arrow from what made a tensor."""
         name, came = self.makers.get(mark.number, ("", ()))
         if name and name != to and not is_loop(came, chain):
-            shape = some(*self.facts.typed([mark], when), 1)
+            shape = few_shapes(*self.facts.typed([mark], when), 1)
             self.arrows[name, to][shape] = None
 
 
-def place(
-    flow: Flow, run: Visit, box: Box, which: tuple[int, int], whole: bool
+def place_run(
+    flow: ModuleFlow, run: Visit, box: Box, which: tuple[int, int], whole: bool
 ) -> None:
     """Let a run of a module be drawn in a box; if it is drawn as a `whole`,
     all that is within it too."""
     around = flow.facts.outer.get(run)
     outer = flow.spots[around].chain if around in flow.spots else ()
     chain = *outer, (box.name, *which)
-    flow.spots[run] = Spot(box, chain, True)
+    flow.spots[run] = DrawnRun(box, chain, True)
     inner = [*flow.facts.parts.get(run, ())] if whole else []
     for part in inner:
-        flow.spots[part] = Spot(box, chain, False)
+        flow.spots[part] = DrawnRun(box, chain, False)
         inner += flow.facts.parts.get(part, ())
 
 
@@ -124,18 +124,20 @@ def inputs_of(root: Node) -> dict[str, list[Mark]]:
     return {"input": [mark for mark in found if mark.number not in made]}
 
 
-def events(root: Node) -> list[Event]:
+def flow_events(root: Node) -> list[FlowEvent]:
     """List the calls, and the ends of modules' runs, in order; each with the
     visit that it is in."""
     calls = root.facts.calls
-    found: list[Event] = [
+    found: list[FlowEvent] = [
         (i, step.visit, step) for i, step in enumerate(calls.steps)
     ]
     found += [(run.end - 0.5, run, run) for run in calls.run.visits]
     return sorted(found, key=itemgetter(0))
 
 
-def follow(flow: Flow, spot: Spot, happened: Step | Visit, when: int) -> None:
+def follow_event(
+    flow: ModuleFlow, spot: DrawnRun, happened: Step | Visit, when: int
+) -> None:
     """Draw what a call reads, or what a module hands on as it came."""
     box, chain, own = spot
     makes, maker = happened.makes or [], (box.name, chain)
@@ -143,7 +145,7 @@ def follow(flow: Flow, spot: Spot, happened: Step | Visit, when: int) -> None:
         reads = makes if own and not box.parts else []
         makes = reads
     elif box.parts:
-        reads, maker = happened.reads, joined(flow, spot, happened)
+        reads, maker = happened.reads, call_source(flow, spot, happened)
     else:
         reads = happened.reads
         makes = [mark for mark in makes if mark not in reads]  # x.to(x.dtype)
@@ -153,7 +155,9 @@ def follow(flow: Flow, spot: Spot, happened: Step | Visit, when: int) -> None:
         flow.makers[mark.number] = maker
 
 
-def joined(flow: Flow, spot: Spot, step: Step) -> tuple[str, Chain]:
+def call_source(
+    flow: ModuleFlow, spot: DrawnRun, step: Step
+) -> tuple[str, Chain]:
     """Tell where what a module's own call makes comes from: from the call, if
     it joins tensors of several boxes; else from where they came, if so."""
     nobody: tuple[str, Chain] = "", ()
@@ -166,7 +170,9 @@ def joined(flow: Flow, spot: Spot, step: Step) -> tuple[str, Chain]:
     return join.name, spot.chain
 
 
-def join_of(flow: Flow, spot: Spot, step: Step, names: set[str]) -> Join:
+def join_of(
+    flow: ModuleFlow, spot: DrawnRun, step: Step, names: set[str]
+) -> JoinNode:
     """Find where a call is drawn that joins what some boxes made: of equal
     modules, where that of the first is; in a loop, where it was."""
     joins, times = spot.box.joins, flow.times[spot.chain, step.call]
@@ -174,7 +180,7 @@ def join_of(flow: Flow, spot: Spot, step: Step, names: set[str]) -> Join:
     if (step.call, times) not in joins:
         same = {x.name for x in joins.values() if step.call in x.calls}
         sources = frozenset("" if name in same else name for name in names)
-        new = Join(f"{spot.box.name}_{len(joins)}", {})
+        new = JoinNode(f"{spot.box.name}_{len(joins)}", {})
         joins[step.call, times] = joins.setdefault(sources, new)
     return joins[step.call, times]
 

@@ -5,16 +5,16 @@ from typing import NamedTuple
 
 from shapewatch.tracing.axes.names import Shape, Shapes, shape_text
 from shapewatch.tracing.tables import typed_text
-from shapewatch.tracing.tree.nodes import Node, Typed, name_of
+from shapewatch.tracing.tree.nodes import Node, TypedShapes, node_name
 from shapewatch.tracing.tree.runs import Container
 
-ROOM = 36
+SCREEN_LINES = 36
 # How many shapes to write, in and out: the first that fits.
-MANY = (9, 9), (4, 4), (3, 3), (2, 2), (1, 2), (1, 1), (0, 1)
-Write = Callable[[Shape], str]
+SHAPE_COUNTS = (9, 9), (4, 4), (3, 3), (2, 2), (1, 2), (1, 1), (0, 1)
+WriteShape = Callable[[Shape], str]
 
 
-class Line(NamedTuple):
+class TreeLine(NamedTuple):
     """A line of the tree: a module, or equal ones that are folded.
 
     `again` says that it stands further up as well.
@@ -39,67 +39,76 @@ class Line(NamedTuple):
 
     def cells(self) -> tuple[str, str, str]:
         """Write the name, the class and the parameters."""
-        name = "  " * self.level + name_of(self.group)
+        name = "  " * self.level + node_name(self.group)
         return name, self.node.kind, self.parameters
 
 
 def fitting_depth(root: Node) -> int:
     """Find how many levels fit a screen; one at least."""
     deep = 1
-    while deep < root.depth and len(lines_of(root, deep + 1)) <= ROOM:
+    while (
+        deep < root.depth and len(tree_lines(root, deep + 1)) <= SCREEN_LINES
+    ):
         deep += 1
     return deep
 
 
-def lines_of(root: Node, depth: int) -> list[Line]:
+def tree_lines(root: Node, depth: int) -> list[TreeLine]:
     """List the lines of a tree, down to a depth."""
-    return list(lines_in(root, 0, depth, set()))
+    return list(lines_below(root, 0, depth, set()))
 
 
-def lines_in(
+def lines_below(
     node: Node, level: int, depth: int, above: set[str]
-) -> Iterator[Line]:
+) -> Iterator[TreeLine]:
     """List what is in a module; `above` are the paths so far."""
     for group in node.groups if level < depth else ():
         paths = {part.path for part in group}
-        yield Line(level, group, bool(above & paths))
+        yield TreeLine(level, group, bool(above & paths))
         above |= paths
-        yield from lines_in(group[0], level + 1, depth, above)
+        yield from lines_below(group[0], level + 1, depth, above)
 
 
-def fitted(node: Node, room: int) -> str:
+def shapes_fitting(node: Node, room: int) -> str:
     """Write what a module reads and makes, in so many letters if possible."""
-    texts = [arrow(node, *many) for many in MANY]
+    texts = [arrow(node, *many) for many in SHAPE_COUNTS]
     return next((text for text in texts if len(text) <= room), texts[-1])
 
 
 def arrow(
-    node: Node, most_in: int = 9, most_out: int = 9, write: Write = shape_text
+    node: Node,
+    most_in: int = 9,
+    most_out: int = 9,
+    write: WriteShape = shape_text,
 ) -> str:
     """Write what a module reads and makes: (B, T) -> (B, T, C); nothing of
     a function, of which it is not known, or of a container."""
     if not node.kind or isinstance(node.runs[0], Container):
         return ""
-    reads = side([one.reads for one in node.given], most_in, write)
-    makes = side([one.makes for one in node.given], most_out, write) or "?"
+    reads = side_text([one.reads for one in node.given], most_in, write)
+    makes = (
+        side_text([one.makes for one in node.given], most_out, write) or "?"
+    )
     return f"{reads} -> {makes}".strip()
 
 
-def side(found: list[Typed | None], most: int, write: Write) -> str:
+def side_text(
+    found: list[TypedShapes | None], most: int, write: WriteShape
+) -> str:
     """Write the shapes of some runs; the first and last, where they differ."""
     first, last = (
-        "failed" if one is None else some(*one, most, write)
+        "failed" if one is None else few_shapes(*one, most, write)
         for one in (found[0], found[-1])
     )
     alike = found == found[:1] * len(found)
     return first if alike or not most else f"{first} … {last}"
 
 
-def some(
+def few_shapes(
     shapes: Shapes,
     types: tuple[str, ...],
     most: int,
-    write: Write = shape_text,
+    write: WriteShape = shape_text,
 ) -> str:
     """Write so many shapes, each with its data type if that is said."""
     text = typed_text(shapes[:most], types[:most], write)

@@ -9,26 +9,30 @@ from typing import NamedTuple
 from shapewatch.tracing.axes.names import Shape, Shapes
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.dtypes import (
-    Kind,
+    DtypeDevice,
     kind_text,
     kinds_of,
     usual_kind,
 )
-from shapewatch.tracing.listing.events import Known, given_to, known_shapes
+from shapewatch.tracing.listing.events import (
+    NamedShapes,
+    given_to,
+    known_shapes,
+)
 from shapewatch.tracing.questions.costs import sizes_of
 from shapewatch.tracing.record.tensors import Mark
 from shapewatch.tracing.record.visits import Visit
-from shapewatch.tracing.tree.runs import parts_of
+from shapewatch.tracing.tree.runs import parts_of_visits
 
-NUMBER, LONG = re.compile(r"\d+"), 16
-Typed = tuple[Shapes, tuple[str, ...]]  # shapes, data types
+NUMBER, LONG_NAME = re.compile(r"\d+"), 16
+TypedShapes = tuple[Shapes, tuple[str, ...]]  # shapes, data types
 
 
-class Given(NamedTuple):
+class NodeShapes(NamedTuple):
     """What a module read and made in one run; None if it gave nothing."""
 
-    reads: Typed
-    makes: Typed | None
+    reads: TypedShapes
+    makes: TypedShapes | None
 
 
 class Node:
@@ -58,7 +62,7 @@ class Node:
             inner.times = times_text(len(inner.runs), len(runs))
 
     @cached_property
-    def given(self) -> list[Given]:
+    def given(self) -> list[NodeShapes]:
         """What it read and made in each run."""
         return list(map(self.facts.given, self.runs))
 
@@ -89,37 +93,37 @@ class Facts:
     shapes and data types, and the number of parameters."""
 
     def __init__(self, calls: Calls, model: Callable):
-        self.calls, self.known = calls, Known(calls)
+        self.calls, self.known = calls, NamedShapes(calls)
         rows = sizes_of(model)
         self.sizes = {row.module: row.parameters for row in rows}
         kinds = {row.module: row.kind for row in rows}
-        self.parts = parts_of(calls, kinds)
+        self.parts = parts_of_visits(calls, kinds)
         every = self.parts.items()
         self.outer = {part: run for run, parts in every for part in parts}
         given = (mark for run in calls.run.visits for mark in given_to(run))
         made = [mark for step in calls.steps for mark in step.makes]
-        self.usual: Kind = usual_kind(kinds_of(made or given))
+        self.usual: DtypeDevice = usual_kind(kinds_of(made or given))
 
-    def given(self, visit: Visit) -> Given:
+    def given(self, visit: Visit) -> NodeShapes:
         """Tell what a run of a module read and made."""
         makes = visit.makes
-        return Given(
+        return NodeShapes(
             self.typed(given_to(visit), visit.start),
             None if makes is None else self.typed(makes, visit.end),
         )
 
-    def typed(self, marks: list[Mark], end: int) -> Typed:
+    def typed(self, marks: list[Mark], end: int) -> TypedShapes:
         """Name the shapes of tensors after `end` steps, by their sizes if no
         dimension has a name; and the data types and devices that are not the
         usual ones."""
         shapes = known_shapes(self.known, marks, end)
         if not self.calls.run.sizes:
-            shapes = tuple(map(plain, shapes))
+            shapes = tuple(map(sizes_only, shapes))
         kinds = (kind_text(kind, [self.usual]) for kind in kinds_of(marks))
         return shapes, tuple(kinds)
 
 
-def plain(shape: Shape) -> Shape:
+def sizes_only(shape: Shape) -> Shape:
     """Write the sizes alone: nothing was asked about their names."""
     return tuple(axis._replace(proof="proved") for axis in shape)
 
@@ -149,7 +153,7 @@ def times_text(runs: int, around: int) -> str:
     return f" × {runs // around}" if runs > around else ""
 
 
-def name_of(group: list[Node]) -> str:
+def node_name(group: list[Node]) -> str:
     """Name a module, or equal ones: h.0 … h.11 × 12; what a long name has
     before its number is not written twice."""
     node, last = group[0], group[-1].name
@@ -157,6 +161,6 @@ def name_of(group: list[Node]) -> str:
     if len(group) > 1:
         numbers = zip(*(NUMBER.finditer(text) for text in (name, last)))
         start = next((y.start() for x, y in numbers if x[0] != y[0]), 0)
-        last = last[start:] if len(name) > LONG else last
+        last = last[start:] if len(name) > LONG_NAME else last
         name += f" … {last} × {len(group)}{',' * bool(node.times)}"
     return f"{name}{node.times}"

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from shapewatch.tracing.markup import STYLE, html_groups, shape_html
 from shapewatch.tracing.record.visits import Visit
 from shapewatch.tracing.tables import CALL_HEADERS, Row, row_cells
-from shapewatch.tracing.tree.lines import Line, arrow
+from shapewatch.tracing.tree.lines import TreeLine, arrow
 from shapewatch.tracing.tree.nodes import Node
 
-FEW, MOST = 4, 300  # shapes in a line; calls in a page
-Calls = dict[Visit, list[Row]]
+FEW_SHAPES, MOST_CALLS = 4, 300  # shapes in a line; calls in a page
+CallRows = dict[Visit, list[Row]]
 
 
 def page_of(
@@ -26,21 +26,21 @@ def page_of(
     The calls of each module stand in it, unless there are too many: of
     equal modules, and of several runs, those of the first.
     """
-    calls = calls_of(root)
+    calls = rows_by_visit(root)
     shown = [root, *nodes_in(root)]
-    if sum(len(calls[node.runs[0]]) for node in shown) > MOST:
+    if sum(len(calls[node.runs[0]]) for node in shown) > MOST_CALLS:
         calls.clear()
-    whole = f"<b>{html.escape(label)}</b> {shapes_of(root)}"
+    whole = f"<b>{html.escape(label)}</b> {shapes_arrow_html(root)}"
     head = f"<br>{html.escape(about)}"
     tail = "".join(f"<p>{html.escape(text)}</p>" for text in below)
-    inside = content(root, 0, depth, calls)
+    inside = content_html(root, 0, depth, calls)
     page = f"<p>{whole}{head}</p>{inside}{tail}"
     return f'{STYLE}<div class="trace-tree">{page}</div>'
 
 
-def calls_of(root: Node) -> Calls:
+def rows_by_visit(root: Node) -> CallRows:
     """List the calls that each run of a module makes itself."""
-    found: Calls = defaultdict(list)
+    found: CallRows = defaultdict(list)
     calls = root.facts.calls
     for step, row in zip(calls.steps, calls.table.rows):
         found[step.visit].append(row)
@@ -54,45 +54,47 @@ def nodes_in(node: Node) -> Iterator[Node]:
         yield from nodes_in(group[0])
 
 
-def content(node: Node, level: int, depth: int, calls: Calls) -> str:
+def content_html(node: Node, level: int, depth: int, calls: CallRows) -> str:
     """Write what is in a module: its own calls, and its parts."""
-    lines = [Line(level, group, False) for group in node.groups]
+    lines = [TreeLine(level, group, False) for group in node.groups]
     rows = calls.get(node.runs[0], [])
     table = html_groups(CALL_HEADERS, [("", map(row_cells, rows))])
     if not lines:
         return table if rows else ""
-    items = [item(line, depth, calls) for line in lines]
+    items = [item_html(line, depth, calls) for line in lines]
     if rows:
         own = f"own calls of {node.name}" if node.name else "own calls"
-        items.insert(0, folded(f"{html.escape(own)}: {len(rows)}", table))
+        items.insert(
+            0, details_html(f"{html.escape(own)}: {len(rows)}", table)
+        )
     return f"<ul>{''.join(f'<li>{text}</li>' for text in items)}</ul>"
 
 
-def item(line: Line, depth: int, calls: Calls) -> str:
+def item_html(line: TreeLine, depth: int, calls: CallRows) -> str:
     """Write a module, and in it what it is made of."""
     name, kind, count = map(html.escape, line.cells())
-    text = f"<code>{name.strip()}</code> {kind} {shapes_of(line.node)}"
-    text += f" <i>{many_text(count)}</i>" if count else ""
-    inside = content(line.node, line.level + 1, depth, calls)
+    text = f"<code>{name.strip()}</code> {kind} {shapes_arrow_html(line.node)}"
+    text += f" <i>{count_text(count)}</i>" if count else ""
+    inside = content_html(line.node, line.level + 1, depth, calls)
     if not inside:
         return text
     is_open = bool(line.node.parts) and line.level + 1 < depth
-    return folded(text, inside, is_open)
+    return details_html(text, inside, is_open)
 
 
-def folded(text: str, inside: str, is_open: bool = False) -> str:
+def details_html(text: str, inside: str, is_open: bool = False) -> str:
     """Write what opens and closes, under a text."""
     state = " open" * is_open
     return f"<details{state}><summary>{text}</summary>{inside}</details>"
 
 
-def many_text(count: str) -> str:
+def count_text(count: str) -> str:
     """Say what is counted: 7,087,872 parameters each."""
     number, *words = count.split(" ")
     return " ".join([number, "parameters", *words])
 
 
-def shapes_of(node: Node) -> str:
+def shapes_arrow_html(node: Node) -> str:
     """Write what a module reads and makes, for the style sheet."""
-    text = arrow(node, FEW, FEW, shape_html)
+    text = arrow(node, FEW_SHAPES, FEW_SHAPES, shape_html)
     return text.replace(" -> ", " → ")

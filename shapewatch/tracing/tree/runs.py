@@ -7,8 +7,8 @@ from itertools import groupby
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.record.visits import Visit
 
-NUMBERED = re.compile(r"(?:\w+\.)*?\d+(?=\.)")
-Parts = dict[Visit, list[Visit]]
+NUMBERED_PATH = re.compile(r"(?:\w+\.)*?\d+(?=\.)")
+VisitParts = dict[Visit, list[Visit]]
 
 
 class Container(Visit):
@@ -20,7 +20,7 @@ class Container(Visit):
         self.makes = []
 
 
-def parts_of(calls: Calls, kinds: Mapping[str, str]) -> Parts:
+def parts_of_visits(calls: Calls, kinds: Mapping[str, str]) -> VisitParts:
     """List the module runs in each module run, in order; those that an error
     ended count as well. `kinds` are the classes of all modules, by path."""
     visits = dict.fromkeys(calls.run.visits)
@@ -29,16 +29,16 @@ def parts_of(calls: Calls, kinds: Mapping[str, str]) -> Parts:
         while visit and visit not in visits:
             visits[visit] = None
             visit = visit.parent
-    found: Parts = {}
+    found: VisitParts = {}
     for visit in sorted(visits, key=lambda visit: visit.start):
         if visit.parent:
             found.setdefault(visit.parent, []).append(visit)
     for outer, runs in [*found.items()]:
-        found |= dict(contained(outer, runs, kinds))
+        found |= dict(nest_runs(outer, runs, kinds))
     return found
 
 
-def contained(
+def nest_runs(
     outer: Visit, runs: list[Visit], kinds: Mapping[str, str]
 ) -> Iterator[tuple[Visit, list[Visit]]]:
     """Put neighbours that lie in one container into it: give the runs in
@@ -60,5 +60,5 @@ def container_path(path: str, outer: str) -> str:
     """Give the path up to the first number in it, if it goes on: of
     layers.0.attention, layers.0."""
     around = f"{outer}." if outer else ""
-    inside = NUMBERED.match(path.removeprefix(around))
+    inside = NUMBERED_PATH.match(path.removeprefix(around))
     return f"{around}{inside[0]}" if inside and path.startswith(around) else ""

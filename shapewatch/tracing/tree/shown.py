@@ -3,12 +3,12 @@
 from typing import Any
 
 from shapewatch.tracing.calls import Calls
-from shapewatch.tracing.record.aside import uncollected
+from shapewatch.tracing.record.aside import gc_paused
 from shapewatch.tracing.tables import Table
 from shapewatch.tracing.tree.graph import mermaid_of
 from shapewatch.tracing.tree.tree import Tree
 
-FEW = 40  # lines of calls
+FEW_LINES = 40  # lines of calls
 
 
 class Shown(Calls):
@@ -20,7 +20,7 @@ class Shown(Calls):
         """List every torch call."""
         return self.table
 
-    @uncollected()
+    @gc_paused()
     def tree(self, depth: int | None = None) -> Tree:
         """Show the modules in the order in which they first ran, with named
         shapes and parameters, and equal neighbours folded.
@@ -30,7 +30,7 @@ class Shown(Calls):
         """
         return Tree(self, self.model, depth)
 
-    @uncollected()
+    @gc_paused()
     def to_mermaid(self, depth: int | None = None) -> str:
         """Write the modules and what goes from one to another as a graph
         that Mermaid draws: GitHub and Jupyter do, in Markdown.
@@ -44,7 +44,9 @@ class Shown(Calls):
     def shown(self) -> Table | Tree:
         """What is printed: the calls, if they fit in 40 lines, or if there
         are no modules in what ran; else the tree."""
-        many = len(self.steps) > FEW or len(self.table.lines()) > FEW
+        many = (
+            len(self.steps) > FEW_LINES or len(self.table.lines()) > FEW_LINES
+        )
         return tree if many and (tree := self.tree()).shown else self.table
 
     def lines(self) -> list[str]:

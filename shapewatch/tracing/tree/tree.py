@@ -7,17 +7,20 @@ from shapewatch.tracing.axes.names import sizes_text
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.tables import Printable, text_line
 from shapewatch.tracing.tree.lines import (
-    Line,
+    TreeLine,
     arrow,
-    fitted,
     fitting_depth,
-    lines_of,
+    shapes_fitting,
+    tree_lines,
 )
 from shapewatch.tracing.tree.nodes import root_of
 from shapewatch.tracing.tree.pages import page_of
 
-WIDTH, CLASS = 100, 12  # in letters; a class's name may have that many
-HEADERS = "module", "class", "parameters"
+TREE_WIDTH, CLASS_WIDTH = (
+    100,
+    12,
+)  # in letters; a class's name may have that many
+TREE_HEADERS = "module", "class", "parameters"
 
 
 class Tree(Printable):
@@ -43,39 +46,46 @@ class Tree(Printable):
         self.depth = fitting_depth(self.root) if depth is None else depth
 
     @cached_property
-    def shown(self) -> list[Line]:
+    def shown(self) -> list[TreeLine]:
         """The lines of the modules."""
-        return lines_of(self.root, self.depth)
+        return tree_lines(self.root, self.depth)
 
     def lines(self) -> list[str]:
         """Write a heading, a line for each module, and what is not shown."""
-        whole = fitted(self.root, WIDTH - len(self.label) - 2)
-        head = [f"{self.label}  {whole}".rstrip(), about(self)]
-        table = ["", *columns(self.shown)] if self.shown else []
-        return [*head, *table, "", *totals(self)]
+        whole = shapes_fitting(self.root, TREE_WIDTH - len(self.label) - 2)
+        head = [f"{self.label}  {whole}".rstrip(), about_text(self)]
+        table = ["", *tree_columns(self.shown)] if self.shown else []
+        return [*head, *table, "", *totals_text(self)]
 
     def _repr_html_(self) -> str:
         """Write lists in lists that open and close, with the calls of each
         module; they can be read without style and without script."""
-        below = [*totals(self), *self.notes]
-        return page_of(self.root, self.label, self.depth, about(self), below)
+        below = [*totals_text(self), *self.notes]
+        return page_of(
+            self.root, self.label, self.depth, about_text(self), below
+        )
 
 
-def columns(lines: list[Line]) -> list[str]:
+def tree_columns(lines: list[TreeLine]) -> list[str]:
     """Write lines one below the other, in columns."""
-    names, kinds, numbers = zip(HEADERS, *(line.cells() for line in lines))
-    counts = in_column(numbers)
-    room = WIDTH - max(map(len, names)) - max(map(len, counts)) - 6
+    names, kinds, numbers = zip(
+        TREE_HEADERS, *(line.cells() for line in lines)
+    )
+    counts = align_counts(numbers)
+    room = TREE_WIDTH - max(map(len, names)) - max(map(len, counts)) - 6
     least = max(len(arrow(line.node, 1, 1)) for line in lines)
-    classes = cut(kinds, max(room - least, CLASS))
+    classes = truncate(kinds, max(room - least, CLASS_WIDTH))
     room -= max(map(len, classes))
-    shapes = ["in -> out", *(fitted(line.node, room) for line in lines)]
+    shapes = [
+        "in -> out",
+        *(shapes_fitting(line.node, room) for line in lines),
+    ]
     widths = [max(map(len, column)) for column in (names, classes, shapes)]
     rows = zip(names, classes, shapes, counts)
     return [text_line(row, (*widths, 0)) for row in rows]
 
 
-def cut(texts: Iterable[str], width: int) -> list[str]:
+def truncate(texts: Iterable[str], width: int) -> list[str]:
     """Cut texts that are longer than a width."""
     return [
         text if len(text) <= width else f"{text[: width - 1]}…"
@@ -83,7 +93,7 @@ def cut(texts: Iterable[str], width: int) -> list[str]:
     ]
 
 
-def about(tree: Tree) -> str:
+def about_text(tree: Tree) -> str:
     """Tell the sizes of the axes that are named, and the usual data type."""
     nodes = [tree.root, *(line.node for line in tree.shown)]
     sizes = sizes_text(map(arrow, nodes), tree.calls.run.sizes)
@@ -92,7 +102,7 @@ def about(tree: Tree) -> str:
     return "; ".join(filter(None, (sizes, usual)))
 
 
-def totals(tree: Tree) -> list[str]:
+def totals_text(tree: Tree) -> list[str]:
     """Tell how much there is in all, and how to see it."""
     many, deep = len(tree.calls.steps), tree.root.depth
     count = tree.root.facts.sizes.get("", 0)
@@ -107,7 +117,7 @@ def totals(tree: Tree) -> list[str]:
     return [*found, ": ".join(filter(None, [shown, ", ".join(ways)]))]
 
 
-def in_column(counts: Sequence[str]) -> list[str]:
+def align_counts(counts: Sequence[str]) -> list[str]:
     """Let numbers end in one column, whatever is said of them."""
     split = [count.partition(" ") for count in counts]
     width = max(len(number) for number, *_ in split)

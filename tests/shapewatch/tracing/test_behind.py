@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from shapewatch.tracing import flops, gradients, parameters, trace
-from shapewatch.tracing.record.behind import behind
+from shapewatch.tracing.record.behind import root_module
 from shapewatch.tracing.record.visits import modules_of
 from tests.helpers.awkward import AWKWARD
 from tests.helpers.own_models import GPT
@@ -126,7 +126,7 @@ every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @every_way
 def test_the_module_paths_are_those_of_the_model_behind(way):
     model, inputs, expected = way
-    assert behind(partial(model, *inputs)) is WRITER
+    assert root_module(partial(model, *inputs)) is WRITER
     assert paths(trace(model, *inputs)) == expected
 
 
@@ -173,8 +173,8 @@ def test_several_models_are_named_as_their_variables():
 
 def test_an_empty_model_is_one():
     empty = nn.Sequential()
-    assert behind(empty) is empty
-    assert behind(lambda x: empty(x)) is empty
+    assert root_module(empty) is empty
+    assert root_module(lambda x: empty(x)) is empty
 
 
 def test_a_part_of_a_model_beside_it_is_no_other_model():
@@ -184,8 +184,10 @@ def test_a_part_of_a_model_beside_it_is_no_other_model():
 
 
 def test_a_module_that_a_model_is_given_does_not_rename_its_parts():
-    assert behind(partial(WRITER, IDS, loss=nn.CrossEntropyLoss())) is WRITER
-    assert behind(partial(WRITER.embedded, nn.ReLU())) is WRITER
+    assert (
+        root_module(partial(WRITER, IDS, loss=nn.CrossEntropyLoss())) is WRITER
+    )
+    assert root_module(partial(WRITER.embedded, nn.ReLU())) is WRITER
 
 
 def test_an_attribute_of_a_global_s_name_is_not_taken_for_it():
@@ -193,12 +195,12 @@ def test_an_attribute_of_a_global_s_name_is_not_taken_for_it():
         WRITER = staticmethod(torch.relu)
 
     holder = Holder()
-    assert not [*behind(lambda x: holder.WRITER(x)).children()]
+    assert not [*root_module(lambda x: holder.WRITER(x)).children()]
 
 
 def test_what_has_no_model_has_none():
-    assert not [*behind(torch.relu).children()]
-    assert not [*behind(partial(torch.add, torch.ones(2))).children()]
+    assert not [*root_module(torch.relu).children()]
+    assert not [*root_module(partial(torch.add, torch.ones(2))).children()]
     seen = trace(lambda x: x + 1, torch.ones(2))
     assert paths(seen) == OUTSIDE
     assert seen.parameters()[""].parameters == 0

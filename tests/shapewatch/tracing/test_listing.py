@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from shapewatch.tracing.listing.colours import coloured
+from shapewatch.tracing.listing.colours import code_html
 from shapewatch.tracing.listing.listing import annotate
 from shapewatch.tracing.listing.signatures import signature
 from tests.helpers.listings import shown, unstyled
@@ -173,7 +173,7 @@ def test_the_line_that_matters_is_marked_in_every_face():
 
 def test_code_has_pythons_colours_and_no_break_after_a_minus():
     code = ["def lit(x):", "    y = f'{x} is' + 'é'", "    return -math.inf"]
-    first, text, last = coloured(code)
+    first, text, last = code_html(code)
     keyword = '<span class="k">{}</span>'.format
     assert first == f'{keyword("def")} <span class="f">lit</span>(x):'
     strings = ["f'{x} is'", "'é'"]
@@ -182,9 +182,11 @@ def test_code_has_pythons_colours_and_no_break_after_a_minus():
     inf = '<span class="u">-math.inf</span>'
     assert last == f"    {keyword('return')} {inf}"
     assert (
-        coloured(["x = (1,", "    -y"])[0] == 'x = (<span class="n">1</span>,'
+        code_html(["x = (1,", "    -y"])[0] == 'x = (<span class="n">1</span>,'
     )
-    assert re.sub("<.*?>", "", "".join(coloured(["a -= '-b'"]))) == "a -= '-b'"
+    assert (
+        re.sub("<.*?>", "", "".join(code_html(["a -= '-b'"]))) == "a -= '-b'"
+    )
 
 
 LONG = """

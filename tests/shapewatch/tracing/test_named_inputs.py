@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from shapewatch.tracing import trace
-from shapewatch.tracing.axes.inputs import resized
+from shapewatch.tracing.axes.inputs import resize_inputs
 from tests.helpers.small import words
 from tests.helpers.witness import bits
 from tformer_lite import print_shapes
@@ -194,7 +194,7 @@ def test_inputs_that_hold_themselves_are_walked_once():
 
 def test_what_holds_no_named_tensor_stays_the_object_that_it_is():
     others = {"k": [torch.ones(2)], "text": "as it is"}
-    (ids, same), _ = resized(MODEL, (IDS, others), {}, ["B T"], {"B": 3})
+    (ids, same), _ = resize_inputs(MODEL, (IDS, others), {}, ["B T"], {"B": 3})
     assert ids.shape == (3, 6)
     assert same is others
 

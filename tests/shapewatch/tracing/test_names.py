@@ -8,8 +8,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shapewatch.tracing import shape_html, shape_text
-from shapewatch.tracing.axes.names import Axis, Dims
-from shapewatch.tracing.axes.sizes import alone, joint_sizes, run_sizes
+from shapewatch.tracing.axes.names import Axis, ShapeNamer
+from shapewatch.tracing.axes.sizes import joint_sizes, run_sizes, sizes_of_one
 from shapewatch.tracing.axes.writing import formula_text, line
 from tests.helpers.zoo import value
 
@@ -58,7 +58,7 @@ def functions(draw):
 
 def named(runs, given, column):
     """The axis that has these sizes, one a run."""
-    (axis,) = Dims(runs, given).shape(*((size,) for size in column))
+    (axis,) = ShapeNamer(runs, given).shape(*((size,) for size in column))
     return axis
 
 
@@ -77,7 +77,7 @@ def runs(sizes):
         name: [n - 1, n + 1, n + 6, 2 * n + 5, 4 * n, 75]
         for name, n in sizes.items()
     }
-    lone = (alone(whole(sizes), name, near[name]) for name in LETTERS)
+    lone = (sizes_of_one(whole(sizes), name, near[name]) for name in LETTERS)
     return [*joint(sizes), *itertools.chain(*lone)]
 
 

@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from shapewatch.tracing import trace
-from shapewatch.tracing.axes.inputs import resized
-from shapewatch.tracing.axes.probes import Drawn
+from shapewatch.tracing.axes.inputs import resize_inputs
+from shapewatch.tracing.axes.probes import QuickInit
 from shapewatch.tracing.axes.sizes import joint_sizes, run_sizes
 from shapewatch.tracing.axes.writing import line
 from shapewatch.tracing.record.aside import aside
@@ -117,7 +117,7 @@ def test_inputs_are_resized_with_values_that_they_have():
     ids, x = torch.arange(6).view(2, 3), torch.rand(3, 2, 4)
     sizes = run_sizes({"B": 3, "S": 5})
     inputs = ids, x, None
-    (longer, shorter, option), _ = resized(
+    (longer, shorter, option), _ = resize_inputs(
         torch.add, inputs, {}, ["B S", "S B C"], sizes
     )
     rows, columns = (longer // 3)[:, 0].tolist(), (longer[0] % 3).tolist()
@@ -133,7 +133,7 @@ def test_inputs_are_resized_with_values_that_they_have():
 def test_a_tensor_that_comes_twice_stays_one():
     x = torch.rand(2, 3, 4)
     sizes = run_sizes({"B": 4, "T": 5})
-    (q, k, v), _ = resized(torch.add, (x, x, x), {}, ["B T C"], sizes)
+    (q, k, v), _ = resize_inputs(torch.add, (x, x, x), {}, ["B T C"], sizes)
     assert q is k is v
     assert q.shape == (4, 5, 4)
 
@@ -150,7 +150,7 @@ def test_a_tensor_that_comes_twice_stays_one():
 )
 def test_axes_that_do_not_match_the_inputs_are_refused(axes, said):
     with pytest.raises(ValueError, match=said):
-        resized(torch.add, (torch.ones(2, 3), 7), {}, axes, {"B": 2})
+        resize_inputs(torch.add, (torch.ones(2, 3), 7), {}, axes, {"B": 2})
 
 
 class Restless(nn.Module):
@@ -222,7 +222,7 @@ def test_the_nth_call_on_a_line_is_compared_with_the_nth():
 
 
 def test_weights_of_probes_are_drawn_once_and_differ():
-    with Drawn():
+    with QuickInit():
         layers = [nn.Linear(50, 60) for _ in range(3)]
         table = nn.Embedding(700, 300)  # too large to be taken
     weights = [layer.weight for layer in layers]
@@ -230,14 +230,14 @@ def test_weights_of_probes_are_drawn_once_and_differ():
     assert all(w.abs().max() <= 50**-0.5 for w in weights)
     assert table.weight.std() > 0.9
     for _ in range(2):
-        with Drawn():
+        with QuickInit():
             again = nn.Linear(50, 60).weight
         assert torch.equal(again, weights[0])
 
 
 @pytest.mark.parametrize("size", [1, 30, 5_000, 100_000])
 def test_what_is_drawn_until_it_fits_comes_to_an_end(size):
-    with Drawn():
+    with QuickInit():
         x = nn.init.trunc_normal_(torch.empty(size), 0, 1, -1, 1)
         y = torch.empty(size).normal_()
         while (y.abs() > 1).any():

@@ -50,7 +50,7 @@ class Hands:
 @pytest.fixture
 def clock(monkeypatch):
     hands = Hands()
-    monkeypatch.setattr(spent, "now", lambda: hands.at / 1000)
+    monkeypatch.setattr(spent, "time_now", lambda: hands.at / 1000)
     return hands
 
 
@@ -174,7 +174,7 @@ def test_each_run_begins_where_the_others_did():
 
 
 def runs_of(function):
-    return spent.repeated(partial(function, X), spent.Clock, 3)
+    return spent.time_runs(partial(function, X), spent.ModuleClock, 3)
 
 
 def test_what_fails_raises_its_own_error():

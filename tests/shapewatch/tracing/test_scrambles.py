@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from shapewatch.tracing.axes.names import Axis
-from shapewatch.tracing.questions.scrambles import scrambled
+from shapewatch.tracing.questions.scrambles import mixes_axes
 from tests.helpers import source_000
 from tests.helpers.translators import DIMS, translator
 from tformer_lite import causal_mask, join_heads, split_heads, trace
@@ -115,7 +115,7 @@ def reshapes(draw):
 @given(reshapes())
 def test_any_cut_of_the_same_order_is_clean_and_another_order_is_not(case):
     names, before, after = case
-    assert not scrambled(before, after, {})
+    assert not mixes_axes(before, after, {})
     single = [Axis(1, name, "proved") for name in names]
     moved = [single[1], single[0], *single[2:]]
-    assert scrambled(single, moved, {})
+    assert mixes_axes(single, moved, {})

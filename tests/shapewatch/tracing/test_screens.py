@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from shapewatch.tracing import trace
-from shapewatch.tracing.tree.lines import fitting_depth, lines_of
+from shapewatch.tracing.tree.lines import fitting_depth, tree_lines
 from tests.helpers.small import small, words
 from tests.helpers.trees import Block, Other, Stack, X, names, tree
 from tformer_lite import EncoderDecoder
@@ -16,7 +16,7 @@ def test_as_many_levels_are_shown_as_fit_a_screen_and_the_rest_is_told():
     model = EncoderDecoder(small("paper_base", n_layers=6))
     shown = tree(model, words(10, 2, 7), words(11, 2, 5))
     deep = shown.root.depth
-    sizes = [len(lines_of(shown.root, d)) for d in range(deep + 1)]
+    sizes = [len(tree_lines(shown.root, d)) for d in range(deep + 1)]
     assert sizes == sorted(sizes)
     assert sizes[shown.depth] <= 36 < sizes[shown.depth + 1]
     last = str(shown).splitlines()[-1]

@@ -14,7 +14,7 @@ from torch import nn
 
 from shapewatch.tracing import trace
 from shapewatch.tracing.record.aside import aside
-from shapewatch.tracing.record.shared import Shared, swapped
+from shapewatch.tracing.record.shared import SharedChange, patched
 from tests.helpers.four_rows import rows, small_model
 from tests.helpers.witness import surroundings
 from tformer_lite import print_shapes
@@ -183,7 +183,7 @@ def test_a_change_lasts_as_long_as_anybody_needs_it():
     class Owner:
         name = 1
 
-    shared = Shared(lambda: swapped(Owner, "name", lambda was: was + 1))
+    shared = SharedChange(lambda: patched(Owner, "name", lambda was: was + 1))
     for first in (0, 1):
         both = [contextlib.ExitStack() for _ in range(2)]
         for stack in both:
