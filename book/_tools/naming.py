@@ -16,9 +16,9 @@ from torch.nn import functional
 
 from shapewatch.tracing import Trace
 from shapewatch.tracing.axes.names import Axis, ShapeNamer
-from shapewatch.tracing.axes.probes import dims_for
 from shapewatch.tracing.calls import names_of, receiver
 from shapewatch.tracing.listing.events import NamedShapes
+from shapewatch.tracing.probing import dims_for
 from shapewatch.tracing.record.recorder import Step
 from shapewatch.tracing.record.visits import Visit
 from shapewatch.tracing.source.expressions import expression

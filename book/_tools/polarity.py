@@ -8,7 +8,7 @@ from libraries import BUILDS
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from shapewatch.tracing.axes.probes import dims_for
+from shapewatch.tracing.probing import dims_for
 from tformer_lite import MultiHeadAttention
 
 MARKED = torch.tensor([True, False, True])

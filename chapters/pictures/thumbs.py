@@ -10,8 +10,11 @@ from torch import Tensor
 
 from shapewatch.tracing import Trace
 from shapewatch.tracing.axes.names import Shape
-from shapewatch.tracing.questions.attention import AttentionSteps, Data
-from shapewatch.tracing.questions.scores import attention_tensors
+from shapewatch.tracing.questions.attention import (
+    AttentionSteps,
+    Data,
+    attention_tensors,
+)
 from tformer_lite.drawing.diagram.anatomy import Part, Side, stops_of
 from tformer_lite.drawing.surface.palette import CENTRED, SHARE, Kind
 

@@ -19,7 +19,7 @@ from shapewatch.properties.subject import (
     NotJudgedError,
     Subject,
 )
-from shapewatch.tracing.record.detours import fast_path_off
+from shapewatch.tracing.record.models import fast_path_off
 from shapewatch.tracing.record.shared import following
 from shapewatch.tracing.record.visits import paths_of
 

@@ -33,8 +33,8 @@ from shapewatch.tracing.questions.attention import (
     AttentionSteps,
     Data,
     call_again,
+    fused_parts,
 )
-from shapewatch.tracing.questions.scores import fused_parts
 from shapewatch.tracing.record.recorder import Step
 
 # Whose an axis is: the left factor's, the right one's, the result's.

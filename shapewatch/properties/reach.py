@@ -24,7 +24,7 @@ from shapewatch.properties.pushing import (
     with_noise,
 )
 from shapewatch.properties.subject import Subject, once
-from shapewatch.tracing.record.detours import fast_path_off
+from shapewatch.tracing.record.models import fast_path_off
 from shapewatch.tracing.record.shared import following
 from shapewatch.tracing.record.tensors import tensors
 

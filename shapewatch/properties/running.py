@@ -7,7 +7,7 @@ from typing import Any
 
 from shapewatch.properties.distances import still
 from shapewatch.properties.subject import FailedError, Subject, error_line
-from shapewatch.tracing.record.held import SITE_PACKAGES
+from shapewatch.tracing.record.state import SITE_PACKAGES
 from shapewatch.tracing.record.visits import owner
 
 

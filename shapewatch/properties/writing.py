@@ -15,7 +15,7 @@ from shapewatch.properties.subject import (
     NotJudgedError,
     Subject,
 )
-from shapewatch.tracing.record.held import SITE_PACKAGES
+from shapewatch.tracing.record.state import SITE_PACKAGES
 from shapewatch.tracing.record.tensors import tensors
 
 METHODS = (

@@ -1,12 +1,18 @@
-"""Markup: tables and shapes in HTML, and the style that they bring along.
+"""Markup: tables, shapes and code in HTML, and the style that they bring.
 
 All of it can be read where style is taken away, as on GitHub.
 """
 
 import html
+import io
 import re
-from collections.abc import Iterable, Sequence
+import tokenize
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from keyword import iskeyword
 from pathlib import Path
+from tokenize import TokenInfo
+from typing import NamedTuple
 
 from shapewatch.tracing.axes.names import LETTERS, MARKS, Axis, Shape, Shapes
 
@@ -77,3 +83,92 @@ def axis_html(axis: Axis) -> str:
     mark = r'<b class="axis axis-\g<0>">\g<0></b>'
     name = LETTERS.sub(mark, html.escape(axis.name)) + MARKS[axis.proof]
     return f"<var>{name}<sub>{axis.size}</sub></var>"
+
+
+TOKEN_COLOURS = {
+    tokenize.NUMBER: "n",
+    tokenize.STRING: "s",
+    tokenize.COMMENT: "c",
+}
+# From Python 3.12 on, an f-string is many tokens: here it is one.
+BEGINS = getattr(tokenize, "FSTRING_START", None)
+ENDS = getattr(tokenize, "FSTRING_END", None)
+UNBROKEN = re.compile(r"-[\w.]+")  # a line does not end after a minus
+
+
+class ColourPart(NamedTuple):
+    """What stands in a line from one column to another: k is a keyword, f
+    a name that is defined, u what is not broken."""
+
+    start: int
+    end: int
+    kind: str
+
+
+def code_html(lines: Sequence[str]) -> list[str]:
+    """Write lines of code in HTML."""
+    parts = defaultdict[int, list[ColourPart]](list)
+    try:
+        for row, part in colour_parts(lines):
+            parts[row].append(part)
+    except (tokenize.TokenError, SyntaxError):
+        pass  # a part of a statement: what was read so far is coloured
+    return [line_html(line, parts[i]) for i, line in enumerate(lines, 1)]
+
+
+def colour_parts(lines: Sequence[str]) -> Iterator[tuple[int, ColourPart]]:
+    """Find what has a colour, with the number of its line."""
+    text = io.StringIO("\n".join(lines))
+    before = ""
+    for token in merge_fstrings(tokenize.generate_tokens(text.readline)):
+        if kind := token_colour(token, before):
+            (first, start), (last, end) = token.start, token.end
+            for row in range(first, last + 1):
+                left = start if row == first else 0
+                right = end if row == last else len(lines[row - 1])
+                yield row, ColourPart(left, right, kind)
+        before = token.string
+
+
+def merge_fstrings(tokens: Iterator[TokenInfo]) -> Iterator[TokenInfo]:
+    """Make one token of an f-string."""
+    deep, first = 0, None
+    for token in tokens:
+        if token.type == BEGINS:
+            deep, first = deep + 1, first or token
+        if first is None:
+            yield token
+        elif token.type == ENDS:
+            deep -= 1
+            if not deep:
+                whole = first._replace(type=tokenize.STRING, end=token.end)
+                first = None
+                yield whole
+
+
+def token_colour(token: TokenInfo, before: str) -> str:
+    """Tell the colour of a token, or "", by the one before it."""
+    if token.type == tokenize.NAME and before in ("def", "class"):
+        return "f"
+    if token.type == tokenize.NAME:
+        return "k" if iskeyword(token.string) else ""
+    return TOKEN_COLOURS.get(token.type, "")
+
+
+def line_html(line: str, parts: list[ColourPart]) -> str:
+    """Write a line: parts in their colours, and what is not broken whole."""
+    free = [m for m in UNBROKEN.finditer(line) if not is_inside(m, parts)]
+    found, at = [], 0
+    whole = (ColourPart(*m.span(), "u") for m in free if m[0][1:2].isalpha())
+    for start, end, kind in sorted([*parts, *whole]):
+        if start >= at:
+            found.append(html.escape(line[at:start], quote=False))
+            text = html.escape(line[start:end], quote=False)
+            found.append(f'<span class="{kind}">{text}</span>')
+            at = end
+    return "".join(found) + html.escape(line[at:], quote=False)
+
+
+def is_inside(match: re.Match, parts: list[ColourPart]) -> bool:
+    """Whether something stands within a part: in a string, for one."""
+    return any(part.start <= match.start() < part.end for part in parts)

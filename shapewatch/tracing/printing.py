@@ -12,8 +12,8 @@ from shapewatch.tracing.axes.inputs import Names
 from shapewatch.tracing.axes.names import Shapes, shapes_text
 from shapewatch.tracing.axes.sizes import GivenDims
 from shapewatch.tracing.listing.events import module_shapes
-from shapewatch.tracing.record.aside import aside
 from shapewatch.tracing.record.recorder import Recorder, Step
+from shapewatch.tracing.record.state import aside
 from shapewatch.tracing.record.tensors import tensors
 from shapewatch.tracing.tables import call_line, module_label, text_line
 from shapewatch.tracing.tracer import Trace, trace

@@ -5,30 +5,135 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from shapewatch.tracing.axes.inputs import (
-    Names,
-    check_sizes,
-    names_of_axes,
-)
-from shapewatch.tracing.axes.probes import dims_for, resized_parts
+from shapewatch.tracing.axes.inputs import Names, check_sizes, names_of_axes
 from shapewatch.tracing.axes.sizes import GivenDims, plain_sizes, run_sizes
 from shapewatch.tracing.calls import Calls, keeper
 from shapewatch.tracing.listing.listing import AnnotatedSource, annotate
-from shapewatch.tracing.probing import OtherRun, probe, run_at_other_sizes
+from shapewatch.tracing.probing import (
+    OtherRun,
+    dims_for,
+    probe,
+    resized_parts,
+    run_at_other_sizes,
+)
+from shapewatch.tracing.questions import costs
+from shapewatch.tracing.questions.attention import Attention, find_attention
 from shapewatch.tracing.questions.compare import Comparison, compare
-from shapewatch.tracing.questions.errors import explanation
-from shapewatch.tracing.questions.export import to_json
-from shapewatch.tracing.questions.runs import Runs
-from shapewatch.tracing.questions.saved import File, save_trace
-from shapewatch.tracing.questions.scores import Attention, find_attention
+from shapewatch.tracing.questions.finite import (
+    FirstNan,
+    explanation,
+    first_nan,
+)
+from shapewatch.tracing.questions.profile import Profile
+from shapewatch.tracing.questions.saved import File, save_trace, to_json
 from shapewatch.tracing.questions.scrambles import Scramble, scrambles
 from shapewatch.tracing.questions.statistics import value_statistics
-from shapewatch.tracing.record.aside import aside, gc_paused
-from shapewatch.tracing.record.detours import detour_notes, traceable
+from shapewatch.tracing.record.models import detour_notes, traceable
 from shapewatch.tracing.record.recorder import RecordedRun
-from shapewatch.tracing.record.state import State
-from shapewatch.tracing.tables import Sheet
-from shapewatch.tracing.tree.shown import Shown
+from shapewatch.tracing.record.state import State, aside, gc_paused
+from shapewatch.tracing.tables import Sheet, Table
+from shapewatch.tracing.tree.mermaid import mermaid_of
+from shapewatch.tracing.tree.tree import Tree
+
+
+class Runs(Calls):
+    """The torch calls of a run, and what was called: to be run again.
+
+    Whatever is asked, the model, its inputs and the random numbers are as
+    before afterwards.
+    """
+
+    def __init__(self, *calls: Any, ran: tuple[Any, tuple, dict]):
+        super().__init__(*calls)
+        self.model, self.inputs, self.options = ran
+        self.call = partial(self.model, *self.inputs, **self.options)
+
+    def parameters(self) -> Sheet:
+        """Count the parameters of each module."""
+        return costs.parameters(self.call)
+
+    def flops(self) -> Sheet:
+        """Count the multiply-adds of each module, by another run."""
+        return costs.flops(self.model, *self.inputs, **self.options)
+
+    def gradients(self) -> Sheet:
+        """List the shape of each parameter's gradient, by another run."""
+        return costs.gradients(self.model, *self.inputs, **self.options)
+
+    def profile(self) -> Profile:
+        """Measure the time and the memory of each module, by other runs that
+        are not recorded; of its `calls`, one by one, by further ones.
+
+        Milliseconds differ from machine to machine and from run to run. On a
+        GPU each module waits until it is done, which takes longer in all.
+        """
+        return Profile(self, self.call)
+
+    def first_nan(self) -> FirstNan:
+        """Find the first call that makes NaN or infinity of numbers that
+        have none, by another run: where it stands, and what it reads. It is
+        false where there is none.
+
+        NaN that comes in with a parameter or an input is found too. -inf
+        does not count as long as it masks: it does where NaN comes of it, or
+        where it reaches the result.
+
+        >>> trace(torch.log, torch.tensor([1.0, -1.0])).first_nan()
+        The first NaN is made outside every module, ...
+          log ...
+        It makes 1 NaN in 2 numbers. It reads:
+          tensor 1: from -1 to 1...
+        """
+        return first_nan(self, self.call)
+
+
+FEW_LINES = 40  # lines of calls
+
+
+class Shown(Calls):
+    """The calls of a run of `model`, and how they are printed."""
+
+    model: Any
+
+    def calls(self) -> Table:
+        """List every torch call."""
+        return self.table
+
+    @gc_paused()
+    def tree(self, depth: int | None = None) -> Tree:
+        """Show the modules in the order in which they first ran, with named
+        shapes and parameters, and equal neighbours folded.
+
+        `depth` says how many levels; without it, as many as fit a screen.
+        Raises ValueError for a depth below 0.
+        """
+        return Tree(self, self.model, depth)
+
+    @gc_paused()
+    def to_mermaid(self, depth: int | None = None) -> str:
+        """Write the modules and what goes from one to another as a graph
+        that Mermaid draws: GitHub and Jupyter do, in Markdown.
+
+        `depth` says how many levels, as in `tree`.
+        """
+        tree = self.tree(depth)
+        return mermaid_of(tree.root, tree.depth)
+
+    @property
+    def shown(self) -> Table | Tree:
+        """What is printed: the calls, if they fit in 40 lines, or if there
+        are no modules in what ran; else the tree."""
+        many = (
+            len(self.steps) > FEW_LINES or len(self.table.lines()) > FEW_LINES
+        )
+        return tree if many and (tree := self.tree()).shown else self.table
+
+    def lines(self) -> list[str]:
+        """Write the calls, or the modules."""
+        return self.shown.lines()
+
+    def _repr_html_(self) -> str:
+        return self.shown._repr_html_()
 
 
 class Trace(Runs, Shown):
@@ -80,7 +185,7 @@ class Trace(Runs, Shown):
 
     @gc_paused()
     def to_json(self) -> str:
-        """Write the trace as JSON; `questions.export` has the schema."""
+        """Write the trace as JSON; `questions.saved` has the schema."""
         return to_json(self)
 
     @gc_paused()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from shapewatch.tracing import SavedTrace, Trace
-from shapewatch.tracing.questions.scores import Attention
+from shapewatch.tracing.questions.attention import Attention
 from tformer_lite.explorer.scripts import FOLDER, joined
 from tformer_lite.explorer.shown import Shown, shown
 from tformer_lite.explorer.tables import tables

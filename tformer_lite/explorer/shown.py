@@ -8,12 +8,12 @@ from typing import Any
 from torch import Tensor
 
 from shapewatch.tracing.axes.names import shape_text
-from shapewatch.tracing.questions.factors import (
+from shapewatch.tracing.questions.attention import (
+    Attention,
     agree,
     rows_sum_to_1,
     scale_between,
 )
-from shapewatch.tracing.questions.scores import Attention
 
 SQUARE = "scores", "masked", "weights"
 OWN = "queries", "keys", "values", "mixed"

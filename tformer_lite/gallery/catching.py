@@ -11,8 +11,7 @@ from typing import NamedTuple
 from shapewatch import properties
 from shapewatch.properties import report
 from shapewatch.properties.finding import BROKEN, UNUSUAL, whole
-from shapewatch.tracing.listing.colours import code_html
-from shapewatch.tracing.markup import STYLE, html_groups
+from shapewatch.tracing.markup import STYLE, code_html, html_groups
 from shapewatch.tracing.tables import Sheet
 from tformer_lite.example.running import running_model
 from tformer_lite.example.shipped import STORED

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from torch import nn
 
-from shapewatch.tracing.listing.colours import code_html
-from shapewatch.tracing.markup import html_table
+from shapewatch.tracing.markup import code_html, html_table
 from tformer_lite.gallery.planting import planted
 from tformer_lite.model.config import Config, tiny_translator
 

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from shapewatch.tracing.axes.formulas import Formulas
+from shapewatch.tracing.axes.formulas import Column, Formulas
 from shapewatch.tracing.axes.sizes import GivenDims, Sizes
-from shapewatch.tracing.axes.writing import Column
 
 LETTERS = re.compile(r"[^\W\d]\w*")
 MARKS = {"proved": "", "value": "~", "unknown": "?"}

@@ -14,9 +14,95 @@ from shapewatch.tracing.axes.names import Axis, Shape, Shapes
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.record.tensors import Mark
 from shapewatch.tracing.record.visits import Place, Visit
-from shapewatch.tracing.source import bindings
 from shapewatch.tracing.source import expressions as source
-from shapewatch.tracing.source.expressions import Function
+from shapewatch.tracing.source.expressions import (
+    Function,
+    definition,
+    lines_of,
+    tree_of,
+)
+
+
+def stands_for(node: ast.AST, code: CodeType, caller: CodeType) -> bool:
+    """Whether what a function calls is this other one, which ran from there:
+    by its own name, or by one that is given to it alone, in the caller or
+    else in their files. A parameter is taken for what it called."""
+    if is_function(node, code):
+        return True
+    own = bindings(definition(caller)) if isinstance(node, ast.Name) else {}
+    files = {tree_of(lines_of(caller)), tree_of(lines_of(code))}
+    name = last_name(node)
+    values = own.get(name) or [
+        value for file in files for value in bindings(file).get(name, [])
+    ]
+    return bool(values) and all(
+        is_function(value, code) or (name in own and type(value) is ast.arg)
+        for value in values
+    )
+
+
+def is_function(node: ast.AST | None, code: CodeType) -> bool:
+    """Whether an expression is a function, as it is or partly applied."""
+    if isinstance(node, ast.Call) and last_name(node.func) == "partial":
+        node = node.args[0] if node.args else None
+    if isinstance(node, Function):
+        return node is definition(code)
+    return node is not None and last_name(node) == code.co_name
+
+
+def last_name(node: ast.AST) -> str:
+    """The last part of a dotted name; "" for anything else."""
+    return getattr(node, "attr", getattr(node, "id", ""))
+
+
+@cache
+def bindings(scope: ast.AST) -> dict[str, list[ast.AST | None]]:
+    """List what is bound to each name or attribute, anywhere in a file or a
+    function; None where that is not told. An import that keeps the name is
+    left out."""
+    found: dict[str, list[ast.AST | None]] = defaultdict(list)
+    values: dict[ast.AST, ast.expr | None] = {}
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Assign):
+            values |= dict.fromkeys(node.targets, node.value)
+        elif isinstance(node, ast.AnnAssign | ast.NamedExpr):
+            values[node.target] = node.value
+        elif isinstance(node, ast.alias):
+            if node.asname:
+                found[node.asname].append(ast.Name(node.name))
+        elif isinstance(node, ast.arg):
+            found[node.arg].append(node)
+        elif isinstance(getattr(node, "ctx", None), ast.Store):
+            found[last_name(node)].append(values.get(node))
+        elif hasattr(node, "name"):
+            found[node.name].append(node)
+    return found
+
+
+def value_at_end(function: Function, name: str) -> ast.expr | ast.stmt | None:
+    """Find what a variable is at the end of a function: the value of the
+    last statement that binds it, unless that is inside another."""
+    body = [] if isinstance(function, ast.Lambda) else function.body
+    for statement in reversed(body):
+        if any(binds(node, name) for node in ast.walk(statement)):
+            match statement:
+                case ast.AugAssign():
+                    return statement
+                case ast.Assign([ast.Name(bound), *_], value) if bound == name:
+                    return value
+            return None
+    return None
+
+
+def binds(node: ast.AST, name: str) -> bool:
+    """Whether a variable is bound here, or a method such as x.t_() called
+    that may give it another shape."""
+    if isinstance(node, ast.Attribute) and node.attr.endswith("_"):
+        node = node.value
+    elif isinstance(getattr(node, "ctx", None), ast.Load):
+        return False
+    return isinstance(node, ast.Name) and node.id == name
+
 
 # A function, the visit that it ran in, and the lines that led there.
 FunctionRun = tuple[CodeType, Visit, Place]
@@ -213,7 +299,7 @@ def made_by(
     one call, of a library's function that made them all."""
     shapes = [event.shapes for event in events if event.shapes]
     names = {event.name for event in events}
-    own = {"", bindings.last_name(getattr(node, "func", node))}
+    own = {"", last_name(getattr(node, "func", node))}
     if len(shapes) < len(events):
         return UNCERTAIN
     if not isinstance(node, ast.Call) or len(events) == 1 or names <= own:
@@ -229,7 +315,7 @@ def made_by_function(
     run, *others = called
     code, inner = run[0], source.definition(run[0])
     function = node.func if isinstance(node, ast.Call) else node
-    known = not others and bindings.stands_for(function, code, outer.code)
+    known = not others and stands_for(function, code, outer.code)
     if not known or code.co_flags & GENERATOR_FLAGS or inner is None:
         return UNCERTAIN
     return returned_shapes(Frame(outer.known, inner, run))
@@ -263,6 +349,6 @@ def last_value(frame: Frame, node: ast.expr) -> ExpressionShapes:
         )
     value: ast.expr | ast.stmt | None = node
     if isinstance(node, ast.Name):
-        value = bindings.value_at_end(frame.node, node.id)
+        value = value_at_end(frame.node, node.id)
     made = frame.value(value) if value else UNCERTAIN
     return made if made.times else UNCERTAIN

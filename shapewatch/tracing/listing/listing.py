@@ -1,14 +1,21 @@
 """Annotated source: the measured shapes beside the lines that made them."""
 
 import ast
+import html
 import inspect
-from collections import defaultdict
-from collections.abc import Iterator
-from itertools import chain
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import chain, starmap
 from types import CodeType
 from typing import Any
 
-from shapewatch.tracing.axes.names import shapes_text, sizes_text
+from shapewatch.tracing.axes.names import (
+    Shape,
+    shape_text,
+    shapes_text,
+    sizes_text,
+)
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.listing.events import (
     NOTHING,
@@ -17,10 +24,214 @@ from shapewatch.tracing.listing.events import (
     NamedShapes,
     runs_of,
 )
-from shapewatch.tracing.listing.layout import AnnotatedSource, CodeLine, Note
-from shapewatch.tracing.listing.signatures import signature
+from shapewatch.tracing.markup import STYLE, code_html, shape_html
 from shapewatch.tracing.record.visits import owner
 from shapewatch.tracing.source import expressions as source
+
+LISTING_WIDTH, MOST_SHAPES = 76, 4
+LIGHT_MARK = "▸"  # at the line that matters
+
+# An expression's text, or "" for a statement's own value; and what it made.
+Note = tuple[str, ExpressionShapes]
+CodeLine = tuple[str, list[Note]]  # its code, and what stands beside it
+
+
+class AnnotatedSource:
+    """A function's source; for each line its text and its notes. `lit` are
+    the lines that matter, from 0.
+
+    Print it, or show it in a notebook.
+    """
+
+    def __init__(
+        self, title: str, lines: list[CodeLine], lit: Collection[int] = ()
+    ):
+        self.title, self.lines, self.lit = title, lines, lit
+
+    def __str__(self) -> str:
+        """Write the notes beside the code where there is room, else below."""
+        lines = [(code, [*starmap(note_text, ns)]) for code, ns in self.lines]
+        width = LISTING_WIDTH - 2 * bool(self.lit)
+        column, found = best_column(lines, width), [self.title, ""]
+        for i, (code, notes) in enumerate(lines):
+            first, *rest = text_lines(code, notes, column, width)
+            mark = LIGHT_MARK if i in self.lit else ""
+            found += [f"{mark:2}{first}" if self.lit else first]
+            found += [f"  {line}" if self.lit else line for line in rest]
+        return "\n".join(line.rstrip() for line in found)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Write a real table: readable without style and without script."""
+        name, _, rest = self.title.partition("\n")[0].partition(" ")
+        title = f"<b>{html.escape(name)}</b> {html.escape(rest)}"
+        rows = "".join(rows_html(self.lines, self.lit))
+        return (
+            f'{STYLE}<table class="trace listing"><caption>{title}</caption>'
+            f"{rows}</table>"
+        )
+
+
+def rows_html(lines: list[CodeLine], lit: Collection[int]) -> Iterator[str]:
+    """Write the rows of a listing: number, code and notes."""
+    codes = code_html([code for code, _ in lines])
+    for i, (code, (text, notes)) in enumerate(zip(codes, lines)):
+        indent = len(text) - len(text.lstrip())
+        style = f' style="--i:{indent}"' if indent else ""
+        mark = f"<mark>{LIGHT_MARK}</mark>" if i in lit else ""
+        shapes = "<br>".join(starmap(note_html, notes))
+        yield (
+            f'<tr{style}><th scope="row">{mark}{i + 1}</th>'
+            f"<td><pre>{code}</pre></td><td>{shapes}</td></tr>"
+        )
+
+
+def text_lines(
+    code: str, notes: list[str], column: int, width: int
+) -> list[str]:
+    """Write a line with its notes, beside it or below."""
+    joined = f"# {' · '.join(notes)}"
+    start = max(column, len(code) + 2)
+    if not notes:
+        return [code]
+    if start + len(joined) <= width:
+        return [code.ljust(start) + joined]
+    return [code, *notes_below(notes, column, width)]
+
+
+def best_column(lines: list[tuple[str, list[str]]], width: int) -> int:
+    """Choose the column at which the most notes stand beside their code."""
+    room = Counter[int]()
+    for code, notes in lines:
+        if notes:
+            last = width - len(f"# {' · '.join(notes)}")
+            room.update(range(len(code) + 2, last + 1))
+    return max(sorted(room), key=room.__getitem__, default=width)
+
+
+def notes_below(notes: list[str], column: int, width: int) -> list[str]:
+    """Write notes on lines of their own, under the column if they fit."""
+    lines = [f"# {notes[0]}"]
+    for note in notes[1:]:
+        if len(lines[-1]) + len(f" · {note}") <= width:
+            lines[-1] += f" · {note}"
+        else:
+            lines.append(f"# {note}")
+    indent = max(0, min(column, width - max(map(len, lines))))
+    return [" " * indent + line for line in lines]
+
+
+def note_text(label: str, made: ExpressionShapes) -> str:
+    """Write a note: its label and its shapes."""
+    shapes = shapes_each_time(made, shape_text)
+    return f"{label}: {shapes}" if label else shapes
+
+
+def note_html(label: str, made: ExpressionShapes) -> str:
+    """Write a note for the style sheet."""
+    shapes = shapes_each_time(made, shape_html)
+    name = f"<code>{html.escape(label)}</code> " if label else ""
+    return f"<span>{name}{shapes}</span>"
+
+
+def shapes_each_time(
+    made: ExpressionShapes, write: Callable[[Shape], str]
+) -> str:
+    """Write the shapes that an expression had each time, and how often; "?"
+    where they are not certain."""
+    if not made.certain:
+        return "?"
+    texts = [
+        ", ".join(shorten_list([*map(write, shapes)])) for shapes in made.times
+    ]
+    many = f" × {len(texts)}" if len(texts) > 1 else ""
+    if len(set(texts)) == 1:
+        return texts[0] + many
+    return f"{texts[0]} … {texts[-1]}{many}"
+
+
+def shorten_list(texts: list[str]) -> list[str]:
+    """Leave out the middle of a long list."""
+    return texts if len(texts) <= MOST_SHAPES else [texts[0], "…", texts[-1]]
+
+
+SIGNATURE_WIDTH = 76
+EDGES = re.compile(r"(?<=[(\[{]) |,? (?=[)\]}])")
+
+
+def signature(
+    node: source.Function, lines: Sequence[str]
+) -> tuple[range, str]:
+    """Give the lines of a signature, and what to write instead: it on one
+    line, if it must be without its types, which the shapes beside it tell;
+    or "" where it stands on one line, or would not fit.
+
+    `lines` begin with line 1 at index 1.
+    """
+    rows = signature_rows(node, lines)
+    written = [lines[i].strip() for i in rows]
+    if len(rows) < 2 or any("#" in line for line in written):
+        return rows, ""
+    one = EDGES.sub("", " ".join(written))
+    for text in (one, without_types(one)):
+        if len(text) <= SIGNATURE_WIDTH and same_call(
+            text, "\n".join(written)
+        ):
+            return rows, text
+    return rows, ""
+
+
+def signature_rows(node: source.Function, lines: Sequence[str]) -> range:
+    """The lines from `def` to the colon; none of a lambda."""
+    if isinstance(node, ast.Lambda):
+        return range(0)
+    for end in range(node.lineno, node.body[0].lineno):
+        if parse_signature("\n".join(lines[node.lineno : end + 1]).strip()):
+            return range(node.lineno, end + 1)
+    return range(0)
+
+
+def parse_signature(
+    text: str,
+) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """Read a signature; None where it is not whole."""
+    try:
+        (node,) = ast.parse(f"{text} pass").body
+    except SyntaxError:
+        return None
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return node
+    return None
+
+
+def typed_arguments(text: str) -> list[ast.arg]:
+    """List the arguments of a signature that have a type, the last first."""
+    nodes = ast.walk(parse_signature(text) or ast.Pass())
+    found = [n for n in nodes if isinstance(n, ast.arg) and n.annotation]
+    return sorted(found, key=lambda argument: -argument.col_offset)
+
+
+def without_types(text: str) -> str:
+    """Leave the types of the arguments out of a signature on one line."""
+    found = text.encode()
+    for one in typed_arguments(text):
+        end = one.annotation.end_col_offset if one.annotation else 0
+        rest = re.sub(rb"^ = ", b"=", found[end:])
+        found = found[: one.col_offset] + one.arg.encode() + rest
+    return found.decode()
+
+
+def same_call(text: str, whole: str) -> bool:
+    """Whether two signatures differ in the types of arguments alone."""
+    dumps = []
+    for node in (parse_signature(text), parse_signature(whole)):
+        for one in ast.walk(node or ast.Pass()):
+            if isinstance(one, ast.arg):
+                one.annotation = None
+        dumps.append(node and ast.dump(node))
+    return dumps[0] is not None and dumps[0] == dumps[1]
+
 
 LONG_LABEL = 24
 NoteAt = tuple[ast.expr | ast.stmt | ast.arg, Note]  # it stands where it ends

@@ -11,10 +11,9 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
 from shapewatch.tracing.questions.compare import paths_around
-from shapewatch.tracing.record.aside import aside
-from shapewatch.tracing.record.behind import root_module
-from shapewatch.tracing.record.detours import fast_path_off
+from shapewatch.tracing.record.models import fast_path_off, root_module
 from shapewatch.tracing.record.shared import eagerly
+from shapewatch.tracing.record.state import aside
 from shapewatch.tracing.record.tensors import name_of, tensors
 from shapewatch.tracing.record.visits import Visits
 from shapewatch.tracing.tables import Sheet

@@ -1,20 +1,434 @@
 """The tree of a run's modules: what it says, as text and as HTML."""
 
-from collections.abc import Callable, Iterable, Sequence
+import html
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import groupby
+from typing import NamedTuple
 
-from shapewatch.tracing.axes.names import sizes_text
-from shapewatch.tracing.calls import Calls
-from shapewatch.tracing.tables import Printable, text_line
-from shapewatch.tracing.tree.lines import (
-    TreeLine,
-    arrow,
-    fitting_depth,
-    shapes_fitting,
-    tree_lines,
+from shapewatch.tracing.axes.names import Shape, Shapes, shape_text, sizes_text
+from shapewatch.tracing.calls import (
+    Calls,
+    DtypeDevice,
+    kind_text,
+    kinds_of,
+    usual_kind,
 )
-from shapewatch.tracing.tree.nodes import root_of
-from shapewatch.tracing.tree.pages import page_of
+from shapewatch.tracing.listing.events import (
+    NamedShapes,
+    given_to,
+    known_shapes,
+)
+from shapewatch.tracing.markup import STYLE, html_groups, shape_html
+from shapewatch.tracing.questions.costs import sizes_of
+from shapewatch.tracing.record.tensors import Mark
+from shapewatch.tracing.record.visits import Visit
+from shapewatch.tracing.tables import (
+    CALL_HEADERS,
+    Printable,
+    Row,
+    row_cells,
+    text_line,
+    typed_text,
+)
+
+NUMBERED_PATH = re.compile(r"(?:\w+\.)*?\d+(?=\.)")
+VisitParts = dict[Visit, list[Visit]]
+
+
+class Container(Visit):
+    """What stands for a module that does not run itself: it holds some that
+    are run one after the other, as each list in a list of layers."""
+
+    def __init__(self, path: str, nth: int, kind: str):
+        super().__init__(path, nth, kind)
+        self.makes = []
+
+
+def parts_of_visits(calls: Calls, kinds: Mapping[str, str]) -> VisitParts:
+    """List the module runs in each module run, in order; those that an error
+    ended count as well. `kinds` are the classes of all modules, by path."""
+    visits = dict.fromkeys(calls.run.visits)
+    for step in calls.steps:
+        visit: Visit | None = step.visit
+        while visit and visit not in visits:
+            visits[visit] = None
+            visit = visit.parent
+    found: VisitParts = {}
+    for visit in sorted(visits, key=lambda visit: visit.start):
+        if visit.parent:
+            found.setdefault(visit.parent, []).append(visit)
+    for outer, runs in [*found.items()]:
+        found |= dict(nest_runs(outer, runs, kinds))
+    return found
+
+
+def nest_runs(
+    outer: Visit, runs: list[Visit], kinds: Mapping[str, str]
+) -> Iterator[tuple[Visit, list[Visit]]]:
+    """Put neighbours that lie in one container into it: give the runs in
+    each container, and then those in the module around them."""
+    parts: list[Visit] = []
+    grouped = groupby(runs, lambda run: container_path(run.path, outer.path))
+    for path, group in grouped:
+        inner = list(group)
+        if path and path in kinds and len({run.path for run in inner}) > 1:
+            box = Container(path, 0, kinds[path])
+            box.parent, box.start = outer, inner[0].start
+            yield box, inner
+            inner = [box]
+        parts += inner
+    yield outer, parts
+
+
+def container_path(path: str, outer: str) -> str:
+    """Give the path up to the first number in it, if it goes on: of
+    layers.0.attention, layers.0."""
+    around = f"{outer}." if outer else ""
+    inside = NUMBERED_PATH.match(path.removeprefix(around))
+    return f"{around}{inside[0]}" if inside and path.startswith(around) else ""
+
+
+NUMBER, LONG_NAME = re.compile(r"\d+"), 16
+TypedShapes = tuple[Shapes, tuple[str, ...]]  # shapes, data types
+
+
+class NodeShapes(NamedTuple):
+    """What a module read and made in one run; None if it gave nothing."""
+
+    reads: TypedShapes
+    makes: TypedShapes | None
+
+
+class Node:
+    """A module of the tree: its `runs` in the module around it, and its
+    `parts`, in the order in which they first ran.
+
+    `name` is its path within what is around it, `parameters` how many it
+    has, with those of its parts, and `times` how often it ran, if that was
+    not once for each run of the module around it.
+    """
+
+    def __init__(
+        self, runs: list[Visit], facts: "Facts", around: tuple[str, ...] = ()
+    ):
+        self.runs, self.facts = runs, facts
+        self.path, self.times = runs[0].path, ""
+        self.kind = runs[0].kind if runs[0].parent else ""  # outside of all
+        self.name = path_within(self.path, around)
+        self.parameters = facts.sizes.get(self.path, 0) if self.kind else 0
+        found: dict[str, list[Visit]] = {}
+        for run in runs:
+            for part in facts.parts.get(run, ()):
+                found.setdefault(part.path, []).append(part)
+        around = *around, self.path
+        self.parts = [Node(each, facts, around) for each in found.values()]
+        for inner in self.parts:
+            inner.times = times_text(len(inner.runs), len(runs))
+
+    @cached_property
+    def given(self) -> list[NodeShapes]:
+        """What it read and made in each run."""
+        return list(map(self.facts.given, self.runs))
+
+    @cached_property
+    def look(self) -> tuple:
+        """All in which layers that are folded are alike."""
+        parts = tuple((part.name, part.look) for part in self.parts)
+        return self.kind, self.parameters, tuple(self.given), parts
+
+    @cached_property
+    def depth(self) -> int:
+        """How many levels are within it."""
+        return max((1 + part.depth for part in self.parts), default=0)
+
+    @cached_property
+    def groups(self) -> list[list["Node"]]:
+        """The parts; neighbours that differ by a number in their paths alone
+        are together."""
+        grouped = groupby(
+            self.parts,
+            key=lambda part: (NUMBER.sub("#", part.path), part.look),
+        )
+        return [list(group) for _, group in grouped]
+
+
+class Facts:
+    """What a tree asks of a trace: which module ran in which, the named
+    shapes and data types, and the number of parameters."""
+
+    def __init__(self, calls: Calls, model: Callable):
+        self.calls, self.known = calls, NamedShapes(calls)
+        rows = sizes_of(model)
+        self.sizes = {row.module: row.parameters for row in rows}
+        kinds = {row.module: row.kind for row in rows}
+        self.parts = parts_of_visits(calls, kinds)
+        every = self.parts.items()
+        self.outer = {part: run for run, parts in every for part in parts}
+        given = (mark for run in calls.run.visits for mark in given_to(run))
+        made = [mark for step in calls.steps for mark in step.makes]
+        self.usual: DtypeDevice = usual_kind(kinds_of(made or given))
+
+    def given(self, visit: Visit) -> NodeShapes:
+        """Tell what a run of a module read and made."""
+        makes = visit.makes
+        return NodeShapes(
+            self.typed(given_to(visit), visit.start),
+            None if makes is None else self.typed(makes, visit.end),
+        )
+
+    def typed(self, marks: list[Mark], end: int) -> TypedShapes:
+        """Name the shapes of tensors after `end` steps, by their sizes if no
+        dimension has a name; and the data types and devices that are not the
+        usual ones."""
+        shapes = known_shapes(self.known, marks, end)
+        if not self.calls.run.sizes:
+            shapes = tuple(map(sizes_only, shapes))
+        kinds = (kind_text(kind, [self.usual]) for kind in kinds_of(marks))
+        return shapes, tuple(kinds)
+
+
+def sizes_only(shape: Shape) -> Shape:
+    """Write the sizes alone: nothing was asked about their names."""
+    return tuple(axis._replace(proof="proved") for axis in shape)
+
+
+def root_of(calls: Calls, model: Callable) -> Node:
+    """Give the model's node; where a function calls modules, the
+    function's, which has no class."""
+    facts = Facts(calls, model)
+    outside = [run for run in facts.parts if run.parent is None]
+    runs = [part for run in outside for part in facts.parts[run]]
+    if len(runs) == 1 and not any(s.visit in outside for s in calls.steps):
+        return Node(runs, facts)
+    return Node(outside or [Visit("", 0, "")], facts)
+
+
+def path_within(path: str, around: tuple[str, ...]) -> str:
+    """Write a path from the innermost of some modules that it lies in."""
+    inside = (one for one in around if one and path.startswith(f"{one}."))
+    return path.removeprefix(max(inside, key=len, default="")).lstrip(".")
+
+
+def times_text(runs: int, around: int) -> str:
+    """Say how often a module ran, for each run of the module around it, if
+    that is not once."""
+    if runs % around:
+        return f" × {runs} in all"
+    return f" × {runs // around}" if runs > around else ""
+
+
+def node_name(group: list[Node]) -> str:
+    """Name a module, or equal ones: h.0 … h.11 × 12; what a long name has
+    before its number is not written twice."""
+    node, last = group[0], group[-1].name
+    name = node.name or node.kind
+    if len(group) > 1:
+        numbers = zip(*(NUMBER.finditer(text) for text in (name, last)))
+        start = next((y.start() for x, y in numbers if x[0] != y[0]), 0)
+        last = last[start:] if len(name) > LONG_NAME else last
+        name += f" … {last} × {len(group)}{',' * bool(node.times)}"
+    return f"{name}{node.times}"
+
+
+SCREEN_LINES = 36
+# How many shapes to write, in and out: the first that fits.
+SHAPE_COUNTS = (9, 9), (4, 4), (3, 3), (2, 2), (1, 2), (1, 1), (0, 1)
+WriteShape = Callable[[Shape], str]
+
+
+class TreeLine(NamedTuple):
+    """A line of the tree: a module, or equal ones that are folded.
+
+    `again` says that it stands further up as well.
+    """
+
+    level: int
+    group: list[Node]
+    again: bool
+
+    @property
+    def node(self) -> Node:
+        """The module; of equal ones the first."""
+        return self.group[0]
+
+    @property
+    def parameters(self) -> str:
+        """How many parameters it has: 7,087,872 each."""
+        if not self.node.parameters:
+            return ""
+        how = " each" if len(self.group) > 1 else " again" * self.again
+        return f"{self.node.parameters:,}{how}"
+
+    def cells(self) -> tuple[str, str, str]:
+        """Write the name, the class and the parameters."""
+        name = "  " * self.level + node_name(self.group)
+        return name, self.node.kind, self.parameters
+
+
+def fitting_depth(root: Node) -> int:
+    """Find how many levels fit a screen; one at least."""
+    deep = 1
+    while (
+        deep < root.depth and len(tree_lines(root, deep + 1)) <= SCREEN_LINES
+    ):
+        deep += 1
+    return deep
+
+
+def tree_lines(root: Node, depth: int) -> list[TreeLine]:
+    """List the lines of a tree, down to a depth."""
+    return list(lines_below(root, 0, depth, set()))
+
+
+def lines_below(
+    node: Node, level: int, depth: int, above: set[str]
+) -> Iterator[TreeLine]:
+    """List what is in a module; `above` are the paths so far."""
+    for group in node.groups if level < depth else ():
+        paths = {part.path for part in group}
+        yield TreeLine(level, group, bool(above & paths))
+        above |= paths
+        yield from lines_below(group[0], level + 1, depth, above)
+
+
+def shapes_fitting(node: Node, room: int) -> str:
+    """Write what a module reads and makes, in so many letters if possible."""
+    texts = [arrow(node, *many) for many in SHAPE_COUNTS]
+    return next((text for text in texts if len(text) <= room), texts[-1])
+
+
+def arrow(
+    node: Node,
+    most_in: int = 9,
+    most_out: int = 9,
+    write: WriteShape = shape_text,
+) -> str:
+    """Write what a module reads and makes: (B, T) -> (B, T, C); nothing of
+    a function, of which it is not known, or of a container."""
+    if not node.kind or isinstance(node.runs[0], Container):
+        return ""
+    reads = side_text([one.reads for one in node.given], most_in, write)
+    makes = (
+        side_text([one.makes for one in node.given], most_out, write) or "?"
+    )
+    return f"{reads} -> {makes}".strip()
+
+
+def side_text(
+    found: list[TypedShapes | None], most: int, write: WriteShape
+) -> str:
+    """Write the shapes of some runs; the first and last, where they differ."""
+    first, last = (
+        "failed" if one is None else few_shapes(*one, most, write)
+        for one in (found[0], found[-1])
+    )
+    alike = found == found[:1] * len(found)
+    return first if alike or not most else f"{first} … {last}"
+
+
+def few_shapes(
+    shapes: Shapes,
+    types: tuple[str, ...],
+    most: int,
+    write: WriteShape = shape_text,
+) -> str:
+    """Write so many shapes, each with its data type if that is said."""
+    text = typed_text(shapes[:most], types[:most], write)
+    return ", ".join(filter(None, [text, "…" * (len(shapes) > most)]))
+
+
+FEW_SHAPES, MOST_CALLS = 4, 300  # shapes in a line; calls in a page
+CallRows = dict[Visit, list[Row]]
+
+
+def page_of(
+    root: Node,
+    label: str,
+    depth: int,
+    about: str,
+    below: Iterable[str],
+) -> str:
+    """Write a tree, open down to a depth, and sentences around it.
+
+    The calls of each module stand in it, unless there are too many: of
+    equal modules, and of several runs, those of the first.
+    """
+    calls = rows_by_visit(root)
+    shown = [root, *nodes_in(root)]
+    if sum(len(calls[node.runs[0]]) for node in shown) > MOST_CALLS:
+        calls.clear()
+    whole = f"<b>{html.escape(label)}</b> {shapes_arrow_html(root)}"
+    head = f"<br>{html.escape(about)}"
+    tail = "".join(f"<p>{html.escape(text)}</p>" for text in below)
+    inside = content_html(root, 0, depth, calls)
+    page = f"<p>{whole}{head}</p>{inside}{tail}"
+    return f'{STYLE}<div class="trace-tree">{page}</div>'
+
+
+def rows_by_visit(root: Node) -> CallRows:
+    """List the calls that each run of a module makes itself."""
+    found: CallRows = defaultdict(list)
+    calls = root.facts.calls
+    for step, row in zip(calls.steps, calls.table.rows):
+        found[step.visit].append(row)
+    return found
+
+
+def nodes_in(node: Node) -> Iterator[Node]:
+    """List what is in a module; of equal ones the first."""
+    for group in node.groups:
+        yield group[0]
+        yield from nodes_in(group[0])
+
+
+def content_html(node: Node, level: int, depth: int, calls: CallRows) -> str:
+    """Write what is in a module: its own calls, and its parts."""
+    lines = [TreeLine(level, group, False) for group in node.groups]
+    rows = calls.get(node.runs[0], [])
+    table = html_groups(CALL_HEADERS, [("", map(row_cells, rows))])
+    if not lines:
+        return table if rows else ""
+    items = [item_html(line, depth, calls) for line in lines]
+    if rows:
+        own = f"own calls of {node.name}" if node.name else "own calls"
+        items.insert(
+            0, details_html(f"{html.escape(own)}: {len(rows)}", table)
+        )
+    return f"<ul>{''.join(f'<li>{text}</li>' for text in items)}</ul>"
+
+
+def item_html(line: TreeLine, depth: int, calls: CallRows) -> str:
+    """Write a module, and in it what it is made of."""
+    name, kind, count = map(html.escape, line.cells())
+    text = f"<code>{name.strip()}</code> {kind} {shapes_arrow_html(line.node)}"
+    text += f" <i>{count_text(count)}</i>" if count else ""
+    inside = content_html(line.node, line.level + 1, depth, calls)
+    if not inside:
+        return text
+    is_open = bool(line.node.parts) and line.level + 1 < depth
+    return details_html(text, inside, is_open)
+
+
+def details_html(text: str, inside: str, is_open: bool = False) -> str:
+    """Write what opens and closes, under a text."""
+    state = " open" * is_open
+    return f"<details{state}><summary>{text}</summary>{inside}</details>"
+
+
+def count_text(count: str) -> str:
+    """Say what is counted: 7,087,872 parameters each."""
+    number, *words = count.split(" ")
+    return " ".join([number, "parameters", *words])
+
+
+def shapes_arrow_html(node: Node) -> str:
+    """Write what a module reads and makes, for the style sheet."""
+    text = arrow(node, FEW_SHAPES, FEW_SHAPES, shape_html)
+    return text.replace(" -> ", " → ")
+
 
 TREE_WIDTH, CLASS_WIDTH = (
     100,

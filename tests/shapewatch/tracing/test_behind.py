@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from shapewatch.tracing import flops, gradients, parameters, trace
-from shapewatch.tracing.record.behind import root_module
+from shapewatch.tracing.record.models import root_module
 from shapewatch.tracing.record.visits import modules_of
 from tests.helpers.awkward import AWKWARD
 from tests.helpers.own_models import GPT

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from shapewatch.tracing.questions.export import from_json, to_json
+from shapewatch.tracing.questions.saved import from_json, to_json
 from tests.helpers.small import words
 from tformer_lite import EncoderDecoder, tiny_translator, trace
 

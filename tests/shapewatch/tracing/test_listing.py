@@ -8,9 +8,8 @@ import pytest
 import torch
 from torch import nn
 
-from shapewatch.tracing.listing.colours import code_html
-from shapewatch.tracing.listing.listing import annotate
-from shapewatch.tracing.listing.signatures import signature
+from shapewatch.tracing.listing.listing import annotate, signature
+from shapewatch.tracing.markup import code_html
 from tests.helpers.listings import shown, unstyled
 from tformer_lite import MultiHeadAttention, trace
 

@@ -8,9 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shapewatch.tracing import shape_html, shape_text
+from shapewatch.tracing.axes.formulas import formula_text, line
 from shapewatch.tracing.axes.names import Axis, ShapeNamer
 from shapewatch.tracing.axes.sizes import joint_sizes, run_sizes, sizes_of_one
-from shapewatch.tracing.axes.writing import formula_text, line
 from tests.helpers.zoo import value
 
 LETTERS = ["B", "S", "T", "H", "D"]

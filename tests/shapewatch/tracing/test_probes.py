@@ -7,11 +7,11 @@ import torch
 from torch import nn
 
 from shapewatch.tracing import trace
+from shapewatch.tracing.axes.formulas import line
 from shapewatch.tracing.axes.inputs import resize_inputs
-from shapewatch.tracing.axes.probes import QuickInit
 from shapewatch.tracing.axes.sizes import joint_sizes, run_sizes
-from shapewatch.tracing.axes.writing import line
-from shapewatch.tracing.record.aside import aside
+from shapewatch.tracing.probing import QuickInit
+from shapewatch.tracing.record.state import aside
 
 SENTENCE = {"B": 2, "S": 8, "T": 7, "H": 3, "D": 4, "C": "H*D", "F": "4*C"}
 

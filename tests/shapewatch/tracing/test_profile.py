@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from shapewatch.tracing import trace
-from shapewatch.tracing.questions import spent
+from shapewatch.tracing.questions import profile as spent
 from tests.helpers.awkward import AWKWARD
 from tests.helpers.small import words
 from tests.helpers.witness import differences, witnessed

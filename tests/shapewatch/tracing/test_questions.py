@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from shapewatch.tracing.questions.export import from_json
+from shapewatch.tracing.questions.saved import from_json
 from tests.helpers.translators import DIMS, translator
 from tformer_lite import EncoderDecoder, tiny_translator, trace
 

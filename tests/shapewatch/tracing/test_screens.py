@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from shapewatch.tracing import trace
-from shapewatch.tracing.tree.lines import fitting_depth, tree_lines
+from shapewatch.tracing.tree.tree import fitting_depth, tree_lines
 from tests.helpers.small import small, words
 from tests.helpers.trees import Block, Other, Stack, X, names, tree
 from tformer_lite import EncoderDecoder

@@ -13,8 +13,8 @@ import torch
 from torch import nn
 
 from shapewatch.tracing import trace
-from shapewatch.tracing.record.aside import aside
 from shapewatch.tracing.record.shared import SharedChange, patched
+from shapewatch.tracing.record.state import aside
 from tests.helpers.four_rows import rows, small_model
 from tests.helpers.witness import surroundings
 from tformer_lite import print_shapes

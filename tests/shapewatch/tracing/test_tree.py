@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from shapewatch.tracing.tree.nodes import Node
+from shapewatch.tracing.tree.tree import Node
 from tests.helpers.small import build, small, words
 from tests.helpers.trees import Block, Other, Stack, X, cells, names, tree
 from tformer_lite import DecoderOnly, EncoderDecoder

@@ -1,4 +1,4 @@
-"""Spent: the time and the memory of each module and each call."""
+"""Profile: the time and the memory of each module."""
 
 import sys
 from collections import Counter, defaultdict
@@ -16,11 +16,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.questions.compare import paths_around
 from shapewatch.tracing.questions.costs import sizes_of
-from shapewatch.tracing.record.aside import gc_paused
-from shapewatch.tracing.record.behind import root_module
+from shapewatch.tracing.record.models import root_module
+from shapewatch.tracing.record.recorder import Call, Watch, call_of
 from shapewatch.tracing.record.shared import eagerly, following, output_hidden
-from shapewatch.tracing.record.sketch import Call, Watch, call_of
-from shapewatch.tracing.record.state import State
+from shapewatch.tracing.record.state import State, gc_paused
 from shapewatch.tracing.record.tensors import storage, tensors
 from shapewatch.tracing.record.visits import paths_of
 from shapewatch.tracing.tables import Sheet, ellipsize
