@@ -16,54 +16,52 @@ import torch
 from torch import Tensor, nn
 
 from shapewatch.tracing.record.shared import output_hidden
-from shapewatch.tracing.record.tensors import dispatches
+from shapewatch.tracing.record.tensors import PLAIN, dispatches
 from shapewatch.tracing.record.visits import owner
 
 PRESERVE_VERSION = torch.autograd._unsafe_preserve_version_counter
 LARGE, FEW = 2**16, 2**12  # numbers: to look at many takes its time
+LIBRARIES = {*sys.stdlib_module_names, "numpy", "torch"}
+SITE_PACKAGES = f"{sep}site-packages{sep}"
+OWN_PACKAGE = __name__.split(".")[:2]
+# What all of a class share, that a run may change.
+CLASS_STATE: tuple[type, ...] = list, dict, set, deque, Tensor
+CONTAINERS = {dict, OrderedDict, set, list}
 
 
 class TensorMemory:
     """Remember a tensor: its numbers, shape and class, its gradient, and
-    whether it has one.
-
-    `put_back` writes only where something has changed, and tells autograd
-    nothing, as the numbers are then those that it knows.
-    """
+    whether it has one."""
 
     def __init__(self, tensor: Tensor):
         self.tensor, self.kind = tensor, type(tensor)
         self.learns = tensor.requires_grad
         self.grad = tensor.grad if tensor.is_leaf else None
-        self.loose = tensor.is_inference()  # it has no version
-        self.own = tensor.detach()  # the same memory
-        self.strided = is_strided(self.own)
-        self.place = memory_layout(self.own) if self.strided else ()
-        self.numbers = distinct(self.own) if self.strided else self.own
+        self.own = own = tensor.detach()  # the same memory
+        odd = own.is_nested or own.is_quantized or own.is_meta
+        self.strided = own.layout is torch.strided and not odd
+        self.layout = memory_layout(own) if self.strided else ()
+        self.numbers = unrepeated(own) if self.strided else own
         self.was = copy_of(self.numbers)
+        self.loose = tensor.is_inference()  # it has no version
         self.version = None if self.loose else self.numbers._version
-        self.preserved = (
-            nullcontext() if self.loose else PRESERVE_VERSION(self.own)
-        )
+        keep = nullcontext() if self.loose else PRESERVE_VERSION(own)
+        self.preserved: Any = keep
 
-    def put_back_counted(self) -> None:
-        """Let it be what it was; but of a large one look only at some, where
-        PyTorch, which counts what is written, has counted nothing."""
-        self.restore(seems_changed(self))
+    def put_back(self, counted: bool = False) -> None:
+        """Let the tensor be what it was.
 
-    def put_back(self) -> None:
-        """Let the tensor be what it was."""
-        self.restore(self.was is not None and self.changed(self.was))
-
-    def restore(self, numbers: bool) -> None:
-        """Give a tensor back its class, its place, its gradient; and its
-        numbers, where they are others."""
-        tensor = self.tensor
+        It is written only where something has changed, and autograd is told
+        nothing, as the numbers are then those that it knows. `counted`: look
+        only at some of a large one, where PyTorch, which counts what is
+        written, has counted nothing.
+        """
+        tensor, changed = self.tensor, self.is_changed(counted)
         if type(tensor) is not self.kind:
             tensor.__class__ = self.kind
-        if self.strided and memory_layout(tensor) != self.place:
+        if self.strided and memory_layout(tensor) != self.layout:
             tensor.data = self.own
-        if numbers and self.was is not None:
+        if changed and self.was is not None:
             with self.preserved, torch.inference_mode(self.loose):
                 self.numbers.copy_(self.was)
         if tensor.requires_grad is not self.learns:
@@ -72,46 +70,32 @@ class TensorMemory:
         if tensor.is_leaf and tensor.grad is not self.grad:
             tensor.grad = self.grad
 
-    def changed(self, was: Tensor) -> bool:
-        """Whether something else is there now."""
-        if not self.loose and self.numbers._version != self.version:
+    def is_changed(self, counted: bool) -> bool:
+        """Whether other numbers are there now."""
+        now, was = self.numbers, self.was
+        if was is None:
+            return False
+        if not self.loose and now._version != self.version:
             return True
-        return self.strided and not self.numbers.equal(was)
-
-
-def is_strided(tensor: Tensor) -> bool:
-    """Whether a tensor's numbers lie in memory one by one."""
-    odd = tensor.is_nested or tensor.is_quantized or tensor.is_meta
-    return tensor.layout is torch.strided and not odd
+        large = self.strided and was.numel() >= LARGE and not self.loose
+        if counted and large and now.is_contiguous():
+            now, was = sample(now), sample(was)
+        return self.strided and not now.equal(was)
 
 
 def copy_of(tensor: Tensor) -> Tensor | None:
     """Copy a tensor; None where it has no numbers, or nobody can."""
-    try:
+    with suppress(RuntimeError):
         return None if tensor.is_meta else tensor.clone()
-    except RuntimeError:
-        return None
+    return None
 
 
-def distinct(tensor: Tensor) -> Tensor:
+def unrepeated(tensor: Tensor) -> Tensor:
     """Leave out what an expanded tensor repeats."""
     for axis, step in enumerate(tensor.stride()):
         if step == 0 and tensor.shape[axis] > 1:
             tensor = tensor.narrow(axis, 0, 1)
     return tensor
-
-
-def seems_changed(memory: TensorMemory) -> bool:
-    """Whether something else is in a tensor, seen from its version, and from
-    some of its numbers: of a small one, all."""
-    numbers, was = memory.numbers, memory.was
-    if was is None:
-        return False
-    odd = memory.loose or not memory.strided or not numbers.is_contiguous()
-    if odd or was.numel() < LARGE:
-        return memory.changed(was)
-    counted = numbers._version != memory.version
-    return counted or not sample(numbers).equal(sample(was))
 
 
 def sample(tensor: Tensor) -> Tensor:
@@ -123,16 +107,6 @@ def sample(tensor: Tensor) -> Tensor:
 def memory_layout(tensor: Tensor) -> tuple:
     """Tell where in memory a tensor is, and how it lies there."""
     return tensor.data_ptr(), tensor.size(), tensor.stride()
-
-
-# What holds nothing that could change, and is told so without a search.
-PLAIN_STATE = {int, float, bool, str, bytes, complex, type(None)}
-PLAIN_STATE |= {torch.dtype, torch.device, torch.Size, torch.layout}
-LIBRARIES = {*sys.stdlib_module_names, "numpy", "torch"}
-SITE_PACKAGES = f"{sep}site-packages{sep}"
-OWN_PACKAGE = __name__.split(".")[:2]
-# What all of a class share, that a run may change.
-CLASS_STATE: tuple[type, ...] = list, dict, set, deque, Tensor
 
 
 class HeldState(NamedTuple):
@@ -157,7 +131,7 @@ def held_state(thing: Any) -> HeldState:
             return HeldState((), partial(setattr, bits, "state", bits.state))
         if isinstance(thing, numpy.random.RandomState):
             return HeldState((), partial(thing.set_state, thing.get_state()))
-    return HeldState() if is_library(type(thing)) else attributes(thing)
+    return HeldState() if is_library(type(thing)) else object_state(thing)
 
 
 def array_state(array: Any) -> HeldState:
@@ -168,37 +142,34 @@ def array_state(array: Any) -> HeldState:
         if array.tobytes() != was.tobytes():
             array[...] = was
 
-    return HeldState(
-        array.ravel().tolist() if array.dtype == object else (), put_back
-    )
+    objects = array.ravel().tolist() if array.dtype == object else ()
+    return HeldState(objects, put_back)
 
 
-@held_state.register
-def _(module: nn.Module) -> HeldState:
-    kind = type(module)
+@held_state.register(nn.Module)
+def module_state(module: nn.Module) -> HeldState:
+    """Of a module: its attributes, and the tensors of a compiled one, which
+    are none."""
+    inner: list[Tensor] = []
+    if isinstance(module, torch.jit.ScriptModule):
+        inner = [*module.parameters(), *module.buffers()]
+    own, kind = vars(module), type(module)
+    return HeldState((own, kind, *inner), partial(restore_class, module, kind))
 
-    def put_back() -> None:
-        if type(module) is not kind:
-            module.__class__ = kind
 
-    return HeldState((vars(module), kind, *out_of_sight(module)), put_back)
-
-
-def out_of_sight(module: nn.Module) -> list[Tensor]:
-    """List the tensors of a compiled module, which are no attributes."""
-    if not isinstance(module, torch.jit.ScriptModule):
-        return []
-    return [*module.parameters(), *module.buffers()]
+def restore_class(thing: Any, kind: type) -> None:
+    """Give an object its class back."""
+    if type(thing) is not kind:
+        thing.__class__ = kind
 
 
 @held_state.register(SimpleNamespace)
-def attributes(thing: Any) -> HeldState:
+def object_state(thing: Any) -> HeldState:
     """Of an object: its attributes, and its class, which may change too."""
     kind, given = type(thing), slots_of(thing)
 
     def put_back() -> None:
-        if type(thing) is not kind:
-            thing.__class__ = kind
+        restore_class(thing, kind)
         for name, value in given.items():
             if getattr(thing, name, None) is not value:
                 object.__setattr__(thing, name, value)
@@ -209,15 +180,12 @@ def attributes(thing: Any) -> HeldState:
 
 def slots_of(thing: Any) -> dict[str, Any]:
     """Give the attributes that an object has no dictionary for."""
-    kind: Any = type(thing)
-    names = slots(kind)
-    return {
-        name: getattr(thing, name) for name in names if hasattr(thing, name)
-    }
+    names = slot_names(type(thing))
+    return {x: getattr(thing, x) for x in names if hasattr(thing, x)}
 
 
 @lru_cache
-def slots(kind: type) -> list[str]:
+def slot_names(kind: type) -> list[str]:
     """List what a class, or one that it comes from, has slots for."""
     found = [vars(one).get("__slots__", ()) for one in kind.mro()]
     lists = [[x] if isinstance(x, str) else list(x) for x in found]
@@ -230,8 +198,10 @@ def is_library(kind: type) -> bool:
     return first in LIBRARIES or [first, *others[:1]] == OWN_PACKAGE
 
 
-@held_state.register
-def _(kind: type) -> HeldState:
+@held_state.register(type)
+def class_state(kind: type) -> HeldState:
+    """Of a reader's class, what its objects share: of one in a library,
+    without its methods."""
     if is_library(kind):
         return HeldState()
     was = dict(vars(kind))
@@ -246,65 +216,35 @@ def _(kind: type) -> HeldState:
             if now.get(name) is not was[name]:
                 type.__setattr__(kind, name, was[name])
 
-    followed = (
-        (*CLASS_STATE, FunctionType) if is_readers(kind) else CLASS_STATE
-    )
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None) or ""
+    ours = kind.__module__.startswith(f"{OWN_PACKAGE[0]}.")
+    methods = () if ours or SITE_PACKAGES in file else (FunctionType,)
+    followed = (*CLASS_STATE, *methods)
     shared = (x for x in was.values() if isinstance(x, followed))
     return HeldState((*shared, *kind.__bases__), put_back)
 
 
-def is_readers(kind: type) -> bool:
-    """Whether the reader wrote a class: it is in no library, and not ours."""
-    module = sys.modules.get(kind.__module__)
-    file = getattr(module, "__file__", None) or ""
-    ours = kind.__module__.startswith(f"{OWN_PACKAGE[0]}.")
-    return not ours and SITE_PACKAGES not in file
-
-
-@held_state.register(tuple)
-@held_state.register(frozenset)
-def _(things: Iterable) -> HeldState:
-    return HeldState(things)
-
-
-@held_state.register
-def _(things: list) -> HeldState:
-    was = things[:]
+@held_state.register(list)
+@held_state.register(deque)
+@held_state.register(set)
+def collection_state(things: Any) -> HeldState:
+    """Of a list, a deque or a set: what is in it, in order; as its class has
+    it, whatever a reader's class of them does."""
+    base: Any = next(x for x in (list, deque, set) if isinstance(things, x))
+    was = list(base.__iter__(things))
 
     def put_back() -> None:
         if len(things) != len(was) or not all(map(is_, things, was)):
-            list.__setitem__(things, slice(None), was)
+            base.clear(things)
+            (base.update if base is set else base.extend)(things, was)
 
     return HeldState(was, put_back)
 
 
-@held_state.register
-def _(things: deque) -> HeldState:
-    was = list(things)
-
-    def put_back() -> None:
-        if len(things) != len(was) or not all(map(is_, things, was)):
-            things.clear()
-            things.extend(was)
-
-    return HeldState(was, put_back)
-
-
-@held_state.register
-def _(things: set) -> HeldState:
-    was = set(things)
-
-    def put_back() -> None:
-        if things != was:
-            things.clear()
-            things.update(was)
-
-    return HeldState(was, put_back)
-
-
-@held_state.register
-def _(things: dict) -> HeldState:
-    base = base_of(things)
+@held_state.register(dict)
+def dictionary_state(things: dict) -> HeldState:
+    """Of a dictionary: its names and values, in order."""
+    base: Any = OrderedDict if isinstance(things, OrderedDict) else dict
     names, values = list(base.keys(things)), list(base.values(things))
 
     def put_back() -> None:
@@ -319,14 +259,9 @@ def _(things: dict) -> HeldState:
     return HeldState(values, put_back)
 
 
-def base_of(things: dict) -> Any:
-    """Give the class whose methods keep a dictionary whole, and do not ask
-    its own."""
-    return OrderedDict if isinstance(things, OrderedDict) else dict
-
-
-@held_state.register
-def _(function: FunctionType) -> HeldState:
+@held_state.register(FunctionType)
+def function_state(function: FunctionType) -> HeldState:
+    """Of a reader's function: what its variables from outside stand for."""
     code = function.__code__
     if owner(code.co_filename) != "reader":
         return HeldState()
@@ -353,43 +288,34 @@ def is_full(cell: Any) -> bool:
         return False
 
 
-@held_state.register
-def _(method: MethodType) -> HeldState:
-    return HeldState((method.__self__, method.__func__))
-
-
-@held_state.register
-def _(call: partial) -> HeldState:
-    return HeldState((call.func, call.args, call.keywords))
-
-
-@held_state.register
-def _(one: random.Random) -> HeldState:
-    return HeldState((), partial(one.setstate, one.getstate()))
-
-
-@held_state.register
-def _(one: torch.Generator) -> HeldState:
-    was = one.get_state()
-
-    def put_back() -> None:
-        one.set_state(was)
-
-    return HeldState((), put_back)
-
-
-@held_state.register
-def _(tensor: Tensor) -> HeldState:
+@held_state.register(Tensor)
+def tensor_state(tensor: Tensor) -> HeldState:
+    """Of a tensor: its numbers, its gradient, and its attributes; of one
+    whose class runs each call by itself, what is inside."""
     own = getattr(tensor, "__dict__", None)
-    if dispatches(tensor):  # what is inside has the numbers
+    if dispatches(tensor):
         return HeldState((own, *slots_of(tensor).values()))
     memory = TensorMemory(tensor)
-    both = memory.put_back, memory.put_back_counted
-    return HeldState((own, memory.grad), *both)
+    counted = partial(memory.put_back, counted=True)
+    return HeldState((own, memory.grad), memory.put_back, counted)
 
 
-PutBack = tuple[Callable[[], None], Callable[[], None]]
-CONTAINERS = {dict, OrderedDict, set, list}
+held_state.register(tuple, HeldState)
+held_state.register(frozenset, HeldState)
+held_state.register(
+    MethodType, lambda one: HeldState((one.__self__, one.__func__))
+)
+held_state.register(
+    partial, lambda one: HeldState((one.func, one.args, one.keywords))
+)
+held_state.register(
+    random.Random,
+    lambda one: HeldState((), partial(one.setstate, one.getstate())),
+)
+held_state.register(
+    torch.Generator,
+    lambda one: HeldState((), partial(one.set_state, one.get_state())),
+)
 
 
 class State:
@@ -406,7 +332,7 @@ class State:
         self.known: dict[int, Any] = {**beside.known} if beside else {}
         # Most are empty: modules have many for hooks.
         self.empty: list[Any] = [*beside.empty] if beside else []
-        self.ways: list[PutBack] = [*beside.ways] if beside else []
+        self.held: list[HeldState] = [*beside.held] if beside else []
         ahead: list[Any] = [things]
         with torch._C.DisableTorchFunction(), torch.no_grad():
             while ahead:
@@ -417,44 +343,32 @@ class State:
                 if type(thing) in CONTAINERS and not thing:
                     self.empty.append(thing)
                 else:
-                    parts, way, counted = held_state(thing)
-                    self.ways += [(way, counted or way)] if way else []
-                    ahead += [x for x in parts if type(x) not in PLAIN_STATE]
-        self.ways += [(random_numbers(),) * 2] if things else []
+                    held = held_state(thing)
+                    self.held += [held] if held.put_back else []
+                    ahead += [x for x in held.parts if type(x) not in PLAIN]
+        self.held += [HeldState((), random_numbers())] if things else []
 
-    def put_back(self) -> None:
-        """Give all things back what they held, as far as they let us."""
-        self.go(way for way, _ in self.ways)
+    def put_back(self, counted: bool = False) -> None:
+        """Give all things back what they held, as far as they let us.
 
-    def put_back_counted(self) -> None:
-        """The same, but for a few numbers that are written into a large
-        tensor unknown to PyTorch: that is faster. Let `put_back` look at all
-        in the end."""
-        self.go(way for _, way in self.ways)
-
-    def go(self, ways: Iterator[Callable[[], None]]) -> None:
-        """Go these ways back; each that is refused is left out."""
+        `counted`: but for a few numbers that are written into a large tensor
+        unknown to PyTorch: that is faster. Look at all in the end.
+        """
         with torch._C.DisableTorchFunction(), torch.no_grad():
             for thing in filter(None, self.empty):
                 thing.clear()
-            while is_refused(ways):
-                pass
+            for _, put_back, put_back_counted in self.held:
+                way: Any = (counted and put_back_counted) or put_back
+                try:
+                    way()
+                except Exception:
+                    continue
 
     def __enter__(self) -> "State":
         return self
 
     def __exit__(self, *error: object) -> None:
         self.put_back()
-
-
-def is_refused(ways: Iterator[Callable[[], None]]) -> bool:
-    """Give things back what they held; whether one of them refused it."""
-    try:
-        for way in ways:
-            way()
-    except Exception:
-        return True
-    return False
 
 
 def random_numbers() -> Callable[[], None]:
@@ -476,10 +390,8 @@ def random_numbers() -> Callable[[], None]:
 def generators() -> list[torch.Generator]:
     """List PyTorch's own generators, of the devices that are in use."""
     cuda = torch.cuda.is_initialized()
-    return [
-        torch.default_generator,
-        *(torch.cuda.default_generators if cuda else ()),
-    ]
+    others = torch.cuda.default_generators if cuda else ()
+    return [torch.default_generator, *others]
 
 
 def seed_all(seed: int) -> None:
@@ -489,14 +401,6 @@ def seed_all(seed: int) -> None:
         numpy.random.seed(seed)
     for one in generators():
         one.manual_seed(seed)
-
-
-@contextmanager
-def aside(*things: Any) -> Iterator[None]:
-    """Run something that leaves no trace: no printing, no warnings, no
-    random numbers used up, and nothing changed of what some things hold."""
-    with output_hidden(), State(*things), gc_paused():
-        yield
 
 
 @contextmanager
@@ -510,3 +414,11 @@ def gc_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+@contextmanager
+def aside(*things: Any) -> Iterator[None]:
+    """Run something that leaves no trace: no printing, no warnings, no
+    random numbers used up, and nothing changed of what some things hold."""
+    with output_hidden(), State(*things), gc_paused():
+        yield

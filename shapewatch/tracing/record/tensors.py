@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.nn import Parameter
 
 # What is told apart from tensors and what holds them, without a search.
-PLAIN = {int, float, bool, str, type(None), torch.dtype, torch.Size}
-PLAIN |= {slice, type(...), torch.device, torch.layout}
+PLAIN = {int, float, bool, str, bytes, complex, type(None), type(...), slice}
+PLAIN |= {torch.dtype, torch.device, torch.Size, torch.layout}
 USUAL = {Tensor, Parameter}  # whose shape can be asked for without a call
 NOT_WRITING = {"__invert__", "__index__", "__int__", "__init__", "__iter__"}
 
