@@ -78,6 +78,30 @@ RAW = {"empty", "empty_like", "new_empty", "empty_strided", "resize"}
 # What writes over all that a tensor holds, and reads none of it.
 FILLS = {"fill", "zero", "copy", "normal", "uniform", "random", "bernoulli"}
 POWERS = {"exp", "exp2", "expm1"}  # of -infinity they are not infinite
+RULES = {
+    "softmax log_softmax scaled_dot_product_attention": (
+        "The softmax of a row that is -inf everywhere is NaN: let every query "
+        "attend to something."
+    ),
+    "log log2 log10 log1p": (
+        "The logarithm of 0 is -inf, that of a negative number NaN: add a "
+        "small number first, or use log_softmax."
+    ),
+    "div truediv rdiv rtruediv divide reciprocal normalize": (
+        "0 / 0 is NaN, and x / 0 infinity: add a small number to what divides."
+    ),
+    "sqrt rsqrt pow rpow": (
+        "A negative number has no root, and 1 / 0 is infinity."
+    ),
+    "mul rmul multiply": (
+        "0 * infinity is NaN: choose with where or masked_fill instead."
+    ),
+    "add radd sub rsub": "Infinity - infinity is NaN.",
+    "exp exp2 expm1": (
+        "Powers grow fast: subtract the largest number of each row first."
+    ),
+}
+NARROW = "{} holds no number above {:.3g}: compute this in a wider type."
 
 
 class Look(NamedTuple):
@@ -95,6 +119,11 @@ class Look(NamedTuple):
         """Whether there is infinity, of either sign."""
         return isinf(self.lowest) or isinf(self.highest)
 
+    @property
+    def ends(self) -> str:
+        """The lowest and the highest number, in words."""
+        return f"from {self.lowest:.3g} to {self.highest:.3g}"
+
 
 def look(tensor: Tensor) -> Look | None:
     """Look at a tensor's numbers; None where none can be NaN, or be seen."""
@@ -107,8 +136,7 @@ def look(tensor: Tensor) -> Look | None:
         ends, nan = x.aminmax(), 0
         if ends.min.isnan():
             missing = x.isnan()
-            nan = int(missing.sum())
-            x = x[~missing]
+            nan, x = int(missing.sum()), x[~missing]
             if not len(x):
                 return Look(nan, nan, inf, -inf, tensor.dtype)
             ends = x.aminmax()
@@ -161,12 +189,12 @@ class NonFiniteSearch(Values):
     def judge(self, step: int, made: Look, args: tuple, kwargs: Any) -> None:
         """Note a call that makes NaN or infinity, if it is the first to."""
         given = tensors((*args, *kwargs.values()))
-        seen = {id(x): look(x) for x in given} | self.before
-        reads = [(id(x), seen[id(x)]) for x in given]
+        looks = {id(x): look(x) for x in given} | self.before
+        reads = [(id(x), looks[id(x)]) for x in given]
         name = self.steps[step].name.strip("_")
         over = self.before if name in FILLS else {}
         if made.nan:
-            pairs = [(x, seen[id(x)]) for x in given if id(x) not in over]
+            pairs = [(x, looks[id(x)]) for x in given if id(x) not in over]
             bad = [x for x, old in pairs if old and old.nan]
             known = [x for x in bad if storage(x) not in self.raw]
             if known or not bad:
@@ -182,31 +210,49 @@ def is_infinite(value: object) -> bool:
     return isinstance(value, float) and isinf(value)
 
 
-MASKED_ROW = (
-    "The softmax of a row that is -inf everywhere is NaN: let every query "
-    "attend to something."
-)
-LOGARITHM = (
-    "The logarithm of 0 is -inf, that of a negative number NaN: add a small "
-    "number first, or use log_softmax."
-)
-DIVISION = (
-    "0 / 0 is NaN, and x / 0 infinity: add a small number to what divides."
-)
-ROOT = "A negative number has no root, and 1 / 0 is infinity."
-PRODUCT = "0 * infinity is NaN: choose with where or masked_fill instead."
-INFINITE_SUM = "Infinity - infinity is NaN."
-POWER = "Powers grow fast: subtract the largest number of each row first."
-NARROW = "{} holds no number above {:.3g}: compute this in a wider type."
-RULES = {
-    MASKED_ROW: "softmax log_softmax scaled_dot_product_attention",
-    LOGARITHM: "log log2 log10 log1p",
-    DIVISION: "div truediv rdiv rtruediv divide reciprocal normalize",
-    ROOT: "sqrt rsqrt pow rpow",
-    PRODUCT: "mul rmul multiply",
-    INFINITE_SUM: "add radd sub rsub",
-    POWER: "exp exp2 expm1",
-}
+class SearchedRun:
+    """A run in which each tensor was looked at: its steps, what makes NaN or
+    infinity in it, and what stopped it."""
+
+    def __init__(self, call: partial):
+        recorder = Recorder(root_module(call), lambda step: True)
+        recorder.visits.now.kind = method_of(call)
+        self.steps, self.error, result = recorder.steps, "", None
+        self.looks = recorder.values = NonFiniteSearch(recorder.steps)
+        with aside(call), eagerly(), recorder:
+            try:
+                result = call()
+            except Exception as error:
+                name, text = type(error).__name__, str(error).split("\n")[0]
+                self.error = f" (then it stopped: {name}: {text})"
+        made = {x.number: i for i, s in enumerate(self.steps) for x in s.makes}
+        marks = recorder.marks.read(tensors(result))
+        ends = any(x.infinite for x in map(look, tensors(result)) if x)
+        last = [made[m.number] for m in marks if m.number in made]
+        self.infinite_ends = last if ends else []
+
+    def found(self) -> tuple[NonFinite | None, NonFinite | None]:
+        """Give the first call that is amiss, and the one that makes NaN of
+        its infinity. Infinity counts if NaN comes of it, if the result has
+        some of it, or if it is +inf; -inf is what masks are made of."""
+        nan, infinite = self.looks.nan, self.looks.infinite
+        if nan:
+            read = any(x.infinite for _, x in nan.reads if x)
+            depends = self.above([nan.step]) if read else set()
+            first = (x for x in infinite if x.step in depends)
+            return next(((x, nan) for x in first), (nan, None))
+        depends = self.above(self.infinite_ends)
+        counts = (
+            x for x in infinite if x.made.highest == inf or x.step in depends
+        )
+        return next(counts, None), None
+
+    def above(self, steps: list[int]) -> set[int | None]:
+        """List some steps, and all that they depend on."""
+        found, sources = set[int | None](steps), sources_of(self.steps)
+        for i in reversed(range(len(sources))):
+            found |= {*sources[i]} if i in found else set()
+        return found
 
 
 class FirstNan(NamedTuple):
@@ -230,108 +276,52 @@ class FirstNan(NamedTuple):
         return self.text
 
 
-class Search:
-    """A run in which each tensor was looked at: its steps, what makes NaN or
-    infinity in it, and what stopped it."""
-
-    def __init__(self, call: partial):
-        recorder = Recorder(root_module(call), lambda step: True)
-        recorder.visits.now.kind = method_of(call)
-        self.steps, self.error, result = recorder.steps, "", None
-        self.looks = recorder.values = NonFiniteSearch(recorder.steps)
-        with aside(call), eagerly(), recorder:
-            try:
-                result = call()
-            except Exception as error:
-                name, text = type(error).__name__, str(error).split("\n")[0]
-                self.error = f" (then it stopped: {name}: {text})"
-        made = {x.number: i for i, s in enumerate(self.steps) for x in s.makes}
-        marks = recorder.marks.read(tensors(result))
-        ends = [x for x in map(look, tensors(result)) if x and x.infinite]
-        self.last = [made[m.number] for m in marks if m.number in made]
-        self.ends_infinite = bool(ends)
-        self.sources = sources_of(self.steps)
-
-    def found(self) -> tuple[NonFinite | None, NonFinite | None]:
-        """Give the first call that is amiss, and the one that makes NaN of
-        its infinity. Infinity counts if NaN comes of it, if the result has
-        some of it, or if it is +inf; -inf is what masks are made of."""
-        nan, infinite = self.looks.nan, self.looks.infinite
-        if nan:
-            read = any(x.infinite for _, x in nan.reads if x)
-            depends = above([nan.step], self.sources) if read else ()
-            first = (x for x in infinite if x.step in depends)
-            return next(((x, nan) for x in first), (nan, None))
-        ends = self.last if self.ends_infinite else []
-        depends = above(ends, self.sources)
-        counts = (
-            x for x in infinite if x.made.highest == inf or x.step in depends
-        )
-        return next(counts, None), None
-
-
-def above(steps: list[int], sources: list[list[int | None]]) -> set[int]:
-    """List some steps, and all that they depend on."""
-    known, ahead = set[int](), list(steps)
-    while ahead:
-        if (i := ahead.pop()) not in known:
-            known.add(i)
-            ahead += [j for j in sources[i] if j is not None]
-    return known
-
-
 def first_nan(calls: Calls, call: partial) -> FirstNan:
     """Find the first call that makes NaN or infinity, by another run."""
-    search = Search(call)
-    found, then = search.found()
+    run = SearchedRun(call)
+    found, then = run.found()
     if found is None:
-        text = f"None of {len(search.steps):,} calls makes NaN, or infinity "
-        text += f"that does harm{search.error}."
+        text = f"None of {len(run.steps):,} calls makes NaN, or infinity "
+        text += f"that does harm{run.error}."
         return FirstNan(None, "", inf, -inf, text)
-    rows = call_rows(calls, search.steps)
-    where = place_text(search.steps[found.step], rows[found.step])
+    rows, step = call_rows(calls, run.steps), run.steps[found.step]
+    where = call_place(step, rows[found.step])
     lines = [
-        *made_lines(found, where, call),
-        *read_lines(found, search.steps[found.step], call),
+        *heading_lines(found, where, call),
+        *read_lines(found, step, call),
     ]
     if then:
-        later = place_text(search.steps[then.step], rows[then.step])
+        later = call_place(run.steps[then.step], rows[then.step])
         lines.append(f"It becomes NaN {later}")
-    lines += rules(found, search.steps)
-    seen = [x for _, x in found.reads if x]
-    ends = (
-        min((x.lowest for x in seen), default=inf),
-        max((x.highest for x in seen), default=-inf),
-    )
-    at = source_line(search.steps[found.step])
-    return FirstNan(rows[found.step], at, *ends, "\n".join(lines))
+    lines += [] if found.brought is not None else advice(found.made, step)
+    looks = [x for _, x in found.reads if x]
+    lowest = min((x.lowest for x in looks), default=inf)
+    highest = max((x.highest for x in looks), default=-inf)
+    text = "\n".join(lines)
+    return FirstNan(rows[found.step], source_line(step), lowest, highest, text)
 
 
-def place_text(step: Step, row: Row) -> str:
+def call_place(step: Step, row: Row) -> str:
     """Say where a call is, and write it below."""
     inside = step.visit.path or step.visit.kind
     where = f"in {row.path}" if inside else "outside every module"
     return f"{where}, {source_line(step)}:\n{row}"
 
 
-def made_lines(found: NonFinite, where: str, call: partial) -> list[str]:
+def heading_lines(found: NonFinite, where: str, call: partial) -> list[str]:
     """Say which call it is, and what it makes."""
-    made = found.made
+    made, kind = found.made, "NaN" if found.made.nan else "infinity"
     if found.brought is not None:
-        name = name_of_tensor(found.brought, call)
+        name = tensor_name(found.brought, call)
         return [f"NaN comes in with {name}. It is first read {where}"]
+    many = f"numbers {made.ends}"
     if made.nan:
         many = f"{made.nan:,} NaN in {made.size:,} numbers"
-        return [
-            f"The first NaN is made {where}",
-            f"It makes {many}. It reads:",
-        ]
-    ends = f"from {made.lowest:.3g} to {made.highest:.3g}"
-    first = f"The first infinity is made {where}"
-    return [first, f"It makes numbers {ends}. It reads:"]
+    first = f"The first {kind} is made {where}"
+    return [first, f"It makes {many}. It reads:"]
 
 
-def name_of_tensor(tensor: Tensor, call: partial) -> str:
+def tensor_name(tensor: Tensor, call: partial) -> str:
     """Name a parameter, a buffer or an input by the memory that it is in."""
     whole = root_module(call)
     given = named_inputs(call.func, call.args, call.keywords)
@@ -346,23 +336,20 @@ def read_lines(found: NonFinite, step: Step, call: partial) -> list[str]:
     """Say of each tensor that a call reads how low and how high it goes."""
     known = {id(x): name for name, x in root_module(call).named_parameters()}
     numbers = [f"tensor {i + 1}" for i in range(len(found.reads))]
-    names, lines = operands(step) or numbers, []
-    for name, (key, seen) in zip(names, found.reads):
-        if seen:
-            missing = f", and {seen.nan:,} NaN" if seen.nan else ""
-            ends = f"from {seen.lowest:.3g} to {seen.highest:.3g}"
-            lines.append(f"  {known.get(key, name)}: {ends}{missing}")
+    lines = []
+    for name, (key, read) in zip(operands(step) or numbers, found.reads):
+        if read:
+            missing = f", and {read.nan:,} NaN" if read.nan else ""
+            lines.append(f"  {known.get(key, name)}: {read.ends}{missing}")
     return lines
 
 
-def rules(found: NonFinite, steps: list[Step]) -> list[str]:
+def advice(made: Look, step: Step) -> list[str]:
     """Say how such calls make NaN or infinity, and what to do."""
-    if found.brought is not None:
-        return []
-    name, limit = plain_name(steps[found.step]), torch.finfo(found.made.dtype)
-    if not found.made.nan and limit.max < 1e6:
-        return [NARROW.format(found.made.dtype, limit.max)]
-    return [rule for rule, calls in RULES.items() if name in calls.split()]
+    name, largest = plain_name(step), torch.finfo(made.dtype).max
+    if not made.nan and largest < 1e6:
+        return [NARROW.format(made.dtype, largest)]
+    return [rule for calls, rule in RULES.items() if name in calls.split()]
 
 
 def call_rows(calls: Calls, steps: list[Step]) -> list[Row]:
