@@ -24,7 +24,7 @@ from shapewatch.tracing.questions.finite import (
     explanation,
     first_nan,
 )
-from shapewatch.tracing.questions.profile import Profile
+from shapewatch.tracing.questions.profile import profile
 from shapewatch.tracing.questions.saved import File, save_trace, to_json
 from shapewatch.tracing.questions.scrambles import Scramble, scrambles
 from shapewatch.tracing.questions.statistics import value_statistics
@@ -60,14 +60,14 @@ class Runs(Calls):
         """List the shape of each parameter's gradient, by another run."""
         return costs.gradients(self.model, *self.inputs, **self.options)
 
-    def profile(self) -> Profile:
+    def profile(self) -> Sheet:
         """Measure the time and the memory of each module, by other runs that
-        are not recorded; of its `calls`, one by one, by further ones.
+        are not recorded.
 
         Milliseconds differ from machine to machine and from run to run. On a
         GPU each module waits until it is done, which takes longer in all.
         """
-        return Profile(self, self.call)
+        return profile(self.call)
 
     def first_nan(self) -> FirstNan:
         """Find the first call that makes NaN or infinity of numbers that

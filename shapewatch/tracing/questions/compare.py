@@ -44,13 +44,11 @@ def compare(mine: Calls, theirs: Calls) -> Comparison:
     rounding. Modules that only one of them has are not compared.
     """
     traces = mine, theirs
-    pairs = dict(
-        sorted(step_pairs(TraceView(mine), TraceView(theirs)).items())
-    )
-    for words in shape_difference, value_difference:
+    pairs = dict(sorted(step_pairs(TraceView(mine), TraceView(theirs))))
+    for difference in shape_difference, value_difference:
         for pair in pairs:
-            if why := words(traces, pair):
-                return difference(traces, pairs, pair, why)
+            if why := difference(traces, pair):
+                return difference_found(traces, pairs, pair, why)
     return agreement(traces, pairs)
 
 
@@ -83,7 +81,7 @@ def paths_around(path: str) -> list[str]:
     return [path, *paths_around(path.rpartition(".")[0])] if path else [""]
 
 
-def step_pairs(mine: TraceView, theirs: TraceView) -> StepPairs:
+def step_pairs(mine: TraceView, theirs: TraceView) -> list:
     """Pair the steps that should be alike, each with its module's path."""
     pairs: StepPairs = {}
     both = mine.inside.keys() & theirs.inside.keys()
@@ -92,8 +90,9 @@ def step_pairs(mine: TraceView, theirs: TraceView) -> StepPairs:
             if None in (i, j) or mine.texts[i] != theirs.texts[j]:
                 break
             pairs.setdefault((i, j), path)
-            for source in source_pairs(mine, theirs, i, j):
-                pairs.setdefault(source, mine.steps[source[0]].visit.path)
+            for source in zip(mine.sources[i], theirs.sources[j]):
+                if makes_one(mine, source[0]) and makes_one(theirs, source[1]):
+                    pairs.setdefault(source, mine.steps[source[0]].visit.path)
         else:
             continue
         ends = mine.leaving(path), theirs.leaving(path)
@@ -101,19 +100,12 @@ def step_pairs(mine: TraceView, theirs: TraceView) -> StepPairs:
             ends = ends[0][-1:], ends[1][-1:]
         for pair in zip(*ends):
             pairs.setdefault(pair, path)
-    return pairs
+    return list(pairs.items())
 
 
-def source_pairs(
-    mine: TraceView, theirs: TraceView, i: int, j: int
-) -> list[StepPair]:
-    """Pair the calls that made what two like calls read."""
-    return [
-        (a, b)
-        for a, b in zip(mine.sources[i], theirs.sources[j])
-        if a is not None and b is not None
-        if len(mine.steps[a].makes) == len(theirs.steps[b].makes) == 1
-    ]
+def makes_one(view: TraceView, i: int | None) -> bool:
+    """Whether something is a step that makes one tensor."""
+    return i is not None and len(view.steps[i].makes) == 1
 
 
 def same_sizes(traces: TwoTraces) -> bool:
@@ -125,30 +117,28 @@ def same_sizes(traces: TwoTraces) -> bool:
 def shape_difference(traces: TwoTraces, pair: StepPair) -> str:
     """Say what two steps make, if it has other sizes, or, where both runs
     had the same sizes, other names that are proved; else ""."""
-    mine, theirs = (t.table.rows[i] for t, i in zip(traces, pair))
-    steps = (t.steps[i] for t, i in zip(traces, pair))
-    sizes, others = ([mark.shape for mark in step.makes] for step in steps)
-    axes = zip(chain(*mine.outputs), chain(*theirs.outputs))
-    renamed = same_sizes(traces) and any(
+    mine, theirs = (t.table.rows[i].outputs for t, i in zip(traces, pair))
+    one, two = made_sizes(traces, pair)
+    axes = zip(chain(*mine), chain(*theirs)) if same_sizes(traces) else ()
+    renamed = any(
         a.proof == b.proof == "proved" and a.name != b.name for a, b in axes
     )
-    same = sizes == others and not renamed
-    return (
-        ""
-        if same
-        else "mine has {}, theirs has {}".format(*made_texts(traces, pair))
-    )
+    if one == two and not renamed:
+        return ""
+    return "mine has {}, theirs has {}".format(*made_texts(traces, pair))
 
 
-def made_texts(traces: TwoTraces, pair: StepPair) -> tuple[str, str]:
+def made_sizes(traces: TwoTraces, pair: StepPair) -> list[str]:
+    """Write the sizes of what two steps make."""
+    marks = (t.steps[i].makes for t, i in zip(traces, pair))
+    return [str([tuple(x.shape) for x in made])[1:-1] for made in marks]
+
+
+def made_texts(traces: TwoTraces, pair: StepPair) -> list[str]:
     """Write what two steps make: by names, or, where these are the same, by
     sizes."""
-    steps = [t.steps[i] for t, i in zip(traces, pair)]
     mine, theirs = (t.table.rows[i].makes for t, i in zip(traces, pair))
-    if mine != theirs:
-        return mine, theirs
-    one, two = (str([tuple(x.shape) for x in s.makes])[1:-1] for s in steps)
-    return one, two
+    return [mine, theirs] if mine != theirs else made_sizes(traces, pair)
 
 
 def value_difference(traces: TwoTraces, pair: StepPair) -> str:
@@ -178,19 +168,18 @@ def nearly_equal(a: Tensor, b: Tensor) -> bool:
     return torch.allclose(a, b, rtol=near, atol=near, equal_nan=True)
 
 
-def difference(
+def difference_found(
     traces: TwoTraces, pairs: StepPairs, pair: StepPair, why: str
 ) -> Comparison:
     """Say where two traces part, and what they have there."""
-    mine, theirs = (t.table.rows[i] for t, i in zip(traces, pair))
-    calls = " / ".join(dict.fromkeys((f"`{mine.call}`", f"`{theirs.call}`")))
-    where, before = pairs[pair], list(pairs).index(pair)
+    texts = [f"`{t.table.rows[i].call}`" for t, i in zip(traces, pair)]
+    calls, where = " / ".join(dict.fromkeys(texts)), pairs[pair]
+    before = list(pairs).index(pair)
     text = f"They part in {where or 'the whole model'}, at {calls}: {why}. "
     text += code_difference(traces, pair, where)
     text += f"Calls compared before it: {before}."
-    return Comparison(
-        False, where, *made_texts(traces, pair), len(pairs), text
-    )
+    made = made_texts(traces, pair)
+    return Comparison(False, where, *made, len(pairs), text)
 
 
 def code_difference(traces: TwoTraces, pair: StepPair, path: str) -> str:
@@ -202,10 +191,9 @@ def code_difference(traces: TwoTraces, pair: StepPair, path: str) -> str:
     )
     for texts in zip_longest(*before):
         if texts[0] != texts[1]:
-            mine, theirs = (f"`{x}`" if x else "this call" for x in texts)
-            return (
-                f"Before it the code differs: mine {mine}, theirs {theirs}. "
-            )
+            calls = [f"`{x}`" if x else "this call" for x in texts]
+            said = "Before it the code differs: mine {}, theirs {}. "
+            return said.format(*calls)
     return ""
 
 

@@ -1,9 +1,8 @@
 """Profile: the time and the memory of each module."""
 
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import partial
 from statistics import median
 from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
@@ -13,26 +12,20 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.questions.compare import paths_around
 from shapewatch.tracing.questions.costs import sizes_of
 from shapewatch.tracing.record.models import root_module
-from shapewatch.tracing.record.recorder import Call, Watch, call_of
-from shapewatch.tracing.record.shared import eagerly, following, output_hidden
+from shapewatch.tracing.record.shared import following, output_hidden
 from shapewatch.tracing.record.state import State, gc_paused
 from shapewatch.tracing.record.tensors import storage, tensors
 from shapewatch.tracing.record.visits import paths_of
-from shapewatch.tracing.tables import Sheet, ellipsize
+from shapewatch.tracing.tables import Sheet
 
-T = TypeVar("T")
+Measured = TypeVar("Measured")
 RUNS = 5
 PROFILE_NOTE = (
     f"ms: medians of {RUNS} runs, self without the modules within; made: the "
     "bytes of all new tensors; peak: the most of them at once."
-)
-TIMED_NOTE = (
-    f"ms: medians of {RUNS} runs in which each call is timed by itself; made: "
-    "the bytes of new tensors."
 )
 
 
@@ -49,69 +42,29 @@ class ModuleSpent(NamedTuple):
     peak: int
 
 
-class CallSpent(NamedTuple):
-    """What a call takes: its module, how it is written, milliseconds, and
-    the bytes that it makes anew: a view makes none."""
-
-    module: str
-    call: str
-    ms: float
-    made: int
-
-
-class Profile(Sheet[ModuleSpent]):
-    """What each module takes; `calls` has what each torch call takes."""
-
-    def __init__(self, seen: Calls, call: partial):
-        self.seen, self.call = seen, call
-        clocks, (memory,) = (
-            time_runs(call, ModuleClock, RUNS),
-            time_runs(call, AllocatedBytes, 1),
-        )
-        rows = []
-        for path, kind, *_ in sizes_of(call):
-            ms = median(1000 * clock.own[path] for clock in clocks)
-            total = median(1000 * clock.within(path) for clock in clocks)
-            bytes_of = memory.made[path], memory.peak[path]
-            runs = clocks[0].runs[path]
-            rows.append(ModuleSpent(path, kind, runs, ms, total, *bytes_of))
-        super().__init__(rows, [PROFILE_NOTE])
-
-    @cached_property
-    def calls(self) -> Sheet[CallSpent]:
-        """What each torch call takes, by further runs.
-
-        Raises ValueError where these make other calls than the trace.
-        """
-        timers = time_runs(self.call, Timer, RUNS)
-        made = [step.call for step in self.seen.steps]
-        if any(timer.calls != made for timer in timers):
-            raise ValueError(
-                "the model makes other calls each time that it runs: only its "
-                "modules can be timed."
-            )
-        columns = zip(self.seen.table.rows, *(x.spent for x in timers))
-        rows = [
-            CallSpent(
-                row.path,
-                ellipsize(row.call),
-                1000 * median(s),
-                timers[0].made[i],
-            )
-            for i, (row, *s) in enumerate(columns)
-        ]
-        return Sheet(rows, [TIMED_NOTE])
+def profile(call: partial) -> Sheet[ModuleSpent]:
+    """Measure what each module takes, by further runs."""
+    clocks = time_runs(call, ModuleClock, RUNS)
+    (memory,) = time_runs(call, AllocatedBytes, 1)
+    rows = []
+    for path, kind, *_ in sizes_of(call):
+        own = median(1000 * clock.own[path] for clock in clocks)
+        total = median(1000 * clock.within(path) for clock in clocks)
+        sizes = memory.made[path], memory.peak[path]
+        runs = clocks[0].runs[path]
+        rows.append(ModuleSpent(path, kind, runs, own, total, *sizes))
+    return Sheet(rows, [PROFILE_NOTE])
 
 
 def time_runs(
-    call: partial, timed: Callable[[partial], T], many: int
-) -> list[T]:
+    call: partial, measure: Callable[[partial], Measured], many: int
+) -> list[Measured]:
     """Run something several times, each from the same start; a first run,
     which makes room in memory, does not count."""
     with output_hidden(), gc_paused(), State(call) as start:
         found = []
         for _ in range(many + 1):
-            found.append(timed(call))
+            found.append(measure(call))
             start.put_back()
     return found[1:]
 
@@ -157,40 +110,6 @@ class ModuleClock:
         return sum(x for p, x in self.own.items() if path in paths_around(p))
 
 
-class Timer(Watch):
-    """Run a model and note how long each torch call takes that makes a
-    tensor, and how many new bytes it makes."""
-
-    def __init__(self, call: partial):
-        super().__init__()
-        self.calls, self.spent = list[Call](), list[float]()
-        self.made = list[int]()
-        with eagerly(), self:
-            call()
-
-    def __torch_function__(
-        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        start = time_now()
-        result = function(*args, **kwargs or {})
-        spent = time_now() - start
-        if made := tensors(result):
-            self.calls.append(call_of(function, sys._getframe(1)))
-            self.spent.append(spent)
-            old = set(map(storage, tensors((args, kwargs or {}))))
-            new = {storage(x): x for x in made if storage(x) not in old}
-            self.made.append(sum(map(bytes_of, new.values())))
-        return result
-
-
-def bytes_of(tensor: Tensor) -> int:
-    """How many bytes a tensor's memory has; of what has none to see, 0."""
-    try:
-        return tensor.untyped_storage().nbytes()
-    except (RuntimeError, NotImplementedError):
-        return 0
-
-
 class AllocatedBytes(TorchDispatchMode):
     """Run a model and add up the bytes that are made in each module, and the
     most of them that are there at once while it runs."""
@@ -225,11 +144,16 @@ class AllocatedBytes(TorchDispatchMode):
         return result
 
     def add(self, tensor: Tensor) -> None:
-        """Count the memory of a new tensor, as long as it is there."""
-        size, key = bytes_of(tensor), storage(tensor)
+        """Count the memory of a new tensor, as long as it is there; of what
+        has none to see, nothing."""
+        try:
+            memory = tensor.untyped_storage()
+        except (RuntimeError, NotImplementedError):
+            return
+        size, key = memory.nbytes(), storage(tensor)
         if size:
             self.there[key] = size
-            finalize(tensor.untyped_storage(), self.there.pop, key, None)
+            finalize(memory, self.there.pop, key, None)
         whole = sum(self.there.values())
         for path in paths_around(self.now):
             self.made[path] += size

@@ -1,6 +1,6 @@
 """Traces as JSON, and as files of shapes, names and kept values, and no code.
 
-The text is one object. Version 1:
+The JSON is one object. Version 1:
 
 - `version`: 1. Another number means that a reader of this version cannot
   rely on what follows; fields may be added without a new number.
@@ -36,7 +36,7 @@ import torch
 from torch import Size
 
 from shapewatch.tracing.axes.names import Axis, Shape
-from shapewatch.tracing.calls import Calls, DtypeDevice, kinds_of, new_kinds
+from shapewatch.tracing.calls import Calls, kinds_of, new_kinds
 from shapewatch.tracing.questions.attention import Attention, find_attention
 from shapewatch.tracing.questions.compare import Comparison, compare
 from shapewatch.tracing.questions.statistics import value_statistics
@@ -45,8 +45,10 @@ from shapewatch.tracing.record.tensors import USUAL, Mark
 from shapewatch.tracing.record.visits import Visit
 from shapewatch.tracing.tables import Row, Sheet, Table, module_label
 
-JSON_VERSION = 1
-Data = dict[str, Any]
+JSON_VERSION = FILE_VERSION = 1
+# The package that the tracer was a part of when this format began.
+FORMAT = "tformer_lite trace"
+File = str | PathLike[str]
 
 
 def to_json(calls: Calls) -> str:
@@ -62,7 +64,9 @@ def to_json(calls: Calls) -> str:
     return json.dumps(data, ensure_ascii=False)
 
 
-def step_data(step: Step, row: Row, numbers: dict[int, int]) -> Data:
+def step_data(
+    step: Step, row: Row, numbers: dict[int, int]
+) -> dict[str, object]:
     """Describe a call; `numbers` are those of the tensors so far."""
     visit = step.visit
     reads, makes = zip(step.reads, row.inputs), zip(step.makes, row.outputs)
@@ -78,7 +82,9 @@ def step_data(step: Step, row: Row, numbers: dict[int, int]) -> Data:
     }
 
 
-def tensor_data(mark: Mark, shape: Shape, numbers: dict[int, int]) -> Data:
+def tensor_data(
+    mark: Mark, shape: Shape, numbers: dict[int, int]
+) -> dict[str, object]:
     """Describe a tensor, with a number of its own."""
     [(dtype, device)] = kinds_of([mark])
     return {
@@ -88,54 +94,6 @@ def tensor_data(mark: Mark, shape: Shape, numbers: dict[int, int]) -> Data:
         "dtype": dtype,
         "device": device,
     }
-
-
-def from_json(text: str) -> Table:
-    """Read the table of a trace from its JSON.
-
-    Raises ValueError for a text of another version, or of something else.
-    """
-    data = json.loads(text)
-    version = data.get("version") if isinstance(data, dict) else None
-    if version != JSON_VERSION:
-        raise ValueError(
-            f"this is no trace of version {JSON_VERSION}: its version is "
-            f"{version!r}. Write it again with trace(...).to_json()."
-        )
-    steps = data["steps"]
-    kinds = new_kinds(
-        [(kinds_in(s, "inputs"), kinds_in(s, "outputs")) for s in steps]
-    )
-    return Table(list(map(row_from, steps, kinds)), data["notes"])
-
-
-def row_from(step: Data, types: tuple[str, ...]) -> Row:
-    """Read a call."""
-    reads, makes = (
-        tuple(map(shape_from, step[x])) for x in ("inputs", "outputs")
-    )
-    where = module_label(step["module"], step["kind"])
-    return Row(where, step["variable"], step["call"], reads, makes, types)
-
-
-def kinds_in(step: Data, side: str) -> list[DtypeDevice]:
-    """Read the data types and devices of what went in, or came out; they
-    are "" in a text that was written before they were."""
-    return [(x.get("dtype", ""), x.get("device", "")) for x in step[side]]
-
-
-def shape_from(tensor: Data) -> Shape:
-    """Read a named shape."""
-    return tuple(
-        Axis(size, axis["name"], axis["known"])
-        for size, axis in zip(tensor["shape"], tensor["axes"])
-    )
-
-
-# The package that the tracer was a part of when this format began.
-FORMAT, FILE_VERSION = "tformer_lite trace", 1
-File = str | PathLike[str]
-Data = dict[str, Any]
 
 
 class SavedStep(NamedTuple):
@@ -148,15 +106,68 @@ class SavedStep(NamedTuple):
     makes: list[Mark]
 
 
+def from_json(text: str) -> Table:
+    """Read the table of a trace from its JSON.
+
+    Raises ValueError for a text of another version, or of something else.
+    """
+    return read_json(text)[1]
+
+
+def read_json(text: str) -> tuple[list[SavedStep], Table]:
+    """Read the calls of a trace, and its table."""
+    data = json.loads(text)
+    version = data.get("version") if isinstance(data, dict) else None
+    if version != JSON_VERSION:
+        raise ValueError(
+            f"this is no trace of version {JSON_VERSION}: its version is "
+            f"{version!r}. Write it again with trace(...).to_json()."
+        )
+    steps = list(map(saved_step, data["steps"]))
+    kinds = new_kinds([(kinds_of(s.reads), kinds_of(s.makes)) for s in steps])
+    rows = list(map(saved_row, data["steps"], kinds))
+    return steps, Table(rows, data["notes"])
+
+
+def saved_step(data: dict[str, Any]) -> SavedStep:
+    """Read a call."""
+    visit = Visit(data["module"], data["nth"], data["kind"])
+    marks = [list(map(saved_mark, data[x])) for x in ("inputs", "outputs")]
+    return SavedStep(data["function"], visit, *marks)
+
+
+def saved_mark(data: dict[str, Any]) -> Mark:
+    """Read a tensor."""
+    dtype, device = getattr(torch, data["dtype"]), torch.device(data["device"])
+    return Mark(data["number"], Size(data["shape"]), dtype, device)
+
+
+def saved_row(data: dict[str, Any], types: tuple[str, ...]) -> Row:
+    """Read a call's row."""
+    where = module_label(data["module"], data["kind"])
+    shapes = (
+        tuple(map(saved_shape, data[side])) for side in ("inputs", "outputs")
+    )
+    return Row(where, data["variable"], data["call"], *shapes, types)
+
+
+def saved_shape(data: dict[str, Any]) -> Shape:
+    """Read a named shape."""
+    return tuple(
+        Axis(size, axis["name"], axis["known"])
+        for size, axis in zip(data["shape"], data["axes"])
+    )
+
+
 class SavedTrace(Calls):
     """A trace that was saved: it prints, gives kept values by name, and is
     compared with others. It has no model that could run again."""
 
-    def __init__(self, data: Data):
+    def __init__(self, data: dict[str, Any]):
         first, *others = map(RecordedRun, data["sizes"])
         self.text, self.found = data["json"], data["attention"]
-        table, read = from_json(self.text), json.loads(self.text)
-        steps: Any = list(map(saved_step, read["steps"]))
+        steps: Any
+        steps, table = read_json(self.text)
         first.steps, first.values.kept = steps, dict(data["kept"])
         super().__init__(first, list(others), table.notes, data["dims"])
         self.table, self.names = table, list(data["names"])
@@ -192,25 +203,17 @@ class SavedTrace(Calls):
         return self.text
 
 
-def saved_step(data: Data) -> SavedStep:
-    """Read a call from its JSON."""
-    visit = Visit(data["module"], data["nth"], data["kind"])
-    reads, makes = (
-        list(map(saved_mark, data[name])) for name in ("inputs", "outputs")
-    )
-    return SavedStep(data["function"], visit, reads, makes)
-
-
-def saved_mark(data: Data) -> Mark:
-    """Read a tensor from its JSON."""
-    dtype, device = getattr(torch, data["dtype"]), torch.device(data["device"])
-    return Mark(data["number"], Size(data["shape"]), dtype, device)
-
-
 def save_trace(calls: Calls, file: File) -> None:
     """Write a trace and the values that it kept, but for tensors of classes
     that others have made."""
     kept = calls.run.values.kept.items()
+    try:
+        attention: Any = [
+            (x.path, list(map(tuple, x.axes)), *x[2:])
+            for x in find_attention(calls)
+        ]
+    except ValueError as error:  # why it cannot be given
+        attention = str(error)
     data = {
         "format": FORMAT,
         "version": FILE_VERSION,
@@ -219,18 +222,9 @@ def save_trace(calls: Calls, file: File) -> None:
         "dims": calls.given,
         "names": calls.names,
         "kept": {i: x for i, x in kept if {*map(type, x)} <= USUAL},
-        "attention": attention_data(calls),
+        "attention": attention,
     }
     torch.save(data, file)
-
-
-def attention_data(calls: Calls) -> list[tuple] | str:
-    """List the attention of a run; or say why it cannot be given."""
-    try:
-        found = find_attention(calls)
-    except ValueError as error:
-        return str(error)
-    return [(x.path, list(map(tuple, x.axes)), *x[2:]) for x in found]
 
 
 def load_trace(file: File) -> SavedTrace:
@@ -246,24 +240,20 @@ def load_trace(file: File) -> SavedTrace:
     """
     try:
         data = torch.load(file, map_location="cpu", weights_only=True)
+        known = data["version"] if data["format"] == FORMAT else 0
+        if known == FILE_VERSION:
+            return SavedTrace(data)
     except OSError:
         raise
     except Exception as error:
-        raise ValueError(no_trace_text(file)) from error
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ValueError(no_trace_text(file))
-    if data["version"] != FILE_VERSION:
-        raise ValueError(
-            f"{file} is a saved trace of version {data['version']!r}, and "
-            f"version {FILE_VERSION} is known here: trace and save it again, "
-            "or load it with the release that wrote it."
-        )
-    try:
-        return SavedTrace(data)
-    except (LookupError, TypeError, ValueError) as error:
-        raise ValueError(no_trace_text(file)) from error
+        raise ValueError(NO_TRACE.format(file)) from error
+    if not known:
+        raise ValueError(NO_TRACE.format(file))
+    raise ValueError(
+        f"{file} is a saved trace of version {known!r}, and version "
+        f"{FILE_VERSION} is known here: trace and save it again, or load it "
+        "with the release that wrote it."
+    )
 
 
-def no_trace_text(file: File) -> str:
-    """Say that a file is something else."""
-    return f"{file} is no saved trace: seen.save(file) writes one."
+NO_TRACE = "{} is no saved trace: seen.save(file) writes one."

@@ -118,45 +118,6 @@ def test_memory_that_waits_for_the_backward_pass_is_there():
     assert least == 2000
 
 
-def test_calls_have_their_time_and_their_bytes(clock):
-    def model(x):
-        y = wait(x)
-        return y.view(-1)
-
-    def wait(x):
-        clock.at += 0
-        return torch.add(x, 1)
-
-    sheet = trace(model, X).profile().calls
-    assert [(row.call, row.made) for row in sheet.rows] == [
-        ("torch.add(x, 1)", 1000),
-        ("y.view(-1)", 0),
-    ]
-    assert [row.ms for row in sheet.rows] == [0, 0]
-
-
-def test_calls_are_really_timed():
-    x = torch.ones(300, 300)
-    sheet = trace(lambda x: (x @ x @ x).view(-1), x).profile().calls
-    assert [row.ms > 0 for row in sheet.rows] == [True] * 3
-    assert sheet.rows[0].module == "(outside every module)"
-
-
-def test_a_model_that_goes_another_way_each_time_is_timed_by_modules():
-    times = []
-
-    def model(x):
-        for _ in times:
-            x = x + 1
-        times.append(0)
-        return x + 1
-
-    profile = trace(model, X).profile()
-    assert profile[""].total_ms > 0
-    with pytest.raises(ValueError, match="other calls each time"):
-        profile.calls  # noqa: B018
-
-
 def test_each_run_begins_where_the_others_did():
     model, part = [], nn.Identity()
 
