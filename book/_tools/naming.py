@@ -16,8 +16,7 @@ from torch.nn import functional
 
 from shapewatch.tracing import Trace
 from shapewatch.tracing.axes.names import Axis, ShapeNamer
-from shapewatch.tracing.calls import names_of, receiver
-from shapewatch.tracing.listing.events import NamedShapes
+from shapewatch.tracing.calls import names_of, receiver, shapes_at
 from shapewatch.tracing.probing import dims_for
 from shapewatch.tracing.record.recorder import Step
 from shapewatch.tracing.record.visits import Visit
@@ -58,7 +57,6 @@ class Library:
         torch.manual_seed(0)
         with patch(f"{WHOLE.__module__}.{WHOLE.__name__}", unpacked(WHOLE)):
             self.seen = traced(self.build, dims)
-        self.known = NamedShapes(self.seen)
 
     def __getitem__(self, name: str) -> Found:
         """Find what a name stands for; KeyError if there is no such name."""
@@ -103,13 +101,13 @@ class Library:
             names[key] if isinstance(key, int) else key: marks
             for key, marks in visit.reads.items()
         }
-        (axes,) = self.known.shapes(reads[name], visit.start)
+        (axes,) = shapes_at(self.seen, reads[name], visit.start)
         return Found(axes, given[name], visit.kind)
 
     def made(self, path: str) -> Found:
         """Find what a module gave, the first of several tensors."""
         visit = self.visit(path)
-        axes, *_ = self.known.shapes(visit.makes, visit.end)
+        axes, *_ = shapes_at(self.seen, visit.makes, visit.end)
         return Found(axes, self.given[path][1])
 
     def module(self, path: str) -> nn.Module:

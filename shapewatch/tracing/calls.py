@@ -1,16 +1,24 @@
 """The calls of a run: their axes, named by other runs, their data types, and
 their values."""
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
-from itertools import product, starmap, zip_longest
+from itertools import chain, product, starmap, zip_longest
+from operator import itemgetter
 from typing import Any
 
 from torch import Size, Tensor
 
-from shapewatch.tracing.axes.names import ShapeNamer, Shapes, shape_namer
+from shapewatch.tracing.axes.names import (
+    Axis,
+    Shape,
+    ShapeNamer,
+    Shapes,
+    shape_namer,
+)
 from shapewatch.tracing.axes.sizes import GivenDims
 from shapewatch.tracing.record.recorder import (
     CallShapes,
@@ -21,54 +29,13 @@ from shapewatch.tracing.record.recorder import (
     step_shapes,
 )
 from shapewatch.tracing.record.state import gc_paused
+from shapewatch.tracing.record.tensors import Mark
 from shapewatch.tracing.record.visits import Place, Visit, owner
 from shapewatch.tracing.source.expressions import RETURN, target, variable
 from shapewatch.tracing.tables import Printable, Row, Table, module_label
 
 DtypeDevice = tuple[str, str]  # a data type and a device: "float32", "cpu"
-CallKinds = tuple[
-    list[DtypeDevice], list[DtypeDevice]
-]  # those that a call reads, and makes
-
-
-def kinds_of(found: Iterable[Any]) -> list[DtypeDevice]:
-    """Name the data types and devices of tensors, or of their marks."""
-    return [dtype_device(one.dtype, one.device) for one in found]
-
-
-@cache
-def dtype_device(dtype: object, device: object) -> DtypeDevice:
-    """Name a data type and a device."""
-    return str(dtype).removeprefix("torch."), str(device)
-
-
-def usual_kind(kinds: Iterable[DtypeDevice]) -> DtypeDevice:
-    """Give the kind that most tensors are of; ("", "") where none is."""
-    most = Counter(kinds).most_common(1)
-    return most[0][0] if most else ("", "")
-
-
-def new_kinds(calls: Sequence[CallKinds]) -> list[tuple[str, ...]]:
-    """Say of what each call makes how it differs from all that it reads; of
-    a call that reads nothing, from what is usual in the run."""
-    usual = usual_kind(kind for _, makes in calls for kind in makes)
-    return [
-        tuple(kind_text(kind, reads or [usual]) for kind in makes)
-        for reads, makes in calls
-    ]
-
-
-def kind_text(kind: DtypeDevice, known: Iterable[DtypeDevice]) -> str:
-    """Say what is new in a kind: "bool", "on cuda:0", both, or ""."""
-    dtypes, devices = map(set, zip(*known))
-    dtype, device = kind
-    found = [] if dtype in dtypes else [dtype]
-    return " ".join(found if device in devices else [*found, f"on {device}"])
-
-
 Axes = tuple[Shapes, Shapes]
-Others = list[ShapeRun | RecordedRun]
-Notes = list[str]
 
 
 class Calls(Printable):
@@ -79,7 +46,11 @@ class Calls(Printable):
     """
 
     def __init__(
-        self, run: RecordedRun, others: Others, notes: Notes, given: GivenDims
+        self,
+        run: RecordedRun,
+        others: list[ShapeRun | RecordedRun],
+        notes: list[str],
+        given: GivenDims,
     ):
         self.run, self.runs = run, [run, *others]
         self.notes, self.given = notes, given
@@ -89,17 +60,16 @@ class Calls(Printable):
     @gc_paused()
     def axes(self) -> list[Axes]:
         """The named axes of what each step reads, and of what it makes."""
-        dims = shape_namer((run.sizes for run in self.runs), self.given)
+        namer = shape_namer((run.sizes for run in self.runs), self.given)
         others = (run.shapes_of(self.run) for run in self.runs[1:])
         same = zip(map(step_shapes, self.steps), *others)
-        return [axes_of(dims, *steps) for steps in same]
+        return [axes_of(namer, *steps) for steps in same]
 
     @cached_property
     @gc_paused()
     def table(self) -> Table:
         """One row a step."""
-        kinds = [(kinds_of(s.reads), kinds_of(s.makes)) for s in self.steps]
-        about = self.axes, hidden_steps(self.run), new_kinds(kinds)
+        about = self.axes, hidden_steps(self.run), new_kinds(self.steps)
         rows = map(row_of, self.steps, *about)
         return Table(list(rows), self.notes)
 
@@ -107,6 +77,17 @@ class Calls(Printable):
     def names(self) -> list[tuple[str, str]]:
         """The "path:variable" of each step, twice: see `names_of`."""
         return list(map(names_of, self.steps))
+
+    @cached_property
+    def uses(self) -> dict[int, list[tuple[int, Shape]]]:
+        """The steps that read or make each tensor, by its number, with its
+        named shape there."""
+        found = defaultdict[int, list[tuple[int, Shape]]](list)
+        for i, (step, axes) in enumerate(zip(self.steps, self.axes)):
+            marks = chain(step.reads, step.makes)
+            for mark, shape in zip(marks, chain(*axes)):
+                found[mark.number].append((i, shape))
+        return found
 
     def at(self, pattern: str) -> Table:
         """Show a module, and all within it; * stands for anything."""
@@ -122,6 +103,78 @@ class Calls(Printable):
         return len(self.steps)
 
 
+def kinds_of(found: Iterable[Any]) -> list[DtypeDevice]:
+    """Name the data types and devices of tensors, or of their marks."""
+    return [dtype_device(one.dtype, one.device) for one in found]
+
+
+@cache
+def dtype_device(dtype: object, device: object) -> DtypeDevice:
+    """Name a data type and a device."""
+    return str(dtype).removeprefix("torch."), str(device)
+
+
+def usual_kind(marks: Iterable[Mark]) -> DtypeDevice:
+    """Give the kind that most tensors are of; ("", "") where none is."""
+    most = Counter(kinds_of(marks)).most_common(1)
+    return most[0][0] if most else ("", "")
+
+
+def new_kinds(steps: Sequence[Any]) -> list[tuple[str, ...]]:
+    """Say of what each step makes how it differs from all that it reads; of
+    one that reads nothing, from what is usual in the run."""
+    usual = usual_kind(mark for step in steps for mark in step.makes)
+    return [
+        kind_texts(step.makes, kinds_of(step.reads) or [usual])
+        for step in steps
+    ]
+
+
+def kind_texts(
+    marks: Iterable[Mark], known: Iterable[DtypeDevice]
+) -> tuple[str, ...]:
+    """Say what is new in each tensor: "bool", "on cuda:0", both, or ""."""
+    dtypes, devices = map(set, zip(*known))
+    return tuple(
+        " ".join(
+            [dtype] * (dtype not in dtypes)
+            + [f"on {device}"] * (device not in devices)
+        )
+        for dtype, device in kinds_of(marks)
+    )
+
+
+def shapes_at(calls: Calls, marks: list[Mark] | None, end: int) -> Shapes:
+    """Name the shapes of tensors after `end` steps; by its sizes, that of a
+    tensor which no call has read or made."""
+    found = []
+    for mark in marks or ():
+        use = calls.uses.get(mark.number)
+        if use:
+            n = bisect_left(use, end, key=itemgetter(0))
+            found.append(use[max(n - 1, 0)][1])
+        else:
+            sizes = tuple(Axis(n, str(n), "unknown") for n in mark.shape)
+            found.append(sizes)
+    return tuple(found)
+
+
+def known_shapes(
+    calls: Calls, marks: list[Mark] | None, end: int
+) -> Shapes | None:
+    """Name the shapes of tensors after `end` steps; None where there are
+    none, or no call has read or made one of them."""
+    known = marks and all(mark.number in calls.uses for mark in marks)
+    return shapes_at(calls, marks, end) if known else None
+
+
+def module_shapes(calls: Calls) -> Iterator[tuple[str, Shapes, Shapes]]:
+    """Name what each module reads and makes, as they finish."""
+    for visit in calls.run.visits:
+        reads = shapes_at(calls, visit.given, visit.start)
+        yield visit.path, reads, shapes_at(calls, visit.makes, visit.end)
+
+
 def hidden_steps(run: RecordedRun) -> list[bool]:
     """Whether each step happens inside a library's function: where nobody
     wrote it, or where calls of several kinds are made."""
@@ -134,17 +187,17 @@ def hidden_steps(run: RecordedRun) -> list[bool]:
     ]
 
 
-def axes_of(dims: ShapeNamer, *runs: CallShapes | None) -> Axes:
+def axes_of(namer: ShapeNamer, *runs: CallShapes | None) -> Axes:
     """Name the axes of what a step reads and of what it makes, by what it
     does in every run."""
     reads, makes = zip(*(run or ([], []) for run in runs))
-    return named_shapes(dims, *reads), named_shapes(dims, *makes)
+    return named_shapes(namer, *reads), named_shapes(namer, *makes)
 
 
-def named_shapes(dims: ShapeNamer, *runs: list[Size]) -> Shapes:
+def named_shapes(namer: ShapeNamer, *runs: list[Size]) -> Shapes:
     """Name the axes of the tensors of one run by those of all."""
     columns = zip(zip_longest(*runs), runs[0])
-    return tuple(dims.shape(*column) for column, _ in columns)
+    return tuple(namer.shape(*column) for column, _ in columns)
 
 
 def row_of(
@@ -194,11 +247,9 @@ def keeper(keep: bool | str | list[str]) -> Keep:
     if isinstance(keep, bool):
         return (lambda step: True) if keep else None
     patterns = [keep] if isinstance(keep, str) else keep
-
-    def wanted(step: Step) -> bool:
-        return any(starmap(fnmatchcase, product(names_of(step), patterns)))
-
-    return wanted
+    return lambda step: any(
+        starmap(fnmatchcase, product(names_of(step), patterns))
+    )
 
 
 def kept_value(calls: Calls, text: str, nth: int | None) -> Tensor:
@@ -207,12 +258,10 @@ def kept_value(calls: Calls, text: str, nth: int | None) -> Tensor:
     Raises KeyError for a name that no line binds, or whose value was not
     kept, ValueError when it is not clear which value is meant.
     """
-    names: tuple[str, ...] = ()
-    for names in zip(*calls.names):
-        found = [i for i, name in enumerate(names) if name == text]
-        if found:
-            break
-    else:
+    own, received = zip(*calls.names) if calls.names else ((), ())
+    names = own if text in own else received
+    found = [i for i, name in enumerate(names) if name == text]
+    if not found:
         known = similar_names(text, names)
         raise KeyError(f"no line binds {text!r}: there are {known}")
     times, kept = len(found), calls.run.values.kept
@@ -229,7 +278,7 @@ def kept_value(calls: Calls, text: str, nth: int | None) -> Tensor:
     return kept[found[nth]][0]
 
 
-def similar_names(text: str, names: tuple[str, ...]) -> str:
+def similar_names(text: str, names: Sequence[str]) -> str:
     """List the names in the same module, or all if there are none."""
     known = [name for name in dict.fromkeys(names) if name[-1] != ":"]
     path = text.rpartition(":")[0]

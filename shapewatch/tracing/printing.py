@@ -11,7 +11,7 @@ from torch import nn
 from shapewatch.tracing.axes.inputs import Names
 from shapewatch.tracing.axes.names import Shapes, shapes_text
 from shapewatch.tracing.axes.sizes import GivenDims
-from shapewatch.tracing.listing.events import module_shapes
+from shapewatch.tracing.calls import module_shapes
 from shapewatch.tracing.record.recorder import Recorder, Step
 from shapewatch.tracing.record.state import aside
 from shapewatch.tracing.record.tensors import tensors

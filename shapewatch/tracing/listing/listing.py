@@ -16,29 +16,30 @@ from shapewatch.tracing.axes.names import (
     shapes_text,
     sizes_text,
 )
-from shapewatch.tracing.calls import Calls
+from shapewatch.tracing.calls import Calls, known_shapes
 from shapewatch.tracing.listing.events import (
     NOTHING,
+    CallEvents,
     ExpressionShapes,
     Frame,
-    NamedShapes,
-    runs_of,
 )
 from shapewatch.tracing.markup import STYLE, code_html, shape_html
 from shapewatch.tracing.record.visits import owner
 from shapewatch.tracing.source import expressions as source
 
-LISTING_WIDTH, MOST_SHAPES = 76, 4
+LISTING_WIDTH, LONG_LABEL, MOST_SHAPES = 76, 24, 4
 LIGHT_MARK = "▸"  # at the line that matters
+EDGES = re.compile(r"(?<=[(\[{]) |,? (?=[)\]}])")
 
 # An expression's text, or "" for a statement's own value; and what it made.
 Note = tuple[str, ExpressionShapes]
 CodeLine = tuple[str, list[Note]]  # its code, and what stands beside it
+NoteAt = tuple[ast.expr | ast.stmt | ast.arg, Note]  # it stands where it ends
 
 
 class AnnotatedSource:
-    """A function's source; for each line its text and its notes. `lit` are
-    the lines that matter, from 0.
+    """A function's lines, with the shapes that they made beside them; `lit`
+    are the lines that matter, from 0.
 
     Print it, or show it in a notebook.
     """
@@ -90,14 +91,22 @@ def rows_html(lines: list[CodeLine], lit: Collection[int]) -> Iterator[str]:
 def text_lines(
     code: str, notes: list[str], column: int, width: int
 ) -> list[str]:
-    """Write a line with its notes, beside it or below."""
-    joined = f"# {' · '.join(notes)}"
+    """Write a line with its notes: beside it; or on lines of their own,
+    under the column if they fit."""
+    beside = f"# {' · '.join(notes)}"
     start = max(column, len(code) + 2)
     if not notes:
         return [code]
-    if start + len(joined) <= width:
-        return [code.ljust(start) + joined]
-    return [code, *notes_below(notes, column, width)]
+    if start + len(beside) <= width:
+        return [code.ljust(start) + beside]
+    lines = [f"# {notes[0]}"]
+    for note in notes[1:]:
+        if len(lines[-1]) + len(f" · {note}") <= width:
+            lines[-1] += f" · {note}"
+        else:
+            lines.append(f"# {note}")
+    indent = max(0, min(column, width - max(map(len, lines))))
+    return [code, *(" " * indent + line for line in lines)]
 
 
 def best_column(lines: list[tuple[str, list[str]]], width: int) -> int:
@@ -108,18 +117,6 @@ def best_column(lines: list[tuple[str, list[str]]], width: int) -> int:
             last = width - len(f"# {' · '.join(notes)}")
             room.update(range(len(code) + 2, last + 1))
     return max(sorted(room), key=room.__getitem__, default=width)
-
-
-def notes_below(notes: list[str], column: int, width: int) -> list[str]:
-    """Write notes on lines of their own, under the column if they fit."""
-    lines = [f"# {notes[0]}"]
-    for note in notes[1:]:
-        if len(lines[-1]) + len(f" · {note}") <= width:
-            lines[-1] += f" · {note}"
-        else:
-            lines.append(f"# {note}")
-    indent = max(0, min(column, width - max(map(len, lines))))
-    return [" " * indent + line for line in lines]
 
 
 def note_text(label: str, made: ExpressionShapes) -> str:
@@ -138,103 +135,24 @@ def note_html(label: str, made: ExpressionShapes) -> str:
 def shapes_each_time(
     made: ExpressionShapes, write: Callable[[Shape], str]
 ) -> str:
-    """Write the shapes that an expression had each time, and how often; "?"
-    where they are not certain."""
+    """Write the shapes that an expression had each time, and how often, of
+    many the first and the last; "?" where they are not certain."""
     if not made.certain:
         return "?"
-    texts = [
-        ", ".join(shorten_list([*map(write, shapes)])) for shapes in made.times
-    ]
+    found = []
+    for shapes in made.times:
+        texts = list(map(write, shapes))
+        found.append(texts if len(texts) <= MOST_SHAPES else few_of(texts))
+    texts = list(map(", ".join, found))
     many = f" × {len(texts)}" if len(texts) > 1 else ""
     if len(set(texts)) == 1:
         return texts[0] + many
     return f"{texts[0]} … {texts[-1]}{many}"
 
 
-def shorten_list(texts: list[str]) -> list[str]:
+def few_of(texts: list[str]) -> list[str]:
     """Leave out the middle of a long list."""
-    return texts if len(texts) <= MOST_SHAPES else [texts[0], "…", texts[-1]]
-
-
-SIGNATURE_WIDTH = 76
-EDGES = re.compile(r"(?<=[(\[{]) |,? (?=[)\]}])")
-
-
-def signature(
-    node: source.Function, lines: Sequence[str]
-) -> tuple[range, str]:
-    """Give the lines of a signature, and what to write instead: it on one
-    line, if it must be without its types, which the shapes beside it tell;
-    or "" where it stands on one line, or would not fit.
-
-    `lines` begin with line 1 at index 1.
-    """
-    rows = signature_rows(node, lines)
-    written = [lines[i].strip() for i in rows]
-    if len(rows) < 2 or any("#" in line for line in written):
-        return rows, ""
-    one = EDGES.sub("", " ".join(written))
-    for text in (one, without_types(one)):
-        if len(text) <= SIGNATURE_WIDTH and same_call(
-            text, "\n".join(written)
-        ):
-            return rows, text
-    return rows, ""
-
-
-def signature_rows(node: source.Function, lines: Sequence[str]) -> range:
-    """The lines from `def` to the colon; none of a lambda."""
-    if isinstance(node, ast.Lambda):
-        return range(0)
-    for end in range(node.lineno, node.body[0].lineno):
-        if parse_signature("\n".join(lines[node.lineno : end + 1]).strip()):
-            return range(node.lineno, end + 1)
-    return range(0)
-
-
-def parse_signature(
-    text: str,
-) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """Read a signature; None where it is not whole."""
-    try:
-        (node,) = ast.parse(f"{text} pass").body
-    except SyntaxError:
-        return None
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return node
-    return None
-
-
-def typed_arguments(text: str) -> list[ast.arg]:
-    """List the arguments of a signature that have a type, the last first."""
-    nodes = ast.walk(parse_signature(text) or ast.Pass())
-    found = [n for n in nodes if isinstance(n, ast.arg) and n.annotation]
-    return sorted(found, key=lambda argument: -argument.col_offset)
-
-
-def without_types(text: str) -> str:
-    """Leave the types of the arguments out of a signature on one line."""
-    found = text.encode()
-    for one in typed_arguments(text):
-        end = one.annotation.end_col_offset if one.annotation else 0
-        rest = re.sub(rb"^ = ", b"=", found[end:])
-        found = found[: one.col_offset] + one.arg.encode() + rest
-    return found.decode()
-
-
-def same_call(text: str, whole: str) -> bool:
-    """Whether two signatures differ in the types of arguments alone."""
-    dumps = []
-    for node in (parse_signature(text), parse_signature(whole)):
-        for one in ast.walk(node or ast.Pass()):
-            if isinstance(one, ast.arg):
-                one.annotation = None
-        dumps.append(node and ast.dump(node))
-    return dumps[0] is not None and dumps[0] == dumps[1]
-
-
-LONG_LABEL = 24
-NoteAt = tuple[ast.expr | ast.stmt | ast.arg, Note]  # it stands where it ends
+    return [texts[0], "…", texts[-1]]
 
 
 def annotate(
@@ -256,14 +174,17 @@ def annotate(
     cannot be shown, where `path` or `nth` choose no run, or `light` no line.
     """
     code = code_of_thing(thing)
-    node, known = definition_of(code), NamedShapes(calls)
-    runs = runs_of(code, known.events, path)
+    node, events = definition_of(code), CallEvents(calls)
+    runs = events.runs_of(code, path)
     if not 0 <= nth < len(runs):
         raise ValueError(f"{nth=}: there is nth=0 to nth={len(runs) - 1}")
-    frame = Frame(known, node, runs[nth])
+    frame = Frame(events, node, runs[nth])
     lines = annotated_lines(frame)
     title = listing_title(frame, nth, len(runs))
-    title += sizes_line(lines, calls.run.sizes)
+    times = (made.times for _, notes in lines for _, made in notes)
+    texts = map(shapes_text, chain.from_iterable(times))
+    if sizes := sizes_text(texts, calls.run.sizes):
+        title += f"\n{sizes}"
     return AnnotatedSource(title, lines, lit_lines(lines, light))
 
 
@@ -286,14 +207,6 @@ def listing_title(frame: Frame, nth: int, many: int) -> str:
     if frame.times() > 1:
         title += f", {frame.times()} runs shown as one"
     return title
-
-
-def sizes_line(lines: list[CodeLine], known: dict[str, int]) -> str:
-    """List the sizes of the names that the notes use, on a line of its own."""
-    times = (made.times for _, notes in lines for _, made in notes)
-    texts = map(shapes_text, chain.from_iterable(times))
-    found = sizes_text(texts, known)
-    return f"\n{found}" if found else ""
 
 
 def code_of_thing(thing: Any) -> CodeType:
@@ -327,6 +240,26 @@ def definition_of(code: CodeType) -> source.Function:
     return node
 
 
+def annotated_lines(frame: Frame) -> list[CodeLine]:
+    """Give the lines of a definition with their notes, without docstring."""
+    node, lines = frame.node, ["", *source.lines_of(frame.code)]
+    first, last = source.first_line(node), source.last_line(node)
+    indent = len(lines[first]) - len(lines[first].lstrip())
+    rows, one = signature(node, lines)
+    left_out = {*rows[1:]} if one else set()
+    if one:
+        lines[rows[0]] = " " * indent + one
+    notes = defaultdict[int, list[Note]](list)
+    for part, note in notes_of(frame):
+        line = source.last_line(part)
+        notes[rows[0] if line in left_out else line].append(note)
+    if not isinstance(node, ast.Lambda) and ast.get_docstring(node):
+        doc = node.body[0]
+        left_out |= {*range(doc.lineno, source.last_line(doc) + 1)}
+    shown = (i for i in range(first, last + 1) if i not in left_out)
+    return [(lines[i][indent:].rstrip(), notes[i]) for i in shown]
+
+
 def notes_of(frame: Frame) -> Iterator[NoteAt]:
     """Note what went into a function, and what its expressions made."""
     yield from argument_notes(frame)
@@ -344,8 +277,8 @@ def argument_notes(frame: Frame) -> Iterator[NoteAt]:
     names: dict[str | int, str] = {i: x.arg for i, x in enumerate(given)}
     reads = {names.get(key, key): read for key, read in visit.reads.items()}
     for argument in [*given, *arguments.kwonlyargs]:
-        shapes = frame.known.shapes(reads.get(argument.arg), visit.start)
-        if shapes:
+        marks = reads.get(argument.arg)
+        if shapes := known_shapes(frame.events.calls, marks, visit.start):
             yield argument, (argument.arg, ExpressionShapes((shapes,)))
 
 
@@ -387,21 +320,54 @@ def expression_label(node: ast.expr) -> str:
     return text if len(text) <= LONG_LABEL else f"{text[: LONG_LABEL - 1]}…"
 
 
-def annotated_lines(frame: Frame) -> list[CodeLine]:
-    """Give the lines of a definition with their notes, without docstring."""
-    node, lines = frame.node, ["", *source.lines_of(frame.code)]
-    first, last = source.first_line(node), source.last_line(node)
-    indent = len(lines[first]) - len(lines[first].lstrip())
-    rows, one = signature(node, lines)
-    left_out = {*rows[1:]} if one else set()
-    if one:
-        lines[rows[0]] = " " * indent + one
-    notes = defaultdict[int, list[Note]](list)
-    for placed, note in notes_of(frame):
-        line = source.last_line(placed)
-        notes[rows[0] if line in left_out else line].append(note)
-    if not isinstance(node, ast.Lambda) and ast.get_docstring(node):
-        doc = node.body[0]
-        left_out |= {*range(doc.lineno, source.last_line(doc) + 1)}
-    shown = (i for i in range(first, last + 1) if i not in left_out)
-    return [(lines[i][indent:].rstrip(), notes[i]) for i in shown]
+def signature(
+    node: source.Function, lines: Sequence[str]
+) -> tuple[range, str]:
+    """Give the lines of a signature, and what to write instead: it on one
+    line, if it must be without its types, which the shapes beside it tell;
+    or "" where it stands on one line, or would not fit.
+
+    `lines` begin with line 1 at index 1.
+    """
+    rows = signature_rows(node, lines)
+    written = [lines[i].strip() for i in rows]
+    if len(rows) < 2 or any("#" in line for line in written):
+        return rows, ""
+    one = EDGES.sub("", " ".join(written))
+    bare, same = without_types(one)[1], without_types("\n".join(written))[1]
+    for text in (one, without_types(one)[0]):
+        if len(text) <= LISTING_WIDTH and bare == same:
+            return rows, text
+    return rows, ""
+
+
+def without_types(text: str) -> tuple[str, str]:
+    """Leave the types of the arguments out of a signature on one line; and
+    say what else it says."""
+    tree, found = parse_signature(text), text.encode()
+    parts = [x for x in ast.walk(tree) if isinstance(x, ast.arg)]
+    for part in sorted(parts, key=lambda part: -part.col_offset):
+        if part.annotation:
+            rest = found[part.annotation.end_col_offset :]
+            rest = re.sub(rb"^ = ", b"=", rest)
+            found = found[: part.col_offset] + part.arg.encode() + rest
+        part.annotation = None
+    return found.decode(), ast.dump(tree)
+
+
+def signature_rows(node: source.Function, lines: Sequence[str]) -> range:
+    """The lines from `def` to the colon; none of a lambda."""
+    if isinstance(node, ast.Lambda):
+        return range(0)
+    for end in range(node.lineno, node.body[0].lineno):
+        if parse_signature("\n".join(lines[node.lineno : end + 1])).body:
+            return range(node.lineno, end + 1)
+    return range(0)
+
+
+def parse_signature(text: str) -> ast.Module:
+    """Read a signature; it is empty where it is not whole."""
+    try:
+        return ast.parse(f"{text.strip()} pass")
+    except SyntaxError:
+        return ast.Module([], [])

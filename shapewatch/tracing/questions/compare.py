@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from itertools import chain, zip_longest
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import torch
 from torch import Tensor
@@ -90,9 +90,9 @@ def step_pairs(mine: TraceView, theirs: TraceView) -> list:
             if None in (i, j) or mine.texts[i] != theirs.texts[j]:
                 break
             pairs.setdefault((i, j), path)
-            for source in zip(mine.sources[i], theirs.sources[j]):
-                if makes_one(mine, source[0]) and makes_one(theirs, source[1]):
-                    pairs.setdefault(source, mine.steps[source[0]].visit.path)
+            for a, b in zip(mine.sources[i], theirs.sources[j]):
+                if makes_one(a, mine) and makes_one(b, theirs):
+                    pairs.setdefault((a, b), mine.steps[a].visit.path)
         else:
             continue
         ends = mine.leaving(path), theirs.leaving(path)
@@ -103,7 +103,7 @@ def step_pairs(mine: TraceView, theirs: TraceView) -> list:
     return list(pairs.items())
 
 
-def makes_one(view: TraceView, i: int | None) -> bool:
+def makes_one(i: int | None, view: TraceView) -> TypeGuard[int]:
     """Whether something is a step that makes one tensor."""
     return i is not None and len(view.steps[i].makes) == 1
 
@@ -178,8 +178,8 @@ def difference_found(
     text = f"They part in {where or 'the whole model'}, at {calls}: {why}. "
     text += code_difference(traces, pair, where)
     text += f"Calls compared before it: {before}."
-    made = made_texts(traces, pair)
-    return Comparison(False, where, *made, len(pairs), text)
+    mine, theirs = made_texts(traces, pair)
+    return Comparison(False, where, mine, theirs, len(pairs), text)
 
 
 def code_difference(traces: TwoTraces, pair: StepPair, path: str) -> str:

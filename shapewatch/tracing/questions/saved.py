@@ -124,8 +124,7 @@ def read_json(text: str) -> tuple[list[SavedStep], Table]:
             f"{version!r}. Write it again with trace(...).to_json()."
         )
     steps = list(map(saved_step, data["steps"]))
-    kinds = new_kinds([(kinds_of(s.reads), kinds_of(s.makes)) for s in steps])
-    rows = list(map(saved_row, data["steps"], kinds))
+    rows = list(map(saved_row, data["steps"], new_kinds(steps)))
     return steps, Table(rows, data["notes"])
 
 
@@ -145,10 +144,10 @@ def saved_mark(data: dict[str, Any]) -> Mark:
 def saved_row(data: dict[str, Any], types: tuple[str, ...]) -> Row:
     """Read a call's row."""
     where = module_label(data["module"], data["kind"])
-    shapes = (
+    reads, makes = (
         tuple(map(saved_shape, data[side])) for side in ("inputs", "outputs")
     )
-    return Row(where, data["variable"], data["call"], *shapes, types)
+    return Row(where, data["variable"], data["call"], reads, makes, types)
 
 
 def saved_shape(data: dict[str, Any]) -> Shape:

@@ -180,7 +180,8 @@ def object_state(thing: Any) -> HeldState:
 
 def slots_of(thing: Any) -> dict[str, Any]:
     """Give the attributes that an object has no dictionary for."""
-    names = slot_names(type(thing))
+    kind: Any = type(thing)
+    names = slot_names(kind)
     return {x: getattr(thing, x) for x in names if hasattr(thing, x)}
 
 

@@ -63,6 +63,11 @@ class Visit:
     end: int = 0
     makes: list[Mark] | None = None
 
+    @property
+    def given(self) -> list[Mark]:
+        """The tensors that it was given."""
+        return [mark for marks in self.reads.values() for mark in marks]
+
 
 class Visits:
     """Follow the modules of a model while they run, in this thread, and note
