@@ -6,13 +6,10 @@ import pytest
 import torch
 from torch import nn
 
-from shapewatch.tracing import flops, gradients, parameters, trace
+from shapewatch.tracing import flops, parameters, trace
 from shapewatch.tracing.record.models import root_module
 from shapewatch.tracing.record.visits import modules_of
-from tests.helpers.awkward import AWKWARD
-from tests.helpers.own_models import GPT
 from tests.helpers.small import words
-from tests.helpers.witness import differences, witnessed
 
 IDS = words(11, 2, 3)
 
@@ -143,21 +140,6 @@ def test_costs_are_those_of_the_model_behind(way):
         assert names == [name for name, _ in WRITER.named_parameters()]
 
 
-def test_a_methods_own_calls_are_its_models():
-    seen = trace(WRITER.embedded, IDS, scale=2.0)
-    assert [row.path for row in seen.table.rows] == [
-        "embed",
-        "layers.0",
-        "(Writer)",
-    ]
-
-
-def test_axes_of_a_methods_inputs_are_probed():
-    seen = trace(WRITER.generate, IDS, dims={"B": 2, "T": 3}, axes=["B T"])
-    assert seen.table.rows[-1].makes == "(B, T+2)"
-    assert seen.notes == []
-
-
 def test_several_models_are_named_as_their_variables():
     reads, writes = nn.Linear(4, 5), nn.Sequential(nn.Linear(5, 6), nn.ReLU())
 
@@ -171,31 +153,11 @@ def test_several_models_are_named_as_their_variables():
     assert seen.parameters()[""].parameters == 25 + 36
 
 
-def test_an_empty_model_is_one():
-    empty = nn.Sequential()
-    assert root_module(empty) is empty
-    assert root_module(lambda x: empty(x)) is empty
-
-
-def test_a_part_of_a_model_beside_it_is_no_other_model():
-    first = WRITER.layers[0]
-    seen = trace(lambda ids: first(WRITER.embed(ids)), IDS)
-    assert paths(seen) == {"embed", "layers.0"}
-
-
 def test_a_module_that_a_model_is_given_does_not_rename_its_parts():
     assert (
         root_module(partial(WRITER, IDS, loss=nn.CrossEntropyLoss())) is WRITER
     )
     assert root_module(partial(WRITER.embedded, nn.ReLU())) is WRITER
-
-
-def test_an_attribute_of_a_global_s_name_is_not_taken_for_it():
-    class Holder:
-        WRITER = staticmethod(torch.relu)
-
-    holder = Holder()
-    assert not [*root_module(lambda x: holder.WRITER(x)).children()]
 
 
 def test_what_has_no_model_has_none():
@@ -213,28 +175,3 @@ def test_a_function_that_calls_itself_is_followed_once():
         return down(ids, n - 1) if n else WRITER(ids)
 
     assert paths(trace(down, IDS)) == PATHS
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", AWKWARD)
-def test_a_traced_method_leaves_its_model_as_a_run_does(name):
-    left = []
-    for traced in (False, True):
-        torch.manual_seed(3)
-        model = AWKWARD[name]()
-        if traced:
-            seen = trace(model.forward, IDS, dims={"T": 3}, axes=["_ T"])
-            before = witnessed(model)
-            seen.parameters(), seen.flops(), seen.gradients()
-            assert differences(before, witnessed(model)) == []
-        else:
-            model.forward(IDS)
-        left.append([x.tolist() for x in model.state_dict().values()])
-    assert left[0] == left[1]
-
-
-def test_gradients_of_a_method_are_found():
-    model = GPT(3, 12, 8)
-    ids = words(37, 2, 4)
-    sheet = gradients(model.forward, ids, ids)
-    assert "none" not in {row.gradient for row in sheet.rows}

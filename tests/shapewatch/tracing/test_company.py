@@ -11,13 +11,6 @@ from shapewatch.tracing import trace
 from tests.helpers.four_rows import rows, small_model
 
 
-def test_vmap_gives_what_it_gives():
-    model = small_model().eval()
-    each = torch.func.vmap(model)
-    seen = trace(each, rows().view(4, 1, 6))
-    assert torch.equal(seen.result, each(rows().view(4, 1, 6)))
-
-
 def test_checkpoints_give_the_same_gradients_after_the_trace():
     gradients = []
     for traced in (False, True):

@@ -1,7 +1,5 @@
 """Parameters and FLOPs, against figures that are not ours."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 from torch import nn
@@ -10,7 +8,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from shapewatch.tracing.questions.costs import flops, parameters
 from tests.helpers import source_003
 from tests.helpers.small import words
-from tformer_lite import EncoderDecoder, paper_base, tiny_translator
+from tformer_lite import EncoderDecoder, paper_base
 
 # Each layer of source 003, as its summary prints it.
 PRINTED = {
@@ -36,12 +34,6 @@ def test_paper_base_has_the_parameters_of_the_sources_summary():
     assert {path: sheet[path].parameters for path in PRINTED} == PRINTED
 
 
-def test_tiny_translator_has_41_256_parameters():
-    sheet = parameters(EncoderDecoder(tiny_translator))
-    assert sheet[""].parameters == 41_256
-    assert sheet[""].frozen == 0
-
-
 @pytest.mark.slow
 def test_source_003_takes_9_557_606_400_multiply_adds_and_twice_the_flops(
     ids,
@@ -50,31 +42,6 @@ def test_source_003_takes_9_557_606_400_multiply_adds_and_twice_the_flops(
     assert whole.multiply_adds == 9_557_606_400
     assert whole.flops == 19_115_212_800
     assert whole.parameters == 44_312_696
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("attention", ["fused", "split"])
-def test_ours_takes_as_many_with_its_projections_fused_or_split(
-    attention, ids
-):
-    model = EncoderDecoder(replace(paper_base, attention=attention)).eval()
-    sheet = flops(model, *ids)
-    assert sheet[""].multiply_adds == 9_557_606_400
-    layer = sheet["encoder.blocks.0"]
-    assert layer.multiply_adds == (
-        200 * 512 * (3 * 512 + 512 + 2 * 2048) + 2 * 200 * 200 * 512
-    )
-    names = "src_embedding", "tgt_embedding", "encoder", "decoder", "head"
-    assert sheet[""].flops == sum(sheet[name].flops for name in names)
-    assert sheet["encoder.blocks"].flops == 6 * layer.flops
-
-
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("rows", [(), (5,), (2, 3)])
-def test_a_linear_layer_takes_2_b_c_f(rows, bias):
-    layer = nn.Linear(4, 7, bias)
-    whole = flops(layer, torch.randn(*rows, 4))[""]
-    assert whole.flops == 2 * torch.Size(rows).numel() * 4 * 7
 
 
 @pytest.mark.parametrize("fast", [True, False])
@@ -113,12 +80,6 @@ def test_recurrent_layers_are_counted(kind, gates):
     layer, x = kind(4, 5, 2, bidirectional=True), torch.randn(6, 2, 4)
     by_hand = 2 * 6 * 2 * 2 * gates * 5 * ((4 + 5) + (2 * 5 + 5))
     assert flops(layer, x)[""].flops == by_hand
-
-
-def test_a_convolution_is_counted():
-    layer = nn.Conv2d(4, 6, 3, groups=2)
-    whole = flops(layer, torch.randn(2, 4, 8, 8))[""]
-    assert whole.flops == 2 * 2 * 6 * (4 // 2) * 9 * 6 * 6
 
 
 def test_layer_10_is_not_counted_within_layer_1():

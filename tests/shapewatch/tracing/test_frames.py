@@ -3,7 +3,6 @@
 import pytest
 import torch
 from torch import Tensor
-from torch.utils.data import default_collate
 
 from tests.helpers.listings import shown
 from tests.helpers.named_calls import Named, shorter, total
@@ -51,11 +50,6 @@ def test_what_is_not_certain_is_marked_and_never_left_blank(seen, name):
     assert "?</span></td></tr>" in row
 
 
-def test_one_of_several_that_is_not_known_makes_all_unknown(seen):
-    note = shown(seen.source(Named), "kept, sign = ")
-    assert note == "u.sign(): (4?, 3?) · ?"
-
-
 def test_what_gives_nothing_has_no_shape(seen):
     lines = str(seen.source(Named)).splitlines()
     assert "    checked(silent)" in lines
@@ -71,21 +65,6 @@ def test_a_function_run_in_a_loop_says_how_many_runs_are_shown(seen):
     assert second.endswith("(3?, 3?) … (2?, 3?) × 2")
     assert "shown as one" not in str(seen.source(Named))
     assert "shown as one" not in str(seen.source(total))
-
-
-def test_several_tensors_of_one_call_are_not_several_calls():
-    """The witness: PyTorch's own function, which stacks each entry."""
-
-    def batch(x):
-        return default_collate([{"a": x, "b": x[0]}] * 2)
-
-    seen = trace(batch, torch.ones(2, 3))
-    assert [step.name for step in seen.steps[-2:]] == ["stack", "stack"]
-    assert {n: x.shape for n, x in seen.result.items()} == {
-        "a": (2, 2, 3),
-        "b": (2, 3),
-    }
-    assert shown(seen.source(batch), "return ").endswith(" · ?")
 
 
 def test_a_lambda_can_be_shown_and_what_is_defined_inside_a_function():

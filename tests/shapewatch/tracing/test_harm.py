@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from shapewatch.tracing import trace
-from tests.helpers.awkward import AWKWARD, Grows, V, closed
+from tests.helpers.awkward import AWKWARD, Grows, V
 from tests.helpers.witness import differences, witnessed
 from tformer_lite import print_shapes, report
 
@@ -99,42 +99,6 @@ def test_a_question_that_runs_a_model_again_changes_nothing(name, question):
     before = witnessed(model)
     getattr(seen, question)()
     assert differences(before, witnessed(model)) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("calls", [False, True])
-@pytest.mark.parametrize("name", AWKWARD)
-def test_printing_leaves_a_model_as_an_unprinted_run_does(name, calls):
-    left = []
-    for names in (None, NAMED):
-        seeded()
-        model = AWKWARD[name]()
-        if names:
-            with print_shapes(model, calls=calls, **names):
-                model(IDS)
-        else:
-            model(IDS)
-        left.append((str(values(model)), witnessed(None)))
-    assert left[0] == left[1]
-
-
-def test_what_a_function_keeps_grows_once():
-    run = closed()
-    model, kept, times = run.of
-    trace(run, IDS, **NAMED)
-    assert (len(kept), times(), len(model.history)) == (1, 1, 1)
-
-
-def test_a_factory_may_give_the_reader_s_own_model():
-    model, made = Grows(), []
-
-    def build(B, T):
-        made.append(B)
-        return model, (IDS[:1, :1].expand(B, T),)
-
-    seen = trace(build=build, dims=DIMS)
-    assert "(B, T, 8)" in str(seen)
-    assert (len(made), len(model.history), model.calls) == (1, 1, 1)
 
 
 KEPT: list = []

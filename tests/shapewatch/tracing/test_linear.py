@@ -94,24 +94,6 @@ def test_the_way_of_scores_is_written_once():
     assert not any(one.way for one in flow.found.values())
 
 
-@pytest.mark.slow
-def test_a_long_attention_is_found_and_measured():
-    seen = trace(scaled, torch.randn(3, 4), 3000, keep=True)
-    (found,) = seen.attention()
-    torch.testing.assert_close(found.weights, found.masked.softmax(-1))
-
-
-def test_a_tensor_that_takes_the_memory_of_another_is_another():
-    def model(x):
-        for _ in range(20):
-            x.clone()  # is gone at once
-        return x
-
-    seen = trace(model, torch.ones(3))
-    numbers = [mark.number for step in seen.steps for mark in step.makes]
-    assert len(set(numbers)) == len(numbers) == 20
-
-
 class Forgets(nn.Module):
     """Lets go of what it made, and looks whether it is gone."""
 

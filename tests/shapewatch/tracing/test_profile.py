@@ -1,16 +1,11 @@
 """Time and memory of modules and calls, against what is known of both."""
 
-from functools import partial
-
 import pytest
 import torch
 from torch import nn
 
 from shapewatch.tracing import trace
 from shapewatch.tracing.questions import profile as spent
-from tests.helpers.awkward import AWKWARD
-from tests.helpers.small import words
-from tests.helpers.witness import differences, witnessed
 
 
 class Slow(nn.Module):
@@ -66,18 +61,6 @@ def test_self_is_apart_from_the_modules_within_and_total_is_not(clock):
     assert times[""] == (1, pytest.approx(1), pytest.approx(12))
 
 
-def test_a_function_s_own_time_is_the_total_s(clock):
-    model = Slow(clock)
-
-    def run(x):
-        clock.at += 7
-        return model(x)
-
-    whole = trace(run, X).profile()[""]
-    assert (whole.self_ms, whole.total_ms) == pytest.approx((8, 19))
-    assert trace(lambda x: x + 1, X).profile()[""].runs == 1
-
-
 class Sizes(nn.Module):
     def __init__(self):
         super().__init__()
@@ -96,68 +79,6 @@ def test_made_is_the_memory_that_is_new_and_peak_what_is_there_at_once():
     assert sheet[""].made == 3000  # views make none
     assert sheet["wide"].peak == 2000
     assert sheet["narrow"].peak == 3000
-
-
-def test_memory_that_is_given_back_does_not_count_at_the_end():
-    def model(x):
-        for _ in range(20):
-            x = x + 1
-        return x
-
-    whole = trace(model, X).profile()[""]
-    assert whole.made == 20 * 1000
-    assert whole.peak == 2000
-
-
-def test_memory_that_waits_for_the_backward_pass_is_there():
-    model = nn.Sequential(*(nn.Linear(25, 25) for _ in range(4)))
-    known = trace(model, X).profile()[""].peak
-    with torch.no_grad():
-        least = trace(model, X).profile()[""].peak
-    assert known == 4000
-    assert least == 2000
-
-
-def test_each_run_begins_where_the_others_did():
-    model, part = [], nn.Identity()
-
-    def grows(x):
-        model.append(part)
-        for one in model:
-            x = one(x + 1)
-        return x
-
-    seen = trace(grows, X)
-    profile = seen.profile()
-    assert profile[""].made == 2 * 1000
-    assert len(model) == 1
-    assert {clock.runs[""] for clock in runs_of(grows)} == {2}
-
-
-def runs_of(function):
-    return spent.time_runs(partial(function, X), spent.ModuleClock, 3)
-
-
-def test_what_fails_raises_its_own_error():
-    def model(x):
-        if model.fails:
-            raise LookupError("gone")
-        return x + 1
-
-    model.fails = False
-    seen = trace(model, X)
-    model.fails = True
-    with pytest.raises(LookupError, match="gone"):
-        seen.profile()
-
-
-@pytest.mark.parametrize("name", AWKWARD)
-def test_measuring_changes_nothing(name):
-    model = AWKWARD[name]()
-    seen = trace(model, words(11, 2, 6))
-    before = witnessed(model)
-    seen.profile()
-    assert differences(before, witnessed(model)) == []
 
 
 def test_it_prints_milliseconds_in_columns(clock):

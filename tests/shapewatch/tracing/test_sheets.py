@@ -7,7 +7,6 @@ import torch
 from torch import nn
 from torch.nn.functional import dropout
 
-from shapewatch.tracing import trace
 from shapewatch.tracing.questions.costs import flops, gradients, parameters
 from tests.helpers.listings import unstyled
 from tests.helpers.small import words
@@ -59,14 +58,6 @@ def test_gradients_have_their_parameters_shape_unless_dead_or_frozen():
     assert "none" in sheet.notes[0]
     for name, p in Tied().named_parameters():
         assert sheet[name].shape == p.shape
-
-
-def test_a_model_without_any_gradient_says_so():
-    frozen = nn.Linear(4, 5).requires_grad_(False)
-    assert gradients(frozen, torch.randn(4))["weight"].gradient == "frozen"
-    loose = nn.Embedding(4, 5)
-    loose.forward = lambda ids: ids
-    assert gradients(loose, words(4, 1, 2))["weight"].gradient == "none"
 
 
 class Broken(Tied):
@@ -160,14 +151,3 @@ def test_the_html_is_a_table_with_the_same_cells_and_real_headers():
 def test_a_path_that_is_not_there_is_refused():
     with pytest.raises(KeyError, match="no 'heads'"):
         parameters(nn.Linear(4, 5))["heads"]
-
-
-def test_of_a_long_chain_each_call_is_seen_by_its_end():
-    def masked(scores):
-        hidden = torch.ones(2, 2).triu(1) == 1
-        return scores.masked_fill(hidden, float("-inf")).softmax(dim=-1)
-
-    lines = str(trace(masked, torch.randn(2, 2))).splitlines()[-2:]
-    calls = [line.split("  (")[0].strip() for line in lines]
-    assert [call[-8:] for call in calls] == ["'-inf'))", "(dim=-1)"]
-    assert all(call.startswith("scores.masked_fil") for call in calls)

@@ -66,15 +66,6 @@ def test_a_cell_is_compiled_as_ipython_compiles_it(first, flag, monkeypatch):
     assert "return g(x)     # (2?)" in str(seen.source(f))
 
 
-def test_a_name_may_be_given_in_another_cell(monkeypatch):
-    names = {}
-    exec(cell("one", "first = lambda x: x[0]\n", monkeypatch), names)
-    text = "def f(x):\n    return first(x)\n"
-    exec(cell("two", text, monkeypatch), names)
-    seen = trace(names["f"], torch.ones(2, 3))
-    assert "return first(x)  # (3?)" in str(seen.source(names["f"]))
-
-
 def test_a_cell_that_is_run_again_is_the_same_and_its_copy_is_another(
     monkeypatch,
 ):

@@ -46,19 +46,6 @@ def test_a_layer_that_differs_stands_on_its_own(odd, masked):
     assert names(shown) == ["h.0 … h.1 × 2", "h.2", "h.3 … h.5 × 3"]
 
 
-def test_names_that_differ_by_more_than_a_number_are_not_folded():
-    class Three(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.query, self.key = nn.Linear(4, 4), nn.Linear(4, 4)
-            self.key2 = nn.Linear(4, 4)
-
-        def forward(self, x):
-            return self.query(x) + self.key(x) + self.key2(x)
-
-    assert names(tree(Three(), X)) == ["query", "key", "key2"]
-
-
 def hooked(model, *inputs) -> list[tuple]:
     """What hooks see of each run of a module: its path, and the shapes."""
     found, paths = [], {m: path for path, m in model.named_modules()}
@@ -186,24 +173,6 @@ def test_where_the_shapes_of_several_runs_differ_the_ends_are_shown():
     assert "… …" not in line
 
 
-def test_a_layer_that_is_handed_in_is_named_from_where_it_lives():
-    """As the residuals of this book's blocks are handed their sublayers."""
-    torch.manual_seed(0)
-    model = EncoderDecoder(small("paper_base", n_layers=3))
-    found = names(tree(model, words(10, 2, 7), words(11, 2, 5), depth=4))
-    assert found.count("self_attention") == 2
-    assert found.count("blocks.0 … blocks.2 × 3") == 2
-
-
-def test_what_a_module_reads_has_the_shape_that_it_had_before():
-    class Writes(nn.Module):
-        def forward(self, x):
-            return x.unsqueeze_(0) * 2
-
-    model = nn.Sequential(nn.Linear(4, 4), Writes())
-    assert "(2, 4) -> (1, 2, 4)" in str(tree(model, X)).splitlines()[5]
-
-
 class Pairs(nn.Module):
     """A list of lists of layers, as many write them: the inner lists do not
     run."""
@@ -230,12 +199,6 @@ def test_lists_that_do_not_run_hold_what_runs_in_them():
     assert [part.path for part in shown.root.parts] == [
         f"layers.{i}" for i in range(4)
     ]
-
-
-def test_a_list_of_which_one_layer_runs_is_no_level():
-    model = Pairs(1)
-    model.forward = lambda x: model.layers[0][1](x)
-    assert names(tree(model, X)) == ["layers.0.1"]
 
 
 def test_what_a_long_name_begins_with_is_not_written_twice():

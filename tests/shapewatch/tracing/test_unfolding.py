@@ -2,14 +2,10 @@
 
 from html.parser import HTMLParser
 
-import pytest
-import torch
 from torch import nn
 
 from shapewatch.tracing import trace
 from tests.helpers.listings import unstyled
-from tests.helpers.own_models import GPT
-from tests.helpers.small import words
 from tests.helpers.trees import Block, Other, Stack, X, tree
 
 
@@ -73,20 +69,3 @@ def test_the_html_of_a_page_that_would_be_huge_has_no_calls():
             return x
 
     assert "<table" not in tree(Stack(Long()), X)._repr_html_()
-
-
-@pytest.mark.slow
-def test_the_html_of_a_model_as_deep_as_gpt_2_is_small():
-    torch.manual_seed(0)
-    model = GPT(3, 12, 8)
-    model.blocks.extend(model.blocks[0] for _ in range(10))
-    shown = tree(model, words(37, 2, 8), words(37, 2, 8))
-    assert len(shown._repr_html_()) < 30_000
-
-
-def test_a_class_whose_name_needs_care_is_written_with_it():
-    kind = type("<A&B>", (Block,), {})
-    page = Page(tree(Stack(kind(), kind()), X)._repr_html_())
-    assert any("<A&B>" in text for text in page.texts)
-    page = Page(tree(type("<C>", (Stack,), {})(Block()), X)._repr_html_())
-    assert "<C>" in page.texts
