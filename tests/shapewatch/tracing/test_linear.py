@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from shapewatch.tracing.questions.attention import Flow
 from tformer_lite import trace
 
 
@@ -77,21 +76,6 @@ def test_source_takes_twice_the_work_for_twice_the_calls(make, many, tmp_path):
         assert str(seen.source(thing))  # what is read of files is read now
         work.append(instructions(partial(seen.source, thing)))
     assert work[1] < 2.5 * work[0]
-
-
-def scaled(x: Tensor, many: int) -> Tensor:
-    scores = x @ x.mT
-    for _ in range(many):
-        scores = scores * 0.9
-    return scores.softmax(-1) @ x
-
-
-def test_the_way_of_scores_is_written_once():
-    """Each call once had a copy of all that led to it."""
-    flow = Flow(trace(scaled, torch.randn(3, 4), 50).steps)
-    (found,) = flow.attentions()
-    assert len(found.way) == 52
-    assert not any(one.way for one in flow.found.values())
 
 
 class Forgets(nn.Module):

@@ -131,23 +131,3 @@ def test_a_traced_run_gives_what_an_untraced_one_does(name, keep):
         if traced:
             assert str(seen)
     assert found[0] == found[1]
-
-
-def test_a_function_without_a_name_is_called_by_its_class_or_function():
-    class Doubles:
-        def __call__(self, x):
-            if torch.overrides.has_torch_function((x,)):
-                return torch.overrides.handle_torch_function(self, (x,), x)
-            return x + x
-
-    class Calls(Doubles):
-        pass
-
-    add = partial(partial(torch.add, alpha=2))
-
-    def by_part(x):
-        return torch.overrides.handle_torch_function(partial(add, x), (x,), x)
-
-    seen = trace(lambda x: by_part(Calls()(x)), X, keep=True)
-    assert [step.name for step in seen.steps] == ["Calls", "add"]
-    assert len(str(seen).splitlines()) == 3

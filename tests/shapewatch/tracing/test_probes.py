@@ -7,7 +7,6 @@ import torch
 from torch import nn
 
 from shapewatch.tracing import trace
-from shapewatch.tracing.axes.formulas import line
 from shapewatch.tracing.axes.inputs import resize_inputs
 from shapewatch.tracing.axes.sizes import joint_sizes, run_sizes
 from shapewatch.tracing.probing import QuickInit
@@ -67,27 +66,6 @@ def test_a_probe_is_even_and_one_is_odd_and_one_is_larger(size):
         assert max(sizes) > 32 or i > 2
 
 
-def far_from_lines(x):
-    """Functions of a size that a few sizes may take for a line."""
-    for k in (2, 3, 4, 5, 7, 8, 16):
-        yield -(-x // k) * k
-        yield x // k
-    yield 1 << (x - 1).bit_length()
-    yield from (max(x, 12), x * (x + 1) // 2, x % 4)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("size", range(1, 70))
-def test_no_rounded_size_looks_like_a_line(size):
-    given = dict.fromkeys("BSTHDFGK", size)
-    probes = joint_sizes(given, [*given])
-    for name in given:
-        sizes = [size, *(probe[name] for probe in probes)]
-        for made in zip(*map(far_from_lines, sizes)):
-            factor, added = line(sizes, made)
-            assert [factor * x + added for x in sizes] != [*made]
-
-
 def test_inputs_are_resized_with_values_that_they_have():
     ids, x = torch.arange(6).view(2, 3), torch.rand(3, 2, 4)
     sizes = run_sizes({"B": 3, "S": 5})
@@ -103,14 +81,6 @@ def test_inputs_are_resized_with_values_that_they_have():
     assert shorter.shape == (5, 3, 4)
     assert shorter.dtype == x.dtype
     assert option is None
-
-
-def test_a_tensor_that_comes_twice_stays_one():
-    x = torch.rand(2, 3, 4)
-    sizes = run_sizes({"B": 4, "T": 5})
-    (q, k, v), _ = resize_inputs(torch.add, (x, x, x), {}, ["B T C"], sizes)
-    assert q is k is v
-    assert q.shape == (4, 5, 4)
 
 
 @pytest.mark.parametrize(

@@ -83,12 +83,6 @@ def test_lines_inside_a_librarys_function_are_named_by_their_call():
     assert "trace(" not in text
 
 
-def test_a_script_module_is_refused():
-    model = nn.Sequential(torch.jit.ScriptModule())
-    with pytest.raises(TypeError, match="ScriptModule"):
-        trace(model, torch.zeros(1, 2))
-
-
 def test_what_cannot_be_called_is_refused():
     with pytest.raises(TypeError, match="give a model: NoneType"):
         trace(dims=DIMS)
