@@ -13,11 +13,9 @@ from tests.helpers import source_000
 from tests.helpers.small import build, small
 from tformer_lite import (
     EncoderDecoder,
-    MultiHeadAttention,
     causal_mask,
     padding_mask,
     running_example,
-    split_heads,
     tiny_translator,
     trace,
 )
@@ -57,19 +55,6 @@ def test_three_attentions_of_the_running_example(attention):
         assert one.weights.shape == (2, 3, 8, 8)
         assert one.scores.isfinite().all()
         check(one, one.scores, mask)
-
-
-def test_raw_scores_are_queries_times_keys_over_the_root_of_d():
-    layer = MultiHeadAttention(C, H)
-    x, source = torch.randn(B, T, C), torch.randn(B, S, C)
-    mask = torch.rand(B, 1, T, S) > 0.3
-    mask[0, 0, 1] = False
-    seen = trace(layer, x, source, mask, dims=DIMS, keep=True)
-    q = split_heads(layer.query(x), H)
-    k = split_heads(layer.key(source), H)
-    (one,) = seen.attention()
-    check(one, (q @ k.mT / 2).detach(), mask)
-    assert repr(one) == "attention in the model: (B~, H~, T~, S~)"
 
 
 def test_source_000s_scores_survive_its_writing_over_them():

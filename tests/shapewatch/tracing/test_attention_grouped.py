@@ -83,15 +83,10 @@ LOWEST = torch.tensor(-1e4)
 BETWEEN = {
     "type": lambda x: x.type(torch.float64).type(torch.float32),
     "the larger": lambda x: torch.max(x, LOWEST),
-    "maximum": lambda x: torch.maximum(x, LOWEST),
     "clip": lambda x: x.clip(-1e4, 1e4),
-    "cpu": lambda x: x.cpu(),
     "ravel": lambda x: x.ravel().view(x.shape),
     "flip": lambda x: x.flip(-1).flip(-1),
-    "roll": lambda x: x.roll(1, -1).roll(-1, -1),
     "index_select": lambda x: x.index_select(-1, torch.arange(S)),
-    "broadcast_to": lambda x: x.broadcast_to(x.shape),
-    "clamp_min": lambda x: x.clamp_min(-1e4),
     "moveaxis": lambda x: x.moveaxis(1, 2).moveaxis(2, 1),
     "repeated": lambda x: x.repeat_interleave(1, 0).tile(1, 1, 1, 1),
 }
@@ -112,9 +107,7 @@ def test_calls_that_leave_scores_and_weights_what_they_are(change):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["eager", "sdpa"])
-@pytest.mark.parametrize(
-    "name", ["Llama", "Mistral", "Gemma", "Qwen2", "Qwen3", "Falcon"]
-)
+@pytest.mark.parametrize("name", ["Llama", "Qwen3", "Falcon"])
 def test_models_of_transformers_give_the_weights_that_they_return(name, kind):
     import transformers
 
@@ -126,7 +119,7 @@ def test_models_of_transformers_give_the_weights_that_they_return(name, kind):
         num_attention_heads=H,
         num_key_value_heads=2,
         max_position_embeddings=16,
-        **({"head_dim": D} if name in ("Gemma", "Qwen3") else {}),
+        **({"head_dim": D} if name == "Qwen3" else {}),
     )
     make = getattr(transformers, f"{name}Model")._from_config
     model = make(config, attn_implementation="eager").eval()

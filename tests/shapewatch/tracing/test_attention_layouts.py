@@ -46,17 +46,6 @@ def test_scores_masked_and_weights_are_those_of_the_equation(attend, shared):
         assert_close(numbers(one.masked), numbers(masked))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("attend", LAYOUTS, ids=lambda f: f.__name__)
-def test_all_three_have_the_shape_that_is_named(attend):
-    layer = built(attend)
-    (one,) = trace(layer, SOURCE, X, keep=True, dims=SIZES).attention()
-    shape = tuple(axis.size for axis in one.axes)
-    assert one.scores.shape == one.masked.shape == one.weights.shape == shape
-    axes = [i for i, size in enumerate(shape) if size == 7]
-    assert any((one.weights.sum(i) - 1).abs().max() < 1e-5 for i in axes)
-
-
 @pytest.mark.parametrize(
     ("name", "shape"),
     [

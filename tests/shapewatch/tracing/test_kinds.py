@@ -21,14 +21,10 @@ X, IDS = torch.randn(3, 4), torch.tensor([[0, 1, 2]])
         (lambda x: x > 0, [X], "bool"),
         (lambda ids, x: x[ids], [IDS, X], ""),
         (lambda ids: ids.float(), [IDS], "float32"),
-        (lambda ids: ids / 2, [IDS], "float32"),
         (lambda x: x.half(), [X], "float16"),
-        (lambda x: x.to(torch.bfloat16), [X], "bfloat16"),
         (lambda x: x.to("meta"), [X], "on meta"),
         (lambda x: x.to("meta", torch.int8), [X], "int8 on meta"),
         (lambda x: x.masked_fill(x.bool(), 0), [X.bool()], ""),
-        (lambda x: torch.fft.fft(x), [X], "complex64"),
-        (lambda x: x.double() * 1, [X.double()], ""),
         (lambda ids: ids.new_ones(3), [IDS], ""),
     ],
 )
@@ -44,14 +40,3 @@ def test_each_of_several_outputs_has_its_own():
     assert str(seen).endswith("-> (3?), (3?) int64")
     assert "</span>, <span" in seen._repr_html_()
     assert "</span> int64" in seen._repr_html_()
-
-
-def test_a_tensor_that_changes_its_type_is_named_as_it_was_each_time():
-    def steps(x):
-        y = x * 1
-        y.data = y.data.double()
-        return y + 1
-
-    seen = trace(steps, X.clone())
-    assert seen.table.rows[-1].types == ("",)
-    assert seen.steps[-1].makes[0].dtype == torch.float64

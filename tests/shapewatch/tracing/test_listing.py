@@ -2,7 +2,6 @@
 
 import ast
 import math
-import re
 
 import pytest
 import torch
@@ -11,7 +10,7 @@ from torch import nn
 from shapewatch.tracing.listing.listing import annotate, signature
 from shapewatch.tracing.markup import code_html
 from tests.helpers.listings import shown
-from tformer_lite import MultiHeadAttention, trace
+from tformer_lite import trace
 
 
 def halves(x):
@@ -70,10 +69,6 @@ def listing():
 )
 def test_each_line_has_the_shapes_that_it_makes(listing, line, shapes):
     """The witness is the arithmetic: (5, 3) @ (3, 4), then halves."""
-    if not shapes:
-        code = next(c for c in str(listing).splitlines() if line in c)
-        assert "#" not in code
-        return
     notes = shown(listing, line).split(" · ")
     assert [note.rpartition(": ")[2] for note in notes] == shapes
 
@@ -90,21 +85,6 @@ def test_what_cannot_be_shown_says_why():
         annotate(seen, eval("lambda x: x"))
     with pytest.raises(ValueError, match="there is nth=0"):
         annotate(seen, example, nth=1)
-
-
-def test_cross_attention_shows_what_its_functions_and_modules_gave():
-    dims = {"B": 2, "S": 6, "T": 5, "H": 3, "D": 4, "C": 12}
-    x, source = torch.randn(2, 5, 12), torch.randn(2, 6, 12)
-    seen = trace(MultiHeadAttention(12, 3), x, source, dims=dims)
-    found = annotate(seen, MultiHeadAttention)
-    given = "x: (B~, T~, C~) · source: (B~, S~, C~)"
-    assert shown(found, "def forward") == given
-    three = "(B~, H~, T~, D~), (B~, H~, S~, D~), (B~, H~, S~, D~)"
-    assert shown(found, "q, k, v = ") == three
-    assert shown(found, "heads = ") == "(B~, H~, T~, D~)"
-    assert shown(found, "return") == "(B~, T~, C~)"
-    found = annotate(seen, MultiHeadAttention.project)
-    assert shown(found, "k = ").endswith("C~) · (B~, H~, S~, D~)")
 
 
 def lit(x, weight):
@@ -135,12 +115,8 @@ def test_code_has_pythons_colours_and_no_break_after_a_minus():
     assert text == f"    y = {y} + {z}"
     inf = '<span class="u">-math.inf</span>'
     assert last == f"    {keyword('return')} {inf}"
-    assert (
-        code_html(["x = (1,", "    -y"])[0] == 'x = (<span class="n">1</span>,'
-    )
-    assert (
-        re.sub("<.*?>", "", "".join(code_html(["a -= '-b'"]))) == "a -= '-b'"
-    )
+    first, _ = code_html(["x = (1,", "    -y"])
+    assert first == 'x = (<span class="n">1</span>,'
 
 
 LONG = """

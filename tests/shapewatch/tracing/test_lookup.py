@@ -7,9 +7,6 @@ from torch.testing import assert_close
 from tformer_lite import (
     EncoderDecoder,
     running_example,
-    running_model,
-    running_trace,
-    split_heads,
     tiny_translator,
     trace,
 )
@@ -22,13 +19,6 @@ def seen():
     torch.manual_seed(0)
     src, tgt, *_ = running_example()
     return trace(EncoderDecoder(tiny_translator), src, tgt, keep=True)
-
-
-def test_the_weights_of_cross_attention_have_their_name(seen):
-    weights = seen[f"{CROSS}:weights"]
-    assert weights.shape == (2, 3, 8, 8)
-    assert_close(weights.sum(-1), torch.ones(2, 3, 8))
-    assert_close(weights, seen.attention()[2].weights)
 
 
 def test_a_name_that_was_bound_twice_is_told_apart_by_a_number(seen):
@@ -52,19 +42,3 @@ def test_what_was_not_kept_or_is_not_there_says_so(seen):
     bare = trace(model, src, tgt, keep=f"{CROSS}:top")
     with pytest.raises(KeyError, match="weights' was not kept: trace with"):
         bare[f"{CROSS}:weights"]
-
-
-@pytest.mark.slow
-def test_what_a_function_returned_is_found_by_the_callers_variable():
-    seen = running_trace()
-    layer = running_model().decoder.blocks[0].cross_attention
-    q, heads = seen[f"{CROSS}:q"], seen[f"{CROSS}:heads"]
-    assert q.shape == heads.shape == (2, 3, 8, 4)
-    weights, v = seen[f"{CROSS}:weights"], seen[f"{CROSS}:v"]
-    assert_close(weights @ v, heads)
-    memory = seen["encoder.norm:normal"] * 1.0
-    assert_close(split_heads(layer.value(memory), 3), v)
-    only = trace(running_model(), *running_example()[:2], keep=f"{CROSS}:q")
-    assert_close(only[f"{CROSS}:q"], q)
-    with pytest.raises(KeyError, match="was not kept"):
-        only[f"{CROSS}:k"]

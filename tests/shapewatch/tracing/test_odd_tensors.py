@@ -69,9 +69,7 @@ def layer(x):
 
 ODD = {
     "sparse": lambda: (doubled, X.relu().to_sparse()),
-    "sparse, summed": lambda: (lambda x: (x @ X.T).sum(), X.to_sparse()),
     "rows": lambda: (lambda x: x @ X.T + 1, X.to_sparse_csr()),
-    "rows, doubled": lambda: (lambda x: x * 2, X.to_sparse_csr()),
     "of a class": lambda: (doubled, X.as_subclass(Counting)),
     "wrapped": lambda: (doubled, Wrapped(X)),
     "wrapped, and known calls": lambda: (lambda x: x @ x.t(), Wrapped(X)),
@@ -81,15 +79,12 @@ ODD = {
     ),
     "meta": lambda: layer(X.to("meta")),
     "empty": lambda: (doubled, X[:0]),
-    "nested": lambda: (lambda x: x * 2, nested(torch.strided)),
     "nested, in a layer": lambda: layer(nested(torch.strided)),
-    "jagged": lambda: (lambda x: x * 2, nested(torch.jagged)),
     "jagged, in a layer": lambda: layer(nested(torch.jagged)),
     "complex": lambda: (doubled, X.to(torch.complex64).conj()),
     "lazy": lambda: (nn.Sequential(nn.LazyLinear(5), nn.ReLU()), X),
     "lazy convolution": lambda: (nn.LazyConv1d(5, 2), X[None]),
     "for inference": lambda: (doubled, inferred()),
-    "bfloat16": lambda: (doubled, X.bfloat16()),
     "with a name": lambda: (partial(torch.add, other=X), X),
 }
 

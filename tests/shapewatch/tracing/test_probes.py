@@ -1,7 +1,5 @@
 """Probes: sizes written with others, their choice, and resized inputs."""
 
-import random
-
 import pytest
 import torch
 from torch import nn
@@ -10,7 +8,6 @@ from shapewatch.tracing import trace
 from shapewatch.tracing.axes.inputs import resize_inputs
 from shapewatch.tracing.axes.sizes import joint_sizes, run_sizes
 from shapewatch.tracing.probing import QuickInit
-from shapewatch.tracing.record.state import aside
 
 
 def test_a_negative_size_is_refused_and_none_is_a_size():
@@ -96,45 +93,6 @@ def test_inputs_are_resized_with_values_that_they_have():
 def test_axes_that_do_not_match_the_inputs_are_refused(axes, said):
     with pytest.raises(ValueError, match=said):
         resize_inputs(torch.add, (torch.ones(2, 3), 7), {}, axes, {"B": 2})
-
-
-class Restless(nn.Module):
-    """It counts, remembers, prints, warns, draws and changes its mode."""
-
-    def __init__(self):
-        super().__init__()
-        self.norm = nn.BatchNorm1d(3)
-        self.register_buffer("seen", torch.zeros(0, 3))
-        self.calls = 0
-
-    def forward(self, x):
-        self.seen = torch.cat([self.seen, x.detach()])
-        self.calls += 1
-        self.last = x
-        self.eval()
-        print("here")
-        torch.rand(3), random.random()
-        return self.norm(x)
-
-
-def test_a_run_aside_leaves_no_trace(capsys):
-    model = Restless()
-    state = {name: v.clone() for name, v in model.state_dict().items()}
-    torch.manual_seed(0)
-    random.seed(0)
-    before = torch.random.get_rng_state(), random.getstate()
-    with aside(model):
-        model(torch.rand(4, 3))
-    assert torch.equal(torch.random.get_rng_state(), before[0])
-    assert random.getstate() == before[1]
-    assert model.calls == 0
-    assert not hasattr(model, "last")
-    assert model.training
-    assert model.norm.training
-    assert model.state_dict().keys() == state.keys()
-    for name, v in model.state_dict().items():
-        torch.testing.assert_close(v, state[name])
-    assert capsys.readouterr().out == ""
 
 
 def shrinking(x):

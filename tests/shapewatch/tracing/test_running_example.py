@@ -4,8 +4,6 @@ from html.parser import HTMLParser
 from itertools import groupby
 
 import pytest
-import torch
-from torch import nn
 
 from tests.helpers.listings import letters
 from tests.helpers.translators import DIMS, translator
@@ -38,13 +36,6 @@ def test_a_path_that_is_not_there_names_those_that_are(seen):
         seen.at("tail")
 
 
-def test_resized_inputs_prove_what_they_can_and_mark_the_rest():
-    model, ids = translator(2, 8, 8, 3, 4)
-    seen = trace(model, *ids, dims=DIMS, axes=["B S", "B T"])
-    text = str(seen.at("decoder.blocks.0.cross_attention"))
-    assert "(B, H~, T, D~), (B, H~, D~, S) -> (B, H~, T, S)" in text
-
-
 class Cells(HTMLParser):
     """The texts of a table's cells, and of its headers."""
 
@@ -67,20 +58,6 @@ def test_the_html_is_a_table_with_headers(seen):
     assert cells["rowgroup"] == paths
     assert cells["code"] == [row.call for row in seen.table.rows]
     assert "(B, H, T, S)" in cells["td"]
-
-
-def test_lines_inside_a_librarys_function_are_named_by_their_call():
-    def build(B, T, S, H, D):
-        layer = nn.MultiheadAttention(H * D, H, batch_first=True)
-        return layer.eval(), (
-            torch.randn(B, T, H * D),
-            *[torch.randn(B, S, H * D)] * 2,
-        )
-
-    text = str(trace(build=build, dims=DIMS))
-    assert "baddbmm" in text or "bmm" in text
-    assert "(B*H, T, D), (B*H, D, S) -> (B*H, T, S)" in text
-    assert "trace(" not in text
 
 
 def test_what_cannot_be_called_is_refused():
