@@ -1,4 +1,5 @@
-"""A graph of a run's modules, as text that Mermaid draws."""
+"""A graph of a run's modules, as text that Mermaid draws: the boxes of a tree,
+and which tensors go from which to which."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -12,9 +13,15 @@ from shapewatch.tracing.record.tensors import Mark
 from shapewatch.tracing.record.visits import Visit
 from shapewatch.tracing.tree.tree import Node, few_shapes, node_name
 
+# What has a meaning in a label, and how to write it.
+SIGNS = str.maketrans(
+    {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;"}
+)
+MOST_AT_ARROW = 3  # shapes
 # Which run of which of the equal modules something is in, from the outside.
 Chain = tuple[tuple[str, int, int], ...]
-FlowEvent = tuple[float, Visit, Step | Visit]
+Maker = tuple[str, Chain]
+NOBODY: Maker = "", ()
 
 
 class JoinNode(NamedTuple):
@@ -33,6 +40,24 @@ class Box:
         self.parts: list[Box] = []
         # By the names of the sources; by a call, and how many went before.
         self.joins: dict[object, JoinNode] = {}
+
+    def lines(self) -> Iterator[str]:
+        """Write the box; or the frame, and all that is in it."""
+        node, runs = self.group[0], self.group[0].runs
+        name = node_name(self.group) if node.name else ""
+        failed = node.kind and any(run.makes is None for run in runs)
+        words = name, node.kind or "function", "failed" if failed else ""
+        text = mermaid_label(*filter(None, words))
+        if not self.parts:
+            yield f"{self.name}[{text}]"
+            return
+        yield f"subgraph {self.name} [{text}]"
+        for part in self.parts:
+            yield from (f"  {line}" for line in part.lines())
+        for join in {join.name: join for join in self.joins.values()}.values():
+            calls = ", ".join(dict.fromkeys(join.calls.values()))
+            yield f"  {join.name}(({mermaid_label(calls)}))"
+        yield "end"
 
 
 class DrawnRun(NamedTuple):
@@ -54,18 +79,18 @@ class ModuleFlow:
     def __init__(self, root: Node, depth: int):
         self.facts, self.numbers = root.facts, count()
         self.times = Counter[tuple[Chain, object]]()
-        self.spots: dict[Visit, DrawnRun] = {}
+        self.runs: dict[Visit, DrawnRun] = {}
         self.arrows = defaultdict[tuple[str, str], dict[str, None]](dict)
         self.root = self.box([[root]], depth)
         self.inputs = inputs_of(root)
-        self.makers: dict[int, tuple[str, Chain]] = {
+        self.makers: dict[int, Maker] = {
             mark.number: (f"in{i}", ())
             for i, marks in enumerate(self.inputs.values())
             for mark in marks
         }
         for when, visit, happened in flow_events(root):
-            if spot := self.spots.get(visit):
-                follow_event(self, spot, happened, ceil(when))
+            if run := self.runs.get(visit):
+                self.follow(run, happened, ceil(when))
         for mark in root.runs[0].makes or ():
             self.draw(mark, "out", (), root.runs[0].end)
 
@@ -77,33 +102,71 @@ class ModuleFlow:
         for group in groups:
             for i, node in enumerate(group):
                 for k, run in enumerate(node.runs):
-                    place_run(self, run, box, (i, k), not many)
+                    self.place(run, box, (i, k), not many)
         for i in range(many):
             inner = [node.groups[i] for node in nodes]
             box.parts.append(self.box(inner, depth - 1))
         return box
 
+    def place(
+        self, run: Visit, box: Box, which: tuple[int, int], whole: bool
+    ) -> None:
+        """Let a run of a module be drawn in a box; if it is drawn as a
+        `whole`, all that is within it too."""
+        around = self.runs.get(self.facts.outer.get(run, run))
+        chain = *(around.chain if around else ()), (box.name, *which)
+        self.runs[run] = DrawnRun(box, chain, True)
+        inner = [*self.facts.parts.get(run, ())] if whole else []
+        for part in inner:
+            self.runs[part] = DrawnRun(box, chain, False)
+            inner += self.facts.parts.get(part, ())
+
     def draw(self, mark: Mark, to: str, chain: Chain, when: int) -> None:
-        """Draw an arrow from what made a tensor."""
-        name, came = self.makers.get(mark.number, ("", ()))
-        if name and name != to and not is_loop(came, chain):
+        """Draw an arrow from what made a tensor; none in a loop, from one of
+        equal modules, or from one run of a module, to another."""
+        name, came = self.makers.get(mark.number, NOBODY)
+        pairs = (pair for pair in zip(came, chain) if pair[0] != pair[1])
+        one, other = next(pairs, (("",), ("", "")))
+        if name and name != to and not one[0] == other[0] != "":
             shape = few_shapes(*self.facts.typed([mark], when), 1)
             self.arrows[name, to][shape] = None
 
+    def follow(self, run: DrawnRun, happened: Step | Visit, when: int) -> None:
+        """Draw what a call reads, or what a module hands on as it came."""
+        box, chain, own = run
+        makes, maker = happened.makes or [], (box.name, chain)
+        if isinstance(happened, Visit):
+            reads = makes = makes if own and not box.parts else []
+        elif box.parts:
+            reads, maker = happened.reads, self.call_source(run, happened)
+        else:
+            reads = happened.reads
+            makes = [x for x in makes if x not in reads]  # x.to(x.dtype)
+        for mark in reads:
+            self.draw(mark, maker[0], chain, when)
+        for mark in makes:
+            self.makers[mark.number] = maker
 
-def place_run(
-    flow: ModuleFlow, run: Visit, box: Box, which: tuple[int, int], whole: bool
-) -> None:
-    """Let a run of a module be drawn in a box; if it is drawn as a `whole`,
-    all that is within it too."""
-    around = flow.facts.outer.get(run)
-    outer = flow.spots[around].chain if around in flow.spots else ()
-    chain = *outer, (box.name, *which)
-    flow.spots[run] = DrawnRun(box, chain, True)
-    inner = [*flow.facts.parts.get(run, ())] if whole else []
-    for part in inner:
-        flow.spots[part] = DrawnRun(box, chain, False)
-        inner += flow.facts.parts.get(part, ())
+    def call_source(self, run: DrawnRun, step: Step) -> Maker:
+        """Tell where what a module's own call makes comes from: from the
+        call, if it joins tensors of several boxes; else from where they came,
+        if so. Of equal modules a call is drawn in the first; in a loop, where
+        it was."""
+        found = [self.makers.get(mark.number, NOBODY) for mark in step.reads]
+        found = [maker for maker in dict.fromkeys(found) if maker != NOBODY]
+        if len(found) < 2:
+            return found[0] if found else NOBODY
+        joins, nth = run.box.joins, self.times[run.chain, step.call]
+        self.times[run.chain, step.call] += 1
+        if (step.call, nth) not in joins:
+            same = {x.name for x in joins.values() if step.call in x.calls}
+            names = {name for name, _ in found}
+            sources = frozenset("" if x in same else x for x in names)
+            new = JoinNode(f"{run.box.name}_{len(joins)}", {})
+            joins[step.call, nth] = joins.setdefault(sources, new)
+        join = joins[step.call, nth]
+        join.calls[step.call] = step.name.strip("_")
+        return join.name, run.chain
 
 
 def inputs_of(root: Node) -> dict[str, list[Mark]]:
@@ -120,84 +183,19 @@ def inputs_of(root: Node) -> dict[str, list[Mark]]:
     steps = root.facts.calls.steps
     made = {mark.number for step in steps for mark in step.makes}
     runs = (run for part in root.parts for run in part.runs)
-    found = (mark for run in runs for x in run.reads.values() for mark in x)
+    found = (mark for run in runs for mark in run.given)
     return {"input": [mark for mark in found if mark.number not in made]}
 
 
-def flow_events(root: Node) -> list[FlowEvent]:
+def flow_events(root: Node) -> list[tuple[float, Visit, Step | Visit]]:
     """List the calls, and the ends of modules' runs, in order; each with the
     visit that it is in."""
     calls = root.facts.calls
-    found: list[FlowEvent] = [
+    found: list[tuple[float, Visit, Step | Visit]] = [
         (i, step.visit, step) for i, step in enumerate(calls.steps)
     ]
     found += [(run.end - 0.5, run, run) for run in calls.run.visits]
     return sorted(found, key=itemgetter(0))
-
-
-def follow_event(
-    flow: ModuleFlow, spot: DrawnRun, happened: Step | Visit, when: int
-) -> None:
-    """Draw what a call reads, or what a module hands on as it came."""
-    box, chain, own = spot
-    makes, maker = happened.makes or [], (box.name, chain)
-    if isinstance(happened, Visit):
-        reads = makes if own and not box.parts else []
-        makes = reads
-    elif box.parts:
-        reads, maker = happened.reads, call_source(flow, spot, happened)
-    else:
-        reads = happened.reads
-        makes = [mark for mark in makes if mark not in reads]  # x.to(x.dtype)
-    for mark in reads:
-        flow.draw(mark, maker[0], chain, when)
-    for mark in makes:
-        flow.makers[mark.number] = maker
-
-
-def call_source(
-    flow: ModuleFlow, spot: DrawnRun, step: Step
-) -> tuple[str, Chain]:
-    """Tell where what a module's own call makes comes from: from the call, if
-    it joins tensors of several boxes; else from where they came, if so."""
-    nobody: tuple[str, Chain] = "", ()
-    makers = (flow.makers.get(mark.number, nobody) for mark in step.reads)
-    found = {maker: None for maker in makers if maker != nobody}
-    if len(found) < 2:
-        return next(iter(found), nobody)
-    join = join_of(flow, spot, step, {name for name, _ in found})
-    join.calls[step.call] = step.name.strip("_")
-    return join.name, spot.chain
-
-
-def join_of(
-    flow: ModuleFlow, spot: DrawnRun, step: Step, names: set[str]
-) -> JoinNode:
-    """Find where a call is drawn that joins what some boxes made: of equal
-    modules, where that of the first is; in a loop, where it was."""
-    joins, times = spot.box.joins, flow.times[spot.chain, step.call]
-    flow.times[spot.chain, step.call] += 1
-    if (step.call, times) not in joins:
-        same = {x.name for x in joins.values() if step.call in x.calls}
-        sources = frozenset("" if name in same else name for name in names)
-        new = JoinNode(f"{spot.box.name}_{len(joins)}", {})
-        joins[step.call, times] = joins.setdefault(sources, new)
-    return joins[step.call, times]
-
-
-def is_loop(came: Chain, to: Chain) -> bool:
-    """Whether something goes from one of equal modules, or from one run of a
-    module, to another."""
-    pairs = (pair for pair in zip(came, to) if pair[0] != pair[1])
-    one, other = next(pairs, (("",), ("", "")))
-    return one[0] == other[0] != ""
-
-
-# What has a meaning in a label, and how to write it.
-SIGNS = str.maketrans(
-    {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;"}
-)
-MOST_AT_ARROW = 3  # shapes at an arrow
 
 
 def mermaid_of(root: Node, depth: int) -> str:
@@ -207,35 +205,13 @@ def mermaid_of(root: Node, depth: int) -> str:
     lines = ["flowchart TD"]
     for i, name in enumerate(flow.inputs):
         lines += [f"  in{i}([{mermaid_label(name)}])"] * (f"in{i}" in used)
-    lines += [f"  {line}" for line in box_lines(flow.root)]
+    lines += [f"  {line}" for line in flow.root.lines()]
     lines += ["  out([output])"] * ("out" in used)
     for (start, end), shapes in flow.arrows.items():
-        texts = [*shapes][:MOST_AT_ARROW] + ["…"] * (
-            len(shapes) > MOST_AT_ARROW
-        )
+        texts = [*shapes][:MOST_AT_ARROW]
+        texts += ["…"] * (len(shapes) > MOST_AT_ARROW)
         lines.append(f"  {start} -->|{mermaid_label(', '.join(texts))}| {end}")
     return "\n".join(lines)
-
-
-def box_lines(box: Box) -> Iterator[str]:
-    """Draw a box; or a frame, and all that is in it."""
-    node = box.group[0]
-    kind = node.kind or "function"
-    name = node_name(box.group) if node.name else ""
-    failed = any(run.makes is None for run in node.runs) and node.kind
-    text = mermaid_label(
-        *filter(None, [name, kind, "failed" if failed else ""])
-    )
-    if not box.parts:
-        yield f"{box.name}[{text}]"
-        return
-    yield f"subgraph {box.name} [{text}]"
-    for part in box.parts:
-        yield from (f"  {line}" for line in box_lines(part))
-    for join in {join.name: join for join in box.joins.values()}.values():
-        words = dict.fromkeys(join.calls.values())
-        yield f"  {join.name}(({mermaid_label(', '.join(words))}))"
-    yield "end"
 
 
 def mermaid_label(*lines: str) -> str:
