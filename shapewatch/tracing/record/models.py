@@ -3,7 +3,7 @@ another way."""
 
 import dis
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from functools import partial
 from types import FunctionType, MethodType
 from typing import Any
@@ -22,7 +22,34 @@ from shapewatch.tracing.record.state import (
 from shapewatch.tracing.record.visits import Visits, modules_of, owner
 from shapewatch.tracing.source.expressions import codes
 
-FUNCTION_TYPES = FunctionType, MethodType, partial
+FUSIBLE = nn.MultiheadAttention, nn.TransformerEncoderLayer
+FUSED_KERNELS = (
+    "_native_multi_head_attention",
+    "_transformer_encoder_layer_fwd",
+)
+SCRIPT_TYPES = torch.jit.ScriptModule, torch.jit.ScriptFunction
+fast_path_off = BaseTorchFunctionMode
+"""Let PyTorch's layers of this thread run call by call: they do while
+anything looks at torch functions."""
+
+
+def traceable(model: Callable | None) -> Callable:
+    """Give a model; TypeError for what cannot be traced."""
+    if isinstance(model, torch.export.ExportedProgram):
+        raise TypeError(
+            "an ExportedProgram is not a model that runs: trace its .module()"
+        )
+    if not callable(model):
+        raise TypeError(f"give a model: {type(model).__name__} has no call")
+    is_module = isinstance(model, nn.Module)
+    parts: list[Any] = [*modules_of(model)] if is_module else [model]
+    for part in parts:
+        if isinstance(part, SCRIPT_TYPES):
+            raise TypeError(
+                f"a {type(part).__name__} runs out of Python's sight: trace "
+                "what it was made from."
+            )
+    return model
 
 
 def root_module(model: Callable) -> nn.Module:
@@ -35,24 +62,15 @@ def root_module(model: Callable) -> nn.Module:
     _, own = unwrap_method(model)
     if own is not None:
         return own
-    named = {
-        id(module): (name, module) for name, module in modules_used(model, {})
-    }
-    every = [x for _, module in named.values() for x in inner_modules(module)]
-    inner = set(map(id, every))
-    roots = [one for key, one in named.items() if key not in inner]
-    if len(roots) == 1:
-        return roots[0][1]
+    named = {id(x): (name, x) for name, x in modules_used(model, {})}
+    for _, module in [*named.values()]:
+        for inner in [*modules_of(module)][1:]:
+            named.pop(id(inner), None)
     whole = nn.Module()
-    for name, module in roots:
+    for name, module in named.values():
         count = f"_{len(whole._modules)}" if name in whole._modules else ""
         whole._modules[name + count] = module
-    return whole
-
-
-def inner_modules(module: nn.Module) -> Iterator[nn.Module]:
-    """List all modules within a module."""
-    return (x for x in module.modules() if x is not module)
+    return module if len(named) == 1 else whole
 
 
 def unwrap_method(model: Callable) -> tuple[Callable, nn.Module | None]:
@@ -76,8 +94,7 @@ def unwrap_once(model: Callable) -> Callable:
 def method_of(model: Callable) -> str:
     """Name the class of the module that something is a method of, or ""."""
     called, own = unwrap_method(model)
-    is_method = own is not None and own is not called
-    return type(own).__name__ if is_method else ""
+    return "" if own is None or own is called else type(own).__name__
 
 
 def modules_used(
@@ -91,7 +108,7 @@ def modules_used(
     for name, value in list(names_in(thing)):
         if isinstance(value, nn.Module):
             yield name, value
-        elif isinstance(value, FUNCTION_TYPES):
+        elif isinstance(value, FunctionType | MethodType | partial):
             yield from modules_used(value, known)
 
 
@@ -118,94 +135,28 @@ def names_in(thing: Any) -> Iterator[tuple[str, Any]]:
 
 def outer_names(function: FunctionType) -> Iterator[tuple[str, Any]]:
     """List the variables that the reader's function has from outside."""
-    code = function.__code__
-    if (
-        owner(code.co_filename) != "reader"
-        or SITE_PACKAGES in code.co_filename
+    code, space = function.__code__, function.__globals__
+    if owner(code.co_filename) != "reader" or (
+        SITE_PACKAGES in code.co_filename
     ):
         return
     cells = zip(code.co_freevars, function.__closure__ or ())
     yield from ((n, x.cell_contents) for n, x in cells if is_full(x))
-    steps = (
-        step for part in codes(code) for step in dis.get_instructions(part)
-    )
+    steps = (x for part in codes(code) for x in dis.get_instructions(part))
     loads = {step.argval for step in steps if step.opname == "LOAD_GLOBAL"}
-    space = function.__globals__
     yield from ((n, space[n]) for n in sorted(loads) if n in space)
-
-
-FUSIBLE = nn.MultiheadAttention, nn.TransformerEncoderLayer
-SCRIPT_TYPES = torch.jit.ScriptModule, torch.jit.ScriptFunction
-FUSED_KERNELS = (
-    "_native_multi_head_attention",
-    "_transformer_encoder_layer_fwd",
-)
-
-
-def traceable(model: Callable | None) -> Callable:
-    """Give a model; TypeError for what cannot be traced."""
-    if isinstance(model, torch.export.ExportedProgram):
-        raise TypeError(
-            "an ExportedProgram is not a model that runs: trace its .module()"
-        )
-    if not callable(model):
-        raise TypeError(f"give a model: {type(model).__name__} has no call")
-    for part in modules_in(model):
-        if isinstance(part, SCRIPT_TYPES):
-            raise TypeError(
-                f"a {type(part).__name__} runs out of Python's sight: trace "
-                "what it was made from."
-            )
-    return model
-
-
-def modules_in(model: Callable) -> list[Callable]:
-    """List a model's modules; of a function, itself."""
-    if not isinstance(model, nn.Module):
-        return [model]
-    return list(modules_of(model))
-
-
-def fast_path_off() -> AbstractContextManager:
-    """Let PyTorch's layers of this thread run call by call: they do while
-    anything looks at torch functions."""
-    return BaseTorchFunctionMode()
 
 
 def detour_notes(model: Callable, inputs: tuple, options: dict) -> list[str]:
     """Say what an untraced run does in another way."""
     call = partial(model, *inputs, **options)
     whole = root_module(call)
-    notes, found = [], [model, *modules_in(whole)]
-    if any(map(is_compiled, found)):
+    notes: list[str] = []
+    parts: list[Any] = [model, *modules_of(whole)]
+    if any(map(is_compiled, parts)):
         notes.append("compiled code ran as it is written, line by line")
-    fusible = [part for part in found if isinstance(part, FUSIBLE)]
-    if all(part.training for part in fusible):
+    if all(x.training for x in parts if isinstance(x, FUSIBLE)):
         return notes
-    if fused := fused_modules(whole, call):
-        notes.append(
-            f"untraced, PyTorch runs {', '.join(fused)} as one fused call "
-            "each; numbers can differ in their last digits"
-        )
-    return notes
-
-
-def is_compiled(part: Callable) -> bool:
-    """Whether torch.compile made or changed a module or a function."""
-    if isinstance(part, nn.Module):  # it looks long for what it lacks
-        was_function = "_torchdynamo_orig_callable" in vars(part)
-    else:
-        was_function = hasattr(part, "_torchdynamo_orig_callable")
-    return (
-        was_function
-        or getattr(part, "_compiled_call_impl", None) is not None
-        or type(part).__name__ == "OptimizedModule"
-    )
-
-
-def fused_modules(whole: nn.Module, call: partial) -> list[str]:
-    """List the modules of a model that an untraced run fuses, by another
-    run."""
     with (
         suppress(Exception),  # it ran once: so much for this note
         aside(call),
@@ -213,7 +164,23 @@ def fused_modules(whole: nn.Module, call: partial) -> list[str]:
         FusedCalls(visits) as fused,
     ):
         call()
-    return list(dict.fromkeys(fused.paths))
+    if fused.paths:
+        notes.append(
+            f"untraced, PyTorch runs {', '.join(fused.paths)} as one fused "
+            "call each; numbers can differ in their last digits"
+        )
+    return notes
+
+
+def is_compiled(part: Callable) -> bool:
+    """Whether torch.compile made or changed a module or a function."""
+    # A module looks long for what it lacks.
+    known = vars(part) if isinstance(part, nn.Module) else dir(part)
+    return (
+        "_torchdynamo_orig_callable" in known
+        or getattr(part, "_compiled_call_impl", None) is not None
+        or type(part).__name__ == "OptimizedModule"
+    )
 
 
 class FusedCalls(TorchDispatchMode):
@@ -222,11 +189,12 @@ class FusedCalls(TorchDispatchMode):
     def __init__(self, visits: Visits):
         super().__init__()
         self.visits = visits
-        self.paths: list[str] = []
+        self.paths: dict[str, None] = {}
 
     def __torch_dispatch__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
         if function.overloadpacket.__name__ in FUSED_KERNELS:
-            self.paths.append(self.visits.now.path or self.visits.now.kind)
+            now = self.visits.now
+            self.paths[now.path or now.kind] = None
         return function(*args, **kwargs or {})

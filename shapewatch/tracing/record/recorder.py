@@ -34,76 +34,7 @@ from shapewatch.tracing.source import expressions
 
 Call = tuple[Callable, CodeType, int]
 CallShapes = tuple[list[torch.Size], list[torch.Size]]  # read, and made
-
-
-class Watch(TorchFunctionMode):
-    """See each torch call of this thread, and those of attention layers too.
-
-    Use it in a `with` statement around a run. Afterwards everything is as it
-    was, whatever happened.
-    """
-
-    def __enter__(self):
-        OVERRIDE_CHECKS.__enter__()
-        THREAD.recorders += 1
-        return super().__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        THREAD.recorders -= 1
-        OVERRIDE_CHECKS.__exit__()
-        leave_mode(self)
-
-
-class ShapeRecorder(Watch):
-    """Write down of each torch call that makes a tensor what it is, and the
-    shapes of what it reads and makes: no more of a run, and quickly."""
-
-    def __init__(self):
-        super().__init__()
-        self.calls: list[Call] = []
-        self.shapes: list[CallShapes] = []
-
-    def __torch_function__(
-        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        reads = shapes_of((*args, *kwargs.values()) if kwargs else args)
-        result = function(*args, **kwargs) if kwargs else function(*args)
-        if makes := shapes_of((result,)):
-            self.calls.append(call_of(function, sys._getframe(1)))
-            self.shapes.append((reads, makes))
-        return result
-
-
-def call_of(function: Callable, frame: FrameType) -> Call:
-    """Tell a call from others."""
-    return function, frame.f_code, frame.f_lasti
-
-
-class ShapeRun:
-    """A run at other sizes, of which the shapes are known; `error` is what
-    stopped it."""
-
-    def __init__(self, sizes: dict[str, int]):
-        self.sizes = sizes
-        self.error: Exception | None = None
-        self.sketch = ShapeRecorder()
-
-    def record(self, model: Callable, inputs: tuple, options: dict) -> None:
-        """Run a model once; what goes wrong is the run's `error`."""
-        try:
-            with eagerly(), self.sketch:
-                model(*inputs, **options)
-        except Exception as error:
-            self.error = error
-
-    @property
-    def calls(self) -> list[Call]:
-        """What was called, and where."""
-        return self.sketch.calls
-
-    def shapes_of(self, other: object) -> list[CallShapes | None]:
-        """Give the shapes of each step of a run that has the same calls."""
-        return [*self.sketch.shapes]
+OFTEN = 5000  # after so many calls a run's own garbage is looked for
 
 
 class Step(NamedTuple):
@@ -161,8 +92,12 @@ class Step(NamedTuple):
         return expressions.line_text(*self.binding)
 
 
-OFTEN = 5000  # after so many calls a run's own garbage is looked for
 Keep = Callable[[Step], bool] | None
+
+
+def step_shapes(step: Step) -> CallShapes:
+    """Give the shapes of what a step reads and makes."""
+    return [x.shape for x in step.reads], [x.shape for x in step.makes]
 
 
 def sources_of(steps: list[Step]) -> list[list[int | None]]:
@@ -173,6 +108,63 @@ def sources_of(steps: list[Step]) -> list[list[int | None]]:
         found.append([last.get(mark.number) for mark in step.reads])
         last |= {mark.number: i for mark in step.makes}
     return found
+
+
+def call_of(function: Callable, frame: FrameType) -> Call:
+    """Tell a call from others."""
+    return function, frame.f_code, frame.f_lasti
+
+
+class Watch(TorchFunctionMode):
+    """See each torch call of this thread, and those of attention layers too.
+
+    Use it in a `with` statement around a run. Afterwards everything is as it
+    was, whatever happened.
+    """
+
+    def __enter__(self):
+        OVERRIDE_CHECKS.__enter__()
+        THREAD.recorders += 1
+        return super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        THREAD.recorders -= 1
+        OVERRIDE_CHECKS.__exit__()
+        leave_mode(self)
+
+
+class ShapeRun(Watch):
+    """A run at other sizes, of which no more is written down than its calls
+    and the shapes of what they read and make: that is quick. `error` is what
+    stopped it."""
+
+    def __init__(self, sizes: dict[str, int]):
+        super().__init__()
+        self.sizes = sizes
+        self.error: Exception | None = None
+        self.calls, self.shapes = list[Call](), list[CallShapes]()
+
+    def record(self, model: Callable, inputs: tuple, options: dict) -> None:
+        """Run a model once; what goes wrong is the run's `error`."""
+        try:
+            with eagerly(), self:
+                model(*inputs, **options)
+        except Exception as error:
+            self.error = error
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        reads = shapes_of((*args, *kwargs.values()) if kwargs else args)
+        result = function(*args, **kwargs) if kwargs else function(*args)
+        if makes := shapes_of((result,)):
+            self.calls.append(call_of(function, sys._getframe(1)))
+            self.shapes.append((reads, makes))
+        return result
+
+    def shapes_of(self, other: object) -> list[CallShapes | None]:
+        """Give the shapes of each step of a run that has the same calls."""
+        return [*self.shapes]
 
 
 class Recorder(Watch):
@@ -214,9 +206,12 @@ class Recorder(Watch):
             self.marks.forget(args[0])
         if makes := self.marks.made(result):
             step = self.note(function, sys._getframe(1), reads, makes)
-            n = add(self.steps, step)
+            self.steps.append(step)
+            if len(self.steps) % OFTEN == 0:
+                gc.collect(1)
             if self.keep and self.keep(step):
-                self.values.keep(n, tensors(result), args, kwargs or {})
+                made, n = tensors(result), len(self.steps) - 1
+                self.values.keep(n, made, args, kwargs or {})
         return result
 
     def note(
@@ -226,15 +221,6 @@ class Recorder(Watch):
         place, now = place_of(self.visits, frame), self.visits.now
         step = call_of(function, frame), place, now, reads, makes
         return tuple.__new__(Step, step)  # as Step(*step), in half the time
-
-
-def add(steps: list[Step], step: Step) -> int:
-    """Add a step, and give its number; now and then, let Python look for
-    the garbage that the run itself has made."""
-    steps.append(step)
-    if len(steps) % OFTEN == 0:
-        gc.collect(1)
-    return len(steps) - 1
 
 
 class RecordedRun:
@@ -289,8 +275,3 @@ class RecordedRun:
         a position is the nth there; None for one that is lacking here."""
         known = dict(zip(self.keys, map(step_shapes, self.steps)))
         return [known.get(key) for key in other.keys]
-
-
-def step_shapes(step: Step) -> CallShapes:
-    """Give the shapes of what a step reads and makes."""
-    return [x.shape for x in step.reads], [x.shape for x in step.makes]

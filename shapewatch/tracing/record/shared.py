@@ -1,8 +1,8 @@
 """Shared: what all threads have in common, changed for some of them only.
 
-What is swapped asks which thread it is in, and does as ever in the others.
-It is swapped once, when the first thread needs it, and swapped back when the
-last one does not any more: in whatever order they end.
+What is patched asks which thread it is in, and does as ever in the others.
+It is patched once, when the first thread needs it, and put back when the last
+one does not any more: in whatever order they end.
 """
 
 import os
@@ -60,7 +60,7 @@ class SharedChange:
 @contextmanager
 def patched(owner: Any, name: str, make: Callable) -> Iterator[None]:
     """Put something in another's place, made of it; and back, unless
-    somebody else has swapped it since."""
+    somebody else has put something there since."""
     was = vars(owner)[name]
     made = make(was)
     setattr(owner, name, made)
@@ -150,7 +150,8 @@ def ignoring_warnings() -> Iterator[None]:
     """Ignore warnings that some threads give."""
     # Not catch_warnings, which two threads can end in the wrong order.
     one: Any = "ignore", ThreadWarnings(), Warning, None, 0
-    warnings.filters.insert(0, one)  # type: ignore[attr-defined]
+    filters: list = warnings.filters  # type: ignore[assignment]
+    filters.insert(0, one)
     try:
         yield
     finally:
@@ -158,35 +159,15 @@ def ignoring_warnings() -> Iterator[None]:
             warnings.filters.remove(one)  # type: ignore[attr-defined]
 
 
-@contextmanager
-def output_hidden() -> Iterator[None]:
-    """Let nobody hear what this thread prints, or warns of."""
-    outer = THREAD.printed
-    with (
-        STDOUT,
-        STDERR,
-        WARNINGS,
-        counting_depth("unheard"),
-        null_stream() as stream,
-    ):
-        THREAD.printed = stream
-        try:
-            yield
-        finally:
-            THREAD.printed = outer
+def patch_of(owner: Any, name: str, make: Callable) -> SharedChange:
+    """Share a patch."""
+    return SharedChange(lambda: patched(owner, name, make))
 
 
-def null_stream() -> TextIO:
-    """Open a stream whose texts are lost."""
-    return open(os.devnull, "w", encoding="utf-8")
-
-
-MODULES = SharedChange(lambda: patched(nn.Module, "_call_impl", followed_call))
-OVERRIDE_CHECKS = SharedChange(
-    lambda: patched(functional, "has_torch_function", see_attention)
-)
-STDOUT = SharedChange(lambda: patched(sys, "stdout", ThreadStream))
-STDERR = SharedChange(lambda: patched(sys, "stderr", ThreadStream))
+MODULES = patch_of(nn.Module, "_call_impl", followed_call)
+OVERRIDE_CHECKS = patch_of(functional, "has_torch_function", see_attention)
+STDOUT = patch_of(sys, "stdout", ThreadStream)
+STDERR = patch_of(sys, "stderr", ThreadStream)
 WARNINGS = SharedChange(ignoring_warnings)
 COMPILERS = SharedChange(
     lambda: patched(
@@ -195,6 +176,19 @@ COMPILERS = SharedChange(
         eager_where_asked,
     )
 )
+
+
+@contextmanager
+def output_hidden() -> Iterator[None]:
+    """Let nobody hear what this thread prints, or warns of."""
+    outer = THREAD.printed
+    lost = partial(open, os.devnull, "w", encoding="utf-8")
+    with STDOUT, STDERR, WARNINGS, counting_depth("unheard"), lost() as stream:
+        THREAD.printed = stream
+        try:
+            yield
+        finally:
+            THREAD.printed = outer
 
 
 @contextmanager
