@@ -41,8 +41,9 @@ def traceable(model: Callable | None) -> Callable:
         )
     if not callable(model):
         raise TypeError(f"give a model: {type(model).__name__} has no call")
-    is_module = isinstance(model, nn.Module)
-    parts: list[Any] = [*modules_of(model)] if is_module else [model]
+    parts: list[Any] = [model]
+    if isinstance(model, nn.Module):
+        parts = [*modules_of(model)]
     for part in parts:
         if isinstance(part, SCRIPT_TYPES):
             raise TypeError(
