@@ -28,136 +28,10 @@ from shapewatch.tracing.calls import Axes, Calls
 from shapewatch.tracing.record.recorder import RecordedRun, ShapeRun
 from shapewatch.tracing.record.state import State
 
-Range = tuple[float, float]
-POOL_SIZE = 1 << 18  # how many numbers are drawn
-
-
-def resized_parts(
-    model: Callable,
-    inputs: tuple,
-    options: dict,
-    axes: Names,
-    build: Callable | None,
-    sizes: Sizes,
-) -> tuple[Callable, tuple, dict]:
-    """Give a model, its inputs and options at other sizes: of these alone,
-    where nobody builds the model."""
-    if build is None:
-        return model, *resize_inputs(model, inputs, options, axes, sizes)
-    with QuickInit():
-        return *build(**dims_for(build, sizes)), options
-
-
-class QuickInit(TorchFunctionMode):
-    """Fill tensors with numbers that were drawn once. For a probe any will
-    do, and large weights take longer to draw than to use. Each tensor has
-    others, since some draw again until they like what comes."""
-
-    def __init__(self):
-        super().__init__()
-        self.at = 0
-
-    def __torch_function__(
-        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        if function in INITIALISERS:
-            (kind, limits), given = INITIALISERS[function], dict(kwargs or {})
-            x = args[0] if args else given.pop("tensor")
-            if is_fillable(x):
-                start, size = limits(x, *args[1:], **given)
-                self.at = (self.at + x.numel() + 1) % (POOL_SIZE // 2)
-                return write_numbers(
-                    x, random_pool(kind)[self.at :], start, size
-                )
-        return function(*args, **kwargs or {})
-
-
-@torch.no_grad()
-def write_numbers(
-    x: Tensor, numbers: Tensor, start: float, size: float
-) -> Tensor:
-    """Write the first numbers, times a size, into a tensor."""
-    x.copy_(numbers[: x.numel()].view(x.shape))
-    return x.mul_(size).add_(start)
-
-
-def uniform_range(
-    x: Tensor, a: float = 0.0, b: float = 1.0, **named: Any
-) -> Range:
-    """Tell where uniform numbers start, and how far they go."""
-    a, b = named.get("from", a), named.get("to", b)
-    return a, b - a
-
-
-def normal_range(
-    x: Tensor, mean: float = 0.0, std: float = 1.0, **_: Any
-) -> Range:
-    """Tell around what normal numbers are, and how far from it."""
-    return mean, std
-
-
-def linear_range(x: Tensor, *_: Any, **__: Any) -> Range:
-    """Tell what nn.Linear has: the more inputs, the smaller."""
-    limit = max(x.numel() // max(len(x), 1), 1) ** -0.5
-    return -limit, 2 * limit
-
-
-INITIALISERS: dict[Callable, tuple[Callable, Callable[..., Range]]] = {
-    Tensor.uniform_: (Tensor.uniform_, uniform_range),
-    init.uniform_: (Tensor.uniform_, uniform_range),
-    init.kaiming_uniform_: (Tensor.uniform_, linear_range),
-    Tensor.normal_: (Tensor.normal_, normal_range),
-    init.normal_: (Tensor.normal_, normal_range),
-}
-
-
-@cache
-def random_pool(function: Callable) -> Tensor:
-    """Draw numbers, once."""
-    seed = torch.Generator().manual_seed(0)
-    return function(torch.empty(POOL_SIZE), generator=seed)
-
-
-def is_fillable(x: Tensor) -> bool:
-    """Whether a tensor can be filled with numbers that were drawn."""
-    plain = type(x) in (Tensor, Parameter) and x.layout is torch.strided
-    return plain and x.device.type == "cpu" and x.numel() <= POOL_SIZE // 2
-
-
-def dims_for(build: Callable, dims: Sizes) -> Sizes:
-    """Give the dimensions that a factory takes."""
-    parameters = inspect.signature(build).parameters
-    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return dims
-    return {name: n for name, n in dims.items() if name in parameters}
-
-
 OtherRun = ShapeRun | RecordedRun
 RunAt = Callable[[Sizes], OtherRun]
-
-
-def probe(
-    run: RecordedRun, start: State, parts: Callable, sizes: Sizes
-) -> OtherRun:
-    """Run again at other sizes, from where the traced run started; what went
-    wrong is in the run's `error`. Where it goes another way than that, its
-    calls are found by their lines."""
-    ways: list[OtherRun] = (
-        [RecordedRun(sizes)]
-        if run.error
-        else [ShapeRun(sizes), RecordedRun(sizes)]
-    )
-    for again in ways:
-        try:
-            start.put_back()
-            again.record(*parts(sizes))
-        except Exception as error:  # it cannot be built so, or resized
-            again.error = error
-        if again.error:  # what it holds is not needed any more
-            again.error.__traceback__ = None
-        if again.error or again.calls == run.calls:
-            break
-    return again
+Range = tuple[float, float]  # where numbers start, and how far they go
+POOL_SIZE = 1 << 18  # how many numbers are drawn
 
 
 def run_at_other_sizes(
@@ -166,16 +40,17 @@ def run_at_other_sizes(
     """Run at other sizes: three, and more where a model refuses one, or goes
     another way, or where an axis is still unknown. Gives the runs, and notes
     on the names that a model does not let move."""
-    probing = Prober(run, again, given, varied)
-    refused = probing.together()
+    prober = Prober(run, again, given, varied)
+    refused = prober.together()
     if refused:
-        probing.one_by_one(refused)
-    if any(None in other.shapes_of(run) for other in probing.others):
-        probing.keep(larger_sizes(given, probing.varied))
-    if is_unknown(Calls(run, probing.others, [], given).axes):
-        for name in probing.varied:
-            probing.keep(sizes_of_one(given, name, close_sizes(given, name)))
-    return probing.others, probing.notes
+        prober.one_by_one(refused)
+    if any(None in other.shapes_of(run) for other in prober.others):
+        prober.keep(larger_sizes(given, prober.varied))
+    if is_unknown(Calls(run, prober.others, [], given).axes):
+        for name in prober.varied:
+            sizes = close_sizes(given, name)
+            prober.keep(sizes_of_one(given, name, sizes))
+    return prober.others, prober.notes
 
 
 def is_unknown(axes: list[Axes]) -> bool:
@@ -206,11 +81,17 @@ class Prober:
         self.others += [x for x in map(self.again, choices) if not x.error]
 
     def together(self) -> list[OtherRun]:
-        """Let all names move at once; give the runs that a model refuses."""
-        runs = map(self.again, joint_sizes(self.given, self.varied))
-        tried = [cap_sizes(self, x) if x.error else x for x in runs]
-        refused = [x for x in tried if x.error and not self.run.error]
-        self.others += [x for x in tried if x not in refused]
+        """Let all names move at once; give the runs that a model refuses. It
+        may have a longest sentence: then try again with the larger sizes
+        cut."""
+        runs = list(map(self.again, joint_sizes(self.given, self.varied)))
+        for i, run in enumerate(runs if not self.run.error else ()):
+            if run.error:
+                fewer = capped_sizes(self.given, self.varied, run.sizes)
+                tried = map(self.again, fewer)
+                runs[i] = next((x for x in tried if not x.error), run)
+        refused = [x for x in runs if x.error and not self.run.error]
+        self.others += [x for x in runs if x not in refused]
         return refused
 
     def one_by_one(self, refused: list[OtherRun]) -> None:
@@ -226,7 +107,8 @@ class Prober:
             self.keep([run_sizes({**self.given, **sizes})])
 
     def alone(self, name: str, wanted: list[int]) -> list[int]:
-        """Find as many sizes of a name that a model accepts as are wanted."""
+        """Find as many sizes of a name that a model accepts as are wanted;
+        note in which words it refuses all."""
         choices = [*wanted, *accepted_sizes(self.given, name)]
         found, tried = list[OtherRun](), list[OtherRun]()
         for sizes in sizes_of_one(self.given, name, choices):
@@ -234,25 +116,121 @@ class Prober:
                 tried.append(self.again(sizes))
                 found = [run for run in tried if not run.error]
         self.others += found
-        self.notes += [] if found else [refusal_note(name, tried[0])]
+        if not found:
+            run, first = tried[0], str(tried[0].error).split("\n")[0]
+            self.notes.append(
+                f"{name} is known by its size alone: the model runs at no "
+                f"other that was tried, such as {name}={run.sizes[name]} "
+                f"({type(run.error).__name__}: "
+                f"{re.sub('0x[0-9a-f]+', '0x…', first)})"
+            )
         return [run.sizes[name] for run in found]
 
 
-def cap_sizes(probing: Prober, refused: OtherRun) -> OtherRun:
-    """Where a model refuses some sizes, try again with the larger ones cut:
-    it may have a longest sentence."""
-    if probing.run.error:
-        return refused
-    fewer = capped_sizes(probing.given, probing.varied, refused.sizes)
-    runs = map(probing.again, fewer)
-    return next((run for run in runs if not run.error), refused)
+def probe(
+    run: RecordedRun, start: State, parts: Callable, sizes: Sizes
+) -> OtherRun:
+    """Run again at other sizes, from where the traced run started; what went
+    wrong is in the run's `error`. Where it goes another way than that, its
+    calls are found by their lines."""
+    ways: list[OtherRun] = [] if run.error else [ShapeRun(sizes)]
+    for again in [*ways, RecordedRun(sizes)]:
+        try:
+            start.put_back()
+            again.record(*parts(sizes))
+        except Exception as error:  # it cannot be built so, or resized
+            again.error = error
+        if again.error:  # what it holds is not needed any more
+            again.error.__traceback__ = None
+        if again.error or again.calls == run.calls:
+            break
+    return again
 
 
-def refusal_note(name: str, run: OtherRun) -> str:
-    """Say that a name cannot move, and in which words a model refuses it."""
-    first = re.sub("0x[0-9a-f]+", "0x…", str(run.error).split("\n")[0])
-    return (
-        f"{name} is known by its size alone: the model runs at no other that "
-        f"was tried, such as {name}={run.sizes[name]} "
-        f"({type(run.error).__name__}: {first})"
-    )
+def resized_parts(
+    model: Callable,
+    inputs: tuple,
+    options: dict,
+    axes: Names,
+    build: Callable | None,
+    sizes: Sizes,
+) -> tuple[Callable, tuple, dict]:
+    """Give a model, its inputs and options at other sizes: of these alone,
+    where nobody builds the model."""
+    if build is None:
+        return model, *resize_inputs(model, inputs, options, axes, sizes)
+    with QuickInit():
+        return *build(**dims_for(build, sizes)), options
+
+
+def dims_for(build: Callable, dims: Sizes) -> Sizes:
+    """Give the dimensions that a factory takes."""
+    parameters = inspect.signature(build).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return dims
+    return {name: n for name, n in dims.items() if name in parameters}
+
+
+class QuickInit(TorchFunctionMode):
+    """Fill tensors with numbers that were drawn once. For a probe any will
+    do, and large weights take longer to draw than to use. Each tensor has
+    others, since some draw again until they like what comes."""
+
+    def __init__(self):
+        super().__init__()
+        self.at = 0
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        given = dict(kwargs or {})
+        if function in INITIALISERS:
+            kind, limits = INITIALISERS[function]
+            x, *rest = args or [given.pop("tensor")]
+            plain = type(x) in (Tensor, Parameter) and x.device.type == "cpu"
+            strided = x.layout is torch.strided
+            if plain and strided and x.numel() <= POOL_SIZE // 2:
+                start, size = limits(x, *rest, **given)
+                self.at = (self.at + x.numel() + 1) % (POOL_SIZE // 2)
+                numbers = random_pool(kind)[self.at : self.at + x.numel()]
+                with torch.no_grad():
+                    x.copy_(numbers.view(x.shape))
+                    return x.mul_(size).add_(start)
+        return function(*args, **kwargs or {})
+
+
+@cache
+def random_pool(function: Callable) -> Tensor:
+    """Draw numbers, once."""
+    seed = torch.Generator().manual_seed(0)
+    return function(torch.empty(POOL_SIZE), generator=seed)
+
+
+def uniform_range(
+    x: Tensor, a: float = 0.0, b: float = 1.0, **named: Any
+) -> Range:
+    """Tell the range of uniform numbers."""
+    a, b = named.get("from", a), named.get("to", b)
+    return a, b - a
+
+
+def linear_range(x: Tensor, *_: Any, **__: Any) -> Range:
+    """Tell that of nn.Linear: the more inputs, the smaller."""
+    limit = max(x.numel() // max(len(x), 1), 1) ** -0.5
+    return -limit, 2 * limit
+
+
+def normal_range(
+    x: Tensor, mean: float = 0.0, std: float = 1.0, **_: Any
+) -> Range:
+    """Tell around what normal numbers are, and how far from it."""
+    return mean, std
+
+
+INITIALISERS: dict[Callable, tuple[Callable, Callable[..., Range]]] = {
+    Tensor.uniform_: (Tensor.uniform_, uniform_range),
+    init.uniform_: (Tensor.uniform_, uniform_range),
+    init.kaiming_uniform_: (Tensor.uniform_, linear_range),
+    Tensor.normal_: (Tensor.normal_, normal_range),
+    init.normal_: (Tensor.normal_, normal_range),
+}
