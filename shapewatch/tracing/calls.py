@@ -19,7 +19,7 @@ from shapewatch.tracing.axes.names import (
     Shapes,
     shape_namer,
 )
-from shapewatch.tracing.axes.sizes import GivenDims
+from shapewatch.tracing.axes.sizes import Dims
 from shapewatch.tracing.record.recorder import (
     CallShapes,
     Keep,
@@ -50,7 +50,7 @@ class Calls(Printable):
         run: RecordedRun,
         others: list[ShapeRun | RecordedRun],
         notes: list[str],
-        given: GivenDims,
+        given: Dims,
     ):
         self.run, self.runs = run, [run, *others]
         self.notes, self.given = notes, given

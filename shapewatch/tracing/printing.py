@@ -10,7 +10,7 @@ from torch import nn
 
 from shapewatch.tracing.axes.inputs import Names
 from shapewatch.tracing.axes.names import Shapes, shapes_text
-from shapewatch.tracing.axes.sizes import GivenDims
+from shapewatch.tracing.axes.sizes import Dims
 from shapewatch.tracing.calls import module_shapes
 from shapewatch.tracing.record.recorder import Recorder, Step
 from shapewatch.tracing.record.state import aside
@@ -23,7 +23,7 @@ from shapewatch.tracing.tracer import Trace, trace
 def print_shapes(
     model: nn.Module,
     calls: bool = False,
-    dims: GivenDims | None = None,
+    dims: Dims | None = None,
     axes: Names | None = None,
     build: Callable | None = None,
 ) -> Iterator[nn.Module]:

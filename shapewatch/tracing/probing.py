@@ -14,7 +14,7 @@ from torch.overrides import TorchFunctionMode
 
 from shapewatch.tracing.axes.inputs import Names, resize_inputs
 from shapewatch.tracing.axes.sizes import (
-    GivenDims,
+    Dims,
     Sizes,
     accepted_sizes,
     capped_sizes,
@@ -35,7 +35,7 @@ POOL_SIZE = 1 << 18  # how many numbers are drawn
 
 
 def run_at_other_sizes(
-    run: RecordedRun, again: RunAt, given: GivenDims, varied: list[str]
+    run: RecordedRun, again: RunAt, given: Dims, varied: list[str]
 ) -> tuple[list[OtherRun], list[str]]:
     """Run at other sizes: three, and more where a model refuses one, or goes
     another way, or where an axis is still unknown. Gives the runs, and notes
@@ -69,7 +69,7 @@ class Prober:
         self,
         run: RecordedRun,
         again: RunAt,
-        given: GivenDims,
+        given: Dims,
         varied: list[str],
     ):
         self.run, self.again = run, again

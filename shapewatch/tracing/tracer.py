@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from shapewatch.tracing.axes.inputs import Names, check_sizes, names_of_axes
-from shapewatch.tracing.axes.sizes import GivenDims, plain_sizes, run_sizes
+from shapewatch.tracing.axes.sizes import Dims, plain_sizes, run_sizes
 from shapewatch.tracing.calls import Calls, keeper
 from shapewatch.tracing.listing.listing import AnnotatedSource, annotate
 from shapewatch.tracing.probing import (
@@ -198,7 +198,7 @@ def trace(
     model: Callable | None = None,
     *inputs: Any,
     build: Callable | None = None,
-    dims: GivenDims | None = None,
+    dims: Dims | None = None,
     axes: Names | None = None,
     keep: bool | str | list[str] = False,
     **options: Any,
@@ -275,7 +275,7 @@ def explained_error(error: Exception, seen: Trace) -> Exception:
     return error
 
 
-def without_axis(run: RecordedRun, dims: GivenDims) -> list[str]:
+def without_axis(run: RecordedRun, dims: Dims) -> list[str]:
     """Say which sizes no tensor has, and no other dimension is made of."""
     if not dims:
         return []
@@ -291,7 +291,7 @@ def without_axis(run: RecordedRun, dims: GivenDims) -> list[str]:
 
 
 def names_to_vary(
-    dims: GivenDims, build: Callable | None, axes: Names | None
+    dims: Dims, build: Callable | None, axes: Names | None
 ) -> list[str]:
     """List the dimensions that probes can vary on their own."""
     plain = plain_sizes(dims)

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from shapewatch.tracing.axes.formulas import Column, Formulas
-from shapewatch.tracing.axes.sizes import GivenDims, Sizes
+from shapewatch.tracing.axes.sizes import Dims, Sizes
 
 LETTERS = re.compile(r"[^\W\d]\w*")
 MARKS = {"proved": "", "value": "~", "unknown": "?"}
@@ -39,7 +39,7 @@ class ShapeNamer:
     dimensions as they were given.
     """
 
-    def __init__(self, runs: Sequence[Sizes], given: GivenDims):
+    def __init__(self, runs: Sequence[Sizes], given: Dims):
         self.runs, self.given = runs, given
         self.some: dict[tuple[int, ...], AxisNamer] = {}
         self.known: dict[tuple[Column | None, ...], Shape] = {}
@@ -63,7 +63,7 @@ class ShapeNamer:
         return self.some[which]
 
 
-def shape_namer(runs: Iterable[Sizes], given: GivenDims) -> ShapeNamer:
+def shape_namer(runs: Iterable[Sizes], given: Dims) -> ShapeNamer:
     """Give the dimensions of some runs, with all that they have named so far:
     many traces have the same sizes."""
     return make_namer(tuple(tuple(r.items()) for r in runs), (*given.items(),))
@@ -78,7 +78,7 @@ def make_namer(runs: tuple, given: tuple) -> ShapeNamer:
 class AxisNamer:
     """What some runs tell of an axis."""
 
-    def __init__(self, runs: Sequence[Sizes], given: GivenDims):
+    def __init__(self, runs: Sequence[Sizes], given: Dims):
         self.fixed = {
             name: size
             for name, size in runs[0].items()

@@ -8,7 +8,7 @@ from random import Random
 from typing import TypeGuard
 
 Sizes = dict[str, int]
-GivenDims = dict[str, int | str]
+Dims = dict[str, int | str]
 Columns = dict[str, tuple[int, ...]]  # the sizes of each name, one a run
 SMALL = ((4, 5), (2, 3)), ((6, 7), (10, 9))  # even and odd
 UNSEEN_RUNS = 5  # how many runs that nobody makes a formula is tried at
@@ -20,7 +20,7 @@ OPERATIONS = {
 }
 
 
-def run_sizes(dims: GivenDims) -> Sizes:
+def run_sizes(dims: Dims) -> Sizes:
     """Work out the dimensions that are written with others.
 
     Raises ValueError for a name that is unknown, or that needs itself, for
@@ -49,7 +49,7 @@ def is_size(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def plain_sizes(dims: GivenDims) -> Sizes:
+def plain_sizes(dims: Dims) -> Sizes:
     """Give the dimensions that are not written with others."""
     return {name: n for name, n in dims.items() if is_size(n)}
 
@@ -83,7 +83,7 @@ def evaluate(tree: ast.expr, known: Sizes) -> int:
     raise ValueError(ast.unparse(tree))
 
 
-def joint_sizes(dims: GivenDims, varied: list[str]) -> list[Sizes]:
+def joint_sizes(dims: Dims, varied: list[str]) -> list[Sizes]:
     """Choose the sizes of three probes in which all names move at once.
 
     In one all are even, in one all are odd. Each name is once larger than it
@@ -105,7 +105,7 @@ def joint_sizes(dims: GivenDims, varied: list[str]) -> list[Sizes]:
 
 
 def capped_sizes(
-    dims: GivenDims, varied: list[str], sizes: Sizes
+    dims: Dims, varied: list[str], sizes: Sizes
 ) -> Iterator[Sizes]:
     """Let names that are larger than they were be smaller than that: each
     of them alone, and then all."""
@@ -120,7 +120,7 @@ def capped_sizes(
         yield run_sizes({**dims, **same, **some})
 
 
-def larger_sizes(dims: GivenDims, varied: list[str]) -> list[Sizes]:
+def larger_sizes(dims: Dims, varied: list[str]) -> list[Sizes]:
     """Choose three probes in which every name is larger than it was: such
     runs lack no round of a loop."""
     sizes = plain_sizes(dims)
@@ -132,23 +132,21 @@ def larger_sizes(dims: GivenDims, varied: list[str]) -> list[Sizes]:
     ]
 
 
-def sizes_of_one(
-    dims: GivenDims, name: str, sizes: list[int]
-) -> Iterator[Sizes]:
+def sizes_of_one(dims: Dims, name: str, sizes: list[int]) -> Iterator[Sizes]:
     """Let one name have other sizes, and all others their own."""
     for n in dict.fromkeys(sizes):
         if n > 0 and n != dims[name]:
             yield run_sizes({**dims, name: n})
 
 
-def close_sizes(dims: GivenDims, name: str) -> list[int]:
+def close_sizes(dims: Dims, name: str) -> list[int]:
     """List sizes of a name that show how it is rounded: the next ones, and
     some far from each other."""
     size = plain_sizes(dims)[name]
     return [size + 1, size - 1, size + 6, 2 * size + 5, 4 * size, 75]
 
 
-def accepted_sizes(dims: GivenDims, name: str) -> list[int]:
+def accepted_sizes(dims: Dims, name: str) -> list[int]:
     """List sizes of a name that a model may accept, whatever it divides: the
     next ones, parts of it, and those that 2 divides as often."""
     size = plain_sizes(dims)[name]
@@ -157,7 +155,7 @@ def accepted_sizes(dims: GivenDims, name: str) -> list[int]:
     return [*near, size + 3 * even, size // 4, 2 * size]
 
 
-def unseen_sizes(columns: Columns, dims: GivenDims) -> list[Sizes]:
+def unseen_sizes(columns: Columns, dims: Dims) -> list[Sizes]:
     """Choose the sizes of runs that nobody makes.
 
     A name moves by steps that divide those that it has moved by. What is

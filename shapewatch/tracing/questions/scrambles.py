@@ -5,7 +5,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from shapewatch.tracing.axes.names import LETTERS, Shape
-from shapewatch.tracing.axes.sizes import GivenDims
+from shapewatch.tracing.axes.sizes import Dims
 from shapewatch.tracing.calls import Calls
 
 RESHAPES = {"view", "reshape", "flatten", "unflatten", "view_as"}
@@ -40,7 +40,7 @@ def scrambles(calls: Calls) -> list[Scramble]:
     ]
 
 
-def mixes_axes(before: Shape, after: Shape, dims: GivenDims) -> bool:
+def mixes_axes(before: Shape, after: Shape, dims: Dims) -> bool:
     """Whether a reshape from one named shape to another mixes axes.
 
     Each axis is a product of dimensions. Reading from the left, a reshape
@@ -68,7 +68,7 @@ def keeps_order(source: FactorCounts, target: FactorCounts) -> bool:
     return True
 
 
-def axis_factors(name: str, dims: GivenDims) -> Counter:
+def axis_factors(name: str, dims: Dims) -> Counter:
     """Take a name apart: 3C -> H, D if C is H*D. Numbers are left out."""
     if re.search(r"[-+]", name):
         return Counter([name])

@@ -41,7 +41,7 @@ class TensorMemory:
         odd = own.is_nested or own.is_quantized or own.is_meta
         self.strided = own.layout is torch.strided and not odd
         self.layout = memory_layout(own) if self.strided else ()
-        self.numbers = unrepeated(own) if self.strided else own
+        self.numbers = without_repeats(own) if self.strided else own
         self.was = copy_of(self.numbers)
         self.loose = tensor.is_inference()  # it has no version
         self.version = None if self.loose else self.numbers._version
@@ -90,7 +90,7 @@ def copy_of(tensor: Tensor) -> Tensor | None:
     return None
 
 
-def unrepeated(tensor: Tensor) -> Tensor:
+def without_repeats(tensor: Tensor) -> Tensor:
     """Leave out what an expanded tensor repeats."""
     for axis, step in enumerate(tensor.stride()):
         if step == 0 and tensor.shape[axis] > 1:
