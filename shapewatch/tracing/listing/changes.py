@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise, zip_longest
 from textwrap import dedent, wrap
@@ -11,7 +11,6 @@ from shapewatch.tracing.markup import STYLE
 from shapewatch.tracing.tables import Printable
 
 DIFF_WIDTH = 76
-DIFF_HEADERS = "before", "after"
 WORD = re.compile(r"\w+|\s+|.")
 LinePair = tuple[str | None, str | None]  # a line before and after
 
@@ -32,12 +31,20 @@ class Diff(Printable):
 
     @property
     def steps(self) -> list[tuple[str, list[LinePair]]]:
-        """Each title, and the lines before and after."""
+        """Each title, and the lines before and after; without those that
+        stay, all moved to the left alike."""
         found = []
         for title, (old, new) in zip(self.titles, pairwise(self.versions)):
-            pairs = list(line_pairs(old.splitlines(), new.splitlines()))
+            pairs = line_pairs(old.splitlines(), new.splitlines())
             if not self.whole:
-                pairs = outdent([p for p in pairs if p[0] != p[1]])
+                pairs = [pair for pair in pairs if pair[0] != pair[1]]
+                lines = [x for pair in pairs for x in pair if x is not None]
+                moved = iter(dedent("\n".join(lines)).split("\n"))
+                left = [
+                    [x if x is None else next(moved) for x in pair]
+                    for pair in pairs
+                ]
+                pairs = [(one, other) for one, other in left]
             found.append((title, pairs))
         return found
 
@@ -49,15 +56,24 @@ class Diff(Printable):
             for line in title.splitlines():
                 found += wrap(line, DIFF_WIDTH) or [""]
             for old, new in pairs:
-                found += [f"  {old}"] if old == new else signed_lines(old, new)
+                signed = ("  ", old), ("- ", old), ("+ ", new)
+                chosen = signed[:1] if old == new else signed[1:]
+                found += [sign + x for sign, x in chosen if x is not None]
         return found
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
-        head = "".join(f'<th scope="col">{x}</th>' for x in DIFF_HEADERS)
-        bodies = "".join(step_html(*step) for step in self.steps)
+        bodies = ""
+        for title, pairs in self.steps:
+            rows = "".join(pair_html(*pair) for pair in pairs)
+            if title:
+                text = html.escape(title).replace("\n", "<br>")
+                head = f'<th scope="rowgroup" colspan="2">{text}</th>'
+                rows = f"<tr>{head}</tr>{rows}"
+            bodies += f"<tbody>{rows}</tbody>"
         return (
-            f'{STYLE}<table class="trace diff"><thead><tr>{head}</tr></thead>'
+            f'{STYLE}<table class="trace diff"><thead><tr><th scope="col">'
+            'before</th><th scope="col">after</th></tr></thead>'
             f"{bodies}</table>"
         )
 
@@ -84,42 +100,14 @@ def diff(
     return Diff(versions, titles or [""] * steps, whole)
 
 
-def line_pairs(before: list[str], after: list[str]) -> Iterator[LinePair]:
+def line_pairs(before: list[str], after: list[str]) -> list[LinePair]:
     """Set the lines of two versions beside each other."""
     matcher = SequenceMatcher(None, before, after, False)
-    for _, i, j, k, n in matcher.get_opcodes():
-        yield from zip_longest(before[i:j], after[k:n])
-
-
-def outdent(pairs: list[LinePair]) -> list[LinePair]:
-    """Move lines to the left, all alike."""
-    lines = [line for pair in pairs for line in pair if line is not None]
-    moved = iter(dedent("\n".join(lines)).split("\n"))
     return [
-        (
-            old if old is None else next(moved),
-            new if new is None else next(moved),
-        )
-        for old, new in pairs
+        pair
+        for _, i, j, k, n in matcher.get_opcodes()
+        for pair in zip_longest(before[i:j], after[k:n])
     ]
-
-
-def signed_lines(old: str | None, new: str | None) -> list[str]:
-    """Write a line that was, and what came instead."""
-    return [
-        f"{sign} {line}"
-        for sign, line in (("-", old), ("+", new))
-        if line is not None
-    ]
-
-
-def step_html(title: str, pairs: list[LinePair]) -> str:
-    """Write a title above its lines."""
-    rows = "".join(pair_html(*pair) for pair in pairs)
-    if title:
-        head = html.escape(title).replace("\n", "<br>")
-        rows = f'<tr><th scope="rowgroup" colspan="2">{head}</th></tr>{rows}'
-    return f"<tbody>{rows}</tbody>"
 
 
 def pair_html(old: str | None, new: str | None) -> str:
