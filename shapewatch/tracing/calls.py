@@ -38,8 +38,8 @@ DtypeDevice = tuple[str, str]  # a data type and a device: "float32", "cpu"
 Axes = tuple[Shapes, Shapes]
 
 
-class Calls(Printable):
-    """The torch calls of a run, named by the runs at other sizes.
+class NamedRun(Printable):
+    """A run, and the axes of its tensors, named by runs at other sizes.
 
     `runs` are the traced one and then the others, `given` the dimensions as
     they were given.
@@ -66,6 +66,21 @@ class Calls(Printable):
         return [axes_of(namer, *steps) for steps in same]
 
     @cached_property
+    def uses(self) -> dict[int, list[tuple[int, Shape]]]:
+        """The steps that read or make each tensor, by its number, with its
+        named shape there."""
+        found = defaultdict[int, list[tuple[int, Shape]]](list)
+        for i, (step, axes) in enumerate(zip(self.steps, self.axes)):
+            marks = chain(step.reads, step.makes)
+            for mark, shape in zip(marks, chain(*axes)):
+                found[mark.number].append((i, shape))
+        return found
+
+
+class Calls(NamedRun):
+    """The torch calls of a run, one by one."""
+
+    @cached_property
     @gc_paused()
     def table(self) -> Table:
         """One row a step."""
@@ -77,17 +92,6 @@ class Calls(Printable):
     def names(self) -> list[tuple[str, str]]:
         """The "path:variable" of each step, twice: see `names_of`."""
         return list(map(names_of, self.steps))
-
-    @cached_property
-    def uses(self) -> dict[int, list[tuple[int, Shape]]]:
-        """The steps that read or make each tensor, by its number, with its
-        named shape there."""
-        found = defaultdict[int, list[tuple[int, Shape]]](list)
-        for i, (step, axes) in enumerate(zip(self.steps, self.axes)):
-            marks = chain(step.reads, step.makes)
-            for mark, shape in zip(marks, chain(*axes)):
-                found[mark.number].append((i, shape))
-        return found
 
     def at(self, pattern: str) -> Table:
         """Show a module, and all within it; * stands for anything."""

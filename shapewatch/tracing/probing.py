@@ -98,7 +98,9 @@ class Prober:
         """Find sizes that a model accepts, of each name alone; then let the
         names move together again, but those that cannot move at all."""
         accepted = {
-            name: self.alone(name, [run.sizes[name] for run in refused])
+            name: accepted_alone(
+                self, name, [run.sizes[name] for run in refused]
+            )
             for name in self.varied
         }
         self.varied = [name for name in self.varied if accepted[name]]
@@ -106,25 +108,26 @@ class Prober:
             sizes = {n: accepted[n][i % len(accepted[n])] for n in self.varied}
             self.keep([run_sizes({**self.given, **sizes})])
 
-    def alone(self, name: str, wanted: list[int]) -> list[int]:
-        """Find as many sizes of a name that a model accepts as are wanted;
-        note in which words it refuses all."""
-        choices = [*wanted, *accepted_sizes(self.given, name)]
-        found, tried = list[OtherRun](), list[OtherRun]()
-        for sizes in sizes_of_one(self.given, name, choices):
-            if len(found) < len(wanted):
-                tried.append(self.again(sizes))
-                found = [run for run in tried if not run.error]
-        self.others += found
-        if not found:
-            run, first = tried[0], str(tried[0].error).split("\n")[0]
-            self.notes.append(
-                f"{name} is known by its size alone: the model runs at no "
-                f"other that was tried, such as {name}={run.sizes[name]} "
-                f"({type(run.error).__name__}: "
-                f"{re.sub('0x[0-9a-f]+', '0x…', first)})"
-            )
-        return [run.sizes[name] for run in found]
+
+def accepted_alone(prober: Prober, name: str, wanted: list[int]) -> list[int]:
+    """Find as many sizes of a name that a model accepts as are wanted;
+    note in which words it refuses all."""
+    choices = [*wanted, *accepted_sizes(prober.given, name)]
+    found, tried = list[OtherRun](), list[OtherRun]()
+    for sizes in sizes_of_one(prober.given, name, choices):
+        if len(found) < len(wanted):
+            tried.append(prober.again(sizes))
+            found = [run for run in tried if not run.error]
+    prober.others += found
+    if not found:
+        run, first = tried[0], str(tried[0].error).split("\n")[0]
+        prober.notes.append(
+            f"{name} is known by its size alone: the model runs at no "
+            f"other that was tried, such as {name}={run.sizes[name]} "
+            f"({type(run.error).__name__}: "
+            f"{re.sub('0x[0-9a-f]+', '0x…', first)})"
+        )
+    return [run.sizes[name] for run in found]
 
 
 def probe(

@@ -31,21 +31,11 @@ class Diff(Printable):
 
     @property
     def steps(self) -> list[tuple[str, list[LinePair]]]:
-        """Each title, and the lines before and after; without those that
-        stay, all moved to the left alike."""
+        """Each title, and the lines before and after."""
         found = []
         for title, (old, new) in zip(self.titles, pairwise(self.versions)):
             pairs = line_pairs(old.splitlines(), new.splitlines())
-            if not self.whole:
-                pairs = [pair for pair in pairs if pair[0] != pair[1]]
-                lines = [x for pair in pairs for x in pair if x is not None]
-                moved = iter(dedent("\n".join(lines)).split("\n"))
-                left = [
-                    [x if x is None else next(moved) for x in pair]
-                    for pair in pairs
-                ]
-                pairs = [(one, other) for one, other in left]
-            found.append((title, pairs))
+            found.append((title, pairs if self.whole else without_same(pairs)))
         return found
 
     def lines(self) -> list[str]:
@@ -65,12 +55,11 @@ class Diff(Printable):
         """Write a real table: readable without style and without script."""
         bodies = ""
         for title, pairs in self.steps:
+            text = html.escape(title).replace("\n", "<br>")
+            head = f'<th scope="rowgroup" colspan="2">{text}</th>'
             rows = "".join(pair_html(*pair) for pair in pairs)
-            if title:
-                text = html.escape(title).replace("\n", "<br>")
-                head = f'<th scope="rowgroup" colspan="2">{text}</th>'
-                rows = f"<tr>{head}</tr>{rows}"
-            bodies += f"<tbody>{rows}</tbody>"
+            title_row = f"<tr>{head}</tr>" if title else ""
+            bodies += f"<tbody>{title_row}{rows}</tbody>"
         return (
             f'{STYLE}<table class="trace diff"><thead><tr><th scope="col">'
             'before</th><th scope="col">after</th></tr></thead>'
@@ -108,6 +97,15 @@ def line_pairs(before: list[str], after: list[str]) -> list[LinePair]:
         for _, i, j, k, n in matcher.get_opcodes()
         for pair in zip_longest(before[i:j], after[k:n])
     ]
+
+
+def without_same(pairs: list[LinePair]) -> list[LinePair]:
+    """Leave out the lines that stay; move the others to the left, alike."""
+    pairs = [pair for pair in pairs if pair[0] != pair[1]]
+    lines = [x for pair in pairs for x in pair if x is not None]
+    moved = iter(dedent("\n".join(lines)).split("\n"))
+    found = [[x if x is None else next(moved) for x in p] for p in pairs]
+    return [(old, new) for old, new in found]
 
 
 def pair_html(old: str | None, new: str | None) -> str:

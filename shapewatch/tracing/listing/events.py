@@ -78,22 +78,25 @@ class CallEvents:
                 led_to[next(event.runs(code), None)].append(event)
         return self.led_to[wanted][run]
 
-    def runs_of(self, code: CodeType, path: str | None) -> list[FunctionRun]:
-        """List the runs of a function in one module, in order; ValueError
-        where it did not run there, or where it is not clear in which."""
-        found = (run for event in self.all for run in event.runs(code))
-        runs = sorted(dict.fromkeys(found), key=lambda run: run[1].start)
-        paths = list(dict.fromkeys(visit.path for _, visit, _ in runs))
-        if not paths:
-            raise ValueError(f"{code.co_qualname} made no tensor in this run")
-        if path is None and len(paths) == 1:
-            path = paths[0]
-        if path not in paths:
-            listed = ", ".join(map(repr, paths))
-            ran = "in several modules" if path is None else f"not in {path!r}"
-            ran = f"{code.co_qualname} ran {ran}"
-            raise ValueError(f"{ran}: choose a path of {listed}")
-        return [run for run in runs if run[1].path == path]
+
+def runs_of(
+    events: CallEvents, code: CodeType, path: str | None
+) -> list[FunctionRun]:
+    """List the runs of a function in one module, in order; ValueError
+    where it did not run there, or where it is not clear in which."""
+    found = (run for event in events.all for run in event.runs(code))
+    runs = sorted(dict.fromkeys(found), key=lambda run: run[1].start)
+    paths = list(dict.fromkeys(visit.path for _, visit, _ in runs))
+    if not paths:
+        raise ValueError(f"{code.co_qualname} made no tensor in this run")
+    if path is None and len(paths) == 1:
+        path = paths[0]
+    if path not in paths:
+        listed = ", ".join(map(repr, paths))
+        ran = "in several modules" if path is None else f"not in {path!r}"
+        ran = f"{code.co_qualname} ran {ran}"
+        raise ValueError(f"{ran}: choose a path of {listed}")
+    return [run for run in runs if run[1].path == path]
 
 
 class ExpressionShapes(NamedTuple):
@@ -152,36 +155,38 @@ class Frame:
         made = (self.value(x) for x in outside if isinstance(x, ast.expr))
         return max((len(one.times) for one in made), default=0)
 
-    def returned(self) -> ExpressionShapes:
-        """Tell what the function gave, if one place gave everything."""
-        if isinstance(self.node, ast.Lambda):
-            return self.last_value(self.node.body)
-        nodes = source.walk(self.node)
-        returns = [x for x in nodes if isinstance(x, ast.Return)]
-        values = [x.value for x in returns if x.value]
-        if not values:
-            return NOTHING
-        if returns == self.node.body[-1:]:
-            return self.last_value(values[0])
-        found = [made for made in map(self.value, values) if made != NOTHING]
-        if len(found) == 1 and 1 in (len(returns), len(found[0].times)):
-            return found[0]
-        return UNCERTAIN
 
-    def last_value(self, node: ast.expr) -> ExpressionShapes:
-        """Tell what the last line gave: an expression, or what a variable is
-        then, or several. It is uncertain if it is nothing."""
-        if isinstance(node, ast.Tuple):
-            parts = [self.last_value(part).times for part in node.elts]
-            if not all(parts) or len(set(map(len, parts))) != 1:
-                return UNCERTAIN
-            times = (tuple(chain(*each)) for each in zip(*parts))
-            return ExpressionShapes(tuple(times))
-        value: ast.expr | ast.stmt | None = node
-        if isinstance(node, ast.Name):
-            value = value_at_end(self.node, node.id)
-        made = self.value(value) if value else UNCERTAIN
-        return made if made.times else UNCERTAIN
+def returned_shapes(frame: Frame) -> ExpressionShapes:
+    """Tell what the function gave, if one place gave everything."""
+    if isinstance(frame.node, ast.Lambda):
+        return last_value(frame, frame.node.body)
+    nodes = source.walk(frame.node)
+    returns = [x for x in nodes if isinstance(x, ast.Return)]
+    values = [x.value for x in returns if x.value]
+    if not values:
+        return NOTHING
+    if returns == frame.node.body[-1:]:
+        return last_value(frame, values[0])
+    found = [made for made in map(frame.value, values) if made != NOTHING]
+    if len(found) == 1 and 1 in (len(returns), len(found[0].times)):
+        return found[0]
+    return UNCERTAIN
+
+
+def last_value(frame: Frame, node: ast.expr) -> ExpressionShapes:
+    """Tell what the last line gave: an expression, or what a variable is
+    then, or several. It is uncertain if it is nothing."""
+    if isinstance(node, ast.Tuple):
+        parts = [last_value(frame, part).times for part in node.elts]
+        if not all(parts) or len(set(map(len, parts))) != 1:
+            return UNCERTAIN
+        times = (tuple(chain(*each)) for each in zip(*parts))
+        return ExpressionShapes(tuple(times))
+    value: ast.expr | ast.stmt | None = node
+    if isinstance(node, ast.Name):
+        value = value_at_end(frame.node, node.id)
+    made = frame.value(value) if value else UNCERTAIN
+    return made if made.times else UNCERTAIN
 
 
 @cache
@@ -217,7 +222,7 @@ def shapes_of_function(
     known = not others and stands_for(function, code, outer.code)
     if not known or code.co_flags & GENERATOR_FLAGS or inner is None:
         return UNCERTAIN
-    return Frame(outer.events, inner, run).returned()
+    return returned_shapes(Frame(outer.events, inner, run))
 
 
 def stands_for(node: ast.AST, code: CodeType, caller: CodeType) -> bool:

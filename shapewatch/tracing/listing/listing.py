@@ -22,6 +22,7 @@ from shapewatch.tracing.listing.events import (
     CallEvents,
     ExpressionShapes,
     Frame,
+    runs_of,
 )
 from shapewatch.tracing.markup import STYLE, code_html, shape_html
 from shapewatch.tracing.record.visits import owner
@@ -175,7 +176,7 @@ def annotate(
     """
     code = code_of_thing(thing)
     node, events = definition_of(code), CallEvents(calls)
-    runs = events.runs_of(code, path)
+    runs = runs_of(events, code, path)
     if not 0 <= nth < len(runs):
         raise ValueError(f"{nth=}: there is nth=0 to nth={len(runs) - 1}")
     frame = Frame(events, node, runs[nth])

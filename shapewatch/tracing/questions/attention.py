@@ -26,10 +26,9 @@ SUMS = {"add", "radd", "iadd", "sub", "isub", "subtract"}
 MASKS = {"masked_fill", "where"} | SUMS | SCALES
 MOVES = {"view", "view_as", "reshape", "flatten", "unflatten", "contiguous"}
 MOVES |= {"transpose", "permute", "T", "mT", "t", "swapaxes", "swapdims"}
-MOVES |= {"movedim", "squeeze", "unsqueeze", "clone", "detach"}
+MOVES |= {"movedim", "moveaxis", "squeeze", "unsqueeze", "clone", "detach"}
 MOVES |= {"chunk", "split", "tensor_split", "unbind", "narrow", "select"}
-MOVES |= {"getitem", "index_select", "flip", "roll", "moveaxis"}
-MOVES |= {"ravel"}
+MOVES |= {"getitem", "index_select", "flip", "roll", "ravel"}
 STACKS = {"stack", "cat", "concat"}
 JOINS = STACKS | {"expand", "expand_as", "repeat", "pad", "broadcast_to"}
 JOINS |= {"repeat_interleave", "tile"}
@@ -282,16 +281,16 @@ def queries_and_keys(
 ) -> tuple[Tensor | None, Tensor | None]:
     """Find the queries and keys whose products the scores are: times a
     number, the same for all; or what the model makes of a product."""
-    product = operands_of(data, one.product)
-    if product is None:
-        return None, None
-    sides = product.left, product.right.mT
-    for rows, columns in (sides, sides[::-1]):
-        q, k = lay_out(rows, scores, -2), lay_out(columns, scores, -1)
-        if q is not None and k is not None:
-            straight = rows is sides[0] and product.made.shape == scores.shape
-            if straight or scale_between(q, k, scores):
-                return q, k
+    if product := operands_of(data, one.product):
+        sides = product.left, product.right.mT
+        for rows, columns in (sides, sides[::-1]):
+            q = lay_out(rows, scores, -2)
+            k = lay_out(columns, scores, -1)
+            if q is not None and k is not None:
+                same = product.made.shape == scores.shape
+                straight = rows is sides[0] and same
+                if straight or scale_between(q, k, scores):
+                    return q, k
     return None, None
 
 
@@ -312,24 +311,21 @@ def values_and_mixture(
 ) -> tuple[Tensor | None, Tensor | None]:
     """Find the values that the weights mix, and what comes of it: what they
     explain, the right way round."""
-    product = operands_of(data, one.mixed)
-    if product is None:
-        return None, None
-    for side in (product.right, product.left.mT):
-        v = lay_out(side, weights, -1)
-        if v is not None:
-            heads = weights @ v.to(weights)
-            if any(agree(heads, x) for x in (product.made, product.made.mT)):
-                return v, heads
+    if product := operands_of(data, one.mixed):
+        for side in (product.right, product.left.mT):
+            v = lay_out(side, weights, -1)
+            if v is not None:
+                heads = weights @ v.to(weights)
+                if any(agree(heads, x) for x in (product[2], product[2].mT)):
+                    return v, heads
     return None, None
 
 
 def agree(mine: Tensor, theirs: Tensor) -> bool:
     """Whether two tensors hold the same numbers, in the same order."""
     mine, theirs = mine.reshape(-1), theirs.reshape(-1).to(mine)
-    return len(mine) == len(theirs) and torch.allclose(
-        mine, theirs, RTOL, ATOL
-    )
+    same = len(mine) == len(theirs)
+    return same and torch.allclose(mine, theirs, RTOL, ATOL)
 
 
 def lay_out(x: Tensor, like: Tensor, axis: int) -> Tensor | None:
@@ -369,15 +365,17 @@ def by_letters(
     given, _, out = plain.partition("->")
     first, _, second = given.partition(",")
     shared = {*first} & {*second}
-    front = "".join(x for x in out if x in shared)
     groups = {*first} - shared, shared - {*out}, {*second} - shared
     if any(len(group) != 1 for group in groups):
         return None
+    front = "".join(x for x in out if x in shared)
     n, k, m = map("".join, groups)
+    ways = (first, n + k, a), (second, k + m, b), (out, n + m, made)
     return Product(
-        torch.einsum(f"{dots}{first}->{dots}{front}{n}{k}", a),
-        torch.einsum(f"{dots}{second}->{dots}{front}{k}{m}", b),
-        torch.einsum(f"{dots}{out}->{dots}{front}{n}{m}", made),
+        *(
+            torch.einsum(f"{dots}{old}->{dots}{front}{new}", x)
+            for old, new, x in ways
+        )
     )
 
 

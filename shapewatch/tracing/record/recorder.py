@@ -206,12 +206,9 @@ class Recorder(Watch):
             self.marks.forget(args[0])
         if makes := self.marks.made(result):
             step = self.note(function, sys._getframe(1), reads, makes)
-            self.steps.append(step)
-            if len(self.steps) % OFTEN == 0:
-                gc.collect(1)
+            n = add_step(self.steps, step)
             if self.keep and self.keep(step):
-                made, n = tensors(result), len(self.steps) - 1
-                self.values.keep(n, made, args, kwargs or {})
+                self.values.keep(n, tensors(result), args, kwargs or {})
         return result
 
     def note(
@@ -221,6 +218,15 @@ class Recorder(Watch):
         place, now = place_of(self.visits, frame), self.visits.now
         step = call_of(function, frame), place, now, reads, makes
         return tuple.__new__(Step, step)  # as Step(*step), in half the time
+
+
+def add_step(steps: list[Step], step: Step) -> int:
+    """Add a step, and give its number; now and then, let Python look for
+    the garbage that the run itself has made."""
+    steps.append(step)
+    if len(steps) % OFTEN == 0:
+        gc.collect(1)
+    return len(steps) - 1
 
 
 class RecordedRun:

@@ -56,7 +56,7 @@ class TensorMemory:
         only at some of a large one, where PyTorch, which counts what is
         written, has counted nothing.
         """
-        tensor, changed = self.tensor, self.is_changed(counted)
+        tensor, changed = self.tensor, is_changed(self, counted)
         if type(tensor) is not self.kind:
             tensor.__class__ = self.kind
         if self.strided and memory_layout(tensor) != self.layout:
@@ -70,17 +70,18 @@ class TensorMemory:
         if tensor.is_leaf and tensor.grad is not self.grad:
             tensor.grad = self.grad
 
-    def is_changed(self, counted: bool) -> bool:
-        """Whether other numbers are there now."""
-        now, was = self.numbers, self.was
-        if was is None:
-            return False
-        if not self.loose and now._version != self.version:
-            return True
-        large = self.strided and was.numel() >= LARGE and not self.loose
-        if counted and large and now.is_contiguous():
-            now, was = sample(now), sample(was)
-        return self.strided and not now.equal(was)
+
+def is_changed(memory: TensorMemory, counted: bool) -> bool:
+    """Whether other numbers are there now."""
+    now, was = memory.numbers, memory.was
+    if was is None:
+        return False
+    if not memory.loose and now._version != memory.version:
+        return True
+    large = memory.strided and was.numel() >= LARGE and not memory.loose
+    if counted and large and now.is_contiguous():
+        now, was = sample(now), sample(was)
+    return memory.strided and not now.equal(was)
 
 
 def copy_of(tensor: Tensor) -> Tensor | None:

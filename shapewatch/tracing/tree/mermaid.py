@@ -90,9 +90,9 @@ class ModuleFlow:
         }
         for when, visit, happened in flow_events(root):
             if run := self.runs.get(visit):
-                self.follow(run, happened, ceil(when))
+                follow_event(self, run, happened, ceil(when))
         for mark in root.runs[0].makes or ():
-            self.draw(mark, "out", (), root.runs[0].end)
+            draw_arrow(self, mark, "out", (), root.runs[0].end)
 
     def box(self, groups: list[list[Node]], depth: int) -> Box:
         """Draw equal modules as one; so those in each of equal modules."""
@@ -102,71 +102,79 @@ class ModuleFlow:
         for group in groups:
             for i, node in enumerate(group):
                 for k, run in enumerate(node.runs):
-                    self.place(run, box, (i, k), not many)
+                    place_run(self, run, box, (i, k), not many)
         for i in range(many):
             inner = [node.groups[i] for node in nodes]
             box.parts.append(self.box(inner, depth - 1))
         return box
 
-    def place(
-        self, run: Visit, box: Box, which: tuple[int, int], whole: bool
-    ) -> None:
-        """Let a run of a module be drawn in a box; if it is drawn as a
-        `whole`, all that is within it too."""
-        around = self.runs.get(self.facts.outer.get(run, run))
-        chain = *(around.chain if around else ()), (box.name, *which)
-        self.runs[run] = DrawnRun(box, chain, True)
-        inner = [*self.facts.parts.get(run, ())] if whole else []
-        for part in inner:
-            self.runs[part] = DrawnRun(box, chain, False)
-            inner += self.facts.parts.get(part, ())
 
-    def draw(self, mark: Mark, to: str, chain: Chain, when: int) -> None:
-        """Draw an arrow from what made a tensor; none in a loop, from one of
-        equal modules, or from one run of a module, to another."""
-        name, came = self.makers.get(mark.number, NOBODY)
-        pairs = (pair for pair in zip(came, chain) if pair[0] != pair[1])
-        one, other = next(pairs, (("",), ("", "")))
-        if name and name != to and not one[0] == other[0] != "":
-            shape = few_shapes(*self.facts.typed([mark], when), 1)
-            self.arrows[name, to][shape] = None
+def place_run(
+    flow: ModuleFlow, run: Visit, box: Box, which: tuple[int, int], whole: bool
+) -> None:
+    """Let a run of a module be drawn in a box; if it is drawn as a
+    `whole`, all that is within it too."""
+    around = flow.runs.get(flow.facts.outer.get(run, run))
+    chain = *(around.chain if around else ()), (box.name, *which)
+    flow.runs[run] = DrawnRun(box, chain, True)
+    inner = [*flow.facts.parts.get(run, ())] if whole else []
+    for part in inner:
+        flow.runs[part] = DrawnRun(box, chain, False)
+        inner += flow.facts.parts.get(part, ())
 
-    def follow(self, run: DrawnRun, happened: Step | Visit, when: int) -> None:
-        """Draw what a call reads, or what a module hands on as it came."""
-        box, chain, own = run
-        makes, maker = happened.makes or [], (box.name, chain)
-        if isinstance(happened, Visit):
-            reads = makes = makes if own and not box.parts else []
-        elif box.parts:
-            reads, maker = happened.reads, self.call_source(run, happened)
-        else:
-            reads = happened.reads
-            makes = [x for x in makes if x not in reads]  # x.to(x.dtype)
-        for mark in reads:
-            self.draw(mark, maker[0], chain, when)
-        for mark in makes:
-            self.makers[mark.number] = maker
 
-    def call_source(self, run: DrawnRun, step: Step) -> Maker:
-        """Tell where what a module's own call makes comes from: from the
-        call, if it joins tensors of several boxes; else from where they came,
-        if so. Of equal modules a call is drawn in the first; in a loop, where
-        it was."""
-        found = [self.makers.get(mark.number, NOBODY) for mark in step.reads]
-        found = [maker for maker in dict.fromkeys(found) if maker != NOBODY]
-        if len(found) < 2:
-            return found[0] if found else NOBODY
-        joins, nth = run.box.joins, self.times[run.chain, step.call]
-        self.times[run.chain, step.call] += 1
-        if (step.call, nth) not in joins:
-            same = {x.name for x in joins.values() if step.call in x.calls}
-            names = {name for name, _ in found}
-            sources = frozenset("" if x in same else x for x in names)
-            new = JoinNode(f"{run.box.name}_{len(joins)}", {})
-            joins[step.call, nth] = joins.setdefault(sources, new)
-        join = joins[step.call, nth]
-        join.calls[step.call] = step.name.strip("_")
-        return join.name, run.chain
+def draw_arrow(
+    flow: ModuleFlow, mark: Mark, to: str, chain: Chain, when: int
+) -> None:
+    """Draw an arrow from what made a tensor; none in a loop, from one of
+    equal modules, or from one run of a module, to another."""
+    name, came = flow.makers.get(mark.number, NOBODY)
+    pairs = (pair for pair in zip(came, chain) if pair[0] != pair[1])
+    one, other = next(pairs, (("",), ("", "")))
+    if name and name != to and not one[0] == other[0] != "":
+        shape = few_shapes(*flow.facts.typed([mark], when), 1)
+        flow.arrows[name, to][shape] = None
+
+
+def follow_event(
+    flow: ModuleFlow, run: DrawnRun, happened: Step | Visit, when: int
+) -> None:
+    """Draw what a call reads, or what a module hands on as it came."""
+    box, chain, own = run
+    makes, maker = happened.makes or [], (box.name, chain)
+    if isinstance(happened, Visit):
+        reads = makes = makes if own and not box.parts else []
+    elif box.parts:
+        reads, maker = happened.reads, call_source(flow, run, happened)
+    else:
+        reads = happened.reads
+        makes = [x for x in makes if x not in reads]  # x.to(x.dtype)
+    for mark in reads:
+        draw_arrow(flow, mark, maker[0], chain, when)
+    for mark in makes:
+        flow.makers[mark.number] = maker
+
+
+def call_source(flow: ModuleFlow, run: DrawnRun, step: Step) -> Maker:
+    """Tell where what a module's own call makes comes from: from the
+    call, if it joins tensors of several boxes; else from where they came,
+    if so. Of equal modules a call is drawn in the first; in a loop, where
+    it was."""
+    found = [flow.makers.get(mark.number, NOBODY) for mark in step.reads]
+    found = [maker for maker in dict.fromkeys(found) if maker != NOBODY]
+    if len(found) < 2:
+        return found[0] if found else NOBODY
+    joins, nth = run.box.joins, flow.times[run.chain, step.call]
+    flow.times[run.chain, step.call] += 1
+    if (step.call, nth) not in joins:
+        same = {x.name for x in joins.values() if step.call in x.calls}
+        names = {name for name, _ in found}
+        sources = frozenset("" if x in same else x for x in names)
+        new = JoinNode(f"{run.box.name}_{len(joins)}", {})
+        joins[step.call, nth] = joins.setdefault(sources, new)
+    join = joins[step.call, nth]
+    join.calls[step.call] = step.name.strip("_")
+    return join.name, run.chain
 
 
 def inputs_of(root: Node) -> dict[str, list[Mark]]:
