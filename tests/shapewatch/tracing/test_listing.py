@@ -2,10 +2,12 @@
 
 import ast
 import math
+from functools import partial, reduce
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.nn.functional import gelu
 
 from shapewatch.tracing.listing.listing import annotate, signature
 from shapewatch.tracing.markup import code_html
@@ -154,3 +156,218 @@ def test_a_signature_of_several_lines_stands_on_one_if_it_fits(source, one):
     assert text == one
     if one:
         assert [*rows] == [*range(node.lineno, node.body[0].lineno)]
+
+
+def total(x, times=2):
+    x = x * times
+    x = x.sum(0, keepdim=True)
+    assert x.ndim == 2
+    return x
+
+
+def both(x):
+    square = x @ x.mT
+    return square, x * 2
+
+
+def early(x, stop=True):
+    doubled = torch.cat([x, x])
+    if stop:
+        return x
+    return doubled
+
+
+def late(x, stop=False):
+    if stop:
+        return x * 2
+    return x.sum()
+
+
+def raised(x):
+    x = x[:1]
+    x += 1
+    assert x.ndim == 2
+    return x
+
+
+def pieces(x):
+    yield x * 2
+    return x[0]
+
+
+class Half:
+    def step(self, x):
+        return x[: len(x) // 2]
+
+
+class Whole(Half):
+    def step(self, x):
+        return x * 2
+
+
+def turned(x):
+    x = x * 2
+    x.t_()
+    return x
+
+
+def shorter(x):
+    return x[1:]
+
+
+def checked(x):
+    assert (x * 0).sum() == 0
+
+
+@torch.no_grad()
+def quiet(x):
+    return x.mean(-1)
+
+
+def unused(tuple):  # noqa: A002
+    return tuple
+
+
+def twice(f, x):
+    return f(f(x))
+
+
+thrice = partial(total, times=3)
+
+
+class Named(nn.Module):
+    """Call functions in every way; give all variables."""
+
+    def __init__(self):
+        super().__init__()
+        self.total, self.act = total, gelu
+        self.other = total
+        self.add = lambda x: x[:, 0] + x[:, 1]
+        self.layers = nn.ModuleList([nn.Linear(3, 3) for _ in range(2)])
+
+    @property
+    def first(self):
+        return self.layers[0].weight * 2
+
+    def forward(self, x):
+        own = self.other(x)
+        f = total
+        alias = f(x)
+        third = thrice(x)
+        inline = partial(total, times=4)(x)
+        attribute = self.add(x)
+        g = lambda u: u.sum(-1)  # noqa: E731
+        named = g(x)
+        called = (lambda u: u.sum(-1))(x)
+        square, double = both(x)
+        wide, head = (lambda u: (u * 2, u[0]))(x)
+        kept, sign = (lambda u: (u, u.sign()))(x)
+        boxed = (lambda u: [u * 2])(x)
+        silent = quiet(x)
+        checked(silent)
+        weight = self.first
+        for layer in self.layers:
+            active = self.act(layer(x))
+        for _ in range(2):
+            x = shorter(x)
+        last = late(x)
+        more = raised(x * 1)
+        for piece in pieces(double):
+            given = early(piece)
+        for part in (Half(), Whole()):
+            stepped = part.step(double)
+        transposed = turned(double)
+        least = reduce(torch.minimum, [double, double, double])
+        halved = twice(shorter, double)
+        listed = tuple(map(shorter, [double, double]))
+        mapped = torch.vmap(lambda u: u[1:])(double)
+        several = sum([double, double, double])
+        return locals()
+
+
+@pytest.fixture(scope="module")
+def named():
+    return trace(Named(), torch.randn(4, 3))
+
+
+KNOWN = "own alias third inline attribute named called silent weight x active"
+KNOWN += " last more halved"
+UNKNOWN = "given stepped transposed mapped several least listed boxed"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", KNOWN.split())
+def test_a_function_is_known_by_any_name_that_is_its_alone(named, name):
+    """The witness: the variable itself, when all was done."""
+    note = shown(named.source(Named), f"{name} = ").split(" · ")[-1]
+    assert note.removesuffix(" × 2").split(" … ")[-1] == written(
+        named.result[name]
+    )
+
+
+def written(x: Tensor) -> str:
+    """Write a shape whose sizes have no name."""
+    return f"({', '.join(f'{n}?' for n in x.shape)})"
+
+
+@pytest.mark.parametrize("names", ["square, double", "wide, head"])
+def test_a_function_may_give_several_variables(named, names):
+    note = shown(named.source(Named), f"{names} = ").split(" · ")[-1]
+    shapes = [written(named.result[name]) for name in names.split(", ")]
+    assert note == ", ".join(shapes)
+
+
+@pytest.mark.parametrize("name", UNKNOWN.split())
+def test_what_is_not_certain_is_marked_and_never_left_blank(named, name):
+    listing = named.source(Named)
+    assert shown(listing, f"{name} = ").split(" · ")[-1] == "?"
+    page = listing._repr_html_()
+    (row,) = (r for r in page.split("<tr ") if f" {name} = " in r)
+    assert "?</span></td></tr>" in row
+
+
+def test_what_gives_nothing_has_no_shape(named):
+    lines = str(named.source(Named)).splitlines()
+    assert "    checked(silent)" in lines
+
+
+def test_what_a_generator_gives_is_not_what_it_returns(named):
+    assert shown(named.source(Named), "for piece in ") == "pieces(double): ?"
+
+
+def test_a_function_run_in_a_loop_says_how_many_runs_are_shown(named):
+    first, second, *_ = str(named.source(shorter)).split("\n\n")
+    assert first.endswith(", run 1 of 4 (nth=0), 2 runs shown as one")
+    assert second.endswith("(3?, 3?) … (2?, 3?) × 2")
+    assert "shown as one" not in str(named.source(Named))
+    assert "shown as one" not in str(named.source(total))
+
+
+def test_a_lambda_can_be_shown_and_what_is_defined_inside_a_function():
+    def outer(x):
+        def inner(y):
+            half = y[:1]
+            return half + 1
+
+        return inner(x)
+
+    listing = trace(outer, torch.ones(2, 3)).source(outer)
+    assert shown(listing, "half = ") == "(1?, 3?)"
+    assert shown(listing, "return inner") == "(1?, 3?)"
+    last = [lambda x: x[:, -1]][0]
+    listing = trace(last, torch.ones(2, 3)).source(last)
+    assert shown(listing, "last = ") == "(2?)"
+
+
+def test_the_rows_of_a_tensor_are_shown_where_a_loop_takes_them():
+    def rows(x):
+        for row in x:
+            found = row * 2
+        return found
+
+    def note(n: int) -> str:
+        listing = trace(rows, torch.ones(n, 3)).source(rows)
+        return shown(listing, "for row in x")
+
+    assert note(2) == "x: (3?), (3?)"
+    assert note(9) == "x: (3?), …, (3?)"

@@ -26,9 +26,19 @@ class Broken(nn.Module):
 
 
 def printed(capsys, model, *inputs, **options) -> list[str]:
+    source = {x: options.pop(x) for x in ("source",) if x in options}
     with print_shapes(model, **options):
-        model(*inputs)
+        model(*inputs, **source)
     return capsys.readouterr().out.splitlines()
+
+
+def test_every_module_prints_its_measured_shapes(capsys):
+    layer, x = MultiHeadAttention(12, 3), torch.randn(2, 5, 12)
+    lines = printed(capsys, layer, x, source=torch.randn(2, 6, 12))
+    assert lines[3:5] == [
+        "dropout Dropout     (2, 3, 5, 6) -> (2, 3, 5, 6)",
+        "output Linear       (2, 5, 12) -> (2, 5, 12)",
+    ]
 
 
 def test_a_module_s_line_has_the_names_of_its_axes(capsys):

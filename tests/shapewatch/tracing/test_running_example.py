@@ -1,9 +1,11 @@
-"""A trace of the running example: every call, every axis by its name."""
+"""A trace of the running example: every call, every axis by its name; and data
+types and devices where they change."""
 
 from html.parser import HTMLParser
 from itertools import groupby
 
 import pytest
+import torch
 
 from tests.helpers.listings import letters
 from tests.helpers.translators import DIMS, translator
@@ -70,3 +72,34 @@ def test_at_a_prompt_each_answer_shows_itself_and_no_address(seen):
     for shown in (seen, seen.table, seen.source(code), seen.parameters()):
         assert repr(shown) == str(shown)
         assert "0x" not in repr(shown)
+
+
+X, IDS = torch.randn(3, 4), torch.tensor([[0, 1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs", "types"),
+    [
+        (lambda x: x + 1, [X], ""),
+        (lambda x: x > 0, [X], "bool"),
+        (lambda ids, x: x[ids], [IDS, X], ""),
+        (lambda ids: ids.float(), [IDS], "float32"),
+        (lambda x: x.half(), [X], "float16"),
+        (lambda x: x.to("meta"), [X], "on meta"),
+        (lambda x: x.to("meta", torch.int8), [X], "int8 on meta"),
+        (lambda x: x.masked_fill(x.bool(), 0), [X.bool()], ""),
+        (lambda ids: ids.new_ones(3), [IDS], ""),
+    ],
+)
+def test_what_comes_out_is_named_where_nothing_like_it_went_in(
+    function, inputs, types
+):
+    assert trace(function, *inputs).table.rows[-1].types == (types,)
+
+
+def test_each_of_several_outputs_has_its_own():
+    seen = trace(lambda x: x.max(-1), X)
+    assert seen.table.rows[0].types == ("", "int64")
+    assert str(seen).endswith("-> (3?), (3?) int64")
+    assert "</span>, <span" in seen._repr_html_()
+    assert "</span> int64" in seen._repr_html_()

@@ -5,7 +5,10 @@ import torch
 from torch.nn import functional
 from torch.testing import assert_close
 
-from tformer_lite import trace
+from tformer_lite import running_example, trace
+from tformer_lite.example.running import running_model
+
+CROSS = "decoder.blocks.0.cross_attention"
 
 
 def kept(seen) -> list[torch.Tensor]:
@@ -16,7 +19,6 @@ def kept(seen) -> list[torch.Tensor]:
 
 WRITERS = {
     "masked_fill_": lambda y: y.masked_fill_(y > 0, -1),
-    "add_": lambda y: y.add_(1),
     "an item": lambda y: y.__setitem__(0, 7.0),
     "out": lambda y: torch.add(y, 1, out=y),
     "two outs": lambda y: torch.max(
@@ -48,7 +50,7 @@ def test_what_is_written_over_was_copied(write):
 
 @pytest.mark.parametrize(
     ("keep", "steps"),
-    [(":y", {0}), ([":z", ":w"], {1}), ("*", {0, 1}), ("*:[yz]", {0, 1})],
+    [(":y", {0}), ([":z", ":w"], {1}), ("*", {0, 1}), (False, set())],
 )
 def test_patterns_choose_what_to_keep(keep, steps):
     def model(x):
@@ -78,3 +80,22 @@ def test_a_tensor_keeps_its_number_until_its_data_is_another():
     assert relu.reads == relu.makes == unsqueeze.makes
     assert again.reads[0].number != add.makes[0].number
     assert again.reads[0].shape == again.makes[0].shape == (2,)
+
+
+def test_a_value_is_found_by_its_path_its_variable_and_its_number():
+    src, tgt, *_ = running_example()
+    model = running_model()
+    seen = trace(model, src, tgt, keep=True)
+    with pytest.raises(ValueError, match="scores' was bound 2 times"):
+        seen[f"{CROSS}:scores"]
+    raw, masked = seen[f"{CROSS}:scores", 0], seen[f"{CROSS}:scores", 1]
+    assert_close(raw, seen.attention()[2].scores)
+    assert_close(masked, seen.attention()[2].masked)
+    assert seen[f"{CROSS}:q"].shape == (2, 3, 8, 4), "which a function gave"
+    with pytest.raises(ValueError, match="bound 2 times, not 3"):
+        seen[f"{CROSS}:scores", 2]
+    with pytest.raises(KeyError, match="no line binds .*there are .*weights"):
+        seen[f"{CROSS}:wieghts"]
+    bare = trace(model, src, tgt, keep=f"{CROSS}:top")
+    with pytest.raises(KeyError, match="weights' was not kept: trace with"):
+        bare[f"{CROSS}:weights"]
