@@ -9,7 +9,7 @@ import math
 
 import torch
 from torch import einsum
-from torch.nn.functional import scaled_dot_product_attention, softmax
+from torch.nn.functional import scaled_dot_product_attention
 
 
 def hidden(scores, mask):

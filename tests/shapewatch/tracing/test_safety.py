@@ -7,7 +7,6 @@ import gc
 import io
 import sys
 import threading
-import time
 import warnings
 from itertools import count
 
@@ -149,33 +148,6 @@ def test_an_active_profiler_or_debugger_stays_active(kind):
         put(before)
     assert len(calls) > 10
     assert torch.equal(seen.result, small_model().eval()(rows()))
-
-
-@pytest.mark.slow
-def test_other_threads_run_as_ever_and_are_not_recorded():
-    other, stop, results = small_model().eval(), threading.Event(), []
-
-    def work():
-        while not stop.is_set():
-            results.append(other(rows()))
-
-    thread = threading.Thread(target=work)
-    patience = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    thread.start()
-    while not results:
-        time.sleep(0.001)
-    try:
-        model = nn.Sequential(*(nn.Linear(6, 6) for _ in range(300))).eval()
-        seen = trace(model, rows(), **NAMED)
-    finally:
-        stop.set()
-        thread.join()
-        sys.setswitchinterval(patience)
-    paths = [step.visit.path for step in seen.steps]
-    assert paths == list(map(str, range(300)))
-    assert seen.notes == []
-    assert all(torch.equal(result, results[0]) for result in results)
 
 
 class Waits(nn.Module):

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from shapewatch.tracing.axes.names import Axis
 from shapewatch.tracing.questions.scrambles import mixes_axes
-from tests.helpers import source_000
-from tests.helpers.translators import DIMS, translator
-from tformer_lite import causal_mask, join_heads, split_heads, trace
+from tformer_lite import join_heads, split_heads, trace
 
 
 def found(model, **dims):
@@ -62,19 +60,6 @@ def test_a_merge_without_transposing_back_is_flagged():
 )
 def test_what_splits_and_merges_neighbours_is_not(model):
     assert found(model) == []
-
-
-def test_the_running_example_and_its_source_are_clean():
-    assert trace(build=translator, dims=DIMS).check_axes() == []
-
-    def build(B, S, T, H, D):
-        sizes = (H * D, H, D)
-        model = source_000.Translator(lengths=(S, T), sizes=sizes)
-        masks = torch.ones(B, 1, 1, S), causal_mask(T)
-        ids = [torch.randint(1024, (B, n)) for n in (S, T)]
-        return model, (*ids, *masks)
-
-    assert trace(build=build, dims=DIMS).check_axes() == []
 
 
 def test_what_is_not_proved_is_not_judged():
