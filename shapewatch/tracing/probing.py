@@ -24,7 +24,7 @@ from shapewatch.tracing.axes.sizes import (
     run_sizes,
     sizes_of_one,
 )
-from shapewatch.tracing.calls import Axes, Calls
+from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.record.recorder import RecordedRun, ShapeRun
 from shapewatch.tracing.record.state import State
 
@@ -46,17 +46,13 @@ def run_at_other_sizes(
         prober.one_by_one(refused)
     if any(None in other.shapes_of(run) for other in prober.others):
         prober.keep(larger_sizes(given, prober.varied))
-    if is_unknown(Calls(run, prober.others, [], given).axes):
+    axes = Calls(run, prober.others, [], given).axes
+    shapes = chain(*chain(*axes))
+    if any(axis.proof == "unknown" for axis in chain(*shapes)):
         for name in prober.varied:
             sizes = close_sizes(given, name)
             prober.keep(sizes_of_one(given, name, sizes))
     return prober.others, prober.notes
-
-
-def is_unknown(axes: list[Axes]) -> bool:
-    """Whether the name of any axis is unknown."""
-    tensors = chain.from_iterable(chain.from_iterable(axes))
-    return any(x.proof == "unknown" for x in chain.from_iterable(tensors))
 
 
 class Prober:

@@ -140,20 +140,16 @@ def shapes_each_time(
     many the first and the last; "?" where they are not certain."""
     if not made.certain:
         return "?"
-    found = []
+    texts = []
     for shapes in made.times:
-        texts = list(map(write, shapes))
-        found.append(texts if len(texts) <= MOST_SHAPES else few_of(texts))
-    texts = list(map(", ".join, found))
+        each = list(map(write, shapes))
+        if len(each) > MOST_SHAPES:
+            each = [each[0], "…", each[-1]]
+        texts.append(", ".join(each))
     many = f" × {len(texts)}" if len(texts) > 1 else ""
     if len(set(texts)) == 1:
         return texts[0] + many
     return f"{texts[0]} … {texts[-1]}{many}"
-
-
-def few_of(texts: list[str]) -> list[str]:
-    """Leave out the middle of a long list."""
-    return [texts[0], "…", texts[-1]]
 
 
 def annotate(

@@ -64,13 +64,12 @@ def operands(step: Step) -> list[str]:
                 found = [function.value, *found]
         case _:
             return []
-    texts = [ast.unparse(x) for x in found if variable_names(x)]
+    texts = [
+        ast.unparse(x)
+        for x in found
+        if any(isinstance(y, ast.Name) for y in ast.walk(x))  # -1 has none
+    ]
     return texts if len(texts) == len(step.reads) else []
-
-
-def variable_names(tree: ast.AST) -> list[str]:
-    """List the variables in an expression: -1 has none."""
-    return [x.id for x in ast.walk(tree) if isinstance(x, ast.Name)]
 
 
 # What gives memory that nobody has written to: any numbers may be in it.
@@ -199,15 +198,15 @@ class NonFiniteSearch(Values):
             known = [x for x in bad if storage(x) not in self.raw]
             if known or not bad:
                 self.nan = NonFinite(step, made, reads, *known[:1])
-        elif given and not any(map(is_infinite, tree_leaves((args, kwargs)))):
+        elif given and not {inf, -inf} & numbers_in((args, kwargs)):
             old = any(x.infinite for _, x in reads if x)
             if not old or (name in POWERS and made.highest == inf):
                 self.infinite.append(NonFinite(step, made, reads))
 
 
-def is_infinite(value: object) -> bool:
-    """Whether a number is infinity."""
-    return isinstance(value, float) and isinf(value)
+def numbers_in(value: object) -> set[float]:
+    """List the decimal numbers among a call's arguments."""
+    return {x for x in tree_leaves(value) if isinstance(x, float)}
 
 
 class SearchedRun:

@@ -323,7 +323,7 @@ def test_what_a_generator_gives_is_not_what_it_returns(named):
 
 def test_a_function_run_in_a_loop_says_how_many_runs_are_shown(named):
     first, second, *_ = str(named.source(shorter)).split("\n\n")
-    assert first.endswith(", run 1 of 4 (nth=0), 2 runs shown as one")
+    assert first.endswith(", run 1 of 3 (nth=0), 2 runs shown as one")
     assert second.endswith("(3?, 3?) … (2?, 3?) × 2")
     assert "shown as one" not in str(named.source(Named))
     assert "shown as one" not in str(named.source(total))
