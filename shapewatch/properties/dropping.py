@@ -19,7 +19,7 @@ from shapewatch.properties.subject import (
     NotJudgedError,
     Subject,
 )
-from shapewatch.tracing.record.detours import unfused
+from shapewatch.tracing.record.models import fast_path_off
 from shapewatch.tracing.record.shared import following
 from shapewatch.tracing.record.visits import paths_of
 
@@ -221,7 +221,7 @@ def run(subject: Subject, training: bool) -> tuple[Dropping, Tensor]:
     def ask(*given: Any) -> Tensor:
         model: Any = subject.model
         model.train(training)
-        with unfused(), following(inside), seen:
+        with fast_path_off(), following(inside), seen:
             made = model(*given)
         return picked(subject.pick, made, given[subject.places[-1]])
 

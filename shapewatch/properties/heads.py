@@ -28,7 +28,7 @@ from shapewatch.properties.subject import (
     once,
 )
 from shapewatch.properties.variants import reweighted
-from shapewatch.tracing.record.shared import QUESTIONS, counted
+from shapewatch.tracing.record.shared import OVERRIDE_CHECKS, counting_depth
 
 Fault = tuple[str, str, str]
 JOIN = "Look at how heads are joined: all of them, side by side."
@@ -208,7 +208,7 @@ def of_run(subject: Subject, found: list[Mixing]) -> Drawn:
     zeros, model = Zeros(found), subject.model
 
     def run(*given: Any) -> Any:
-        with QUESTIONS, counted("recorders"), zeros:
+        with OVERRIDE_CHECKS, counting_depth("recorders"), zeros:
             return model(*given)
 
     inner = in_attentions(subject)

@@ -30,11 +30,11 @@ from shapewatch.tracing.questions.attention import (
     JOINS,
     MOVES,
     SCALES,
+    AttentionSteps,
     Data,
-    Found,
     call_again,
+    fused_parts,
 )
-from shapewatch.tracing.questions.scores import fused_parts
 from shapewatch.tracing.record.recorder import Step
 
 # Whose an axis is: the left factor's, the right one's, the result's.
@@ -196,7 +196,7 @@ def operand(data: Data, i: int, n: int) -> Operand:
     return Operand(matrix, origin, factor)
 
 
-def in_one_call(data: Data, one: Found) -> Mixing:
+def in_one_call(data: Data, one: AttentionSteps) -> Mixing:
     """Describe an attention that is one call."""
     args, kwargs = data.given[one.mixed]
     q, k, v = (operand(data, one.mixed, n) for n in range(3))
@@ -210,7 +210,7 @@ def in_one_call(data: Data, one: Found) -> Mixing:
     return Mixing(path, weights, q, k, v, scale, mixed, joined, found)
 
 
-def written_out(data: Data, one: Found) -> Mixing:
+def written_out(data: Data, one: AttentionSteps) -> Mixing:
     """Describe an attention of two products with a softmax between."""
     w = one.way[-1][1] - (data.names[one.mixed] == "baddbmm")
     v, after = 1 - w, Product(data, one.mixed, w)
@@ -254,7 +254,7 @@ def as_read(data: Data, i: int, n: int) -> Tensor:
     return now if close(again, data.kept[i][0]) else made
 
 
-def by_right_factor(data: Data, one: Found) -> Tensor:
+def by_right_factor(data: Data, one: AttentionSteps) -> Tensor:
     """What would stand at the weights, were the left factor all ones, and
     nothing but moves came after: it differs by the right factor's rows."""
     i, count = one.product, len(data.sources[one.product])

@@ -24,7 +24,7 @@ from shapewatch.properties.pushing import (
     with_noise,
 )
 from shapewatch.properties.subject import Subject, once
-from shapewatch.tracing.record.detours import unfused
+from shapewatch.tracing.record.models import fast_path_off
 from shapewatch.tracing.record.shared import following
 from shapewatch.tracing.record.tensors import tensors
 
@@ -151,7 +151,7 @@ def calls(
 def watch(model: Callable, hook: Callable) -> Iterator[None]:
     """Call `hook(path, module, args, kwargs, result)` after each module of
     this thread; what it gives, unless None, becomes the result."""
-    with unfused(), following(Watch(model, hook)):
+    with fast_path_off(), following(Watch(model, hook)):
         yield
 
 

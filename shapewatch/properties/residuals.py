@@ -8,10 +8,10 @@ from typing import NamedTuple
 from shapewatch.properties.finding import BROKEN, UNUSUAL
 from shapewatch.properties.matrices import LINEAR, flow_of
 from shapewatch.properties.subject import Subject
-from shapewatch.tracing.questions.attention import FUSED, Flow
+from shapewatch.tracing.questions.attention import FUSED_CALL, Flow
 
 ADDS = {"add", "radd", "iadd"}
-MATRICES = LINEAR | {FUSED, "conv1d", "conv2d", "addbmm", "bilinear"}
+MATRICES = LINEAR | {FUSED_CALL, "conv1d", "conv2d", "addbmm", "bilinear"}
 Sets = list[set[int]]
 SAME = {"contiguous", "clone", "to", "float", "type_as", "dropout"}
 

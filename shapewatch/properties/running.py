@@ -7,7 +7,7 @@ from typing import Any
 
 from shapewatch.properties.distances import still
 from shapewatch.properties.subject import FailedError, Subject, error_line
-from shapewatch.tracing.record.held import INSTALLED
+from shapewatch.tracing.record.state import SITE_PACKAGES
 from shapewatch.tracing.record.visits import owner
 
 
@@ -40,7 +40,7 @@ def line_of(trail: TracebackType | None) -> str:
     """Give the reader's innermost line that an error came through, or a
     library's; "" where there is none."""
     lines = [line for line in traceback.extract_tb(trail) if is_outer(line)]
-    own = [line for line in lines if INSTALLED not in line.filename]
+    own = [line for line in lines if SITE_PACKAGES not in line.filename]
     for line in (own or lines)[-1:]:
         name = Path(line.filename).name
         return f", at {name}:{line.lineno}: {line.line}"

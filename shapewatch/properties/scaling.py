@@ -7,11 +7,16 @@ from math import prod
 import torch
 from torch import Tensor
 
-from shapewatch.tracing.questions.attention import SCALES, SUMS, Data, Found
+from shapewatch.tracing.questions.attention import (
+    SCALES,
+    SUMS,
+    AttentionSteps,
+    Data,
+)
 from shapewatch.tracing.record.tensors import tensors
 
 
-def bias_at(data: Data, one: Found) -> int:
+def bias_at(data: Data, one: AttentionSteps) -> int:
     """Find the step that adds what no product made; or the softmax."""
     for i, n in one.way:
         if data.names[i] in SUMS and i <= one.masked:
@@ -33,7 +38,7 @@ def is_fixed(data: Data, j: int | None) -> bool:
     )
 
 
-def growth(data: Data, one: Found, start: int | None = None) -> float:
+def growth(data: Data, one: AttentionSteps, start: int | None = None) -> float:
     """By how much the scores are larger than the product, or than they were
     at a later step."""
     begin = one.product if start is None else start
@@ -46,7 +51,7 @@ def growth(data: Data, one: Found, start: int | None = None) -> float:
     )
 
 
-def added(data: Data, one: Found) -> Iterator[Tensor]:
+def added(data: Data, one: AttentionSteps) -> Iterator[Tensor]:
     """Find what is added to the scores."""
     for i, n in one.way:
         if data.names[i] in SUMS and i <= one.masked:

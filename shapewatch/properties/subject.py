@@ -226,7 +226,7 @@ def kept(state: State) -> Iterator[None]:
     try:
         yield
     finally:
-        state.put_back_counted()
+        state.put_back(counted=True)
 
 
 @contextmanager

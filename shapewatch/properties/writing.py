@@ -15,7 +15,7 @@ from shapewatch.properties.subject import (
     NotJudgedError,
     Subject,
 )
-from shapewatch.tracing.record.held import INSTALLED
+from shapewatch.tracing.record.state import SITE_PACKAGES
 from shapewatch.tracing.record.tensors import tensors
 
 METHODS = (
@@ -87,7 +87,7 @@ def way_of(subject: Subject) -> Way:
     for name in METHODS:
         method = getattr(kind, name, None)
         if callable(method) and not isinstance(method, nn.Module):
-            if INSTALLED in str(getsourcefile(unwrap(method))):
+            if SITE_PACKAGES in str(getsourcefile(unwrap(method))):
                 raise NotJudgedError(f"Its {name} is a library's.")
             return called(subject, name, signature(method).parameters)
     raise NotJudgedError("The model has no method that writes words.")

@@ -12,7 +12,7 @@ from shapewatch.properties.numbers import LOUD, loud
 from shapewatch.properties.reporting import report
 from shapewatch.properties.subject import Subject
 from shapewatch.tracing import trace
-from shapewatch.tracing.record.memory import LARGE
+from shapewatch.tracing.record.state import LARGE
 from tests.helpers.awkward import AWKWARD, Grows, V, closed
 from tests.helpers.strangers import GPT, by_jit
 from tests.helpers.witness import differences, witnessed
