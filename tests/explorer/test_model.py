@@ -281,9 +281,7 @@ def test_a_lamp_says_numbers_of_what_it_noticed(lit):
     said = lit["no_causal_mask"]["causality"]
     assert said.startswith("With other words from position 1 on, the scores")
     said = lit["norm_over_time"]["norm_statistics"]
-    assert (
-        said == "After encoder residual connection 1 norm, a position has 1.3."
-    )
+    assert said == "After encoder norm 1, a position has 1.3."
     half = "In encoder self attention scores, the variance would be 4."
     assert lit["no_scale"] == {"score_scale": half}
 
