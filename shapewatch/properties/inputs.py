@@ -1,5 +1,5 @@
-"""Inputs: what a model is given, by place or by name, and which of it are
-sequences."""
+"""What a model is given, by place or by name; which of it are sequences; and
+the tensor that is judged, in what it gives."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +19,99 @@ from torch.utils._pytree import (
     tree_unflatten,
 )
 
-OPTIONS = "pad", "unknown", "causal", "positions", "output", "expect", "loss"
+from shapewatch.tracing.record.tensors import tensors
+
+Pick = str | Callable[[Any], Tensor] | None
+
+
+class NotJudgedError(Exception):
+    """A check has nothing to judge; the message says why."""
+
+
+class FailedError(Exception):
+    """The model could not be run; the message says how it failed."""
+
+
+def output(result: Any, rows: Any = None) -> Tensor:
+    """Find the tensor in what a model gave: its `logits`, the first that has
+    vectors for the positions of `rows`, or the first."""
+    found = tensors(getattr(result, "logits", result))
+    if not found:
+        raise FailedError(f"It gave {type(result).__name__}, and no tensor.")
+    shape = getattr(rows, "shape", ())[:2]
+    fit = (x for x in found if x.ndim > 2 and x.shape[:2] == shape)
+    return next(fit, found[0])
+
+
+def select_output(pick: Pick, result: Any, rows: Any = None) -> Tensor:
+    """Take the tensor that a name or a function picks of what a model gave;
+    FailedError says what there is. Without a pick, see `output`."""
+    if pick is None:
+        return output(result, rows)
+    if not isinstance(pick, str):
+        found, what = pick(result), "What output= picks"
+    elif pick in (parts := named_parts(result)):
+        found, what = parts[pick], f"{pick!r}"
+    else:
+        raise FailedError(f"There is no {pick!r}. {gave_text(result)}")
+    if isinstance(found, Tensor):
+        return found
+    kind = type(found).__name__
+    raise FailedError(f"{what} is {kind}, and no tensor. {gave_text(result)}")
+
+
+def for_positions(made: Tensor, rows: Tensor) -> Tensor:
+    """Give each position of `rows` what a pooled model made of all of them:
+    (B) or (B, K) -> (B, T, K). With K = T there might be a number for each
+    position: that stays. An image has no positions yet."""
+    of_rows = made.ndim in (1, 2) and len(made) == len(rows)
+    if not of_rows or rows.ndim not in (2, 3):
+        return made
+    flat = made.reshape(len(made), -1)
+    if flat.shape[1] == rows.shape[1]:
+        return made
+    return flat[:, None].expand(-1, rows.shape[1], -1)
+
+
+def named_parts(result: Any) -> dict[str, Any]:
+    """Give what has a name in what a model gave."""
+    if isinstance(result, Mapping):
+        return {str(name): part for name, part in result.items()}
+    fields = getattr(result, "_fields", getattr(result, "__dict__", {}))
+    plain = isinstance(result, Tensor)
+    return {} if plain else {name: getattr(result, name) for name in fields}
+
+
+def gave_text(result: Any) -> str:
+    """Say what a model gave."""
+    names = [name for name, x in named_parts(result).items() if x is not None]
+    if names:
+        return f"The model gave {', '.join(names)}."
+    if isinstance(result, Tensor):
+        return f"The model gave one tensor {tuple(result.shape)}."
+    if isinstance(result, (tuple, list)):
+        kinds = ", ".join(type(x).__name__ for x in result)
+        return f"The model gave {kinds}: pick with output=lambda y: y[0]."
+    return f"The model gave {type(result).__name__}."
+
+
+def error_line(error: Exception) -> str:
+    """Say in one line what went wrong."""
+    if isinstance(error, FailedError):
+        return str(error)
+    first = str(error).split("\n")[0]
+    return f"{type(error).__name__}: {first[:150]}"
+
+
+OPTION_NAMES = (
+    "pad",
+    "unknown",
+    "causal",
+    "positions",
+    "output",
+    "expect",
+    "loss",
+)
 SEQUENCE = re.compile("ids|src|tgt|source|target|tokens|words|^[xy]$")
 NO_SEQUENCE = re.compile("mask|type|segment|position|pos_|_pos|label")
 
@@ -32,26 +124,26 @@ def by_place(
     refuse_typos(model, named)
     if len(inputs) == 1 and isinstance(inputs[0], Mapping):
         every = {**inputs[0], **named}
-        if fits(model, every):
+        if accepts_names(model, every):
             inputs, named = (), every
-    inputs = tuple(plain(x) for x in inputs)
+    inputs = tuple(as_dict(x) for x in inputs)
     if not named and not any(isinstance(x, dict) for x in inputs):
         return model, inputs, parameter_names(model, len(inputs))
     refuse_unknown(model, inputs, named)
-    sorted_ones = dict(sorted(named.items(), key=partial(place, model)))
+    sorted_ones = dict(sorted(named.items(), key=partial(place_of, model)))
     found, form = tree_flatten_with_path((inputs, sorted_ones))
     known = parameter_names(model, len(inputs))
     names = [name_of_leaf(path, known) for path, _ in found]
-    called = placed(model, form)
+    called = called_by_place(model, form)
     return called, tuple(leaf for _, leaf in found), names
 
 
-def plain(x: Any) -> Any:
+def as_dict(x: Any) -> Any:
     """Make a dictionary of what is like one, such as a tokenizer's batch."""
     return dict(x) if isinstance(x, Mapping) else x
 
 
-def asked_for(model: Callable) -> Mapping[str, Parameter] | None:
+def parameters_of(model: Callable) -> Mapping[str, Parameter] | None:
     """Give the parameters of a model; None where nobody says."""
     try:
         return signature(getattr(model, "forward", model)).parameters
@@ -59,17 +151,18 @@ def asked_for(model: Callable) -> Mapping[str, Parameter] | None:
         return None
 
 
-def defaults(model: Callable) -> dict[str, Any]:
+def optional_inputs(model: Callable) -> dict[str, Any]:
     """Name the optional inputs of a model, with what they are else."""
     pairs = (
-        (name, one.default) for name, one in (asked_for(model) or {}).items()
+        (name, one.default)
+        for name, one in (parameters_of(model) or {}).items()
     )
     return {name: x for name, x in pairs if x is not Parameter.empty}
 
 
-def fits(model: Callable, named: Mapping[str, Any]) -> bool:
+def accepts_names(model: Callable, named: Mapping[str, Any]) -> bool:
     """Whether a model may be called with these names."""
-    asked = asked_for(model)
+    asked = parameters_of(model)
     if asked is None:
         return True
     try:
@@ -83,7 +176,7 @@ def refuse_unknown(
     model: Callable, inputs: tuple, named: Mapping[str, Any]
 ) -> None:
     """Raise TypeError for a name that a model has no input for."""
-    asked = asked_for(model)
+    asked = parameters_of(model)
     if asked is None:
         return
     kinds = {one.kind for one in asked.values()}
@@ -98,8 +191,8 @@ def refuse_unknown(
 def refuse_typos(model: Callable, named: Mapping[str, Any]) -> None:
     """Raise TypeError for a name that is nearly an option's, of a model that
     takes any name."""
-    for name in named.keys() - (asked_for(model) or {}).keys():
-        for option in OPTIONS:
+    for name in named.keys() - (parameters_of(model) or {}).keys():
+        for option in OPTION_NAMES:
             alike = SequenceMatcher(None, name, option).ratio() > 0.9
             if alike or sorted(name) == sorted(option):
                 raise TypeError(
@@ -108,9 +201,9 @@ def refuse_typos(model: Callable, named: Mapping[str, Any]) -> None:
                 )
 
 
-def place(model: Callable, item: tuple[str, Any]) -> int:
+def place_of(model: Callable, item: tuple[str, Any]) -> int:
     """Tell where among a model's parameters a named input stands."""
-    names = [*(asked_for(model) or ())]
+    names = [*(parameters_of(model) or ())]
     return names.index(item[0]) if item[0] in names else len(names)
 
 
@@ -121,7 +214,7 @@ def name_of_leaf(path: Iterable[Any], known: list[str]) -> str:
     return names[-1] if names else known[places[1]]
 
 
-def placed(model: Any, form: TreeSpec) -> Any:
+def called_by_place(model: Any, form: TreeSpec) -> Any:
     """Let a model be called with all of its inputs by place. A module keeps
     its parts, and so their paths: it is a copy that shares them; but for one
     that is compiled, or has a `forward` of its own, which stands in another.
@@ -170,7 +263,7 @@ def forward_of(kind: Any) -> Callable:
             return call(*leaves, **more)
         return call_by_name(call, self.form, *leaves, **more)
 
-    if (asked := asked_for(kind)) is not None:
+    if (asked := parameters_of(kind)) is not None:
         found: Any = forward
         found.__signature__ = Signature([*asked.values()])
     return forward
@@ -195,7 +288,7 @@ def sequences(given: tuple, names: list[str]) -> list[int]:
 def parameter_names(model: Callable, count: int) -> list[str]:
     """Name what a model's inputs are handed to; "" where nobody says."""
     kinds = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
-    asked = asked_for(model) or {}
+    asked = parameters_of(model) or {}
     names = [name for name, one in asked.items() if one.kind in kinds]
     return (names + [""] * count)[:count]
 

@@ -1,30 +1,29 @@
-"""The report: all checks on one model."""
+"""The report: all checks on one model; and an assertion for each."""
 
-from collections.abc import Callable, Iterable, Mapping
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
 from typing import Any
 
-from shapewatch.properties import (
-    attention,
-    beginning,
-    caching,
-    counted,
-    dropping,
-    future,
-    generating,
-    heads,
-    hearing,
-    learning,
-    losses,
-    matrices,
-    norms,
-    numbers,
-    rotations,
-    slopes,
-    softmax,
-    sources,
-    structure,
-    vocabulary,
+from shapewatch.properties.attention import (
+    provenance,
+    score_scale,
+    weight_rows,
+)
+from shapewatch.properties.dependence import (
+    batch_independence,
+    causality,
+    distinct_words,
+    order_sensitivity,
+    padding_invariance,
+    past,
+    source_coverage,
+    source_dependence,
+    unknown_words,
 )
 from shapewatch.properties.finding import (
     EXPECTED,
@@ -32,45 +31,162 @@ from shapewatch.properties.finding import (
     Finding,
     Report,
 )
-from shapewatch.properties.progress import Progress
-from shapewatch.properties.results import Pick
-from shapewatch.properties.running import why_not_running
-from shapewatch.properties.subject import POSITIONS, Subject
+from shapewatch.properties.gradients import exact_gradients
+from shapewatch.properties.heads import distinct_heads
+from shapewatch.properties.inputs import (
+    FailedError,
+    NotJudgedError,
+    Pick,
+    error_line,
+)
+from shapewatch.properties.learning import live_parameters
+from shapewatch.properties.losses import (
+    first_loss,
+    loss_gradient,
+    loss_softmax,
+    next_word,
+    padding_in_loss,
+    words_in_loss,
+)
+from shapewatch.properties.numbers import dropout, finite, logits, repeatable
+from shapewatch.properties.perturbation import raw_output
+from shapewatch.properties.positions import relative_positions
+from shapewatch.properties.structure import (
+    activations,
+    identity,
+    norm_statistics,
+)
+from shapewatch.properties.subject import POSITIONS, Subject, subject_of
+from shapewatch.properties.writing import cached_run, generation
+from shapewatch.tracing.record.held import INSTALLED
+from shapewatch.tracing.record.visits import owner
+
+PATIENCE, OFTEN = 3.0, 0.2  # seconds: before the first line, between two
+
+
+class Progress:
+    """A line on stderr that is written over: which check is running, for how
+    long. There is none in a pipe, nor before three seconds of work."""
+
+    def __init__(self) -> None:
+        self.doing, self.width = "", 0
+        self.start, self.last = time.monotonic(), 0.0
+        self.work = time.thread_time()  # does not run while others do
+        self.on = somebody_looks()
+
+    def each(self, checks: Iterable[Callable]) -> Iterator[Callable]:
+        """Give checks one by one, and wipe the line away in the end."""
+        every = [*checks]
+        try:
+            for n, check in enumerate(every, 1):
+                self.doing = f"{check.__name__} ({n} of {len(every)})"
+                self.tick()
+                yield check
+        finally:
+            self.write("")
+
+    def tick(self) -> None:
+        """Write the line, unless it is new, or too early."""
+        now = time.monotonic()
+        early = time.thread_time() - self.work < PATIENCE
+        if self.on and not early and now - self.last > OFTEN:
+            self.last = now
+            self.write(f"report: {self.doing}, {now - self.start:.0f} s")
+
+    def write(self, text: str) -> None:
+        """Write over the line."""
+        if text or self.width:
+            end = "" if text else "\r"
+            sys.stderr.write(f"\r{text.ljust(self.width)}{end}")
+            sys.stderr.flush()
+            self.width = len(text)
+
+
+def somebody_looks() -> bool:
+    """Whether stderr is a terminal, or what a notebook shows."""
+    ipython: Any = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    tty = getattr(sys.stderr, "isatty", bool)()
+    return tty or getattr(shell, "kernel", None) is not None
+
+
+def why_not_running(subject: Subject) -> str:
+    """Say why a model does not run as it is, in which of its modules and at
+    which line of the reader's; "" when it runs."""
+    try:
+        raw_output(subject)
+    except FailedError as error:
+        cause = error.__cause__
+        if cause is None or isinstance(cause, FailedError):
+            return f"The model fails: {error_line(error)}"
+        place = failing_place(subject, cause.__traceback__)
+        return f"The model does not run: {error_line(error)}{place}"
+    return ""
+
+
+def failing_place(subject: Subject, trail: TracebackType | None) -> str:
+    """Name the innermost module and the reader's innermost line that an
+    error came through; or a library's line, where no reader's is."""
+    frames = [frame for frame, _ in traceback.walk_tb(trail)]
+    named: Any = getattr(subject.model, "named_modules", list)
+    paths = {id(part): path for path, part in named()}
+    inside = [paths.get(id(x.f_locals.get("self")), "") for x in frames]
+    path = next((x for x in reversed(inside) if x), "")
+    return (f", in {path}" if path else "") + reader_line(trail)
+
+
+def reader_line(trail: TracebackType | None) -> str:
+    """Give the reader's innermost line that an error came through, or a
+    library's; "" where there is none."""
+    lines = [line for line in traceback.extract_tb(trail) if is_outer(line)]
+    own = [line for line in lines if INSTALLED not in line.filename]
+    for line in (own or lines)[-1:]:
+        name = Path(line.filename).name
+        return f", at {name}:{line.lineno}: {line.line}"
+    return ""
+
+
+def is_outer(line: traceback.FrameSummary) -> bool:
+    """Whether a line is neither PyTorch's nor ours, and can be read."""
+    ours = str(Path(__file__).parents[1])
+    outer = owner(line.filename) == "reader"
+    return outer and not line.filename.startswith(ours) and bool(line.line)
+
 
 CHECKS = (
-    numbers.finite,
-    numbers.repeatable,
-    numbers.logits,
-    beginning.first_loss,
-    norms.norm_statistics,
-    attention.weight_rows,
-    attention.score_scale,
-    attention.provenance,
-    rotations.relative_positions,
-    heads.distinct_heads,
-    future.causality,
-    hearing.past,
-    hearing.padding_invariance,
-    hearing.unknown_words,
-    vocabulary.distinct_words,
-    hearing.source_dependence,
-    sources.source_coverage,
-    hearing.order_sensitivity,
-    hearing.batch_independence,
-    caching.cached_run,
-    generating.generation,
-    dropping.dropout,
-    learning.live_parameters,
-    slopes.exact_gradients,
-    structure.identity,
-    matrices.activations,
+    finite,
+    repeatable,
+    logits,
+    first_loss,
+    norm_statistics,
+    weight_rows,
+    score_scale,
+    provenance,
+    relative_positions,
+    distinct_heads,
+    causality,
+    past,
+    padding_invariance,
+    unknown_words,
+    distinct_words,
+    source_dependence,
+    source_coverage,
+    order_sensitivity,
+    batch_independence,
+    cached_run,
+    generation,
+    dropout,
+    live_parameters,
+    exact_gradients,
+    identity,
+    activations,
 )
 LOSS_CHECKS = (
-    losses.loss_gradient,
-    losses.next_word,
-    softmax.loss_softmax,
-    counted.padding_in_loss,
-    counted.words_in_loss,
+    loss_gradient,
+    next_word,
+    loss_softmax,
+    padding_in_loss,
+    words_in_loss,
 )
 
 
@@ -147,3 +263,93 @@ def after_all(finding: Finding, reasons: Mapping[str, str]) -> Finding:
         says = f"{finding.says} (It was expected not to: {reason}.)"
         return replace(finding, says=says)
     return replace(finding, says=f"{reason}. {finding.says}", level=EXPECTED)
+
+
+def assertion_of(check: Callable[..., Finding]) -> Callable[..., None]:
+    """Make an assertion of a check."""
+
+    def ask(model: Callable, *inputs: Any, **known: Any) -> None:
+        __tracebackhide__ = True  # pytest shows the test's line
+        subject = subject_of(model, inputs, known)  # raises for other names
+        with subject.state:
+            finding = check(subject)
+        if finding.holds is None:
+            raise NotJudgedError(str(finding))
+        if not finding.holds:
+            raise AssertionError(str(finding))
+
+    ask.__name__ = ask.__qualname__ = f"assert_{check.__name__}"
+    ask.__module__ = __name__
+    ask.__doc__ = f"""Assert what `{check.__name__}` asks of a model.
+
+    The model and its inputs are as in `report`, and so are pad, unknown,
+    causal, positions, output and loss. AssertionError with what was seen,
+    unless the property holds; NotJudgedError with the reason, where it cannot
+    be judged: such a test has asserted nothing. TypeError for a name that is
+    neither an option nor an input.
+    """
+    return ask
+
+
+# Assert what `activations` asks of a model.
+assert_activations = assertion_of(activations)
+# Assert what `batch_independence` asks of a model.
+assert_batch_independence = assertion_of(batch_independence)
+# Assert what `cached_run` asks of a model.
+assert_cached_run = assertion_of(cached_run)
+# Assert what `causality` asks of a model.
+assert_causal = assertion_of(causality)
+# Assert what `distinct_heads` asks of a model.
+assert_distinct_heads = assertion_of(distinct_heads)
+# Assert what `distinct_words` asks of a model.
+assert_distinct_words = assertion_of(distinct_words)
+# Assert what `dropout` asks of a model.
+assert_dropout = assertion_of(dropout)
+# Assert what `exact_gradients` asks of a model.
+assert_exact_gradients = assertion_of(exact_gradients)
+# Assert what `finite` asks of a model.
+assert_finite = assertion_of(finite)
+# Assert what `first_loss` asks of a model.
+assert_first_loss = assertion_of(first_loss)
+# Assert what `generation` asks of a model.
+assert_generation = assertion_of(generation)
+# Assert what `identity` asks of a model.
+assert_identity = assertion_of(identity)
+# Assert what `live_parameters` asks of a model.
+assert_live_parameters = assertion_of(live_parameters)
+# Assert what `logits` asks of a model.
+assert_logits = assertion_of(logits)
+# Assert what `loss_gradient` asks of a model.
+assert_loss_gradient = assertion_of(loss_gradient)
+# Assert what `loss_softmax` asks of a model.
+assert_loss_softmax = assertion_of(loss_softmax)
+# Assert what `next_word` asks of a model.
+assert_next_word = assertion_of(next_word)
+# Assert what `norm_statistics` asks of a model.
+assert_norm_statistics = assertion_of(norm_statistics)
+# Assert what `order_sensitivity` asks of a model.
+assert_order_sensitivity = assertion_of(order_sensitivity)
+# Assert what `padding_in_loss` asks of a model.
+assert_padding_in_loss = assertion_of(padding_in_loss)
+# Assert what `padding_invariance` asks of a model.
+assert_padding_invariance = assertion_of(padding_invariance)
+# Assert what `past` asks of a model.
+assert_past = assertion_of(past)
+# Assert what `provenance` asks of a model.
+assert_provenance = assertion_of(provenance)
+# Assert what `relative_positions` asks of a model.
+assert_relative_positions = assertion_of(relative_positions)
+# Assert what `repeatable` asks of a model.
+assert_repeatable = assertion_of(repeatable)
+# Assert what `score_scale` asks of a model.
+assert_score_scale = assertion_of(score_scale)
+# Assert what `source_coverage` asks of a model.
+assert_source_coverage = assertion_of(source_coverage)
+# Assert what `source_dependence` asks of a model.
+assert_source_dependence = assertion_of(source_dependence)
+# Assert what `unknown_words` asks of a model.
+assert_unknown_words = assertion_of(unknown_words)
+# Assert what `weight_rows` asks of a model.
+assert_weight_rows = assertion_of(weight_rows)
+# Assert what `words_in_loss` asks of a model.
+assert_words_in_loss = assertion_of(words_in_loss)

@@ -1,41 +1,31 @@
-"""Subjects: a model and its inputs, ready to be asked."""
+"""Subjects: a model and its inputs, ready to be asked; and the same model
+otherwise: in training, in double precision, or with other weights."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from copy import copy
+from copy import copy, deepcopy
 from functools import cached_property, wraps
 from inspect import signature
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn, no_grad
+from torch.utils._pytree import tree_map_only
 
 from shapewatch.properties.inputs import (
-    as_called,
-    by_place,
-    sequences,
-)
-from shapewatch.properties.results import (
     FailedError,
     NotJudgedError,
     Pick,
+    as_called,
+    by_place,
     error_line,
     for_positions,
-    picked,
+    select_output,
+    sequences,
 )
 from shapewatch.tracing.record.state import State, seed_all
 
-__all__ = [
-    "FailedError",
-    "NotJudgedError",
-    "Subject",
-    "error_line",
-    "like",
-    "once",
-    "subject_of",
-    "whole",
-]
-T = TypeVar("T")
+Result = TypeVar("T")
 POSITIONS = 16
 UNK, PAD = 0, 1  # the ids of [UNK]: the second where padding has the first
 LABELS = {"targets", "target", "labels", "y"}  # or a decoder's input
@@ -68,23 +58,29 @@ class Runner:
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
         -> (B, T, ...). Raises FailedError for whatever goes wrong."""
-        given = whole(self, inputs or self.inputs)
+        given = with_sequences(self, inputs or self.inputs)
         return self.call(self.made, given, seed)
 
     def made(self, *given: Tensor) -> Tensor:
         """Run the model just as it is: what it gives now."""
         result, rows = self.model(*given), given[self.places[-1]]
-        found = picked(self.pick, result, rows)
+        found = select_output(self.pick, result, rows)
         made = for_positions(found, rows)
         self.pools = made is not found
         return made.clone()
 
-    def call(self, ask: Callable[..., T], inputs: tuple, seed: int = 0) -> T:
+    def call(
+        self, ask: Callable[..., Result], inputs: tuple, seed: int = 0
+    ) -> Result:
         """Call something that runs the model, without gradients; and a
         module, in evaluation. Then all is as it was, as far as a glance
         tells: whoever made the subject looks again, `with subject.state`."""
         self.tick()
-        with kept(self.state), resting(self.model), failing():
+        with (
+            restoring_state(self.state),
+            in_evaluation(self.model),
+            as_failures(),
+        ):
             seed_all(seed)
             return ask(*inputs)
 
@@ -117,7 +113,7 @@ class Subject(Runner):
             says = f"{positions=} is too few: the first and the last are two"
             raise ValueError(says)
         self.causal, self.positions, self.pick = causal, positions, output
-        self.tick: Callable[[], None] = nobody_waits
+        self.tick: Callable[[], None] = no_progress
         self.ids, self.found = own_ids(model, pad, unknown), dict[tuple, Any]()
         self.model, self.given, names = by_place(model, inputs, named or {})
         if not self.given:
@@ -135,7 +131,7 @@ class Subject(Runner):
         self.places, self.names = places, [names[i] for i in places]
         self.inputs = tuple(self.given[i] for i in places)
         self.last = len(places) - 1  # the output has its rows
-        self.sides = sides(len(places))
+        self.sides = side_names(len(places))
 
 
 def without_labels(subject: Subject) -> list[int]:
@@ -151,13 +147,13 @@ def without_labels(subject: Subject) -> list[int]:
     return subject.places
 
 
-def sides(count: int) -> tuple[str, ...]:
+def side_names(count: int) -> tuple[str, ...]:
     """Name so many sequences."""
     known = {1: ("input",), 2: ("source", "target")}
     return known.get(count, tuple(f"input {i}" for i in range(count)))
 
 
-def like(
+def with_model(
     subject: Subject,
     model: Callable,
     given: tuple | None = None,
@@ -178,7 +174,9 @@ def like(
     return other
 
 
-def whole(subject: Runner, inputs: tuple, given: tuple | None = None) -> tuple:
+def with_sequences(
+    subject: Runner, inputs: tuple, given: tuple | None = None
+) -> tuple:
     """Put sequences where they stand among all that a subject is given, or
     others like that."""
     every = enumerate(subject.given if given is None else given)
@@ -216,12 +214,12 @@ OPTIONS = {*signature(Subject).parameters} - {
 }
 
 
-def nobody_waits() -> None:
+def no_progress() -> None:
     """Tell nobody that the model runs once more."""
 
 
 @contextmanager
-def kept(state: State) -> Iterator[None]:
+def restoring_state(state: State) -> Iterator[None]:
     """Have things put back, quickly."""
     try:
         yield
@@ -230,7 +228,7 @@ def kept(state: State) -> Iterator[None]:
 
 
 @contextmanager
-def resting(model: Callable) -> Iterator[None]:
+def in_evaluation(model: Callable) -> Iterator[None]:
     """Run without gradients; and a module, in evaluation: then each part is
     in training again that was."""
     parts = [*model.modules()] if isinstance(model, nn.Module) else []
@@ -247,7 +245,7 @@ def resting(model: Callable) -> Iterator[None]:
 
 
 @contextmanager
-def failing() -> Iterator[None]:
+def as_failures() -> Iterator[None]:
     """Raise FailedError for whatever goes wrong."""
     try:
         yield
@@ -255,11 +253,11 @@ def failing() -> Iterator[None]:
         raise FailedError(error_line(error)) from error
 
 
-def once(find: Callable[..., T]) -> Callable[..., T]:
+def once(find: Callable[..., Result]) -> Callable[..., Result]:
     """Let what is found out about a subject be remembered."""
 
     @wraps(find)
-    def remembered(subject: Subject, *which: Any) -> T:
+    def remembered(subject: Subject, *which: Any) -> Result:
         key = find.__name__, *which
         if key not in subject.found:
             subject.found[key] = find(subject, *which)
@@ -273,3 +271,82 @@ def is_id(x: Tensor, known: int | None) -> Tensor:
     if x.is_floating_point() or known is None:
         return torch.zeros(x.shape[:2], dtype=torch.bool)
     return x == known
+
+
+class TrainingModel(nn.Module):
+    """A model that is in training whenever it runs, without dropout: of some
+    layers, such as experts, what drops out depends on the words. It has the
+    parameters of the other one, and buffers of its own."""
+
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.model = module_copy(model, {id(p): p for p in model.parameters()})
+        for part in self.model.modules():
+            if isinstance(part, nn.modules.dropout._DropoutNd):
+                part.p = 0.0
+
+    def forward(self, *inputs: Tensor) -> Tensor:
+        """Run in training: what the model makes of its inputs."""
+        self.model.train()
+        return self.model(*inputs)
+
+
+def module_copy(model: nn.Module, shared: dict[int, Any]) -> nn.Module:
+    """Copy a module, but for what is shared by its id; NotJudgedError when
+    it cannot be copied."""
+    try:
+        return deepcopy(model, shared)
+    except Exception as error:
+        raise NotJudgedError("The model cannot be copied.") from error
+
+
+@once
+def same_word(subject: Subject, n: int) -> Subject:
+    """Ask the same of inputs that have one word at all positions, or one
+    vector: one of two words that stand in the first row."""
+    alike = []
+    for x, real in zip(subject.inputs, subject.real):
+        known = x[0][real[0]]
+        if known.ndim > 2 or not len(known):
+            raise NotJudgedError("The inputs are not rows of words.")
+        words = known if x.is_floating_point() else known.unique()
+        alike.append(words[-1 - n % len(words)].expand_as(x).clone())
+    return with_model(
+        subject, subject.model, with_sequences(subject, tuple(alike))
+    )
+
+
+def in_double(subject: Subject) -> Subject:
+    """Ask a copy of the model that reckons in double precision."""
+    if not isinstance(subject.model, nn.Module):
+        raise NotJudgedError("A function has no precision of its own.")
+    doubles = {
+        id(p): nn.Parameter(p.to(torch.float64, copy=True), p.requires_grad)
+        for p in subject.model.parameters()
+        if type(p) is nn.Parameter and p.is_floating_point()
+    }
+    model = module_copy(subject.model, doubles).double()
+    given = tree_map_only(Tensor, as_float64, subject.given)
+    return with_model(subject, model, given, free=model.parameters())
+
+
+def as_float64(x: Tensor) -> Tensor:
+    """Give a tensor in double precision, unless its numbers are whole."""
+    return x.double() if x.is_floating_point() else x
+
+
+@once
+def with_random_weights(subject: Subject, seed: int, *names: str) -> Subject:
+    """Give the model random weights of a healthy size, all or some: matrices
+    that keep the variance, gains and offsets that are not 0."""
+    if not isinstance(subject.model, nn.Module):
+        raise NotJudgedError("A function has no weights.")
+    model = module_copy(subject.model, {})
+    draw = torch.Generator().manual_seed(seed)
+    for name, p in model.named_parameters():
+        if names and name not in names:
+            continue
+        noise = torch.randn(p.shape, generator=draw).to(p)
+        size = p.shape[-1] ** -0.5 if p.ndim > 1 else 0.5
+        p.data = noise * size + (p.data if p.ndim < 2 else 0)
+    return with_model(subject, model)

@@ -9,7 +9,10 @@ import torch
 from torch import nn
 
 from shapewatch.properties import batch_independence, causality, report
-from shapewatch.properties.future import REFUSED, with_shorter_inputs
+from shapewatch.properties.dependence import (
+    SHORTER_REFUSED,
+    with_shorter_inputs,
+)
 from shapewatch.properties.subject import Subject
 from tests.helpers.strangers import (
     GPT,
@@ -106,7 +109,7 @@ def test_masks_and_places_are_cut_with_shorter_inputs_and_rows():
     assert not with_shorter_inputs(subject).triu(1).any()
     finding = causality(seeded(), pad=1, **MIXED)
     assert finding.holds
-    assert REFUSED not in finding.says
+    assert SHORTER_REFUSED not in finding.says
     assert batch_independence(seeded(), pad=1, **MIXED).holds
 
 

@@ -7,10 +7,15 @@ import torch
 from torch import nn
 from torch.testing import assert_close
 
-from shapewatch.properties import copies, report
-from shapewatch.properties.copies import in_batches, outputs_of
-from shapewatch.properties.reach import Run, reach
-from shapewatch.properties.subject import FailedError, Subject
+from shapewatch.properties import perturbation, report
+from shapewatch.properties.inputs import FailedError
+from shapewatch.properties.perturbation import (
+    NoisyRun,
+    batched_outputs,
+    in_batches,
+    reach,
+)
+from shapewatch.properties.subject import Subject
 from tests.helpers.strangers import GPT, IDS, MASK, PADDED, PLACES, WithMasks
 from tformer_lite import causal_mask
 
@@ -82,7 +87,7 @@ TOGETHER = {
 def pushes(subject):
     which = subject.last
     length = subject.inputs[which].shape[1]
-    return [Run(subject.inputs, [s], (which,)) for s in range(length)]
+    return [NoisyRun(subject.inputs, [s], (which,)) for s in range(length)]
 
 
 @pytest.mark.slow
@@ -95,7 +100,7 @@ def test_a_batch_finds_what_single_runs_find(name, monkeypatch):
     found = in_batches(subject, pushes(subject))
     assert not any(moves is None for moves in found)
     together, whole = reach(subject, subject.last), report(model, *inputs)
-    monkeypatch.setattr(copies, "TOKENS", 0)
+    monkeypatch.setattr(perturbation, "TOKENS", 0)
     lonely = reach(Subject(model, inputs, **known), subject.last)
     assert (together > 0).equal(lonely > 0)
     assert_close(together, lonely, rtol=1e-3, atol=1e-6)
@@ -134,7 +139,7 @@ def test_what_is_further_than_rounding_is_asked_alone_altogether():
 def test_a_batch_that_loses_rows_is_refused():
     subject = Subject(lambda x: x.cumsum(1)[:4], (ROWS,))
     with pytest.raises(FailedError, match="has not as many rows"):
-        outputs_of(subject, pushes(subject))
+        batched_outputs(subject, pushes(subject))
 
 
 class Rounds(nn.Module):
@@ -173,7 +178,7 @@ def test_positions_are_pushed_in_one_batch():
 
 
 def test_a_batch_is_no_larger_than_it_should_be(monkeypatch):
-    monkeypatch.setattr(copies, "TOKENS", 4 * 14)
+    monkeypatch.setattr(perturbation, "TOKENS", 4 * 14)
     run = Counted(GPT())
     reach(Subject(run, (IDS,)), 0)
     assert max(run.counts()) == 2 * 4

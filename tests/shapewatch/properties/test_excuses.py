@@ -6,7 +6,11 @@ import torch
 from torch import nn
 
 from shapewatch.properties import live_parameters
-from shapewatch.properties.excuses import kind, optional, unwrapped
+from shapewatch.properties.learning import (
+    innermost_model,
+    name_in_any_block,
+    optional,
+)
 from tests.helpers.strangers import GPT, IDS, Block, Kinds
 
 PICTURE = torch.randn(2, 7, 16, generator=torch.Generator().manual_seed(0))
@@ -74,8 +78,8 @@ def test_optional_inputs_are_those_that_are_none():
     assert [*optional(Kinds())] == ["kinds"]
     assert [*optional(nn.Linear(2, 2))] == []
     inner = Kinds()
-    assert unwrapped(Wrapped(Wrapped(inner))) is inner
-    assert unwrapped(inner) is inner
+    assert innermost_model(Wrapped(Wrapped(inner))) is inner
+    assert innermost_model(inner) is inner
 
 
 class Patches(nn.Module):
@@ -145,5 +149,7 @@ def test_a_row_of_each_position_excuses_nothing():
 
 
 def test_a_parameter_has_one_name_in_all_blocks():
-    assert kind("blocks.1.net.0.weight") == "blocks.#.net.0.weight"
-    assert kind("head.weight") == "head.weight"
+    assert (
+        name_in_any_block("blocks.1.net.0.weight") == "blocks.#.net.0.weight"
+    )
+    assert name_in_any_block("head.weight") == "head.weight"

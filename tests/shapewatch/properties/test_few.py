@@ -7,11 +7,19 @@ import pytest
 import torch
 from torch import nn
 
-from shapewatch.properties import causality, exact_gradients, few, report
-from shapewatch.properties.distances import only_looked_up, still
-from shapewatch.properties.few import few_outputs
-from shapewatch.properties.mixing import followed
-from shapewatch.properties.order import swapped
+from shapewatch.properties import (
+    causality,
+    exact_gradients,
+    perturbation,
+    report,
+)
+from shapewatch.properties.attention import attentions_of_trace
+from shapewatch.properties.perturbation import (
+    few_outputs,
+    only_looked_up,
+    raw_output,
+)
+from shapewatch.properties.positions import swappable_pairs
 from shapewatch.properties.subject import Subject
 from tests.helpers.strangers import GPT, IDS
 
@@ -20,7 +28,7 @@ WIDE = 200  # logits, of 16 channels
 
 @pytest.fixture(autouse=True)
 def small_is_large(monkeypatch):
-    monkeypatch.setattr(few, "LARGE", 100)
+    monkeypatch.setattr(perturbation, "LARGE", 100)
 
 
 class Wide(GPT):
@@ -74,10 +82,12 @@ def of(model):
 def test_few_outputs_are_some_of_all_and_their_rows_are_in_one_memory():
     subject = of(Wide)
     other, step = few_outputs(subject), WIDE // 16
-    torch.testing.assert_close(still(other), still(subject)[..., ::step])
+    torch.testing.assert_close(
+        raw_output(other), raw_output(subject)[..., ::step]
+    )
     whole, some = subject.model.head.weight, other.model.head.weight
     assert some.data_ptr() == whole.data_ptr()
-    assert still(other).shape == (2, 7, 17)
+    assert raw_output(other).shape == (2, 7, 17)
     assert few_outputs(other) is other
 
 
@@ -206,9 +216,9 @@ def test_the_order_is_heard_in_a_run_that_ends_after_the_first_attention():
             return super().forward(x)
 
     subject = of(lambda: GPT(norm=Counted))
-    followed(subject)
+    attentions_of_trace(subject)
     before = next(ended)
-    tried, deaf = swapped(subject, 0)
+    tried, deaf = swappable_pairs(subject, 0)
     assert len(tried) > 3
     assert deaf == []
     assert next(ended) - before == 2  # itself, and the norm before it

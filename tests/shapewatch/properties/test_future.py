@@ -6,8 +6,8 @@ from torch import nn
 from torch.nn.functional import one_hot, pad
 
 from shapewatch.properties import causality
-from shapewatch.properties.future import (
-    shorter,
+from shapewatch.properties.dependence import (
+    truncated_inputs,
     with_other_ids,
     with_others,
     with_shorter_inputs,
@@ -179,7 +179,7 @@ def test_no_length_that_is_tried_is_a_power_of_two():
 def test_masks_are_cut_with_the_words_and_the_source_is_not():
     source, mask = torch.randint(9, (2, 7)) + 2, torch.ones(2, 1, 7, 7) > 0
     subject = Subject(max, (source * 3, mask, IDS))
-    one, cut, other = shorter(subject, 5)
+    one, cut, other = truncated_inputs(subject, 5)
     assert one.equal(source * 3)
     assert cut.shape == (2, 1, 5, 5)
     assert other.equal(IDS[:, :5])

@@ -14,8 +14,8 @@ from shapewatch.properties import (
     source_dependence,
     unknown_words,
 )
-from shapewatch.properties.hearing import exchanges
-from shapewatch.properties.reach import reach
+from shapewatch.properties.dependence import exchanges
+from shapewatch.properties.perturbation import reach
 from shapewatch.properties.subject import Subject
 from tests.helpers.layouts import LAYOUTS, Layer
 from tformer_lite import running_example, running_model, tiny_translator

@@ -14,13 +14,14 @@ from shapewatch.properties import (
     weight_rows,
 )
 from shapewatch.properties.attention import (
+    AttentionParts,
+    Operand,
     first_matrix,
     joined_in_order,
     mostly,
     nobody,
     split_in_order,
 )
-from shapewatch.properties.mixing import Mixing, Operand
 from tformer_lite import (
     MultiHeadAttention,
     dot_product_attention,
@@ -74,7 +75,7 @@ def test_one_position_is_in_order():
 
 def joined(mixed, joined):
     """An attention of which only the end is of interest."""
-    return Mixing("", *[None] * 5, mixed=mixed, joined=joined)
+    return AttentionParts("", *[None] * 5, mixed=mixed, joined=joined)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn.functional import normalize
 
 from shapewatch.properties import finite, identity, norm_statistics
-from shapewatch.properties.norms import fits, is_norm
+from shapewatch.properties.structure import has_channels, is_norm
 from tests.helpers.strangers import GPT, IDS, Attention, MixedAfter, Talking
 from tformer_lite import report
 
@@ -134,7 +134,7 @@ def test_heads_may_have_gains_of_their_own(kind):
     ],
 )
 def test_gains_have_all_channels(own, right):
-    assert fits(torch.ones(own), ROWS) is right
+    assert has_channels(torch.ones(own), ROWS) is right
 
 
 @pytest.mark.parametrize("kind", [NoNorm, ForgetfulNorm])

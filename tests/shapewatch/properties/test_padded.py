@@ -9,7 +9,7 @@ from shapewatch.properties import (
     past,
     source_coverage,
 )
-from shapewatch.properties.hearing import like_padding
+from shapewatch.properties.dependence import like_padding
 from tests.helpers.strangers import GPT
 
 LEFT = torch.tensor([[1, 1, 4, 5, 6], [2, 8, 3, 9, 4]])

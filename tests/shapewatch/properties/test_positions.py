@@ -12,7 +12,12 @@ from shapewatch.properties import (
     source_dependence,
     unknown_words,
 )
-from shapewatch.properties.reach import asked, reach, spread, tried
+from shapewatch.properties.perturbation import (
+    evenly_spaced,
+    reach,
+    sampled_positions,
+    sampled_text,
+)
 from shapewatch.properties.subject import Subject
 from tests.helpers.strangers import GPT
 
@@ -23,9 +28,9 @@ ROWS = torch.randn(2, 40, 8, generator=torch.Generator().manual_seed(0))
 
 
 def test_places_are_spread_from_the_first_to_the_last():
-    assert spread(range(40), 4) == [0, 13, 26, 39]
-    assert spread(range(3), 4) == [0, 1, 2]
-    assert spread([5, 9, 20], 2) == [5, 20]
+    assert evenly_spaced(range(40), 4) == [0, 13, 26, 39]
+    assert evenly_spaced(range(3), 4) == [0, 1, 2]
+    assert evenly_spaced([5, 9, 20], 2) == [5, 20]
 
 
 def test_positions_that_are_not_asked_have_no_number():
@@ -34,15 +39,15 @@ def test_positions_that_are_not_asked_have_no_number():
     assert moves.shape == (2, 40, 40)
     some = [0, 13, 26, 39]
     assert (~moves[0, 0].isnan()).nonzero()[:, 0].tolist() == some
-    assert tried(subject, 0) == " (4 of 40 positions asked.)"
-    assert tried(Subject(nn.Identity(), (ROWS,), positions=40), 0) == ""
+    assert sampled_text(subject, 0) == " (4 of 40 positions asked.)"
+    assert sampled_text(Subject(nn.Identity(), (ROWS,), positions=40), 0) == ""
 
 
 def test_padding_and_unknown_words_are_asked_wherever_they_stand():
     ids = LONG.clone()
     ids[0, 30:33], ids[1, 17] = 1, 0
     subject = Subject(nn.Identity(), (ids,), pad=1, unknown=0, positions=2)
-    assert asked(subject, 0) == [0, 17, 30, 32, 39]
+    assert sampled_positions(subject, 0) == [0, 17, 30, 32, 39]
 
 
 def hears_padding(ids):

@@ -6,11 +6,11 @@ from torch import nn
 from torch.overrides import handle_torch_function
 
 from shapewatch.properties import causality
-from shapewatch.properties.reach import (
-    calls,
+from shapewatch.properties.perturbation import (
     differ_at,
-    nudged,
+    module_calls,
     with_noise,
+    with_noise_added,
 )
 from shapewatch.properties.subject import Subject
 
@@ -27,7 +27,7 @@ def test_a_push_is_twice_as_large_as_the_vectors():
 
 def test_lookups_of_the_ids_are_counted_and_no_others():
     table = nn.Embedding(2, 6)  # just as large as the ids
-    with nudged([IDS], [3], 0) as nudge:
+    with with_noise_added([IDS], [3], 0) as nudge:
         once, again, other = table(IDS), table(IDS), table(1 - IDS)
         nn.functional.embedding(torch.tensor([0, 1]), IDS.float())
     assert nudge.lookups == 2
@@ -45,7 +45,7 @@ class Nameless:
 
 
 def test_a_call_without_a_name_is_no_lookup():
-    with nudged([IDS], [3], 0) as nudge:
+    with with_noise_added([IDS], [3], 0) as nudge:
         assert handle_torch_function(Nameless(), (IDS,), IDS).equal(IDS + 1)
     assert nudge.lookups == 0
 
@@ -75,7 +75,7 @@ class Ahead(nn.Module):
 
 
 def test_what_modules_are_given_and_give_are_vectors_also_by_keyword():
-    aside, _, whole = calls(Subject(ByKeyword(Ahead()), (ROWS,)))
+    aside, _, whole = module_calls(Subject(ByKeyword(Ahead()), (ROWS,)))
     for path, tensors in (aside[0], aside[2:]), (whole[0], whole[2:]):
         assert [len(some) for some in tensors] == [1, 1], path
     assert aside[2][0].equal(ROWS)

@@ -11,15 +11,14 @@ import torch
 from packaging.version import Version
 from torch import nn
 
-from shapewatch.properties import causality, progress, report
+from shapewatch.properties import causality, report, reporting
 from shapewatch.properties.finding import (
     FailedReport,
     Finding,
     Report,
     of_level,
 )
-from shapewatch.properties.progress import Progress
-from shapewatch.properties.reporting import CHECKS
+from shapewatch.properties.reporting import CHECKS, Progress
 from tests.helpers.strangers import GPT, IDS
 
 ROWS = torch.randn(2, 5, 8)
@@ -100,8 +99,8 @@ def test_what_is_expected_of_a_model_that_does_not_run_is_no_excuse():
 def slow(seen, monkeypatch, patience=0.0):
     """Report on a model, and give what stderr got."""
     monkeypatch.setattr(sys, "stderr", seen)
-    monkeypatch.setattr(progress, "PATIENCE", patience)
-    monkeypatch.setattr(progress, "OFTEN", 0.0)
+    monkeypatch.setattr(reporting, "PATIENCE", patience)
+    monkeypatch.setattr(reporting, "OFTEN", 0.0)
     assert report(GPT(), IDS).ok
     return seen.getvalue()
 
@@ -144,7 +143,7 @@ def test_a_notebook_shows_it_too(monkeypatch):
 def test_the_line_is_not_written_more_often_than_it_is_read(monkeypatch):
     seen = Terminal()
     monkeypatch.setattr(sys, "stderr", seen)
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(reporting, "PATIENCE", 0.0)
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
     line = Progress()
     for _ in line.each(CHECKS):

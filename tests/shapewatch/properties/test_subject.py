@@ -7,16 +7,14 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from shapewatch.properties.results import output
+from shapewatch.properties.inputs import FailedError, error_line, output
 from shapewatch.properties.subject import (
-    FailedError,
     Subject,
-    error_line,
+    TrainingModel,
     is_id,
-    like,
     once,
+    with_model,
 )
-from shapewatch.properties.variants import InTraining
 from tests.helpers.strangers import GPT
 from tformer_lite import report, running_model
 
@@ -82,14 +80,16 @@ def test_sequences_are_known_by_their_names_or_else_by_their_values(
 ):
     subject = Subject(model, given)
     assert subject.places == places
-    assert like(subject, InTraining(nn.Identity())).places == places
+    assert with_model(subject, TrainingModel(nn.Identity())).places == places
 
 
 def test_of_other_inputs_other_positions_are_real():
     subject = Subject(nn.Identity(), (IDS,), pad=1)
-    other = like(subject, nn.Identity(), (IDS + 1,))
+    other = with_model(subject, nn.Identity(), (IDS + 1,))
     assert subject.real[0].equal(IDS != 1)
-    assert like(subject, nn.Identity(), (IDS + 1,)).real[0].equal(IDS != 0)
+    assert (
+        with_model(subject, nn.Identity(), (IDS + 1,)).real[0].equal(IDS != 0)
+    )
     assert other.inputs[0].equal(IDS + 1)
 
 

@@ -13,7 +13,7 @@ from shapewatch.properties import (
     provenance,
     repeatable,
 )
-from shapewatch.properties.residuals import wrong_sum
+from shapewatch.properties.structure import wrong_sum
 from shapewatch.properties.subject import Subject
 from tests.helpers import sublayers
 from tests.helpers.blocks import of_blocks
