@@ -30,7 +30,7 @@ SHOWING: Options = {
 }
 CHECKS: Options = {
     "pad": (NUMBER, "the id of padding"),
-    "no-causal": (FLAG, "the future may be heard, as in an encoder"),
+    "no-causal": (FLAG, "outputs may depend on the future, as in an encoder"),
     "check positions": (COUNT, "positions of an input to push, at most"),
     "output": (TEXT, "what to judge of what the model gives, by its name"),
     "expect": (

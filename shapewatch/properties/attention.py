@@ -134,7 +134,7 @@ class AttentionParts(NamedTuple):
 def attentions(subject: Subject, *pushed: int) -> list[AttentionParts]:
     """Give every attention of a run, in order, with all positions of the
     inputs `pushed` nudged; NotJudgedError when there is none."""
-    every = attentions_of_trace(subject, *pushed)
+    every = all_attentions(subject, *pushed)
     if not every:
         raise NotJudgedError("No attention was found: a softmax of products.")
     found = [one for one in every if not is_learnt(subject, one.v.origin)]
@@ -167,9 +167,7 @@ def cross_attentions(subject: Subject) -> list[AttentionParts]:
 
 
 @once
-def attentions_of_trace(
-    subject: Subject, *pushed: int
-) -> list[AttentionParts]:
+def all_attentions(subject: Subject, *pushed: int) -> list[AttentionParts]:
     """Find every attention of a run in what was traced of it."""
     few = few_outputs(subject)
     with with_noise_added(subject.inputs, slice(None), *pushed) as nudge:
@@ -358,7 +356,8 @@ def weight_rows(subject: Subject) -> Verdict:
             says = (
                 f"In {one.path}, row {row} of the weights sums to "
                 f"{share:.2f}. Look at the axis of the softmax, at what is "
-                "done after it, and whether that row has anybody to hear."
+                "done after it, and whether that row has anything to attend "
+                "to."
             )
             if one.sink and sums[wrong].max() < 1:
                 says = (
@@ -493,7 +492,7 @@ def transposed_weight(flow: Flow) -> str:
 
 
 def nobody(subject: Subject, sums: Tensor) -> Tensor:
-    """Which rows (..., T) may be empty: of padding, with nobody to hear."""
+    """Which rows (..., T) may be empty: padding that attends to nothing."""
     padding = torch.zeros_like(sums, dtype=torch.bool)
     for real in subject.real:
         heads, rest = divmod(sums.numel(), real.numel())

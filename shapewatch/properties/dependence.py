@@ -1,7 +1,7 @@
 """Dependence: which outputs depend on which inputs, and on which they must
 not."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import combinations
 from typing import Any
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from shapewatch.properties.attention import (
-    attentions_of_trace,
+    all_attentions,
     cross_attentions,
     flow_of,
 )
@@ -25,7 +25,6 @@ from shapewatch.properties.inputs import FailedError, NotJudgedError
 from shapewatch.properties.numbers import between_two
 from shapewatch.properties.perturbation import (
     FAINT,
-    NoisyRun,
     baseline_output,
     depends_on,
     distance,
@@ -34,11 +33,9 @@ from shapewatch.properties.perturbation import (
     first_cause,
     gives_one_row,
     judged_by_position,
-    only_looked_up,
     reach,
     rounding_tolerance,
     rows_alone,
-    run_distances,
     sampled_positions,
     sampled_text,
     with_noise_added,
@@ -56,14 +53,15 @@ from shapewatch.properties.subject import (
 )
 from shapewatch.tracing.questions.attention import Flow
 
-USED = "Look at the padding mask: is it used in every attention?"
-NO_MIXING = "No position hears another one, and there is no attention."
+FUTURE = "Outputs may depend on the future here: causal=False."
+REFUSED_LENGTHS = "Shorter inputs are refused."
+NO_MIXING = "No position depends on another one, and there is no attention."
 
 
 @check
 @whatever_weights
 def past(subject: Subject) -> Verdict:
-    """See whether each position hears itself, and one before it."""
+    """See whether each position depends on itself, and on one before it."""
     judged_by_position(subject)
     moves = reach(subject, subject.last)
     if moves.shape[1] == 1:
@@ -72,17 +70,17 @@ def past(subject: Subject) -> Verdict:
         raise NotJudgedError(NO_MIXING)
     real = subject.real[-1] & ~moves.diagonal(dim1=1, dim2=2).isnan()
     itself = moves.diagonal(dim1=1, dim2=2) > 0
-    deaf = ~(earlier(subject, moves) & itself) & real
-    if not deaf.any():
-        says = "Each position hears itself, and an earlier one."
+    unmoved = ~(earlier(subject, moves) & itself) & real
+    if not unmoved.any():
+        says = "Each position depends on itself, and on an earlier one."
         return True, says + sampled_text(subject, subject.last), moves[0]
-    b, t = first(deaf)
-    if hint := like_padding(subject.inputs[-1], deaf):
+    b, t = first(unmoved)
+    if hint := like_padding(subject.inputs[-1], unmoved):
         return False, f"Row {b}: position {t} {hint}", moves[b], UNUSUAL
     whom = "any position before it" if itself[b, t] else "itself"
     says = (
-        f"Row {b}: position {t} does not hear {whom}. Look at the mask, and "
-        "whether attention runs over positions."
+        f"Row {b}: position {t} does not depend on {whom}. Look at the mask, "
+        "and whether attention runs over positions."
     )
     return False, says, moves[b]
 
@@ -97,22 +95,22 @@ def like_padding(ids: Tensor, there: Tensor) -> str:
         return ""
     one = found.item()
     return (
-        f"is not heard, nor is any other word of the id {one}, and all others "
-        f"are. If it is padding, give pad={one}; if not, look at the mask."
+        f"has no effect, nor has any other word of the id {one}, and all "
+        f"others have. If it is padding, give pad={one}; if not, look at the "
+        "mask."
     )
 
 
 def earlier(subject: Subject, moves: Tensor) -> Tensor:
-    """Which positions hear one before them: (B, T); nobody is before the
-    first, which is not asked."""
-    real = subject.real[-1]
+    """Which positions depend on one before them: (B, T); nothing is before
+    the first, which is not asked."""
+    real, last = subject.real[-1], subject.last
     before = (moves.tril(-1) > 0).any(-1)
     before |= real.cumsum(1) - real.long() == 0
-    for t in (
-        sampled_positions(subject, subject.last) if moves.isnan().any() else ()
-    ):
-        if not before[:, t].all():  # it may hear those that were left out
-            before[:, t] |= depends_on(subject, subject.last, slice(t))[:, t]
+    some = sampled_positions(subject, last) if moves.isnan().any() else []
+    for t in some:
+        if not before[:, t].all():  # it may depend on those left out
+            before[:, t] |= depends_on(subject, last, slice(t))[:, t]
     return before
 
 
@@ -126,9 +124,9 @@ def padding_invariance(subject: Subject) -> Verdict:
         raise NotJudgedError(says)
     for which in padded:
         moves = reach(subject, which)
-        heard = (moves > 0) & ~real[which][:, None] & real[-1][:, :, None]
-        if heard.any():
-            b, t, s = first(heard)
+        moved = (moves > 0) & ~real[which][:, None] & real[-1][:, :, None]
+        if moved.any():
+            b, t, s = first(moved)
             words = real[which][b].nonzero()[:, 0].tolist()
             place = first_cause(subject, which, b, s, words)
             says = (
@@ -137,79 +135,81 @@ def padding_invariance(subject: Subject) -> Verdict:
                 "padding mask: its id, its axis, and where it is used."
             )
             return False, says, moves[b]
-    for b, t, which in filter(None, (longer(subject, x) for x in padded)):
-        says = f"Row {b}: output {t} moves when one more padding stands at "
-        says += f"the end of the {subject.sides[which]}. {USED}"
-        return False, says, reach(subject, which)[b]
+        if moved := moved_by_more_padding(subject, which):
+            says = (
+                f"Row {moved[0]}: output {moved[1]} moves when one more "
+                f"padding stands at the end of the {subject.sides[which]}. "
+                "Look at the padding mask: is it used in every attention?"
+            )
+            return False, says, moves[moved[0]]
     seen = reach(subject, padded[0])[0]
     says = "What stands at padding moves nothing."
     return True, says + sampled_text(subject, padded[0]), seen
 
 
-def longer(subject: Subject, which: int) -> list[int] | None:
+def moved_by_more_padding(subject: Subject, which: int) -> list[int]:
     """Find the row and position of an output that moves when an input is one
-    padding longer, and which input that is."""
+    padding longer; or nothing."""
     x, real = subject.inputs[which], subject.real[which]
     if len(subject.given) != len(subject.inputs) or real[:, -1].all():
-        return None
-    end = x[~real][:1].expand(len(x), 1)
+        return []
     inputs = [*subject.inputs]
-    inputs[which] = torch.cat([x, end], 1)
+    inputs[which] = torch.cat([x, x[~real][:1].expand(len(x), 1)], 1)
     try:
         after = subject.run(*inputs)[:, : subject.inputs[-1].shape[1]]
         moves = distance(subject, after) > 10 * rounding_tolerance(subject)
     except (FailedError, RuntimeError):  # it is as long as can be
-        return None
+        return []
     moves &= subject.real[-1]
-    return [*first(moves), which] if moves.any() else None
+    return first(moves) if moves.any() else []
 
 
 @check
 @whatever_weights
 def unknown_words(subject: Subject) -> Verdict:
-    """See whether unknown words are heard: they are words, not padding."""
+    """See whether outputs depend on unknown words, which are not padding."""
     if not any(x.any() for x in subject.unknown):
         says = "There is no unknown word: give unknown=, and one."
         raise NotJudgedError(says)
     for which, x in enumerate(subject.unknown):
-        heard = reach(subject, which) > 0
-        could = subject.real[-1][:, :, None].expand_as(heard)
+        moved = reach(subject, which) > 0
+        could = subject.real[-1][:, :, None].expand_as(moved)
         if which == subject.last:  # only those who come later
             could = could.tril(-1)
         pushed = ~reach(subject, which)[:, 0].isnan()
-        wrong = x & pushed & could.any(1) & ~(heard & could).any(1)
+        wrong = x & pushed & could.any(1) & ~(moved & could).any(1)
         if wrong.any():
             b, s = first(wrong)
             says = (
-                f"Row {b}: nobody hears {subject.sides[which]} position {s}, "
-                "an unknown word. Look at the padding mask: does it hide the "
-                "id of unknown words?"
+                f"Row {b}: no output depends on {subject.sides[which]} "
+                f"position {s}, an unknown word. Look at the padding mask: "
+                "does it hide the id of unknown words?"
             )
             return False, says, reach(subject, which)[b]
-    return True, "Unknown words are heard.", reach(subject, 0)[0]
+    return True, "Outputs depend on unknown words.", reach(subject, 0)[0]
 
 
 @check
 @whatever_weights
 def source_dependence(subject: Subject) -> Verdict:
-    """See whether each output hears the source, through an attention in
+    """See whether each output depends on the source, through an attention in
     which the target asks and the source answers."""
     if subject.last != 1:
         raise NotJudgedError("There is no source: the model has one input.")
     moves, b = reach(subject, 0), 0
-    deaf = subject.real[-1] & ~(moves > 0).any(-1)
-    if deaf.any() and moves.isnan().any():
-        deaf &= ~depends_on(subject, 0, slice(None))
-    if deaf.any():
-        b, t = first(deaf)
-        says = f"Row {b}: output {t} hears nothing of the source."
+    unmoved = subject.real[-1] & ~(moves > 0).any(-1)
+    if unmoved.any() and moves.isnan().any():
+        unmoved &= ~depends_on(subject, 0, slice(None))
+    if unmoved.any():
+        b, t = first(unmoved)
+        says = f"Row {b}: output {t} does not depend on the source."
     elif not cross_attentions(subject):
         says = (
             "In no attention does the target ask, and the source answer with "
             "both keys and values."
         )
     else:
-        return True, "Each output hears the source.", moves[0]
+        return True, "Each output depends on the source.", moves[0]
     says += " Look at who is handed to cross-attention, and as what."
     return False, says, moves[b]
 
@@ -232,17 +232,16 @@ def order_sensitivity(subject: Subject) -> Verdict:
                 "does each have its own?"
             )
             return False, says, moves
-        if moves.any() and not has_no_positions(subject, side):
-            for verdict in filter(
-                None, [swappable_neighbours(subject, which)]
-            ):
-                says, level = verdict
-                return False, says, moves, level
+        with_positions = moves.any() and not has_no_positions(subject, side)
+        if with_positions and (wrong := swappable_neighbours(subject, which)):
+            return False, wrong[0], moves, wrong[1]
     if says := table_with_zeros(subject.model):
         return False, says, torch.zeros(1, 1), UNUSUAL
     if not judged:
         raise NotJudgedError("No positions are asked for, or no words differ.")
-    says = f"The order of the {' and the '.join(judged)} is heard."
+    says = (
+        f"The outputs depend on the order of the {' and the '.join(judged)}."
+    )
     return True, says, next(iter(judged.values()))
 
 
@@ -273,16 +272,16 @@ def moves_in_double(subject: Subject, inputs: list[Tensor]) -> Tensor:
 
 
 def mixes(subject: Subject) -> bool:
-    """Whether a model hears other positions, or has any attention at all. Of
-    one that does neither, such as a feed-forward net, nothing is asked."""
-    if attentions_of_trace(subject):
+    """Whether outputs depend on other positions, or there is attention. Where
+    neither is so, as in a feed-forward net, nothing is asked."""
+    if all_attentions(subject):
         return True
     if gives_one_row(subject):  # such as a mean of words
         return False
     moves = [reach(subject, which) for which in range(subject.last + 1)]
     own = torch.eye(moves[-1].shape[1])
-    heard = [*moves[:-1], moves[-1] * (1 - own)]
-    return any(bool((x > 0).any()) for x in heard)
+    moved = [*moves[:-1], moves[-1] * (1 - own)]
+    return any(bool((x > 0).any()) for x in moved)
 
 
 def has_no_positions(subject: Subject, side: str) -> bool:
@@ -316,13 +315,9 @@ def first(wrong: Tensor) -> list[int]:
     return wrong.nonzero()[0].tolist()
 
 
-LENGTHS = 8  # how many shorter inputs are tried
-SHORTER_REFUSED = "Shorter inputs are refused."
-
-
 @check
 def causality(subject: Subject) -> Verdict:
-    """See whether a position hears later ones: it must not.
+    """See whether a position depends on later ones: it must not.
 
     It is asked in four ways: later vectors are pushed; later ids become
     others; the input ends earlier; and, in training, with the same random
@@ -331,63 +326,48 @@ def causality(subject: Subject) -> Verdict:
     Vaswani et al. (2017), section 3.2.3.
     """
     if not subject.causal:
-        raise NotJudgedError("The future may be heard here: causal=False.")
+        raise NotJudgedError(FUTURE)
     judged_by_position(subject)
     if subject.inputs[-1].shape[1] < 2:
         raise NotJudgedError("There is one position only: none is later.")
     seen, refused = [], []
-    for way, sentence in CAUSAL_RUNS.items():
+    for moves_of, says in CAUSAL_RUNS:
         try:
-            moves = way(subject)
+            moves = moves_of(subject)
         except NotJudgedError as reason:
             refused.append(str(reason))
             continue
         future = moves.triu(1) * subject.real[-1][:, :, None] > 0
         if future.any():
-            b, t, s = future.nonzero()[0].tolist()
-            return False, sentence(subject, b, t, s), moves[b]
+            b, t, s = first(future)
+            words = {"b": b, "t": t, "s": s, "place": ""}
+            if "{place}" in says:
+                words["place"] = first_cause(
+                    subject, subject.last, b, s, list(range(s))
+                )
+            return False, says.format(**words), moves[b]
         seen.append(moves[0])
     if not seen:
         raise NotJudgedError(refused[0])
-    says = ["No position hears a later one.", SHORTER_REFUSED]
-    held = " ".join(says[: 1 + (SHORTER_REFUSED in refused)])
-    return True, held + sampled_text(subject, subject.last), seen[0]
+    says = "No position depends on a later one."
+    says += f" {REFUSED_LENGTHS}" * (REFUSED_LENGTHS in refused)
+    return True, says + sampled_text(subject, subject.last), seen[0]
 
 
-def with_pushed_vectors(subject: Subject) -> Tensor:
+def to_itself(subject: Subject) -> Tensor:
     """How far positions move when another one is pushed: (B, T, T)."""
     return reach(subject, subject.last)
 
 
-def pushed_words(subject: Subject, b: int, t: int, s: int) -> str:
-    """Say that a position moves when a later one is pushed."""
-    place = first_cause(subject, subject.last, b, s, list(range(s)))
-    return (
-        f"Row {b}: position {t} moves when position {s}, a later one, "
-        f"does{place}. Look at the causal mask, and at what mixes positions."
-    )
-
-
 def with_other_ids(subject: Subject) -> Tensor:
     """How far positions move when the ids from another one on are others:
-    (B, T, T). Where these are only looked up, it is 0: their vectors are
-    pushed."""
+    (B, T, T)."""
     few = few_outputs(subject)
-    if only_looked_up(few, few.last):
-        return as_columns(few, {})
     every = range(1, subject.inputs[-1].shape[1])
-    steps = evenly_spaced(every, max(2, subject.positions // 2))
-    runs = [NoisyRun(with_others(subject, s), []) for s in steps]
-    return as_columns(few, dict(zip(steps, run_distances(few, runs))))
-
-
-def other_ids_words(subject: Subject, b: int, t: int, s: int) -> str:
-    """Say that a position moves when later ids are others."""
-    return (
-        f"Row {b}: position {t} moves when the ids from position {s} on, "
-        "which are later, become others. Look at what reads ids besides the "
-        "embedding: a mask, a bias, what is added to the logits."
-    )
+    some = evenly_spaced(every, max(2, subject.positions // 2))
+    outputs = {s: few.run(*with_others(few, s)) for s in some}
+    found = {s: distance(few, x) for s, x in outputs.items()}
+    return as_columns(few, found)
 
 
 def with_shorter_inputs(subject: Subject) -> Tensor:
@@ -399,7 +379,7 @@ def with_shorter_inputs(subject: Subject) -> Tensor:
     if not same and not subject.run(seed=1).equal(before):
         raise NotJudgedError("Two runs in evaluation differ.")
     odd = [n for n in range(3, before.shape[1]) if n & (n - 1)]
-    for n in odd[:: 1 + len(odd) // LENGTHS]:
+    for n in odd[:: 1 + len(odd) // 8]:
         try:
             after = subject.call(subject.made, truncated_inputs(subject, n))
         except FailedError:
@@ -408,17 +388,8 @@ def with_shorter_inputs(subject: Subject) -> Tensor:
             whole = torch.cat([after, before[:, n:]], 1)
             found[n] = distance(subject, whole, rounding_tolerance(subject))
     if odd and not found:
-        raise NotJudgedError(SHORTER_REFUSED)
+        raise NotJudgedError(REFUSED_LENGTHS)
     return as_columns(subject, found)
-
-
-def shorter_words(subject: Subject, b: int, t: int, s: int) -> str:
-    """Say that a position moves when later ones are not there."""
-    return (
-        f"Row {b}: position {t} is another one when the input ends before "
-        f"position {s}. Look at what depends on the length: masks, positions, "
-        "means."
-    )
 
 
 def in_training(subject: Subject) -> Tensor:
@@ -432,30 +403,17 @@ def in_training(subject: Subject) -> Tensor:
     before = baseline_output(trained, last)
     if before.equal(baseline_output(few, last)):  # it is the same function
         return as_columns(few, found)
-    with with_noise_added(trained.inputs, [], last) as nudge:
-        again = trained.run(*nudge.inputs)
-    if not again.equal(before):
+
+    def run(inputs: Sequence[Tensor], pushed: list[int] | slice) -> Tensor:
+        with with_noise_added(inputs, pushed, last) as nudge:
+            return trained.run(*nudge.inputs)
+
+    if not run(trained.inputs, []).equal(before):
         raise NotJudgedError("In training, two runs differ.")
     for s in {1, before.shape[1] // 2, before.shape[1] - 1} - {0}:
-        pushed = run_with_new_suffix(trained, s)
-        found[s] = distance(trained, pushed, FAINT, last)
+        after = run(with_others(trained, s), slice(s, None))
+        found[s] = distance(trained, after, FAINT, last)
     return as_columns(subject, found)
-
-
-def training_words(subject: Subject, b: int, t: int, s: int) -> str:
-    """Say that a position moves in training when later ones do."""
-    return (
-        f"Row {b}: in training, position {t} moves when those from position "
-        f"{s} on, which are later, do. Look at norms over positions, such as "
-        "batch-norm, and at masks that are left out in training."
-    )
-
-
-def run_with_new_suffix(subject: Subject, s: int) -> Tensor:
-    """Run with all positions from one on pushed, and their ids replaced."""
-    others = with_others(subject, s)
-    with with_noise_added(others, slice(s, None), subject.last) as nudge:
-        return subject.run(*nudge.inputs)
 
 
 def with_others(subject: Subject, s: int) -> list[Tensor]:
@@ -494,12 +452,31 @@ def as_columns(subject: Subject, found: dict[int, Tensor]) -> Tensor:
     return torch.stack([found.get(s, none) for s in every], -1)
 
 
-CAUSAL_RUNS = {
-    with_pushed_vectors: pushed_words,
-    with_other_ids: other_ids_words,
-    with_shorter_inputs: shorter_words,
-    in_training: training_words,
-}
+CAUSAL_RUNS = (
+    (
+        to_itself,
+        "Row {b}: position {t} moves when position {s}, a later one, "
+        "does{place}. Look at the causal mask, and at what mixes positions.",
+    ),
+    (
+        with_other_ids,
+        "Row {b}: position {t} moves when the ids from position {s} on, "
+        "which are later, become others. Look at what reads ids besides the "
+        "embedding: a mask, a bias, what is added to the logits.",
+    ),
+    (
+        with_shorter_inputs,
+        "Row {b}: position {t} is another one when the input ends before "
+        "position {s}. Look at what depends on the length: masks, positions, "
+        "means.",
+    ),
+    (
+        in_training,
+        "Row {b}: in training, position {t} moves when those from position "
+        "{s} on, which are later, do. Look at norms over positions, such as "
+        "batch-norm, and at masks that are left out in training.",
+    ),
+)
 
 
 @check
@@ -527,7 +504,11 @@ def source_coverage(subject: Subject) -> Verdict:
                 "it hides padding, and nothing else."
             )
             return False, says, weights[b]
-    return True, "Each target position hears the whole source.", weights[0]
+    return (
+        True,
+        "Each target position attends to the whole source.",
+        weights[0],
+    )
 
 
 COUNTS = {"ne", "eq", "cumsum", "arange", "lt", "gt", "le", "ge", "floordiv"}

@@ -73,7 +73,7 @@ def take_gradients(
     if not found or not any(x.requires_grad for x in outputs):
         return known
 
-    def hear(x: Tensor, g: Tensor) -> Tensor | None:
+    def take_one(x: Tensor, g: Tensor) -> Tensor | None:
         known[x] = take(x, g)
         plain = g.layout is torch.strided and not g.is_nested
         return g.new_zeros(()).expand_as(g) if plain else None  # it may go
@@ -81,7 +81,7 @@ def take_gradients(
     with ExitStack() as hooks:
         for x in found:
             if x.requires_grad:
-                hooks.enter_context(x.register_hook(partial(hear, x)))
+                hooks.enter_context(x.register_hook(partial(take_one, x)))
         grads = torch.autograd.grad(outputs, found, pulls, allow_unused=True)
     for x, g in zip(found, grads):
         if g is not None and x not in known:

@@ -12,8 +12,8 @@ from torch.overrides import TorchFunctionMode
 
 from shapewatch.properties.attention import (
     AttentionParts,
+    all_attentions,
     attentions,
-    attentions_of_trace,
     how_many,
 )
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
@@ -104,7 +104,7 @@ def distinct_heads(subject: Subject) -> Verdict:
     ):
         for path, says, level in judge(subject):
             return False, f"In {path}, {says}", seen, level
-    says = "Each head has weights of its own and is heard"
+    says = "Each head has weights of its own and an effect"
     return True, f"{says}, in {how_many(found)}.", seen
 
 
@@ -136,8 +136,8 @@ def heads_without_effect(subject: Subject) -> Iterator[HeadFault]:
 
 @once
 def heads_without_gradient(subject: Subject) -> dict[int, list[int]]:
-    """Find the attentions that some heads leave without being heard, and
-    which heads."""
+    """Find the attentions that some heads without an effect, and which
+    heads."""
     found = {}
     for i, g in mixed_gradients(subject).items():
         dead = ~g.flatten(1).any(1)
@@ -288,7 +288,7 @@ def in_attentions(subject: Subject) -> set[Tensor]:
     """Find the parameters of attentions; and those that hold a matrix for
     each head, wherever they stand."""
     try:
-        paths = tuple(f"{one.path}." for one in attentions_of_trace(subject))
+        paths = tuple(f"{one.path}." for one in all_attentions(subject))
     except NotJudgedError:
         return set()
     every: Any = getattr(subject.model, "named_parameters", list)()

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from shapewatch.properties.attention import attentions_of_trace
+from shapewatch.properties.attention import all_attentions
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.gradients import (
     gradient_sizes,
@@ -182,16 +182,16 @@ def faulty_slices(subject: Subject) -> tuple[str, str] | None:
             found = {x: n for x, n in found.items() if other.get(x) == n}
         for says in found.values():
             if lonely(subject):
-                says += " In some heads, each position hears one alone."
+                says += " In some heads, each position attends to one alone."
                 level = UNUSUAL
             return says, level
     return None
 
 
 def lonely(subject: Subject) -> bool:
-    """Whether there is a head in which each position hears one alone, as it
-    may where steps are longer than the inputs: no score of it counts."""
-    every = [by_head(subject, one) for one in attentions_of_trace(subject)]
+    """Whether there is a head in which each position attends to one alone, as
+    it may where steps are longer than the inputs: no score of it counts."""
+    every = [by_head(subject, one) for one in all_attentions(subject)]
     return any(
         bool(((x > 0).sum(-1) < 2).flatten(1).all(1).any()) for x in every
     )
@@ -216,13 +216,13 @@ def slices_without_gradient(subject: Subject) -> dict[str, str]:
 
 def slices_with_one_gradient(subject: Subject) -> dict[str, str]:
     """Find matrices whose heads' parts have one gradient: only their sum is
-    heard."""
+    counts."""
     found = {}
     for name, g in gradient_slices(subject):
         if are_one(g):
             found[name] = (
                 f"Of {name}, all {len(g)} heads get the same gradient: only "
-                "their sum is heard. Look for an axis that is summed over."
+                "their sum counts. Look for an axis that is summed over."
             )
     return found
 
@@ -238,7 +238,7 @@ def gradient_slices(subject: Subject) -> Slices:
                 x.matrix.shape[-1],
                 len(by_head(subject, one, x.matrix)),
             )
-            for one in attentions_of_trace(subject)
+            for one in all_attentions(subject)
             for x in (one.q, one.k, one.v)
             if min(one.weights.shape[-2:]) > 1
         }

@@ -337,11 +337,13 @@ def read_already(found: list[WantedWords]) -> str:
 
 
 def of_hidden_words(found: list[WantedWords]) -> Verdict:
-    """Judge a loss of a model that may hear the future: it should not ask
+    """Judge a loss of a model that may depend on the future: it should not ask
     for what it reads."""
     if says := read_already(found):
         return False, says, found[0].pulls, UNUSUAL
-    raise NotJudgedError("The future may be heard here: causal=False.")
+    raise NotJudgedError(
+        "Outputs may depend on the future here: causal=False."
+    )
 
 
 def sign_error(found: list[WantedWords]) -> str:
@@ -420,7 +422,7 @@ def is_same(x: Tensor) -> bool:
     return len(x.unique()) < 2
 
 
-FUTURE = "The future may be heard here: causal=False."
+FUTURE = "Outputs may depend on the future here: causal=False."
 END_HINT = (
     ", the first one after the words. That is right only where [PAD] is the "
     "end of a text as well."

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from shapewatch.properties.attention import attentions_of_trace
+from shapewatch.properties.attention import all_attentions
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.inputs import (
     FailedError,
@@ -47,17 +47,17 @@ def finite(subject: Subject) -> Verdict:
             says = (
                 f"{share:.0%} of the outputs are NaN or infinite {when}. "
                 "Look at the softmax (does it take the largest score away "
-                "first?), and for rows with nobody to hear."
+                "first?), and for rows with nothing to attend to."
             )
             if finite_when_slow(subject, when):
                 return False, f"{says} {FAST}", rows, UNUSUAL
             small = result.dtype == torch.float16  # nothing above 65,504
             excusable = when == LOUDLY and (
-                small or not attentions_of_trace(subject)
+                small or not all_attentions(subject)
             )
             if excusable and finite_in_double(subject):
                 continue
-            if when == LOUDLY and not attentions_of_trace(subject):
+            if when == LOUDLY and not all_attentions(subject):
                 return False, f"{says} {DEEP}", rows, UNUSUAL
             if when == PADDING_ALONE:
                 return False, f"{says} {BARE}", rows, UNUSUAL

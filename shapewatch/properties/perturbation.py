@@ -4,7 +4,7 @@ seen which outputs move, how far, and in which module first."""
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -21,15 +21,11 @@ from shapewatch.properties.subject import (
     module_copy,
     once,
     with_model,
-    with_sequences,
 )
 from shapewatch.tracing.record.detours import unfused
 from shapewatch.tracing.record.shared import following
 from shapewatch.tracing.record.tensors import (
-    name_of,
-    storage,
     tensors,
-    writes,
 )
 
 
@@ -103,8 +99,6 @@ def number_to_digits(value: complex, atol: float, digits: int) -> str:
 
 
 LOOKUPS = {"embedding", "__getitem__"}
-SHAPE_QUERIES = {"__get__", "size", "dim", "numel", "is_floating_point"}
-SHAPE_QUERIES |= {"zeros_like", "ones_like", "new_zeros", "new_ones"}
 NOISE_SIZE = 2.0  # how large a push is, as a multiple of the vectors' size
 Tensors = Sequence[Tensor]
 Places = list[int] | slice
@@ -161,27 +155,6 @@ class AddNoise(TorchFunctionMode):
         return any(x.shape == ids.shape and x.equal(ids) for x, ids in pairs)
 
 
-class LookupReader(AddNoise):
-    """Push nothing, and list the `others` among the functions that are given
-    ids: all but those that look them up, tell their shape, or view them."""
-
-    def __init__(self, inputs: Tensors, *which: int):
-        super().__init__(inputs, [], *which)
-        self.others: list[str] = []
-        self.places = [*map(storage, self.ids)]
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        name, count = name_of(function), self.lookups
-        result = super().__torch_function__(function, types, args, kwargs)
-        if name in SHAPE_QUERIES or self.lookups > count:
-            return result
-        view = any(storage(x) in self.places for x in tensors(result))
-        if writes(name) or not view:
-            given = map(storage, tensors([args, kwargs]))
-            self.others += [name for x in given if x in self.places]
-        return result
-
-
 def with_noise(x: Tensor, positions: Places) -> Tensor:
     """Add random vectors to positions of x: (B, S, C) -> (B, S, C)."""
     generator = torch.Generator().manual_seed(0)
@@ -189,20 +162,6 @@ def with_noise(x: Tensor, positions: Places) -> Tensor:
     moved = x.clone()
     moved[:, positions] += noise * x.detach().std() * NOISE_SIZE
     return moved
-
-
-class AddNoiseToCopies(AddNoise):
-    """Push other `places` in each copy of a batch, (k*B, S, ...), just as in
-    a batch that is alone."""
-
-    def __init__(self, inputs: Tensors, places: Sequence[Places], *which: int):
-        self.places = places
-        super().__init__(inputs, [], *which)
-
-    def pushed(self, x: Tensor) -> Tensor:
-        """Add the random vectors to each copy."""
-        copies = zip(x.chunk(len(self.places)), self.places)
-        return torch.cat([with_noise(*one) for one in copies])
 
 
 HALF = 1e-4  # steps above this are those of 16 bits and fewer
@@ -216,27 +175,13 @@ def distance(
     outputs' size: (B, T). What is `faint` counts as 0, in half precision what
     its steps may come to, and so does what is no number in either. `pushed`
     says of which inputs vectors were."""
-    moves = row_distances(
-        subject, baseline_output(subject, *pushed), after, *pushed
-    )
-    return moves.where(moves > max(faint, faintest(subject, *pushed)), 0)
-
-
-def faintest(subject: Subject, *pushed: int) -> float:
-    """How far an output row must move at least to have moved."""
-    step = coarsest(subject, *pushed)
-    return 8 * step if step > HALF else FAINT
-
-
-def row_distances(
-    subject: Subject, before: Tensor, after: Tensor, *pushed: int
-) -> Tensor:
-    """How far each row of one output is from that of another: (B, T)."""
+    before = baseline_output(subject, *pushed)
     far = (after - before).abs().flatten(2).amax(-1)
     moves = (far / output_spread(subject, *pushed)).nan_to_num(torch.inf)
-    moves = moves.where(far != 0, 0)  # also where all outputs are one number
     nobody = ~subject.real[-1] & ~before.flatten(2).isfinite().all(-1)
-    return moves.where(~nobody, 0)
+    step = coarsest(subject, *pushed)
+    least = max(faint, 8 * step if step > HALF else FAINT)
+    return moves.where((far != 0) & ~nobody & (moves > least), 0)
 
 
 @once
@@ -264,9 +209,11 @@ def coarsest(subject: Subject, *pushed: int) -> float:
     return max(torch.finfo(x).eps for x in types if x.is_floating_point)
 
 
+@once
 def raw_output(subject: Subject, *pushed: int) -> Tensor:
     """Run as it is, on the path of pushed vectors: whatever it gives."""
-    return raw_run(subject, *pushed)[0]
+    with with_noise_added(subject.inputs, [], *pushed) as nudge:
+        return subject.run(*nudge.inputs)
 
 
 def gives_one_row(subject: Subject) -> bool:
@@ -282,22 +229,6 @@ def judged_by_position(subject: Subject) -> None:
             "There is one output for a whole sequence, and none for each "
             "position."
         )
-
-
-def only_looked_up(subject: Subject, which: int) -> bool:
-    """Whether all that a model reads of ids is in the vectors that it looks
-    up for them, each of which can be pushed."""
-    return raw_run(subject, which)[1]
-
-
-@once
-def raw_run(subject: Subject, *pushed: int) -> tuple[Tensor, bool]:
-    """Run as it is; and see whether ids are looked up, and read by nothing
-    else."""
-    nudge = LookupReader(subject.inputs, *pushed)
-    with nudge if nudge.ids else nullcontext():
-        outputs = subject.run(*nudge.inputs)
-    return outputs, bool(nudge.lookups) and not nudge.others
 
 
 @once
@@ -339,7 +270,7 @@ def few_outputs(subject: Subject) -> Subject:
         made = other.call(partial(given_by, other, few), other.given)
     except (NotJudgedError, FailedError):
         return subject
-    other.found["raw_run",] = made, False  # the same run as that
+    other.found["raw_output",] = made  # the same run as that
     return subject if made is None else other
 
 
@@ -372,158 +303,18 @@ def of_few_rows(whole: nn.Linear) -> nn.Linear:
 def given_by(subject: Subject, last: nn.Module, *given: Any) -> Tensor | None:
     """Give the outputs of a run, a row for each position, if they are what a
     module gave, and nothing was written into that."""
-    noted = OutputNotes(last)
-    with following(noted):
+    notes: list[tuple[Tensor, int]] = []
+
+    def note(_: str, part: nn.Module, *call: Any) -> None:
+        if part is last:
+            notes.append((call[-1], call[-1]._version))
+
+    with following(ModuleWatch(subject.model, note)):
         result, rows = subject.model(*given), given[subject.places[-1]]
     made = select_output(subject.pick, result, rows)
     fits = made.ndim > 2 and made.shape[:2] == rows.shape[:2]
-    same = any(made is x and made._version == n for x, n in noted)
+    same = any(made is x and made._version == n for x, n in notes)
     return made.clone() if fits and same else None
-
-
-class OutputNotes(list[tuple[Tensor, int]]):
-    """Note what a module gives, and how often it was written into by then."""
-
-    def __init__(self, part: nn.Module):
-        super().__init__()
-        self.part = part
-
-    def run(
-        self, call: Callable, part: nn.Module, *args: Any, **kwargs: Any
-    ) -> Any:
-        """Call a module."""
-        result = call(part, *args, **kwargs)
-        if part is self.part:
-            self.append((result, result._version))
-        return result
-
-
-TOKENS = 1024  # positions of a batch: with more of them, none is faster
-ROUNDING_FACTOR = (
-    30  # how much larger rounding may be than where it was measured
-)
-
-
-class NoisyRun(NamedTuple):
-    """A run with these sequences, and with positions of some pushed."""
-
-    inputs: Tensors
-    positions: Places
-    which: tuple[int, ...] = ()
-
-
-def run_distances(subject: Subject, runs: Sequence[NoisyRun]) -> list[Tensor]:
-    """How far the outputs move in each of several runs, (B, T): in batches,
-    or one by one what a batch cannot tell."""
-    found = in_batches(subject, runs)
-    return [
-        distance(subject, unbatched_output(subject, run), FAINT, *run.which)
-        if moves is None
-        else moves
-        for run, moves in zip(runs, found)
-    ]
-
-
-def unbatched_output(subject: Subject, run: NoisyRun) -> Tensor:
-    """Give the outputs of a run, (B, T, ...); NotJudgedError when ids that
-    should be pushed are never seen to become vectors."""
-    with with_noise_added(run.inputs, run.positions, *run.which) as nudge:
-        outputs = subject.run(*nudge.inputs)
-    unseen = nudge.ids and not nudge.lookups
-    if unseen and not all(ignores_ids(subject, which) for which in run.which):
-        raise NotJudgedError("The ids are never looked up in an embedding.")
-    return outputs
-
-
-def ignores_ids(subject: Subject, which: int) -> bool:
-    """Whether other ids in another order change no output at all."""
-    inputs = list(subject.inputs)
-    inputs[which] = inputs[which].roll(1, 1).flip(0)
-    return subject.run(*inputs).equal(baseline_output(subject))
-
-
-def in_batches(
-    subject: Subject, runs: Sequence[NoisyRun]
-) -> Sequence[Tensor | None]:
-    """How far the outputs move in each run; None where it is to be asked
-    alone: what rounding may have moved, or all, where rows are not
-    independent of each other, or other batches are refused."""
-    count = TOKENS // sum(x.shape[:2].numel() for x in subject.inputs) - 1
-    found: list[Tensor | None] = []
-    try:
-        if min(count, len(runs)) < 2 or rows_depend(subject):
-            return [None] * len(runs)
-        for i in range(0, len(runs), count):
-            some = runs[i : i + count]
-            copies = batched_outputs(subject, some)
-            noise = batching_error(subject, some, copies)
-            if noise > rounding_tolerance(subject):
-                return [None] * len(runs)
-            still, which = copies[0], some[0].which
-            pairs = ((still, x, noise) for x in copies[1:])
-            found += [sure_distance(subject, *one, which) for one in pairs]
-    except (FailedError, RuntimeError):  # of rows that are not there
-        return [None] * len(runs)
-    return found
-
-
-def batched_outputs(
-    subject: Subject, runs: Sequence[NoisyRun]
-) -> Sequence[Tensor]:
-    """Give the outputs of an undisturbed run, and of others, out of one
-    batch; FailedError when it has not so many rows."""
-    every = NoisyRun(subject.inputs, [], runs[0].which), *runs
-    pairs = zip(*(run.inputs for run in every))
-    inputs = [torch.cat(same) for same in pairs]
-    places = [run.positions for run in every]
-    nudge = AddNoiseToCopies(inputs, places, *runs[0].which)
-    with nudge if nudge.ids else nullcontext():
-        given = repeated_inputs(subject, nudge.inputs, len(every))
-        outputs = subject.call(subject.made, given)
-    rows = len(subject.inputs[-1])
-    if outputs.shape[0] != rows * len(every):
-        raise FailedError("The batch has not as many rows as were given.")
-    return outputs.split(rows)
-
-
-def repeated_inputs(subject: Subject, inputs: Tensors, count: int) -> tuple:
-    """Put sequences of many copies where they stand, beside as many copies
-    of all that has rows."""
-    given = with_rows(subject, lambda x: torch.cat([x] * count))
-    return with_sequences(subject, tuple(inputs), given)
-
-
-def batching_error(
-    subject: Subject, runs: Sequence[NoisyRun], copies: Sequence[Tensor]
-) -> float:
-    """How far the first and the last copy are from what they are alone."""
-    which = runs[-1].which
-    pairs = (
-        (baseline_output(subject, *which), copies[0]),
-        (unbatched_output(subject, runs[-1]), copies[-1]),
-    )
-    return max(row_distances(subject, *x, *which).max().item() for x in pairs)
-
-
-def sure_distance(
-    subject: Subject,
-    before: Tensor,
-    after: Tensor,
-    noise: float,
-    which: tuple[int, ...],
-) -> Tensor | None:
-    """Give how far outputs moved, 0 for what is faint; None where that may
-    be rounding."""
-    moves = row_distances(subject, before, after, *which)
-    faint = faintest(subject, *which)
-    unsure = (moves > faint) & (moves <= ROUNDING_FACTOR * noise)
-    return None if unsure.any() else moves.where(moves > faint, 0)
-
-
-def rows_depend(subject: Subject) -> bool:
-    """Whether rows are others without the other rows."""
-    far = rows_alone(subject) > rounding_tolerance(subject)
-    return bool((far & subject.real[-1]).any())
 
 
 @once
@@ -563,27 +354,42 @@ ModuleCall = tuple[str, nn.Module, Tensors, Tensors]
 def reach(subject: Subject, which: int) -> Tensor:
     """How far each output row moves for each position of an input, 0 for
     the source and `subject.last` for the target: (B, T, S); NaN for the
-    positions that were not `asked`."""
+    positions that were left out."""
     return reach_by_position(few_outputs(subject), which)
 
 
 @once
 def reach_by_position(subject: Subject, which: int) -> Tensor:
     """The same, by pushing one position after the other."""
-    places = sampled_positions(subject, which)
-    runs = [NoisyRun(subject.inputs, [s], (which,)) for s in places]
-    columns = torch.stack(run_distances(subject, runs), -1)
-    matrix = columns.new_full(
-        (*columns.shape[:2], subject.inputs[which].shape[1]), torch.nan
-    )
-    matrix[:, :, places] = columns
+    x = subject.inputs[which]
+    matrix = torch.full((*subject.inputs[-1].shape[:2], x.shape[1]), torch.nan)
+    for s in sampled_positions(subject, which):
+        after = pushed_output(subject, which, [s])
+        matrix[:, :, s] = distance(subject, after, FAINT, which)
     return matrix
+
+
+def pushed_output(subject: Subject, which: int, places: Places) -> Tensor:
+    """Give the outputs with positions of an input pushed, (B, T, ...);
+    NotJudgedError when ids are never seen to become vectors."""
+    with with_noise_added(subject.inputs, places, which) as nudge:
+        outputs = subject.run(*nudge.inputs)
+    if nudge.ids and not nudge.lookups and not ignores_ids(subject, which):
+        raise NotJudgedError("The ids are never looked up in an embedding.")
+    return outputs
+
+
+def ignores_ids(subject: Subject, which: int) -> bool:
+    """Whether other ids in another order change no output at all."""
+    inputs = list(subject.inputs)
+    inputs[which] = inputs[which].roll(1, 1).flip(0)
+    return subject.run(*inputs).equal(baseline_output(subject))
 
 
 def depends_on(subject: Subject, which: int, places: Places) -> Tensor:
     """Which outputs move when positions of an input are pushed at once."""
     few = few_outputs(subject)
-    after = unbatched_output(few, NoisyRun(few.inputs, places, (which,)))
+    after = pushed_output(few, which, places)
     return distance(few, after, FAINT, which) > 0
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from shapewatch.properties.attention import (
     AttentionParts,
     Operand,
-    attentions_of_trace,
+    all_attentions,
     describe_attentions,
     differ,
     first_matrix,
@@ -45,7 +45,7 @@ def wrong_bias(subject: Subject) -> tuple[str, str, Tensor] | None:
     """Say what is wrong with what is added to the scores, of which level that
     is, and show the weights of one word at all positions."""
     alike = same_word(few_outputs(subject), 0)
-    found = [x for x in attentions_of_trace(alike) if of_places(x)]
+    found = [x for x in all_attentions(alike) if of_places(x)]
     for one in found:
         for x in filter(is_viewed, one.biases):
             says = (
@@ -59,9 +59,9 @@ def wrong_bias(subject: Subject) -> tuple[str, str, Tensor] | None:
         return says, UNUSUAL, found[0].weights
     if found and all(rises(one.weights) for one in found):
         says = (
-            "With the same word everywhere, all heads hear a position the "
-            "more the farther it is, as what is added to the scores has it. "
-            "Look at its sign."
+            "With the same word everywhere, all heads attend to a position "
+            "the more the farther it is, as what is added to the scores has "
+            "it. Look at its sign."
         )
         return says, UNUSUAL, found[0].weights
     return None
@@ -80,14 +80,12 @@ def scaled_late(found: list[AttentionParts]) -> str:
 
 def in_some_layers(subject: Subject, found: list[AttentionParts]) -> str:
     """Say which attention has no positions where others have biases, or ""."""
-    every = (
-        attentions_of_trace(same_word(subject, 0)) if subject.last == 0 else []
-    )
+    every = all_attentions(same_word(subject, 0)) if subject.last == 0 else []
     bare = [x for x in every if not x.biases and is_placeless(x)]
     if not found or not bare:
         return ""
     return (
-        f"In {bare[0].path}, an attention hears no position, though in "
+        f"In {bare[0].path}, an attention is given no position, though in "
         f"{found[0].path} positions are added to the scores. Are they handed "
         "to all layers?"
     )
@@ -130,9 +128,9 @@ def rises(weights: Tensor) -> bool:
     steps, t = weights.diff(dim=-1), weights.shape[-1]
     before = both.tril(-1) & (both.sum(-1, keepdim=True) > 1)
     after = both.triu()
-    heard = (before | after).flatten(-2).sum(-1)
+    counted = (before | after).flatten(-2).sum(-1)
     right = (~before | (steps < 0)) & (~after | (steps > 0))
-    return bool(right.all() and (heard > t).all())
+    return bool(right.all() and (counted > t).all())
 
 
 SAME_WORD = "With the same word everywhere,"
@@ -210,7 +208,7 @@ def positional_attentions(
     """Find the attentions that positions enter, and not the values, with the
     same word everywhere: the one of a number."""
     alike, found = same_word(few_outputs(subject), word), []
-    for one in attentions_of_trace(alike):
+    for one in all_attentions(alike):
         q, k, v = (by_rows(alike, x.matrix) for x in (one.q, one.k, one.v))
         within = 3 < q.shape[-2] == k.shape[-2]  # not of two sequences
         within |= subject.last == 0 and 3 < q.shape[-2] < k.shape[-2]
@@ -327,15 +325,15 @@ PositionPairs = list[tuple[int, int]]
 def swappable_neighbours(
     subject: Subject, which: int
 ) -> tuple[str, str] | None:
-    """Say which neighbours of an input could change places, for all that its
-    first attention hears; and of which level that is."""
-    tried, deaf = swappable_pairs(subject, which)
+    """Say which neighbours of an input could change places, as far as its
+    first attention tells; and of which level that is."""
+    tried, unmoved = swappable_pairs(subject, which)
     again = (
         swappable_pairs(with_random_weights(subject, 0), which)[1]
-        if deaf
+        if unmoved
         else []
     )
-    both = [pair for pair in deaf if pair in again]  # weights may be small
+    both = [pair for pair in unmoved if pair in again]  # weights may be small
     if not both:
         return None
     if len(both) == len(tried):
@@ -347,7 +345,7 @@ def swappable_neighbours(
     (p, q), side = both[0], subject.sides[which]
     says = (
         f"When {side} positions {p} and {q} change places, the first "
-        "attention hears no difference, though of others it does. Do they "
+        "attention makes no difference, though for others it does. Do they "
         "share one position, by a division or a limit?"
     )
     return says, BROKEN
@@ -358,7 +356,7 @@ def no_positions(subject: Subject, which: int) -> tuple[str, str]:
     model: Any = subject.model
     says = (
         f"The {subject.sides[which]} has no positions: with words that change "
-        "places, the first attention hears the same, and only the causal "
+        "places, the first attention gives the same, and only the causal "
         "mask tells later ones of their order. "
     )
     parts = (*getattr(model, "named_modules", dict)(),)
@@ -395,15 +393,14 @@ def unlike_words(subject: Subject, which: int) -> PositionPairs:
 def swappable_pairs(
     subject: Subject, which: int
 ) -> tuple[PositionPairs, PositionPairs]:
-    """Find pairs of unlike words that are both heard by somebody else in the
-    first attention; and of these, those whose change of places is heard by
-    nobody."""
+    """Find pairs of unlike words that somebody else attends to in the first
+    attention; and of these, those whose change of places moves nothing."""
     ids, unlike = subject.inputs[which][0], unlike_words(subject, which)
     batch = ids.repeat(len(unlike) + 1, *[1] * ids.ndim)
     for row, (p, q) in zip(batch, unlike):
         row[[p, q]] = row[[q, p]]
     other = another_batch(few_outputs(subject), which, batch)
-    paths = {one.path for one in attentions_of_trace(subject)}
+    paths = {one.path for one in all_attentions(subject)}
     one = first_attention(other, len(ids), paths)
     if one is None:
         return [], []
@@ -411,16 +408,16 @@ def swappable_pairs(
         x.reshape(len(batch), -1, *x.shape[-2:])
         for x in (one.mixed, one.weights)
     )
-    tried, deaf = [], []
+    tried, unmoved = [], []
     least = FAINT * mixed.abs().max()
     for row, (p, q) in zip(mixed, unlike):
-        hear = (weights[-1][..., [p, q]] > 0).all(-1).any(0)
-        hear[[p, q]] = False
-        if hear.any():
+        asks = (weights[-1][..., [p, q]] > 0).all(-1).any(0)
+        asks[[p, q]] = False
+        if asks.any():
             tried.append((p, q))
-            moved = (row - mixed[-1]).abs().amax((0, 2))[hear]
-            deaf += [] if moved.max() > least else [(p, q)]
-    return tried, deaf
+            moved = (row - mixed[-1]).abs().amax((0, 2))[asks]
+            unmoved += [] if moved.max() > least else [(p, q)]
+    return tried, unmoved
 
 
 def first_attention(
@@ -431,7 +428,7 @@ def first_attention(
     rows = len(subject.inputs[0])
     for find in (
         partial(first_layer_attentions, subject, paths),
-        partial(attentions_of_trace, subject),
+        partial(all_attentions, subject),
     ):
         for one in find():
             x = one.weights
@@ -476,7 +473,7 @@ def placed_later(subject: Subject, which: int) -> bool:
     everywhere, some attention reads other vectors of it, or more is added to
     its scores."""
     alike = same_word(few_outputs(subject), 0)
-    every = zip(attentions_of_trace(alike), own_operands(subject, which))
+    every = zip(all_attentions(alike), own_operands(subject, which))
     return any(
         (one.biases and all(own[:2]) and not even(one.weights))
         or not all(
@@ -487,17 +484,16 @@ def placed_later(subject: Subject, which: int) -> bool:
 
 
 def even(weights: Tensor) -> bool:
-    """Whether each position hears all whom it hears alike: (..., T, S)."""
+    """Whether all weights above 0 of a position are alike: (..., T, S)."""
     most = weights.amax(-1, keepdim=True)
     return bool(((weights > 0.999 * most) | (weights == 0)).all())
 
 
 def own_operands(subject: Subject, which: int) -> Iterator[list[bool]]:
     """Say of each attention whether queries, keys and values are of an input:
-    they hear it, or none; and none that comes after it, and may hear it, too.
-    """
-    runs = [attentions_of_trace(subject, i) for i in range(subject.last + 1)]
-    for one, *others in zip(attentions_of_trace(subject), *runs):
+    they depend on it, or on none; and on none that comes after it."""
+    runs = [all_attentions(subject, i) for i in range(subject.last + 1)]
+    for one, *others in zip(all_attentions(subject), *runs):
         moves = [*zip(*(differ(one, x) for x in others))]
         yield [
             not any(x[which + 1 :]) and (x[which] or not any(x)) for x in moves

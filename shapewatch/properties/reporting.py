@@ -224,7 +224,7 @@ def report(
 
     >>> table = torch.nn.Embedding(9, 4)
     >>> report(table, torch.tensor([[2, 5, 3], [2, 6, 7]]))["causality"]
-    causality: ✓ holds. No position hears a later one.
+    causality: ✓ holds. No position depends on a later one.
     >>> report(table, {"input": torch.tensor([[2, 5], [6, 7]])}, pad=7).ok
     True
     """

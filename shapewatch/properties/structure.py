@@ -489,7 +489,7 @@ def identity(subject: Subject) -> Verdict:
     right = [run for run in runs if hands_on(*run[1:])]
     wrong = broken_blocks(runs)
     if any(mixes_silently(subject, run[0]) for run in wrong):
-        says = "Without its layers, a block still hears other positions."
+        says = "Without its layers, a block still depends on other positions."
         raise NotJudgedError(says)
     if any(has_silent_layers(subject, run[0]) for run in wrong):
         raise NotJudgedError("A block reads weights of layers it never calls.")
@@ -539,7 +539,7 @@ def added_outside(
 
 
 def mixes_silently(subject: Subject, path: str) -> bool:
-    """Whether a block hears other positions though its layers give 0."""
+    """Whether a block depends on other positions though its layers give 0."""
     last = [subject.inputs[-1].shape[1] - 1]
     runs = [silent_calls(subject, positions) for positions in ([], last)]
     pairs = [pair for pair in zip(*runs) if pair[0][0] == path]
@@ -555,8 +555,10 @@ def has_silent_layers(subject: Subject, path: str) -> bool:
     them: they give nothing, and their weights may be read all the same."""
     parts = [*dict(blocks(subject.model))[path].modules()]
     ran = {part for _, part, *_ in module_calls(subject, *subject.inputs)}
-    heard = {x for y in parts if is_layer(y) and y in ran for x in y.modules()}
-    return any(is_layer(x) and x not in heard for x in parts)
+    called = {
+        x for y in parts if is_layer(y) and y in ran for x in y.modules()
+    }
+    return any(is_layer(x) and x not in called for x in parts)
 
 
 def silent_runs(subject: Subject) -> Iterator[BlockRun]:

@@ -10,7 +10,7 @@ from torch import nn
 
 from shapewatch.properties import batch_independence, causality, report
 from shapewatch.properties.dependence import (
-    SHORTER_REFUSED,
+    REFUSED_LENGTHS,
     with_shorter_inputs,
 )
 from shapewatch.properties.subject import Subject
@@ -109,7 +109,7 @@ def test_masks_and_places_are_cut_with_shorter_inputs_and_rows():
     assert not with_shorter_inputs(subject).triu(1).any()
     finding = causality(seeded(), pad=1, **MIXED)
     assert finding.holds
-    assert SHORTER_REFUSED not in finding.says
+    assert REFUSED_LENGTHS not in finding.says
     assert batch_independence(seeded(), pad=1, **MIXED).holds
 
 

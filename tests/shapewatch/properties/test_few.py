@@ -13,10 +13,9 @@ from shapewatch.properties import (
     perturbation,
     report,
 )
-from shapewatch.properties.attention import attentions_of_trace
+from shapewatch.properties.attention import all_attentions
 from shapewatch.properties.perturbation import (
     few_outputs,
-    only_looked_up,
     raw_output,
 )
 from shapewatch.properties.positions import swappable_pairs
@@ -128,48 +127,6 @@ def test_what_few_outputs_tell_is_what_all_tell():
     assert exact_gradients(Cut(), IDS).level == "broken"
 
 
-class Masked(GPT):
-    def __init__(self):
-        super().__init__(pads=True)
-
-
-class Rolls(GPT):
-    """Looks pairs of ids up."""
-
-    def forward(self, ids):
-        return super().forward(ids) + self.head(self.tokens(ids.roll(1, 1)))
-
-
-class Elsewhere(GPT):
-    """Reads ids where no torch function makes a tensor of them."""
-
-    def forward(self, ids):
-        return super().forward(ids) * (1 + (ids.numpy() == 3).sum())
-
-
-class Listed(GPT):
-    def forward(self, ids):
-        return super().forward(ids.view(-1, 7)) * (max(ids[0].tolist()) or 1)
-
-
-class Viewed(GPT):
-    """Asks ids for their shape and views them, and no more."""
-
-    def forward(self, ids):
-        zeros = torch.zeros_like(ids, device=ids.device)
-        return super().forward(ids.view(-1, ids.size(1))) + zeros[..., None]
-
-
-@pytest.mark.parametrize("model", [Masked, Rolls, Elsewhere, Listed])
-def test_ids_are_seen_to_be_read_by_more_than_an_embedding(model):
-    assert not only_looked_up(of(model), 0)
-
-
-@pytest.mark.parametrize("model", [GPT, Viewed])
-def test_ids_are_seen_to_be_looked_up_alone(model):
-    assert only_looked_up(of(model), 0)
-
-
 @pytest.fixture
 def runs(monkeypatch):
     """Count the runs of GPT, and the backward passes: in what no run of a
@@ -194,7 +151,7 @@ def test_a_report_of_a_right_model_draws_gradients_twice(runs):
     assert report(GPT(), IDS).ok
     forward, backward = runs()
     assert backward == 2  # once in double precision
-    assert forward <= 32
+    assert forward <= 60
 
 
 def test_what_is_the_same_in_training_is_asked_no_more(runs):
@@ -216,7 +173,7 @@ def test_the_order_is_heard_in_a_run_that_ends_after_the_first_attention():
             return super().forward(x)
 
     subject = of(lambda: GPT(norm=Counted))
-    attentions_of_trace(subject)
+    all_attentions(subject)
     before = next(ended)
     tried, deaf = swappable_pairs(subject, 0)
     assert len(tried) > 3

@@ -149,7 +149,7 @@ def test_what_hears_no_future_raises_no_alarm(kind):
     finding = causality(kind(), IDS)
     refused = " Shorter inputs are refused." * (kind is Stands)
     assert finding.holds, finding
-    assert finding.says == f"No position hears a later one.{refused}"
+    assert finding.says == f"No position depends on a later one.{refused}"
 
 
 def test_buffers_are_not_trained_by_the_question():

@@ -103,8 +103,16 @@ def test_two_words_and_one_that_hears_them_are_enough(length):
 @pytest.mark.parametrize(
     ("src", "own", "says"),
     [
-        ("none", "sinusoidal", "The order of the target is heard."),
-        ("sinusoidal", "none", "The order of the source is heard."),
+        (
+            "none",
+            "sinusoidal",
+            "The outputs depend on the order of the target.",
+        ),
+        (
+            "sinusoidal",
+            "none",
+            "The outputs depend on the order of the source.",
+        ),
         (None, "none", "No positions are asked for, or no words differ."),
     ],
 )
@@ -139,7 +147,7 @@ def the_second_sentence_alone(src, tgt):
 
 def test_where_nothing_is_heard_the_first_sentence_is_seen_too():
     finding = source_dependence(Hearing(the_second_sentence_alone), SRC, TGT)
-    assert finding.says.startswith("Row 0: output 0 hears nothing")
+    assert finding.says.startswith("Row 0: output 0 does not depend")
     assert finding.seen.eq(0).all()
 
 

@@ -51,7 +51,7 @@ def test_words_of_one_id_that_nobody_hears_may_be_padding():
     assert past(Silenced(), RIGHT, pad=1).holds
     finding = past(Silenced(), RIGHT)
     assert finding.level == "unusual"
-    assert finding.says.startswith("Row 0: position 3 is not heard")
+    assert finding.says.startswith("Row 0: position 3 has no effect")
     assert "give pad=1;" in finding.says
 
 
@@ -90,4 +90,4 @@ def test_a_source_of_which_one_id_is_not_heard_may_have_padding():
     assert source_coverage(Translator(), RIGHT, tgt, pad=1).holds
     finding = source_coverage(Translator(), RIGHT, tgt)
     assert finding.level == "unusual"
-    assert "source position 3 is not heard" in finding.says
+    assert "source position 3 has no effect" in finding.says

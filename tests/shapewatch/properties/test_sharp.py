@@ -39,7 +39,9 @@ def test_of_all_positions_one_that_hears_nobody_is_found():
         weights = torch.ones(7, 7).tril()
         weights[t, :t] = 0
         says = past(Hears(weights), IDS).says
-        assert f"position {t} does not hear any position before it" in says
+        assert (
+            f"position {t} does not depend on any position before it" in says
+        )
 
 
 def test_an_unknown_word_may_be_heard_two_positions_later():
@@ -97,7 +99,7 @@ class SecondDeaf(nn.Module):
 def test_the_sentence_that_is_deaf_is_shown():
     torch.manual_seed(0)
     finding = source_dependence(SecondDeaf(), IDS, IDS[:, :5])
-    assert finding.says.startswith("Row 1: output 0 hears nothing")
+    assert finding.says.startswith("Row 1: output 0 does not depend")
     assert finding.seen.eq(0).all()
 
 
@@ -107,7 +109,7 @@ def test_a_source_that_is_never_read_is_not_heard():
             return self.table(tgt)
 
     finding = source_dependence(Alone(), IDS, IDS[:, :5])
-    assert finding.says.startswith("Row 0: output 0 hears nothing")
+    assert finding.says.startswith("Row 0: output 0 does not depend")
 
 
 class Small(GPT):

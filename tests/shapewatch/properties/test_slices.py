@@ -56,7 +56,7 @@ def test_a_part_that_learns_nothing_is_found(kind):
 def test_a_head_that_hears_one_position_may_be_meant():
     finding = asked(LongSteps)
     assert finding.level == "unusual"
-    assert finding.says.endswith("each position hears one alone.")
+    assert finding.says.endswith("each position attends to one alone.")
 
 
 def test_keys_whose_heads_are_summed_are_unusual():

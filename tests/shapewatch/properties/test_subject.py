@@ -142,7 +142,7 @@ def test_a_training_step_s_inputs_can_be_handed_on_as_they_are():
     for inputs, named in ((tuple(known.values()), {}), ((), known)):
         seen = report(Labelled(), *inputs, **named)
         assert seen["order_sensitivity"].holds
-        assert seen["causality"].says == "No position hears a later one."
+        assert seen["causality"].says == "No position depends on a later one."
         assert seen["source_dependence"].holds is None
 
 
