@@ -12,8 +12,8 @@ from typing import Any
 from torch import nn
 
 from shapewatch.properties import report
-from shapewatch.properties.inputs import error_line
 from shapewatch.properties.reporting import reader_line
+from shapewatch.properties.subject import error_line
 
 FORMS = "give module:factory, or path/to/file.py:factory"
 GIVES = "a factory gives (model, inputs): a tensor, several, or a dictionary"

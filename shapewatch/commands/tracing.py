@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from shapewatch.commands.checking import described, made
-from shapewatch.properties.inputs import accepts_names
+from shapewatch.properties.subject import accepts_names
 from shapewatch.tracing import Trace, trace
 
 

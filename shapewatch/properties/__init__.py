@@ -30,7 +30,6 @@ from shapewatch.properties.dependence import (
 from shapewatch.properties.finding import Finding, Report
 from shapewatch.properties.gradients import exact_gradients
 from shapewatch.properties.heads import distinct_heads
-from shapewatch.properties.inputs import NotJudgedError as NotJudgedError
 from shapewatch.properties.learning import live_parameters
 from shapewatch.properties.losses import (
     first_loss,
@@ -82,6 +81,7 @@ from shapewatch.properties.structure import (
     identity,
     norm_statistics,
 )
+from shapewatch.properties.subject import NotJudgedError as NotJudgedError
 from shapewatch.properties.writing import cached_run, generation
 
 __all__ = [

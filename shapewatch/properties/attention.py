@@ -13,13 +13,18 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from shapewatch.properties.finding import UNUSUAL, Verdict, check
-from shapewatch.properties.inputs import FailedError, NotJudgedError
 from shapewatch.properties.perturbation import (
     are_close,
     few_outputs,
     with_noise_added,
 )
-from shapewatch.properties.subject import Subject, once, with_sequences
+from shapewatch.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+    once,
+    with_sequences,
+)
 from shapewatch.tracing import Trace, trace
 from shapewatch.tracing.questions.attention import (
     JOINS,
@@ -171,7 +176,7 @@ def all_attentions(subject: Subject, *pushed: int) -> list[AttentionParts]:
     """Find every attention of a run in what was traced of it."""
     few = few_outputs(subject)
     with with_noise_added(subject.inputs, slice(None), *pushed) as nudge:
-        given = with_sequences(subject, tuple(nudge.inputs))
+        given = with_sequences(subject, nudge.inputs)
         seen = trace_run(few, given, keep=True)
     subject.found["traced_steps", *pushed] = seen.steps
     return describe_attentions(Data(seen))

@@ -21,7 +21,6 @@ from shapewatch.properties.finding import (
     check,
     whatever_weights,
 )
-from shapewatch.properties.inputs import FailedError, NotJudgedError
 from shapewatch.properties.numbers import between_two
 from shapewatch.properties.perturbation import (
     FAINT,
@@ -45,6 +44,8 @@ from shapewatch.properties.positions import (
     table_with_zeros,
 )
 from shapewatch.properties.subject import (
+    FailedError,
+    NotJudgedError,
     Subject,
     TrainingModel,
     in_double,
@@ -128,20 +129,20 @@ def padding_invariance(subject: Subject) -> Verdict:
         if moved.any():
             b, t, s = first(moved)
             words = real[which][b].nonzero()[:, 0].tolist()
-            place = first_cause(subject, which, b, s, words)
+            module = first_cause(subject, which, b, s, words)
             says = (
-                f"Row {b}: output {t} moves when {subject.sides[which]} "
-                f"position {s} does, which is padding{place}. Look at the "
+                f"Row {b}: output {t} moves when {subject.side(which)} "
+                f"position {s} does, which is padding{module}. Look at the "
                 "padding mask: its id, its axis, and where it is used."
             )
             return False, says, moves[b]
-        if moved := moved_by_more_padding(subject, which):
+        if place := moved_by_more_padding(subject, which):
             says = (
-                f"Row {moved[0]}: output {moved[1]} moves when one more "
-                f"padding stands at the end of the {subject.sides[which]}. "
+                f"Row {place[0]}: output {place[1]} moves when one more "
+                f"padding stands at the end of the {subject.side(which)}. "
                 "Look at the padding mask: is it used in every attention?"
             )
-            return False, says, moves[moved[0]]
+            return False, says, moves[place[0]]
     seen = reach(subject, padded[0])[0]
     says = "What stands at padding moves nothing."
     return True, says + sampled_text(subject, padded[0]), seen
@@ -181,7 +182,7 @@ def unknown_words(subject: Subject) -> Verdict:
         if wrong.any():
             b, s = first(wrong)
             says = (
-                f"Row {b}: no output depends on {subject.sides[which]} "
+                f"Row {b}: no output depends on {subject.side(which)} "
                 f"position {s}, an unknown word. Look at the padding mask: "
                 "does it hide the id of unknown words?"
             )
@@ -220,7 +221,7 @@ def order_sensitivity(subject: Subject) -> Verdict:
     """See whether words that change places are noticed elsewhere."""
     judged = {}
     for which, p, q, moves in exchanges(subject):
-        side = subject.sides[which]
+        side = subject.side(which)
         if moves.any():
             judged[side] = moves
         elif not mixes(subject):
@@ -286,8 +287,10 @@ def mixes(subject: Subject) -> bool:
 
 def has_no_positions(subject: Subject, side: str) -> bool:
     """Whether the model's config asks for no positions on a side."""
-    theirs = getattr(subject.config, "src_positions", None)
-    own = getattr(subject.config, "positions", None)
+    theirs = getattr(
+        getattr(subject.model, "config", None), "src_positions", None
+    )
+    own = getattr(getattr(subject.model, "config", None), "positions", None)
     return ((side == "source" and theirs) or own) == "none"
 
 

@@ -10,13 +10,11 @@ from typing import Any, NoReturn
 
 from torch import Tensor
 
-from shapewatch.properties.inputs import (
+from shapewatch.properties.subject import (
     FailedError,
     NotJudgedError,
-    error_line,
-)
-from shapewatch.properties.subject import (
     Subject,
+    error_line,
     subject_of,
     with_random_weights,
 )

@@ -13,9 +13,15 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
-from shapewatch.properties.inputs import FailedError, NotJudgedError, output
 from shapewatch.properties.perturbation import few_outputs, watch_modules
-from shapewatch.properties.subject import Subject, TrainingModel, in_double
+from shapewatch.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+    TrainingModel,
+    find_output,
+    in_double,
+)
 from shapewatch.tracing.record.state import seed_all
 from shapewatch.tracing.record.tensors import tensors
 
@@ -53,7 +59,7 @@ def output_gradients(
     first, to what leads to the outputs."""
     with torch.enable_grad():
         result = model(*inputs)
-    every = tensors(result) or [output(result)]
+    every = tensors(result) or [find_output(result)]
     made = [x for x in every if x.grad_fn is not None]
     change(made)
     found, pulls = leaves(made), [torch.randn_like(x) for x in made]

@@ -18,9 +18,14 @@ from shapewatch.properties.attention import (
 )
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.gradients import largest_size, output_gradients
-from shapewatch.properties.inputs import FailedError, NotJudgedError
 from shapewatch.properties.perturbation import are_close
-from shapewatch.properties.subject import Subject, once, with_random_weights
+from shapewatch.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+    once,
+    with_random_weights,
+)
 from shapewatch.tracing.record.shared import QUESTIONS, counted
 
 HeadFault = tuple[str, str, str]

@@ -17,11 +17,6 @@ from shapewatch.properties.gradients import (
     output_gradients,
 )
 from shapewatch.properties.heads import are_one, by_head, run_gradients
-from shapewatch.properties.inputs import (
-    FailedError,
-    NotJudgedError,
-    optional_inputs,
-)
 from shapewatch.properties.perturbation import (
     baseline_output,
     judged_by_position,
@@ -29,7 +24,14 @@ from shapewatch.properties.perturbation import (
 )
 from shapewatch.properties.positions import POSITION_NAMES
 from shapewatch.properties.structure import blocks, is_norm
-from shapewatch.properties.subject import Subject, once, with_random_weights
+from shapewatch.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+    once,
+    optional_inputs,
+    with_random_weights,
+)
 from shapewatch.tracing.record.shared import following
 
 PICKS = "SliceBackward", "SelectBackward", "Split"  # and SplitWithSizes

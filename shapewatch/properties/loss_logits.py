@@ -10,9 +10,14 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from shapewatch.properties.inputs import FailedError, NotJudgedError
 from shapewatch.properties.perturbation import LOOKUPS, watch_modules
-from shapewatch.properties.subject import Subject, is_id, once
+from shapewatch.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+    is_id,
+    once,
+)
 from shapewatch.tracing.record.tensors import tensors
 
 READS = LOOKUPS | {"one_hot", "index_select"}

@@ -10,7 +10,6 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
-from shapewatch.properties.inputs import FailedError, NotJudgedError
 from shapewatch.properties.loss_logits import (
     UNSEEN_WORDS,
     LossRun,
@@ -33,7 +32,14 @@ from shapewatch.properties.perturbation import (
     baseline_output,
     judged_by_position,
 )
-from shapewatch.properties.subject import Subject, is_id, once, with_sequences
+from shapewatch.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+    is_id,
+    once,
+    with_sequences,
+)
 
 SURE_LOGIT = (
     30.0  # how much larger the logit of a word is of which one is sure
@@ -380,7 +386,7 @@ def mixed_up(
         if asked_there.shape == words.shape and words_agree(
             words, asked_there
         ):
-            return f"The loss asks for the words of the {subject.sides[i]}."
+            return f"The loss asks for the words of the {subject.side(i)}."
     return of_row(words, wanted)
 
 

@@ -10,11 +10,6 @@ from torch.overrides import TorchFunctionMode
 
 from shapewatch.properties.attention import all_attentions
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
-from shapewatch.properties.inputs import (
-    FailedError,
-    NotJudgedError,
-    select_output,
-)
 from shapewatch.properties.perturbation import (
     AddNoise,
     baseline_output,
@@ -22,7 +17,15 @@ from shapewatch.properties.perturbation import (
     raw_output,
     with_rows,
 )
-from shapewatch.properties.subject import Subject, in_double, once, with_model
+from shapewatch.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+    in_double,
+    once,
+    select_output,
+    with_model,
+)
 from shapewatch.tracing.record.detours import unfused
 from shapewatch.tracing.record.shared import following
 from shapewatch.tracing.record.state import State, seed_all
@@ -145,7 +148,7 @@ def overwritten(subject: Subject) -> tuple[int, Tensor] | None:
 def overwrite_verdict(subject: Subject, which: int, where: Tensor) -> Verdict:
     """Say that a run writes into an input: of ids, nobody's but the caller's
     are changed; a part of a model may be given vectors to write into."""
-    side, name = subject.sides[which], subject.names[which]
+    side, name = subject.side(which), subject.names[subject.places[which]]
     known = f"{side} ({name})" if name not in ("", side) else side
     says = (
         f"A run writes into its {known}: whoever called the model has another "

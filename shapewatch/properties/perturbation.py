@@ -11,15 +11,13 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
-from shapewatch.properties.inputs import (
+from shapewatch.properties.subject import (
     FailedError,
     NotJudgedError,
-    select_output,
-)
-from shapewatch.properties.subject import (
     Subject,
     module_copy,
     once,
+    select_output,
     with_model,
 )
 from shapewatch.tracing.record.detours import unfused

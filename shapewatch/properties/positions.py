@@ -21,7 +21,6 @@ from shapewatch.properties.attention import (
     how_many,
 )
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
-from shapewatch.properties.inputs import FailedError, NotJudgedError
 from shapewatch.properties.perturbation import (
     FAINT,
     ModuleWatch,
@@ -29,6 +28,8 @@ from shapewatch.properties.perturbation import (
     few_outputs,
 )
 from shapewatch.properties.subject import (
+    FailedError,
+    NotJudgedError,
     Subject,
     same_word,
     with_random_weights,
@@ -342,7 +343,7 @@ def swappable_neighbours(
             if placed_later(subject, which)
             else no_positions(subject, which)
         )
-    (p, q), side = both[0], subject.sides[which]
+    (p, q), side = both[0], subject.side(which)
     says = (
         f"When {side} positions {p} and {q} change places, the first "
         "attention makes no difference, though for others it does. Do they "
@@ -355,7 +356,7 @@ def no_positions(subject: Subject, which: int) -> tuple[str, str]:
     """Say that no position is added anywhere."""
     model: Any = subject.model
     says = (
-        f"The {subject.sides[which]} has no positions: with words that change "
+        f"The {subject.side(which)} has no positions: with words that change "
         "places, the first attention gives the same, and only the causal "
         "mask tells later ones of their order. "
     )

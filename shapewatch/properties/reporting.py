@@ -3,7 +3,7 @@
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -33,12 +33,6 @@ from shapewatch.properties.finding import (
 )
 from shapewatch.properties.gradients import exact_gradients
 from shapewatch.properties.heads import distinct_heads
-from shapewatch.properties.inputs import (
-    FailedError,
-    NotJudgedError,
-    Pick,
-    error_line,
-)
 from shapewatch.properties.learning import live_parameters
 from shapewatch.properties.losses import (
     first_loss,
@@ -56,58 +50,40 @@ from shapewatch.properties.structure import (
     identity,
     norm_statistics,
 )
-from shapewatch.properties.subject import POSITIONS, Subject, subject_of
+from shapewatch.properties.subject import (
+    POSITIONS,
+    FailedError,
+    NotJudgedError,
+    Pick,
+    Subject,
+    error_line,
+    subject_of,
+)
 from shapewatch.properties.writing import cached_run, generation
 from shapewatch.tracing.record.held import INSTALLED
 from shapewatch.tracing.record.visits import owner
 
-PATIENCE, OFTEN = 3.0, 0.2  # seconds: before the first line, between two
+PATIENCE = 3.0  # seconds of work before progress is written
 
 
-class Progress:
-    """A line on stderr that is written over: which check is running, for how
-    long. There is none in a pipe, nor before three seconds of work."""
-
-    def __init__(self) -> None:
-        self.doing, self.width = "", 0
-        self.start, self.last = time.monotonic(), 0.0
-        self.work = time.thread_time()  # does not run while others do
-        self.on = somebody_looks()
-
-    def each(self, checks: Iterable[Callable]) -> Iterator[Callable]:
-        """Give checks one by one, and wipe the line away in the end."""
-        every = [*checks]
-        try:
-            for n, check in enumerate(every, 1):
-                self.doing = f"{check.__name__} ({n} of {len(every)})"
-                self.tick()
-                yield check
-        finally:
-            self.write("")
-
-    def tick(self) -> None:
-        """Write the line, unless it is new, or too early."""
-        now = time.monotonic()
-        early = time.thread_time() - self.work < PATIENCE
-        if self.on and not early and now - self.last > OFTEN:
-            self.last = now
-            self.write(f"report: {self.doing}, {now - self.start:.0f} s")
-
-    def write(self, text: str) -> None:
-        """Write over the line."""
-        if text or self.width:
-            end = "" if text else "\r"
-            sys.stderr.write(f"\r{text.ljust(self.width)}{end}")
-            sys.stderr.flush()
-            self.width = len(text)
-
-
-def somebody_looks() -> bool:
-    """Whether stderr is a terminal, or what a notebook shows."""
+def with_progress(checks: Sequence[Callable]) -> Iterator[Callable]:
+    """Give checks one by one; after three seconds of work, write on stderr
+    which is running, unless that is a pipe."""
     ipython: Any = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
-    tty = getattr(sys.stderr, "isatty", bool)()
-    return tty or getattr(shell, "kernel", None) is not None
+    looks = sys.stderr.isatty() or getattr(shell, "kernel", None) is not None
+    start, work, width = time.monotonic(), time.thread_time(), 0
+    for n, check in enumerate(checks, 1):
+        if looks and time.thread_time() - work > PATIENCE:
+            text = f"report: {check.__name__} ({n} of {len(checks)}), "
+            text += f"{time.monotonic() - start:.0f} s"
+            print(
+                "\r" + text.ljust(width), end="", file=sys.stderr, flush=True
+            )
+            width = len(text)
+        yield check
+    if width:
+        print("\r" + " " * width, end="\r", file=sys.stderr, flush=True)
 
 
 def why_not_running(subject: Subject) -> str:
@@ -234,23 +210,25 @@ def report(
         if name not in names:
             says = f"no check {name!r}: there are {', '.join(names)}"
             raise ValueError(says)
-    options = pad, unknown, causal, None, positions, output, named, loss
-    subject = Subject(model, inputs, *options)
+    subject = Subject(
+        model,
+        inputs,
+        named,
+        pad=pad,
+        unknown=unknown,
+        causal=causal,
+        positions=positions,
+        output=output,
+        loss=loss,
+    )
     with subject.state:
         failure = why_not_running(subject)
-        found = [] if failure else findings(subject, checks)
+        found = (
+            [] if failure else [ask(subject) for ask in with_progress(checks)]
+        )
     if failure:
         return FailedReport([Finding(name, False, failure) for name in names])
     return Report([after_all(finding, reasons) for finding in found])
-
-
-def findings(
-    subject: Subject, checks: Iterable[Callable[..., Finding]]
-) -> list[Finding]:
-    """Let each check ask a subject."""
-    progress = Progress()
-    subject.tick = progress.tick
-    return [check(subject) for check in progress.each(checks)]
 
 
 def after_all(finding: Finding, reasons: Mapping[str, str]) -> Finding:

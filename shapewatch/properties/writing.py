@@ -11,15 +11,15 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
-from shapewatch.properties.inputs import (
+from shapewatch.properties.perturbation import few_outputs, rounding_tolerance
+from shapewatch.properties.subject import (
     FailedError,
     NotJudgedError,
+    Subject,
     optional_inputs,
     parameter_names,
     select_output,
 )
-from shapewatch.properties.perturbation import few_outputs, rounding_tolerance
-from shapewatch.properties.subject import Subject
 from shapewatch.tracing.record.held import INSTALLED
 from shapewatch.tracing.record.tensors import tensors
 

@@ -7,12 +7,14 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from shapewatch.properties.inputs import FailedError, error_line, output
 from shapewatch.properties.subject import (
+    FailedError,
     Subject,
     TrainingModel,
+    error_line,
     is_id,
     once,
+    output,
     with_model,
 )
 from tests.helpers.strangers import GPT
