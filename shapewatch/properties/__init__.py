@@ -29,7 +29,6 @@ from shapewatch.properties.dependence import (
 )
 from shapewatch.properties.finding import Finding, Report
 from shapewatch.properties.gradients import exact_gradients
-from shapewatch.properties.heads import distinct_heads
 from shapewatch.properties.learning import live_parameters
 from shapewatch.properties.losses import (
     first_loss,
@@ -47,7 +46,6 @@ from shapewatch.properties.reporting import (
     assert_batch_independence,
     assert_cached_run,
     assert_causal,
-    assert_distinct_heads,
     assert_distinct_words,
     assert_dropout,
     assert_exact_gradients,
@@ -92,7 +90,6 @@ __all__ = [
     "assert_batch_independence",
     "assert_cached_run",
     "assert_causal",
-    "assert_distinct_heads",
     "assert_distinct_words",
     "assert_dropout",
     "assert_exact_gradients",
@@ -122,7 +119,6 @@ __all__ = [
     "batch_independence",
     "cached_run",
     "causality",
-    "distinct_heads",
     "distinct_words",
     "dropout",
     "exact_gradients",

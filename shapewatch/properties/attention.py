@@ -466,8 +466,17 @@ def provenance(subject: Subject) -> Verdict:
     if viewed := transposed_weight(flow_of(subject)):
         says = "A view moves no element: transpose it."
         return False, f"{viewed} {says}", torch.zeros(1, 1)
+    if path := summed_heads(flow_of(subject)):
+        says = f"In {path}, heads are added up: is their mean or sum taken? "
+        says += "Look at how heads are joined: all of them, side by side."
+        return False, says, torch.zeros(1, 1), UNUSUAL
     for one in attentions(subject, *range(subject.last + 1)):  # no rows alike
         splits = zip(("queries", "keys", "values"), (one.q, one.k, one.v))
+        x = one.q.matrix
+        if x.any() and x.equal(one.k.matrix) and x.equal(one.v.matrix):
+            says = f"In {one.path}, queries, keys and values are the same "
+            says += "vectors. Is one matrix taken for all three?"
+            return False, says, first_matrix(x), UNUSUAL
         moves = {f"split {name}": split_in_order(x) for name, x in splits}
         moves["joined heads"] = joined_in_order(one)
         for what, move in moves.items():
@@ -493,6 +502,22 @@ def transposed_weight(flow: Flow) -> str:
             if len(x) == 2 and x == y[::-1] and min(x) > 1 and x != y:
                 place = step.visit.path or "the model"
                 return f"In {place}, a matrix {(*x,)} is viewed as {(*y,)}."
+    return ""
+
+
+def summed_heads(flow: Flow) -> str:
+    """Name the module in which the heads that an attention mixed, moved,
+    are summed up; or ""."""
+    for at in (one.mixed for one in flow.attentions()):
+        for j in range(at + 1, len(flow.steps)):
+            if flow.sources[j][:1] != [at]:
+                continue
+            step, at = flow.steps[j], j
+            axes = [len(x.shape) for x in (*step.reads[:1], *step.makes[:1])]
+            if flow.names[j] in ("sum", "mean") and axes[0] > axes[1]:
+                return step.visit.path or "the model"
+            if flow.names[j] not in MOVES:
+                break
     return ""
 
 

@@ -26,26 +26,28 @@ from shapewatch.tracing.record.state import seed_all
 from shapewatch.tracing.record.tensors import tensors
 
 
-def gradient_sizes(subject: Subject) -> dict[Tensor, float]:
-    """Find what the outputs depend on and could learn, with the largest size
-    of its gradient. What writes in place may have one in training only."""
-    try:
-        return subject.call(
-            partial(output_gradients, subject.model), subject.given
-        )
-    except FailedError:
-        if not isinstance(subject.model, nn.Module):
-            raise
-        training = TrainingModel(subject.model)
-        return subject.call(partial(output_gradients, training), subject.given)
-
-
 def largest_size(_: Tensor, g: Tensor) -> float:
     """Give the largest size of the numbers of a tensor's gradient."""
     if g.is_complex() or g.is_sparse:
         return g.abs().max().item()
     least, most = g.aminmax()
     return max(-least.item(), most.item())
+
+
+def parameter_gradients(
+    subject: Subject, take: Callable[[Tensor, Tensor], Any] = largest_size
+) -> dict[Tensor, Any]:
+    """Find what the outputs depend on and could learn, with the largest size
+    of its gradient, or what else is to be taken of it. What writes in place
+    may have one in training only."""
+    ask = partial(output_gradients, take=take)
+    try:
+        return subject.call(partial(ask, subject.model), subject.given)
+    except FailedError:
+        if not isinstance(subject.model, nn.Module):
+            raise
+        training = TrainingModel(subject.model)
+        return subject.call(partial(ask, training), subject.given)
 
 
 def output_gradients(

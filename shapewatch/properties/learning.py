@@ -4,19 +4,19 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from shapewatch.properties.attention import all_attentions
+from shapewatch.properties.attention import AttentionParts, all_attentions
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.gradients import (
-    gradient_sizes,
     graph_nodes,
+    largest_size,
     output_gradients,
+    parameter_gradients,
 )
-from shapewatch.properties.heads import are_one, by_head, run_gradients
 from shapewatch.properties.perturbation import (
     baseline_output,
     judged_by_position,
@@ -44,7 +44,7 @@ def others_alive(subject: Subject) -> set[str]:
     for seed in range(SEEDS):
         other = with_random_weights(subject, seed)
         model: Any = other.model
-        reached = gradient_sizes(other)
+        reached = parameter_gradients(other)
         alive |= {n for n, p in model.named_parameters() if reached.get(p)}
     return alive
 
@@ -167,6 +167,44 @@ EXCEPTIONS = {
 }
 
 
+def by_head(
+    subject: Subject, one: AttentionParts, x: Tensor | None = None
+) -> Tensor:
+    """Put heads first: (..., T, D) -> (H, N, T, D); of the weights, or what
+    else an attention has."""
+    x = one.weights if x is None else x
+    rows = len(subject.inputs[-1])
+    if x.ndim == 3 and len(x) % rows == 0:
+        x = x.unflatten(0, (rows, -1))
+    return x[(None,) * (4 - x.ndim)].flatten(1, -3).transpose(0, 1)
+
+
+class Gradient(NamedTuple):
+    """What is taken of the gradient of a parameter: its largest number; of a
+    matrix, which rows have any; of what stands in attentions, all of it."""
+
+    size: float
+    rows: Any
+    whole: Any
+
+
+@once
+def run_gradients(subject: Subject) -> dict[Tensor, Gradient]:
+    """Draw gradients for all that outputs depend on."""
+    try:
+        paths = tuple(f"{one.path}." for one in all_attentions(subject))
+    except NotJudgedError:
+        paths = ()
+    every: Any = getattr(subject.model, "named_parameters", list)()
+    inner = {p for name, p in every if name.startswith(paths) or p.ndim == 3}
+
+    def take(x: Tensor, g: Tensor) -> Gradient:
+        rows = g.any(1) if g.ndim == 2 else None
+        return Gradient(largest_size(x, g), rows, g if x in inner else None)
+
+    return parameter_gradients(subject, take)
+
+
 Slices = list[tuple[str, Tensor]]
 
 
@@ -205,9 +243,9 @@ def slices_without_gradient(subject: Subject) -> dict[str, str]:
     found = {}
     for name, g in gradient_slices(subject):
         alive = (g != 0).flatten(1)
-        dead = (~alive.any(1)).nonzero()[:, 0].tolist()
-        others = alive.any(1)
-        if dead and others.any() and alive[others].all():
+        some = alive.any(1)
+        if some.any() and not some.all() and alive[some].all():
+            dead = (~some).nonzero()[:, 0].tolist()
             found[name] = (
                 f"Of {name}, {len(dead)} of {len(g)} parts of the size of a "
                 f"head get no gradient, such as part {dead[0]}. Look for "
@@ -217,16 +255,14 @@ def slices_without_gradient(subject: Subject) -> dict[str, str]:
 
 
 def slices_with_one_gradient(subject: Subject) -> dict[str, str]:
-    """Find matrices whose heads' parts have one gradient: only their sum is
+    """Find matrices whose heads' parts have one gradient: only their sum
     counts."""
-    found = {}
-    for name, g in gradient_slices(subject):
-        if are_one(g):
-            found[name] = (
-                f"Of {name}, all {len(g)} heads get the same gradient: only "
-                "their sum counts. Look for an axis that is summed over."
-            )
-    return found
+    return {
+        name: f"Of {name}, all {len(g)} heads get the same gradient: only "
+        "their sum counts. Look for an axis that is summed over."
+        for name, g in gradient_slices(subject)
+        if g.any() and (g - g[:1]).abs().max() <= 1e-5 * g.abs().max()
+    }
 
 
 @once
@@ -263,13 +299,12 @@ def attention_gradients(subject: Subject) -> dict[str, Tensor]:
         for part in model.modules()
         if isinstance(part, (nn.Embedding, nn.EmbeddingBag))
     }
-    made = run_gradients(subject).inside
+    made = run_gradients(subject)
     return {
-        name: made[p]
+        name: made[p].whole
         for name, p in model.named_parameters()
-        if p in made
-        and id(p) not in tables
-        and not POSITION_NAMES.search(name)
+        if p in made and made[p].whole is not None
+        if id(p) not in tables and not POSITION_NAMES.search(name)
     }
 
 
@@ -291,27 +326,25 @@ def split_by_head(
                 yield g.movedim(axis, 0)
 
 
-PARTS = 2, 3, 4  # of a matrix that makes several things at once
-
-
 def learnt_as_one(subject: Subject) -> tuple[str, str] | None:
     """Say what learns as one, or which part of a matrix learns nothing, and
     of which level that is."""
-    model = subject.model
-    if not isinstance(model, nn.Module):
-        return None
+    model: Any = subject.model
     for path, one, other in named_twice(model):
         says = (
             f"In {path or 'the model'}, {one} and {other} are one module: "
             "they learn as one. Is that meant?"
         )
         return says, UNUSUAL
-    for name in constant(model):
-        says = f"All numbers of {name} are the same: what it makes learns "
-        return f"{says}as one. Draw them at random.", UNUSUAL
-    dead = dead_rows(subject)
+    for name, rows in equal_rows(model):
+        says = f"All numbers of {name} are the same: what it makes learns as "
+        if rows:
+            says = f"Rows {rows[0]} and {rows[1]} of {name} are the same: "
+            says += "what they make learns as "
+        return f"{says}one. Draw them at random.", UNUSUAL
+    dead = dead_parts(subject)
     for seed in range(2 if dead else 0):
-        dead = {*dead} & {*dead_rows(with_random_weights(subject, seed))}
+        dead = {*dead} & {*dead_parts(with_random_weights(subject, seed))}
     for name, part, count in sorted(dead):
         says = f"Part {part} of {count} of what {name} makes gets no gradient"
         return f"{says}, and the others do. Is it read anywhere?", UNUSUAL
@@ -330,41 +363,46 @@ def named_twice(model: nn.Module) -> Iterator[tuple[str, str, str]]:
             seen[id(child)] = name
 
 
-def constant(model: nn.Module) -> Iterator[str]:
-    """Name matrices of layers of which all numbers are one, but 0."""
+def equal_rows(model: nn.Module) -> Iterator[tuple[str, list[int]]]:
+    """Name matrices of layers of which all numbers are one, but 0; and of
+    which two rows are the same, and not one number: these rows."""
     for path, part in model.named_modules():
         weight = getattr(part, "weight", None)
         layer = isinstance(part, (nn.Linear, nn.Embedding))
-        if layer and isinstance(weight, Tensor) and min(weight.shape) > 1:
-            first = weight.detach().flatten()[0]
-            if first != 0 and (weight == first).all():
-                yield f"{path}.weight"
+        if not layer or not isinstance(weight, Tensor) or weight.ndim != 2:
+            continue
+        weight = weight.detach()
+        first = weight.flatten()[:1]
+        if min(weight.shape) > 1 and first != 0 and (weight == first).all():
+            yield f"{path}.weight", []
+        rows = (weight != weight[:, :1]).any(1).nonzero()[:, 0]
+        if isinstance(part, nn.Linear) and len(rows):
+            factors = torch.linspace(1, 2, weight.shape[1]).to(weight)
+            sums = (weight[rows] * factors).sum(1)  # quicker than by rows
+            kinds = sums.unique(return_inverse=True)[1]
+            again = rows[kinds.bincount()[kinds] > 1].tolist()
+            same = [n for n in again if weight[n].equal(weight[again[0]])]
+            if len(same) > 1:
+                yield f"{path}.weight", same[:2]
 
 
-def dead_rows(subject: Subject) -> set[tuple[str, int, int]]:
+def dead_parts(subject: Subject) -> set[tuple[str, int, int]]:
     """Name the matrices (N D, C) of which one of a few equal parts has no
-    gradient, and each row of the others has one."""
+    gradient, and each row of the others has one: the part, of how many."""
     model: Any = subject.model
-    try:
-        rows = run_gradients(subject).rows
-    except FailedError:
-        return set()
-    return {
-        (f"{path}.weight", part, count)
-        for path, layer in model.named_modules()
-        if isinstance(layer, nn.Linear) and layer.weight in rows
-        for count in PARTS
-        for part in dead_parts(rows[layer.weight], count)
-    }
-
-
-def dead_parts(rows: Tensor, count: int) -> list[int]:
-    """List the parts of which no row is alive, if all others are."""
-    if len(rows) % count or len(rows) < 4 * count:
-        return []
-    parts = rows.view(count, -1)
-    dead = (~parts.any(1)).nonzero()[:, 0].tolist()
-    return dead if dead and parts.all(1).sum() + len(dead) == count else []
+    found, made = set(), run_gradients(subject)
+    for path, layer in model.named_modules():
+        if not isinstance(layer, nn.Linear) or layer.weight not in made:
+            continue
+        rows = made[layer.weight].rows
+        for count in (2, 3, 4):
+            if len(rows) % count or len(rows) < 4 * count:
+                continue
+            parts = rows.view(count, -1)
+            dead = (~parts.any(1)).nonzero()[:, 0].tolist()
+            if parts.all(1).sum() + len(dead) == count:
+                found |= {(f"{path}.weight", part, count) for part in dead}
+    return found
 
 
 POSITION_TABLE = re.compile(r"(^|[._])pos(itions?)?([._]|$)")
@@ -378,7 +416,7 @@ def live_parameters(subject: Subject) -> Verdict:
     if not isinstance(model, nn.Module):
         raise NotJudgedError("A function has no parameters.")
     learns = {p: n for n, p in model.named_parameters() if p.requires_grad}
-    reached = largest_gradients(subject)
+    reached = {x: g.size for x, g in run_gradients(subject).items()}
     sizes = torch.tensor([[reached.get(p, 0.0)] for p in learns])
     lost = [tuple(p.shape) for p in reached if p not in learns]
     dead = [n for p, n in learns.items() if not reached.get(p)]
@@ -398,13 +436,6 @@ def live_parameters(subject: Subject) -> Verdict:
     says = f"{len(dead)} of {len(learns)} parameters get no gradient"
     one, why, level = why_dead(subject, dead)
     return False, f"{says}, such as {one}. {why}", sizes, level
-
-
-def largest_gradients(subject: Subject) -> dict[Tensor, float]:
-    """Give the largest gradient of all that the outputs depend on."""
-    with suppress(FailedError):
-        return run_gradients(subject).sizes
-    return gradient_sizes(subject)
 
 
 def whether_frozen(model: nn.Module, learns: dict, sizes: Tensor) -> Verdict:

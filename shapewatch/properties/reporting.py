@@ -32,7 +32,6 @@ from shapewatch.properties.finding import (
     Report,
 )
 from shapewatch.properties.gradients import exact_gradients
-from shapewatch.properties.heads import distinct_heads
 from shapewatch.properties.learning import live_parameters
 from shapewatch.properties.losses import (
     first_loss,
@@ -139,7 +138,6 @@ CHECKS = (
     score_scale,
     provenance,
     relative_positions,
-    distinct_heads,
     causality,
     past,
     padding_invariance,
@@ -277,8 +275,6 @@ assert_batch_independence = assertion_of(batch_independence)
 assert_cached_run = assertion_of(cached_run)
 # Assert what `causality` asks of a model.
 assert_causal = assertion_of(causality)
-# Assert what `distinct_heads` asks of a model.
-assert_distinct_heads = assertion_of(distinct_heads)
 # Assert what `distinct_words` asks of a model.
 assert_distinct_words = assertion_of(distinct_words)
 # Assert what `dropout` asks of a model.

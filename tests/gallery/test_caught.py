@@ -62,7 +62,7 @@ EXPECTED = {
 }
 # No bug of the gallery is of this kind; tests/shapewatch/properties has some.
 ELSEWHERE = {"relative_positions", "cached_run", "first_loss", "activations"}
-ELSEWHERE |= {"distinct_heads", "exact_gradients"}
+ELSEWHERE |= {"exact_gradients"}
 ELSEWHERE |= {"distinct_words", "dropout", "generation"}
 
 

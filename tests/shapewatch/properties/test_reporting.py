@@ -3,7 +3,6 @@ where somebody looks on."""
 
 import io
 import sys
-import time
 from types import SimpleNamespace
 
 import pytest

@@ -34,7 +34,6 @@ from tests.helpers.rotating import (
 )
 from tests.helpers.strangers import (
     GPT,
-    Attention,
     Kinds,
     MixedAfter,
     Talking,
@@ -112,13 +111,8 @@ OWN = {
     "rotates back": lambda ask: ask(Turning(halves, back), IDS),
     "rotates others": lambda ask: ask(Turning(halves, neighbours), IDS),
     "rotates values": lambda ask: ask(Turning(kind=OfValues), IDS),
-    "drops a head": lambda ask: ask(GPT(attention=heads.LastIsDropped), IDS),
-    "repeats a head": lambda ask: ask(GPT(attention=heads.Expanded), IDS),
     "copies a head": lambda ask: ask(GPT(attention=heads.Copies), IDS),
     "sums heads": lambda ask: ask(GPT(attention=heads.Summed), IDS),
-    "has one head": lambda ask: ask(
-        GPT(attention=lambda: Attention(heads=1)), IDS
-    ),
     "detaches": lambda ask: ask(
         blocks.of_blocks(detached.ResidualDetached)(), IDS
     ),

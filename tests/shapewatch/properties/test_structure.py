@@ -8,7 +8,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from shapewatch.properties import identity, live_parameters
-from shapewatch.properties.gradients import gradient_sizes
+from shapewatch.properties.gradients import parameter_gradients
 from shapewatch.properties.structure import (
     blocks,
     is_layer,
@@ -39,7 +39,7 @@ def test_what_is_frozen_need_not_learn():
 def test_a_parameter_that_is_read_twice_has_one_gradient():
     shared = nn.Linear(12, 12)
     torch.manual_seed(0)
-    found = gradient_sizes(
+    found = parameter_gradients(
         Subject(nn.Sequential(shared, nn.Tanh(), shared), (ROWS,))
     )
     torch.manual_seed(0)
@@ -49,7 +49,7 @@ def test_a_parameter_that_is_read_twice_has_one_gradient():
 
 
 def test_what_no_parameter_has_made_has_no_gradient():
-    assert gradient_sizes(Subject(lambda x: x + 1, (ROWS,))) == {}
+    assert parameter_gradients(Subject(lambda x: x + 1, (ROWS,))) == {}
 
 
 def dead(*names):

@@ -12,9 +12,9 @@ from shapewatch.properties.subject import (
     Subject,
     TrainingModel,
     error_line,
+    find_output,
     is_id,
     once,
-    output,
     with_model,
 )
 from tests.helpers.strangers import GPT
@@ -103,8 +103,8 @@ def test_vectors_have_no_ids():
 
 def test_two_inputs_are_a_source_and_a_target():
     one, two = Subject(nn.Identity(), (IDS,)), Subject(max, (IDS, IDS))
-    assert (one.sides, one.last) == (("input",), 0)
-    assert (two.sides, two.last) == (("source", "target"), 1)
+    assert (one.side(0), one.last) == ("input", 0)
+    assert [two.side(i) for i in range(2)] == ["source", "target"]
 
 
 class Labelled(GPT):
@@ -173,11 +173,11 @@ def test_what_goes_wrong_is_said_in_one_line():
 
 
 def test_the_output_is_the_logits_or_the_first_tensor():
-    assert output(ROWS) is ROWS
-    assert output({"loss": ROWS, "rest": IDS}) is ROWS
-    assert output(SimpleNamespace(loss=IDS, logits=ROWS)) is ROWS
+    assert find_output(ROWS) is ROWS
+    assert find_output({"loss": ROWS, "rest": IDS}) is ROWS
+    assert find_output(SimpleNamespace(loss=IDS, logits=ROWS)) is ROWS
     with pytest.raises(FailedError) as caught:
-        output([1, 2])
+        find_output([1, 2])
     assert str(caught.value) == "It gave list, and no tensor."
 
 
