@@ -16,6 +16,7 @@ from shapewatch.properties.attention import (
     score_scale,
     weight_rows,
 )
+from shapewatch.properties.caching import cached_run
 from shapewatch.properties.dependence import (
     batch_independence,
     causality,
@@ -51,7 +52,6 @@ from shapewatch.properties.reporting import (
     assert_exact_gradients,
     assert_finite,
     assert_first_loss,
-    assert_generation,
     assert_identity,
     assert_live_parameters,
     assert_logits,
@@ -80,7 +80,6 @@ from shapewatch.properties.structure import (
     norm_statistics,
 )
 from shapewatch.properties.subject import NotJudgedError as NotJudgedError
-from shapewatch.properties.writing import cached_run, generation
 
 __all__ = [
     "Finding",
@@ -95,7 +94,6 @@ __all__ = [
     "assert_exact_gradients",
     "assert_finite",
     "assert_first_loss",
-    "assert_generation",
     "assert_identity",
     "assert_live_parameters",
     "assert_logits",
@@ -124,7 +122,6 @@ __all__ = [
     "exact_gradients",
     "finite",
     "first_loss",
-    "generation",
     "identity",
     "live_parameters",
     "logits",

@@ -14,6 +14,7 @@ from shapewatch.properties.attention import (
     score_scale,
     weight_rows,
 )
+from shapewatch.properties.caching import cached_run
 from shapewatch.properties.dependence import (
     batch_independence,
     causality,
@@ -58,7 +59,6 @@ from shapewatch.properties.subject import (
     error_line,
     subject_of,
 )
-from shapewatch.properties.writing import cached_run, generation
 from shapewatch.tracing.record.held import INSTALLED
 from shapewatch.tracing.record.visits import owner
 
@@ -148,7 +148,6 @@ CHECKS = (
     order_sensitivity,
     batch_independence,
     cached_run,
-    generation,
     dropout,
     live_parameters,
     exact_gradients,
@@ -285,8 +284,6 @@ assert_exact_gradients = assertion_of(exact_gradients)
 assert_finite = assertion_of(finite)
 # Assert what `first_loss` asks of a model.
 assert_first_loss = assertion_of(first_loss)
-# Assert what `generation` asks of a model.
-assert_generation = assertion_of(generation)
 # Assert what `identity` asks of a model.
 assert_identity = assertion_of(identity)
 # Assert what `live_parameters` asks of a model.

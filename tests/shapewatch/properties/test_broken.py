@@ -139,7 +139,6 @@ def test_what_does_not_apply_is_not_judged():
         "source_dependence",
         "source_coverage",
         "cached_run",
-        "generation",
     ]
     assert padding_invariance(nn.Embedding(10, 3), IDS).holds is None
     assert unknown_words(nn.Embedding(10, 3), IDS).holds is None

@@ -19,7 +19,6 @@ from tests.helpers import (
     places,
     slices,
     sublayers,
-    writing_on,
 )
 from tests.helpers.caching import Cached, FromZero, Keeps, OpenAfterwards
 from tests.helpers.losses import IDS as LABELLED
@@ -142,10 +141,6 @@ OWN = {
         blocks.of_blocks(sublayers.Stale)(), IDS
     ),
     "drops most": lambda ask: ask(blocks.of_blocks(sublayers.Mostly)(), IDS),
-    "scales by p": lambda ask: ask(blocks.of_blocks(sublayers.ByP)(), IDS),
-    "writes on itself": lambda ask: ask(writing_on.Writer(), IDS),
-    "reads its first row": lambda ask: ask(writing_on.FirstRow(), IDS),
-    "forgets its prompt": lambda ask: ask(writing_on.Prepends(), IDS),
     "is too sure": lambda ask: ask(Tied(), IDS),
 }
 OWN |= {
