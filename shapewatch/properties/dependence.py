@@ -13,7 +13,6 @@ from torch.overrides import TorchFunctionMode
 from shapewatch.properties.attention import (
     all_attentions,
     cross_attentions,
-    flow_of,
 )
 from shapewatch.properties.finding import (
     UNUSUAL,
@@ -52,7 +51,6 @@ from shapewatch.properties.subject import (
     with_model,
     with_sequences,
 )
-from shapewatch.tracing.questions.attention import Flow
 
 FUTURE = "Outputs may depend on the future here: causal=False."
 REFUSED_LENGTHS = "Shorter inputs are refused."
@@ -514,19 +512,19 @@ def source_coverage(subject: Subject) -> Verdict:
     )
 
 
-COUNTS = {"ne", "eq", "cumsum", "arange", "lt", "gt", "le", "ge", "floordiv"}
-
-
 class Lookups(TorchFunctionMode):
-    """Note which ids are looked up in an embedding."""
+    """Note which ids are looked up in an embedding: in how many rows, and
+    which of them does not learn."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[Tensor] = []
+        self.found: list[tuple[Tensor, int, int | None]] = []
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         if getattr(function, "__name__", "") == "embedding":
-            self.found += [x for x in args[:1] if isinstance(x, Tensor)]
+            ids, table, *more = args
+            row = (kwargs or {}).get("padding_idx", (*more, None)[0])
+            self.found.append((ids, len(table), row))
         return function(*args, **(kwargs or {}))
 
 
@@ -536,84 +534,57 @@ def distinct_words(subject: Subject) -> Verdict:
     own, and each word that is given in one that learns."""
     if not isinstance(subject.model, nn.Module):
         raise NotJudgedError("A function has no table of words.")
-    every = enumerate(subject.inputs)
-    found = [(n, *table) for n, x in every for table in tables(subject, x)]
-    if not found:
+    words = None
+    for which, x in enumerate(subject.inputs):
+        pairs = zip(*(lookups(subject, which, y) for y in (x, x.flip(1))))
+        # what stays where words move is no word, but a position
+        found = [y for y, other in pairs if not y[0].equal(other[0])]
+        for *_, row in found:
+            if says := frozen_word(subject, which, row):
+                return False, says, x.float(), UNUSUAL
+        if found and not x.is_floating_point() and found[0][1] > x.max():
+            size, real = found[0][1], subject.real[which]
+            some = torch.linspace(0, size - 1, int(real.sum())).round()
+            some[some == subject.ids[0]] = size - 1
+            words = x.masked_scatter(real, some.to(x))
+            for ids, *_ in lookups(subject, which, words):
+                if says := words_sharing_a_row(subject, words, ids):
+                    seen = torch.stack([words, ids]).float()
+                    return False, says, seen, UNUSUAL
+    if words is None:
         raise NotJudgedError("No word is looked up in an embedding.")
-    for n, _, path in found:
-        if says := frozen(subject, n, path):
-            return False, says, subject.inputs[n].float(), UNUSUAL
-    n, size, _ = found[-1]
-    words = filled_with_words(subject, n, size)
-    looked = lookups(subject, n, words)
-    for ids in looked:
-        if says := words_sharing_a_row(subject, words, ids):
-            return False, says, torch.stack([words, ids]).float(), UNUSUAL
     says = f"Of {size} words, those that were tried have rows of their own."
     return True, says, words.float()
 
 
-def tables(subject: Subject, x: Tensor) -> list[tuple[int, str]]:
-    """Find the embeddings that words are looked up in: how many rows they
-    have, and in which module."""
-    flow = flow_of(subject)
-    return [
-        (step.reads[1].shape[0], step.visit.path)
-        for i, step in enumerate(flow.steps)
-        if flow.names[i] == "embedding" and len(step.reads) == 2
-        if step.reads[0].shape == x.shape and of_words(flow, i)
-        if not x.is_floating_point() and step.reads[1].shape[0] > x.max()
-    ]
-
-
-def of_words(flow: Flow, i: int) -> bool:
-    """Whether what is looked up comes from an input, and is not counted."""
-    j = flow.sources[i][0]
-    while j is not None:
-        if flow.names[j] in COUNTS or not flow.sources[j]:
-            return False
-        j = flow.sources[j][0]
-    return True
-
-
-def frozen(subject: Subject, n: int, path: str) -> str:
+def frozen_word(subject: Subject, which: int, row: int | None) -> str:
     """Say that a word is given whose row never learns, or ""."""
-    model: Any = subject.model
-    row = getattr(model.get_submodule(path), "padding_idx", None)
-    given = (subject.inputs[n] == row) & subject.real[n]
+    given = (subject.inputs[which] == row) & subject.real[which]
     if row is None or row == subject.ids[0] or not given.any():
         return ""
-    b, t = given.nonzero()[0].tolist()
+    b, t = first(given)
     known = "give" if subject.ids[0] is None else "and not"
     return (
-        f"Row {b}: the word at position {t} is {row}, whose row of {path} "
-        f"never learns: padding_idx={row}. If it is padding, {known} "
+        f"Row {b}: the word at position {t} is {row}, whose row never learns: "
+        f"padding_idx={row}. If it is padding, {known} "
         f"pad={subject.ids[0] if known == 'and not' else row}; if not, leave "
         "padding_idx out."
     )
 
 
-def filled_with_words(subject: Subject, n: int, size: int) -> Tensor:
-    """Put words of the whole vocabulary where words are: (B, T)."""
-    x, real = subject.inputs[n], subject.real[n]
-    words = torch.linspace(0, size - 1, int(real.sum())).round().long()
-    words[words == subject.ids[0]] = size - 1
-    made = x.clone()
-    made[real] = words.to(x)
-    return made
-
-
-def lookups(subject: Subject, n: int, words: Tensor) -> list[Tensor]:
-    """List what is looked up of the shape of other words, where these are
-    read; none, where that fails."""
-    seen, inputs = Lookups(), [*subject.inputs]
-    inputs[n] = words
+def lookups(
+    subject: Subject, which: int, words: Tensor
+) -> list[tuple[Tensor, int, int | None]]:
+    """List what is looked up of the shape of words, where an input has
+    these; nothing, where that fails."""
+    notes, inputs = Lookups(), [*subject.inputs]
+    inputs[which] = words
     try:
-        with seen:
+        with notes:
             subject.run(*inputs)
     except FailedError:
         return []
-    return [x for x in seen.found if x.shape == words.shape]
+    return [x for x in notes.found if x[0].shape == words.shape]
 
 
 def words_sharing_a_row(subject: Subject, words: Tensor, ids: Tensor) -> str:

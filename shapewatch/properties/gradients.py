@@ -3,7 +3,7 @@ is what a small step of the weights measures."""
 
 import re
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -116,39 +116,27 @@ def graph_nodes(outputs: list[Tensor]) -> list[Any]:
 
 
 STEPS = 1e-7, 1e-5, 1e-3  # shares of the weights' size: small ones may round
-NEAR_SLOPE, FINE, ROUGH = (
-    1e-5,
-    1e-4,
-    1e-2,
-)  # of a slope's size, by which it is off
+FINE, ROUGH = 1e-4, 1e-2  # errors that a step may have, of a slope's scale
 LIST_ITEM = re.compile(r"(.*?\.)?\d+(\.|$)")  # a part of a list
-MANY_ROWS = 256  # rows: of more, so many are moved
-LARGE = 1e4  # what hides a score is larger, and no number of the model
 STEP_FUNCTIONS = {"round", "floor", "ceil", "sign", "argmax", "argmin", "topk"}
 STEP_FUNCTIONS |= {"bernoulli", "multinomial", "heaviside", "fake_quantize"}
-CUT_HINT = "Look for .detach(), .data, torch.no_grad() and torch.tensor(x)."
 NO_SLOPE = "No slope can be measured: none is there, or it is not smooth."
-STEPS_MEANT = (
-    "It gives steps, so that may be meant (a straight-through gradient)."
-)
-MEANT = "No block is touched, so that may be meant."
-Directions = list[tuple[Tensor, Tensor]]  # what is moved, and where
 
 
 class Slope(NamedTuple):
-    """A slope in a direction: as the gradient has it, as a step measures it,
-    by how much that may be off, and how large its parts are."""
+    """A slope in a random direction: as the gradient has it; as a step has
+    it, which may be off by an error; and how large its parts are."""
 
-    drawn: float
-    measured: float
-    off: float
-    size: float
+    of_gradient: float
+    of_step: float
+    error: float
+    scale: float
 
     @property
-    def right(self) -> bool:
+    def agrees(self) -> bool:
         """Whether the two are one, as far as can be told."""
-        apart = abs(self.drawn - self.measured)
-        return not apart > max(10 * self.off, NEAR_SLOPE * self.size)
+        apart = abs(self.of_gradient - self.of_step)
+        return not apart > max(10 * self.error, 1e-5 * self.scale)
 
 
 @check
@@ -160,40 +148,30 @@ def exact_gradients(subject: Subject) -> Verdict:
     """
     if not isinstance(subject.model, nn.Module):
         raise NotJudgedError("A function has no parameters.")
-    found, double = judged_slope(subject)
-    seen = torch.tensor([found[:2]])
-    if found.right:
-        says = (
-            "A small step of the weights moves the outputs as gradients say."
-        )
-        return True, says, seen
-    says, level = what_is_cut(double)
-    share = abs(found.drawn - found.measured) / found.size
-    says = (
-        "A small step of the weights moves the outputs otherwise than the "
-        f"gradients say ({share:.1%} apart){says}"
-    )
-    return False, says, seen, level
-
-
-def judged_slope(subject: Subject) -> tuple[Slope, Subject]:
-    """Find the slope by all weights, and the subject in double precision: of
-    few outputs, where these show that it is right."""
     for some in dict.fromkeys((few_outputs(subject), subject)):
         double = in_double(some)
         try:
-            found = double.call(partial(of_weights, double, ""), double.given)
+            slope = double.call(partial(by_weights, double, ""), double.given)
         except FailedError as error:
             says = f"No gradient can be drawn in double precision: {error}"
             raise NotJudgedError(says) from error
-        if found.right and found.off <= ROUGH * found.size:
-            return found, double
-    if not found.off <= ROUGH * found.size:
+        fine = slope.error <= ROUGH * slope.scale
+        if slope.agrees and fine:  # few outputs show it
+            break
+    if not fine:
         raise NotJudgedError(NO_SLOPE)
-    return found, double
+    seen = torch.tensor([slope[:2]])
+    if slope.agrees:
+        says = "A small step of the weights moves the outputs as gradients "
+        return True, f"{says}say.", seen
+    where, level = first_cut(double)
+    share = abs(slope.of_gradient - slope.of_step) / slope.scale
+    says = "A small step of the weights moves the outputs otherwise than the "
+    says += f"gradients say ({share:.1%} apart){where}"
+    return False, says, seen, level
 
 
-def of_weights(subject: Subject, inside: str, *given: Any) -> Slope:
+def by_weights(subject: Subject, inside: str, *given: Any) -> Slope:
     """Find the slope by all weights that have a gradient; or those in paths
     that begin so."""
     model: Any = subject.model
@@ -204,167 +182,149 @@ def of_weights(subject: Subject, inside: str, *given: Any) -> Slope:
         for part in model.modules()
         if isinstance(part, nn.Embedding) and part.padding_idx is not None
     }
-    run = partial(subject.made, *given)
-    return slope(partial(at_words, subject, run), weights, padding)
+    return slope_by(subject, partial(subject.made, *given), weights, padding)
 
 
-def at_words(subject: Subject, run: Callable[[], Any]) -> list[Tensor]:
-    """Give what a run makes, but not at padding: there a mask of large
-    numbers may swallow the scores, and no step moves them."""
-    real = subject.real[-1]
-    made = tensors(run())
-    return [x[real] if x.shape[:2] == real.shape else x for x in made]
+def by_inputs(
+    subject: Subject, part: nn.Module, args: tuple, kwargs: dict
+) -> Slope:
+    """Find a module's slope by the vectors that it is given: not by what
+    hides scores, which is larger than any number of a model."""
+    vectors: list[Tensor] = []
+
+    def follow(x: Tensor) -> Tensor:
+        if x.is_floating_point() and x.ndim > 1 and x.abs().max() < 1e4:
+            x = x.detach().clone().requires_grad_()
+            vectors.append(x)
+        return x
+
+    args, kwargs = tree_map_only(Tensor, follow, (args, kwargs))
+    return slope_by(subject, partial(part, *args, **kwargs), vectors, {})
 
 
-def slope(
-    run: Callable[[], Any], leaves: list[Tensor], padding: dict[Tensor, int]
+def slope_by(
+    subject: Subject,
+    run: Callable[[], Any],
+    leaves: list[Tensor],
+    padding: dict[Tensor, int],
 ) -> Slope:
     """Find the slope of a random sum of what a run gives, in a random
     direction of the leaves that get a gradient, but for rows of padding."""
-    leaves = [x for x in leaves if x.requires_grad]
+    project = partial(random_projection, subject, run)
     with torch.enable_grad():
-        value = random_projection(run)
+        value = project()
 
-    def move(x: Tensor, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        return random_direction(x.detach(), g, padding.get(x, -1))
+    def along(x: Tensor, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        x, row = x.detach(), padding.get(x)
+        draw = torch.Generator().manual_seed(x.numel())
+        size = x.square().mean().sqrt().item() or 0.1
+        way = torch.randn(x.shape, generator=draw).to(x) * size
+        if row is not None:
+            way[row] = 0
+        return x, way, (way * g).sum()
 
-    known = take_gradients([value], [None], leaves, move).values()
+    some = [x for x in leaves if x.requires_grad]
+    known = [*take_gradients([value], [None], some, along).values()]
     if not known:
         return Slope(0.0, 0.0, torch.inf, 0.0)
-    parts = torch.stack([part for _, _, part in known])
-    ways = [(x, way) for x, way, _ in known]
-    drawn, size = parts.sum().item(), parts.norm().item()
-    rise = (value_after_step(run, ways, STEPS[0]) - value.item()) / STEPS[0]
-    if abs(drawn - rise) <= NEAR_SLOPE * size:  # no chance makes two so alike
-        return Slope(drawn, rise, 0.0, size)
-    return finite_difference(run, ways, drawn, size)
+    parts = torch.stack([part for *_, part in known])
+    of_gradient, scale = parts.sum().item(), parts.norm().item()
+    moved = partial(value_after_step, project, [pair[:2] for pair in known])
+    rise = (moved(STEPS[0]) - value.item()) / STEPS[0]
+    if abs(of_gradient - rise) <= 1e-5 * scale:  # not so alike by chance
+        return Slope(of_gradient, rise, 0.0, scale)
+    return finite_difference(moved, of_gradient, scale)
+
+
+def random_projection(subject: Subject, run: Callable[[], Any]) -> Tensor:
+    """Run, and sum up what comes out, with the same random weights; but not
+    at padding, where a mask of large numbers may swallow the scores."""
+    seed_all(0)
+    real, total = subject.real[-1], torch.zeros(())
+    draw = torch.Generator().manual_seed(0)
+    for x in tensors(run()):
+        x = x[real] if x.shape[:2] == real.shape else x
+        if x.is_floating_point():
+            x = x[x.isfinite()].double()
+            total = total + x @ torch.randn(len(x), generator=draw).to(x)
+    return total
+
+
+def value_after_step(
+    project: Callable[[], Tensor],
+    directions: list[tuple[Tensor, Tensor]],
+    step: float,
+) -> float:
+    """Give the sum of what a run gives, a step on in some directions."""
+    for x, way in directions:
+        x.add_(way, alpha=step)
+    with torch.enable_grad():  # PyTorch's fast paths may give others
+        value = project().item()
+    for x, way in directions:
+        x.sub_(way, alpha=step)
+    return value
 
 
 def finite_difference(
-    run: Callable[[], Any], ways: Directions, drawn: float, size: float
+    moved: Callable[[float], float], of_gradient: float, scale: float
 ) -> Slope:
     """Measure a slope by steps of several lengths, since some bend and some
     round: the right ones count among those that are fine, or not too rough.
     """
-    found, rounded = list[Slope](), 0.0
-    for step in STEPS:
-        value, off = central_difference(run, ways, step)
-        found.append(Slope(drawn, value, max(off, rounded), size))
-        if found[-1].off <= FINE * size and found[-1].right:
+    found, rounding = list[Slope](), 0.0
+    for step in STEPS:  # to both sides, and of half the length: it may bend
+        whole = (moved(step) - moved(-step)) / (2 * step)
+        half = (moved(step / 2) - moved(-step / 2)) / step
+        value, error = (4 * half - whole) / 3, abs(half - whole)
+        found.append(Slope(of_gradient, value, max(error, rounding), scale))
+        if found[-1].error <= FINE * scale and found[-1].agrees:
             break
-        rounded = off / 30  # at the next step, if it did round
+        rounding = error / 30  # at the next step, if it did round
     for most in (FINE, ROUGH):
-        if fine := [one for one in found if one.off <= most * size]:
-            return next((one for one in fine if one.right), fine[0])
-    return min(found, key=lambda one: one.off)
+        if fine := [one for one in found if one.error <= most * scale]:
+            return next((one for one in fine if one.agrees), fine[0])
+    return min(found, key=lambda one: one.error)
 
 
-def random_projection(run: Callable[[], Any]) -> Tensor:
-    """Run, and sum up what comes out, with the same random weights."""
-    seed_all(0)
-    made = [x for x in tensors(run()) if x.is_floating_point()]
-    numbers = [x[x.isfinite()].double() for x in made]
-    draw = torch.Generator().manual_seed(0)
-    return sum(
-        (x @ torch.randn(len(x), generator=draw).to(x) for x in numbers),
-        torch.zeros(()),
-    )
-
-
-def random_direction(
-    x: Tensor, g: Tensor, row: int
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Draw a direction of the size of a tensor, 0 in one row; of many rows,
-    of those around the one with the largest gradient. Give what is moved,
-    where, and the slope that its gradient has there."""
-    size = x.flatten()[: MANY_ROWS**2].square().mean().sqrt().item()
-    if row >= 0:
-        g = g.index_fill(0, torch.tensor([row]), 0.0)
-    if x.ndim > 1 and len(x) > MANY_ROWS:
-        least, most = g.flatten(1).aminmax(dim=1)
-        first = (
-            torch.maximum(-least, most).argmax().item()
-            // MANY_ROWS
-            * MANY_ROWS
-        )
-        x, g = x[first : first + MANY_ROWS], g[first : first + MANY_ROWS]
-        row -= int(first)
-    draw = torch.Generator().manual_seed(x.numel())
-    way = torch.randn(x.shape, generator=draw).to(x) * (size or 0.1)
-    if 0 <= row < len(x):
-        way[row] = 0
-    return x, way, (way * g).sum()
-
-
-def central_difference(
-    run: Callable[[], Any], ways: Directions, step: float
-) -> tuple[float, float]:
-    """Measure a slope by steps to both sides, of one length and of half of
-    it, so that what bends is taken out; and by how much it may be off."""
-    whole, half = (
-        (value_after_step(run, ways, h) - value_after_step(run, ways, -h))
-        / (2 * h)
-        for h in (step, step / 2)
-    )
-    return (4 * half - whole) / 3, abs(half - whole)
-
-
-def value_after_step(
-    run: Callable[[], Any], ways: Directions, length: float
-) -> float:
-    """Give the sum of what a run gives, a step on."""
-    for x, way in ways:
-        x.add_(way, alpha=length)
-    with torch.enable_grad():  # PyTorch's fast paths may give others
-        value = random_projection(run).item()
-    for x, way in ways:
-        x.sub_(way, alpha=length)
-    return value
-
-
-def what_is_cut(subject: Subject) -> tuple[str, str]:
+def first_cut(subject: Subject) -> tuple[str, str]:
     """Name the first module whose gradient is not its slope, and say how bad
     that is: in a block, it is a bug, unless the module makes steps."""
-    path, steps = first_cut(subject)
-    says = (
-        f". {CUT_HINT}" if path is None else f", first in {path}. {CUT_HINT}"
-    )
+    path, steps = cut_module(subject)
+    says = f", first in {path}" if path else ""
+    says += ". Look for .detach(), .data, torch.no_grad() and torch.tensor(x)."
     if steps:
-        return f"{says} {STEPS_MEANT}", UNUSUAL
+        says += " It gives steps, so that may be meant (a straight-through "
+        return f"{says}gradient).", UNUSUAL
     model: Any = subject.model
     names = [name for name, _ in model.named_parameters()]
-    inside = {found[0] for found in map(LIST_ITEM.match, names) if found}
-    asks = (partial(of_weights, subject, path) for path in inside)
-    in_block = LIST_ITEM.match(path or "") or not all(
-        subject.call(ask, subject.given).right for ask in asks
-    )
-    return (says, BROKEN) if in_block else (f"{says} {MEANT}", UNUSUAL)
+    items = {found[0] for found in map(LIST_ITEM.match, names) if found}
+    asks = (partial(by_weights, subject, item) for item in items)
+    if LIST_ITEM.match(path) or not all(
+        subject.call(ask, subject.given).agrees for ask in asks
+    ):
+        return says, BROKEN
+    return f"{says} No block is touched, so that may be meant.", UNUSUAL
 
 
-def first_cut(subject: Subject) -> tuple[str | None, bool]:
+def cut_module(subject: Subject) -> tuple[str, bool]:
     """Find the module whose gradient by what it is given is not the slope,
-    innermost first, and whether it makes steps; None where there is none."""
+    innermost first, and whether it makes steps; "" where there is none."""
     runs: list[tuple] = []
 
-    def hook(
-        path: str, part: nn.Module, args: Any, kwargs: Any, _: Any
-    ) -> None:
-        known = tree_map_only(Tensor, torch.clone, (args, kwargs))
-        runs.append((path, part, *known))
+    def note(path: str, part: nn.Module, *call: Any) -> None:
+        known = tree_map_only(Tensor, torch.clone, call[:2])
+        runs.append((path or "the model", part, *known))
 
-    with watch_modules(subject.model, hook):
+    with watch_modules(subject.model, note):
         subject.run()
     for path, *call in runs:
-        try:
-            with StepFunctions() as seen:
-                ask = partial(of_module, subject)
-                found = subject.call(ask, tuple(call))
-        except FailedError:
-            continue
-        if not found.right:
-            flat = abs(found.measured) <= NEAR_SLOPE * found.size
-            return path or "the model", flat or seen.any
-    return None, False
+        with suppress(FailedError), StepFunctions() as seen:
+            ask = partial(by_inputs, subject)
+            slope = subject.call(ask, tuple(call))
+            if not slope.agrees:
+                flat = abs(slope.of_step) <= 1e-5 * slope.scale
+                return path, flat or seen.any
+    return "", False
 
 
 class StepFunctions(TorchFunctionMode):
@@ -376,21 +336,3 @@ class StepFunctions(TorchFunctionMode):
         name = getattr(function, "__name__", "").strip("_")
         self.any = self.any or name in STEP_FUNCTIONS
         return function(*args, **(kwargs or {}))
-
-
-def of_module(
-    subject: Subject, part: nn.Module, args: tuple, kwargs: dict
-) -> Slope:
-    """Find a module's slope by the vectors that it is given."""
-    leaves: list[Tensor] = []
-
-    def follow(x: Tensor) -> Tensor:
-        usual = x.is_floating_point() and x.ndim > 1 and x.abs().max() < LARGE
-        if not usual:
-            return x
-        leaves.append(x.detach().clone().requires_grad_())
-        return leaves[-1]
-
-    args, kwargs = tree_map_only(Tensor, follow, (args, kwargs))
-    run = partial(part, *args, **kwargs)
-    return slope(partial(at_words, subject, run), leaves, {})

@@ -3,7 +3,6 @@ two words that change places make a difference."""
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from itertools import compress, pairwise
 from math import prod
 from typing import Any, NamedTuple
@@ -15,7 +14,6 @@ from shapewatch.properties.attention import (
     AttentionParts,
     Operand,
     all_attentions,
-    describe_attentions,
     differ,
     first_matrix,
     how_many,
@@ -23,21 +21,15 @@ from shapewatch.properties.attention import (
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.perturbation import (
     FAINT,
-    ModuleWatch,
     another_batch,
     few_outputs,
 )
 from shapewatch.properties.subject import (
-    FailedError,
     NotJudgedError,
     Subject,
     same_word,
     with_random_weights,
 )
-from shapewatch.tracing import Trace, trace
-from shapewatch.tracing.questions.attention import Data
-from shapewatch.tracing.record.shared import following
-from shapewatch.tracing.record.tensors import tensors
 
 LEAST = 5  # positions: of fewer, numbers may be in order by chance
 
@@ -401,8 +393,7 @@ def swappable_pairs(
     for row, (p, q) in zip(batch, unlike):
         row[[p, q]] = row[[q, p]]
     other = another_batch(few_outputs(subject), which, batch)
-    paths = {one.path for one in all_attentions(subject)}
-    one = first_attention(other, len(ids), paths)
+    one = first_attention(other, len(ids))
     if one is None:
         return [], []
     mixed, weights = (
@@ -421,52 +412,17 @@ def swappable_pairs(
     return tried, unmoved
 
 
-def first_attention(
-    subject: Subject, t: int, paths: set[str]
-) -> AttentionParts | None:
+def first_attention(subject: Subject, t: int) -> AttentionParts | None:
     """Find the first attention of t positions whose rows of a batch are not
-    all alike, of attentions in some modules: no more is run than that."""
+    all alike."""
     rows = len(subject.inputs[0])
-    for find in (
-        partial(first_layer_attentions, subject, paths),
-        partial(all_attentions, subject),
-    ):
-        for one in find():
-            x = one.weights
-            whole = x.shape[-2:] == (t, t) and not x[..., 0].numel() % rows
-            if whole and rows_differ(one.v.matrix.reshape(rows, -1)):
-                return one
+    for one in all_attentions(subject):
+        x = one.weights
+        whole = x.shape[-2:] == (t, t) and not x[..., 0].numel() % rows
+        values = one.v.matrix.reshape(rows, -1) if whole else None
+        if values is not None and (values != values[:1]).any():
+            return one
     return None
-
-
-class EnoughError(Exception):
-    """A run has gone far enough."""
-
-
-def first_layer_attentions(
-    subject: Subject, paths: set[str]
-) -> list[AttentionParts]:
-    """Find the attentions of a run that ends after the first of some modules
-    that gives unlike rows."""
-    rows = len(subject.inputs[0])
-
-    def stop(path: str, _: Any, *given: Any) -> None:
-        made = [x for x in tensors(given[-1]) if x.ndim and len(x) == rows]
-        if path in paths and any(map(rows_differ, made)):
-            raise EnoughError
-
-    call = partial(trace, subject.model, keep=True)
-    with following(ModuleWatch(subject.model, stop)):
-        try:
-            seen: Trace | None = subject.call(call, subject.given)
-        except FailedError as error:
-            seen = getattr(error.__cause__, "trace", None)
-    return describe_attentions(Data(seen)) if seen else []
-
-
-def rows_differ(x: Tensor) -> bool:
-    """Whether some rows are not as the first is."""
-    return bool((x != x[:1]).any())
 
 
 def placed_later(subject: Subject, which: int) -> bool:

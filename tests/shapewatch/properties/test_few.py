@@ -13,12 +13,10 @@ from shapewatch.properties import (
     perturbation,
     report,
 )
-from shapewatch.properties.attention import all_attentions
 from shapewatch.properties.perturbation import (
     few_outputs,
     raw_output,
 )
-from shapewatch.properties.positions import swappable_pairs
 from shapewatch.properties.subject import Subject
 from tests.helpers.strangers import GPT, IDS
 
@@ -162,20 +160,3 @@ def test_what_is_the_same_in_training_is_asked_no_more(runs):
         causality(nn.Sequential(GPT(), norm), IDS)
         asked.append(runs()[0] - before)
     assert asked[0] == asked[1] - 4  # again, and pushed from three places
-
-
-def test_the_order_is_heard_in_a_run_that_ends_after_the_first_attention():
-    ended = count()
-
-    class Counted(nn.LayerNorm):
-        def forward(self, x):
-            next(ended)
-            return super().forward(x)
-
-    subject = of(lambda: GPT(norm=Counted))
-    all_attentions(subject)
-    before = next(ended)
-    tried, deaf = swappable_pairs(subject, 0)
-    assert len(tried) > 3
-    assert deaf == []
-    assert next(ended) - before == 2  # itself, and the norm before it
