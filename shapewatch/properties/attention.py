@@ -64,8 +64,7 @@ def is_fixed(data: Data, j: int | None) -> bool:
 
 
 def score_growth(data: Data, one: Found, start: int | None = None) -> float:
-    """By how much the scores are larger than the product, or than they were
-    at a later step."""
+    """How many times larger scores are than the product, or than later."""
     begin = one.product if start is None else start
     alpha = 1 if start else data.given[one.product][1].get("alpha", 1)
     return alpha * prod(
@@ -158,8 +157,7 @@ def trace_run(subject: Subject, given: tuple, keep: bool = False) -> Trace:
 
 
 def cross_attentions(subject: Subject) -> list[AttentionParts]:
-    """Find the attentions in which the target asks, and the source answers
-    with both keys and values."""
+    """Find attentions of target queries, and source keys and values."""
     plain, by_source, by_target = (
         attentions(subject, *which) for which in ((), (0,), (1,))
     )
@@ -244,8 +242,7 @@ class EinsumProduct:
 
 
 def operand(data: Data, i: int, n: int) -> Operand:
-    """Follow what a step reads back to where it was last computed. (Before
-    its factors, baddbmm reads a mask.)"""
+    """Follow what a step reads back to where it was last computed."""
     n += data.names[i] == "baddbmm"
     matrix, factor = as_read(data, i, n), 1.0
     origin, maker = matrix, data.sources[i][n]
@@ -426,8 +423,7 @@ def one_is_all(one: AttentionParts) -> bool:
 
 
 def otherwise_scaled(one: AttentionParts) -> str:
-    """Say what makes up for a scale, if something does: smaller queries, as
-    T5 starts with; small scores; or a sum of several products."""
+    """Say what makes up for a scale, if something does; or ""."""
     size, v = size_of_head(one), one.scale**2
     q, k = (x.matrix.square().mean().item() for x in (one.q, one.k))
     apart = max(q, k) / max(min(q, k), 1e-30)
@@ -441,8 +437,7 @@ def otherwise_scaled(one: AttentionParts) -> str:
 
 
 def of_one_length(one: AttentionParts) -> bool:
-    """Whether all queries have one length, and all keys, that is not √D: as
-    in cosine attention."""
+    """Whether queries have one length, and keys: cosine attention."""
     sizes = [x.matrix.norm(dim=-1).flatten() for x in (one.q, one.k)]
     alike = all(len(x) > 1 and x.std() < 1e-3 * x.mean() for x in sizes)
     usual = size_of_head(one) ** 0.5
@@ -462,21 +457,14 @@ def provenance(subject: Subject) -> Verdict:
     A head's query is the same channels of one position, and a joined row is
     all heads of one position.
     """
-    seen = []
-    if viewed := transposed_weight(flow_of(subject)):
-        says = "A view moves no element: transpose it."
-        return False, f"{viewed} {says}", torch.zeros(1, 1)
-    if path := summed_heads(flow_of(subject)):
-        says = f"In {path}, heads are added up: is their mean or sum taken? "
-        says += "Look at how heads are joined: all of them, side by side."
+    seen, flow = [], flow_of(subject)
+    found = attentions(subject, *range(subject.last + 1))  # no rows alike
+    if says := transposed_weight(flow):
+        return False, says, torch.zeros(1, 1)
+    if says := summed_heads(flow) or one_matrix(found):
         return False, says, torch.zeros(1, 1), UNUSUAL
-    for one in attentions(subject, *range(subject.last + 1)):  # no rows alike
+    for one in found:
         splits = zip(("queries", "keys", "values"), (one.q, one.k, one.v))
-        x = one.q.matrix
-        if x.any() and x.equal(one.k.matrix) and x.equal(one.v.matrix):
-            says = f"In {one.path}, queries, keys and values are the same "
-            says += "vectors. Is one matrix taken for all three?"
-            return False, says, first_matrix(x), UNUSUAL
         moves = {f"split {name}": split_in_order(x) for name, x in splits}
         moves["joined heads"] = joined_in_order(one)
         for what, move in moves.items():
@@ -501,13 +489,15 @@ def transposed_weight(flow: Flow) -> str:
             x, y = step.reads[0].shape, step.makes[0].shape
             if len(x) == 2 and x == y[::-1] and min(x) > 1 and x != y:
                 place = step.visit.path or "the model"
-                return f"In {place}, a matrix {(*x,)} is viewed as {(*y,)}."
+                return (
+                    f"In {place}, a matrix {(*x,)} is viewed as {(*y,)}. A "
+                    "view moves no element: transpose it."
+                )
     return ""
 
 
 def summed_heads(flow: Flow) -> str:
-    """Name the module in which the heads that an attention mixed, moved,
-    are summed up; or ""."""
+    """Say in which module mixed heads are summed up; or ""."""
     for at in (one.mixed for one in flow.attentions()):
         for j in range(at + 1, len(flow.steps)):
             if flow.sources[j][:1] != [at]:
@@ -515,9 +505,25 @@ def summed_heads(flow: Flow) -> str:
             step, at = flow.steps[j], j
             axes = [len(x.shape) for x in (*step.reads[:1], *step.makes[:1])]
             if flow.names[j] in ("sum", "mean") and axes[0] > axes[1]:
-                return step.visit.path or "the model"
+                return (
+                    f"In {step.visit.path or 'the model'}, heads are added "
+                    "up: is their mean or sum taken? Look at how heads are "
+                    "joined: all of them, side by side."
+                )
             if flow.names[j] not in MOVES:
                 break
+    return ""
+
+
+def one_matrix(found: list[AttentionParts]) -> str:
+    """Say where queries, keys and values are the same vectors; or ""."""
+    for one in found:
+        x = one.q.matrix
+        if x.any() and x.equal(one.k.matrix) and x.equal(one.v.matrix):
+            return (
+                f"In {one.path}, queries, keys and values are the same "
+                "vectors. Is one matrix taken for all three?"
+            )
     return ""
 
 

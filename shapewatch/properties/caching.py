@@ -40,11 +40,7 @@ def cached_run(subject: Subject) -> Verdict:
     given = first_words(subject)
     if given[-1].shape[1] == 1:
         raise NotJudgedError("There is one word only: give more.")
-    try:
-        whole = subject.call(partial(row_outputs, subject), given)
-    except FailedError as error:
-        says = f"One row alone, without padding, fails: {error}"
-        raise NotJudgedError(says) from error
+    whole = whole_output(subject, given)
     found, reason = list[tuple[Tensor, PieceRun]](), NO_CACHE
     for way in piece_runs(subject):
         try:
@@ -64,6 +60,15 @@ def cached_run(subject: Subject) -> Verdict:
                 return False, says, apart, level
     says = "Read in pieces, with a cache, it gives what it gives whole."
     return True, says, least
+
+
+def whole_output(subject: Subject, given: tuple) -> Tensor:
+    """Give the outputs of a sequence alone, read at once: (1, T, ...)."""
+    try:
+        return subject.call(partial(row_outputs, subject), given)
+    except FailedError as error:
+        says = f"One row alone, without padding, fails: {error}"
+        raise NotJudgedError(says) from error
 
 
 def away_from(
@@ -96,8 +101,7 @@ def whole_after(way: PieceRun, subject: Subject, *given: Tensor) -> Tensor:
 
 
 def in_pairs(way: PieceRun, subject: Subject, *given: Tensor) -> Tensor:
-    """Read one half, or all but the last words of many, and then two at a
-    time."""
+    """Read a first part, and then two words at a time."""
     t = given[-1].shape[1]
     first = max(t // 2, t - 8, 1)
     return way(subject, *given, ends=[*range(first, t, 2), t])
@@ -189,16 +193,14 @@ def in_pieces(
 
 
 def position_arguments(names: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """Say how a model may be told where a piece begins: not at all, by all
-    numbers of positions, or by the first."""
+    """Say how a model may be told where a piece begins, if at all."""
     yield {}
     for how, pattern in (("all", PLACES), ("first", FIRST_PLACE)):
         yield from ({name: how} for name in names if pattern.match(name))
 
 
 def first_words(subject: Subject) -> tuple[Tensor, ...]:
-    """Take the first row of each input, without its padding; what else may
-    be given, such as a mask of padding, is left out."""
+    """Take the first row of each input, without its padding."""
     names = parameter_names(subject.model, len(subject.given))
     others = names[len(subject.inputs) :]
     come_first = subject.places == [*range(len(subject.inputs))]
@@ -209,8 +211,7 @@ def first_words(subject: Subject) -> tuple[Tensor, ...]:
 
 
 def cache_of(result: Any, name: str) -> Any:
-    """Find the cache in what a model gave: by its name, or the last thing
-    beside the outputs."""
+    """Find the cache by its name, or as the last thing that was given."""
     parts = vars(result) if hasattr(result, "__dict__") else {}
     parts = result if isinstance(result, dict) else parts
     others = result[1:] if isinstance(result, (tuple, list)) else ()

@@ -3,6 +3,7 @@ not."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -85,8 +86,7 @@ def past(subject: Subject) -> Verdict:
 
 
 def like_padding(ids: Tensor, there: Tensor) -> str:
-    """Say that one id, and no other, stands at some positions (B, T), as if
-    it was padding; or ""."""
+    """Say that just one id stands at some positions (B, T); or ""."""
     found = ids[there].unique() if ids.ndim == 2 else ids[:0]
     if ids.is_floating_point() or len(found) != 1:
         return ""
@@ -101,8 +101,7 @@ def like_padding(ids: Tensor, there: Tensor) -> str:
 
 
 def earlier(subject: Subject, moves: Tensor) -> Tensor:
-    """Which positions depend on one before them: (B, T); nothing is before
-    the first, which is not asked."""
+    """Which positions depend on one before them, if there is one: (B, T)."""
     real, last = subject.real[-1], subject.last
     before = (moves.tril(-1) > 0).any(-1)
     before |= real.cumsum(1) - real.long() == 0
@@ -134,33 +133,33 @@ def padding_invariance(subject: Subject) -> Verdict:
                 "padding mask: its id, its axis, and where it is used."
             )
             return False, says, moves[b]
-        if place := moved_by_more_padding(subject, which):
-            says = (
-                f"Row {place[0]}: output {place[1]} moves when one more "
-                f"padding stands at the end of the {subject.side(which)}. "
-                "Look at the padding mask: is it used in every attention?"
-            )
-            return False, says, moves[place[0]]
+        if says := moved_by_more_padding(subject, which):
+            return False, says, moves[0]
     seen = reach(subject, padded[0])[0]
     says = "What stands at padding moves nothing."
     return True, says + sampled_text(subject, padded[0]), seen
 
 
-def moved_by_more_padding(subject: Subject, which: int) -> list[int]:
-    """Find the row and position of an output that moves when an input is one
-    padding longer; or nothing."""
+def moved_by_more_padding(subject: Subject, which: int) -> str:
+    """Say which output moves when an input is one padding longer; or ""."""
     x, real = subject.inputs[which], subject.real[which]
     if len(subject.given) != len(subject.inputs) or real[:, -1].all():
-        return []
+        return ""
     inputs = [*subject.inputs]
     inputs[which] = torch.cat([x, x[~real][:1].expand(len(x), 1)], 1)
     try:
         after = subject.run(*inputs)[:, : subject.inputs[-1].shape[1]]
         moves = distance(subject, after) > 10 * rounding_tolerance(subject)
     except (FailedError, RuntimeError):  # it is as long as can be
-        return []
-    moves &= subject.real[-1]
-    return first(moves) if moves.any() else []
+        return ""
+    if not (moves & subject.real[-1]).any():
+        return ""
+    b, t = first(moves & subject.real[-1])
+    return (
+        f"Row {b}: output {t} moves when one more padding stands at the end "
+        f"of the {subject.side(which)}. Look at the padding mask: is it used "
+        "in every attention?"
+    )
 
 
 @check
@@ -271,8 +270,7 @@ def moves_in_double(subject: Subject, inputs: list[Tensor]) -> Tensor:
 
 
 def mixes(subject: Subject) -> bool:
-    """Whether outputs depend on other positions, or there is attention. Where
-    neither is so, as in a feed-forward net, nothing is asked."""
+    """Whether there is attention, or outputs depend on other positions."""
     if all_attentions(subject):
         return True
     if gives_one_row(subject):  # such as a mean of words
@@ -341,12 +339,9 @@ def causality(subject: Subject) -> Verdict:
         future = moves.triu(1) * subject.real[-1][:, :, None] > 0
         if future.any():
             b, t, s = first(future)
-            words = {"b": b, "t": t, "s": s, "place": ""}
-            if "{place}" in says:
-                words["place"] = first_cause(
-                    subject, subject.last, b, s, list(range(s))
-                )
-            return False, says.format(**words), moves[b]
+            first_in = partial(first_cause, subject, subject.last, b, s)
+            place = first_in([*range(s)]) if moves_of is to_itself else ""
+            return False, says.format(b=b, t=t, s=s, place=place), moves[b]
         seen.append(moves[0])
     if not seen:
         raise NotJudgedError(refused[0])
@@ -361,8 +356,7 @@ def to_itself(subject: Subject) -> Tensor:
 
 
 def with_other_ids(subject: Subject) -> Tensor:
-    """How far positions move when the ids from another one on are others:
-    (B, T, T)."""
+    """How far positions move when the ids from one on change: (B, T, T)."""
     few = few_outputs(subject)
     every = range(1, subject.inputs[-1].shape[1])
     some = evenly_spaced(every, max(2, subject.positions // 2))
@@ -372,8 +366,7 @@ def with_other_ids(subject: Subject) -> Tensor:
 
 
 def with_shorter_inputs(subject: Subject) -> Tensor:
-    """How far positions move when the input ends before another one:
-    (B, T, T). Of the lengths, none is a power of two."""
+    """How far positions move when the input ends before one: (B, T, T)."""
     same = not between_two(subject).any()
     subject = few_outputs(subject)
     before, found = baseline_output(subject), {}
@@ -575,8 +568,7 @@ def frozen_word(subject: Subject, which: int, row: int | None) -> str:
 def lookups(
     subject: Subject, which: int, words: Tensor
 ) -> list[tuple[Tensor, int, int | None]]:
-    """List what is looked up of the shape of words, where an input has
-    these; nothing, where that fails."""
+    """List what is looked up of the shape of an input's new words."""
     notes, inputs = Lookups(), [*subject.inputs]
     inputs[which] = words
     try:

@@ -172,8 +172,7 @@ def exact_gradients(subject: Subject) -> Verdict:
 
 
 def by_weights(subject: Subject, inside: str, *given: Any) -> Slope:
-    """Find the slope by all weights that have a gradient; or those in paths
-    that begin so."""
+    """Find the slope by the weights in paths that begin so."""
     model: Any = subject.model
     named = model.named_parameters()
     weights = [p for name, p in named if name.startswith(inside)]

@@ -50,8 +50,7 @@ def others_alive(subject: Subject) -> set[str]:
 
 
 def more_alive(subject: Subject) -> set[str]:
-    """Name the parameters that get a gradient where the model is given one
-    more of its optional inputs, such as kinds of tokens."""
+    """Name the parameters that get a gradient from one more input."""
     alive: set[str] = set()
     part, tried = innermost_model(subject.model), [*optional_values(subject)]
     for name in optional(part):
@@ -62,8 +61,7 @@ def more_alive(subject: Subject) -> set[str]:
 
 
 def innermost_model(model: Any) -> nn.Module:
-    """Find the module that has optional inputs: the model, or the only part
-    of what wraps it."""
+    """Find the module with optional inputs: the model, or what it wraps."""
     parts = [*model.children()]
     own = [*model.parameters(recurse=False)]
     if len(parts) == 1 and not own and not [*optional(model)]:
@@ -142,8 +140,7 @@ def open_picks(outputs: list[Tensor]) -> None:
 
 
 def picks_positions(node: Any) -> bool:
-    """Whether a step gave some of what stood along axis 1: a slice, one, or
-    those of a list."""
+    """Whether a step gave some of what stood along axis 1."""
     name, listed = node.name(), [*getattr(node, "_saved_indices", [])]
     if name.startswith("IndexBackward"):
         return len(listed) > 1 and listed[1] is not None
@@ -170,8 +167,7 @@ EXCEPTIONS = {
 def by_head(
     subject: Subject, one: AttentionParts, x: Tensor | None = None
 ) -> Tensor:
-    """Put heads first: (..., T, D) -> (H, N, T, D); of the weights, or what
-    else an attention has."""
+    """Put heads first, of weights or others: (..., T, D) -> (H, N, T, D)."""
     x = one.weights if x is None else x
     rows = len(subject.inputs[-1])
     if x.ndim == 3 and len(x) % rows == 0:
@@ -238,8 +234,7 @@ def lonely(subject: Subject) -> bool:
 
 
 def slices_without_gradient(subject: Subject) -> dict[str, str]:
-    """Find matrices of which some heads' parts have no gradient at all, and
-    all numbers of the others have one."""
+    """Find matrices of which only some heads' parts have a gradient."""
     found = {}
     for name, g in gradient_slices(subject):
         alive = (g != 0).flatten(1)
@@ -255,8 +250,7 @@ def slices_without_gradient(subject: Subject) -> dict[str, str]:
 
 
 def slices_with_one_gradient(subject: Subject) -> dict[str, str]:
-    """Find matrices whose heads' parts have one gradient: only their sum
-    counts."""
+    """Find matrices whose heads' parts have one gradient."""
     return {
         name: f"Of {name}, all {len(g)} heads get the same gradient: only "
         "their sum counts. Look for an axis that is summed over."
@@ -267,8 +261,7 @@ def slices_with_one_gradient(subject: Subject) -> dict[str, str]:
 
 @once
 def gradient_slices(subject: Subject) -> Slices:
-    """Draw the gradients of the matrices of attentions, and cut each to parts
-    of the size of a head: (N, ...)."""
+    """Cut gradients of matrices in attentions to heads: (N, ...)."""
     try:
         kinds = {
             (
@@ -327,8 +320,7 @@ def split_by_head(
 
 
 def learnt_as_one(subject: Subject) -> tuple[str, str] | None:
-    """Say what learns as one, or which part of a matrix learns nothing, and
-    of which level that is."""
+    """Say what learns as one, or which part of a matrix learns nothing."""
     model: Any = subject.model
     for path, one, other in named_twice(model):
         says = (
@@ -439,8 +431,7 @@ def live_parameters(subject: Subject) -> Verdict:
 
 
 def whether_frozen(model: nn.Module, learns: dict, sizes: Tensor) -> Verdict:
-    """Say that all learn, or that some cannot, between others that do: no
-    table of positions, and not all but an adapter's."""
+    """Say that all learn; or that some cannot, between others that do."""
     named = [x for x in model.named_parameters() if x[1].is_floating_point()]
     frozen = [n for n, p in named if not p.requires_grad]
     odd = [name for name in frozen if not POSITION_NAMES.search(name)]
@@ -455,8 +446,7 @@ def whether_frozen(model: nn.Module, learns: dict, sizes: Tensor) -> Verdict:
 
 
 def why_dead(subject: Subject, dead: list[str]) -> tuple[str, str, str]:
-    """Name a parameter without a gradient, and say why it has none, and of
-    which level that is: of all, what is wrong comes first."""
+    """Name a parameter without a gradient, why, and of which level it is."""
     one = dead[0]
     why = "They change no output: are they for something else?"
     for find, says in EXCEPTIONS.items():
@@ -488,8 +478,7 @@ def set_aside(subject: Subject, dead: list[str]) -> bool:
 
 
 def is_left_out(model: nn.Module, name: str, dead: list[str]) -> bool:
-    """Whether a parameter is of a norm, an embedding or positions, beside
-    parts that have a gradient."""
+    """Whether a norm or a table gets no gradient, and parts beside it do."""
     path = name.rpartition(".")[0]
     part = model.get_submodule(path)
     table = isinstance(part, nn.Embedding) or POSITION_TABLE.search(name)

@@ -125,8 +125,7 @@ def run_loss(
 def loss_of_logits(
     subject: Subject, puppets: dict[int, Tensor], *given: Any
 ) -> tuple[Any, list[Tensor | None]]:
-    """Run a loss with logits of others: what it gives, and the gradients of
-    the logits, where it has any."""
+    """Give a loss of other logits, and their gradients, if it has any."""
     own = {at: x.detach().requires_grad_() for at, x in puppets.items()}
 
     def ask(*inputs: Any) -> tuple[Any, list[Tensor | None]]:
@@ -146,8 +145,7 @@ def gradients_of(loss: Tensor, leaves: list[Tensor]) -> list[Tensor | None]:
 
 
 def reaches_weights(subject: Subject) -> bool | None:
-    """Whether a gradient of the loss reaches a parameter of the model; None
-    where the model has none that could learn."""
+    """Whether a gradient reaches a parameter; None if none could learn."""
     own: Any = getattr(subject.model, "parameters", list)
     weights = [p for p in own() if p.requires_grad]
 
@@ -174,8 +172,7 @@ def first_same(
 def logit_sites(
     stage: LogitSubstitution, made: Any, target: Tensor
 ) -> Iterator[LogitSite]:
-    """Find the ids that stand behind what may be logits; leave out what has
-    no row for each of them."""
+    """Find what may be logits, and the ids that stand behind them."""
     for at, x in sorted(made, key=lambda one: one[0]):
         reads = [ids for i, ids in stage.reads if i <= at]
         earlier = [y for ids in reads for y in (ids.T, ids)]
@@ -188,8 +185,7 @@ def logit_sites(
 
 
 def row_orders(x: Tensor, ids: Tensor) -> list[Tensor]:
-    """Tell where each position (B, T) of ids has its row in x (..., V), in
-    the ways that are possible. The last position may have none."""
+    """Tell where each position (B, T) may have its row in x (..., V)."""
     b, t = ids.shape
     lead = tuple(x.shape[:-1])
     numbers = torch.arange(x.shape[:-1].numel())
@@ -207,8 +203,7 @@ def row_orders(x: Tensor, ids: Tensor) -> list[Tensor]:
 
 
 def likeness(ids: Tensor, target: Tensor) -> float:
-    """Give the share of ids (B, T) that stand in rows of the target, moved by
-    one place or cut."""
+    """Give the share of ids (B, T) that stand in rows of the target."""
     ids, target = ids.cpu(), target.cpu()
     count, best = ids.shape[1], 0.0
     for start in range(-1, target.shape[1]):
@@ -254,8 +249,7 @@ class WantedWords(NamedTuple):
 
 @once
 def loss_run(subject: Subject) -> LossRun:
-    """Run the loss as it is; NotJudgedError where there is none, or nothing
-    that it could be judged by."""
+    """Run the loss as it is; NotJudgedError where it cannot be judged."""
     if subject.loss is None:
         raise NotJudgedError(NO_LOSS)
     target = subject.inputs[-1]
@@ -268,8 +262,7 @@ def loss_run(subject: Subject) -> LossRun:
 
 @once
 def wanted_words(subject: Subject) -> list[WantedWords]:
-    """Find what the loss asks for where all words are equally likely, at each
-    call of the model; nothing, where no gradient reaches logits."""
+    """Find what the loss asks for where all words are equally likely."""
     seen = loss_run(subject)
     places = {site.at: site for site in seen.others + seen.given}
     even = {at: uniform(site) for at, site in places.items()}
@@ -300,8 +293,7 @@ def labels(subject: Subject) -> list[WantedWords]:
 
 
 def in_likeliest_order(site: LogitSite, gradient: Tensor) -> WantedWords:
-    """Read a gradient; of logits (B T, V) in the order of rows in which most
-    words are the next ones."""
+    """Read a gradient so that most of the words are the next ones."""
     ways = row_orders(site.logits, site.read)
     found = [wanted_at(site._replace(rows=way), gradient) for way in ways]
     right = [(x.words == ids_at(x, 1)).sum().item() for x in found]
@@ -309,8 +301,7 @@ def in_likeliest_order(site: LogitSite, gradient: Tensor) -> WantedWords:
 
 
 def wanted_at(site: LogitSite, gradient: Tensor) -> WantedWords:
-    """Read what is asked for: where the gradient is another one than that of
-    most words."""
+    """Read which logits have another gradient than most."""
     gradient = site.sorted(gradient).float().cpu().nan_to_num()
     apart = gradient - gradient.median(-1, keepdim=True).values
     first, second = apart.abs().topk(2).values.unbind(-1)
@@ -330,8 +321,7 @@ def ids_at(one: WantedWords, offset: int) -> Tensor:
 
 
 def next_ids(subject: Subject, one: WantedWords) -> Tensor:
-    """Give the ids that come next in the target: (B, T), or -1 where nobody
-    knows. Some words of it may be hidden where it is read."""
+    """Give the ids that come next in the target: (B, T), or -1."""
     found, read = ids_at(one, 1), one.site.read
     target, count = subject.inputs[-1].cpu(), read.shape[1]
     likest, places = 0.5, found.shape[1]
@@ -372,8 +362,7 @@ def as_spoken(site: LogitSite, x: Tensor) -> Tensor:
 
 
 def speaks(site: LogitSite) -> str:
-    """Tell what a model gives: its rows sum to 1, their powers of e do, or
-    they are logits."""
+    """Tell whether a model gives probabilities, their logarithms or logits."""
     x = site.logits.float()
     x = x[(x < torch.inf).all(-1)]
     if not len(x):

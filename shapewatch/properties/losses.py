@@ -41,9 +41,7 @@ from shapewatch.properties.subject import (
     with_sequences,
 )
 
-SURE_LOGIT = (
-    30.0  # how much larger the logit of a word is of which one is sure
-)
+SURE = 30.0  # how much larger the logit of a word is of which one is sure
 AXES = "words and positions mixed: a view moves nothing, a transpose does"
 
 
@@ -65,17 +63,14 @@ def loss_softmax(subject: Subject) -> Verdict:
             "grow. nll_loss and kl_div want log_softmax of them first."
         )
         return False, says, seen
-    size = found[0].site.logits.shape[-1]
     if rise < 1.1 * (half - sure):
-        if not is_flat((even - sure) / rise, size):
+        if not is_flat((even - sure) / rise, found[0].site.logits.shape[-1]):
             says = "It is no cross-entropy: it has a largest value."
             raise NotJudgedError(says)
         says, level = why_flat(sure, wrong)
         return False, says, seen, level
-    if (
-        logits
-        and largest_axis_sum(gradient_at_random_logits(subject), -1) > 0.1
-    ):
+    rest = largest_axis_sum(gradient_at_random_logits(subject), -1)
+    if logits and rest > 0.1:
         raise NotJudgedError("It is no cross-entropy: it has no softmax.")
     says = "There is one softmax before the logarithm, and it is over words."
     return True, says, seen
@@ -108,8 +103,7 @@ def other_axis(subject: Subject, found: list[WantedWords]) -> str:
 
 
 def sum_after_view(x: Tensor) -> float:
-    """Give the least that is left of a gradient (B, T, V) over V numbers that
-    a view took for words, as it was or with axes that had changed places."""
+    """Give what is left of a gradient (B, T, V) over a view's V numbers."""
     rest, (b, _, size) = list[float](), x.shape
     for order in permutations(range(3)):
         moved = x.permute(order)
@@ -136,8 +130,7 @@ def is_flat(share: float, size: int) -> bool:
 
 
 def why_flat(sure: float, wrong: float) -> tuple[str, str]:
-    """Say why a loss is flat, and of which level that is: minus the
-    probability, 1 minus it, or a cross-entropy of it."""
+    """Say why a loss is flat, and of which level that is."""
     low, high = (f"{round(x, 2) + 0.0:.2f}" for x in (sure, wrong))
     says = f"Where the right words are certain, the loss is {low}; where "
     says += f"wrong ones are, it is {high}"
@@ -159,13 +152,7 @@ def sure_losses(subject: Subject, found: list[WantedWords]) -> list[float]:
         made = [sure_of(one, move, size) + more for one in found]
         return loss_of_words(subject, found, made)
 
-    few = (
-        (0, SURE_LOGIT),
-        (1, SURE_LOGIT / 2),
-        (1, SURE_LOGIT),
-        (0, 0.0),
-        (1, SURE_LOGIT, 2 * SURE_LOGIT),
-    )
+    few = (0, SURE), (1, SURE / 2), (1, SURE), (0, 0.0), (1, SURE, 2 * SURE)
     return [losses(*one) for one in few]
 
 
@@ -242,8 +229,7 @@ def loss_gradient(subject: Subject) -> Verdict:
 
 
 def why_unlearnt(subject: Subject, seen: LossRun) -> str:
-    """Say why no gradient reaches any logits; NotJudgedError, where one
-    reaches the model in another way, or nobody can tell."""
+    """Say why no gradient reaches any logits; NotJudgedError if one may."""
     learns, places = reaches_weights(subject), seen.given + seen.others
     if learns or (learns is None and not places):
         says = "No logits were found that it reads, one row a position."
@@ -319,11 +305,8 @@ def too_even(subject: Subject, found: list[WantedWords]) -> bool:
     for one, pull in zip(found, pulls):
         if pull is None:
             return False
-        own = (
-            one.site.sorted(pull)
-            .cpu()
-            .gather(-1, one.words.clamp(0)[..., None])
-        )
+        words = one.words.clamp(0)[..., None]
+        own = one.site.sorted(pull).cpu().gather(-1, words)
         if not (own[..., 0][one.words >= 0] > 0).all():
             return False
     return True
@@ -343,8 +326,7 @@ def read_already(found: list[WantedWords]) -> str:
 
 
 def of_hidden_words(found: list[WantedWords]) -> Verdict:
-    """Judge a loss of a model that may depend on the future: it should not ask
-    for what it reads."""
+    """Judge a loss of a model that may depend on the future."""
     if says := read_already(found):
         return False, says, found[0].pulls, UNUSUAL
     raise NotJudgedError(
@@ -402,16 +384,14 @@ def of_row(words: Tensor, wanted: Tensor) -> str:
 
 
 def words_agree(words: Tensor, right: Tensor) -> bool:
-    """Whether all words that are asked for are those of a row, and enough
-    are known."""
+    """Whether the words asked for are those of a row, and enough are known."""
     words, right = words.flatten(), right.flatten()
     known = (words >= 0) & (right >= 0)
     return bool(known.sum() > 2 and words[known].equal(right[known]))
 
 
 def wrapped_targets(subject: Subject, one: WantedWords) -> str:
-    """Say of a loss that it asks the last positions for the first words, or
-    ""."""
+    """Say that the last positions are asked for the first words, or ""."""
     last, first = one.words[:, -1], one.site.read[:, 0]
     known = (next_ids(subject, one)[:, -1] >= 0).any()
     chance = one.site.logits.shape[-1] ** -float(len(first))
@@ -472,8 +452,7 @@ def pads_asked(subject: Subject, one: WantedWords) -> Tensor:
 
 
 def wrong_denominator(found: list[WantedWords]) -> str:
-    """Say of a loss that it divides by the number of all positions, though
-    only some count, or ""."""
+    """Say that a loss divides by all positions, though some count, or ""."""
     one = found[0]
     count, (b, t) = int(one.counts.sum()), one.words.shape
     for length in (t, t - 1):
@@ -535,8 +514,7 @@ def words_in_loss(subject: Subject) -> Verdict:
 
 
 def is_prompt(missing: Tensor, real: Tensor) -> bool:
-    """Whether it is the first words of rows that are missing, and more than
-    one in some row; some are left in each."""
+    """Whether the first words of rows are missing, and others are left."""
     asked = real & ~missing
     later = (asked.cumsum(1) > 0) & missing
     emptied = real.any(1) & ~asked.any(1)
@@ -587,8 +565,7 @@ def first_loss(subject: Subject) -> Verdict:
 
 
 def losses_of(subject: Subject) -> tuple[Tensor, int]:
-    """Give the loss of each next word, 0 where there is none, (B, T - 1), and
-    the number of words to choose from."""
+    """Give the loss of each next word, (B, T - 1), and how many words are."""
     judged_by_position(subject)
     outputs, ids = baseline_output(subject), subject.inputs[-1]
     size, real = outputs.shape[-1], subject.real[-1]

@@ -105,8 +105,7 @@ def runs_to_judge(subject: Subject) -> Iterator[tuple[str, Tensor]]:
 
 
 def loud(subject: Any, *given: Tensor, times: float = LOUD) -> Tensor:
-    """Run a model with larger weights, each of them larger once, however
-    many names it has. `Subject.call` puts them back."""
+    """Run a model with each weight larger; `Subject.call` puts them back."""
     weights = {x.data_ptr(): x for x in subject.model.parameters()}
     for x in weights.values():
         if x.ndim > 1 and x.is_floating_point():
@@ -144,8 +143,7 @@ def overwritten(subject: Subject) -> tuple[int, Tensor] | None:
 
 
 def overwrite_verdict(subject: Subject, which: int, where: Tensor) -> Verdict:
-    """Say that a run writes into an input: of ids, nobody's but the caller's
-    are changed; a part of a model may be given vectors to write into."""
+    """Say that a run writes into an input, which is the caller's."""
     side, name = subject.side(which), subject.names[subject.places[which]]
     known = f"{side} ({name})" if name not in ("", side) else side
     says = (
@@ -165,8 +163,7 @@ def between_two(subject: Subject) -> Tensor:
 
 
 def after_others(subject: Subject) -> Tensor:
-    """How far each row is from where it is alone, after a run of others, and
-    with other random numbers."""
+    """How far each row moves after a run of other rows, at another seed."""
     subject = few_outputs(subject)
     others = with_rows(subject, lambda x: x.roll(1, 0).flip(1))
 
@@ -186,8 +183,7 @@ Overwrites = list[tuple[int, Tensor]]  # which inputs, and where
 
 @once
 def two_runs(subject: Subject) -> tuple[list[Tensor], Overwrites]:
-    """Run a model two times, one after the other; and see which inputs the
-    first run has written into."""
+    """Run a model twice; and see which inputs the first run wrote into."""
     every = enumerate(subject.inputs)
     was = [(i, x, x.clone()) for i, x in every if isinstance(x, Tensor)]
 
@@ -222,8 +218,7 @@ def flat_rows(x: Tensor) -> Tensor:
 
 
 def unpadded_rows(subject: Subject, x: Tensor) -> Tensor:
-    """Tell which rows are judged: (B, T). Nobody reads what comes out at
-    padding."""
+    """Tell which rows are judged, which are not padding: (B, T)."""
     real, shape = subject.real[-1], (*x.shape, 1, 1)[:2]
     return real if real.shape == shape else torch.ones(shape) > 0
 

@@ -89,8 +89,7 @@ def distinct_numbers(
 
 
 def number_to_digits(value: complex, atol: float, digits: int) -> str:
-    """Write a number in so many digits, 0 for what is as good as 0, and a
-    whole number in all of its own."""
+    """Write a number in so many digits; a whole one in all of its own."""
     if isinstance(value, int):
         return f"{value:d}"
     return f"{0 if abs(value) <= atol else value:.{digits}g}"
@@ -191,8 +190,7 @@ def output_spread(subject: Subject, *pushed: int) -> Tensor:
 
 @once
 def rounding_tolerance(subject: Subject) -> float:
-    """How far outputs may be apart that were summed up in another order, as
-    a share of their size."""
+    """How far outputs may round apart, as a share of their size."""
     before = baseline_output(subject)[subject.real[-1]]
     noise = 8 * coarsest(subject) * before.abs().max() / before.std()
     return max(10 * FAINT, noise.nan_to_num(0.0).item())
@@ -273,8 +271,7 @@ def few_outputs(subject: Subject) -> Subject:
 
 
 def is_wide(part: nn.Module) -> bool:
-    """Whether a module is a plain linear layer that has many more outputs
-    than inputs."""
+    """Whether a module is a plain linear layer with many more outputs."""
     if type(part) is not nn.Linear or "forward" in vars(part):
         return False
     rows, columns = part.weight.shape
@@ -329,8 +326,7 @@ def row_alone(subject: Subject, b: int) -> tuple:
 
 
 def another_batch(subject: Subject, which: int, rows: Tensor) -> Subject:
-    """Ask the same of as many rows: of one input, these; of all else, the
-    first row each time."""
+    """Ask the same of other rows of one input, and the first of all else."""
     given = [*with_rows(subject, lambda x: torch.cat([x[:1]] * len(rows)))]
     given[subject.places[which]] = rows
     return with_model(subject, subject.model, tuple(given))
@@ -422,8 +418,7 @@ def sampled_text(subject: Subject, which: int) -> str:
 def first_cause(
     subject: Subject, which: int, b: int, s: int, quiet: list
 ) -> str:
-    """Name the first module that moves at positions that should be `quiet`
-    when position `s` of an input does, though what it was given did not."""
+    """Name the first module that moves at `quiet` positions; or ""."""
     runs = []
     for positions in ([], [s]):
         with with_noise_added(subject.inputs, positions, which) as nudge:

@@ -35,8 +35,7 @@ LEAST = 5  # positions: of fewer, numbers may be in order by chance
 
 
 def wrong_bias(subject: Subject) -> tuple[str, str, Tensor] | None:
-    """Say what is wrong with what is added to the scores, of which level that
-    is, and show the weights of one word at all positions."""
+    """Say what is wrong with what is added to the scores, and show weights."""
     alike = same_word(few_outputs(subject), 0)
     found = [x for x in all_attentions(alike) if of_places(x)]
     for one in found:
@@ -92,15 +91,13 @@ def is_placeless(one: AttentionParts) -> bool:
 
 
 def of_places(one: AttentionParts) -> bool:
-    """Whether an attention is within one sequence, and something is added to
-    its scores."""
+    """Whether something is added to an attention within one sequence."""
     t, s = one.weights.shape[-2:]
     return bool(one.biases) and t == s >= LEAST
 
 
 def is_viewed(x: Tensor) -> bool:
-    """Whether a bias (..., H, T, T) depends on the distance alone, as soon as
-    its numbers are read as (T, T, H)."""
+    """Whether a bias depends on distances if read as (T, T, H)."""
     if x.ndim < 3 or x.shape[-1] != x.shape[-2] or x.shape[-3] < 2:
         return False
     heads, t, _ = x.shape[-3:]
@@ -115,8 +112,7 @@ def is_by_distance(x: Tensor) -> bool:
 
 
 def rises(weights: Tensor) -> bool:
-    """Whether in all heads weights (..., T, T) grow with the distance, to
-    both sides, wherever they are not 0."""
+    """Whether weights (..., T, T) grow with the distance in all heads."""
     both = (weights[..., 1:] > 0) & (weights[..., :-1] > 0)
     steps, t = weights.diff(dim=-1), weights.shape[-1]
     before = both.tril(-1) & (both.sum(-1, keepdim=True) > 1)
@@ -198,8 +194,7 @@ def relative_positions(subject: Subject) -> Verdict:
 def positional_attentions(
     subject: Subject, word: int
 ) -> list[PositionalAttention]:
-    """Find the attentions that positions enter, and not the values, with the
-    same word everywhere: the one of a number."""
+    """Find attentions that positions enter, with one word everywhere."""
     alike, found = same_word(few_outputs(subject), word), []
     for one in all_attentions(alike):
         q, k, v = (by_rows(alike, x.matrix) for x in (one.q, one.k, one.v))
@@ -228,8 +223,7 @@ def same_everywhere(x: Tensor) -> bool:
 
 
 def rounding_bound(*factors: Tensor) -> float:
-    """By how much numbers of this size, or products of them, may differ that
-    were reckoned in another order."""
+    """By how much products of such numbers may round apart."""
     sizes = [x.norm(dim=-1).max().item() for x in factors]
     eps = max(torch.finfo(x.dtype).eps for x in (*factors, torch.ones(1)))
     return 300 * eps * prod(sizes)
@@ -252,8 +246,7 @@ def is_constant(q: Tensor, k: Tensor) -> Tensor:
 
 
 def one_speed(x: Tensor) -> bool:
-    """Whether several pairs of channels turn, (B, H, T, D), all by the same
-    angle from each position to the next."""
+    """Whether several pairs of channels (B, H, T, D) turn at one speed."""
     steps = x.diff(dim=-2)
     turns = steps.abs().amax(-2) > 1e-4 * x.abs().max()
     if x.shape[-2] < 6 or turns.sum(-1).min() < 4:
@@ -265,8 +258,7 @@ def one_speed(x: Tensor) -> bool:
 
 
 def is_turned(x: Tensor) -> bool:
-    """Whether the product of two rows (B, H, T, D) depends on their distance
-    alone, as that of rotated rows does."""
+    """Whether products of two rows (B, H, T, D) depend on distances alone."""
     return bool(is_constant(x, x).any())
 
 
@@ -318,8 +310,7 @@ PositionPairs = list[tuple[int, int]]
 def swappable_neighbours(
     subject: Subject, which: int
 ) -> tuple[str, str] | None:
-    """Say which neighbours of an input could change places, as far as its
-    first attention tells; and of which level that is."""
+    """Say which neighbours could change places, and how bad that is."""
     tried, unmoved = swappable_pairs(subject, which)
     again = (
         swappable_pairs(with_random_weights(subject, 0), which)[1]
@@ -360,8 +351,7 @@ def no_positions(subject: Subject, which: int) -> tuple[str, str]:
 
 
 def table_with_zeros(model: Any) -> str:
-    """Say of which table of positions, which does not learn, many channels
-    are 0 everywhere, or ""."""
+    """Say which table of positions is 0 in many channels; or ""."""
     for name, x in getattr(model, "named_buffers", dict)():
         if x.is_floating_point() and x.ndim > 1 and min(x.shape[-2:]) > 7:
             empty = ~x.flatten(0, -2).any(0)
@@ -375,8 +365,7 @@ def table_with_zeros(model: Any) -> str:
 
 
 def unlike_words(subject: Subject, which: int) -> PositionPairs:
-    """List pairs of positions that have other words: neighbours, and the
-    first and another one."""
+    """List pairs of positions that have other words, most of them near."""
     ids, real = subject.inputs[which][0], subject.real[which][0]
     places = real.nonzero()[:, 0].tolist()
     pairs = [*pairwise(places), *((places[0], q) for q in places[2:])]
@@ -386,8 +375,7 @@ def unlike_words(subject: Subject, which: int) -> PositionPairs:
 def swappable_pairs(
     subject: Subject, which: int
 ) -> tuple[PositionPairs, PositionPairs]:
-    """Find pairs of unlike words that somebody else attends to in the first
-    attention; and of these, those whose change of places moves nothing."""
+    """Find pairs of words, and those whose exchange moves nothing."""
     ids, unlike = subject.inputs[which][0], unlike_words(subject, which)
     batch = ids.repeat(len(unlike) + 1, *[1] * ids.ndim)
     for row, (p, q) in zip(batch, unlike):
@@ -413,8 +401,7 @@ def swappable_pairs(
 
 
 def first_attention(subject: Subject, t: int) -> AttentionParts | None:
-    """Find the first attention of t positions whose rows of a batch are not
-    all alike."""
+    """Find the first attention of t positions with unlike rows."""
     rows = len(subject.inputs[0])
     for one in all_attentions(subject):
         x = one.weights
@@ -426,9 +413,7 @@ def first_attention(subject: Subject, t: int) -> AttentionParts | None:
 
 
 def placed_later(subject: Subject, which: int) -> bool:
-    """Whether positions of an input come in anywhere: with the same word
-    everywhere, some attention reads other vectors of it, or more is added to
-    its scores."""
+    """Whether positions of an input come in later than in embeddings."""
     alike = same_word(few_outputs(subject), 0)
     every = zip(all_attentions(alike), own_operands(subject, which))
     return any(
@@ -447,8 +432,7 @@ def even(weights: Tensor) -> bool:
 
 
 def own_operands(subject: Subject, which: int) -> Iterator[list[bool]]:
-    """Say of each attention whether queries, keys and values are of an input:
-    they depend on it, or on none; and on none that comes after it."""
+    """Say which of queries, keys and values depend on just this input."""
     runs = [all_attentions(subject, i) for i in range(subject.last + 1)]
     for one, *others in zip(all_attentions(subject), *runs):
         moves = [*zip(*(differ(one, x) for x in others))]

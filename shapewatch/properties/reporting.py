@@ -66,8 +66,7 @@ PATIENCE = 3.0  # seconds of work before progress is written
 
 
 def with_progress(checks: Sequence[Callable]) -> Iterator[Callable]:
-    """Give checks one by one; after three seconds of work, write on stderr
-    which is running, unless that is a pipe."""
+    """Give checks one by one, and show on a terminal which is running."""
     ipython: Any = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     looks = sys.stderr.isatty() or getattr(shell, "kernel", None) is not None
@@ -86,8 +85,7 @@ def with_progress(checks: Sequence[Callable]) -> Iterator[Callable]:
 
 
 def why_not_running(subject: Subject) -> str:
-    """Say why a model does not run as it is, in which of its modules and at
-    which line of the reader's; "" when it runs."""
+    """Say why a model does not run, in which module, at which line; or ""."""
     try:
         raw_output(subject)
     except FailedError as error:
@@ -100,8 +98,7 @@ def why_not_running(subject: Subject) -> str:
 
 
 def failing_place(subject: Subject, trail: TracebackType | None) -> str:
-    """Name the innermost module and the reader's innermost line that an
-    error came through; or a library's line, where no reader's is."""
+    """Name the innermost module and line that an error came through."""
     frames = [frame for frame, _ in traceback.walk_tb(trail)]
     named: Any = getattr(subject.model, "named_modules", list)
     paths = {id(part): path for path, part in named()}
@@ -111,8 +108,7 @@ def failing_place(subject: Subject, trail: TracebackType | None) -> str:
 
 
 def reader_line(trail: TracebackType | None) -> str:
-    """Give the reader's innermost line that an error came through, or a
-    library's; "" where there is none."""
+    """Give the reader's line that an error came through, or a library's."""
     lines = [line for line in traceback.extract_tb(trail) if is_outer(line)]
     own = [line for line in lines if INSTALLED not in line.filename]
     for line in (own or lines)[-1:]:
@@ -229,8 +225,7 @@ def report(
 
 
 def after_all(finding: Finding, reasons: Mapping[str, str]) -> Finding:
-    """Mark a finding that was expected, and put the reason before it; say of
-    one that holds that the reason is not needed."""
+    """Mark a finding that was expected, with the reason before it."""
     reason = reasons.get(finding.name, "").rstrip(".")
     if not reason or finding.holds is None:
         return finding

@@ -117,8 +117,7 @@ def in_a_row(
 
 
 def collapsed_linears(flow: Flow, found: dict[int, Matrix]) -> str:
-    """Name the module that multiplies two linear maps of one thing, and then
-    by another matrix; or ""."""
+    """Name the module that multiplies two linear maps of one thing; or ""."""
     for one in found.values():
         j = flow.sources[one.at][one.data]
         while j is not None and flow.names[j] in MOVES | {"dropout"}:
@@ -141,8 +140,7 @@ def data_source(flow: Flow, one: Matrix) -> int | None:
 
 
 def makers(flow: Flow, j: int | None, found: dict[int, Matrix]) -> list[int]:
-    """List the matrices that made something, by moves, scales and sums; none
-    where anything else had a part in it."""
+    """List the matrices that made something by moves, scales and sums."""
     if j is None or j in found:
         return [] if j is None else [j]
     made = [x for x in flow.sources[j] if x is not None]
@@ -183,8 +181,7 @@ class ResidualSum(NamedTuple):
 
 
 def wrong_sum(subject: Subject) -> tuple[str, str] | None:
-    """Say which sum of a run leaves out what a sublayer has added, or adds
-    something twice; and of which level that is."""
+    """Say what a sum leaves out or adds twice, and of which level that is."""
     flow = flow_of(subject)
     found = [*sums(flow)]
     if (at := double_addition(flow, found)) is not None:
@@ -245,8 +242,7 @@ def double_addition(flow: Flow, found: list[Sum]) -> int | None:
 
 
 def residuals(flow: Flow, found: list[Sum], every: Sets) -> list[ResidualSum]:
-    """Find the sums of what was there and of what a branch made of it: not
-    those of scores and biases."""
+    """Find the sums of what was there and of what a branch made of it."""
     direct, scored = direct_origins(flow), scores(flow)
     return [
         ResidualSum(one.at, skip, branch)
@@ -278,8 +274,7 @@ def stale_sums(
 def attention_without_residual(
     flow: Flow, every: Sets, around: list[ResidualSum]
 ) -> str:
-    """Name the module of an attention that is added to nothing that was
-    there before it, though others are; or ""."""
+    """Name an attention that is added to nothing, as others are; or ""."""
     mixed = [one.mixed for one in flow.attentions()]
     right = [
         any(x in every[one.branch] and one.skip in every[x] for one in around)
@@ -399,8 +394,7 @@ def is_norm(part: nn.Module) -> bool:
 
 
 def without_gains(norm: nn.Module, x: Tensor) -> Tensor:
-    """Take a norm's offsets and gains, by name, out of what it gave. Each
-    head may have its own, such as (H, 1, D) of (B, H, T, D)."""
+    """Take a norm's own offsets and gains, by name, out of what it gave."""
     for name in OFFSETS + GAINS:
         own = getattr(norm, name, None)
         if isinstance(own, Tensor) and has_channels(own, x):
@@ -409,8 +403,7 @@ def without_gains(norm: nn.Module, x: Tensor) -> Tensor:
 
 
 def has_channels(own: Tensor, x: Tensor) -> bool:
-    """Whether a gain or an offset has all channels of x (..., C), and for
-    its other axes 1 or as many as x."""
+    """Whether a gain or an offset has all channels of x (..., C)."""
     pairs = [*zip(own.shape[::-1], x.shape[::-1])]
     same = all(n in (1, m) for n, m in pairs) and own.ndim <= x.ndim
     return same and own.shape[-1:] == x.shape[-1:]
@@ -418,8 +411,7 @@ def has_channels(own: Tensor, x: Tensor) -> bool:
 
 @once
 def norms_alone(subject: Subject) -> dict[str, Gains | None]:
-    """Find the gains and offsets of each norm, by its path, by asking it
-    alone; None for what does not normalise."""
+    """Ask each norm alone for its gains, by path; None if it has none."""
     found = norm_calls(subject)
 
     def ask() -> dict[str, Gains | None]:
@@ -523,8 +515,7 @@ def broken_blocks(runs: list[BlockRun]) -> list[BlockRun]:
 
 
 def hands_on(x: Tensor, first: Tensor, after: Tensor) -> bool:
-    """Whether a block gave its input; or the norm of it, in post-norm. Its
-    layers may read it with the positions first: (T, B, C)."""
+    """Whether a block gave its input; or the norm of it, in post-norm."""
     read = any(are_close(y, x) for y in (first, first.transpose(0, 1)))
     return are_close(after, x) or (read and is_normed(after, x))
 
@@ -532,8 +523,7 @@ def hands_on(x: Tensor, first: Tensor, after: Tensor) -> bool:
 def added_outside(
     run: BlockRun, before: list[BlockRun], later: list[BlockRun]
 ) -> bool:
-    """Whether a block gives 0, and what it read is read by a later one, or
-    by one before it that gives 0, too: the sum is made outside."""
+    """Whether a block gives 0, and its input is added outside."""
     _, x, _, after = run
     silent = [one for one in before if not one[3].any()]
     others = any(are_close(x, other[1]) for other in silent + later)
@@ -587,8 +577,7 @@ def of_same_shape(
 
 
 def silent_calls(subject: Subject, positions: list[int]) -> list[ModuleCall]:
-    """List the calls of a run in which all layers in blocks give 0, and
-    norms have no gains; with some positions pushed."""
+    """List the calls of a run in which layers in blocks give 0."""
     model, alone = subject.model, norms_alone(subject)
     parts = {part for _, x in blocks(model) for part in [*x.modules()][1:]}
 

@@ -158,8 +158,7 @@ class Subject(ModelRunner):
 def subject_of(
     model: Callable, inputs: tuple, known: Mapping[str, Any]
 ) -> Subject:
-    """Make a subject of what the caller of a check gives: a name that is no
-    option is an input of the model."""
+    """Make a subject; a name that is no option is an input of the model."""
     options = {name: x for name, x in known.items() if name in OPTIONS}
     named = {name: x for name, x in known.items() if name not in OPTIONS}
     return Subject(model, inputs, named, **options)
@@ -185,8 +184,7 @@ def with_model(
 def with_sequences(
     subject: ModelRunner, inputs: Iterable[Tensor], given: tuple | None = None
 ) -> tuple:
-    """Put sequences where they stand among all that a subject is given, or
-    others like that."""
+    """Put sequences where they stand among all that is given."""
     found = [*(subject.given if given is None else given)]
     for i, x in zip(subject.places, inputs):
         found[i] = x
@@ -194,8 +192,7 @@ def with_sequences(
 
 
 def without_labels(subject: Subject) -> list[int]:
-    """Tell which inputs are sequences, without a last one that has the shape
-    of the one before it and changes no output: these are labels."""
+    """Leave out a last input that changes no output: these are labels."""
     *rest, labels = subject.inputs
     if not rest or labels.shape != rest[-1].shape:
         return subject.places
@@ -220,8 +217,7 @@ def own_ids(
 
 @contextmanager
 def in_evaluation(model: Callable) -> Iterator[None]:
-    """Run without gradients; and a module, in evaluation: then each part is
-    in training again that was."""
+    """Run without gradients and in evaluation, and put the modes back."""
     parts = [*model.modules()] if isinstance(model, nn.Module) else []
     before = [(part, part.training) for part in parts]
     try:
@@ -399,8 +395,7 @@ def refuse_unknown(
 
 
 def refuse_typos(model: Callable, named: Mapping[str, Any]) -> None:
-    """Raise TypeError for a name that is nearly an option's, of a model that
-    takes any name."""
+    """Raise TypeError for a name that is nearly an option's."""
     for name in named.keys() - (parameters_of(model) or {}).keys():
         for option in (*OPTIONS, "expect"):
             alike = SequenceMatcher(None, name, option).ratio() > 0.9
@@ -545,8 +540,7 @@ def module_copy(model: nn.Module, shared: dict[int, Any]) -> nn.Module:
 
 @once
 def same_word(subject: Subject, n: int) -> Subject:
-    """Ask the same of inputs that have one word at all positions, or one
-    vector: one of two words that stand in the first row."""
+    """Ask the same with one word, or vector, of the first row everywhere."""
     alike = []
     for x, real in zip(subject.inputs, subject.real):
         known = x[0][real[0]]
