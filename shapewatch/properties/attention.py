@@ -458,9 +458,9 @@ def provenance(subject: Subject) -> Verdict:
     all heads of one position.
     """
     seen, flow = [], flow_of(subject)
-    found = attentions(subject, *range(subject.last + 1))  # no rows alike
     if says := transposed_weight(flow):
         return False, says, torch.zeros(1, 1)
+    found = attentions(subject, *range(subject.last + 1))  # no rows alike
     if says := summed_heads(flow) or one_matrix(found):
         return False, says, torch.zeros(1, 1), UNUSUAL
     for one in found:

@@ -55,11 +55,6 @@ class TurnedFromZero(Cached):
         return super().turned(q, k, 0)
 
 
-class NewBeforeOld(Cached):
-    def joined(self, past, new):
-        return new if past is None else torch.cat((new, past), 1)
-
-
 class MaskFromZero(Cached):
     """The mask of new words begins at the first old one."""
 

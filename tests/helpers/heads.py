@@ -103,15 +103,6 @@ class Copies(Own):
             part.bias.data = part.bias.data[:4].repeat(4)
 
 
-class NoQueries(Own):
-    """Queries are 0 at first."""
-
-    def __init__(self):
-        super().__init__()
-        nn.init.zeros_(self.q.weight)
-        nn.init.zeros_(self.q.bias)
-
-
 class Gated(Own):
     """Each head has a gate, and one is shut at first."""
 

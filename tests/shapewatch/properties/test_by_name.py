@@ -20,7 +20,6 @@ from tests.helpers.strangers import (
     MASK,
     PADDED,
     PLACES,
-    Kinds,
     WithMasks,
     by_jit,
 )
@@ -79,13 +78,6 @@ def test_a_dictionary_may_be_an_input_itself():
     rest = {"mask": MASK, "all": [PLACES]}
     assert said(seeded(Nested), PADDED, rest) == PLAIN
     assert said(seeded(Nested), PADDED, rest=rest) == PLAIN
-
-
-def test_an_input_that_is_left_out_is_an_excuse_by_name_too():
-    torch.manual_seed(0)
-    found = report(Kinds(), ids=IDS)["live_parameters"]
-    assert found.level == "unusual"
-    assert "They do where another input is given" in found.says
 
 
 class Both(nn.Module):
@@ -192,10 +184,3 @@ def test_the_output_is_picked_by_name_or_by_a_function():
 def test_what_cannot_be_picked_is_said(output, says):
     assert says in causality(Several(), IDS, output=output).says
     assert says in report(Several(), IDS, output=output)["past"].says
-
-
-def test_of_a_tuple_the_kinds_are_named():
-    says = causality(lambda x: (x, 1), IDS, output="logits").says
-    assert "The model gave Tensor, int: pick with output=lambda" in says
-    says = causality(lambda x: x, IDS, output="logits").says
-    assert "The model gave one tensor (2, 7)." in says

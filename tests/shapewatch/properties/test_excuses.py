@@ -6,11 +6,6 @@ import torch
 from torch import nn
 
 from shapewatch.properties import live_parameters
-from shapewatch.properties.learning import (
-    innermost_model,
-    name_in_any_block,
-    optional,
-)
 from tests.helpers.strangers import GPT, IDS, Block, Kinds
 
 PICTURE = torch.randn(2, 7, 16, generator=torch.Generator().manual_seed(0))
@@ -72,14 +67,6 @@ def test_what_is_wrong_is_named_before_what_is_excused():
     assert finding.level == "broken"
     assert "4 of" in finding.says
     assert "such as blocks.1.never.weight" in finding.says
-
-
-def test_optional_inputs_are_those_that_are_none():
-    assert [*optional(Kinds())] == ["kinds"]
-    assert [*optional(nn.Linear(2, 2))] == []
-    inner = Kinds()
-    assert innermost_model(Wrapped(Wrapped(inner))) is inner
-    assert innermost_model(inner) is inner
 
 
 class Patches(nn.Module):
@@ -146,10 +133,3 @@ def test_a_row_of_each_position_excuses_nothing():
         Pooled(lambda x: x[:, :1].expand_as(x), Block(), Block()), PICTURE
     )
     assert finding.level == "broken", finding
-
-
-def test_a_parameter_has_one_name_in_all_blocks():
-    assert (
-        name_in_any_block("blocks.1.net.0.weight") == "blocks.#.net.0.weight"
-    )
-    assert name_in_any_block("head.weight") == "head.weight"

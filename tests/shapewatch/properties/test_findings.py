@@ -47,32 +47,6 @@ def test_a_page_has_a_real_table():
         assert cell in page, page
 
 
-def test_a_finding_is_found_by_its_name():
-    assert REPORT.broken == ["past"]
-    with pytest.raises(KeyError) as caught:
-        REPORT["speed"]
-    says = "no check 'speed': there are finite, past, provenance"
-    assert caught.value.args == (says,)
-
-
-def test_what_is_unusual_or_expected_is_no_bug():
-    found = Report(
-        [
-            Finding("past", False, "Deaf.", None, "unusual"),
-            Finding("finite", False, "NaN.", None, "expected"),
-            Finding("logits", False, "Shares."),
-        ]
-    )
-    assert str(found).splitlines() == [
-        "past                ! unusual     Deaf.",
-        "finite              ! expected    NaN.",
-        "logits              ✗ broken      Shares.",
-    ]
-    assert [f.holds for f in found.findings] == [False] * 3
-    assert found.broken == ["logits"]
-    assert "! unusual" in found._repr_html_()
-
-
 class Unscaled(Attention):
     def shape(self, q, k):
         return q, k

@@ -152,14 +152,6 @@ def test_what_hears_no_future_raises_no_alarm(kind):
     assert finding.says == f"No position depends on a later one.{refused}"
 
 
-def test_buffers_are_not_trained_by_the_question():
-    model = OverTime()
-    before = {name: x.clone() for name, x in model.state_dict().items()}
-    causality(model, IDS)
-    for name, x in model.state_dict().items():
-        assert x.equal(before[name]), name
-
-
 def test_later_ids_become_others_that_occur_and_padding_stays():
     subject = Subject(GPT(), (PADDED,), pad=1)
     (others,) = with_others(subject, 3)

@@ -29,9 +29,6 @@ from tests.helpers.strangers import (
     Talking,
 )
 
-ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
-
-
 RIGHT = Own, Attention, Capped, Cosine, Sink, Talking
 RIGHT += Gated, SummedLater, MixedAfter
 WRONG = {

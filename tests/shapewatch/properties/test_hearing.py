@@ -9,15 +9,10 @@ from torch import nn
 from shapewatch.properties import (
     batch_independence,
     order_sensitivity,
-    past,
-    source_coverage,
-    source_dependence,
     unknown_words,
 )
 from shapewatch.properties.dependence import exchanges
-from shapewatch.properties.perturbation import reach
 from shapewatch.properties.subject import Subject
-from tests.helpers.layouts import LAYOUTS, Layer
 from tformer_lite import running_example, running_model, tiny_translator
 
 SRC = torch.tensor([[2, 5, 6, 7, 8, 0], [2, 6, 9, 5, 4, 7]])
@@ -49,26 +44,11 @@ def all_but_unknown(src, tgt):
     return everyone(src, tgt) * (src != 0)[:, None]
 
 
-def the_first_row_of_it(src, tgt):
-    """The first output alone hears it, and in order."""
-    ahead = torch.arange(src.shape[1]).expand_as(everyone(src, tgt))
-    return ahead * (torch.arange(tgt.shape[1]) == 0)[:, None]
-
-
 def test_of_the_source_the_last_word_can_be_heard_too():
     hears = Hearing(everyone), Hearing(all_but_unknown)
     found = [unknown_words(model, SRC, TGT, unknown=0) for model in hears]
     assert [finding.holds for finding in found] == [True, False]
     assert "source position 5" in found[1].says
-
-
-def test_of_the_source_the_first_output_may_hear_the_order():
-    model = Hearing(the_first_row_of_it)
-    moved = {
-        which: x for which, *_, x in exchanges(Subject(model, (SRC, TGT)))
-    }
-    assert moved[0].tolist() == [[moved[0][0, 0], 0, 0, 0]]
-    assert moved[0][0, 0] > 0
 
 
 def exchanged(*inputs):
@@ -83,13 +63,6 @@ def test_the_first_two_words_that_differ_change_places():
     alike[0, :3] = 5
     assert exchanged(SRC, TGT) == [(0, 0, 1, (1, 4)), (1, 0, 1, (1, 4))]
     assert exchanged(alike, TGT)[0] == (0, 0, 3, (1, 4))
-
-
-def test_the_words_of_the_first_sentence_change_places():
-    short = SRC.clone()
-    short[0, 1:] = 1
-    found = exchanges(Subject(Hearing(everyone), (short, TGT), pad=1))
-    assert [which for which, *_ in found] == [1]
 
 
 @pytest.mark.parametrize("length", [2, 3])
@@ -119,36 +92,6 @@ def test_two_words_and_one_that_hears_them_are_enough(length):
 def test_a_side_that_asks_for_no_positions_is_not_blamed(src, own, says):
     config = replace(tiny_translator, src_positions=src, positions=own)
     assert order_sensitivity(running_model(config), *PAIR).says == says
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("attend", LAYOUTS, ids=lambda f: f.__name__)
-def test_a_source_is_covered_in_every_layout(attend):
-    torch.manual_seed(0)
-    layer = Layer(attend)
-    found = source_coverage(layer, ROWS.flip(0), ROWS)
-    later = torch.ones(6, 6).triu(1) > 0
-    assert found.seen[later].eq(0).all()  # by the layout's own causal mask
-    assert found.seen[~later].gt(0).all()
-
-
-@pytest.mark.slow
-def test_what_is_seen_is_the_first_sentence():
-    model = running_model()
-    for check, which in (source_dependence, 0), (past, 1):
-        moves = reach(Subject(model, PAIR), which)
-        assert not moves[0].equal(moves[1])
-        assert check(model, *PAIR).seen.equal(moves[0])
-
-
-def the_second_sentence_alone(src, tgt):
-    return everyone(src, tgt) * torch.tensor([0, 1])[:, None, None]
-
-
-def test_where_nothing_is_heard_the_first_sentence_is_seen_too():
-    finding = source_dependence(Hearing(the_second_sentence_alone), SRC, TGT)
-    assert finding.says.startswith("Row 0: output 0 does not depend")
-    assert finding.seen.eq(0).all()
 
 
 @pytest.mark.parametrize("share", [1e-5, 1e-3])

@@ -16,9 +16,7 @@ from shapewatch.properties import (
 from shapewatch.properties.attention import (
     AttentionParts,
     Operand,
-    first_matrix,
     joined_in_order,
-    mostly,
     nobody,
     split_in_order,
 )
@@ -58,19 +56,6 @@ def test_a_head_is_the_same_channels_of_position_after_position(heads, right):
     factor = 2.0 if torch.equal(heads, 2 * HEADS) else 1.0
     found = split_in_order(Operand(heads, ROWS, factor))
     assert (found and found.in_order) == right
-
-
-def test_of_a_long_sentence_every_position_is_known():
-    x = torch.randn(2, 6, 4)
-    found = split_in_order(Operand(split_heads(x, 2), x, 1.0))
-    assert found.in_order
-    assert found.positions.equal(torch.arange(6.0)[:, None].expand(6, 2))
-
-
-def test_one_position_is_in_order():
-    one = Operand(HEADS[..., :1, :], ROWS[:, :1], 1.0)
-    assert split_in_order(one).in_order
-    assert not mostly(torch.tensor([False]))
 
 
 def joined(mixed, joined):
@@ -136,24 +121,6 @@ def test_the_split_that_mixes_is_named(which, name):
     assert says.startswith(f"In the model, the split {name} mix positions")
 
 
-def test_values_that_occur_twice_came_from_nowhere():
-    twice = ROWS.clone()
-    twice[0, 1] = twice[0, 0]
-    seen = provenance(by_view(""), twice).seen
-    assert -1 in seen
-    assert set(seen.unique().tolist()) <= {-1, *range(6)}
-
-
-def test_heads_that_are_computed_anew_and_never_joined_move_nothing():
-    def attend(x):
-        parts = (split_heads(x @ w, 3) + 1 for w in WEIGHTS)
-        return dot_product_attention(*parts)
-
-    finding = provenance(attend, ROWS)
-    assert finding.holds is None
-    assert finding.says == "No heads are split or joined that can be seen."
-
-
 @pytest.mark.parametrize("variance", [0.75, 0.85, 1.2, 1.3])
 def test_a_variance_near_one_will_do(variance):
     def attend(x):
@@ -161,32 +128,6 @@ def test_a_variance_near_one_will_do(variance):
         return join_heads(dot_product_attention(q * variance**0.5, k, v))
 
     assert score_scale(attend, ROWS).holds is (0.8 < variance < 1.25)
-
-
-@pytest.mark.parametrize("n", [1, 2, 3])
-def test_attentions_are_counted_in_words(n):
-    def attend(x):
-        for _ in range(n):
-            x = x + by_view("")(x)
-        return x
-
-    words = "1 attention" if n == 1 else f"{n} attentions"
-    assert weight_rows(attend, ROWS).says.endswith(f" in {words}.")
-
-
-def test_the_first_head_of_the_first_sentence_is_shown():
-    weights = HEADS.softmax(-1)
-    assert first_matrix(weights).equal(weights[0, 0])
-    assert first_matrix(weights.flatten(0, 1)).equal(weights[0, 0])
-
-
-def test_values_that_occur_twice_are_no_evidence():
-    twice = ROWS.clone()
-    twice[:, 3:] = twice[:, :3]
-    found = split_in_order(Operand(split_heads(twice, 3), twice, 1.0))
-    assert found.in_order
-    found = split_in_order(Operand(twice.view(2, 3, 6, 4), twice, 1.0))
-    assert found.in_order  # there is nothing to tell it by
 
 
 class HalfDeaf(MultiHeadAttention):

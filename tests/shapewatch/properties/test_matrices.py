@@ -19,10 +19,7 @@ from tests.helpers.blocks import (
     Square,
     Transposed,
 )
-from tests.helpers.rotating import Turning
 from tests.helpers.strangers import GPT, IDS, Block
-from tformer_lite import DecoderOnly, char_lm, running_model
-from tformer_lite.example.running import example_ids
 
 
 def asked(kind):
@@ -64,25 +61,3 @@ def test_the_modules_are_named():
     model.blocks[1] = Plain()
     says = activations(model, IDS).says
     assert says.startswith("In blocks.1.up and blocks.1.down, ")
-
-
-def of_the_book(model):
-    return activations(model, *example_ids(model))
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda: of_the_book(running_model()),
-        lambda: of_the_book(DecoderOnly(char_lm)),
-        lambda: activations(Turning(), IDS),
-        lambda: activations(nn.Linear(4, 9), torch.ones(1, 2, 4)),
-    ],
-)
-def test_other_right_models_are_right(ask):
-    assert ask().holds
-
-
-def test_what_has_no_matrix_is_not_judged():
-    finding = activations(nn.ReLU(), torch.ones(1, 2, 4))
-    assert finding.says == "Nothing is multiplied by a matrix."

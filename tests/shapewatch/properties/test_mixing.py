@@ -3,8 +3,6 @@ lines around it are written."""
 
 import pytest
 import torch
-from torch import nn
-from torch.nn.functional import scaled_dot_product_attention
 
 from shapewatch.properties import provenance, score_scale, weight_rows
 from tests.helpers.layouts import Layer
@@ -31,12 +29,6 @@ def test_gains_for_each_channel_are_no_scale():
     assert score_scale(attend, ROWS).holds
 
 
-def test_inputs_may_be_mixed_as_they_are():
-    attend = lambda x: dot_product_attention(x, x, x)  # noqa: E731
-    assert weight_rows(attend, ROWS).holds
-    assert score_scale(attend, ROWS).holds
-
-
 def beside(x):
     """Something else is moved before the heads are joined."""
     mixed = dot_product_attention(*heads(x))
@@ -56,25 +48,6 @@ def test_the_end_of_an_attention_is_what_the_next_step_reads(attend):
     finding = provenance(attend, ROWS)
     assert finding.holds
     assert finding.seen.equal(torch.arange(6)[:, None].expand(6, 12))
-
-
-class InOneCall(nn.Module):
-    """Attention with a scale that is wrong."""
-
-    def forward(self, x):
-        return join_heads(scaled_dot_product_attention(*heads(x), scale=1.0))
-
-
-@pytest.mark.parametrize(
-    ("model", "place"),
-    [
-        (InOneCall(), "the model"),
-        (nn.Sequential(InOneCall()), "0"),
-    ],
-)
-def test_an_attention_in_one_call_is_named_by_its_module(model, place):
-    says = score_scale(model, ROWS).says
-    assert says.startswith(f"In {place}, queries and keys of variance 1")
 
 
 def spaced(q, k, v, mask):

@@ -7,7 +7,7 @@ from torch import nn
 from torch.nn.functional import normalize
 
 from shapewatch.properties import finite, identity, norm_statistics
-from shapewatch.properties.structure import has_channels, is_norm
+from shapewatch.properties.structure import is_norm
 from tests.helpers.strangers import GPT, IDS, Attention, MixedAfter, Talking
 from tformer_lite import report
 
@@ -118,25 +118,6 @@ def test_heads_may_have_gains_of_their_own(kind):
     assert finding.holds is (kind is NormedHeads), finding
 
 
-@pytest.mark.parametrize(
-    ("own", "right"),
-    [
-        ((16,), True),
-        ((7, 16), True),
-        ((1, 16), True),
-        ((2, 1, 16), True),
-        ((7, 1, 16), False),
-        ((3, 16), False),
-        ((16, 1), False),
-        ((1,), False),
-        ((), False),
-        ((1, 2, 7, 16), False),
-    ],
-)
-def test_gains_have_all_channels(own, right):
-    assert has_channels(torch.ones(own), ROWS) is right
-
-
 @pytest.mark.parametrize("kind", [NoNorm, ForgetfulNorm])
 def test_what_says_that_it_is_no_norm_is_none(kind):
     torch.manual_seed(0)
@@ -213,9 +194,3 @@ def deep(layers, end):
 def test_many_layers_may_make_large_numbers_and_no_power_of_e():
     assert finite(deep(40, nn.Identity()), ROWS).holds
     assert finite(deep(2, Exponent()), ROWS).level == "unusual"
-
-
-def test_a_number_for_each_position_is_no_row():
-    found = report(lambda x: x.sum(-1), ROWS)
-    assert "could not be asked" not in str(found), found
-    assert "has no row for each" in found["causality"].says

@@ -9,7 +9,6 @@ from shapewatch.properties import (
     past,
     source_coverage,
 )
-from shapewatch.properties.dependence import like_padding
 from tests.helpers.strangers import GPT
 
 LEFT = torch.tensor([[1, 1, 4, 5, 6], [2, 8, 3, 9, 4]])
@@ -53,16 +52,6 @@ def test_words_of_one_id_that_nobody_hears_may_be_padding():
     assert finding.level == "unusual"
     assert finding.says.startswith("Row 0: position 3 has no effect")
     assert "give pad=1;" in finding.says
-
-
-@pytest.mark.parametrize(
-    ("there", "says"),
-    [([[0, 0], [1, 0]], True), ([[0, 1], [0, 0]], False), ([[1] * 2] * 2, "")],
-)
-def test_one_id_and_no_other_looks_like_padding(there, says):
-    ids = torch.tensor([[5, 7], [1, 7]])
-    assert bool(like_padding(ids, torch.tensor(there) > 0)) is bool(says)
-    assert like_padding(ids[..., None].float(), torch.tensor(there) > 0) == ""
 
 
 @pytest.mark.slow

@@ -52,13 +52,6 @@ def test_several_words_after_a_cache_are_read_too(kind, at):
     assert f"output {at} is another one when two words at" in finding.says
 
 
-def test_of_many_words_the_last_are_read_in_pairs():
-    model = OpenAfterwards()
-    model.places = torch.nn.Embedding(32, 8)
-    finding = cached_run(model, torch.randint(11, (1, 32)))
-    assert "output 24 is another one when two words at" in finding.says
-
-
 @pytest.mark.parametrize("kind", [Keeps, KeepsForAll])
 def test_what_a_sequence_leaves_is_not_heard_by_the_next(kind):
     finding = cached_run(kind(), IDS)
@@ -82,20 +75,6 @@ def test_a_mask_of_padding_is_left_out(kind):
     assert bool(cached_run(masked(kind), IDS, mask).holds) is (kind is Cached)
     needed = lambda ids, mask: masked(kind)(ids, mask)  # noqa: E731
     assert cached_run(needed, IDS, mask).holds is None
-
-
-class OneByOne(Cached):
-    """After a cache, it reads no more than one word."""
-
-    def forward(self, ids, past=None, use_cache=False):
-        if past is not None and ids.shape[1] > 1:
-            raise ValueError("one word, please")
-        return super().forward(ids, past, use_cache)
-
-
-def test_who_reads_no_two_words_after_a_cache_is_right():
-    assert cached_run(OneByOne(), IDS).holds
-    assert cached_run(OneByOne(), IDS[:, :2]).holds
 
 
 def test_this_modules_caches_are_right():

@@ -5,11 +5,9 @@ import torch
 from torch import nn
 
 from shapewatch.properties import (
-    causality,
     padding_invariance,
     past,
     report,
-    source_dependence,
     unknown_words,
 )
 from shapewatch.properties.perturbation import (
@@ -19,7 +17,6 @@ from shapewatch.properties.perturbation import (
     sampled_text,
 )
 from shapewatch.properties.subject import Subject
-from tests.helpers.strangers import GPT
 
 LONG = torch.randint(
     2, 50, (2, 40), generator=torch.Generator().manual_seed(0)
@@ -65,14 +62,6 @@ def test_what_is_wrong_in_the_middle_is_found():
     assert "no output depends on input position 30" in deaf.says
 
 
-def test_of_many_unknown_words_some_are_asked():
-    ids = LONG.clone()
-    ids[0, 5:25] = 1
-    model = nn.Sequential(nn.Embedding(50, 8), nn.GRU(8, 8, batch_first=True))
-    found = unknown_words(model, ids, unknown=1, positions=2)
-    assert found.holds, found
-
-
 def window(x):
     """Each position hears itself, and the one before it."""
     return x + x.roll(1, 1) * (torch.arange(x.shape[1]) > 0)[:, None]
@@ -84,37 +73,6 @@ def test_a_window_between_two_positions_is_not_deaf():
     assert finding.says.endswith("an earlier one. (4 of 40 positions asked.)")
     deaf = past(lambda x: x + x[:, :1] * (x[:, :, :1] > 9), ROWS, positions=4)
     assert not deaf.holds
-
-
-class Reads(nn.Module):
-    """Position t of the target hears position t of the source."""
-
-    def forward(self, src, tgt):
-        return tgt.cumsum(1) + src
-
-
-def test_a_source_that_is_heard_between_positions_is_heard():
-    says = source_dependence(Reads(), ROWS, ROWS + 1, positions=3).says
-    assert says.startswith("No attention was found")  # not: hears nothing
-
-
-@pytest.mark.slow
-def test_the_sentences_say_how_many_positions_were_asked():
-    torch.manual_seed(0)
-    model = GPT()
-    model.places = nn.Embedding(40, 16)
-    found = report(model, LONG, positions=5)
-    asks = " (5 of 40 positions asked.)"
-    assert (
-        found["causality"].says == f"No position depends on a later one.{asks}"
-    )
-    assert found["past"].says.endswith(asks)
-    assert found.ok
-
-
-def test_the_future_is_heard_also_where_few_are_asked():
-    finding = causality(lambda x: x.flip(1).cumsum(1), ROWS, positions=3)
-    assert finding.says.startswith("Row 0: position 0 moves when position")
 
 
 def test_two_positions_are_the_least():

@@ -35,11 +35,6 @@ def test_all_is_well_unless_something_is_broken():
     assert not of("expected", kind=FailedReport).ok
 
 
-def test_a_report_is_no_bool():
-    with pytest.raises(TypeError, match="neither true nor false: ask for its"):
-        bool(of("holds"))
-
-
 def test_the_findings_of_one_level_are_a_report():
     some = of_level(of("holds", "broken", "unusual"), "broken")
     assert [finding.name for finding in some.findings] == ["broken"]
@@ -90,11 +85,6 @@ def test_of_a_library_s_line_and_the_reader_s_own_the_reader_s_is_said():
     )
 
 
-def test_what_is_expected_of_a_model_that_does_not_run_is_no_excuse():
-    why = dict.fromkeys((check.__name__ for check in CHECKS), "So it is.")
-    assert not report(Outer(), ROWS, expect=why).ok
-
-
 def slow(seen, monkeypatch, patience=0.0):
     """Report on a model, and give what stderr got."""
     monkeypatch.setattr(sys, "stderr", seen)
@@ -135,9 +125,3 @@ def test_a_notebook_shows_it_too(monkeypatch):
     assert slow(io.StringIO(), monkeypatch) == ""
     shell.kernel = object()
     assert "report: past" in slow(io.StringIO(), monkeypatch)
-
-
-def test_what_is_unusual_is_listed_as_well():
-    seen = of("holds", "broken", "unusual")
-    assert len(seen.broken) == len(seen.unusual) == 1
-    assert seen[seen.unusual[0]].level == "unusual"

@@ -5,14 +5,11 @@ import torch
 from torch import nn
 
 from shapewatch.properties import (
-    finite,
     live_parameters,
     norm_statistics,
     past,
-    repeatable,
     report,
     score_scale,
-    source_dependence,
     unknown_words,
     weight_rows,
 )
@@ -53,22 +50,6 @@ def test_an_unknown_word_may_be_heard_two_positions_later():
     assert unknown_words(Hears(weights), ids, unknown=0).holds
 
 
-def test_outputs_may_have_four_axes_or_two():
-    four = lambda x: x.unflatten(-1, (3, 4))  # noqa: E731
-    for model in (four, lambda x: x.mean(-1), lambda x: x.mean((1, 2))):
-        assert finite(model, ROWS).holds
-        assert repeatable(model, ROWS).holds
-    breaks = torch.zeros(2, 6, 3, 4)
-    breaks[1, 2, 0, 3] = torch.nan
-    seen = finite(lambda x: four(x) + breaks, ROWS).seen
-    assert (seen < 1).nonzero().tolist() == [[1, 2]]
-
-
-def test_a_batch_of_one_may_lack_a_number():
-    assert finite(lambda x: x / (x > 0), ROWS[:1]).holds is False
-    assert finite(nn.Linear(12, 12), ROWS[:1]).holds
-
-
 class OneRow(Attention):
     """One row of one head is wrong."""
 
@@ -82,34 +63,6 @@ def test_the_row_that_is_wrong_is_named():
     torch.manual_seed(0)
     finding = weight_rows(GPT(attention=OneRow), IDS)
     assert "row [1, 2, 3] of the weights sums to 2.00" in finding.says
-
-
-class SecondDeaf(nn.Module):
-    """The second sentence hears nothing of its source."""
-
-    def __init__(self):
-        super().__init__()
-        self.table = nn.Embedding(50, 12)
-
-    def forward(self, src, tgt):
-        hears = torch.tensor([1.0, 0.0])[:, None, None]
-        return self.table(tgt) + hears * self.table(src).sum(1, keepdim=True)
-
-
-def test_the_sentence_that_is_deaf_is_shown():
-    torch.manual_seed(0)
-    finding = source_dependence(SecondDeaf(), IDS, IDS[:, :5])
-    assert finding.says.startswith("Row 1: output 0 does not depend")
-    assert finding.seen.eq(0).all()
-
-
-def test_a_source_that_is_never_read_is_not_heard():
-    class Alone(SecondDeaf):
-        def forward(self, src, tgt):
-            return self.table(tgt)
-
-    finding = source_dependence(Alone(), IDS, IDS[:, :5])
-    assert finding.says.startswith("Row 0: output 0 does not depend")
 
 
 class Small(GPT):
@@ -162,18 +115,6 @@ def test_what_nothing_reads_outside_of_the_blocks_is_unusual():
     assert "They change no output" in finding.says
     model.blocks[0].spare = nn.Linear(16, 16)
     assert live_parameters(model, IDS).level == "broken"
-
-
-def test_of_a_part_alone_every_parameter_is_needed():
-    class Part(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.query, self.value = nn.Linear(12, 12), nn.Linear(12, 12)
-
-        def forward(self, x):
-            return self.value(x)
-
-    assert live_parameters(Part(), ROWS).level == "broken"
 
 
 def test_tiny_weights_and_padding_together():

@@ -13,7 +13,6 @@ from shapewatch.properties.subject import (
     TrainingModel,
     error_line,
     find_output,
-    is_id,
     once,
     with_model,
 )
@@ -83,28 +82,6 @@ def test_sequences_are_known_by_their_names_or_else_by_their_values(
     subject = Subject(model, given)
     assert subject.places == places
     assert with_model(subject, TrainingModel(nn.Identity())).places == places
-
-
-def test_of_other_inputs_other_positions_are_real():
-    subject = Subject(nn.Identity(), (IDS,), pad=1)
-    other = with_model(subject, nn.Identity(), (IDS + 1,))
-    assert subject.real[0].equal(IDS != 1)
-    assert (
-        with_model(subject, nn.Identity(), (IDS + 1,)).real[0].equal(IDS != 0)
-    )
-    assert other.inputs[0].equal(IDS + 1)
-
-
-def test_vectors_have_no_ids():
-    ones = torch.ones(2, 4, 12)
-    assert not is_id(ones, 1).any()
-    assert is_id(ones, 1).shape == (2, 4)
-
-
-def test_two_inputs_are_a_source_and_a_target():
-    one, two = Subject(nn.Identity(), (IDS,)), Subject(max, (IDS, IDS))
-    assert (one.side(0), one.last) == ("input", 0)
-    assert [two.side(i) for i in range(2)] == ["source", "target"]
 
 
 class Labelled(GPT):
