@@ -8,7 +8,7 @@ ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 HERE := PYTHONPATH=.:chapters
 
 .PHONY: help book links weblinks pdf test full check colab cpus nightly extras \
-  zoo lint format notebooks corpus results bench mutants lighthouse font \
+  zoo lint format notebooks corpus results bench lighthouse font \
   picture poster weights sizes preview repository version dist release \
   browser machine answers alarm clean
 
@@ -130,13 +130,6 @@ bench: .venv/all.done
 answers: .venv/all.done
 	@ANSWERS=all $(ONE) $(BIN)/python -m pytest tests/classroom -n 2 \
 	  --dist load -q -k "seed or fault"
-
-# Two hours. AGAIN=again tries what was missed; FILES="..." these alone.
-mutants: .venv/all.done
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --no-deps --upgrade --target _build/mutants -r tests/mutants.txt
-	@$(ONE) PYTHONPATH=_build/mutants $(BIN)/python book/_tools/mutants.py \
-	  $(AGAIN) $(FILES)
 
 # PAGES="chapters/06_scores.html ..." these alone; all take half an hour.
 lighthouse: .venv/all.done
