@@ -16,6 +16,7 @@ from shapewatch.properties.attention import (
     cross_attentions,
 )
 from shapewatch.properties.finding import (
+    FUTURE,
     UNUSUAL,
     Verdict,
     check,
@@ -53,7 +54,6 @@ from shapewatch.properties.subject import (
     with_sequences,
 )
 
-FUTURE = "Outputs may depend on the future here: causal=False."
 REFUSED_LENGTHS = "Shorter inputs are refused."
 NO_MIXING = "No position depends on another one, and there is no attention."
 

@@ -24,6 +24,7 @@ from shapewatch.tracing.tables import text_line
 # Whether it holds, what was seen, and the level, where it is unusual.
 Verdict = tuple[bool, str, Tensor] | tuple[bool, str, Tensor, str]
 Judge = Callable[[Subject], Verdict]
+FUTURE = "Outputs may depend on the future here: causal=False."
 BROKEN, UNUSUAL, EXPECTED = "broken", "unusual", "expected"
 LEVELS = {True: "holds", False: BROKEN, None: "not judged"}
 VERDICT_MARKS = {"holds": "✓", "broken": "✗", "not judged": "–"}

@@ -151,7 +151,9 @@ def exact_gradients(subject: Subject) -> Verdict:
     for some in dict.fromkeys((few_outputs(subject), subject)):
         double = in_double(some)
         try:
-            slope = double.call(partial(by_weights, double, ""), double.given)
+            slope = double.call(
+                partial(slope_by_weights, double, ""), double.given
+            )
         except FailedError as error:
             says = f"No gradient can be drawn in double precision: {error}"
             raise NotJudgedError(says) from error
@@ -171,7 +173,7 @@ def exact_gradients(subject: Subject) -> Verdict:
     return False, says, seen, level
 
 
-def by_weights(subject: Subject, inside: str, *given: Any) -> Slope:
+def slope_by_weights(subject: Subject, inside: str, *given: Any) -> Slope:
     """Find the slope by the weights in paths that begin so."""
     model: Any = subject.model
     named = model.named_parameters()
@@ -184,7 +186,7 @@ def by_weights(subject: Subject, inside: str, *given: Any) -> Slope:
     return slope_by(subject, partial(subject.made, *given), weights, padding)
 
 
-def by_inputs(
+def slope_by_inputs(
     subject: Subject, part: nn.Module, args: tuple, kwargs: dict
 ) -> Slope:
     """Find a module's slope by the vectors that it is given: not by what
@@ -297,7 +299,7 @@ def first_cut(subject: Subject) -> tuple[str, str]:
     model: Any = subject.model
     names = [name for name, _ in model.named_parameters()]
     items = {found[0] for found in map(LIST_ITEM.match, names) if found}
-    asks = (partial(by_weights, subject, item) for item in items)
+    asks = (partial(slope_by_weights, subject, item) for item in items)
     if LIST_ITEM.match(path) or not all(
         subject.call(ask, subject.given).agrees for ask in asks
     ):
@@ -318,7 +320,7 @@ def cut_module(subject: Subject) -> tuple[str, bool]:
         subject.run()
     for path, *call in runs:
         with suppress(FailedError), StepFunctions() as seen:
-            ask = partial(by_inputs, subject)
+            ask = partial(slope_by_inputs, subject)
             slope = subject.call(ask, tuple(call))
             if not slope.agrees:
                 flat = abs(slope.of_step) <= 1e-5 * slope.scale

@@ -56,7 +56,7 @@ def more_alive(subject: Subject) -> set[str]:
     for name in optional(part):
         for value in tried:
             with following(More(part, name, value)):
-                alive |= parameters_with_gradient(subject)
+                alive |= live_names(subject)
     return alive
 
 
@@ -103,9 +103,7 @@ class More:
         return call(part, *args, **{**more, **kwargs})
 
 
-def parameters_with_gradient(
-    subject: Subject, change: Callable = list
-) -> set[str]:
+def live_names(subject: Subject, change: Callable = list) -> set[str]:
     """Name the parameters that get a gradient; none, where it fails."""
     model: Any = subject.model
     ask = partial(output_gradients, model, change=change)
@@ -125,10 +123,8 @@ def partly_alive(subject: Subject) -> set[str]:
         baseline_output(subject)
         return set()
     # The output has no row for each position.
-    opened = parameters_with_gradient(subject, open_picks)
-    like = {
-        name_in_any_block(name) for name in parameters_with_gradient(subject)
-    }
+    opened = live_names(subject, open_picks)
+    like = {name_in_any_block(name) for name in live_names(subject)}
     return {name for name in opened if name_in_any_block(name) in like}
 
 
@@ -175,7 +171,7 @@ def by_head(
     return x[(None,) * (4 - x.ndim)].flatten(1, -3).transpose(0, 1)
 
 
-class Gradient(NamedTuple):
+class ParameterGradient(NamedTuple):
     """What is taken of the gradient of a parameter: its largest number; of a
     matrix, which rows have any; of what stands in attentions, all of it."""
 
@@ -185,7 +181,7 @@ class Gradient(NamedTuple):
 
 
 @once
-def run_gradients(subject: Subject) -> dict[Tensor, Gradient]:
+def run_gradients(subject: Subject) -> dict[Tensor, ParameterGradient]:
     """Draw gradients for all that outputs depend on."""
     try:
         paths = tuple(f"{one.path}." for one in all_attentions(subject))
@@ -194,9 +190,11 @@ def run_gradients(subject: Subject) -> dict[Tensor, Gradient]:
     every: Any = getattr(subject.model, "named_parameters", list)()
     inner = {p for name, p in every if name.startswith(paths) or p.ndim == 3}
 
-    def take(x: Tensor, g: Tensor) -> Gradient:
+    def take(x: Tensor, g: Tensor) -> ParameterGradient:
         rows = g.any(1) if g.ndim == 2 else None
-        return Gradient(largest_size(x, g), rows, g if x in inner else None)
+        return ParameterGradient(
+            largest_size(x, g), rows, g if x in inner else None
+        )
 
     return parameter_gradients(subject, take)
 

@@ -46,7 +46,7 @@ class LogitSite(NamedTuple):
         return flat.reshape(self.logits.shape).to(self.logits)
 
 
-class LogitSubstitution(TorchFunctionMode):
+class LogitSwap(TorchFunctionMode):
     """Number the calls of torch functions, and put tensors in the place of
     what some of them give; keep what was read, and what was made."""
 
@@ -82,7 +82,7 @@ class LossRun(NamedTuple):
 
 def observe_loss(subject: Subject) -> LossRun:
     """Run a loss as it is; FailedError for whatever goes wrong."""
-    stage, outputs = LogitSubstitution({}), list[Any]()
+    stage, outputs = LogitSwap({}), list[Any]()
     ask = partial(run_loss, subject, stage, outputs)
     loss = subject.call(ask, subject.given)
     given = [x for y in outputs for x in tensors(getattr(y, "logits", y))]
@@ -99,7 +99,7 @@ def observe_loss(subject: Subject) -> LossRun:
 
 
 def run_loss(
-    subject: Subject, stage: LogitSubstitution, outputs: list, *given: Any
+    subject: Subject, stage: LogitSwap, outputs: list, *given: Any
 ) -> Any:
     """Run a loss in training, and note what the model gives."""
     model: Any = subject.model
@@ -129,7 +129,7 @@ def loss_of_logits(
     own = {at: x.detach().requires_grad_() for at, x in puppets.items()}
 
     def ask(*inputs: Any) -> tuple[Any, list[Tensor | None]]:
-        loss = run_loss(subject, LogitSubstitution(own), [], *inputs)
+        loss = run_loss(subject, LogitSwap(own), [], *inputs)
         if not isinstance(loss, Tensor) or not loss.requires_grad:
             return loss, [None] * len(own)
         return loss.detach(), gradients_of(loss, [*own.values()])
@@ -150,16 +150,14 @@ def reaches_weights(subject: Subject) -> bool | None:
     weights = [p for p in own() if p.requires_grad]
 
     def ask(*inputs: Any) -> bool:
-        loss = run_loss(subject, LogitSubstitution({}), [], *inputs)
+        loss = run_loss(subject, LogitSwap({}), [], *inputs)
         found = gradients_of(loss, weights) if loss.requires_grad else []
         return any(x is not None and bool(x.any()) for x in found)
 
     return subject.call(ask, subject.given) if weights else None
 
 
-def first_same(
-    stage: LogitSubstitution, x: Tensor
-) -> list[tuple[int, str, Tensor]]:
+def first_same(stage: LogitSwap, x: Tensor) -> list[tuple[int, str, Tensor]]:
     """Find the first call that gave a tensor, or another like it."""
     if not is_rows(x):
         return []
@@ -170,7 +168,7 @@ def first_same(
 
 
 def logit_sites(
-    stage: LogitSubstitution, made: Any, target: Tensor
+    stage: LogitSwap, made: Any, target: Tensor
 ) -> Iterator[LogitSite]:
     """Find what may be logits, and the ids that stand behind them."""
     for at, x in sorted(made, key=lambda one: one[0]):
@@ -273,9 +271,7 @@ def wanted_words(subject: Subject) -> list[WantedWords]:
     for group in (seen.given, seen.others):
         found = [(x, pulls[x.at]) for x in group]
         alive = [(x, pull) for x, pull in found if pull is not None]
-        judged = [
-            in_likeliest_order(x, pull) for x, pull in alive if pull.any()
-        ]
+        judged = [in_best_order(x, pull) for x, pull in alive if pull.any()]
         if judged and (group is seen.given or len(judged) == 1):
             return judged
     return []
@@ -292,7 +288,7 @@ def labels(subject: Subject) -> list[WantedWords]:
     return found
 
 
-def in_likeliest_order(site: LogitSite, gradient: Tensor) -> WantedWords:
+def in_best_order(site: LogitSite, gradient: Tensor) -> WantedWords:
     """Read a gradient so that most of the words are the next ones."""
     ways = row_orders(site.logits, site.read)
     found = [wanted_at(site._replace(rows=way), gradient) for way in ways]

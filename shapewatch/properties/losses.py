@@ -9,7 +9,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
+from shapewatch.properties.finding import (
+    BROKEN,
+    FUTURE,
+    UNUSUAL,
+    Verdict,
+    check,
+)
 from shapewatch.properties.loss_logits import (
     UNSEEN_WORDS,
     LossRun,
@@ -329,9 +335,7 @@ def of_hidden_words(found: list[WantedWords]) -> Verdict:
     """Judge a loss of a model that may depend on the future."""
     if says := read_already(found):
         return False, says, found[0].pulls, UNUSUAL
-    raise NotJudgedError(
-        "Outputs may depend on the future here: causal=False."
-    )
+    raise NotJudgedError(FUTURE)
 
 
 def sign_error(found: list[WantedWords]) -> str:
@@ -395,7 +399,12 @@ def wrapped_targets(subject: Subject, one: WantedWords) -> str:
     last, first = one.words[:, -1], one.site.read[:, 0]
     known = (next_ids(subject, one)[:, -1] >= 0).any()
     chance = one.site.logits.shape[-1] ** -float(len(first))
-    if known or not last.equal(first) or chance > 1e-3 or is_same(first):
+    if (
+        known
+        or not last.equal(first)
+        or chance > 1e-3
+        or len(first.unique()) < 2
+    ):
         return ""
     return (
         "The loss asks the last position of each row for its first word: "
@@ -403,12 +412,6 @@ def wrapped_targets(subject: Subject, one: WantedWords) -> str:
     )
 
 
-def is_same(x: Tensor) -> bool:
-    """Whether all numbers are the same."""
-    return len(x.unique()) < 2
-
-
-FUTURE = "Outputs may depend on the future here: causal=False."
 END_HINT = (
     ", the first one after the words. That is right only where [PAD] is the "
     "end of a text as well."

@@ -4,6 +4,7 @@ seen which outputs move, how far, and in which module first."""
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -43,10 +44,10 @@ def same(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> None:
         raise ValueError(
             f"not the same shape: mine is {shape}, theirs is {their_shape}"
         )
-    wrong, many = (~equal_elements(mine, theirs, atol)).nonzero(), mine.numel()
+    wrong, many = (~close_elements(mine, theirs, atol)).nonzero(), mine.numel()
     if len(wrong):
         where = tuple(wrong[0].tolist())
-        one, other = distinct_numbers(
+        one, other = number_texts(
             mine[where].item(), theirs[where].item(), atol
         )
         raise ValueError(
@@ -60,11 +61,11 @@ def same(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> None:
 def are_close(mine: Tensor, theirs: Tensor) -> bool:
     """Whether two tensors agree."""
     return mine.shape == theirs.shape and bool(
-        equal_elements(mine, theirs).all()
+        close_elements(mine, theirs).all()
     )
 
 
-def equal_elements(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> Tensor:
+def close_elements(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> Tensor:
     """Tell which elements agree: (...), (...) -> (...)."""
     pair = mine, theirs
     if not any(x.is_floating_point() or x.is_complex() for x in pair):
@@ -76,19 +77,19 @@ def equal_elements(mine: Tensor, theirs: Tensor, atol: float = 1e-5) -> Tensor:
     return alike | mine.isnan() & theirs.isnan()
 
 
-def distinct_numbers(
+def number_texts(
     mine: complex, theirs: complex, atol: float
 ) -> tuple[str, str]:
     """Write two numbers in four digits, or in as many as tell them apart."""
     digits = (4, 8, 17)
     pairs = [
-        (number_to_digits(mine, atol, n), number_to_digits(theirs, atol, n))
+        (digits_text(mine, atol, n), digits_text(theirs, atol, n))
         for n in digits
     ]
     return next((one for one in pairs if one[0] != one[1]), pairs[0])
 
 
-def number_to_digits(value: complex, atol: float, digits: int) -> str:
+def digits_text(value: complex, atol: float, digits: int) -> str:
     """Write a number in so many digits; a whole one in all of its own."""
     if isinstance(value, int):
         return f"{value:d}"
@@ -316,13 +317,9 @@ def given_by(subject: Subject, last: nn.Module, *given: Any) -> Tensor | None:
 def rows_alone(subject: Subject) -> Tensor:
     """How far each row is from where it is in the batch, alone: (B, T)."""
     rows = range(len(subject.inputs[0]))
-    runs = [subject.call(subject.made, row_alone(subject, b)) for b in rows]
+    given = [with_rows(subject, itemgetter([b])) for b in rows]
+    runs = [subject.call(subject.made, one) for one in given]
     return distance(subject, torch.cat(runs))
-
-
-def row_alone(subject: Subject, b: int) -> tuple:
-    """Take a row of all that is given."""
-    return with_rows(subject, lambda x: x[[b]])
 
 
 def another_batch(subject: Subject, which: int, rows: Tensor) -> Subject:

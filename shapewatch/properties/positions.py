@@ -12,7 +12,6 @@ from torch import Tensor
 
 from shapewatch.properties.attention import (
     AttentionParts,
-    Operand,
     all_attentions,
     differ,
     first_matrix,
@@ -141,7 +140,7 @@ PAIRS_HINT = (
 )
 
 
-class PositionalAttention(NamedTuple):
+class OneWord(NamedTuple):
     """What an attention makes of one word at all positions, where positions
     enter it: queries, keys and their products (B, H, T, D) or (B, H, T, T).
     """
@@ -183,7 +182,7 @@ def relative_positions(subject: Subject) -> Verdict:
         if one_speed(one.q) and one_speed(one.k):
             says = f"In {one.path}, {ONE_SPEED}"
             return False, says, one.products[0, 0], UNUSUAL
-        if not same_everywhere(one.v):
+        if not all_alike(one.v):
             says = f"In {one.path}, {VALUES}"
             return False, says, one.products[0, 0], UNUSUAL
     says = f"{SAME_WORD} queries times keys depend on the distance of their "
@@ -191,23 +190,17 @@ def relative_positions(subject: Subject) -> Verdict:
     return True, says, found[0].products[0, 0]
 
 
-def positional_attentions(
-    subject: Subject, word: int
-) -> list[PositionalAttention]:
+def positional_attentions(subject: Subject, word: int) -> list[OneWord]:
     """Find attentions that positions enter, with one word everywhere."""
     alike, found = same_word(few_outputs(subject), word), []
     for one in all_attentions(alike):
         q, k, v = (by_rows(alike, x.matrix) for x in (one.q, one.k, one.v))
         within = 3 < q.shape[-2] == k.shape[-2]  # not of two sequences
         within |= subject.last == 0 and 3 < q.shape[-2] < k.shape[-2]
-        alone = same_everywhere(v) or (is_turned(v) and is_turned(q))
-        if (
-            within
-            and alone
-            and not (same_everywhere(q) and same_everywhere(k))
-        ):
+        alone = all_alike(v) or (is_turned(v) and is_turned(q))
+        if within and alone and not (all_alike(q) and all_alike(k)):
             k = k.repeat_interleave(q.shape[1] // k.shape[1], 1)
-            found.append(PositionalAttention(one.path, q, k, v, q @ k.mT))
+            found.append(OneWord(one.path, q, k, v, q @ k.mT))
     return found
 
 
@@ -217,7 +210,7 @@ def by_rows(subject: Subject, x: Tensor) -> Tensor:
     return flat.unflatten(0, (1 if len(flat) % rows else rows, -1))
 
 
-def same_everywhere(x: Tensor) -> bool:
+def all_alike(x: Tensor) -> bool:
     """Whether all positions have the same vector: (..., T, D)."""
     return bool(((x - x[..., :1, :]).abs() <= rounding_bound(x)).all())
 
@@ -229,7 +222,7 @@ def rounding_bound(*factors: Tensor) -> float:
     return 300 * eps * prod(sizes)
 
 
-def products_by_distance(one: PositionalAttention) -> bool:
+def products_by_distance(one: OneWord) -> bool:
     """Whether products depend on t - s alone: in each head of some row, as
     the positions of others may be given; and apart from the lengths of
     queries, which may grow with the position."""
@@ -262,23 +255,19 @@ def is_turned(x: Tensor) -> bool:
     return bool(is_constant(x, x).any())
 
 
-def are_added(
-    one: PositionalAttention, others: list[PositionalAttention]
-) -> bool:
+def are_added(one: OneWord, others: list[OneWord]) -> bool:
     """Whether positions were added, and not multiplied: two words differ by
     the same vector everywhere. `others` begin with those of another word."""
     if not others or others[0].path != one.path:
         return True
-    return same_everywhere(one.q - others[0].q) and same_everywhere(
-        one.k - others[0].k
-    )
+    return all_alike(one.q - others[0].q) and all_alike(one.k - others[0].k)
 
 
-def what_is_wrong(one: PositionalAttention) -> tuple[str, str]:
+def what_is_wrong(one: OneWord) -> tuple[str, str]:
     """Say why products do not depend on the distance alone."""
     q, k = one.q, one.k
     for name, other, x in (("keys", "queries", q), ("queries", "keys", k)):
-        if same_everywhere(x):
+        if all_alike(x):
             says = f"{name} change with their positions, and {other} do not: "
             says += f"products depend on where {name} stand, not on distances."
             return f"{says} {ROTATION_HINT}", BROKEN
@@ -291,9 +280,7 @@ def what_is_wrong(one: PositionalAttention) -> tuple[str, str]:
     )
     says += f"the distance of their positions alone. {PAIRS_HINT}"
     lengths = [x.norm(dim=-1, keepdim=True) for x in (q, k)]
-    kept = all(map(same_everywhere, lengths)) and not (
-        is_turned(q) and is_turned(k)
-    )
+    kept = all(map(all_alike, lengths)) and not (is_turned(q) and is_turned(k))
     if q.shape[-2] != k.shape[-2]:
         says += " Do positions go on where those of earlier keys end?"
         return says, UNUSUAL
@@ -301,9 +288,7 @@ def what_is_wrong(one: PositionalAttention) -> tuple[str, str]:
 
 
 MOST_PAIRS = 32  # how many pairs are tried
-POSITION_NAMES = re.compile(
-    "pos|rotary|rope|alibi|freq|wpe|place", re.IGNORECASE
-)
+POSITION_NAMES = re.compile("pos|rotary|rope|alibi|freq|wpe|place", re.I)
 PositionPairs = list[tuple[int, int]]
 
 
@@ -419,7 +404,7 @@ def placed_later(subject: Subject, which: int) -> bool:
     return any(
         (one.biases and all(own[:2]) and not even(one.weights))
         or not all(
-            same_everywhere(x.matrix) for x in compress(vectors(one), own)
+            all_alike(x.matrix) for x in compress((one.q, one.k, one.v), own)
         )
         for one, own in every
     )
@@ -439,8 +424,3 @@ def own_operands(subject: Subject, which: int) -> Iterator[list[bool]]:
         yield [
             not any(x[which + 1 :]) and (x[which] or not any(x)) for x in moves
         ]
-
-
-def vectors(one: AttentionParts) -> tuple[Operand, Operand, Operand]:
-    """Give the queries, keys and values of an attention."""
-    return one.q, one.k, one.v

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import torch
@@ -127,16 +127,12 @@ def collapsed_linears(flow: Flow, found: dict[int, Matrix]) -> str:
         parts = [makers(flow, x, found) for x in flow.sources[j]]
         if len(parts) == 2 and all(parts):
             read = [
-                {data_source(flow, found[x]) for x in part} for part in parts
+                {flow.sources[x][found[x].data] for x in part}
+                for part in parts
             ]
             if read[0] == read[1]:
                 return flow.steps[j].visit.path or "the model"
     return ""
-
-
-def data_source(flow: Flow, one: Matrix) -> int | None:
-    """Give the step that made what a matrix multiplies."""
-    return flow.sources[one.at][one.data]
 
 
 def makers(flow: Flow, j: int | None, found: dict[int, Matrix]) -> list[int]:
@@ -190,7 +186,7 @@ def wrong_sum(subject: Subject) -> tuple[str, str] | None:
             "such as x + f(x) + x: is that meant?"
         )
         return says, UNUSUAL
-    every = step_origins(flow, flow.sources)
+    every = step_origins(flow.sources)
     around = residuals(flow, found, every)
     for at, later in stale_sums(flow, every, around):
         says = (
@@ -243,7 +239,8 @@ def double_addition(flow: Flow, found: list[Sum]) -> int | None:
 
 def residuals(flow: Flow, found: list[Sum], every: Sets) -> list[ResidualSum]:
     """Find the sums of what was there and of what a branch made of it."""
-    direct, scored = direct_origins(flow), scores(flow)
+    direct = direct_origins(flow)
+    scored = {i for one in flow.attentions() for i, _ in one.way}
     return [
         ResidualSum(one.at, skip, branch)
         for one in found
@@ -285,29 +282,15 @@ def attention_without_residual(
     return module_of_step(flow, odd[0]) if most and around else ""
 
 
-def scores(flow: Flow) -> set[int]:
-    """List the steps from products to weights."""
-    return {i for one in flow.attentions() for i, _ in one.way}
-
-
 def direct_origins(flow: Flow) -> Sets:
     """List for each step those that had a part in it without a matrix."""
-    return step_origins(flow, without_matrices(flow))
+    pairs = zip(flow.names, flow.sources)
+    return step_origins([[] if x in MATRICES else made for x, made in pairs])
 
 
-def without_matrices(flow: Flow) -> list[list[int | None]]:
-    """List what each step reads, but for matrices and attentions."""
-    return [
-        [] if name in MATRICES else made
-        for name, made in zip(flow.names, flow.sources)
-    ]
-
-
-def step_origins(
-    flow: Flow, sources: list[list[int | None]]
-) -> list[set[int]]:
+def step_origins(sources: list[list[int | None]]) -> Sets:
     """List for each step all those that had a part in it, and itself."""
-    found: list[set[int]] = []
+    found: Sets = []
     for i, made in enumerate(sources):
         found.append({i}.union(*(found[j] for j in made if j is not None)))
     return found
@@ -560,20 +543,16 @@ def silent_runs(subject: Subject) -> Iterator[BlockRun]:
     firsts: dict[str, Tensor] = {}  # of the blocks that still run
     for path, part, given, gave in silent_calls(subject, []):
         if path in firsts:
-            first, alike = firsts.pop(path), of_same_shape(given, gave)
+            first, alike = (
+                firsts.pop(path),
+                [x for x in given if x.shape == gave[0].shape] if gave else [],
+            )
             if alike:  # it read vectors of this shape, and not ids alone
                 near = (x for x in alike if are_close(x, gave[0]))
                 yield path, next(near, alike[0]), first, gave[0]
         if is_layer(part):
             around = (p for p, inner in inside.items() if part in inner)
             firsts = {p: x for p in around for x in given[:1]} | firsts
-
-
-def of_same_shape(
-    given: Sequence[Tensor], gave: Sequence[Tensor]
-) -> list[Tensor]:
-    """Which of the given tensors have the shape of the first result."""
-    return [x for x in given for y in gave[:1] if x.shape == y.shape]
 
 
 def silent_calls(subject: Subject, positions: list[int]) -> list[ModuleCall]:

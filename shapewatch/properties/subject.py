@@ -332,21 +332,17 @@ def by_place(
         every = {**inputs[0], **named}
         if accepts_names(model, every):
             inputs, named = (), every
-    inputs = tuple(as_dict(x) for x in inputs)
+    inputs = tuple(dict(x) if isinstance(x, Mapping) else x for x in inputs)
     if not named and not any(isinstance(x, dict) for x in inputs):
         return model, inputs, parameter_names(model, len(inputs))
-    refuse_unknown(model, inputs, named)
-    sorted_ones = dict(sorted(named.items(), key=partial(place_of, model)))
+    refuse_unknown(model, named)
+    order = [*(parameters_of(model) or ()), *named]
+    sorted_ones = dict(sorted(named.items(), key=lambda x: order.index(x[0])))
     found, form = tree_flatten_with_path((inputs, sorted_ones))
     known = parameter_names(model, len(inputs))
     names = [name_of_leaf(path, known) for path, _ in found]
     called = called_by_place(model, form)
     return called, tuple(leaf for _, leaf in found), names
-
-
-def as_dict(x: Any) -> Any:
-    """Make a dictionary of what is like one, such as a tokenizer's batch."""
-    return dict(x) if isinstance(x, Mapping) else x
 
 
 def parameters_of(model: Callable) -> Mapping[str, Parameter] | None:
@@ -378,9 +374,7 @@ def accepts_names(model: Callable, named: Mapping[str, Any]) -> bool:
     return True
 
 
-def refuse_unknown(
-    model: Callable, inputs: tuple, named: Mapping[str, Any]
-) -> None:
+def refuse_unknown(model: Callable, named: Mapping[str, Any]) -> None:
     """Raise TypeError for a name that a model has no input for."""
     asked = parameters_of(model)
     if asked is None:
@@ -406,12 +400,6 @@ def refuse_typos(model: Callable, named: Mapping[str, Any]) -> None:
                 )
 
 
-def place_of(model: Callable, item: tuple[str, Any]) -> int:
-    """Tell where among a model's parameters a named input stands."""
-    names = [*(parameters_of(model) or ())]
-    return names.index(item[0]) if item[0] in names else len(names)
-
-
 def name_of_leaf(path: Iterable[Any], known: list[str]) -> str:
     """Name an input by its key, or by the parameter it is handed to."""
     names = [str(key.key) for key in path if isinstance(key, MappingKey)]
@@ -425,7 +413,7 @@ def called_by_place(model: Any, form: TreeSpec) -> Any:
     that is compiled, or has a `forward` of its own, which stands in another.
     """
     if not isinstance(model, nn.Module):
-        return partial(call_by_name, model, form)
+        return partial(call_named, model, form)
     if isinstance(model, torch.jit.ScriptModule) or "forward" in vars(model):
         return Outer(model, form)
     called: Any = copy(model)
@@ -444,7 +432,7 @@ class Outer(nn.Module):
 
     def forward(self, *leaves: Any, **more: Any) -> Any:
         """Run the module."""
-        return call_by_name(self.model, self.form, *leaves, **more)
+        return call_named(self.model, self.form, *leaves, **more)
 
 
 def as_called(loss: Callable, model: Any) -> Callable:
@@ -454,7 +442,7 @@ def as_called(loss: Callable, model: Any) -> Callable:
         return loss
 
     def ask(called: Any, *leaves: Any) -> Any:
-        return call_by_name(partial(loss, called), form, *leaves)
+        return call_named(partial(loss, called), form, *leaves)
 
     return ask
 
@@ -466,7 +454,7 @@ def forward_of(kind: Any) -> Callable:
         call = partial(kind.forward, self)
         if len(leaves) != self.form.num_leaves:  # a loss calls it by name
             return call(*leaves, **more)
-        return call_by_name(call, self.form, *leaves, **more)
+        return call_named(call, self.form, *leaves, **more)
 
     if (asked := parameters_of(kind)) is not None:
         found: Any = forward
@@ -474,7 +462,7 @@ def forward_of(kind: Any) -> Callable:
     return forward
 
 
-def call_by_name(
+def call_named(
     call: Callable, form: TreeSpec, *leaves: Any, **more: Any
 ) -> Any:
     """Call something as its caller did; with more by name."""
@@ -561,13 +549,12 @@ def in_double(subject: Subject) -> Subject:
         if type(p) is nn.Parameter and p.is_floating_point()
     }
     model = module_copy(subject.model, doubles).double()
-    given = tree_map_only(Tensor, as_float64, subject.given)
+    given = tree_map_only(
+        Tensor,
+        lambda x: x.double() if x.is_floating_point() else x,
+        subject.given,
+    )
     return with_model(subject, model, given, free=model.parameters())
-
-
-def as_float64(x: Tensor) -> Tensor:
-    """Give a tensor in double precision, unless its numbers are whole."""
-    return x.double() if x.is_floating_point() else x
 
 
 @once

@@ -5,7 +5,7 @@ import argparse
 from dataclasses import fields
 from typing import Any
 
-from shapewatch.commands.arguments import CHECKS, SHOWING, SHOWN
+from shapewatch.commands.arguments import CHECK_OPTIONS, SHOWING, SHOWN
 from shapewatch.commands.parsing import COUNT, FLAG, NUMBER, TEXT
 from tformer_lite.commands.trace import PRESETS
 from tformer_lite.model.choices import PARTS
@@ -140,7 +140,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "beam": (COUNT, "beginnings to follow; 1 is greedy"),
     "preset": ({"choices": [*PRESETS]}, "the model"),
     **SHOWING,
-    **CHECKS,
+    **CHECK_OPTIONS,
 }
 
 # Each is a time to train for, and says how many steps there are.
