@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from shapewatch.properties.attention import (
     all_attentions,
@@ -503,91 +502,3 @@ def source_coverage(subject: Subject) -> Verdict:
         "Each target position attends to the whole source.",
         weights[0],
     )
-
-
-class Lookups(TorchFunctionMode):
-    """Note which ids are looked up in an embedding: in how many rows, and
-    which of them does not learn."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[tuple[Tensor, int, int | None]] = []
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        if getattr(function, "__name__", "") == "embedding":
-            ids, table, *more = args
-            row = (kwargs or {}).get("padding_idx", (*more, None)[0])
-            self.found.append((ids, len(table), row))
-        return function(*args, **(kwargs or {}))
-
-
-@check
-def distinct_words(subject: Subject) -> Verdict:
-    """See whether each word of the vocabulary is looked up in a row of its
-    own, and each word that is given in one that learns."""
-    if not isinstance(subject.model, nn.Module):
-        raise NotJudgedError("A function has no table of words.")
-    words = None
-    for which, x in enumerate(subject.inputs):
-        pairs = zip(*(lookups(subject, which, y) for y in (x, x.flip(1))))
-        # what stays where words move is no word, but a position
-        found = [y for y, other in pairs if not y[0].equal(other[0])]
-        for *_, row in found:
-            if says := frozen_word(subject, which, row):
-                return False, says, x.float(), UNUSUAL
-        if found and not x.is_floating_point() and found[0][1] > x.max():
-            size, real = found[0][1], subject.real[which]
-            some = torch.linspace(0, size - 1, int(real.sum())).round()
-            some[some == subject.ids[0]] = size - 1
-            words = x.masked_scatter(real, some.to(x))
-            for ids, *_ in lookups(subject, which, words):
-                if says := words_sharing_a_row(subject, words, ids):
-                    seen = torch.stack([words, ids]).float()
-                    return False, says, seen, UNUSUAL
-    if words is None:
-        raise NotJudgedError("No word is looked up in an embedding.")
-    says = f"Of {size} words, those that were tried have rows of their own."
-    return True, says, words.float()
-
-
-def frozen_word(subject: Subject, which: int, row: int | None) -> str:
-    """Say that a word is given whose row never learns, or ""."""
-    given = (subject.inputs[which] == row) & subject.real[which]
-    if row is None or row == subject.ids[0] or not given.any():
-        return ""
-    b, t = first(given)
-    known = "give" if subject.ids[0] is None else "and not"
-    return (
-        f"Row {b}: the word at position {t} is {row}, whose row never learns: "
-        f"padding_idx={row}. If it is padding, {known} "
-        f"pad={subject.ids[0] if known == 'and not' else row}; if not, leave "
-        "padding_idx out."
-    )
-
-
-def lookups(
-    subject: Subject, which: int, words: Tensor
-) -> list[tuple[Tensor, int, int | None]]:
-    """List what is looked up of the shape of an input's new words."""
-    notes, inputs = Lookups(), [*subject.inputs]
-    inputs[which] = words
-    try:
-        with notes:
-            subject.run(*inputs)
-    except FailedError:
-        return []
-    return [x for x in notes.found if x[0].shape == words.shape]
-
-
-def words_sharing_a_row(subject: Subject, words: Tensor, ids: Tensor) -> str:
-    """Say which words are looked up in one row, where most are not, or ""."""
-    given = words.flatten().tolist()
-    rows: dict[int, int] = {}
-    odd = ""
-    for word, row in zip(given, ids.flatten().tolist()):
-        if rows.setdefault(row, word) != word and word != subject.ids[1]:
-            odd = odd or f"Words {rows[row]} and {word} are both looked up "
-    moved = (ids - words).flatten()
-    if not odd or (moved == moved.mode().values).float().mean() < 0.5:
-        return ""  # these are other words, or no words
-    return f"{odd}in one row: look at what is done to the ids before."

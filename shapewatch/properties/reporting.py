@@ -18,7 +18,6 @@ from shapewatch.properties.caching import cached_run
 from shapewatch.properties.dependence import (
     batch_independence,
     causality,
-    distinct_words,
     order_sensitivity,
     padding_invariance,
     past,
@@ -138,7 +137,6 @@ CHECKS = (
     past,
     padding_invariance,
     unknown_words,
-    distinct_words,
     source_dependence,
     source_coverage,
     order_sensitivity,
@@ -269,8 +267,6 @@ assert_batch_independence = assertion_of(batch_independence)
 assert_cached_run = assertion_of(cached_run)
 # Assert what `causality` asks of a model.
 assert_causal = assertion_of(causality)
-# Assert what `distinct_words` asks of a model.
-assert_distinct_words = assertion_of(distinct_words)
 # Assert what `dropout` asks of a model.
 assert_dropout = assertion_of(dropout)
 # Assert what `exact_gradients` asks of a model.

@@ -63,7 +63,7 @@ EXPECTED = {
 # No bug of the gallery is of this kind; tests/shapewatch/properties has some.
 ELSEWHERE = {"relative_positions", "cached_run", "first_loss", "activations"}
 ELSEWHERE |= {"exact_gradients"}
-ELSEWHERE |= {"distinct_words", "dropout"}
+ELSEWHERE |= {"dropout"}
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import torch
 from torch import nn
 
 from shapewatch.properties import (
-    distinct_words,
     identity,
     live_parameters,
     padding_invariance,
@@ -51,13 +50,6 @@ class SeesBlanks(GPT):
         return self.head(self.norm(x.flip(1)))
 
 
-class Clamped(GPT):
-    """Words beyond the 30th are one."""
-
-    def forward(self, ids):
-        return super().forward(ids.clamp(max=30))
-
-
 class Viewed(GPT):
     """A view is taken for a transpose."""
 
@@ -93,22 +85,6 @@ def test_one_more_padding_moves_nothing():
     )
     assert finding.holds is False
     assert "when one more padding stands at the end" in finding.says
-
-
-def test_words_of_one_row_are_found():
-    finding = distinct_words(Clamped(), IDS)
-    assert finding.level == "unusual"
-    assert "are both looked up in one row" in finding.says
-    assert distinct_words(GPT(), IDS).holds
-    assert distinct_words(nn.Linear(3, 3), torch.rand(2, 4, 3)).holds is None
-
-
-def test_a_word_whose_row_never_learns_is_found():
-    model = GPT()
-    model.tokens = nn.Embedding(50, 16, padding_idx=int(IDS[0, 2]))
-    says = distinct_words(model, IDS).says
-    assert f"padding_idx={IDS[0, 2]}. If it is padding, give pad=" in says
-    assert distinct_words(model, IDS, pad=int(IDS[0, 2])).holds
 
 
 def test_a_view_is_no_transpose():
