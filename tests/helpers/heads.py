@@ -2,7 +2,6 @@
 
 import torch
 from torch import nn
-from torch.nn.functional import pad
 
 
 class Own(nn.Module):
@@ -31,22 +30,10 @@ class Own(nn.Module):
         return self.out(self.join(weights @ v))
 
 
-class FirstAlone(Own):
-    """One head is joined with itself."""
-
-    def join(self, mixed):
-        return super().join(mixed[:, :1].expand_as(mixed))
-
-
 class LastIsZero(Own):
     def join(self, mixed):
         kept = torch.tensor([1, 1, 1, 0])[:, None, None]
         return super().join(mixed * kept)
-
-
-class LastIsDropped(Own):
-    def join(self, mixed):
-        return pad(super().join(mixed[:, :-1]), (0, 4))
 
 
 class TwiceTheSame(Own):
@@ -62,11 +49,6 @@ class Summed(Own):
 
     def join(self, mixed):
         return mixed.sum(1)
-
-
-class Averaged(Own):
-    def join(self, mixed):
-        return mixed.mean(1).repeat(1, 1, self.heads)
 
 
 class Expanded(Own):

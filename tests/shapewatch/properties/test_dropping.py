@@ -4,21 +4,8 @@ import pytest
 from torch import nn
 
 from shapewatch.properties import dropout
-from tests.helpers import sublayers
 from tests.helpers.blocks import of_blocks
 from tests.helpers.strangers import GPT, IDS, Block
-
-
-def test_who_drops_most_takes_p_for_what_is_kept():
-    finding = dropout(of_blocks(sublayers.Mostly)(), IDS)
-    assert finding.level == "unusual"
-    assert "blocks.0 drops 90% of its numbers: p is" in finding.says
-
-
-def test_dropped_scores_are_unusual():
-    finding = dropout(GPT(attention=sublayers.DropsScores), IDS)
-    assert finding.level == "unusual"
-    assert "drops scores" in finding.says
 
 
 class DropsIds(GPT):

@@ -5,16 +5,8 @@ import torch
 
 from shapewatch.properties import cached_run
 from tests.helpers.caching import (
-    ByCorner,
     Cached,
-    Forgets,
     FromZero,
-    Keeps,
-    KeepsForAll,
-    MaskFromZero,
-    OpenAfterwards,
-    Told,
-    TurnedFromZero,
 )
 from tests.helpers.strangers import GPT, IDS
 from tformer_lite import DecoderOnly, char_lm, running_example, running_model
@@ -27,36 +19,6 @@ NONE = "The model takes no cache, and gives rows for all words each time."
 @pytest.fixture(autouse=True)
 def seeded():
     torch.manual_seed(0)
-
-
-@pytest.mark.parametrize("kind", [Cached, Told])
-def test_a_cache_that_gives_the_same_is_right(kind):
-    finding = cached_run(kind(), IDS)
-    assert finding.holds
-    assert finding.seen.shape == (1, 7)
-
-
-@pytest.mark.parametrize(
-    "kind", [FromZero, TurnedFromZero, MaskFromZero, Forgets]
-)
-def test_a_cache_that_gives_something_else_is_found(kind):
-    finding = cached_run(kind(), IDS)
-    assert finding.level == "broken"
-    assert finding.says.startswith("Row 0: output 4 is another one when")
-
-
-@pytest.mark.parametrize(("kind", "at"), [(OpenAfterwards, 3), (ByCorner, 3)])
-def test_several_words_after_a_cache_are_read_too(kind, at):
-    finding = cached_run(kind(), IDS)
-    assert finding.level == "unusual"
-    assert f"output {at} is another one when two words at" in finding.says
-
-
-@pytest.mark.parametrize("kind", [Keeps, KeepsForAll])
-def test_what_a_sequence_leaves_is_not_heard_by_the_next(kind):
-    finding = cached_run(kind(), IDS)
-    assert finding.level == "broken"
-    assert "another sequence was read before" in finding.says
 
 
 def masked(kind):
