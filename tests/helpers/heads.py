@@ -36,11 +36,6 @@ class LastIsZero(Own):
         return super().join(mixed * kept)
 
 
-class TwiceTheSame(Own):
-    def join(self, mixed):
-        return super().join(mixed[:, [0, 1, 2, 2]])
-
-
 class Summed(Own):
     """One head's channels are read by the last matrix: of all, the sum."""
 
@@ -57,14 +52,6 @@ class Expanded(Own):
     def split(self, x):
         q, k, v = super().split(x)
         return q[:, :1].expand_as(q), k[:, :1].expand_as(k), v
-
-
-class SharedWeights(Own):
-    """Two heads have the same rows of both matrices."""
-
-    def split(self, x):
-        q, k, v = super().split(x)
-        return q[:, [0, 1, 2, 1]], k[:, [0, 1, 2, 1]], v
 
 
 class OneKey(Own):

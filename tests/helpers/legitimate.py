@@ -82,28 +82,18 @@ LEGITIMATE: dict[str, Callable[[], Case]] = {
     "the running model": running,
     "post-norm": partial(running, residual="post"),
     "RMSNorm": partial(running, norm=nn.RMSNorm),
-    "one matrix for q, k and v": partial(running, attention="fused"),
-    "no positions": partial(running, positions="none"),
     "a sliding window": partial(running, mask="sliding"),
     "rotations": partial(running, attention="rotary", positions="none"),
     "shared keys and values": partial(running, attention="grouped"),
     "gated, with SiLU": partial(
         running, feed_forward="gated", activation="silu"
     ),
-    "experts": partial(running, feed_forward="mixture"),
-    "attention in tiles": partial(running, attention="tiled"),
     "mask, and then sum to 1": lambda: (
         masked_afterwards(),
         running_example()[:2],
     ),
     "the trained translator": lambda: (
         trained_translator().model.eval(),
-        running_example()[:2],
-    ),
-    "source 003": lambda: (
-        running_model(
-            small("paper_base", vocab_size=1024, src_vocab_size=1024)
-        ),
         running_example()[:2],
     ),
     "source 004": lambda: (

@@ -175,13 +175,8 @@ def negative_log(model, x):
 RIGHT = {
     "cut after": (GPT, plain),
     "smoothing": (GPT, after(lambda x: x, label_smoothing=0.1)),
-    "log_softmax twice": (GPT, after(lambda x: x.log_softmax(-1))),
     "Annotated": (log_probabilities, smoothed),
     "nll_loss": (log_probabilities, negative_log),
-    "logarithm": (
-        probabilities,
-        lambda m, x: negative_log(lambda x: (m(x) + 1e-9).log(), x),
-    ),
     "flat": (lambda: Inside("flat"), lambda m, x: m(x[:, :-1], x[:, 1:])[1]),
     "alone": (lambda: Inside("alone"), lambda m, x: m(x[:, :-1], x[:, 1:])),
     "tied": (Tied, lambda m, x: m(x)),
@@ -192,11 +187,9 @@ RIGHT = {
 } | {
     loss.__name__: (GPT, loss)
     for loss in (
-        picked,
         row_by_row,
         two_runs,
         prompted,
-        half,
     )
 }
 JUDGED_IN_PART = {

@@ -8,11 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from shapewatch.properties import batch_independence, causality, report
-from shapewatch.properties.dependence import (
-    REFUSED_LENGTHS,
-    with_shorter_inputs,
-)
+from shapewatch.properties import causality, report
 from shapewatch.properties.subject import Subject
 from tests.helpers.strangers import (
     GPT,
@@ -94,15 +90,6 @@ def test_the_source_comes_first_whoever_names_it_first():
     assert subject.inputs[0] is words
     assert subject.inputs[1] is other
     assert subject.places == [0, 1]
-
-
-def test_masks_and_places_are_cut_with_shorter_inputs_and_rows():
-    subject = Subject(seeded(), named=MIXED, pad=1)
-    assert not with_shorter_inputs(subject).triu(1).any()
-    finding = causality(seeded(), pad=1, **MIXED)
-    assert finding.holds
-    assert REFUSED_LENGTHS not in finding.says
-    assert batch_independence(seeded(), pad=1, **MIXED).holds
 
 
 class Leaks(GPT):

@@ -88,12 +88,6 @@ def test_few_outputs_are_some_of_all_and_their_rows_are_in_one_memory():
     assert few_outputs(other) is other
 
 
-def test_a_matrix_that_costs_little_is_taken_as_it_is(monkeypatch):
-    monkeypatch.undo()
-    subject = of(Wide)
-    assert few_outputs(subject) is subject
-
-
 @pytest.mark.parametrize("model", [GPT, Written, Twice, lambda: Wide(cap=9.0)])
 def test_all_are_asked_where_something_comes_after_the_matrix(model):
     subject = of(model)

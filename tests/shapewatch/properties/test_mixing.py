@@ -19,16 +19,6 @@ def heads(x):
     return [split_heads(x @ w, 3) for w in WEIGHTS]
 
 
-def test_gains_for_each_channel_are_no_scale():
-    gains = torch.tensor([1.0, 1.0, 4.0, 4.0])
-
-    def attend(x):
-        q, k, v = heads(x)
-        return join_heads(dot_product_attention(q * gains, k, v))
-
-    assert score_scale(attend, ROWS).holds
-
-
 def beside(x):
     """Something else is moved before the heads are joined."""
     mixed = dot_product_attention(*heads(x))

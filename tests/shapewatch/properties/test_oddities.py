@@ -7,8 +7,7 @@ from torch import nn
 from torch.nn.functional import normalize
 
 from shapewatch.properties import finite, identity, norm_statistics
-from shapewatch.properties.structure import is_norm
-from tests.helpers.strangers import GPT, IDS, Attention, MixedAfter, Talking
+from tests.helpers.strangers import GPT, IDS, Attention
 from tformer_lite import report
 
 ROWS = torch.randn(2, 7, 16, generator=torch.Generator().manual_seed(0))
@@ -64,23 +63,6 @@ class ForgetfulNorm(NoNorm):
     """It does the same, though its name says otherwise."""
 
 
-@pytest.mark.slow
-def test_mixed_heads_raise_no_alarm_and_their_scale_is_not_judged():
-    found = report(GPT(attention=Talking), IDS)
-    assert found.broken == [], found
-    assert found["weight_rows"].holds
-    says = found["score_scale"].says
-    assert says == "Heads are mixed between scores and softmax."
-
-
-@pytest.mark.slow
-def test_what_mixes_heads_after_the_softmax_has_no_rows_to_judge():
-    found = report(GPT(attention=MixedAfter), IDS)
-    assert found.broken == [], found
-    says = found["weight_rows"].says
-    assert says == "Heads are mixed between softmax and values."
-
-
 class Doubled(Attention):
     """Writes into its weights after the softmax."""
 
@@ -123,21 +105,6 @@ def test_what_says_that_it_is_no_norm_is_none(kind):
     torch.manual_seed(0)
     found = norm_statistics(GPT(norm=kind), IDS)
     assert found.level == ("not judged" if kind is NoNorm else "broken")
-
-
-@pytest.mark.parametrize(
-    ("name", "right"),
-    [
-        ("NoNorm", False),
-        ("NoneNorm", False),
-        ("No_Norm", False),
-        ("Norm", True),
-        ("NoiseNorm", True),
-        ("NormNo", True),
-    ],
-)
-def test_a_name_says_whether_it_is_a_norm(name, right):
-    assert is_norm(type(name, (nn.Module,), {})()) is right
 
 
 class TimeFirst(nn.Module):

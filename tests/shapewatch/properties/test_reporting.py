@@ -3,7 +3,6 @@ where somebody looks on."""
 
 import io
 import sys
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -15,7 +14,6 @@ from shapewatch.properties.finding import (
     FailedReport,
     Finding,
     Report,
-    of_level,
 )
 from shapewatch.properties.reporting import CHECKS
 from tests.helpers.strangers import GPT, IDS
@@ -33,11 +31,6 @@ def test_all_is_well_unless_something_is_broken():
     assert of().ok
     assert not of("holds", "broken").ok
     assert not of("expected", kind=FailedReport).ok
-
-
-def test_the_findings_of_one_level_are_a_report():
-    some = of_level(of("holds", "broken", "unusual"), "broken")
-    assert [finding.name for finding in some.findings] == ["broken"]
 
 
 class Wrong(nn.Module):
@@ -115,13 +108,3 @@ def test_a_terminal_shows_one_line_that_is_wiped_away(monkeypatch):
 def test_a_short_report_and_a_pipe_show_nothing(monkeypatch):
     assert slow(Terminal(), monkeypatch, patience=1e6) == ""
     assert slow(io.StringIO(), monkeypatch) == ""
-
-
-@pytest.mark.slow
-def test_a_notebook_shows_it_too(monkeypatch):
-    shell = SimpleNamespace(kernel=None)
-    ipython = SimpleNamespace(get_ipython=lambda: shell)
-    monkeypatch.setitem(sys.modules, "IPython", ipython)
-    assert slow(io.StringIO(), monkeypatch) == ""
-    shell.kernel = object()
-    assert "report: past" in slow(io.StringIO(), monkeypatch)

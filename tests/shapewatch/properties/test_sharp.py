@@ -10,8 +10,6 @@ from shapewatch.properties import (
     past,
     report,
     score_scale,
-    unknown_words,
-    weight_rows,
 )
 from tests.helpers.strangers import GPT, IDS, PADDED, Attention, Shrunk
 
@@ -39,30 +37,6 @@ def test_of_all_positions_one_that_hears_nobody_is_found():
         assert (
             f"position {t} does not depend on any position before it" in says
         )
-
-
-def test_an_unknown_word_may_be_heard_two_positions_later():
-    weights = torch.eye(7) + torch.eye(7).roll(2, 0).tril()
-    ids = IDS.clone()
-    ids[0, 2] = 0
-    assert unknown_words(Hears(weights), ids, unknown=0).holds
-    ids[0, 6] = 0
-    assert unknown_words(Hears(weights), ids, unknown=0).holds
-
-
-class OneRow(Attention):
-    """One row of one head is wrong."""
-
-    def weigh(self, scores):
-        factors = torch.ones(2, 4, 7, 1)
-        factors[1, 2, 3] = 2
-        return scores.softmax(-1) * factors
-
-
-def test_the_row_that_is_wrong_is_named():
-    torch.manual_seed(0)
-    finding = weight_rows(GPT(attention=OneRow), IDS)
-    assert "row [1, 2, 3] of the weights sums to 2.00" in finding.says
 
 
 class Small(GPT):

@@ -8,7 +8,6 @@ from torch import nn
 from torch.testing import assert_close
 
 from shapewatch.properties import identity, live_parameters
-from shapewatch.properties.gradients import parameter_gradients
 from shapewatch.properties.structure import (
     blocks,
     is_normed,
@@ -25,18 +24,6 @@ from tformer_lite import (
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
 PAIR = running_example()[:2]
-
-
-def test_a_parameter_that_is_read_twice_has_one_gradient():
-    shared = nn.Linear(12, 12)
-    torch.manual_seed(0)
-    found = parameter_gradients(
-        Subject(nn.Sequential(shared, nn.Tanh(), shared), (ROWS,))
-    )
-    torch.manual_seed(0)
-    shared(shared(ROWS).tanh()).backward(torch.randn_like(ROWS))
-    sizes = {p: p.grad.abs().max().item() for p in shared.parameters()}
-    assert found == sizes
 
 
 def dead(*names):
@@ -147,40 +134,6 @@ class NoSum(PostNorm):
 def test_a_post_norm_must_add_what_went_in(residual):
     model = running_model(replace(tiny_translator, residual=residual))
     assert identity(model, *PAIR).holds is (residual is PostNorm)
-
-
-class FlatBlock(nn.Module):
-    """A block that works on flat rows: (B*T, C) -> (B*T, C)."""
-
-    def __init__(self, adds: bool):
-        super().__init__()
-        self.adds, self.norm = adds, nn.LayerNorm(12)
-        self.wide, self.narrow = nn.Linear(12, 24), nn.Linear(24, 12)
-
-    def forward(self, rows):
-        made = self.narrow(self.wide(self.norm(rows)).relu())
-        return rows + made if self.adds else made
-
-
-class Flattened(nn.Module):
-    """Blocks in a list, between a flattening of the rows and its undoing."""
-
-    def __init__(self, *adds: bool):
-        super().__init__()
-        self.blocks = nn.ModuleList(map(FlatBlock, adds))
-
-    def forward(self, x):
-        rows = x.flatten(0, 1)
-        for block in self.blocks:
-            rows = block(rows)
-        return rows.view_as(x)
-
-
-def test_blocks_may_work_on_flat_rows():
-    assert identity(Flattened(True, True), ROWS).holds
-    finding = identity(Flattened(True, False), ROWS)
-    assert finding.holds is False
-    assert "blocks.1 does not hand its input on" in finding.says
 
 
 class Summed(nn.Module):

@@ -172,11 +172,3 @@ def test_what_was_found_is_remembered_for_each_question():
     assert asked == [(), (1,)]
     find(Subject(nn.Identity(), (IDS,)))
     assert asked == [(), (1,), ()]
-
-
-@pytest.mark.parametrize("model", [nn.Identity(), running_model()])
-def test_without_inputs_a_model_is_refused(model):
-    with pytest.raises(TypeError) as caught:
-        Subject(model)
-    says = "give the model's inputs, too: check(model, ids)"
-    assert str(caught.value) == says

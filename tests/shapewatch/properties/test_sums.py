@@ -2,10 +2,8 @@
 words, padding, views."""
 
 import torch
-from torch import nn
 
 from shapewatch.properties import (
-    live_parameters,
     padding_invariance,
     provenance,
     repeatable,
@@ -65,10 +63,3 @@ def test_a_view_is_no_transpose():
     finding = provenance(Viewed(), IDS)
     assert finding.holds is False
     assert "a matrix (50, 16) is viewed as (16, 50)" in finding.says
-
-
-def test_a_constant_matrix_is_unusual():
-    model = GPT()
-    nn.init.constant_(model.blocks[1].down.weight, 0.02)
-    finding = live_parameters(model, IDS)
-    assert "All numbers of blocks.1.down.weight are the same" in finding.says
