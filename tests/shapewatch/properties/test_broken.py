@@ -13,7 +13,6 @@ from shapewatch.properties import (
     order_sensitivity,
     padding_invariance,
     past,
-    unknown_words,
 )
 from shapewatch.properties.reporting import CHECKS
 from tformer_lite import (
@@ -124,15 +123,6 @@ def test_indexing_a_parameter_is_a_lookup():
     assert padding_invariance(everyone, IDS, pad=1).holds is False
     dead = live_parameters(Table(), IDS)
     assert "table.weight" in dead.says
-
-
-def test_an_unknown_word_that_nobody_could_hear_is_not_held_against_it():
-    last = torch.tensor([[2, 5, 6, 7, 8, 0]])
-    assert unknown_words(Table(), last, unknown=0).holds
-    assert unknown_words(Table(), IDS, unknown=0).holds
-    deaf = Table(lambda ones: torch.eye(len(ones)))
-    assert unknown_words(deaf, last, unknown=0).holds
-    assert unknown_words(deaf, IDS, unknown=0).holds is False
 
 
 def test_a_shift_of_all_channels_would_hide_behind_a_norm():

@@ -69,18 +69,6 @@ def test_what_is_wrong_is_named_before_what_is_excused():
     assert "such as blocks.1.never.weight" in finding.says
 
 
-class Patches(nn.Module):
-    """Does something more for all positions but the first."""
-
-    def __init__(self, done=True):
-        super().__init__()
-        self.block, self.more, self.done = Block(), nn.Linear(16, 16), done
-
-    def forward(self, x):
-        made = self.more(x[:, 1:]) * self.done
-        return self.block(torch.cat([x[:, :1], x[:, 1:] + made], 1))
-
-
 class Pooled(nn.Module):
     """Reads the first position after some blocks, which go backwards."""
 
@@ -117,19 +105,3 @@ def test_what_the_last_block_does_for_others_is_excused(pick):
     assert finding.level == "unusual", finding
     assert "2 of" in finding.says
     assert "Only some positions are read" in finding.says
-
-
-def test_what_no_block_does_is_not():
-    torch.manual_seed(0)
-    dropped = Pooled(PICKS["one"], Patches(False), Patches(False))
-    finding = live_parameters(dropped, PICTURE)
-    assert finding.level == "broken", finding
-    assert "such as blocks.0.more.weight" in finding.says
-
-
-def test_a_row_of_each_position_excuses_nothing():
-    torch.manual_seed(0)
-    finding = live_parameters(
-        Pooled(lambda x: x[:, :1].expand_as(x), Block(), Block()), PICTURE
-    )
-    assert finding.level == "broken", finding

@@ -94,22 +94,6 @@ def test_all_are_asked_where_something_comes_after_the_matrix(model):
     assert few_outputs(subject) is subject
 
 
-def hooked(model):
-    model.head.register_forward_hook(lambda *_: None)
-
-
-def swapped_forward(model):
-    model.head.forward = model.head.forward
-
-
-@pytest.mark.parametrize("change", [hooked, swapped_forward])
-def test_a_layer_that_is_no_plain_one_is_left_alone(change):
-    model = Wide()
-    change(model)
-    subject = Subject(model, (IDS,))
-    assert few_outputs(subject) is subject
-
-
 @pytest.mark.slow
 def test_what_few_outputs_tell_is_what_all_tell():
     assert not causality(Peeps(), IDS).holds

@@ -8,9 +8,7 @@ from torch.nn.functional import one_hot, pad
 from shapewatch.properties import causality
 from shapewatch.properties.dependence import (
     truncated_inputs,
-    with_other_ids,
     with_others,
-    with_shorter_inputs,
 )
 from shapewatch.properties.subject import Subject
 from tests.helpers.strangers import GPT, IDS, PADDED
@@ -158,14 +156,6 @@ def test_later_ids_become_others_that_occur_and_padding_stays():
     changed = others != PADDED
     assert changed.equal((torch.arange(7) >= 3) & (PADDED != 1))
     assert set(others.unique().tolist()) <= set(PADDED.unique().tolist())
-
-
-def test_no_length_that_is_tried_is_a_power_of_two():
-    torch.manual_seed(0)
-    moves = with_shorter_inputs(Subject(ByLength(), (IDS,)))
-    assert moves[0, 0].nonzero()[:, 0].tolist() == [3, 5, 6]
-    assert moves[:, 6, 3:].eq(0).all()  # what is not there is not compared
-    assert not with_other_ids(Subject(GPT(), (IDS,))).triu(1).any()
 
 
 def test_masks_are_cut_with_the_words_and_the_source_is_not():

@@ -111,18 +111,6 @@ def test_blocks_are_run_with_layers_that_give_nothing():
     assert_close(after, ROWS)
 
 
-def test_how_far_the_first_block_is_from_handing_on_is_shown():
-    assert identity(nn.Sequential(Block(), Block()), ROWS).seen.eq(0).all()
-
-    class Doubled(Block):
-        def forward(self, x):
-            return 2 * x + self.layers(self.norm(x))
-
-    finding = identity(nn.Sequential(Block(), Doubled()), ROWS)
-    assert finding.says.startswith("With all its layers giving 0, 1 does not")
-    assert_close(finding.seen, ROWS[0])
-
-
 class NoSum(PostNorm):
     """A post-norm that forgets its residual connection."""
 
