@@ -134,6 +134,11 @@ class AttentionParts(NamedTuple):
     talking: bool = False
     late: float = 1.0
 
+    @property
+    def size(self) -> int:
+        """The channels of a query: D."""
+        return self.q.matrix.shape[-1]
+
 
 def attentions(subject: Subject, *pushed: int) -> list[AttentionParts]:
     """Give every attention of a run, in order, with all positions of the
@@ -355,19 +360,18 @@ def weight_rows(subject: Subject) -> Verdict:
         wrong = ~((sums - 1).abs() < near) & ~nobody(subject, sums)
         if wrong.any():
             row, share = wrong.nonzero()[0].tolist(), sums[wrong][0].item()
-            says = (
-                f"In {one.path}, row {row} of the weights sums to "
-                f"{share:.2f}. Look at the axis of the softmax, at what is "
-                "done after it, and whether that row has anything to attend "
-                "to."
-            )
+            says = f"In {one.path}, row {row} of the weights sums to "
             if one.sink and sums[wrong].max() < 1:
-                says = (
-                    f"In {one.path}, row {row} of the weights sums to "
-                    f"{share:.2f}: a sink, which is no position, has the rest."
+                says += f"{share:.2f}: a sink, which is no position, has the "
+                return (
+                    False,
+                    f"{says}rest.",
+                    first_matrix(one.weights),
+                    UNUSUAL,
                 )
-                return False, says, first_matrix(one.weights), UNUSUAL
-            return False, says, first_matrix(one.weights)
+            says += f"{share:.2f}. Look at the axis of the softmax, at what "
+            says += "is done after it, and whether that row has anything to "
+            return False, f"{says}attend to.", first_matrix(one.weights)
     says = f"Each row of weights sums to 1, in {how_many(found)}."
     return True, says, first_matrix(found[0].weights)
 
@@ -386,7 +390,7 @@ def score_scale(subject: Subject) -> Verdict:
     if not found:
         says = "Queries and keys have one length: their scale is learned."
         raise NotJudgedError(says)
-    seen = [one.scale**2 * size_of_head(one) for one in found]
+    seen = [one.scale**2 * one.size for one in found]
     wrong = [one for one, v in zip(found, seen) if not 0.8 < v < 1.25]
     if not wrong:
         return of_right_scale(subject, found, torch.tensor([seen]))
@@ -394,7 +398,7 @@ def score_scale(subject: Subject) -> Verdict:
     most = sum(map(bool, reasons)) * 2 > len(wrong)
     i = [bool(x) for x in reasons].index(most)
     one, reason = wrong[i], reasons[i]
-    size = size_of_head(one)
+    size = one.size
     says = (
         f"In {one.path}, queries and keys of variance 1 would give scores of "
         f"variance {one.scale**2 * size:.2f}: scores are the product times "
@@ -424,7 +428,7 @@ def one_is_all(one: AttentionParts) -> bool:
 
 def otherwise_scaled(one: AttentionParts) -> str:
     """Say what makes up for a scale, if something does; or ""."""
-    size, v = size_of_head(one), one.scale**2
+    size, v = one.size, one.scale**2
     q, k = (x.matrix.square().mean().item() for x in (one.q, one.k))
     apart = max(q, k) / max(min(q, k), 1e-30)
     if 0.9 < v < 1.1 and size > 3 and size / 2 < apart < 2 * size:
@@ -440,13 +444,8 @@ def of_one_length(one: AttentionParts) -> bool:
     """Whether queries have one length, and keys: cosine attention."""
     sizes = [x.matrix.norm(dim=-1).flatten() for x in (one.q, one.k)]
     alike = all(len(x) > 1 and x.std() < 1e-3 * x.mean() for x in sizes)
-    usual = size_of_head(one) ** 0.5
+    usual = one.size**0.5
     return alike and all(abs(x.mean() / usual - 1) > 0.1 for x in sizes)
-
-
-def size_of_head(one: AttentionParts) -> int:
-    """The channels of a query: D."""
-    return one.q.matrix.shape[-1]
 
 
 @check

@@ -81,11 +81,6 @@ def away_from(
     return (made - whole).abs().flatten(2).amax(-1) / whole.std()
 
 
-def in_the_same_way(way: PieceRun, subject: Subject, *given: Tensor) -> Tensor:
-    """Read a sequence in pieces."""
-    return way(subject, *given)
-
-
 def after_another(way: PieceRun, subject: Subject, *given: Tensor) -> Tensor:
     """Read another sequence, and then this one, with a cache of its own."""
     if way is not prefix_outputs:  # who keeps words may be told to drop them
@@ -113,7 +108,7 @@ AFTER_ANOTHER = (
 )
 CACHE_RUNS: tuple[tuple[Callable[..., Tensor], str, str], ...] = (
     (
-        in_the_same_way,
+        lambda way, subject, *given: way(subject, *given),
         "is another one when the words before it come from the cache. Look at "
         "the numbers of positions and at the mask, which go on where the "
         "cache ends, and at the axis that keys and values are joined along.",
@@ -138,11 +133,10 @@ def piece_runs(subject: Subject) -> Iterator[PieceRun]:
     names = optional_inputs(subject.model)
     empty = [name for name, x in names.items() if x is None]
     cache = next(filter(CACHE.search, empty), "")
+    for extra in position_arguments(names) if cache else ():
+        yield partial(in_pieces, cache=cache, extra=extra)
     if not cache:
         yield prefix_outputs
-        return
-    for extra in position_arguments(names):
-        yield partial(in_pieces, cache=cache, extra=extra)
 
 
 def row_outputs(subject: Subject, *given: Tensor, **known: Any) -> Tensor:

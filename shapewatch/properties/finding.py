@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from itertools import chain
@@ -195,17 +196,11 @@ def whatever_weights(judge: Judge) -> Judge:
         holds, says, seen, *level = verdict
         if holds or level:
             return verdict
-        try:
-            held = any(
-                judge(with_random_weights(subject, n))[0] for n in range(2)
-            )
-        except NotJudgedError:
-            held = False
-        if held:
-            says += (
-                " (With random weights this is not so: some are too small.)"
-            )
-            return holds, says, seen, UNUSUAL
+        with suppress(NotJudgedError):
+            others = (with_random_weights(subject, n) for n in range(2))
+            if any(judge(other)[0] for other in others):
+                says += " (With random weights this is not so: some are too "
+                return holds, f"{says}small.)", seen, UNUSUAL
         return holds, says, seen
 
     return ask

@@ -74,9 +74,8 @@ def take_gradients(
     found: list[Tensor],
     take: Callable[[Tensor, Tensor], Any],
 ) -> dict[Tensor, Any]:
-    """Draw gradients of some outputs, and take of each that is found what
-    matters, as soon as it is there: all of them at once are as large as the
-    model, and to have so much memory made takes longer than the sums."""
+    """Draw gradients, and take of each what matters as soon as it is there:
+    all at once they are as large as the model."""
     known: dict[Tensor, Any] = {}
     if not found or not any(x.requires_grad for x in outputs):
         return known

@@ -75,9 +75,8 @@ def optional(part: nn.Module) -> Iterator[str]:
 
 
 def optional_values(subject: Subject) -> Iterator[Tensor]:
-    """Make what an optional input may be: a mark (B, T) on the first
-    position, for each of the inputs; one position (B, T, T) for each; or
-    vectors (B, T, C), as wide as any that modules give."""
+    """Make what an optional input may be: marks (B, T), one position each (B,
+    T, T), or vectors (B, T, C) as wide as modules give."""
     for x in subject.inputs:
         marks = torch.zeros(x.shape[:2], dtype=torch.long)
         marks[:, :1] = 1
@@ -116,8 +115,7 @@ def live_names(subject: Subject, change: Callable = list) -> set[str]:
 
 def partly_alive(subject: Subject) -> set[str]:
     """Name the parameters that would get a gradient if all positions were
-    read, of a model that reads some; and that others like them do get: the
-    last block may do something for the positions that nobody reads."""
+    read, of a model that reads some, as others like them do."""
     with suppress(NotJudgedError):
         judged_by_position(subject)
         baseline_output(subject)
@@ -203,9 +201,8 @@ Slices = list[tuple[str, Tensor]]
 
 
 def faulty_slices(subject: Subject) -> tuple[str, str] | None:
-    """Say which head's part of a matrix gets no gradient though others do, or
-    whose parts get all the same; and of which level that is. So it must be
-    with random weights, too: some are 0 at the start."""
+    """Say which head's part of a matrix gets no gradient, or the same as all
+    others, with random weights, too; and of which level that is."""
     for judge, level in (
         (slices_without_gradient, BROKEN),
         (slices_with_one_gradient, UNUSUAL),
@@ -354,8 +351,7 @@ def named_twice(model: nn.Module) -> Iterator[tuple[str, str, str]]:
 
 
 def equal_rows(model: nn.Module) -> Iterator[tuple[str, list[int]]]:
-    """Name matrices of layers of which all numbers are one, but 0; and of
-    which two rows are the same, and not one number: these rows."""
+    """Name matrices of one number, or of two rows alike, and these rows."""
     for path, part in model.named_modules():
         weight = getattr(part, "weight", None)
         layer = isinstance(part, (nn.Linear, nn.Embedding))
@@ -377,8 +373,7 @@ def equal_rows(model: nn.Module) -> Iterator[tuple[str, list[int]]]:
 
 
 def dead_parts(subject: Subject) -> set[tuple[str, int, int]]:
-    """Name the matrices (N D, C) of which one of a few equal parts has no
-    gradient, and each row of the others has one: the part, of how many."""
+    """Name matrices of which one of a few parts has no gradient, and which."""
     model: Any = subject.model
     found, made = set(), run_gradients(subject)
     for path, layer in model.named_modules():
@@ -418,9 +413,7 @@ def live_parameters(subject: Subject) -> Verdict:
         )
         return False, says, sizes
     if not dead:
-        if found := faulty_slices(subject):
-            return False, found[0], sizes, found[1]
-        if found := learnt_as_one(subject):
+        if found := faulty_slices(subject) or learnt_as_one(subject):
             return False, found[0], sizes, found[1]
         return whether_frozen(model, learns, sizes)
     says = f"{len(dead)} of {len(learns)} parameters get no gradient"
@@ -461,9 +454,8 @@ def why_dead(subject: Subject, dead: list[str]) -> tuple[str, str, str]:
 
 
 def set_aside(subject: Subject, dead: list[str]) -> bool:
-    """Whether parameters stand outside of all blocks, and change nothing
-    that comes out, as a pooler may; but for norms and embeddings that are
-    forgotten beside others."""
+    """Whether parameters outside of all blocks change no output, as of a
+    pooler; but for forgotten norms and embeddings."""
     inside = tuple(f"{path}." for path, _ in blocks(subject.model))
     model: Any = subject.model
     needed = (

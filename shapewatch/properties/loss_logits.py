@@ -333,8 +333,7 @@ def next_ids(subject: Subject, one: WantedWords) -> Tensor:
 
 
 def share_at(subject: Subject, found: list[WantedWords], offset: int) -> float:
-    """Of the words that are asked for, how many stand so many places on; 0
-    where too few positions have a word there to be judged."""
+    """How many words asked for stand so many places on; 0 if too few."""
     count = right = total = 0
     for one in found:
         next_ones = next_ids(subject, one)

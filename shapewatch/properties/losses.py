@@ -128,9 +128,8 @@ def largest_axis_sum(pulls: Tensor, axis: int) -> float:
 
 
 def is_flat(share: float, size: int) -> bool:
-    """Whether a loss falls as that of probabilities does, from even guesses
-    to sure ones, as a share of what it can: for cross_entropy, which has a
-    softmax of its own, and for nll_loss, which has none."""
+    """Whether a loss falls from even guesses to sure ones as that of
+    probabilities does, for cross_entropy or nll_loss."""
     twice = math.log(size) + 1 - math.log(size - 1 + math.e)
     return twice - 0.3 / size - 0.005 < share < 1
 
@@ -150,9 +149,8 @@ def why_flat(sure: float, wrong: float) -> tuple[str, str]:
 
 
 def sure_losses(subject: Subject, found: list[WantedWords]) -> list[float]:
-    """Give the losses where one is sure of the right words; half as sure of
-    wrong ones; sure of wrong ones; of none; and sure of wrong ones, with the
-    logits of all words larger."""
+    """Give the losses of sure right words; half sure wrong ones; sure wrong
+    ones; none; and sure wrong ones with all logits larger."""
 
     def losses(move: int, size: float, more: float = 0.0) -> float:
         made = [sure_of(one, move, size) + more for one in found]
@@ -163,9 +161,8 @@ def sure_losses(subject: Subject, found: list[WantedWords]) -> list[float]:
 
 
 def sure_of(one: WantedWords, move: int, size: float) -> Tensor:
-    """Make log-probabilities of 0 for the words that are asked for, or those
-    that stand some places on in the vocabulary, and of less for others; of
-    no size, the same for all."""
+    """Make log-probabilities that are 0 for the words asked for, or some
+    places on in the vocabulary; of no size, all alike."""
     count = one.site.logits.shape[-1]
     if not size:
         return torch.full((*one.words.shape, count), -math.log(count))
@@ -176,8 +173,7 @@ def sure_of(one: WantedWords, move: int, size: float) -> Tensor:
 
 @once
 def gradient_at_random_logits(subject: Subject) -> Tensor:
-    """Give the gradient at random log-probabilities, of size 1: (B, T, V).
-    Over an axis along which a softmax runs, it sums to 0."""
+    """Give the gradient at random log-probabilities, of size 1: (B, T, V)."""
     found, draw = labels(subject), torch.Generator().manual_seed(0)
     noise = [
         torch.randn(*x.words.shape, x.site.logits.shape[-1], generator=draw)
@@ -307,13 +303,14 @@ def too_even(subject: Subject, found: list[WantedWords]) -> bool:
         even = torch.full((*one.words.shape, size), 0.4 / max(size - 1, 1))
         words = one.words.clamp(0)[..., None]
         made.append(even.scatter(-1, words, 0.6).log())
-    _, pulls = loss_of_logits(subject, as_logits(found, made))
-    for one, pull in zip(found, pulls):
+    for one, pull in zip(
+        found, loss_of_logits(subject, as_logits(found, made))[1]
+    ):
         if pull is None:
             return False
-        words = one.words.clamp(0)[..., None]
-        own = one.site.sorted(pull).cpu().gather(-1, words)
-        if not (own[..., 0][one.words >= 0] > 0).all():
+        own = one.site.sorted(pull).cpu()
+        own = own.gather(-1, one.words.clamp(0)[..., None])[..., 0]
+        if not (own[one.words >= 0] > 0).all():
             return False
     return True
 
@@ -442,9 +439,8 @@ def padding_in_loss(subject: Subject) -> Verdict:
 
 
 def pads_asked(subject: Subject, one: WantedWords) -> Tensor:
-    """Tell which positions are asked for padding: (B, T). All that count and
-    should be, where it comes next or stands there; if some are not, what is
-    asked for are no words."""
+    """Tell which positions are asked for padding: (B, T). If some that should
+    be are not, what is asked for are no words."""
     pad, here = subject.ids[0], ids_at(one, 0)
     later = next_ids(subject, one)
     for there in (later.where(later >= 0, here), here):

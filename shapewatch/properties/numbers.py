@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from shapewatch.properties.attention import all_attentions
-from shapewatch.properties.finding import UNUSUAL, Verdict, check
+from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.perturbation import (
     AddNoise,
     baseline_output,
@@ -52,17 +52,17 @@ def finite(subject: Subject) -> Verdict:
             )
             if finite_when_slow(subject, when):
                 return False, f"{says} {FAST}", rows, UNUSUAL
-            small = result.dtype == torch.float16  # nothing above 65,504
-            excusable = when == LOUDLY and (
-                small or not all_attentions(subject)
-            )
-            if excusable and finite_in_double(subject):
-                continue
-            if when == LOUDLY and not all_attentions(subject):
-                return False, f"{says} {DEEP}", rows, UNUSUAL
+            if when == LOUDLY:
+                plain = not all_attentions(subject)
+                small = result.dtype == torch.float16  # none above 65,504
+                if (plain or small) and finite_in_double(subject):
+                    continue
+                if plain:
+                    return False, f"{says} {DEEP}", rows, UNUSUAL
+                return False, says, rows
             if when == PADDING_ALONE:
                 return False, f"{says} {BARE}", rows, UNUSUAL
-            return False, says if when == LOUDLY else f"{says} {WHERE}", rows
+            return False, f"{says} {WHERE}", rows
     says = "All outputs are numbers, also with weights 30 times larger."
     return True, says, rows
 
@@ -75,9 +75,8 @@ def finite_when_slow(subject: Subject, when: str) -> bool:
 
 
 def finite_in_double(subject: Subject) -> bool:
-    """Whether outputs with larger weights are numbers in double precision:
-    it has room for what many layers make, and for powers of e only where the
-    exponents are up to 8 times larger, and so are the weights."""
+    """Whether outputs with larger weights are numbers in double precision,
+    which has room for many layers, but not for powers of e."""
     try:
         double = in_double(subject)
         louder = partial(loud, double, times=8 * LOUD)
@@ -151,9 +150,8 @@ def overwrite_verdict(subject: Subject, which: int, where: Tensor) -> Verdict:
         "one afterwards. Look for what writes in place: x[...] = ..., x += "
         "..., and functions such as masked_fill_. Clone it first."
     )
-    if subject.inputs[which].is_floating_point():
-        return False, says, flat_rows(where.float()).amax(-1), UNUSUAL
-    return False, says, flat_rows(where.float()).amax(-1)
+    level = UNUSUAL if subject.inputs[which].is_floating_point() else BROKEN
+    return False, says, flat_rows(where.float()).amax(-1), level
 
 
 def between_two(subject: Subject) -> Tensor:

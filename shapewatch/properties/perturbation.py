@@ -250,9 +250,8 @@ SIDES = "forward", "forward_pre", "backward", "backward_pre"
 
 @once
 def few_outputs(subject: Subject) -> Subject:
-    """Ask the same of a model that has about as many outputs (B, T, V) as
-    its vectors have channels; of the same one, unless a linear layer gives
-    many more, and nothing is done to them after it."""
+    """Ask the same of a model with about as many outputs as channels, if a
+    linear layer gives many more, and nothing is done to them."""
     whole: Any = subject.model
     ask = getattr(whole, "modules", list)
     wide = [part for part in ask() if is_wide(part)]

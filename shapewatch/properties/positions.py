@@ -223,9 +223,8 @@ def rounding_bound(*factors: Tensor) -> float:
 
 
 def products_by_distance(one: OneWord) -> bool:
-    """Whether products depend on t - s alone: in each head of some row, as
-    the positions of others may be given; and apart from the lengths of
-    queries, which may grow with the position."""
+    """Whether products depend on t - s alone in some row, apart from the
+    lengths of queries, which may grow."""
     units = [x / x.norm(dim=-1, keepdim=True) for x in (one.q, one.k)]
     pairs = (one.q, one.k), units
     return any(bool(is_constant(q, k).any()) for q, k in pairs)

@@ -201,24 +201,14 @@ def report(
         if name not in names:
             says = f"no check {name!r}: there are {', '.join(names)}"
             raise ValueError(says)
-    subject = Subject(
-        model,
-        inputs,
-        named,
-        pad=pad,
-        unknown=unknown,
-        causal=causal,
-        positions=positions,
-        output=output,
-        loss=loss,
-    )
+    known: dict[str, Any] = {"pad": pad, "unknown": unknown, "causal": causal}
+    known |= {"positions": positions, "output": output, "loss": loss}
+    subject = Subject(model, inputs, named, **known)
     with subject.state:
-        failure = why_not_running(subject)
-        found = (
-            [] if failure else [ask(subject) for ask in with_progress(checks)]
-        )
-    if failure:
-        return FailedReport([Finding(name, False, failure) for name in names])
+        if failure := why_not_running(subject):
+            found = [Finding(name, False, failure) for name in names]
+            return FailedReport(found)
+        found = [ask(subject) for ask in with_progress(checks)]
     return Report([after_all(finding, reasons) for finding in found])
 
 

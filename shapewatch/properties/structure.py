@@ -576,9 +576,8 @@ def silent_calls(subject: Subject, positions: list[int]) -> list[ModuleCall]:
 
 
 def blocks(model: Callable) -> Iterator[tuple[str, nn.Module]]:
-    """Find the blocks and their paths: modules in a list, with norms and
-    several layers inside. A list in a list is no list of blocks, and a layer
-    with a norm of its own cannot be silenced."""
+    """Find blocks and their paths: modules in a list, with norms and several
+    layers inside that have no norm of their own."""
     if not isinstance(model, nn.Module):
         says = "Blocks are looked for in modules, not in functions."
         raise NotJudgedError(says)

@@ -181,11 +181,9 @@ def with_model(
     return other
 
 
-def with_sequences(
-    subject: ModelRunner, inputs: Iterable[Tensor], given: tuple | None = None
-) -> tuple:
+def with_sequences(subject: ModelRunner, inputs: Iterable[Tensor]) -> tuple:
     """Put sequences where they stand among all that is given."""
-    found = [*(subject.given if given is None else given)]
+    found = [*subject.given]
     for i, x in zip(subject.places, inputs):
         found[i] = x
     return tuple(found)
@@ -325,8 +323,7 @@ def error_line(error: Exception) -> str:
 def by_place(
     model: Any, inputs: tuple, named: Mapping[str, Any]
 ) -> tuple[Any, tuple, list[str]]:
-    """Make of a model that is given inputs by name, or in dictionaries, one
-    that is given the same by place: it, its inputs, and their names."""
+    """Let a model that is given inputs by name be given them by place."""
     refuse_typos(model, named)
     if len(inputs) == 1 and isinstance(inputs[0], Mapping):
         every = {**inputs[0], **named}
@@ -408,10 +405,8 @@ def name_of_leaf(path: Iterable[Any], known: list[str]) -> str:
 
 
 def called_by_place(model: Any, form: TreeSpec) -> Any:
-    """Let a model be called with all of its inputs by place. A module keeps
-    its parts, and so their paths: it is a copy that shares them; but for one
-    that is compiled, or has a `forward` of its own, which stands in another.
-    """
+    """Let a model be called with all inputs by place. A module keeps its parts
+    and their paths: it is a copy that shares them."""
     if not isinstance(model, nn.Module):
         return partial(call_named, model, form)
     if isinstance(model, torch.jit.ScriptModule) or "forward" in vars(model):
