@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from shapewatch import properties
 from shapewatch.properties import report
-from shapewatch.properties.finding import BROKEN, UNUSUAL, whole
+from shapewatch.properties.finding import BROKEN, UNUSUAL, nowrap
 from shapewatch.tracing.markup import STYLE, code_html, html_groups
 from shapewatch.tracing.tables import Sheet
 from tformer_lite.example.running import running_model
@@ -80,13 +80,13 @@ def shelf_of(name: str) -> str:
 def told(name: str) -> str:
     """Tell what a bug is, or what a property asks."""
     if shelf_of(name):
-        one, head = bug(name), f"<b>{whole(name)}</b><br>"
+        one, head = bug(name), f"<b>{nowrap(name)}</b><br>"
         says = f"{escape(one.says)} {linked(one)}"
         (wrong,) = code_html([one.wrong])
         return f"{head}{says}<pre><mark>✗</mark> {wrong}</pre>"
     check = getattr(properties, name, None)
     asks = " ".join((check.__doc__ or "").partition("\n\n")[0].split())
-    return f"<b>{whole(name)}</b><br>{escape(asks)}"
+    return f"<b>{nowrap(name)}</b><br>{escape(asks)}"
 
 
 def caught(bugs: Iterable[Bug]) -> Catches:
