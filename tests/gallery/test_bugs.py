@@ -43,10 +43,10 @@ def test_there_are_at_least_thirty_and_no_two_are_the_same():
 
 
 @ALL
-def test_the_line_that_it_replaces_stands_in_the_source_once(name):
+def test_the_line_that_it_replaces_stands_in_the_source(name):
     one = bug(name)
     lines = [line.strip() for line in source(one.file).splitlines()]
-    assert lines.count(one.right) == 1
+    assert lines.count(one.right) in (1, 2)  # one line, or in both blocks
     assert one.wrong not in (one.right, "")
     assert "\n" not in one.wrong
 

@@ -18,7 +18,7 @@ RUNNING = "tformer_lite.example.running"
 
 
 def planted(file: str, right: str, wrong: str) -> SimpleNamespace:
-    """Copy the model's modules, with one line of one of them replaced.
+    """Copy the model's modules, with a line of one of them replaced.
 
     `file` is one in the room `model`, such as attention or layers, or
     running; `right` is a line of it, without its indentation, and `wrong`
@@ -27,23 +27,24 @@ def planted(file: str, right: str, wrong: str) -> SimpleNamespace:
     that line changed. The modules themselves stay as they are. Tracebacks
     and traces show the lines that run.
 
-    Raises ValueError unless the line stands in the file exactly once.
+    A line that stands there twice, as in two blocks, is replaced twice.
+    Raises ValueError when it does not stand there.
     """
     copies = Copies(file, new_source(file, right, wrong))
     return SimpleNamespace(**{name: copies[name] for name in PLACES})
 
 
 def new_source(file: str, right: str, wrong: str) -> str:
-    """Write a file's source with one line replaced."""
+    """Write a file's source with a line replaced."""
     lines = source(file).splitlines()
     found = [i for i, line in enumerate(lines) if line.strip() == right]
-    if len(found) != 1:
+    if not found:
         raise ValueError(
-            f"{file}.py has the line {right!r} {len(found)} times: give one "
-            "that stands there once, whole, and without its indentation."
+            f"{file}.py has no line {right!r}: give one that stands there, "
+            "whole, and without its indentation."
         )
-    line = lines[found[0]]
-    lines[found[0]] = line.removesuffix(right) + wrong
+    for i in found:
+        lines[i] = lines[i].removesuffix(right) + wrong
     return "\n".join(lines) + "\n"
 
 
