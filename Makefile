@@ -8,9 +8,9 @@ ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 HERE := PYTHONPATH=.:chapters
 
 .PHONY: help book links weblinks pdf test full check colab cpus nightly extras \
-  zoo lint format notebooks corpus results bench mutants lighthouse font \
-  picture poster weights sizes preview repository version dist release \
-  browser machine answers alarm clean
+  zoo lint format notebooks corpus results bench mutants font picture poster \
+  weights sizes preview repository version dist release browser answers \
+  alarm clean
 
 help:
 	@echo "make book       build the HTML book in _build/html"
@@ -74,23 +74,46 @@ lint: .venv/all.done
 	@$(BIN)/ruff format --check .
 	@$(BIN)/python -m mypy --cache-dir _build/mypy
 	@$(BIN)/codespell
-	@$(BIN)/python book/_tools/workflows.py
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  -r .github/requirements.txt 2>/dev/null || test -z "$$GITHUB_ACTIONS"
+	@if [ -x $(BIN)/actionlint ]; then $(BIN)/actionlint; else \
+	  echo "actionlint cannot be fetched: the workflows are not checked."; fi
 
 format: .venv/all.done
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-# Several minutes: for the night, or by hand after a change of the numbers.
+# Several minutes: the notebooks, unchanged, as other processors would run
+# them. These add up in other orders, so numbers part in the last bit, and
+# nothing that a chapter prints may hang on that.
+OWN := import torch; print(torch.backends.cpu.get_cpu_capability().lower())
 cpus: .venv/all.done
-	@$(BIN)/python book/_tools/cpus.py
+	@own=$$($(BIN)/python -c "$(OWN)"); failed=; \
+	kinds="$$own:AUTO default:COMPATIBLE"; case $$own in avx*) \
+	kinds="$$kinds default:AVX2 avx2:COMPATIBLE avx2:AVX2";; esac; \
+	for kind in $$kinds; do for threads in 1 2; do \
+	  echo "==== $$kind with $$threads threads"; \
+	  ATEN_CPU_CAPABILITY=$${kind%:*} MKL_CBWR=$${kind#*:} \
+	  OMP_NUM_THREADS=$$threads MKL_NUM_THREADS=$$threads \
+	  OMP_WAIT_POLICY=PASSIVE PYTHONHASHSEED=0 \
+	  $(BIN)/python -m pytest chapters -q -n 2 --dist loadfile --nbval \
+	    --nbval-current-env || failed="$$failed $$kind:$$threads"; \
+	done; done; [ -z "$$failed" ] || { echo "Failed:$$failed"; exit 1; }
 
 # `make test` runs a few, in which Colab's versions can make a difference.
 colab: .venv/all.done
 	@COLAB=all $(ONE) $(BIN)/python -m pytest tests/book/test_colab.py -q
 
-# In an environment of its own, like `extras`; both fetch gigabytes.
+# The tests with the newest of what readers have, in an environment of its own
+# like `extras`; both fetch gigabytes.
+NEWEST := torch|matplotlib|seaborn|transformers|tokenizers
 nightly:
-	@"$(PYTHON)" book/_tools/newest.py
+	@"$(PYTHON)" -m venv --clear _build/newest
+	@sed -nE 's/^($(NEWEST))==.*/\1/; /^[a-z]/p' requirements.txt | xargs \
+	  _build/newest/bin/python -m pip install -q -r book/requirements.txt
+	@_build/newest/bin/python -m pip list
+	@$(ONE) _build/newest/bin/python -m pytest tests chapters --nbval \
+	  --nbval-current-env -m "not full" -n 2 --dist loadfile -q
 
 # EXTRAS="alone bert" tries these alone.
 extras:
@@ -105,7 +128,6 @@ zoo: .venv/all.done
 
 notebooks: .venv/all.done
 	@$(ONE) $(HERE) $(BIN)/python book/_tools/shapes.py
-	@$(ONE) $(HERE) $(BIN)/python book/_tools/exercise_list.py
 	@$(ONE) $(BIN)/python book/_tools/notebooks.py
 
 corpus: .venv/all.done
@@ -138,18 +160,19 @@ mutants: .venv/all.done
 	@$(ONE) PYTHONPATH=_build/mutants $(BIN)/python book/_tools/mutants.py \
 	  $(AGAIN) $(FILES)
 
-# PAGES="chapters/06_scores.html ..." these alone; all take half an hour.
-lighthouse: .venv/all.done
-	@$(BIN)/python book/_tools/lighthouse.py $(PAGES)
-
+# Nepali's signs alone, as book.css says, and all that shapes them.
 font: .venv/all.done
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	  --no-deps --upgrade --target _build/brotli brotli==1.2.1
-	@PYTHONPATH=_build/brotli $(BIN)/python book/_tools/webfont.py
+	@PYTHONPATH=_build/brotli $(BIN)/python -m fontTools.subset \
+	  tformer_lite/drawing/fonts/NotoSansDevanagari-Regular.ttf \
+	  --unicodes=U+0900-097F,U+200C-200D,U+20B9,U+25CC \
+	  "--layout-features=*" --flavor=woff2 \
+	  --output-file=book/_static/NotoSansDevanagari.woff2
 
 picture: .venv/all.done
 	@$(BIN)/python book/_tools/architecture.py
-	@$(ONE) $(HERE) $(BIN)/python book/_tools/landing.py
+	@$(ONE) $(HERE) $(BIN)/python book/_tools/stored_pictures.py picture
 
 weights: .venv/all.done
 	@$(ONE) $(HERE) $(BIN)/python book/_tools/weights.py
@@ -158,12 +181,12 @@ sizes: .venv/all.done
 	@$(ONE) $(HERE) $(BIN)/python book/_tools/sizes.py
 
 poster: .venv/all.done
-	@$(ONE) $(HERE) $(BIN)/python book/_tools/poster.py
+	@$(ONE) $(HERE) $(BIN)/python book/_tools/stored_pictures.py poster
 	@mkdir -p _build
 	@cp book/_static/poster.pdf _build
 
 preview: .venv/all.done book
-	@$(BIN)/python book/_tools/preview.py
+	@$(HERE) $(BIN)/python book/_tools/stored_pictures.py preview
 
 repository:
 	@"$(PYTHON)" book/_tools/repository.py "$(URL)" "$(SITE)"
@@ -194,13 +217,16 @@ browser:
 	[ -z "$$need" ] && exit; \
 	$$sudo apt-get update -qq; $$sudo apt-get install -y -qq $$need
 
-# SUITE=testing has a newer Python; CARRY="/etc/pip.conf ..." goes along.
-machine:
-	@"$(PYTHON)" book/_tools/fresh_machine.py $(or $(SUITE),bookworm) $(CARRY)
-
+# On GitHub: the first failure of a nightly run opens an issue, and later ones
+# are comments on it.
+TITLE := The nightly run fails
 alarm:
-	@"$(PYTHON)" book/_tools/alarm.py
+	@number=$$(gh issue list --search 'in:title "$(TITLE)"' --json number \
+	  --jq '.[0].number // empty'); \
+	text="$$GITHUB_SERVER_URL/$$GITHUB_REPOSITORY/actions/runs/$$GITHUB_RUN_ID"; \
+	if [ -n "$$number" ]; then gh issue comment "$$number" --body "$$text"; \
+	else gh issue create --title "$(TITLE)" --body "$$text"; fi
 
 clean:
-	rm -rf .venv _build install.log .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv _build .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

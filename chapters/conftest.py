@@ -13,12 +13,13 @@ import sys
 from unittest.mock import patch
 
 import nbval.kernel
-from cpus import PLAIN
 from nbval.plugin import IPyNbCell, IPyNbFile
 
 from tests.helpers.kernels import start_new_kernel
 from tests.helpers.numbers import agree
 
+# torch's own kernels, and MKL's.
+PLAIN = {"ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"}
 EXPLORED = '<div class="explorer '
 strictly, start = IPyNbCell.compare_outputs, IPyNbFile.setup
 

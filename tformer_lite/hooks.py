@@ -18,9 +18,8 @@ def print_shapes(
     A line for each module, as it finishes: the parts come before the whole.
     Raises TypeError for what is no module.
 
-    With `calls=True` there is a line for each torch call; with `dims`, and
-    `axes` or `build`, axes have names, as in `trace`. That is the tracer's
-    work: `shapewatch.print_shapes` does it.
+    Other names go to `shapewatch.print_shapes`: with `calls=True` it prints
+    a line for each torch call, with `dims` and `axes` the axes' names.
     """
     if names:
         from shapewatch import print_shapes as print_named

@@ -7,27 +7,27 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from PIL import Image
+from PIL import Image, ImageOps
 from sphinx.application import Sphinx
 
-SIZE = WIDE, HIGH = 1200, 630
 MARGIN = 40
-PREVIEW = "_static/preview.png"
+ROOM = 1200 - 2 * MARGIN, 630 - 2 * MARGIN
+README_PICTURE = "_static/preview.png"
 
 
-def of(app: Sphinx, page: str) -> str:
+def place_of_card(app: Sphinx, page: str) -> str:
     """Draw the card of a page, and tell its place on the site."""
-    found = list(figures(Path(app.srcdir, f"{page}.ipynb")))
+    found = list(figures_of(Path(app.srcdir, f"{page}.ipynb")))
     if not found:
-        return PREVIEW
+        return README_PICTURE
     place = f"_static/cards/{page.replace('/', '-')}.png"
     file = Path(app.outdir, place)
     file.parent.mkdir(parents=True, exist_ok=True)
-    card(max(found, key=filled)).save(file, optimize=True)
+    card(max(found, key=area_on_card)).save(file, optimize=True)
     return place
 
 
-def figures(notebook: Path) -> Iterator[Image.Image]:
+def figures_of(notebook: Path) -> Iterator[Image.Image]:
     """Read the figures of a notebook."""
     if not notebook.exists():
         return
@@ -38,22 +38,14 @@ def figures(notebook: Path) -> Iterator[Image.Image]:
                 yield Image.open(io.BytesIO(png)).convert("RGB")
 
 
-def scale(figure: Image.Image) -> float:
-    """Tell how much larger a figure can be on the card."""
-    wide, high = figure.size
-    return min((WIDE - 2 * MARGIN) / wide, (HIGH - 2 * MARGIN) / high)
-
-
-def filled(figure: Image.Image) -> float:
+def area_on_card(figure: Image.Image) -> int:
     """Tell how much of the card a figure fills."""
-    return figure.width * figure.height * scale(figure) ** 2
+    wide, high = ImageOps.contain(figure, ROOM).size
+    return wide * high
 
 
 def card(figure: Image.Image) -> Image.Image:
     """Put a figure in the middle of a card of its own paper."""
-    larger = scale(figure)
-    size = round(figure.width * larger), round(figure.height * larger)
-    made = Image.new("RGB", SIZE, figure.getpixel((0, 0)))
-    corner = (WIDE - size[0]) // 2, (HIGH - size[1]) // 2
-    made.paste(figure.resize(size, Image.Resampling.LANCZOS), corner)
-    return made
+    paper, smooth = figure.getpixel((0, 0)), Image.Resampling.LANCZOS
+    inner = ImageOps.pad(figure, ROOM, smooth, paper)
+    return ImageOps.expand(inner, MARGIN, paper)

@@ -9,9 +9,9 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 # \mathrm{softmax} is one name, not seven letters.
-LETTERS = re.compile(r'(?:<mi mathvariant="normal">\w</mi>){2,}')
+NAME_LETTERS = re.compile(r'(?:<mi mathvariant="normal">\w</mi>){2,}')
 # The theme lets the keyboard reach what is called so and scrolls.
-BLOCK = "math pst-scrollable-table-container"
+BLOCK_CLASS = "math pst-scrollable-table-container"
 NOT_READ = re.compile(r"<m\w+>(?:\\\w|&(?!#))")
 
 
@@ -23,14 +23,14 @@ def mathml(tex: str, display: str) -> str:
     tex = re.sub(r"{(aligned|align\*?)}", "{split}", tex)
     if r"\\" in tex and r"\begin" not in tex:
         tex = rf"\begin{{split}}{tex}\end{{split}}"
-    return LETTERS.sub(one_name, convert(tex, display=display))
+    return NAME_LETTERS.sub(one_name, convert(tex, display=display))
 
 
 def one_name(letters: re.Match) -> str:
     return f"<mi>{re.sub('<.*?>', '', letters[0])}</mi>"
 
 
-def written(node: nodes.Element, display: str) -> str:
+def formula_html(node: nodes.Element, display: str) -> str:
     """Write the formula of a node, and warn where one cannot be read."""
     made = mathml(node.astext(), display)
     if NOT_READ.search(made):
@@ -41,15 +41,15 @@ def written(node: nodes.Element, display: str) -> str:
 
 def inline(self, node: nodes.math) -> None:
     """Write a formula within a line."""
-    html = f'<span class="math">{written(node, "inline")}</span>'
+    html = f'<span class="math">{formula_html(node, "inline")}</span>'
     self.body.append(html)
     raise nodes.SkipNode
 
 
 def block(self, node: nodes.math_block) -> None:
     """Write a formula that stands alone."""
-    tag = self.starttag(node, "div", CLASS=BLOCK)
-    self.body.append(f"{tag}{written(node, 'block')}</div>\n")
+    tag = self.starttag(node, "div", CLASS=BLOCK_CLASS)
+    self.body.append(f"{tag}{formula_html(node, 'block')}</div>\n")
     raise nodes.SkipNode
 
 

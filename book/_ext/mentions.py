@@ -20,13 +20,13 @@ from packages import PACKAGES
 # Where a link would be lost, or one within another.
 NO_PLACE = nodes.reference, nodes.title, nodes.table, addnodes.desc_signature
 GAP = r'(?:<span class="w"> </span>| )'
-IMPORTED = re.compile(
+IMPORT_LINE = re.compile(
     rf'(?<=>from</span>){GAP}<span class="nn">'
     rf"(?:{'|'.join(PACKAGES)})[\w.]*</span>"
     rf'{GAP}<span class="kn">import</span>(?:\s|<span class="w"> *</span>'
     r'|<span class="[np]">[\w,()]+</span>)+'
 )
-NAME = re.compile(r'<span class="n">(\w+)</span>')
+NAME_SPAN = re.compile(r'<span class="n">(\w+)</span>')
 
 
 def entries(app: Sphinx) -> dict[str, tuple[str, str]]:
@@ -47,7 +47,7 @@ def link_mentions(app: Sphinx, page: nodes.document, docname: str) -> None:
         left = {name: known[name] for name in known.keys() - own}
         for code in list(scope.findall(nodes.literal)):
             name = code.astext().removesuffix("()")
-            if name in left and not within(code):
+            if name in left and not is_inside(code):
                 link(app, code, docname, *left.pop(name))
 
 
@@ -59,7 +59,7 @@ def is_own(node: nodes.Node) -> bool:
     )
 
 
-def within(node: nodes.Node) -> bool:
+def is_inside(node: nodes.Node) -> bool:
     """Tell whether a node stands where no link should be."""
     while node := node.parent:
         if isinstance(node, NO_PLACE):
@@ -86,8 +86,8 @@ def link_imports(app: Sphinx, page: str, _template, context: dict, doctree):
         url = app.builder.get_relative_uri(page, home)
         return f'<a class="name" href="{url}#{place}">{name[0]}</a>'
 
-    context["body"] = IMPORTED.sub(
-        lambda line: NAME.sub(linked, line[0]), context["body"]
+    context["body"] = IMPORT_LINE.sub(
+        lambda line: NAME_SPAN.sub(linked, line[0]), context["body"]
     )
 
 

@@ -16,14 +16,14 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 
-BOOK = Path(__file__).parents[1]
-sys.path.append(str(BOOK / "_tools"))
-import roles  # noqa: E402
+sys.path.append(str(Path(__file__).parents[1] / "_tools"))
+import roles
+from packages import BOOK
 
 FOLD, END = '<details class="predict"', "</details>"
-SHAPE = re.compile(r'<data value="(?:axes|sizes) ([^"]+)">')
+SHAPE_DATA = re.compile(r'<data value="(?:axes|sizes) ([^"]+)">')
 STRAY = "this cell is tagged `answer`, but stands right after no question"
-UNTAGGED = "the cell right after this question is not tagged `answer`"
+NO_TAG = "the cell right after this question is not tagged `answer`"
 ENDLESS = "this question needs </details> on a line of its own"
 
 
@@ -43,15 +43,15 @@ class Folds(SphinxTransform):
 
 def fill(fold: nodes.raw) -> list[nodes.Node]:
     """Move the cells of an answer into its fold; give these cells."""
-    answer = following(fold)
+    answer = nodes_after(fold)
     end = end_of([fold, *answer])
     if end is None:
         warn(ENDLESS, fold)
         return []
-    cells = list(takewhile(is_answer, following(end)))
-    if not cells and any(map(is_code, following(end)[:1])):
-        warn(UNTAGGED, fold)
-    if named := SHAPE.match(beginning(answer[0])):
+    cells = list(takewhile(is_answer, nodes_after(end)))
+    if not cells and any(map(is_code, nodes_after(end)[:1])):
+        warn(NO_TAG, fold)
+    if named := SHAPE_DATA.match(first_html(answer[0])):
         tell(fold, named[1])
     if cells:
         end.parent.remove(end)
@@ -74,7 +74,7 @@ def is_answer(node: nodes.Node) -> bool:
     return is_code(node) and "tag_answer" in node["classes"]
 
 
-def following(node: nodes.Node) -> list[nodes.Node]:
+def nodes_after(node: nodes.Node) -> list[nodes.Node]:
     """List what stands after a node, and beside it."""
     return node.parent[node.parent.index(node) + 1 :]
 
@@ -88,7 +88,7 @@ def end_of(parts: list[nodes.Node]) -> nodes.Node | None:
     return end if end is not None and end.astext().strip() == END else None
 
 
-def beginning(answer: nodes.Node) -> str:
+def first_html(answer: nodes.Node) -> str:
     """Give the HTML with which an answer begins, if it does."""
     first = next(iter(answer.children), None)
     return first.astext() if isinstance(first, nodes.raw) else ""
@@ -96,7 +96,7 @@ def beginning(answer: nodes.Node) -> str:
 
 def tell(fold: nodes.raw, name: str) -> None:
     """Write the axes of a measured shape into a fold: B 2,T 8,C 12."""
-    axes = ",".join(f"{n} {size}" for n, size in roles.measured(name, BOOK))
+    axes = ",".join(f"{n} {size}" for n, size in roles.axes_of(name, BOOK))
     told = fold.astext().replace(FOLD, f'{FOLD} data-shape="{axes}"', 1)
     fold.replace_self(nodes.raw("", told, format="html"))
 

@@ -18,11 +18,20 @@ from sphinx.util.docutils import SphinxDirective
 
 sys.path.append(str(Path(__file__).parents[1] / "_tools"))
 import api
-from docstrings import marked
 from packages import ROOT
+from roles import axis_html
 
-KINDS = {ast.FunctionDef: "function", ast.ClassDef: "class"}
-HEAD = re.compile('<dt class="sig .*?</dt>', re.DOTALL)
+DIRECTIVES = {ast.FunctionDef: "function", ast.ClassDef: "class"}
+SIGNATURE = re.compile('<dt class="sig .*?</dt>', re.DOTALL)
+MARKS = re.compile(r"[*_$<>\[\]|~]")
+# (B, T, C), (1 or B, 1, T, S), (..., S): letters of axes and nothing else.
+SHAPE = re.compile(r"(?<!\w)\((?:(?:\.{3}|1|[BTSHDCFV]|or|,) ?)+\)")
+EXAMPLE = re.compile(r"^>>> .*?(?=\n\n(?!>>> )|\Z)", re.DOTALL | re.MULTILINE)
+# What is code: between backquotes, a block, an indented line, a string.
+CODE = re.compile(
+    r'(`[^`]+`|^```.*?^```|^    .*?$|\w*=?"[^"\n]*")',
+    re.DOTALL | re.MULTILINE,
+)
 ENTRY = """
 ``````{{py:{kind}}} {head}
 :module: {home}
@@ -45,21 +54,25 @@ class Room(SphinxDirective):
         box = nodes.container()
         source = StringList(lines, source=self.get_source_info()[0])
         self.state.nested_parse(source, self.content_offset, box)
-        settle(box, {e.name: f"{e.home}.{e.name}" for e in api.entries()})
+        every = api.public_entries()
+        settle(box, {e.name: f"{e.home}.{e.name}" for e in every})
         return box.children
 
     def entries(self) -> list[api.Entry]:
         """List the room's public names, those of the first files first."""
         room, *files = self.arguments
-        every = [entry for entry in api.entries() if entry.room == room]
-        return sorted(every, key=lambda entry: rank(entry.module, files))
+        every = [entry for entry in api.public_entries() if entry.room == room]
+        ends = [f".{file}" for file in files]
+        return sorted(
+            every, key=lambda e: [not e.module.endswith(x) for x in ends]
+        )
 
 
 class Overview(Room):
     """A line for each name: a link, and the docstring's first words."""
 
     def write(self, entry: api.Entry) -> str:
-        text = marked(api.docstring(entry).split("\n\n")[0])
+        text = markup(api.docstring_of(entry).split("\n\n")[0])
         words = " ".join(text.split())
         return f"- {{py:obj}}`~{entry.home}.{entry.name}` · {words}"
 
@@ -68,15 +81,15 @@ class Reference(Room):
     """An entry for each name: its signature, docstring and parts."""
 
     def write(self, entry: api.Entry) -> str:
-        kind = KINDS.get(type(entry.node), "data")
-        text = marked(api.docstring(entry))
+        kind = DIRECTIVES.get(type(entry.node), "data")
+        text = markup(api.docstring_of(entry))
         if kind == "data":
-            text += f"\n\n```python\n{value(entry)}\n```"
+            text += f"\n\n```python\n{value_lines(entry)}\n```"
         if kind == "class":
-            text += "".join(map(part, api.methods(entry.node)))
+            text += "".join(map(method_entry, api.public_methods(entry.node)))
         return ENTRY.format(
             kind=kind,
-            head=entry.name + api.signature(entry),
+            head=entry.name + api.signature_text(entry),
             home=entry.home,
             text=text,
             source=self.source(entry),
@@ -85,24 +98,18 @@ class Reference(Room):
     def source(self, entry: api.Entry) -> str:
         """Link to the lines that define a name."""
         theme = self.config.html_theme_options
-        file = api.path(entry.module).relative_to(ROOT).as_posix()
+        file = api.file_of(entry.module).relative_to(ROOT).as_posix()
         place = f"blob/{theme['repository_branch']}/{file}"
         line = entry.node.lineno
         url = f"{theme['repository_url']}/{place}#L{line}"
         return f"[{file}]({url}){{.source}}"
 
 
-def rank(module: str, first: list[str]) -> int:
-    """Tell which of the first files a module is; the others come after."""
-    found = [module.endswith(f".{file}") for file in first]
-    return found.index(True) if any(found) else len(first)
-
-
-def part(function: ast.FunctionDef) -> str:
+def method_entry(function: ast.FunctionDef) -> str:
     """Write a method or a property of a class."""
-    text = marked(ast.get_docstring(function) or "")
-    decorators = [api.code(one) for one in function.decorator_list]
-    kind, head = "method", function.name + api.call(function)
+    text = markup(ast.get_docstring(function) or "")
+    decorators = [api.code_text(one) for one in function.decorator_list]
+    kind, head = "method", function.name + api.call_text(function)
     if "property" in decorators:
         kind, head = "property", function.name
     return (
@@ -110,9 +117,26 @@ def part(function: ast.FunctionDef) -> str:
     )
 
 
-def value(entry: api.Entry) -> str:
+def markup(docstring: str) -> str:
+    """Turn a docstring into MyST: its signs stay signs, its examples are
+    code, and the letters of its shapes have their colours."""
+    text = EXAMPLE.sub(r"```pycon\n\g<0>\n```", docstring)
+    parts = CODE.split(text)
+    parts[::2] = map(plain_text, parts[::2])
+    parts[1::2] = [f"`{p}`" if p[-1] == '"' else p for p in parts[1::2]]
+    return "".join(parts)
+
+
+def plain_text(text: str) -> str:
+    """Escape what MyST would take for marks, and colour shapes."""
+    text = MARKS.sub(r"\\\g<0>", text.replace(" -> ", " → "))
+    whole = '<span class="shape">{}</span>'
+    return SHAPE.sub(lambda shape: whole.format(axis_html(shape[0])), text)
+
+
+def value_lines(entry: api.Entry) -> str:
     """Give the lines that make a value."""
-    lines = api.path(entry.module).read_text("utf8").splitlines()
+    lines = api.file_of(entry.module).read_text("utf8").splitlines()
     return "\n".join(lines[entry.node.lineno - 1 : entry.node.end_lineno])
 
 
@@ -130,10 +154,10 @@ def no_lists(_app, _page: str, _template: str, context: dict, _doctree):
     """Make lines of the list that Sphinx puts into a long signature, where
     HTML allows none."""
     if "body" in context:
-        context["body"] = HEAD.sub(lines, context["body"])
+        context["body"] = SIGNATURE.sub(signature_lines, context["body"])
 
 
-def lines(head: re.Match) -> str:
+def signature_lines(head: re.Match) -> str:
     """Write a signature's list as lines."""
     text = re.sub("<d[ld]>", '<span class="sig-line">', head[0])
     return re.sub("</d[ld]>", "</span>", text)

@@ -6,7 +6,6 @@ out where others lead the same way, by way of a room between.
 """
 
 import ast
-import sys
 from itertools import combinations, product
 from pathlib import Path
 from random import Random
@@ -42,7 +41,7 @@ markerHeight="8" orient="auto"><path d="M0 0 8 4 0 8z"/></marker>
 </svg>
 """
 Arrows = dict[str, set[str]]
-Places = dict[str, tuple[int, int]]  # of each room: half columns, floor
+Spots = dict[str, tuple[int, int]]  # of each room: half columns, floor
 
 
 def rooms(packages: dict[str, Path] = PACKAGES) -> dict[str, list[Path]]:
@@ -108,43 +107,38 @@ def direct(arrows: Arrows) -> list[tuple[str, str]]:
     ]
 
 
-def placed(arrows: Arrows) -> Places:
-    """Give each room a column of its floor: the clearest of some tries."""
-    lines = direct(arrows)
-    tries = [settled(start(arrows, seed), lines) for seed in range(TRIES)]
+def best_places(arrows: Arrows) -> Spots:
+    """Give each room a column of its floor: the clearest of some tries, which
+    begin with the rooms of a floor beside each other, in any order."""
+    lines, height, tries = direct(arrows), floors(arrows), []
+    for seed in range(TRIES):
+        rooms = Random(seed).sample(list(arrows), len(arrows))
+        rows = [[r for r in rooms if height[r] == f] for f in height.values()]
+        places = {
+            r: (2 * row.index(r), height[r]) for row in rows for r in row
+        }
+        tries.append(improve(places, lines))
     return min(tries, key=lambda places: clutter(places, lines))
 
 
-def start(arrows: Arrows, seed: int) -> Places:
-    """Put the rooms of each floor beside each other, in any order."""
-    height = floors(arrows)
-    rooms = Random(seed).sample(list(arrows), len(arrows))
-    rows = [[r for r in rooms if height[r] == f] for f in height.values()]
-    return {
-        room: (2 * row.index(room), height[room])
-        for row in rows
-        for room in row
-    }
-
-
-def settled(places: Places, lines: list[tuple[str, str]]) -> Places:
+def improve(places: Spots, lines: list[tuple[str, str]]) -> Spots:
     """Move one or two rooms at a time, as long as that helps."""
     columns = range(max(column for column, _ in places.values()) + 1)
     for room, column in product(places, columns):
-        tried = moved(places, room, column)
+        tried = move_room(places, room, column)
         if clutter(tried, lines) < clutter(places, lines):
-            return settled(tried, lines)
+            return improve(tried, lines)
     return places
 
 
-def moved(places: Places, room: str, column: int) -> Places:
+def move_room(places: Spots, room: str, column: int) -> Spots:
     """Move a room to a column; who stands there takes its place."""
     (old, floor), new = places[room], (column, places[room][1])
     other = {r: (old, floor) for r, place in places.items() if place == new}
     return places | other | {room: new}
 
 
-def clutter(places: Places, lines: list[tuple[str, str]]) -> float:
+def clutter(places: Spots, lines: list[tuple[str, str]]) -> float:
     """Weigh what makes a picture hard to read: rooms too close, lines through
     rooms, lines that cross, and long lines."""
     rooms = combinations(places.values(), 2)
@@ -186,9 +180,9 @@ def sentence(arrows: Arrows) -> str:
     return "; ".join(parts) + "."
 
 
-def drawing(arrows: Arrows) -> str:
+def svg_text(arrows: Arrows) -> str:
     """Draw the rooms and their arrows as SVG, for light and dark pages."""
-    places = placed(arrows)
+    places = best_places(arrows)
     columns = [column for column, _ in places.values()]
     top = max(floor for _, floor in places.values())
     centre = {
@@ -226,8 +220,8 @@ def box(room: str, x: int, y: int) -> str:
 
 def main() -> None:
     """Write the picture anew."""
-    PICTURE.write_text(drawing(imports()), "utf8", newline="\n")
+    PICTURE.write_text(svg_text(imports()), "utf8", newline="\n")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -6,10 +6,10 @@ import sys
 from functools import cache
 
 MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
-NAMES = ["chromium", "chromium-browser", "google-chrome", MAC]
+BROWSERS = ["chromium", "chromium-browser", "google-chrome", MAC]
 NO_BROWSER = (
     "no browser: install Chromium or Google Chrome, so that one of "
-    f"{', '.join(NAMES)} is found"
+    f"{', '.join(BROWSERS)} is found"
 )
 NO_DRIVER = (
     "playwright, which leads the browser, does not start: {}; on Debian and "
@@ -18,15 +18,15 @@ NO_DRIVER = (
 DRIVER = [sys.executable, "-m", "playwright", "--version"]
 
 
-def found() -> str | None:
+def browser_path() -> str | None:
     """Give the first of the browsers that this machine has."""
-    return next(filter(None, map(shutil.which, NAMES)), None)
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 @cache
-def missing() -> str | None:
+def lack() -> str | None:
     """Say what this machine lacks for looking at a page, if anything."""
-    if found() is None:
+    if browser_path() is None:
         return NO_BROWSER
     said = subprocess.run(DRIVER, capture_output=True, text=True)
     if said.returncode:

@@ -4,15 +4,15 @@ import hashlib
 import json
 
 
-def ids(sources):
+def cell_ids(sources):
     """Name cells after what stands in them: the same text, the same id."""
     seen = {}
     for source in sources:
         count = seen[source] = seen.get(source, 0) + 1
-        yield condensed(f"{count} {source}")[:8]
+        yield digest(f"{count} {source}")[:8]
 
 
-def condensed(*texts: str) -> str:
+def digest(*texts: str) -> str:
     """Condense texts to one word."""
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
@@ -21,6 +21,6 @@ def with_new_ids(notebook: str) -> str:
     """Give the cells of a notebook's text the ids that their sources ask."""
     cells = json.loads(notebook)["cells"]
     sources = ["".join(cell["source"]) for cell in cells]
-    for cell, word in zip(cells, ids(sources), strict=True):
+    for cell, word in zip(cells, cell_ids(sources), strict=True):
         notebook = notebook.replace(f'"id": "{cell["id"]}"', f'"id": "{word}"')
     return notebook

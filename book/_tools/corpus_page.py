@@ -4,29 +4,27 @@ A table stands between <!-- its name --> and <!-- end -->.
 """
 
 import re
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import grammar
-import nepali_verbs as verbs
-import nepali_words as words
-from constructions import CONSTRUCTIONS
-from paradigms import COLUMN, PEOPLE, rows
+from cells import digest
+from fillers import COLUMN, DATA, PEOPLE, VERBS, WORDS, rows
+from grammar import CONSTRUCTIONS
 
 PAGE = Path(__file__).parents[1] / "corpus.md"
 PLACE = re.compile(r"<!-- (?!end)(\w+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
-SAID = re.compile(r"([\u0900-\u097f]+) (\S+)")
+SOUND = re.compile(r"([\u0900-\u097f]+) (\S+)")
 SLOT = re.compile(r"\{(\w+)\}")
-ENDING = re.compile(r"-(?=[\u0900-\u097f])")
+HYPHEN = re.compile(r"-(?=[\u0900-\u097f])")
 SAMPLES = 20
 MANY = "i", "we", "you", "he", "they"
 TENSES = "present", "past", "future"
 
 
-def filled(page: str) -> str:
+def fill_tables(page: str) -> str:
     """Write each table of a page anew."""
     return PLACE.sub(lambda m: f"<!-- {m[1]} -->\n\n{TABLES[m[1]]()}\n", page)
 
@@ -36,50 +34,50 @@ def table(head: str, body: Iterable[Iterable]) -> str:
     names = head.split("|")
     made = [names, ["---"] * len(names), *body]
     text = "".join(f"| {' | '.join(map(str, row))} |\n" for row in made)
-    return re.sub(r" (?=।)", "\u00a0", ENDING.sub("\u2011", text))
+    return re.sub(r" (?=।)", "\u00a0", HYPHEN.sub("\u2011", text))
 
 
 @cache
 def sounds() -> dict[str, str]:
     """Tell how each Nepali word of the tables is said."""
-    texts = [*vars(verbs).values(), *vars(words).values()]
-    texts += [deed[1] for deed in verbs.DEEDS + verbs.MOVES]
-    return dict(SAID.findall("\n".join(t for t in texts if type(t) is str)))
+    texts = [*VERBS.values(), *WORDS.values()]
+    texts += [deed["nepali"] for deed in DATA["DEEDS"] + DATA["MOVES"]]
+    return dict(SOUND.findall("\n".join(texts)))
 
 
-def said(nepali: str) -> str:
+def sound_of(nepali: str) -> str:
     """Write how a Nepali sentence is said."""
     known = sounds()
-    return " ".join(known[w] for w in grammar.split(nepali) if w not in "।?")
+    return " ".join(
+        known[w] for w in grammar.split_words(nepali) if w not in "।?"
+    )
 
 
 def italic(cell: str) -> str:
     """Set what stands behind a Nepali word in italics."""
-    return SAID.sub(r"\1 *\2*", cell)
+    return SOUND.sub(r"\1 *\2*", cell)
 
 
-def counts() -> str:
-    parts = grammar.parted()
+def part_counts() -> str:
+    parts = grammar.corpus_parts()
     body = []
     for name, part in parts.items():
         cores = len({one.core for one in part})
-        used = [
-            len(grammar.used(part, side)) for side in ("english", "nepali")
-        ]
-        body.append((name, f"{len(part):,}", f"{cores:,}", *used))
+        words = [len(grammar.words_in(part, x)) for x in grammar.LANGUAGES]
+        body.append((name, f"{len(part):,}", f"{cores:,}", *words))
     head = "part|pairs|combinations|English words|Nepali words"
     return table(head, body)
 
 
 def constructions() -> str:
     made = defaultdict(list)
-    for one in grammar.sentences():
+    for one in grammar.corpus_sentences():
         made[one.construction].append(one)
     body = []
     for row in CONSTRUCTIONS:
-        one = min(made[row.name], key=lambda one: grammar.digest(one.nepali))
+        one = min(made[row.name], key=lambda one: digest(one.nepali))
         patterns = SLOT.sub(r"*\1*", f"{row.english}<br>{row.nepali}")
-        example = f"{one.english}<br>{one.nepali}<br>*{said(one.nepali)}*"
+        example = f"{one.english}<br>{one.nepali}<br>*{sound_of(one.nepali)}*"
         name = f"**{row.name}** ({len(made[row.name]):,} pairs)"
         body.append((f"{name}<br>{row.rule}", f"{patterns}<br>{example}"))
     return table("construction, and its rule|patterns, and an example", body)
@@ -108,102 +106,75 @@ def paradigm(text: str) -> str:
 
 def conjugations() -> str:
     titles = [
-        ("be (somewhere, or somehow): हुनु *hunu*", verbs.BE),
-        ("be (somebody, or something): हुनु *hunu*", verbs.BE_SOMEBODY),
+        ("be (somewhere, or somehow): हुनु *hunu*", "BE"),
+        ("be (somebody, or something): हुनु *hunu*", "BE_SOMEBODY"),
     ]
-    for english, nepali, text, _ in verbs.DEEDS + verbs.MOVES:
-        titles.append((f"{english.split()[0]}: {italic(nepali)}", text))
-    parts = [f"**{title}**\n\n{paradigm(text)}" for title, text in titles]
+    for deed in DATA["DEEDS"] + DATA["MOVES"]:
+        title = f"{deed['english'].split()[0]}: {italic(deed['nepali'])}"
+        titles.append((title, deed["forms"]))
+    parts = [f"**{x}**\n\n{paradigm(VERBS[forms])}" for x, forms in titles]
     return "\n".join(parts)
 
 
+def with_commas(words: str) -> str:
+    """Put commas between words."""
+    return ", ".join(words.split())
+
+
 def objects() -> str:
+    deeds = DATA["DEEDS"] + DATA["MOVES"]
     body = [
-        (deed[0].split()[0], ", ".join(deed[3].split()))
-        for deed in verbs.DEEDS + verbs.MOVES
+        (x["english"].split()[0], with_commas(x["objects"])) for x in deeds
     ]
     return table("verb|what, or where to", body)
 
 
 def things() -> str:
-    body = [
-        (row[0], italic(row[1]), ", ".join(row[2].split()))
-        for row in rows(words.THINGS)
-    ]
+    known = rows(WORDS["THINGS"])
+    body = [(row[0], italic(row[1]), with_commas(row[2])) for row in known]
     return table("thing|in Nepali|what can be said of it", body)
 
 
-def plain(name: str) -> str:
+def word_table(name: str) -> str:
     """Write a table of words in two columns."""
-    body = [(row[0], italic(row[1])) for row in rows(getattr(words, name))]
+    body = [(row[0], italic(row[1])) for row in rows(WORDS[name])]
     return table("English|Nepali", body)
 
 
 def samples() -> str:
     parts = []
-    for name, part in grammar.parted().items():
+    for name, part in grammar.corpus_parts().items():
         body = [
-            (one.english, f"{one.nepali}<br>*{said(one.nepali)}*")
-            for one in mixed(part)
+            (one.english, f"{one.nepali}<br>*{sound_of(one.nepali)}*")
+            for one in sample(part)
         ]
         parts.append(f"**{name}**\n\n{table('English|Nepali', body)}")
     return "\n".join(parts)
 
 
-def mixed(part: list[grammar.Sentence]) -> list[grammar.Sentence]:
+def sample(part: list[grammar.Sentence]) -> list[grammar.Sentence]:
     """Choose sentences by their hash, from each construction in turn."""
     rank, order = Counter(), []
-    for one in sorted(part, key=lambda one: grammar.digest(one.nepali)):
+    for one in sorted(part, key=lambda one: digest(one.nepali)):
         order.append((rank[one.construction], one))
         rank[one.construction] += 1
     return [one for _, one in sorted(order, key=lambda o: o[0])][:SAMPLES]
 
 
-# What many speakers would say otherwise: the English it shows in, how the
-# corpus has it, how it could be, and why.
-DOUBTS = [
-    (
-        r"will (not )?(eat|buy|see)",
-        "ऊ तारा देख्नेछैन ।",
-        "उसले तारा देख्नेछैन ।",
-        "Grammars ask for ‑ले with an object in the past alone; in the future, "
-        "too, many speakers add it.",
-    ),
-    (
-        r"(?<!will )(?<!will not )(?<!did not )\b(see|sees)",
-        "म तारा देख्दिनँ ।",
-        "मैले तारा देख्दिनँ ।",
-        "With देख्नु (*to see*) many speakers add it in the present as well.",
-    ),
-    (
-        r"\b(see|sees|saw) .*(stars|mountains|birds|flowers|goats)",
-        "हामीले तारा देख्यौँ ।",
-        "हामीले ताराहरू देख्यौँ ।",
-        "The bare noun names a kind; of several that one sees, many would say "
-        "‑हरू.",
-    ),
-    (
-        r"^(he|ram|hari) .* an? (teacher|doctor|singer|writer|farmer)",
-        "ऊ शिक्षक हो ।",
-        "उहाँ शिक्षक हुनुहुन्छ ।",
-        "Of an adult one speaks with more respect than ऊ and हो show.",
-    ),
-]
-
-
 def doubts() -> str:
     """Count the pairs that a doubt touches, and show both forms."""
-    pairs = grammar.sentences()
+    pairs = grammar.corpus_sentences()
     body = []
-    for pattern, here, instead, why in DOUBTS:
-        touched = [one for one in pairs if re.search(pattern, one.english)]
-        assert here in {one.nepali for one in touched}, here
-        body.append((f"{here}<br>{instead}", f"{len(touched):,}", why))
+    for row in DATA["doubts"]:
+        same = [x for x in pairs if re.search(row["english"], x.english)]
+        assert row["here"] in {one.nepali for one in same}, row
+        forms = f"{row['here']}<br>{row['instead']}"
+        body.append((forms, f"{len(same):,}", row["why"]))
     return table("here, and as many would say|pairs|why", body)
 
 
 TABLES = {
-    "counts": counts,
+    "counts": part_counts,
     "doubts": doubts,
     "constructions": constructions,
     "people": people,
@@ -211,17 +182,13 @@ TABLES = {
     "objects": objects,
     "things": things,
     "samples": samples,
-} | {
-    name: lambda name=name: plain(name)
-    for name, text in vars(words).items()
-    if name.isupper() and name != "THINGS"
-}
+} | {name: partial(word_table, name) for name in WORDS if name != "THINGS"}
 
 
 def main() -> None:
     """Write the page anew."""
-    PAGE.write_text(filled(PAGE.read_text("utf8")), "utf8", newline="\n")
+    PAGE.write_text(fill_tables(PAGE.read_text("utf8")), "utf8", newline="\n")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

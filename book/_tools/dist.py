@@ -13,10 +13,10 @@ import sys
 import packages
 from build import ProjectBuilder
 from packages import ROOT
+from version import module_version
 
 DIST = ROOT / "_build" / "dist"
-NAME = "transformer-shape-by-shape"
-VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
+ARCHIVE_NAME = "transformer-shape-by-shape"
 # Where a pyproject.toml stands.
 PROJECTS = ROOT, ROOT / "shapewatch", ROOT / "classroom"
 # In the README: how to open what is in the zip.
@@ -25,7 +25,7 @@ HOW = re.compile(r"^## (Open the notebooks\n.*?)(?=^## )", re.M | re.S)
 
 def main() -> str | None:
     """Write all of it, and say what was written."""
-    number = version()
+    number = module_version()
     if problem := tag_problem(os.environ.get("TAG"), number):
         return problem
     shutil.rmtree(DIST, ignore_errors=True)
@@ -33,18 +33,14 @@ def main() -> str | None:
     for project in PROJECTS:
         for kind in "wheel", "sdist":
             ProjectBuilder(project).build(kind, DIST)
-    inside = {f"{NAME}/{name}": text for name, text in notebooks().items()}
-    packages.zip_up(inside, DIST / f"{NAME}-{number}-notebooks.zip")
-    packages.write(DIST)
+    inside = {
+        f"{ARCHIVE_NAME}/{name}": text for name, text in notebooks().items()
+    }
+    packages.zip_up(inside, DIST / f"{ARCHIVE_NAME}-{number}-notebooks.zip")
+    packages.write_archives(DIST)
     for file in sorted(DIST.iterdir()):
         print(f"{file.stat().st_size / 1000:7,.0f} kB  {file}")
     return None
-
-
-def version() -> str:
-    """Read the version where it stands."""
-    source = ROOT / "tformer_lite" / "__init__.py"
-    return VERSION.search(source.read_text("utf8"))[1]
 
 
 def tag_problem(tag: str | None, number: str) -> str | None:

@@ -1,35 +1,79 @@
-"""What fills the slots of each construction of the corpus.
+"""What fills the slots of each construction of the corpus, from the tables of
+corpus.toml.
 
 Each function gives pairs: the core, which is the words that a sentence
 brings together, and for each slot its English and its Nepali.
 """
 
+import tomllib
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 
-import nepali_verbs as verbs
-import nepali_words as words
-from paradigms import (
-    MAKES,
-    OWNERS,
-    PEOPLE,
-    POINTERS,
-    QUALITIES,
-    THE,
-    THINGS,
-    THIRD,
-    WAYS,
-    Pair,
-    be,
-    do,
-    pairs,
-    person,
-)
+Pair = tuple[str, str]  # English and Nepali
+DATA = tomllib.loads(Path(__file__).with_name("corpus.toml").read_text("utf8"))
+WORDS, VERBS = DATA["words"], DATA["verbs"]
+
+
+def rows(table: str) -> list[list[str]]:
+    """Cut a table into its rows and cells."""
+    lines = table.strip().splitlines()
+    return [[cell.strip() for cell in row.split("|")] for row in lines]
+
+
+def word(cell: str) -> str:
+    """Give the Nepali of a cell, without how it is said."""
+    return cell.split()[0] if cell else ""
+
+
+def pairs(name: str) -> dict[str, Pair]:
+    """Give each English word of a table, with its Nepali."""
+    return {row[0]: (row[0], word(row[1])) for row in rows(WORDS[name])}
+
+
+# Who, by what they are called in English: the column of their verb forms.
+PEOPLE = {row[0]: row for row in rows(VERBS["PEOPLE"])}
+COLUMN = {"i": 0, "we": 1, "you": 2, "he": 3, "ram": 3, "hari": 3, "they": 4}
+THIRD = "he", "ram", "hari"
+IS = {"i": ("am", "was"), "he": ("is", "was"), "": ("are", "were")}
+MAKES = {row[0]: row[2].split() for row in rows(WORDS["THINGS"])}
+THINGS = pairs("THINGS")
+QUALITIES = pairs("QUALITIES")
+WAYS = pairs("WAYS")
+POINTERS = pairs("POINTERS")
+THE = {"the": ("the", "")} | POINTERS
+OWNERS = {row[4]: (row[4], word(row[5])) for row in PEOPLE.values()}
+
+
+def be(who: str = "he", tenses=range(4), table: str = "BE") -> list[Pair]:
+    """Give the forms of `be` for somebody: is, is not, was, was not."""
+    now, then = IS.get("he" if who in THIRD else who, IS[""])
+    english = now, f"{now} not", then, f"{then} not"
+    forms = [word(row[COLUMN[who]]) for row in rows(VERBS[table])]
+    return [(english[tense], forms[tense]) for tense in tenses]
+
+
+def do(who: str, verb: str, table: str) -> list[Pair]:
+    """Give the forms of a verb for somebody: present, past and future, each
+    affirmed and denied."""
+    base, third, past = verb.split()
+    now, deny = (third, "does") if who in THIRD else (base, "do")
+    english = now, f"{deny} not {base}", past, f"did not {base}"
+    english = *english, f"will {base}", f"will not {base}"
+    forms = [word(row[COLUMN[who]]) for row in rows(VERBS[table])]
+    return list(zip(english, forms))
+
+
+def person(who: str, column: int = 1) -> Pair:
+    """Give somebody in English and Nepali: alone (1), as agent (2), as one
+    who has something (3)."""
+    return who, word(PEOPLE[who][column])
+
 
 Fillers = Iterator[tuple[tuple[str, ...], dict[str, Pair]]]
 # What nobody of our people owns; what is not counted; what can be carried.
 PUBLIC = "temple", "river", "road", "water"
-UNCOUNTED = FOODS = "rice", "bread", "meat", "fish", "tea", "milk", "water"
+NO_PLURAL = FOODS = "rice", "bread", "meat", "fish", "tea", "milk", "water"
 PORTABLE = (
     *("book", "pen", "bag", "shirt"),
     *("watch", "bicycle", "chair", "table", "bed"),
@@ -55,25 +99,23 @@ def questions() -> Fillers:
 def kinds() -> Fillers:
     for thing, made in MAKES.items():
         for quality, this in product(made, POINTERS):
-            if quality not in NO_A and thing not in UNCOUNTED:
+            if quality not in NO_A and thing not in NO_PLURAL:
                 slots = {"this": POINTERS[this], "quality": QUALITIES[quality]}
                 yield (thing, quality), slots | {"thing": THINGS[thing]}
 
 
 def names() -> Fillers:
-    for thing, this, (is_, ho) in product(THINGS, POINTERS, be_somebody("he")):
-        if thing not in UNCOUNTED:
+    for thing, this, (is_, ho) in product(
+        THINGS, POINTERS, be(table="BE_SOMEBODY")
+    ):
+        if thing not in NO_PLURAL:
             slots = {"this": POINTERS[this], "is": (is_, ho)}
             yield (this, thing), slots | {"thing": THINGS[thing]}
 
 
-def be_somebody(who: str) -> list[Pair]:
-    return be(who, table=verbs.BE_SOMEBODY)
-
-
 def belongings() -> Fillers:
     for thing, owner, this in product(PORTABLE, OWNERS, POINTERS):
-        for is_ in be_somebody("he")[:2]:
+        for is_ in be(table="BE_SOMEBODY")[:2]:
             slots = {"this": POINTERS[this], "owner": OWNERS[owner]}
             slots |= {"is": is_, "thing": THINGS[thing]}
             yield (this, owner, thing), slots
@@ -90,11 +132,11 @@ def possessions() -> Fillers:
 
 
 def feelings() -> Fillers:
-    return people_are(pairs(words.FEELINGS))
+    return people_are(pairs("FEELINGS"))
 
 
 def places() -> Fillers:
-    return people_are(pairs(words.PLACES))
+    return people_are(pairs("PLACES"))
 
 
 def people_are(states: dict[str, Pair], tenses=range(4)) -> Fillers:
@@ -105,13 +147,13 @@ def people_are(states: dict[str, Pair], tenses=range(4)) -> Fillers:
 
 
 def spots() -> Fillers:
-    known = pairs(words.SPOTS)
+    known = pairs("SPOTS")
     del known["on the table"]
     return people_are(known, (0, 2))
 
 
 def foods() -> Fillers:
-    known = pairs(words.SPOTS)
+    known = pairs("SPOTS")
     spots = "in the kitchen", "on the table", "in the shop"
     for food, spot in product(FOODS, spots):
         if (food, spot) != ("rice", "in the shop"):  # भात is cooked
@@ -129,20 +171,21 @@ def whereabouts() -> Fillers:
 
 
 def trades() -> Fillers:
-    known = pairs(words.TRADES)
+    known = pairs("TRADES")
     for who, trade in product(PEOPLE, known):
         if who not in ("we", "they"):
-            for is_ in be_somebody(who):
+            for is_ in be(who, table="BE_SOMEBODY"):
                 slots = {"who": person(who), "is": is_, "trade": known[trade]}
                 yield (who, trade), slots
 
 
 def deeds() -> Fillers:
-    known = pairs(words.KINDS)
-    for verb, _, table, objects in verbs.DEEDS:
-        for i, thing in enumerate(objects.split()):
+    known = pairs("KINDS")
+    for deed in DATA["DEEDS"]:
+        verb = deed["english"]
+        for i, thing in enumerate(deed["objects"].split()):
             for who in ("i", "we", "you", THIRD[i % 3], "they"):
-                for tense, form in enumerate(do(who, verb, table)):
+                for tense, form in enumerate(do(who, verb, deed["forms"])):
                     agent = person(who, 2 if tense in (2, 3) else 1)
                     slots = {"who": agent, "does": form}
                     core = verb.split()[0], thing
@@ -150,8 +193,9 @@ def deeds() -> Fillers:
 
 
 def moves() -> Fillers:
-    for verb, _, table, ways in verbs.MOVES:
-        for way, who in product(ways.split(), THIRD):
-            for form in do(who, verb, table):
+    for move in DATA["MOVES"]:
+        verb = move["english"]
+        for way, who in product(move["objects"].split(), THIRD):
+            for form in do(who, verb, move["forms"]):
                 slots = {"who": person(who), "does": form, "way": WAYS[way]}
                 yield (verb.split()[0], way), slots

@@ -1,27 +1,46 @@
 """Write the English-Nepali corpus: every sentence that the grammar allows,
 thinned, and parted so that what is tested is a new combination."""
 
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
-from hashlib import sha256
 from itertools import islice, product
-from pathlib import Path
 from typing import NamedTuple
 
-from constructions import CONSTRUCTIONS, Construction
+import fillers
+from cells import digest
+from fillers import DATA, Fillers
+from packages import ROOT
 
 from tformer_lite.text.datasets import ENGLISH, NEPALI
 from tformer_lite.text.tokenizers import WordTokenizer
 
-TEXTS = Path(__file__).parents[2] / "tformer_lite" / "example" / "texts"
+TEXTS = ROOT / "tformer_lite" / "example" / "texts"
 PARTS = "train", "valid", "test"
 LANGUAGES = "english", "nepali"
 # What training keeps of the sentences with a word: so many, and this share.
 OFTEN, MOST = 8, 0.65
 FIRST = 4  # the first id after the specials
-split = WordTokenizer({}).split
+split_words = WordTokenizer({}).split
+
+
+class Construction(NamedTuple):
+    """Both patterns, the rule behind them, which function fills their slots,
+    and how many sentences each core gets at most."""
+
+    name: str
+    english: str
+    nepali: str
+    rule: str
+    fillers: str
+    each: int = 99
+
+    def fill(self) -> Fillers:
+        """Give what its slots are filled with."""
+        return getattr(fillers, self.fillers)()
+
+
+CONSTRUCTIONS = [Construction(**row) for row in DATA["constructions"]]
 
 
 class Sentence(NamedTuple):
@@ -35,50 +54,48 @@ class Sentence(NamedTuple):
 
 
 @cache
-def sentences() -> tuple[Sentence, ...]:
+def corpus_sentences() -> tuple[Sentence, ...]:
     """Make the corpus, in the order of the constructions."""
-    return tuple(made for row in CONSTRUCTIONS for made in thinned(row))
+    return tuple(x for row in CONSTRUCTIONS for x in chosen_sentences(row))
 
 
-def every(row: Construction) -> Iterator[Sentence]:
+def possible_sentences(row: Construction) -> Iterator[Sentence]:
     """Make all sentences that a construction allows."""
-    for core, slots in row.fillers():
+    for core, slots in row.fill():
         english = {name: pair[0] for name, pair in slots.items()}
         nepali = {name: pair[1] for name, pair in slots.items()}
-        texts = filled(row.english, english), filled(row.nepali, nepali)
+        texts = (
+            fill_slots(row.english, english),
+            fill_slots(row.nepali, nepali),
+        )
         yield Sentence(*texts, row.name, core)
 
 
-def thinned(row: Construction) -> Iterator[Sentence]:
+def chosen_sentences(row: Construction) -> Iterator[Sentence]:
     """Make the sentences of one construction: of those with the same core
     as many as the construction says, chosen by their hash."""
     by_core = defaultdict(list)
-    for one in every(row):
+    for one in possible_sentences(row):
         by_core[one.core].append(one)
     for group in by_core.values():
         group.sort(key=lambda one: digest(one.english))
         yield from group[: row.each]
 
 
-def filled(pattern: str, slots: dict[str, str]) -> str:
+def fill_slots(pattern: str, slots: dict[str, str]) -> str:
     """Put words in the slots of a pattern; an empty one leaves no space."""
     return " ".join(pattern.format(**slots).split())
 
 
-def digest(text: str) -> str:
-    """Hash a text: an order that is nobody's choice, the same everywhere."""
-    return sha256(text.encode()).hexdigest()
-
-
 @cache
-def parted() -> dict[str, list[Sentence]]:
+def corpus_parts() -> dict[str, list[Sentence]]:
     """Hold out a tenth of the cores of each construction for the test, and
     another for validation, with all the sentences that they have.
 
     Cores are taken in the order of their hash; one that would leave some
     word too rare in training is passed over.
     """
-    corpus, cores, kinds = sentences(), defaultdict(list), {}
+    corpus, cores, kinds = corpus_sentences(), defaultdict(list), {}
     for one in corpus:
         cores[one.core].append(one)
         kinds.setdefault(one.core, one.construction)
@@ -118,40 +135,40 @@ def words_of(sentence: Sentence) -> set[tuple[str, str]]:
     return {
         (language, word)
         for language in LANGUAGES
-        for word in used([sentence], language)
+        for word in words_in([sentence], language)
     }
 
 
-def used(part: list[Sentence], language: str) -> set[str]:
+def words_in(part: list[Sentence], language: str) -> set[str]:
     """List the different words of some sentences in one language."""
-    return {w for one in part for w in split(getattr(one, language))}
+    return {w for one in part for w in split_words(getattr(one, language))}
 
 
 def vocabulary(texts: list[str], fixed: dict[str, int]) -> dict[str, int]:
     """Number words from 4 up, the most frequent first, but for the words
     whose ids the running example has fixed."""
-    counts = Counter(word for text in texts for word in split(text))
+    counts = Counter(word for text in texts for word in split_words(text))
     order = sorted(counts.keys() - fixed, key=lambda w: (-counts[w], w))
     free = (i for i in range(FIRST, 1024) if i not in fixed.values())
     ids = dict(zip(order, free)) | fixed
     return dict(sorted(ids.items(), key=lambda item: item[1]))
 
 
-def files() -> dict[str, str]:
+def corpus_files() -> dict[str, str]:
     """Give each shipped file's text by its name."""
-    parts = parted()
+    parts = corpus_parts()
     made = {
-        f"{name}.tsv": lines((s.english, s.nepali) for s in parts[name])
+        f"{name}.tsv": tsv_text((s.english, s.nepali) for s in parts[name])
         for name in PARTS
     }
     for name, fixed in (("english", ENGLISH), ("nepali", NEPALI)):
         texts = [getattr(sentence, name) for sentence in parts["train"]]
         ids = vocabulary(texts, fixed)
-        made[f"{name}.tsv"] = lines((n, word) for word, n in ids.items())
+        made[f"{name}.tsv"] = tsv_text((n, word) for word, n in ids.items())
     return made
 
 
-def lines(rows) -> str:
+def tsv_text(rows) -> str:
     """Write rows with a tab between their columns."""
     return "".join("\t".join(map(str, row)) + "\n" for row in rows)
 
@@ -159,9 +176,9 @@ def lines(rows) -> str:
 def main() -> None:
     """Write the files anew."""
     TEXTS.mkdir(exist_ok=True)
-    for name, text in files().items():
+    for name, text in corpus_files().items():
         (TEXTS / name).write_text(text, "utf8", newline="\n")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 # Attention, head, step, row and column of what `explore` shows.
-EXPLORED = re.compile(r"explore-\d+-\d+-[a-z]+(-\d+-\d+)?")
+EXPLORER_PLACE = re.compile(r"explore-\d+-\d+-[a-z]+(-\d+-\d+)?")
 HTML = Path(__file__).parents[2] / "_build" / "html"
 
 
@@ -38,7 +38,7 @@ class Page(HTMLParser):
 
 def main() -> str | None:
     """Say which links lead nowhere."""
-    pages = read(HTML)
+    pages = read_pages(HTML)
     if not pages:
         return "there is no book in _build/html: run `make book` first"
     if found := broken(pages, HTML):
@@ -48,7 +48,7 @@ def main() -> str | None:
     return None
 
 
-def read(html: Path) -> dict[Path, Page]:
+def read_pages(html: Path) -> dict[Path, Page]:
     """Read all pages of a book."""
     files = sorted(html.rglob("*.html"))
     files = [file for file in files if "_static" not in file.parts]
@@ -78,7 +78,7 @@ def arrives(
     target = (file.parent / path).resolve()
     if target in pages:
         place, page = unquote(parts.fragment), pages[target]
-        shown = page.explorer and EXPLORED.fullmatch(place)
+        shown = page.explorer and EXPLORER_PLACE.fullmatch(place)
         return place in page.places or bool(shown)
     return html in target.parents and target.is_file()
 

@@ -11,7 +11,14 @@ import jupytext
 import nbformat
 from jupyter_server.services.contents.largefilemanager import LargeFileManager
 from jupytext import build_sync_jupytext_contents_manager_class
-from pairs import as_text, book_of, dressed, lead, shown, take_over
+from pairs import (
+    as_stored,
+    as_text,
+    book_of,
+    take_over,
+    touch_text,
+    with_fresh_words,
+)
 
 
 class Files(LargeFileManager):
@@ -22,9 +29,11 @@ class Files(LargeFileManager):
         model = super().get(path, content, require_hash=require_hash, **kind)
         if content and (text := self.text(path)):
             if model["type"] == "notebook":
-                dressed(model["content"], book_of(text))
+                as_stored(model["content"], book_of(text))
             else:
-                model["content"] = shown(model["content"], book_of(text))
+                model["content"] = with_fresh_words(
+                    model["content"], book_of(text)
+                )
         return model
 
     def save(self, model, path=""):
@@ -53,7 +62,7 @@ class ChapterManager(build_sync_jupytext_contents_manager_class(Files)):
         if content and text and text.with_suffix(".ipynb").exists():
             if told := take_over(text):
                 self.log.warning(told)
-            lead(text)
+            touch_text(text)
         return super().get(path, content, **kind)
 
     def save(self, model, path=""):
@@ -61,5 +70,5 @@ class ChapterManager(build_sync_jupytext_contents_manager_class(Files)):
         text = self.text(path)
         if text and model["type"] == "notebook":
             content = nbformat.from_dict(model["content"])
-            model = {**model, "content": dressed(content, book_of(text))}
+            model = {**model, "content": as_stored(content, book_of(text))}
         return super().save(model, path)

@@ -11,29 +11,28 @@ from importlib.metadata import distributions
 from pathlib import Path
 
 import nbformat
-from cells import condensed
+from cells import digest
 from nbclient import NotebookClient
-from packages import NO_CODE, PACKAGES
-from pairs import book_of, dressed, read, store, stored, take_over
-from roles import UnknownNameError, filled
-
-ROOT = Path(__file__).parents[2]
+from packages import NO_CODE, PACKAGES, ROOT
+from pairs import as_stored, book_of, chapter_of, notebook_of, store, take_over
+from roles import UnknownNameError, with_words
 
 
 def main(root: Path = ROOT) -> None:
     notes = root / "_build" / "notebooks"
     notes.mkdir(parents=True, exist_ok=True)
-    world = fingerprint(*modules(root)) + packages()
+    world = digest(*(f.read_bytes().hex() for f in modules(root)))
+    world += packages()
     for text in sorted((root / "chapters").rglob("*.md")):
         if told := take_over(text):
             print(told, flush=True)
         note = notes / "-".join(text.relative_to(root).with_suffix("").parts)
-        old = dressed(stored(text), book_of(text))
-        chapter = with_outputs(read(text), old)
+        old = as_stored(notebook_of(text), book_of(text))
+        chapter = with_outputs(chapter_of(text), old)
         check(chapter, text)
-        if not fresh(note, state(chapter) + world):
+        if not note.exists() or note.read_text() != state(chapter) + world:
             print(f"running {text.relative_to(root)}", flush=True)
-            run(chapter, text.parent)
+            run_chapter(chapter, text.parent)
         store(chapter, text)
         note.write_text(state(chapter) + world)
 
@@ -46,42 +45,32 @@ def modules(root: Path) -> list[Path]:
     return sorted(f for f in found if f.name not in NO_CODE)
 
 
-def fresh(note: Path, state: str) -> bool:
-    """Tell whether a chapter last ran in the state that things are in."""
-    return note.exists() and note.read_text() == state
-
-
-def fingerprint(*files: Path) -> str:
-    """Condense files to one word."""
-    return condensed(*(f.read_bytes().hex() for f in files if f.exists()))
-
-
 def packages() -> str:
     """Condense the names and versions of all that is installed."""
     names = sorted(f"{d.name} {d.version}" for d in distributions())
-    return condensed(*names)
+    return digest(*names)
 
 
 def with_outputs(
     chapter: nbformat.NotebookNode, old: nbformat.NotebookNode
 ) -> nbformat.NotebookNode:
     """Give cells of code the outputs that the same cells had before."""
-    cells = {cell.id: cell for cell in code(old)}
-    for cell in code(chapter):
+    cells = {cell.id: cell for cell in code_cells(old)}
+    for cell in code_cells(chapter):
         if cell.id in cells:
             cell.outputs = cells[cell.id].outputs
             cell.execution_count = cells[cell.id].execution_count
     return chapter
 
 
-def code(chapter: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+def code_cells(chapter: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
     """List the cells that are run."""
     return [cell for cell in chapter.cells if cell.cell_type == "code"]
 
 
 def state(chapter: nbformat.NotebookNode) -> str:
     """Condense the code of a chapter, and what came out."""
-    return condensed(json.dumps(code(chapter), sort_keys=True))
+    return digest(json.dumps(code_cells(chapter), sort_keys=True))
 
 
 def check(chapter: nbformat.NotebookNode, text: Path) -> None:
@@ -89,12 +78,12 @@ def check(chapter: nbformat.NotebookNode, text: Path) -> None:
     try:
         for cell in chapter.cells:
             if cell.cell_type == "markdown":
-                filled(cell.source, book_of(text))
+                with_words(cell.source, book_of(text))
     except UnknownNameError as error:
         sys.exit(f"{text.name}: {error}")
 
 
-def run(chapter: nbformat.NotebookNode, folder: Path) -> None:
+def run_chapter(chapter: nbformat.NotebookNode, folder: Path) -> None:
     """Run a chapter; the same outputs are the same bytes."""
     client = NotebookClient(
         chapter,

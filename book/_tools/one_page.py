@@ -17,7 +17,7 @@ import yaml
 from bs4 import BeautifulSoup, SoupStrainer, Tag
 
 TOOLS = Path(__file__).parent
-HTML = "../html"  # the built book, seen from the page
+HTML_FOLDER = "../html"  # the built book, seen from the page
 INDEX = "genindex"
 COVER = 'svg.figure[aria-label^="cross[0, 1]"]'
 # What only a screen needs, and code that the pages fold away.
@@ -27,8 +27,8 @@ LEFT_OUT = (
 )
 WITH_IDS = "aria-labelledby", "aria-describedby", "for"
 SOLUTION = "A solution"
-DRAWN_WITH = re.compile(r"url\(#([^)]+)\)")
-PAGE = """\
+DRAWS_WITH = re.compile(r"url\(#([^)]+)\)")
+TEMPLATE = """\
 <!DOCTYPE html>
 <html lang="{language}" data-theme="light">
 <head>
@@ -69,14 +69,14 @@ def as_one_page(root: Path) -> str:
         for name in ("_toc.yml", "_config.yml")
     )
     html = root / "_build" / "html"
-    site = config["html"].get("baseurl", HTML)
+    site = config["html"].get("baseurl", HTML_FOLDER)
     book = [
         (caption, [article(html, page, site) for page in pages])
         for caption, pages in parts(toc)
     ]
     pages = [page for _, those in book for page in those]
     covers = (page.select_one(COVER) for page in pages)
-    return PAGE.format(
+    return TEMPLATE.format(
         title=escape(config["title"]),
         author=escape(config["author"]),
         year=escape(config["copyright"]),
@@ -84,7 +84,7 @@ def as_one_page(root: Path) -> str:
         licence=config["html"]["extra_footer"],
         home=escape(config["repository"]["url"]),
         cover=next(filter(None, covers), ""),
-        html=HTML,
+        html=HTML_FOLDER,
         css=(TOOLS / "print.css").read_text("utf8"),
         js=(TOOLS / "print.js").read_text("utf8"),
         feet="\n".join(map(foot, pages)),
@@ -95,17 +95,18 @@ def as_one_page(root: Path) -> str:
 
 def parts(toc: dict) -> Parts:
     """List the parts of the book: a caption, and the names of its pages."""
-    named = [
-        (part["caption"], [*files(part["chapters"])]) for part in toc["parts"]
+    found = [
+        (part["caption"], [*page_names(part["chapters"])])
+        for part in toc["parts"]
     ]
-    return [("", [toc["root"]]), *named, ("", [INDEX])]
+    return [("", [toc["root"]]), *found, ("", [INDEX])]
 
 
-def files(pages: list[dict]) -> Iterator[str]:
+def page_names(pages: list[dict]) -> Iterator[str]:
     """List pages, each with those that stand below it."""
     for page in pages:
         yield page["file"]
-        yield from files(page.get("sections", []))
+        yield from page_names(page.get("sections", []))
 
 
 def article(html: Path, page: str, site: str) -> Tag:
@@ -115,12 +116,14 @@ def article(html: Path, page: str, site: str) -> Tag:
     text = (html / f"{page}.html").read_text("utf8")
     body = BeautifulSoup(text, "html.parser", parse_only=only).article
     for tag in body.find_all(True):
-        tag.attrs = {n: moved(n, v, page) for n, v in tag.attrs.items()}
-    for link in body.select(f'a[href^="{HTML}/"]'):
-        link["href"] = site + link["href"].removeprefix(HTML)  # a file
+        tag.attrs = {n: in_book(n, v, page) for n, v in tag.attrs.items()}
+    for link in body.select(f'a[href^="{HTML_FOLDER}/"]'):
+        link["href"] = site + link["href"].removeprefix(HTML_FOLDER)  # a file
     lay_open(body)
     if page == INDEX:
-        number_links(body)
+        for link in body.select("a"):
+            text = link_with_number(link["href"], link.decode_contents())
+            link.replace_with(BeautifulSoup(text, "html.parser"))
     body.attrs = {"id": anchor(page), "style": f"page: {anchor(page)}"}
     return body
 
@@ -141,18 +144,12 @@ def lay_open(body: Tag) -> None:
             words.replace_with(re.sub(r"\s+", " ", words))
 
 
-def number_links(body: Tag) -> None:
-    for link in body.select("a"):
-        entry = numbered(link["href"], link.decode_contents())
-        link.replace_with(BeautifulSoup(entry, "html.parser"))
-
-
 def anchor(page: str, place: str = "") -> str:
     """Name a page, or a place on it, with an id that the book has once."""
     return f"{page.replace('/', '-')}--{place}".removesuffix("--")
 
 
-def moved(name: str, value: str | list[str], page: str) -> str | list[str]:
+def in_book(name: str, value: str | list[str], page: str) -> str | list[str]:
     """Give the value that an attribute of a page's tag has in the book."""
     if not isinstance(value, str):  # classes
         return value
@@ -161,11 +158,11 @@ def moved(name: str, value: str | list[str], page: str) -> str | list[str]:
     if name in WITH_IDS:
         return " ".join(anchor(page, place) for place in value.split())
     if name in ("href", "xlink:href", "src"):
-        return moved_link(value, page)
-    return DRAWN_WITH.sub(lambda m: f"url(#{anchor(page, m[1])})", value)
+        return link_in_book(value, page)
+    return DRAWS_WITH.sub(lambda m: f"url(#{anchor(page, m[1])})", value)
 
 
-def moved_link(link: str, page: str) -> str:
+def link_in_book(link: str, page: str) -> str:
     """Lead to a place in the book, to a file of the HTML, or outside."""
     to = urlsplit(link)
     if to.scheme:
@@ -174,7 +171,7 @@ def moved_link(link: str, page: str) -> str:
     path = posixpath.normpath(path) if to.path else f"{page}.html"
     if path.endswith(".html"):
         return f"#{anchor(path.removesuffix('.html'), to.fragment)}"
-    return f"{HTML}/{path}"
+    return f"{HTML_FOLDER}/{path}"
 
 
 def foot(page: Tag) -> str:
@@ -197,9 +194,9 @@ def page_entry(page: Tag) -> str:
 
 
 def entry(part: Tag, head: Tag) -> str:
-    return numbered(f"#{part['id']}", head.decode_contents().strip())
+    return link_with_number(f"#{part['id']}", head.decode_contents().strip())
 
 
-def numbered(href: str, words: str) -> str:
+def link_with_number(href: str, words: str) -> str:
     """Write a link that ends with room for the number of its page."""
     return f'<a class="numbered" href="{href}">{words} <b>000</b></a>'

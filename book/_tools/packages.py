@@ -5,6 +5,7 @@ from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 ROOT = Path(__file__).parents[2]
+BOOK = ROOT / "book"
 # The folder above a package: where Python has to look for it.
 PACKAGES = {
     "tformer_lite": ROOT,
@@ -24,7 +25,7 @@ NO_CODE = {"README.md", "LICENSE", "pyproject.toml"}
 NO_PART = {"__pycache__", ".ipynb_checkpoints"}
 
 
-def files(package: str) -> dict[str, Path]:
+def package_files(package: str) -> dict[str, Path]:
     """List the files of a package, by the names that Python knows them by."""
     above = PACKAGES[package]
     found = sorted(f for f in (above / package).rglob("*") if f.is_file())
@@ -35,10 +36,10 @@ def files(package: str) -> dict[str, Path]:
     }
 
 
-def write(folder: Path) -> list[Path]:
+def write_archives(folder: Path) -> list[Path]:
     """Write the archives into a folder, and list them."""
     for name, packages in ARCHIVES.items():
-        every = [file for x in packages for file in files(x).items()]
+        every = [file for x in packages for file in package_files(x).items()]
         zip_up({x: f.read_bytes() for x, f in every}, folder / name)
     return [folder / name for name in ARCHIVES]
 
@@ -52,4 +53,4 @@ def zip_up(contents: dict[str, bytes], target: Path) -> None:
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    write_archives(Path(sys.argv[1]))

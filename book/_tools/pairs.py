@@ -14,33 +14,33 @@ from pathlib import Path
 
 import jupytext
 import nbformat
-from cells import condensed, ids
+from cells import cell_ids, digest
 from jupytext.config import load_jupytext_configuration_file
 from nbformat import NotebookNode
 from nbformat.reader import NotJSONError
-from roles import UnknownNameError, filled, written
+from roles import UnknownNameError, with_roles, with_words
 
 CONFIG = load_jupytext_configuration_file(
     str(Path(__file__).parents[2] / "jupytext.toml")
 )
 # How a cell tagged so is shown at first: folded, where a program can do that.
 ANSWER = "answer"
-FOLDED = {
+FOLD_MARKS = {
     "cellView": "form",
     "jupyter": {"outputs_hidden": True, "source_hidden": True},
 }
-KEPT = CONFIG.cell_metadata_filter.removesuffix(",-all").split(",")
+KEYS = CONFIG.cell_metadata_filter.removesuffix(",-all").split(",")
 # What all texts say of themselves, and all notebooks.
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 HEAD = {"jupytext": {"default_lexer": "ipython3"}, "kernelspec": KERNEL}
 
 
-def read(text: Path) -> NotebookNode:
+def chapter_of(text: Path) -> NotebookNode:
     """Read a chapter's text as a notebook without outputs."""
-    return dressed(jupytext.read(text), book_of(text))
+    return as_stored(jupytext.read(text), book_of(text))
 
 
-def stored(text: Path) -> NotebookNode:
+def notebook_of(text: Path) -> NotebookNode:
     """Read a chapter's notebook; an empty one, where there is none or where
     git has left it with marks of a conflict."""
     try:
@@ -55,35 +55,37 @@ def book_of(chapter: Path) -> Path:
     return top / "book"
 
 
-def dressed(chapter: NotebookNode, book: Path) -> NotebookNode:
+def as_stored(chapter: NotebookNode, book: Path) -> NotebookNode:
     """Give a notebook the form in which it is stored: with words for roles,
     cells named after their text, and nothing that a program says of itself."""
     chapter.metadata = nbformat.from_dict(
         HEAD
         | {"language_info": {"name": "python"}}
-        | {"made_from": condensed(as_text(chapter))}
+        | {"made_from": digest(as_text(chapter))}
     )
     chapter.nbformat_minor = 5
     for cell in chapter.cells:
-        folds = FOLDED if is_answer(cell) else {}
-        cell.metadata = kept(cell.metadata | folds)
+        folds = FOLD_MARKS if gives_away(cell) else {}
+        cell.metadata = author_metadata(cell.metadata | folds)
         if cell.cell_type == "markdown":
-            cell.source = shown(cell.source, book)
-    for cell, word in zip(chapter.cells, ids(c.source for c in chapter.cells)):
+            cell.source = with_fresh_words(cell.source, book)
+    for cell, word in zip(
+        chapter.cells, cell_ids(c.source for c in chapter.cells)
+    ):
         cell.id = word
     return chapter
 
 
-def kept(metadata: dict) -> NotebookNode:
+def author_metadata(metadata: dict) -> NotebookNode:
     """Leave of a cell's metadata what an author writes, in one order."""
-    found = {key: metadata[key] for key in KEPT if key in metadata}
+    found = {key: metadata[key] for key in KEYS if key in metadata}
     return nbformat.from_dict(json.loads(json.dumps(found, sort_keys=True)))
 
 
-def shown(text: str, book: Path) -> str:
+def with_fresh_words(text: str, book: Path) -> str:
     """Fill in roles anew; a text with an unknown name is left as it is."""
     try:
-        return filled(written(text), book)
+        return with_words(with_roles(text), book)
     except UnknownNameError:
         return text
 
@@ -91,22 +93,22 @@ def shown(text: str, book: Path) -> str:
 def as_text(chapter: NotebookNode) -> str:
     """Write a notebook as the text that it is made from, with roles."""
     plain = nbformat.v4.new_notebook(
-        metadata=HEAD, cells=[own(cell) for cell in chapter.cells]
+        metadata=HEAD, cells=[author_cell(cell) for cell in chapter.cells]
     )
     return jupytext.writes(plain, "md:myst", config=CONFIG)
 
 
-def own(cell: NotebookNode) -> NotebookNode:
+def author_cell(cell: NotebookNode) -> NotebookNode:
     """Leave of a cell what its author wrote."""
     new = getattr(nbformat.v4, f"new_{cell.cell_type}_cell")
     prose = cell.cell_type == "markdown"
-    source = written(cell.source) if prose else cell.source
-    folds = FOLDED if is_answer(cell) else {}
+    source = with_roles(cell.source) if prose else cell.source
+    folds = FOLD_MARKS if gives_away(cell) else {}
     said = {k: v for k, v in cell.metadata.items() if k not in folds}
-    return new(source, metadata=kept(said))
+    return new(source, metadata=author_metadata(said))
 
 
-def is_answer(cell: NotebookNode) -> bool:
+def gives_away(cell: NotebookNode) -> bool:
     """Tell whether a cell gives away what a question asks."""
     return ANSWER in cell.metadata.get("tags", [])
 
@@ -116,14 +118,14 @@ def take_over(text: Path) -> str | None:
 
     Says what was done, if anything was.
     """
-    edited = stored(text)
+    edited = notebook_of(text)
     made_from = edited.metadata.get("made_from")
     new, old = as_text(edited), as_text(jupytext.read(text))
-    if condensed(new) in {made_from, condensed(old)}:
+    if digest(new) in {made_from, digest(old)}:
         return None
-    if condensed(old) != made_from:
+    if digest(old) != made_from:
         return put_aside(text)
-    write(new, text)
+    write_changes(new, text)
     return f"{text.name} takes over what was edited in its notebook"
 
 
@@ -143,19 +145,19 @@ def put_aside(text: Path) -> str | None:
 
 def store(chapter: NotebookNode, text: Path) -> None:
     """Write both halves, each where it differs from what is there."""
-    write(as_text(chapter), text)
-    write(nbformat.writes(chapter) + "\n", text.with_suffix(".ipynb"))
-    lead(text)
+    write_changes(as_text(chapter), text)
+    write_changes(nbformat.writes(chapter) + "\n", text.with_suffix(".ipynb"))
+    touch_text(text)
 
 
-def write(content: str, file: Path) -> None:
+def write_changes(content: str, file: Path) -> None:
     """Write a file, unless it has that content."""
     data = content.encode()
     if not file.exists() or file.read_bytes() != data:
         file.write_bytes(data)
 
 
-def lead(text: Path) -> None:
+def touch_text(text: Path) -> None:
     """Make a text not older than its notebook: jupytext would take the half
     that was written last to be the half that was edited."""
     notebook = text.with_suffix(".ipynb")

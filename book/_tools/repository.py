@@ -12,14 +12,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cells import condensed, with_new_ids
+from cells import digest, with_new_ids
+from packages import ROOT
 
-ROOT = Path(__file__).parents[2]
 HOST = r"https://([\w-]+\.)+\w+"
 URL = re.compile(rf"{HOST}/[\w.-]+/[\w.-]+", re.ASCII)
 SITE = re.compile(rf"{HOST}(/[\w.-]+)*", re.ASCII)
 NOBODY = "your_account"  # whose the repository is until it is set
-PICTURE = "book/_static/preview.png"  # the README's, which PyPI shows, too
+PREVIEW_FILE = (
+    "book/_static/preview.png"  # the README's, which PyPI shows, too
+)
 
 
 def main(url: str, site: str = "", root: Path = ROOT) -> None:
@@ -29,11 +31,13 @@ def main(url: str, site: str = "", root: Path = ROOT) -> None:
     are still known, and running it again finishes the work.
     """
     site = site or pages(url)
-    if problem := url_problem(url) or site_problem(site):
-        sys.exit(problem)
+    if wrong := problem(url, site):
+        sys.exit(wrong)
     pyproject = root / "pyproject.toml"
-    changes = dict(zip(forms(*addresses(root)), forms(url, site)))
-    others = [file for file in files(root) if file != pyproject]
+    changes = dict(
+        zip(address_forms(*addresses(root)), address_forms(url, site))
+    )
+    others = [file for file in project_files(root) if file != pyproject]
     changed = [file for file in others if rewrite(file, changes)]
     rewrite(pyproject, changes)
     print(f"{url} and {site} now stand in {len(changed) + 1} files.")
@@ -58,34 +62,29 @@ def pages(url: str) -> str:
     return "" if owner_and_name == url else f"https://{owner}.github.io/{name}"
 
 
-def url_problem(url: str) -> str | None:
-    """Say what is wrong with a repository's address, or return None."""
-    if URL.fullmatch(url) and not url.endswith((".git", ".")):
-        return None
-    return (
-        f"{url!r} is not a repository's address: write it as "
-        "https://HOST/OWNER/NAME, with no slash and no .git at the end."
-    )
+def problem(url: str, site: str) -> str | None:
+    """Say what is wrong with an address, or return None."""
+    if not URL.fullmatch(url) or url.endswith((".git", ".")):
+        return (
+            f"{url!r} is not a repository's address: write it as "
+            "https://HOST/OWNER/NAME, with no slash and no .git at the end."
+        )
+    if not SITE.fullmatch(site):
+        return (
+            f"{site!r} is not a site's address: write SITE=https://HOST/PATH, "
+            "with no slash at the end, where the book will be read."
+        )
+    return None
 
 
-def site_problem(site: str) -> str | None:
-    """Say what is wrong with a site's address, or return None."""
-    if SITE.fullmatch(site):
-        return None
-    return (
-        f"{site!r} is not a site's address: write SITE=https://HOST/PATH, "
-        "with no slash at the end, where the book will be read."
-    )
-
-
-def forms(url: str, site: str) -> list[str]:
+def address_forms(url: str, site: str) -> list[str]:
     """Write the addresses in each of the ways that files do."""
     known = NOBODY not in url
-    picture = f"{url}/raw/main/{PICTURE}" if known else PICTURE
+    picture = f"{url}/raw/main/{PREVIEW_FILE}" if known else PREVIEW_FILE
     return [site, f"]({picture})", url, f"github/{url.split('/', 3)[3]}"]
 
 
-def files(root: Path) -> list[Path]:
+def project_files(root: Path) -> list[Path]:
     """List the project's files: those that git knows, or would take."""
     git = ["git", "ls-files", "-coz", "--exclude-standard"]
     listing = subprocess.run(git, cwd=root, capture_output=True, text=True)
@@ -99,20 +98,20 @@ def rewrite(file: Path, changes: dict[str, str]) -> bool:
     """Write the new words where a file has the old ones, and say whether it
     had any. Words that only begin like an old one are others."""
     before = file.read_bytes()
-    after = replaced(before, changes)
+    after = with_changes(before, changes)
     if after == before:
         return False
     if file.suffix == ".ipynb":
         text = file.with_suffix(".md").read_bytes()  # which comes after it
-        texts = text.decode(), replaced(text, changes).decode()
+        texts = text.decode(), with_changes(text, changes).decode()
         after = with_new_ids(after.decode()).encode()
         # It says what text it was made from.
-        after = after.replace(*(condensed(each).encode() for each in texts))
+        after = after.replace(*(digest(each).encode() for each in texts))
     file.write_bytes(after)
     return True
 
 
-def replaced(text: bytes, changes: dict[str, str]) -> bytes:
+def with_changes(text: bytes, changes: dict[str, str]) -> bytes:
     """Put the new words in the place of the old ones."""
     table = {old.encode(): new.encode() for old, new in changes.items()}
     either = b"|".join(map(re.escape, table))

@@ -15,15 +15,15 @@ import re
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from pybtex.database import Entry, parse_file
 from repository import addresses
 
 KINDS = "axes|axis|sizes|size|count|term|cite|exercise"
 ROLE = re.compile(rf"\{{({KINDS})\}}`([^`]+)`")
-SHOWN = re.compile(rf'<data value="({KINDS}) ([^"]+)">(.*?)</data>', re.DOTALL)
+WORDS = re.compile(rf'<data value="({KINDS}) ([^"]+)">(.*?)</data>', re.DOTALL)
 TAG = re.compile(r"<[^>]*>")
+LINK = re.compile(r"\[(.*?)\]\((\S*?)\)")
 TERM = re.compile(r"^(\S.*)$(?=\n  \S)", re.MULTILINE)
 
 
@@ -31,56 +31,29 @@ class UnknownNameError(Exception):
     """A role names what there is not."""
 
 
-class Title(NamedTuple):
-    """The title of a source, in HTML, and where to read it, or ""."""
-
-    text: str
-    url: str
-
-    @property
-    def markdown(self) -> str:
-        """Write it for a notebook."""
-        return f"[{self.text}]({self.url})" if self.url else f"*{self.text}*"
-
-    @property
-    def html(self) -> str:
-        """Write it for a page."""
-        if self.url:
-            return f'<a href="{self.url}">{self.text}</a>'
-        return f"<cite>{self.text}</cite>"
-
-
-# What a role says. A text may have HTML in it, which Markdown allows.
-Words = list[str | Title]
-
-
-def filled(text: str, book: Path) -> str:
+def with_words(text: str, book: Path) -> str:
     """Put words in the place of each role; `book` has what they refer to.
 
     Raises UnknownNameError for a name that does not exist.
     """
 
-    def markdown(match: re.Match) -> str:
-        said = "".join(
-            word if isinstance(word, str) else word.markdown
-            for word in words(match[1], match[2], book)
-        )
-        return (
-            f'<data value="{match[1]} {about(*match.groups())}">{said}</data>'
-        )
+    def said(match: re.Match) -> str:
+        name = f"{match[1]} {target(*match.groups())}"
+        words = WRITERS[match[1]](match[2], book)
+        return f'<data value="{name}">{words}</data>'
 
-    return ROLE.sub(markdown, text)
+    return ROLE.sub(said, text)
 
 
-def about(kind: str, text: str) -> str:
+def target(kind: str, text: str) -> str:
     """Name what a role is about: queries <query> is about the second."""
     if kind == "term":
         return text.removesuffix(">").rpartition(" <")[2]
     return text
 
 
-def written(text: str) -> str:
-    """Put the roles back in the place of their words: `filled`, undone.
+def with_roles(text: str) -> str:
+    """Put the roles back in the place of their words: `with_words`, undone.
 
     Only a term's words are its author's own, and may have been changed.
     """
@@ -92,7 +65,7 @@ def written(text: str) -> str:
             name = name if shown == name else f"{shown} <{name}>"
         return f"{{{match[1]}}}`{name}`"
 
-    return SHOWN.sub(role, text)
+    return WORDS.sub(role, text)
 
 
 def as_html(role: str, text: str, book: Path) -> str:
@@ -100,16 +73,8 @@ def as_html(role: str, text: str, book: Path) -> str:
 
     Raises UnknownNameError for a name that does not exist.
     """
-    return "".join(
-        word if isinstance(word, str) else word.html
-        for word in words(role, text, book)
-    )
-
-
-def words(role: str, text: str, book: Path) -> Words:
-    """Say what a role stands for."""
-    said = WRITERS[role](text, book)
-    return [said] if isinstance(said, str) else said
+    words = LINK.sub(r'<a href="\2">\1</a>', WRITERS[role](text, book))
+    return re.sub(r"\*(.*)\*", r"<cite>\1</cite>", words)
 
 
 @cache
@@ -117,7 +82,7 @@ def shapes(book: Path) -> dict:
     return json.loads((book / "shapes.json").read_text("utf8"))
 
 
-def found(name: str, known: dict, what: str):
+def look_up(name: str, known: dict, what: str):
     """Look a name up; UnknownNameError, with names like it, without it."""
     if name not in known:
         near = get_close_matches(name, known, cutoff=0)
@@ -127,47 +92,47 @@ def found(name: str, known: dict, what: str):
 
 def axis(letter: str, book: Path) -> str:
     """Write an axis letter in its colour."""
-    found(letter, shapes(book)["sizes"], "axis")
-    return coloured(letter)
+    look_up(letter, shapes(book)["sizes"], "axis")
+    return axis_html(letter)
 
 
-def coloured(name: str) -> str:
+def axis_html(name: str) -> str:
     """Write each letter of an axis's name in its colour: B, H*D, 1. Where
     colours are dropped, in Colab and on GitHub, it is still bold."""
     bold = r'<b class="axis axis-\g<0>">\g<0></b>'
     return re.sub(r"[A-Z]", bold, name).replace("*", "·")
 
 
-def measured(name: str, book: Path) -> list[tuple[str, int]]:
+def axes_of(name: str, book: Path) -> list[tuple[str, int]]:
     """Give the axes of a tensor; scores[0, 1] lacks the first two."""
     known = shapes(book)["shapes"]
     index = re.search(r"\[[\d, ]+\]$", name)
     if name in known or not index:
-        return found(name, known, "shape")
+        return look_up(name, known, "shape")
     left = index[0].count(",") + 1
-    return found(name[: index.start()], known, "shape")[left:]
+    return look_up(name[: index.start()], known, "shape")[left:]
 
 
 def axes(name: str, book: Path) -> str:
     """Write the letters of a measured shape: (B, T, C)."""
-    letters = [coloured(letter) for letter, _ in measured(name, book)]
+    letters = [axis_html(letter) for letter, _ in axes_of(name, book)]
     return f"({', '.join(letters)})"
 
 
 def sizes(name: str, book: Path) -> str:
     """Write a measured shape in numbers: (2, 8, 12)."""
-    return f"({', '.join(str(n) for _, n in measured(name, book))})"
+    return f"({', '.join(str(n) for _, n in axes_of(name, book))})"
 
 
 def size(letter: str, book: Path) -> str:
     """Write the size of an axis."""
-    return f"{found(letter, shapes(book)['sizes'], 'axis'):,}"
+    return f"{look_up(letter, shapes(book)['sizes'], 'axis'):,}"
 
 
 def count(path: str, book: Path) -> str:
     """Write how many parameters a module has; . is the whole model."""
     counts = shapes(book)["counts"]
-    return f"{found(path.strip('.'), counts, 'module'):,}"
+    return f"{look_up(path.strip('.'), counts, 'module'):,}"
 
 
 def term(text: str, book: Path) -> str:
@@ -175,7 +140,7 @@ def term(text: str, book: Path) -> str:
     address is a full one, so that it leads there from Colab, too."""
     shown, _, name = text.removesuffix(">").partition(" <")
     name = name or shown
-    found(name, terms(book), "term")
+    look_up(name, terms(book), "term")
     place = f"book/glossary.html#term-{name.replace(' ', '-')}"
     return f'<a class="term" href="{site(book)}/{place}">{shown}</a>'
 
@@ -199,18 +164,18 @@ def exercises(book: Path) -> dict[str, dict]:
 
 def exercise(name: str, book: Path) -> str:
     """Write what kind of exercise it is, how long it takes, how hard."""
-    about = found(name, exercises(book), "exercise")
-    kind = about["kind"].capitalize()
-    use = " · homework: no solution here" if about["assignable"] else ""
+    target = look_up(name, exercises(book), "exercise")
+    kind = target["kind"].capitalize()
+    use = " · homework: no solution here" if target["assignable"] else ""
     return (
-        f"{kind} · {about['minutes']} minutes · "
-        f"level {about['level']} of 3{use}"
+        f"{kind} · {target['minutes']} minutes · "
+        f"level {target['level']} of 3{use}"
     )
 
 
-def cite(key: str, book: Path) -> Words:
+def cite(key: str, book: Path) -> str:
     """Write a source in full, with a link."""
-    return reference(found(key, references(book), "source"))
+    return reference(look_up(key, references(book), "source"))
 
 
 @cache
@@ -218,8 +183,8 @@ def references(book: Path) -> dict[str, Entry]:
     return dict(parse_file(book / "references.bib").entries)
 
 
-def reference(entry: Entry) -> Words:
-    """Write who, what, where and when."""
+def reference(entry: Entry) -> str:
+    """Write who, what, where and when, in Markdown."""
     fields = entry.fields
     people = [str(p.last_names[-1]) for p in entry.persons.get("author", [])]
     who = (
@@ -228,8 +193,9 @@ def reference(entry: Entry) -> Words:
     title = html.escape(fields["title"].translate({123: None, 125: None}))
     rest = [fields.get("journal") or fields.get("booktitle", "")]
     rest = [part for part in (*rest, fields.get("year", "")) if part]
-    before, after = f"{who}, " if who else "", "".join(f", {x}" for x in rest)
-    return [before, Title(title, fields.get("url", "")), after]
+    url = fields.get("url", "")
+    what = f"[{title}]({url})" if url else f"*{title}*"
+    return ", ".join([*([who] if who else []), what, *rest])
 
 
 WRITERS = {

@@ -1,9 +1,11 @@
-"""Record the shapes that the book's prose names: book/shapes.json."""
+"""Record what the book's prose names: shapes in book/shapes.json, exercises in
+book/exercises.json. The book is built without torch, and these need it."""
 
 import json
-import sys
-from pathlib import Path
 
+from packages import BOOK
+
+from classroom.exercise import KINDS, exercises
 from shapewatch.tracing import Trace
 from shapewatch.tracing.calls import names_of
 from shapewatch.tracing.listing.events import module_shapes
@@ -12,7 +14,7 @@ from tformer_lite import running_trace
 
 # What prose may say for a longer name. Plain names are those of
 # cross-attention, where query and key positions are not the same.
-LAYERS = {
+ATTENTIONS = {
     "": "decoder.blocks.0.cross_attention",
     "encoder ": "encoder.blocks.0.self_attention",
     "decoder ": "decoder.blocks.0.self_attention",
@@ -32,21 +34,23 @@ ALIASES = {
     "logits": "head",
 } | {
     f"{prefix}{name}": f"{path}:{name}"
-    for prefix, path in LAYERS.items()
+    for prefix, path in ATTENTIONS.items()
     for name in INSIDE
 }
-FILE = Path(__file__).parents[1] / "shapes.json"
 
 
 def main() -> None:
-    """Write the file anew, if what it says is not so any more."""
-    text = json.dumps(recorded(running_trace()), separators=(",", ":")) + "\n"
-    if not FILE.exists() or FILE.read_text() != text:
-        print(f"recording {FILE.name}", flush=True)
-        FILE.write_text(text)
+    """Write the files anew, if what they say is not so any more."""
+    shapes = json.dumps(shapes_data(running_trace()), separators=(",", ":"))
+    listing = json.dumps(exercise_data(), indent=1, ensure_ascii=False)
+    for name, text in ("shapes", shapes), ("exercises", listing):
+        file = BOOK / f"{name}.json"
+        if not file.exists() or file.read_text("utf8") != f"{text}\n":
+            print(f"recording {file.name}", flush=True)
+            file.write_text(f"{text}\n", "utf8")
 
 
-def recorded(seen: Trace) -> dict:
+def shapes_data(seen: Trace) -> dict:
     """Give the sizes by letter, shapes by name, and parameters by module."""
     shapes = by_module(seen) | by_line(seen)
     shapes |= {alias: shapes[name] for alias, name in ALIASES.items()}
@@ -57,7 +61,7 @@ def recorded(seen: Trace) -> dict:
 def by_module(seen: Trace) -> dict[str, list]:
     """Name what each module makes by the module's path."""
     made = {path: makes for path, _, makes in module_shapes(seen)}
-    return {path: written(axes[0]) for path, axes in made.items() if axes}
+    return {path: axis_pairs(axes[0]) for path, axes in made.items() if axes}
 
 
 def by_line(seen: Trace) -> dict[str, list]:
@@ -68,7 +72,7 @@ def by_line(seen: Trace) -> dict[str, list]:
         name, got = names_of(step)
         call = f"{name.rpartition(':')[0]}:{expression(*step.place[0])}"
         for one in dict.fromkeys((name, call, got)):
-            found.setdefault(one, []).append(written(makes[0]))
+            found.setdefault(one, []).append(axis_pairs(makes[0]))
     return {
         name: shapes[0]
         for name, shapes in found.items()
@@ -76,10 +80,26 @@ def by_line(seen: Trace) -> dict[str, list]:
     }
 
 
-def written(axes) -> list[list]:
+def axis_pairs(axes) -> list[list]:
     """Write axes as pairs of a name and a size."""
     return [[str(axis), axis.size] for axis in axes]
 
 
+def exercise_data() -> dict[str, dict]:
+    """Say of each exercise what a page shows."""
+    return {
+        name: {
+            "chapter": each.chapter,
+            "title": each.title,
+            "kind": KINDS[each.kind],
+            "minutes": each.minutes,
+            "level": each.level,
+            "assignable": each.assignable,
+            "teaches": each.teaches,
+        }
+        for name, each in exercises().items()
+    }
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,45 +1,340 @@
 """Write for a page what the presets need at any sizes, as formulas: every
 shape of a run as the trace has proved it, and formulas for the parameters,
-the work and the memory. `make sizes`.
-
-Each formula is found at some sizes and tried at others. What has none, or a
-wrong one, stops it.
+the work and the memory, which the tracer's own search finds. What has none
+stops it. `make sizes`; tests/explorer/test_resizing.py tries the formulas at
+other sizes.
 """
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import partial
-from importlib.resources import files
+from dataclasses import replace
+from functools import cache, partial
 from math import prod
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
-from counting import Counted, Model, bert, built, counted
-from finding import (
-    LAYERS,
-    Finder,
-    NoFormulaError,
-    folded,
-    probes,
-    value,
-    with_channels,
-)
-from traced_steps import frozen_part, steps_of, steps_once, within
+from packages import BOOK
+from torch import Tensor, nn
+from torch.autograd.graph import saved_tensors_hooks
 
-from shapewatch.tracing import trace
+from shapewatch.tracing import Axis, Row, Trace, flops, trace
+from shapewatch.tracing.axes.names import Shapes, dims_of
 from shapewatch.tracing.axes.sizes import Sizes, run_sizes
+from shapewatch.tracing.record.recorder import Step
+from shapewatch.tracing.record.visits import Visits
+from shapewatch.tracing.source.expressions import (
+    expression,
+    line_text,
+    variable,
+)
+from tformer_lite import DecoderOnly, EncoderDecoder, cached
 from tformer_lite.commands.options import AS_IN_SOURCE
 from tformer_lite.example.running import running_dims
 from tformer_lite.model import config as presets
+from tformer_lite.model.bert import BertEmbedding
 from tformer_lite.model.config import Config
 
 # In the order in which a reader meets them.
-SHOWN = [*"BTSHDFV", "src_vocab_size", "max_len"]
-FILE = Path(__file__).parents[1] / "_static" / "sizes.json"
-NAMES = "tiny_translator", "char_lm", "paper_base", "building_blocks"
-PRESETS = {name: getattr(presets, name) for name in (*NAMES, "bert_window")}
+LETTERS = [*"BTSHDFV", "src_vocab_size", "max_len"]
+SIZES_FILE = BOOK / "_static" / "sizes.json"
+PRESET_NAMES = "tiny_translator", "char_lm", "paper_base", "building_blocks"
+PRESETS = {
+    name: getattr(presets, name) for name in (*PRESET_NAMES, "bert_window")
+}
+BLOCK = re.compile(r"(encoder|decoder)\.blocks\.(\d+)(?=\.|$)")
+PRODUCT = re.compile(r"(\d*)\*?([^\W\d]\w*(?:\*[^\W\d]\w*)*)?")
+ORDER = ["B", "H", "T", "S", "D", "C", "F", "V", "src_vocab_size", "max_len"]
+LAYERS = "n_layers"
+Lines = list[tuple[str, Any]]  # where something is, and what it is there
+Model = tuple[nn.Module, tuple[Tensor, ...]]
+Bytes = list[tuple[str, int]]  # the module that keeps them, and how many
+
+
+class NoFormulaError(ValueError):
+    """What was measured cannot be written with the letters."""
+
+
+def with_channels(sizes: Sizes) -> Sizes:
+    """Add C, which is H times D, in the order of the letters."""
+    every = sizes | {"C": sizes["H"] * sizes["D"]}
+    return {name: every[name] for name in ORDER if name in every}
+
+
+def probes(names: Sequence[str]) -> list[Sizes]:
+    """Choose sizes to measure at: all names small, all other, and each other
+    alone; the longest sentence is always long enough."""
+    random = Random(0)
+    more = {"max_len": 60}
+    first = {n: random.randint(2, 6) + more.get(n, 0) for n in names}
+    runs = [
+        {n: random.randint(7, 15) + more.get(n, 0) for n in names}
+        for _ in range(4)
+    ]
+    return [first, *runs, *(first | {n: first[n] + 1} for n in names)]
+
+
+class Finder:
+    """Finds formulas in what was measured at some sizes."""
+
+    def __init__(self, runs: list[Sizes]):
+        columns = [with_channels(sizes) for sizes in runs]
+        self.dims = dims_of(columns, columns[0] | {"C": "H*D"})
+
+    def text(self, what: str, numbers: Sequence[Any]) -> str:
+        """Write numbers, or the axes of shapes, with the letters: one a run;
+        NoFormulaError if they cannot be."""
+        shapes = [n if isinstance(n, tuple) else (n,) for n in numbers]
+        axes = self.dims.shape(*shapes)
+        if any(axis.proof != "proved" for axis in axes):
+            raise NoFormulaError(f"{what}: no formula gives {[*numbers]}.")
+        return " ".join(axis.name for axis in axes)
+
+    def lines(self, what: str, runs: Sequence[Lines]) -> Lines:
+        """Write what each run has at the same places."""
+        if len({tuple(path for path, _ in run) for run in runs}) > 1:
+            raise NoFormulaError(f"{what}: other places at other sizes.")
+        return [
+            (path, self.text(f"{what} of {path}", [run[i][1] for run in runs]))
+            for i, (path, _) in enumerate(runs[0])
+        ]
+
+
+def fold_blocks(what: str, lines: Lines) -> list[tuple[str, str, str]]:
+    """List equal blocks once, with how many times each line is there. The
+    model has three blocks; the first may have more than the others, or less:
+    what all of them read is kept once."""
+    blocks: list[Counter] = [Counter(), Counter(), Counter()]
+    found = []
+    for path, text in lines:
+        if number := BLOCK.match(path):
+            path = BLOCK.sub(r"\1.blocks.*", path)
+            blocks[int(number[2])][path, text] += 1
+        else:
+            found.append((path, text, "1"))
+    first, each, last = blocks
+    if each != last:
+        raise NoFormulaError(f"{what}: the last two blocks differ.")
+    for some, times in (
+        (each, LAYERS),
+        (first - each, "1"),
+        (each - first, "-1"),
+    ):
+        found += [(*line, times) for line in some.elements()]
+    return found
+
+
+def product(factors: Iterable[str]) -> tuple[str, int]:
+    """Multiply axes: the letters in their order, and a number."""
+    number, letters = 1, list[str]()
+    for text in factors:
+        found = PRODUCT.fullmatch(text)
+        if not found:
+            raise NoFormulaError(f"{text} is no product of letters.")
+        number *= int(found[1] or 1)
+        letters += found[2].split("*") if found[2] else []
+    return "*".join(sorted(letters, key=ORDER.index)), number
+
+
+def shape_texts(path: str, shape: Iterable[Axis]) -> list[str]:
+    """Write the axes of a shape; NoFormulaError if one is not proved."""
+    for axis in shape:
+        if axis.proof != "proved":
+            raise NoFormulaError(f"a shape in {path}: {axis} is not proved.")
+    return [axis.name for axis in shape]
+
+
+def value(text: str, sizes: Sizes) -> int:
+    """Work a formula out."""
+    written = re.sub(r"(?<=\d)(?=[^\W\d])", "*", text)
+    factors = written.replace(" ", ")*(")
+    known = {**with_channels(sizes), **sizes}
+    return run_sizes({**known, "": f"({factors})"})[""]
+
+
+class Needs(NamedTuple):
+    """What a model needs at some sizes."""
+
+    parameters: list[tuple[str, tuple[int, ...]]]
+    flops: int
+    activations: Bytes
+    cache: Bytes
+
+
+@cache
+def bert() -> Any:
+    """A BERT of the size that `bert_window` loads, with other numbers."""
+    from transformers import BertConfig, BertModel
+
+    return BertModel(BertConfig())
+
+
+def with_bert(config: Config) -> Config:
+    """Let a preset that reads BERT's states read them without a network."""
+    if config.src_embedding != "bert":
+        return config
+    embedding = partial(BertEmbedding, bert=bert())
+    words = bert().config.vocab_size
+    return replace(config, src_embedding=embedding, src_vocab_size=words)
+
+
+def build_preset(
+    config: Config,
+    B: int,
+    T: int,
+    H: int,
+    D: int,
+    F: int,
+    V: int,
+    S: int = 0,
+    src_vocab_size: int = 0,
+    max_len: int = 0,
+    n_layers: int = 2,
+) -> Model:
+    """Build a preset at any sizes, and ids for it: (B, S), (B, T), or those
+    of a model that has no source."""
+    config = replace(config, d_model=H * D, n_heads=H, d_ff=F, vocab_size=V)
+    words = src_vocab_size or config.src_vocab_size
+    sizes = {"max_len": max_len or max(S, T), "n_layers": n_layers}
+    config = with_bert(replace(config, src_vocab_size=words, **sizes))
+    kind = EncoderDecoder if S else DecoderOnly
+    ids = tuple(torch.zeros(B, n).long() for n in (S, T) if n)
+    return kind(config).eval(), ids
+
+
+def count_needs(model: nn.Module, *ids: Tensor) -> Needs:
+    """Count all four."""
+    named = model.named_parameters()
+    return Needs(
+        [(name, tuple(weight.shape)) for name, weight in named],
+        flops(model, *ids)[""].flops,
+        activations(model, *ids),
+        kept_by_cache(model, *ids),
+    )
+
+
+def activations(model: nn.Module, *ids: Tensor) -> Bytes:
+    """List what training keeps for the way back, each storage once, without
+    the parameters."""
+    kept: dict[int, tuple[str, int]] = {}
+
+    def keep(x: Tensor) -> Tensor:
+        storage = x.untyped_storage()
+        place = visits.now.path, storage.nbytes()
+        kept.setdefault(storage.data_ptr(), place)
+        return x
+
+    hooks = saved_tensors_hooks(keep, lambda x: x)
+    with torch.enable_grad(), Visits(model) as visits, hooks:
+        model.train()(*ids)
+    for weight in model.eval().parameters():
+        kept.pop(weight.untyped_storage().data_ptr(), None)
+    return list(kept.values())
+
+
+def kept_by_cache(model: nn.Module, *ids: Tensor) -> Bytes:
+    """List the keys and the values that writing keeps."""
+    keeper = cached(model)
+    keeper(*ids)
+    found = (
+        (f"{path}.{name}", vars(part).get(name))
+        for path, part in keeper.named_modules()
+        for name in ("keys", "values")
+    )
+    return [(path, x.nbytes) for path, x in found if isinstance(x, Tensor)]
+
+
+def frozen_part(model: nn.Module) -> str:
+    """Find the module that never learns, or ""."""
+    for path, part in model.named_modules():
+        weights = [*part.parameters()]
+        if weights and not any(weight.requires_grad for weight in weights):
+            return path
+    return ""
+
+
+def steps_of(seen: Trace, frozen: str) -> list[dict[str, Any]]:
+    """List the steps of a run with their shapes and FLOPs, without the
+    checks of the input; what never learns is one step."""
+    found: list[dict[str, Any]] = []
+    inside: Counter[str] = Counter()
+    for step, row in zip(seen.steps, seen.table.rows):
+        path, done = step.visit.path, work(step, row)
+        if Path(step.code.co_filename).stem == "checks":
+            continue
+        if frozen and is_within(path, frozen):
+            inside, line = inside + done, calling_line(step, frozen)
+            continue
+        if inside:  # it gives what the next step reads
+            found.append(described_step(frozen, line, row.inputs[:1], inside))
+            inside = Counter()
+        found.append(described_step(path, row.call, row.outputs, done))
+    return found
+
+
+def described_step(
+    path: str, call: str, shapes: Shapes, done: Counter[str]
+) -> dict[str, Any]:
+    """Write a step: its module, its line, its shapes and its FLOPs."""
+    texts = [shape_texts(path, shape) for shape in shapes]
+    found = {"path": path, "call": call, "shapes": texts}
+    return found | ({"flops": work_text(done)} if done else {})
+
+
+def is_within(path: str, part: str) -> bool:
+    """Whether a module is a part, or in it."""
+    return f"{path}.".startswith(f"{part}.")
+
+
+def calling_line(step: Step, path: str) -> str:
+    """Write the line that calls the module around a step."""
+    visit = step.visit
+    while visit.path != path and visit.parent:
+        visit = visit.parent
+    spot = visit.place[0]
+    return line_text(variable(*spot), expression(*spot))
+
+
+def work(step: Step, row: Row) -> Counter[str]:
+    """Count the FLOPs of a call by the named shapes of what it multiplies:
+    two for each multiply-add, which are as many as its result has numbers,
+    times the axis that is summed over."""
+    reads = [[axis.name for axis in shape] for shape in row.inputs]
+    terms = []
+    if step.name in ("linear", "matmul", "__matmul__"):
+        result = [axis.name for axis in row.outputs[0]]
+        terms = [[*result, reads[0][-1]]]
+    if step.name == "scaled_dot_product_attention":
+        terms = [[*query, reads[-1][-2]] for query in (reads[0], reads[0])]
+    count: Counter[str] = Counter()
+    for term in terms:
+        letters, number = product(["2", *term])
+        count[letters] += number
+    return count
+
+
+def work_text(count: Counter[str]) -> str:
+    """Write FLOPs as a sum of products."""
+    return "+".join(f"{n}{letters}" for letters, n in count.items() if letters)
+
+
+def steps_once(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """List equal blocks once; of a run of two blocks a stack."""
+    blocks: list[list] = [[], []]
+    found = []
+    for step in steps:
+        number = BLOCK.match(step["path"])
+        if number:
+            step["path"] = BLOCK.sub(r"\1.blocks.*", step["path"])
+            blocks[int(number[2])].append(step)
+        if not number or number[2] == "0":
+            found.append(step | {"times": LAYERS if number else "1"})
+    if blocks[0] != blocks[1]:
+        raise NoFormulaError("the steps of two blocks differ.")
+    return found
 
 
 def own_sizes(name: str, config: Config) -> Sizes:
@@ -51,22 +346,14 @@ def own_sizes(name: str, config: Config) -> Sizes:
         dims |= {"T": AS_IN_SOURCE["block_size"]}
         del dims["S"]
     if name == "paper_base":
-        dims |= dict(zip("BST", (*printed_ids(), printed_ids()[1])))
+        dims |= {"B": 1, "S": 200, "T": 200}  # what source 003 prints first
     if config.src_vocab_size:
         dims["src_vocab_size"] = config.src_vocab_size
     if config.positions == "learned":
         dims["max_len"] = config.max_len
     sizes = run_sizes(dims)
-    found = {n: sizes[n] for n in SHOWN if n in sizes}
+    found = {n: sizes[n] for n in LETTERS if n in sizes}
     return found | {LAYERS: config.n_layers}
-
-
-def printed_ids() -> tuple[int, int]:
-    """Read which ids source 003 prints first: (B, T)."""
-    texts = files("tformer_lite.example").joinpath("texts")
-    lines = texts.joinpath("source_003.txt").read_text("utf8").splitlines()
-    b, t = lines[1].split(" | ")[2].split()
-    return int(b), int(t)
 
 
 def limits(config: Config) -> dict[str, Sizes]:
@@ -81,27 +368,29 @@ def limits(config: Config) -> dict[str, Sizes]:
     return {"least": least, "most": {"S": most}}
 
 
-def described(name: str) -> dict[str, Any]:
+def preset_data(name: str) -> dict[str, Any]:
     """Say all that a page needs to know of a preset."""
     config = PRESETS[name]
     own = own_sizes(name, config)
     runs = probes([size for size in own if size != LAYERS])
-    models = [built(config, **run, n_layers=3) for run in runs]
+    models = [build_preset(config, **run, n_layers=3) for run in runs]
     frozen = frozen_part(models[0][0])
-    counts = [without(frozen, counted(model, *ids)) for model, ids in models]
+    counts = [
+        without(frozen, count_needs(model, *ids)) for model, ids in models
+    ]
     dims = {**with_channels(runs[0]), "C": "H*D"}
     dims.pop("max_len", None)  # no shape of a step has it
-    seen = trace(build=partial(built, config), dims=dims)
+    seen = trace(build=partial(build_preset, config), dims=dims)
     found = {"sizes": own, **limits(config)}
     found["steps"] = steps_once(steps_of(seen, frozen))
     return found | formulas(Finder(runs), counts)
 
 
-def without(frozen: str, found: Counted) -> Counted:
+def without(frozen: str, found: Needs) -> Needs:
     """Make one line of the parameters that never learn."""
     learned, held = list[tuple[str, tuple[int, ...]]](), 0
     for name, shape in found.parameters:
-        if frozen and within(name, frozen):
+        if frozen and is_within(name, frozen):
             held += prod(shape)
         else:
             learned.append((name, shape))
@@ -109,64 +398,18 @@ def without(frozen: str, found: Counted) -> Counted:
     return found._replace(parameters=[*line, *learned])
 
 
-def formulas(finder: Finder, counts: list[Counted]) -> dict[str, Any]:
+def formulas(finder: Finder, counts: list[Needs]) -> dict[str, Any]:
     """Write what was counted with the letters, equal blocks once."""
     found = {}
     for what in "parameters", "activations", "cache":
         runs = [getattr(count, what) for count in counts]
-        found[what] = folded(what, finder.lines(what, runs))
+        found[what] = fold_blocks(what, finder.lines(what, runs))
     return found
 
 
 def total(lines: Iterable[Sequence[str]], sizes: Sizes) -> int:
     """Add up what some lines give at some sizes."""
     return sum(prod(value(text, sizes) for text in line[1:]) for line in lines)
-
-
-def prove(name: str, found: dict[str, Any]) -> None:
-    """Try formulas at sizes that they were not found at; NoFormulaError if
-    one is wrong there."""
-    for sizes in unseen(name):
-        count = counted(*flat(built(PRESETS[name], **sizes)))
-        held = sum(prod(shape) for _, shape in count.parameters)
-        steps = [
-            (x["path"], x["flops"], x["times"])
-            for x in found["steps"]
-            if "flops" in x
-        ]
-        real = {"parameters": held, "steps": count.flops}
-        for what in "activations", "cache":
-            real[what] = sum(n for _, n in getattr(count, what))
-        lines = {**found, "steps": steps}
-        said = {what: total(lines[what], sizes) for what in real}
-        if said != real:
-            raise NoFormulaError(f"{name} at {sizes}: {said}, not {real}.")
-
-
-def flat(model: Model) -> tuple[Any, ...]:
-    """Lay a model and its inputs side by side."""
-    return model[0], *model[1]
-
-
-def unseen(name: str) -> list[Sizes]:
-    """Choose sizes to try formulas at: the smallest, and some others."""
-    random, own = Random(1), own_sizes(name, PRESETS[name])
-    least = limits(PRESETS[name])["least"]
-    ones = {size: least.get(size, 1) for size in own}
-    some = [{size: random.randint(2, 19) for size in own} for _ in range(3)]
-    ones |= {"D": 2}
-    return [
-        s | ({"max_len": 40} if "max_len" in own else {}) | {LAYERS: i}
-        for i, s in enumerate([ones, *some], start=1)
-    ]
-
-
-def written(names: Iterable[str] = tuple(PRESETS)) -> dict[str, Any]:
-    """Describe presets, with all formulas tried."""
-    found = {name: described(name) for name in names}
-    for name in found:
-        prove(name, found[name])
-    return found
 
 
 def text_of(found: dict[str, Any]) -> str:
@@ -176,4 +419,5 @@ def text_of(found: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     with torch.no_grad():
-        FILE.write_text(text_of(written()), "utf8")
+        every = {name: preset_data(name) for name in PRESETS}
+        SIZES_FILE.write_text(text_of(every), "utf8")

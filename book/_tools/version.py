@@ -12,34 +12,48 @@ import re
 import sys
 from pathlib import Path
 
-from repository import ROOT, addresses, files, rewrite
+from repository import ROOT, addresses, project_files, rewrite
 
 NUMBER = re.compile(r"\d+\.\d+\.\d+((a|b|rc)\d+)?")
 BRANCH = re.compile(r"(?<=^  branch: )\S+$", re.MULTILINE)
-MODULE = re.compile(r'(?<=^__version__ = ")[^"]+', re.MULTILINE)
+MODULE_VERSION = re.compile(r'(?<=^__version__ = ")[^"]+', re.MULTILINE)
+
+
+def module_version(root: Path = ROOT) -> str:
+    """Read the packages' version where it stands."""
+    text = (root / "tformer_lite" / "__init__.py").read_text("utf8")
+    return MODULE_VERSION.search(text)[0]
 
 
 def main(version: str, root: Path = ROOT) -> None:
     """Put the version where the old one stands."""
     if version != "main" and not NUMBER.fullmatch(version):
         sys.exit(f"{version!r} is no version: write 0.2.0, 0.2.0rc1 or main.")
-    module = root / "tformer_lite" / "__init__.py"
     branch = BRANCH.search((root / "_config.yml").read_text("utf8"))[0]
-    number = MODULE.search(module.read_text("utf8"))[0]
+    number = module_version(root)
     tag = version if version == "main" else f"v{version}"
     places = addresses(root)
-    changes = dict(zip(forms(branch, *places), forms(tag, *places)))
+    changes = dict(
+        zip(version_forms(branch, *places), version_forms(tag, *places))
+    )
     if version != "main":
-        changes |= {f"{name}{number}": f"{name}{version}" for name in NAMED}
-    changed = [file for file in files(root) if rewrite(file, changes)]
+        changes |= {
+            f"{name}{number}": f"{name}{version}" for name in BEFORE_NUMBER
+        }
+    changed = [file for file in project_files(root) if rewrite(file, changes)]
     print(f"{tag} now stands in {len(changed)} files.")
 
 
 # What stands before the packages' version.
-NAMED = ['__version__ = "', "version: ", "shapewatch==", "tformer-lite=="]
+BEFORE_NUMBER = (
+    '__version__ = "',
+    "version: ",
+    "shapewatch==",
+    "tformer-lite==",
+)
 
 
-def forms(branch: str, url: str, site: str) -> list[str]:
+def version_forms(branch: str, url: str, site: str) -> list[str]:
     """Write a branch or a tag in each of the ways that files do; the first
     cells fetch main's packages from the site, a release's from its files."""
     release = f"{url}/releases/download/{branch}"

@@ -1,14 +1,21 @@
 """Write the trained translator for a page: its vocabularies, its numbers in
-half precision, and what is tried on it. `make weights`."""
+half precision, and what is tried on it. `make weights`.
+
+With it go all English sentences of the grammar, as a small machine that reads
+words: a state says which words may come next, and which state each leads to.
+Words that lead to the same state stand together; after the word "" the
+sentence is complete.
+"""
 
 import base64
 import json
 import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import automaton
-import glosses
+import grammar
 import torch
 
 import tformer_lite
@@ -22,18 +29,20 @@ from tformer_lite import (
 )
 from tformer_lite.gallery.catching import shelf_of
 
-FILE = Path(__file__).parents[1] / "_static" / "translator.json"
-MODULE = Path(tformer_lite.__file__).parent / "explorer" / "bugs.mjs"
-PLANTED = re.findall(r"^  (\w+): ", MODULE.read_text("utf8"), re.MULTILINE)
+WEIGHTS_FILE = Path(__file__).parents[1] / "_static" / "translator.json"
+BUGS_MODULE = Path(tformer_lite.__file__).parent / "explorer" / "bugs.mjs"
+BUG_NAMES = re.findall(
+    r"^  (\w+): ", BUGS_MODULE.read_text("utf8"), re.MULTILINE
+)
 
 
-def about(one: Bug) -> dict[str, str]:
+def bug_data(one: Bug) -> dict[str, str]:
     """Give what a page says of a bug."""
     said = {"shelf": shelf_of(one.name), "name": one.name, "says": one.says}
     return said | {"right": one.right, "wrong": " ".join(one.wrong.split())}
 
 
-def packed(model: EncoderDecoder) -> dict[str, Any]:
+def model_data(model: EncoderDecoder) -> dict[str, Any]:
     """Write a model: shapes by name, and numbers, one after the other."""
     state = model.state_dict()
     numbers = torch.cat([weight.flatten() for weight in state.values()])
@@ -44,17 +53,72 @@ def packed(model: EncoderDecoder) -> dict[str, Any]:
     }
 
 
-def written(kept: Checkpoint) -> str:
+def json_text(kept: Checkpoint) -> str:
     """Write the model, the words of both languages, and what is tried."""
-    said = packed(kept.model) | {
+    said = model_data(kept.model) | {
         "words": [tokenizer.ids for tokenizer in kept.tokenizers],
         "tests": [english for english, _ in english_nepali("test")],
-        "grammar": automaton.states(automaton.sentences()),
-        "glosses": glosses.glosses(),
-        "bugs": [about(one) for one in bugs() if one.name in PLANTED],
+        "grammar": states(grammar_sentences()),
+        "glosses": glosses(),
+        "bugs": [bug_data(one) for one in bugs() if one.name in BUG_NAMES],
     }
     return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
 
 
+State = list[tuple[str, int]]  # words, with spaces between, and where to
+
+
+def grammar_sentences() -> set[tuple[str, ...]]:
+    """Make every English sentence that the grammar allows."""
+    rows = map(grammar.possible_sentences, grammar.CONSTRUCTIONS)
+    return {
+        tuple(grammar.split_words(one.english)) for row in rows for one in row
+    }
+
+
+def states(sentences: Iterable[tuple[str, ...]]) -> list[State]:
+    """Build the smallest machine that reads sentences; it begins in its last
+    state."""
+    trie: dict = {}
+    for words in sorted(sentences):
+        node = trie
+        for word in words:
+            node = node.setdefault(word, {})
+        node[""] = {}
+    known: dict[tuple, int] = {}
+    number_of(trie, known)
+    return list(map(state_of, known))
+
+
+def number_of(node: dict, known: dict[tuple, int]) -> int:
+    """Number a node; those from which the same words lead on are one."""
+    ways = tuple((word, number_of(node[word], known)) for word in sorted(node))
+    return known.setdefault(ways, len(known))
+
+
+def state_of(ways: tuple) -> State:
+    """Put words that lead to the same state together."""
+    together = defaultdict(list)
+    for word, state in ways:
+        together[state].append(word)
+    return [(" ".join(words), state) for state, words in together.items()]
+
+
+def glosses() -> dict[str, str]:
+    """Give the English for every Nepali word that fills a slot alone: what
+    the grammar puts in the same slot most often."""
+    found: dict[str, Counter] = defaultdict(Counter)
+    for row in grammar.CONSTRUCTIONS:
+        for _, slots in row.fill():
+            for english, nepali in slots.values():
+                words = grammar.split_words(nepali)
+                if len(words) == 1:
+                    found[words[0]][english] += 1
+    return {
+        word: min(count, key=lambda english: (-count[english], english))
+        for word, count in sorted(found.items())
+    }
+
+
 if __name__ == "__main__":
-    FILE.write_text(written(trained_translator()) + "\n", "utf8")
+    WEIGHTS_FILE.write_text(json_text(trained_translator()) + "\n", "utf8")

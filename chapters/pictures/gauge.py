@@ -57,7 +57,7 @@ class Gauge:
                 for norm in block.get_submodule("norms").children():
                     yield norm.register_forward_hook(self.normalise)
             else:
-                still = isinstance(block.norms[0], nn.Identity)
+                still = isinstance(block.get_submodule("norms.0"), nn.Identity)
                 add = partial(self.sum, "" if still else "pre")
                 yield dropout.register_forward_hook(add)
         if not isinstance(stack.norm, nn.Identity):

@@ -41,14 +41,6 @@ def test_axis_letters_can_be_read_on_page_panel_and_code(visit, scheme):
             assert contrast(ink, ground) >= 4.5, (letter, ground)
 
 
-def test_the_axis_role_knows_the_letters_of_the_figures(tmp_path):
-    done = build(" ".join(f"{{axis}}`{letter}`" for letter in AXES), tmp_path)
-    assert done.returncode == 0, done.stderr
-    for letter in AXES:
-        bold = f'<b class="axis axis-{letter}">{letter}</b>'
-        assert bold in (tmp_path / "html" / "index.html").read_text("utf8")
-
-
 def test_an_unknown_axis_letter_stops_the_build(tmp_path):
     done = build("{axis}`Q`", tmp_path)
     assert done.returncode != 0
@@ -59,7 +51,7 @@ def build(text, folder):
     """Build a page of one line, with a warning as an error."""
     (folder / "index.md").write_text(f"# Title\n\n{text}\n")
     make = [sys.executable, "-m", "sphinx", "-CEWq"]
-    options = ["-D", "extensions=axes,myst_parser"]
+    options = ["-D", "extensions=words,myst_parser"]
     return subprocess.run(
         [*make, *options, folder, folder / "html"],
         env={**os.environ, "PYTHONPATH": str(ROOT / "book" / "_ext")},

@@ -41,16 +41,6 @@ def test_no_line_goes_on_left_of_where_it_begins(visit, lines):
 
 
 @slow
-def test_what_is_selected_is_the_code_as_it_was_written(visit):
-    code = visit(CHAPTERS[18]).page.locator("pre:has(.hang)").first
-    select = """code => { getSelection().selectAllChildren(code);
-        return getSelection().toString(); }"""
-    text = code.evaluate("code => code.textContent")
-    assert "\n    try:\n        with urlopen" in text
-    assert code.evaluate(select).strip() == text.strip()
-
-
-@slow
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_a_page_has_the_style_of_its_traces_once(chapter):
     page = (HTML / chapter).read_text("utf8")

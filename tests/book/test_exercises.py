@@ -8,10 +8,11 @@ from collections import Counter
 
 import nbformat
 import pytest
+import shapes
 from docutils.nodes import make_id
 
 from classroom.exercise import KINDS, exercises
-from tests.helpers.answers import sections, solutions
+from tests.helpers.answers import sections
 from tests.helpers.project import EXERCISES, NOTEBOOKS, ROOT
 
 ALL = exercises()
@@ -72,13 +73,6 @@ def test_a_notebook_has_no_other_exercises_and_numbers_them(file):
     assert f"../{file.stem}" in text
 
 
-@pytest.mark.slow
-def test_each_practice_exercise_has_one_solution():
-    assert Counter(answer.exercise for answer in solutions()) == Counter(
-        PRACTICE
-    )
-
-
 @each_notebook
 def test_a_stub_is_not_yet_right(file):
     """And says so, or names the bug that is to be found in it."""
@@ -94,17 +88,9 @@ def test_a_stub_is_not_yet_right(file):
     assert all(text.startswith("✗") for text in checks)
 
 
-def test_a_chapter_leads_to_its_exercises():
-    for file in NOTEBOOKS:
-        text = file.with_suffix(".md").read_text("utf8")
-        assert f"(exercises/{file.stem}.md)" in text, file.name
-
-
 def test_the_list_that_the_book_is_built_from_is_that_of_the_module():
-    import exercise_list
-
     stored = (ROOT / "book" / "exercises.json").read_text("utf8")
-    assert json.loads(stored) == exercise_list.listed()
+    assert json.loads(stored) == shapes.exercise_data()
 
 
 @pytest.mark.full

@@ -38,13 +38,6 @@ def test_the_legend_has_every_letter_with_its_size_and_can_be_folded(visit):
     expect(legend.locator("dl")).to_be_hidden()  # it stays as one wants it
 
 
-def test_the_legend_stays_in_view_beside_a_chapter(visit):
-    page = visit(CHAPTERS[5]).page
-    for part in "article h1", "#sources":
-        page.locator(part).scroll_into_view_if_needed()
-        expect(page.locator("details.axes dl")).to_be_in_viewport(ratio=1)
-
-
 @pytest.mark.parametrize("place", ["p .axis", "td .axis", "svg.figure text"])
 def test_a_letter_says_what_it_means_when_one_points_at_it(visit, place):
     view = visit(CHAPTERS[5])
@@ -67,12 +60,6 @@ def test_a_letter_says_what_it_means_when_one_points_at_it(visit, place):
     expect(tip).to_be_hidden()
 
 
-def test_a_word_that_is_no_letter_says_nothing(visit):
-    page = visit(CHAPTERS[5]).page
-    page.locator("svg.figure text", has_text="mouth").first.hover()
-    expect(page.locator(".axis-tip")).to_be_hidden()
-
-
 def test_a_letter_says_what_it_means_when_it_is_touched(browser):
     reader = browser.new_context(
         offline=True,
@@ -90,8 +77,3 @@ def test_a_letter_says_what_it_means_when_it_is_touched(browser):
     page.locator("article h1").tap()
     expect(page.locator(".axis-tip")).to_be_hidden()
     reader.close()
-
-
-def test_no_letter_is_a_stop_for_the_keyboard(visit):
-    page = visit(CHAPTERS[5]).page
-    assert page.locator(".axis[tabindex], .axis[title]").count() == 0

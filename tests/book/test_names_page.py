@@ -1,31 +1,65 @@
-"""The page of names: its tables are made of the runs, and its code runs."""
+"""The page of names: the libraries that we have know them, its code runs, and
+what it says of masks is so."""
 
+import inspect
 import re
 
 import pytest
 import torch
-from libraries import bert_config
-from names_page import ATTENTION, PAGE, filled, looked, read, rows, shape
-from naming import library
-from polarity import RUNS, meaning
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
-from transformers import GPT2Config, LlamaConfig
-from transformers.models.gpt2.modeling_gpt2 import GPT2Attention
+from transformers import (
+    BertConfig,
+    BertModel,
+    GPT2Config,
+    GPT2Model,
+    LlamaConfig,
+    LlamaModel,
+)
+from transformers.models.bert import modeling_bert
+from transformers.models.gpt2 import modeling_gpt2
+from transformers.models.llama import modeling_llama
 
 from tests.helpers.project import ROOT
 from tformer_lite import MultiHeadAttention, split_heads, tiny_translator
 
-TEXT = PAGE.read_text("utf8")
-PLAIN = re.sub(r"</?code>|<wbr>|\{axis\}|`", "", TEXT)
+TEXT = (ROOT / "book" / "names.md").read_text("utf8").replace("<wbr>", "")
+PLAIN = re.sub(r"</?code>|\{axis\}|`", "", TEXT)
+NAMES = re.compile(r"[A-Za-z_]\w+")
+OURS = [*(ROOT / "tformer_lite" / "model").glob("*.py")]
+MASKING = inspect.getmodule(modeling_bert.create_causal_mask)
+# Where the names of each library are looked up.
+CODE = {
+    "here": "".join(file.read_text("utf8") for file in OURS),
+    "MHA": inspect.getsource(nn.modules.activation)
+    + inspect.getsource(nn.functional),
+    "SDPA": "query key value attn_mask scaled_dot_product_attention",
+    "BERT": inspect.getsource(modeling_bert) + inspect.getsource(MASKING),
+    "GPT-2": inspect.getsource(modeling_gpt2) + inspect.getsource(MASKING),
+    "Llama": inspect.getsource(modeling_llama) + inspect.getsource(MASKING),
+}
 
 
-@pytest.mark.slow
-def test_the_tables_of_the_page_are_made_of_the_runs():
-    """`PYTHONPATH=. .venv/bin/python book/_tools/names_page.py` does it."""
-    assert filled(TEXT) == TEXT
-    assert set(re.findall(r"<!-- (\w+) -->", TEXT)) == {*rows(), "end"}
+def unknown(row: str) -> set[str]:
+    """The names in a row of a table that its libraries have not."""
+    _, who, *cells = row.split("|")
+    used = NAMES.findall(" ".join(re.findall("<code>(.*?)</code>", row)))
+    libraries = [name.strip() for name in who.split(",")]
+    return {
+        name
+        for library in libraries
+        if library in CODE and len(cells) == 3
+        for name in used
+        if not re.search(rf"\b{name}\b", CODE[library])
+    }
+
+
+def test_the_code_of_the_libraries_has_the_names_of_the_page():
+    rows = [line for line in TEXT.splitlines() if line.startswith("| ")]
+    assert len(rows) > 150
+    assert {row: found for row in rows if (found := unknown(row))} == {}
+    assert unknown("| BERT, Llama | <code>query_lair</code> | (T) |")
 
 
 def test_the_page_says_which_versions_were_run():
@@ -35,39 +69,28 @@ def test_the_page_says_which_versions_were_run():
         assert f"{package}=={version}." in pins
 
 
-@pytest.mark.parametrize(
-    ("name", "has"),
-    [
-        ("here", tiny_translator),
-        ("MHA", nn.MultiheadAttention(12, 3)),
-        ("BERT", bert_config(3, 4, 20, 37, 16)),
-        ("GPT-2", GPT2Config()),
-        ("Llama", LlamaConfig()),
-    ],
-)
-def test_each_size_has_the_name_that_the_page_says(name, has):
+def test_each_size_has_the_name_that_the_page_says():
     sizes = PLAIN.split("## Sizes")[1]
-    line = re.search(rf"^\| {name} \| (.*) \|$", sizes, re.MULTILINE)[1]
-    names = re.findall(r"\b[a-z]\w*_\w+", line)
-    assert len(names) >= 2
-    assert [one for one in names if not hasattr(has, one)] == []
-
-
-def run_code(layer: MultiHeadAttention, x: torch.Tensor) -> dict:
-    """Run the page's code, with a layer of ours."""
-    known = {"torch": torch, "n_heads": 3, "d_model": 12, "x": x}
-    known["MultiHeadAttention"] = lambda d_model, n_heads: layer
-    blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    assert len(blocks) == 2
-    exec("".join(blocks), known)
-    return known
+    libraries = {
+        "here": tiny_translator,
+        "MHA": nn.MultiheadAttention(12, 3),
+        "BERT": BertConfig(),
+        "GPT-2": GPT2Config(),
+    }
+    for name, has in libraries.items():
+        line = re.search(rf"^\| {name} \| (.*) \|$", sizes, re.MULTILINE)[1]
+        names = re.findall(r"\b[a-z]\w*_\w+", line)
+        assert len(names) >= 2
+        assert [one for one in names if not hasattr(has, one)] == []
 
 
 @torch.no_grad()
 def test_the_pages_code_turns_our_weights_into_those_of_others():
     torch.manual_seed(0)
     layer, x = MultiHeadAttention(12, 3), torch.randn(2, 5, 12)
-    made = run_code(layer, x)
+    made = {"torch": torch, "n_heads": 3, "d_model": 12, "x": x}
+    made["MultiHeadAttention"] = lambda d_model, n_heads: layer
+    exec("".join(re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)), made)
     assert_close(made["q"], split_heads(layer.query(x), 3).transpose(1, 2))
     v = split_heads(layer.value(x), 3).transpose(1, 2)
     out = torch.einsum("bthd,hdc->btc", v, made["W_O"])
@@ -77,101 +100,78 @@ def test_the_pages_code_turns_our_weights_into_those_of_others():
     torchs.out_proj.weight.copy_(layer.output.weight)
     assert_close(torchs(x, x, x)[0], layer(x))
     config = GPT2Config(n_embd=12, n_head=3, attn_implementation="eager")
-    gpt2 = GPT2Attention(config, layer_idx=0).eval()
+    gpt2 = modeling_gpt2.GPT2Attention(config, layer_idx=0).eval()
     gpt2.c_attn.weight.copy_(made["fused"].mT)
     gpt2.c_proj.weight.copy_(layer.output.weight.mT)
     assert_close(gpt2(x)[0], layer(x))
 
 
-def test_the_batch_comes_second_unless_it_is_asked_to_come_first():
-    layer, first = (
-        nn.MultiheadAttention(12, 3, batch_first=one) for one in (False, True)
-    )
-    first.load_state_dict(layer.state_dict())
-    x = torch.randn(5, 2, 12)
-    y = x.transpose(0, 1)
-    assert_close(layer(x, x, x)[0].transpose(0, 1), first(y, y, y)[0])
+MARKS = torch.tensor([True, False, True])
+SIZES = {"hidden_size": 12, "num_attention_heads": 3, "vocab_size": 20}
+SIZES |= {"num_hidden_layers": 1, "intermediate_size": 20}
 
 
-def test_confused_axes_let_sentences_attend_to_each_other():
-    layer, x = nn.MultiheadAttention(12, 3), torch.randn(2, 5, 12)
-    other = x.clone()
-    other[0, 3] += 1
-    outs = [layer(y, y, y)[0] for y in (x, other)]
-    moved = (outs[0] - outs[1]).abs().sum(-1) > 1e-6
-    assert moved.nonzero().tolist() == [[0, 3], [1, 3]]
+def by_layer(x, **mask):
+    """PyTorch's layer, which has the batch second."""
+    x = x.transpose(0, 1)
+    return nn.MultiheadAttention(12, 3)(x, x, x, **mask)[0].transpose(0, 1)
+
+
+def by_model(model):
+    """A model of Hugging Face's, from vectors instead of ids."""
+    given = {"attention_mask": MARKS[None].long()}
+    return lambda x: model.eval()(inputs_embeds=x, **given)[0]
+
+
+@pytest.mark.parametrize(
+    ("row", "attend"),
+    [
+        (
+            "here.*mask",
+            lambda x: MultiHeadAttention(12, 3)(
+                x, mask=MARKS[None, None, None]
+            ),
+        ),
+        (
+            "MHA.*attn_mask",
+            lambda x: by_layer(x, attn_mask=MARKS.expand(3, 3)),
+        ),
+        (
+            "MHA.*key_padding_mask",
+            lambda x: by_layer(x, key_padding_mask=MARKS[None]),
+        ),
+        (
+            "SDPA.*attn_mask",
+            lambda x: scaled_dot_product_attention(x, x, x, attn_mask=MARKS),
+        ),
+        ("BERT,.*attention_mask", by_model(BertModel(BertConfig(**SIZES)))),
+        (
+            "BERT, GPT-2.*attention_mask",
+            by_model(GPT2Model(GPT2Config(n_embd=12, n_head=3, n_layer=1))),
+        ),
+        (
+            "BERT, GPT-2, Llama.*attention_mask",
+            by_model(LlamaModel(LlamaConfig(**SIZES))),
+        ),
+    ],
+)
+def test_a_mask_means_what_the_page_says(row, attend):
+    """Of two positions one is marked, and the gradient at a third tells which
+    of the two it depends on."""
+    masks = TEXT.split("## Masks")[1]
+    said = re.search(rf"^\| {row}.*\*\*(.*)\*\*", masks, re.MULTILINE)[1]
+    x = torch.randn(1, 3, 12, requires_grad=True)
+    out = attend(x)[0, -1]
+    (slope,) = torch.autograd.grad(out @ torch.randn(len(out)), x)
+    marked, other, _ = (slope[0].abs().sum(-1) > 1e-6).tolist()
+    assert marked != other
+    assert said == ("may attend" if marked else "is hidden")
 
 
 def test_a_mask_of_numbers_is_added():
     hidden = torch.ones(5, 5).triu(1).bool()
     numbers = torch.zeros(5, 5).masked_fill(hidden, -torch.inf)
-    layer, x = nn.MultiheadAttention(12, 3), torch.randn(5, 2, 12)
-    by_layer = [layer(x, x, x, attn_mask=m)[0] for m in (hidden, numbers)]
-    assert_close(*by_layer)
-    x = x.transpose(0, 1)
-    by_function = [
-        scaled_dot_product_attention(x, x, x, attn_mask=m)
-        for m in (~hidden, numbers)
-    ]
-    assert_close(*by_function)
-
-
-@pytest.mark.parametrize("name", ["BERT", "GPT-2", "Llama"])
-def test_hugging_face_returns_its_weights_when_asked(name):
-    one = library(name)
-    model, inputs = one.seen.model, one.seen.inputs
-    with torch.no_grad():
-        (weights,) = model(*inputs, output_attentions=True).attentions
-    (row,) = (row for row in rows()["weights"] if row.library == name)
-    assert_close(weights, one[looked(row.names[0])].value)
-
-
-def test_the_layer_returns_the_weights_of_each_head_when_asked():
-    one = library("MHA")
-    query, key, value, *masks = one.seen.inputs
-    options = {"key_padding_mask": masks[0], "attn_mask": masks[2]}
-    _, weights = one.seen.model(
-        query, key, value, average_attn_weights=False, **options
-    )
-    assert_close(weights, one[":attn_output_weights@3"].value)
-
-
-def test_a_mask_means_what_the_page_says():
-    said = {
-        (row.library, row.names[0].partition("(")[2].removesuffix(")"))
-        for row in rows()["masks"]
-        if row.library not in ("TransformerLens", "nanoGPT")
-    }
-    assert said == set(RUNS)
-    torch_own = {mask: meaning("MHA", mask) for _, mask in MHA_MASKS}
-    assert set(torch_own.values()) == {"is hidden"}
-    assert meaning("SDPA", "attn_mask") == "may attend"
-
-
-MHA_MASKS = [key for key in RUNS if key[0] == "MHA"]
-
-
-def test_a_mask_that_hides_nothing_is_noticed(monkeypatch):
-    run = RUNS["SDPA", "attn_mask"]
-    monkeypatch.setitem(
-        RUNS, ("SDPA", "attn_mask"), lambda x: run(x) + x.sum()
-    )
-    with pytest.raises(ValueError, match="SDPA, attn_mask: heard"):
-        meaning("SDPA", "attn_mask")
-
-
-@pytest.mark.parametrize(
-    "line",
-    ["BERT: ~:query_lair", "BERT: ~.query.wait", "BERT: ~:query_layer@2"],
-)
-def test_a_name_that_does_not_exist_stops_the_page(line):
-    with pytest.raises(KeyError):
-        shape(read(line))
-
-
-def test_axes_that_are_not_the_proved_ones_stop_the_page():
-    line = "MHA: :attn_output@2 | "
-    assert "T" in shape(read(f"{line}T*B C"))
-    with pytest.raises(ValueError, match="has .'B.T', 'C'."):
-        shape(read(f"{line}T*H C"))
-    assert ATTENTION["BERT"] in read("BERT: ~").names
+    layer, x = nn.MultiheadAttention(12, 3), torch.randn(5, 5, 12)
+    assert_close(*(layer(x, x, x, attn_mask=m)[0] for m in (hidden, numbers)))
+    attend = scaled_dot_product_attention
+    assert_close(*(attend(x, x, x, attn_mask=m) for m in (~hidden, numbers)))

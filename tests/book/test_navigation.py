@@ -33,15 +33,6 @@ def test_on_a_phone_the_keyboard_opens_and_closes_the_sidebar(visit):
     expect(sidebar).not_to_be_visible()
 
 
-def test_on_a_phone_a_touch_opens_and_closes_the_sidebar(visit):
-    page = visit("book/intro.html", "light", PHONE).page
-    sidebar = page.locator("#pst-primary-sidebar")
-    page.locator(".primary-toggle").click()
-    expect(sidebar).to_be_in_viewport()
-    page.mouse.click(380, 500)
-    expect(sidebar).not_to_be_visible()
-
-
 def test_on_a_desk_the_sidebar_hides_and_shows(visit):
     page = visit("book/intro.html").page
     sidebar = page.locator("#pst-primary-sidebar")
@@ -50,16 +41,6 @@ def test_on_a_desk_the_sidebar_hides_and_shows(visit):
     expect(sidebar).not_to_be_visible()
     page.locator(".primary-toggle").click()
     expect(sidebar).to_be_in_viewport()
-
-
-def test_the_search_finds_words_of_a_chapter(visit):
-    view = visit("book/intro.html")
-    view.page.keyboard.press("Control+k")
-    view.page.keyboard.type("dot product")
-    view.page.keyboard.press("Enter")
-    found = view.page.locator("#search-results a[href*='chapters/']")
-    expect(found.first).to_be_visible()
-    assert view.problems == []
 
 
 def test_the_search_opens_the_page_that_it_found(visit):

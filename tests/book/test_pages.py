@@ -5,19 +5,17 @@ import base64
 import gzip
 import io
 import re
-import time
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import pdf_faults
+import pdf
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 from pypdf import PdfReader
 
 from tests.helpers.browser import (
     CHAPTERS,
     DESK,
-    NO_BOOK,
     PAGES,
     SITE,
     View,
@@ -46,10 +44,6 @@ def opened(reader, request):
     yield view
     view.page.evaluate("localStorage.clear()")  # the switch remembers
     view.page.close()
-
-
-def test_the_book_is_built():
-    assert PAGES, NO_BOOK
 
 
 def test_a_page_has_no_fault(opened):
@@ -117,30 +111,6 @@ def test_the_focus_can_be_seen_on_every_control(opened):
     assert opened.page.evaluate(UNSEEN) == []
 
 
-def test_a_wide_window_has_no_fault_either(visit):
-    assert seen_now(visit(CHAPTERS[6], "light", 1440).page) == []
-
-
-CENTRE = """box => {
-    const [inner, outer] = [box.querySelector("math > *"), box]
-        .map(part => part.getBoundingClientRect());
-    return (inner.left + inner.right - outer.left - outer.right) / 2;
-}"""
-
-
-def test_a_formula_of_its_own_stands_in_the_middle(visit):
-    page = visit(CHAPTERS[3]).page
-    boxes = page.locator("div.math").all()
-    assert boxes
-    assert all(abs(box.evaluate(CENTRE)) < 2 for box in boxes)
-
-
-@each_chapter
-def test_a_chapter_has_a_figure_and_says_how_to_run_it(opened):
-    assert opened.page.locator("svg.figure").count()
-    expect(opened.page.locator("article .colab a")).to_be_visible()
-
-
 def fonts_of_nepali(page: Page) -> list[set[tuple[str, bool]]]:
     """The fonts of each text of a page that has Nepali in it, and is seen."""
     mark = """nodes => nodes
@@ -175,19 +145,6 @@ def test_on_a_site_the_font_is_asked_for_at_once(browser):
     view.page.goto(f"{SITE}/404.html")
     expect(view.page.locator("link[rel=preload]")).to_have_count(0)
     reader.close()
-
-
-def test_nepali_has_the_font_of_the_book_though_it_comes_late(browser):
-    def late(route: Route) -> None:
-        time.sleep(0.4)
-        route.continue_()
-
-    reader = new_reader(browser)
-    reader.route("**/NotoSansDevanagari*", late)
-    fonts = fonts_of_nepali(open_page(reader, CHAPTERS[1]).page)
-    reader.close()
-    assert len(fonts) > 10
-    assert [used for used in fonts if (FONT, True) not in used] == []
 
 
 def test_the_web_font_draws_what_the_font_of_the_figures_draws(visit):
@@ -229,31 +186,8 @@ def test_a_chapter_prints_light_and_open_and_cuts_no_figure(visit):
     ]
     assert drawn[0] == drawn[1]
     text = " ".join(sheet.extract_text() for sheet in light.pages)
-    assert list(pdf_faults.cut_figures(light)) == []
+    assert list(pdf.cut_figures(light)) == []
     assert "Show the setup" not in text
-
-
-def test_a_dark_page_is_dark_again_when_it_is_printed(visit):
-    page = visit(CHAPTERS[6], "dark").page
-    page.pdf()
-    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
-
-
-@each_chapter
-def test_a_folded_answer_opens_with_the_keyboard(opened):
-    """All are closed before: the page is laid out anew for each."""
-    close = "all => all.forEach(one => one.open = false)"
-    opened.page.eval_on_selector_all("article details", close)
-    for summary in opened.page.locator("article summary").all():
-        assert summary.get_attribute("aria-label") is None  # says its words
-        summary.focus()
-        opened.page.keyboard.press("Enter")
-        is_open, outline = summary.evaluate("""summary => [
-            summary.parentElement.open, getComputedStyle(summary).outlineStyle]
-        """)
-        assert is_open
-        assert outline == "solid"
-        summary.evaluate("summary => summary.parentElement.open = false")
 
 
 @each_chapter
@@ -281,3 +215,9 @@ def test_every_shape_that_a_chapter_asks_for_is_right(opened):
         form.locator("input").fill(sizes)
         form.locator("input").press("Enter")
         expect(form.get_by_role("status")).to_contain_text("Right: ")
+
+
+def test_a_dark_page_is_dark_again_when_it_is_printed(visit):
+    page = visit(CHAPTERS[6], "dark").page
+    page.pdf()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")

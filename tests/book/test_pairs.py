@@ -1,9 +1,12 @@
-"""Both halves of a chapter can be edited, with whatever there is.
+"""Both halves of a chapter can be edited, with whatever there is, and only
+what changed is run.
 
-The witness is jupytext as it comes, which knows no roles: its contents
-manager, and its `--sync`, which extensions of VS Code use.
+The witness is jupytext as it comes, which knows no roles, and its contents
+manager, which JupyterLab uses.
 """
 
+import os
+import shutil
 from pathlib import Path
 
 import nbformat
@@ -12,134 +15,211 @@ import pairs
 import pytest
 import roles
 from jupytext import TextFileContentsManager
-from jupytext.cli import jupytext as jupytext_command
-from tornado.web import HTTPError
+from manager import ChapterManager
+from nbformat.sign import MemorySignatureStore
+from traitlets.config import Config
+from traitlets.config.loader import PyFileConfigLoader
 
-from tests.helpers.paired import (
-    CODE,
-    HALVES,
-    NAME,
-    NEW,
-    OLD,
-    OTHER,
-    age,
-    both_halves,
-    each_half,
-    each_order,
-    edit,
-    managed,
-    one_chapter,
-    opened,
-    outputs_by_source,
-    paths,
-    save,
-    stored,
-)
-from tests.helpers.project import ROOT
+from tests.helpers.project import NOTEBOOKS, ROOT
 
-CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
+NAME = "chapters/06_scores"
+HALVES = "md", "ipynb"
+OLD, NEW = "One matrix product computes", "A single product computes"
+CODE, OTHER = "q.shape, k.shape", "k.shape, q.shape"
+ASIDE = f"_build/notebooks/{Path(NAME).name}.ipynb"
+# Time stamps, which git changes, say nothing: either half may be newer.
+each_half = pytest.mark.parametrize("half", HALVES)
+each_order = pytest.mark.parametrize("newer", HALVES)
 
 
 @pytest.fixture
-def root(tmp_path, monkeypatch):
-    return one_chapter(tmp_path, monkeypatch)
+def root(tmp_path, monkeypatch) -> Path:
+    """A project of one chapter that was just run; no kernel runs here."""
+    (tmp_path / "book").symlink_to(ROOT / "book")
+    (tmp_path / "chapters").mkdir()
+    for name in (
+        *("jupytext.toml", "pyproject.toml"),
+        *(f"{NAME}.{half}" for half in HALVES),
+    ):
+        shutil.copy(ROOT / name, tmp_path / name)
+    monkeypatch.setattr(notebooks, "run_chapter", lambda chapter, folder: None)
+    monkeypatch.setattr(notebooks, "packages", str)
+    before = texts(tmp_path)
+    notebooks.main(tmp_path)
+    assert texts(tmp_path) == before
+    return tmp_path
 
 
-# --- by jupytext alone ----------------------------------------------------
+def texts(root: Path) -> list[str]:
+    """The text, and the notebook, as they stand on disk."""
+    return [(root / f"{NAME}.{half}").read_text("utf8") for half in HALVES]
+
+
+def write(root: Path, text: str = "", notebook: str = "") -> None:
+    """Write one half, or both."""
+    for half, content in zip(HALVES, (text, notebook)):
+        if content:
+            (root / f"{NAME}.{half}").write_text(content, "utf8")
+
+
+def age(root: Path, newer: str) -> None:
+    """Let one half be a minute newer than the other."""
+    for half in HALVES:
+        seconds = 1e9 + 60 * (half == newer)
+        os.utime(root / f"{NAME}.{half}", (seconds, seconds))
+
+
+def edit(cells: list, old: str = OLD, new: str = NEW) -> None:
+    """Replace what stands once in the cells."""
+    (cell,) = [cell for cell in cells if old in cell.source]
+    cell.source = cell.source.replace(old, new)
+
+
+def managed(kind: type, root: Path):
+    """Start a contents manager; what it trusts is noted nowhere."""
+    config = Config()
+    config.NotebookNotary.store_factory = MemorySignatureStore
+    return kind(root_dir=str(root), config=config)
+
+
+def opened(manager, half: str):
+    """Open a half as Jupyter does."""
+    return manager.get(f"{NAME}.{half}", type="notebook")["content"]
+
+
+def save(manager, half: str, content) -> None:
+    """Save a half as Jupyter does."""
+    model = {"type": "notebook", "content": content}
+    manager.save(model, f"{NAME}.{half}")
+
+
+def outputs(root: Path) -> dict:
+    """What each cell of code showed, by its source."""
+    cells = nbformat.read(root / f"{NAME}.ipynb", as_version=4).cells
+    return {c.source: c.outputs for c in cells if c.cell_type == "code"}
+
+
+def finish(root: Path, text: str) -> None:
+    """Run `make notebooks`: both halves say what the text is to say, with
+    every output, and a second time changes nothing."""
+    kept = outputs(root)
+    notebooks.main(root)
+    after = texts(root)
+    assert after[0] == text
+    assert outputs(root) == kept
+    cells = nbformat.reads(after[1], as_version=4).cells
+    wanted = pairs.chapter_of(root / f"{NAME}.md").cells
+    assert [(c.id, c.source) for c in cells] == [
+        (c.id, c.source) for c in wanted
+    ]
+    notebooks.main(root)
+    assert texts(root) == after
+
+
+# --- in Jupyter -----------------------------------------------------------
+
+
+@pytest.mark.slow
+@each_order
+@each_half
+def test_what_is_opened_and_saved_is_as_before_but_for_edits(
+    root, half, newer
+):
+    """Even if Jupyter says of itself what it likes to say."""
+    before, shown = texts(root), outputs(root)
+    age(root, newer)
+    manager = managed(ChapterManager, root)
+    content = opened(manager, half)
+    content.metadata.kernelspec.display_name = "Python 3 (ipykernel)"
+    content.metadata.language_info = {"name": "python", "version": "3.12.1"}
+    content.cells[3].metadata.update(editable=True, trusted=True)
+    save(manager, half, content)
+    assert texts(root) == before
+    content = opened(manager, half)
+    edit(content.cells)
+    edit(content.cells, CODE, OTHER)
+    save(manager, half, content)
+    wanted = before[0].replace(OLD, NEW).replace(CODE, OTHER)
+    assert texts(root)[0] == wanted != before[0]
+    assert NEW in texts(root)[1]
+    assert outputs(root) == {
+        source.replace(CODE, OTHER): each for source, each in shown.items()
+    }
+
+
+@pytest.mark.slow
+@each_half
+def test_jupyter_shows_words_and_keeps_what_is_written(root, half):
+    """Words that the run gives are renewed, those of a link are the author's;
+    a role is one as soon as it is saved, and an unknown one stays."""
+    manager = managed(ChapterManager, root)
+    content = opened(manager, half)
+    edit(content.cells, 'have <data value="size C">12<',
+         'have <data value="size C">77<')  # fmt: skip
+    edit(content.cells, ">softmax</a>", ">soft maximum</a>")
+    edit(content.cells, OLD, "one of {sizes}`scores` and {size}`Q`.")
+    save(manager, half, content)
+    text, notebook = texts(root)
+    assert manager.get(f"{NAME}.md", type="file")["content"] == text
+    assert "words have {size}`C` channels" in text
+    assert ">77<" not in text + notebook
+    assert "\n{term}`soft maximum <softmax>`: take" in text
+    assert "one of {sizes}`scores` and {size}`Q`." in text
+    with pytest.raises(SystemExit, match="06_scores.md: there is no axis 'Q'"):
+        notebooks.main(root)
+
+
+def test_the_jupyter_of_the_project_has_this_manager():
+    folder = ROOT / "book" / "_tools"
+    loader = PyFileConfigLoader("jupyter_server_config.py", path=str(folder))
+    server = loader.load_config().ServerApp
+    assert server.contents_manager_class == "manager.ChapterManager"
+    assert f"{folder.relative_to(ROOT)}/jupyter_server_config.py" in (
+        (ROOT / "Makefile").read_text()
+    )
+
+
+@pytest.mark.slow
+@each_order
+def test_jupyter_opens_an_edit_that_the_notebook_alone_has(root, newer):
+    before = texts(root)
+    write(root, notebook=before[1].replace(OLD, NEW))
+    age(root, newer)
+    content = opened(managed(ChapterManager, root), "md")
+    assert any(NEW in cell.source for cell in content.cells)
+    assert texts(root)[0] == before[0].replace(OLD, NEW)
+
+
+# --- by what knows no roles, or nothing of pairs ---------------------------
 
 
 @pytest.mark.slow
 @each_half
 def test_what_plain_jupytext_saves_is_put_right_by_make(root, half, capsys):
-    wanted = both_halves(root)[0].replace(OLD, NEW)
-    age(root, "md")
+    """It wants a text that is not older than the notebook, and `make
+    notebooks` leaves it so."""
+    wanted = texts(root)[0].replace(OLD, NEW)
     manager = managed(TextFileContentsManager, root)
     content = opened(manager, half)
     edit(content.cells)
-    save(manager, half, content)
-    assert both_halves(root)[0] == wanted
     content.metadata.kernelspec.display_name = "Python 3 (ipykernel)"
     save(manager, half, content)
-    finish_and_compare(root, wanted)
+    finish(root, wanted)
     assert "running" not in capsys.readouterr().out
 
 
 @pytest.mark.full
 @each_order
 @each_half
-def test_what_sync_brings_over_is_put_right_by_make(root, half, newer):
-    before = both_halves(root)
-    text, notebook = paths(root)
-    if newer == "md":
-        text.write_text(before[0].replace(OLD, NEW))
-    else:
-        notebook.write_text(before[1].replace(OLD, NEW))
-    age(root, newer)
-    jupytext_command(["--quiet", "--sync", str(root / f"{NAME}.{half}")])
-    assert all(NEW in each for each in both_halves(root))
-    finish_and_compare(root, before[0].replace(OLD, NEW))
-
-
-def finish_and_compare(root: Path, text: str) -> None:
-    """Run `make notebooks`: both halves say what the text is to say, with
-    every output, and a second time changes nothing."""
-    kept = outputs_by_source(stored(root))
-    notebooks.main(root)
-    after = both_halves(root)
-    assert after[0] == text
-    assert outputs_by_source(stored(root)) == kept
-    cells = pairs.read(paths(root)[0]).cells
-    shown = [(cell.id, cell.source) for cell in cells]
-    assert [(cell.id, cell.source) for cell in stored(root).cells] == shown
-    notebooks.main(root)
-    assert both_halves(root) == after
-
-
-@pytest.mark.slow
-def test_plain_jupytext_opens_what_make_has_left(root):
-    """It wants a text that is not older than the notebook, and `make
-    notebooks` leaves it so."""
-    age(root, "ipynb")
-    manager = managed(TextFileContentsManager, root)
-    with pytest.raises(HTTPError, match="is more recent than"):
-        manager.get(f"{NAME}.ipynb", type="notebook")
-    notebooks.main(root)
-    for half in HALVES:
-        manager.get(f"{NAME}.{half}", type="notebook")
-
-
-# --- by what knows nothing of pairs --------------------------------------
-
-
-@pytest.mark.full
-@each_order
-@each_half
 def test_an_edit_of_one_half_is_taken_over(root, half, newer, capsys):
-    """The order of time stamps, which git changes, says nothing."""
-    before = both_halves(root)
-    path = root / f"{NAME}.{half}"
-    path.write_text(path.read_text().replace(OLD, NEW))
+    before = texts(root)
+    edited = [text.replace(OLD, NEW) for text in before]
+    write(root, *(x if half == h else "" for h, x in zip(HALVES, edited)))
     age(root, newer)
-    finish_and_compare(root, before[0].replace(OLD, NEW))
+    finish(root, edited[0])
     said = capsys.readouterr().out
     assert ("takes over" in said) == (half == "ipynb")
     assert "running" not in said
-
-
-@pytest.mark.slow
-def test_a_cell_that_was_moved_or_deleted_in_the_notebook_is_so_in_the_text(
-    root,
-):
-    notebook = stored(root)
-    first, second = notebook.cells[4], notebook.cells[5]
-    notebook.cells[4:6] = [second, first]
-    gone = notebook.cells.pop()
-    nbformat.write(notebook, paths(root)[1])
-    age(root, "md")
-    notebooks.main(root)
-    cells = pairs.read(paths(root)[0]).cells
-    assert [c.source for c in cells[4:6]] == [second.source, first.source]
-    assert gone.source not in [cell.source for cell in cells]
 
 
 @pytest.mark.slow
@@ -147,58 +227,103 @@ def test_a_cell_that_was_moved_or_deleted_in_the_notebook_is_so_in_the_text(
 def test_where_both_were_edited_the_text_wins_and_nothing_is_lost(
     root, newer, capsys
 ):
-    before = both_halves(root)
-    text, notebook = paths(root)
-    text.write_text(before[0].replace(CODE, OTHER))
-    notebook.write_text(before[1].replace(OLD, NEW))
+    before = texts(root)
+    text, notebook = before[0].replace(CODE, OTHER), before[1]
+    write(root, text, notebook.replace(OLD, NEW))
     age(root, newer)
     notebooks.main(root)
     said = capsys.readouterr().out
     assert "the text wins; bring over what you miss from" in said
     assert "running chapters/06_scores.md" in said
-    assert both_halves(root)[0] == before[0].replace(CODE, OTHER)
-    kept = root / "_build" / "notebooks" / "06_scores.ipynb"
-    assert kept.read_text() == before[1].replace(OLD, NEW)
+    assert texts(root)[0] == text
+    assert (root / ASIDE).read_text() == notebook.replace(OLD, NEW)
 
 
 @pytest.mark.slow
 def test_the_order_of_a_cells_options_is_no_edit(root, capsys):
     """A notebook has them in the order of the alphabet."""
-    text = both_halves(root)[0]
+    text = texts(root)[0]
     hide, show = "  code_prompt_hide: Hide", "  code_prompt_show: Show"
     rest = " the setup\n"
-    assert hide + rest + show + rest in text
     other = text.replace(hide + rest + show, show + rest + hide)
-    paths(root)[0].write_text(other)
+    assert other != text
+    write(root, other)
     notebooks.main(root)
-    assert both_halves(root)[0] == text
+    assert texts(root)[0] == text
     assert capsys.readouterr().out == ""
 
 
 @pytest.mark.slow
 def test_a_notebook_that_cannot_be_read_is_made_anew(root):
-    before = both_halves(root)
+    before = texts(root)
     conflict = f"<<<<<<< HEAD\n{before[1]}"
-    paths(root)[1].write_text(conflict)
+    write(root, notebook=conflict)
     notebooks.main(root)
-    assert both_halves(root)[0] == before[0]
-    assert (
-        outputs_by_source(stored(root)).keys()
-        == outputs_by_source(pairs.read(paths(root)[0])).keys()
-    )
-    kept = root / "_build" / "notebooks" / "06_scores.ipynb"
-    assert kept.read_text() == conflict
+    assert texts(root)[0] == before[0]
+    assert OLD in texts(root)[1]
+    assert (root / ASIDE).read_text() == conflict
 
 
-# --- the stored pairs ----------------------------------------------------
+# --- what is stored, and what is run --------------------------------------
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", CHAPTERS, ids=lambda path: path.stem)
-def test_a_text_and_its_notebook_are_stored_as_jupytext_would(text):
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_text_and_its_notebook_say_the_same(file):
+    text = file.with_suffix(".md")
     written = text.read_text("utf8")
-    assert pairs.as_text(pairs.read(text)) == written
-    assert roles.written(roles.filled(written, ROOT / "book")) == written
-    notebook = nbformat.read(text.with_suffix(".ipynb"), as_version=4)
+    chapter = pairs.chapter_of(text)
+    assert pairs.as_text(chapter) == written
+    assert roles.with_roles(roles.with_words(written, ROOT / "book")) == (
+        written
+    )
+    notebook = nbformat.read(file, as_version=4)
     assert pairs.as_text(notebook) == written
-    assert notebook.metadata == pairs.read(text).metadata
+    assert notebook.metadata == chapter.metadata
+    cells = [(c.id, c.source, c.metadata) for c in notebook.cells]
+    assert cells == [(c.id, c.source, c.metadata) for c in chapter.cells]
+    assert len({cell[0] for cell in cells}) == len(cells)
+
+
+SMALL = """---
+kernelspec: {name: python3, display_name: Python 3, language: python}
+---
+# A title
+
+```{code-cell} ipython3
+{"b": 1, "a": 2}
+```
+
+```{code-cell} ipython3
+1 + 1
+```
+"""
+
+
+@pytest.mark.full
+def test_a_notebook_is_run_only_when_something_changed(tmp_path, capsys):
+    text = tmp_path / "chapters" / "00_small.md"
+    code = tmp_path / "tformer_lite" / "a.py"
+    for file, content in (text, SMALL), (code, "x = 1\n"):
+        file.parent.mkdir()
+        file.write_text(content)
+
+    def runs() -> bool:
+        notebooks.main(tmp_path)
+        return "running" in capsys.readouterr().out
+
+    assert runs()
+    once = text.with_suffix(".ipynb").read_bytes()
+    assert not runs()
+    for note in (tmp_path / "_build" / "notebooks").iterdir():
+        note.unlink()
+    assert runs()
+    assert text.with_suffix(".ipynb").read_bytes() == once
+    code.write_text("x = 2\n")
+    assert runs()
+    code.with_suffix(".pyc").write_bytes(b"\xa7")
+    assert not runs()
+    text.write_text(SMALL.replace("1 + 1", "1 + 2"))
+    assert runs()
+    cells = nbformat.read(text.with_suffix(".ipynb"), as_version=4).cells
+    assert cells[-1].outputs[0].data["text/plain"] == "3"

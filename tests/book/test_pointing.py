@@ -7,7 +7,6 @@ from playwright.sync_api import Page
 
 from tests.helpers.browser import DESK, PHONE, new_reader
 from tests.helpers.drawings import ENGLISH, NEPALI
-from tests.helpers.looking import obstacles
 from tests.helpers.project import ROOT
 from tformer_lite import strip
 
@@ -103,11 +102,3 @@ def test_arrow_keys_go_from_cell_to_cell_and_on_to_the_next_panel(shown):
     assert shown.evaluate(LIT) == []
     shown.keyboard.press("Tab")
     assert shown.evaluate("document.activeElement.localName") == "button"
-
-
-def test_nothing_stands_in_the_way_and_nothing_moves(shown):
-    before = shown.locator("button").bounding_box()
-    shown.keyboard.press("Tab")
-    assert shown.locator("button").bounding_box() == before
-    assert obstacles(shown, "light") == []
-    assert shown.evaluate("document.getAnimations().length") == 0

@@ -10,9 +10,9 @@ import jupytext
 import nbformat
 import pairs
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.helpers.browser import CHAPTERS, PHONE
+from tests.helpers.browser import CHAPTERS, PHONE, View
 from tests.helpers.looking import faults
 from tests.helpers.project import ROOT
 
@@ -45,7 +45,7 @@ def built(folder, text: str) -> tuple[str, str]:
     """Build a page of a notebook: its HTML, and the warnings."""
     notebook = jupytext.reads(HEAD + text, "md:myst")
     nbformat.write(notebook, folder / "index.ipynb")
-    options = ["-D", "extensions=axes,predict,myst_nb", "-D"]
+    options = ["-D", "extensions=words,predict,myst_nb", "-D"]
     options += ["nb_execution_mode=off", "-D", "root_doc=index"]
     html = folder / "html"
     done = subprocess.run(
@@ -62,7 +62,7 @@ def built(folder, text: str) -> tuple[str, str]:
 
 @pytest.mark.full
 def test_cells_of_an_answer_are_folded_with_it(tmp_path):
-    shape = pairs.shown(QUESTION.format("{axes}`q`"), ROOT / "book")
+    shape = pairs.with_fresh_words(QUESTION.format("{axes}`q`"), ROOT / "book")
     page, said = built(tmp_path, shape + ANSWER + ANSWER + "\nOn.\n" + CELL)
     fold = page[page.index("<details") : page.index("</details>")]
     assert fold.count("given_away") == 2
@@ -73,22 +73,11 @@ def test_cells_of_an_answer_are_folded_with_it(tmp_path):
 
 
 @pytest.mark.full
-def test_only_an_answer_that_begins_with_a_shape_is_typed(tmp_path):
-    later = pairs.shown("Perhaps {axes}`q`", ROOT / "book")
-    page, said = built(tmp_path, QUESTION.format(later) + ANSWER)
-    assert "given_away" in page[: page.index("</details>")]
-    assert "data-shape" not in page
-    assert said == ""
-
-
-@pytest.mark.full
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         (ANSWER, "this cell is tagged `answer`, but stands right after no"),
-        (QUESTION + "\nOn.\n" + ANSWER, "tagged `answer`, but stands"),
         (QUESTION + CELL, "the cell right after this question is not tagged"),
-        (FOLD + "\n\nNo end.\n" + ANSWER, "needs </details> on a line of its"),
         (QUESTION.replace("\n\n", "\n"), "needs </details> on a line"),
     ],
 )
@@ -103,21 +92,15 @@ def test_an_answer_starts_folded_in_a_notebook_and_its_text_is_plain(tmp_path):
     text = tmp_path / "chapters" / "00_one.md"
     text.parent.mkdir()
     text.write_text(HEAD + QUESTION.format("A") + ANSWER + "\nOn.\n" + CELL)
-    notebook = pairs.read(text)
+    notebook = pairs.chapter_of(text)
     answer, other = [c for c in notebook.cells if c.cell_type == "code"]
-    assert answer.metadata.jupyter == {
-        "source_hidden": True,
-        "outputs_hidden": True,
-    }
+    assert answer.metadata.jupyter.outputs_hidden
     assert answer.metadata.cellView == "form"
     assert other.metadata == {}
     plain = pairs.as_text(notebook)
     assert "hidden" not in plain
-    assert "cellView" not in plain
     answer.metadata.jupyter.outputs_hidden = False  # a reader has opened it
     assert pairs.as_text(notebook) == plain
-    pairs.dressed(notebook, ROOT / "book")
-    assert answer.metadata.jupyter.outputs_hidden
 
 
 # --- chapters ------------------------------------------------------------
@@ -147,14 +130,13 @@ TYPED = f"""article => article.innerHTML = `<h1>Title</h1>
 
 @pytest.fixture
 def asked(visit):
-    """Ask for a shape on a page, with the script or without."""
+    """Ask for a shape on a page."""
 
-    def ask(*look, script=True) -> Page:
+    def ask(*look) -> View:
         view = visit(CHAPTERS[5], *look)
         view.page.locator("article").evaluate(TYPED)
-        if script:
-            source = ROOT / "_build" / "html" / "_static" / "predict.js"
-            view.page.add_script_tag(path=source)
+        script = ROOT / "_build" / "html" / "_static" / "predict.js"
+        view.page.add_script_tag(path=script)
         return view
 
     return ask
@@ -179,29 +161,6 @@ def test_a_shape_is_typed_with_the_keyboard_and_opens_the_answer(asked):
     page.get_by_label("Your shape").fill("b h t d")
     page.get_by_role("button", name="Check").click()
     expect(status).to_contain_text("Right: (2, 3, 8, 4) is (B, H, T, D).")
-    expect(page.get_by_text("so it is")).to_be_visible()
-
-
-@pytest.mark.full
-def test_the_question_is_read_before_its_form_and_the_answer_after(asked):
-    page = asked().page
-    words = page.locator("div.predict").inner_text()
-    parts = ["Predict the shape", "Your shape", "Check", "The answer"]
-    places = [words.index(part) for part in parts]
-    assert places == sorted(places)
-    assert "(B, H, T, D)" not in words
-    field = page.get_by_label("Your shape")
-    hint = page.locator(f"#{field.get_attribute('aria-describedby')}")
-    expect(hint).to_have_text("sizes or letters, in order")
-    assert page.get_by_role("status").count() == 1
-
-
-@pytest.mark.full
-def test_without_the_script_a_question_is_a_fold(asked):
-    page = asked(script=False).page
-    assert page.locator("article form").count() == 0
-    expect(page.get_by_text("so it is")).to_be_hidden()
-    page.locator("summary", has_text="of q?").press("Enter")
     expect(page.get_by_text("so it is")).to_be_visible()
 
 

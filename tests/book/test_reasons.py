@@ -3,7 +3,7 @@
 import torch
 
 from benchmarks.reasons import LISTED, WORDS, Lookups, found
-from tformer_lite import trace, trained_lookup
+from tformer_lite import trained_lookup
 from tformer_lite.example.shipped import stored
 
 
@@ -34,13 +34,3 @@ def test_the_lookup_that_ships_looks_up():
     assert found(model, Lookups(1_000, seed=2)) == 1
     model.decoder.blocks[0].self_attention.output.weight.data.zero_()
     assert found(model, Lookups(1_000, seed=2)) < 0.15
-
-
-def test_its_blocks_attend_to_the_token_before_and_to_the_answer():
-    (x,), y = Lookups(200, seed=2)[list(range(200))]
-    seen = trace(trained_lookup().model, x, keep=True)
-    first, second = (each.weights[:, 0] for each in seen.attention())
-    before = first.diagonal(-1, 1, 2)[:, : LISTED - 1]
-    assert before.mean() > 0.8
-    answer = (x == y[:, -1:]).double().argmax(1)
-    assert second[range(200), -1, answer].mean() > 0.9

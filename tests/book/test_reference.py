@@ -8,14 +8,14 @@ from collections import Counter
 
 import api
 import pytest
-from docstrings import marked
+from reference import markup
 
 import tformer_lite
 from shapewatch import properties, tracing
 from tests.helpers.browser import CHAPTERS, HTML, PAGES
 from tests.helpers.project import ROOT
 
-ENTRIES = api.entries()
+ENTRIES = api.public_entries()
 SOURCES = sorted((ROOT / "book").glob("reference*/*.md"))
 OURS = "|".join(api.PACKAGES)
 LINK = re.compile(rf'href="([^"]*)#((?:{OURS})\.[\w.]+)"')
@@ -56,16 +56,6 @@ def test_every_room_stands_once_in_the_overview_and_once_among_the_entries():
     assert sorted(rooms(pages, "reference")) == there
 
 
-def test_files_that_come_first_are_there():
-    for page in [ROOT / "book" / "reference.md", *SOURCES]:
-        text = page.read_text("utf8")
-        for line in re.findall(r"```{(?:overview|reference)} (.+)", text):
-            room, *files = line.split()
-            for file in files:
-                modules = [e.module for e in ENTRIES if e.room == room]
-                assert any(m.endswith(f".{file}") for m in modules), line
-
-
 def written(signature: str) -> tuple[set[str], int]:
     """The parameters of a written signature, and how many have defaults."""
     found = ast.parse(f"def f{signature}: ...").body[0].args
@@ -80,29 +70,22 @@ def test_signatures_are_those_that_python_reads():
             known = inspect.signature(thing(entry)).parameters
             filled = [p for p in known.values() if p.default is not p.empty]
             wanted = set(known), len(filled)
-            assert written(api.signature(entry)) == wanted, entry.name
+            assert written(api.signature_text(entry)) == wanted, entry.name
 
 
 def test_docstrings_are_those_that_python_reads():
     for entry in ENTRIES:
-        text = api.docstring(entry)
+        text = api.docstring_of(entry)
         assert text, entry.name
         if not isinstance(entry.node, ast.Assign):
             assert text == inspect.getdoc(thing(entry)), entry.name
 
 
 def test_a_docstring_keeps_its_signs_and_colours_its_shapes():
-    assert marked('C = H * D, (B, T) -> (T). `a * b`, "x*"') == (
+    assert markup('C = H * D, (B, T) -> (T). `a * b`, "x*"') == (
         'C = H \\* D, <span class="shape">(<b class="axis axis-B">B</b>,'
         ' <b class="axis axis-T">T</b>)</span> → <span class="shape">('
         '<b class="axis axis-T">T</b>)</span>. `a * b`, `"x*"`'
-    )
-
-
-def test_an_example_is_code_up_to_the_next_words():
-    text = "Do.\n\n>>> a * b\n6\n\n>>> c\n7\n\nThen *all*."
-    assert marked(text) == (
-        "Do.\n\n```pycon\n>>> a * b\n6\n\n>>> c\n7\n```\n\nThen \\*all\\*."
     )
 
 
@@ -130,8 +113,3 @@ def test_a_chapter_links_what_it_imports_and_a_mention_once(page):
     names = {name for line in imports for name in line.split(", ")}
     for name in names & {entry.name for entry in ENTRIES}:
         assert any(place.endswith(f".{name}") for place in places), name
-
-
-def test_in_a_notebook_a_name_is_plain_code():
-    for notebook in (ROOT / "chapters").glob("*.ipynb"):
-        assert "book/reference" not in notebook.read_text("utf8")

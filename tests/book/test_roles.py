@@ -19,7 +19,7 @@ CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 
 def said(text: str) -> str:
     """A text with its roles filled in, without colours and names."""
-    filled = roles.filled(text, BOOK)
+    filled = roles.with_words(text, BOOK)
     return re.sub(r"</?(?:b|data)\b[^>]*>", "", filled)
 
 
@@ -27,13 +27,13 @@ def said(text: str) -> str:
 def test_the_recorded_shapes_are_those_of_the_run():
     """`make notebooks` writes book/shapes.json anew."""
     written = json.loads((BOOK / "shapes.json").read_text())
-    assert written == shapes.recorded(running_trace())
+    assert written == shapes.shapes_data(running_trace())
 
 
 @pytest.mark.slow
 def test_other_sizes_of_the_model_are_other_words():
     config = replace(tiny_translator, d_model=20, n_heads=5, d_ff=7)
-    found = shapes.recorded(running_trace(config))
+    found = shapes.shapes_data(running_trace(config))
     assert found["sizes"]["C"] == 20
     assert found["shapes"]["scores"][1] == ["H", 5]
     assert found["shapes"]["hidden"] == [["B", 2], ["S", 8], ["F", 7]]
@@ -52,21 +52,10 @@ def test_shapes_sizes_and_counts_are_the_measured_ones():
     )
 
 
-def test_letters_have_the_class_of_their_axis():
-    letter = '<b class="axis axis-H">H</b>'
-    assert letter in roles.filled("{axis}`H`", BOOK)
-    assert letter in roles.filled("{axes}`scores`", BOOK)
-
-
 @pytest.mark.parametrize("role", ["axes", "sizes", "size", "count", "axis"])
 def test_a_name_that_does_not_exist_stops_the_build(role):
     with pytest.raises(roles.UnknownNameError, match="there is no .* 'skores"):
-        roles.filled(f"{{{role}}}`skores`", BOOK)
-
-
-def test_other_text_is_left_alone():
-    text = "{kbd}`Tab`, ${x}$, {axes} and `axes`"
-    assert roles.filled(text, BOOK) == text
+        roles.with_words(f"{{{role}}}`skores`", BOOK)
 
 
 def test_a_source_is_cited_in_full_with_its_link():
@@ -116,8 +105,3 @@ def test_a_typed_shape_is_caught():
 def test_the_page_of_references_has_every_source():
     page = (BOOK / "references.md").read_text()
     assert re.findall("{cite}`(.*?)`", page) == sorted(roles.references(BOOK))
-
-
-def test_a_product_of_letters_has_a_dot_between_them():
-    dotted = re.sub(r"</?b\b[^>]*>", "", roles.coloured("B*H*D"))
-    assert dotted == "B·H·D"

@@ -44,11 +44,3 @@ def test_words_are_marked_in_the_page_that_is_opened_alone(search):
     page.reload()
     page.wait_for_timeout(50)
     expect(page.locator(".highlighted")).to_have_count(0)
-
-
-def test_no_word_is_marked_in_a_page_that_the_search_did_not_open(search):
-    page = search[0].page
-    page.locator("#pst-primary-sidebar a[href*='chapters/06']").first.click()
-    expect(page.locator("h1").last).to_contain_text("Scores")
-    page.wait_for_timeout(50)
-    expect(page.locator(".highlighted")).to_have_count(0)

@@ -1,55 +1,85 @@
 """Pictures that are stored beside the book are not older than the book."""
 
-import json
+import re
+import shutil
 
-import poster
-import preview
 import pypdf
 import pytest
+import stored_pictures
+import torch
 from PIL import Image
+
+from tests.helpers.project import ROOT
+
+NUMBER = r"-?\d+\.?\d*"
+OLD = "the picture is old: run `make picture`"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "file", stored_pictures.FIRST_PAGE, ids=lambda file: file.stem
+)
+def test_the_first_page_shows_what_is_drawn_today(file):
+    now = stored_pictures.figure_text(stored_pictures.FIRST_PAGE[file])
+    texts = file.read_text("utf8"), now
+    words = [re.split(NUMBER, text) for text in texts]
+    assert words[0] == words[1], OLD
+    places = [list(map(float, re.findall(NUMBER, x))) for x in texts]
+    assert places[0] == pytest.approx(places[1], abs=0.11), OLD
+
+
+def test_the_first_page_cuts_as_its_picture_does():
+    page = (ROOT / "book" / "intro.md").read_text("utf8")
+    names = {"torch": torch}
+    exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], names)
+    a, b = names["a"], names["b"]
+    assert a.shape == b.shape == (3, 2, 4)
+    words = torch.arange(2)[:, None].expand(2, 4)
+    assert all((head // 12).equal(words) for head in b)
+    assert stored_pictures.thirty_seconds().text.startswith("x (2, 12)")
+    assert not any((head // 12).equal(words) for head in a[::2])
+    for file in stored_pictures.FIRST_PAGE:
+        assert f":file: _static/{file.name}" in page
 
 
 def test_the_readme_shows_the_book_as_it_is():
-    stored = Image.open(preview.FILE).text.get("digest")
-    assert stored == preview.digest(), "run `make preview`"
+    stored = Image.open(stored_pictures.PREVIEW).text.get("digest")
+    assert stored == stored_pictures.preview_digest(), "run `make preview`"
 
 
-def test_another_text_or_figure_makes_the_readmes_picture_old(
-    monkeypatch, tmp_path
-):
-    page = tmp_path / f"{preview.PAGE}.ipynb"
-    page.parent.mkdir()
-    style = tmp_path / "book" / "_static" / "book.css"
-    style.parent.mkdir(parents=True)
-    style.touch()
-    monkeypatch.setattr(preview, "ROOT", tmp_path)
-    said = set()
-    for heading in preview.SECTION, "Something else":
-        for text, figure in ("a", "b"), ("a", "c"), ("d", "b"):
-            cells = [
-                {"cell_type": "markdown", "source": f"## {heading}\n\n{text}"},
-                {"cell_type": "code", "source": "", "outputs": [figure]},
-                {"cell_type": "markdown", "source": f"## After\n\n{text}"},
-            ]
-            page.write_text(json.dumps({"cells": cells}), "utf8")
-            if heading == preview.SECTION:
-                said.add(preview.digest())
-    assert len(said) == 3
+def test_another_figure_makes_the_readmes_picture_old(monkeypatch, tmp_path):
+    page = f"{stored_pictures.PAGE}.ipynb"
+    for name in page, "book/_static/book.css":
+        (tmp_path / name).parent.mkdir(parents=True)
+    shutil.copy(ROOT / "book/_static/book.css", tmp_path / "book/_static")
+    monkeypatch.setattr(stored_pictures, "ROOT", tmp_path)
+    text = (ROOT / page).read_text("utf8")
+    section = text.index(f"## {stored_pictures.SECTION}")
+    figure = text.index("<svg ", section)
+    digests = set()
+    for changed in (
+        text,
+        text.replace("<svg ", "<svg x='1' ", 1),
+        (text[:figure] + text[figure:].replace("<svg ", "<svg x='1' ", 1)),
+    ):
+        (tmp_path / page).write_text(changed, "utf8")
+        digests.add(stored_pictures.preview_digest())
+    assert len(digests) == 2  # a figure of another section says nothing
+    (tmp_path / page).write_text(text.replace(stored_pictures.SECTION, "X"))
     with pytest.raises(ValueError, match="no section"):
-        preview.digest()
+        stored_pictures.preview_digest()
 
 
 @pytest.fixture(scope="module")
 def sheet() -> pypdf.PdfReader:
-    return pypdf.PdfReader(poster.FILE)
+    return pypdf.PdfReader(stored_pictures.POSTER)
 
 
 @pytest.mark.slow
 def test_the_poster_is_drawn_by_the_code_and_the_model_as_they_are(sheet):
-    assert sheet.metadata["/Keywords"] == poster.digest(poster.drawn()), (
-        "run `make poster`"
-    )
-    assert poster.FILE.stat().st_size < 200_000
+    now = stored_pictures.poster_digest(stored_pictures.draw_poster())
+    assert sheet.metadata["/Keywords"] == now, "run `make poster`"
+    assert stored_pictures.POSTER.stat().st_size < 200_000
 
 
 @pytest.mark.full

@@ -5,9 +5,7 @@ import json
 
 import pytest
 
-from tests.helpers.browser import executable
 from tests.helpers.project import ROOT
-from tests.helpers.scripts import in_browser
 from tests.helpers.typed import judged
 
 Q, SCORES, X = "B 2,H 3,T 8,D 4", "B 2,H 3,T 8,S 8", "B 2,T 8,C 12"
@@ -15,9 +13,8 @@ HIDDEN, LOGITS = "B 2,T 8,F 48", "B 2,T 8,V 1024"
 MASK = "1 1,1 1,T 8,T 8"
 RIGHT = {
     Q: [
-        "(2, 3, 8, 4)", "2,3,8,4", "2 3 8 4", "[2, 3, 8, 4].", "2x3x8x4",
-        "2 × 3 × 8 × 4", "torch.Size([2, 3, 8, 4])", "B H T D", "BHTD",
-        "(B, H, T, D)", "b, h, t, d", "B n_heads T D", "(B, 3, T, 4)",
+        "(2, 3, 8, 4)", "2 3 8 4", "2x3x8x4", "torch.Size([2, 3, 8, 4])",
+        "BHTD", "b, h, t, d", "B n_heads T D", "(B, 3, T, 4)",
         "B=2, H=3, T=8, D=4", "B × H × T × D", "`2, 3, 8, 4`",
     ],
     X: ["2 8 12", "B T C", "B T d_model"],
@@ -32,20 +29,14 @@ NEARLY = {
         "B H S T": "(T) and key positions (S) are swapped: both are 8",
         "B H T T": "the last axis is key positions (S), not T",
     },
-    X: {
-        "B T H*D": "the last axis is channels (C), not H·D: both are 12",
-        "B T HD": "the last axis is channels (C), not H·D: both are 12",
-    },
+    X: {"B T H*D": "the last axis is channels (C), not H·D: both are 12"},
 }
 SWAPPED = "heads (H) and query positions (T) are swapped: transposed where?"
 WRONG = {
     Q: {
         "(2, 8, 3, 4)": SWAPPED,
-        "B T H D": SWAPPED,
         "2 8 12": "heads (H) and channels per head (D) are still joined: "
         "12 = H · D.",
-        "B T C": "heads (H) and channels per head (D) are still joined",
-        "2 8 H*D": "heads (H) and channels per head (D) are still joined",
         "6 8 4": "batch (B) and heads (H) are still joined: 6 = B · H.",
         "2 8 4": "one axis is missing: heads (H).",
         "3 4": "2 axes are missing: batch (B) and query positions (T).",
@@ -63,7 +54,6 @@ WRONG = {
     SCORES: {
         "2 3 8": "missing: key positions (S) or query positions",
         "B H T": "missing: key positions (S).",
-        "B T S": "missing: heads (H).",
     },
     X: {"2 8 3 4": "3 and 4 are one axis here: channels (C), 12 = 3 · 4."},
     HIDDEN: {"2 8 12": "here it is hidden channels of the feed-forward layer"},
@@ -114,15 +104,6 @@ def test_a_typed_shape_is_told_what_is_wrong(
 
 
 @pytest.mark.slow
-def test_what_is_right_is_said_in_sizes_and_letters():
-    (q, scores) = judged([(Q, "B H T D"), (SCORES, "2 3 8 8")])
-    assert q["says"] == "Right: (2, 3, 8, 4) is (B, H, T, D)."
-    assert scores["says"].endswith(
-        "T and S are both 8 here, so sizes alone do not tell them apart."
-    )
-
-
-@pytest.mark.slow
 def test_every_measured_shape_is_right_when_it_is_typed():
     """In letters as in sizes; and with an axis more it is wrong."""
     shapes = json.loads((ROOT / "book" / "shapes.json").read_text())["shapes"]
@@ -138,10 +119,3 @@ def test_every_measured_shape_is_right_when_it_is_typed():
         asked += [(text, " ".join([*sizes, "7"]))]
         wanted += ["right", "right", "wrong"]
     assert [got["verdict"] for got in judged(asked)] == wanted
-
-
-@pytest.mark.full
-def test_a_browser_says_the_same():
-    executable()
-    asked = [(measured, typed) for _, measured, typed, _ in EVERY]
-    assert judged(asked, in_browser) == judged(asked)

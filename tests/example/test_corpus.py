@@ -6,9 +6,8 @@ from unicodedata import normalize
 
 import grammar
 import pytest
-from constructions import CONSTRUCTIONS
-from fillers import MAKES
-from paradigms import QUALITIES
+from fillers import MAKES, QUALITIES
+from grammar import CONSTRUCTIONS
 
 from tformer_lite import (
     english_nepali,
@@ -28,7 +27,7 @@ def words(text: str) -> list[str]:
 
 @pytest.mark.slow
 def test_the_grammar_writes_the_shipped_files():
-    for name, text in grammar.files().items():
+    for name, text in grammar.corpus_files().items():
         assert (grammar.TEXTS / name).read_bytes() == text.encode(), name
 
 
@@ -69,11 +68,11 @@ def test_every_word_is_in_8_training_sentences():
 def test_what_is_tested_is_brought_together_nowhere_in_training():
     cores = {
         name: {one.core for one in part}
-        for name, part in grammar.parted().items()
+        for name, part in grammar.corpus_parts().items()
     }
     assert not cores["test"] & (cores["train"] | cores["valid"])
     assert not cores["valid"] & cores["train"]
-    assert {s.construction for s in grammar.parted()["test"]} == {
+    assert {s.construction for s in grammar.corpus_parts()["test"]} == {
         row.name for row in CONSTRUCTIONS
     }
 

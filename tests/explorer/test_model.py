@@ -128,7 +128,7 @@ MODELS = {
 def test_every_number_of_every_step_is_pytorchs(part, name):
     data, model = first_rows(part, 100), MODELS[name]().half()
     given = {"src": data.src.tolist(), "tgt": data.tgt.tolist()}
-    steps = answer(MODULES, STEPS, weights.packed(model) | given)
+    steps = answer(MODULES, STEPS, weights.model_data(model) | given)
     assert len(steps) > 50
     for exact in (model.float(), model.double()):
         same_steps(steps, run_of(exact, data.src, data.tgt))
@@ -196,8 +196,8 @@ def test_each_switch_writes_what_the_gallerys_bug_writes():
 
 @pytest.mark.slow
 def test_the_page_has_the_weights_that_ship():
-    stored = weights.FILE.read_text("utf8")
-    now = weights.written(trained_translator()) + "\n"
+    stored = weights.WEIGHTS_FILE.read_text("utf8")
+    now = weights.json_text(trained_translator()) + "\n"
     assert stored == now, "the page's weights are old: run `make weights`"
 
 

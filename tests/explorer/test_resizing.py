@@ -2,25 +2,26 @@
 of these sizes has, makes and needs."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
-import explorer
 import pytest
 import sizes
 import torch
-from counting import built
-from finding import BLOCK, NoFormulaError, probes
+from sizes import BLOCK, Finder, NoFormulaError, build_preset, probes
 from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
 from shapewatch.tracing import flops
+from tests.helpers.project import ROOT
 from tests.helpers.scripts import answer
 from tformer_lite import cached, trace
+from tformer_lite.explorer.scripts import FOLDER
 
-MODULES = [explorer.FOLDER / "sizes.mjs"]
-PAGE = json.loads(sizes.FILE.read_text("utf8"))
+MODULES = [FOLDER / "sizes.mjs"]
+PAGE = json.loads(sizes.SIZES_FILE.read_text("utf8"))
 BERT = "src_embedding.tokens.bert"
 COMPUTED = """({preset, tried}) => tried.map((sizes) => {
   const costs = new Costs(preset);
@@ -49,8 +50,7 @@ def tried(name: str) -> list[dict[str, int]]:
     for one in found:
         if "max_len" in own:
             one["max_len"] = max(one["T"], one.get("S", 0)) + 3
-    used = [*probes(list(own)), *sizes.unseen(name)]
-    assert not [one for one in found[1:] if one in used]
+    assert not [one for one in found[1:] if one in probes(list(own))]
     return found
 
 
@@ -100,7 +100,7 @@ def made(model: nn.Module, *ids: Tensor) -> Iterator[list]:
 def test_shapes_and_costs_are_those_of_a_model_of_these_sizes(name):
     given = {"preset": PAGE[name], "tried": tried(name)}
     for chosen, said in zip(given["tried"], answer(MODULES, COMPUTED, given)):
-        model, ids = built(sizes.PRESETS[name], **chosen)
+        model, ids = build_preset(sizes.PRESETS[name], **chosen)
         with torch.no_grad():
             shapes = [x for x in said.pop("shapes") if x[0] != BERT]
             assert shapes == list(made(model, *ids))
@@ -112,23 +112,30 @@ def test_shapes_and_costs_are_those_of_a_model_of_these_sizes(name):
             }, chosen
 
 
+def test_presets_have_their_own_sizes_at_first():
+    for name, config in sizes.PRESETS.items():
+        own = PAGE[name]["sizes"]
+        assert own["H"] * own["D"] == config.d_model
+        assert own["V"] == config.vocab_size
+        assert own.get("src_vocab_size") == config.src_vocab_size
+        assert (own["F"], own["n_layers"]) == (config.d_ff, config.n_layers)
+    assert [PAGE["paper_base"]["sizes"][n] for n in "BST"] == [1, 200, 200]
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("name", PAGE)
 def test_the_page_has_the_formulas_that_are_found_now(name):
     with torch.no_grad():
-        now = json.loads(sizes.text_of({name: sizes.described(name)}))
+        now = json.loads(sizes.text_of({name: sizes.preset_data(name)}))
     assert now[name] == PAGE[name], "they are old: run `make sizes`"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("what", ["parameters", "activations", "cache"])
-def test_a_formula_that_is_wrong_elsewhere_stops_the_search(what):
-    wrong = json.loads(json.dumps(PAGE["char_lm"]))
-    sizes.prove("char_lm", wrong)
-    path, text, times = wrong[what][0]
-    wrong[what][0] = [path, f"{text}+1", times]
-    with pytest.raises(NoFormulaError, match=what):
-        sizes.prove("char_lm", wrong)
+def test_what_no_formula_gives_is_an_error():
+    finder = Finder(probes(["B", "T", "H", "D", "V"]))
+    runs = probes(["B", "T", "H", "D", "V"])
+    assert finder.text("it", [run["B"] * run["T"] for run in runs]) == "B*T"
+    with pytest.raises(NoFormulaError, match="it: no formula gives"):
+        finder.text("it", [run["B"] ** run["T"] for run in runs])
 
 
 def test_formulas_are_read_as_the_tracer_writes_them():
@@ -146,3 +153,39 @@ def test_a_formula_that_cannot_be_read_says_why():
         "B)": "B): ) is one too many.",
     }
     assert answer(MODULES, SAID, [*said]) == [*said.values()]
+
+
+def at(text: str) -> dict[str, int]:
+    """Sizes of the paper's model, with those that a button of the page sets,
+    which has this in it."""
+    page = (ROOT / "book" / "resize.md").read_text("utf8")
+    [button] = re.findall(rf'data-sizes="([^"]*{text}[^"]*)"', page)
+    pairs = (pair.split("=") for pair in button.split("&amp;")[1:])
+    return PAGE["paper_base"]["sizes"] | {n: int(size) for n, size in pairs}
+
+
+def test_more_heads_of_the_same_channels_change_the_activations_alone():
+    both = [PAGE["paper_base"]["sizes"], at("H=16")]
+    given = {"preset": PAGE["paper_base"], "tried": both}
+    before, after = answer(MODULES, COMPUTED, given)
+    changed = {what for what in before if before[what] != after[what]}
+    assert changed == {"activations", "shapes"}
+
+
+def test_attention_and_feed_forward_meet_where_the_page_says():
+    chosen = at("S=")
+    path = "encoder.blocks.*."
+    work = {"self_attention": 0, "feed_forward": 0}
+    for step in PAGE["paper_base"]["steps"]:
+        for part in work:
+            if step["path"].startswith(path + part) and "flops" in step:
+                work[part] += sizes.value(step["flops"], chosen)
+    assert work["self_attention"] == work["feed_forward"] > 0
+
+
+def test_with_one_table_the_papers_model_has_nearly_65_million():
+    chosen = at("V=37000")
+    held = sizes.total(PAGE["paper_base"]["parameters"], chosen)
+    table = chosen["V"] * chosen["H"] * chosen["D"]
+    assert held > 100e6
+    assert abs(held - 2 * table - 65e6) < 2e6

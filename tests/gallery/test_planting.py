@@ -55,9 +55,12 @@ def test_one_bug_leaves_the_next_one_alone():
 def test_the_changed_function_is_used_wherever_the_file_is_imported():
     copy = planted("attention", SCALED, "scores = q @ k.mT * 0")
     changed = copy.attention.dot_product_attention
-    assert copy.variants.MultiHeadAttention.forward.__globals__[
-        "dot_product_attention"
-    ] is changed
+    assert (
+        copy.variants.MultiHeadAttention.forward.__globals__[
+            "dot_product_attention"
+        ]
+        is changed
+    )
     assert copy.choices.MultiHeadAttention is copy.attention.MultiHeadAttention
     assert copy.choices.Config is models.Config
     assert attention.dot_product_attention is not changed

@@ -71,11 +71,11 @@ class View:
 
 def executable() -> str | None:
     """Find a browser; where none can be led, skip on a desk, fail in CI."""
-    missing = browsers.missing()
+    missing = browsers.lack()
     if missing:
         refuse = pytest.fail if os.environ.get("CI") else pytest.skip
         refuse(missing)
-    return browsers.found()
+    return browsers.browser_path()
 
 
 def new_reader(browser: Browser, scheme="light", width=DESK) -> BrowserContext:

@@ -9,7 +9,7 @@ from tformer_lite import Batch, english_nepali, lay_out, trained_translator
 from tformer_lite.explorer.scripts import FOLDER
 
 PLAY = "book/play.html"
-GIVEN = json.loads(weights.FILE.read_text("utf8"))
+GIVEN = json.loads(weights.WEIGHTS_FILE.read_text("utf8"))
 NAMES = "tensor parameters parts model bugs translate sums steps"
 MODULES = [FOLDER / f"{name}.mjs" for name in NAMES.split()]
 MADE = """(given, changed) => new Translator(

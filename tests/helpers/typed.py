@@ -20,7 +20,7 @@ def in_letters() -> list[tuple[str, dict]]:
     """Each axis letter with its name, size and name in code, as a page's
     legend has them."""
     sys.path.append(str(ROOT / "book" / "_ext"))
-    from letters import name_of, notation, size_of
+    from scripts import name_of, notation, size_of
 
     return [
         (letter, {"name": name_of(means), "size": size_of(letter), "code": c})

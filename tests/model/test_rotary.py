@@ -1,5 +1,7 @@
 """Rotary positions, against complex numbers and Hugging Face."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -9,11 +11,13 @@ from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
 from tests.helpers.agreement import exact, near
 from tformer_lite import (
+    EncoderDecoder,
     MultiHeadAttention,
     causal_mask,
     join_heads,
     rotate,
     split_heads,
+    tiny_translator,
 )
 
 B, H, T, S, D, C = 2, 6, 7, 5, 4, 24
@@ -123,5 +127,8 @@ def test_channels_without_a_partner_are_refused():
     words = "of 3 channels has one without a partner.*d_model / n_heads even"
     with pytest.raises(ValueError, match=words):
         MultiHeadAttention(12, 4, place=rotate)(torch.randn(2, 5, 12))
+    config = replace(tiny_translator, n_heads=4, positions="rotary")
+    with pytest.raises(ValueError, match=words):
+        EncoderDecoder(config)
     with pytest.raises(ValueError, match=words):
         rotate(torch.randn(5, 3))

@@ -39,11 +39,6 @@ def test_the_names_on_the_page_exist():
         resolve(name)
 
 
-def test_a_name_that_does_not_exist_is_noticed():
-    with pytest.raises(ModuleNotFoundError):
-        resolve("tformer_lite.model.masks.no_mask")
-
-
 def test_the_files_on_the_page_exist():
     files = re.findall(r"`([\w/]+/[\w.]*|\w+\.py)`", PAGE)
     files += re.findall(r"\]\(([\w/.]+)\)", PAGE)
@@ -75,23 +70,11 @@ def test_the_picture_says_what_imports_there_are():
 
 @pytest.mark.full
 def test_the_picture_is_drawn_from_the_imports_as_they_are():
-    drawn = architecture.drawing(architecture.imports())
+    drawn = architecture.svg_text(architecture.imports())
     stored = architecture.PICTURE.read_text("utf8")
     assert stored == drawn, "imports have changed: run `make picture`"
-
-
-@pytest.mark.slow
-def test_a_room_stands_above_what_it_imports():
-    height = architecture.floors(architecture.imports())
-    for room, below in architecture.imports().items():
-        assert all(height[room] > height[other] for other in below)
 
 
 def test_an_arrow_that_others_stand_for_is_left_out():
     arrows = {"a": {"b", "c"}, "b": {"c"}, "c": set()}
     assert architecture.direct(arrows) == [("a", "b"), ("b", "c")]
-
-
-def test_rooms_that_import_in_a_circle_have_no_floor():
-    with pytest.raises(RecursionError):
-        architecture.floors({"a": {"b"}, "b": {"a"}})

@@ -6,7 +6,6 @@ import tomllib
 from importlib.metadata import distributions
 
 import extras
-import newest
 import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -55,21 +54,6 @@ def test_what_the_project_pins_is_within_the_ranges():
 def test_every_extra_is_tried_and_every_wheel_alone_too():
     wheels = {"shapewatch", "alone", "classroom"}
     assert set(extras.TRIALS) == {*wheels, "pytest", *EXTRAS}
-    assert set(extras.WANTED) == {*wheels, "pytest"}
-
-
-def test_an_extra_that_does_not_exist_is_refused():
-    with pytest.raises(SystemExit, match=r"bret: known are shapewatch, alone"):
-        extras.main("bret")
-
-
-def test_the_newest_is_what_pip_finds_and_the_rest_is_pinned():
-    wanted = newest.wanted()
-    assert set(newest.NEWEST) < set(wanted)
-    rest = [name for name in wanted if name not in newest.NEWEST]
-    assert rest[:2] == ["-r", BOOK]
-    assert all("==" in need for need in rest[2:])
-    assert len(wanted) == len(pins(ALL)) + 2
 
 
 @pytest.mark.slow

@@ -36,12 +36,6 @@ def test_the_newest_version_in_the_changelog_is_the_modules():
         assert re.fullmatch(r" - \d{4}-\d\d-\d\d", date)
 
 
-def test_the_changelog_uses_the_kinds_of_keep_a_changelog():
-    kinds = set(re.findall(r"^### (.+)$", paper("CHANGELOG.md"), re.M))
-    known = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
-    assert kinds <= set(known)
-
-
 def test_every_target_of_make_is_explained_to_contributors():
     targets = re.findall(r"^([a-z]+):", paper("Makefile"), re.M)
     for target in set(targets) - {"help", "clean"}:

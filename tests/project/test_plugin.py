@@ -14,7 +14,6 @@ TESTS = """\
 import sys
 import torch
 from torch import nn
-from tests.helpers.strangers import GPT, Sink
 
 IDS = torch.tensor([[3, 4, 5, 6], [7, 8, 9, 0]])
 
@@ -33,9 +32,6 @@ def test_wrong(check_model):
 def test_expected(check_model):
     why = {"causality": "It looks ahead.", "past": "It looks ahead."}
     check_model(Ahead(10, 8), IDS, expect=why)
-
-def test_unusual(check_model):
-    check_model(GPT(attention=Sink), IDS)
 
 def test_fails(check_model):
     check_model(nn.Linear(3, 3), torch.ones(2, 4, 8))
@@ -66,7 +62,7 @@ def run_tests(folder, text):
 @pytest.mark.full
 def test_the_fixture_fails_with_what_is_broken(tmp_path):
     said = run_tests(tmp_path, TESTS)
-    for name in "right", "expected", "unusual":
+    for name in "right", "expected":
         assert f"PASSED test_own.py::test_{name}" in said, said
     for name in "wrong", "fails":
         assert f"FAILED test_own.py::test_{name}" in said
@@ -74,8 +70,6 @@ def test_the_fixture_fails_with_what_is_broken(tmp_path):
     assert broken in said
     assert "✓ holds" not in said  # only what is broken
     assert "model               ✗ broken      The model does not run" in said
-    warned = "UnusualModelWarning: weight_rows: ! unusual. In blocks.0."
-    assert warned in said
 
 
 @pytest.mark.slow
@@ -85,8 +79,6 @@ def test_a_run_that_does_not_use_it_imports_no_torch(tmp_path):
 
 def test_pytest_finds_it_where_the_module_is_installed():
     text = (ROOT / "shapewatch" / "pyproject.toml").read_text("utf8")
-    project = tomllib.loads(text)
-    points = project["project"]["entry-points"]["pytest11"]
+    points = tomllib.loads(text)["project"]["entry-points"]["pytest11"]
     assert points == {"shapewatch": "shapewatch.pytest_plugin"}
     assert import_module(points["shapewatch"]).check_model
-    assert "pytest" in project["project"]["optional-dependencies"]

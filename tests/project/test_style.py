@@ -30,7 +30,7 @@ FLOORS = {
         {"drawing", "explorer", "training"},
         {"example"},
         {"gallery"},
-        {"commands"},
+        {"public", "commands"},
         {"__init__"},
         {"__main__"},
     ),
@@ -202,19 +202,20 @@ def code_lines(source: str) -> int:
 
 
 def test_the_model_can_be_read_in_one_sitting():
-    names = SITTING + SMALL
-    text = {n: (MODEL / f"{n}.py").read_text("utf8") for n in names}
-    assert sum(len(text[name].splitlines()) for name in SITTING) < 700
-    assert sum(map(code_lines, text.values())) < 700
-    files = [MODEL / f"{name}.py" for name in SITTING]
+    files = [MODEL / f"{name}.py" for name in SITTING] + [MODULE / "hooks.py"]
+    texts = [file.read_text("utf8") for file in files]
+    assert sum(len(text.splitlines()) for text in texts) <= 800
+    texts += [(MODEL / f"{name}.py").read_text("utf8") for name in SMALL]
+    assert sum(map(code_lines, texts)) < 750
     assert median(lengths(ast.FunctionDef, files)) <= 5
 
 
 def test_public_names_are_listed_documented_and_no_modules_name():
-    for name in tformer_lite.__all__:
+    names = tformer_lite.__all__
+    for name in names:
         assert inspect.getdoc(getattr(tformer_lite, name)), name
         assert not any(name in rooms for rooms in FLOORS["tformer_lite"])
-    assert tformer_lite.__all__ == sorted(tformer_lite.__all__)
+    assert len({*names}) == len(names) > 100
 
 
 @pytest.mark.slow

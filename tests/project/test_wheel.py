@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import tomllib
 import zipfile
 from email import message_from_string
 from pathlib import Path
@@ -85,15 +84,13 @@ def pip(*arguments) -> None:
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory) -> dict[str, Path]:
     """The wheels that the working tree gives, by package."""
-    found = {}
-    for name, (project, _) in WHEELS.items():
-        folder = tmp_path_factory.mktemp("wheel")
-        pip(
-            "wheel", "--no-deps", "--no-index", "--no-build-isolation",
-            "--wheel-dir", folder, project,
-        )  # fmt: skip
-        (found[name],) = folder.iterdir()
-    return found
+    folder = tmp_path_factory.mktemp("wheels")
+    quiet = ("--no-deps", "--no-index", "--no-build-isolation")
+    projects = (project for project, _ in WHEELS.values())
+    pip("wheel", *quiet, "--wheel-dir", folder, *projects)
+    names = {name.replace("-", "_"): x for x, (_, name) in WHEELS.items()}
+    files = folder.iterdir()
+    return {names[file.name.partition("-")[0]]: file for file in files}
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +98,8 @@ def contents(wheels) -> dict[str, dict[str, bytes]]:
     """The files in each wheel."""
     found = {}
     for name, wheel in wheels.items():
-        with zipfile.ZipFile(wheel) as packed:
-            found[name] = {x: packed.read(x) for x in packed.namelist()}
+        with zipfile.ZipFile(wheel) as archive:
+            found[name] = {x: archive.read(x) for x in archive.namelist()}
     return found
 
 
@@ -117,55 +114,37 @@ def metadata(contents):
 
 
 @each_wheel
-def test_a_wheel_holds_its_package_whole_and_nothing_beside_it(name, contents):
+def test_a_wheel_holds_its_package_whole_and_is_small(name, wheels, contents):
+    assert wheels[name].stat().st_size < 2**20
     files = contents[name]
     packed = {n: text for n, text in files.items() if "-info/" not in n}
-    own = packages.files(name).items()
+    own = packages.package_files(name).items()
     code = [x for x in own if x[1].name not in packages.NO_CODE]
     assert packed == {name: file.read_bytes() for name, file in code}
     assert f"{name}/py.typed" in packed
 
 
-def test_the_wheels_are_small(wheels, contents):
-    # The largest has weights, texts and a font.
-    assert all(wheel.stat().st_size < 2**20 for wheel in wheels.values())
-    assert FONT in contents["tformer_lite"]
-
-
-@each_wheel
-def test_a_wheel_says_what_it_is_and_where_to_ask(name, metadata):
-    about = metadata[name]
-    assert about["Name"] == WHEELS[name][1]
-    assert about["Version"] == tformer_lite.__version__
-    assert about["Author"].startswith("The authors of The Transformer")
-    assert "PyTorch" in about["Keywords"].split(",")
-    kinds = about.get_all("Classifier")
-    assert "Typing :: Typed" in kinds
-    assert not [kind for kind in kinds if kind.startswith("License")]
-    urls = dict(url.split(", ") for url in about.get_all("Project-URL"))
-    for place in ("Issues", "Changelog"):
-        assert urls[place].startswith(urls["Repository"] + "/")
-
-
 @each_wheel
 def test_a_wheel_carries_its_licences(name, contents, metadata):
     own = metadata[name].get_all("License-File")
-    wanted = LICENCES if name == "tformer_lite" else ["LICENSE"]
-    assert set(own) == set(wanted)
-    for licence in wanted:
-        (file,) = (
-            n for n in contents[name] if n.endswith(f"licenses/{licence}")
-        )
+    assert set(own) == {*(LICENCES if name == "tformer_lite" else ["LICENSE"])}
+    for licence in own:
+        ending = f"licenses/{licence}"
+        (file,) = (n for n in contents[name] if n.endswith(ending))
         assert LICENCES[licence] in contents[name][file]
 
 
 @each_wheel
-def test_a_wheel_asks_for_what_it_needs_and_no_more(name, metadata):
-    assert metadata[name]["Requires-Python"] == ">=3.11"
-    asked = metadata[name].get_all("Requires-Dist")
-    needs = {Requirement(n) for n in asked if ";" not in n}
-    number = tformer_lite.__version__
-    assert needs == {Requirement(n.format(number)) for n in NEEDS[name]}
+def test_a_wheel_says_what_it_is_and_asks_for_what_it_needs(name, metadata):
+    about, number = metadata[name], tformer_lite.__version__
+    assert (about["Name"], about["Version"]) == (WHEELS[name][1], number)
+    assert about["Requires-Python"] == ">=3.11"
+    needs = (n for n in about.get_all("Requires-Dist") if ";" not in n)
+    wanted = (Requirement(need.format(number)) for need in NEEDS[name])
+    assert {*map(Requirement, needs)} == {*wanted}
+    urls = dict(url.split(", ") for url in about.get_all("Project-URL"))
+    for place in ("Issues", "Changelog"):
+        assert urls[place].startswith(urls["Repository"] + "/")
 
 
 @pytest.fixture(scope="module")
@@ -191,23 +170,6 @@ def said(target: Path, folder: Path, *words: str) -> str:
     return done.stdout
 
 
-@each_wheel
-def test_a_wheel_offers_the_extras_of_its_project(name, metadata):
-    text = (WHEELS[name][0] / "pyproject.toml").read_text("utf8")
-    project = tomllib.loads(text)["project"]
-    offered = project.get("optional-dependencies", {})
-    assert set(metadata[name].get_all("Provides-Extra", [])) == set(offered)
-    asked = map(Requirement, metadata[name].get_all("Requires-Dist"))
-    found = {written(x) for x in asked if "extra" in str(x.marker)}
-    needs = {written(Requirement(x)) for n in offered.values() for x in n}
-    assert found == {x for x in needs if not x.startswith("tformer-lite")}
-
-
-def written(need: Requirement) -> str:
-    """A name, as indexes write it, and a range."""
-    return f"{need.name.replace('_', '-')}{need.specifier}"
-
-
 def test_installed_far_from_here_it_traces_checks_and_draws(target, tmp_path):
     """The lines that `make extras` runs on a clean machine, without the
     extras; and a letter that has no shape would be a warning."""
@@ -218,6 +180,8 @@ def test_installed_far_from_here_it_traces_checks_and_draws(target, tmp_path):
     assert not [x for x in lines if "✗ broken" in x or "! unusual" in x]
     assert Path(module) == target / "tformer_lite"
     assert Path(font) == target / FONT
+    assert "मेरो" in said(target, tmp_path, *extras.TRANSLATE)
+    assert "decoder_mask" in said(target, tmp_path, *extras.LIST)
 
 
 def test_the_tracer_answers_with_torch_alone(wheels, tmp_path):
@@ -232,8 +196,3 @@ def test_the_tracer_answers_with_torch_alone(wheels, tmp_path):
     first = said(alone, tmp_path, "-c", code).splitlines()[0]
     assert first == "TransformerEncoder  (B, T, 12) -> (B, T, 12)"
     assert "✓ holds" in said(alone, tmp_path, *extras.ANY)
-
-
-def test_installed_far_from_here_the_command_lines_answer(target, tmp_path):
-    assert "मेरो" in said(target, tmp_path, *extras.TRANSLATE)
-    assert "decoder_mask" in said(target, tmp_path, *extras.LIST)

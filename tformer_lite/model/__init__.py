@@ -1,6 +1,6 @@
 """The whole model, to be read in one sitting, from top to bottom.
 
-Five files are all of it, fewer than 700 lines together: `config` (sizes and
+Five files are all of it, 800 lines with the hooks: `config` (sizes and
 choices), `masks` (who may attend to whom), `layers` (the parts around
 attention), `attention` (equation 1, and the layer), and `models` (blocks,
 stacks, and the two models).

@@ -12,9 +12,8 @@ from tformer_lite.model.checks import (
     check_heads,
     check_letters,
 )
-from tformer_lite.model.layers import Linear, Narrow
-
-Place = Callable[..., Tensor]  # of queries or keys, and a first position
+from tformer_lite.model.layers import Linear
+from tformer_lite.model.modern import Narrow, share_heads
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
@@ -86,25 +85,9 @@ def join_heads(x: Tensor) -> Tensor:
     return x.transpose(1, 2).flatten(-2)
 
 
-def share_heads(x: Tensor, n_heads: int) -> Tensor:
-    """Give each query head its group's head: (B, G, S, D) -> (B, H, S, D).
-
-    Head 0 goes to the first H / G query heads, head 1 to the next. With as
-    many heads already, x itself comes back. Raises ValueError when they do
-    not divide, and for other axes.
-    """
-    check_letters(x, "B G S D")
-    check_groups(n_heads, x.shape[1])
-    if x.shape[1] == n_heads:
-        return x
-    return x.repeat_interleave(n_heads // x.shape[1], dim=1)
-
-
 def unplaced(x: Tensor, start: int = 0) -> Tensor:
-    """Leave queries or keys as they are: (B, H, T, D) -> (B, H, T, D).
-
-    `start` counts the positions before x's first.
-    """
+    """Leave queries, or keys, as they are: (B, H, T, D) -> (B, H, T, D).
+    `start` counts the positions before the first."""
     return x
 
 
@@ -119,8 +102,7 @@ class MultiHeadAttention(nn.Module):
     `n_kv_heads` heads of keys and values, if not H, serve a group of query
     heads each (ValueError when they do not divide): Ainslie et al. (2023),
     section 2.2; with one, Shazeer (2019), section 3. `place` is applied to
-    queries and keys: `rotate` turns them by their positions, for
-    self-attention alone, since two sequences have no distance.
+    queries and keys: `rotate` turns those of self-attention.
 
     >>> MultiHeadAttention(12, n_heads=3)(torch.zeros(2, 8, 12)).shape
     torch.Size([2, 8, 12])
@@ -133,7 +115,7 @@ class MultiHeadAttention(nn.Module):
         bias: bool = False,
         dropout: float = 0.0,
         n_kv_heads: int | None = None,
-        place: Place = unplaced,
+        place: Callable[..., Tensor] = unplaced,
     ):
         super().__init__()
         check_heads(d_model, n_heads)

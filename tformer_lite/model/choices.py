@@ -21,7 +21,7 @@ from tformer_lite.model.layers import (
     TokenEmbedding,
 )
 from tformer_lite.model.masks import causal_mask, sliding_mask
-from tformer_lite.model.modern import GatedFeedForward, rotate
+from tformer_lite.model.modern import GatedFeedForward, check_pairs, rotate
 from tformer_lite.model.variants import (
     FusedAttention,
     FusedCrossAttention,
@@ -42,7 +42,7 @@ class Parts(dict[str, Any]):
         super().__init__(parts)
         self.field = field
 
-    def __getitem__(self, choice: str | Callable) -> Any:
+    def __getitem__(self, choice: Any) -> Any:
         """Give the part of this name, or the one that is given."""
         if not isinstance(choice, str):
             return choice
@@ -116,11 +116,13 @@ PARTS = {
 
 
 def make_attention(config: Config) -> nn.Module:
-    """Build self-attention."""
-    extra: dict[str, Any] = {}
-    if config.positions == "rotary":
-        extra["place"] = rotate
-    return with_groups(ATTENTIONS[config.attention], config, **extra)
+    """Build self-attention; ValueError for heads that cannot be turned."""
+    part = ATTENTIONS[config.attention]
+    if config.positions != "rotary":
+        return with_groups(part, config)
+    attention = with_groups(part, config, place=rotate)
+    check_pairs(config.d_model // config.n_heads)
+    return attention
 
 
 def make_cross_attention(config: Config) -> nn.Module:

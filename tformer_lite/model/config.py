@@ -27,9 +27,8 @@ class Config:
     `final_norm` ends each stack with a norm; where the weights are `tied`,
     the head's are the target embedding's (Press and Wolf, 2017).
 
-    A choice is the name of a part, or a part of your own that is built and
-    called as those are: `EncoderDecoder(replace(paper_base, norm=MyNorm))`.
-    A model looks it up once. The names:
+    A choice is the name of a part, or a part of your own, built and called as
+    those are: `EncoderDecoder(replace(paper_base, norm=MyNorm))`. The names:
 
     - `embedding`: scaled, plain, shrunk (`src_embedding` knows bert too)
     - `positions`: sinusoidal, learned, rotary, none
@@ -37,13 +36,11 @@ class Config:
     - `feed_forward`: plain, gated, mixture
     - `norm`: layer, unbiased, rms
     - `activation`: relu, gelu, gelu_tanh, silu
-    - `residual`: pre, post; of your own a pair of blocks, the encoder's and
-      the decoder's
-    - `mask`: none but your own, in place of the causal one
+    - `residual`: pre, post (your own: a pair, of an encoder's block and a
+      decoder's); a `mask` is your own, in place of the causal one
 
     Without a choice of its own the source is embedded as the target is, and
-    cross-attention is built as self-attention is, but never rotary: two
-    sequences have no distance.
+    cross-attention is built as self-attention is, but never rotary.
 
     The default sizes are the paper's (Vaswani et al., 2017, table 3). A
     size below 1 raises ValueError.

@@ -1,6 +1,5 @@
 """The parts around attention."""
 
-import math
 from collections.abc import Callable
 
 import torch
@@ -20,17 +19,6 @@ class Linear(nn.Linear):
     def reset_parameters(self) -> None:
         """Draw the weights anew and set the biases to 0."""
         nn.init.xavier_uniform_(self.weight)
-        if self.bias is not None:
-            nn.init.zeros_(self.bias)
-
-
-class Narrow(Linear):
-    """Some rows of a square linear layer, which start as those do."""
-
-    def reset_parameters(self) -> None:
-        """Draw the weights anew and set the biases to 0."""
-        bound = math.sqrt(3 / self.in_features)
-        nn.init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
 

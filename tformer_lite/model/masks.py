@@ -37,14 +37,12 @@ def window_mask(
     """Let position i see positions closer than `width`: (1, 1, T, T).
 
     `width` counts tokens; ValueError when it is less than 1, or T negative.
-    With `causal_mask`, the sliding window of Mistral 7B (Jiang et al., 2023,
-    section 2).
     """
     check_size(t)
     if width < 1:
         raise ValueError(f"{width=} lets nobody see anything: use 1 or more")
     positions = torch.arange(t, device=device)
-    near = (positions[:, None] - positions[None, :]).abs() < width
+    near = (positions[:, None] - positions[None, :]).abs() < min(width, t)
     return near[None, None]
 
 

@@ -1,13 +1,13 @@
 """Other forms of the parts: as the sources have them, and written out."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
 from tformer_lite.model.attention import (
     MultiHeadAttention,
-    Place,
     split_heads,
     unplaced,
 )
@@ -136,7 +136,7 @@ class FusedAttention(MultiHeadAttention):
         n_heads: int,
         bias: bool = False,
         dropout: float = 0.0,
-        place: Place = unplaced,
+        place: Callable[..., Tensor] = unplaced,
     ):
         nn.Module.__init__(self)
         check_heads(d_model, n_heads)

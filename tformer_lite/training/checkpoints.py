@@ -166,14 +166,17 @@ def checked(training: dict[str, Any]) -> dict[str, Any]:
         raise TypeError("a schedule is a word")
     if not isinstance(recipe.bf16, bool):
         raise TypeError("bf16 is on or off")
-    if (numbers := training["rng_state"]) is not None:
-        torch.Generator().set_state(numbers)
+    others = training.get("rng_states_of_others", ())
+    for numbers in (training["rng_state"], *others):
+        if numbers is not None:
+            torch.Generator().set_state(numbers)
     if (data := training.get("data")) is not None:
         Origin(**data)
     recent = [float(x) for x in training["recent"]]
     pairs = training.get("noted") or ()
     noted = [(index(step), float(seconds)) for step, seconds in pairs]
-    return training | {"recent": recent, "noted": noted}
+    seconds = float(training.get("seconds", 0))
+    return training | {"recent": recent, "noted": noted, "seconds": seconds}
 
 
 def piece_tokenizer(ids: dict[str, int]) -> PieceTokenizer:

@@ -51,6 +51,8 @@ class Recipe:
             value = getattr(self, name)
             if not value >= 0:
                 raise ValueError(f"{name}={value}: it is 0 or more.")
+        if self.smoothing > 1:
+            raise ValueError(f"smoothing={self.smoothing}: a share is 0 to 1.")
         if not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(
                 f"betas={self.betas}: each is 0 or more, and below 1."

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection
 from copy import deepcopy
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import chain
 from typing import Any, get_type_hints
 
@@ -48,10 +49,10 @@ def unpack_model(packed: dict[str, Any]) -> Model:
     What contradicts itself raises one of many errors. A size that is typed
     into a file takes no memory: the tensors are those of the file.
     """
-    fields, weights = packed["model_config"], packed["model_state_dict"]
-    if packed["format"] < 3:
-        fields, weights = renamed(fields, weights)
-    model = outline_of(packed["model"], fields, weights)
+    if packed.get("format", 3) < 3:
+        packed = renamed(packed)
+    weights = packed["model_state_dict"]
+    model = outline_of(packed["model"], packed["model_config"], weights)
     model.load_state_dict(deepcopy(weights), assign=True)
     tables = packed.get("buffers")
     if tables is None:  # a file of format 1
@@ -87,24 +88,27 @@ OLD_CHOICES: dict[tuple[str, Any], dict[str, Any]] = {
 }
 
 
-def renamed(fields: dict, weights: dict) -> tuple[dict, dict]:
-    """Give a config and weights of formats 1 and 2 today's names.
+def renamed(packed: dict[str, Any]) -> dict[str, Any]:
+    """Give what a file of format 1 or 2 has in today's names.
 
     Raises ValueError for what no config says any more: rotary positions
     beside added ones, and cross-attention that shares other heads.
     """
-    turns = "rotary" in str(fields.get("attention"))
-    if (turns and fields.get("positions") != "none") or "grouped" in str(
-        fields.get("cross_attention")
-    ):
+    old = packed["model_config"]
+    turns = "rotary" in str(old.get("attention"))
+    shares = "grouped" in str(old.get("cross_attention"))
+    if (turns and old.get("positions") != "none") or shares:
         raise ValueError("a model that no config describes any more")
-    new = dict(fields)
-    for choice in fields.items():
-        new |= OLD_CHOICES.get(choice, {})
-    found = re.compile(r"\bresiduals\.(\d+)\.norm\b")
-    return new, {
-        found.sub(r"norms.\1", name): x for name, x in weights.items()
-    }
+    fields = dict(old)
+    for choice in old.items():
+        fields |= OLD_CHOICES.get(choice, {})
+    new = partial(re.sub, r"\bresiduals\.(\d+)\.norm\b", r"norms.\1")
+    weights = packed["model_state_dict"]
+    found: dict[str, Any] = {"model_config": fields}
+    found["model_state_dict"] = {new(n): x for n, x in weights.items()}
+    if tied := packed.get("tied"):
+        found["tied"] = [[*map(new, names)] for names in tied]
+    return packed | found
 
 
 def outline_of(kind: str, fields: dict, weights: Collection) -> Model:

@@ -16,12 +16,11 @@ from torch.nn.functional import scaled_dot_product_attention
 from tformer_lite.model.attention import (
     MultiHeadAttention,
     join_heads,
-    share_heads,
     split_heads,
     unplaced,
 )
 from tformer_lite.model.choices import ATTENTIONS, CROSS_ATTENTIONS
-from tformer_lite.model.modern import rotate
+from tformer_lite.model.modern import rotate, share_heads
 
 
 class Cache(nn.Module):

@@ -1,0 +1,164 @@
+"""Scripts, and the pages that have them. Panels: in ```{explorer} play``` one
+types and plants bugs, ```{explorer} inside``` shows all steps of the
+translator, ```{explorer} resize``` has sliders for sizes. A legend of the axis
+letters on every page that has any; and what judges a typed shape.
+
+What a letter means stands in book/notation.md, its size in the running
+example in book/shapes.json. A page from a disk may not load modules, so each
+script is put into one; that of a panel is fetched when the page stands, so
+that nobody waits for it.
+"""
+
+import hashlib
+import re
+import shutil
+import sys
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+HERE = Path(__file__).parents[1]
+sys.path += [str(HERE / "_tools"), str(HERE.parent)]
+import roles  # noqa: E402
+from packages import BOOK  # noqa: E402
+
+from tformer_lite.explorer.scripts import FOLDER, join_modules  # noqa: E402
+
+STATIC = BOOK / "_static"
+STYLE = FOLDER / "explorer.css"
+FETCH = """\
+addEventListener("load", () => document.head.append(Object.assign(
+document.createElement("script"), {{ src: "{}" }})));"""
+# | {axis}`H` | heads | `n_heads` |
+ROW = re.compile(r"^\| \{axis\}`(\w)` \| (.*?) \| (?:`(\w+)`)? *\|$", re.M)
+LETTER, QUESTION = 'class="axis', "data-shape="
+LEGEND = """\
+<details class="axes"{state}>
+<summary>Axes of the running example</summary>
+<dl>
+{rows}
+</dl>
+</details>
+"""
+LEGEND_ROW = """\
+<div data-letter="{letter}" data-size="{size}" data-code="{code}" \
+data-name="{name}" data-means="{means}">
+<dt>{shown} <span>{size:,}</span></dt>
+<dd>{name}</dd>
+</div>"""
+
+
+class Script(NamedTuple):
+    """What a script is made of: modules of the book's, those of the explorer
+    before them, and a file whose data they find by a name."""
+
+    modules: str
+    engine: str = ""
+    name: str = ""
+    data: str = ""
+
+    def text(self) -> str:
+        """Join all of it."""
+        files = [FOLDER / f"{name}.mjs" for name in self.engine.split()]
+        files += [STATIC / f"{name}.mjs" for name in self.modules.split()]
+        known = ""
+        if self.name:
+            data = (STATIC / self.data).read_text("utf8").strip()
+            known = f"const {self.name} = {data};\n"
+        return f'(() => {{\n"use strict";\n{known}{join_modules(files)}}})();\n'
+
+
+ENGINE = "tensor parameters parts model bugs translate sums steps grid checks "
+ENGINE += "sentences"
+PLAY = "inside hunt lamps alignment play"
+SCRIPTS = {
+    "letters.js": Script("letters"),
+    "predict.js": Script("shapes predict"),
+    "play.js": Script(PLAY, ENGINE, "translator", "translator.json"),
+    "resize.js": Script(
+        "written sliders resize", "sizes", "presets", "sizes.json"
+    ),
+}
+PANELS = {"play": "play.js", "inside": "play.js", "resize": "resize.js"}
+
+
+class Explorer(SphinxDirective):
+    """Puts a panel in its place, and asks for its script."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        name = self.arguments[0]
+        file = STATIC / f"{name}.html"
+        panel = nodes.raw("", file.read_text("utf8"), format="html")
+        panel["explorer"] = PANELS[name]
+        return [panel]
+
+
+def add_scripts(app: Sphinx, page: str, _template, context, doctree) -> None:
+    """Give a page the scripts that it has use for, and the legend."""
+    panels = doctree.findall(nodes.raw) if doctree else []
+    for file in dict.fromkeys(panel.get("explorer") for panel in panels):
+        if file:
+            place = context["pathto"](f"_static/{file}", 1)
+            text = SCRIPTS[file].text().encode()
+            state = hashlib.sha256(text).hexdigest()[:8]
+            app.add_js_file(None, body=FETCH.format(f"{place}?v={state}"))
+            app.add_css_file(STYLE.name)
+    body = context.get("body", "")
+    if doctree is not None and LETTER in body:
+        context["axes"] = legend(page.startswith("chapters/"))
+        app.add_js_file("letters.js", loading_method="defer")
+        if QUESTION in body:
+            app.add_js_file("predict.js", loading_method="defer")
+
+
+def legend(is_open: bool) -> str:
+    """Write the legend of the axis letters, with all of it for scripts."""
+    rows = [
+        LEGEND_ROW.format(
+            letter=letter,
+            size=size_of(letter),
+            code=code,
+            name=escape(name_of(means)),
+            means=escape(means),
+            shown=roles.axis_html(letter),
+        )
+        for letter, means, code in notation()
+    ]
+    return LEGEND.format(state=" open" * is_open, rows="\n".join(rows))
+
+
+def notation() -> list[tuple[str, str, str]]:
+    """Read each letter, what it means, and its name in code, or ""."""
+    return ROW.findall((BOOK / "notation.md").read_text("utf8"))
+
+
+def name_of(means: str) -> str:
+    """Take the first words of a meaning: query positions."""
+    return re.split(r"[:;,(]", means)[0].strip()
+
+
+def size_of(letter: str) -> int:
+    return roles.shapes(BOOK)["sizes"][letter]
+
+
+def write_scripts(app: Sphinx) -> None:
+    """Join the modules and the data of each script."""
+    folder = Path(app.outdir, "_static")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, script in SCRIPTS.items():
+        (folder / name).write_text(script.text(), "utf8")
+    shutil.copy(STYLE, folder)
+
+
+def setup(app: Sphinx) -> dict:
+    app.add_directive("explorer", Explorer)
+    app.connect("builder-inited", write_scripts)
+    # Before the theme asks which parts of its sidebar are empty.
+    app.connect("html-page-context", add_scripts, priority=100)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,158 @@
+"""Make the pictures that are stored beside the book. Each tells whether it is
+old: a test compares.
+
+usage: stored_pictures.py picture | poster | preview
+
+`make picture` draws those of the first page, `make poster` the poster of
+chapter 12, and `make preview` takes the README's picture from the built book:
+the last figure of a section, and what follows it.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+
+import browsers
+import torch
+from cells import digest
+from packages import ROOT
+from pictures.alignment import ribbons
+from pictures.blocks import blocks
+from pictures.poster import poster
+from PIL import Image, PngImagePlugin
+from playwright.sync_api import sync_playwright
+
+from tformer_lite import (
+    Picture,
+    running_example,
+    running_trace,
+    trained_trace,
+)
+
+STATIC_FILES = ROOT / "book" / "_static"
+ENGLISH, NEPALI = "that house was not big.", "त्यो घर ठूलो थिएन ।"
+POSTER = STATIC_FILES / "poster.pdf"
+DRAWERS = [ROOT / "chapters/pictures" / f"{x}.py" for x in
+           ("poster", "bands", "thumbs")]  # fmt: skip
+DRAWERS += [ROOT / "tformer_lite" / "drawing" / "surface" / "palette.py"]
+PREVIEW = STATIC_FILES / "preview.png"
+PAGE, SECTION = "chapters/11_decoder", "Then Nepali attends to English"
+SCREEN = {"width": 1280, "height": 760}
+DENSITY, COLOURS = 1.5, 128
+SCROLL = """heading => {
+    const figures = heading.closest("section").querySelectorAll("svg.figure");
+    const { top } = [...figures].at(-1).getBoundingClientRect();
+    scrollTo({ top: top + scrollY - 110, behavior: "instant" });
+}"""  # below what stays at the top of the screen
+
+
+def alignment() -> Picture:
+    """Draw which English words the trained translator attends to while it
+    writes Nepali ones: the mean of the heads."""
+    seen, pair = trained_trace(ENGLISH, NEPALI)
+    # The place of [SOS] writes the first word; the full stop is left out.
+    words = pair.tgt_words[0][1:5]
+    weights = seen.attention()[-1].weights[0].mean(0)[: len(words)]
+    title = ["The trained translator's attention"]
+    names = {"rows": words, "columns": pair.src_words[0]}
+    return ribbons(weights, **names, row="थिएन", titles=title)
+
+
+def thirty_seconds() -> Picture:
+    """Draw where the first page's line `a` puts each number."""
+    x = torch.arange(24).view(2, 12)
+    a = x.view(3, 2, 4)
+    return blocks(x, a, words=["was", "not"])
+
+
+FIRST_PAGE = {
+    STATIC_FILES / f"{draw.__name__}.svg": draw
+    for draw in (alignment, thirty_seconds)
+}
+
+
+def figure_text(draw: Callable[[], Picture]) -> str:
+    """Give what a file of the first page should say."""
+    return draw().svg().replace("<svg ", '<svg class="figure" ', 1) + "\n"
+
+
+def write_picture() -> None:
+    """Write the pictures of the first page."""
+    for file, draw in FIRST_PAGE.items():
+        file.write_text(figure_text(draw), "utf8")
+
+
+def draw_poster() -> Picture:
+    """Draw the running model, reading the running example."""
+    example = running_example()
+    words = example.src_words[0], example.tgt_words[0]
+    return poster(running_trace(), *words)
+
+
+def poster_digest(picture: Picture) -> str:
+    """Sum up what a poster says, and the code that draws it."""
+    code = [file.read_text("utf8") for file in DRAWERS]
+    return digest("".join([picture.text, *code]))
+
+
+def write_poster() -> None:
+    """Write the poster, and in it what it was made from."""
+    picture = draw_poster()
+    about = {"Title": "The Transformer, Shape by Shape"}
+    about["Keywords"] = poster_digest(picture)
+    POSTER.write_bytes(picture.pdf(**about))
+
+
+def preview_digest() -> str:
+    """Sum up a section of a notebook, with what it has put out, and the
+    book's style. Raises ValueError where no cell has such a heading."""
+    notebook = json.loads((ROOT / f"{PAGE}.ipynb").read_text("utf8"))
+    parts, inside = [], False
+    for cell in notebook["cells"]:
+        lines = "".join(cell["source"]).splitlines()
+        headings = [x[3:] for x in lines if x.startswith("## ")]
+        if cell["cell_type"] == "markdown" and headings:
+            inside = SECTION in headings
+        if inside:
+            parts.append([lines, cell.get("outputs")])
+    if not parts:
+        raise ValueError(f"{PAGE} has no section {SECTION!r}")
+    style = (ROOT / "book" / "_static" / "book.css").read_text("utf8")
+    return digest(json.dumps([parts, style], sort_keys=True))
+
+
+def photograph() -> bytes:
+    """Show the figure on a wide screen."""
+    with sync_playwright() as play:
+        browser = play.chromium.launch(
+            executable_path=browsers.browser_path(), args=["--no-sandbox"]
+        )
+        look = {"device_scale_factor": DENSITY, "color_scheme": "light"}
+        page = browser.new_page(viewport=SCREEN, **look)
+        page.goto((ROOT / "_build" / "html" / f"{PAGE}.html").as_uri())
+        heading = page.get_by_role("heading", name=SECTION)
+        heading.last.evaluate(SCROLL)
+        page.wait_for_timeout(500)  # what follows the page has arrived
+        picture = page.screenshot(animations="disabled")
+        browser.close()
+    return picture
+
+
+def write_preview() -> None:
+    """Write the README's picture, and in it what it was made from."""
+    PREVIEW.write_bytes(photograph())
+    picture = Image.open(PREVIEW).convert("RGB")
+    few = picture.quantize(COLOURS, dither=Image.Dither.NONE)
+    about = PngImagePlugin.PngInfo()
+    about.add_text("digest", preview_digest())
+    few.save(PREVIEW, optimize=True, pnginfo=about)
+
+
+WRITE = {
+    "picture": write_picture,
+    "poster": write_poster,
+    "preview": write_preview,
+}
+
+if __name__ == "__main__":
+    WRITE[sys.argv[1]]()
