@@ -69,7 +69,9 @@ class Script(NamedTuple):
         if self.name:
             data = (STATIC / self.data).read_text("utf8").strip()
             known = f"const {self.name} = {data};\n"
-        return f'(() => {{\n"use strict";\n{known}{join_modules(files)}}})();\n'
+        return (
+            f'(() => {{\n"use strict";\n{known}{join_modules(files)}}})();\n'
+        )
 
 
 ENGINE = "tensor parameters parts model bugs translate sums steps grid checks "

@@ -200,7 +200,7 @@ def test_what_depends_on_what_is_shown_where_it_is_wrong():
     strict = try_answer(MASK, lambda v: v.cumsum(1) - v)
     for wrong, says in (
         (future, "0 of the result depends on position 1 of the input, and "),
-        (strict, "0 of the result does not depend on position 0 of the inpu"),
+        (strict, "0 of the result does not depend on position 0 of"),
     ):
         assert wrong.dependence is not None
         assert f"position {says}" in wrong.says
