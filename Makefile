@@ -8,7 +8,7 @@ ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 HERE := PYTHONPATH=.:chapters
 
 .PHONY: help book links weblinks pdf test full check colab cpus nightly extras \
-  zoo lint format notebooks corpus results bench mutants font picture poster \
+  zoo lint format notebooks corpus results bench font picture poster \
   weights sizes preview repository version dist release browser answers \
   alarm clean
 
@@ -152,13 +152,6 @@ bench: .venv/all.done
 answers: .venv/all.done
 	@ANSWERS=all $(ONE) $(BIN)/python -m pytest tests/classroom -n 2 \
 	  --dist load -q -k "seed or fault"
-
-# Two hours. AGAIN=again tries what was missed; FILES="..." these alone.
-mutants: .venv/all.done
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --no-deps --upgrade --target _build/mutants -r tests/mutants.txt
-	@$(ONE) PYTHONPATH=_build/mutants $(BIN)/python book/_tools/mutants.py \
-	  $(AGAIN) $(FILES)
 
 # Nepali's signs alone, as book.css says, and all that shapes them.
 font: .venv/all.done

@@ -69,9 +69,8 @@ class Script(NamedTuple):
         if self.name:
             data = (STATIC / self.data).read_text("utf8").strip()
             known = f"const {self.name} = {data};\n"
-        return (
-            f'(() => {{\n"use strict";\n{known}{join_modules(files)}}})();\n'
-        )
+        whole = known + join_modules(files)
+        return f'(() => {{\n"use strict";\n{whole}}})();\n'
 
 
 ENGINE = "tensor parameters parts model bugs translate sums steps grid checks "

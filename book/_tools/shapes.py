@@ -7,8 +7,7 @@ from packages import BOOK
 
 from classroom.exercise import KINDS, exercises
 from shapewatch.tracing import Trace
-from shapewatch.tracing.calls import names_of
-from shapewatch.tracing.listing.events import module_shapes
+from shapewatch.tracing.calls import module_shapes, names_of
 from shapewatch.tracing.source.expressions import expression
 from tformer_lite import running_trace
 

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import saved_tensors_hooks
 
 from shapewatch.tracing import Axis, Row, Trace, flops, trace
-from shapewatch.tracing.axes.names import Shapes, dims_of
+from shapewatch.tracing.axes.names import Shapes, shape_namer
 from shapewatch.tracing.axes.sizes import Sizes, run_sizes
 from shapewatch.tracing.record.recorder import Step
 from shapewatch.tracing.record.visits import Visits
@@ -82,7 +82,7 @@ class Finder:
 
     def __init__(self, runs: list[Sizes]):
         columns = [with_channels(sizes) for sizes in runs]
-        self.dims = dims_of(columns, columns[0] | {"C": "H*D"})
+        self.dims = shape_namer(columns, columns[0] | {"C": "H*D"})
 
     def text(self, what: str, numbers: Sequence[Any]) -> str:
         """Write numbers, or the axes of shapes, with the letters: one a run;

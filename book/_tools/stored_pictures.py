@@ -33,7 +33,7 @@ STATIC_FILES = ROOT / "book" / "_static"
 ENGLISH, NEPALI = "that house was not big.", "त्यो घर ठूलो थिएन ।"
 POSTER = STATIC_FILES / "poster.pdf"
 DRAWERS = [ROOT / "chapters/pictures" / f"{x}.py" for x in
-           ("poster", "bands", "thumbs")]  # fmt: skip
+           ("poster", "thumbs")]  # fmt: skip
 DRAWERS += [ROOT / "tformer_lite" / "drawing" / "surface" / "palette.py"]
 PREVIEW = STATIC_FILES / "preview.png"
 PAGE, SECTION = "chapters/11_decoder", "Then Nepali attends to English"

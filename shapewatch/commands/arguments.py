@@ -28,9 +28,9 @@ SHOWING: Options = {
     "calls": (FLAG, "print every torch call, not the modules"),
     "depth": (COUNT, "levels of modules to print, if not what fits a screen"),
 }
-CHECKS: Options = {
+CHECK_OPTIONS: Options = {
     "pad": (NUMBER, "the id of padding"),
-    "no-causal": (FLAG, "the future may be heard, as in an encoder"),
+    "no-causal": (FLAG, "outputs may depend on the future, as in an encoder"),
     "check positions": (COUNT, "positions of an input to push, at most"),
     "output": (TEXT, "what to judge of what the model gives, by its name"),
     "expect": (
@@ -78,7 +78,7 @@ COMMAND_LINE = Program(
         ),
         "check": Command(check_model, CHECKED, ("factory", None, FACTORY)),
     },
-    options={**SHOWING, **NAMES, **CHECKS},
+    options={**SHOWING, **NAMES, **CHECK_OPTIONS},
     examples=EXAMPLES,
 )
 read = partial(read_command, COMMAND_LINE)

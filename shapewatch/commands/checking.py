@@ -12,8 +12,8 @@ from typing import Any
 from torch import nn
 
 from shapewatch.properties import report
-from shapewatch.properties.results import error_line
-from shapewatch.properties.running import line_of
+from shapewatch.properties.reporting import reader_line
+from shapewatch.properties.subject import error_line
 
 FORMS = "give module:factory, or path/to/file.py:factory"
 GIVES = "a factory gives (model, inputs): a tensor, several, or a dictionary"
@@ -123,4 +123,4 @@ def from_module(place: str) -> ModuleType:
 
 def described(error: Exception) -> str:
     """Say what went wrong, and at which line."""
-    return f"{error_line(error)}{line_of(error.__traceback__)}"
+    return f"{error_line(error)}{reader_line(error.__traceback__)}"

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from shapewatch.commands.checking import described, made
-from shapewatch.properties.inputs import fits
+from shapewatch.properties.subject import accepts_names
 from shapewatch.tracing import Trace, trace
 
 
@@ -37,7 +37,7 @@ def called_with(model: Any, inputs: tuple) -> tuple[tuple, dict[str, Any]]:
     """Give what a model is called with, by place and by name: a dictionary
     has the names, unless it is itself what the model takes."""
     alone = inputs[0] if len(inputs) == 1 else None
-    if isinstance(alone, Mapping) and fits(model, alone):
+    if isinstance(alone, Mapping) and accepts_names(model, alone):
         return (), dict(alone)
     return inputs, {}
 

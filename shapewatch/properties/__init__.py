@@ -11,19 +11,45 @@ and `report(model, src, tgt)` runs them all. In a test,
 one for each property.
 """
 
-from shapewatch.properties.agreement import same
-from shapewatch.properties.asserting import (
+from shapewatch.properties.attention import (
+    provenance,
+    score_scale,
+    weight_rows,
+)
+from shapewatch.properties.caching import cached_run
+from shapewatch.properties.dependence import (
+    batch_independence,
+    causality,
+    order_sensitivity,
+    padding_invariance,
+    past,
+    source_coverage,
+    source_dependence,
+    unknown_words,
+)
+from shapewatch.properties.finding import Finding, Report
+from shapewatch.properties.gradients import exact_gradients
+from shapewatch.properties.learning import live_parameters
+from shapewatch.properties.losses import (
+    first_loss,
+    loss_gradient,
+    loss_softmax,
+    next_word,
+    padding_in_loss,
+    words_in_loss,
+)
+from shapewatch.properties.numbers import dropout, finite, logits, repeatable
+from shapewatch.properties.perturbation import same
+from shapewatch.properties.positions import relative_positions
+from shapewatch.properties.reporting import (
     assert_activations,
     assert_batch_independence,
     assert_cached_run,
     assert_causal,
-    assert_distinct_heads,
-    assert_distinct_words,
     assert_dropout,
     assert_exact_gradients,
     assert_finite,
     assert_first_loss,
-    assert_generation,
     assert_identity,
     assert_live_parameters,
     assert_logits,
@@ -44,41 +70,14 @@ from shapewatch.properties.asserting import (
     assert_unknown_words,
     assert_weight_rows,
     assert_words_in_loss,
+    report,
 )
-from shapewatch.properties.attention import (
-    provenance,
-    score_scale,
-    weight_rows,
+from shapewatch.properties.structure import (
+    activations,
+    identity,
+    norm_statistics,
 )
-from shapewatch.properties.beginning import first_loss
-from shapewatch.properties.caching import cached_run
-from shapewatch.properties.counted import padding_in_loss, words_in_loss
-from shapewatch.properties.dropping import dropout
-from shapewatch.properties.finding import Finding, Report
-from shapewatch.properties.future import causality
-from shapewatch.properties.generating import generation
-from shapewatch.properties.heads import distinct_heads
-from shapewatch.properties.hearing import (
-    batch_independence,
-    order_sensitivity,
-    padding_invariance,
-    past,
-    source_dependence,
-    unknown_words,
-)
-from shapewatch.properties.learning import live_parameters
-from shapewatch.properties.losses import loss_gradient, next_word
-from shapewatch.properties.matrices import activations
-from shapewatch.properties.norms import norm_statistics
-from shapewatch.properties.numbers import finite, logits, repeatable
-from shapewatch.properties.reporting import report
-from shapewatch.properties.results import NotJudgedError as NotJudgedError
-from shapewatch.properties.rotations import relative_positions
-from shapewatch.properties.slopes import exact_gradients
-from shapewatch.properties.softmax import loss_softmax
-from shapewatch.properties.sources import source_coverage
-from shapewatch.properties.structure import identity
-from shapewatch.properties.vocabulary import distinct_words
+from shapewatch.properties.subject import NotJudgedError as NotJudgedError
 
 __all__ = [
     "Finding",
@@ -88,13 +87,10 @@ __all__ = [
     "assert_batch_independence",
     "assert_cached_run",
     "assert_causal",
-    "assert_distinct_heads",
-    "assert_distinct_words",
     "assert_dropout",
     "assert_exact_gradients",
     "assert_finite",
     "assert_first_loss",
-    "assert_generation",
     "assert_identity",
     "assert_live_parameters",
     "assert_logits",
@@ -118,13 +114,10 @@ __all__ = [
     "batch_independence",
     "cached_run",
     "causality",
-    "distinct_heads",
-    "distinct_words",
     "dropout",
     "exact_gradients",
     "finite",
     "first_loss",
-    "generation",
     "identity",
     "live_parameters",
     "logits",

@@ -1,17 +1,347 @@
-"""Attention from inside: its weights, its scale, where its elements go."""
+"""Attention: each of a run, as matrices with a vector in each row; its
+weights, its scale, and where its elements go."""
 
-from collections.abc import Sized
-from typing import NamedTuple
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sized
+from functools import partial
+from math import prod
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
 from shapewatch.properties.finding import UNUSUAL, Verdict, check
-from shapewatch.properties.matrices import flow_of
-from shapewatch.properties.mixing import Mixing, Operand, mixings
-from shapewatch.properties.subject import NotJudgedError, Subject
-from shapewatch.tracing.questions.attention import Flow
+from shapewatch.properties.perturbation import (
+    are_close,
+    few_outputs,
+    with_noise_added,
+)
+from shapewatch.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+    once,
+    with_sequences,
+)
+from shapewatch.tracing import Trace, trace
+from shapewatch.tracing.questions.attention import (
+    JOINS,
+    MOVES,
+    SCALES,
+    SUMS,
+    AttentionSteps,
+    Data,
+    Flow,
+    call_again,
+    fused_parts,
+)
+from shapewatch.tracing.record.recorder import Step
+from shapewatch.tracing.record.tensors import tensors
+
+
+def bias_at(data: Data, one: AttentionSteps) -> int:
+    """Find the step that adds what no product made; or the softmax."""
+    for i, n in one.way:
+        if data.names[i] in SUMS and i <= one.masked:
+            others = [m for m in range(len(data.sources[i])) if m != n]
+            found = [m for m in others if is_bias(data.read(i, m))]
+            if any(is_fixed(data, data.sources[i][m]) for m in found):
+                return i
+    return one.weights
+
+
+def is_fixed(data: Data, j: int | None) -> bool:
+    """Whether nothing that learns had a part in what a step made."""
+    if j is None:
+        return False
+    given = zip(data.sources[j], tensors(data.given.get(j, ())))
+    return all(
+        not x.requires_grad if i is None else is_fixed(data, i)
+        for i, x in given
+    )
+
+
+def score_growth(
+    data: Data, one: AttentionSteps, start: int | None = None
+) -> float:
+    """How many times larger scores are than the product, or than later."""
+    begin = one.product if start is None else start
+    alpha = 1 if start else data.given[one.product][1].get("alpha", 1)
+    return alpha * prod(
+        median_ratio(data.kept[i][0], data.read(i, n))
+        for i, n in one.way
+        if begin < i <= one.masked
+        if data.names[i] in SCALES and not data.masks(i)
+    )
+
+
+def added_to_scores(data: Data, one: AttentionSteps) -> Iterator[Tensor]:
+    """Find what is added to the scores."""
+    for i, n in one.way:
+        if data.names[i] in SUMS and i <= one.masked:
+            reads = range(len(data.sources[i]))
+            yield from (data.read(i, m) for m in reads if m != n)
+
+
+def is_bias(x: Tensor) -> bool:
+    """Whether anything but 0 and what hides is in a tensor of decimals."""
+    return bool(((x != 0) & (x > -1e3)).any()) and x.dtype != torch.bool
+
+
+def median_ratio(large: Tensor, small: Tensor) -> float:
+    """How many times larger the numbers of a tensor are, as a rule."""
+    times = (large.double() / small.double()).abs()
+    return times[times.isfinite() & (times > 0)].median().item()
+
+
+# Whose an axis is: the left factor's, the right one's, the result's.
+BATCH, SUMMED, OWN = "LRM", "LR", ("LM", "RM")
+
+
+class Operand(NamedTuple):
+    """A matrix that a product takes, and the tensor that it was moved from.
+
+    `matrix` has a vector in each row; its numbers are some of those of
+    `origin` times `factor`, in another order.
+    """
+
+    matrix: Tensor
+    origin: Tensor
+    factor: float
+
+
+class AttentionParts(NamedTuple):
+    """One attention: in a module, `weights` (..., T, S) times values.
+
+    `scale` is what it multiplies a query times a key with. `mixed` is its
+    result, and `joined` that, moved, as the first step after it reads it.
+    `biases` are what is added to the scores, but for masks, `sink` says
+    whether some weights went to no position, and `talking` whether the
+    product only mixes heads, the scores of another one. `late` is the part
+    of the scale that biases of positions have, too.
+    """
+
+    path: str
+    weights: Tensor
+    q: Operand
+    k: Operand
+    v: Operand
+    scale: float
+    mixed: Tensor
+    joined: Tensor
+    biases: tuple[Tensor, ...] = ()
+    sink: bool = False
+    talking: bool = False
+    late: float = 1.0
+
+    @property
+    def size(self) -> int:
+        """The channels of a query: D."""
+        return self.q.matrix.shape[-1]
+
+
+def attentions(subject: Subject, *pushed: int) -> list[AttentionParts]:
+    """Give every attention of a run, in order, with all positions of the
+    inputs `pushed` nudged; NotJudgedError when there is none."""
+    every = all_attentions(subject, *pushed)
+    if not every:
+        raise NotJudgedError("No attention was found: a softmax of products.")
+    found = [one for one in every if not is_learnt(subject, one.v.origin)]
+    if not found:
+        raise NotJudgedError("Heads are mixed between softmax and values.")
+    return found
+
+
+def trace_run(subject: Subject, given: tuple, keep: bool = False) -> Trace:
+    """Trace a run; NotJudgedError where that fails, and the model runs."""
+    try:
+        return subject.call(partial(trace, subject.model, keep=keep), given)
+    except FailedError as error:
+        subject.call(subject.made, given)
+        raise NotJudgedError(f"It cannot be traced: {error}") from error
+
+
+def cross_attentions(subject: Subject) -> list[AttentionParts]:
+    """Find attentions of target queries, and source keys and values."""
+    plain, by_source, by_target = (
+        attentions(subject, *which) for which in ((), (0,), (1,))
+    )
+    return [
+        one
+        for one, source, target in zip(plain, by_source, by_target)
+        if differ(one, target) == [True, False, False]
+        and differ(one, source)[1:] == [True, True]
+    ]
+
+
+@once
+def all_attentions(subject: Subject, *pushed: int) -> list[AttentionParts]:
+    """Find every attention of a run in what was traced of it."""
+    few = few_outputs(subject)
+    with with_noise_added(subject.inputs, slice(None), *pushed) as nudge:
+        given = with_sequences(subject, nudge.inputs)
+        seen = trace_run(few, given, keep=True)
+    subject.found["traced_steps", *pushed] = seen.steps
+    return describe_attentions(Data(seen))
+
+
+@once
+def traced_steps(subject: Subject) -> list[Step]:
+    """List the calls of a run."""
+    return trace_run(subject, subject.given).steps
+
+
+@once
+def flow_of(subject: Subject) -> Flow:
+    """Join the steps of a run by what they read."""
+    return Flow(traced_steps(subject))
+
+
+def describe_attentions(data: Data) -> list[AttentionParts]:
+    """Find every attention in what was traced and kept."""
+    found = data.attentions()
+    ways = [in_one_call if one.fused else written_out for one in found]
+    return [describe(data, one) for describe, one in zip(ways, found)]
+
+
+def differ(one: AttentionParts, other: AttentionParts) -> list[bool]:
+    """Whether queries, keys and values are others in another run."""
+    pairs = (one.q, other.q), (one.k, other.k), (one.v, other.v)
+    return [not are_close(x.matrix, y.matrix) for x, y in pairs]
+
+
+def is_learnt(subject: Subject, x: Tensor) -> bool:
+    """Whether a tensor is a parameter: such values only mix heads."""
+    own: Any = getattr(subject.model, "parameters", list)
+    return x.data_ptr() in {p.data_ptr() for p in own()}
+
+
+class EinsumProduct:
+    """A product as einsum writes it: its axes have letters.
+
+    `axes` are those of the left factor, the right one, and the result; each
+    is known by its number. `kinds` has their axes by whose they are, sorted
+    as where scores stand, or their weights: in the one of number `scores`.
+    """
+
+    def __init__(self, data: Data, i: int, scores: int):
+        first = data.given[i][0][0]
+        equation = first if isinstance(first, str) else "...mk,...kn->...mn"
+        self.axes = re.split(",|->", equation)
+        self.data, self.step = data, i
+        self.kinds: defaultdict[str, str] = defaultdict(str)
+        every = "".join((self.axes[scores], *self.axes))
+        for axis in dict.fromkeys(re.findall(r"\.\.\.|\w", every)):
+            whose = (w for w, axes in zip("LRM", self.axes) if axis in axes)
+            self.kinds["".join(whose)] += axis
+
+    def matrix(self, x: Tensor, n: int, *kinds: str) -> Tensor:
+        """Sort the axes of a factor, or of the result, by their kinds."""
+        ordered = "".join(self.kinds[kind] for kind in kinds)
+        return torch.einsum(f"{self.axes[n]}->{ordered}", x)
+
+    def factor(self, n: int, *kinds: str) -> Operand:
+        """Give a factor, with its axes sorted, and where it was moved from."""
+        found = operand(self.data, self.step, n)
+        return found._replace(matrix=self.matrix(found.matrix, n, *kinds))
+
+
+def operand(data: Data, i: int, n: int) -> Operand:
+    """Follow what a step reads back to where it was last computed."""
+    n += data.names[i] == "baddbmm"
+    matrix, factor = as_read(data, i, n), 1.0
+    origin, maker = matrix, data.sources[i][n]
+    while maker is not None and data.names[maker] in MOVES | SCALES:
+        sized = [mark.shape != () for mark in data.steps[maker].reads]
+        if sum(sized) > 1:
+            break
+        origin = data.read(maker, sized.index(True))
+        if data.names[maker] in SCALES:
+            factor *= median_ratio(data.kept[maker][0], origin)
+        maker = data.sources[maker][sized.index(True)]
+    return Operand(matrix, origin, factor)
+
+
+def in_one_call(data: Data, one: AttentionSteps) -> AttentionParts:
+    """Describe an attention that is one call."""
+    args, kwargs = data.given[one.mixed]
+    q, k, v = (operand(data, one.mixed, n) for n in range(3))
+    scale = kwargs.get("scale") or q.matrix.shape[-1] ** -0.5
+    scale *= q.factor * k.factor
+    _, _, weights, *_ = fused_parts(args, kwargs)
+    masks = kwargs.get("attn_mask"), *args[3:4]
+    found = tuple(x for x in masks if x is not None and is_bias(x))
+    mixed, joined = data.kept[one.mixed][0], after_moves(data, one.mixed)
+    path = one.path or "the model"
+    return AttentionParts(path, weights, q, k, v, scale, mixed, joined, found)
+
+
+def written_out(data: Data, one: AttentionSteps) -> AttentionParts:
+    """Describe an attention of two products with a softmax between."""
+    w = one.way[-1][1] - (data.names[one.mixed] == "baddbmm")
+    v, after = 1 - w, EinsumProduct(data, one.mixed, w)
+    values = after.factor(v, BATCH, SUMMED, OWN[v])
+    mixed = after.matrix(data.kept[one.mixed][0], 2, BATCH, OWN[w], OWN[v])
+    scored = EinsumProduct(data, one.product, 2)
+    q, k = (scored.factor(n, BATCH, OWN[n], SUMMED) for n in range(2))
+    rows = w, BATCH, OWN[w], SUMMED
+    weights = after.matrix(as_read(data, *one.way[-1]), *rows)
+    right = after.matrix(by_right_factor(data, one), *rows)
+    keys, queries = (right.amax(i) - right.amin(i) for i in (-1, -2))
+    if queries.sum() > keys.sum():  # it differs by query
+        q, k = k, q
+    scale = q.factor * k.factor * score_growth(data, one)
+    path, joined = one.path or "the model", after_moves(data, one.mixed)
+    more = (
+        (*filter(is_bias, added_to_scores(data, one)),),
+        data.kept[one.weights][0].numel() > weights.numel(),
+        talks(data, one.product),
+        score_growth(data, one, bias_at(data, one)),
+    )
+    return AttentionParts(
+        path, weights, q, k, values, scale, mixed, joined, *more
+    )
+
+
+def talks(data: Data, i: int) -> bool:
+    """Whether a product is of scores, and of what no step has made: they are
+    the product of what steps have made."""
+    made = [j for j in data.sources[i] if j is not None]
+    found = data.found.get(made[0]) if len(made) == 1 else None
+    return found is not None and None not in data.sources[found.product]
+
+
+def as_read(data: Data, i: int, n: int) -> Tensor:
+    """Give what a product read: as it was made; or as it is by now, if that
+    explains the result: something was written into it, as by w[0] *= 2."""
+    made, now = data.read(i, n), data.received(i, n)
+    if made.equal(now):
+        return made
+    reads = [data.received(i, m) for m in range(len(data.sources[i]))]
+    again, *_ = call_again(data, i, reads)
+    return now if are_close(again, data.kept[i][0]) else made
+
+
+def by_right_factor(data: Data, one: AttentionSteps) -> Tensor:
+    """What would stand at the weights, were the left factor all ones, and
+    nothing but moves came after: it differs by the right factor's rows."""
+    i, count = one.product, len(data.sources[one.product])
+    *others, right = (data.read(i, n) for n in range(count))
+    made = call_again(data, i, [*map(torch.ones_like, others), right])
+    return data.again(*one.way[-1], {i: made}, MOVES | JOINS)
+
+
+def after_moves(data: Data, i: int) -> Tensor:
+    """Follow a result through its moves to what the next step reads."""
+    for j in range(i + 1, len(data.steps)):
+        if data.sources[j][:1] == [i]:
+            if data.names[j] not in MOVES:
+                break
+            i = j
+    return data.kept[i][0]
+
 
 ONE_HAS_ALL = (
     "In nearly every row of each attention, one position has more than 99% of "
@@ -25,25 +355,25 @@ def weight_rows(subject: Subject) -> Verdict:
 
     Vaswani et al. (2017), equation 1.
     """
-    found = mixings(subject)
+    found = attentions(subject)
     for one in found:
         sums = one.weights.double().sum(-1)
         near = max(1e-3, 2 * torch.finfo(one.weights.dtype).eps)
         wrong = ~((sums - 1).abs() < near) & ~nobody(subject, sums)
         if wrong.any():
             row, share = wrong.nonzero()[0].tolist(), sums[wrong][0].item()
-            says = (
-                f"In {one.path}, row {row} of the weights sums to "
-                f"{share:.2f}. Look at the axis of the softmax, at what is "
-                "done after it, and whether that row has anybody to hear."
-            )
+            says = f"In {one.path}, row {row} of the weights sums to "
             if one.sink and sums[wrong].max() < 1:
-                says = (
-                    f"In {one.path}, row {row} of the weights sums to "
-                    f"{share:.2f}: a sink, which is no position, has the rest."
+                says += f"{share:.2f}: a sink, which is no position, has the "
+                return (
+                    False,
+                    f"{says}rest.",
+                    first_matrix(one.weights),
+                    UNUSUAL,
                 )
-                return False, says, first_matrix(one.weights), UNUSUAL
-            return False, says, first_matrix(one.weights)
+            says += f"{share:.2f}. Look at the axis of the softmax, at what "
+            says += "is done after it, and whether that row has anything to "
+            return False, f"{says}attend to.", first_matrix(one.weights)
     says = f"Each row of weights sums to 1, in {how_many(found)}."
     return True, says, first_matrix(found[0].weights)
 
@@ -55,14 +385,14 @@ def score_scale(subject: Subject) -> Verdict:
 
     Vaswani et al. (2017), section 3.2.1, footnote 4.
     """
-    every = [x for x in mixings(subject) if not x.talking]
+    every = [x for x in attentions(subject) if not x.talking]
     if not every:
         raise NotJudgedError("Heads are mixed between scores and softmax.")
     found = [x for x in every if not of_one_length(x)]
     if not found:
         says = "Queries and keys have one length: their scale is learned."
         raise NotJudgedError(says)
-    seen = [one.scale**2 * size_of_head(one) for one in found]
+    seen = [one.scale**2 * one.size for one in found]
     wrong = [one for one, v in zip(found, seen) if not 0.8 < v < 1.25]
     if not wrong:
         return of_right_scale(subject, found, torch.tensor([seen]))
@@ -70,7 +400,7 @@ def score_scale(subject: Subject) -> Verdict:
     most = sum(map(bool, reasons)) * 2 > len(wrong)
     i = [bool(x) for x in reasons].index(most)
     one, reason = wrong[i], reasons[i]
-    size = size_of_head(one)
+    size = one.size
     says = (
         f"In {one.path}, queries and keys of variance 1 would give scores of "
         f"variance {one.scale**2 * size:.2f}: scores are the product times "
@@ -82,26 +412,25 @@ def score_scale(subject: Subject) -> Verdict:
 
 
 def of_right_scale(
-    subject: Subject, found: list[Mixing], seen: Tensor
+    subject: Subject, found: list[AttentionParts], seen: Tensor
 ) -> Verdict:
     """Judge attentions whose scores are scaled: weights should be spread."""
-    if all(map(one_is_all, mixings(subject))):
+    if all(map(one_is_all, attentions(subject))):
         return False, ONE_HAS_ALL, seen, UNUSUAL
     says = "Queries and keys of variance 1 would give scores of variance 1"
     return True, f"{says}, in {how_many(found)}.", seen
 
 
-def one_is_all(one: Mixing) -> bool:
+def one_is_all(one: AttentionParts) -> bool:
     """Whether one position has all weight, where there are several."""
     several = (one.weights > 0).sum(-1) > 2
     most = one.weights.amax(-1)[several]
     return len(most) > 9 and (most > 0.99).float().mean().item() > 0.9
 
 
-def otherwise_scaled(one: Mixing) -> str:
-    """Say what makes up for a scale, if something does: smaller queries, as
-    T5 starts with; small scores; or a sum of several products."""
-    size, v = size_of_head(one), one.scale**2
+def otherwise_scaled(one: AttentionParts) -> str:
+    """Say what makes up for a scale, if something does; or ""."""
+    size, v = one.size, one.scale**2
     q, k = (x.matrix.square().mean().item() for x in (one.q, one.k))
     apart = max(q, k) / max(min(q, k), 1e-30)
     if 0.9 < v < 1.1 and size > 3 and size / 2 < apart < 2 * size:
@@ -113,18 +442,12 @@ def otherwise_scaled(one: Mixing) -> str:
     return ""
 
 
-def of_one_length(one: Mixing) -> bool:
-    """Whether all queries have one length, and all keys, that is not √D: as
-    in cosine attention."""
+def of_one_length(one: AttentionParts) -> bool:
+    """Whether queries have one length, and keys: cosine attention."""
     sizes = [x.matrix.norm(dim=-1).flatten() for x in (one.q, one.k)]
     alike = all(len(x) > 1 and x.std() < 1e-3 * x.mean() for x in sizes)
-    usual = size_of_head(one) ** 0.5
+    usual = one.size**0.5
     return alike and all(abs(x.mean() / usual - 1) > 0.1 for x in sizes)
-
-
-def size_of_head(one: Mixing) -> int:
-    """The channels of a query: D."""
-    return one.q.matrix.shape[-1]
 
 
 @check
@@ -135,11 +458,13 @@ def provenance(subject: Subject) -> Verdict:
     A head's query is the same channels of one position, and a joined row is
     all heads of one position.
     """
-    seen = []
-    if viewed := turned(flow_of(subject)):
-        says = "A view moves no element: transpose it."
-        return False, f"{viewed} {says}", torch.zeros(1, 1)
-    for one in mixings(subject, *range(subject.last + 1)):  # no rows alike
+    seen, flow = [], flow_of(subject)
+    if says := transposed_weight(flow):
+        return False, says, torch.zeros(1, 1)
+    found = attentions(subject, *range(subject.last + 1))  # no rows alike
+    if says := summed_heads(flow) or one_matrix(found):
+        return False, says, torch.zeros(1, 1), UNUSUAL
+    for one in found:
         splits = zip(("queries", "keys", "values"), (one.q, one.k, one.v))
         moves = {f"split {name}": split_in_order(x) for name, x in splits}
         moves["joined heads"] = joined_in_order(one)
@@ -158,19 +483,53 @@ def provenance(subject: Subject) -> Verdict:
     return True, says, seen[-1]
 
 
-def turned(flow: Flow) -> str:
+def transposed_weight(flow: Flow) -> str:
     """Say which matrix of weights a view takes for its transpose, or ""."""
     for i, step in enumerate(flow.steps):
         if flow.names[i] in ("view", "reshape") and flow.sources[i] == [None]:
             x, y = step.reads[0].shape, step.makes[0].shape
             if len(x) == 2 and x == y[::-1] and min(x) > 1 and x != y:
                 place = step.visit.path or "the model"
-                return f"In {place}, a matrix {(*x,)} is viewed as {(*y,)}."
+                return (
+                    f"In {place}, a matrix {(*x,)} is viewed as {(*y,)}. A "
+                    "view moves no element: transpose it."
+                )
+    return ""
+
+
+def summed_heads(flow: Flow) -> str:
+    """Say in which module mixed heads are summed up; or ""."""
+    for at in (one.mixed for one in flow.attentions()):
+        for j in range(at + 1, len(flow.steps)):
+            if flow.sources[j][:1] != [at]:
+                continue
+            step, at = flow.steps[j], j
+            axes = [len(x.shape) for x in (*step.reads[:1], *step.makes[:1])]
+            if flow.names[j] in ("sum", "mean") and axes[0] > axes[1]:
+                return (
+                    f"In {step.visit.path or 'the model'}, heads are added "
+                    "up: is their mean or sum taken? Look at how heads are "
+                    "joined: all of them, side by side."
+                )
+            if flow.names[j] not in MOVES:
+                break
+    return ""
+
+
+def one_matrix(found: list[AttentionParts]) -> str:
+    """Say where queries, keys and values are the same vectors; or ""."""
+    for one in found:
+        x = one.q.matrix
+        if x.any() and x.equal(one.k.matrix) and x.equal(one.v.matrix):
+            return (
+                f"In {one.path}, queries, keys and values are the same "
+                "vectors. Is one matrix taken for all three?"
+            )
     return ""
 
 
 def nobody(subject: Subject, sums: Tensor) -> Tensor:
-    """Which rows (..., T) may be empty: of padding, with nobody to hear."""
+    """Which rows (..., T) may be empty: padding that attends to nothing."""
     padding = torch.zeros_like(sums, dtype=torch.bool)
     for real in subject.real:
         heads, rest = divmod(sums.numel(), real.numel())
@@ -198,7 +557,9 @@ class Move(NamedTuple):
     positions: Tensor
 
 
-def origins(found: Tensor, source: Tensor, factor: float) -> Tensor | None:
+def element_origins(
+    found: Tensor, source: Tensor, factor: float
+) -> Tensor | None:
     """Find where in the flat source each element found elsewhere stood: NaN
     for values that occur twice there. None when values are missing."""
     wanted = found.double().contiguous() / factor
@@ -217,7 +578,7 @@ def split_in_order(operand: Operand) -> Move | None:
     """Whether vectors of a head (..., T, D) are the same channels of row
     after row of the projection (B, T, C); None where it cannot be told."""
     ways = [
-        in_order(operand.matrix, x, operand.factor)
+        is_in_order(operand.matrix, x, operand.factor)
         for x in both_ways(operand.origin)
     ]
     return next((way for way in ways if way and way.in_order), ways[0])
@@ -228,19 +589,21 @@ def both_ways(source: Tensor) -> list[Tensor]:
     return [source, source.mT] if source.ndim == 3 else [source]
 
 
-def in_order(matrix: Tensor, source: Tensor, factor: float) -> Move | None:
+def is_in_order(matrix: Tensor, source: Tensor, factor: float) -> Move | None:
     """The same, of a projection (B, T, C)."""
     split = source.ndim == 3 <= matrix.ndim
-    found = origins(matrix, source, factor) if split else None
+    found = element_origins(matrix, source, factor) if split else None
     if found is None:
         return None
     rows, channels = found // source.shape[-1], found % source.shape[-1]
     later = ~(rows.diff(dim=-2) <= 0)
-    right = alike(rows, -1) and alike(channels, -2) and mostly(later)
+    right = (
+        equal_along(rows, -1) and equal_along(channels, -2) and mostly(later)
+    )
     return Move(right, first_matrix(rows % source.shape[1]))
 
 
-def joined_in_order(one: Mixing) -> Move | None:
+def joined_in_order(one: AttentionParts) -> Move | None:
     """Whether each joined row (..., C) is all heads (..., T, D) at one
     position, in the same order at each; None where it cannot be told."""
     if one.joined.shape == one.mixed.shape:
@@ -252,16 +615,16 @@ def joined_in_order(one: Mixing) -> Move | None:
 def rows_in_order(joined: Tensor, mixed: Tensor) -> Move | None:
     """The same, of joined rows (..., C)."""
     *_, t, d = mixed.shape
-    found = origins(joined.flatten(0, -2), mixed, 1.0)
+    found = element_origins(joined.flatten(0, -2), mixed, 1.0)
     if found is None:
         return None
     heads, positions = found // (t * d), found // d % t
     channels = (heads * d + found % d) % joined.shape[-1]
-    right = alike(positions, -1) and alike(channels, 0)
+    right = equal_along(positions, -1) and equal_along(channels, 0)
     return Move(right, positions[:t])
 
 
-def alike(places: Tensor, axis: int) -> bool:
+def equal_along(places: Tensor, axis: int) -> bool:
     """Whether places are the same along an axis; NaN is any place."""
     usual = places.nanmedian(axis, keepdim=True).values
     return mostly(~((places - usual).abs() > 0))

@@ -1,51 +1,31 @@
-"""Caches: a sequence in pieces gives what it gives as a whole."""
+"""A cache: a sequence in pieces gives what it gives as a whole."""
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from shapewatch.properties.few import few_outputs
-from shapewatch.properties.finding import (
-    BROKEN,
-    UNUSUAL,
-    Verdict,
-    check,
-)
-from shapewatch.properties.inputs import defaults, parameter_names
-from shapewatch.properties.reach import rounding
-from shapewatch.properties.results import picked
+from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
+from shapewatch.properties.perturbation import few_outputs, rounding_tolerance
 from shapewatch.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
+    optional_inputs,
+    parameter_names,
+    select_output,
 )
 
 CACHE = re.compile("past|cache|presents?$")
 SWITCH = re.compile("^(use|return|give)_(kv_?)?(cache|past|presents?)s?$")
 PLACES = re.compile("^(position_ids|positions|places|pos)$")
-START = re.compile("^(start|start_pos|offset|past_len(gth)?)$")
-NONE = "The model takes no cache, and gives rows for all words each time."
-LAST = 3  # how many positions are read one by one
-PAIRS = 8  # how many are read in pairs, at most
-LOOK = (
-    "Look at the numbers of positions and at the mask, which go on where the "
-    "cache ends, and at the axis that keys and values are joined along."
-)
-BEFORE = (
-    "is another one when another sequence was read before, though no cache of "
-    "that was handed on."
-)
-DROP = "Look for keys and values that the model keeps."
-AT_ONCE = (
-    "is another one when two words at a time follow a cache, though one by "
-    "one they give what they give whole. Does each see the other? Some models "
-    "are meant to read one at a time."
-)
-Way = Callable[..., Tensor]
+FIRST_PLACE = re.compile("^(start|start_pos|offset|past_len(gth)?)$")
+NO_CACHE = "The model takes no cache, and gives rows for all words each time."
+PieceRun = Callable[..., Tensor]
 
 
 @check
@@ -58,141 +38,127 @@ def cached_run(subject: Subject) -> Verdict:
     """
     subject = few_outputs(subject)
     given = first_words(subject)
-    if len(cuts(given[-1])) == 1:
+    if given[-1].shape[1] == 1:
         raise NotJudgedError("There is one word only: give more.")
-    try:
-        whole = subject.call(partial(rows, subject), given)
-        seen, reason = distances(subject, whole, given)
-    except FailedError as error:
-        says = f"One row alone, without padding, fails: {error}"
-        raise NotJudgedError(says) from error
-    if not seen:
+    whole = whole_output(subject, given)
+    found, reason = list[tuple[Tensor, PieceRun]](), NO_CACHE
+    for way in piece_runs(subject):
+        try:
+            found.append((away_from(whole, subject, way, given), way))
+        except FailedError as error:
+            if way is not prefix_outputs:
+                reason = f"It cannot go on from a cache: {error}"
+    if not found:
         raise NotJudgedError(reason)
-    way, least = min(seen, key=lambda one: one[1].max().item())
-    if (at := parts(subject, least)) is not None:
-        says = (
-            f"Row 0: output {at} is another one when the words before it "
-            f"come from the cache. {LOOK}"
-        )
-        return False, says, least
-    for ask, says, level in ASKED_NEXT:
-        apart = more(subject, partial(ask, subject, way), whole, given)
-        if (at := parts(subject, apart)) is not None:
-            return False, f"Row 0: output {at} {says}", apart, level
+    least, way = min(found, key=lambda one: one[0].max().item())
+    for ask, says, level in CACHE_RUNS:
+        with suppress(FailedError):
+            apart = away_from(whole, subject, partial(ask, way), given)
+            wrong = (apart > 10 * rounding_tolerance(subject))[0].nonzero()
+            if len(wrong):
+                says = f"Row 0: output {int(wrong[0])} {says}"
+                return False, says, apart, level
     says = "Read in pieces, with a cache, it gives what it gives whole."
     return True, says, least
 
 
-def parts(subject: Subject, apart: Tensor) -> int | None:
-    """Give the first output that is another one than of the whole."""
-    wrong = (apart > 10 * rounding(subject))[0].nonzero()
-    return int(wrong[0]) if len(wrong) else None
-
-
-def distances(
-    subject: Subject, whole: Tensor, given: tuple[Tensor, ...]
-) -> tuple[list[tuple[Way, Tensor]], str]:
-    """How far outputs in pieces are from those of the whole, (1, T), in each
-    way that there is, up to one that is right; or why there is none."""
-    found, reason = list[tuple[Way, Tensor]](), NONE
-    for way in ways(subject):
-        try:
-            made = subject.call(partial(way, subject), given)
-        except FailedError as error:
-            if way is not growing:
-                reason = f"It cannot go on from a cache: {error}"
-            continue
-        if made.shape == whole.shape:
-            found.append((way, away(made, whole)))
-            if parts(subject, found[-1][1]) is None:
-                break
-    return found, reason
-
-
-def more(
-    subject: Subject, ask: Way, whole: Tensor, given: tuple[Tensor, ...]
-) -> Tensor:
-    """How far outputs are from those of the whole, (1, T), where they are
-    read otherwise; 0 where they cannot be read so."""
+def whole_output(subject: Subject, given: tuple) -> Tensor:
+    """Give the outputs of a sequence alone, read at once: (1, T, ...)."""
     try:
-        made = subject.call(ask, given)
-    except FailedError:
-        made = whole
-    return away(made if made.shape == whole.shape else whole, whole)
+        return subject.call(partial(row_outputs, subject), given)
+    except FailedError as error:
+        says = f"One row alone, without padding, fails: {error}"
+        raise NotJudgedError(says) from error
 
 
-def away(made: Tensor, whole: Tensor) -> Tensor:
-    """How far each row of outputs is from that of others: (1, T)."""
+def away_from(
+    whole: Tensor, subject: Subject, ask: PieceRun, given: tuple
+) -> Tensor:
+    """How far each output is from that of the whole: (1, T)."""
+    made = subject.call(partial(ask, subject), given)
+    if made.shape != whole.shape:
+        raise FailedError(f"It gives {tuple(made.shape)} in pieces.")
     return (made - whole).abs().flatten(2).amax(-1) / whole.std()
 
 
-def several(subject: Subject, way: Way, *given: Tensor) -> Tensor:
-    """Read one half, or all but the last words of many, and then two at a
-    time."""
-    t = given[-1].shape[1]
-    first = max(t // 2, t - PAIRS, 1)
-    return way(subject, *given, ends=[*range(first, t, 2), t])
-
-
-def after_another(subject: Subject, way: Way, *given: Tensor) -> Tensor:
+def after_another(way: PieceRun, subject: Subject, *given: Tensor) -> Tensor:
     """Read another sequence, and then this one, with a cache of its own."""
-    read_another(subject, way, *given)
+    if way is not prefix_outputs:  # who keeps words may be told to drop them
+        way(subject, *(x.flip(1) for x in given), ends=cuts(given[-1])[-2:])
     return way(subject, *given)
 
 
-def whole_after(subject: Subject, way: Way, *given: Tensor) -> Tensor:
+def whole_after(way: PieceRun, subject: Subject, *given: Tensor) -> Tensor:
     """Read another sequence in pieces, and then this one as a whole."""
-    read_another(subject, way, *given)
-    return rows(subject, *given)
+    if way is not prefix_outputs:
+        way(subject, *(x.flip(1) for x in given), ends=cuts(given[-1])[-2:])
+    return row_outputs(subject, *given)
 
 
-def read_another(subject: Subject, way: Way, *given: Tensor) -> None:
-    """Read another sequence in two pieces."""
-    if way is not growing:  # who keeps words may be told when to drop them
-        ends = cuts(given[-1])[-2:]
-        way(subject, *(x.flip(1) for x in given), ends=ends)
+def in_pairs(way: PieceRun, subject: Subject, *given: Tensor) -> Tensor:
+    """Read a first part, and then two words at a time."""
+    t = given[-1].shape[1]
+    first = max(t // 2, t - 8, 1)
+    return way(subject, *given, ends=[*range(first, t, 2), t])
 
 
-ASKED_NEXT: tuple[tuple[Way, str, str], ...] = (
-    (after_another, f"{BEFORE} {DROP}", BROKEN),
-    (whole_after, f"{BEFORE} {DROP}", BROKEN),
-    (several, AT_ONCE, UNUSUAL),
+AFTER_ANOTHER = (
+    "is another one when another sequence was read before, though no cache of "
+    "that was handed on. Look for keys and values that the model keeps."
+)
+CACHE_RUNS: tuple[tuple[Callable[..., Tensor], str, str], ...] = (
+    (
+        lambda way, subject, *given: way(subject, *given),
+        "is another one when the words before it come from the cache. Look at "
+        "the numbers of positions and at the mask, which go on where the "
+        "cache ends, and at the axis that keys and values are joined along.",
+        BROKEN,
+    ),
+    (after_another, AFTER_ANOTHER, BROKEN),
+    (whole_after, AFTER_ANOTHER, BROKEN),
+    (
+        in_pairs,
+        "is another one when two words at a time follow a cache, though one "
+        "by one they give what they give whole. Does each see the other? Some "
+        "models are meant to read one at a time.",
+        UNUSUAL,
+    ),
 )
 
 
-def ways(subject: Subject) -> Iterator[Way]:
+def piece_runs(subject: Subject) -> Iterator[PieceRun]:
     """Find the ways to read in pieces: with an optional input that is a
     cache, and what says where a piece begins; or, where there is none, all
     words again each time."""
-    names = defaults(subject.model)
+    names = optional_inputs(subject.model)
     empty = [name for name, x in names.items() if x is None]
     cache = next(filter(CACHE.search, empty), "")
-    if not cache:
-        yield growing
-        return
-    for extra in numbered(names):
+    for extra in position_arguments(names) if cache else ():
         yield partial(in_pieces, cache=cache, extra=extra)
+    if not cache:
+        yield prefix_outputs
 
 
-def rows(subject: Subject, *given: Tensor, **known: Any) -> Tensor:
+def row_outputs(subject: Subject, *given: Tensor, **known: Any) -> Tensor:
     """Run, and give the outputs: (1, T, ...)."""
     result = subject.model(*given, **known)
-    return picked(subject.pick, result, given[-1]).clone()
+    return select_output(subject.pick, result, given[-1]).clone()
 
 
 def cuts(words: Tensor) -> list[int]:
     """Say where pieces end: the last words come one by one."""
     t = words.shape[1]
-    return [*range(max(t - LAST, 1), t + 1)]
+    return [*range(max(t - 3, 1), t + 1)]
 
 
-def growing(
+def prefix_outputs(
     subject: Subject, *given: Tensor, ends: list[int] | None = None
 ) -> Tensor:
     """Read more and more words; join what was given of the new ones."""
     *rest, words = given
     made = [
-        rows(subject, *rest, words[:, :end]) for end in ends or cuts(words)
+        row_outputs(subject, *rest, words[:, :end])
+        for end in ends or cuts(words)
     ]
     return torch.cat(made, 1)
 
@@ -206,7 +172,7 @@ def in_pieces(
 ) -> Tensor:
     """Read a piece after the other, and hand on the cache."""
     *rest, words = given
-    switches = [n for n in defaults(subject.model) if SWITCH.match(n)]
+    switches = [n for n in optional_inputs(subject.model) if SWITCH.match(n)]
     start, held, made = 0, None, []
     for end in ends or cuts(words):
         known: dict[str, Any] = dict.fromkeys(switches, True) | {cache: held}
@@ -216,33 +182,30 @@ def in_pieces(
         piece = words[:, start:end]
         result = subject.model(*rest, piece, **known)
         held, start = cache_of(result, cache), end
-        made.append(picked(subject.pick, result, piece))
+        made.append(select_output(subject.pick, result, piece))
     return torch.cat(made, 1)
 
 
-def numbered(names: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """Say how a model may be told where a piece begins: not at all, by all
-    numbers of positions, or by the first."""
+def position_arguments(names: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """Say how a model may be told where a piece begins, if at all."""
     yield {}
-    for how, pattern in (("all", PLACES), ("first", START)):
+    for how, pattern in (("all", PLACES), ("first", FIRST_PLACE)):
         yield from ({name: how} for name in names if pattern.match(name))
 
 
 def first_words(subject: Subject) -> tuple[Tensor, ...]:
-    """Take the first row of each input, without its padding; what else may
-    be given, such as a mask of padding, is left out."""
+    """Take the first row of each input, without its padding."""
     names = parameter_names(subject.model, len(subject.given))
     others = names[len(subject.inputs) :]
     come_first = subject.places == [*range(len(subject.inputs))]
-    if not (come_first and defaults(subject.model).keys() >= {*others}):
+    if not (come_first and optional_inputs(subject.model).keys() >= {*others}):
         raise NotJudgedError("Some inputs cannot be cut into pieces.")
     pairs = zip(subject.inputs, subject.real)
     return tuple(x[:1, real[0]] for x, real in pairs)
 
 
 def cache_of(result: Any, name: str) -> Any:
-    """Find the cache in what a model gave: by its name, or the last thing
-    beside the outputs."""
+    """Find the cache by its name, or as the last thing that was given."""
     parts = vars(result) if hasattr(result, "__dict__") else {}
     parts = result if isinstance(result, dict) else parts
     others = result[1:] if isinstance(result, (tuple, list)) else ()

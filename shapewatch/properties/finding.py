@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from itertools import chain
@@ -16,15 +17,18 @@ from shapewatch.properties.subject import (
     Subject,
     error_line,
     subject_of,
+    with_random_weights,
 )
 from shapewatch.tracing.markup import html_table
 from shapewatch.tracing.tables import text_line
 
 # Whether it holds, what was seen, and the level, where it is unusual.
 Verdict = tuple[bool, str, Tensor] | tuple[bool, str, Tensor, str]
+Judge = Callable[[Subject], Verdict]
+FUTURE = "Outputs may depend on the future here: causal=False."
 BROKEN, UNUSUAL, EXPECTED = "broken", "unusual", "expected"
 LEVELS = {True: "holds", False: BROKEN, None: "not judged"}
-MARKS = {"holds": "✓", "broken": "✗", "not judged": "–"}
+VERDICT_MARKS = {"holds": "✓", "broken": "✗", "not judged": "–"}
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,7 @@ class Finding:
     @property
     def verdict(self) -> str:
         """The level, with a mark before it."""
-        return f"{MARKS.get(self.level, '!')} {self.level}"
+        return f"{VERDICT_MARKS.get(self.level, '!')} {self.level}"
 
     def __str__(self) -> str:
         """Write a line: the name, the verdict, and the sentence."""
@@ -150,10 +154,10 @@ def in_lines(found: Finding, room: int) -> list[str]:
 
 def in_cells(found: Finding) -> list[str]:
     """Write a finding as cells, of which only the sentence may break."""
-    return [whole(found.name), whole(found.verdict), html.escape(found.says)]
+    return [nowrap(found.name), nowrap(found.verdict), html.escape(found.says)]
 
 
-def whole(text: str) -> str:
+def nowrap(text: str) -> str:
     """Write a text that no line breaks, where the page has style."""
     return f'<span class="whole">{html.escape(text)}</span>'
 
@@ -179,4 +183,24 @@ def check(judge: Callable[[Subject], Verdict]) -> Callable[..., Finding]:
             return Finding(name, None, says)
 
     del ask.__wrapped__  # it is called with a model, not a subject
+    return ask
+
+
+def whatever_weights(judge: Judge) -> Judge:
+    """Let a finding be unusual, and not a bug, that other weights would not
+    have: those of this model are small, or 0 at the start."""
+
+    @wraps(judge)
+    def ask(subject: Subject) -> Verdict:
+        verdict = judge(subject)
+        holds, says, seen, *level = verdict
+        if holds or level:
+            return verdict
+        with suppress(NotJudgedError):
+            others = (with_random_weights(subject, n) for n in range(2))
+            if any(judge(other)[0] for other in others):
+                says += " (With random weights this is not so: some are too "
+                return holds, f"{says}small.)", seen, UNUSUAL
+        return holds, says, seen
+
     return ask

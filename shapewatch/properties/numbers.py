@@ -1,4 +1,4 @@
-"""Numbers: finite, repeatable, and logits at the end."""
+"""Numbers: finite, repeatable, logits at the end; what dropout takes away."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -6,26 +6,32 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
-from shapewatch.properties.copies import with_rows
-from shapewatch.properties.distances import still, undisturbed
-from shapewatch.properties.few import few_outputs
-from shapewatch.properties.finding import UNUSUAL, Verdict, check
-from shapewatch.properties.mixing import followed
-from shapewatch.properties.pushing import Nudge
+from shapewatch.properties.attention import all_attentions
+from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
+from shapewatch.properties.perturbation import (
+    AddNoise,
+    baseline_output,
+    few_outputs,
+    raw_output,
+    watch_modules,
+    with_rows,
+)
 from shapewatch.properties.subject import (
     FailedError,
     NotJudgedError,
     Subject,
-    like,
+    in_double,
     once,
+    select_output,
+    with_model,
 )
-from shapewatch.properties.variants import in_double
 from shapewatch.tracing.record.state import State, seed_all
 
 LOUD, LOUDLY = 30.0, "with weights 30 times larger"
 DEEP = "There is no attention, though: many layers may do that."
-PADDED = "for a source of padding alone"
+PADDING_ALONE = "for a source of padding alone"
 WHERE = "trace(model, ...).first_nan() names the call that makes the first."
 BARE = "Other models do that, too: such a row must then never come."
 FAST = "Only PyTorch's fast path gives them, in evaluation."
@@ -35,54 +41,55 @@ FAST = "Only PyTorch's fast path gives them, in evaluation."
 def finite(subject: Subject) -> Verdict:
     """See whether all outputs are numbers: as the model is, with weights 30
     times as large, and for a sentence of padding alone."""
-    for when, result in runs(subject):
+    for when, result in runs_to_judge(subject):
         rows = flat_rows(result.isfinite().float()).mean(-1)
-        if (rows < 1)[judged(subject, result)].any():
+        if (rows < 1)[unpadded_rows(subject, result)].any():
             share = 1 - result.isfinite().double().mean().item()
             says = (
                 f"{share:.0%} of the outputs are NaN or infinite {when}. "
                 "Look at the softmax (does it take the largest score away "
-                "first?), and for rows with nobody to hear."
+                "first?), and for rows with nothing to attend to."
             )
             if finite_when_slow(subject, when):
                 return False, f"{says} {FAST}", rows, UNUSUAL
-            small = result.dtype == torch.float16  # nothing above 65,504
-            excusable = when == LOUDLY and (small or not followed(subject))
-            if excusable and finite_in_double(subject):
-                continue
-            if when == LOUDLY and not followed(subject):
-                return False, f"{says} {DEEP}", rows, UNUSUAL
-            if when == PADDED:
+            if when == LOUDLY:
+                plain = not all_attentions(subject)
+                small = result.dtype == torch.float16  # none above 65,504
+                if (plain or small) and finite_in_double(subject):
+                    continue
+                if plain:
+                    return False, f"{says} {DEEP}", rows, UNUSUAL
+                return False, says, rows
+            if when == PADDING_ALONE:
                 return False, f"{says} {BARE}", rows, UNUSUAL
-            return False, says if when == LOUDLY else f"{says} {WHERE}", rows
+            return False, f"{says} {WHERE}", rows
     says = "All outputs are numbers, also with weights 30 times larger."
     return True, says, rows
 
 
 def finite_when_slow(subject: Subject, when: str) -> bool:
     """Whether outputs are numbers off the fast path of PyTorch's layers."""
-    with Nudge([], []):
-        slowly = dict(runs(like(subject, subject.model)))[when]
-    return bool(slowly.isfinite()[judged(subject, slowly)].all())
+    with AddNoise([], []):
+        slowly = dict(runs_to_judge(with_model(subject, subject.model)))[when]
+    return bool(slowly.isfinite()[unpadded_rows(subject, slowly)].all())
 
 
 def finite_in_double(subject: Subject) -> bool:
-    """Whether outputs with larger weights are numbers in double precision:
-    it has room for what many layers make, and for powers of e only where the
-    exponents are up to 8 times larger, and so are the weights."""
+    """Whether outputs with larger weights are numbers in double precision,
+    which has room for many layers, but not for powers of e."""
     try:
         double = in_double(subject)
         louder = partial(loud, double, times=8 * LOUD)
         result = double.call(louder, double.given)
     except (NotJudgedError, FailedError):  # it knows one precision only
         return False
-    return bool(result.isfinite()[judged(subject, result)].all())
+    return bool(result.isfinite()[unpadded_rows(subject, result)].all())
 
 
-def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
+def runs_to_judge(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     """Run as it is, loudly, and with a sentence of padding alone."""
     inputs = subject.inputs
-    yield "as it is", still(subject)
+    yield "as it is", raw_output(subject)
     if isinstance(subject.model, nn.Module):
         known = subject.state.known
         hidden = [p for p in subject.model.parameters() if id(p) not in known]
@@ -93,12 +100,11 @@ def runs(subject: Subject) -> Iterator[tuple[str, Tensor]]:
     if subject.last == 1 and padding.any():
         source = inputs[0].clone()
         source[0] = source[padding][0]
-        yield PADDED, subject.run(source, inputs[1])
+        yield PADDING_ALONE, subject.run(source, inputs[1])
 
 
 def loud(subject: Any, *given: Tensor, times: float = LOUD) -> Tensor:
-    """Run a model with larger weights, each of them larger once, however
-    many names it has. `Subject.call` puts them back."""
+    """Run a model with each weight larger; `Subject.call` puts them back."""
     weights = {x.data_ptr(): x for x in subject.model.parameters()}
     for x in weights.values():
         if x.ndim > 1 and x.is_floating_point():
@@ -111,7 +117,7 @@ def repeatable(subject: Subject) -> Verdict:
     """See whether two runs in evaluation agree, whatever random numbers
     they are offered, and leave the inputs as they were."""
     if written := overwritten(subject):
-        return of_written(subject, *written)
+        return overwrite_verdict(subject, *written)
     apart = after_others(subject)
     if not apart.any():
         return True, "Two runs in evaluation give the same numbers.", apart
@@ -131,34 +137,31 @@ def repeatable(subject: Subject) -> Verdict:
 
 def overwritten(subject: Subject) -> tuple[int, Tensor] | None:
     """Find an input that a run writes into, and where: (B, T)."""
-    _, found = twice(few_outputs(subject))
+    _, found = two_runs(few_outputs(subject))
     return next(((i, where) for i, where in found if where.any()), None)
 
 
-def of_written(subject: Subject, which: int, where: Tensor) -> Verdict:
-    """Say that a run writes into an input: of ids, nobody's but the caller's
-    are changed; a part of a model may be given vectors to write into."""
-    side, name = subject.sides[which], subject.names[which]
+def overwrite_verdict(subject: Subject, which: int, where: Tensor) -> Verdict:
+    """Say that a run writes into an input, which is the caller's."""
+    side, name = subject.side(which), subject.names[subject.places[which]]
     known = f"{side} ({name})" if name not in ("", side) else side
     says = (
         f"A run writes into its {known}: whoever called the model has another "
         "one afterwards. Look for what writes in place: x[...] = ..., x += "
         "..., and functions such as masked_fill_. Clone it first."
     )
-    if subject.inputs[which].is_floating_point():
-        return False, says, flat_rows(where.float()).amax(-1), UNUSUAL
-    return False, says, flat_rows(where.float()).amax(-1)
+    level = UNUSUAL if subject.inputs[which].is_floating_point() else BROKEN
+    return False, says, flat_rows(where.float()).amax(-1), level
 
 
 def between_two(subject: Subject) -> Tensor:
     """How far each row is from where it was a run before."""
-    (one, other), _ = twice(few_outputs(subject))
+    (one, other), _ = two_runs(few_outputs(subject))
     return flat_rows((one - other).abs()).amax(-1)
 
 
 def after_others(subject: Subject) -> Tensor:
-    """How far each row is from where it is alone, after a run of others, and
-    with other random numbers."""
+    """How far each row moves after a run of other rows, at another seed."""
     subject = few_outputs(subject)
     others = with_rows(subject, lambda x: x.roll(1, 0).flip(1))
 
@@ -170,20 +173,19 @@ def after_others(subject: Subject) -> Tensor:
         after = subject.call(ask, subject.given, seed=1)
     except (FailedError, RuntimeError):  # the others do not fit
         return between_two(subject)
-    return flat_rows((after - still(subject).nan_to_num()).abs()).amax(-1)
+    return flat_rows((after - raw_output(subject).nan_to_num()).abs()).amax(-1)
 
 
-Written = list[tuple[int, Tensor]]  # which inputs, and where
+Overwrites = list[tuple[int, Tensor]]  # which inputs, and where
 
 
 @once
-def twice(subject: Subject) -> tuple[list[Tensor], Written]:
-    """Run a model two times, one after the other; and see which inputs the
-    first run has written into."""
+def two_runs(subject: Subject) -> tuple[list[Tensor], Overwrites]:
+    """Run a model twice; and see which inputs the first run wrote into."""
     every = enumerate(subject.inputs)
     was = [(i, x, x.clone()) for i, x in every if isinstance(x, Tensor)]
 
-    def ask(*given: Tensor) -> tuple[list[Tensor], Written]:
+    def ask(*given: Tensor) -> tuple[list[Tensor], Overwrites]:
         runs = [subject.made(*given).nan_to_num()]
         found = [(i, (x != y) & ~(x.isnan() & y.isnan())) for i, x, y in was]
         seed_all(1)
@@ -195,7 +197,7 @@ def twice(subject: Subject) -> tuple[list[Tensor], Written]:
 @check
 def logits(subject: Subject) -> Verdict:
     """See whether the outputs are logits: the loss has the softmax."""
-    outputs = undisturbed(subject)
+    outputs = baseline_output(subject)
     sums = outputs.flatten(2).sum(-1)
     outputs = outputs[subject.real[-1]]
     off = (sums - 1)[subject.real[-1]].abs().max()
@@ -213,8 +215,83 @@ def flat_rows(x: Tensor) -> Tensor:
     return x[(..., *[None] * (3 - x.ndim))].flatten(2)
 
 
-def judged(subject: Subject, x: Tensor) -> Tensor:
-    """Tell which rows are judged: (B, T). Nobody reads what comes out at
-    padding."""
+def unpadded_rows(subject: Subject, x: Tensor) -> Tensor:
+    """Tell which rows are judged, which are not padding: (B, T)."""
     real, shape = subject.real[-1], (*x.shape, 1, 1)[:2]
     return real if real.shape == shape else torch.ones(shape) > 0
+
+
+class Dropouts(TorchFunctionMode):
+    """Note each call of dropout: its module, which is known when that ends,
+    its p, and what it reads and makes; and note what a softmax reads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[tuple[float, Tensor, Tensor]] = []
+        self.paths: list[str] = []
+        self.normalised: list[Tensor] = []
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        name = getattr(function, "__name__", "")
+        made = function(*args, **(kwargs or {}))
+        if name == "dropout":
+            names = dict(zip(("input", "p", "training"), args))
+            names |= kwargs or {}
+            p = float(names.get("p", 0.5))
+            if names.get("training", names.get("train", True)) and p > 0:
+                self.calls.append((p, names["input"], made))
+        elif name in ("softmax", "softmax_"):
+            self.normalised += [x for x in args if isinstance(x, Tensor)]
+        return made
+
+    def end(self, path: str, *_: Any) -> None:
+        """Name the module of the calls that were made since another ended."""
+        self.paths += [path or "the model"] * (
+            len(self.calls) - len(self.paths)
+        )
+
+
+@check
+def dropout(subject: Subject) -> Verdict:
+    """See whether dropout, in training, takes away at most half of the
+    numbers, and of vectors or weights: not of ids, scores or logits.
+
+    Srivastava et al. (2014), section 10.
+    """
+    model: Any = subject.model
+    if not isinstance(model, nn.Module):
+        raise NotJudgedError("A function is not in training.")
+    notes = Dropouts()
+
+    def ask(*given: Any) -> Tensor:
+        model.train()
+        with watch_modules(model, notes.end), notes:
+            made = model(*given)
+        return select_output(subject.pick, made, given[subject.places[-1]])
+
+    try:
+        outputs = subject.call(ask, subject.given)
+    except FailedError as error:
+        raise NotJudgedError(f"In training it fails: {error}") from error
+    if not notes.calls:
+        says = "Nothing is dropped in training: no dropout runs with p > 0."
+        raise NotJudgedError(says)
+    rates = torch.tensor([[p for p, *_ in notes.calls]])
+    for path, (p, before, after) in zip(notes.paths, notes.calls):
+        scores = any(x is after for x in notes.normalised)
+        if says := wrong_drop(p, before, scores, after is outputs):
+            return False, f"In training, {path} {says}", rates, UNUSUAL
+    says = "Dropout takes at most half, of vectors or weights"
+    return True, f"{says}, in {len(notes.calls)} places.", rates
+
+
+def wrong_drop(p: float, x: Tensor, scores: bool, outputs: bool) -> str:
+    """Say what is wrong with what is dropped, or ""."""
+    if p > 0.5:
+        says = f"drops {p:.0%} of its numbers: p is the share that goes, "
+        return f"{says}and not the one that is kept."
+    if x.ndim == 2 and x.max() > 1 and x.equal(x.round()):
+        return "drops ids: other words are looked up. Drop vectors."
+    if scores:
+        return "drops scores: after a softmax, 0 is not nothing. Drop weights."
+    return "drops logits: words get the logit 0 by chance." if outputs else ""

@@ -1,30 +1,29 @@
-"""The report: all checks on one model."""
+"""The report: all checks on one model; and an assertion for each."""
 
-from collections.abc import Callable, Iterable, Mapping
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
 from typing import Any
 
-from shapewatch.properties import (
-    attention,
-    beginning,
-    caching,
-    counted,
-    dropping,
-    future,
-    generating,
-    heads,
-    hearing,
-    learning,
-    losses,
-    matrices,
-    norms,
-    numbers,
-    rotations,
-    slopes,
-    softmax,
-    sources,
-    structure,
-    vocabulary,
+from shapewatch.properties.attention import (
+    provenance,
+    score_scale,
+    weight_rows,
+)
+from shapewatch.properties.caching import cached_run
+from shapewatch.properties.dependence import (
+    batch_independence,
+    causality,
+    order_sensitivity,
+    padding_invariance,
+    past,
+    source_coverage,
+    source_dependence,
+    unknown_words,
 )
 from shapewatch.properties.finding import (
     EXPECTED,
@@ -32,45 +31,129 @@ from shapewatch.properties.finding import (
     Finding,
     Report,
 )
-from shapewatch.properties.progress import Progress
-from shapewatch.properties.results import Pick
-from shapewatch.properties.running import why_not_running
-from shapewatch.properties.subject import POSITIONS, Subject
+from shapewatch.properties.gradients import exact_gradients
+from shapewatch.properties.learning import live_parameters
+from shapewatch.properties.losses import (
+    first_loss,
+    loss_gradient,
+    loss_softmax,
+    next_word,
+    padding_in_loss,
+    words_in_loss,
+)
+from shapewatch.properties.numbers import dropout, finite, logits, repeatable
+from shapewatch.properties.perturbation import raw_output
+from shapewatch.properties.positions import relative_positions
+from shapewatch.properties.structure import (
+    activations,
+    identity,
+    norm_statistics,
+)
+from shapewatch.properties.subject import (
+    POSITIONS,
+    FailedError,
+    NotJudgedError,
+    Pick,
+    Subject,
+    error_line,
+    subject_of,
+)
+from shapewatch.tracing.record.state import SITE_PACKAGES
+from shapewatch.tracing.record.visits import owner
+
+PATIENCE = 3.0  # seconds of work before progress is written
+
+
+def with_progress(checks: Sequence[Callable]) -> Iterator[Callable]:
+    """Give checks one by one, and show on a terminal which is running."""
+    ipython: Any = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    looks = sys.stderr.isatty() or getattr(shell, "kernel", None) is not None
+    start, work, width = time.monotonic(), time.thread_time(), 0
+    for n, check in enumerate(checks, 1):
+        if looks and time.thread_time() - work > PATIENCE:
+            text = f"report: {check.__name__} ({n} of {len(checks)}), "
+            text += f"{time.monotonic() - start:.0f} s"
+            print(
+                "\r" + text.ljust(width), end="", file=sys.stderr, flush=True
+            )
+            width = len(text)
+        yield check
+    if width:
+        print("\r" + " " * width, end="\r", file=sys.stderr, flush=True)
+
+
+def why_not_running(subject: Subject) -> str:
+    """Say why a model does not run, in which module, at which line; or ""."""
+    try:
+        raw_output(subject)
+    except FailedError as error:
+        cause = error.__cause__
+        if cause is None or isinstance(cause, FailedError):
+            return f"The model fails: {error_line(error)}"
+        place = failing_place(subject, cause.__traceback__)
+        return f"The model does not run: {error_line(error)}{place}"
+    return ""
+
+
+def failing_place(subject: Subject, trail: TracebackType | None) -> str:
+    """Name the innermost module and line that an error came through."""
+    frames = [frame for frame, _ in traceback.walk_tb(trail)]
+    named: Any = getattr(subject.model, "named_modules", list)
+    paths = {id(part): path for path, part in named()}
+    inside = [paths.get(id(x.f_locals.get("self")), "") for x in frames]
+    path = next((x for x in reversed(inside) if x), "")
+    return (f", in {path}" if path else "") + reader_line(trail)
+
+
+def reader_line(trail: TracebackType | None) -> str:
+    """Give the reader's line that an error came through, or a library's."""
+    lines = [line for line in traceback.extract_tb(trail) if is_outer(line)]
+    own = [line for line in lines if SITE_PACKAGES not in line.filename]
+    for line in (own or lines)[-1:]:
+        name = Path(line.filename).name
+        return f", at {name}:{line.lineno}: {line.line}"
+    return ""
+
+
+def is_outer(line: traceback.FrameSummary) -> bool:
+    """Whether a line is neither PyTorch's nor ours, and can be read."""
+    ours = str(Path(__file__).parents[1])
+    outer = owner(line.filename) == "reader"
+    return outer and not line.filename.startswith(ours) and bool(line.line)
+
 
 CHECKS = (
-    numbers.finite,
-    numbers.repeatable,
-    numbers.logits,
-    beginning.first_loss,
-    norms.norm_statistics,
-    attention.weight_rows,
-    attention.score_scale,
-    attention.provenance,
-    rotations.relative_positions,
-    heads.distinct_heads,
-    future.causality,
-    hearing.past,
-    hearing.padding_invariance,
-    hearing.unknown_words,
-    vocabulary.distinct_words,
-    hearing.source_dependence,
-    sources.source_coverage,
-    hearing.order_sensitivity,
-    hearing.batch_independence,
-    caching.cached_run,
-    generating.generation,
-    dropping.dropout,
-    learning.live_parameters,
-    slopes.exact_gradients,
-    structure.identity,
-    matrices.activations,
+    finite,
+    repeatable,
+    logits,
+    first_loss,
+    norm_statistics,
+    weight_rows,
+    score_scale,
+    provenance,
+    relative_positions,
+    causality,
+    past,
+    padding_invariance,
+    unknown_words,
+    source_dependence,
+    source_coverage,
+    order_sensitivity,
+    batch_independence,
+    cached_run,
+    dropout,
+    live_parameters,
+    exact_gradients,
+    identity,
+    activations,
 )
 LOSS_CHECKS = (
-    losses.loss_gradient,
-    losses.next_word,
-    softmax.loss_softmax,
-    counted.padding_in_loss,
-    counted.words_in_loss,
+    loss_gradient,
+    next_word,
+    loss_softmax,
+    padding_in_loss,
+    words_in_loss,
 )
 
 
@@ -108,7 +191,7 @@ def report(
 
     >>> table = torch.nn.Embedding(9, 4)
     >>> report(table, torch.tensor([[2, 5, 3], [2, 6, 7]]))["causality"]
-    causality: ✓ holds. No position hears a later one.
+    causality: ✓ holds. No position depends on a later one.
     >>> report(table, {"input": torch.tensor([[2, 5], [6, 7]])}, pad=7).ok
     True
     """
@@ -118,28 +201,19 @@ def report(
         if name not in names:
             says = f"no check {name!r}: there are {', '.join(names)}"
             raise ValueError(says)
-    options = pad, unknown, causal, None, positions, output, named, loss
-    subject = Subject(model, inputs, *options)
+    known: dict[str, Any] = {"pad": pad, "unknown": unknown, "causal": causal}
+    known |= {"positions": positions, "output": output, "loss": loss}
+    subject = Subject(model, inputs, named, **known)
     with subject.state:
-        failure = why_not_running(subject)
-        found = [] if failure else findings(subject, checks)
-    if failure:
-        return FailedReport([Finding(name, False, failure) for name in names])
+        if failure := why_not_running(subject):
+            found = [Finding(name, False, failure) for name in names]
+            return FailedReport(found)
+        found = [ask(subject) for ask in with_progress(checks)]
     return Report([after_all(finding, reasons) for finding in found])
 
 
-def findings(
-    subject: Subject, checks: Iterable[Callable[..., Finding]]
-) -> list[Finding]:
-    """Let each check ask a subject."""
-    progress = Progress()
-    subject.tick = progress.tick
-    return [check(subject) for check in progress.each(checks)]
-
-
 def after_all(finding: Finding, reasons: Mapping[str, str]) -> Finding:
-    """Mark a finding that was expected, and put the reason before it; say of
-    one that holds that the reason is not needed."""
+    """Mark a finding that was expected, with the reason before it."""
     reason = reasons.get(finding.name, "").rstrip(".")
     if not reason or finding.holds is None:
         return finding
@@ -147,3 +221,87 @@ def after_all(finding: Finding, reasons: Mapping[str, str]) -> Finding:
         says = f"{finding.says} (It was expected not to: {reason}.)"
         return replace(finding, says=says)
     return replace(finding, says=f"{reason}. {finding.says}", level=EXPECTED)
+
+
+def assertion_of(check: Callable[..., Finding]) -> Callable[..., None]:
+    """Make an assertion of a check."""
+
+    def ask(model: Callable, *inputs: Any, **known: Any) -> None:
+        __tracebackhide__ = True  # pytest shows the test's line
+        subject = subject_of(model, inputs, known)  # raises for other names
+        with subject.state:
+            finding = check(subject)
+        if finding.holds is None:
+            raise NotJudgedError(str(finding))
+        if not finding.holds:
+            raise AssertionError(str(finding))
+
+    ask.__name__ = ask.__qualname__ = f"assert_{check.__name__}"
+    ask.__module__ = __name__
+    ask.__doc__ = f"""Assert what `{check.__name__}` asks of a model.
+
+    The model and its inputs are as in `report`, and so are pad, unknown,
+    causal, positions, output and loss. AssertionError with what was seen,
+    unless the property holds; NotJudgedError with the reason, where it cannot
+    be judged: such a test has asserted nothing. TypeError for a name that is
+    neither an option nor an input.
+    """
+    return ask
+
+
+# Assert what `activations` asks of a model.
+assert_activations = assertion_of(activations)
+# Assert what `batch_independence` asks of a model.
+assert_batch_independence = assertion_of(batch_independence)
+# Assert what `cached_run` asks of a model.
+assert_cached_run = assertion_of(cached_run)
+# Assert what `causality` asks of a model.
+assert_causal = assertion_of(causality)
+# Assert what `dropout` asks of a model.
+assert_dropout = assertion_of(dropout)
+# Assert what `exact_gradients` asks of a model.
+assert_exact_gradients = assertion_of(exact_gradients)
+# Assert what `finite` asks of a model.
+assert_finite = assertion_of(finite)
+# Assert what `first_loss` asks of a model.
+assert_first_loss = assertion_of(first_loss)
+# Assert what `identity` asks of a model.
+assert_identity = assertion_of(identity)
+# Assert what `live_parameters` asks of a model.
+assert_live_parameters = assertion_of(live_parameters)
+# Assert what `logits` asks of a model.
+assert_logits = assertion_of(logits)
+# Assert what `loss_gradient` asks of a model.
+assert_loss_gradient = assertion_of(loss_gradient)
+# Assert what `loss_softmax` asks of a model.
+assert_loss_softmax = assertion_of(loss_softmax)
+# Assert what `next_word` asks of a model.
+assert_next_word = assertion_of(next_word)
+# Assert what `norm_statistics` asks of a model.
+assert_norm_statistics = assertion_of(norm_statistics)
+# Assert what `order_sensitivity` asks of a model.
+assert_order_sensitivity = assertion_of(order_sensitivity)
+# Assert what `padding_in_loss` asks of a model.
+assert_padding_in_loss = assertion_of(padding_in_loss)
+# Assert what `padding_invariance` asks of a model.
+assert_padding_invariance = assertion_of(padding_invariance)
+# Assert what `past` asks of a model.
+assert_past = assertion_of(past)
+# Assert what `provenance` asks of a model.
+assert_provenance = assertion_of(provenance)
+# Assert what `relative_positions` asks of a model.
+assert_relative_positions = assertion_of(relative_positions)
+# Assert what `repeatable` asks of a model.
+assert_repeatable = assertion_of(repeatable)
+# Assert what `score_scale` asks of a model.
+assert_score_scale = assertion_of(score_scale)
+# Assert what `source_coverage` asks of a model.
+assert_source_coverage = assertion_of(source_coverage)
+# Assert what `source_dependence` asks of a model.
+assert_source_dependence = assertion_of(source_dependence)
+# Assert what `unknown_words` asks of a model.
+assert_unknown_words = assertion_of(unknown_words)
+# Assert what `weight_rows` asks of a model.
+assert_weight_rows = assertion_of(weight_rows)
+# Assert what `words_in_loss` asks of a model.
+assert_words_in_loss = assertion_of(words_in_loss)

@@ -1,163 +1,170 @@
-"""Subjects: a model and its inputs, ready to be asked."""
+"""Subjects: a model and what it is given, by place or by name, ready to be
+asked; and the same model in training, in double precision, or with other
+weights."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from copy import copy
-from functools import cached_property, wraps
-from inspect import signature
+from copy import copy, deepcopy
+from difflib import SequenceMatcher
+from functools import partial, wraps
+from inspect import Parameter, Signature, signature
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn, no_grad
+from torch.utils._pytree import (
+    MappingKey,
+    SequenceKey,
+    TreeSpec,
+    tree_flatten_with_path,
+    tree_map_only,
+    tree_unflatten,
+)
 
-from shapewatch.properties.inputs import (
-    as_called,
-    by_place,
-    sequences,
-)
-from shapewatch.properties.results import (
-    FailedError,
-    NotJudgedError,
-    Pick,
-    error_line,
-    for_positions,
-    picked,
-)
 from shapewatch.tracing.record.state import State, seed_all
+from shapewatch.tracing.record.tensors import tensors
 
-__all__ = [
-    "FailedError",
-    "NotJudgedError",
-    "Subject",
-    "error_line",
-    "like",
-    "once",
-    "subject_of",
-    "whole",
-]
-T = TypeVar("T")
+Result = TypeVar("Result")
+Pick = str | Callable[[Any], Tensor] | None
 POSITIONS = 16
+OPTIONS = {"pad", "unknown", "causal", "positions", "output", "loss"}
 UNK, PAD = 0, 1  # the ids of [UNK]: the second where padding has the first
 LABELS = {"targets", "target", "labels", "y"}  # or a decoder's input
+SEQUENCE = re.compile("ids|src|tgt|source|target|tokens|words|^[xy]$")
+NO_SEQUENCE = re.compile("mask|type|segment|position|pos_|_pos|label")
 
 
-class Runner:
+class NotJudgedError(Exception):
+    """A check has nothing to judge; the message says why."""
+
+
+class FailedError(Exception):
+    """The model could not be run; the message says how it failed."""
+
+
+class Sequences:
+    """What a model is given, and which of it are sequences of words."""
+
+    given: tuple
+    places: list[int]
+    ids: tuple[int | None, int | None]  # of padding, and of unknown words
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The sequences that the model reads."""
+        return tuple(self.given[i] for i in self.places)
+
+    @property
+    def last(self) -> int:
+        """The number of the input of which the output has the rows."""
+        return len(self.places) - 1
+
+    @property
+    def real(self) -> list[Tensor]:
+        """Which positions of each input are not padding: (B, T)."""
+        return [~is_id(x, self.ids[0]) for x in self.inputs]
+
+    @property
+    def unknown(self) -> list[Tensor]:
+        """Which positions of each input are unknown words: (B, T)."""
+        return [is_id(x, self.ids[1]) for x in self.inputs]
+
+    def side(self, which: int) -> str:
+        """Name a sequence as sentences call it."""
+        known = {0: ("input",), 1: ("source", "target")}
+        return known.get(self.last, {which: f"input {which}"})[which]
+
+
+class ModelRunner(Sequences):
     """A model that is run, and found as it was each time."""
 
     model: Callable
-    given: tuple
-    loss: Callable | None
-    inputs: tuple[Tensor, ...]
-    places: list[int]
-    ids: tuple[int | None, int | None]
     pick: Pick
     state: State
-    tick: Callable[[], None]
     pools = False  # whether the last run gave one output for a sequence
-
-    @cached_property
-    def real(self) -> list[Tensor]:
-        """Which positions of each input are not the id `pad`: (B, T)."""
-        return [~is_id(x, self.ids[0]) for x in self.inputs]
-
-    @cached_property
-    def unknown(self) -> list[Tensor]:
-        """Which positions of each input are the id `unknown`: (B, T)."""
-        return [is_id(x, self.ids[1]) for x in self.inputs]
 
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
         """Run the model in evaluation, with random numbers of its own:
         -> (B, T, ...). Raises FailedError for whatever goes wrong."""
-        given = whole(self, inputs or self.inputs)
-        return self.call(self.made, given, seed)
+        return self.call(self.made, with_sequences(self, inputs), seed)
 
     def made(self, *given: Tensor) -> Tensor:
         """Run the model just as it is: what it gives now."""
         result, rows = self.model(*given), given[self.places[-1]]
-        found = picked(self.pick, result, rows)
+        found = select_output(self.pick, result, rows)
         made = for_positions(found, rows)
         self.pools = made is not found
         return made.clone()
 
-    def call(self, ask: Callable[..., T], inputs: tuple, seed: int = 0) -> T:
+    def call(
+        self, ask: Callable[..., Result], inputs: tuple, seed: int = 0
+    ) -> Result:
         """Call something that runs the model, without gradients; and a
         module, in evaluation. Then all is as it was, as far as a glance
         tells: whoever made the subject looks again, `with subject.state`."""
-        self.tick()
-        with kept(self.state), resting(self.model), failing():
-            seed_all(seed)
-            return ask(*inputs)
+        try:
+            with in_evaluation(self.model):
+                seed_all(seed)
+                return ask(*inputs)
+        except Exception as error:
+            raise FailedError(error_line(error)) from error
+        finally:
+            self.state.put_back(counted=True)
 
 
-class Subject(Runner):
+class Subject(ModelRunner):
     """A model, what it reads, and what was found out about it.
 
     It reads a source and a target, or one sequence: ids (B, T) or vectors
-    (B, T, C). What else it is given, such as masks and numbers of positions,
-    is handed on as it is: `inputs` are the sequences, which stand at some
-    `places`, and `given` is all, also what is `named`. A `pick` finds the
-    output in what it gives; of an input, about so many `positions` are
-    pushed. A training `loss` may ask for what it should give.
+    (B, T, C), which stand at some `places` of all that is `given`, such as
+    masks and numbers of positions. A `pick` finds the output in what it
+    gives; of an input, about so many `positions` are pushed; a training
+    `loss` may ask for what it should give. ValueError for less than two
+    positions, TypeError for no inputs.
     """
 
     def __init__(
         self,
         model: Callable,
-        inputs: tuple[Tensor, ...] = (),
+        inputs: tuple = (),
+        named: Mapping[str, Any] | None = None,
+        *,
         pad: int | None = None,
         unknown: int | None = None,
         causal: bool = True,
-        places: list[int] | None = None,
         positions: int = POSITIONS,
         output: Pick = None,
-        named: Mapping[str, Any] | None = None,
         loss: Callable | None = None,
     ):
         if positions < 2:
             says = f"{positions=} is too few: the first and the last are two"
             raise ValueError(says)
         self.causal, self.positions, self.pick = causal, positions, output
-        self.tick: Callable[[], None] = nobody_waits
-        self.ids, self.found = own_ids(model, pad, unknown), dict[tuple, Any]()
-        self.model, self.given, names = by_place(model, inputs, named or {})
+        self.found = dict[tuple, Any]()
+        self.ids = own_ids(model, pad, unknown)
+        self.model, self.given, self.names = by_place(
+            model, inputs, named or {}
+        )
         if not self.given:
             raise TypeError("give the model's inputs, too: check(model, ids)")
-        self.config = getattr(self.model, "config", None)
         self.loss = loss and as_called(loss, self.model)
         self.state = State(self.model, self.given, loss)
-        self.reads(places or sequences(self.given, names), names)
-        if not places and self.names[-1] in LABELS:
-            self.reads(without_labels(self), names)
-
-    def reads(self, places: list[int], names: list[str]) -> None:
-        """Take the inputs at some places for sequences; all have a name, or
-        "" where it is not known."""
-        self.places, self.names = places, [names[i] for i in places]
-        self.inputs = tuple(self.given[i] for i in places)
-        self.last = len(places) - 1  # the output has its rows
-        self.sides = sides(len(places))
+        self.places = sequences(self.given, self.names)
+        if self.names[self.places[-1]] in LABELS:
+            self.places = without_labels(self)
 
 
-def without_labels(subject: Subject) -> list[int]:
-    """Tell which inputs are sequences, without a last one that has the shape
-    of the one before it and changes no output: these are labels."""
-    *rest, labels = subject.inputs
-    if not rest or labels.shape != rest[-1].shape:
-        return subject.places
-    with suppress(FailedError):
-        others = [*rest, labels.roll(1, 1).flip(0)]
-        if subject.run(*others).equal(subject.run()):
-            return subject.places[:-1]
-    return subject.places
+def subject_of(
+    model: Callable, inputs: tuple, known: Mapping[str, Any]
+) -> Subject:
+    """Make a subject; a name that is no option is an input of the model."""
+    options = {name: x for name, x in known.items() if name in OPTIONS}
+    named = {name: x for name, x in known.items() if name not in OPTIONS}
+    return Subject(model, inputs, named, **options)
 
 
-def sides(count: int) -> tuple[str, ...]:
-    """Name so many sequences."""
-    known = {1: ("input",), 2: ("source", "target")}
-    return known.get(count, tuple(f"input {i}" for i in range(count)))
-
-
-def like(
+def with_model(
     subject: Subject,
     model: Callable,
     given: tuple | None = None,
@@ -167,23 +174,31 @@ def like(
     them. What is `free` of it is not put back after a run."""
     other = copy(subject)
     other.model, other.found = model, {}
-    other.config = getattr(model, "config", None)
     other.given = subject.given if given is None else given
-    other.inputs = tuple(other.given[i] for i in other.places)
-    for name in ("real", "unknown"):  # these are of the inputs
-        vars(other).pop(name, None)
-    beside, things = copy(subject.state), (model, other.given, subject.loss)
+    beside = copy(subject.state)
     beside.known = beside.known | {id(x): x for x in free}
-    other.state = State(*things, beside=beside)
+    other.state = State(model, other.given, subject.loss, beside=beside)
     return other
 
 
-def whole(subject: Runner, inputs: tuple, given: tuple | None = None) -> tuple:
-    """Put sequences where they stand among all that a subject is given, or
-    others like that."""
-    every = enumerate(subject.given if given is None else given)
-    found = dict(every) | dict(zip(subject.places, inputs))
-    return tuple(found.values())
+def with_sequences(subject: ModelRunner, inputs: Iterable[Tensor]) -> tuple:
+    """Put sequences where they stand among all that is given."""
+    found = [*subject.given]
+    for i, x in zip(subject.places, inputs):
+        found[i] = x
+    return tuple(found)
+
+
+def without_labels(subject: Subject) -> list[int]:
+    """Leave out a last input that changes no output: these are labels."""
+    *rest, labels = subject.inputs
+    if not rest or labels.shape != rest[-1].shape:
+        return subject.places
+    with suppress(FailedError):
+        others = [*rest, labels.roll(1, 1).flip(0)]
+        if subject.run(*others).equal(subject.run()):
+            return subject.places[:-1]
+    return subject.places
 
 
 def own_ids(
@@ -198,41 +213,9 @@ def own_ids(
     return pad, unknown
 
 
-def subject_of(
-    model: Callable, inputs: tuple, known: Mapping[str, Any]
-) -> Subject:
-    """Make a subject of what the caller of a check gives: a name that is no
-    option is an input of the model."""
-    options = {name: x for name, x in known.items() if name in OPTIONS}
-    named = {name: x for name, x in known.items() if name not in OPTIONS}
-    return Subject(model, inputs, named=named, **options)
-
-
-OPTIONS = {*signature(Subject).parameters} - {
-    "model",
-    "inputs",
-    "places",
-    "named",
-}
-
-
-def nobody_waits() -> None:
-    """Tell nobody that the model runs once more."""
-
-
 @contextmanager
-def kept(state: State) -> Iterator[None]:
-    """Have things put back, quickly."""
-    try:
-        yield
-    finally:
-        state.put_back_counted()
-
-
-@contextmanager
-def resting(model: Callable) -> Iterator[None]:
-    """Run without gradients; and a module, in evaluation: then each part is
-    in training again that was."""
+def in_evaluation(model: Callable) -> Iterator[None]:
+    """Run without gradients and in evaluation, and put the modes back."""
     parts = [*model.modules()] if isinstance(model, nn.Module) else []
     before = [(part, part.training) for part in parts]
     try:
@@ -246,20 +229,11 @@ def resting(model: Callable) -> Iterator[None]:
                 part.training = training
 
 
-@contextmanager
-def failing() -> Iterator[None]:
-    """Raise FailedError for whatever goes wrong."""
-    try:
-        yield
-    except Exception as error:
-        raise FailedError(error_line(error)) from error
-
-
-def once(find: Callable[..., T]) -> Callable[..., T]:
+def once(find: Callable[..., Result]) -> Callable[..., Result]:
     """Let what is found out about a subject be remembered."""
 
     @wraps(find)
-    def remembered(subject: Subject, *which: Any) -> T:
+    def remembered(subject: Subject, *which: Any) -> Result:
         key = find.__name__, *which
         if key not in subject.found:
             subject.found[key] = find(subject, *which)
@@ -273,3 +247,323 @@ def is_id(x: Tensor, known: int | None) -> Tensor:
     if x.is_floating_point() or known is None:
         return torch.zeros(x.shape[:2], dtype=torch.bool)
     return x == known
+
+
+def find_output(result: Any, rows: Any = None) -> Tensor:
+    """Find the tensor in what a model gave: its `logits`, the first that has
+    vectors for the positions of `rows`, or the first."""
+    found = tensors(getattr(result, "logits", result))
+    if not found:
+        raise FailedError(f"It gave {type(result).__name__}, and no tensor.")
+    shape = getattr(rows, "shape", ())[:2]
+    fit = (x for x in found if x.ndim > 2 and x.shape[:2] == shape)
+    return next(fit, found[0])
+
+
+def select_output(pick: Pick, result: Any, rows: Any = None) -> Tensor:
+    """Take the tensor that a name or a function picks of what a model gave;
+    FailedError says what there is. Without a pick, see `find_output`."""
+    if pick is None:
+        return find_output(result, rows)
+    if not isinstance(pick, str):
+        found, what = pick(result), "What output= picks"
+    elif pick in (parts := named_parts(result)):
+        found, what = parts[pick], f"{pick!r}"
+    else:
+        raise FailedError(f"There is no {pick!r}. {gave_text(result)}")
+    if isinstance(found, Tensor):
+        return found
+    kind = type(found).__name__
+    raise FailedError(f"{what} is {kind}, and no tensor. {gave_text(result)}")
+
+
+def for_positions(made: Tensor, rows: Tensor) -> Tensor:
+    """Give each position of `rows` what a pooled model made of all of them:
+    (B) or (B, K) -> (B, T, K). With K = T there might be a number for each
+    position: that stays. An image has no positions yet."""
+    of_rows = made.ndim in (1, 2) and len(made) == len(rows)
+    if not of_rows or rows.ndim not in (2, 3):
+        return made
+    flat = made.reshape(len(made), -1)
+    if flat.shape[1] == rows.shape[1]:
+        return made
+    return flat[:, None].expand(-1, rows.shape[1], -1)
+
+
+def named_parts(result: Any) -> dict[str, Any]:
+    """Give what has a name in what a model gave."""
+    if isinstance(result, Mapping):
+        return {str(name): part for name, part in result.items()}
+    fields = getattr(result, "_fields", getattr(result, "__dict__", {}))
+    plain = isinstance(result, Tensor)
+    return {} if plain else {name: getattr(result, name) for name in fields}
+
+
+def gave_text(result: Any) -> str:
+    """Say what a model gave."""
+    names = [name for name, x in named_parts(result).items() if x is not None]
+    if names:
+        return f"The model gave {', '.join(names)}."
+    if isinstance(result, Tensor):
+        return f"The model gave one tensor {tuple(result.shape)}."
+    if isinstance(result, (tuple, list)):
+        kinds = ", ".join(type(x).__name__ for x in result)
+        return f"The model gave {kinds}: pick with output=lambda y: y[0]."
+    return f"The model gave {type(result).__name__}."
+
+
+def error_line(error: Exception) -> str:
+    """Say in one line what went wrong."""
+    if isinstance(error, FailedError):
+        return str(error)
+    first = str(error).split("\n")[0]
+    return f"{type(error).__name__}: {first[:150]}"
+
+
+def by_place(
+    model: Any, inputs: tuple, named: Mapping[str, Any]
+) -> tuple[Any, tuple, list[str]]:
+    """Let a model that is given inputs by name be given them by place."""
+    refuse_typos(model, named)
+    if len(inputs) == 1 and isinstance(inputs[0], Mapping):
+        every = {**inputs[0], **named}
+        if accepts_names(model, every):
+            inputs, named = (), every
+    inputs = tuple(dict(x) if isinstance(x, Mapping) else x for x in inputs)
+    if not named and not any(isinstance(x, dict) for x in inputs):
+        return model, inputs, parameter_names(model, len(inputs))
+    refuse_unknown(model, named)
+    order = [*(parameters_of(model) or ()), *named]
+    sorted_ones = dict(sorted(named.items(), key=lambda x: order.index(x[0])))
+    found, form = tree_flatten_with_path((inputs, sorted_ones))
+    known = parameter_names(model, len(inputs))
+    names = [name_of_leaf(path, known) for path, _ in found]
+    called = called_by_place(model, form)
+    return called, tuple(leaf for _, leaf in found), names
+
+
+def parameters_of(model: Callable) -> Mapping[str, Parameter] | None:
+    """Give the parameters of a model; None where nobody says."""
+    try:
+        return signature(getattr(model, "forward", model)).parameters
+    except (TypeError, ValueError):
+        return None
+
+
+def optional_inputs(model: Callable) -> dict[str, Any]:
+    """Name the optional inputs of a model, with what they are else."""
+    pairs = (
+        (name, one.default)
+        for name, one in (parameters_of(model) or {}).items()
+    )
+    return {name: x for name, x in pairs if x is not Parameter.empty}
+
+
+def accepts_names(model: Callable, named: Mapping[str, Any]) -> bool:
+    """Whether a model may be called with these names."""
+    asked = parameters_of(model)
+    if asked is None:
+        return True
+    try:
+        Signature([*asked.values()]).bind(**named)
+    except TypeError:
+        return False
+    return True
+
+
+def refuse_unknown(model: Callable, named: Mapping[str, Any]) -> None:
+    """Raise TypeError for a name that a model has no input for."""
+    asked = parameters_of(model)
+    if asked is None:
+        return
+    kinds = {one.kind for one in asked.values()}
+    unknown = [name for name in named if name not in asked]
+    if unknown and Parameter.VAR_KEYWORD not in kinds:
+        raise TypeError(
+            f"{unknown[0]!r} is no option here, and no input of the model, "
+            f"which has {', '.join(asked) or 'none'}"
+        )
+
+
+def refuse_typos(model: Callable, named: Mapping[str, Any]) -> None:
+    """Raise TypeError for a name that is nearly an option's."""
+    for name in named.keys() - (parameters_of(model) or {}).keys():
+        for option in (*OPTIONS, "expect"):
+            alike = SequenceMatcher(None, name, option).ratio() > 0.9
+            if alike or sorted(name) == sorted(option):
+                raise TypeError(
+                    f"{name!r}: is {option!r} meant? If not, give the "
+                    f"model's inputs in a dictionary: {{{name!r}: ...}}"
+                )
+
+
+def name_of_leaf(path: Iterable[Any], known: list[str]) -> str:
+    """Name an input by its key, or by the parameter it is handed to."""
+    names = [str(key.key) for key in path if isinstance(key, MappingKey)]
+    places = [key.idx for key in path if isinstance(key, SequenceKey)]
+    return names[-1] if names else known[places[1]]
+
+
+def called_by_place(model: Any, form: TreeSpec) -> Any:
+    """Let a model be called with all inputs by place. A module keeps its parts
+    and their paths: it is a copy that shares them."""
+    if not isinstance(model, nn.Module):
+        return partial(call_named, model, form)
+    if isinstance(model, torch.jit.ScriptModule) or "forward" in vars(model):
+        return Outer(model, form)
+    called: Any = copy(model)
+    kind = type(model)
+    body = {"form": form, "forward": forward_of(kind)}
+    called.__class__ = type(kind.__name__, (kind,), body)
+    return called
+
+
+class Outer(nn.Module):
+    """Calls a module by name that is given its inputs by place."""
+
+    def __init__(self, model: nn.Module, form: TreeSpec):
+        super().__init__()
+        self.model, self.form = model, form
+
+    def forward(self, *leaves: Any, **more: Any) -> Any:
+        """Run the module."""
+        return call_named(self.model, self.form, *leaves, **more)
+
+
+def as_called(loss: Callable, model: Any) -> Callable:
+    """Let a loss of a model be called with all inputs by place, as that is."""
+    form = getattr(model, "form", None)
+    if not isinstance(form, TreeSpec):
+        return loss
+
+    def ask(called: Any, *leaves: Any) -> Any:
+        return call_named(partial(loss, called), form, *leaves)
+
+    return ask
+
+
+def forward_of(kind: Any) -> Callable:
+    """Make a `forward` by place of that of a class."""
+
+    def forward(self: Any, *leaves: Any, **more: Any) -> Any:
+        call = partial(kind.forward, self)
+        if len(leaves) != self.form.num_leaves:  # a loss calls it by name
+            return call(*leaves, **more)
+        return call_named(call, self.form, *leaves, **more)
+
+    if (asked := parameters_of(kind)) is not None:
+        found: Any = forward
+        found.__signature__ = Signature([*asked.values()])
+    return forward
+
+
+def call_named(
+    call: Callable, form: TreeSpec, *leaves: Any, **more: Any
+) -> Any:
+    """Call something as its caller did; with more by name."""
+    inputs, named = tree_unflatten(leaves, form)
+    return call(*inputs, **{**more, **named})
+
+
+def sequences(given: tuple, names: list[str]) -> list[int]:
+    """Tell which inputs are sequences: ids or vectors, and no masks, kinds
+    of tokens, or numbers of positions. All of them, where none is."""
+    named = enumerate(zip(given, names))
+    found = [i for i, (x, name) in named if is_sequence(x, name)]
+    return found if len(given) > 1 and found else [*range(len(given))]
+
+
+def parameter_names(model: Callable, count: int) -> list[str]:
+    """Name what a model's inputs are handed to; "" where nobody says."""
+    kinds = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
+    asked = parameters_of(model) or {}
+    names = [name for name, one in asked.items() if one.kind in kinds]
+    return (names + [""] * count)[:count]
+
+
+def is_sequence(x: Any, name: str) -> bool:
+    """Whether an input is ids (B, T) or vectors (B, T, C)."""
+    if not isinstance(x, Tensor) or x.dtype == torch.bool:
+        return False
+    if x.ndim not in (2, 3) or not x.numel() or NO_SEQUENCE.search(name):
+        return False
+    if x.is_floating_point():
+        return x.ndim == 3 and bool(x.isfinite().all() and x.max() > 0)
+    steps = x.diff(dim=1).abs()
+    counted = bool(steps.numel() and steps.max() <= 1 and x[:, 0].max() <= 1)
+    return x.ndim == 2 and (not counted or bool(SEQUENCE.search(name)))
+
+
+class TrainingModel(nn.Module):
+    """A model that is in training whenever it runs, without dropout: of some
+    layers, such as experts, what drops out depends on the words. It has the
+    parameters of the other one, and buffers of its own."""
+
+    def __init__(self, model: nn.Module):
+        super().__init__()
+        self.model = module_copy(model, {id(p): p for p in model.parameters()})
+        for part in self.model.modules():
+            if isinstance(part, nn.modules.dropout._DropoutNd):
+                part.p = 0.0
+
+    def forward(self, *inputs: Tensor) -> Tensor:
+        """Run in training: what the model makes of its inputs."""
+        self.model.train()
+        return self.model(*inputs)
+
+
+def module_copy(model: nn.Module, shared: dict[int, Any]) -> nn.Module:
+    """Copy a module, but for what is shared by its id; NotJudgedError when
+    it cannot be copied."""
+    try:
+        return deepcopy(model, shared)
+    except Exception as error:
+        raise NotJudgedError("The model cannot be copied.") from error
+
+
+@once
+def same_word(subject: Subject, n: int) -> Subject:
+    """Ask the same with one word, or vector, of the first row everywhere."""
+    alike = []
+    for x, real in zip(subject.inputs, subject.real):
+        known = x[0][real[0]]
+        if known.ndim > 2 or not len(known):
+            raise NotJudgedError("The inputs are not rows of words.")
+        words = known if x.is_floating_point() else known.unique()
+        alike.append(words[-1 - n % len(words)].expand_as(x).clone())
+    return with_model(subject, subject.model, with_sequences(subject, alike))
+
+
+def in_double(subject: Subject) -> Subject:
+    """Ask a copy of the model that reckons in double precision."""
+    if not isinstance(subject.model, nn.Module):
+        raise NotJudgedError("A function has no precision of its own.")
+    doubles = {
+        id(p): nn.Parameter(p.to(torch.float64, copy=True), p.requires_grad)
+        for p in subject.model.parameters()
+        if type(p) is nn.Parameter and p.is_floating_point()
+    }
+    model = module_copy(subject.model, doubles).double()
+    given = tree_map_only(
+        Tensor,
+        lambda x: x.double() if x.is_floating_point() else x,
+        subject.given,
+    )
+    return with_model(subject, model, given, free=model.parameters())
+
+
+@once
+def with_random_weights(subject: Subject, seed: int, *names: str) -> Subject:
+    """Give the model random weights of a healthy size, all or some: matrices
+    that keep the variance, gains and offsets that are not 0."""
+    if not isinstance(subject.model, nn.Module):
+        raise NotJudgedError("A function has no weights.")
+    model = module_copy(subject.model, {})
+    draw = torch.Generator().manual_seed(seed)
+    for name, p in model.named_parameters():
+        if names and name not in names:
+            continue
+        noise = torch.randn(p.shape, generator=draw).to(p)
+        size = p.shape[-1] ** -0.5 if p.ndim > 1 else 0.5
+        p.data = noise * size + (p.data if p.ndim < 2 else 0)
+    return with_model(subject, model)

@@ -14,10 +14,13 @@ from shapewatch.tracing.axes.names import Axis, shape_text
 from shapewatch.tracing.listing.changes import Diff, diff
 from shapewatch.tracing.markup import html_table, shape_html
 from shapewatch.tracing.printing import print_shapes
+from shapewatch.tracing.questions.attention import Attention
 from shapewatch.tracing.questions.costs import flops, gradients, parameters
-from shapewatch.tracing.questions.export import from_json
-from shapewatch.tracing.questions.saved import SavedTrace, load_trace
-from shapewatch.tracing.questions.scores import Attention
+from shapewatch.tracing.questions.saved import (
+    SavedTrace,
+    from_json,
+    load_trace,
+)
 from shapewatch.tracing.tables import Row, Sheet, Table
 from shapewatch.tracing.tracer import Trace, trace
 

@@ -1,54 +1,90 @@
-"""The calls of a run: their axes, named by other runs, and their values."""
+"""The calls of a run: their axes, named by other runs, their data types, and
+their values."""
 
-from collections import defaultdict
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from functools import cached_property
-from itertools import product, starmap, zip_longest
+from functools import cache, cached_property
+from itertools import chain, product, starmap, zip_longest
+from operator import itemgetter
+from typing import Any
 
 from torch import Size, Tensor
 
-from shapewatch.tracing.axes.names import Dims, Shapes, dims_of
-from shapewatch.tracing.axes.sizes import Given
-from shapewatch.tracing.dtypes import kinds_of, new_kinds
-from shapewatch.tracing.record.aside import uncollected
-from shapewatch.tracing.record.recorder import Keep, Run, Step, seen
-from shapewatch.tracing.record.sketch import Again, Seen
+from shapewatch.tracing.axes.names import (
+    Axis,
+    Shape,
+    ShapeNamer,
+    Shapes,
+    shape_namer,
+)
+from shapewatch.tracing.axes.sizes import Dims
+from shapewatch.tracing.record.recorder import (
+    CallShapes,
+    Keep,
+    RecordedRun,
+    ShapeRun,
+    Step,
+    step_shapes,
+)
+from shapewatch.tracing.record.state import gc_paused
+from shapewatch.tracing.record.tensors import Mark
 from shapewatch.tracing.record.visits import Place, Visit, owner
 from shapewatch.tracing.source.expressions import RETURN, target, variable
-from shapewatch.tracing.tables import Printable, Row, Table, heading
+from shapewatch.tracing.tables import Printable, Row, Table, module_label
 
+DtypeDevice = tuple[str, str]  # a data type and a device: "float32", "cpu"
 Axes = tuple[Shapes, Shapes]
-Others = list[Again | Run]
-Notes = list[str]
 
 
-class Calls(Printable):
-    """The torch calls of a run, named by the runs at other sizes.
+class NamedRun(Printable):
+    """A run, and the axes of its tensors, named by runs at other sizes.
 
     `runs` are the traced one and then the others, `given` the dimensions as
     they were given.
     """
 
-    def __init__(self, run: Run, others: Others, notes: Notes, given: Given):
+    def __init__(
+        self,
+        run: RecordedRun,
+        others: list[ShapeRun | RecordedRun],
+        notes: list[str],
+        given: Dims,
+    ):
         self.run, self.runs = run, [run, *others]
         self.notes, self.given = notes, given
         self.steps, self.result = run.steps, run.result
 
     @cached_property
-    @uncollected()
+    @gc_paused()
     def axes(self) -> list[Axes]:
         """The named axes of what each step reads, and of what it makes."""
-        dims = dims_of((run.sizes for run in self.runs), self.given)
+        namer = shape_namer((run.sizes for run in self.runs), self.given)
         others = (run.shapes_of(self.run) for run in self.runs[1:])
-        same = zip(map(seen, self.steps), *others)
-        return [axes_of(dims, *steps) for steps in same]
+        same = zip(map(step_shapes, self.steps), *others)
+        return [axes_of(namer, *steps) for steps in same]
 
     @cached_property
-    @uncollected()
+    def uses(self) -> dict[int, list[tuple[int, Shape]]]:
+        """The steps that read or make each tensor, by its number, with its
+        named shape there."""
+        found = defaultdict[int, list[tuple[int, Shape]]](list)
+        for i, (step, axes) in enumerate(zip(self.steps, self.axes)):
+            marks = chain(step.reads, step.makes)
+            for mark, shape in zip(marks, chain(*axes)):
+                found[mark.number].append((i, shape))
+        return found
+
+
+class Calls(NamedRun):
+    """The torch calls of a run, one by one."""
+
+    @cached_property
+    @gc_paused()
     def table(self) -> Table:
         """One row a step."""
-        kinds = [(kinds_of(s.reads), kinds_of(s.makes)) for s in self.steps]
-        about = self.axes, are_hidden(self.run), new_kinds(kinds)
+        about = self.axes, hidden_steps(self.run), new_kinds(self.steps)
         rows = map(row_of, self.steps, *about)
         return Table(list(rows), self.notes)
 
@@ -71,7 +107,79 @@ class Calls(Printable):
         return len(self.steps)
 
 
-def are_hidden(run: Run) -> list[bool]:
+def kinds_of(found: Iterable[Any]) -> list[DtypeDevice]:
+    """Name the data types and devices of tensors, or of their marks."""
+    return [dtype_device(one.dtype, one.device) for one in found]
+
+
+@cache
+def dtype_device(dtype: object, device: object) -> DtypeDevice:
+    """Name a data type and a device."""
+    return str(dtype).removeprefix("torch."), str(device)
+
+
+def usual_kind(marks: Iterable[Mark]) -> DtypeDevice:
+    """Give the kind that most tensors are of; ("", "") where none is."""
+    most = Counter(kinds_of(marks)).most_common(1)
+    return most[0][0] if most else ("", "")
+
+
+def new_kinds(steps: Sequence[Any]) -> list[tuple[str, ...]]:
+    """Say of what each step makes how it differs from all that it reads; of
+    one that reads nothing, from what is usual in the run."""
+    usual = usual_kind(mark for step in steps for mark in step.makes)
+    return [
+        kind_texts(step.makes, kinds_of(step.reads) or [usual])
+        for step in steps
+    ]
+
+
+def kind_texts(
+    marks: Iterable[Mark], known: Iterable[DtypeDevice]
+) -> tuple[str, ...]:
+    """Say what is new in each tensor: "bool", "on cuda:0", both, or ""."""
+    dtypes, devices = map(set, zip(*known))
+    return tuple(
+        " ".join(
+            [dtype] * (dtype not in dtypes)
+            + [f"on {device}"] * (device not in devices)
+        )
+        for dtype, device in kinds_of(marks)
+    )
+
+
+def shapes_at(calls: Calls, marks: list[Mark] | None, end: int) -> Shapes:
+    """Name the shapes of tensors after `end` steps; by its sizes, that of a
+    tensor which no call has read or made."""
+    found = []
+    for mark in marks or ():
+        use = calls.uses.get(mark.number)
+        if use:
+            n = bisect_left(use, end, key=itemgetter(0))
+            found.append(use[max(n - 1, 0)][1])
+        else:
+            sizes = tuple(Axis(n, str(n), "unknown") for n in mark.shape)
+            found.append(sizes)
+    return tuple(found)
+
+
+def known_shapes(
+    calls: Calls, marks: list[Mark] | None, end: int
+) -> Shapes | None:
+    """Name the shapes of tensors after `end` steps; None where there are
+    none, or no call has read or made one of them."""
+    known = marks and all(mark.number in calls.uses for mark in marks)
+    return shapes_at(calls, marks, end) if known else None
+
+
+def module_shapes(calls: Calls) -> Iterator[tuple[str, Shapes, Shapes]]:
+    """Name what each module reads and makes, as they finish."""
+    for visit in calls.run.visits:
+        reads = shapes_at(calls, visit.given, visit.start)
+        yield visit.path, reads, shapes_at(calls, visit.makes, visit.end)
+
+
+def hidden_steps(run: RecordedRun) -> list[bool]:
     """Whether each step happens inside a library's function: where nobody
     wrote it, or where calls of several kinds are made."""
     kinds: dict[tuple, set[str]] = defaultdict(set)
@@ -83,17 +191,17 @@ def are_hidden(run: Run) -> list[bool]:
     ]
 
 
-def axes_of(dims: Dims, *runs: Seen | None) -> Axes:
+def axes_of(namer: ShapeNamer, *runs: CallShapes | None) -> Axes:
     """Name the axes of what a step reads and of what it makes, by what it
     does in every run."""
     reads, makes = zip(*(run or ([], []) for run in runs))
-    return named_shapes(dims, *reads), named_shapes(dims, *makes)
+    return named_shapes(namer, *reads), named_shapes(namer, *makes)
 
 
-def named_shapes(dims: Dims, *runs: list[Size]) -> Shapes:
+def named_shapes(namer: ShapeNamer, *runs: list[Size]) -> Shapes:
     """Name the axes of the tensors of one run by those of all."""
     columns = zip(zip_longest(*runs), runs[0])
-    return tuple(dims.shape(*column) for column, _ in columns)
+    return tuple(namer.shape(*column) for column, _ in columns)
 
 
 def row_of(
@@ -102,7 +210,7 @@ def row_of(
     """Give a step's line and its axes; of one that is hidden inside a
     library's function, what was called."""
     binding = ("", step.name) if is_hidden else step.binding
-    where = heading(step.visit.path, step.visit.kind)
+    where = module_label(step.visit.path, step.visit.kind)
     return Row(where, *binding, *axes, types)
 
 
@@ -143,11 +251,9 @@ def keeper(keep: bool | str | list[str]) -> Keep:
     if isinstance(keep, bool):
         return (lambda step: True) if keep else None
     patterns = [keep] if isinstance(keep, str) else keep
-
-    def wanted(step: Step) -> bool:
-        return any(starmap(fnmatchcase, product(names_of(step), patterns)))
-
-    return wanted
+    return lambda step: any(
+        starmap(fnmatchcase, product(names_of(step), patterns))
+    )
 
 
 def kept_value(calls: Calls, text: str, nth: int | None) -> Tensor:
@@ -156,13 +262,11 @@ def kept_value(calls: Calls, text: str, nth: int | None) -> Tensor:
     Raises KeyError for a name that no line binds, or whose value was not
     kept, ValueError when it is not clear which value is meant.
     """
-    names: tuple[str, ...] = ()
-    for names in zip(*calls.names):
-        found = [i for i, name in enumerate(names) if name == text]
-        if found:
-            break
-    else:
-        known = near(text, names)
+    own, received = zip(*calls.names) if calls.names else ((), ())
+    names = own if text in own else received
+    found = [i for i, name in enumerate(names) if name == text]
+    if not found:
+        known = similar_names(text, names)
         raise KeyError(f"no line binds {text!r}: there are {known}")
     times, kept = len(found), calls.run.values.kept
     if nth is None and times > 1:
@@ -178,7 +282,7 @@ def kept_value(calls: Calls, text: str, nth: int | None) -> Tensor:
     return kept[found[nth]][0]
 
 
-def near(text: str, names: tuple[str, ...]) -> str:
+def similar_names(text: str, names: Sequence[str]) -> str:
     """List the names in the same module, or all if there are none."""
     known = [name for name in dict.fromkeys(names) if name[-1] != ":"]
     path = text.rpartition(":")[0]

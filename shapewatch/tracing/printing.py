@@ -10,12 +10,12 @@ from torch import nn
 
 from shapewatch.tracing.axes.inputs import Names
 from shapewatch.tracing.axes.names import Shapes, shapes_text
-from shapewatch.tracing.axes.sizes import Given
-from shapewatch.tracing.listing.events import module_shapes
-from shapewatch.tracing.record.aside import aside
+from shapewatch.tracing.axes.sizes import Dims
+from shapewatch.tracing.calls import module_shapes
 from shapewatch.tracing.record.recorder import Recorder, Step
+from shapewatch.tracing.record.state import aside
 from shapewatch.tracing.record.tensors import tensors
-from shapewatch.tracing.tables import call_line, heading, text_line
+from shapewatch.tracing.tables import call_line, module_label, text_line
 from shapewatch.tracing.tracer import Trace, trace
 
 
@@ -23,7 +23,7 @@ from shapewatch.tracing.tracer import Trace, trace
 def print_shapes(
     model: nn.Module,
     calls: bool = False,
-    dims: Given | None = None,
+    dims: Dims | None = None,
     axes: Names | None = None,
     build: Callable | None = None,
 ) -> Iterator[nn.Module]:
@@ -46,8 +46,8 @@ def print_shapes(
     listed = call_lines if calls else module_shapes
     preview = Preview(listed, dims=dims, axes=axes, build=build)
     with ExitStack() as stack:
-        ahead = model.register_forward_pre_hook(preview.run, with_kwargs=True)
-        stack.enter_context(ahead)
+        first = model.register_forward_pre_hook(preview.run, with_kwargs=True)
+        stack.enter_context(first)
         if calls:
             stack.enter_context(LiveCalls(model, preview))
         else:
@@ -81,7 +81,7 @@ class LiveCalls(Recorder):
 
     def __init__(self, model: nn.Module, preview: "Preview"):
         super().__init__(model)
-        self.preview, self.heading = preview, ""
+        self.preview, self.label = preview, ""
         self.kinds: dict[tuple, set[str]] = defaultdict(set)
 
     def __torch_function__(
@@ -101,13 +101,13 @@ class LiveCalls(Recorder):
         kinds = self.kinds[step.visit, step.place[0]]
         kinds |= set() if step.asked else {step.name}
         call = step.line if len(kinds) < 2 else step.name
-        known = self.preview.next((path, step.function), call, (), ())
-        call, inputs, outputs = known
+        key = path, step.function
+        call, inputs, outputs = self.preview.next(key, call, (), ())
         reads = measured_text(step.reads, inputs)
         makes = measured_text(step.makes, outputs)
-        if self.heading != heading(path, kind):
-            self.heading = heading(path, kind)
-            print(self.heading)
+        if self.label != module_label(path, kind):
+            self.label = module_label(path, kind)
+            print(self.label)
         print(call_line(call, reads, makes or "failed"))
         return step
 
@@ -131,16 +131,17 @@ class Preview:
             return
         if self.names["build"]:  # it has inputs of its own
             args, kwargs = (), {}
-        self.busy, options = True, {**self.names, **kwargs}
+        self.busy = True
         try:
             with aside(model, args, kwargs):
-                self.ahead = self.listed(trace(model, *args, **options))
+                seen = trace(model, *args, **self.names, **kwargs)
         except Exception as error:
             if not hasattr(error, "trace"):
                 raise
-            self.ahead = self.listed(error.trace)  # as far as it gets
+            seen = error.trace  # as far as it gets
         finally:
             self.busy = False
+        self.ahead = self.listed(seen)
 
     def next(self, key: object, *unknown: Any) -> Sequence:
         """Give what is known of what runs now."""

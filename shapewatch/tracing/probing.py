@@ -1,37 +1,139 @@
-"""Probing: which runs at other sizes show how each axis moves."""
+"""Probing: the same run again at other sizes, to see how each axis moves."""
 
+import inspect
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import chain
+from typing import Any
 
+import torch
+from torch import Tensor
+from torch.nn import Parameter, init
+from torch.overrides import TorchFunctionMode
+
+from shapewatch.tracing.axes.inputs import Names, resize_inputs
 from shapewatch.tracing.axes.sizes import (
-    Given,
+    Dims,
     Sizes,
     accepted_sizes,
-    alone,
     capped_sizes,
     close_sizes,
     joint_sizes,
     larger_sizes,
     run_sizes,
+    sizes_of_one,
 )
-from shapewatch.tracing.calls import Axes, Calls
-from shapewatch.tracing.record.recorder import Run
-from shapewatch.tracing.record.sketch import Again
+from shapewatch.tracing.calls import Calls
+from shapewatch.tracing.record.recorder import RecordedRun, ShapeRun
 from shapewatch.tracing.record.state import State
 
-Other = Again | Run
-At = Callable[[Sizes], Other]
+OtherRun = ShapeRun | RecordedRun
+RunAt = Callable[[Sizes], OtherRun]
+Range = tuple[float, float]  # where numbers start, and how far they go
+POOL_SIZE = 1 << 18  # how many numbers are drawn
 
 
-def probe(run: Run, start: State, parts: Callable, sizes: Sizes) -> Other:
+def run_at_other_sizes(
+    run: RecordedRun, again: RunAt, given: Dims, varied: list[str]
+) -> tuple[list[OtherRun], list[str]]:
+    """Run at other sizes: three, and more where a model refuses one, or goes
+    another way, or where an axis is still unknown. Gives the runs, and notes
+    on the names that a model does not let move."""
+    prober = Prober(run, again, given, varied)
+    refused = prober.together()
+    if refused:
+        prober.one_by_one(refused)
+    if any(None in other.shapes_of(run) for other in prober.others):
+        prober.keep(larger_sizes(given, prober.varied))
+    axes = Calls(run, prober.others, [], given).axes
+    shapes = chain(*chain(*axes))
+    if any(axis.proof == "unknown" for axis in chain(*shapes)):
+        for name in prober.varied:
+            sizes = close_sizes(given, name)
+            prober.keep(sizes_of_one(given, name, sizes))
+    return prober.others, prober.notes
+
+
+class Prober:
+    """The traced run, and others at sizes in which the names `varied` move.
+
+    `again` runs at some sizes.
+    """
+
+    def __init__(
+        self,
+        run: RecordedRun,
+        again: RunAt,
+        given: Dims,
+        varied: list[str],
+    ):
+        self.run, self.again = run, again
+        self.given, self.varied = given, varied
+        self.others, self.notes = list[OtherRun](), list[str]()
+
+    def keep(self, choices: Iterable[Sizes]) -> None:
+        """Run at some sizes, and keep the runs that go."""
+        self.others += [x for x in map(self.again, choices) if not x.error]
+
+    def together(self) -> list[OtherRun]:
+        """Let all names move at once; give the runs that a model refuses. It
+        may have a longest sentence: then try again with the larger sizes
+        cut."""
+        runs = list(map(self.again, joint_sizes(self.given, self.varied)))
+        for i, run in enumerate(runs if not self.run.error else ()):
+            if run.error:
+                fewer = capped_sizes(self.given, self.varied, run.sizes)
+                tried = map(self.again, fewer)
+                runs[i] = next((x for x in tried if not x.error), run)
+        refused = [x for x in runs if x.error and not self.run.error]
+        self.others += [x for x in runs if x not in refused]
+        return refused
+
+    def one_by_one(self, refused: list[OtherRun]) -> None:
+        """Find sizes that a model accepts, of each name alone; then let the
+        names move together again, but those that cannot move at all."""
+        accepted = {
+            name: accepted_alone(
+                self, name, [run.sizes[name] for run in refused]
+            )
+            for name in self.varied
+        }
+        self.varied = [name for name in self.varied if accepted[name]]
+        for i in range(len(refused)):
+            sizes = {n: accepted[n][i % len(accepted[n])] for n in self.varied}
+            self.keep([run_sizes({**self.given, **sizes})])
+
+
+def accepted_alone(prober: Prober, name: str, wanted: list[int]) -> list[int]:
+    """Find as many sizes of a name that a model accepts as are wanted;
+    note in which words it refuses all."""
+    choices = [*wanted, *accepted_sizes(prober.given, name)]
+    found, tried = list[OtherRun](), list[OtherRun]()
+    for sizes in sizes_of_one(prober.given, name, choices):
+        if len(found) < len(wanted):
+            tried.append(prober.again(sizes))
+            found = [run for run in tried if not run.error]
+    prober.others += found
+    if not found:
+        run, first = tried[0], str(tried[0].error).split("\n")[0]
+        prober.notes.append(
+            f"{name} is known by its size alone: the model runs at no "
+            f"other that was tried, such as {name}={run.sizes[name]} "
+            f"({type(run.error).__name__}: "
+            f"{re.sub('0x[0-9a-f]+', '0x…', first)})"
+        )
+    return [run.sizes[name] for run in found]
+
+
+def probe(
+    run: RecordedRun, start: State, parts: Callable, sizes: Sizes
+) -> OtherRun:
     """Run again at other sizes, from where the traced run started; what went
     wrong is in the run's `error`. Where it goes another way than that, its
     calls are found by their lines."""
-    ways: list[Other] = (
-        [Run(sizes)] if run.error else [Again(sizes), Run(sizes)]
-    )
-    for again in ways:
+    ways: list[OtherRun] = [] if run.error else [ShapeRun(sizes)]
+    for again in [*ways, RecordedRun(sizes)]:
         try:
             start.put_back()
             again.record(*parts(sizes))
@@ -44,93 +146,90 @@ def probe(run: Run, start: State, parts: Callable, sizes: Sizes) -> Other:
     return again
 
 
-def probed(
-    run: Run, again: At, given: Given, varied: list[str]
-) -> tuple[list[Other], list[str]]:
-    """Run at other sizes: three, and more where a model refuses one, or goes
-    another way, or where an axis is still unknown. Gives the runs, and notes
-    on the names that a model does not let move."""
-    probing = Probing(run, again, given, varied)
-    refused = probing.together()
-    if refused:
-        probing.one_by_one(refused)
-    if any(None in other.shapes_of(run) for other in probing.others):
-        probing.keep(larger_sizes(given, probing.varied))
-    if is_unknown(Calls(run, probing.others, [], given).axes):
-        for name in probing.varied:
-            probing.keep(alone(given, name, close_sizes(given, name)))
-    return probing.others, probing.notes
+def resized_parts(
+    model: Callable,
+    inputs: tuple,
+    options: dict,
+    axes: Names,
+    build: Callable | None,
+    sizes: Sizes,
+) -> tuple[Callable, tuple, dict]:
+    """Give a model, its inputs and options at other sizes: of these alone,
+    where nobody builds the model."""
+    if build is None:
+        return model, *resize_inputs(model, inputs, options, axes, sizes)
+    with QuickInit():
+        return *build(**dims_for(build, sizes)), options
 
 
-def is_unknown(axes: list[Axes]) -> bool:
-    """Whether the name of any axis is unknown."""
-    tensors = chain.from_iterable(chain.from_iterable(axes))
-    return any(x.proof == "unknown" for x in chain.from_iterable(tensors))
+def dims_for(build: Callable, dims: Sizes) -> Sizes:
+    """Give the dimensions that a factory takes."""
+    parameters = inspect.signature(build).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return dims
+    return {name: n for name, n in dims.items() if name in parameters}
 
 
-class Probing:
-    """The traced run, and others at sizes in which the names `varied` move.
+class QuickInit(TorchFunctionMode):
+    """Fill tensors with numbers that were drawn once. For a probe any will
+    do, and large weights take longer to draw than to use. Each tensor has
+    others, since some draw again until they like what comes."""
 
-    `again` runs at some sizes.
-    """
+    def __init__(self):
+        super().__init__()
+        self.at = 0
 
-    def __init__(self, run: Run, again: At, given: Given, varied: list[str]):
-        self.run, self.again = run, again
-        self.given, self.varied = given, varied
-        self.others, self.notes = list[Other](), list[str]()
-
-    def keep(self, choices: Iterable[Sizes]) -> None:
-        """Run at some sizes, and keep the runs that go."""
-        self.others += [x for x in map(self.again, choices) if not x.error]
-
-    def together(self) -> list[Other]:
-        """Let all names move at once; give the runs that a model refuses."""
-        runs = map(self.again, joint_sizes(self.given, self.varied))
-        tried = [cut(self, x) if x.error else x for x in runs]
-        refused = [x for x in tried if x.error and not self.run.error]
-        self.others += [x for x in tried if x not in refused]
-        return refused
-
-    def one_by_one(self, refused: list[Other]) -> None:
-        """Find sizes that a model accepts, of each name alone; then let the
-        names move together again, but those that cannot move at all."""
-        accepted = {
-            name: self.alone(name, [run.sizes[name] for run in refused])
-            for name in self.varied
-        }
-        self.varied = [name for name in self.varied if accepted[name]]
-        for i in range(len(refused)):
-            sizes = {n: accepted[n][i % len(accepted[n])] for n in self.varied}
-            self.keep([run_sizes({**self.given, **sizes})])
-
-    def alone(self, name: str, wanted: list[int]) -> list[int]:
-        """Find as many sizes of a name that a model accepts as are wanted."""
-        choices = [*wanted, *accepted_sizes(self.given, name)]
-        found, tried = list[Other](), list[Other]()
-        for sizes in alone(self.given, name, choices):
-            if len(found) < len(wanted):
-                tried.append(self.again(sizes))
-                found = [run for run in tried if not run.error]
-        self.others += found
-        self.notes += [] if found else [refusal_note(name, tried[0])]
-        return [run.sizes[name] for run in found]
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        given = dict(kwargs or {})
+        if function in INITIALISERS:
+            kind, limits = INITIALISERS[function]
+            x, *rest = args or [given.pop("tensor")]
+            plain = type(x) in (Tensor, Parameter) and x.device.type == "cpu"
+            strided = x.layout is torch.strided
+            if plain and strided and x.numel() <= POOL_SIZE // 2:
+                start, size = limits(x, *rest, **given)
+                self.at = (self.at + x.numel() + 1) % (POOL_SIZE // 2)
+                numbers = random_pool(kind)[self.at : self.at + x.numel()]
+                with torch.no_grad():
+                    x.copy_(numbers.view(x.shape))
+                    return x.mul_(size).add_(start)
+        return function(*args, **kwargs or {})
 
 
-def cut(probing: Probing, refused: Other) -> Other:
-    """Where a model refuses some sizes, try again with the larger ones cut:
-    it may have a longest sentence."""
-    if probing.run.error:
-        return refused
-    fewer = capped_sizes(probing.given, probing.varied, refused.sizes)
-    runs = map(probing.again, fewer)
-    return next((run for run in runs if not run.error), refused)
+@cache
+def random_pool(function: Callable) -> Tensor:
+    """Draw numbers, once."""
+    seed = torch.Generator().manual_seed(0)
+    return function(torch.empty(POOL_SIZE), generator=seed)
 
 
-def refusal_note(name: str, run: Other) -> str:
-    """Say that a name cannot move, and in which words a model refuses it."""
-    first = re.sub("0x[0-9a-f]+", "0x…", str(run.error).split("\n")[0])
-    return (
-        f"{name} is known by its size alone: the model runs at no other that "
-        f"was tried, such as {name}={run.sizes[name]} "
-        f"({type(run.error).__name__}: {first})"
-    )
+def uniform_range(
+    x: Tensor, a: float = 0.0, b: float = 1.0, **named: Any
+) -> Range:
+    """Tell the range of uniform numbers."""
+    a, b = named.get("from", a), named.get("to", b)
+    return a, b - a
+
+
+def linear_range(x: Tensor, *_: Any, **__: Any) -> Range:
+    """Tell that of nn.Linear: the more inputs, the smaller."""
+    limit = max(x.numel() // max(len(x), 1), 1) ** -0.5
+    return -limit, 2 * limit
+
+
+def normal_range(
+    x: Tensor, mean: float = 0.0, std: float = 1.0, **_: Any
+) -> Range:
+    """Tell around what normal numbers are, and how far from it."""
+    return mean, std
+
+
+INITIALISERS: dict[Callable, tuple[Callable, Callable[..., Range]]] = {
+    Tensor.uniform_: (Tensor.uniform_, uniform_range),
+    init.uniform_: (Tensor.uniform_, uniform_range),
+    init.kaiming_uniform_: (Tensor.uniform_, linear_range),
+    Tensor.normal_: (Tensor.normal_, normal_range),
+    init.normal_: (Tensor.normal_, normal_range),
+}

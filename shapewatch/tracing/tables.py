@@ -26,7 +26,7 @@ from shapewatch.tracing.source.expressions import line_text
 WIDTH = 34
 CALL_HEADERS = "call", "inputs", "output"
 HEADERS = {"kind": "class", "flops": "FLOPs", "multiply_adds": "multiply-adds"}
-Kind = TypeVar("Kind", bound=tuple)
+RowType = TypeVar("RowType", bound=tuple)
 
 
 class Row(NamedTuple):
@@ -67,18 +67,18 @@ class Row(NamedTuple):
 
 def call_line(call: str, reads: str, makes: str) -> str:
     """Write a line: what was called, and the shapes."""
-    cells = "", shortened(call), f"{reads} -> {makes}"
+    cells = "", ellipsize(call), f"{reads} -> {makes}"
     return text_line(cells, (0, WIDTH, 0))
 
 
-def shortened(call: str) -> str:
+def ellipsize(call: str) -> str:
     """Leave the middle of what was called out where it is long: of a chain,
     `a.b().c()`, its end tells one call from the next."""
     half = WIDTH // 2
     return call if len(call) <= WIDTH else f"{call[:half]}…{call[1 - half :]}"
 
 
-def heading(path: str, kind: str) -> str:
+def module_label(path: str, kind: str) -> str:
     """Name a module; the whole model by its class."""
     return path or f"({kind or 'outside every module'})"
 
@@ -139,17 +139,17 @@ def row_cells(row: Row) -> tuple[None, str, str, str]:
     return None, call, shapes_html(row.inputs), makes
 
 
-class Sheet(Printable, Generic[Kind]):
+class Sheet(Printable, Generic[RowType]):
     """Rows of names and numbers, looked up by their first cell.
 
     A module's row has all that is within it; the whole model, "", comes
     last and is printed as the total.
     """
 
-    def __init__(self, rows: Sequence[Kind], notes: list[str]):
+    def __init__(self, rows: Sequence[RowType], notes: list[str]):
         self.rows, self.notes = rows, notes
 
-    def __getitem__(self, path: str) -> Kind:
+    def __getitem__(self, path: str) -> RowType:
         """Find the row of a module, or of a parameter."""
         for row in self.rows:
             if row[0] == path:
@@ -166,7 +166,10 @@ class Sheet(Printable, Generic[Kind]):
         """Write a line for each row; numbers end in one column."""
         if not self.rows:
             return []
-        rows = [self.headers, *(list(map(cell, row)) for row in self.rows)]
+        rows = [
+            self.headers,
+            *(list(map(cell_text, row)) for row in self.rows),
+        ]
         widths = [max(map(len, column)) for column in zip(*rows)]
         right = {
             i for i, x in enumerate(self.rows[0]) if isinstance(x, int | float)
@@ -175,11 +178,11 @@ class Sheet(Printable, Generic[Kind]):
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
-        rows = [[html.escape(cell(x)) for x in row] for row in self.rows]
+        rows = [[html.escape(cell_text(x)) for x in row] for row in self.rows]
         return html_table(self.headers, rows, self.notes)
 
 
-def cell(value: Any) -> str:
+def cell_text(value: Any) -> str:
     """Write one value: 1,024, or (B, T, C); the whole has no path, and is
     the total."""
     if isinstance(value, int):

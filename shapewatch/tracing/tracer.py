@@ -5,30 +5,135 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from shapewatch.tracing.axes.inputs import (
-    Names,
-    check_sizes,
-    names_of_axes,
-)
-from shapewatch.tracing.axes.probes import dims_for, resized_parts
-from shapewatch.tracing.axes.sizes import Given, plain_sizes, run_sizes
+from shapewatch.tracing.axes.inputs import Names, check_sizes, names_of_axes
+from shapewatch.tracing.axes.sizes import Dims, plain_sizes, run_sizes
 from shapewatch.tracing.calls import Calls, keeper
-from shapewatch.tracing.listing.listing import Listing, annotate
-from shapewatch.tracing.probing import Other, probe, probed
+from shapewatch.tracing.listing.listing import AnnotatedSource, annotate
+from shapewatch.tracing.probing import (
+    OtherRun,
+    dims_for,
+    probe,
+    resized_parts,
+    run_at_other_sizes,
+)
+from shapewatch.tracing.questions import costs
+from shapewatch.tracing.questions.attention import Attention, find_attention
 from shapewatch.tracing.questions.compare import Comparison, compare
-from shapewatch.tracing.questions.errors import explanation
-from shapewatch.tracing.questions.export import to_json
-from shapewatch.tracing.questions.runs import Runs
-from shapewatch.tracing.questions.saved import File, save
-from shapewatch.tracing.questions.scores import Attention, attention
+from shapewatch.tracing.questions.finite import (
+    FirstNan,
+    explanation,
+    first_nan,
+)
+from shapewatch.tracing.questions.profile import profile
+from shapewatch.tracing.questions.saved import File, save_trace, to_json
 from shapewatch.tracing.questions.scrambles import Scramble, scrambles
-from shapewatch.tracing.questions.statistics import statistics
-from shapewatch.tracing.record.aside import aside, uncollected
-from shapewatch.tracing.record.detours import detours, traceable
-from shapewatch.tracing.record.recorder import Run
-from shapewatch.tracing.record.state import State
-from shapewatch.tracing.tables import Sheet
-from shapewatch.tracing.tree.shown import Shown
+from shapewatch.tracing.questions.statistics import value_statistics
+from shapewatch.tracing.record.models import detour_notes, traceable
+from shapewatch.tracing.record.recorder import RecordedRun
+from shapewatch.tracing.record.state import State, aside, gc_paused
+from shapewatch.tracing.tables import Sheet, Table
+from shapewatch.tracing.tree.mermaid import mermaid_of
+from shapewatch.tracing.tree.tree import Tree
+
+
+class Runs(Calls):
+    """The torch calls of a run, and what was called: to be run again.
+
+    Whatever is asked, the model, its inputs and the random numbers are as
+    before afterwards.
+    """
+
+    def __init__(self, *calls: Any, ran: tuple[Any, tuple, dict]):
+        super().__init__(*calls)
+        self.model, self.inputs, self.options = ran
+        self.call = partial(self.model, *self.inputs, **self.options)
+
+    def parameters(self) -> Sheet:
+        """Count the parameters of each module."""
+        return costs.parameters(self.call)
+
+    def flops(self) -> Sheet:
+        """Count the multiply-adds of each module, by another run."""
+        return costs.flops(self.model, *self.inputs, **self.options)
+
+    def gradients(self) -> Sheet:
+        """List the shape of each parameter's gradient, by another run."""
+        return costs.gradients(self.model, *self.inputs, **self.options)
+
+    def profile(self) -> Sheet:
+        """Measure the time and the memory of each module, by other runs that
+        are not recorded.
+
+        Milliseconds differ from machine to machine and from run to run. On a
+        GPU each module waits until it is done, which takes longer in all.
+        """
+        return profile(self.call)
+
+    def first_nan(self) -> FirstNan:
+        """Find the first call that makes NaN or infinity of numbers that
+        have none, by another run: where it stands, and what it reads. It is
+        false where there is none.
+
+        NaN that comes in with a parameter or an input is found too. -inf
+        does not count as long as it masks: it does where NaN comes of it, or
+        where it reaches the result.
+
+        >>> trace(torch.log, torch.tensor([1.0, -1.0])).first_nan()
+        The first NaN is made outside every module, ...
+          log ...
+        It makes 1 NaN in 2 numbers. It reads:
+          tensor 1: from -1 to 1...
+        """
+        return first_nan(self, self.call)
+
+
+FEW_LINES = 40  # lines of calls
+
+
+class Shown(Calls):
+    """The calls of a run of `model`, and how they are printed."""
+
+    model: Any
+
+    def calls(self) -> Table:
+        """List every torch call."""
+        return self.table
+
+    @gc_paused()
+    def tree(self, depth: int | None = None) -> Tree:
+        """Show the modules in the order in which they first ran, with named
+        shapes and parameters, and equal neighbours folded.
+
+        `depth` says how many levels; without it, as many as fit a screen.
+        Raises ValueError for a depth below 0.
+        """
+        return Tree(self, self.model, depth)
+
+    @gc_paused()
+    def to_mermaid(self, depth: int | None = None) -> str:
+        """Write the modules and what goes from one to another as a graph
+        that Mermaid draws: GitHub and Jupyter do, in Markdown.
+
+        `depth` says how many levels, as in `tree`.
+        """
+        tree = self.tree(depth)
+        return mermaid_of(tree.root, tree.depth)
+
+    @property
+    def shown(self) -> Table | Tree:
+        """What is printed: the calls, if they fit in 40 lines, or if there
+        are no modules in what ran; else the tree."""
+        many = (
+            len(self.steps) > FEW_LINES or len(self.table.lines()) > FEW_LINES
+        )
+        return tree if many and (tree := self.tree()).shown else self.table
+
+    def lines(self) -> list[str]:
+        """Write the calls, or the modules."""
+        return self.shown.lines()
+
+    def _repr_html_(self) -> str:
+        return self.shown._repr_html_()
 
 
 class Trace(Runs, Shown):
@@ -41,14 +146,14 @@ class Trace(Runs, Shown):
     `tree` give the one or the other, `at` a part.
     """
 
-    @uncollected()
+    @gc_paused()
     def source(
         self,
         thing: Any,
         path: str | None = None,
         nth: int = 0,
         light: str = "",
-    ) -> Listing:
+    ) -> AnnotatedSource:
         """Show a function's source with the named shapes beside its lines.
 
         `path` is the module to look in, and `nth` which of its runs; `light`
@@ -61,39 +166,39 @@ class Trace(Runs, Shown):
         """Find reshapes that keep every size and scramble the elements."""
         return scrambles(self)
 
-    @uncollected()
+    @gc_paused()
     def attention(self) -> list[Attention]:
         """Give every attention that the data shows: `scores`, `masked` and
         `weights`, with their named shape. Needs what was kept: keep=True."""
-        return attention(self)
+        return find_attention(self)
 
-    @uncollected()
+    @gc_paused()
     def statistics(self, pattern: str = "*:*") -> Sheet:
         """List the minimum, mean, maximum and standard deviation of what was
         kept: of all, of "path:variable", or of a module's path."""
-        return statistics(self, pattern)
+        return value_statistics(self, pattern)
 
-    @uncollected()
+    @gc_paused()
     def compare(self, reference: Calls) -> Comparison:
         """Find where this run and another, maybe a saved one, part first."""
         return compare(self, reference)
 
-    @uncollected()
+    @gc_paused()
     def to_json(self) -> str:
-        """Write the trace as JSON; `questions.export` has the schema."""
+        """Write the trace as JSON; `questions.saved` has the schema."""
         return to_json(self)
 
-    @uncollected()
+    @gc_paused()
     def save(self, file: File) -> None:
         """Write the trace, and the values that it kept, for `load_trace`."""
-        save(self, file)
+        save_trace(self, file)
 
 
 def trace(
     model: Callable | None = None,
     *inputs: Any,
     build: Callable | None = None,
-    dims: Given | None = None,
+    dims: Dims | None = None,
     axes: Names | None = None,
     keep: bool | str | list[str] = False,
     **options: Any,
@@ -142,8 +247,8 @@ def trace(
         check_sizes(model, inputs, options, axes, sizes)
 
     ran = model, tuple(inputs), options
-    run, varied = Run(sizes), names_to_vary(given, build, axes)
-    others, notes = list[Other](), list[str]()
+    run, varied = RecordedRun(sizes), names_to_vary(given, build, axes)
+    others, notes = list[OtherRun](), list[str]()
     things = (build or (model, inputs), options) if varied else ()
     start = State(*things)
     run.record(model, inputs, options, keeper(keep))
@@ -151,10 +256,10 @@ def trace(
         parts = partial(resized_parts, *ran, axes or [], build)
         again = partial(probe, run, start, parts)
         with aside(*things):
-            others, notes = probed(run, again, given, varied)
+            others, notes = run_at_other_sizes(run, again, given, varied)
     if not run.error:
         notes += [] if varied else without_axis(run, given)
-        notes += detours(model, inputs, options)
+        notes += detour_notes(model, inputs, options)
     seen = Trace(run, others, notes, given, ran=ran)
     if run.error:
         raise explained_error(run.error, seen)
@@ -170,7 +275,7 @@ def explained_error(error: Exception, seen: Trace) -> Exception:
     return error
 
 
-def without_axis(run: Run, dims: Given) -> list[str]:
+def without_axis(run: RecordedRun, dims: Dims) -> list[str]:
     """Say which sizes no tensor has, and no other dimension is made of."""
     if not dims:
         return []
@@ -186,7 +291,7 @@ def without_axis(run: Run, dims: Given) -> list[str]:
 
 
 def names_to_vary(
-    dims: Given, build: Callable | None, axes: Names | None
+    dims: Dims, build: Callable | None, axes: Names | None
 ) -> list[str]:
     """List the dimensions that probes can vary on their own."""
     plain = plain_sizes(dims)

@@ -46,7 +46,8 @@ def test_the_first_cell_is_painted_at_the_top_left():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_title_is_painted_above_the_first_row_and_that_above_the_next(name):
-    for figure in (PICTURES[name].figure, PICTURES[name].narrow):
+    picture = PICTURES[name]
+    for figure in filter(None, (picture.figure, picture.narrow)):
         figure.canvas.draw()
         boxes = {x.get_text(): x.get_window_extent() for x in texts_on(figure)}
         heights = [boxes[x].y0 for x in ("above", *WORDS) if x in boxes]

@@ -3,7 +3,6 @@ notice what Python's properties notice; it offers the words of the grammar."""
 
 import os
 
-import automaton
 import pytest
 import torch
 import weights
@@ -91,9 +90,13 @@ def run_of(model: nn.Module, src: Tensor, tgt: Tensor) -> dict[str, Tensor]:
             key = f"{attention.path}:{name}"
             found[key] = seen[key, 0] if name == "scores" else seen[key]
         found[f"{attention.path}:masked"] = attention.masked
-    for side in "encoder", "decoder":
+    for side, n in ("encoder", 2), ("decoder", 3):
         key = f"{side}.blocks.0.feed_forward:hidden"
         found[key] = seen[key]
+        block = f"{side}.blocks.0"
+        for i in range(n - 1):
+            found[f"{block}.sums.{i}"] = seen[f"{block}:x", i]
+        found[f"{block}.sums.{n - 1}"] = found[block]
     return found
 
 
@@ -278,9 +281,7 @@ def test_a_lamp_says_numbers_of_what_it_noticed(lit):
     said = lit["no_causal_mask"]["causality"]
     assert said.startswith("With other words from position 1 on, the scores")
     said = lit["norm_over_time"]["norm_statistics"]
-    assert (
-        said == "After encoder residual connection 1 norm, a position has 1.3."
-    )
+    assert said == "After encoder norm 1, a position has 1.3."
     half = "In encoder self attention scores, the variance would be 4."
     assert lit["no_scale"] == {"score_scale": half}
 
@@ -298,7 +299,7 @@ def offered(sentences: list[tuple[str, ...]]) -> list:
 
 @pytest.mark.slow
 def test_a_word_is_offered_where_it_makes_a_sentence():
-    every = automaton.sentences()
+    every = weights.grammar_sentences()
     tried = sorted(every)[::97]
     words = sorted({word for words in every for word in words})
     for sentence, (fitting, following, whole) in zip(tried, offered(tried)):
@@ -311,10 +312,10 @@ def test_a_word_is_offered_where_it_makes_a_sentence():
 
 @pytest.mark.slow
 def test_all_sentences_of_the_corpus_are_known_and_no_others():
-    every = automaton.sentences()
+    every = weights.grammar_sentences()
     parts = [english_nepali(part) for part in ("train", "valid", "test")]
     texts = {english for part in parts for english, _ in part}
-    known = [automaton.grammar.split(text) for text in sorted(texts)][::11]
+    known = [weights.grammar.split(text) for text in sorted(texts)][::11]
     assert all(whole for *_, whole in offered(known))
     turned = [words[::-1] for words in known] + [[], known[0][:-1]]
     answers = [whole for *_, whole in offered(turned)]

@@ -1,7 +1,5 @@
 """A planted line runs in a copy of the model, and nowhere else."""
 
-import inspect
-import linecache
 import traceback
 
 import pytest
@@ -42,16 +40,6 @@ def test_the_module_is_untouched():
     assert type(wrong) is not models.EncoderDecoder
 
 
-def test_one_bug_leaves_the_next_one_alone():
-    copy = planted("attention", SCALED, "scores = q @ k.mT * 0")
-    other = planted("attention", JOINED, "return join_heads(heads)")
-    q = torch.randn(2, 3, 4)
-    mean = q.mean(-2, keepdim=True).expand_as(q)
-    assert_close(copy.attention.dot_product_attention(q, q, q), mean)
-    right = attention.dot_product_attention(q, q, q)
-    assert_close(other.attention.dot_product_attention(q, q, q), right)
-
-
 def test_the_changed_function_is_used_wherever_the_file_is_imported():
     copy = planted("attention", SCALED, "scores = q @ k.mT * 0")
     changed = copy.attention.dot_product_attention
@@ -73,14 +61,6 @@ def test_a_bug_goes_into_other_models_as_well(name):
     right = running_model(config)
     assert_close(model.state_dict(), right.state_dict(), rtol=0, atol=0)
     assert not torch.allclose(run(model), run(right))
-
-
-def test_no_random_numbers_are_used_up():
-    torch.manual_seed(5)
-    expected = torch.rand(3)
-    torch.manual_seed(5)
-    bug("dropout_for_ever").model()
-    assert torch.equal(torch.rand(3), expected)
 
 
 @pytest.mark.parametrize(
@@ -107,21 +87,6 @@ def test_a_traceback_shows_the_changed_line():
     with pytest.raises(NameError) as caught:
         run(model)
     assert wrong in "".join(traceback.format_exception(caught.value))
-
-
-def test_a_line_that_is_not_python_is_shown():
-    with pytest.raises(SyntaxError) as caught:
-        planted("attention", JOINED, "return (")
-    assert "return (" in str(caught.value.text)
-
-
-def test_the_source_of_a_changed_function_is_the_changed_one():
-    copy = planted("attention", SCALED, "scores = q @ k.mT")
-    linecache.checkcache()
-    text = inspect.getsource(copy.attention.dot_product_attention)
-    assert "scores = q @ k.mT\n" in text
-    assert "sqrt" not in text
-    assert "sqrt" in inspect.getsource(attention.dot_product_attention)
 
 
 def test_a_trace_shows_the_changed_line_with_its_shapes():

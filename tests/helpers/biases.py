@@ -51,12 +51,6 @@ def by_key(table, apart):
     return SLOPES * torch.arange(len(apart))
 
 
-def buckets(table, apart):
-    """A table (2 T, H) of distances, as T5 has it."""
-    rows = table.flatten(0, 1)[apart.clamp(-5, 5) + 5]
-    return rows.permute(2, 0, 1)
-
-
 def free(table, apart):
     return table.permute(2, 0, 1)
 
@@ -71,10 +65,6 @@ def on_grid(table, apart):
     at = torch.arange(len(apart))
     rows, columns = (x[:, None] - x for x in (at // 3, at % 3))
     return table[rows + 3, columns + 3].permute(2, 0, 1)
-
-
-def one_head_looks_far(table, apart):
-    return alibi(table, apart) * torch.tensor([-1, 1, 1, 1])[:, None, None]
 
 
 def looking_far(table, apart):

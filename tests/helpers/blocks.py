@@ -28,11 +28,6 @@ class Early(Block):
         return self.down(self.up(gelu(x)))
 
 
-class Late(Block):
-    def feed(self, x):
-        return gelu(self.down(self.up(x)))
-
-
 class Nothing(Block):
     """An Identity and a dropout are no activations."""
 
@@ -57,12 +52,6 @@ class ByHand(Block):
 
     def feed(self, x):
         return (x @ self.wide + self.offset) / 2 @ self.narrow
-
-
-class ByEinsum(Block):
-    def feed(self, x):
-        wide = torch.einsum("btc,fc->btf", x, self.up.weight)
-        return torch.einsum("btf,cf->btc", wide, self.down.weight)
 
 
 class Transposed(Block):

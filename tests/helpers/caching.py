@@ -50,16 +50,6 @@ class FromZero(Cached):
         return 0
 
 
-class TurnedFromZero(Cached):
-    def turned(self, q, k, start):
-        return super().turned(q, k, 0)
-
-
-class NewBeforeOld(Cached):
-    def joined(self, past, new):
-        return new if past is None else torch.cat((new, past), 1)
-
-
 class MaskFromZero(Cached):
     """The mask of new words begins at the first old one."""
 
@@ -110,11 +100,3 @@ class Keeps(Cached):
     def last(self, past, use_cache):
         kept = getattr(self, "kept", None)
         return kept if past is None and use_cache else past
-
-
-class KeepsForAll(Keeps):
-    """The same, also where no cache is wanted."""
-
-    def last(self, past, use_cache):
-        kept = getattr(self, "kept", None)
-        return kept if past is None and not use_cache else past

@@ -2,7 +2,7 @@
 
 import torch
 from torch import nn
-from torch.nn.functional import gelu, relu
+from torch.nn.functional import relu
 
 from tests.helpers.strangers import GPT, IDS, Attention, Block
 
@@ -21,31 +21,6 @@ class ResidualDetached(Block):
         one, other = self.norms
         x = x.detach() + self.attention(one(x), hidden)
         return x + self.feed(other(x))
-
-
-class DataRead(Block):
-    """Post-norm, of an attention that reads the numbers alone."""
-
-    def forward(self, x, hidden=None):
-        one, other = self.norms
-        x = one(x + self.attention(x.data, hidden))
-        return other(x + self.feed(x))
-
-
-class MadeAnew(Block):
-    """What was attended to becomes a tensor that knows of no weights."""
-
-    def forward(self, x, hidden=None):
-        one, other = self.norms
-        x = x + torch.tensor(self.attention(one(x), hidden).tolist()).to(x)
-        return x + self.feed(other(x))
-
-
-class FedWithoutGradient(Block):
-    def feed(self, x):
-        with torch.no_grad():
-            wide = gelu(self.up(x))
-        return self.down(wide)
 
 
 class NormOfNumbers(nn.LayerNorm):

@@ -39,10 +39,13 @@ def texts(svg: str) -> list[str]:
 def letter_faults(picture: Picture) -> list[str]:
     """What is wrong with the letters of a picture, wide and narrow: a text
     below 9 pixels, one that leaves the figure, two that overlap."""
-    found = []
-    for figure, widest in ((picture.figure, WIDE), (picture.narrow, NARROW)):
+    found, wide_too = [], picture.narrow is not None
+    views = [(picture.figure, WIDE)] * wide_too
+    views += [(picture.narrow or picture.figure, NARROW)]
+    for figure, widest in views:
         canvas = FigureCanvasAgg(figure)
         figure.dpi = 72  # where a point is a CSS pixel
+        canvas.draw()  # legends and annotations take their places
         wide, high = canvas.get_width_height()
         view, ends = f"of {wide} px: ", torch.tensor([wide, high]) + 0.5
         if wide > widest:

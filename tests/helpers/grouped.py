@@ -9,7 +9,7 @@ import math
 
 import torch
 from torch import einsum
-from torch.nn.functional import scaled_dot_product_attention, softmax
+from torch.nn.functional import scaled_dot_product_attention
 
 
 def hidden(scores, mask):
@@ -33,12 +33,6 @@ def llama_expand(q, k, v, mask):
 
     n = ratio(q, k)
     return ungrouped(q, repeat_kv(k, n), repeat_kv(v, n), mask)
-
-
-def repeat_interleave(q, k, v, mask):
-    n = ratio(q, k)
-    k, v = (x.repeat_interleave(n, dim=1) for x in (k, v))
-    return ungrouped(q, k, v, mask)
 
 
 def by_index(q, k, v, mask):
@@ -71,13 +65,6 @@ def five_axes(q, k, v, mask):
     return (weights @ v[:, :, None]).flatten(1, 2)
 
 
-def einsum_of_five(q, k, v, mask):
-    q = q.unflatten(1, (k.shape[1], -1)) * q.shape[-1] ** -0.5
-    scores = hidden(einsum("bgntd,bgsd->bgnts", q, k), mask)
-    mixed = einsum("bgnts,bgsd->bgntd", softmax(scores, -1), v)
-    return mixed.flatten(1, 2)
-
-
 def einsum_groups_behind(q, k, v, mask):
     """As T5X has it: the group stands behind the position."""
     q = q.unflatten(1, (k.shape[1], -1)).permute(0, 3, 1, 2, 4)
@@ -105,27 +92,6 @@ def heads_as_rows(q, k, v, mask):
     weights = hidden(scores.view(b, h, t, s), mask).softmax(-1)
     weights = weights.view(b * g, n * t, s)
     return torch.bmm(weights, v.reshape(b * g, s, d)).view(b, h, t, d)
-
-
-def baddbmm_of_rows(q, k, v, mask):
-    b, h, t, d = q.shape
-    g, s, n = k.shape[1], k.shape[2], ratio(q, k)
-    empty = torch.empty(b * g, n * t, s)
-    rows, keys = q.reshape(b * g, n * t, d), k.reshape(b * g, s, d)
-    scores = torch.baddbmm(empty, rows, keys.mT, beta=0, alpha=d**-0.5)
-    weights = hidden(scores.view(b, h, t, s), mask).softmax(-1)
-    values = v.reshape(b * g, 1, s, d).expand(-1, n, -1, -1)
-    return weights @ values.reshape(b, h, s, d)
-
-
-def group_by_group(q, k, v, mask):
-    made = []
-    for i, rows in enumerate(q.chunk(k.shape[1], dim=1)):
-        scores = rows @ k[:, i : i + 1].mT / math.sqrt(q.shape[-1])
-        made.append(scores)
-    weights = hidden(torch.cat(made, dim=1), mask).softmax(-1)
-    n = ratio(q, k)
-    return weights @ v.repeat_interleave(n, 1)
 
 
 def weights_by_group(q, k, v, mask):

@@ -2,7 +2,6 @@
 
 import torch
 from torch import nn
-from torch.nn.functional import pad
 
 
 class Own(nn.Module):
@@ -31,27 +30,10 @@ class Own(nn.Module):
         return self.out(self.join(weights @ v))
 
 
-class FirstAlone(Own):
-    """One head is joined with itself."""
-
-    def join(self, mixed):
-        return super().join(mixed[:, :1].expand_as(mixed))
-
-
 class LastIsZero(Own):
     def join(self, mixed):
         kept = torch.tensor([1, 1, 1, 0])[:, None, None]
         return super().join(mixed * kept)
-
-
-class LastIsDropped(Own):
-    def join(self, mixed):
-        return pad(super().join(mixed[:, :-1]), (0, 4))
-
-
-class TwiceTheSame(Own):
-    def join(self, mixed):
-        return super().join(mixed[:, [0, 1, 2, 2]])
 
 
 class Summed(Own):
@@ -64,25 +46,12 @@ class Summed(Own):
         return mixed.sum(1)
 
 
-class Averaged(Own):
-    def join(self, mixed):
-        return mixed.mean(1).repeat(1, 1, self.heads)
-
-
 class Expanded(Own):
     """All heads ask with the queries of one, and answer with its keys."""
 
     def split(self, x):
         q, k, v = super().split(x)
         return q[:, :1].expand_as(q), k[:, :1].expand_as(k), v
-
-
-class SharedWeights(Own):
-    """Two heads have the same rows of both matrices."""
-
-    def split(self, x):
-        q, k, v = super().split(x)
-        return q[:, [0, 1, 2, 1]], k[:, [0, 1, 2, 1]], v
 
 
 class OneKey(Own):
@@ -101,15 +70,6 @@ class Copies(Own):
         for part in (self.q, self.k):
             part.weight.data = part.weight.data[:4].repeat(4, 1)
             part.bias.data = part.bias.data[:4].repeat(4)
-
-
-class NoQueries(Own):
-    """Queries are 0 at first."""
-
-    def __init__(self):
-        super().__init__()
-        nn.init.zeros_(self.q.weight)
-        nn.init.zeros_(self.q.bias)
 
 
 class Gated(Own):

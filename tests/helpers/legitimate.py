@@ -7,11 +7,9 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from tests.helpers.own_models import GPTBlock
 from tests.helpers.small import small
 from tformer_lite import (
     DecoderOnly,
-    LayerNorm,
     running_example,
     running_model,
     tiny_translator,
@@ -61,23 +59,6 @@ class TorchTransformer(nn.Module):
         )
 
 
-class OwnGPT(nn.Module):
-    """A decoder-only model as one writes it, with PyTorch's attention."""
-
-    def __init__(self, vocabulary=1024, channels=12, heads=3, length=8):
-        super().__init__()
-        self.tokens = nn.Embedding(vocabulary, channels)
-        self.places = nn.Embedding(length, channels)
-        self.blocks = nn.Sequential(
-            GPTBlock(heads, channels), GPTBlock(heads, channels)
-        )
-        self.head = nn.Linear(channels, vocabulary)
-
-    def forward(self, ids):
-        places = self.places(torch.arange(ids.shape[1]))
-        return self.head(self.blocks(self.tokens(ids) + places))
-
-
 def masked_afterwards() -> nn.Module:
     """Softmax first, then the mask, then every row made to sum to 1."""
     line = "heads = dot_product_attention(q, k, v, mask, self.dropout)"
@@ -100,43 +81,19 @@ def alone(config) -> Case:
 LEGITIMATE: dict[str, Callable[[], Case]] = {
     "the running model": running,
     "post-norm": partial(running, residual="post"),
-    "PyTorch's norm": partial(running, norm="layer"),
-    "the written norm": partial(running, norm=LayerNorm),
     "RMSNorm": partial(running, norm=nn.RMSNorm),
-    "one matrix for q, k and v": partial(running, attention="fused"),
-    "sinusoids": partial(running, positions="sinusoidal"),
-    "no positions": partial(running, positions="none"),
     "a sliding window": partial(running, window=4),
-    "a narrow window": partial(running, window=2),
-    "biases and GELU": partial(running, bias=True, activation="gelu"),
     "rotations": partial(running, positions="rotary"),
     "shared keys and values": partial(running, n_kv_heads=1),
     "gated, with SiLU": partial(
         running, feed_forward="gated", activation="silu"
     ),
-    "experts": partial(running, feed_forward="mixture"),
-    "attention in tiles": partial(running, attention="tiled"),
-    "three layers": partial(running, n_layers=3),
-    "dropout in training": partial(running, dropout=0.3),
-    "unscaled tokens": partial(running, embedding="plain"),
-    "shrunk tokens": partial(running, embedding="shrunk"),
     "mask, and then sum to 1": lambda: (
         masked_afterwards(),
         running_example()[:2],
     ),
     "the trained translator": lambda: (
         trained_translator().model.eval(),
-        running_example()[:2],
-    ),
-    "source 001": lambda: (
-        running_model(small("building_blocks", vocab_size=1024)),
-        running_example()[:2],
-    ),
-    "source 002": lambda: alone(small("char_lm", vocab_size=1024)),
-    "source 003": lambda: (
-        running_model(
-            small("paper_base", vocab_size=1024, src_vocab_size=1024)
-        ),
         running_example()[:2],
     ),
     "source 004": lambda: (
@@ -147,5 +104,4 @@ LEGITIMATE: dict[str, Callable[[], Case]] = {
         seeded(TorchTransformer),
         running_example()[:2],
     ),
-    "a GPT of one's own": lambda: (seeded(OwnGPT), running_example()[1:2]),
 }

@@ -53,23 +53,3 @@ class GPT(nn.Module):
             x = block(x)
         logits = self.norm(x) @ self.tokens.weight.T
         return cross_entropy(logits.flatten(0, 1), targets.flatten())
-
-
-class OwnLSTM(nn.Module):
-    """A long short-term memory that goes through time step by step."""
-
-    def __init__(self, channels, hidden):
-        super().__init__()
-        self.hidden = hidden
-        self.gates = nn.Linear(channels + hidden, 4 * hidden)
-
-    def forward(self, x):
-        h = c = torch.zeros(x.shape[0], self.hidden)
-        states = []
-        for now in x.unbind(1):
-            gates = self.gates(torch.cat([now, h], dim=-1))
-            i, f, g, o = gates.chunk(4, dim=-1)
-            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-            h = o.sigmoid() * c.tanh()
-            states.append(h)
-        return torch.stack(states, dim=1)

@@ -21,11 +21,6 @@ class Halved(Placed):
         return torch.arange(t) // 2
 
 
-class Limited(Placed):
-    def at(self, t):
-        return torch.arange(t).clamp(max=3)
-
-
 class Nowhere(Placed):
     def at(self, t):
         return torch.zeros(t, dtype=torch.long)

@@ -31,21 +31,6 @@ def neighbours(x, **how):
     return x * a.cos() + across * a.sin()
 
 
-def as_numbers(x, **how):
-    """The same by complex numbers."""
-    a = angles(x, **how)[:, : x.shape[-1] // 2]
-    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)).contiguous())
-    turned = pairs * torch.polar(torch.ones_like(a), a)
-    return torch.view_as_real(turned).flatten(-2)
-
-
-def mixed_up(x, **how):
-    """Angles of halves, and channels of neighbours."""
-    a, one, other = angles(x, **how), x[..., ::2], x[..., 1::2]
-    across = torch.stack((-other, one), -1).flatten(-2)
-    return x * a.cos() + across * a.sin()
-
-
 def partly(x, **how):
     """Half of the channels are not rotated."""
     one, other = x.chunk(2, -1)

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from tests.helpers import source_000, source_003
-from tests.helpers.own_models import GPT, OwnLSTM
+from tests.helpers.own_models import GPT
 from tests.helpers.small import NAMES, kind_of, preset
 
 SENTENCES = {"B": 2, "S": 8, "T": 6, "H": 3, "D": 4, "C": "H*D"}
@@ -77,10 +77,6 @@ def torch_lstm(B, T, D, E):
     return model, (torch.randn(B, T, D),)
 
 
-def own_lstm(B, T, D, E):
-    return OwnLSTM(D, E), (torch.randn(B, T, D),)
-
-
 def padded_cnn(B, K, X, Y):
     model = nn.Sequential(
         nn.Conv2d(K, 2 * K, 3, padding=1),
@@ -89,18 +85,6 @@ def padded_cnn(B, K, X, Y):
         nn.MaxPool2d(2),
         nn.Flatten(),
         nn.Linear(K * X * Y // 2, 10),
-    )
-    return model, (torch.randn(B, K, X, Y),)
-
-
-def narrowing_cnn(B, K, X, Y):
-    """Without padding, and with two rounds: small pictures are too small."""
-    model = nn.Sequential(
-        nn.Conv2d(K, 5, 3),
-        nn.MaxPool2d(2),
-        nn.Conv2d(5, 2 * K, 2),
-        nn.Flatten(),
-        nn.Linear(2 * K * (X // 2 - 2) * (Y // 2 - 2), 10),
     )
     return model, (torch.randn(B, K, X, Y),)
 
@@ -143,16 +127,9 @@ ZOO = {
     "BERT, eager": (bert("eager"), of(SENTENCES, "B T H D C")),
     "BERT, sdpa": (bert("sdpa"), of(SENTENCES, "B T H D C")),
 }
+
+
 # A loop over time, and pictures that must not be small.
-HARD = {
-    "LSTM of our own": (own_lstm, STEPS),
-    "CNN without padding": (narrowing_cnn, PICTURES),
-}
-# Sizes that no run has when a model is traced.
-ELSEWHERE = {"B": 9, "S": 11, "T": 13, "H": 5, "D": 10, "C": "H*D", "E": 17}
-ELSEWHERE |= {"K": 7, "X": 22, "Y": 26}
-
-
 def value(name, sizes):
     """What a printed name says of other sizes: 3(S+T)/2 is a product, and
     ⌈T/2⌉ is rounded up."""

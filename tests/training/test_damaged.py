@@ -119,7 +119,7 @@ def test_a_file_of_another_kind_cannot_be_read(path, content):
         torch.zeros(3),
         None,
     ],
-    ids=["state_dict", "source 002", "tensor", "list", "None"],
+    ids=["state_dict", "source 002", "tensor", "None"],
 )
 def test_a_foreign_file_of_pytorchs_is_told_from_a_damaged_one(path, content):
     refused(path, content, "is no checkpoint of tformer_lite, though PyTorch")

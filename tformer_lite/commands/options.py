@@ -5,7 +5,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from shapewatch.commands.arguments import CHECKS, SHOWING, SHOWN
+from shapewatch.commands.arguments import CHECK_OPTIONS, SHOWING, SHOWN
 from shapewatch.commands.parsing import COUNT, FLAG, NUMBER, TEXT
 from tformer_lite.commands.inspecting import PRESETS
 from tformer_lite.model.choices import PARTS
@@ -110,7 +110,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "beam": (COUNT, "beginnings to follow; 1 is greedy"),
     "preset": ({"choices": [*PRESETS]}, "the model"),
     **SHOWING,
-    **CHECKS,
+    **CHECK_OPTIONS,
 }
 
 # Each is a time to train for, and says how many steps there are.

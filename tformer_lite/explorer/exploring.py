@@ -14,8 +14,12 @@ from torch import Tensor
 
 from shapewatch.tracing import SavedTrace, Trace
 from shapewatch.tracing.axes.names import shape_text
-from shapewatch.tracing.questions.factors import agree, factor, rows_sum_to_1
-from shapewatch.tracing.questions.scores import Attention
+from shapewatch.tracing.questions.attention import (
+    Attention,
+    agree,
+    rows_sum_to_1,
+    scale_between,
+)
 from tformer_lite.explorer.scripts import FOLDER, join_modules
 from tformer_lite.rounding import decimals
 
@@ -193,7 +197,7 @@ def numbers_of(
     times = 0.0
     if "queries" in chosen:
         three = (chosen[name] for name in ("queries", "keys", "scores"))
-        times = factor(*three)
+        times = scale_between(*three)
     return AttentionNumbers(
         f"{found.path or 'the model'} {shape_text(found.axes)}",
         found.path,

@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from shapewatch import properties
 from shapewatch.properties import report
-from shapewatch.properties.finding import BROKEN, UNUSUAL, whole
-from shapewatch.tracing.listing.colours import coloured
-from shapewatch.tracing.markup import STYLE, html_groups
+from shapewatch.properties.finding import BROKEN, UNUSUAL, nowrap
+from shapewatch.tracing.markup import STYLE, code_html, html_groups
 from shapewatch.tracing.tables import Sheet
 from tformer_lite.example.running import running_model
 from tformer_lite.example.shipped import STORED
@@ -81,13 +80,13 @@ def shelf_of(name: str) -> str:
 def told(name: str) -> str:
     """Tell what a bug is, or what a property asks."""
     if shelf_of(name):
-        one, head = bug(name), f"<b>{whole(name)}</b><br>"
+        one, head = bug(name), f"<b>{nowrap(name)}</b><br>"
         says = f"{escape(one.says)} {linked(one)}"
-        (wrong,) = coloured([one.wrong])
+        (wrong,) = code_html([one.wrong])
         return f"{head}{says}<pre><mark>✗</mark> {wrong}</pre>"
     check = getattr(properties, name, None)
     asks = " ".join((check.__doc__ or "").partition("\n\n")[0].split())
-    return f"<b>{whole(name)}</b><br>{escape(asks)}"
+    return f"<b>{nowrap(name)}</b><br>{escape(asks)}"
 
 
 def caught(bugs: Iterable[Bug]) -> Catches:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from torch import nn
 
-from shapewatch.tracing.listing.colours import coloured
-from shapewatch.tracing.markup import html_table
+from shapewatch.tracing.markup import code_html, html_table
 from tformer_lite.gallery.planting import planted
 from tformer_lite.model.config import Config, tiny_translator
 
@@ -61,7 +60,7 @@ class Bug:
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
-        right, wrong = coloured([self.right]) + coloured([self.wrong])
+        right, wrong = code_html([self.right]) + code_html([self.wrong])
         lines = [
             ["right", f"<pre>{right}</pre>"],
             ["wrong", f"<pre><mark>✗</mark> {wrong}</pre>"],

@@ -4,21 +4,27 @@ import itertools
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
-from shapewatch.tracing.axes.products import Products
 from shapewatch.tracing.axes.sizes import (
-    Given,
+    Dims,
     Sizes,
     plain_sizes,
+    step,
     unseen_sizes,
 )
-from shapewatch.tracing.axes.writing import Column, formula_text, line
 
-Fit = tuple[str, Column]
-NEAR = 4  # what may be added to a formula that few runs show
-SUM = re.compile(r"\(\w+\+\w+\)")
+Column = tuple[int, ...]  # the sizes of a name or an axis, one a run
+Fit = tuple[str, Column]  # how it is written, and its size in each run
+Term = tuple[str, list[int]]  # the same, of a part of a product
+FactorMovers = dict[str, set[str]]  # the parts, and which names move each
+DIVISORS = *range(2, 17), 20, 24, 32
+ADDENDS = 0, 1, 2, 4  # such as a [CLS] before the patches of a picture
+SMALL_ADDENDS = 4  # what may be added to a formula that few runs show
+SUM_TEXT = re.compile(r"\(\w+\+\w+\)")
+ROUNDED_TEXT = re.compile(r"[⌈⌊][^⌈⌉⌊⌋]*[⌉⌋](\*[⌈⌊][^⌈⌉⌊⌋]*[⌉⌋])?|[^\W\d]\w*")
 
 
 class Formulas:
@@ -33,7 +39,7 @@ class Formulas:
     has moved alone, for a large number that is added.
     """
 
-    def __init__(self, runs: Sequence[Sizes], given: Given):
+    def __init__(self, runs: Sequence[Sizes], given: Dims):
         columns = {name: tuple(r[name] for r in runs) for name in runs[0]}
         moved = {n: c for n, c in columns.items() if len(set(c)) > 2}
         plain = {n: moved[n] for n in plain_sizes(given) if n in moved}
@@ -55,26 +61,20 @@ class Formulas:
             (text, values, *line(values, sizes))
             for text, values in self.known.get(outline(sizes), [])
         ]
-        far = any(abs(added) > NEAR for *_, added in fits)
+        far = any(abs(added) > SMALL_ADDENDS for *_, added in fits)
         if far and not self.products.can_tell:
             return ""
-        said = [
-            (formula_text(text, factor, added), unseen)
-            for text, values, factor, added in fits
-            for unseen in [[factor * v + added for v in values[len(sizes) :]]]
-            if all(value.denominator == 1 for value in unseen)
-        ]
-        return simplest(said) if said else self.products.find(sizes)
-
-
-def simplest(fits: list[tuple[str, list[Fraction]]]) -> str:
-    """Give the simplest of some formulas; "" where they say different things
-    of runs that nobody made."""
-    texts, said = zip(*fits)
-    if any(values != said[0] for values in said):
-        return ""
-    text = next(filter(str.isidentifier, texts), texts[0])
-    return text[1:-1] if SUM.fullmatch(text) else text
+        said: dict[str, list[Fraction]] = {}
+        for text, values, factor, added in fits:
+            unseen = [factor * v + added for v in values[len(sizes) :]]
+            if all(value.denominator == 1 for value in unseen):
+                said[formula_text(text, factor, added)] = unseen
+        if not said:
+            return self.products.find(sizes)
+        if len(set(map(tuple, said.values()))) > 1:
+            return ""
+        text = next(filter(str.isidentifier, said), next(iter(said)))
+        return text[1:-1] if SUM_TEXT.fullmatch(text) else text
 
 
 def candidates(columns: dict[str, Column]) -> Iterator[Fit]:
@@ -95,3 +95,146 @@ def outline(sizes: Column) -> Column:
     first = next((step for step in steps if step), 1)
     unit = math.gcd(*steps) * (1 if first > 0 else -1) or 1
     return tuple([step // unit for step in steps])
+
+
+def line(values: Column, sizes: Column) -> tuple[Fraction, Fraction]:
+    """Fit sizes = factor * values + added, by the first two that differ."""
+    for value, size in zip(values, sizes):
+        if value != values[0]:
+            factor = Fraction(size - sizes[0], value - values[0])
+            return factor, sizes[0] - factor * values[0]
+    return Fraction(0), Fraction(sizes[0])
+
+
+def formula_text(text: str, factor: Fraction, added: Fraction) -> str:
+    """Write factor * text + added as one writes it by hand."""
+    if added.denominator > 1:
+        whole = math.lcm(factor.denominator, added.denominator)
+        return f"({formula_text(text, factor * whole, added * whole)})/{whole}"
+    many = {1: "", -1: "-"}.get(factor.numerator, str(factor.numerator))
+    over = "" if factor.denominator == 1 else f"/{factor.denominator}"
+    if factor < 0 < added:
+        return f"{added}{many}{text}{over}"
+    return f"{many}{text}{over}" + (f"{int(added):+}" if added else "")
+
+
+class Products:
+    """Products of names to which a number is added, or that are rounded:
+    B*(X-2), B*⌈Y/2⌉*⌈X/2⌉. They show in runs that differ in one name alone.
+
+    `columns` are the sizes of each name, in every run, and after them in
+    runs that nobody made; the names that are `plain` are not written with
+    others.
+    """
+
+    def __init__(
+        self,
+        columns: dict[str, Column],
+        plain: Collection[str],
+        runs: Sequence[Sizes],
+    ):
+        self.columns, self.plain = columns, plain
+        self.moved = [{n for n in plain if r[n] != runs[0][n]} for r in runs]
+        others = [n for n in columns if n not in plain]
+        self.parts = {n: self.moving(columns[n]) for n in others}
+        self.can_tell = all({name} in self.moved for name in plain)
+
+    def moving(self, sizes: Column) -> set[str]:
+        """Find the names that move some sizes when they move alone."""
+        found = (x for x, size in zip(self.moved, sizes) if size != sizes[0])
+        return {name for x in found if len(x) == 1 for name in x}
+
+    def find(self, sizes: Column) -> str:
+        """Write sizes, one a run; "" if no product fits, or if several do.
+
+        It may be a product of the names that move them, or with one that is
+        written with others in their place.
+        """
+        movers = self.moving(sizes) if self.can_tell else set()
+        alone = {name: {name} for name in self.plain if name in movers}
+        ways: list[FactorMovers] = [alone]
+        for name, own in self.parts.items():
+            if own and own <= movers:
+                rest = {n: x for n, x in alone.items() if n not in own}
+                ways.append({**rest, name: own})
+        for factors, more in itertools.product(ways, ADDENDS):
+            found = self.products(factors, [n - more for n in sizes])
+            if found:
+                text = f"{found[0]}{more:+}" if more else found[0]
+                return text if len(found) == 1 else ""
+        return ""
+
+    def products(self, factors: FactorMovers, sizes: list[int]) -> list[str]:
+        """List the products that sizes may be."""
+        choices = []
+        for name, own in factors.items():
+            runs = [i for i, x in enumerate(self.moved) if x <= own]
+            choices.append(terms(name, self.columns[name], runs, sizes))
+        some = itertools.product(*choices)
+        return [x for x in (product_text(one, sizes) for one in some) if x]
+
+
+def terms(
+    name: str, column: Column, runs: list[int], sizes: list[int]
+) -> list[Term]:
+    """List how sizes may follow a name in the runs where nothing else moves:
+    as it is, or else rounded."""
+    wanted, found = tuple(sizes[i] for i in runs), list[Term]()
+    for text, values in roundings(name, column, step(column[: len(sizes)])):
+        there = tuple(values[i] for i in runs)
+        factor, added = line(there, wanted)
+        fits = all(factor * n + added == m for n, m in zip(there, wanted))
+        if factor and fits:
+            b, a = (added / factor).as_integer_ratio()
+            written = formula_text(text, Fraction(a), Fraction(b))
+            found.append((written, [a * n + b for n in values]))
+            if text == name:
+                break
+    return found
+
+
+def product_text(factors: tuple[Term, ...], sizes: list[int]) -> str:
+    """Write sizes as a product of terms, times a number; "" if they are not,
+    or would not be whole in runs that nobody made."""
+    if not factors:
+        return ""
+    values = [Fraction(math.prod(x)) for x in zip(*(c for _, c in factors))]
+    many = sizes[0] / values[0] if values[0] else Fraction(0)
+    values = [many * value for value in values]
+    right = values[: len(sizes)] == sizes
+    if not right or any(value.denominator > 1 for value in values):
+        return ""
+    texts = [text for text, _ in factors]
+    if len(texts) == many == 1:
+        return texts[0]
+    enclosed = (x if ROUNDED_TEXT.fullmatch(x) else f"({x})" for x in texts)
+    return formula_text("*".join(enclosed), many, Fraction(0))
+
+
+@lru_cache(64)
+def roundings(name: str, column: Column, even: int) -> list[Fit]:
+    """List a name as it is; and divided and rounded, with the square of that.
+
+    Sizes move by steps `even`: of roundings that are the same then, one."""
+    found = [(name, column)]
+    for divisor in DIVISORS:
+        for more in distinct_addends(divisor, column[0], even):
+            text = f"⌊({name}+{more})/{divisor}⌋"
+            if more in (0, divisor - 1):  # down, or up
+                text = f"⌈{name}/{divisor}⌉" if more else f"⌊{name}/{divisor}⌋"
+            sizes = tuple((n + more) // divisor for n in column)
+            squares = tuple(n * n for n in sizes)
+            found += [(text, sizes), (f"{text}*{text}", squares)]
+    return found
+
+
+def distinct_addends(divisor: int, first: int, even: int) -> Iterator[int]:
+    """Give what can be added before a division, where it makes a difference
+    for sizes that begin at `first` and move by steps `even`."""
+    period, known = range(first, first + divisor * even, even), set()
+    for more in (0, *range(divisor - 1, 0, -1)):
+        sizes = [(n + more) // divisor for n in period]
+        moves = tuple(n - sizes[0] for n in sizes)
+        if moves not in known:
+            known.add(moves)
+            yield more

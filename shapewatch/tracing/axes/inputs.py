@@ -16,7 +16,7 @@ from shapewatch.tracing.axes.sizes import Sizes
 Names = list[str] | Mapping[str, Any]
 
 
-def resized(
+def resize_inputs(
     model: Callable, inputs: tuple, options: dict, axes: Names, dims: Sizes
 ) -> tuple[tuple, dict]:
     """Give inputs and options other sizes, with values that they have
@@ -31,20 +31,20 @@ def resized(
     """
     named = named_tensors(model, inputs, options, axes)
     made = {
-        id(tensor): resized_tensor(tensor, names.split(), dims)
+        id(tensor): resize_tensor(tensor, names.split(), dims)
         for tensor, names in named
     }
-    return rebuilt(inputs, made), rebuilt(options, made)
+    return with_tensors(inputs, made), with_tensors(options, made)
 
 
 def named_tensors(
     model: Callable, inputs: tuple, options: dict, axes: Names
 ) -> list[tuple[Tensor, str]]:
     """Give the input tensors that have names, with those of their axes."""
-    there = dict(tensors_in(named_inputs(model, inputs, options)))
+    there = dict(tensor_paths(named_inputs(model, inputs, options)))
     if isinstance(axes, Mapping):
-        return chosen(there, dict(paths_in(axes)))
-    return in_order(inputs, axes, there)
+        return tensors_at(there, dict(axes_paths(axes)))
+    return tensors_in_order(inputs, axes, there)
 
 
 def check_sizes(
@@ -53,7 +53,7 @@ def check_sizes(
     """Raise ValueError where `axes` and the inputs do not match, or an axis
     has another size than `dims` say."""
     for tensor, names in named_tensors(model, inputs, options, axes):
-        resized_tensor(tensor, names.split(), {})
+        resize_tensor(tensor, names.split(), {})
         for name, size in zip(names.split(), tensor.shape):
             if dims.get(name, size) != size:
                 raise ValueError(
@@ -67,18 +67,18 @@ def check_sizes(
 def names_of_axes(axes: Names) -> list[str]:
     """List the names of all axes."""
     texts = (
-        dict(paths_in(axes)).values() if isinstance(axes, Mapping) else axes
+        dict(axes_paths(axes)).values() if isinstance(axes, Mapping) else axes
     )
     return " ".join(texts).split()
 
 
-def paths_in(axes: Any, path: str = "") -> Iterator[tuple[str, str]]:
+def axes_paths(axes: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """List each path that has names: {"past": ["B T"]} has past.0."""
     if isinstance(axes, str):
         yield path, axes
     elif isinstance(axes, Mapping | list | tuple):
-        for name, part in parts(axes).items():
-            yield from paths_in(part, f"{path}.{name}".lstrip("."))
+        for name, part in contents(axes).items():
+            yield from axes_paths(part, f"{path}.{name}".lstrip("."))
     elif axes is not None:
         raise ValueError(
             f"axes: {path} is {axes!r}. Write the names of a tensor's axes as "
@@ -86,12 +86,14 @@ def paths_in(axes: Any, path: str = "") -> Iterator[tuple[str, str]]:
         )
 
 
-def chosen(there: dict[str, Tensor], wanted: dict[str, str]) -> list:
+def tensors_at(there: dict[str, Tensor], wanted: dict[str, str]) -> list:
     """Give the tensors that some paths lead to, with their axes' names."""
     first: dict[int, str] = {}
     for path, names in wanted.items():
         if path not in there:
-            raise ValueError(f"axes: {path!r} is no tensor. {listed(there)}")
+            raise ValueError(
+                f"axes: {path!r} is no tensor. {given_text(there)}"
+            )
         if first.setdefault(id(there[path]), names).split() != names.split():
             raise ValueError(
                 f"axes: {path!r} is {names!r}, and the same tensor has other "
@@ -100,7 +102,7 @@ def chosen(there: dict[str, Tensor], wanted: dict[str, str]) -> list:
     return [(there[path], names) for path, names in wanted.items()]
 
 
-def in_order(inputs: tuple, axes: list[str], there: dict) -> list:
+def tensors_in_order(inputs: tuple, axes: list[str], there: dict) -> list:
     """Give the input tensors, with the names of their axes."""
     tensors = {id(x): x for x in inputs if isinstance(x, Tensor)}
     if isinstance(axes, str) or len(axes) != len(tensors):
@@ -108,12 +110,12 @@ def in_order(inputs: tuple, axes: list[str], there: dict) -> list:
             f"{axes=} must be a list with one string for each input tensor. "
             f"There are {len(tensors)} (one that comes twice counts once). "
             "Those that are given by keyword, or within others, are named in "
-            f'a dictionary, axes={{"ids": "B T"}}. {listed(there)}'
+            f'a dictionary, axes={{"ids": "B T"}}. {given_text(there)}'
         )
     return list(zip(tensors.values(), axes))
 
 
-def listed(there: dict[str, Tensor]) -> str:
+def given_text(there: dict[str, Tensor]) -> str:
     """Say which tensors a model is given."""
     shapes = (f"{path} {tuple(x.shape)}" for path, x in there.items())
     return f"It is given {', '.join(shapes) or 'no tensor'}."
@@ -133,19 +135,19 @@ def named_inputs(model: Callable, inputs: tuple, options: dict) -> dict:
     return named
 
 
-def tensors_in(
+def tensor_paths(
     value: Any, path: str = "", above: tuple = ()
 ) -> Iterator[tuple[str, Tensor]]:
     """List the tensors in something, by the path that leads to each."""
     if isinstance(value, Tensor):
         yield path, value
     elif id(value) not in above:
-        for name, part in parts(value).items():
+        for name, part in contents(value).items():
             inner = f"{path}.{name}".lstrip(".")
-            yield from tensors_in(part, inner, (*above, id(value)))
+            yield from tensor_paths(part, inner, (*above, id(value)))
 
 
-def parts(value: Any) -> dict[str, Any]:
+def contents(value: Any) -> dict[str, Any]:
     """Take apart what holds others: a dictionary, a list, a dataclass, or an
     object of attributes that cannot be called."""
     if isinstance(value, Mapping):
@@ -160,13 +162,15 @@ def parts(value: Any) -> dict[str, Any]:
     return dict(getattr(value, "__dict__", {}))
 
 
-def rebuilt(value: Any, made: dict[int, Tensor], above: tuple = ()) -> Any:
+def with_tensors(
+    value: Any, made: dict[int, Tensor], above: tuple = ()
+) -> Any:
     """Give something with other tensors in it: a copy, unless it has none
     that is another."""
     if isinstance(value, Tensor) or id(value) in above:
         return made.get(id(value), value)
-    old, above = parts(value), (*above, id(value))
-    new = {name: rebuilt(part, made, above) for name, part in old.items()}
+    old, above = contents(value), (*above, id(value))
+    new = {name: with_tensors(part, made, above) for name, part in old.items()}
     changed = {name: x for name, x in new.items() if x is not old[name]}
     if not changed:
         return value
@@ -184,7 +188,7 @@ def rebuilt(value: Any, made: dict[int, Tensor], above: tuple = ()) -> Any:
     return whole
 
 
-def resized_tensor(tensor: Tensor, axes: list[str], dims: Sizes) -> Tensor:
+def resize_tensor(tensor: Tensor, axes: list[str], dims: Sizes) -> Tensor:
     """Take as many rows of each named axis as asked, in order: some of them,
     or some of them twice, by a seed."""
     if len(axes) != tensor.ndim:
@@ -194,12 +198,12 @@ def resized_tensor(tensor: Tensor, axes: list[str], dims: Sizes) -> Tensor:
         )
     for axis, name in enumerate(axes):
         size = tensor.shape[axis]
-        rows = chosen_rows(size, dims.get(name, size))
+        rows = sampled_rows(size, dims.get(name, size))
         tensor = tensor.index_select(axis, rows.to(tensor.device))
     return tensor
 
 
-def chosen_rows(size: int, wanted: int) -> Tensor:
+def sampled_rows(size: int, wanted: int) -> Tensor:
     """Choose rows among so many: (wanted,), sorted. All of them come, where
     there is room; the others are drawn."""
     seed = torch.Generator().manual_seed(wanted)

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from shapewatch.tracing.axes.formulas import Formulas
-from shapewatch.tracing.axes.sizes import Given, Sizes
-from shapewatch.tracing.axes.writing import Column
+from shapewatch.tracing.axes.formulas import Column, Formulas
+from shapewatch.tracing.axes.sizes import Dims, Sizes
 
 LETTERS = re.compile(r"[^\W\d]\w*")
 MARKS = {"proved": "", "value": "~", "unknown": "?"}
@@ -33,16 +32,16 @@ Shape = tuple[Axis, ...]
 Shapes = tuple[Shape, ...]
 
 
-class Dims:
+class ShapeNamer:
     """The dimensions of some runs: a name, and its size in each run.
 
     `runs` are the sizes of every run, the traced one first, and `given` the
     dimensions as they were given.
     """
 
-    def __init__(self, runs: Sequence[Sizes], given: Given):
+    def __init__(self, runs: Sequence[Sizes], given: Dims):
         self.runs, self.given = runs, given
-        self.some: dict[tuple[int, ...], Named] = {}
+        self.some: dict[tuple[int, ...], AxisNamer] = {}
         self.known: dict[tuple[Column | None, ...], Shape] = {}
 
     def shape(self, *shapes: Column | None) -> Shape:
@@ -56,30 +55,30 @@ class Dims:
             self.known[shapes] = tuple(map(named.axis, zip(*alike)))
         return self.known[shapes]
 
-    def named(self, which: tuple[int, ...]) -> "Named":
+    def named(self, which: tuple[int, ...]) -> "AxisNamer":
         """What some of the runs tell."""
         if which not in self.some:
             runs = [self.runs[i] for i in which or [0]]
-            self.some[which] = Named(runs, self.given)
+            self.some[which] = AxisNamer(runs, self.given)
         return self.some[which]
 
 
-def dims_of(runs: Iterable[Sizes], given: Given) -> Dims:
+def shape_namer(runs: Iterable[Sizes], given: Dims) -> ShapeNamer:
     """Give the dimensions of some runs, with all that they have named so far:
     many traces have the same sizes."""
-    return known_dims(tuple(tuple(r.items()) for r in runs), (*given.items(),))
+    return make_namer(tuple(tuple(r.items()) for r in runs), (*given.items(),))
 
 
 @lru_cache(16)
-def known_dims(runs: tuple, given: tuple) -> Dims:
+def make_namer(runs: tuple, given: tuple) -> ShapeNamer:
     """Make the dimensions once."""
-    return Dims(list(map(dict, runs)), dict(given))
+    return ShapeNamer(list(map(dict, runs)), dict(given))
 
 
-class Named:
+class AxisNamer:
     """What some runs tell of an axis."""
 
-    def __init__(self, runs: Sequence[Sizes], given: Given):
+    def __init__(self, runs: Sequence[Sizes], given: Dims):
         self.fixed = {
             name: size
             for name, size in runs[0].items()

@@ -8,10 +8,10 @@ from random import Random
 from typing import TypeGuard
 
 Sizes = dict[str, int]
-Given = dict[str, int | str]
+Dims = dict[str, int | str]
 Columns = dict[str, tuple[int, ...]]  # the sizes of each name, one a run
 SMALL = ((4, 5), (2, 3)), ((6, 7), (10, 9))  # even and odd
-UNSEEN = 5  # how many runs that nobody makes a formula is tried at
+UNSEEN_RUNS = 5  # how many runs that nobody makes a formula is tried at
 OPERATIONS = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -20,7 +20,7 @@ OPERATIONS = {
 }
 
 
-def run_sizes(dims: Given) -> Sizes:
+def run_sizes(dims: Dims) -> Sizes:
     """Work out the dimensions that are written with others.
 
     Raises ValueError for a name that is unknown, or that needs itself, for
@@ -31,7 +31,9 @@ def run_sizes(dims: Given) -> Sizes:
         if n < 0:
             raise ValueError(f"dims: {name} is {n}. A size is 0 or more.")
     while rest := {name: x for name, x in dims.items() if name not in known}:
-        sizes = {name: size(name, text, known) for name, text in rest.items()}
+        sizes = {
+            name: dim_size(name, text, known) for name, text in rest.items()
+        }
         found = {name: n for name, n in sizes.items() if n is not None}
         if not found:
             raise ValueError(
@@ -47,15 +49,15 @@ def is_size(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def plain_sizes(dims: Given) -> Sizes:
+def plain_sizes(dims: Dims) -> Sizes:
     """Give the dimensions that are not written with others."""
     return {name: n for name, n in dims.items() if is_size(n)}
 
 
-def size(name: str, text: int | str, known: Sizes) -> int | None:
+def dim_size(name: str, text: int | str, known: Sizes) -> int | None:
     """Work out a dimension; None if it is written with unknown names."""
     try:
-        return value(ast.parse(str(text), mode="eval").body, known)
+        return evaluate(ast.parse(str(text), mode="eval").body, known)
     except KeyError:
         return None
     except (SyntaxError, ValueError):
@@ -66,7 +68,7 @@ def size(name: str, text: int | str, known: Sizes) -> int | None:
         ) from None
 
 
-def value(tree: ast.expr, known: Sizes) -> int:
+def evaluate(tree: ast.expr, known: Sizes) -> int:
     """Work out an expression; ValueError for what is not allowed in it."""
     match tree:
         case ast.Constant(n) if is_size(n):
@@ -74,14 +76,14 @@ def value(tree: ast.expr, known: Sizes) -> int:
         case ast.Name(name):
             return known[name]
         case ast.UnaryOp(ast.USub(), operand):
-            return -value(operand, known)
+            return -evaluate(operand, known)
         case ast.BinOp(left, sign, right) if type(sign) in OPERATIONS:
             operation = OPERATIONS[type(sign)]
-            return operation(value(left, known), value(right, known))
+            return operation(evaluate(left, known), evaluate(right, known))
     raise ValueError(ast.unparse(tree))
 
 
-def joint_sizes(dims: Given, varied: list[str]) -> list[Sizes]:
+def joint_sizes(dims: Dims, varied: list[str]) -> list[Sizes]:
     """Choose the sizes of three probes in which all names move at once.
 
     In one all are even, in one all are odd. Each name is once larger than it
@@ -103,7 +105,7 @@ def joint_sizes(dims: Given, varied: list[str]) -> list[Sizes]:
 
 
 def capped_sizes(
-    dims: Given, varied: list[str], sizes: Sizes
+    dims: Dims, varied: list[str], sizes: Sizes
 ) -> Iterator[Sizes]:
     """Let names that are larger than they were be smaller than that: each
     of them alone, and then all."""
@@ -118,7 +120,7 @@ def capped_sizes(
         yield run_sizes({**dims, **same, **some})
 
 
-def larger_sizes(dims: Given, varied: list[str]) -> list[Sizes]:
+def larger_sizes(dims: Dims, varied: list[str]) -> list[Sizes]:
     """Choose three probes in which every name is larger than it was: such
     runs lack no round of a loop."""
     sizes = plain_sizes(dims)
@@ -130,21 +132,21 @@ def larger_sizes(dims: Given, varied: list[str]) -> list[Sizes]:
     ]
 
 
-def alone(dims: Given, name: str, sizes: list[int]) -> Iterator[Sizes]:
+def sizes_of_one(dims: Dims, name: str, sizes: list[int]) -> Iterator[Sizes]:
     """Let one name have other sizes, and all others their own."""
     for n in dict.fromkeys(sizes):
         if n > 0 and n != dims[name]:
             yield run_sizes({**dims, name: n})
 
 
-def close_sizes(dims: Given, name: str) -> list[int]:
+def close_sizes(dims: Dims, name: str) -> list[int]:
     """List sizes of a name that show how it is rounded: the next ones, and
     some far from each other."""
     size = plain_sizes(dims)[name]
     return [size + 1, size - 1, size + 6, 2 * size + 5, 4 * size, 75]
 
 
-def accepted_sizes(dims: Given, name: str) -> list[int]:
+def accepted_sizes(dims: Dims, name: str) -> list[int]:
     """List sizes of a name that a model may accept, whatever it divides: the
     next ones, parts of it, and those that 2 divides as often."""
     size = plain_sizes(dims)[name]
@@ -153,7 +155,7 @@ def accepted_sizes(dims: Given, name: str) -> list[int]:
     return [*near, size + 3 * even, size // 4, 2 * size]
 
 
-def unseen_sizes(columns: Columns, dims: Given) -> list[Sizes]:
+def unseen_sizes(columns: Columns, dims: Dims) -> list[Sizes]:
     """Choose the sizes of runs that nobody makes.
 
     A name moves by steps that divide those that it has moved by. What is
@@ -162,7 +164,7 @@ def unseen_sizes(columns: Columns, dims: Given) -> list[Sizes]:
     random, found = Random(0), list[Sizes]()
     steps = {name: step(column) for name, column in columns.items()}
     plain = [name for name in columns if is_size(dims[name])]
-    for _ in range(100 * UNSEEN):
+    for _ in range(100 * UNSEEN_RUNS):
         chosen = {
             name: columns[name][0] + random.randrange(99, 9999) * steps[name]
             for name in plain
@@ -173,7 +175,7 @@ def unseen_sizes(columns: Columns, dims: Given) -> list[Sizes]:
         )
         if not any(even):
             found.append(sizes)
-        if len(found) == UNSEEN:
+        if len(found) == UNSEEN_RUNS:
             break
     return found
 

@@ -2,7 +2,7 @@
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import pairwise, zip_longest
 from textwrap import dedent, wrap
@@ -10,10 +10,9 @@ from textwrap import dedent, wrap
 from shapewatch.tracing.markup import STYLE
 from shapewatch.tracing.tables import Printable
 
-WIDTH = 76
-HEADERS = "before", "after"
-WORDS = re.compile(r"\w+|\s+|.")
-Pair = tuple[str | None, str | None]  # a line before and after
+DIFF_WIDTH = 76
+WORD = re.compile(r"\w+|\s+|.")
+LinePair = tuple[str | None, str | None]  # a line before and after
 
 
 class Diff(Printable):
@@ -31,14 +30,12 @@ class Diff(Printable):
         self.notes: list[str] = []
 
     @property
-    def steps(self) -> list[tuple[str, list[Pair]]]:
+    def steps(self) -> list[tuple[str, list[LinePair]]]:
         """Each title, and the lines before and after."""
         found = []
         for title, (old, new) in zip(self.titles, pairwise(self.versions)):
-            pairs = list(pairs_of(old.splitlines(), new.splitlines()))
-            if not self.whole:
-                pairs = outdented([p for p in pairs if p[0] != p[1]])
-            found.append((title, pairs))
+            pairs = line_pairs(old.splitlines(), new.splitlines())
+            found.append((title, pairs if self.whole else without_same(pairs)))
         return found
 
     def lines(self) -> list[str]:
@@ -47,17 +44,25 @@ class Diff(Printable):
         found = []
         for title, pairs in self.steps:
             for line in title.splitlines():
-                found += wrap(line, WIDTH) or [""]
+                found += wrap(line, DIFF_WIDTH) or [""]
             for old, new in pairs:
-                found += [f"  {old}"] if old == new else signed(old, new)
+                signed = ("  ", old), ("- ", old), ("+ ", new)
+                chosen = signed[:1] if old == new else signed[1:]
+                found += [sign + x for sign, x in chosen if x is not None]
         return found
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
-        head = "".join(f'<th scope="col">{x}</th>' for x in HEADERS)
-        bodies = "".join(step_html(*step) for step in self.steps)
+        bodies = ""
+        for title, pairs in self.steps:
+            text = html.escape(title).replace("\n", "<br>")
+            head = f'<th scope="rowgroup" colspan="2">{text}</th>'
+            rows = "".join(pair_html(*pair) for pair in pairs)
+            title_row = f"<tr>{head}</tr>" if title else ""
+            bodies += f"<tbody>{title_row}{rows}</tbody>"
         return (
-            f'{STYLE}<table class="trace diff"><thead><tr>{head}</tr></thead>'
+            f'{STYLE}<table class="trace diff"><thead><tr><th scope="col">'
+            'before</th><th scope="col">after</th></tr></thead>'
             f"{bodies}</table>"
         )
 
@@ -84,42 +89,23 @@ def diff(
     return Diff(versions, titles or [""] * steps, whole)
 
 
-def pairs_of(before: list[str], after: list[str]) -> Iterator[Pair]:
+def line_pairs(before: list[str], after: list[str]) -> list[LinePair]:
     """Set the lines of two versions beside each other."""
     matcher = SequenceMatcher(None, before, after, False)
-    for _, i, j, k, n in matcher.get_opcodes():
-        yield from zip_longest(before[i:j], after[k:n])
+    return [
+        pair
+        for _, i, j, k, n in matcher.get_opcodes()
+        for pair in zip_longest(before[i:j], after[k:n])
+    ]
 
 
-def outdented(pairs: list[Pair]) -> list[Pair]:
-    """Move lines to the left, all alike."""
-    lines = [line for pair in pairs for line in pair if line is not None]
+def without_same(pairs: list[LinePair]) -> list[LinePair]:
+    """Leave out the lines that stay; move the others to the left, alike."""
+    pairs = [pair for pair in pairs if pair[0] != pair[1]]
+    lines = [x for pair in pairs for x in pair if x is not None]
     moved = iter(dedent("\n".join(lines)).split("\n"))
-    return [
-        (
-            old if old is None else next(moved),
-            new if new is None else next(moved),
-        )
-        for old, new in pairs
-    ]
-
-
-def signed(old: str | None, new: str | None) -> list[str]:
-    """Write a line that was, and what came instead."""
-    return [
-        f"{sign} {line}"
-        for sign, line in (("-", old), ("+", new))
-        if line is not None
-    ]
-
-
-def step_html(title: str, pairs: list[Pair]) -> str:
-    """Write a title above its lines."""
-    rows = "".join(pair_html(*pair) for pair in pairs)
-    if title:
-        head = html.escape(title).replace("\n", "<br>")
-        rows = f'<tr><th scope="rowgroup" colspan="2">{head}</th></tr>{rows}'
-    return f"<tbody>{rows}</tbody>"
+    found = [[x if x is None else next(moved) for x in p] for p in pairs]
+    return [(old, new) for old, new in found]
 
 
 def pair_html(old: str | None, new: str | None) -> str:
@@ -127,7 +113,7 @@ def pair_html(old: str | None, new: str | None) -> str:
     if old == new:
         same = cell_html(" ", html.escape(old or "", quote=False))
         return f'<tr class="same">{same * 2}</tr>'
-    left, right = marked(old or "", new or "")
+    left, right = mark_changed_words(old or "", new or "")
     before = cell_html("−", left) if old is not None else "<td></td>"
     after = cell_html("+", right) if new is not None else "<td></td>"
     return f"<tr>{before}{after}</tr>"
@@ -139,9 +125,9 @@ def cell_html(sign: str, text: str) -> str:
     return f'<td style="--i:{indent + 2}"><pre>{sign} {text}</pre></td>'
 
 
-def marked(old: str, new: str) -> tuple[str, str]:
+def mark_changed_words(old: str, new: str) -> tuple[str, str]:
     """Mark the words in which two lines differ."""
-    before, after = WORDS.findall(old), WORDS.findall(new)
+    before, after = WORD.findall(old), WORD.findall(new)
     texts = ["", ""]
     matcher = SequenceMatcher(None, before, after, False)
     for kind, i, j, k, n in matcher.get_opcodes():

@@ -1,7 +1,6 @@
-"""Events: what was called in a run, and what each expression made there."""
+"""What each expression of a function made, in one of its runs."""
 
 import ast
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache, cached_property
@@ -10,22 +9,20 @@ from operator import itemgetter
 from types import CodeType
 from typing import Any, NamedTuple
 
-from shapewatch.tracing.axes.names import Axis, Shape, Shapes
-from shapewatch.tracing.calls import Calls
-from shapewatch.tracing.record.tensors import Mark
+from shapewatch.tracing.axes.names import Shapes
+from shapewatch.tracing.calls import Calls, known_shapes
 from shapewatch.tracing.record.visits import Place, Visit
-from shapewatch.tracing.source import bindings
 from shapewatch.tracing.source import expressions as source
 from shapewatch.tracing.source.expressions import Function
 
 # A function, the visit that it ran in, and the lines that led there.
 FunctionRun = tuple[CodeType, Visit, Place]
-RESUMED = 0x20 | 0x80 | 0x200  # generators and coroutines
+GENERATOR_FLAGS = 0x20 | 0x80 | 0x200  # generators and coroutines
 LOOPS: tuple[type, ...] = ast.For, ast.AsyncFor, ast.While
 LOOPS += ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 
 
-class Event(NamedTuple):
+class CallEvent(NamedTuple):
     """A torch call, with its function's name, or a module's run."""
 
     visit: Visit
@@ -46,62 +43,49 @@ class Event(NamedTuple):
             place, visit = visit.place, visit.parent
 
 
-class Known:
-    """The named shapes of a run's tensors, by number, and what it called."""
+class CallEvents:
+    """What was called in a run, and which runs of functions led there."""
 
     def __init__(self, calls: Calls):
         self.calls = calls
-        self.uses = defaultdict[int, list[tuple[int, Shape]]](list)
-        self.led_to: dict[tuple, dict[Any, list[Event]]] = {}
-        for i, (step, axes) in enumerate(zip(calls.steps, calls.axes)):
-            for marks, names in zip((step.reads, step.makes), axes):
-                for mark, name in zip(marks, names):
-                    self.uses[mark.number].append((i, name))
-
-    def shapes(self, marks: list[Mark] | None, end: int) -> Shapes | None:
-        """Name the shapes of tensors after `end` steps; None if unknown."""
-        uses = [self.uses[mark.number] for mark in marks or []]
-        if not uses or not all(uses):
-            return None
-        counts = (bisect_left(use, end, key=itemgetter(0)) for use in uses)
-        return tuple(use[max(n - 1, 0)][1] for n, use in zip(counts, uses))
+        self.led_to: dict[tuple, dict[Any, list[CallEvent]]] = {}
 
     @cached_property
-    def events(self) -> list[Event]:
+    def all(self) -> list[CallEvent]:
         """What was called, in order; calls inside a library are left out,
         for what they make is inside the call that led to them."""
-        found: list[tuple[float, Event]] = []
+        found: list[tuple[float, CallEvent]] = []
         steps = zip(self.calls.steps, self.calls.axes)
         for i, (step, (_, made)) in enumerate(steps):
             if step.visit.place != step.place:
-                event = Event(step.visit, step.place, made, step.name)
+                event = CallEvent(step.visit, step.place, made, step.name)
                 found.append((i, event))
         for visit in self.calls.run.visits:
             if visit.direct and visit.parent:
-                given = self.shapes(visit.makes, visit.end)
-                event = Event(visit.parent, visit.place, given, "")
+                given = known_shapes(self.calls, visit.makes, visit.end)
+                event = CallEvent(visit.parent, visit.place, given, "")
                 found.append((visit.end - 0.5, event))
         return [event for _, event in sorted(found, key=itemgetter(0))]
 
-    def events_in(self, run: FunctionRun) -> list[Event]:
+    def within(self, run: FunctionRun) -> list[CallEvent]:
         """List the events that a run of a function led to, and no run of the
         same function within it."""
         code = run[0]
         wanted = code, code.co_filename
         if wanted not in self.led_to:
             led_to = self.led_to[wanted] = defaultdict(list)
-            for event in self.events:
+            for event in self.all:
                 led_to[next(event.runs(code), None)].append(event)
         return self.led_to[wanted][run]
 
 
 def runs_of(
-    code: CodeType, events: list[Event], path: str | None
+    events: CallEvents, code: CodeType, path: str | None
 ) -> list[FunctionRun]:
-    """List the runs of a function in one module, in order; ValueError where
-    it did not run there, or where it is not clear in which."""
-    found = dict.fromkeys(run for event in events for run in event.runs(code))
-    runs = sorted(found, key=lambda run: run[1].start)
+    """List the runs of a function in one module, in order; ValueError
+    where it did not run there, or where it is not clear in which."""
+    found = (run for event in events.all for run in event.runs(code))
+    runs = sorted(dict.fromkeys(found), key=lambda run: run[1].start)
     paths = list(dict.fromkeys(visit.path for _, visit, _ in runs))
     if not paths:
         raise ValueError(f"{code.co_qualname} made no tensor in this run")
@@ -115,31 +99,7 @@ def runs_of(
     return [run for run in runs if run[1].path == path]
 
 
-def module_shapes(calls: Calls) -> Iterator[tuple[str, Shapes, Shapes]]:
-    """Name what each module reads and makes, as they finish."""
-    known = Known(calls)
-    for visit in calls.run.visits:
-        reads = known_shapes(known, given_to(visit), visit.start)
-        yield visit.path, reads, known_shapes(known, visit.makes, visit.end)
-
-
-def given_to(visit: Visit) -> list[Mark]:
-    """List the tensors that a module was given."""
-    return [mark for marks in visit.reads.values() for mark in marks]
-
-
-def known_shapes(known: Known, marks: list[Mark] | None, end: int) -> Shapes:
-    """Name the shapes of tensors after `end` steps; by its sizes, that of a
-    tensor which no call has read."""
-    found = []
-    for mark in marks or ():
-        named = known.shapes([mark], end)
-        sizes = tuple(Axis(n, str(n), "unknown") for n in mark.shape)
-        found.append(named[0] if named else sizes)
-    return tuple(found)
-
-
-class Made(NamedTuple):
+class ExpressionShapes(NamedTuple):
     """What an expression made: its shapes, each time. There are none where
     nothing was called, or where they are not `certain`."""
 
@@ -147,7 +107,7 @@ class Made(NamedTuple):
     certain: bool = True
 
 
-NOTHING, UNCERTAIN = Made(), Made(certain=False)
+NOTHING, UNCERTAIN = ExpressionShapes(), ExpressionShapes(certain=False)
 
 
 class Frame:
@@ -157,13 +117,13 @@ class Frame:
     reader's functions from there.
     """
 
-    def __init__(self, known: Known, node: Function, run: FunctionRun):
-        self.known, self.node = known, node
+    def __init__(self, events: CallEvents, node: Function, run: FunctionRun):
+        self.events, self.node = events, node
         self.code, self.visit, self.callers = run
-        self.made = defaultdict[source.Span | None, list[Event]](list)
+        self.made = defaultdict[source.Span | None, list[CallEvent]](list)
         self.called = defaultdict[source.Span | None, set[FunctionRun]](set)
         own = set(source.codes(self.code))
-        for event in known.events_in(run):
+        for event in events.within(run):
             if event.place[0][0] in own:
                 self.made[source.span(*event.place[0])].append(event)
             if event.visit is self.visit:
@@ -177,62 +137,32 @@ class Frame:
                 run = code, self.visit, place[i:]
                 self.called[source.span(*caller)].add(run)
 
-    def value(self, node: ast.expr | ast.stmt) -> Made:
+    def value(self, node: ast.expr | ast.stmt) -> ExpressionShapes:
         """Tell what an expression made: NOTHING if nothing was called there,
         UNCERTAIN where it cannot be told."""
         at = source.run_span(node)
         if at in self.made:
-            return made_by(self.made[at], node, node in looped(self.node))
+            in_loop = node in nodes_in_loops(self.node)
+            return shapes_of_events(self.made[at], node, in_loop)
         if at in self.called:
-            return made_by_function(self, node, self.called[at])
+            return shapes_of_function(self, node, self.called[at])
         return NOTHING
 
     def times(self) -> int:
         """How often the function ran, at least: all its runs from the same
         lines are one. What stands outside of loops tells."""
-        outside = set(source.walk(self.node)) - looped(self.node)
+        outside = set(source.walk(self.node)) - nodes_in_loops(self.node)
         made = (self.value(x) for x in outside if isinstance(x, ast.expr))
         return max((len(one.times) for one in made), default=0)
 
 
-@cache
-def looped(function: Function) -> set[ast.AST]:
-    """Find what stands in the loops of a function."""
-    loops = [node for node in ast.walk(function) if isinstance(node, LOOPS)]
-    return {node for loop in loops for node in ast.walk(loop)}
-
-
-def made_by(events: list[Event], node: ast.AST, in_loop: bool) -> Made:
-    """Tell what an expression made from the events there. Several may be
-    one call, of a library's function that made them all."""
-    shapes = [event.shapes for event in events if event.shapes]
-    names = {event.name for event in events}
-    own = {"", bindings.last_name(getattr(node, "func", node))}
-    if len(shapes) < len(events):
-        return UNCERTAIN
-    if not isinstance(node, ast.Call) or len(events) == 1 or names <= own:
-        return Made(tuple(shapes))
-    alike = len(names) == 1 and len(set(shapes)) == 1
-    return Made((shapes[0],)) if alike and in_loop else UNCERTAIN
-
-
-def made_by_function(outer: Frame, node: ast.AST, called: set) -> Made:
-    """Tell what a function of the reader's gave, if it was surely this."""
-    run, *others = called
-    code, inner = run[0], source.definition(run[0])
-    function = node.func if isinstance(node, ast.Call) else node
-    known = not others and bindings.stands_for(function, code, outer.code)
-    if not known or code.co_flags & RESUMED or inner is None:
-        return UNCERTAIN
-    return result(Frame(outer.known, inner, run))
-
-
-def result(frame: Frame) -> Made:
-    """Tell what a function gave, if one place in it gave everything."""
+def returned_shapes(frame: Frame) -> ExpressionShapes:
+    """Tell what the function gave, if one place gave everything."""
     if isinstance(frame.node, ast.Lambda):
         return last_value(frame, frame.node.body)
-    returns = [n for n in source.walk(frame.node) if isinstance(n, ast.Return)]
-    values = [node.value for node in returns if node.value]
+    nodes = source.walk(frame.node)
+    returns = [x for x in nodes if isinstance(x, ast.Return)]
+    values = [x.value for x in returns if x.value]
     if not values:
         return NOTHING
     if returns == frame.node.body[-1:]:
@@ -243,16 +173,134 @@ def result(frame: Frame) -> Made:
     return UNCERTAIN
 
 
-def last_value(frame: Frame, node: ast.expr) -> Made:
-    """Tell what the last line of a function gave: an expression, or what a
-    variable is then, or several. It is uncertain if it is nothing."""
+def last_value(frame: Frame, node: ast.expr) -> ExpressionShapes:
+    """Tell what the last line gave: an expression, or what a variable is
+    then, or several. It is uncertain if it is nothing."""
     if isinstance(node, ast.Tuple):
         parts = [last_value(frame, part).times for part in node.elts]
         if not all(parts) or len(set(map(len, parts))) != 1:
             return UNCERTAIN
-        return Made(tuple(tuple(chain(*each)) for each in zip(*parts)))
+        times = (tuple(chain(*each)) for each in zip(*parts))
+        return ExpressionShapes(tuple(times))
     value: ast.expr | ast.stmt | None = node
     if isinstance(node, ast.Name):
-        value = bindings.value_at_end(frame.node, node.id)
+        value = value_at_end(frame.node, node.id)
     made = frame.value(value) if value else UNCERTAIN
     return made if made.times else UNCERTAIN
+
+
+@cache
+def nodes_in_loops(function: Function) -> set[ast.AST]:
+    """Find what stands in the loops of a function."""
+    loops = [node for node in ast.walk(function) if isinstance(node, LOOPS)]
+    return {node for loop in loops for node in ast.walk(loop)}
+
+
+def shapes_of_events(
+    events: list[CallEvent], node: ast.AST, in_loop: bool
+) -> ExpressionShapes:
+    """Tell what an expression made from the events there. Several may be
+    one call, of a library's function that made them all."""
+    shapes = [event.shapes for event in events if event.shapes]
+    names = {event.name for event in events}
+    own = {"", last_name(getattr(node, "func", node))}
+    if len(shapes) < len(events):
+        return UNCERTAIN
+    if not isinstance(node, ast.Call) or len(events) == 1 or names <= own:
+        return ExpressionShapes(tuple(shapes))
+    alike = len(names) == 1 and len(set(shapes)) == 1
+    return ExpressionShapes((shapes[0],)) if alike and in_loop else UNCERTAIN
+
+
+def shapes_of_function(
+    outer: Frame, node: ast.AST, called: set[FunctionRun]
+) -> ExpressionShapes:
+    """Tell what a function of the reader's gave, if it was surely this."""
+    run, *others = called
+    code, inner = run[0], source.definition(run[0])
+    function = node.func if isinstance(node, ast.Call) else node
+    known = not others and stands_for(function, code, outer.code)
+    if not known or code.co_flags & GENERATOR_FLAGS or inner is None:
+        return UNCERTAIN
+    return returned_shapes(Frame(outer.events, inner, run))
+
+
+def stands_for(node: ast.AST, code: CodeType, caller: CodeType) -> bool:
+    """Whether what a function calls is this other one, which ran from there:
+    by its own name, or by one that is given to it alone, in the caller or
+    else in their files. A parameter is taken for what it called."""
+    if is_function(node, code):
+        return True
+    own = bindings(source.definition(caller))
+    own = own if isinstance(node, ast.Name) else {}
+    files = {source.tree_of(source.lines_of(x)) for x in (caller, code)}
+    name = last_name(node)
+    values = own.get(name) or [
+        value for file in files for value in bindings(file).get(name, [])
+    ]
+    return bool(values) and all(
+        is_function(value, code) or (name in own and type(value) is ast.arg)
+        for value in values
+    )
+
+
+def is_function(node: ast.AST | None, code: CodeType) -> bool:
+    """Whether an expression is a function, as it is or partly applied."""
+    if isinstance(node, ast.Call) and last_name(node.func) == "partial":
+        node = node.args[0] if node.args else None
+    if isinstance(node, Function):
+        return node is source.definition(code)
+    return node is not None and last_name(node) == code.co_name
+
+
+def last_name(node: ast.AST) -> str:
+    """The last part of a dotted name; "" for anything else."""
+    return getattr(node, "attr", getattr(node, "id", ""))
+
+
+@cache
+def bindings(scope: ast.AST | None) -> dict[str, list[ast.AST | None]]:
+    """List what is bound to each name or attribute, anywhere in a file or a
+    function; None where that is not told. An import that keeps the name is
+    left out."""
+    found: dict[str, list[ast.AST | None]] = defaultdict(list)
+    values: dict[ast.AST, ast.expr | None] = {}
+    for node in ast.walk(scope or ast.Pass()):
+        if isinstance(node, ast.Assign):
+            values |= dict.fromkeys(node.targets, node.value)
+        elif isinstance(node, ast.AnnAssign | ast.NamedExpr):
+            values[node.target] = node.value
+        elif isinstance(node, ast.alias):
+            found[node.asname or ""].append(ast.Name(node.name))
+        elif isinstance(node, ast.arg):
+            found[node.arg].append(node)
+        elif isinstance(getattr(node, "ctx", None), ast.Store):
+            found[last_name(node)].append(values.get(node))
+        elif hasattr(node, "name"):
+            found[node.name].append(node)
+    return found
+
+
+def value_at_end(function: Function, name: str) -> ast.expr | ast.stmt | None:
+    """Find what a variable is at the end of a function: the value of the
+    last statement that binds it, unless that is inside another."""
+    body = [] if isinstance(function, ast.Lambda) else function.body
+    for statement in reversed(body):
+        if any(binds(node, name) for node in ast.walk(statement)):
+            match statement:
+                case ast.AugAssign():
+                    return statement
+                case ast.Assign([ast.Name(bound), *_], value) if bound == name:
+                    return value
+            return None
+    return None
+
+
+def binds(node: ast.AST, name: str) -> bool:
+    """Whether a variable is bound here, or a method such as x.t_() called
+    that may give it another shape."""
+    if isinstance(node, ast.Attribute) and node.attr.endswith("_"):
+        node = node.value
+    elif isinstance(getattr(node, "ctx", None), ast.Load):
+        return False
+    return isinstance(node, ast.Name) and node.id == name

@@ -1,29 +1,155 @@
 """Annotated source: the measured shapes beside the lines that made them."""
 
 import ast
+import html
 import inspect
-from collections import defaultdict
-from collections.abc import Iterator
-from itertools import chain
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import chain, starmap
 from types import CodeType
 from typing import Any
 
-from shapewatch.tracing.axes.names import shapes_text, sizes_text
-from shapewatch.tracing.calls import Calls
+from shapewatch.tracing.axes.names import (
+    Shape,
+    shape_text,
+    shapes_text,
+    sizes_text,
+)
+from shapewatch.tracing.calls import Calls, known_shapes
 from shapewatch.tracing.listing.events import (
     NOTHING,
+    CallEvents,
+    ExpressionShapes,
     Frame,
-    Known,
-    Made,
     runs_of,
 )
-from shapewatch.tracing.listing.layout import Line, Listing, Note
-from shapewatch.tracing.listing.signatures import signature
+from shapewatch.tracing.markup import STYLE, code_html, shape_html
 from shapewatch.tracing.record.visits import owner
 from shapewatch.tracing.source import expressions as source
 
-LONG = 24
-Placed = tuple[ast.expr | ast.stmt | ast.arg, Note]  # it stands where it ends
+LISTING_WIDTH, LONG_LABEL, MOST_SHAPES = 76, 24, 4
+LIGHT_MARK = "▸"  # at the line that matters
+EDGES = re.compile(r"(?<=[(\[{]) |,? (?=[)\]}])")
+
+# An expression's text, or "" for a statement's own value; and what it made.
+Note = tuple[str, ExpressionShapes]
+CodeLine = tuple[str, list[Note]]  # its code, and what stands beside it
+NoteAt = tuple[ast.expr | ast.stmt | ast.arg, Note]  # it stands where it ends
+
+
+class AnnotatedSource:
+    """A function's lines, with the shapes that they made beside them; `lit`
+    are the lines that matter, from 0.
+
+    Print it, or show it in a notebook.
+    """
+
+    def __init__(
+        self, title: str, lines: list[CodeLine], lit: Collection[int] = ()
+    ):
+        self.title, self.lines, self.lit = title, lines, lit
+
+    def __str__(self) -> str:
+        """Write the notes beside the code where there is room, else below."""
+        lines = [(code, [*starmap(note_text, ns)]) for code, ns in self.lines]
+        width = LISTING_WIDTH - 2 * bool(self.lit)
+        column, found = best_column(lines, width), [self.title, ""]
+        for i, (code, notes) in enumerate(lines):
+            first, *rest = text_lines(code, notes, column, width)
+            mark = LIGHT_MARK if i in self.lit else ""
+            found += [f"{mark:2}{first}" if self.lit else first]
+            found += [f"  {line}" if self.lit else line for line in rest]
+        return "\n".join(line.rstrip() for line in found)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """Write a real table: readable without style and without script."""
+        name, _, rest = self.title.partition("\n")[0].partition(" ")
+        title = f"<b>{html.escape(name)}</b> {html.escape(rest)}"
+        rows = "".join(rows_html(self.lines, self.lit))
+        return (
+            f'{STYLE}<table class="trace listing"><caption>{title}</caption>'
+            f"{rows}</table>"
+        )
+
+
+def rows_html(lines: list[CodeLine], lit: Collection[int]) -> Iterator[str]:
+    """Write the rows of a listing: number, code and notes."""
+    codes = code_html([code for code, _ in lines])
+    for i, (code, (text, notes)) in enumerate(zip(codes, lines)):
+        indent = len(text) - len(text.lstrip())
+        style = f' style="--i:{indent}"' if indent else ""
+        mark = f"<mark>{LIGHT_MARK}</mark>" if i in lit else ""
+        shapes = "<br>".join(starmap(note_html, notes))
+        yield (
+            f'<tr{style}><th scope="row">{mark}{i + 1}</th>'
+            f"<td><pre>{code}</pre></td><td>{shapes}</td></tr>"
+        )
+
+
+def text_lines(
+    code: str, notes: list[str], column: int, width: int
+) -> list[str]:
+    """Write a line with its notes: beside it; or on lines of their own,
+    under the column if they fit."""
+    beside = f"# {' · '.join(notes)}"
+    start = max(column, len(code) + 2)
+    if not notes:
+        return [code]
+    if start + len(beside) <= width:
+        return [code.ljust(start) + beside]
+    lines = [f"# {notes[0]}"]
+    for note in notes[1:]:
+        if len(lines[-1]) + len(f" · {note}") <= width:
+            lines[-1] += f" · {note}"
+        else:
+            lines.append(f"# {note}")
+    indent = max(0, min(column, width - max(map(len, lines))))
+    return [code, *(" " * indent + line for line in lines)]
+
+
+def best_column(lines: list[tuple[str, list[str]]], width: int) -> int:
+    """Choose the column at which the most notes stand beside their code."""
+    room = Counter[int]()
+    for code, notes in lines:
+        if notes:
+            last = width - len(f"# {' · '.join(notes)}")
+            room.update(range(len(code) + 2, last + 1))
+    return max(sorted(room), key=room.__getitem__, default=width)
+
+
+def note_text(label: str, made: ExpressionShapes) -> str:
+    """Write a note: its label and its shapes."""
+    shapes = shapes_each_time(made, shape_text)
+    return f"{label}: {shapes}" if label else shapes
+
+
+def note_html(label: str, made: ExpressionShapes) -> str:
+    """Write a note for the style sheet."""
+    shapes = shapes_each_time(made, shape_html)
+    name = f"<code>{html.escape(label)}</code> " if label else ""
+    return f"<span>{name}{shapes}</span>"
+
+
+def shapes_each_time(
+    made: ExpressionShapes, write: Callable[[Shape], str]
+) -> str:
+    """Write the shapes that an expression had each time, and how often, of
+    many the first and the last; "?" where they are not certain."""
+    if not made.certain:
+        return "?"
+    texts = []
+    for shapes in made.times:
+        each = list(map(write, shapes))
+        if len(each) > MOST_SHAPES:
+            each = [each[0], "…", each[-1]]
+        texts.append(", ".join(each))
+    many = f" × {len(texts)}" if len(texts) > 1 else ""
+    if len(set(texts)) == 1:
+        return texts[0] + many
+    return f"{texts[0]} … {texts[-1]}{many}"
 
 
 def annotate(
@@ -32,7 +158,7 @@ def annotate(
     path: str | None = None,
     nth: int = 0,
     light: str = "",
-) -> Listing:
+) -> AnnotatedSource:
     """Write the source of a function, method or class with the named shapes
     that its expressions had; of a class, its `forward`.
 
@@ -44,19 +170,22 @@ def annotate(
     Raises TypeError for what is not a function, ValueError when its source
     cannot be shown, where `path` or `nth` choose no run, or `light` no line.
     """
-    code = code_of(thing)
-    node, known = definition_of(code), Known(calls)
-    runs = runs_of(code, known.events, path)
+    code = code_of_thing(thing)
+    node, events = definition_of(code), CallEvents(calls)
+    runs = runs_of(events, code, path)
     if not 0 <= nth < len(runs):
         raise ValueError(f"{nth=}: there is nth=0 to nth={len(runs) - 1}")
-    frame = Frame(known, node, runs[nth])
+    frame = Frame(events, node, runs[nth])
     lines = annotated_lines(frame)
-    title = title_of(frame, nth, len(runs))
-    title += sizes_line(lines, calls.run.sizes)
-    return Listing(title, lines, lit_lines(lines, light))
+    title = listing_title(frame, nth, len(runs))
+    times = (made.times for _, notes in lines for _, made in notes)
+    texts = map(shapes_text, chain.from_iterable(times))
+    if sizes := sizes_text(texts, calls.run.sizes):
+        title += f"\n{sizes}"
+    return AnnotatedSource(title, lines, lit_lines(lines, light))
 
 
-def lit_lines(lines: list[Line], light: str) -> list[int]:
+def lit_lines(lines: list[CodeLine], light: str) -> list[int]:
     """Find the lines that have a text in them."""
     found = [i for i, (code, _) in enumerate(lines) if light and light in code]
     if light and not found:
@@ -65,7 +194,7 @@ def lit_lines(lines: list[Line], light: str) -> list[int]:
     return found
 
 
-def title_of(frame: Frame, nth: int, many: int) -> str:
+def listing_title(frame: Frame, nth: int, many: int) -> str:
     """Name a function, its module and which of its runs it is."""
     visit = frame.visit
     module = visit.path or visit.kind or "the traced function"
@@ -77,15 +206,7 @@ def title_of(frame: Frame, nth: int, many: int) -> str:
     return title
 
 
-def sizes_line(lines: list[Line], known: dict[str, int]) -> str:
-    """List the sizes of the names that the notes use, on a line of its own."""
-    times = (made.times for _, notes in lines for _, made in notes)
-    texts = map(shapes_text, chain.from_iterable(times))
-    found = sizes_text(texts, known)
-    return f"\n{found}" if found else ""
-
-
-def code_of(thing: Any) -> CodeType:
+def code_of_thing(thing: Any) -> CodeType:
     """Find the code of a function, method or class."""
     if isinstance(thing, type):
         thing = getattr(thing, "forward", thing)
@@ -116,67 +237,7 @@ def definition_of(code: CodeType) -> source.Function:
     return node
 
 
-def notes_of(frame: Frame) -> Iterator[Placed]:
-    """Note what went into a function, and what its expressions made."""
-    yield from argument_notes(frame)
-    parts = (p for p in ast.walk(frame.node) if isinstance(p, ast.stmt))
-    for part in dict.fromkeys([frame.node, *parts]):
-        yield from statement_notes(part, frame)
-
-
-def argument_notes(frame: Frame) -> Iterator[Placed]:
-    """Note the tensors that a module's `forward` was given."""
-    visit, arguments = frame.visit, frame.node.args
-    if frame.code.co_name != "forward" or frame.callers:
-        return
-    given = [*arguments.posonlyargs, *arguments.args][1:]
-    names: dict[str | int, str] = {i: x.arg for i, x in enumerate(given)}
-    reads = {names.get(key, key): read for key, read in visit.reads.items()}
-    for argument in [*given, *arguments.kwonlyargs]:
-        shapes = frame.known.shapes(reads.get(argument.arg), visit.start)
-        if shapes:
-            yield argument, (argument.arg, Made((shapes,)))
-
-
-def statement_notes(
-    statement: ast.stmt | ast.Lambda, frame: Frame
-) -> Iterator[Placed]:
-    """Note the values of the expressions in a statement, or in a lambda."""
-    own = getattr(statement, "value", getattr(statement, "body", None))
-    made = frame.value(statement)
-    if isinstance(statement, ast.AugAssign) and made != NOTHING:
-        yield from value_notes(statement.value, made, frame)
-        yield statement, ("", made)
-        return
-    if isinstance(statement, ast.For) and made != NOTHING:  # Python 3.11 on
-        yield statement.iter, (label(statement.iter), made)
-    for child in ast.iter_child_nodes(statement):
-        if isinstance(child, (ast.expr, ast.withitem)):
-            yield from value_notes(child, NOTHING, frame, child is own)
-
-
-def value_notes(
-    node: ast.AST, outer: Made, frame: Frame, own: bool = False
-) -> Iterator[Placed]:
-    """Note what an expression was, if not the same as the one around it;
-    inner ones first. A statement's own value needs no label."""
-    made = frame.value(node) if isinstance(node, ast.expr) else NOTHING
-    around = outer if made == NOTHING else made
-    for child in ast.iter_child_nodes(node):
-        yield from value_notes(child, around, frame)
-    if isinstance(node, ast.expr) and made not in (NOTHING, outer):
-        yield node, ("" if own else label(node), made)
-
-
-def label(node: ast.expr) -> str:
-    """Write an expression, a long call without its arguments."""
-    text = ast.unparse(node)
-    if len(text) > LONG and isinstance(node, ast.Call):
-        return f"{label(node.func)}(…)"
-    return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
-
-
-def annotated_lines(frame: Frame) -> list[Line]:
+def annotated_lines(frame: Frame) -> list[CodeLine]:
     """Give the lines of a definition with their notes, without docstring."""
     node, lines = frame.node, ["", *source.lines_of(frame.code)]
     first, last = source.first_line(node), source.last_line(node)
@@ -186,11 +247,124 @@ def annotated_lines(frame: Frame) -> list[Line]:
     if one:
         lines[rows[0]] = " " * indent + one
     notes = defaultdict[int, list[Note]](list)
-    for placed, note in notes_of(frame):
-        line = source.last_line(placed)
+    for part, note in notes_of(frame):
+        line = source.last_line(part)
         notes[rows[0] if line in left_out else line].append(note)
     if not isinstance(node, ast.Lambda) and ast.get_docstring(node):
         doc = node.body[0]
         left_out |= {*range(doc.lineno, source.last_line(doc) + 1)}
     shown = (i for i in range(first, last + 1) if i not in left_out)
     return [(lines[i][indent:].rstrip(), notes[i]) for i in shown]
+
+
+def notes_of(frame: Frame) -> Iterator[NoteAt]:
+    """Note what went into a function, and what its expressions made."""
+    yield from argument_notes(frame)
+    parts = (p for p in ast.walk(frame.node) if isinstance(p, ast.stmt))
+    for part in dict.fromkeys([frame.node, *parts]):
+        yield from statement_notes(part, frame)
+
+
+def argument_notes(frame: Frame) -> Iterator[NoteAt]:
+    """Note the tensors that a module's `forward` was given."""
+    visit, arguments = frame.visit, frame.node.args
+    if frame.code.co_name != "forward" or frame.callers:
+        return
+    given = [*arguments.posonlyargs, *arguments.args][1:]
+    names: dict[str | int, str] = {i: x.arg for i, x in enumerate(given)}
+    reads = {names.get(key, key): read for key, read in visit.reads.items()}
+    for argument in [*given, *arguments.kwonlyargs]:
+        marks = reads.get(argument.arg)
+        if shapes := known_shapes(frame.events.calls, marks, visit.start):
+            yield argument, (argument.arg, ExpressionShapes((shapes,)))
+
+
+def statement_notes(
+    statement: ast.stmt | ast.Lambda, frame: Frame
+) -> Iterator[NoteAt]:
+    """Note the values of the expressions in a statement, or in a lambda."""
+    own = getattr(statement, "value", getattr(statement, "body", None))
+    made = frame.value(statement)
+    if isinstance(statement, ast.AugAssign) and made != NOTHING:
+        yield from value_notes(statement.value, made, frame)
+        yield statement, ("", made)
+        return
+    if isinstance(statement, ast.For) and made != NOTHING:  # Python 3.11 on
+        yield statement.iter, (expression_label(statement.iter), made)
+    for child in ast.iter_child_nodes(statement):
+        if isinstance(child, (ast.expr, ast.withitem)):
+            yield from value_notes(child, NOTHING, frame, child is own)
+
+
+def value_notes(
+    node: ast.AST, outer: ExpressionShapes, frame: Frame, own: bool = False
+) -> Iterator[NoteAt]:
+    """Note what an expression was, if not the same as the one around it;
+    inner ones first. A statement's own value needs no label."""
+    made = frame.value(node) if isinstance(node, ast.expr) else NOTHING
+    around = outer if made == NOTHING else made
+    for child in ast.iter_child_nodes(node):
+        yield from value_notes(child, around, frame)
+    if isinstance(node, ast.expr) and made not in (NOTHING, outer):
+        yield node, ("" if own else expression_label(node), made)
+
+
+def expression_label(node: ast.expr) -> str:
+    """Write an expression, a long call without its arguments."""
+    text = ast.unparse(node)
+    if len(text) > LONG_LABEL and isinstance(node, ast.Call):
+        return f"{expression_label(node.func)}(…)"
+    return text if len(text) <= LONG_LABEL else f"{text[: LONG_LABEL - 1]}…"
+
+
+def signature(
+    node: source.Function, lines: Sequence[str]
+) -> tuple[range, str]:
+    """Give the lines of a signature, and what to write instead: it on one
+    line, if it must be without its types, which the shapes beside it tell;
+    or "" where it stands on one line, or would not fit.
+
+    `lines` begin with line 1 at index 1.
+    """
+    rows = signature_rows(node, lines)
+    written = [lines[i].strip() for i in rows]
+    if len(rows) < 2 or any("#" in line for line in written):
+        return rows, ""
+    one = EDGES.sub("", " ".join(written))
+    bare, same = without_types(one)[1], without_types("\n".join(written))[1]
+    for text in (one, without_types(one)[0]):
+        if len(text) <= LISTING_WIDTH and bare == same:
+            return rows, text
+    return rows, ""
+
+
+def without_types(text: str) -> tuple[str, str]:
+    """Leave the types of the arguments out of a signature on one line; and
+    say what else it says."""
+    tree, found = parse_signature(text), text.encode()
+    parts = [x for x in ast.walk(tree) if isinstance(x, ast.arg)]
+    for part in sorted(parts, key=lambda part: -part.col_offset):
+        if part.annotation:
+            rest = found[part.annotation.end_col_offset :]
+            rest = re.sub(rb"^ = ", b"=", rest)
+            found = found[: part.col_offset] + part.arg.encode() + rest
+        part.annotation = None
+    return found.decode(), ast.dump(tree)
+
+
+def signature_rows(node: source.Function, lines: Sequence[str]) -> range:
+    """The lines from `def` to the colon; none of a lambda."""
+    if isinstance(node, ast.Lambda):
+        return range(0)
+    for end in range(node.lineno, node.body[0].lineno):
+        if parse_signature("\n".join(lines[node.lineno : end + 1])).body:
+            return range(node.lineno, end + 1)
+    return range(0)
+
+
+def parse_signature(text: str) -> ast.Module:
+    """Read a signature; it is empty where it is not whole."""
+    try:
+        return ast.parse(f"{text.strip()} pass")
+    except SyntaxError:
+        return ast.Module([], [])

@@ -11,11 +11,12 @@ import torch
 from torch import Tensor
 from torch.utils._pytree import tree_map_only
 
+from shapewatch.tracing.axes.names import Axis, shape_text
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.record.recorder import Step, sources_of
 from shapewatch.tracing.record.tensors import tensors
 
-FUSED = "scaled_dot_product_attention"
+FUSED_CALL = "scaled_dot_product_attention"
 # Calls by name, without the underscores of operators and of what writes in
 # place: __mul__, mul_.
 PRODUCTS = {"matmul", "mm", "bmm", "baddbmm", "einsum"}
@@ -25,10 +26,9 @@ SUMS = {"add", "radd", "iadd", "sub", "isub", "subtract"}
 MASKS = {"masked_fill", "where"} | SUMS | SCALES
 MOVES = {"view", "view_as", "reshape", "flatten", "unflatten", "contiguous"}
 MOVES |= {"transpose", "permute", "T", "mT", "t", "swapaxes", "swapdims"}
-MOVES |= {"movedim", "squeeze", "unsqueeze", "clone", "detach"}
+MOVES |= {"movedim", "moveaxis", "squeeze", "unsqueeze", "clone", "detach"}
 MOVES |= {"chunk", "split", "tensor_split", "unbind", "narrow", "select"}
-MOVES |= {"getitem", "index_select", "flip", "roll", "moveaxis"}
-MOVES |= {"ravel"}
+MOVES |= {"getitem", "index_select", "flip", "roll", "ravel"}
 STACKS = {"stack", "cat", "concat"}
 JOINS = STACKS | {"expand", "expand_as", "repeat", "pad", "broadcast_to"}
 JOINS |= {"repeat_interleave", "tile"}
@@ -55,7 +55,7 @@ STAGES: dict[tuple[str, ...], dict[str, str]] = {
 }
 
 
-class Found(NamedTuple):
+class AttentionSteps(NamedTuple):
     """One attention: the module that it is in, and the steps of its parts.
 
     `product` multiplies queries and keys. `scores` is the last step that
@@ -98,12 +98,12 @@ class Flow:
     def __init__(self, steps: list[Step]):
         self.steps, self.sources = steps, sources_of(steps)
         self.names = list(map(plain_name, steps))
-        self.found: dict[int | None, Found] = {}
+        self.found: dict[int | None, AttentionSteps] = {}
         for i in range(len(steps)):
-            if found := found_at(self, i):
+            if found := follow_step(self, i):
                 self.found[i] = found
 
-    def arriving(self, i: int) -> dict[int, Found]:
+    def arriving(self, i: int) -> dict[int, AttentionSteps]:
         """Which of the tensors that a step reads have a product's elements,
         and how far these have come."""
         count = len(self.sources[i]) if self.names[i] in COMBINES else 1
@@ -124,14 +124,14 @@ class Flow:
         rows = [mark for mark in marks if mark.shape[-1:] == (1,)]
         return any(mark.dtype == torch.bool for mark in rows)
 
-    def attentions(self) -> list[Found]:
+    def attentions(self) -> list[AttentionSteps]:
         """Find every attention of a run, in order: a product that reads
         weights that a softmax made of another product."""
-        found: dict[int, Found] = {}
+        found: dict[int, AttentionSteps] = {}
         for i, step in enumerate(self.steps):
             path = step.visit.path
-            if step.name == FUSED:
-                found[i] = Found(path, i, i, i, i, i)
+            if step.name == FUSED_CALL:
+                found[i] = AttentionSteps(path, i, i, i, i, i)
             mixes = self.names[i] in PRODUCTS
             for n, one in self.arriving(i).items() if mixes else ():
                 if one.stage == "weights" and one.weights not in found:
@@ -157,10 +157,10 @@ def way_to(flow: Flow, i: int, n: int) -> tuple[tuple[int, int], ...]:
     return tuple(reversed(way))
 
 
-def found_at(flow: Flow, i: int) -> Found | None:
+def follow_step(flow: Flow, i: int) -> AttentionSteps | None:
     """Follow a product's elements through a step."""
     if flow.names[i] in PRODUCTS:
-        return Found(flow.steps[i].visit.path, i, i, i, i, i)
+        return AttentionSteps(flow.steps[i].visit.path, i, i, i, i, i)
     arriving = flow.arriving(i)
     stages = [found.stage for found in arriving.values()]
     stage = next_stage(flow.names[i], *stages) if stages else None
@@ -184,7 +184,7 @@ def next_stage(name: str, now: str, *others: str) -> str | None:
     return stages.get(name, now if name in KEEPS else None)
 
 
-Made = dict[int, list[Tensor]]  # what some steps made
+StepTensors = dict[int, list[Tensor]]  # what some steps made
 
 
 class Data(Flow):
@@ -206,7 +206,9 @@ class Data(Flow):
         """Give the nth tensor that a step read, as it is by now."""
         return tensors(self.given[i])[n].detach()
 
-    def again(self, i: int, n: int, start: Made, names: set[str]) -> Tensor:
+    def again(
+        self, i: int, n: int, start: StepTensors, names: set[str]
+    ) -> Tensor:
         """Give the nth tensor that a step would read, had some steps made
         what `start` has for them.
 
@@ -236,3 +238,258 @@ def call_again(data: Data, i: int, reads: list[Tensor]) -> list[Tensor]:
     args, kwargs = tree_map_only(Tensor, lambda _: next(others), data.given[i])
     made = tensors(data.steps[i].function(*args, **kwargs))
     return [x.detach() for x in made]
+
+
+RTOL, ATOL = 1e-3, 1e-4
+
+
+class Product(NamedTuple):
+    """Matrices (..., n, k) and (..., k, m), and what comes of them, laid out
+    as (..., n, m)."""
+
+    left: Tensor
+    right: Tensor
+    made: Tensor
+
+
+def attention_operands(
+    data: Data, one: AttentionSteps, scores: Tensor, weights: Tensor
+) -> tuple[Tensor | None, ...]:
+    """Give queries (..., T, D), keys and values (..., S, D), and what the
+    weights mix of the values; each None where it cannot be told, or was not
+    kept. S is the axis of the weights that is mixed away, their last or the
+    one before; where that is not seen, the one along which they sum to 1."""
+    if weights.ndim < 2:
+        return None, None, None, None
+    ways = (scores, weights), (scores.mT, weights.mT)
+    for way, shares in ways:
+        values, made = values_and_mixture(data, one, shares)
+        if values is not None:
+            return (*queries_and_keys(data, one, way), values, made)
+    turned = not rows_sum_to_1(weights) and rows_sum_to_1(weights.mT)
+    return (*queries_and_keys(data, one, ways[turned][0]), None, None)
+
+
+def rows_sum_to_1(weights: Tensor) -> bool:
+    """Whether each row sums to 1, or to 0 where it has no key."""
+    sums = weights.float().sum(-1)
+    return bool((((sums - 1).abs() < 1e-3) | (sums == 0)).all())
+
+
+def queries_and_keys(
+    data: Data, one: AttentionSteps, scores: Tensor
+) -> tuple[Tensor | None, Tensor | None]:
+    """Find the queries and keys whose products the scores are: times a
+    number, the same for all; or what the model makes of a product."""
+    if product := operands_of(data, one.product):
+        sides = product.left, product.right.mT
+        for rows, columns in (sides, sides[::-1]):
+            q = lay_out(rows, scores, -2)
+            k = lay_out(columns, scores, -1)
+            if q is not None and k is not None:
+                same = product.made.shape == scores.shape
+                straight = rows is sides[0] and same
+                if straight or scale_between(q, k, scores):
+                    return q, k
+    return None, None
+
+
+def scale_between(queries: Tensor, keys: Tensor, scores: Tensor) -> float:
+    """Give the number by which products of queries and keys are multiplied
+    to be the scores; 0 if there is none."""
+    products = queries.double() @ keys.double().mT
+    given = scores.double()
+    many = (products * products).sum()
+    share = float((products * given).sum() / many) if many else 0.0
+    size = float(given.abs().max()) if given.numel() else 0.0
+    same = torch.allclose(share * products, given, RTOL, ATOL * size)
+    return share if same else 0.0
+
+
+def values_and_mixture(
+    data: Data, one: AttentionSteps, weights: Tensor
+) -> tuple[Tensor | None, Tensor | None]:
+    """Find the values that the weights mix, and what comes of it: what they
+    explain, the right way round."""
+    if product := operands_of(data, one.mixed):
+        for side in (product.right, product.left.mT):
+            v = lay_out(side, weights, -1)
+            if v is not None:
+                heads = weights @ v.to(weights)
+                if any(agree(heads, x) for x in (product[2], product[2].mT)):
+                    return v, heads
+    return None, None
+
+
+def agree(mine: Tensor, theirs: Tensor) -> bool:
+    """Whether two tensors hold the same numbers, in the same order."""
+    mine, theirs = mine.reshape(-1), theirs.reshape(-1).to(mine)
+    same = len(mine) == len(theirs)
+    return same and torch.allclose(mine, theirs, RTOL, ATOL)
+
+
+def lay_out(x: Tensor, like: Tensor, axis: int) -> Tensor | None:
+    """Give a matrix the axes in front that another has, and as many rows as
+    that has along an axis; None if it does not fit."""
+    front, n = like.shape[:-2], like.shape[axis]
+    if x.shape[-2] != n:
+        return None
+    if x.shape[:-2].numel() == front.numel():
+        return x.reshape(*front, n, x.shape[-1])
+    ahead = reversed(x.shape[:-2]), reversed(front)
+    fits = x.ndim <= like.ndim and all(m in (1, n) for m, n in zip(*ahead))
+    return x.expand(*front, n, x.shape[-1]) if fits else None
+
+
+def operands_of(data: Data, i: int) -> Product | None:
+    """Give what a step multiplies; None if it was not kept."""
+    try:
+        a, b = (data.read(i, n).detach() for n in (-2, -1))
+        made = data.kept[i][0]
+    except (KeyError, IndexError):
+        return None
+    if data.names[i] == "einsum":
+        return by_letters(data.given[i][0][0], a, b, made)
+    return Product(a, b, made) if min(a.ndim, b.ndim) > 1 else None
+
+
+def by_letters(
+    equation: object, a: Tensor, b: Tensor, made: Tensor
+) -> Product | None:
+    """Lay the tensors of an einsum out as matrices; None where it is no
+    product of matrices."""
+    if not isinstance(equation, str):
+        return None
+    dots = "..." if "..." in equation else ""
+    plain = equation.replace(" ", "").replace("...", "")
+    given, _, out = plain.partition("->")
+    first, _, second = given.partition(",")
+    shared = {*first} & {*second}
+    groups = {*first} - shared, shared - {*out}, {*second} - shared
+    if any(len(group) != 1 for group in groups):
+        return None
+    front = "".join(x for x in out if x in shared)
+    n, k, m = map("".join, groups)
+    ways = (first, n + k, a), (second, k + m, b), (out, n + m, made)
+    return Product(
+        *(
+            torch.einsum(f"{dots}{old}->{dots}{front}{new}", x)
+            for old, new, x in ways
+        )
+    )
+
+
+class Attention(NamedTuple):
+    """One attention of a run.
+
+    `scores` are raw, before any mask; `masked` is what went into the
+    softmax, and `weights` what came out. All three have the shape that
+    `axes` names, such as (B, H, T, S), and that is the model's own: if it
+    transposes its scores, weights sum to 1 along another axis than the last.
+
+    `queries` and `mixed` are (..., T, D), `keys` and `values` (..., S, D),
+    with the axes in front that the weights have: matrices whose products the
+    scores and the mixture are. Each is None where it cannot be told.
+    """
+
+    path: str
+    axes: tuple[Axis, ...]
+    scores: Tensor
+    masked: Tensor
+    weights: Tensor
+    queries: Tensor | None = None
+    keys: Tensor | None = None
+    values: Tensor | None = None
+    mixed: Tensor | None = None
+
+    def __repr__(self) -> str:
+        """Write where it is, and its named shape."""
+        where = self.path or "the model"
+        return f"attention in {where}: {shape_text(self.axes)}"
+
+
+def find_attention(calls: Calls) -> list[Attention]:
+    """Measure every attention that the data shows, in order.
+
+    Raises ValueError when their values were not kept.
+    """
+    data = Data(calls)
+    return [attention_tensors(one, data) for one in data.attentions()]
+
+
+def attention_tensors(one: AttentionSteps, data: Data) -> Attention:
+    """Look the three up; or compute them again, where one call did it all,
+    or where more was done to the scores after a mask."""
+    after = {i for i, _ in one.way if one.scores < i <= one.masked}
+    if not {one.scores, *after, one.weights} <= data.kept.keys():
+        raise ValueError(
+            f"the scores in {one.path or 'the model'} were not kept: "
+            "trace with keep=True."
+        )
+    if one.fused:
+        return fused_attention(one, data)
+    read = next((i, n) for i, n in one.way if data.sources[i][n] == one.masked)
+    plain = data.kept[one.scores]
+    if data.names[one.scores] == "baddbmm":  # it adds the mask as well
+        _, options = data.given[one.scores]
+        q, k = (data.read(one.scores, n).detach() for n in (-2, -1))
+        plain = [q @ k * options.get("alpha", 1)]
+    scores = data.again(*read, {one.scores: plain}, KEEPS - {"dropout"})
+    _, (shape, *_) = data.calls.axes[one.weights]
+    weights = data.kept[one.weights][0]
+    masked = softmax_input(data, *read, weights)
+    parts = attention_operands(data, one, scores, weights)
+    return Attention(one.path, shape, scores, masked, weights, *parts)
+
+
+def softmax_input(data: Data, i: int, n: int, weights: Tensor) -> Tensor:
+    """Give what a softmax read: as it was made; or as it is by now, if that
+    explains the weights, since a mask was written into it: x[mask] = -inf."""
+    made = data.read(i, n)
+    tried = [made, data.received(i, n)] if i in data.given else []
+    return next((x for x in tried if explains(x, weights)), made)
+
+
+def explains(masked: Tensor, weights: Tensor) -> bool:
+    """Whether weights are the softmax of masked scores, along some axis."""
+    return masked.shape == weights.shape and any(
+        torch.allclose(masked.softmax(axis).to(weights), weights, atol=1e-5)
+        for axis in range(weights.ndim)
+    )
+
+
+def fused_attention(one: AttentionSteps, data: Data) -> Attention:
+    """Compute the three again that one call did not show. Raises ValueError
+    unless the weights explain what it gave."""
+    (_, keys, *_), (made, *_) = data.calls.axes[one.mixed]
+    parts = fused_parts(*data.given[one.mixed])
+    if not torch.allclose(parts[-1], data.kept[one.mixed][0], 1e-3, 1e-4):
+        raise ValueError(
+            f"the attention in {one.path or 'the model'} gave something else "
+            "than its weights times its values: it dropped some weights, or "
+            "its inputs were changed since. Trace in evaluation."
+        )
+    return Attention(one.path, (*made[:-1], keys[-2]), *parts)
+
+
+def fused_parts(args: tuple, kwargs: dict) -> tuple[Tensor, ...]:
+    """Do in the open what scaled_dot_product_attention does in one call: its
+    scores, masked scores, weights, queries, keys, values, and values mixed
+    by the weights."""
+    names = "query", "key", "value", "attn_mask", "dropout_p", "is_causal"
+    given = dict(zip(names, args)) | kwargs
+    q, k, v = (given[name].detach() for name in names[:3])
+    if given.get("enable_gqa"):
+        heads = q.shape[-3]
+        k, v = (x.repeat_interleave(heads // x.shape[-3], -3) for x in (k, v))
+    scores = q @ k.mT * (given.get("scale") or q.shape[-1] ** -0.5)
+    mask = given.get("attn_mask")
+    if mask is None:
+        seen = torch.ones_like(scores, dtype=torch.bool)
+        mask = seen.tril() if given.get("is_causal") else seen
+    if mask.dtype == torch.bool:
+        masked = scores.masked_fill(~mask, -torch.inf)
+    else:
+        masked = scores + mask
+    weights = masked.softmax(-1).nan_to_num(0)
+    return scores, masked, weights, q, k, v, weights @ v

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from itertools import chain, zip_longest
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import torch
 from torch import Tensor
@@ -10,9 +10,9 @@ from torch import Tensor
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.record.recorder import sources_of
 
-Two = tuple[Calls, Calls]
-Pair = tuple[int, int]
-Pairs = dict[Pair, str]  # in which module
+TwoTraces = tuple[Calls, Calls]
+StepPair = tuple[int, int]
+StepPairs = dict[StepPair, str]  # in which module
 
 
 class Comparison(NamedTuple):
@@ -44,15 +44,15 @@ def compare(mine: Calls, theirs: Calls) -> Comparison:
     rounding. Modules that only one of them has are not compared.
     """
     traces = mine, theirs
-    pairs = dict(sorted(pairs_of(Side(mine), Side(theirs)).items()))
-    for words in shapes_apart, values_apart:
+    pairs = dict(sorted(step_pairs(TraceView(mine), TraceView(theirs))))
+    for difference in shape_difference, value_difference:
         for pair in pairs:
-            if why := words(traces, pair):
-                return difference(traces, pairs, pair, why)
+            if why := difference(traces, pair):
+                return difference_found(traces, pairs, pair, why)
     return agreement(traces, pairs)
 
 
-class Side:
+class TraceView:
     """One of the two traces: where its calls are, and what leaves where."""
 
     def __init__(self, calls: Calls):
@@ -81,17 +81,18 @@ def paths_around(path: str) -> list[str]:
     return [path, *paths_around(path.rpartition(".")[0])] if path else [""]
 
 
-def pairs_of(mine: Side, theirs: Side) -> Pairs:
+def step_pairs(mine: TraceView, theirs: TraceView) -> list:
     """Pair the steps that should be alike, each with its module's path."""
-    pairs: Pairs = {}
+    pairs: StepPairs = {}
     both = mine.inside.keys() & theirs.inside.keys()
     for path in sorted(both, key=len, reverse=True):  # parts before wholes
         for i, j in zip_longest(mine.own[path], theirs.own[path]):
             if None in (i, j) or mine.texts[i] != theirs.texts[j]:
                 break
             pairs.setdefault((i, j), path)
-            for source in sources(mine, theirs, i, j):
-                pairs.setdefault(source, mine.steps[source[0]].visit.path)
+            for a, b in zip(mine.sources[i], theirs.sources[j]):
+                if makes_one(a, mine) and makes_one(b, theirs):
+                    pairs.setdefault((a, b), mine.steps[a].visit.path)
         else:
             continue
         ends = mine.leaving(path), theirs.leaving(path)
@@ -99,71 +100,66 @@ def pairs_of(mine: Side, theirs: Side) -> Pairs:
             ends = ends[0][-1:], ends[1][-1:]
         for pair in zip(*ends):
             pairs.setdefault(pair, path)
-    return pairs
+    return list(pairs.items())
 
 
-def sources(mine: Side, theirs: Side, i: int, j: int) -> list[Pair]:
-    """Pair the calls that made what two like calls read."""
-    return [
-        (a, b)
-        for a, b in zip(mine.sources[i], theirs.sources[j])
-        if a is not None and b is not None
-        if len(mine.steps[a].makes) == len(theirs.steps[b].makes) == 1
-    ]
+def makes_one(i: int | None, view: TraceView) -> TypeGuard[int]:
+    """Whether something is a step that makes one tensor."""
+    return i is not None and len(view.steps[i].makes) == 1
 
 
-def alike(traces: Two) -> bool:
+def same_sizes(traces: TwoTraces) -> bool:
     """Whether both were run at the same sizes, probes included."""
     mine, theirs = ([run.sizes for run in t.runs] for t in traces)
     return mine == theirs
 
 
-def shapes_apart(traces: Two, pair: Pair) -> str:
+def shape_difference(traces: TwoTraces, pair: StepPair) -> str:
     """Say what two steps make, if it has other sizes, or, where both runs
     had the same sizes, other names that are proved; else ""."""
-    mine, theirs = (t.table.rows[i] for t, i in zip(traces, pair))
-    steps = (t.steps[i] for t, i in zip(traces, pair))
-    sizes, others = ([mark.shape for mark in step.makes] for step in steps)
-    axes = zip(chain(*mine.outputs), chain(*theirs.outputs))
-    renamed = alike(traces) and any(
+    mine, theirs = (t.table.rows[i].outputs for t, i in zip(traces, pair))
+    one, two = made_sizes(traces, pair)
+    axes = zip(chain(*mine), chain(*theirs)) if same_sizes(traces) else ()
+    renamed = any(
         a.proof == b.proof == "proved" and a.name != b.name for a, b in axes
     )
-    same = sizes == others and not renamed
-    return (
-        ""
-        if same
-        else "mine has {}, theirs has {}".format(*made(traces, pair))
-    )
+    if one == two and not renamed:
+        return ""
+    return "mine has {}, theirs has {}".format(*made_texts(traces, pair))
 
 
-def made(traces: Two, pair: Pair) -> tuple[str, str]:
+def made_sizes(traces: TwoTraces, pair: StepPair) -> list[str]:
+    """Write the sizes of what two steps make."""
+    marks = (t.steps[i].makes for t, i in zip(traces, pair))
+    return [str([tuple(x.shape) for x in made])[1:-1] for made in marks]
+
+
+def made_texts(traces: TwoTraces, pair: StepPair) -> list[str]:
     """Write what two steps make: by names, or, where these are the same, by
     sizes."""
-    steps = [t.steps[i] for t, i in zip(traces, pair)]
     mine, theirs = (t.table.rows[i].makes for t, i in zip(traces, pair))
-    if mine != theirs:
-        return mine, theirs
-    one, two = (str([tuple(x.shape) for x in s.makes])[1:-1] for s in steps)
-    return one, two
+    return [mine, theirs] if mine != theirs else made_sizes(traces, pair)
 
 
-def values_apart(traces: Two, pair: Pair) -> str:
+def value_difference(traces: TwoTraces, pair: StepPair) -> str:
     """Say how far two steps' values are apart; "" but for rounding."""
     for a, b in kept_values(traces, pair):
-        if not close(a, b):
+        if not nearly_equal(a, b):
             a, b = a.to("cpu", torch.double), b.to("cpu", torch.double)
             far = (a - b).abs()[a != b].max().item()
             return f"the shapes agree, the values are up to {far:.3g} apart"
     return ""
 
 
-def kept_values(traces: Two, pair: Pair) -> list[tuple[Tensor, Tensor]]:
+def kept_values(
+    traces: TwoTraces, pair: StepPair
+) -> list[tuple[Tensor, Tensor]]:
     """Pair the values that two steps made, as far as both were kept."""
     made = (t.run.values.kept.get(i, []) for t, i in zip(traces, pair))
     return list(zip(*made))
 
 
-def close(a: Tensor, b: Tensor) -> bool:
+def nearly_equal(a: Tensor, b: Tensor) -> bool:
     """Whether two tensors are the same, but for rounding of decimals."""
     types = [x.dtype for x in (a, b) if x.is_floating_point()]
     near = max((torch.finfo(t).eps for t in types), default=0) ** (2 / 3)
@@ -172,19 +168,21 @@ def close(a: Tensor, b: Tensor) -> bool:
     return torch.allclose(a, b, rtol=near, atol=near, equal_nan=True)
 
 
-def difference(traces: Two, pairs: Pairs, pair: Pair, why: str) -> Comparison:
+def difference_found(
+    traces: TwoTraces, pairs: StepPairs, pair: StepPair, why: str
+) -> Comparison:
     """Say where two traces part, and what they have there."""
-    mine, theirs = (t.table.rows[i] for t, i in zip(traces, pair))
-    calls = " / ".join(dict.fromkeys((f"`{mine.call}`", f"`{theirs.call}`")))
-    where, before = pairs[pair], list(pairs).index(pair)
+    texts = [f"`{t.table.rows[i].call}`" for t, i in zip(traces, pair)]
+    calls, where = " / ".join(dict.fromkeys(texts)), pairs[pair]
+    before = list(pairs).index(pair)
     text = f"They part in {where or 'the whole model'}, at {calls}: {why}. "
-    text += (
-        f"{rewritten(traces, pair, where)}Calls compared before it: {before}."
-    )
-    return Comparison(False, where, *made(traces, pair), len(pairs), text)
+    text += code_difference(traces, pair, where)
+    text += f"Calls compared before it: {before}."
+    mine, theirs = made_texts(traces, pair)
+    return Comparison(False, where, mine, theirs, len(pairs), text)
 
 
-def rewritten(traces: Two, pair: Pair, path: str) -> str:
+def code_difference(traces: TwoTraces, pair: StepPair, path: str) -> str:
     """Say where, before two calls, the code of their module is written
     otherwise; "" where it is not."""
     before = (
@@ -193,14 +191,13 @@ def rewritten(traces: Two, pair: Pair, path: str) -> str:
     )
     for texts in zip_longest(*before):
         if texts[0] != texts[1]:
-            mine, theirs = (f"`{x}`" if x else "this call" for x in texts)
-            return (
-                f"Before it the code differs: mine {mine}, theirs {theirs}. "
-            )
+            calls = [f"`{x}`" if x else "this call" for x in texts]
+            said = "Before it the code differs: mine {}, theirs {}. "
+            return said.format(*calls)
     return ""
 
 
-def agreement(traces: Two, pairs: Pairs) -> Comparison:
+def agreement(traces: TwoTraces, pairs: StepPairs) -> Comparison:
     """Say that nothing differs, and how much was compared."""
     n = sum(bool(kept_values(traces, pair)) for pair in pairs)
     kept = f"with the same values: {n}" if n else "no values were kept"
@@ -209,6 +206,6 @@ def agreement(traces: Two, pairs: Pairs) -> Comparison:
     left = [len(t.steps) - len(set(u)) for t, u in zip(traces, used)]
     if any(left):
         text += f" Not compared: {left[0]} calls of mine, {left[1]} of theirs."
-    if not alike(traces):
+    if not same_sizes(traces):
         text += " Axis names are not compared: the two ran at different sizes."
     return Comparison(True, "", "", "", len(pairs), text)

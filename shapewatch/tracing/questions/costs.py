@@ -11,20 +11,21 @@ from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
 from shapewatch.tracing.questions.compare import paths_around
-from shapewatch.tracing.record.aside import aside
-from shapewatch.tracing.record.behind import behind
-from shapewatch.tracing.record.detours import unfused
+from shapewatch.tracing.record.models import fast_path_off, root_module
 from shapewatch.tracing.record.shared import eagerly
+from shapewatch.tracing.record.state import aside
 from shapewatch.tracing.record.tensors import name_of, tensors
 from shapewatch.tracing.record.visits import Visits
 from shapewatch.tracing.tables import Sheet
 
-COUNTED = (
+FLOPS_NOTE = (
     "FLOPs are those of matrix products, convolutions and attention; a "
     "multiply-add is 2. Everything else counts 0."
 )
 aten = torch.ops.aten
-DEAD = "none: nothing that the model gives depends on this parameter."
+NO_GRADIENT_NOTE = (
+    "none: nothing that the model gives depends on this parameter."
+)
 
 
 class Size(NamedTuple):
@@ -60,12 +61,12 @@ def parameters(model: Callable) -> Sheet[Size]:
 
     A parameter with several names counts once. Buffers do not count.
     """
-    return Sheet(sizes_of(model), shared(behind(model)))
+    return Sheet(sizes_of(model), shared_notes(root_module(model)))
 
 
 def sizes_of(model: Callable) -> list[Size]:
     """List the size of each module, the whole last."""
-    whole, *others = behind(model).named_modules()
+    whole, *others = root_module(model).named_modules()
     rows = []
     for path, module in [*others, whole]:
         learned = list(module.parameters())
@@ -77,7 +78,7 @@ def sizes_of(model: Callable) -> list[Size]:
     return rows
 
 
-def shared(model: nn.Module) -> list[str]:
+def shared_notes(model: nn.Module) -> list[str]:
     """Say which parameters have several names."""
     names = defaultdict(list)
     for name, parameter in model.named_parameters(remove_duplicate=False):
@@ -89,7 +90,7 @@ def shared(model: nn.Module) -> list[str]:
     ]
 
 
-class Here(Visits):
+class ModuleTracker(Visits):
     """The module under way, told as FlopCounterMode asks for it."""
 
     @property
@@ -107,15 +108,15 @@ def flops(model: Callable, *inputs: Any, **options: Any) -> Sheet[Cost]:
     """
     counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
     call = partial(model, *inputs, **options)
-    counter.mod_tracker = Here(behind(call))  # type: ignore[assignment]
-    with aside(model, inputs, options), eagerly(), unfused(), counter:
+    counter.mod_tracker = ModuleTracker(root_module(call))  # type: ignore[assignment]
+    with aside(model, inputs, options), eagerly(), fast_path_off(), counter:
         call()
     counts = counter.get_flop_counts()
     rows = []
     for path, kind, learned, _ in sizes_of(call):
         n = sum(counts.get(path, {}).values())
         rows.append(Cost(path, kind, learned, n, n // 2))
-    return Sheet(rows, [COUNTED])
+    return Sheet(rows, [FLOPS_NOTE])
 
 
 # What FlopCounterMode leaves out, given the shapes of a call's arguments.
@@ -137,7 +138,7 @@ def gradients(
 ) -> Sheet[Gradient]:
     """List the shape of each parameter's gradient, with the sum of all that
     the model gives as the loss. No `.grad` is touched."""
-    whole = behind(partial(model, *inputs, **options))
+    whole = root_module(partial(model, *inputs, **options))
     learned = dict(whole.named_parameters())
     asked = [p for p in learned.values() if p.requires_grad]
     known: dict[Tensor, Tensor | None] = {}
@@ -153,7 +154,7 @@ def gradients(
         for name, p in learned.items()
     ]
     dead = any(row.gradient == "none" for row in rows)
-    return Sheet(rows, [DEAD] if dead else [])
+    return Sheet(rows, [NO_GRADIENT_NOTE] if dead else [])
 
 
 def gradient_text(parameter: Tensor, gradient: Tensor | None) -> str:

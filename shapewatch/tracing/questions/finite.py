@@ -1,56 +1,257 @@
-"""Finite numbers: the first call that makes NaN or infinity."""
+"""What goes wrong in a run: the call that failed, and the first that makes NaN
+or infinity."""
 
+import ast
+from contextlib import suppress
 from functools import partial
-from math import inf
+from math import inf, isinf
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
-from shapewatch.tracing.axes.inputs import named_inputs, tensors_in
+from shapewatch.tracing.axes.inputs import named_inputs, tensor_paths
+from shapewatch.tracing.axes.names import shape_text
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.questions.attention import plain_name
-from shapewatch.tracing.questions.errors import operands
-from shapewatch.tracing.questions.looking import Event, Looks, look
-from shapewatch.tracing.record.aside import aside
-from shapewatch.tracing.record.behind import behind, method_of
+from shapewatch.tracing.record.models import method_of, root_module
 from shapewatch.tracing.record.recorder import (
+    RecordedRun,
     Recorder,
-    Run,
     Step,
     sources_of,
 )
 from shapewatch.tracing.record.shared import eagerly
-from shapewatch.tracing.record.tensors import storage, tensors
-from shapewatch.tracing.source.expressions import span
+from shapewatch.tracing.record.state import aside
+from shapewatch.tracing.record.tensors import (
+    Values,
+    dispatches,
+    storage,
+    tensors,
+)
+from shapewatch.tracing.source.expressions import passage, span
 from shapewatch.tracing.tables import Row
 
-MASKED = (
-    "The softmax of a row that is -inf everywhere is NaN: let every query "
-    "attend to something."
-)
-LOGARITHM = (
-    "The logarithm of 0 is -inf, that of a negative number NaN: add a small "
-    "number first, or use log_softmax."
-)
-DIVIDED = (
-    "0 / 0 is NaN, and x / 0 infinity: add a small number to what divides."
-)
-ROOT = "A negative number has no root, and 1 / 0 is infinity."
-PRODUCT = "0 * infinity is NaN: choose with where or masked_fill instead."
-SUM = "Infinity - infinity is NaN."
-POWER = "Powers grow fast: subtract the largest number of each row first."
-NARROW = "{} holds no number above {:.3g}: compute this in a wider type."
+
+def explanation(calls: Calls) -> str:
+    """Write what the last call, which failed, was given, and who made it."""
+    step, (shapes, _) = calls.steps[-1], calls.axes[-1]
+    where = step.visit.path or step.visit.kind or "outside every module"
+    names = operands(step) or ["input"] * len(shapes)
+    lines = [f"in {where}: {step.binding[1]}"]
+    for name, shape, i in zip(names, shapes, sources_of(calls.steps)[-1]):
+        origin = "" if i is None else f", made by {calls.steps[i].line}"
+        lines.append(f"  {name}: {shape_text(shape)}{origin}")
+    return "\n".join(lines)
+
+
+def operands(step: Step) -> list[str]:
+    """Write the operands of a call as its line does, if there is one for
+    each tensor that it reads; else [], and for what a library's layer does:
+    it reads its parameters as well."""
+    if step.visit.place == step.place:
+        return []
+    if step.asked:
+        return [step.asked]
+    match passage(*step.place[0]):
+        case ast.BinOp(left, _, right):
+            found = [left, right]
+        case ast.Call(function, arguments, options):
+            found = [*arguments, *(word.value for word in options)]
+            if isinstance(function, ast.Attribute):
+                found = [function.value, *found]
+        case _:
+            return []
+    texts = [
+        ast.unparse(x)
+        for x in found
+        if any(isinstance(y, ast.Name) for y in ast.walk(x))  # -1 has none
+    ]
+    return texts if len(texts) == len(step.reads) else []
+
+
+# What gives memory that nobody has written to: any numbers may be in it.
+RAW = {"empty", "empty_like", "new_empty", "empty_strided", "resize"}
+# What writes over all that a tensor holds, and reads none of it.
+FILLS = {"fill", "zero", "copy", "normal", "uniform", "random", "bernoulli"}
+POWERS = {"exp", "exp2", "expm1"}  # of -infinity they are not infinite
 RULES = {
-    MASKED: "softmax log_softmax scaled_dot_product_attention",
-    LOGARITHM: "log log2 log10 log1p",
-    DIVIDED: "div truediv rdiv rtruediv divide reciprocal normalize",
-    ROOT: "sqrt rsqrt pow rpow",
-    PRODUCT: "mul rmul multiply",
-    SUM: "add radd sub rsub",
-    POWER: "exp exp2 expm1",
+    "softmax log_softmax scaled_dot_product_attention": (
+        "The softmax of a row that is -inf everywhere is NaN: let every query "
+        "attend to something."
+    ),
+    "log log2 log10 log1p": (
+        "The logarithm of 0 is -inf, that of a negative number NaN: add a "
+        "small number first, or use log_softmax."
+    ),
+    "div truediv rdiv rtruediv divide reciprocal normalize": (
+        "0 / 0 is NaN, and x / 0 infinity: add a small number to what divides."
+    ),
+    "sqrt rsqrt pow rpow": (
+        "A negative number has no root, and 1 / 0 is infinity."
+    ),
+    "mul rmul multiply": (
+        "0 * infinity is NaN: choose with where or masked_fill instead."
+    ),
+    "add radd sub rsub": "Infinity - infinity is NaN.",
+    "exp exp2 expm1": (
+        "Powers grow fast: subtract the largest number of each row first."
+    ),
 }
+NARROW = "{} holds no number above {:.3g}: compute this in a wider type."
+
+
+class Look(NamedTuple):
+    """What a tensor holds: how many numbers, how many of them NaN, and the
+    lowest and the highest of the others."""
+
+    size: int
+    nan: int
+    lowest: float
+    highest: float
+    dtype: torch.dtype
+
+    @property
+    def infinite(self) -> bool:
+        """Whether there is infinity, of either sign."""
+        return isinf(self.lowest) or isinf(self.highest)
+
+    @property
+    def ends(self) -> str:
+        """The lowest and the highest number, in words."""
+        return f"from {self.lowest:.3g} to {self.highest:.3g}"
+
+
+def look(tensor: Tensor) -> Look | None:
+    """Look at a tensor's numbers; None where none can be NaN, or be seen."""
+    plain = torch._C.DisableTorchFunction()
+    with suppress(Exception), plain, torch.no_grad():
+        floats = tensor.is_floating_point() or tensor.is_complex()
+        if not floats or not tensor.numel() or dispatches(tensor):
+            return None
+        x = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+        ends, nan = x.aminmax(), 0
+        if ends.min.isnan():
+            missing = x.isnan()
+            nan, x = int(missing.sum()), x[~missing]
+            if not len(x):
+                return Look(nan, nan, inf, -inf, tensor.dtype)
+            ends = x.aminmax()
+        least, most = ends.min.item(), ends.max.item()
+        return Look(tensor.numel(), nan, least, most, tensor.dtype)
+    return None
+
+
+class NonFinite(NamedTuple):
+    """A call that makes NaN, or infinity: its step, what it makes, and what
+    it reads, by the tensors' ids; and the tensor that brought NaN with it,
+    which no call has made."""
+
+    step: int
+    made: Look
+    reads: list[tuple[int, Look | None]]
+    brought: Tensor | None = None
+
+
+class NonFiniteSearch(Values):
+    """Look at what each step reads and makes, and keep none of it.
+
+    `nan` is the first that makes NaN, or reads some that no call has made;
+    `infinite` are those that make infinity where there was none, and none
+    was asked for by a constant.
+    """
+
+    def __init__(self, steps: list[Step]):
+        super().__init__()
+        self.steps = steps
+        self.nan: NonFinite | None = None
+        self.infinite: list[NonFinite] = []
+        self.before: dict[int, Look | None] = {}
+        self.raw: set[int] = set()
+
+    def save(self, targets: list[Tensor]) -> None:
+        """Look at what is about to be written."""
+        self.before = {id(x): look(x) for x in targets}
+
+    def keep(self, step: int, made: list, args: tuple, kwargs: Any) -> None:
+        """Look at what a step made, and if that is amiss, at what it read."""
+        if self.steps[step].name.strip("_") in RAW:
+            self.raw |= set(map(storage, made))
+        elif self.nan is None:
+            for found in map(look, made):
+                if found and (found.nan or found.infinite):
+                    self.judge(step, found, args, kwargs)
+                    break
+
+    def judge(self, step: int, made: Look, args: tuple, kwargs: Any) -> None:
+        """Note a call that makes NaN or infinity, if it is the first to."""
+        given = tensors((*args, *kwargs.values()))
+        looks = {id(x): look(x) for x in given} | self.before
+        reads = [(id(x), looks[id(x)]) for x in given]
+        name = self.steps[step].name.strip("_")
+        over = self.before if name in FILLS else {}
+        if made.nan:
+            pairs = [(x, looks[id(x)]) for x in given if id(x) not in over]
+            bad = [x for x, old in pairs if old and old.nan]
+            known = [x for x in bad if storage(x) not in self.raw]
+            if known or not bad:
+                self.nan = NonFinite(step, made, reads, *known[:1])
+        elif given and not {inf, -inf} & numbers_in((args, kwargs)):
+            old = any(x.infinite for _, x in reads if x)
+            if not old or (name in POWERS and made.highest == inf):
+                self.infinite.append(NonFinite(step, made, reads))
+
+
+def numbers_in(value: object) -> set[float]:
+    """List the decimal numbers among a call's arguments."""
+    return {x for x in tree_leaves(value) if isinstance(x, float)}
+
+
+class SearchedRun:
+    """A run in which each tensor was looked at: its steps, what makes NaN or
+    infinity in it, and what stopped it."""
+
+    def __init__(self, call: partial):
+        recorder = Recorder(root_module(call), lambda step: True)
+        recorder.visits.now.kind = method_of(call)
+        self.steps, self.error, result = recorder.steps, "", None
+        self.looks = recorder.values = NonFiniteSearch(recorder.steps)
+        with aside(call), eagerly(), recorder:
+            try:
+                result = call()
+            except Exception as error:
+                name, text = type(error).__name__, str(error).split("\n")[0]
+                self.error = f" (then it stopped: {name}: {text})"
+        made = {x.number: i for i, s in enumerate(self.steps) for x in s.makes}
+        marks = recorder.marks.read(tensors(result))
+        ends = any(x.infinite for x in map(look, tensors(result)) if x)
+        last = [made[m.number] for m in marks if m.number in made]
+        self.infinite_ends = last if ends else []
+
+    def found(self) -> tuple[NonFinite | None, NonFinite | None]:
+        """Give the first call that is amiss, and the one that makes NaN of
+        its infinity. Infinity counts if NaN comes of it, if the result has
+        some of it, or if it is +inf; -inf is what masks are made of."""
+        nan, infinite = self.looks.nan, self.looks.infinite
+        if nan:
+            read = any(x.infinite for _, x in nan.reads if x)
+            depends = self.above([nan.step]) if read else set()
+            first = (x for x in infinite if x.step in depends)
+            return next(((x, nan) for x in first), (nan, None))
+        depends = self.above(self.infinite_ends)
+        counts = (
+            x for x in infinite if x.made.highest == inf or x.step in depends
+        )
+        return next(counts, None), None
+
+    def above(self, steps: list[int]) -> set[int | None]:
+        """List some steps, and all that they depend on."""
+        found, sources = set[int | None](steps), sources_of(self.steps)
+        for i in reversed(range(len(sources))):
+            found |= {*sources[i]} if i in found else set()
+        return found
 
 
 class FirstNan(NamedTuple):
@@ -74,152 +275,93 @@ class FirstNan(NamedTuple):
         return self.text
 
 
-class Search:
-    """A run in which each tensor was looked at: its steps, what makes NaN or
-    infinity in it, and what stopped it."""
-
-    def __init__(self, call: partial):
-        recorder = Recorder(behind(call), lambda step: True)
-        recorder.visits.now.kind = method_of(call)
-        self.steps, self.error, result = recorder.steps, "", None
-        self.looks = recorder.values = Looks(recorder.steps)
-        with aside(call), eagerly(), recorder:
-            try:
-                result = call()
-            except Exception as error:
-                name, text = type(error).__name__, str(error).split("\n")[0]
-                self.error = f" (then it stopped: {name}: {text})"
-        made = {x.number: i for i, s in enumerate(self.steps) for x in s.makes}
-        marks = recorder.marks.read(tensors(result))
-        ends = [x for x in map(look, tensors(result)) if x and x.infinite]
-        self.last = [made[m.number] for m in marks if m.number in made]
-        self.ends_infinite = bool(ends)
-        self.sources = sources_of(self.steps)
-
-    def found(self) -> tuple[Event | None, Event | None]:
-        """Give the first call that is amiss, and the one that makes NaN of
-        its infinity. Infinity counts if NaN comes of it, if the result has
-        some of it, or if it is +inf; -inf is what masks are made of."""
-        nan, infinite = self.looks.nan, self.looks.infinite
-        if nan:
-            read = any(x.infinite for _, x in nan.reads if x)
-            depends = above([nan.step], self.sources) if read else ()
-            first = (x for x in infinite if x.step in depends)
-            return next(((x, nan) for x in first), (nan, None))
-        ends = self.last if self.ends_infinite else []
-        depends = above(ends, self.sources)
-        counts = (
-            x for x in infinite if x.made.highest == inf or x.step in depends
-        )
-        return next(counts, None), None
-
-
-def above(steps: list[int], sources: list[list[int | None]]) -> set[int]:
-    """List some steps, and all that they depend on."""
-    known, ahead = set[int](), list(steps)
-    while ahead:
-        if (i := ahead.pop()) not in known:
-            known.add(i)
-            ahead += [j for j in sources[i] if j is not None]
-    return known
-
-
 def first_nan(calls: Calls, call: partial) -> FirstNan:
     """Find the first call that makes NaN or infinity, by another run."""
-    search = Search(call)
-    found, then = search.found()
+    run = SearchedRun(call)
+    found, then = run.found()
     if found is None:
-        text = f"None of {len(search.steps):,} calls makes NaN, or infinity "
-        text += f"that does harm{search.error}."
+        text = f"None of {len(run.steps):,} calls makes NaN, or infinity "
+        text += f"that does harm{run.error}."
         return FirstNan(None, "", inf, -inf, text)
-    rows = rows_of(calls, search.steps)
-    where = place_text(search.steps[found.step], rows[found.step])
+    rows, step = call_rows(calls, run.steps), run.steps[found.step]
+    where = call_place(step, rows[found.step])
     lines = [
-        *made_lines(found, where, call),
-        *read_lines(found, search.steps[found.step], call),
+        *heading_lines(found, where, call),
+        *read_lines(found, step, call),
     ]
     if then:
-        later = place_text(search.steps[then.step], rows[then.step])
+        later = call_place(run.steps[then.step], rows[then.step])
         lines.append(f"It becomes NaN {later}")
-    lines += rules(found, search.steps)
-    seen = [x for _, x in found.reads if x]
-    ends = (
-        min((x.lowest for x in seen), default=inf),
-        max((x.highest for x in seen), default=-inf),
-    )
-    at = line_of(search.steps[found.step])
-    return FirstNan(rows[found.step], at, *ends, "\n".join(lines))
+    lines += [] if found.brought is not None else advice(found.made, step)
+    looks = [x for _, x in found.reads if x]
+    lowest = min((x.lowest for x in looks), default=inf)
+    highest = max((x.highest for x in looks), default=-inf)
+    text = "\n".join(lines)
+    return FirstNan(rows[found.step], source_line(step), lowest, highest, text)
 
 
-def place_text(step: Step, row: Row) -> str:
+def call_place(step: Step, row: Row) -> str:
     """Say where a call is, and write it below."""
     inside = step.visit.path or step.visit.kind
     where = f"in {row.path}" if inside else "outside every module"
-    return f"{where}, {line_of(step)}:\n{row}"
+    return f"{where}, {source_line(step)}:\n{row}"
 
 
-def made_lines(found: Event, where: str, call: partial) -> list[str]:
+def heading_lines(found: NonFinite, where: str, call: partial) -> list[str]:
     """Say which call it is, and what it makes."""
-    made = found.made
+    made, kind = found.made, "NaN" if found.made.nan else "infinity"
     if found.brought is not None:
-        name = name_of_tensor(found.brought, call)
+        name = tensor_name(found.brought, call)
         return [f"NaN comes in with {name}. It is first read {where}"]
+    many = f"numbers {made.ends}"
     if made.nan:
         many = f"{made.nan:,} NaN in {made.size:,} numbers"
-        return [
-            f"The first NaN is made {where}",
-            f"It makes {many}. It reads:",
-        ]
-    ends = f"from {made.lowest:.3g} to {made.highest:.3g}"
-    first = f"The first infinity is made {where}"
-    return [first, f"It makes numbers {ends}. It reads:"]
+    first = f"The first {kind} is made {where}"
+    return [first, f"It makes {many}. It reads:"]
 
 
-def name_of_tensor(tensor: Tensor, call: partial) -> str:
+def tensor_name(tensor: Tensor, call: partial) -> str:
     """Name a parameter, a buffer or an input by the memory that it is in."""
-    whole = behind(call)
+    whole = root_module(call)
     given = named_inputs(call.func, call.args, call.keywords)
     places = *whole.named_parameters(), *whole.named_buffers()
-    for name, known in (*places, *tensors_in(given)):
+    for name, known in (*places, *tensor_paths(given)):
         if storage(known) == storage(tensor):
             return f"{name}, before any call"
     return "a tensor that something has written into (x[...] = y)"
 
 
-def read_lines(found: Event, step: Step, call: partial) -> list[str]:
+def read_lines(found: NonFinite, step: Step, call: partial) -> list[str]:
     """Say of each tensor that a call reads how low and how high it goes."""
-    known = {id(x): name for name, x in behind(call).named_parameters()}
+    known = {id(x): name for name, x in root_module(call).named_parameters()}
     numbers = [f"tensor {i + 1}" for i in range(len(found.reads))]
-    names, lines = operands(step) or numbers, []
-    for name, (key, seen) in zip(names, found.reads):
-        if seen:
-            missing = f", and {seen.nan:,} NaN" if seen.nan else ""
-            ends = f"from {seen.lowest:.3g} to {seen.highest:.3g}"
-            lines.append(f"  {known.get(key, name)}: {ends}{missing}")
+    lines = []
+    for name, (key, read) in zip(operands(step) or numbers, found.reads):
+        if read:
+            missing = f", and {read.nan:,} NaN" if read.nan else ""
+            lines.append(f"  {known.get(key, name)}: {read.ends}{missing}")
     return lines
 
 
-def rules(found: Event, steps: list[Step]) -> list[str]:
+def advice(made: Look, step: Step) -> list[str]:
     """Say how such calls make NaN or infinity, and what to do."""
-    if found.brought is not None:
-        return []
-    name, limit = plain_name(steps[found.step]), torch.finfo(found.made.dtype)
-    if not found.made.nan and limit.max < 1e6:
-        return [NARROW.format(found.made.dtype, limit.max)]
-    return [rule for rule, calls in RULES.items() if name in calls.split()]
+    name, largest = plain_name(step), torch.finfo(made.dtype).max
+    if not made.nan and largest < 1e6:
+        return [NARROW.format(made.dtype, largest)]
+    return [rule for calls, rule in RULES.items() if name in calls.split()]
 
 
-def rows_of(calls: Calls, steps: list[Step]) -> list[Row]:
+def call_rows(calls: Calls, steps: list[Step]) -> list[Row]:
     """Give the rows of some steps: those of a trace, if it has the same."""
     known = [step.call for step in calls.steps[: len(steps)]]
     if known == [step.call for step in steps]:
         return calls.table.rows
-    run = Run(calls.run.sizes)
+    run = RecordedRun(calls.run.sizes)
     run.steps = steps
     return Calls(run, [], [], calls.given).table.rows
 
 
-def line_of(step: Step) -> str:
+def source_line(step: Step) -> str:
     """Say where a call stands: model.py:41; in a notebook, in its cell."""
     at, file = span(*step.place[0]), Path(step.code.co_filename)
     line = at[0] if at else "?"

@@ -1,8 +1,31 @@
-"""Saved traces: a file of shapes, names and kept values, and no code.
+"""Traces as JSON, and as files of shapes, names and kept values, and no code.
 
-It is a dictionary that `torch.load` reads with weights_only=True: the JSON
-of `questions.export`, the sizes of all runs, the "path:variable" of each
-call, the values that were kept, and the attention that was found in them.
+The JSON is one object. Version 1:
+
+- `version`: 1. Another number means that a reader of this version cannot
+  rely on what follows; fields may be added without a new number.
+- `dims`: the size of each named dimension in the traced run.
+- `steps`: the torch calls, in order, each an object:
+  - `module`: the path of the module that made the call, "" for the whole
+    model; `nth`: how many runs of it went before; `kind`: its class, "" for
+    a call outside every module.
+  - `call`: the expression as it is written, or, where nobody wrote it, the
+    function's name; `variable`: what the result is bound to, or "";
+    `function`: the torch function's name.
+  - `inputs` and `outputs`: tensors. A call without outputs failed.
+- A tensor has a `number`: the same number is the same tensor, counted from
+  0 in the order of first appearance. `shape` has its sizes, and `axes` a
+  name for each, with how it is `known`: "proved" (it held at other sizes
+  too), "value" (one dimension has this size) or "unknown" (the name is the
+  size itself). `dtype` and `device` are its own: "float32", "cpu".
+- `notes`: what could not be found out, in sentences.
+
+The same run gives the same text, byte for byte. A note may quote a model's
+own error message.
+
+A file is a dictionary that `torch.load` reads with weights_only=True: this
+JSON, the sizes of all runs, the "path:variable" of each call, the values that
+were kept, and the attention that was found in them.
 """
 
 import json
@@ -12,21 +35,65 @@ from typing import Any, NamedTuple
 import torch
 from torch import Size
 
-from shapewatch.tracing.axes.names import Axis
-from shapewatch.tracing.calls import Calls
+from shapewatch.tracing.axes.names import Axis, Shape
+from shapewatch.tracing.calls import Calls, kinds_of, new_kinds
+from shapewatch.tracing.questions.attention import Attention, find_attention
 from shapewatch.tracing.questions.compare import Comparison, compare
-from shapewatch.tracing.questions.export import from_json, to_json
-from shapewatch.tracing.questions.scores import Attention, attention
-from shapewatch.tracing.questions.statistics import statistics
-from shapewatch.tracing.record.recorder import Run
+from shapewatch.tracing.questions.statistics import value_statistics
+from shapewatch.tracing.record.recorder import RecordedRun, Step
 from shapewatch.tracing.record.tensors import USUAL, Mark
 from shapewatch.tracing.record.visits import Visit
-from shapewatch.tracing.tables import Sheet
+from shapewatch.tracing.tables import Row, Sheet, Table, module_label
 
+JSON_VERSION = FILE_VERSION = 1
 # The package that the tracer was a part of when this format began.
-FORMAT, VERSION = "tformer_lite trace", 1
+FORMAT = "tformer_lite trace"
 File = str | PathLike[str]
-Data = dict[str, Any]
+
+
+def to_json(calls: Calls) -> str:
+    """Write a trace as JSON; this module's docstring has the schema."""
+    numbers: dict[int, int] = {}
+    steps = zip(calls.steps, calls.table.rows)
+    data = {
+        "version": JSON_VERSION,
+        "dims": calls.run.sizes,
+        "steps": [step_data(step, row, numbers) for step, row in steps],
+        "notes": calls.notes,
+    }
+    return json.dumps(data, ensure_ascii=False)
+
+
+def step_data(
+    step: Step, row: Row, numbers: dict[int, int]
+) -> dict[str, object]:
+    """Describe a call; `numbers` are those of the tensors so far."""
+    visit = step.visit
+    reads, makes = zip(step.reads, row.inputs), zip(step.makes, row.outputs)
+    return {
+        "module": visit.path,
+        "nth": visit.nth,
+        "kind": visit.kind,
+        "call": row.expression,
+        "variable": row.variable,
+        "function": step.name,
+        "inputs": [tensor_data(*one, numbers) for one in reads],
+        "outputs": [tensor_data(*one, numbers) for one in makes],
+    }
+
+
+def tensor_data(
+    mark: Mark, shape: Shape, numbers: dict[int, int]
+) -> dict[str, object]:
+    """Describe a tensor, with a number of its own."""
+    [(dtype, device)] = kinds_of([mark])
+    return {
+        "number": numbers.setdefault(mark.number, len(numbers)),
+        "shape": list(mark.shape),
+        "axes": [{"name": axis.name, "known": axis.proof} for axis in shape],
+        "dtype": dtype,
+        "device": device,
+    }
 
 
 class SavedStep(NamedTuple):
@@ -39,15 +106,67 @@ class SavedStep(NamedTuple):
     makes: list[Mark]
 
 
+def from_json(text: str) -> Table:
+    """Read the table of a trace from its JSON.
+
+    Raises ValueError for a text of another version, or of something else.
+    """
+    return read_json(text)[1]
+
+
+def read_json(text: str) -> tuple[list[SavedStep], Table]:
+    """Read the calls of a trace, and its table."""
+    data = json.loads(text)
+    version = data.get("version") if isinstance(data, dict) else None
+    if version != JSON_VERSION:
+        raise ValueError(
+            f"this is no trace of version {JSON_VERSION}: its version is "
+            f"{version!r}. Write it again with trace(...).to_json()."
+        )
+    steps = list(map(saved_step, data["steps"]))
+    rows = list(map(saved_row, data["steps"], new_kinds(steps)))
+    return steps, Table(rows, data["notes"])
+
+
+def saved_step(data: dict[str, Any]) -> SavedStep:
+    """Read a call."""
+    visit = Visit(data["module"], data["nth"], data["kind"])
+    marks = [list(map(saved_mark, data[x])) for x in ("inputs", "outputs")]
+    return SavedStep(data["function"], visit, *marks)
+
+
+def saved_mark(data: dict[str, Any]) -> Mark:
+    """Read a tensor."""
+    dtype, device = getattr(torch, data["dtype"]), torch.device(data["device"])
+    return Mark(data["number"], Size(data["shape"]), dtype, device)
+
+
+def saved_row(data: dict[str, Any], types: tuple[str, ...]) -> Row:
+    """Read a call's row."""
+    where = module_label(data["module"], data["kind"])
+    reads, makes = (
+        tuple(map(saved_shape, data[side])) for side in ("inputs", "outputs")
+    )
+    return Row(where, data["variable"], data["call"], reads, makes, types)
+
+
+def saved_shape(data: dict[str, Any]) -> Shape:
+    """Read a named shape."""
+    return tuple(
+        Axis(size, axis["name"], axis["known"])
+        for size, axis in zip(data["shape"], data["axes"])
+    )
+
+
 class SavedTrace(Calls):
     """A trace that was saved: it prints, gives kept values by name, and is
     compared with others. It has no model that could run again."""
 
-    def __init__(self, data: Data):
-        first, *others = map(Run, data["sizes"])
+    def __init__(self, data: dict[str, Any]):
+        first, *others = map(RecordedRun, data["sizes"])
         self.text, self.found = data["json"], data["attention"]
-        table, read = from_json(self.text), json.loads(self.text)
-        steps: Any = list(map(saved_step, read["steps"]))
+        steps: Any
+        steps, table = read_json(self.text)
         first.steps, first.values.kept = steps, dict(data["kept"])
         super().__init__(first, list(others), table.notes, data["dims"])
         self.table, self.names = table, list(data["names"])
@@ -76,52 +195,35 @@ class SavedTrace(Calls):
     def statistics(self, pattern: str = "*:*") -> Sheet:
         """List the minimum, mean, maximum and standard deviation of what was
         kept: of all, of "path:variable", or of a module's path."""
-        return statistics(self, pattern)
+        return value_statistics(self, pattern)
 
     def to_json(self) -> str:
-        """Give the trace as JSON; `questions.export` has the schema."""
+        """Give the trace as JSON; `questions.saved` has the schema."""
         return self.text
 
 
-def saved_step(data: Data) -> SavedStep:
-    """Read a call from its JSON."""
-    visit = Visit(data["module"], data["nth"], data["kind"])
-    reads, makes = (
-        list(map(saved_mark, data[name])) for name in ("inputs", "outputs")
-    )
-    return SavedStep(data["function"], visit, reads, makes)
-
-
-def saved_mark(data: Data) -> Mark:
-    """Read a tensor from its JSON."""
-    dtype, device = getattr(torch, data["dtype"]), torch.device(data["device"])
-    return Mark(data["number"], Size(data["shape"]), dtype, device)
-
-
-def save(calls: Calls, file: File) -> None:
+def save_trace(calls: Calls, file: File) -> None:
     """Write a trace and the values that it kept, but for tensors of classes
     that others have made."""
     kept = calls.run.values.kept.items()
+    try:
+        attention: Any = [
+            (x.path, list(map(tuple, x.axes)), *x[2:])
+            for x in find_attention(calls)
+        ]
+    except ValueError as error:  # why it cannot be given
+        attention = str(error)
     data = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": FILE_VERSION,
         "json": to_json(calls),
         "sizes": [run.sizes for run in calls.runs],
         "dims": calls.given,
         "names": calls.names,
         "kept": {i: x for i, x in kept if {*map(type, x)} <= USUAL},
-        "attention": attention_data(calls),
+        "attention": attention,
     }
     torch.save(data, file)
-
-
-def attention_data(calls: Calls) -> list[tuple] | str:
-    """List the attention of a run; or say why it cannot be given."""
-    try:
-        found = attention(calls)
-    except ValueError as error:
-        return str(error)
-    return [(x.path, list(map(tuple, x.axes)), *x[2:]) for x in found]
 
 
 def load_trace(file: File) -> SavedTrace:
@@ -137,24 +239,20 @@ def load_trace(file: File) -> SavedTrace:
     """
     try:
         data = torch.load(file, map_location="cpu", weights_only=True)
+        known = data["version"] if data["format"] == FORMAT else 0
+        if known == FILE_VERSION:
+            return SavedTrace(data)
     except OSError:
         raise
     except Exception as error:
-        raise ValueError(foreign(file)) from error
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ValueError(foreign(file))
-    if data["version"] != VERSION:
-        raise ValueError(
-            f"{file} is a saved trace of version {data['version']!r}, and "
-            f"version {VERSION} is known here: trace and save it again, or "
-            "load it with the release that wrote it."
-        )
-    try:
-        return SavedTrace(data)
-    except (LookupError, TypeError, ValueError) as error:
-        raise ValueError(foreign(file)) from error
+        raise ValueError(NO_TRACE.format(file)) from error
+    if not known:
+        raise ValueError(NO_TRACE.format(file))
+    raise ValueError(
+        f"{file} is a saved trace of version {known!r}, and version "
+        f"{FILE_VERSION} is known here: trace and save it again, or load it "
+        "with the release that wrote it."
+    )
 
 
-def foreign(file: File) -> str:
-    """Say that a file is something else."""
-    return f"{file} is no saved trace: seen.save(file) writes one."
+NO_TRACE = "{} is no saved trace: seen.save(file) writes one."

@@ -5,11 +5,11 @@ from collections import Counter
 from typing import NamedTuple
 
 from shapewatch.tracing.axes.names import LETTERS, Shape
-from shapewatch.tracing.axes.sizes import Given
+from shapewatch.tracing.axes.sizes import Dims
 from shapewatch.tracing.calls import Calls
 
 RESHAPES = {"view", "reshape", "flatten", "unflatten", "view_as"}
-Factors = list[Counter]
+FactorCounts = list[Counter]
 
 
 class Scramble(NamedTuple):
@@ -36,11 +36,11 @@ def scrambles(calls: Calls) -> list[Scramble]:
         for step, row in zip(calls.steps, calls.table.rows)
         if step.name in RESHAPES
         and row.outputs
-        and scrambled(row.inputs[0], row.outputs[0], calls.given)
+        and mixes_axes(row.inputs[0], row.outputs[0], calls.given)
     ]
 
 
-def scrambled(before: Shape, after: Shape, dims: Given) -> bool:
+def mixes_axes(before: Shape, after: Shape, dims: Dims) -> bool:
     """Whether a reshape from one named shape to another mixes axes.
 
     Each axis is a product of dimensions. Reading from the left, a reshape
@@ -49,14 +49,14 @@ def scrambled(before: Shape, after: Shape, dims: Given) -> bool:
     """
     if any(axis.proof != "proved" for axis in (*before, *after)):
         return False
-    source = [factors(axis.name, dims) for axis in before]
-    target = [factors(axis.name, dims) for axis in after]
+    source = [axis_factors(axis.name, dims) for axis in before]
+    target = [axis_factors(axis.name, dims) for axis in after]
     if sum(source, Counter()) != sum(target, Counter()):
         return False  # an axis of unknown make: T + 1, or a slice
-    return not in_order([x for x in source if x], target)
+    return not keeps_order([x for x in source if x], target)
 
 
-def in_order(source: Factors, target: Factors) -> bool:
+def keeps_order(source: FactorCounts, target: FactorCounts) -> bool:
     """Whether the target takes the source's factors from left to right."""
     for wanted in target:
         while wanted:
@@ -68,7 +68,7 @@ def in_order(source: Factors, target: Factors) -> bool:
     return True
 
 
-def factors(name: str, dims: Given) -> Counter:
+def axis_factors(name: str, dims: Dims) -> Counter:
     """Take a name apart: 3C -> H, D if C is H*D. Numbers are left out."""
     if re.search(r"[-+]", name):
         return Counter([name])
@@ -76,7 +76,7 @@ def factors(name: str, dims: Given) -> Counter:
     for part in LETTERS.findall(name):
         made = dims.get(part)
         if isinstance(made, str) and not re.search(r"[-+/(]", made):
-            found += factors(made, dims)
+            found += axis_factors(made, dims)
         else:
             found[part] += 1
     return found

@@ -1,7 +1,7 @@
 """Statistics: how low, how high and how far apart kept values are."""
 
 from fnmatch import fnmatchcase
-from math import nan
+from math import inf, nan
 from typing import NamedTuple
 
 import torch
@@ -9,7 +9,7 @@ from torch import Tensor
 
 from shapewatch.tracing.axes.names import Shape
 from shapewatch.tracing.calls import Calls
-from shapewatch.tracing.tables import Sheet, shortened
+from shapewatch.tracing.tables import Sheet, ellipsize
 
 FINITE = "mean and deviation are those of the finite numbers"
 
@@ -27,7 +27,7 @@ class Statistic(NamedTuple):
     deviation: float
 
 
-def statistics(calls: Calls, pattern: str = "*:*") -> Sheet[Statistic]:
+def value_statistics(calls: Calls, pattern: str = "*:*") -> Sheet[Statistic]:
     """List the values that were kept, a row each; several of one call have a
     row each as well.
 
@@ -36,36 +36,30 @@ def statistics(calls: Calls, pattern: str = "*:*") -> Sheet[Statistic]:
 
     Raises KeyError where nothing that was kept has such a name.
     """
-    rows = list[Statistic]()
-    for i, made in sorted(calls.run.values.kept.items()):
-        if wanted(calls, i, pattern):
-            shapes = calls.table.rows[i].outputs
-            name = calls.names[i][0]
-            call = shortened(calls.table.rows[i].expression)
-            for shape, tensor in zip(shapes, made):
-                numbers = numbers_of(tensor)
-                rows += [Statistic(name, call, shape, *numbers)]
-    if not calls.run.values.kept:
+    rows, kept = list[Statistic](), calls.run.values.kept
+    for i in sorted(kept):
+        row, names = calls.table.rows[i], calls.names[i]
+        path = f"{calls.steps[i].visit.path}."
+        if fnmatchcase(path, f"{pattern}.*") or any(
+            fnmatchcase(name, pattern) for name in names
+        ):
+            call = ellipsize(row.expression)
+            for shape, tensor in zip(row.outputs, kept[i]):
+                numbers = tensor_numbers(tensor)
+                rows.append(Statistic(names[0], call, shape, *numbers))
+    if not kept:
         raise KeyError("no value was kept: trace with keep=True to keep all.")
     if not rows:
-        kept = dict.fromkeys(calls.names[i][0] for i in calls.run.values.kept)
+        known = dict.fromkeys(calls.names[i][0] for i in kept)
         raise KeyError(
             f"no kept value is called {pattern!r}: there are "
-            f"{', '.join(kept)}. Trace with keep=True to keep all."
+            f"{', '.join(known)}. Trace with keep=True to keep all."
         )
-    infinite = any(not abs(x) < float("inf") for r in rows for x in r[3::2])
+    infinite = any(not abs(x) < inf for r in rows for x in r[3::2])
     return Sheet(rows, [FINITE] if infinite else [])
 
 
-def wanted(calls: Calls, i: int, pattern: str) -> bool:
-    """Whether a step has such a name, or is in such a module."""
-    if ":" in pattern:
-        return any(fnmatchcase(name, pattern) for name in calls.names[i])
-    path = calls.steps[i].visit.path
-    return fnmatchcase(f"{path}.", f"{pattern}.*")
-
-
-def numbers_of(tensor: Tensor) -> tuple[float, float, float, float]:
+def tensor_numbers(tensor: Tensor) -> tuple[float, float, float, float]:
     """Give the minimum, mean, maximum and standard deviation of a tensor."""
     if not tensor.numel() or tensor.is_meta:
         return nan, nan, nan, nan

@@ -9,21 +9,32 @@ from itertools import count
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
-from shapewatch.tracing.record.aside import uncollected
-from shapewatch.tracing.record.behind import behind, method_of
-from shapewatch.tracing.record.shared import eagerly
-from shapewatch.tracing.record.sketch import Call, Seen, Watch, call_of
+from shapewatch.tracing.record.models import method_of, root_module
+from shapewatch.tracing.record.shared import (
+    OVERRIDE_CHECKS,
+    THREAD,
+    eagerly,
+    leave_mode,
+)
+from shapewatch.tracing.record.state import gc_paused
 from shapewatch.tracing.record.tensors import (
     Mark,
     Values,
     name_of,
+    shapes_of,
     targets,
     tensors,
 )
 from shapewatch.tracing.record.visits import Place, Visit, Visits, place_of
 from shapewatch.tracing.source import expressions
+
+Call = tuple[Callable, CodeType, int]
+CallShapes = tuple[list[torch.Size], list[torch.Size]]  # read, and made
+OFTEN = 5000  # after so many calls a run's own garbage is looked for
 
 
 class Step(NamedTuple):
@@ -81,8 +92,12 @@ class Step(NamedTuple):
         return expressions.line_text(*self.binding)
 
 
-OFTEN = 5000  # after so many calls a run's own garbage is looked for
 Keep = Callable[[Step], bool] | None
+
+
+def step_shapes(step: Step) -> CallShapes:
+    """Give the shapes of what a step reads and makes."""
+    return [x.shape for x in step.reads], [x.shape for x in step.makes]
 
 
 def sources_of(steps: list[Step]) -> list[list[int | None]]:
@@ -93,6 +108,63 @@ def sources_of(steps: list[Step]) -> list[list[int | None]]:
         found.append([last.get(mark.number) for mark in step.reads])
         last |= {mark.number: i for mark in step.makes}
     return found
+
+
+def call_of(function: Callable, frame: FrameType) -> Call:
+    """Tell a call from others."""
+    return function, frame.f_code, frame.f_lasti
+
+
+class Watch(TorchFunctionMode):
+    """See each torch call of this thread, and those of attention layers too.
+
+    Use it in a `with` statement around a run. Afterwards everything is as it
+    was, whatever happened.
+    """
+
+    def __enter__(self):
+        OVERRIDE_CHECKS.__enter__()
+        THREAD.recorders += 1
+        return super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        THREAD.recorders -= 1
+        OVERRIDE_CHECKS.__exit__()
+        leave_mode(self)
+
+
+class ShapeRun(Watch):
+    """A run at other sizes, of which no more is written down than its calls
+    and the shapes of what they read and make: that is quick. `error` is what
+    stopped it."""
+
+    def __init__(self, sizes: dict[str, int]):
+        super().__init__()
+        self.sizes = sizes
+        self.error: Exception | None = None
+        self.calls, self.shapes = list[Call](), list[CallShapes]()
+
+    def record(self, model: Callable, inputs: tuple, options: dict) -> None:
+        """Run a model once; what goes wrong is the run's `error`."""
+        try:
+            with eagerly(), self:
+                model(*inputs, **options)
+        except Exception as error:
+            self.error = error
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        reads = shapes_of((*args, *kwargs.values()) if kwargs else args)
+        result = function(*args, **kwargs) if kwargs else function(*args)
+        if makes := shapes_of((result,)):
+            self.calls.append(call_of(function, sys._getframe(1)))
+            self.shapes.append((reads, makes))
+        return result
+
+    def shapes_of(self, other: object) -> list[CallShapes | None]:
+        """Give the shapes of each step of a run that has the same calls."""
+        return [*self.shapes]
 
 
 class Recorder(Watch):
@@ -134,7 +206,7 @@ class Recorder(Watch):
             self.marks.forget(args[0])
         if makes := self.marks.made(result):
             step = self.note(function, sys._getframe(1), reads, makes)
-            n = add(self.steps, step)
+            n = add_step(self.steps, step)
             if self.keep and self.keep(step):
                 self.values.keep(n, tensors(result), args, kwargs or {})
         return result
@@ -148,7 +220,7 @@ class Recorder(Watch):
         return tuple.__new__(Step, step)  # as Step(*step), in half the time
 
 
-def add(steps: list[Step], step: Step) -> int:
+def add_step(steps: list[Step], step: Step) -> int:
     """Add a step, and give its number; now and then, let Python look for
     the garbage that the run itself has made."""
     steps.append(step)
@@ -157,7 +229,7 @@ def add(steps: list[Step], step: Step) -> int:
     return len(steps) - 1
 
 
-class Run:
+class RecordedRun:
     """One run: its sizes, its steps, and how to find a step again.
 
     `result` is what the model gave, `error` what stopped it; a torch call
@@ -175,13 +247,13 @@ class Run:
         self, model: Callable, inputs: tuple, options: dict, keep: Keep = None
     ) -> None:
         """Run a model once; what goes wrong is the run's `error`."""
-        whole = behind(partial(model, *inputs, **options))
+        whole = root_module(partial(model, *inputs, **options))
         recorder = Recorder(whole, keep)
         recorder.visits.now.kind = method_of(model)
         self.steps, self.values = recorder.steps, recorder.values
         self.visits = recorder.visits.done
         try:
-            with uncollected(), eagerly(), recorder:
+            with gc_paused(), eagerly(), recorder:
                 self.result = model(*inputs, **options)
         except Exception as error:
             self.error = error
@@ -204,13 +276,8 @@ class Run:
         before: dict[tuple, Iterator[int]] = defaultdict(count)
         return [(place, next(before[place])) for place in self.positions]
 
-    def shapes_of(self, other: "Run") -> list[Seen | None]:
+    def shapes_of(self, other: "RecordedRun") -> list[CallShapes | None]:
         """Give the shapes of this run's steps where another's are: the nth at
         a position is the nth there; None for one that is lacking here."""
-        known = dict(zip(self.keys, map(seen, self.steps)))
+        known = dict(zip(self.keys, map(step_shapes, self.steps)))
         return [known.get(key) for key in other.keys]
-
-
-def seen(step: Step) -> Seen:
-    """Give the shapes of what a step reads and makes."""
-    return [x.shape for x in step.reads], [x.shape for x in step.makes]

@@ -1,8 +1,8 @@
 """Shared: what all threads have in common, changed for some of them only.
 
-What is swapped asks which thread it is in, and does as ever in the others.
-It is swapped once, when the first thread needs it, and swapped back when the
-last one does not any more: in whatever order they end.
+What is patched asks which thread it is in, and does as ever in the others.
+It is patched once, when the first thread needs it, and put back when the last
+one does not any more: in whatever order they end.
 """
 
 import os
@@ -22,7 +22,7 @@ from torch.overrides import TorchFunctionMode
 Change = Callable[[], AbstractContextManager]
 
 
-class Here(threading.local):
+class ThreadState(threading.local):
     """What goes on in this thread: the visits that follow its modules, how
     many recorders see its calls, how many runs are to be eager, or unheard,
     and where what it prints goes meanwhile."""
@@ -34,10 +34,10 @@ class Here(threading.local):
         self.visits: list[Any] = []
 
 
-HERE = Here()
+THREAD = ThreadState()
 
 
-class Shared:
+class SharedChange:
     """A change that lasts as long as anybody needs it."""
 
     def __init__(self, change: Change):
@@ -58,9 +58,9 @@ class Shared:
 
 
 @contextmanager
-def swapped(owner: Any, name: str, make: Callable) -> Iterator[None]:
+def patched(owner: Any, name: str, make: Callable) -> Iterator[None]:
     """Put something in another's place, made of it; and back, unless
-    somebody else has swapped it since."""
+    somebody else has put something there since."""
     was = vars(owner)[name]
     made = make(was)
     setattr(owner, name, made)
@@ -72,13 +72,13 @@ def swapped(owner: Any, name: str, make: Callable) -> Iterator[None]:
 
 
 @contextmanager
-def counted(name: str) -> Iterator[None]:
+def counting_depth(name: str) -> Iterator[None]:
     """Count one more of something in this thread."""
-    setattr(HERE, name, getattr(HERE, name) + 1)
+    setattr(THREAD, name, getattr(THREAD, name) + 1)
     try:
         yield
     finally:
-        setattr(HERE, name, getattr(HERE, name) - 1)
+        setattr(THREAD, name, getattr(THREAD, name) - 1)
 
 
 def followed_call(call: Callable) -> Callable:
@@ -86,7 +86,7 @@ def followed_call(call: Callable) -> Callable:
 
     @wraps(call)
     def run(module: nn.Module, *args: Any, **kwargs: Any) -> Any:
-        now, followers = call, HERE.visits
+        now, followers = call, THREAD.visits
         for visits in followers[:-1]:
             now = partial(visits.run, now)
         if followers:
@@ -96,13 +96,13 @@ def followed_call(call: Callable) -> Callable:
     return run
 
 
-def open_question(asked: Callable) -> Callable:
+def see_attention(asked: Callable) -> Callable:
     """Let the lines of an attention layer be seen while this thread records,
     or it would be one call; unless a tensor has a way of its own."""
 
     @wraps(asked)
     def ask(tensors: tuple) -> bool:
-        if HERE.recorders and not any(map(has_own_way, tensors)):
+        if THREAD.recorders and not any(map(has_own_way, tensors)):
             return False
         return asked(tensors)
 
@@ -122,35 +122,36 @@ def eager_where_asked(choose: Callable) -> Callable:
 
     @wraps(choose)
     def chosen(compiler: Any) -> Any:
-        return None if HERE.eager else choose(compiler)
+        return None if THREAD.eager else choose(compiler)
 
     return chosen
 
 
-class Hush:
+class ThreadStream:
     """A stream that some threads cannot write to; the others can."""
 
     def __init__(self, stream: TextIO):
         self.stream = stream
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(HERE.printed or self.stream, name)
+        return getattr(THREAD.printed or self.stream, name)
 
 
-class Unheard:
+class ThreadWarnings:
     """The text of a warning that nobody sees: any of some threads."""
 
     def match(self, text: str) -> bool:
         """Answer as a pattern would that stands in a warning filter."""
-        return HERE.unheard > 0
+        return THREAD.unheard > 0
 
 
 @contextmanager
-def filtered() -> Iterator[None]:
+def ignoring_warnings() -> Iterator[None]:
     """Ignore warnings that some threads give."""
     # Not catch_warnings, which two threads can end in the wrong order.
-    one: Any = "ignore", Unheard(), Warning, None, 0
-    warnings.filters.insert(0, one)  # type: ignore[attr-defined]
+    one: Any = "ignore", ThreadWarnings(), Warning, None, 0
+    filters: list = warnings.filters  # type: ignore[assignment]
+    filters.insert(0, one)
     try:
         yield
     finally:
@@ -158,32 +159,18 @@ def filtered() -> Iterator[None]:
             warnings.filters.remove(one)  # type: ignore[attr-defined]
 
 
-@contextmanager
-def silent() -> Iterator[None]:
-    """Let nobody hear what this thread prints, or warns of."""
-    outer = HERE.printed
-    with STDOUT, STDERR, WARNINGS, counted("unheard"), nowhere() as stream:
-        HERE.printed = stream
-        try:
-            yield
-        finally:
-            HERE.printed = outer
+def patch_of(owner: Any, name: str, make: Callable) -> SharedChange:
+    """Share a patch."""
+    return SharedChange(lambda: patched(owner, name, make))
 
 
-def nowhere() -> TextIO:
-    """Open a stream whose texts are lost."""
-    return open(os.devnull, "w", encoding="utf-8")
-
-
-MODULES = Shared(lambda: swapped(nn.Module, "_call_impl", followed_call))
-QUESTIONS = Shared(
-    lambda: swapped(functional, "has_torch_function", open_question)
-)
-STDOUT = Shared(lambda: swapped(sys, "stdout", Hush))
-STDERR = Shared(lambda: swapped(sys, "stderr", Hush))
-WARNINGS = Shared(filtered)
-COMPILERS = Shared(
-    lambda: swapped(
+MODULES = patch_of(nn.Module, "_call_impl", followed_call)
+OVERRIDE_CHECKS = patch_of(functional, "has_torch_function", see_attention)
+STDOUT = patch_of(sys, "stdout", ThreadStream)
+STDERR = patch_of(sys, "stderr", ThreadStream)
+WARNINGS = SharedChange(ignoring_warnings)
+COMPILERS = SharedChange(
+    lambda: patched(
         sys.modules["torch._dynamo.eval_frame"],
         "_callback_from_stance",
         eager_where_asked,
@@ -192,10 +179,23 @@ COMPILERS = Shared(
 
 
 @contextmanager
+def output_hidden() -> Iterator[None]:
+    """Let nobody hear what this thread prints, or warns of."""
+    outer = THREAD.printed
+    lost = partial(open, os.devnull, "w", encoding="utf-8")
+    with STDOUT, STDERR, WARNINGS, counting_depth("unheard"), lost() as stream:
+        THREAD.printed = stream
+        try:
+            yield
+        finally:
+            THREAD.printed = outer
+
+
+@contextmanager
 def following(visits: Any) -> Iterator[None]:
     """Let something run the modules of this thread."""
     with MODULES:
-        followers = HERE.visits
+        followers = THREAD.visits
         followers.append(visits)
         try:
             yield
@@ -210,11 +210,11 @@ def eagerly() -> Iterator[None]:
     with ExitStack() as stack:
         if hasattr(compiler, "_callback_from_stance"):
             stack.enter_context(COMPILERS)
-            stack.enter_context(counted("eager"))
+            stack.enter_context(counting_depth("eager"))
         yield
 
 
-def leave(mode: TorchFunctionMode) -> None:
+def leave_mode(mode: TorchFunctionMode) -> None:
     """End a mode of this thread, even if others that began later go on."""
     later = []
     while (last := torch._C._pop_torch_function_stack()) is not mode:

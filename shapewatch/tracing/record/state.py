@@ -1,17 +1,323 @@
 """State: what a model and its inputs hold, to be put back bit for bit."""
 
+import gc
 import random
 import sys
-from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from functools import lru_cache, partial, singledispatch
+from operator import is_
+from os import sep
+from types import FunctionType, MethodType, SimpleNamespace
+from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor, nn
 
-from shapewatch.tracing.record.held import PLAIN, held
+from shapewatch.tracing.record.shared import output_hidden
+from shapewatch.tracing.record.tensors import PLAIN, dispatches
+from shapewatch.tracing.record.visits import owner
 
-Ways = tuple[Callable[[], None], Callable[[], None]]
+PRESERVE_VERSION = torch.autograd._unsafe_preserve_version_counter
+LARGE, FEW = 2**16, 2**12  # numbers: to look at many takes its time
+LIBRARIES = {*sys.stdlib_module_names, "numpy", "torch"}
+SITE_PACKAGES = f"{sep}site-packages{sep}"
+OWN_PACKAGE = __name__.split(".")[:2]
+# What all of a class share, that a run may change.
+CLASS_STATE: tuple[type, ...] = list, dict, set, deque, Tensor
 CONTAINERS = {dict, OrderedDict, set, list}
+
+
+class TensorMemory:
+    """Remember a tensor: its numbers, shape and class, its gradient, and
+    whether it has one."""
+
+    def __init__(self, tensor: Tensor):
+        self.tensor, self.kind = tensor, type(tensor)
+        self.learns = tensor.requires_grad
+        self.grad = tensor.grad if tensor.is_leaf else None
+        self.own = own = tensor.detach()  # the same memory
+        odd = own.is_nested or own.is_quantized or own.is_meta
+        self.strided = own.layout is torch.strided and not odd
+        self.layout = memory_layout(own) if self.strided else ()
+        self.numbers = without_repeats(own) if self.strided else own
+        self.was = copy_of(self.numbers)
+        self.loose = tensor.is_inference()  # it has no version
+        self.version = None if self.loose else self.numbers._version
+        keep = nullcontext() if self.loose else PRESERVE_VERSION(own)
+        self.preserved: Any = keep
+
+    def put_back(self, counted: bool = False) -> None:
+        """Let the tensor be what it was.
+
+        It is written only where something has changed, and autograd is told
+        nothing, as the numbers are then those that it knows. `counted`: look
+        only at some of a large one, where PyTorch, which counts what is
+        written, has counted nothing.
+        """
+        tensor, changed = self.tensor, is_changed(self, counted)
+        if type(tensor) is not self.kind:
+            tensor.__class__ = self.kind
+        if self.strided and memory_layout(tensor) != self.layout:
+            tensor.data = self.own
+        if changed and self.was is not None:
+            with self.preserved, torch.inference_mode(self.loose):
+                self.numbers.copy_(self.was)
+        if tensor.requires_grad is not self.learns:
+            with suppress(RuntimeError):
+                tensor.detach_().requires_grad_(self.learns)
+        if tensor.is_leaf and tensor.grad is not self.grad:
+            tensor.grad = self.grad
+
+
+def is_changed(memory: TensorMemory, counted: bool) -> bool:
+    """Whether other numbers are there now."""
+    now, was = memory.numbers, memory.was
+    if was is None:
+        return False
+    if not memory.loose and now._version != memory.version:
+        return True
+    large = memory.strided and was.numel() >= LARGE and not memory.loose
+    if counted and large and now.is_contiguous():
+        now, was = sample(now), sample(was)
+    return memory.strided and not now.equal(was)
+
+
+def copy_of(tensor: Tensor) -> Tensor | None:
+    """Copy a tensor; None where it has no numbers, or nobody can."""
+    with suppress(RuntimeError):
+        return None if tensor.is_meta else tensor.clone()
+    return None
+
+
+def without_repeats(tensor: Tensor) -> Tensor:
+    """Leave out what an expanded tensor repeats."""
+    for axis, step in enumerate(tensor.stride()):
+        if step == 0 and tensor.shape[axis] > 1:
+            tensor = tensor.narrow(axis, 0, 1)
+    return tensor
+
+
+def sample(tensor: Tensor) -> Tensor:
+    """Take a few numbers of a tensor, from everywhere."""
+    flat = tensor.view(-1)
+    return flat[:: len(flat) // FEW]
+
+
+def memory_layout(tensor: Tensor) -> tuple:
+    """Tell where in memory a tensor is, and how it lies there."""
+    return tensor.data_ptr(), tensor.size(), tensor.stride()
+
+
+class HeldState(NamedTuple):
+    """What a thing holds that may change itself, and how to give the thing
+    back what it held: also in a shorter way, where there is one, that trusts
+    PyTorch's counts of what was written."""
+
+    parts: Iterable[Any] = ()
+    put_back: Callable[[], None] | None = None
+    put_back_counted: Callable[[], None] | None = None
+
+
+@singledispatch
+def held_state(thing: Any) -> HeldState:
+    """Tell what a thing holds: of an object, its attributes, and what all of
+    its class share. A library's own are left alone, apart from modules."""
+    if numpy := sys.modules.get("numpy"):
+        if isinstance(thing, numpy.ndarray):
+            return array_state(thing)
+        if isinstance(thing, numpy.random.Generator):
+            bits = thing.bit_generator
+            return HeldState((), partial(setattr, bits, "state", bits.state))
+        if isinstance(thing, numpy.random.RandomState):
+            return HeldState((), partial(thing.set_state, thing.get_state()))
+    return HeldState() if is_library(type(thing)) else object_state(thing)
+
+
+def array_state(array: Any) -> HeldState:
+    """Of NumPy's arrays: their numbers, or the objects in them."""
+    was = array.copy()
+
+    def put_back() -> None:
+        if array.tobytes() != was.tobytes():
+            array[...] = was
+
+    objects = array.ravel().tolist() if array.dtype == object else ()
+    return HeldState(objects, put_back)
+
+
+@held_state.register(nn.Module)
+def module_state(module: nn.Module) -> HeldState:
+    """Of a module: its attributes, and the tensors of a compiled one, which
+    are none."""
+    inner: list[Tensor] = []
+    if isinstance(module, torch.jit.ScriptModule):
+        inner = [*module.parameters(), *module.buffers()]
+    own, kind = vars(module), type(module)
+    return HeldState((own, kind, *inner), partial(restore_class, module, kind))
+
+
+def restore_class(thing: Any, kind: type) -> None:
+    """Give an object its class back."""
+    if type(thing) is not kind:
+        thing.__class__ = kind
+
+
+@held_state.register(SimpleNamespace)
+def object_state(thing: Any) -> HeldState:
+    """Of an object: its attributes, and its class, which may change too."""
+    kind, given = type(thing), slots_of(thing)
+
+    def put_back() -> None:
+        restore_class(thing, kind)
+        for name, value in given.items():
+            if getattr(thing, name, None) is not value:
+                object.__setattr__(thing, name, value)
+
+    own = getattr(thing, "__dict__", None)
+    return HeldState((own, kind, *given.values()), put_back)
+
+
+def slots_of(thing: Any) -> dict[str, Any]:
+    """Give the attributes that an object has no dictionary for."""
+    kind: Any = type(thing)
+    names = slot_names(kind)
+    return {x: getattr(thing, x) for x in names if hasattr(thing, x)}
+
+
+@lru_cache
+def slot_names(kind: type) -> list[str]:
+    """List what a class, or one that it comes from, has slots for."""
+    found = [vars(one).get("__slots__", ()) for one in kind.mro()]
+    lists = [[x] if isinstance(x, str) else list(x) for x in found]
+    return [x for names in lists for x in names if not x.startswith("__")]
+
+
+def is_library(kind: type) -> bool:
+    """Whether a class is Python's, NumPy's, PyTorch's or the tracer's."""
+    first, *others = kind.__module__.split(".")
+    return first in LIBRARIES or [first, *others[:1]] == OWN_PACKAGE
+
+
+@held_state.register(type)
+def class_state(kind: type) -> HeldState:
+    """Of a reader's class, what its objects share: of one in a library,
+    without its methods."""
+    if is_library(kind):
+        return HeldState()
+    was = dict(vars(kind))
+
+    def put_back() -> None:
+        now: Any = vars(kind)
+        if len(now) == len(was) and all(map(is_, now.values(), was.values())):
+            return
+        for name in [name for name in now if name not in was]:
+            type.__delattr__(kind, name)
+        for name in was:
+            if now.get(name) is not was[name]:
+                type.__setattr__(kind, name, was[name])
+
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None) or ""
+    ours = kind.__module__.startswith(f"{OWN_PACKAGE[0]}.")
+    methods = () if ours or SITE_PACKAGES in file else (FunctionType,)
+    followed = (*CLASS_STATE, *methods)
+    shared = (x for x in was.values() if isinstance(x, followed))
+    return HeldState((*shared, *kind.__bases__), put_back)
+
+
+@held_state.register(list)
+@held_state.register(deque)
+@held_state.register(set)
+def collection_state(things: Any) -> HeldState:
+    """Of a list, a deque or a set: what is in it, in order; as its class has
+    it, whatever a reader's class of them does."""
+    base: Any = next(x for x in (list, deque, set) if isinstance(things, x))
+    was = list(base.__iter__(things))
+
+    def put_back() -> None:
+        if len(things) != len(was) or not all(map(is_, things, was)):
+            base.clear(things)
+            (base.update if base is set else base.extend)(things, was)
+
+    return HeldState(was, put_back)
+
+
+@held_state.register(dict)
+def dictionary_state(things: dict) -> HeldState:
+    """Of a dictionary: its names and values, in order."""
+    base: Any = OrderedDict if isinstance(things, OrderedDict) else dict
+    names, values = list(base.keys(things)), list(base.values(things))
+
+    def put_back() -> None:
+        if len(things) == len(names):
+            same = all(map(is_, base.values(things), values))
+            if same and all(map(is_, base.keys(things), names)):
+                return
+        base.clear(things)
+        for name, value in zip(names, values):
+            base.__setitem__(things, name, value)
+
+    return HeldState(values, put_back)
+
+
+@held_state.register(FunctionType)
+def function_state(function: FunctionType) -> HeldState:
+    """Of a reader's function: what its variables from outside stand for."""
+    code = function.__code__
+    if owner(code.co_filename) != "reader":
+        return HeldState()
+    cells = [x for x in function.__closure__ or () if is_full(x)]
+    was = [cell.cell_contents for cell in cells]
+    space = function.__globals__
+    used = {name: space[name] for name in code.co_names if name in space}
+
+    def put_back() -> None:
+        for cell, value in zip(cells, was):
+            cell.cell_contents = value
+        for name, value in used.items():
+            if space.get(name) is not value:
+                space[name] = value
+
+    return HeldState((*was, *used.values(), vars(function)), put_back)
+
+
+def is_full(cell: Any) -> bool:
+    """Whether a variable of a closure has a value."""
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:
+        return False
+
+
+@held_state.register(Tensor)
+def tensor_state(tensor: Tensor) -> HeldState:
+    """Of a tensor: its numbers, its gradient, and its attributes; of one
+    whose class runs each call by itself, what is inside."""
+    own = getattr(tensor, "__dict__", None)
+    if dispatches(tensor):
+        return HeldState((own, *slots_of(tensor).values()))
+    memory = TensorMemory(tensor)
+    counted = partial(memory.put_back, counted=True)
+    return HeldState((own, memory.grad), memory.put_back, counted)
+
+
+held_state.register(tuple, HeldState)
+held_state.register(frozenset, HeldState)
+held_state.register(
+    MethodType, lambda one: HeldState((one.__self__, one.__func__))
+)
+held_state.register(
+    partial, lambda one: HeldState((one.func, one.args, one.keywords))
+)
+held_state.register(
+    random.Random,
+    lambda one: HeldState((), partial(one.setstate, one.getstate())),
+)
+held_state.register(
+    torch.Generator,
+    lambda one: HeldState((), partial(one.set_state, one.get_state())),
+)
 
 
 class State:
@@ -28,7 +334,7 @@ class State:
         self.known: dict[int, Any] = {**beside.known} if beside else {}
         # Most are empty: modules have many for hooks.
         self.empty: list[Any] = [*beside.empty] if beside else []
-        self.ways: list[Ways] = [*beside.ways] if beside else []
+        self.held: list[HeldState] = [*beside.held] if beside else []
         ahead: list[Any] = [things]
         with torch._C.DisableTorchFunction(), torch.no_grad():
             while ahead:
@@ -39,44 +345,32 @@ class State:
                 if type(thing) in CONTAINERS and not thing:
                     self.empty.append(thing)
                 else:
-                    parts, way, counted = held(thing)
-                    self.ways += [(way, counted or way)] if way else []
-                    ahead += [x for x in parts if type(x) not in PLAIN]
-        self.ways += [(random_numbers(),) * 2] if things else []
+                    held = held_state(thing)
+                    self.held += [held] if held.put_back else []
+                    ahead += [x for x in held.parts if type(x) not in PLAIN]
+        self.held += [HeldState((), random_numbers())] if things else []
 
-    def put_back(self) -> None:
-        """Give all things back what they held, as far as they let us."""
-        self.go(way for way, _ in self.ways)
+    def put_back(self, counted: bool = False) -> None:
+        """Give all things back what they held, as far as they let us.
 
-    def put_back_counted(self) -> None:
-        """The same, but for a few numbers that are written into a large
-        tensor unknown to PyTorch: that is faster. Let `put_back` look at all
-        in the end."""
-        self.go(way for _, way in self.ways)
-
-    def go(self, ways: Iterator[Callable[[], None]]) -> None:
-        """Go these ways back; each that is refused is left out."""
+        `counted`: but for a few numbers that are written into a large tensor
+        unknown to PyTorch: that is faster. Look at all in the end.
+        """
         with torch._C.DisableTorchFunction(), torch.no_grad():
             for thing in filter(None, self.empty):
                 thing.clear()
-            while is_refused(ways):
-                pass
+            for _, put_back, put_back_counted in self.held:
+                way: Any = (counted and put_back_counted) or put_back
+                try:
+                    way()
+                except Exception:
+                    continue
 
     def __enter__(self) -> "State":
         return self
 
     def __exit__(self, *error: object) -> None:
         self.put_back()
-
-
-def is_refused(ways: Iterator[Callable[[], None]]) -> bool:
-    """Give things back what they held; whether one of them refused it."""
-    try:
-        for way in ways:
-            way()
-    except Exception:
-        return True
-    return False
 
 
 def random_numbers() -> Callable[[], None]:
@@ -98,10 +392,8 @@ def random_numbers() -> Callable[[], None]:
 def generators() -> list[torch.Generator]:
     """List PyTorch's own generators, of the devices that are in use."""
     cuda = torch.cuda.is_initialized()
-    return [
-        torch.default_generator,
-        *(torch.cuda.default_generators if cuda else ()),
-    ]
+    others = torch.cuda.default_generators if cuda else ()
+    return [torch.default_generator, *others]
 
 
 def seed_all(seed: int) -> None:
@@ -111,3 +403,24 @@ def seed_all(seed: int) -> None:
         numpy.random.seed(seed)
     for one in generators():
         one.manual_seed(seed)
+
+
+@contextmanager
+def gc_paused() -> Iterator[None]:
+    """Let Python not look for garbage: among all of PyTorch's objects, that
+    takes longer than many a run."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@contextmanager
+def aside(*things: Any) -> Iterator[None]:
+    """Run something that leaves no trace: no printing, no warnings, no
+    random numbers used up, and nothing changed of what some things hold."""
+    with output_hidden(), State(*things), gc_paused():
+        yield

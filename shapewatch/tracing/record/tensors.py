@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.nn import Parameter
 
 # What is told apart from tensors and what holds them, without a search.
-PLAIN = {int, float, bool, str, type(None), torch.dtype, torch.Size}
-PLAIN |= {slice, type(...), torch.device, torch.layout}
+PLAIN = {int, float, bool, str, bytes, complex, type(None), type(...), slice}
+PLAIN |= {torch.dtype, torch.device, torch.Size, torch.layout}
 USUAL = {Tensor, Parameter}  # whose shape can be asked for without a call
 NOT_WRITING = {"__invert__", "__index__", "__int__", "__init__", "__iter__"}
 
@@ -132,7 +132,7 @@ class Values:
         """Keep what a step made, and what it was given."""
         self.given[step] = args, kwargs
         with torch._C.DisableTorchFunction():
-            self.kept[step] = list(map(detached, made))
+            self.kept[step] = list(map(detach, made))
             for i, tensor in enumerate(made):
                 self.users[storage(tensor)].append((step, i))
 
@@ -142,16 +142,16 @@ class Values:
             with torch._C.DisableTorchFunction():
                 written = storage(target)
             for step, i in self.users.pop(written, []):
-                self.kept[step][i] = copied(self.kept[step][i])
+                self.kept[step][i] = try_clone(self.kept[step][i])
 
 
-def detached(tensor: Tensor) -> Tensor:
+def detach(tensor: Tensor) -> Tensor:
     """Take a tensor out of its graph; one of a class that runs each call by
     itself is left as it is."""
     return tensor if dispatches(tensor) else tensor.detach()
 
 
-def copied(tensor: Tensor) -> Tensor:
+def try_clone(tensor: Tensor) -> Tensor:
     """Copy a tensor, if that can be done."""
     with suppress(Exception), torch._C.DisableTorchFunction(), torch.no_grad():
         return tensor.clone()

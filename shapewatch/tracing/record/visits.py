@@ -12,11 +12,15 @@ from typing import Any
 import torch
 from torch import nn
 
-from shapewatch.tracing.record.shared import HERE, MODULES
+from shapewatch.tracing.record.shared import MODULES, THREAD
 from shapewatch.tracing.record.tensors import Mark, Marks
 
-Spot = tuple[CodeType, int]  # an instruction: its code, and where it is there
-Place = tuple[Spot, ...]  # the lines that led to a call, the innermost first
+Instruction = tuple[
+    CodeType, int
+]  # an instruction: its code, and where it is there
+Place = tuple[
+    Instruction, ...
+]  # the lines that led to a call, the innermost first
 Reads = dict[str | int, list[Mark]]  # what each argument had
 FOLDERS = {
     "tracer": str(Path(__file__).parents[1]),
@@ -59,6 +63,11 @@ class Visit:
     end: int = 0
     makes: list[Mark] | None = None
 
+    @property
+    def given(self) -> list[Mark]:
+        """The tensors that it was given."""
+        return [mark for marks in self.reads.values() for mark in marks]
+
 
 class Visits:
     """Follow the modules of a model while they run, in this thread, and note
@@ -80,11 +89,11 @@ class Visits:
 
     def __enter__(self) -> "Visits":
         MODULES.__enter__()
-        HERE.visits.append(self)
+        THREAD.visits.append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
-        HERE.visits.remove(self)
+        THREAD.visits.remove(self)
         MODULES.__exit__()
 
     def run(

@@ -1,23 +1,39 @@
 """The tree of a run's modules: what it says, as text and as HTML."""
 
-from collections.abc import Callable, Iterable, Sequence
+import html
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import groupby
+from typing import NamedTuple
 
-from shapewatch.tracing.axes.names import sizes_text
-from shapewatch.tracing.calls import Calls
-from shapewatch.tracing.tables import Printable, text_line
-from shapewatch.tracing.tree.lines import (
-    Line,
-    arrow,
-    fitted,
-    fitting_depth,
-    lines_of,
+from shapewatch.tracing.axes.names import Shape, Shapes, shape_text, sizes_text
+from shapewatch.tracing.calls import Calls, kind_texts, shapes_at, usual_kind
+from shapewatch.tracing.markup import STYLE, html_groups, shape_html
+from shapewatch.tracing.questions.costs import sizes_of
+from shapewatch.tracing.record.tensors import Mark
+from shapewatch.tracing.record.visits import Visit
+from shapewatch.tracing.tables import (
+    CALL_HEADERS,
+    Printable,
+    Row,
+    row_cells,
+    text_line,
+    typed_text,
 )
-from shapewatch.tracing.tree.nodes import root_of
-from shapewatch.tracing.tree.pages import page_of
 
-WIDTH, CLASS = 100, 12  # in letters; a class's name may have that many
-HEADERS = "module", "class", "parameters"
+TREE_WIDTH, CLASS_WIDTH = 100, 12  # letters; a class has that many at least
+SCREEN_LINES, LONG_NAME = 36, 16
+FEW_SHAPES, MOST_CALLS = 4, 300  # shapes in a line; calls in a page
+TREE_HEADERS = "module", "class", "parameters"
+# How many shapes to write, in and out: the first that fits.
+SHAPE_COUNTS = (9, 9), (4, 4), (3, 3), (2, 2), (1, 2), (1, 1), (0, 1)
+NUMBER = re.compile(r"\d+")
+NUMBERED_PATH = re.compile(r"(?:\w+\.)*?\d+(?=\.)")
+TypedShapes = tuple[Shapes, tuple[str, ...]]  # shapes, data types
+WriteShape = Callable[[Shape], str]
+VisitParts = dict[Visit, list[Visit]]
 
 
 class Tree(Printable):
@@ -43,56 +59,60 @@ class Tree(Printable):
         self.depth = fitting_depth(self.root) if depth is None else depth
 
     @cached_property
-    def shown(self) -> list[Line]:
+    def shown(self) -> list["TreeLine"]:
         """The lines of the modules."""
-        return lines_of(self.root, self.depth)
+        return tree_lines(self.root, self.depth)
+
+    @cached_property
+    def about(self) -> str:
+        """The sizes of the axes that are named, and the usual data type."""
+        nodes = [self.root, *(line.node for line in self.shown)]
+        sizes = sizes_text(map(arrow, nodes), self.calls.run.sizes)
+        dtype, device = self.root.facts.usual
+        usual = f"{dtype} on {device}, unless marked" if dtype else ""
+        return "; ".join(filter(None, (sizes, usual)))
 
     def lines(self) -> list[str]:
         """Write a heading, a line for each module, and what is not shown."""
-        whole = fitted(self.root, WIDTH - len(self.label) - 2)
-        head = [f"{self.label}  {whole}".rstrip(), about(self)]
-        table = ["", *columns(self.shown)] if self.shown else []
-        return [*head, *table, "", *totals(self)]
+        whole = shapes_fitting(self.root, TREE_WIDTH - len(self.label) - 2)
+        head = [f"{self.label}  {whole}".rstrip(), self.about]
+        table = ["", *tree_columns(self.shown)] if self.shown else []
+        return [*head, *table, "", *totals_text(self)]
 
     def _repr_html_(self) -> str:
         """Write lists in lists that open and close, with the calls of each
         module; they can be read without style and without script."""
-        below = [*totals(self), *self.notes]
-        return page_of(self.root, self.label, self.depth, about(self), below)
+        label = f"<b>{html.escape(self.label)}</b>"
+        head = f"{label} {arrow_html(self.root)}<br>{html.escape(self.about)}"
+        inside = content_html(self.root, 0, self.depth, rows_by_visit(self))
+        below = [*totals_text(self), *self.notes]
+        texts = "".join(f"<p>{html.escape(text)}</p>" for text in below)
+        page = f"<p>{head}</p>{inside}{texts}"
+        return f'{STYLE}<div class="trace-tree">{page}</div>'
 
 
-def columns(lines: list[Line]) -> list[str]:
-    """Write lines one below the other, in columns."""
-    names, kinds, numbers = zip(HEADERS, *(line.cells() for line in lines))
-    counts = in_column(numbers)
-    room = WIDTH - max(map(len, names)) - max(map(len, counts)) - 6
-    least = max(len(arrow(line.node, 1, 1)) for line in lines)
-    classes = cut(kinds, max(room - least, CLASS))
-    room -= max(map(len, classes))
-    shapes = ["in -> out", *(fitted(line.node, room) for line in lines)]
-    widths = [max(map(len, column)) for column in (names, classes, shapes)]
-    rows = zip(names, classes, shapes, counts)
-    return [text_line(row, (*widths, 0)) for row in rows]
-
-
-def cut(texts: Iterable[str], width: int) -> list[str]:
-    """Cut texts that are longer than a width."""
-    return [
-        text if len(text) <= width else f"{text[: width - 1]}…"
-        for text in texts
+def tree_columns(lines: list["TreeLine"]) -> list[str]:
+    """Write lines one below the other, in columns. Numbers of parameters end
+    in one column, whatever is said of them."""
+    cells = [list(x) for x in zip(TREE_HEADERS, *(x.cells() for x in lines))]
+    names, kinds, counts = cells
+    digits = max(len(count.partition(" ")[0]) for count in counts)
+    counts = [
+        f"{number.rjust(digits)}{space}{words}"
+        for number, space, words in (x.partition(" ") for x in counts)
     ]
+    room = TREE_WIDTH - max(map(len, names)) - max(map(len, counts)) - 6
+    least = max(len(arrow(line.node, 1, 1)) for line in lines)
+    most = max(room - least, CLASS_WIDTH)
+    kinds = [k if len(k) <= most else f"{k[: most - 1]}…" for k in kinds]
+    room -= max(map(len, kinds))
+    shapes = [shapes_fitting(line.node, room) for line in lines]
+    columns = names, kinds, ["in -> out", *shapes]
+    widths = [*(max(map(len, column)) for column in columns), 0]
+    return [text_line(row, widths) for row in zip(*columns, counts)]
 
 
-def about(tree: Tree) -> str:
-    """Tell the sizes of the axes that are named, and the usual data type."""
-    nodes = [tree.root, *(line.node for line in tree.shown)]
-    sizes = sizes_text(map(arrow, nodes), tree.calls.run.sizes)
-    dtype, device = tree.root.facts.usual
-    usual = f"{dtype} on {device}, unless marked" if dtype else ""
-    return "; ".join(filter(None, (sizes, usual)))
-
-
-def totals(tree: Tree) -> list[str]:
+def totals_text(tree: Tree) -> list[str]:
     """Tell how much there is in all, and how to see it."""
     many, deep = len(tree.calls.steps), tree.root.depth
     count = tree.root.facts.sizes.get("", 0)
@@ -107,8 +127,337 @@ def totals(tree: Tree) -> list[str]:
     return [*found, ": ".join(filter(None, [shown, ", ".join(ways)]))]
 
 
-def in_column(counts: Sequence[str]) -> list[str]:
-    """Let numbers end in one column, whatever is said of them."""
-    split = [count.partition(" ") for count in counts]
-    width = max(len(number) for number, *_ in split)
-    return ["".join([number.rjust(width), *rest]) for number, *rest in split]
+class TreeLine(NamedTuple):
+    """A line of the tree: a module, or equal ones that are folded.
+
+    `again` says that it stands further up as well.
+    """
+
+    level: int
+    group: list["Node"]
+    again: bool
+
+    @property
+    def node(self) -> "Node":
+        """The module; of equal ones the first."""
+        return self.group[0]
+
+    def cells(self) -> tuple[str, str, str]:
+        """Write the name, the class and the number of parameters: 7,087,872
+        each."""
+        name, many = "  " * self.level + node_name(self.group), ""
+        if self.node.parameters:
+            how = " each" if len(self.group) > 1 else " again" * self.again
+            many = f"{self.node.parameters:,}{how}"
+        return name, self.node.kind, many
+
+
+def fitting_depth(root: "Node") -> int:
+    """Find how many levels fit a screen; one at least."""
+    deep = 1
+    while deep < root.depth and len(tree_lines(root, deep + 1)) <= (
+        SCREEN_LINES
+    ):
+        deep += 1
+    return deep
+
+
+def tree_lines(root: "Node", depth: int) -> list[TreeLine]:
+    """List the lines of a tree, down to a depth."""
+    return list(lines_below(root, 0, depth, set()))
+
+
+def lines_below(
+    node: "Node", level: int, depth: int, above: set[str]
+) -> Iterator[TreeLine]:
+    """List what is in a module; `above` are the paths so far."""
+    for group in node.groups if level < depth else ():
+        paths = {part.path for part in group}
+        yield TreeLine(level, group, bool(above & paths))
+        above |= paths
+        yield from lines_below(group[0], level + 1, depth, above)
+
+
+def shapes_fitting(node: "Node", room: int) -> str:
+    """Write what a module reads and makes, in so many letters if possible."""
+    texts = [arrow(node, *many) for many in SHAPE_COUNTS]
+    return next((text for text in texts if len(text) <= room), texts[-1])
+
+
+def arrow(
+    node: "Node",
+    most_in: int = 9,
+    most_out: int = 9,
+    write: WriteShape = shape_text,
+) -> str:
+    """Write what a module reads and makes: (B, T) -> (B, T, C); nothing of
+    a function, of which it is not known, or of a container."""
+    if not node.kind or isinstance(node.runs[0], Container):
+        return ""
+    reads = side_text([one.reads for one in node.given], most_in, write)
+    makes = side_text([one.makes for one in node.given], most_out, write)
+    return f"{reads} -> {makes or '?'}".strip()
+
+
+def side_text(
+    found: Sequence[TypedShapes | None], most: int, write: WriteShape
+) -> str:
+    """Write the shapes of some runs; the first and last, where they differ."""
+    first, last = (
+        "failed" if one is None else few_shapes(*one, most, write)
+        for one in (found[0], found[-1])
+    )
+    alike = all(one == found[0] for one in found)
+    return first if alike or not most else f"{first} … {last}"
+
+
+def few_shapes(
+    shapes: Shapes,
+    types: tuple[str, ...],
+    most: int,
+    write: WriteShape = shape_text,
+) -> str:
+    """Write so many shapes, each with its data type if that is said."""
+    text = typed_text(shapes[:most], types[:most], write)
+    return ", ".join(filter(None, [text, "…" * (len(shapes) > most)]))
+
+
+def rows_by_visit(tree: Tree) -> dict[Visit, list[Row]]:
+    """List the calls that each run of a module makes itself; none, if there
+    are too many: of equal modules, and of several runs, the first counts."""
+    found: dict[Visit, list[Row]] = defaultdict(list)
+    for step, row in zip(tree.calls.steps, tree.calls.table.rows):
+        found[step.visit].append(row)
+    every = tree_lines(tree.root, tree.root.depth)
+    nodes = [tree.root, *(line.node for line in every)]
+    many = sum(len(found[node.runs[0]]) for node in nodes)
+    return found if many <= MOST_CALLS else {}
+
+
+def content_html(
+    node: "Node", level: int, depth: int, calls: dict[Visit, list[Row]]
+) -> str:
+    """Write what is in a module: its own calls, and its parts."""
+    rows = calls.get(node.runs[0], [])
+    table = html_groups(CALL_HEADERS, [("", map(row_cells, rows))])
+    if not node.groups:
+        return table if rows else ""
+    items = []
+    if rows:
+        own = f"own calls of {node.name}" if node.name else "own calls"
+        text = f"{html.escape(own)}: {len(rows)}"
+        items.append(details_html(text, table))
+    for group in node.groups:
+        items.append(item_html(TreeLine(level, group, False), depth, calls))
+    return f"<ul>{''.join(f'<li>{text}</li>' for text in items)}</ul>"
+
+
+def item_html(
+    line: TreeLine, depth: int, calls: dict[Visit, list[Row]]
+) -> str:
+    """Write a module, and in it what it is made of."""
+    name, kind, count = map(html.escape, line.cells())
+    text = f"<code>{name.strip()}</code> {kind} {arrow_html(line.node)}"
+    if count:
+        number, *words = count.split(" ")
+        text += f" <i>{' '.join([number, 'parameters', *words])}</i>"
+    inside = content_html(line.node, line.level + 1, depth, calls)
+    if not inside:
+        return text
+    is_open = bool(line.node.parts) and line.level + 1 < depth
+    return details_html(text, inside, is_open)
+
+
+def details_html(text: str, inside: str, is_open: bool = False) -> str:
+    """Write what opens and closes, under a text."""
+    state = " open" * is_open
+    return f"<details{state}><summary>{text}</summary>{inside}</details>"
+
+
+def arrow_html(node: "Node") -> str:
+    """Write what a module reads and makes, for the style sheet."""
+    text = arrow(node, FEW_SHAPES, FEW_SHAPES, shape_html)
+    return text.replace(" -> ", " → ")
+
+
+class NodeShapes(NamedTuple):
+    """What a module read and made in one run; None if it gave nothing."""
+
+    reads: TypedShapes
+    makes: TypedShapes | None
+
+
+class Node:
+    """A module of the tree: its `runs` in the module around it, and its
+    `parts`, in the order in which they first ran.
+
+    `name` is its path within what is around it, `parameters` how many it
+    has, with those of its parts, and `times` how often it ran, if that was
+    not once for each run of the module around it.
+    """
+
+    def __init__(
+        self, runs: list[Visit], facts: "Facts", around: tuple[str, ...] = ()
+    ):
+        self.runs, self.facts = runs, facts
+        self.path, self.times = runs[0].path, ""
+        self.kind = runs[0].kind if runs[0].parent else ""  # outside of all
+        self.name = path_within(self.path, around)
+        self.parameters = facts.sizes.get(self.path, 0) if self.kind else 0
+        found: dict[str, list[Visit]] = {}
+        for run in runs:
+            for part in facts.parts.get(run, ()):
+                found.setdefault(part.path, []).append(part)
+        around = *around, self.path
+        self.parts = [Node(each, facts, around) for each in found.values()]
+        for inner in self.parts:
+            inner.times = times_text(len(inner.runs), len(runs))
+
+    @cached_property
+    def given(self) -> list[NodeShapes]:
+        """What it read and made in each run."""
+        return list(map(self.facts.given, self.runs))
+
+    @cached_property
+    def look(self) -> tuple:
+        """All in which layers that are folded are alike."""
+        parts = tuple((part.name, part.look) for part in self.parts)
+        return self.kind, self.parameters, tuple(self.given), parts
+
+    @cached_property
+    def depth(self) -> int:
+        """How many levels are within it."""
+        return max((1 + part.depth for part in self.parts), default=0)
+
+    @cached_property
+    def groups(self) -> list[list["Node"]]:
+        """The parts; neighbours that differ by a number in their paths alone
+        are together."""
+        grouped = groupby(
+            self.parts,
+            key=lambda part: (NUMBER.sub("#", part.path), part.look),
+        )
+        return [list(group) for _, group in grouped]
+
+
+class Facts:
+    """What a tree asks of a trace: which module ran in which, the named
+    shapes and data types, and the number of parameters."""
+
+    def __init__(self, calls: Calls, model: Callable):
+        self.calls, rows = calls, sizes_of(model)
+        self.sizes = {row.module: row.parameters for row in rows}
+        kinds = {row.module: row.kind for row in rows}
+        self.parts = parts_of_visits(calls, kinds)
+        every = self.parts.items()
+        self.outer = {part: run for run, parts in every for part in parts}
+        given = (mark for run in calls.run.visits for mark in run.given)
+        made = [mark for step in calls.steps for mark in step.makes]
+        self.usual = usual_kind(made or given)
+
+    def given(self, visit: Visit) -> NodeShapes:
+        """Tell what a run of a module read and made."""
+        makes = visit.makes
+        return NodeShapes(
+            self.typed(visit.given, visit.start),
+            None if makes is None else self.typed(makes, visit.end),
+        )
+
+    def typed(self, marks: list[Mark], end: int) -> TypedShapes:
+        """Name the shapes of tensors after `end` steps, by their sizes if no
+        dimension has a name; and the data types and devices that are not the
+        usual ones."""
+        shapes = shapes_at(self.calls, marks, end)
+        if not self.calls.run.sizes:  # nothing was asked about their names
+            shapes = tuple(
+                tuple(axis._replace(proof="proved") for axis in shape)
+                for shape in shapes
+            )
+        return shapes, kind_texts(marks, [self.usual])
+
+
+def root_of(calls: Calls, model: Callable) -> Node:
+    """Give the model's node; where a function calls modules, the
+    function's, which has no class."""
+    facts = Facts(calls, model)
+    outside = [run for run in facts.parts if run.parent is None]
+    runs = [part for run in outside for part in facts.parts[run]]
+    if len(runs) == 1 and not any(s.visit in outside for s in calls.steps):
+        return Node(runs, facts)
+    return Node(outside or [Visit("", 0, "")], facts)
+
+
+def path_within(path: str, around: tuple[str, ...]) -> str:
+    """Write a path from the innermost of some modules that it lies in."""
+    inside = (one for one in around if one and path.startswith(f"{one}."))
+    return path.removeprefix(max(inside, key=len, default="")).lstrip(".")
+
+
+def times_text(runs: int, around: int) -> str:
+    """Say how often a module ran, for each run of the module around it, if
+    that is not once."""
+    if runs % around:
+        return f" × {runs} in all"
+    return f" × {runs // around}" if runs > around else ""
+
+
+def node_name(group: list[Node]) -> str:
+    """Name a module, or equal ones: h.0 … h.11 × 12; what a long name has
+    before its number is not written twice."""
+    node, last = group[0], group[-1].name
+    name = node.name or node.kind
+    if len(group) > 1:
+        numbers = zip(*(NUMBER.finditer(text) for text in (name, last)))
+        start = next((y.start() for x, y in numbers if x[0] != y[0]), 0)
+        last = last[start:] if len(name) > LONG_NAME else last
+        name += f" … {last} × {len(group)}{',' * bool(node.times)}"
+    return f"{name}{node.times}"
+
+
+class Container(Visit):
+    """What stands for a module that does not run itself: it holds some that
+    are run one after the other, as each list in a list of layers."""
+
+
+def parts_of_visits(calls: Calls, kinds: Mapping[str, str]) -> VisitParts:
+    """List the module runs in each module run, in order; those that an error
+    ended count as well. `kinds` are the classes of all modules, by path."""
+    visits = dict.fromkeys(calls.run.visits)
+    for step in calls.steps:
+        visit: Visit | None = step.visit
+        while visit and visit not in visits:
+            visits[visit] = None
+            visit = visit.parent
+    found: VisitParts = {}
+    for visit in sorted(visits, key=lambda visit: visit.start):
+        if visit.parent:
+            found.setdefault(visit.parent, []).append(visit)
+    for outer, runs in [*found.items()]:
+        found |= dict(nest_runs(outer, runs, kinds))
+    return found
+
+
+def nest_runs(
+    outer: Visit, runs: list[Visit], kinds: Mapping[str, str]
+) -> Iterator[tuple[Visit, list[Visit]]]:
+    """Put neighbours that lie in one container into it: give the runs in
+    each container, and then those in the module around them."""
+    parts: list[Visit] = []
+    grouped = groupby(runs, lambda run: container_path(run.path, outer.path))
+    for path, group in grouped:
+        inner = list(group)
+        if path in kinds and path and len({run.path for run in inner}) > 1:
+            box = Container(path, 0, kinds[path], outer, makes=[])
+            box.start = inner[0].start
+            yield box, inner
+            inner = [box]
+        parts += inner
+    yield outer, parts
+
+
+def container_path(path: str, outer: str) -> str:
+    """Give the path up to the first number in it, if it goes on: of
+    layers.0.attention, layers.0."""
+    around = f"{outer}." if outer else ""
+    inside = NUMBERED_PATH.match(path.removeprefix(around))
+    return f"{around}{inside[0]}" if inside and path.startswith(around) else ""

@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from shapewatch.properties import batch_independence, causality, report
-from shapewatch.properties.future import REFUSED, with_shorter_inputs
+from shapewatch.properties import causality, report
 from shapewatch.properties.subject import Subject
 from tests.helpers.strangers import (
     GPT,
@@ -17,7 +16,6 @@ from tests.helpers.strangers import (
     MASK,
     PADDED,
     PLACES,
-    Kinds,
     WithMasks,
     by_jit,
 )
@@ -78,13 +76,6 @@ def test_a_dictionary_may_be_an_input_itself():
     assert said(seeded(Nested), PADDED, rest=rest) == PLAIN
 
 
-def test_an_input_that_is_left_out_is_an_excuse_by_name_too():
-    torch.manual_seed(0)
-    found = report(Kinds(), ids=IDS)["live_parameters"]
-    assert found.level == "unusual"
-    assert "They do where another input is given" in found.says
-
-
 class Both(nn.Module):
     """Reads a source, and a target, whose labels it does not read."""
 
@@ -99,15 +90,6 @@ def test_the_source_comes_first_whoever_names_it_first():
     assert subject.inputs[0] is words
     assert subject.inputs[1] is other
     assert subject.places == [0, 1]
-
-
-def test_masks_and_places_are_cut_with_shorter_inputs_and_rows():
-    subject = Subject(seeded(), named=MIXED, pad=1)
-    assert not with_shorter_inputs(subject).triu(1).any()
-    finding = causality(seeded(), pad=1, **MIXED)
-    assert finding.holds
-    assert REFUSED not in finding.says
-    assert batch_independence(seeded(), pad=1, **MIXED).holds
 
 
 class Leaks(GPT):
@@ -189,10 +171,3 @@ def test_the_output_is_picked_by_name_or_by_a_function():
 def test_what_cannot_be_picked_is_said(output, says):
     assert says in causality(Several(), IDS, output=output).says
     assert says in report(Several(), IDS, output=output)["past"].says
-
-
-def test_of_a_tuple_the_kinds_are_named():
-    says = causality(lambda x: (x, 1), IDS, output="logits").says
-    assert "The model gave Tensor, int: pick with output=lambda" in says
-    says = causality(lambda x: x, IDS, output="logits").says
-    assert "The model gave one tensor (2, 7)." in says

@@ -6,7 +6,6 @@ import torch
 from torch import nn
 
 from shapewatch.properties import live_parameters
-from shapewatch.properties.excuses import kind, optional, unwrapped
 from tests.helpers.strangers import GPT, IDS, Block, Kinds
 
 PICTURE = torch.randn(2, 7, 16, generator=torch.Generator().manual_seed(0))
@@ -70,26 +69,6 @@ def test_what_is_wrong_is_named_before_what_is_excused():
     assert "such as blocks.1.never.weight" in finding.says
 
 
-def test_optional_inputs_are_those_that_are_none():
-    assert [*optional(Kinds())] == ["kinds"]
-    assert [*optional(nn.Linear(2, 2))] == []
-    inner = Kinds()
-    assert unwrapped(Wrapped(Wrapped(inner))) is inner
-    assert unwrapped(inner) is inner
-
-
-class Patches(nn.Module):
-    """Does something more for all positions but the first."""
-
-    def __init__(self, done=True):
-        super().__init__()
-        self.block, self.more, self.done = Block(), nn.Linear(16, 16), done
-
-    def forward(self, x):
-        made = self.more(x[:, 1:]) * self.done
-        return self.block(torch.cat([x[:, :1], x[:, 1:] + made], 1))
-
-
 class Pooled(nn.Module):
     """Reads the first position after some blocks, which go backwards."""
 
@@ -126,24 +105,3 @@ def test_what_the_last_block_does_for_others_is_excused(pick):
     assert finding.level == "unusual", finding
     assert "2 of" in finding.says
     assert "Only some positions are read" in finding.says
-
-
-def test_what_no_block_does_is_not():
-    torch.manual_seed(0)
-    dropped = Pooled(PICKS["one"], Patches(False), Patches(False))
-    finding = live_parameters(dropped, PICTURE)
-    assert finding.level == "broken", finding
-    assert "such as blocks.0.more.weight" in finding.says
-
-
-def test_a_row_of_each_position_excuses_nothing():
-    torch.manual_seed(0)
-    finding = live_parameters(
-        Pooled(lambda x: x[:, :1].expand_as(x), Block(), Block()), PICTURE
-    )
-    assert finding.level == "broken", finding
-
-
-def test_a_parameter_has_one_name_in_all_blocks():
-    assert kind("blocks.1.net.0.weight") == "blocks.#.net.0.weight"
-    assert kind("head.weight") == "head.weight"

@@ -6,11 +6,9 @@ from torch import nn
 from torch.nn.functional import one_hot, pad
 
 from shapewatch.properties import causality
-from shapewatch.properties.future import (
-    shorter,
-    with_other_ids,
+from shapewatch.properties.dependence import (
+    truncated_inputs,
     with_others,
-    with_shorter_inputs,
 )
 from shapewatch.properties.subject import Subject
 from tests.helpers.strangers import GPT, IDS, PADDED
@@ -149,15 +147,7 @@ def test_what_hears_no_future_raises_no_alarm(kind):
     finding = causality(kind(), IDS)
     refused = " Shorter inputs are refused." * (kind is Stands)
     assert finding.holds, finding
-    assert finding.says == f"No position hears a later one.{refused}"
-
-
-def test_buffers_are_not_trained_by_the_question():
-    model = OverTime()
-    before = {name: x.clone() for name, x in model.state_dict().items()}
-    causality(model, IDS)
-    for name, x in model.state_dict().items():
-        assert x.equal(before[name]), name
+    assert finding.says == f"No position depends on a later one.{refused}"
 
 
 def test_later_ids_become_others_that_occur_and_padding_stays():
@@ -168,18 +158,10 @@ def test_later_ids_become_others_that_occur_and_padding_stays():
     assert set(others.unique().tolist()) <= set(PADDED.unique().tolist())
 
 
-def test_no_length_that_is_tried_is_a_power_of_two():
-    torch.manual_seed(0)
-    moves = with_shorter_inputs(Subject(ByLength(), (IDS,)))
-    assert moves[0, 0].nonzero()[:, 0].tolist() == [3, 5, 6]
-    assert moves[:, 6, 3:].eq(0).all()  # what is not there is not compared
-    assert not with_other_ids(Subject(GPT(), (IDS,))).triu(1).any()
-
-
 def test_masks_are_cut_with_the_words_and_the_source_is_not():
     source, mask = torch.randint(9, (2, 7)) + 2, torch.ones(2, 1, 7, 7) > 0
     subject = Subject(max, (source * 3, mask, IDS))
-    one, cut, other = shorter(subject, 5)
+    one, cut, other = truncated_inputs(subject, 5)
     assert one.equal(source * 3)
     assert cut.shape == (2, 1, 5, 5)
     assert other.equal(IDS[:, :5])

@@ -5,16 +5,8 @@ import torch
 
 from shapewatch.properties import cached_run
 from tests.helpers.caching import (
-    ByCorner,
     Cached,
-    Forgets,
     FromZero,
-    Keeps,
-    KeepsForAll,
-    MaskFromZero,
-    OpenAfterwards,
-    Told,
-    TurnedFromZero,
 )
 from tests.helpers.strangers import GPT, IDS
 from tformer_lite import DecoderOnly, char_lm, running_example, running_model
@@ -27,43 +19,6 @@ NONE = "The model takes no cache, and gives rows for all words each time."
 @pytest.fixture(autouse=True)
 def seeded():
     torch.manual_seed(0)
-
-
-@pytest.mark.parametrize("kind", [Cached, Told])
-def test_a_cache_that_gives_the_same_is_right(kind):
-    finding = cached_run(kind(), IDS)
-    assert finding.holds
-    assert finding.seen.shape == (1, 7)
-
-
-@pytest.mark.parametrize(
-    "kind", [FromZero, TurnedFromZero, MaskFromZero, Forgets]
-)
-def test_a_cache_that_gives_something_else_is_found(kind):
-    finding = cached_run(kind(), IDS)
-    assert finding.level == "broken"
-    assert finding.says.startswith("Row 0: output 4 is another one when")
-
-
-@pytest.mark.parametrize(("kind", "at"), [(OpenAfterwards, 3), (ByCorner, 3)])
-def test_several_words_after_a_cache_are_read_too(kind, at):
-    finding = cached_run(kind(), IDS)
-    assert finding.level == "unusual"
-    assert f"output {at} is another one when two words at" in finding.says
-
-
-def test_of_many_words_the_last_are_read_in_pairs():
-    model = OpenAfterwards()
-    model.places = torch.nn.Embedding(32, 8)
-    finding = cached_run(model, torch.randint(11, (1, 32)))
-    assert "output 24 is another one when two words at" in finding.says
-
-
-@pytest.mark.parametrize("kind", [Keeps, KeepsForAll])
-def test_what_a_sequence_leaves_is_not_heard_by_the_next(kind):
-    finding = cached_run(kind(), IDS)
-    assert finding.level == "broken"
-    assert "another sequence was read before" in finding.says
 
 
 def masked(kind):
@@ -82,20 +37,6 @@ def test_a_mask_of_padding_is_left_out(kind):
     assert bool(cached_run(masked(kind), IDS, mask).holds) is (kind is Cached)
     needed = lambda ids, mask: masked(kind)(ids, mask)  # noqa: E731
     assert cached_run(needed, IDS, mask).holds is None
-
-
-class OneByOne(Cached):
-    """After a cache, it reads no more than one word."""
-
-    def forward(self, ids, past=None, use_cache=False):
-        if past is not None and ids.shape[1] > 1:
-            raise ValueError("one word, please")
-        return super().forward(ids, past, use_cache)
-
-
-def test_who_reads_no_two_words_after_a_cache_is_right():
-    assert cached_run(OneByOne(), IDS).holds
-    assert cached_run(OneByOne(), IDS[:, :2]).holds
 
 
 def test_this_modules_caches_are_right():

@@ -15,20 +15,10 @@ def test_equal_tensors_are_the_same(capsys):
     assert capsys.readouterr().out == "same: all 4 values of (2, 2) agree\n"
 
 
-def test_a_single_number_is_the_same(capsys):
-    same(torch.tensor(6.93), torch.tensor(6.93))
-    assert capsys.readouterr().out == "same: the one value of () agrees\n"
-
-
 def test_another_shape_is_named():
     says = "not the same shape: mine is (2, 3), theirs is (3, 2)"
     with pytest.raises(ValueError, match=f"^{re.escape(says)}$"):
         same(torch.zeros(2, 3), torch.zeros(3, 2))
-
-
-def test_shapes_are_not_broadcast():
-    with pytest.raises(ValueError, match="not the same shape"):
-        same(torch.zeros(1, 3), torch.zeros(2, 3))
 
 
 def test_the_first_difference_is_shown():
@@ -42,27 +32,11 @@ def test_the_first_difference_is_shown():
         same(torch.zeros(2, 3), theirs)
 
 
-def test_whole_numbers_and_masks_are_compared_too(capsys):
-    same(torch.arange(3), torch.arange(3))
-    with pytest.raises(ValueError, match="1 of 2 differ"):
-        same(torch.tensor([True, False]), torch.tensor([True, True]))
-
-
 def test_large_decimals_may_round_apart_as_small_ones_may():
     x = torch.tensor([1000.0, 0.001])
     same(x, x * (1 + 5e-6))
     with pytest.raises(ValueError, match="1 of 2 differ"):
         same(x, x + torch.tensor([0.1, 0.0]))
-
-
-def test_decimals_near_zero_may_part_by_the_tolerance(capsys):
-    same(torch.tensor([0.0]), torch.tensor([9e-6]))
-
-
-def test_a_whole_number_and_a_decimal_may_round_apart(capsys):
-    one, near_one = torch.tensor([1]), torch.tensor([1.000001])
-    same(one, near_one)
-    same(near_one, one)
 
 
 def test_large_whole_numbers_do_not_agree_when_they_are_near():

@@ -19,7 +19,6 @@ from tests.helpers import (
     places,
     slices,
     sublayers,
-    writing_on,
 )
 from tests.helpers.caching import Cached, FromZero, Keeps, OpenAfterwards
 from tests.helpers.losses import IDS as LABELLED
@@ -34,7 +33,6 @@ from tests.helpers.rotating import (
 )
 from tests.helpers.strangers import (
     GPT,
-    Attention,
     Kinds,
     MixedAfter,
     Talking,
@@ -112,13 +110,8 @@ OWN = {
     "rotates back": lambda ask: ask(Turning(halves, back), IDS),
     "rotates others": lambda ask: ask(Turning(halves, neighbours), IDS),
     "rotates values": lambda ask: ask(Turning(kind=OfValues), IDS),
-    "drops a head": lambda ask: ask(GPT(attention=heads.LastIsDropped), IDS),
-    "repeats a head": lambda ask: ask(GPT(attention=heads.Expanded), IDS),
     "copies a head": lambda ask: ask(GPT(attention=heads.Copies), IDS),
     "sums heads": lambda ask: ask(GPT(attention=heads.Summed), IDS),
-    "has one head": lambda ask: ask(
-        GPT(attention=lambda: Attention(heads=1)), IDS
-    ),
     "detaches": lambda ask: ask(
         blocks.of_blocks(detached.ResidualDetached)(), IDS
     ),
@@ -148,10 +141,6 @@ OWN = {
         blocks.of_blocks(sublayers.Stale)(), IDS
     ),
     "drops most": lambda ask: ask(blocks.of_blocks(sublayers.Mostly)(), IDS),
-    "scales by p": lambda ask: ask(blocks.of_blocks(sublayers.ByP)(), IDS),
-    "writes on itself": lambda ask: ask(writing_on.Writer(), IDS),
-    "reads its first row": lambda ask: ask(writing_on.FirstRow(), IDS),
-    "forgets its prompt": lambda ask: ask(writing_on.Prepends(), IDS),
     "is too sure": lambda ask: ask(Tied(), IDS),
 }
 OWN |= {

@@ -8,10 +8,8 @@ from torch import nn
 from torch.testing import assert_close
 
 from shapewatch.properties import identity, live_parameters
-from shapewatch.properties.gradients import gradients
 from shapewatch.properties.structure import (
     blocks,
-    is_layer,
     is_normed,
     silent_runs,
 )
@@ -27,30 +25,6 @@ from tformer_lite import (
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
 PAIR = running_example()[:2]
-
-
-def test_what_is_frozen_need_not_learn():
-    model = nn.Sequential(nn.Linear(12, 12), nn.Linear(12, 12))
-    model[0].requires_grad_(False)
-    finding = live_parameters(model, ROWS)
-    assert finding.says == "All 2 parameter tensors get a gradient."
-    assert finding.seen.shape == (2, 1)
-
-
-def test_a_parameter_that_is_read_twice_has_one_gradient():
-    shared = nn.Linear(12, 12)
-    torch.manual_seed(0)
-    found = gradients(
-        Subject(nn.Sequential(shared, nn.Tanh(), shared), (ROWS,))
-    )
-    torch.manual_seed(0)
-    shared(shared(ROWS).tanh()).backward(torch.randn_like(ROWS))
-    sizes = {p: p.grad.abs().max().item() for p in shared.parameters()}
-    assert found == sizes
-
-
-def test_what_no_parameter_has_made_has_no_gradient():
-    assert gradients(Subject(lambda x: x + 1, (ROWS,))) == {}
 
 
 def dead(*names):
@@ -77,13 +51,6 @@ def test_the_first_that_does_not_learn_is_named():
         "2 of 3 parameters get no gradient, such as a." in dead("a", "c").says
     )
     assert dead("a", "c").seen[:, 0].gt(0).tolist() == [False, True, False]
-
-
-def test_layers_have_a_matrix_of_their_own():
-    assert is_layer(nn.Linear(3, 3))
-    assert is_layer(nn.Embedding(3, 3))
-    assert not is_layer(nn.LayerNorm(3))
-    assert not is_layer(nn.Sequential(nn.Linear(3, 3)))
 
 
 class Block(nn.Module):
@@ -145,71 +112,6 @@ def test_blocks_are_run_with_layers_that_give_nothing():
     assert_close(after, ROWS)
 
 
-class Gain(nn.Module):
-    """Makes each channel twice as large."""
-
-    def __init__(self):
-        super().__init__()
-        self.weight = nn.Parameter(torch.full((12,), 2.0))
-
-    def forward(self, x):
-        return x * self.weight
-
-
-class Gained(Block):
-    """A part that is no norm has gains, which belong to it."""
-
-    def __init__(self):
-        super().__init__()
-        self.gain = Gain()
-
-    def forward(self, x):
-        return self.gain(x) / 2 + self.layers(self.norm(x))
-
-
-class Weighing(Block):
-    """Its first layer reads two vectors, the block's input last."""
-
-    def __init__(self):
-        super().__init__()
-        self.both = nn.Bilinear(12, 12, 12)
-
-    def forward(self, x):
-        normed = self.norm(x)
-        return x + self.layers(self.both(normed, x))
-
-
-def test_what_is_no_norm_keeps_its_gains():
-    assert identity(nn.Sequential(Gained(), Gained()), ROWS).holds
-
-
-def test_a_layer_may_read_two_vectors():
-    model = nn.Sequential(Weighing())
-    ((_, _, first, _),) = silent_runs(Subject(model, (ROWS,)))
-    assert_close(first, LayerNorm(12)(ROWS).detach())
-
-
-def test_in_post_norm_a_block_is_as_far_from_its_input_as_a_norm_takes_it():
-    model = running_model(replace(tiny_translator, residual="post"))
-    _, x, _, after = next(silent_runs(Subject(model, PAIR)))
-    finding = identity(model, *PAIR)
-    assert finding.holds
-    assert_close(finding.seen, (after - x)[0])
-    assert not finding.seen.eq(0).any()
-
-
-def test_how_far_the_first_block_is_from_handing_on_is_shown():
-    assert identity(nn.Sequential(Block(), Block()), ROWS).seen.eq(0).all()
-
-    class Doubled(Block):
-        def forward(self, x):
-            return 2 * x + self.layers(self.norm(x))
-
-    finding = identity(nn.Sequential(Block(), Doubled()), ROWS)
-    assert finding.says.startswith("With all its layers giving 0, 1 does not")
-    assert_close(finding.seen, ROWS[0])
-
-
 class NoSum(PostBlock):
     """A block of post-norm that forgets its residual connections."""
 
@@ -224,60 +126,6 @@ def test_a_post_norm_must_add_what_went_in(block):
     residual = block, PostCrossBlock
     model = running_model(replace(tiny_translator, residual=residual))
     assert identity(model, *PAIR).holds is (block is PostBlock)
-
-
-class FlatBlock(nn.Module):
-    """A block that works on flat rows: (B*T, C) -> (B*T, C)."""
-
-    def __init__(self, adds: bool):
-        super().__init__()
-        self.adds, self.norm = adds, nn.LayerNorm(12)
-        self.wide, self.narrow = nn.Linear(12, 24), nn.Linear(24, 12)
-
-    def forward(self, rows):
-        made = self.narrow(self.wide(self.norm(rows)).relu())
-        return rows + made if self.adds else made
-
-
-class Flattened(nn.Module):
-    """Blocks in a list, between a flattening of the rows and its undoing."""
-
-    def __init__(self, *adds: bool):
-        super().__init__()
-        self.blocks = nn.ModuleList(map(FlatBlock, adds))
-
-    def forward(self, x):
-        rows = x.flatten(0, 1)
-        for block in self.blocks:
-            rows = block(rows)
-        return rows.view_as(x)
-
-
-def test_blocks_may_work_on_flat_rows():
-    assert identity(Flattened(True, True), ROWS).holds
-    finding = identity(Flattened(True, False), ROWS)
-    assert finding.holds is False
-    assert "blocks.1 does not hand its input on" in finding.says
-
-
-class Reading(nn.Module):
-    """Two blocks that read ids, each with an embedding of its own."""
-
-    def __init__(self):
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            nn.Sequential(nn.Embedding(9, 12), FlatBlock(True), nn.Tanh())
-            for _ in range(2)
-        )
-
-    def forward(self, ids):
-        return self.blocks[0](ids) + self.blocks[1](ids)
-
-
-def test_a_block_that_reads_ids_alone_has_no_input_to_hand_on():
-    finding = identity(Reading(), torch.tensor([[2, 3, 4], [5, 6, 7]]))
-    assert finding.holds is None
-    assert finding.says == "There is no list of blocks with norms inside."
 
 
 class Summed(nn.Module):

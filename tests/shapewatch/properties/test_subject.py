@@ -7,16 +7,15 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from shapewatch.properties.results import output
 from shapewatch.properties.subject import (
     FailedError,
     Subject,
+    TrainingModel,
     error_line,
-    is_id,
-    like,
+    find_output,
     once,
+    with_model,
 )
-from shapewatch.properties.variants import InTraining
 from tests.helpers.strangers import GPT
 from tformer_lite import report, running_model
 
@@ -82,27 +81,7 @@ def test_sequences_are_known_by_their_names_or_else_by_their_values(
 ):
     subject = Subject(model, given)
     assert subject.places == places
-    assert like(subject, InTraining(nn.Identity())).places == places
-
-
-def test_of_other_inputs_other_positions_are_real():
-    subject = Subject(nn.Identity(), (IDS,), pad=1)
-    other = like(subject, nn.Identity(), (IDS + 1,))
-    assert subject.real[0].equal(IDS != 1)
-    assert like(subject, nn.Identity(), (IDS + 1,)).real[0].equal(IDS != 0)
-    assert other.inputs[0].equal(IDS + 1)
-
-
-def test_vectors_have_no_ids():
-    ones = torch.ones(2, 4, 12)
-    assert not is_id(ones, 1).any()
-    assert is_id(ones, 1).shape == (2, 4)
-
-
-def test_two_inputs_are_a_source_and_a_target():
-    one, two = Subject(nn.Identity(), (IDS,)), Subject(max, (IDS, IDS))
-    assert (one.sides, one.last) == (("input",), 0)
-    assert (two.sides, two.last) == (("source", "target"), 1)
+    assert with_model(subject, TrainingModel(nn.Identity())).places == places
 
 
 class Labelled(GPT):
@@ -142,7 +121,7 @@ def test_a_training_step_s_inputs_can_be_handed_on_as_they_are():
     for inputs, named in ((tuple(known.values()), {}), ((), known)):
         seen = report(Labelled(), *inputs, **named)
         assert seen["order_sensitivity"].holds
-        assert seen["causality"].says == "No position hears a later one."
+        assert seen["causality"].says == "No position depends on a later one."
         assert seen["source_dependence"].holds is None
 
 
@@ -171,11 +150,11 @@ def test_what_goes_wrong_is_said_in_one_line():
 
 
 def test_the_output_is_the_logits_or_the_first_tensor():
-    assert output(ROWS) is ROWS
-    assert output({"loss": ROWS, "rest": IDS}) is ROWS
-    assert output(SimpleNamespace(loss=IDS, logits=ROWS)) is ROWS
+    assert find_output(ROWS) is ROWS
+    assert find_output({"loss": ROWS, "rest": IDS}) is ROWS
+    assert find_output(SimpleNamespace(loss=IDS, logits=ROWS)) is ROWS
     with pytest.raises(FailedError) as caught:
-        output([1, 2])
+        find_output([1, 2])
     assert str(caught.value) == "It gave list, and no tensor."
 
 
@@ -193,11 +172,3 @@ def test_what_was_found_is_remembered_for_each_question():
     assert asked == [(), (1,)]
     find(Subject(nn.Identity(), (IDS,)))
     assert asked == [(), (1,), ()]
-
-
-@pytest.mark.parametrize("model", [nn.Identity(), running_model()])
-def test_without_inputs_a_model_is_refused(model):
-    with pytest.raises(TypeError) as caught:
-        Subject(model)
-    says = "give the model's inputs, too: check(model, ids)"
-    assert str(caught.value) == says

@@ -6,15 +6,13 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
-from shapewatch import properties
-from shapewatch.properties import next_word, padding_in_loss, words_in_loss
+from shapewatch.properties import words_in_loss
 from shapewatch.properties.reporting import LOSS_CHECKS
 from tests.helpers.awkward import AWKWARD
 from tests.helpers.awkward import V as FEW
 from tests.helpers.losses import (
     IDS,
     JUDGED_IN_PART,
-    LEFT,
     PAD,
     RIGHT,
     WHOLE,
@@ -24,7 +22,7 @@ from tests.helpers.losses import (
 )
 from tests.helpers.strangers import GPT
 from tests.helpers.witness import differences, witnessed
-from tests.helpers.wrong_losses import ODD, WRONG, Sizes
+from tests.helpers.wrong_losses import Sizes
 from tformer_lite import report, running_example, running_model
 from tformer_lite.training.batches import loss_of
 
@@ -66,26 +64,6 @@ def test_a_loss_without_a_softmax_is_not_said_to_be_wrong(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_loss_is_broken_and_the_mistake_is_named(name):
-    kind, loss, check, says = WRONG[name]
-    found = asked(made(kind), IDS, loss=loss, pad=PAD)
-    assert found[check].level == "broken", found
-    assert says in found[check].says
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ODD)
-def test_what_good_losses_may_do_is_unusual(name):
-    kind, loss, check, says = ODD[name]
-    found = asked(made(kind), IDS, loss=loss, pad=PAD)
-    assert [x.name for x in found.values() if x.level == "unusual"] == [check]
-    assert says in found[check].says
-    assert found[check].holds is False
-    assert "broken" not in {x.level for x in found.values()}, found
-
-
-@pytest.mark.slow
 def test_a_report_has_them_where_there_is_a_loss():
     model = made(GPT)
     found = report(model, IDS, pad=PAD, loss=lambda m, x: costs(m(x), x))
@@ -96,15 +74,6 @@ def test_a_report_has_them_where_there_is_a_loss():
     assert plainly.broken == []
     with pytest.raises(ValueError, match="no check 'next_word'"):
         report(model, IDS, expect={"next_word": "It is asked to copy."})
-
-
-@pytest.mark.slow
-def test_what_the_loss_does_can_be_expected():
-    why = {"next_word": "It is asked to copy"}
-    options = {"loss": lambda m, x: costs(m(x), x), "expect": why}
-    found = report(made(GPT), IDS, **options)
-    assert found["next_word"].level == "expected"
-    assert found.broken == []
 
 
 @pytest.mark.slow
@@ -122,35 +91,6 @@ def test_our_own_models_and_losses_have_every_property(cut):
     assert all(x.holds for x in found.values()), found
 
 
-def test_the_words_of_the_source_are_no_labels():
-    def loss(model, src, tgt):
-        return costs(model(src, tgt), src)
-
-    pair = running_example()[:2]
-    says = next_word(running_model(), *pair, loss=loss).says
-    assert says == "The loss asks for the words of the source."
-
-
-@pytest.mark.slow
-def test_labels_may_be_known_to_the_loss_alone():
-    inputs, labels = WHOLE[:, :-1], WHOLE[:, 1:]
-    found = asked(made(GPT), inputs, loss=lambda m, x: costs(m(x), labels))
-    assert found["next_word"].holds
-    assert found["words_in_loss"].says == "All 18 words are asked for."
-
-
-@pytest.mark.slow
-def test_padding_may_stand_on_the_left():
-    found = asked(made(GPT), LEFT, loss=plain, pad=PAD)
-    assert all(x.holds for x in found.values()), found
-
-
-def test_a_prompt_may_be_left_out():
-    kind, loss = RIGHT["prompted"]
-    finding = words_in_loss(made(kind), IDS, loss=loss, pad=PAD)
-    assert finding.says.startswith("6 of 16 words are a prompt.")
-
-
 def test_a_gap_is_no_prompt():
     def loss(model, x):
         labels = x.clone()
@@ -160,14 +100,6 @@ def test_a_gap_is_no_prompt():
     finding = words_in_loss(made(GPT), WHOLE, loss=loss)
     assert finding.level == "unusual"
     assert finding.says.startswith("6 of 21 words are not asked for")
-
-
-@pytest.mark.parametrize(("x", "pad"), [(WHOLE, PAD), (IDS, None)])
-def test_padding_is_looked_for_where_there_is_some(x, pad):
-    says = padding_in_loss(made(GPT), x, loss=plain, pad=pad).says
-    assert says == (
-        "There is no padding: give padded rows, and its id as pad=."
-    )
 
 
 @pytest.mark.slow
@@ -211,14 +143,6 @@ def test_who_may_hear_the_future_is_asked_for_words_that_were_hidden():
         assert found["words_in_loss"].holds is None
 
 
-def test_padding_is_no_label_of_hidden_words_either():
-    def loss(model, x):
-        return costs(model(x), x, ignore_index=-100)
-
-    known = {"causal": False, "pad": PAD}
-    assert padding_in_loss(made(GPT), IDS, loss=loss, **known).holds is False
-
-
 UNJUDGED = {
     "no loss": (GPT, IDS, None, "There is no loss: give loss="),
     "vectors": (
@@ -253,19 +177,6 @@ def test_what_cannot_be_judged_says_why(name):
     assert [x.holds for x in found.values()] == [None] * len(NAMES)
 
 
-def test_words_that_are_all_alike_tell_nothing():
-    says = next_word(made(GPT), torch.full((2, 6), 7), loss=plain).says
-    assert says == "All words are alike: give rows of different words."
-
-
-@pytest.mark.slow
-def test_a_loss_of_other_labels_is_not_said_to_be_wrong():
-    tags = torch.randint(5, WHOLE.shape)
-    found = asked(made(GPT), WHOLE, loss=lambda m, x: costs(m(x), tags))
-    assert "broken" not in {x.level for x in found.values()}, found
-    assert found["next_word"].holds is None
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", AWKWARD)
 def test_a_loss_that_is_asked_changes_nothing(name):
@@ -285,7 +196,3 @@ def careless(model, x):
     loss = costs(logits, x[:, 1:] % logits.shape[-1]) * torch.rand(())
     loss.backward(retain_graph=True)
     return loss
-
-
-def test_each_check_has_a_name_of_its_own_in_the_room():
-    assert {*NAMES} <= {*properties.__all__}

@@ -4,8 +4,7 @@ import math
 
 import pytest
 import torch
-from torch import nn
-from torch.nn.functional import scaled_dot_product_attention, softmax
+from torch.nn.functional import softmax
 from torch.testing import assert_close
 
 from shapewatch.tracing import trace
@@ -80,28 +79,14 @@ def test_groups_have_their_own_axis_where_they_are_written_so(attend, axes):
     assert one.weights.shape == tuple(axis.size for axis in one.axes)
 
 
-def test_one_query_for_all_rows_has_the_axes_of_what_comes_out():
-    def attend(q, k):
-        return scaled_dot_product_attention(q, k, k)
-
-    q, k = torch.randn(1, 1, T, D), torch.randn(B, H, S, D)
-    (one,) = trace(attend, q, k, keep=True).attention()
-    assert one.weights.shape == tuple(axis.size for axis in one.axes)
-
-
 LOWEST = torch.tensor(-1e4)
 BETWEEN = {
     "type": lambda x: x.type(torch.float64).type(torch.float32),
     "the larger": lambda x: torch.max(x, LOWEST),
-    "maximum": lambda x: torch.maximum(x, LOWEST),
     "clip": lambda x: x.clip(-1e4, 1e4),
-    "cpu": lambda x: x.cpu(),
     "ravel": lambda x: x.ravel().view(x.shape),
     "flip": lambda x: x.flip(-1).flip(-1),
-    "roll": lambda x: x.roll(1, -1).roll(-1, -1),
     "index_select": lambda x: x.index_select(-1, torch.arange(S)),
-    "broadcast_to": lambda x: x.broadcast_to(x.shape),
-    "clamp_min": lambda x: x.clamp_min(-1e4),
     "moveaxis": lambda x: x.moveaxis(1, 2).moveaxis(2, 1),
     "repeated": lambda x: x.repeat_interleave(1, 0).tile(1, 1, 1, 1),
 }
@@ -122,9 +107,7 @@ def test_calls_that_leave_scores_and_weights_what_they_are(change):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["eager", "sdpa"])
-@pytest.mark.parametrize(
-    "name", ["Llama", "Mistral", "Gemma", "Qwen2", "Qwen3", "Falcon"]
-)
+@pytest.mark.parametrize("name", ["Llama", "Qwen3", "Falcon"])
 def test_models_of_transformers_give_the_weights_that_they_return(name, kind):
     import transformers
 
@@ -136,7 +119,7 @@ def test_models_of_transformers_give_the_weights_that_they_return(name, kind):
         num_attention_heads=H,
         num_key_value_heads=2,
         max_position_embeddings=16,
-        **({"head_dim": D} if name in ("Gemma", "Qwen3") else {}),
+        **({"head_dim": D} if name == "Qwen3" else {}),
     )
     make = getattr(transformers, f"{name}Model")._from_config
     model = make(config, attn_implementation="eager").eval()
@@ -147,22 +130,3 @@ def test_models_of_transformers_give_the_weights_that_they_return(name, kind):
         (one,) = trace(model, ids, keep=True).attention()
     assert_close(one.weights, given[0])
     assert one.weights.shape == (B, H, T, T)
-
-
-def test_a_layer_of_one_key_head_is_found_in_a_module():
-    class MultiQuery(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.q, self.kv = nn.Linear(8, 8), nn.Linear(8, 8)
-
-        def forward(self, x):
-            q = self.q(x).unflatten(-1, (2, 4))
-            k, v = self.kv(x).chunk(2, -1)
-            weights = torch.einsum("bthd,bsd->bhts", q, k).softmax(-1)
-            return torch.einsum("bhts,bsd->bthd", weights, v).flatten(2)
-
-    model, x = nn.Sequential(MultiQuery()), torch.randn(2, 3, 8)
-    seen = trace(model, x, keep=True, dims={"B": 2, "T": 3}, axes=["B T C"])
-    assert [repr(one) for one in seen.attention()] == [
-        "attention in 0: (B, 2, T, T)"
-    ]

@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from tests.helpers import layouts
 from tests.helpers.layouts import LAYOUTS, Layer
-from tformer_lite import dot_product_attention, trace
+from tformer_lite import trace
 
 SIZES = {"B": 2, "H": 3, "D": 4, "T": 5, "S": 7}
 X = torch.randn(2, 5, 12, generator=torch.Generator().manual_seed(0))
@@ -46,17 +46,6 @@ def test_scores_masked_and_weights_are_those_of_the_equation(attend, shared):
         assert_close(numbers(one.masked), numbers(masked))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("attend", LAYOUTS, ids=lambda f: f.__name__)
-def test_all_three_have_the_shape_that_is_named(attend):
-    layer = built(attend)
-    (one,) = trace(layer, SOURCE, X, keep=True, dims=SIZES).attention()
-    shape = tuple(axis.size for axis in one.axes)
-    assert one.scores.shape == one.masked.shape == one.weights.shape == shape
-    axes = [i for i, size in enumerate(shape) if size == 7]
-    assert any((one.weights.sum(i) - 1).abs().max() < 1e-5 for i in axes)
-
-
 @pytest.mark.parametrize(
     ("name", "shape"),
     [
@@ -73,18 +62,6 @@ def test_the_axes_are_the_models_own(name, shape):
     layer = built(getattr(layouts, name))
     (one,) = trace(layer, SOURCE, X, keep=True, dims=SIZES).attention()
     assert repr(one) == f"attention in the model: {shape}"
-
-
-def test_a_mask_that_reads_the_scores_type_is_no_score():
-    def attend(q, k, v, mask):
-        scores = torch.einsum("bthd,bshd->bhts", q, k) / 2
-        bias = torch.where(mask, 0.0, -math.inf).to(scores)
-        weights = (bias + scores).softmax(-1)
-        return torch.einsum("bhts,bshd->bthd", weights, v)
-
-    layer = built(attend)
-    (one,) = trace(layer, SOURCE, X, keep=True).attention()
-    assert_close(one.scores, expected(layer)[0])
 
 
 def test_a_mask_that_is_written_into_the_scores_is_seen():
@@ -137,31 +114,3 @@ def test_rows_that_are_cleared_after_the_softmax_are_measured_so(cleared):
     _, masked, weights = expected(layer)
     assert_close(one.weights, weights.masked_fill(empty, 0))
     assert_close(one.masked, masked)
-
-
-def test_a_query_without_keys_has_weights_of_zero_in_the_trace():
-    q, mask = torch.ones(1, 1, 2, 4), torch.tensor([[[[1, 1], [0, 0]]]]) > 0
-    (one,) = trace(dot_product_attention, q, q, q, mask, keep=True).attention()
-    assert one.weights.tolist() == [[[[0.5, 0.5], [0, 0]]]]
-
-
-def test_two_softmaxes_of_which_one_mixes_are_one_attention():
-    def attend(q, k, v, mask):
-        gates = (q @ q.mT).softmax(-1)
-        return layouts.nanogpt(q, k, v, mask) * gates.sum()
-
-    assert len(trace(built(attend), SOURCE, X, keep=True).attention()) == 1
-
-
-def test_scores_of_queries_made_by_a_product_are_found():
-    """Not a linear layer's: x @ w, whose result is then normalised."""
-    w = torch.randn(2, 12, 12, generator=torch.Generator().manual_seed(0))
-
-    def attend(x):
-        q, k = (x @ w[i] for i in range(2))
-        q, k = (y / y.norm(dim=-1, keepdim=True) for y in (q, k))
-        return (10 * q @ k.mT).softmax(-1) @ x
-
-    (one,) = trace(attend, X, keep=True).attention()
-    assert one.scores.abs().max() < 10.01
-    assert_close(one.scores.softmax(-1), one.weights)

@@ -117,15 +117,6 @@ def test_a_script_shows_no_path_no_address_and_no_number_of_a_process(script):
     assert str(ROOT) not in script
 
 
-def test_under_pytest_which_rewrites_asserts_it_shows_the_same(
-    script, tmp_path
-):
-    test = f"def test_report():\n    {WRITE}"
-    (tmp_path / "test_it.py").write_text(MODEL + test, "utf8")
-    python(tmp_path, "-m", "pytest", "-p", "no:cacheprovider", ".")
-    assert shown(tmp_path) == script
-
-
 @pytest.fixture(scope="module")
 def older(tmp_path_factory) -> Path:
     """Colab's IPython, in a folder."""

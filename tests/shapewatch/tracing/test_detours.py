@@ -36,25 +36,6 @@ def test_layers_that_pytorch_fuses_are_named(name):
     assert note in str(seen)
 
 
-@pytest.mark.parametrize("name", FUSIBLE)
-def test_no_layer_is_called_fused_that_is_not(name):
-    model = FUSIBLE[name]
-    inputs = inputs_of(model)
-    assert trace(model.eval(), *inputs).notes == []  # gradients are wanted
-    with torch.no_grad():
-        assert trace(model.train(), *inputs).notes == []
-
-
-@pytest.mark.parametrize("name", FUSIBLE)
-def test_flops_are_those_of_the_calls_and_not_of_the_fused_one(name):
-    model = FUSIBLE[name].eval()
-    inputs = inputs_of(model)
-    wanted = str(trace(model, *inputs).flops())
-    with torch.no_grad():
-        assert str(trace(model, *inputs).flops()) == wanted
-    assert torch.backends.mha.get_fastpath_enabled()
-
-
 def whole():
     return torch.compile(nn.Linear(3, 4), backend="eager")
 
@@ -103,14 +84,3 @@ def test_what_runs_out_of_sight_is_refused():
     with pytest.raises(TypeError, match="ScriptFunction runs out of"):
         trace(torch.jit.trace(lambda x: x + 1, (x,)), x)
     assert len(trace(torch.export.export(layer, (x,)).module(), x)) == 1
-
-
-def test_looking_for_fused_layers_draws_no_random_numbers():
-    model, x = nn.Sequential(LAYER.eval(), nn.Dropout()), torch.randn(2, 5, 8)
-    with torch.no_grad():
-        torch.manual_seed(1)
-        model(x)
-        after = torch.random.get_rng_state()
-        torch.manual_seed(1)
-        assert trace(model, x).notes
-    assert torch.equal(torch.random.get_rng_state(), after)

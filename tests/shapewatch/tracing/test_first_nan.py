@@ -8,14 +8,11 @@ from torch import nn
 from torch.nn import functional
 
 from shapewatch.tracing import trace
-from tests.helpers.awkward import AWKWARD
-from tests.helpers.own_models import GPT
-from tests.helpers.small import words
-from tests.helpers.witness import differences, witnessed
 
 torch.manual_seed(0)
 X, NAN = torch.randn(3, 4), float("nan")
 ROWS = torch.ones(3, 3).tril() > 0
+NO_ROW = torch.tensor([[1, 0, 0], [0, 0, 0], [1, 1, 1]]) > 0
 
 
 def attend(x, mask):
@@ -37,11 +34,6 @@ def log_in_place(x, mask):
     return y.exp()
 
 
-def product_with_infinity(x, mask):
-    bias = (1 - mask.float()) * -math.inf
-    return (x @ x.mT + bias).softmax(-1)
-
-
 def through_a_library(x, mask):
     return functional.normalize(x * 0, eps=0)
 
@@ -59,43 +51,31 @@ def overflow(x, mask):
     return scores.softmax(-1)
 
 
-def vanishing(x, mask):
-    """As a norm in half precision does: the square is too large."""
-    large = x.half() * 10000
-    square = large.pow(2).mean(-1, keepdim=True)
-    return large * torch.rsqrt(square)
-
-
 def entropy(x, mask):
     p = mask.float()
     logs = p.log()
     return (p * logs).sum()
 
 
-NO_ROW = torch.tensor([[1, 0, 0], [0, 0, 0], [1, 1, 1]]) > 0
 # What is found of (x, mask): the variable, and what the text says.
 FOUND = {
     attend: (NO_ROW, "weights", "3 NaN in 9 numbers", "every query attend"),
     log_in_place: (ROWS, "", "y: from -", "logarithm of 0"),
-    product_with_infinity: (ROWS, "bias", "6 NaN", "where or masked_fill"),
     through_a_library: (ROWS, "", "12 NaN in 12", "0 / 0 is NaN"),
     overflow: (ROWS, "scores", "It becomes NaN outside", "float16 holds no"),
-    vanishing: (ROWS, "", "large: from -", "above 6.55e+04"),
     entropy: (ROWS, "logs", "It becomes NaN", "p: from 0 to 1"),
     written: (ROWS, "", "something has written into", "y: from"),
 }
 
 
 @pytest.mark.parametrize("model", FOUND, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("keep", [False, True])
-def test_the_call_that_makes_it_is_named_with_what_it_reads(model, keep):
+def test_the_call_that_makes_it_is_named_with_what_it_reads(model):
     mask, variable, *said = FOUND[model]
-    found = trace(model, X, mask, keep=keep).first_nan()
+    found = trace(model, X, mask).first_nan()
     assert found
     assert found.row.variable == variable
     assert "test_first_nan.py:" in found.line
-    for text in said:
-        assert text in str(found)
+    assert [text for text in said if text not in str(found)] == []
 
 
 def test_the_text_is_one_to_act_on():
@@ -124,11 +104,6 @@ def chosen(x, mask):
     return torch.where(torch.arange(3) > 0, logs, 0.0)
 
 
-def summed_minima(x, mask):
-    least = torch.full((3, 3), torch.finfo(torch.float32).min).triu(1)
-    return (x @ x.mT + (least + least)).softmax(-1)
-
-
 def forbidden_words(x, mask):
     return x.masked_fill(x > 1, float("-inf"))
 
@@ -141,19 +116,20 @@ def log_of_a_mask(x, mask):
     return (x @ x.mT + mask.float().log()).softmax(-1)
 
 
-MEANT = [chosen, summed_minima, forbidden_words, log_of_a_mask, of_numbers]
-MEANT += [added, raw_memory]
+MEANT = [attend, added, chosen, forbidden_words, of_numbers, log_of_a_mask]
 
 
-@pytest.mark.parametrize("model", [attend, *MEANT], ids=lambda f: f.__name__)
-def test_infinity_that_masks_and_raw_memory_are_not_found(model):
+@pytest.mark.parametrize("model", MEANT, ids=lambda f: f.__name__)
+def test_infinity_that_masks_is_not_found(model):
     found = trace(model, X, ROWS).first_nan()
-    if model is raw_memory:  # it was filled with NaN by a call
-        assert found.row.expression == "y.fill_(NAN)"
-    else:
-        assert not found
-        assert str(found).startswith("None of ")
-        assert found.row is None
+    assert not found
+    assert str(found).startswith("None of ")
+
+
+def test_infinity_that_reaches_the_result_is_found():
+    found = trace(lambda p: p.log() * 2, torch.tensor([0.0, 1.0])).first_nan()
+    assert found.row.expression == "p.log()"
+    assert "numbers from -inf to 0" in str(found)
 
 
 def test_memory_that_nobody_has_written_to_is_not_read_as_a_fault(
@@ -174,12 +150,6 @@ def test_memory_that_nobody_has_written_to_is_not_read_as_a_fault(
         assert found.row.expression == "y.fill_(NAN)", "whatever lay there"
     finally:
         torch.use_deterministic_algorithms(False)
-
-
-def test_infinity_that_reaches_the_result_is_found():
-    found = trace(lambda p: p.log() * 2, torch.tensor([0.0, 1.0])).first_nan()
-    assert found.row.expression == "p.log()"
-    assert "numbers from -inf to 0" in str(found)
 
 
 class Net(nn.Module):
@@ -206,56 +176,12 @@ def test_nan_that_comes_in_is_named(name):
     assert ", and " in str(found)
 
 
-def test_modules_names_and_parameters_are_said():
-    model = Net()
-    with torch.no_grad():
-        model.layers[1].weight.fill_(3e38)
-    found = trace(model, X * 9).first_nan()
-    assert found.row.path == "layers.1"
-    assert "  layers.1.weight: from 3e+38 to 3e+38\n" in str(found)
-
-
 def test_a_run_that_stops_is_searched_as_far_as_it_gets():
-    def run(x, mask):
-        y = (x * 0).sqrt().div(0)
-        if y.isnan().any():
-            raise ArithmeticError("not a number")
-        return y
+    def run(x, stop):
+        y = (x * 0).sqrt().div(0) if stop else x + 1
+        raise ArithmeticError(y.shape)
 
-    with pytest.raises(ArithmeticError) as error:
-        trace(run, X, ROWS)
-    assert ".div(0)" in str(error.value.trace.first_nan())
-
-    def stops(x):
-        raise ArithmeticError(x + 1)
-
-    with pytest.raises(ArithmeticError) as error:
-        trace(stops, torch.ones(1))
-    text = "harm (then it stopped: ArithmeticError: tensor([2.]))."
-    assert text in str(error.value.trace.first_nan())
-
-
-@pytest.mark.parametrize("name", AWKWARD)
-def test_searching_changes_nothing(name):
-    model = AWKWARD[name]()
-    ids = words(11, 2, 6)
-    seen = trace(model, ids)
-    before = witnessed(model)
-    seen.first_nan()
-    assert differences(before, witnessed(model)) == []
-
-
-def test_a_sound_model_has_none():
-    ids = words(37, 2, 5)
-    found = trace(GPT(3, 12, 8), ids, ids).first_nan()
-    assert not found, found
-
-
-def test_whole_and_complex_numbers_are_looked_at():
-    def model(x):
-        n = x.long() // 1
-        z = torch.complex(x, x) / 0
-        return n, z
-
-    found = trace(model, X).first_nan()
-    assert found.row.variable == "z"
+    for stop, said in (True, ".div(0)"), (False, "(then it stopped: Arith"):
+        with pytest.raises(ArithmeticError) as error:
+            trace(run, X, stop)
+        assert said in str(error.value.trace.first_nan())

@@ -8,9 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shapewatch.tracing import shape_html, shape_text
-from shapewatch.tracing.axes.names import Axis, Dims
-from shapewatch.tracing.axes.sizes import alone, joint_sizes, run_sizes
-from shapewatch.tracing.axes.writing import formula_text, line
+from shapewatch.tracing.axes.formulas import formula_text, line
+from shapewatch.tracing.axes.names import Axis, ShapeNamer
+from shapewatch.tracing.axes.sizes import joint_sizes, run_sizes, sizes_of_one
 from tests.helpers.zoo import value
 
 LETTERS = ["B", "S", "T", "H", "D"]
@@ -58,7 +58,7 @@ def functions(draw):
 
 def named(runs, given, column):
     """The axis that has these sizes, one a run."""
-    (axis,) = Dims(runs, given).shape(*((size,) for size in column))
+    (axis,) = ShapeNamer(runs, given).shape(*((size,) for size in column))
     return axis
 
 
@@ -77,7 +77,7 @@ def runs(sizes):
         name: [n - 1, n + 1, n + 6, 2 * n + 5, 4 * n, 75]
         for name, n in sizes.items()
     }
-    lone = (alone(whole(sizes), name, near[name]) for name in LETTERS)
+    lone = (sizes_of_one(whole(sizes), name, near[name]) for name in LETTERS)
     return [*joint(sizes), *itertools.chain(*lone)]
 
 
@@ -143,12 +143,6 @@ def test_a_name_of_two_sizes_is_not_told_from_its_square():
     assert str(named(runs, runs[0], (4, 4, 16, 16))) == "4?"
 
 
-def test_a_product_that_no_run_is_left_to_check_is_not_proved():
-    """X + Y² is (X+4)*(Y-1) in these three runs."""
-    runs = [{"X": 2, "Y": 2}, {"X": 4, "Y": 2}, {"X": 2, "Y": 4}]
-    assert str(named(runs, runs[0], (6, 8, 18))) == "6?"
-
-
 @pytest.mark.full
 @settings(deadline=None, max_examples=300)
 @given(dims, functions(), st.sets(st.integers(0, 33), min_size=1))
@@ -176,15 +170,6 @@ def test_a_name_of_a_name_is_not_a_doubt():
     column = tuple(run["F"] for run in made)
     assert str(named(made, given, column)) == "F"
     assert str(named(made, given, tuple(n + 1 for n in column))) == "4E+1"
-
-
-def test_fixed_dimensions_are_named_by_value_alone():
-    runs = [{"B": n, "D": 4, "E": 5, "F": 5} for n in (2, 4, 6, 8)]
-    assert str(named(runs, runs[0], (4, 4, 4, 4))) == "D~"
-    assert str(named(runs, runs[0], (5, 5, 5, 5))) == "5?"
-    assert str(named(runs, runs[0], (7, 7, 7, 7))) == "7"
-    assert str(named(runs, runs[0], (4,))) == "D~"
-    assert str(named(runs, runs[0], (9,))) == "9?"
 
 
 def test_a_line_goes_through_the_first_two_sizes_that_differ():

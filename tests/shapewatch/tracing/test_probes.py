@@ -1,25 +1,13 @@
 """Probes: sizes written with others, their choice, and resized inputs."""
 
-import random
-
 import pytest
 import torch
 from torch import nn
 
 from shapewatch.tracing import trace
-from shapewatch.tracing.axes.inputs import resized
-from shapewatch.tracing.axes.probes import Drawn
+from shapewatch.tracing.axes.inputs import resize_inputs
 from shapewatch.tracing.axes.sizes import joint_sizes, run_sizes
-from shapewatch.tracing.axes.writing import line
-from shapewatch.tracing.record.aside import aside
-
-SENTENCE = {"B": 2, "S": 8, "T": 7, "H": 3, "D": 4, "C": "H*D", "F": "4*C"}
-
-
-def test_dimensions_are_worked_out_in_any_order():
-    given = {"F": "4*C", "C": "H*D", "H": 3, "D": 4}
-    assert run_sizes(given) == {"F": 48, "C": 12, "H": 3, "D": 4}
-    assert list(run_sizes(given)) == ["F", "C", "H", "D"]
+from shapewatch.tracing.probing import QuickInit
 
 
 def test_a_negative_size_is_refused_and_none_is_a_size():
@@ -62,18 +50,6 @@ def test_unknown_and_circular_names_are_named(dims, said):
         trace(nn.Identity(), torch.ones(2), dims=dims)
 
 
-LETTERS = ["B", "S", "T", "H", "D"]
-
-
-def test_three_probes_move_every_name_at_once():
-    probes = joint_sizes(SENTENCE, LETTERS)
-    assert len(probes) == 3
-    for probe in probes:
-        assert probe["C"] == probe["H"] * probe["D"]
-        assert probe["F"] == 4 * probe["C"]
-        assert all(probe[name] != SENTENCE[name] for name in LETTERS)
-
-
 @pytest.mark.parametrize("size", range(1, 70))
 def test_a_probe_is_even_and_one_is_odd_and_one_is_larger(size):
     given = dict.fromkeys("BSTHDFGK", size)
@@ -87,37 +63,11 @@ def test_a_probe_is_even_and_one_is_odd_and_one_is_larger(size):
         assert max(sizes) > 32 or i > 2
 
 
-def far_from_lines(x):
-    """Functions of a size that a few sizes may take for a line."""
-    for k in (2, 3, 4, 5, 7, 8, 16):
-        yield -(-x // k) * k
-        yield x // k
-    yield 1 << (x - 1).bit_length()
-    yield from (max(x, 12), x * (x + 1) // 2, x % 4)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("size", range(1, 70))
-def test_no_rounded_size_looks_like_a_line(size):
-    given = dict.fromkeys("BSTHDFGK", size)
-    probes = joint_sizes(given, [*given])
-    for name in given:
-        sizes = [size, *(probe[name] for probe in probes)]
-        for made in zip(*map(far_from_lines, sizes)):
-            factor, added = line(sizes, made)
-            assert [factor * x + added for x in sizes] != [*made]
-
-
-def test_what_is_not_varied_keeps_its_size():
-    for probe in joint_sizes(SENTENCE, ["B", "T"]):
-        assert [probe[n] for n in "SHDC"] == [8, 3, 4, 12]
-
-
 def test_inputs_are_resized_with_values_that_they_have():
     ids, x = torch.arange(6).view(2, 3), torch.rand(3, 2, 4)
     sizes = run_sizes({"B": 3, "S": 5})
     inputs = ids, x, None
-    (longer, shorter, option), _ = resized(
+    (longer, shorter, option), _ = resize_inputs(
         torch.add, inputs, {}, ["B S", "S B C"], sizes
     )
     rows, columns = (longer // 3)[:, 0].tolist(), (longer[0] % 3).tolist()
@@ -128,14 +78,6 @@ def test_inputs_are_resized_with_values_that_they_have():
     assert shorter.shape == (5, 3, 4)
     assert shorter.dtype == x.dtype
     assert option is None
-
-
-def test_a_tensor_that_comes_twice_stays_one():
-    x = torch.rand(2, 3, 4)
-    sizes = run_sizes({"B": 4, "T": 5})
-    (q, k, v), _ = resized(torch.add, (x, x, x), {}, ["B T C"], sizes)
-    assert q is k is v
-    assert q.shape == (4, 5, 4)
 
 
 @pytest.mark.parametrize(
@@ -150,60 +92,7 @@ def test_a_tensor_that_comes_twice_stays_one():
 )
 def test_axes_that_do_not_match_the_inputs_are_refused(axes, said):
     with pytest.raises(ValueError, match=said):
-        resized(torch.add, (torch.ones(2, 3), 7), {}, axes, {"B": 2})
-
-
-class Restless(nn.Module):
-    """It counts, remembers, prints, warns, draws and changes its mode."""
-
-    def __init__(self):
-        super().__init__()
-        self.norm = nn.BatchNorm1d(3)
-        self.register_buffer("seen", torch.zeros(0, 3))
-        self.calls = 0
-
-    def forward(self, x):
-        self.seen = torch.cat([self.seen, x.detach()])
-        self.calls += 1
-        self.last = x
-        self.eval()
-        print("here")
-        torch.rand(3), random.random()
-        return self.norm(x)
-
-
-def test_a_run_aside_leaves_no_trace(capsys):
-    model = Restless()
-    state = {name: v.clone() for name, v in model.state_dict().items()}
-    torch.manual_seed(0)
-    random.seed(0)
-    before = torch.random.get_rng_state(), random.getstate()
-    with aside(model):
-        model(torch.rand(4, 3))
-    assert torch.equal(torch.random.get_rng_state(), before[0])
-    assert random.getstate() == before[1]
-    assert model.calls == 0
-    assert not hasattr(model, "last")
-    assert model.training
-    assert model.norm.training
-    assert model.state_dict().keys() == state.keys()
-    for name, v in model.state_dict().items():
-        torch.testing.assert_close(v, state[name])
-    assert capsys.readouterr().out == ""
-
-
-def test_a_run_aside_puts_back_what_an_error_leaves_behind():
-    model = Restless()
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    model.norm.register_forward_hook(stop)
-    with pytest.raises(KeyboardInterrupt), aside(model):
-        model(torch.rand(4, 3))
-    assert model.calls == 0
-    assert model.seen.shape == (0, 3)
-    assert model.norm.num_batches_tracked == 0
+        resize_inputs(torch.add, (torch.ones(2, 3), 7), {}, axes, {"B": 2})
 
 
 def shrinking(x):
@@ -222,7 +111,7 @@ def test_the_nth_call_on_a_line_is_compared_with_the_nth():
 
 
 def test_weights_of_probes_are_drawn_once_and_differ():
-    with Drawn():
+    with QuickInit():
         layers = [nn.Linear(50, 60) for _ in range(3)]
         table = nn.Embedding(700, 300)  # too large to be taken
     weights = [layer.weight for layer in layers]
@@ -230,16 +119,6 @@ def test_weights_of_probes_are_drawn_once_and_differ():
     assert all(w.abs().max() <= 50**-0.5 for w in weights)
     assert table.weight.std() > 0.9
     for _ in range(2):
-        with Drawn():
+        with QuickInit():
             again = nn.Linear(50, 60).weight
         assert torch.equal(again, weights[0])
-
-
-@pytest.mark.parametrize("size", [1, 30, 5_000, 100_000])
-def test_what_is_drawn_until_it_fits_comes_to_an_end(size):
-    with Drawn():
-        x = nn.init.trunc_normal_(torch.empty(size), 0, 1, -1, 1)
-        y = torch.empty(size).normal_()
-        while (y.abs() > 1).any():
-            y = torch.where(y.abs() > 1, torch.empty_like(y).normal_(), y)
-    assert x.abs().max() <= 1

@@ -1,41 +1,11 @@
-"""Time and memory of modules and calls, against what is known of both."""
-
-from functools import partial
+"""Time and memory of modules, against what is known of both."""
 
 import pytest
 import torch
 from torch import nn
 
 from shapewatch.tracing import trace
-from shapewatch.tracing.questions import spent
-from tests.helpers.awkward import AWKWARD
-from tests.helpers.small import words
-from tests.helpers.witness import differences, witnessed
-
-
-class Slow(nn.Module):
-    """Its parts take as long as they say, by a clock of ours."""
-
-    def __init__(self, clock):
-        super().__init__()
-        self.clock = [clock]
-        self.parts = nn.ModuleList([Wait(clock, 3), Wait(clock, 5)])
-
-    def forward(self, x):
-        self.clock[0].at += 1
-        for part in (*self.parts, self.parts[0]):
-            x = part(x)
-        return x
-
-
-class Wait(nn.Module):
-    def __init__(self, clock, seconds):
-        super().__init__()
-        self.clock, self.seconds = [clock], seconds
-
-    def forward(self, x):
-        self.clock[0].at += self.seconds
-        return x + 1
+from shapewatch.tracing.questions import profile
 
 
 class Hands:
@@ -50,8 +20,32 @@ class Hands:
 @pytest.fixture
 def clock(monkeypatch):
     hands = Hands()
-    monkeypatch.setattr(spent, "now", lambda: hands.at / 1000)
+    monkeypatch.setattr(profile, "time_now", lambda: hands.at / 1000)
     return hands
+
+
+class Wait(nn.Module):
+    """It takes as long as it says, by a clock of ours."""
+
+    def __init__(self, clock, seconds):
+        super().__init__()
+        self.clock, self.seconds = [clock], seconds
+
+    def forward(self, x):
+        self.clock[0].at += self.seconds
+        return x + 1
+
+
+class Slow(Wait):
+    def __init__(self, clock):
+        super().__init__(clock, 1)
+        self.parts = nn.ModuleList([Wait(clock, 3), Wait(clock, 5)])
+
+    def forward(self, x):
+        self.clock[0].at += 1
+        for part in (*self.parts, self.parts[0]):
+            x = part(x)
+        return x
 
 
 X = torch.ones(10, 25)  # 1,000 bytes
@@ -64,18 +58,12 @@ def test_self_is_apart_from_the_modules_within_and_total_is_not(clock):
     assert times["parts.1"] == (1, pytest.approx(5), pytest.approx(5))
     assert times["parts"] == (0, 0, pytest.approx(11))
     assert times[""] == (1, pytest.approx(1), pytest.approx(12))
-
-
-def test_a_function_s_own_time_is_the_total_s(clock):
-    model = Slow(clock)
-
-    def run(x):
-        clock.at += 7
-        return model(x)
-
-    whole = trace(run, X).profile()[""]
-    assert (whole.self_ms, whole.total_ms) == pytest.approx((8, 19))
-    assert trace(lambda x: x + 1, X).profile()[""].runs == 1
+    lines = str(sheet).splitlines()
+    assert lines[0].split() == [
+        *("module", "class", "runs", "self_ms", "total_ms", "made", "peak")
+    ]
+    assert lines[-2].split()[:5] == ["total", "Slow", "1", "1", "12"]
+    assert lines[-1].startswith("note: ms: medians of 5 runs")
 
 
 class Sizes(nn.Module):
@@ -107,102 +95,3 @@ def test_memory_that_is_given_back_does_not_count_at_the_end():
     whole = trace(model, X).profile()[""]
     assert whole.made == 20 * 1000
     assert whole.peak == 2000
-
-
-def test_memory_that_waits_for_the_backward_pass_is_there():
-    model = nn.Sequential(*(nn.Linear(25, 25) for _ in range(4)))
-    known = trace(model, X).profile()[""].peak
-    with torch.no_grad():
-        least = trace(model, X).profile()[""].peak
-    assert known == 4000
-    assert least == 2000
-
-
-def test_calls_have_their_time_and_their_bytes(clock):
-    def model(x):
-        y = wait(x)
-        return y.view(-1)
-
-    def wait(x):
-        clock.at += 0
-        return torch.add(x, 1)
-
-    sheet = trace(model, X).profile().calls
-    assert [(row.call, row.made) for row in sheet.rows] == [
-        ("torch.add(x, 1)", 1000),
-        ("y.view(-1)", 0),
-    ]
-    assert [row.ms for row in sheet.rows] == [0, 0]
-
-
-def test_calls_are_really_timed():
-    x = torch.ones(300, 300)
-    sheet = trace(lambda x: (x @ x @ x).view(-1), x).profile().calls
-    assert [row.ms > 0 for row in sheet.rows] == [True] * 3
-    assert sheet.rows[0].module == "(outside every module)"
-
-
-def test_a_model_that_goes_another_way_each_time_is_timed_by_modules():
-    times = []
-
-    def model(x):
-        for _ in times:
-            x = x + 1
-        times.append(0)
-        return x + 1
-
-    profile = trace(model, X).profile()
-    assert profile[""].total_ms > 0
-    with pytest.raises(ValueError, match="other calls each time"):
-        profile.calls  # noqa: B018
-
-
-def test_each_run_begins_where_the_others_did():
-    model, part = [], nn.Identity()
-
-    def grows(x):
-        model.append(part)
-        for one in model:
-            x = one(x + 1)
-        return x
-
-    seen = trace(grows, X)
-    profile = seen.profile()
-    assert profile[""].made == 2 * 1000
-    assert len(model) == 1
-    assert {clock.runs[""] for clock in runs_of(grows)} == {2}
-
-
-def runs_of(function):
-    return spent.repeated(partial(function, X), spent.Clock, 3)
-
-
-def test_what_fails_raises_its_own_error():
-    def model(x):
-        if model.fails:
-            raise LookupError("gone")
-        return x + 1
-
-    model.fails = False
-    seen = trace(model, X)
-    model.fails = True
-    with pytest.raises(LookupError, match="gone"):
-        seen.profile()
-
-
-@pytest.mark.parametrize("name", AWKWARD)
-def test_measuring_changes_nothing(name):
-    model = AWKWARD[name]()
-    seen = trace(model, words(11, 2, 6))
-    before = witnessed(model)
-    seen.profile()
-    assert differences(before, witnessed(model)) == []
-
-
-def test_it_prints_milliseconds_in_columns(clock):
-    lines = str(trace(Slow(clock), X).profile()).splitlines()
-    assert lines[0].split() == [
-        *("module", "class", "runs", "self_ms", "total_ms", "made", "peak")
-    ]
-    assert lines[-2].split()[:5] == ["total", "Slow", "1", "1", "12"]
-    assert lines[-1].startswith("note: ms: medians of 5 runs")

@@ -1,12 +1,11 @@
-"""A trace of the running example: every call, every axis by its name."""
+"""A trace of the running example: every call, every axis by its name; and data
+types and devices where they change."""
 
-import re
 from html.parser import HTMLParser
 from itertools import groupby
 
 import pytest
 import torch
-from torch import nn
 
 from tests.helpers.listings import letters
 from tests.helpers.translators import DIMS, translator
@@ -34,45 +33,9 @@ def test_every_axis_is_proved_and_sizes_are_the_measured_ones(seen):
                 assert {axis.proof for axis in axes} <= {"proved"}
 
 
-def test_a_line_is_a_path_and_what_was_written_there(seen):
-    first, second, *_ = seen.at("encoder.blocks.0.feed_forward").rows
-    assert first.path == "encoder.blocks.0.feed_forward.hidden"
-    assert first.call == "self.hidden(x)"
-    assert first.reads == "(B, S, C), (4C, C)"
-    assert first.makes == "(B, S, 4C)"
-    assert second.call == "hidden = self.activation(self.hidden(x))"
-    text = str(seen.at("encoder.blocks.0.feed_forward"))
-    assert text.startswith(f"{first.path}\n  {first.call} ")
-
-
-def test_the_result_is_the_models(seen):
-    torch.manual_seed(0)
-    seen = trace(build=translator, dims=DIMS)
-    torch.manual_seed(0)
-    model, ids = translator(2, 8, 8, 3, 4)
-    assert seen.result.equal(model(*ids))
-
-
 def test_a_path_that_is_not_there_names_those_that_are(seen):
     with pytest.raises(KeyError, match="'tail'.*encoder.blocks.0"):
         seen.at("tail")
-
-
-def test_resized_inputs_prove_what_they_can_and_mark_the_rest():
-    model, ids = translator(2, 8, 8, 3, 4)
-    seen = trace(model, *ids, dims=DIMS, axes=["B S", "B T"])
-    text = str(seen.at("decoder.blocks.0.cross_attention"))
-    assert "(B, H~, T, D~), (B, H~, D~, S) -> (B, H~, T, S)" in text
-
-
-def test_without_other_runs_names_are_by_value_or_unknown():
-    model, ids = translator(2, 8, 8, 3, 4)
-    text = str(trace(model, *ids, dims=DIMS))
-    assert "(B~, 8?, C~)" in text
-    proofs = {
-        a.proof for _, made in trace(model, *ids).axes for m in made for a in m
-    }
-    assert proofs == {"unknown"}
 
 
 class Cells(HTMLParser):
@@ -99,58 +62,9 @@ def test_the_html_is_a_table_with_headers(seen):
     assert "(B, H, T, S)" in cells["td"]
 
 
-def test_lines_inside_a_librarys_function_are_named_by_their_call():
-    def build(B, T, S, H, D):
-        layer = nn.MultiheadAttention(H * D, H, batch_first=True)
-        return layer.eval(), (
-            torch.randn(B, T, H * D),
-            *[torch.randn(B, S, H * D)] * 2,
-        )
-
-    text = str(trace(build=build, dims=DIMS))
-    assert "baddbmm" in text or "bmm" in text
-    assert "(B*H, T, D), (B*H, D, S) -> (B*H, T, S)" in text
-    assert "trace(" not in text
-
-
-def test_a_script_module_is_refused():
-    model = nn.Sequential(torch.jit.ScriptModule())
-    with pytest.raises(TypeError, match="ScriptModule"):
-        trace(model, torch.zeros(1, 2))
-
-
 def test_what_cannot_be_called_is_refused():
     with pytest.raises(TypeError, match="give a model: NoneType"):
         trace(dims=DIMS)
-
-
-class Attends(nn.Module):
-    """A reader's module that calls a library's."""
-
-    def __init__(self):
-        super().__init__()
-        self.mix = nn.MultiheadAttention(12, 3, batch_first=True)
-
-    def forward(self, x):
-        mixed, _ = self.mix(x, x, x)
-        return mixed + x
-
-
-def test_a_librarys_calls_are_told_from_the_readers_line():
-    seen = trace(Attends(), torch.randn(2, 5, 12), dims={"T": 5})
-    calls = [row.call for row in seen.at("mix").rows]
-    assert "softmax" in calls
-    assert not any("self.mix" in call for call in calls)
-    assert seen.table.rows[-1].call == "mixed + x"
-
-
-def test_axis_names_in_the_html_have_a_class_and_nothing_else_has(seen):
-    table = seen._repr_html_()
-    marked = re.findall(r'<b class="axis axis-(\w+)">(\w+)</b>', table)
-    assert all(one == other for one, other in marked)
-    assert {name for name, _ in marked} == set(DIMS)
-    assert "(B, H, T, S)" in letters(table)
-    assert '<b class="axis axis-H">H</b><sub>3</sub>' in table
 
 
 def test_at_a_prompt_each_answer_shows_itself_and_no_address(seen):
@@ -158,3 +72,34 @@ def test_at_a_prompt_each_answer_shows_itself_and_no_address(seen):
     for shown in (seen, seen.table, seen.source(code), seen.parameters()):
         assert repr(shown) == str(shown)
         assert "0x" not in repr(shown)
+
+
+X, IDS = torch.randn(3, 4), torch.tensor([[0, 1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("function", "inputs", "types"),
+    [
+        (lambda x: x + 1, [X], ""),
+        (lambda x: x > 0, [X], "bool"),
+        (lambda ids, x: x[ids], [IDS, X], ""),
+        (lambda ids: ids.float(), [IDS], "float32"),
+        (lambda x: x.half(), [X], "float16"),
+        (lambda x: x.to("meta"), [X], "on meta"),
+        (lambda x: x.to("meta", torch.int8), [X], "int8 on meta"),
+        (lambda x: x.masked_fill(x.bool(), 0), [X.bool()], ""),
+        (lambda ids: ids.new_ones(3), [IDS], ""),
+    ],
+)
+def test_what_comes_out_is_named_where_nothing_like_it_went_in(
+    function, inputs, types
+):
+    assert trace(function, *inputs).table.rows[-1].types == (types,)
+
+
+def test_each_of_several_outputs_has_its_own():
+    seen = trace(lambda x: x.max(-1), X)
+    assert seen.table.rows[0].types == ("", "int64")
+    assert str(seen).endswith("-> (3?), (3?) int64")
+    assert "</span>, <span" in seen._repr_html_()
+    assert "</span> int64" in seen._repr_html_()

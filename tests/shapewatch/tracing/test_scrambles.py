@@ -6,13 +6,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn
 
 from shapewatch.tracing.axes.names import Axis
-from shapewatch.tracing.questions.scrambles import scrambled
-from tests.helpers import source_000
-from tests.helpers.translators import DIMS, translator
-from tformer_lite import causal_mask, join_heads, split_heads, trace
+from shapewatch.tracing.questions.scrambles import mixes_axes
+from tformer_lite import join_heads, split_heads, trace
 
 
 def found(model, **dims):
@@ -42,11 +39,6 @@ def test_a_merge_without_transposing_back_is_flagged():
     assert (one.before, one.after) == ("(B, H, T, D)", "(B, T, C)")
 
 
-def test_batch_and_time_exchanged_by_a_view_are_flagged():
-    (one,) = found(lambda x, B, T, H, D: x.view(T, B, H * D))
-    assert one.after == "(T, B, C)"
-
-
 @pytest.mark.parametrize(
     "model",
     [
@@ -68,28 +60,6 @@ def test_batch_and_time_exchanged_by_a_view_are_flagged():
 )
 def test_what_splits_and_merges_neighbours_is_not(model):
     assert found(model) == []
-
-
-def test_the_running_example_and_its_source_are_clean():
-    assert trace(build=translator, dims=DIMS).check_axes() == []
-
-    def build(B, S, T, H, D):
-        sizes = (H * D, H, D)
-        model = source_000.Translator(lengths=(S, T), sizes=sizes)
-        masks = torch.ones(B, 1, 1, S), causal_mask(T)
-        ids = [torch.randint(1024, (B, n)) for n in (S, T)]
-        return model, (*ids, *masks)
-
-    assert trace(build=build, dims=DIMS).check_axes() == []
-
-
-def test_pytorchs_attention_is_clean():
-    def build(B, T, S, H, D):
-        layer = nn.MultiheadAttention(H * D, H, batch_first=True)
-        x, source = torch.randn(B, T, H * D), torch.randn(B, S, H * D)
-        return layer, (x, source, source)
-
-    assert trace(build=build, dims=DIMS).check_axes() == []
 
 
 def test_what_is_not_proved_is_not_judged():
@@ -115,7 +85,7 @@ def reshapes(draw):
 @given(reshapes())
 def test_any_cut_of_the_same_order_is_clean_and_another_order_is_not(case):
     names, before, after = case
-    assert not scrambled(before, after, {})
+    assert not mixes_axes(before, after, {})
     single = [Axis(1, name, "proved") for name in names]
     moved = [single[1], single[0], *single[2:]]
-    assert scrambled(single, moved, {})
+    assert mixes_axes(single, moved, {})

@@ -1,4 +1,4 @@
-"""A line is shown only where it is what runs."""
+"""A line, and what it gives a call, is shown only where it is what runs."""
 
 import __future__
 
@@ -6,11 +6,13 @@ import ast
 import builtins
 import importlib
 import linecache
+import sys
 from types import CodeType, FunctionType
 
 import pytest
 import torch
 
+from shapewatch.tracing.source.expressions import argument_texts
 from tformer_lite import trace
 
 
@@ -66,15 +68,6 @@ def test_a_cell_is_compiled_as_ipython_compiles_it(first, flag, monkeypatch):
     assert "return g(x)     # (2?)" in str(seen.source(f))
 
 
-def test_a_name_may_be_given_in_another_cell(monkeypatch):
-    names = {}
-    exec(cell("one", "first = lambda x: x[0]\n", monkeypatch), names)
-    text = "def f(x):\n    return first(x)\n"
-    exec(cell("two", text, monkeypatch), names)
-    seen = trace(names["f"], torch.ones(2, 3))
-    assert "return first(x)  # (3?)" in str(seen.source(names["f"]))
-
-
 def test_a_cell_that_is_run_again_is_the_same_and_its_copy_is_another(
     monkeypatch,
 ):
@@ -88,3 +81,34 @@ def test_a_cell_that_is_run_again_is_the_same_and_its_copy_is_another(
     assert str(seen.source(again["f"])) == str(seen.source(first["f"]))
     with pytest.raises(ValueError, match="f made no tensor in this run"):
         seen.source(other["f"])
+
+
+def seen_from(*values, **options) -> list[str]:
+    return argument_texts(sys._getframe(1))
+
+
+def test_arguments_are_read_as_they_are_written():
+    weights = torch.zeros(2, 3)
+    texts = seen_from(weights[0, 1], -weights.mT, mask=None)
+    assert texts == ["weights[0, 1]", "-weights.mT"]
+
+
+def test_arguments_over_several_lines_and_in_other_scripts():
+    थिएन = torch.zeros(2)
+    texts = ["थिएन", seen_from(
+        थिएन[0],
+        थिएन + 1,
+    )]  # fmt: skip
+    assert texts[1] == ["थिएन[0]", "थिएन + 1"]
+
+
+def test_what_cannot_be_read_is_left_out():
+    assert seen_from(*[1, 2]) == []
+    assert eval("seen_from(1)") == []
+
+
+@pytest.mark.parametrize("now", ["first + second\n", "a b c d e f\n"])
+def test_a_file_that_changed_since_it_was_read_does_no_harm(now):
+    was = compile("seen_from(1)", "changed.py", "eval")
+    linecache.cache["changed.py"] = len(now), None, [now], "changed.py"
+    assert eval(was) == []

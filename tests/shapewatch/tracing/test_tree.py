@@ -1,13 +1,62 @@
-"""The tree of a run: each module once, with what hooks measure there."""
+"""The tree of a run: each module once, with what hooks measure there; as much
+as fits a screen; and in a notebook, lists in lists."""
+
+from html.parser import HTMLParser
 
 import pytest
 import torch
 from torch import nn
 
-from shapewatch.tracing.tree.nodes import Node
+from shapewatch.tracing import trace
+from shapewatch.tracing.tree.tree import Node, fitting_depth, tree_lines
+from tests.helpers.listings import unstyled
 from tests.helpers.small import build, small, words
-from tests.helpers.trees import Block, Other, Stack, X, cells, names, tree
 from tformer_lite import DecoderOnly, EncoderDecoder
+
+X = torch.randn(2, 4)
+
+
+class Block(nn.Module):
+    """A layer of a stack, of which a test changes something."""
+
+    def __init__(self, wide=6, inner="layer", extra=False, bias=True):
+        super().__init__()
+        self.add_module(inner, nn.Linear(4, wide, bias))
+        self.back = nn.Linear(wide, 4)
+        self.extra = nn.ReLU() if extra else None
+
+    def forward(self, x, mask=None):
+        inner = next(self.children())
+        y = self.back(inner(x).relu())
+        return y if self.extra is None else self.extra(y)
+
+
+class Other(Block):
+    pass
+
+
+class Stack(nn.Module):
+    """Layers one after the other; `masked` ones are given a mask."""
+
+    def __init__(self, *blocks, masked=()):
+        super().__init__()
+        self.h, self.masked = nn.ModuleList(blocks), masked
+
+    def forward(self, x):
+        for i, block in enumerate(self.h):
+            x = block(x, x > 0) if i in self.masked else block(x)
+        return x
+
+
+def tree(model, *inputs, depth=None, **names):
+    return trace(model, *inputs, **names).tree(depth)
+
+
+def names(shown) -> list[str]:
+    """The first column of a tree's lines, between its empty ones."""
+    lines = str(shown).splitlines()
+    rows = lines[4 : lines.index("", 4)] if lines[3:] else []
+    return [next(filter(None, row.split("  "))).strip() for row in rows]
 
 
 def test_equal_neighbours_are_one_line_with_the_parameters_of_each():
@@ -33,30 +82,15 @@ def test_equal_neighbours_are_one_line_with_the_parameters_of_each():
     [
         (lambda: Other(), ()),
         (lambda: Block(wide=7), ()),
-        (lambda: Block(bias=False), ()),
         (lambda: Block(inner="first"), ()),
         (lambda: Block(extra=True), ()),
-        (lambda: Block().requires_grad_(False), (2,)),
-        (lambda: nn.Sequential(nn.Linear(4, 6), nn.Linear(6, 4)), ()),
+        (lambda: Block(), (2,)),
     ],
 )
 def test_a_layer_that_differs_stands_on_its_own(odd, masked):
     blocks = Block(), Block(), odd(), Block(), Block(), Block()
     shown = tree(Stack(*blocks, masked=masked), X, depth=1)
     assert names(shown) == ["h.0 … h.1 × 2", "h.2", "h.3 … h.5 × 3"]
-
-
-def test_names_that_differ_by_more_than_a_number_are_not_folded():
-    class Three(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.query, self.key = nn.Linear(4, 4), nn.Linear(4, 4)
-            self.key2 = nn.Linear(4, 4)
-
-        def forward(self, x):
-            return self.query(x) + self.key(x) + self.key2(x)
-
-    assert names(tree(Three(), X)) == ["query", "key", "key2"]
 
 
 def hooked(model, *inputs) -> list[tuple]:
@@ -88,6 +122,21 @@ def runs(node: Node) -> list[tuple]:
     return found + [x for part in node.parts for x in runs(part)]
 
 
+class Again(nn.Module):
+    """One layer in a loop, and another in two places."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.act = Block(), nn.ReLU()
+        self.last = nn.Sequential(nn.Linear(4, 4), self.act)
+
+    def forward(self, x):
+        x = self.act(x)
+        for _ in range(5):
+            x = self.layer(x)
+        return self.last(x)
+
+
 MODELS = {
     "translator": lambda: (
         build(EncoderDecoder, small("paper_base", n_layers=3)),
@@ -107,21 +156,6 @@ MODELS = {
 }
 
 
-class Again(nn.Module):
-    """One layer in a loop, and another in two places."""
-
-    def __init__(self):
-        super().__init__()
-        self.layer, self.act = Block(), nn.ReLU()
-        self.last = nn.Sequential(nn.Linear(4, 4), self.act)
-
-    def forward(self, x):
-        x = self.act(x)
-        for _ in range(5):
-            x = self.layer(x)
-        return self.last(x)
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_every_run_of_every_module_is_there_with_what_hooks_measure(name):
     torch.manual_seed(0)
@@ -136,21 +170,12 @@ def test_a_module_that_runs_again_says_how_often():
 
 
 def test_parameters_that_stand_above_are_said_to_be_the_same():
-    class Tied(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.layer = nn.Linear(4, 4)
-            self.more = nn.Sequential(self.layer, nn.ReLU())
-
-        def forward(self, x):
-            return self.more(self.layer(x))
-
-    assert [row[-1].strip() for row in cells(tree(Tied(), X))[1:]] == [
-        "20",
-        "20",
-        "20 again",
-        "(2, 4) -> (2, 4)",
-    ]
+    layer = nn.Linear(4, 4)
+    model = nn.ModuleDict({"first": layer, "more": nn.Sequential(layer)})
+    model.forward = lambda x: model["more"](model["first"](x))
+    lines = str(tree(model, X)).splitlines()[4:7]
+    said = [line.rpartition(")")[2].split() for line in lines]
+    assert said == [["20"], ["20"], ["20", "again"]]
 
 
 class Growing(nn.Module):
@@ -186,42 +211,13 @@ def test_where_the_shapes_of_several_runs_differ_the_ends_are_shown():
     assert "… …" not in line
 
 
-def test_a_layer_that_is_handed_in_is_named_from_where_it_lives():
-    """As the residuals of this book's blocks are handed their sublayers."""
-    torch.manual_seed(0)
-    model = EncoderDecoder(small("paper_base", n_layers=3))
-    found = names(tree(model, words(10, 2, 7), words(11, 2, 5), depth=4))
-    assert found.count("self_attention") == 2
-    assert found.count("blocks.0 … blocks.2 × 3") == 2
-
-
-def test_what_a_module_reads_has_the_shape_that_it_had_before():
-    class Writes(nn.Module):
-        def forward(self, x):
-            return x.unsqueeze_(0) * 2
-
-    model = nn.Sequential(nn.Linear(4, 4), Writes())
-    assert "(2, 4) -> (1, 2, 4)" in str(tree(model, X)).splitlines()[5]
-
-
-class Pairs(nn.Module):
-    """A list of lists of layers, as many write them: the inner lists do not
-    run."""
-
-    def __init__(self, times=4):
-        super().__init__()
-        pairs = [[nn.Linear(4, 4), nn.Linear(4, 4)] for _ in range(times)]
-        self.layers = nn.ModuleList(map(nn.ModuleList, pairs))
-
-    def forward(self, x):
-        for first, second in self.layers:
-            x = x + first(x)
-            x = x + second(x)
-        return x
-
-
 def test_lists_that_do_not_run_hold_what_runs_in_them():
-    shown = tree(Pairs(), X)
+    """A list of lists of layers, as many write them."""
+    pairs = [[nn.Linear(4, 4), nn.Linear(4, 4)] for _ in range(4)]
+    model = nn.Module()
+    model.layers = nn.ModuleList(map(nn.ModuleList, pairs))
+    model.forward = lambda x: [b(a(x)) for a, b in model.layers][-1]
+    shown = tree(model, X)
     assert str(shown).splitlines()[4:7] == [
         f"layers.0 … layers.3 × 4  ModuleList{' ' * 28}40 each",
         f"  0 … 1 × 2{' ' * 14}Linear      (2, 4) -> (2, 4)          20 each",
@@ -232,20 +228,158 @@ def test_lists_that_do_not_run_hold_what_runs_in_them():
     ]
 
 
-def test_a_list_of_which_one_layer_runs_is_no_level():
-    model = Pairs(1)
-    model.forward = lambda x: model.layers[0][1](x)
-    assert names(tree(model, X)) == ["layers.0.1"]
-
-
 def test_what_a_long_name_begins_with_is_not_written_twice():
-    class Buckets(nn.Module):
-        def __init__(self):
-            super().__init__()
-            for i in range(9, 12):
-                self.add_module(f"a_2nd_longer_name_{i}_of", nn.Linear(4, 4))
+    model = nn.Sequential()
+    for i in range(9, 12):
+        model.add_module(f"a_2nd_longer_name_{i}_of", nn.Linear(4, 4))
+    assert names(tree(model, X)) == ["a_2nd_longer_name_9_of … 11_of × 3"]
 
+
+def test_as_many_levels_are_shown_as_fit_a_screen_and_the_rest_is_told():
+    torch.manual_seed(0)
+    model = EncoderDecoder(small("paper_base", n_layers=6))
+    shown = tree(model, words(10, 2, 7), words(11, 2, 5))
+    deep = shown.root.depth
+    sizes = [len(tree_lines(shown.root, d)) for d in range(deep + 1)]
+    assert sizes == sorted(sizes)
+    assert sizes[shown.depth] <= 36 < sizes[shown.depth + 1]
+    last = str(shown).splitlines()[-1]
+    more = f"tree(depth={deep}) shows all modules, calls() lists all"
+    assert last.startswith(f"depth={shown.depth} of {deep}: {more}")
+    wide = nn.Sequential(*(nn.Linear(4 + i, 5 + i) for i in range(50)))
+    assert fitting_depth(tree(wide, X).root) == 1
+
+
+def test_a_depth_can_be_chosen():
+    model = Stack(Block(), Other())
+    assert names(tree(model, X, depth=1)) == ["h.0", "h.1"]
+    assert tree(model, X, depth=0).shown == []
+    assert names(tree(model, X, depth=9)) == names(tree(model, X, depth=2))
+    with pytest.raises(ValueError, match="depth=-1 is below 0"):
+        tree(model, X, depth=-1)
+
+
+def test_calls_are_printed_that_fit_in_40_lines_and_else_the_tree():
+    many = trace(Stack(*(Block() for _ in range(7))), X)
+    few = trace(Stack(*(Block() for _ in range(6))), X)
+    assert len(str(many.calls()).splitlines()) == 42
+    assert str(many) == str(many.tree())
+    assert many._repr_html_() == many.tree()._repr_html_()
+    assert len(str(few.calls()).splitlines()) == 36
+    assert str(few) == str(few.calls())
+    assert few._repr_html_() == few.calls()._repr_html_()
+
+
+def test_a_function_that_does_more_than_a_module_is_the_whole():
+    block = Block()
+
+    def scaled(x):
+        return block(x) * 2
+
+    lines = str(tree(scaled, X)).splitlines()
+    assert lines[0] == "scaled"
+    assert lines[4].startswith("Block  ")
+    lines = str(tree(lambda x: block(x), X)).splitlines()
+    assert lines[0] == "Block  (2, 4) -> (2, 4)"
+
+
+class VeryLongNameOfALayerThatNobodyWouldWrite(Block):
+    pass
+
+
+def test_lines_are_no_wider_than_100_letters():
+    """Shapes that are left out are dots, and then a class is cut."""
+    model = Stack(VeryLongNameOfALayerThatNobodyWouldWrite())
+    model.forward = lambda *xs: model.h[0](*xs[:2]) + xs[2]
+    for axes, kind in (3, "VeryLongNameOfALayerThatN…"), (5, "VeryLongNameO…"):
+        wide = [torch.randn(1000, 10, *[1] * axes, 4) for _ in range(3)]
+        lines = str(tree(model, *wide)).splitlines()
+        assert max(map(len, lines)) <= 100
+        one = str(tuple(wide[0].shape))
+        assert f"  {one}, … -> {one}  " in lines[4]
+        assert kind in lines[4]
+
+
+def test_of_a_module_without_parts_there_is_the_whole():
+    class Same(nn.Module):
         def forward(self, x):
-            return sum(layer(x) for layer in self.children())
+            return x
 
-    assert names(tree(Buckets(), X)) == ["a_2nd_longer_name_9_of … 11_of × 3"]
+    assert str(tree(Same(), X)).splitlines() == [
+        "Same  (2, 4) -> (2, 4)",
+        "float32 on cpu, unless marked",
+        "",
+        "calls() lists all 0 calls",
+    ]
+
+
+def test_data_types_are_marked_that_are_not_the_usual_one():
+    class Fill(nn.Module):
+        def forward(self, x):
+            return x.masked_fill(x > 0, 0.0), x > 0
+
+    model = nn.Sequential(nn.Embedding(9, 4), Fill())
+    lines = str(tree(model.bfloat16(), words(9, 2, 3))).splitlines()
+    assert lines[0] == "Sequential  (2, 3) int64 -> (2, 3, 4), (2, 3, 4) bool"
+    assert lines[1] == "bfloat16 on cpu, unless marked"
+    assert "(2, 3) int64 -> (2, 3, 4)" in lines[4]
+
+
+def test_of_a_run_that_failed_the_tree_ends_where_it_did():
+    blocks = [Block() for _ in range(9)]
+    blocks[6].back = nn.Linear(5, 4)
+    with pytest.raises(RuntimeError) as caught:
+        trace(Stack(*blocks), X)
+    lines = str(caught.value.trace.tree()).splitlines()
+    assert lines[0] == "Stack  (2, 4) -> failed"
+    found = names(caught.value.trace.tree())
+    assert found == ["h.0 … h.5 × 6", "layer", "back", "h.6", "layer", "back"]
+    failed = ["failed" in line for line in lines[4:10]]
+    assert failed == [False, False, False, True, False, True]
+
+
+class Page(HTMLParser):
+    """The elements of a page, each with its depth, and its texts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.found, self.texts = [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, self.open.count("details"), dict(attributes)))
+        self.open += [] if tag == "br" else [tag]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def test_the_html_is_lists_in_lists_that_open_down_to_the_depth():
+    kind = type("<A&B>", (Block,), {})
+    model = Stack(Stack(kind(), kind()), Stack(Other()))
+    page = Page(unstyled(tree(model, X, depth=2)._repr_html_()))
+    states = [(d, "open" in a) for tag, d, a in page.found if tag == "details"]
+    # h.0, its blocks, and of a block: its own call, layer, back
+    one = [(0, True), (1, False), *[(2, False)] * 3]
+    assert states == one * 2
+    assert not {"style", "script", "svg"} & {tag for tag, *_ in page.found}
+    for name in "h.0", "h.1", "h.0 … h.1 × 2", "layer", "<A&B>":
+        assert any(name in text for text in page.texts), name
+
+
+def test_the_html_holds_the_calls_of_each_module_once_unless_it_were_huge():
+    seen = trace(Stack(*(Block() for _ in range(14))), X)
+    page = Page(seen.tree()._repr_html_())
+    calls = [row.call for row in seen.calls().rows[:3]]
+    assert [text for text in page.texts if text in calls] == [
+        "inner(x).relu()",
+        "inner(x)",
+        "y = self.back(inner(x).relu())",
+    ]
+    assert "own calls of h.0: 1" in page.texts
+    long = nn.Sequential(*(nn.Linear(4 + i, 5 + i) for i in range(301)))
+    assert "<table" not in tree(long, X)._repr_html_()

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from shapewatch.tracing.questions.scores import Attention
+from shapewatch.tracing.questions.attention import Attention
 from tformer_lite.drawing.attention.chains import Operator
 from tformer_lite.drawing.surface.matrix import Matrix, check_known
 from tformer_lite.drawing.surface.palette import AXES

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shapewatch.tracing import Trace
 from shapewatch.tracing.axes.names import Shape
-from shapewatch.tracing.questions.attention import Flow, Found
+from shapewatch.tracing.questions.attention import AttentionSteps, Flow
 
 # What is before a stack or a block, and the way from there to an attention.
 BLOCK = re.compile(r"(.*?)((?:blocks\.\d+\.)?)(?:self|cross)_attention\b")
@@ -144,7 +144,7 @@ def stops_of(seen: Trace, path: str) -> list[Part]:
 
 
 def shapes_inside(
-    seen: Trace, own: list[int], found: Found
+    seen: Trace, own: list[int], found: AttentionSteps
 ) -> dict[str, tuple[int, Shape]]:
     """Give the step and the shape of each stop."""
     product, mixed = own[found.product], own[found.mixed]

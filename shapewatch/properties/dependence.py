@@ -1,0 +1,504 @@
+"""Dependence: which outputs depend on which inputs, and on which they must
+not."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from shapewatch.properties.attention import (
+    all_attentions,
+    cross_attentions,
+)
+from shapewatch.properties.finding import (
+    FUTURE,
+    UNUSUAL,
+    Verdict,
+    check,
+    whatever_weights,
+)
+from shapewatch.properties.numbers import between_two
+from shapewatch.properties.perturbation import (
+    FAINT,
+    baseline_output,
+    depends_on,
+    distance,
+    evenly_spaced,
+    few_outputs,
+    first_cause,
+    gives_one_row,
+    judged_by_position,
+    reach,
+    rounding_tolerance,
+    rows_alone,
+    sampled_positions,
+    sampled_text,
+    with_noise_added,
+)
+from shapewatch.properties.positions import (
+    swappable_neighbours,
+    table_with_zeros,
+)
+from shapewatch.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+    TrainingModel,
+    in_double,
+    with_model,
+    with_sequences,
+)
+
+REFUSED_LENGTHS = "Shorter inputs are refused."
+NO_MIXING = "No position depends on another one, and there is no attention."
+
+
+@check
+@whatever_weights
+def past(subject: Subject) -> Verdict:
+    """See whether each position depends on itself, and on one before it."""
+    judged_by_position(subject)
+    moves = reach(subject, subject.last)
+    if moves.shape[1] == 1:
+        raise NotJudgedError("There is one position only: nobody is before.")
+    if not mixes(subject):
+        raise NotJudgedError(NO_MIXING)
+    real = subject.real[-1] & ~moves.diagonal(dim1=1, dim2=2).isnan()
+    itself = moves.diagonal(dim1=1, dim2=2) > 0
+    unmoved = ~(earlier(subject, moves) & itself) & real
+    if not unmoved.any():
+        says = "Each position depends on itself, and on an earlier one."
+        return True, says + sampled_text(subject, subject.last), moves[0]
+    b, t = first(unmoved)
+    if hint := like_padding(subject.inputs[-1], unmoved):
+        return False, f"Row {b}: position {t} {hint}", moves[b], UNUSUAL
+    whom = "any position before it" if itself[b, t] else "itself"
+    says = (
+        f"Row {b}: position {t} does not depend on {whom}. Look at the mask, "
+        "and whether attention runs over positions."
+    )
+    return False, says, moves[b]
+
+
+def like_padding(ids: Tensor, there: Tensor) -> str:
+    """Say that just one id stands at some positions (B, T); or ""."""
+    found = ids[there].unique() if ids.ndim == 2 else ids[:0]
+    if ids.is_floating_point() or len(found) != 1:
+        return ""
+    if not (ids == found).equal(there):
+        return ""
+    one = found.item()
+    return (
+        f"has no effect, nor has any other word of the id {one}, and all "
+        f"others have. If it is padding, give pad={one}; if not, look at the "
+        "mask."
+    )
+
+
+def earlier(subject: Subject, moves: Tensor) -> Tensor:
+    """Which positions depend on one before them, if there is one: (B, T)."""
+    real, last = subject.real[-1], subject.last
+    before = (moves.tril(-1) > 0).any(-1)
+    before |= real.cumsum(1) - real.long() == 0
+    some = sampled_positions(subject, last) if moves.isnan().any() else []
+    for t in some:
+        if not before[:, t].all():  # it may depend on those left out
+            before[:, t] |= depends_on(subject, last, slice(t))[:, t]
+    return before
+
+
+@check
+def padding_invariance(subject: Subject) -> Verdict:
+    """See whether what stands at padding moves a real output: it must not."""
+    real = subject.real
+    padded = [which for which, x in enumerate(real) if not x.all()]
+    if not padded:
+        says = "There is no padding: give padded rows, and its id as pad=."
+        raise NotJudgedError(says)
+    for which in padded:
+        moves = reach(subject, which)
+        moved = (moves > 0) & ~real[which][:, None] & real[-1][:, :, None]
+        if moved.any():
+            b, t, s = first(moved)
+            words = real[which][b].nonzero()[:, 0].tolist()
+            module = first_cause(subject, which, b, s, words)
+            says = (
+                f"Row {b}: output {t} moves when {subject.side(which)} "
+                f"position {s} does, which is padding{module}. Look at the "
+                "padding mask: its id, its axis, and where it is used."
+            )
+            return False, says, moves[b]
+        if says := moved_by_more_padding(subject, which):
+            return False, says, moves[0]
+    seen = reach(subject, padded[0])[0]
+    says = "What stands at padding moves nothing."
+    return True, says + sampled_text(subject, padded[0]), seen
+
+
+def moved_by_more_padding(subject: Subject, which: int) -> str:
+    """Say which output moves when an input is one padding longer; or ""."""
+    x, real = subject.inputs[which], subject.real[which]
+    if len(subject.given) != len(subject.inputs) or real[:, -1].all():
+        return ""
+    inputs = [*subject.inputs]
+    inputs[which] = torch.cat([x, x[~real][:1].expand(len(x), 1)], 1)
+    try:
+        after = subject.run(*inputs)[:, : subject.inputs[-1].shape[1]]
+        moves = distance(subject, after) > 10 * rounding_tolerance(subject)
+    except (FailedError, RuntimeError):  # it is as long as can be
+        return ""
+    if not (moves & subject.real[-1]).any():
+        return ""
+    b, t = first(moves & subject.real[-1])
+    return (
+        f"Row {b}: output {t} moves when one more padding stands at the end "
+        f"of the {subject.side(which)}. Look at the padding mask: is it used "
+        "in every attention?"
+    )
+
+
+@check
+@whatever_weights
+def unknown_words(subject: Subject) -> Verdict:
+    """See whether outputs depend on unknown words, which are not padding."""
+    if not any(x.any() for x in subject.unknown):
+        says = "There is no unknown word: give unknown=, and one."
+        raise NotJudgedError(says)
+    for which, x in enumerate(subject.unknown):
+        moved = reach(subject, which) > 0
+        could = subject.real[-1][:, :, None].expand_as(moved)
+        if which == subject.last:  # only those who come later
+            could = could.tril(-1)
+        pushed = ~reach(subject, which)[:, 0].isnan()
+        wrong = x & pushed & could.any(1) & ~(moved & could).any(1)
+        if wrong.any():
+            b, s = first(wrong)
+            says = (
+                f"Row {b}: no output depends on {subject.side(which)} "
+                f"position {s}, an unknown word. Look at the padding mask: "
+                "does it hide the id of unknown words?"
+            )
+            return False, says, reach(subject, which)[b]
+    return True, "Outputs depend on unknown words.", reach(subject, 0)[0]
+
+
+@check
+@whatever_weights
+def source_dependence(subject: Subject) -> Verdict:
+    """See whether each output depends on the source, through an attention in
+    which the target asks and the source answers."""
+    if subject.last != 1:
+        raise NotJudgedError("There is no source: the model has one input.")
+    moves, b = reach(subject, 0), 0
+    unmoved = subject.real[-1] & ~(moves > 0).any(-1)
+    if unmoved.any() and moves.isnan().any():
+        unmoved &= ~depends_on(subject, 0, slice(None))
+    if unmoved.any():
+        b, t = first(unmoved)
+        says = f"Row {b}: output {t} does not depend on the source."
+    elif not cross_attentions(subject):
+        says = (
+            "In no attention does the target ask, and the source answer with "
+            "both keys and values."
+        )
+    else:
+        return True, "Each output depends on the source.", moves[0]
+    says += " Look at who is handed to cross-attention, and as what."
+    return False, says, moves[b]
+
+
+@check
+@whatever_weights
+def order_sensitivity(subject: Subject) -> Verdict:
+    """See whether words that change places are noticed elsewhere."""
+    judged = {}
+    for which, p, q, moves in exchanges(subject):
+        side = subject.side(which)
+        if moves.any():
+            judged[side] = moves
+        elif not mixes(subject):
+            raise NotJudgedError(NO_MIXING)
+        elif not has_no_positions(subject, side):
+            says = (
+                f"When {side} positions {p} and {q} change places, no other "
+                "output moves. Look at the positions: are they added, and "
+                "does each have its own?"
+            )
+            return False, says, moves
+        with_positions = moves.any() and not has_no_positions(subject, side)
+        if with_positions and (wrong := swappable_neighbours(subject, which)):
+            return False, wrong[0], moves, wrong[1]
+    if says := table_with_zeros(subject.model):
+        return False, says, torch.zeros(1, 1), UNUSUAL
+    if not judged:
+        raise NotJudgedError("No positions are asked for, or no words differ.")
+    says = (
+        f"The outputs depend on the order of the {' and the '.join(judged)}."
+    )
+    return True, says, next(iter(judged.values()))
+
+
+def exchanges(subject: Subject) -> Iterator[tuple[int, int, int, Tensor]]:
+    """Let two words of an input, before its last, change places: which it is,
+    their positions, how far other outputs of the first row move (1, T)."""
+    for which, x in enumerate(subject.inputs):
+        real = subject.real[which][0].nonzero()[:-1, 0].tolist()
+        pairs = combinations(real, 2)
+        unlike = [(p, q) for p, q in pairs if not x[0, p].equal(x[0, q])]
+        for p, q in unlike[:1]:
+            inputs = [x.clone() for x in subject.inputs]
+            inputs[which][:, [p, q]] = x[:, [q, p]]
+            few = few_outputs(subject)
+            moves = distance(few, few.run(*inputs))[:1]
+            if 0 < moves.max() < rounding_tolerance(few):
+                moves = moves_in_double(few, inputs)[:1]
+            if which == subject.last:
+                moves[:, : q + 1] = 0
+            yield which, p, q, moves
+
+
+def moves_in_double(subject: Subject, inputs: list[Tensor]) -> Tensor:
+    """How far outputs move, (B, T), where it may be rounding alone."""
+    with suppress(NotJudgedError, FailedError):
+        subject = in_double(subject)
+    return distance(subject, subject.run(*inputs))
+
+
+def mixes(subject: Subject) -> bool:
+    """Whether there is attention, or outputs depend on other positions."""
+    if all_attentions(subject):
+        return True
+    if gives_one_row(subject):  # such as a mean of words
+        return False
+    moves = [reach(subject, which) for which in range(subject.last + 1)]
+    own = torch.eye(moves[-1].shape[1])
+    moved = [*moves[:-1], moves[-1] * (1 - own)]
+    return any(bool((x > 0).any()) for x in moved)
+
+
+def has_no_positions(subject: Subject, side: str) -> bool:
+    """Whether the model's config asks for no positions on a side."""
+    theirs = getattr(
+        getattr(subject.model, "config", None), "src_positions", None
+    )
+    own = getattr(getattr(subject.model, "config", None), "positions", None)
+    return ((side == "source" and theirs) or own) == "none"
+
+
+@check
+def batch_independence(subject: Subject) -> Verdict:
+    """See whether each row gives alone what it gives in a batch."""
+    if len(subject.inputs[0]) < 2:
+        raise NotJudgedError("There is one row only: give two.")
+    few = few_outputs(subject)
+    moved = rows_alone(few)
+    wrong = (moved > rounding_tolerance(few)) & subject.real[-1]
+    if wrong.any():
+        b, t = first(wrong)
+        says = (
+            f"Row {b}: output {t} is another one when the row is alone. Look "
+            "for an axis that is taken for another: batch first or second, "
+            "and what norms and softmax run over."
+        )
+        return False, says, moved
+    return True, "Each row gives alone what it gives in a batch.", moved
+
+
+def first(wrong: Tensor) -> list[int]:
+    """Give the first place at which something is True."""
+    return wrong.nonzero()[0].tolist()
+
+
+@check
+def causality(subject: Subject) -> Verdict:
+    """See whether a position depends on later ones: it must not.
+
+    It is asked in four ways: later vectors are pushed; later ids become
+    others; the input ends earlier; and, in training, with the same random
+    numbers, the first two at once.
+
+    Vaswani et al. (2017), section 3.2.3.
+    """
+    if not subject.causal:
+        raise NotJudgedError(FUTURE)
+    judged_by_position(subject)
+    if subject.inputs[-1].shape[1] < 2:
+        raise NotJudgedError("There is one position only: none is later.")
+    seen, refused = [], []
+    for moves_of, says in CAUSAL_RUNS:
+        try:
+            moves = moves_of(subject)
+        except NotJudgedError as reason:
+            refused.append(str(reason))
+            continue
+        future = moves.triu(1) * subject.real[-1][:, :, None] > 0
+        if future.any():
+            b, t, s = first(future)
+            first_in = partial(first_cause, subject, subject.last, b, s)
+            place = first_in([*range(s)]) if moves_of is to_itself else ""
+            return False, says.format(b=b, t=t, s=s, place=place), moves[b]
+        seen.append(moves[0])
+    if not seen:
+        raise NotJudgedError(refused[0])
+    says = "No position depends on a later one."
+    says += f" {REFUSED_LENGTHS}" * (REFUSED_LENGTHS in refused)
+    return True, says + sampled_text(subject, subject.last), seen[0]
+
+
+def to_itself(subject: Subject) -> Tensor:
+    """How far positions move when another one is pushed: (B, T, T)."""
+    return reach(subject, subject.last)
+
+
+def with_other_ids(subject: Subject) -> Tensor:
+    """How far positions move when the ids from one on change: (B, T, T)."""
+    few = few_outputs(subject)
+    every = range(1, subject.inputs[-1].shape[1])
+    some = evenly_spaced(every, max(2, subject.positions // 2))
+    outputs = {s: few.run(*with_others(few, s)) for s in some}
+    found = {s: distance(few, x) for s, x in outputs.items()}
+    return as_columns(few, found)
+
+
+def with_shorter_inputs(subject: Subject) -> Tensor:
+    """How far positions move when the input ends before one: (B, T, T)."""
+    same = not between_two(subject).any()
+    subject = few_outputs(subject)
+    before, found = baseline_output(subject), {}
+    if not same and not subject.run(seed=1).equal(before):
+        raise NotJudgedError("Two runs in evaluation differ.")
+    odd = [n for n in range(3, before.shape[1]) if n & (n - 1)]
+    for n in odd[:: 1 + len(odd) // 8]:
+        try:
+            after = subject.call(subject.made, truncated_inputs(subject, n))
+        except FailedError:
+            continue
+        if after.shape[:2] == before[:, :n].shape[:2]:
+            whole = torch.cat([after, before[:, n:]], 1)
+            found[n] = distance(subject, whole, rounding_tolerance(subject))
+    if odd and not found:
+        raise NotJudgedError(REFUSED_LENGTHS)
+    return as_columns(subject, found)
+
+
+def in_training(subject: Subject) -> Tensor:
+    """How far positions move in training, where the random numbers are the
+    same, when all from another one on are pushed, and others: (B, T, T)."""
+    if not isinstance(subject.model, nn.Module):
+        raise NotJudgedError("A function is never in training.")
+    few, last, found = few_outputs(subject), subject.last, dict[int, Tensor]()
+    model: Any = few.model
+    trained = with_model(few, TrainingModel(model))
+    before = baseline_output(trained, last)
+    if before.equal(baseline_output(few, last)):  # it is the same function
+        return as_columns(few, found)
+
+    def run(inputs: Sequence[Tensor], pushed: list[int] | slice) -> Tensor:
+        with with_noise_added(inputs, pushed, last) as nudge:
+            return trained.run(*nudge.inputs)
+
+    if not run(trained.inputs, []).equal(before):
+        raise NotJudgedError("In training, two runs differ.")
+    for s in {1, before.shape[1] // 2, before.shape[1] - 1} - {0}:
+        after = run(with_others(trained, s), slice(s, None))
+        found[s] = distance(trained, after, FAINT, last)
+    return as_columns(subject, found)
+
+
+def with_others(subject: Subject, s: int) -> list[Tensor]:
+    """Give inputs whose last ids, from a position on, are other words that
+    occur there; padding stays. Vectors stay as they are."""
+    *rest, ids = subject.inputs
+    real = subject.real[-1]
+    known = ids[real].unique() if not ids.is_floating_point() else ids[:0]
+    later = real & (torch.arange(ids.shape[1]) >= s)
+    if len(known) < 2:
+        raise NotJudgedError("There are no other ids.")
+    nth = torch.searchsorted(known, ids.contiguous())
+    others = known[(nth + 1) % len(known)]
+    return [*rest, torch.where(later, others, ids)]
+
+
+def truncated_inputs(subject: Subject, n: int) -> tuple:
+    """Cut the last sequence to n positions; and of what is no sequence, such
+    as a mask, all axes of just as many as it had."""
+    *rest, last = subject.inputs
+    length, cuts = last.shape[1], (*rest, last[:, :n].contiguous())
+
+    def cut(x: Any) -> Any:
+        if not isinstance(x, Tensor) or any(x is y for y in cuts):
+            return x
+        parts = (slice(n if m == length else None) for m in x.shape)
+        return x[tuple(parts)].contiguous()
+
+    return tuple(map(cut, with_sequences(subject, cuts)))
+
+
+def as_columns(subject: Subject, found: dict[int, Tensor]) -> Tensor:
+    """Put what was found for some positions into a matrix (B, T, T)."""
+    none = torch.zeros(subject.inputs[-1].shape[:2])
+    every = range(none.shape[1])
+    return torch.stack([found.get(s, none) for s in every], -1)
+
+
+CAUSAL_RUNS = (
+    (
+        to_itself,
+        "Row {b}: position {t} moves when position {s}, a later one, "
+        "does{place}. Look at the causal mask, and at what mixes positions.",
+    ),
+    (
+        with_other_ids,
+        "Row {b}: position {t} moves when the ids from position {s} on, "
+        "which are later, become others. Look at what reads ids besides the "
+        "embedding: a mask, a bias, what is added to the logits.",
+    ),
+    (
+        with_shorter_inputs,
+        "Row {b}: position {t} is another one when the input ends before "
+        "position {s}. Look at what depends on the length: masks, positions, "
+        "means.",
+    ),
+    (
+        in_training,
+        "Row {b}: in training, position {t} moves when those from position "
+        "{s} on, which are later, do. Look at norms over positions, such as "
+        "batch-norm, and at masks that are left out in training.",
+    ),
+)
+
+
+@check
+@whatever_weights
+def source_coverage(subject: Subject) -> Verdict:
+    """See whether each target position gives a weight to each real source
+    position, in some head of each cross-attention."""
+    crossed = cross_attentions(subject) if subject.last == 1 else []
+    sizes = tuple(x.shape[1] for x in reversed(subject.inputs))
+    found = [one for one in crossed if one.weights.shape[-2:] == sizes]
+    if not found:
+        raise NotJudgedError("No target asks a source in any attention.")
+    real, asks = subject.real
+    for one in found:
+        weights = one.weights.reshape(len(real), -1, *sizes).amax(1)
+        missed = (weights == 0) & real[:, None] & asks[:, :, None]
+        if missed.any():
+            b, t, s = first(missed)
+            if hint := like_padding(subject.inputs[0], missed.any(1)):
+                says = f"Row {b}: in {one.path}, source position {s} {hint}"
+                return False, says, weights[b], UNUSUAL
+            says = (
+                f"Row {b}: in {one.path}, target position {t} gives no "
+                f"weight to source position {s}. Look at the memory's mask: "
+                "it hides padding, and nothing else."
+            )
+            return False, says, weights[b]
+    return (
+        True,
+        "Each target position attends to the whole source.",
+        weights[0],
+    )

@@ -1,0 +1,425 @@
+"""Positions: added to the scores, rotated into queries and keys, and whether
+two words that change places make a difference."""
+
+import re
+from collections.abc import Iterator
+from itertools import compress, pairwise
+from math import prod
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from shapewatch.properties.attention import (
+    AttentionParts,
+    all_attentions,
+    differ,
+    first_matrix,
+    how_many,
+)
+from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
+from shapewatch.properties.perturbation import (
+    FAINT,
+    another_batch,
+    few_outputs,
+)
+from shapewatch.properties.subject import (
+    NotJudgedError,
+    Subject,
+    same_word,
+    with_random_weights,
+)
+
+LEAST = 5  # positions: of fewer, numbers may be in order by chance
+
+
+def wrong_bias(subject: Subject) -> tuple[str, str, Tensor] | None:
+    """Say what is wrong with what is added to the scores, and show weights."""
+    alike = same_word(few_outputs(subject), 0)
+    found = [x for x in all_attentions(alike) if of_places(x)]
+    for one in found:
+        for x in filter(is_viewed, one.biases):
+            says = (
+                f"In {one.path}, what is added to the scores "
+                f"{tuple(x.shape)} depends on the distance of positions if "
+                "its numbers are taken as (T, T, H), and not as (H, T, T). A "
+                "view moves no element: permute the axes."
+            )
+            return says, BROKEN, one.weights
+    if says := scaled_late(found) or in_some_layers(subject, found):
+        return says, UNUSUAL, found[0].weights
+    if found and all(rises(one.weights) for one in found):
+        says = (
+            "With the same word everywhere, all heads attend to a position "
+            "the more the farther it is, as what is added to the scores has "
+            "it. Look at its sign."
+        )
+        return says, UNUSUAL, found[0].weights
+    return None
+
+
+def scaled_late(found: list[AttentionParts]) -> str:
+    """Say where what is added to the scores is scaled as well, or ""."""
+    late = [x.path for x in found if not 0.8 < x.late < 1.25]
+    if not late:
+        return ""
+    return (
+        f"In {late[0]}, what is added to the scores is scaled with them, "
+        "and so smaller than it is: add it after the scores are scaled."
+    )
+
+
+def in_some_layers(subject: Subject, found: list[AttentionParts]) -> str:
+    """Say which attention has no positions where others have biases, or ""."""
+    every = all_attentions(same_word(subject, 0)) if subject.last == 0 else []
+    bare = [x for x in every if not x.biases and is_placeless(x)]
+    if not found or not bare:
+        return ""
+    return (
+        f"In {bare[0].path}, an attention is given no position, though in "
+        f"{found[0].path} positions are added to the scores. Are they handed "
+        "to all layers?"
+    )
+
+
+def is_placeless(one: AttentionParts) -> bool:
+    """Whether queries and keys of one word are alike at all positions."""
+    t, s = one.weights.shape[-2:]
+    pairs = ((x.matrix, x.matrix[..., :1, :]) for x in (one.q, one.k))
+    return t == s and all(torch.allclose(x, y, 1e-3, 1e-5) for x, y in pairs)
+
+
+def of_places(one: AttentionParts) -> bool:
+    """Whether something is added to an attention within one sequence."""
+    t, s = one.weights.shape[-2:]
+    return bool(one.biases) and t == s >= LEAST
+
+
+def is_viewed(x: Tensor) -> bool:
+    """Whether a bias depends on distances if read as (T, T, H)."""
+    if x.ndim < 3 or x.shape[-1] != x.shape[-2] or x.shape[-3] < 2:
+        return False
+    heads, t, _ = x.shape[-3:]
+    if x.shape[:-3].numel() != 1 or t < LEAST or is_by_distance(x):
+        return False
+    return is_by_distance(x.reshape(t, t, heads).permute(2, 0, 1))
+
+
+def is_by_distance(x: Tensor) -> bool:
+    """Whether numbers (..., T, T) depend on the distance alone."""
+    return bool((x[..., 1:, 1:] == x[..., :-1, :-1]).all())
+
+
+def rises(weights: Tensor) -> bool:
+    """Whether weights (..., T, T) grow with the distance in all heads."""
+    both = (weights[..., 1:] > 0) & (weights[..., :-1] > 0)
+    steps, t = weights.diff(dim=-1), weights.shape[-1]
+    before = both.tril(-1) & (both.sum(-1, keepdim=True) > 1)
+    after = both.triu()
+    counted = (before | after).flatten(-2).sum(-1)
+    right = (~before | (steps < 0)) & (~after | (steps > 0))
+    return bool(right.all() and (counted > t).all())
+
+
+SAME_WORD = "With the same word everywhere,"
+NO_ROTATION = "No attention rotates queries or keys by their positions."
+ROTATION_HINT = (
+    "Rotate both in the same way, so that only the distance is left."
+)
+VALUES = (
+    "values are rotated as queries and keys are: what is mixed of them then "
+    "depends on places, unless it is rotated back."
+)
+ONE_SPEED = (
+    "all pairs of channels rotate by one angle from position to position: "
+    "each has a frequency of its own. Look at the division in its exponent."
+)
+PAIRS_HINT = (
+    "Are the same pairs of channels rotated (neighbours, or halves), by the "
+    "same angles, and are these numbers of positions?"
+)
+
+
+class OneWord(NamedTuple):
+    """What an attention makes of one word at all positions, where positions
+    enter it: queries, keys and their products (B, H, T, D) or (B, H, T, T).
+    """
+
+    path: str
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    products: Tensor
+
+
+@check
+def relative_positions(subject: Subject) -> Verdict:
+    """See whether queries and keys that are rotated by their positions give
+    products that depend on the distance of the positions alone.
+
+    The same word stands everywhere. If values are then all alike, and
+    queries or keys are not, these two were rotated, or positions were added
+    to them: that is told by other words. Where something is added to the
+    scores, see how it depends on the distance.
+
+    Su et al. (2021), section 3.2.1, equation 11.
+    """
+    if wrong := wrong_bias(subject):
+        says, level, weights = wrong
+        return False, says, first_matrix(weights), level
+    found = positional_attentions(subject, 0)
+    if not found:
+        raise NotJudgedError(NO_ROTATION)
+    for i, one in enumerate(found):
+        if products_by_distance(one) or are_added(
+            one, positional_attentions(subject, 1)[i:]
+        ):
+            continue
+        says, level = what_is_wrong(one)
+        says = f"In {one.path}, {says}"
+        return False, says, one.products[0, 0], level
+    for one in found:
+        if one_speed(one.q) and one_speed(one.k):
+            says = f"In {one.path}, {ONE_SPEED}"
+            return False, says, one.products[0, 0], UNUSUAL
+        if not all_alike(one.v):
+            says = f"In {one.path}, {VALUES}"
+            return False, says, one.products[0, 0], UNUSUAL
+    says = f"{SAME_WORD} queries times keys depend on the distance of their "
+    says += f"positions alone, in {how_many(found)}."
+    return True, says, found[0].products[0, 0]
+
+
+def positional_attentions(subject: Subject, word: int) -> list[OneWord]:
+    """Find attentions that positions enter, with one word everywhere."""
+    alike, found = same_word(few_outputs(subject), word), []
+    for one in all_attentions(alike):
+        q, k, v = (by_rows(alike, x.matrix) for x in (one.q, one.k, one.v))
+        within = 3 < q.shape[-2] == k.shape[-2]  # not of two sequences
+        within |= subject.last == 0 and 3 < q.shape[-2] < k.shape[-2]
+        alone = all_alike(v) or (is_turned(v) and is_turned(q))
+        if within and alone and not (all_alike(q) and all_alike(k)):
+            k = k.repeat_interleave(q.shape[1] // k.shape[1], 1)
+            found.append(OneWord(one.path, q, k, v, q @ k.mT))
+    return found
+
+
+def by_rows(subject: Subject, x: Tensor) -> Tensor:
+    """Tell rows from heads: (..., T, D) -> (B, H, T, D)."""
+    flat, rows = x.reshape(-1, *x.shape[-2:]), len(subject.inputs[-1])
+    return flat.unflatten(0, (1 if len(flat) % rows else rows, -1))
+
+
+def all_alike(x: Tensor) -> bool:
+    """Whether all positions have the same vector: (..., T, D)."""
+    return bool(((x - x[..., :1, :]).abs() <= rounding_bound(x)).all())
+
+
+def rounding_bound(*factors: Tensor) -> float:
+    """By how much products of such numbers may round apart."""
+    sizes = [x.norm(dim=-1).max().item() for x in factors]
+    eps = max(torch.finfo(x.dtype).eps for x in (*factors, torch.ones(1)))
+    return 300 * eps * prod(sizes)
+
+
+def products_by_distance(one: OneWord) -> bool:
+    """Whether products depend on t - s alone in some row, apart from the
+    lengths of queries, which may grow."""
+    units = [x / x.norm(dim=-1, keepdim=True) for x in (one.q, one.k)]
+    pairs = (one.q, one.k), units
+    return any(bool(is_constant(q, k).any()) for q, k in pairs)
+
+
+def is_constant(q: Tensor, k: Tensor) -> Tensor:
+    """Whether products of rows (B, H, T, D) depend on t - s alone: (B)."""
+    x = q @ k.mT
+    apart = (x[..., 1:, 1:] - x[..., :-1, :-1]).abs()
+    return (apart <= rounding_bound(q, k)).flatten(1).all(-1)
+
+
+def one_speed(x: Tensor) -> bool:
+    """Whether several pairs of channels (B, H, T, D) turn at one speed."""
+    steps = x.diff(dim=-2)
+    turns = steps.abs().amax(-2) > 1e-4 * x.abs().max()
+    if x.shape[-2] < 6 or turns.sum(-1).min() < 4:
+        return False
+    both, here = steps[..., 2:, :] + steps[..., :-2, :], steps[..., 1:-1, :]
+    twice = (both * here).sum(-2) / here.square().sum(-2)
+    twice = twice[turns]
+    return bool(twice.amax() - twice.amin() < 1e-3)
+
+
+def is_turned(x: Tensor) -> bool:
+    """Whether products of two rows (B, H, T, D) depend on distances alone."""
+    return bool(is_constant(x, x).any())
+
+
+def are_added(one: OneWord, others: list[OneWord]) -> bool:
+    """Whether positions were added, and not multiplied: two words differ by
+    the same vector everywhere. `others` begin with those of another word."""
+    if not others or others[0].path != one.path:
+        return True
+    return all_alike(one.q - others[0].q) and all_alike(one.k - others[0].k)
+
+
+def what_is_wrong(one: OneWord) -> tuple[str, str]:
+    """Say why products do not depend on the distance alone."""
+    q, k = one.q, one.k
+    for name, other, x in (("keys", "queries", q), ("queries", "keys", k)):
+        if all_alike(x):
+            says = f"{name} change with their positions, and {other} do not: "
+            says += f"products depend on where {name} stand, not on distances."
+            return f"{says} {ROTATION_HINT}", BROKEN
+    if is_constant(q, k.flip(-2)).any():
+        says = "queries and keys are rotated in opposite directions: their "
+        says += "products depend on the sum of the positions."
+        return f"{says} {ROTATION_HINT}", BROKEN
+    says = (
+        "with the same word everywhere, queries times keys do not depend on "
+    )
+    says += f"the distance of their positions alone. {PAIRS_HINT}"
+    lengths = [x.norm(dim=-1, keepdim=True) for x in (q, k)]
+    kept = all(map(all_alike, lengths)) and not (is_turned(q) and is_turned(k))
+    if q.shape[-2] != k.shape[-2]:
+        says += " Do positions go on where those of earlier keys end?"
+        return says, UNUSUAL
+    return says, UNUSUAL if kept else BROKEN
+
+
+MOST_PAIRS = 32  # how many pairs are tried
+POSITION_NAMES = re.compile("pos|rotary|rope|alibi|freq|wpe|place", re.I)
+PositionPairs = list[tuple[int, int]]
+
+
+def swappable_neighbours(
+    subject: Subject, which: int
+) -> tuple[str, str] | None:
+    """Say which neighbours could change places, and how bad that is."""
+    tried, unmoved = swappable_pairs(subject, which)
+    again = (
+        swappable_pairs(with_random_weights(subject, 0), which)[1]
+        if unmoved
+        else []
+    )
+    both = [pair for pair in unmoved if pair in again]  # weights may be small
+    if not both:
+        return None
+    if len(both) == len(tried):
+        return (
+            None
+            if placed_later(subject, which)
+            else no_positions(subject, which)
+        )
+    (p, q), side = both[0], subject.side(which)
+    says = (
+        f"When {side} positions {p} and {q} change places, the first "
+        "attention makes no difference, though for others it does. Do they "
+        "share one position, by a division or a limit?"
+    )
+    return says, BROKEN
+
+
+def no_positions(subject: Subject, which: int) -> tuple[str, str]:
+    """Say that no position is added anywhere."""
+    model: Any = subject.model
+    says = (
+        f"The {subject.side(which)} has no positions: with words that change "
+        "places, the first attention gives the same, and only the causal "
+        "mask tells later ones of their order. "
+    )
+    parts = (*getattr(model, "named_modules", dict)(),)
+    names = [name for name, _ in parts] + [*model.state_dict()]
+    if any(map(POSITION_NAMES.search, names)):
+        return says + "Look at the positions: are they added?", BROKEN
+    return says + "Some models are meant so.", UNUSUAL
+
+
+def table_with_zeros(model: Any) -> str:
+    """Say which table of positions is 0 in many channels; or ""."""
+    for name, x in getattr(model, "named_buffers", dict)():
+        if x.is_floating_point() and x.ndim > 1 and min(x.shape[-2:]) > 7:
+            empty = ~x.flatten(0, -2).any(0)
+            if not empty.all() and empty.float().mean() >= 0.25:
+                return (
+                    f"{int(empty.sum())} of the {len(empty)} channels of "
+                    f"{name} are 0 at all positions. Is one half written over "
+                    "the other?"
+                )
+    return ""
+
+
+def unlike_words(subject: Subject, which: int) -> PositionPairs:
+    """List pairs of positions that have other words, most of them near."""
+    ids, real = subject.inputs[which][0], subject.real[which][0]
+    places = real.nonzero()[:, 0].tolist()
+    pairs = [*pairwise(places), *((places[0], q) for q in places[2:])]
+    return [(p, q) for p, q in pairs if not ids[p].equal(ids[q])][:MOST_PAIRS]
+
+
+def swappable_pairs(
+    subject: Subject, which: int
+) -> tuple[PositionPairs, PositionPairs]:
+    """Find pairs of words, and those whose exchange moves nothing."""
+    ids, unlike = subject.inputs[which][0], unlike_words(subject, which)
+    batch = ids.repeat(len(unlike) + 1, *[1] * ids.ndim)
+    for row, (p, q) in zip(batch, unlike):
+        row[[p, q]] = row[[q, p]]
+    other = another_batch(few_outputs(subject), which, batch)
+    one = first_attention(other, len(ids))
+    if one is None:
+        return [], []
+    mixed, weights = (
+        x.reshape(len(batch), -1, *x.shape[-2:])
+        for x in (one.mixed, one.weights)
+    )
+    tried, unmoved = [], []
+    least = FAINT * mixed.abs().max()
+    for row, (p, q) in zip(mixed, unlike):
+        asks = (weights[-1][..., [p, q]] > 0).all(-1).any(0)
+        asks[[p, q]] = False
+        if asks.any():
+            tried.append((p, q))
+            moved = (row - mixed[-1]).abs().amax((0, 2))[asks]
+            unmoved += [] if moved.max() > least else [(p, q)]
+    return tried, unmoved
+
+
+def first_attention(subject: Subject, t: int) -> AttentionParts | None:
+    """Find the first attention of t positions with unlike rows."""
+    rows = len(subject.inputs[0])
+    for one in all_attentions(subject):
+        x = one.weights
+        whole = x.shape[-2:] == (t, t) and not x[..., 0].numel() % rows
+        values = one.v.matrix.reshape(rows, -1) if whole else None
+        if values is not None and (values != values[:1]).any():
+            return one
+    return None
+
+
+def placed_later(subject: Subject, which: int) -> bool:
+    """Whether positions of an input come in later than in embeddings."""
+    alike = same_word(few_outputs(subject), 0)
+    every = zip(all_attentions(alike), own_operands(subject, which))
+    return any(
+        (one.biases and all(own[:2]) and not even(one.weights))
+        or not all(
+            all_alike(x.matrix) for x in compress((one.q, one.k, one.v), own)
+        )
+        for one, own in every
+    )
+
+
+def even(weights: Tensor) -> bool:
+    """Whether all weights above 0 of a position are alike: (..., T, S)."""
+    most = weights.amax(-1, keepdim=True)
+    return bool(((weights > 0.999 * most) | (weights == 0)).all())
+
+
+def own_operands(subject: Subject, which: int) -> Iterator[list[bool]]:
+    """Say which of queries, keys and values depend on just this input."""
+    runs = [all_attentions(subject, i) for i in range(subject.last + 1)]
+    for one, *others in zip(all_attentions(subject), *runs):
+        moves = [*zip(*(differ(one, x) for x in others))]
+        yield [
+            not any(x[which + 1 :]) and (x[which] or not any(x)) for x in moves
+        ]

@@ -1,0 +1,243 @@
+"""What a check sees of attention, in every layout."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from shapewatch.properties import (
+    norm_statistics,
+    past,
+    provenance,
+    score_scale,
+    source_dependence,
+    weight_rows,
+)
+from shapewatch.properties.attention import (
+    AttentionParts,
+    Operand,
+    joined_in_order,
+    split_in_order,
+)
+from tests.helpers.layouts import LAYOUTS, Layer, powers_and_sum
+from tformer_lite import (
+    MultiHeadAttention,
+    bug,
+    dot_product_attention,
+    join_heads,
+    report,
+    running_example,
+    running_model,
+    split_heads,
+    tiny_translator,
+    trace,
+)
+
+ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
+HEADS = split_heads(ROWS, 3)
+
+
+@pytest.mark.parametrize(
+    ("heads", "right"),
+    [
+        (HEADS, True),
+        (2 * HEADS, True),  # as the factor says
+        (HEADS.flatten(0, 1), True),
+        (ROWS.unflatten(-1, (4, 3)).permute(0, 3, 1, 2), True),
+        (ROWS.view(2, 3, 6, 4), False),  # several positions, out of order
+        (torch.cat((HEADS[..., :5, :2], HEADS[..., 1:, 2:]), -1), False),
+        (HEADS.flip(-2), False),  # positions from the last to the first
+        (HEADS.transpose(1, 2).flatten(1, 2)[:, None, ::4], False),
+        (HEADS.mT.reshape(2, 3, 6, 4), False),
+        (HEADS[..., [0, 0, 1, 2, 3, 4], :], False),  # one position twice
+        (HEADS * (1 + 4e-5), True),  # as others round
+        (HEADS + 4e-7, True),
+        (HEADS + 1, None),  # computed anew: nobody knows from what
+    ],
+)
+def test_a_head_is_the_same_channels_of_position_after_position(heads, right):
+    factor = 2.0 if torch.equal(heads, 2 * HEADS) else 1.0
+    found = split_in_order(Operand(heads, ROWS, factor))
+    assert (found and found.in_order) == right
+
+
+def joined(mixed, joined):
+    """An attention of which only the end is of interest."""
+    return AttentionParts("", *[None] * 5, mixed=mixed, joined=joined)
+
+
+@pytest.mark.parametrize(
+    ("rows", "right"),
+    [
+        (ROWS, True),
+        (HEADS.reshape(2, 6, 12), False),  # several positions in a row
+        (ROWS.unflatten(-1, (3, 4)).flip(2).flatten(2), True),
+        (
+            torch.stack([ROWS[:, 0], *ROWS[:, 1:].roll(4, -1).unbind(1)], 1),
+            False,
+        ),
+        (ROWS + 1, None),  # computed anew
+        (HEADS, None),  # not joined at all
+    ],
+)
+def test_a_joined_row_is_all_heads_in_one_order(rows, right):
+    found = joined_in_order(joined(HEADS, rows))
+    assert (found and found.in_order) == right
+
+
+WEIGHTS = torch.randn(3, 12, 12, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.mark.parametrize("variance", [0.75, 0.85, 1.2, 1.3])
+def test_a_variance_near_one_will_do(variance):
+    def attend(x):
+        q, k, v = (split_heads(x @ w, 3) for w in WEIGHTS)
+        return join_heads(dot_product_attention(q * variance**0.5, k, v))
+
+    assert score_scale(attend, ROWS).holds is (0.8 < variance < 1.25)
+
+
+class HalfDeaf(MultiHeadAttention):
+    """Keys from the source, and values from one's own stream."""
+
+    def forward(self, x, source, mask=None):
+        parts = self.query(x), self.key(source), self.value(x)
+        q, k, v = (split_heads(part, self.n_heads) for part in parts)
+        return self.output(join_heads(dot_product_attention(q, k, v, mask)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [MultiHeadAttention, HalfDeaf])
+def test_keys_and_values_must_both_be_the_sources(kind):
+    model = running_model(replace(tiny_translator, n_layers=2))
+    for block in model.decoder.blocks:
+        block.cross_attention = kind(12, 3)
+    finding = source_dependence(model, *running_example()[:2])
+    assert finding.holds is (kind is MultiHeadAttention)
+    assert ("both keys and values" in finding.says) is (kind is HalfDeaf)
+
+
+@pytest.mark.parametrize("factor", [0.0, 1.0, 2.0])
+def test_a_row_of_padding_may_be_empty_but_not_sum_to_two(factor):
+    class Reader(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = nn.Embedding(10, 12)
+
+        def forward(self, ids):
+            x = self.table(ids)
+            weights = (x @ x.mT / 12**0.5).softmax(-1)
+            weights = weights * torch.where(ids == 1, factor, 1.0)[..., None]
+            return weights @ x
+
+    ids = torch.tensor([[2, 5, 6, 7, 1, 1], [2, 8, 9, 5, 4, 1]])
+    assert weight_rows(Reader(), ids, pad=1).holds is (factor < 2)
+    assert weight_rows(Reader(), ids).holds is (factor == 1)
+
+
+X = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
+every = pytest.mark.parametrize("attend", LAYOUTS, ids=lambda f: f.__name__)
+
+
+def built(attend, **options):
+    torch.manual_seed(0)
+    return Layer(attend, **options)
+
+
+@pytest.mark.slow
+@every
+def test_a_report_finds_what_a_trace_finds_and_nothing_to_object(attend):
+    layer = built(attend)
+    found = report(layer, X)
+    loud = ["finite"] if attend is powers_and_sum else []  # it overflows
+    assert found.broken == loud
+    assert len(trace(layer, X, keep=True).attention()) == 1
+    assert found["weight_rows"].says.endswith("sums to 1, in 1 attention.")
+    assert found["score_scale"].holds
+    assert found["provenance"].holds
+
+
+@pytest.mark.slow
+@every
+def test_a_wrong_scale_is_found_in_every_layout(attend):
+    says = score_scale(built(attend, loud=2.0), X).says
+    assert "times 1.00, where 1/√4 is 0.50" in says
+
+
+PAIR = running_example()[:2]
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+def test_vectors_are_pushed_on_the_path_that_pytorch_takes_without_a_push():
+    """Its fast path gives 0 at padding; under a mode it is not taken."""
+    hidden = torch.stack([torch.arange(6) > 3, torch.zeros(6) > 0])
+    layer = nn.TransformerEncoderLayer(12, 2, 24, batch_first=True)
+    encoder = nn.TransformerEncoder(layer, 1)
+
+    class Padded(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = encoder
+
+        def forward(self, x):
+            return self.encoder(x, src_key_padding_mask=hidden[: len(x)])
+
+    seen = past(Padded(), ROWS).seen > 0
+    assert seen[:4, :4].all()
+    assert not seen[4:].any()
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0, 3.0])
+@pytest.mark.parametrize("where", ["q", "k", "scores"])
+def test_a_wrong_scale_is_measured_wherever_it_is_put(where, factor):
+    q, k, v = (nn.Linear(12, 12) for _ in range(3))
+    by = {name: factor if name == where else 1.0 for name in "qk"}
+
+    def attend(x):
+        scores = q(x) * by["q"] @ (k(x) / by["k"] ** -1).mT / 12**0.5
+        if where == "scores":
+            scores = scores * factor
+        return scores.softmax(-1) @ v(x)
+
+    finding = score_scale(attend, ROWS)
+    assert finding.holds is False
+    assert f"variance {factor**2:.2f}" in finding.says
+    assert_close(finding.seen, torch.tensor([[factor**2]]))
+
+
+@pytest.mark.slow
+def test_provenance_sees_the_position_that_each_element_came_from():
+    places = torch.arange(8)[:, None]
+    right = provenance(running_model(), *PAIR)
+    assert_close(right.seen, places.expand(8, 12))
+    viewed = places.expand(3, 8, 4).reshape(8, 12)
+    broken = provenance(bug("heads_joined_by_view").model(), *PAIR)
+    assert_close(broken.seen, viewed)
+    broken = provenance(bug("heads_split_by_view").model(), *PAIR)
+    viewed = places.expand(8, 12).reshape(3, 8, 4)
+    assert_close(broken.seen, viewed[0])
+
+
+def test_gains_and_offsets_are_not_held_against_a_norm():
+    norm = nn.Sequential(nn.LayerNorm(12))
+    assert norm_statistics(norm, ROWS).holds
+    nn.init.constant_(norm[0].weight, 5.0)
+    nn.init.constant_(norm[0].bias, 2.0)
+    finding = norm_statistics(norm, 3 * ROWS + 1)
+    assert finding.holds
+    assert_close(finding.seen, torch.ones(2, 6), rtol=1e-3, atol=0)
+
+
+@pytest.mark.slow
+def test_the_report_has_each_finding_by_name():
+    found = report(running_model(), *PAIR)
+    assert len(found.findings) == 23
+    assert found["causality"].name == "causality"
+    assert found.broken == []
+    for finding in found.findings:
+        seen = finding.seen is not None and finding.seen.ndim == 2
+        assert seen is bool(finding.holds), finding.name
+    with pytest.raises(KeyError, match="there are finite, repeatable"):
+        found["speed"]

@@ -1,0 +1,225 @@
+"""Which positions are pushed, how hard, and what moves."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+from torch.overrides import handle_torch_function
+
+from shapewatch.properties import (
+    batch_independence,
+    causality,
+    order_sensitivity,
+    past,
+    report,
+    unknown_words,
+)
+from shapewatch.properties.perturbation import (
+    differ_at,
+    evenly_spaced,
+    reach,
+    sampled_positions,
+    sampled_text,
+    with_noise,
+    with_noise_added,
+)
+from shapewatch.properties.subject import Subject
+from tformer_lite import running_example, running_model, tiny_translator
+
+ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
+IDS = torch.tensor([[1, 0, 1, 1, 0, 0], [0, 1, 0, 1, 1, 0]])
+
+
+def test_a_push_is_twice_as_large_as_the_vectors():
+    for size in 0.01, 1.0, 100.0:
+        x = size * ROWS
+        push = with_noise(x, slice(None)) - x
+        assert 1.8 < (push.std() / x.std()).item() < 2.2
+
+
+def test_lookups_of_the_ids_are_counted_and_no_others():
+    table = nn.Embedding(2, 6)  # just as large as the ids
+    with with_noise_added([IDS], [3], 0) as nudge:
+        once, again, other = table(IDS), table(IDS), table(1 - IDS)
+        nn.functional.embedding(torch.tensor([0, 1]), IDS.float())
+    assert nudge.lookups == 2
+    assert once.equal(again)
+    assert other.equal(table(1 - IDS))
+    moved = (once != table(IDS)).any(-1)
+    assert moved.equal((torch.arange(6) == 3).expand(2, 6))
+
+
+class Nameless:
+    """What others let PyTorch call need not be a function with a name."""
+
+    def __call__(self, ids):
+        return ids + 1
+
+
+def test_a_call_without_a_name_is_no_lookup():
+    with with_noise_added([IDS], [3], 0) as nudge:
+        assert handle_torch_function(Nameless(), (IDS,), IDS).equal(IDS + 1)
+    assert nudge.lookups == 0
+
+
+class ByKeyword(nn.Module):
+    """Rows are handed on by keyword; beside them stand numbers."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.first, self.inner = Aside(), inner
+
+    def forward(self, x):
+        rows, _ = self.first(rows=x)
+        return self.inner(rows=rows)
+
+
+class Aside(nn.Module):
+    def forward(self, rows):
+        return rows + 1, rows.mean((0, 1))
+
+
+class Ahead(nn.Module):
+    """Hears the next position."""
+
+    def forward(self, rows):
+        return rows + rows.roll(-1, 1)
+
+
+def test_the_module_that_hears_the_future_is_named():
+    model = ByKeyword(Ahead())
+    assert "does, first in inner." in causality(model, ROWS).says
+    whole = nn.Sequential(nn.Linear(12, 12), nn.Tanh(), Ahead())
+    assert "does, first in 2." in causality(whole, ROWS).says
+
+
+def test_rows_differ_by_what_their_size_makes_of_it():
+    for size in 1e-3, 1.0, 1e3:
+        x, moved = size * ROWS, size * ROWS
+        moved = moved.clone()
+        moved[1, 2] += 1e-3 * size
+        assert differ_at([x], [moved], 1, [2])
+        assert not differ_at([x], [moved], 0, [2])
+        assert not differ_at([x], [moved], 1, [1, 3])
+        moved[1, 2] = x[1, 2] * (1 + 1e-6)
+        assert not differ_at([x], [moved], 1, [2])
+
+
+LONG = torch.randint(
+    2, 50, (2, 40), generator=torch.Generator().manual_seed(0)
+)
+LONG_ROWS = torch.randn(2, 40, 8, generator=torch.Generator().manual_seed(0))
+
+
+def test_places_are_spread_from_the_first_to_the_last():
+    assert evenly_spaced(range(40), 4) == [0, 13, 26, 39]
+    assert evenly_spaced(range(3), 4) == [0, 1, 2]
+    assert evenly_spaced([5, 9, 20], 2) == [5, 20]
+
+
+def test_positions_that_are_not_asked_have_no_number():
+    subject = Subject(nn.Identity(), (LONG_ROWS,), positions=4)
+    moves = reach(subject, 0)
+    assert moves.shape == (2, 40, 40)
+    some = [0, 13, 26, 39]
+    assert (~moves[0, 0].isnan()).nonzero()[:, 0].tolist() == some
+    assert sampled_text(subject, 0) == " (4 of 40 positions asked.)"
+    assert (
+        sampled_text(Subject(nn.Identity(), (LONG_ROWS,), positions=40), 0)
+        == ""
+    )
+
+
+def test_padding_and_unknown_words_are_asked_wherever_they_stand():
+    ids = LONG.clone()
+    ids[0, 30:33], ids[1, 17] = 1, 0
+    subject = Subject(nn.Identity(), (ids,), pad=1, unknown=0, positions=2)
+    assert sampled_positions(subject, 0) == [0, 17, 30, 32, 39]
+
+
+def window(x):
+    """Each position hears itself, and the one before it."""
+    return x + x.roll(1, 1) * (torch.arange(x.shape[1]) > 0)[:, None]
+
+
+def test_a_window_between_two_positions_is_not_deaf():
+    finding = past(window, LONG_ROWS, positions=4)
+    assert finding.holds, finding
+    assert finding.says.endswith("an earlier one. (4 of 40 positions asked.)")
+    deaf = past(
+        lambda x: x + x[:, :1] * (x[:, :, :1] > 9), LONG_ROWS, positions=4
+    )
+    assert not deaf.holds
+
+
+def test_two_positions_are_the_least():
+    with pytest.raises(ValueError, match="positions=1 is too few: the first"):
+        report(nn.Identity(), LONG_ROWS, positions=1)
+
+
+SRC = torch.tensor([[2, 5, 6, 7, 8, 0], [2, 6, 9, 5, 4, 7]])
+TGT = torch.tensor([[2, 7, 5, 8], [2, 9, 4, 6]])
+PAIR = running_example()[:2]
+
+
+class Hearing(nn.Module):
+    """Each target row is a vector of its own plus what it hears, by a matrix
+    (B, T, S) of weights that is made of both ids."""
+
+    def __init__(self, hears):
+        super().__init__()
+        torch.manual_seed(0)
+        self.source, self.target = (nn.Embedding(10, 12) for _ in "st")
+        self.hears = hears
+
+    def forward(self, src, tgt):
+        heard = self.hears(src, tgt).float() @ self.source(src)
+        return self.target(tgt) + heard
+
+
+def everyone(src, tgt):
+    return torch.ones(len(src), tgt.shape[1], src.shape[1])
+
+
+def all_but_unknown(src, tgt):
+    return everyone(src, tgt) * (src != 0)[:, None]
+
+
+def test_of_the_source_the_last_word_can_be_heard_too():
+    hears = Hearing(everyone), Hearing(all_but_unknown)
+    found = [unknown_words(model, SRC, TGT, unknown=0) for model in hears]
+    assert [finding.holds for finding in found] == [True, False]
+    assert "source position 5" in found[1].says
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("src", "own", "says"),
+    [
+        (
+            "none",
+            "sinusoidal",
+            "The outputs depend on the order of the target.",
+        ),
+        (
+            "sinusoidal",
+            "none",
+            "The outputs depend on the order of the source.",
+        ),
+        (None, "none", "No positions are asked for, or no words differ."),
+    ],
+)
+def test_a_side_that_asks_for_no_positions_is_not_blamed(src, own, says):
+    config = replace(tiny_translator, src_positions=src, positions=own)
+    assert order_sensitivity(running_model(config), *PAIR).says == says
+
+
+@pytest.mark.parametrize("share", [1e-5, 1e-3])
+def test_a_row_may_round_apart_in_a_batch(share):
+    """Ten times as far as a push that counts."""
+
+    def rounded(x):
+        return x * (1 + share * (len(x) > 1))
+
+    assert batch_independence(rounded, ROWS).holds is (share == 1e-5)

@@ -1,0 +1,222 @@
+"""Parts of models in many right forms, to which no check objects, and in
+wrong ones, each of which the check that asks for it finds."""
+
+from functools import partial
+
+import pytest
+import torch
+from torch import nn
+
+from shapewatch import properties
+from tests.helpers import (
+    biases,
+    blocks,
+    caching,
+    detached,
+    heads,
+    places,
+    rotating,
+    slices,
+    strangers,
+    sublayers,
+)
+from tests.helpers.blocks import of_blocks
+from tests.helpers.strangers import GPT, IDS, Block
+from tests.helpers.tied import Tied
+
+halves, as_it_is = rotating.halves, rotating.as_it_is
+
+
+def attending(kind, **options):
+    """A GPT with such attention."""
+    return partial(GPT, attention=partial(kind, **options))
+
+
+def turning(*turn, **options):
+    """A model that rotates queries and keys in such a way."""
+    return partial(rotating.Turning, *turn, **options)
+
+
+def biased(bias, fused=False, causal=True):
+    """A model that adds something to its scores."""
+    return partial(biases.made, bias, fused, causal)
+
+
+def frozen(*names):
+    """A GPT of which some parameters cannot learn."""
+    model = GPT()
+    for name in names:
+        model.get_parameter(name).requires_grad_(False)
+    return model
+
+
+class Added(rotating.Attention):
+    """Positions are added to queries and keys, and not to values."""
+
+    def __init__(self, *turn):
+        super().__init__(*turn)
+        self.rows = nn.Parameter(torch.randn(7, 8))
+
+    def places(self, q, k, v):
+        return q + self.rows, k + self.rows, v
+
+
+class GroupedKeys(rotating.Attention):
+    """One head of keys and values for all queries, handed to one call."""
+
+    def places(self, q, k, v):
+        q, k, v = super().places(q, k, v)
+        k, v = (x[:, :1].expand_as(x) for x in (k, v))
+        return q, k, v
+
+
+class Louder(rotating.Attention):
+    """Queries grow with their position, as where contexts are long."""
+
+    def places(self, q, k, v):
+        q, k, v = super().places(q, k, v)
+        return q * torch.arange(1, q.shape[2] + 1)[:, None].log1p(), k, v
+
+
+TURNS = halves, partial(rotating.neighbours, start=5), rotating.partly
+BIASES = biases.alibi, biases.by_key, biases.free, biases.on_grid
+RIGHT = {
+    "live_parameters": [
+        *map(attending, (heads.Own, slices.Grouped, slices.Fused)),
+        *map(attending, (slices.Loop, slices.Letters, slices.ShutAtFirst)),
+        *map(attending, (strangers.Sink, strangers.Cosine, heads.Gated)),
+        partial(frozen, "places.weight"),
+    ],
+    "provenance": [
+        *map(attending, (heads.Own, heads.Gated, heads.SummedLater)),
+        *map(attending, (slices.OneOfTwo, strangers.Capped, strangers.Sink)),
+    ],
+    "activations": [
+        *map(of_blocks, (Block, blocks.LowRank, blocks.Square)),
+        of_blocks(blocks.HalfActive),
+        rotating.Turning,
+    ],
+    "identity": [*map(of_blocks, (Block, sublayers.Nested))],
+    "exact_gradients": [
+        rotating.Turning,
+        *map(attending, (strangers.Cosine, detached.Shifted)),
+        *(lambda: GPT().bfloat16(), detached.Padded, detached.Zero),
+    ],
+    "relative_positions": [
+        *(turning(x, x, fused=y) for x in TURNS for y in (True, False)),
+        *(turning(halves, halves, kind=x) for x in (GroupedKeys, Louder)),
+        turning(rotating.growing, partial(rotating.growing, by=1 / 1.1)),
+        turning(as_it_is, as_it_is, kind=Added),
+        *(biased(x, y) for x in BIASES for y in (True, False)),
+        biased(biases.alibi, causal=False),
+    ],
+    "order_sensitivity": [
+        *(GPT, places.Placed, places.InTheSecond, rotating.Turning),
+        partial(strangers.Shrunk, 0.002),
+        *(biased(x, y) for x in BIASES for y in (True, False)),
+        biased(biases.alibi, causal=False),
+    ],
+    "cached_run": [caching.Cached, caching.Told],
+    "first_loss": [GPT],
+}
+WRONG = {
+    "live_parameters": {
+        "broken": [
+            *map(attending, (slices.FirstForAll, slices.FusedFirst)),
+            *map(attending, (slices.LoopEndsEarly, heads.OneKey)),
+            *map(attending, (heads.LastIsZero, heads.Expanded)),
+        ],
+        "unusual": [
+            *map(attending, (slices.LongSteps, slices.KeysSummed)),
+            attending(heads.Copies),
+            *map(of_blocks, (sublayers.OneNorm, sublayers.GateUnread)),
+            partial(frozen, "blocks.1.up.weight", "blocks.1.up.bias"),
+        ],
+    },
+    "provenance": {
+        "unusual": [*map(attending, (heads.Summed, slices.OneMatrix))],
+    },
+    "activations": {
+        "broken": [
+            *map(of_blocks, (blocks.Plain, blocks.Nothing, blocks.ByHand)),
+            *map(of_blocks, (blocks.Transposed, blocks.Branches)),
+        ],
+        "unusual": [of_blocks(blocks.Gated)],
+    },
+    "identity": {
+        "broken": [
+            *map(of_blocks, (sublayers.Stale, sublayers.Twice)),
+            of_blocks(sublayers.Unadded),
+        ],
+    },
+    "exact_gradients": {
+        "broken": [
+            of_blocks(detached.FedDetached),
+            partial(GPT, norm=detached.NormOfNumbers),
+            attending(detached.KeysDetached),
+            detached.BetweenBlocks,
+        ],
+        "unusual": [
+            *(detached.Shrinks, attending(detached.Rounded)),
+            partial(GPT, norm=detached.RoundedRows),
+        ],
+    },
+    "relative_positions": {
+        "broken": [
+            *(turning(halves, as_it_is, fused=x) for x in (True, False)),
+            turning(halves, rotating.back),
+            turning(halves, rotating.neighbours),
+            turning(halves, rotating.partly),
+            biased(biases.viewed),
+        ],
+        "unusual": [
+            turning(halves, halves, kind=rotating.OfValues),
+            *(biased(biases.looking_far, x) for x in (True, False)),
+        ],
+    },
+    "order_sensitivity": {
+        "broken": [places.Halved, places.Nowhere],
+        "unusual": [
+            *(places.Nameless, turning(as_it_is, as_it_is)),
+            *(biased(biases.by_query, x) for x in (True, False)),
+            biased(biases.for_all),
+        ],
+    },
+    "cached_run": {
+        "broken": [
+            *(caching.FromZero, caching.MaskFromZero),
+            *(caching.Forgets, caching.Keeps),
+        ],
+        "unusual": [caching.OpenAfterwards, caching.ByCorner],
+    },
+    "dropout": {
+        "unusual": [
+            of_blocks(sublayers.Mostly),
+            attending(sublayers.DropsScores),
+        ],
+    },
+    "first_loss": {"unusual": [Tied]},
+}
+
+
+def finding(check, build):
+    """What a check says of a model, whose weights are drawn anew."""
+    torch.manual_seed(0)
+    return getattr(properties, check)(build(), IDS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("check", "build"), [(x, y) for x in RIGHT for y in RIGHT[x]]
+)
+def test_a_check_does_not_object_to_what_is_right(check, build):
+    assert finding(check, build).holds is not False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("check", "level", "build"),
+    [(x, y, z) for x in WRONG for y in WRONG[x] for z in WRONG[x][y]],
+)
+def test_a_check_finds_what_is_wrong(check, level, build):
+    assert finding(check, build).level == level
