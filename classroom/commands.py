@@ -88,13 +88,7 @@ def grade_folder(args: Namespace) -> None:
         print(grade_line(grades[-1], assignment), flush=True)
     out = Path(args.out)
     book = sheets.gradebook(grades, assignment, roster)
-    told = changes(out, book)
-    own = sheets.owners(names, roster).values()
-    told += [
-        f"on no row of the roster, or on several: {name}"
-        for name in names
-        if roster and name not in own
-    ]
+    told = changes(out, book) + strangers(names, roster)
     files = out.with_name(f"{out.stem}-diagnoses.csv")
     folder = out.with_name(f"{out.stem}-sheets")
     sheets.write_rows(out, book)
@@ -180,6 +174,16 @@ def changes(out: Path, rows: Sequence[Sequence[str]]) -> list[str]:
         if before is not None and before != row[-1]
     ]
     return changed or ["no total has changed"]
+
+
+def strangers(names: Sequence[str], roster: sheets.Rows) -> list[str]:
+    """Say whose submissions are on no row of a roster, if there is one."""
+    own = sheets.owners(names, roster).values()
+    return [
+        f"on no row of the roster, or on several: {name}"
+        for name in names
+        if roster and name not in own
+    ]
 
 
 def write_gradescope(args: Namespace) -> None:

@@ -47,15 +47,12 @@ class Liar(torch.Tensor):
     ("value", "says"),
     [
         (None, "not written yet"),
-        (..., "not written yet"),
         ("text", "expected a tensor, got 'text'"),
-        ([[1.0]], "expected a tensor, got [[1.0]]"),
         (Odd(), "an object of type Odd"),
         (torch.zeros(2, 0, 3), "axes"),
         (torch.zeros(3).to_sparse(), "axes"),
         (torch.zeros(2, dtype=torch.complex64), "an object of type"),
         (torch.zeros(2, device="meta"), "an object of type"),
-        ({"a": 1}, "expected a tensor"),
         (float("nan"), "expected a tensor"),
         (Liar(), "an object of type Liar"),
     ],
@@ -196,9 +193,14 @@ def test_two_mistakes_at_once_are_both_named_and_give_nothing():
 
 
 def test_what_depends_on_what_is_shown_where_it_is_wrong():
-    future = try_answer(MASK, lambda v: v.cumsum(1).flip(1))
-    assert future.dependence is not None
-    assert "depends on position" in future.says
+    future = try_answer(MASK, lambda v: v.flip(1).cumsum(1).flip(1))
+    strict = try_answer(MASK, lambda v: v.cumsum(1) - v)
+    for wrong, says in (
+        (future, "0 of the result depends on position 1 of the input, and "),
+        (strict, "0 of the result does not depend on position 0 of"),
+    ):
+        assert wrong.dependence is not None
+        assert f"position {says}" in wrong.says
     assert try_answer(MASK, right_mask).dependence is None
 
 

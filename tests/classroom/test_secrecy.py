@@ -15,7 +15,6 @@ from tests.helpers.answers import PACKED, read, sections
 from tests.helpers.browser import HTML, NO_BOOK
 from tests.helpers.project import ROOT, project_files
 
-ASSIGNED = [name for name, each in exercises().items() if each.assignable]
 SHARE = 0.6  # of an answer's lines: so many together are the answer
 TAG = re.compile(r"<[^>]*>")
 

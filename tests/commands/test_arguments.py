@@ -82,7 +82,6 @@ def test_what_follows_classroom_goes_to_its_own_command_line(
     [
         ("", "COMMAND"),
         ("train char", "PATH"),
-        ("fly", "'fly'"),
         ("train char x --d_model 0", "--d_model: 0 is less than 1"),
         ("train char x --dropout 2", "2 is not between 0 and 1"),
         ("train char x --lr nan", "nan is not above 0"),
@@ -92,7 +91,6 @@ def test_what_follows_classroom_goes_to_its_own_command_line(
         ("generate hello --ckpt nowhere.pt", "there is no checkpoint"),
         ("trace --preset bert", "tiny_translator"),
         ("trace --path nowhere", "no call in 'nowhere'"),
-        ("trace --json /dev/full", "No space left on device"),
     ],
 )
 def test_a_mistake_is_answered_in_one_line(
@@ -263,9 +261,7 @@ def test_a_model_that_does_not_run_is_broken(main, here, capsys):
     ("target", "says"),
     [
         ("own_model", "'own_model' names no factory: give module:factory"),
-        ("own_model:", "'own_model:' names no factory: give module:"),
         ("nothing_here:f", "there is no module 'nothing_here' in /"),
-        ("own_model.sub:f", "there is no module 'own_model.sub' in /"),
         ("nothing.py:f", "there is no file /"),
         ("own_model:f", "own_model has no function 'f'; it has Model, ids,"),
         ("lost:f", "lost fails: ModuleNotFoundError: No module named 'now"),

@@ -169,12 +169,12 @@ def test_a_file_that_does_not_say_its_data_goes_on_where_that_is_forced(
     assert main([*without_path(again), "--steps", "3"]) == 0
 
 
-pytestmark = pytest.mark.full
 ENV = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
 PYTHON = [sys.executable, "-m"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("by", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
 )
@@ -223,6 +223,7 @@ def by_two(folder, *options: str) -> subprocess.CompletedProcess:
     return done
 
 
+@pytest.mark.full
 def test_two_processes_train_one_model_and_go_on_as_if_nothing_was(tmp_path):
     """156 windows, 78 for each process: 3 batches of 32 are an epoch."""
     last, whole = tmp_path / "model.pt", tmp_path / "whole.pt"

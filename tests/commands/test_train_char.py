@@ -40,19 +40,10 @@ from tformer_lite.model.choices import PARTS
 from tformer_lite.model.config import char_lm, tiny_translator
 from tformer_lite.training import trainer
 
-NUMBER = r"(\d+\.\d+)"
 LINE = (
-    rf"(\d+)/(\d+): train_loss={NUMBER}, val_loss={NUMBER}, "
-    rf"perplexity={NUMBER}"
+    r"(\d+)/(\d+): train_loss=([\d.]+), val_loss=([\d.]+), "
+    r"perplexity=([\d.]+)"
 )
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    """A folder with a model of two epochs."""
-    folder = tmp_path_factory.mktemp("trained")
-    assert main(char(folder, "--epochs", "2")) == 0
-    return folder
 
 
 @pytest.mark.slow
@@ -296,24 +287,16 @@ def test_what_cannot_be_is_said_in_options(capsys, tmp_path):
     assert "--steps: not allowed with argument --minutes" in said
 
 
-def rows_of(folder) -> list[list[str]]:
-    """The losses in the CSV, below its header."""
-    with open(
-        folder / "model_losses.csv", newline="", encoding="utf8"
-    ) as file:
-        head, *rows = csv.reader(file)
-    assert head == ["step", "seconds", "train_loss", "val_loss"]
-    return rows
-
-
 def matches(folder) -> list[int]:
     """The steps of the CSV, whose losses are those of the checkpoint."""
-    kept, rows = load_checkpoint(folder / "model.pt"), rows_of(folder)
-    assert [float(row[2]) for row in rows] == kept.train_losses
-    assert [float(row[3]) for row in rows] == kept.val_losses
-    times = [float(row[1]) for row in rows]
+    kept = load_checkpoint(folder / "model.pt")
+    lines = (folder / "model_losses.csv").read_text("utf8").splitlines()
+    head, *rows = csv.reader(lines)
+    assert head == ["step", "seconds", "train_loss", "val_loss"]
+    steps, times, ours, theirs = (list(map(float, x)) for x in zip(*rows))
+    assert (ours, theirs) == (kept.train_losses, kept.val_losses)
     assert times == sorted(times)
-    return [int(row[0]) for row in rows]
+    return steps
 
 
 @pytest.mark.slow
@@ -350,13 +333,8 @@ def test_the_time_to_expect_is_said_once(capsys, tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "demo"),
-    [
-        (TEXT, "amar"),
-        (TEXT, "???"),
-        ("मुख खाली छैन ।\n" * 20, "मुख"),
-        ("漢字\n文" * 60, "漢"),
-    ],
-    ids=["short", "unknown", "marks", "wide"],
+    [(TEXT, "amar"), (TEXT, "???"), ("漢字\n文" * 60, "漢")],
+    ids=["short", "unknown", "wide"],
 )
 def test_beside_each_loss_the_model_writes_one_line(
     capsys, tmp_path, text, demo
@@ -486,11 +464,6 @@ def test_noise_is_no_rise(noise, notes):
         theirs = [loss * (1 + numbers.gauss(0, noise)) for loss in curve]
         ours = [loss - i / notes for i, loss in enumerate(curve)]
         assert not any(warned(ours, theirs))
-
-
-def test_where_both_losses_rise_it_is_not_overfitting_text():
-    assert not any(warned(THEIRS, THEIRS))
-    assert not any(warned([2.0] * 10, THEIRS))
 
 
 def test_where_both_losses_rise_it_is_not_by_heart():

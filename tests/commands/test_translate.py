@@ -336,14 +336,11 @@ def test_a_heatmap_shows_where_each_word_comes_from(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--heatmap", "looks.png"], "give one, in quotes"),
         ([ENGLISH, ENGLISH, "--heatmap", "looks.png"], "give one, in quotes"),
-        ([ENGLISH, ENGLISH, "--shapes"], "give one, in quotes"),
         ([" ", "--shapes"], "give one, in quotes"),
         ([ENGLISH, "--interactive", "--shapes"], "give one, in quotes"),
         ([ENGLISH, "--shapes", "--max_len", "1"], "no word to look at"),
         ([ENGLISH, "--heatmap", "looks.pdf"], "end in .png or .svg"),
-        ([ENGLISH, "--heatmap", "looks"], "end in .png or .svg"),
         ([ENGLISH, "--heatmap", "nowhere/looks.png"], "nowhere/looks.png: No"),
     ],
 )

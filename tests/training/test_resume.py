@@ -134,12 +134,6 @@ def test_a_validation_is_left_at_once_and_done_again(path, note, patience):
     assert equal(three, straight)
 
 
-def straight(**changes):
-    one = trainer(**changes)
-    train(one, DATA, VALID)
-    return one
-
-
 @pytest.mark.slow
 def test_files_by_the_clock_change_nothing_and_each_can_go_on(
     path, tmp_path, monkeypatch
@@ -158,7 +152,7 @@ def test_files_by_the_clock_change_nothing_and_each_can_go_on(
     one = trainer()
     train(one, DATA, VALID, path)
     monkeypatch.undo()
-    assert equal(one, straight())
+    assert equal(one, whole())
     steps = [resume(file).step for file in files]
     assert steps == [0, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8, 8]
     for file in files[1::4]:
@@ -281,7 +275,7 @@ def test_a_note_of_no_number_replaces_no_file(path, valid):
     two = resume(path)
     assert two.step == 3
     train(two, DATA, VALID)
-    assert equal(two, straight()) == (valid is not None)
+    assert equal(two, whole()) == (valid is not None)
 
 
 PATIENT = {"steps": 60, "every": 2, "patience": 3, "lr": 0.03}

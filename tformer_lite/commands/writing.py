@@ -200,7 +200,7 @@ def own_model(target: str) -> tuple[nn.Module, Any]:
 
 
 @contextmanager
-def blaming(target: str, hint: str = "") -> Iterator[None]:
+def blaming_factory(target: str, hint: str = "") -> Iterator[None]:
     """Make one line of whatever goes wrong in code of the reader's."""
     try:
         yield
@@ -221,7 +221,7 @@ class ForeignModel(nn.Module):
         hint, most = "", self.most
         if 0 < most < ids.shape[1]:
             hint = f"; if it reads {most} tokens at most, add --context {most}"
-        with blaming(self.target, hint):
+        with blaming_factory(self.target, hint):
             result = self.model(ids)
         self.most = ids.shape[1]
         logits = getattr(result, "logits", result)
@@ -245,11 +245,11 @@ class ForeignTokenizer:
 
     def encode(self, text: str) -> Tensor:
         """Turn a text into ids: -> (T)."""
-        with blaming(self.target):
+        with blaming_factory(self.target):
             ids = self.tokenizer.encode(text)
             return torch.as_tensor(getattr(ids, "ids", ids)).flatten().long()
 
     def decode(self, ids: list[int]) -> str:
         """Write ids as a text."""
-        with blaming(self.target):
+        with blaming_factory(self.target):
             return str(self.tokenizer.decode(ids))

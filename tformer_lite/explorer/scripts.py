@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-NAME = re.compile(r"^(?:export )?(?:const|let|function|class) (\w+)", re.M)
+SCRIPT_NAME = re.compile(
+    r"^(?:export )?(?:const|let|function|class) (\w+)", re.M
+)
 MODULE_WORDS = re.compile(r"^import [^;]*;\n|^export ", re.MULTILINE)
 
 
@@ -15,7 +17,9 @@ def join_modules(modules: Iterable[Path]) -> str:
     """Join modules, each behind those that it imports from. Raises
     ValueError where two of them have one name."""
     texts = [module.read_text("utf8") for module in modules]
-    names = Counter(name for text in texts for name in NAME.findall(text))
+    names = Counter(
+        name for text in texts for name in SCRIPT_NAME.findall(text)
+    )
     if twice := [name for name, count in names.items() if count > 1]:
         raise ValueError(f"two modules of a script have {', '.join(twice)}.")
     return "\n".join(MODULE_WORDS.sub("", text) for text in texts)

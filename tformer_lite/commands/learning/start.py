@@ -228,15 +228,10 @@ def check_same(args: Namespace, before: Origin | None, now: Origin) -> None:
     not say which they were; --force lets a file be another one."""
     ckpt, here = args.save_path, now.path or CORPUS
     if before and before.split == "shipped" and before != now:
-        if now.path:
-            raise ValueError(
-                f"{ckpt} was trained on {CORPUS}, not on {args.path}: leave "
-                f"{args.path} out to go on, or {ANEW}."
-            )
-        raise ValueError(
-            f"{ckpt} was trained on {CORPUS}, which is another one in this "
-            f"version: {ANEW}."
-        )
+        other = f"not on {args.path}: leave {args.path} out to go on, or"
+        new = "which is another one in this version:"
+        why = other if now.path else new
+        raise ValueError(f"{ckpt} was trained on {CORPUS}, {why} {ANEW}.")
     if args.force:
         return
     if before is None:
