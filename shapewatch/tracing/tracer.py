@@ -148,19 +148,14 @@ class Trace(Runs, Shown):
 
     @gc_paused()
     def source(
-        self,
-        thing: Any,
-        path: str | None = None,
-        nth: int = 0,
-        light: str = "",
+        self, thing: Any, path: str | None = None, nth: int = 0
     ) -> AnnotatedSource:
         """Show a function's source with the named shapes beside its lines.
 
-        `path` is the module to look in, and `nth` which of its runs; `light`
-        is a text in the lines that matter, which are marked. Raises
+        `path` is the module to look in, and `nth` which of its runs. Raises
         TypeError and ValueError for what cannot be shown.
         """
-        return annotate(self, thing, path, nth, light)
+        return annotate(self, thing, path, nth)
 
     def check_axes(self) -> list[Scramble]:
         """Find reshapes that keep every size and scramble the elements."""
