@@ -88,11 +88,10 @@ def test_the_text_is_one_to_act_on():
         f"test_first_nan.py:{line}:",
         "  weights = scores.softmax(-1)        (T, T) -> (T, T)",
         "It makes 3 NaN in 9 numbers. It reads:",
-        f"  scores: from -inf to {found.highest:.3g}",
+        f"  scores: from -inf to {(X @ X.mT)[NO_ROW].max():.3g}",
         "The softmax of a row that is -inf everywhere is NaN: let every "
         "query attend to something.",
     ]
-    assert found.lowest == -math.inf
 
 
 def added(x, mask):
