@@ -182,17 +182,3 @@ def test_installed_far_from_here_it_traces_checks_and_draws(target, tmp_path):
     assert Path(font) == target / FONT
     assert "मेरो" in said(target, tmp_path, *extras.TRANSLATE)
     assert "decoder_mask" in said(target, tmp_path, *extras.LIST)
-
-
-def test_the_tracer_answers_with_torch_alone(wheels, tmp_path):
-    """No package of ours beside it, and nothing that draws."""
-    alone = tmp_path / "alone"
-    quiet = ("--no-deps", "--no-index", "--target", alone)
-    pip("install", *quiet, wheels["shapewatch"])
-    (tmp_path / "stranger.py").write_text(extras.STRANGER)
-    others = "tformer_lite", "matplotlib", "seaborn", "pytest"
-    run = f"from shapewatch.__main__ import main; main({extras.TRACE[2:]!r})"
-    code = REFUSE.format(names=others) + run
-    first = said(alone, tmp_path, "-c", code).splitlines()[0]
-    assert first == "TransformerEncoder  (B, T, 12) -> (B, T, 12)"
-    assert "✓ holds" in said(alone, tmp_path, *extras.ANY)
