@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from pictures.thumbs import Thumb
-from tformer_lite.drawing.diagram.strips import written
+from tformer_lite.drawing.diagram.strips import shape_labels
 from tformer_lite.drawing.surface.page import (
     NAME,
     SIZE,
@@ -86,7 +86,7 @@ def placed(thumbs: Sequence[Thumb], top: float) -> list[Band]:
 def room(thumb: Thumb) -> float:
     """How much room a thumb needs, with what is before it."""
     texts = [text_width(text, TINY) for text in counted(thumb)]
-    texts += [shape_width(*written(thumb.shape)) + 4]
+    texts += [shape_width(*shape_labels(thumb.shape)) + 4]
     more = 34 if thumb.label == "q, k, v" else 22
     return max(width(thumb) + more, *(text + 6 for text in texts))
 
@@ -132,7 +132,7 @@ def draw_thumb(page: Page, spot: Spot, bound: float) -> None:
     high = 14 * min(len(thumb.words), ROWS) / 2
     top = spot.middle - high if high else spot.top
     page.write(x, top - 42, thumb.label, size=NAME, weight="bold")
-    page.shape(x, top - 20, *written(thumb.shape))
+    page.shape(x, top - 20, *shape_labels(thumb.shape))
     for i, (word, number) in enumerate(thumb.words[:ROWS]):
         colour = MUTED[0] if word == "[PAD]" else INK[0]
         y = top + 14 * i + 7

@@ -24,7 +24,7 @@ from pictures.bands import (
 from pictures.thumbs import Thumb, costs_of, thumbs_of
 from shapewatch.tracing import Trace
 from tformer_lite.drawing.diagram.anatomy import sides_of
-from tformer_lite.drawing.diagram.here import measured
+from tformer_lite.drawing.diagram.here import measured_shape
 from tformer_lite.drawing.surface.page import (
     NAME,
     SMALL,
@@ -42,7 +42,7 @@ from tformer_lite.drawing.surface.palette import (
     PAPER,
     SHARE,
 )
-from tformer_lite.drawing.surface.picture import SHAPES_COMPLEX, Picture, drawn
+from tformer_lite.drawing.surface.picture import SHAPES_COMPLEX, Picture, render
 
 __all__ = ["poster"]
 
@@ -71,7 +71,7 @@ class Poster(Picture):
         Subject or Keywords."""
         with mpl.rc_context({"pdf.fonttype": 42}):
             same = {"CreationDate": None, "Creator": None, "Producer": None}
-            return drawn(self.figure, "pdf", "", metadata=same | about)
+            return render(self.figure, "pdf", "", metadata=same | about)
 
 
 def poster(seen: Trace, *words: Sequence[str]) -> Poster:
@@ -247,6 +247,6 @@ def text_of(seen: Trace, sides: Sequence, thumbs: list[list[Thumb]]) -> str:
         lines.append(f"{side.name} × {side.n_blocks}")
         for thumb in each:
             costs = ", ".join(counted(thumb))
-            line = f"  {thumb.label:14} {measured(thumb.shape):30} {costs}"
+            line = f"  {thumb.label:14} {measured_shape(thumb.shape):30} {costs}"
             lines.append(line.rstrip())
     return "\n\n".join([f"The whole model: {said(seen)}", "\n".join(lines)])

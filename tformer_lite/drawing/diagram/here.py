@@ -1,7 +1,7 @@
 """Where we are in a model, as a strip small enough for every chapter; and
 the whole of it, once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from shapewatch.tracing import Trace
 from shapewatch.tracing.axes.names import Shape, shape_text
@@ -12,14 +12,9 @@ from tformer_lite.drawing.diagram.anatomy import (
     sides_of,
     stops_of,
 )
-from tformer_lite.drawing.diagram.strips import (
-    draw_line,
-    draw_rows,
-    line_height,
-    rows_height,
-)
+from tformer_lite.drawing.diagram.strips import draw_sides, draw_stops
 from tformer_lite.drawing.surface.matrix import check_known
-from tformer_lite.drawing.surface.page import NARROW, WIDE, Page
+from tformer_lite.drawing.surface.page import Page
 from tformer_lite.drawing.surface.palette import DARK
 from tformer_lite.drawing.surface.picture import Picture
 
@@ -55,11 +50,10 @@ def where(seen: Trace, part: str) -> Picture:
         check_there(part, names)
         lit = names.index(part)
         text = stops_text(title, stops, lit)
-        return picture(text, lambda width: line_page(width, title, stops, lit))
+        return picture_of(draw_stops(title, stops, lit), text)
     names = [p.name for side in sides for p in side.parts]
     check_there(part, [*names, *(side.name for side in sides), "model"])
-    text = sides_text(sides, part)
-    return picture(text, lambda width: rows_page(width, sides, part))
+    return picture_of([draw_sides(sides, part)], sides_text(sides, part))
 
 
 def overview(seen: Trace) -> Picture:
@@ -75,38 +69,18 @@ def overview(seen: Trace) -> Picture:
     title, stops = first_attention(seen, sides)
     names = " and ".join(side.name for side in sides) or "an attention"
     text = f"The whole model: {names}, and the stops {title}."
-    lines = [f"{titled(side)}: {chain(side.parts, True)}" for side in sides]
+    lines = [
+        f"{side_title(side)}: {chain(side.parts, True)}" for side in sides
+    ]
     lines.append(f"{title}: {chain(stops, True)}")
     text = "\n\n".join([text, "\n".join(lines)])
-    return picture(text, lambda width: whole_page(width, sides, title, stops))
+    pages = [draw_sides(sides)] if sides else []
+    return picture_of(pages + draw_stops(title, stops, -1), text)
 
 
-def picture(text: str, draw: Callable[[float], Page]) -> Picture:
-    """Draw for a wide page, and for a phone."""
-    return Picture(draw(WIDE).figure, text, DARK, draw(NARROW).figure)
-
-
-def line_page(width: float, title: str, stops: Stops, lit: int) -> Page:
-    """Draw the stops of an attention."""
-    page = Page(width, line_height(width, stops))
-    draw_line(page, 0, title, stops, lit)
-    return page
-
-
-def rows_page(width: float, sides: Sides, part: str) -> Page:
-    """Draw the sides of a model."""
-    page = Page(width, rows_height(width, sides))
-    draw_rows(page, sides, part)
-    return page
-
-
-def whole_page(width: float, sides: Sides, title: str, stops: Stops) -> Page:
-    """Draw the sides of a model, and below them the stops."""
-    top = rows_height(width, sides) + 12 if sides else 0
-    page = Page(width, top + line_height(width, stops))
-    draw_rows(page, sides)
-    draw_line(page, top, title, stops, -1)
-    return page
+def picture_of(pages: Sequence[Page], text: str) -> Picture:
+    """Make a picture of pages."""
+    return Picture([page.figure for page in pages], text, DARK)
 
 
 def first_attention(seen: Trace, sides: Sides) -> tuple[str, Stops]:
@@ -134,7 +108,7 @@ def check_there(part: str, known: Sequence[str]) -> None:
 def stops_text(title: str, stops: Stops, lit: int) -> str:
     """Say which stop we are at; then list them."""
     part = stops[lit]
-    gives = f" It gives {measured(part.shape)}." if part.shape else ""
+    gives = f" It gives {measured_shape(part.shape)}." if part.shape else ""
     said = f"You are here: {part.label}, {title}.{gives}"
     return f"{said}\n\n{chain(stops, lit=[part])}"
 
@@ -145,13 +119,16 @@ def sides_text(sides: Sides, name: str) -> str:
     said = f"the {'whole ' * (name == 'model')}{name}."
     for side, part in found:
         label = name.replace("_", "-") if name != "ids" else "ids"
-        said = f"{label}, in the {side.name}. It gives {measured(part.shape)}."
+        gives = measured_shape(part.shape)
+        said = f"{label}, in the {side.name}. It gives {gives}."
     lit = [part for _, part in found]
-    lines = [f"{titled(side)}: {chain(side.parts, lit=lit)}" for side in sides]
+    lines = [
+        f"{side_title(side)}: {chain(side.parts, lit=lit)}" for side in sides
+    ]
     return "\n\n".join([f"You are here: {said}", "\n".join(lines)])
 
 
-def titled(side: Side) -> str:
+def side_title(side: Side) -> str:
     """Name a side, and say how many blocks it has: encoder × 6."""
     return f"{side.name} × {side.n_blocks}"
 
@@ -163,11 +140,11 @@ def chain(parts: Stops, shapes: bool = False, lit: Stops = ()) -> str:
     for part in parts:
         word = f"[{part.label}]" if part in lit else part.label
         if shapes and part.shape and part.shape != before:
-            word, before = f"{word} {measured(part.shape)}", part.shape
+            word, before = f"{word} {measured_shape(part.shape)}", part.shape
         words.append(word)
     return " → ".join(words)
 
 
-def measured(shape: Shape) -> str:
+def measured_shape(shape: Shape) -> str:
     """Write a named and measured shape: (B, S) = (2, 8)."""
     return f"{shape_text(shape)} = {tuple(axis.size for axis in shape)}"
