@@ -9,7 +9,7 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from pictures.thumbs import Thumb
-from tformer_lite.drawing.diagram.strips import shape_labels
+from tformer_lite.drawing.diagram.here import shape_labels
 from tformer_lite.drawing.surface.page import (
     NAME,
     SIZE,

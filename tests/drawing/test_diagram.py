@@ -1,8 +1,6 @@
 """Where we are: shapes are the trace's, one part is lit, and nothing is drawn
 that a model does not have."""
 
-import re
-
 import pytest
 import torch
 
@@ -120,16 +118,6 @@ def test_text_can_be_read_on_every_ground(theme):
     for ground in PAPER, LIT:
         for _, ink in [("", INK), *AXES.values()]:
             assert contrast(rgb(ink[theme]), rgb(ground[theme])) >= 4.5
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("part", ["scores", "encoder"])
-def test_every_colour_of_a_strip_has_its_dark_counterpart(seen, part):
-    svg = where(seen, part).svg()
-    light = set(re.findall(r"(?:fill|stroke): (#\w{6})", svg))
-    pairs = dict(re.findall(r"light-dark\((#\w+), (#\w+)\)", svg))
-    assert light == set(pairs)
-    assert all(pairs[colour] != colour for colour in light)
 
 
 @pytest.mark.slow

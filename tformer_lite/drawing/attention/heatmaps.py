@@ -89,12 +89,9 @@ def heatmap(
         Matrix(title, values, letters, labels, mask, kind)
         for title, values in zip(titles, matrices)
     ]
-    dark = dict(DARK)
-    for matrix in shown:
-        dark |= KINDS[matrix.kind].counterparts()
     figures, boxes = draw_matrices(shown)
     panels = [Panel(m, box, i) for i, (m, box) in enumerate(zip(shown, boxes))]
-    return Picture(figures, describe(shown), dark, panels=panels)
+    return Picture(figures, describe(shown), DARK, panels=panels)
 
 
 @dataclass(frozen=True)
@@ -125,8 +122,8 @@ def draw_matrices(
     for matrix, head in zip(matrices, heads):
         page, ax = draw_matrix(matrix, grid, head, high, level)
         if not (grid.digits or figures):
-            kinds = {m.kind: m for m in matrices if m.kind != "mask"}
-            draw_scales(page, {k: limits(m, grid) for k, m in kinds.items()})
+            shown = [m for m in matrices if m.kind != "mask"]
+            draw_scales(page, {m.kind: limits(m, grid) for m in shown})
         figures.append(crop(page.figure))
         boxes.append(place_on_page(ax))
     return figures, boxes
@@ -283,13 +280,14 @@ def label_axis(axis: Axis, words: list[str], step: float) -> None:
 
 
 def draw_scales(page: Page, ends: Mapping[str, Place]) -> None:
-    """Draw a tiny scale for each unit below all that is drawn: its name, and
-    its lowest and highest value."""
+    """Draw a tiny scale for each unit below all that is drawn: its lowest and
+    highest value, and its name, unless there are scores alone."""
     y = page.bottom() + 14
     for i, (name, (low, high)) in enumerate(ends.items()):
         x, middle = i % 2 * 175.0, y + i // 2 * 18
         texts = ["0", "1"] if low == 0 else [number(low), number(high)]
-        for text in filter(None, [name, with_minus(texts[0])]):
+        names = [name] if [*ends] != ["scores"] else []
+        for text in (*names, with_minus(texts[0])):
             page.note(x, middle, text, ha="left")
             x += text_width(text, SMALL) + 6
         kind, box = SHARE if low == 0 else CENTRED, (x, middle - 5, 45, 10)

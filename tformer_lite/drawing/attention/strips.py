@@ -75,23 +75,22 @@ def strip(
     parts = chain_links(links, argument_texts(sys._getframe(1)))
     shown = [link for part in parts for link in part if link.is_matrix]
     each = [axes] * len(shown) if isinstance(axes, str) else axes
-    written = titles or [link.title for link in shown]
-    for link, *given in zip(shown, check_count("axes", each, shown), written):
-        link.axes, link.title = given
-    check_count("titles", written, shown)
-    called = check_count("names", names or names_of(links, parts), parts)
+    check_count("axes", each, shown)
+    check_count("titles", titles or shown, shown)
+    check_count("names", names or parts, parts)
+    for i, link in enumerate(shown):
+        link.axes, link.title = each[i], titles[i] if titles else link.title
     chains = []
-    for i, (part, name) in enumerate(zip(parts, called)):
+    for i, part in enumerate(parts):
+        path = getattr(links[i], "path", "") if len(parts) > 1 else ""
+        name = names[i] if names else path
         words = words_of(rows, i), words_of(columns or rows, i)
         made = list(links_of(part, at, dict(zip("TS", words))))
         chains.append(Chain(name, made, row_of(row, made)))
     if row is not None and all(chain.row is None for chain in chains):
         raise ValueError(f"{row=} is in no chain.")
-    dark = dict(DARK)
-    for kind in KINDS.values():
-        dark |= kind.counterparts()
     figures, panels = draw_chains(chains)
-    return Picture(figures, chain_description(chains), dark, panels=panels)
+    return Picture(figures, chain_description(chains), DARK, panels=panels)
 
 
 @dataclass(frozen=True)
@@ -154,22 +153,15 @@ def chain_description(chains: Sequence[Chain]) -> str:
     return "\n\n".join([words, *filter(None, numbers)])
 
 
-def names_of(links: Sequence[Any], parts: list[Any]) -> list[str]:
-    """Name chains by the module that they are in."""
-    given = links if len(parts) > 1 else [""]
-    return [getattr(each, "path", "") for each in given]
-
-
 def words_of(labels: Any, i: int) -> Any:
     """Find the words of a chain."""
     return labels if not labels or isinstance(labels[0], str) else labels[i]
 
 
-def check_count(what: str, given: Sequence[Any], wanted: Sequence[Any]) -> Any:
+def check_count(what: str, given: Sequence, wanted: Sequence) -> None:
     """Raise ValueError unless there is one for each."""
     if len(given) != len(wanted):
         raise ValueError(f"{len(given)} {what} for {len(wanted)} to name.")
-    return given
 
 
 def row_of(

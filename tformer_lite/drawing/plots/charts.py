@@ -4,6 +4,7 @@ import ast
 import itertools
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -78,8 +79,7 @@ def bars(
     words = labels_for(list(labels), size)
     said = labels_for(list(glosses or [""] * size), size)
     chart = Bars(titles, values, words, said)
-    dark = DARK | dict([BLUE, ORANGE])
-    return Picture(draw_bars(chart), bars_text(chart), dark)
+    return Picture(draw_bars(chart), bars_text(chart), DARK)
 
 
 @dataclass(frozen=True)
@@ -129,11 +129,9 @@ def draw_bars(chart: Bars) -> list[Figure]:
     """Draw vectors side by side, as many as have room beside the words."""
     names = ["\n".join(lines(x, 0.34 * PANEL, NAME)) for x in chart.labels]
     glosses = ["\n".join(lines(x, 0.24 * PANEL, SMALL)) for x in chart.glosses]
-    gloss = widest(glosses, SMALL)
+    gloss, count = widest(glosses, SMALL), len(chart.values)
     room = PANEL - widest(names, NAME) - gloss - 20
-    count = len(chart.values)
-    texts = {with_minus(x) for i in range(count) for x in chart.texts(i)}
-    digits = widest(texts, SIZE) + 8
+    digits = max(widest(chart.texts(i), SIZE) for i in range(count)) + 10
     fit = max(1, int(room // (SHORT + digits + 8)))
     each = math.ceil(count / math.ceil(count / fit))
     wide = room / each - 8
@@ -142,9 +140,8 @@ def draw_bars(chart: Bars) -> list[Figure]:
     high = HEAD * most_lines(heads) + 10 + step * len(names)
     ends = torch.cat([torch.zeros(1), *chart.values]).aminmax()
     low, top = (end.item() for end in ends)
-    figures = list[Figure]()
-    for start in range(0, count, each):
-        some = range(start, min(start + each, count))
+    figures, panels = list[Figure](), range(count)
+    for some in (panels[i : i + each] for i in panels[::each]):
         axes = new_axes(PANEL, high, len(some))
         for ax, i in zip(axes, some):
             draw_vector(ax, chart, i)
@@ -234,11 +231,8 @@ def draw_seeds(
     import seaborn as sns  # slow: imported when something is to be drawn
 
     names = [lines(title, 0.34 * PANEL, NAME) for title in titles]
-    whole = torch.cat(list(rows))
-    near = (whole.max() - whole.min()).item() / 40 or 1
-    piles = [(row / near).round().unique(return_counts=True) for row in rows]
-    pile = max(int(counts.max()) for _, counts in piles)
-    step = max(DOTS, 15 * max(map(len, names)) + 6, 9 * pile)
+    dots = torch.cat(list(rows))
+    step = max(DOTS, 15 * max(map(len, names)) + 6, 9 * largest_pile(rows))
     (ax,) = new_axes(PANEL, 60 + step * len(rows))
     places = [i for i, row in enumerate(rows) for _ in row]
     colours = [LINES[i % len(LINES)][0][0] for i in range(len(rows))]
@@ -250,15 +244,23 @@ def draw_seeds(
         ax.text(1.04, i, text, weight="bold", size=SIZE, **right)
     look = {"palette": colours, "size": 6.5, "alpha": 0.75, "legend": False}
     look |= {"hue": places, "orient": "h", "warn_thresh": 1}
-    sns.swarmplot(x=whole.tolist(), y=places, ax=ax, **look)
+    sns.swarmplot(x=dots.tolist(), y=places, ax=ax, **look)
     ax.set_yticks(range(len(rows)), map("\n".join, names), size=NAME)
     for text, colour in zip(ax.get_yticklabels(), colours):
         text.set_color(colour)
     ax.set(xlabel=axis, ylim=(len(rows) - 0.5, -0.5))
     ax.set_title("mean", loc="right", size=SMALL, color=MUTED[0])
-    draw_ticks(ax.xaxis, whole.tolist())
+    draw_ticks(ax.xaxis, dots.tolist())
     ax.grid(axis="x")
     return ax.figure
+
+
+def largest_pile(rows: Sequence[Tensor]) -> int:
+    """Count the dots of a row that would lie at one place, at most."""
+    dots = torch.cat(list(rows))
+    near = (dots.max() - dots.min()).item() / 40 or 1
+    places = [(row / near).round().tolist() for row in rows]
+    return max(Counter(row).most_common(1)[0][1] for row in places)
 
 
 def curves(
@@ -293,22 +295,26 @@ def curves(
             f"{len(LINES)} vectors, each with its title."
         )
     size, names = size_of(groups[0][0]), iter(titles)
-    lines = [
+    rows_of_lines = [
         [
             Line(name, values_of(name, row, seeds, size), kinds.index(name))
             for row, name in zip(group, names)
         ]
         for group in groups
     ]
-    run = Steps(axis, list(range(size) if places is None else places))
-    run.check(size)
+    if axis not in RUNS:
+        check_axis(axis)
+    at = list(range(size) if places is None else places)
+    if len(at) != size:
+        raise ValueError(f"{len(at)} places, {size} numbers.")
     logs = [log] * len(groups) if isinstance(log, bool) else log
-    charts = list(map(Chart, heads or [""] * len(groups), lines, logs))
+    panels = zip(heads or [""] * len(groups), rows_of_lines, logs)
+    charts = [Chart(*panel, axis, at) for panel in panels]
     if len(charts) != len(groups):
         raise ValueError(f"{len(groups)} panels, {len(charts)} heads or logs.")
     for chart in charts:
         check_positive(chart)
-    return Picture(draw_charts(charts, run), charts_text(charts, run), DARK)
+    return Picture(draw_charts(charts), charts_text(charts), DARK)
 
 
 @dataclass(frozen=True)
@@ -321,11 +327,6 @@ class Line:
     look: int
 
     @property
-    def name(self) -> str:
-        """The title, in lines that have room beside a panel."""
-        return "\n".join(lines(self.title, 100))
-
-    @property
     def mean(self) -> Tensor:
         """The line itself: the mean over seeds."""
         return self.values.mean(0)
@@ -333,11 +334,14 @@ class Line:
 
 @dataclass(frozen=True)
 class Chart:
-    """A panel: lines with a heading, on a scale that may be logarithmic."""
+    """A panel: lines with a heading, on a scale that may be logarithmic,
+    along an axis, and the places on it."""
 
     head: str
     lines: list[Line]
     log: bool
+    axis: str
+    places: Sequence[float]
 
     @property
     def heading(self) -> str:
@@ -346,26 +350,10 @@ class Chart:
         notes = ", ".join(filter(None, [note, "log scale" * self.log]))
         return f"{title}\n{notes}"
 
-
-@dataclass(frozen=True)
-class Steps:
-    """What lines run along: an axis, and the places on it."""
-
-    axis: str
-    places: Sequence[float]
-
-    def check(self, size: int) -> None:
-        """Raise ValueError for an unknown axis, and for too few places."""
-        if self.axis not in RUNS:
-            check_axis(self.axis)
-        if len(self.places) != size:
-            raise ValueError(f"{len(self.places)} places, {size} numbers.")
-
     @property
-    def name(self) -> str:
-        """The axis in words."""
-        words = RUNS.get(self.axis)
-        return f"{self.axis}: {words}" if words else self.axis
+    def names(self) -> list[str]:
+        """The titles of lines, each broken so that it has room beside them."""
+        return ["\n".join(lines(x.title, 100)) for x in self.lines]
 
     @property
     def step(self) -> int:
@@ -413,28 +401,28 @@ def check_positive(chart: Chart) -> None:
             )
 
 
-def charts_text(charts: list[Chart], run: Steps) -> str:
+def charts_text(charts: Sequence[Chart]) -> str:
     """Say what panels show: a paragraph of words, then the numbers."""
-    words = " ".join(chart_sentences(chart, run) for chart in charts)
-    numbers = [chart_numbers(chart, run) for chart in charts]
+    words = " ".join(chart_sentences(chart) for chart in charts)
+    numbers = [chart_numbers(chart) for chart in charts]
     return "\n\n".join([words, *numbers])
 
 
-def lines_and_shape(chart: Chart, run: Steps) -> str:
+def lines_and_shape(chart: Chart) -> str:
     """Name a panel's lines, and the shape that they share."""
     titles = ", ".join(line.title for line in chart.lines)
-    return f"{titles} ({len(run.places)},)"
+    return f"{titles} ({len(chart.places)},)"
 
 
-def chart_sentences(chart: Chart, run: Steps) -> str:
+def chart_sentences(chart: Chart) -> str:
     """Describe a panel to someone who does not see it."""
     count, seeds = len(chart.lines), len(chart.lines[0].values)
-    at = [f"{place:g}" for place in run.places]
-    words = RUNS.get(run.axis)
+    at = [f"{place:g}" for place in chart.places]
+    words = RUNS.get(chart.axis)
     head = ", ".join(filter(None, chart.head.split("\n")))
     say = [f"{head}: " if head else ""]
-    say[0] += f"{lines_and_shape(chart, run)}: {count} line"
-    say[0] += "s" * (count > 1) + f" over {run.axis}"
+    say[0] += f"{lines_and_shape(chart)}: {count} line"
+    say[0] += "s" * (count > 1) + f" over {chart.axis}"
     say[0] += f" ({words}), " if words else ", "
     say[0] += f"{at[0]} to {at[-1]}" + ", log scale" * chart.log
     say[0] += f", each the mean of {seeds} seeds." if seeds > 1 else "."
@@ -460,45 +448,44 @@ def value_text(value: float, log: bool) -> str:
     return f"{float(f'{value:.3g}'):,.0f}" if large else number(value)
 
 
-def chart_numbers(chart: Chart, run: Steps) -> str:
+def chart_numbers(chart: Chart) -> str:
     """List the numbers of a panel, or some of them, evenly spaced."""
-    rows = [[f"{run.axis}\\line", *(line.title for line in chart.lines)]]
+    rows = [[f"{chart.axis}\\line", *(line.title for line in chart.lines)]]
     means = torch.stack([line.mean for line in chart.lines], 1)
-    for place, row in zip(run.places[:: run.step], means[:: run.step]):
+    for place, row in zip(chart.places[:: chart.step], means[:: chart.step]):
         cells = (value_text(value, chart.log) for value in row.tolist())
         rows.append([f"{place:g}", *cells])
-    return table(lines_and_shape(chart, run), rows)
+    return table(lines_and_shape(chart), rows)
 
 
-def draw_charts(charts: Sequence[Chart], run: Steps) -> list[Figure]:
+def draw_charts(charts: Sequence[Chart]) -> list[Figure]:
     """Draw a figure for each panel, all equally large."""
     wide = HALF if len(charts) > 1 else PANEL
     heads = [heading_lines(chart.heading, wide - 80) for chart in charts]
-    names = [[x.name for x in chart.lines] for chart in charts]
-    high = max(HIGH, *(names_gap(x) * len(x) for x in names))
+    high = max(HIGH, *(names_gap(x) * len(x.lines) for x in charts))
     high += HEAD * most_lines(heads) + 46
     figures = []
     for chart, head in zip(charts, heads):
         (ax,) = new_axes(wide, high)
         draw_heading(ax, head, most_lines(heads))
-        draw_chart(ax, chart, run)
+        draw_chart(ax, chart)
         figures.append(ax.figure)
     return figures
 
 
-def names_gap(names: Sequence[str]) -> float:
+def names_gap(chart: Chart) -> float:
     """Tell how far apart the names of lines stand, at least."""
-    return 14 * max(name.count("\n") + 1 for name in names) + 1
+    return 14 * max(name.count("\n") + 1 for name in chart.names) + 1
 
 
 @styled
-def draw_chart(ax: Axes, chart: Chart, run: Steps) -> None:
+def draw_chart(ax: Axes, chart: Chart) -> None:
     """Draw the lines of a panel, on quiet scales, and their names."""
     for line in chart.lines:
-        draw_line(ax, line, run)
+        draw_line(ax, line, chart)
     values = torch.cat([line.values for line in chart.lines])
     whole = bool((values == values.round()).all())
-    draw_ticks(ax.xaxis, run.places)
+    draw_ticks(ax.xaxis, chart.places)
     ax.yaxis.set_major_locator(MaxNLocator(5, integer=whole, **FEW))
     if chart.log:
         far = values.max() / values.min() > 30
@@ -507,12 +494,14 @@ def draw_chart(ax: Axes, chart: Chart, run: Steps) -> None:
         ax.yaxis.set_major_locator(LogLocator(subs=subs, numticks=6))
         ax.minorticks_off()
     ax.yaxis.set_major_formatter(FuncFormatter(tick_text))
-    _, (colour, _) = AXES.get(run.axis, ("", INK))
-    ax.set_xlabel(run.name, color=colour)
+    _, (colour, _) = AXES.get(chart.axis, ("", INK))
+    words = RUNS.get(chart.axis)
+    name = f"{chart.axis}: {words}" if words else chart.axis
+    ax.set_xlabel(name, color=colour)
     ax.margins(x=0, y=0.04)
     ax.grid(axis="y")
     ax.tick_params(axis="x", pad=7)
-    draw_names(ax, chart, run)
+    draw_names(ax, chart)
 
 
 def draw_ticks(axis: Axis, places: Sequence[float]) -> None:
@@ -535,35 +524,35 @@ def tick_text(value: float, place: object = None) -> str:
     return power if digit == "1" else f"{digit}·{power}"
 
 
-def draw_line(ax: Axes, line: Line, run: Steps) -> None:
+def draw_line(ax: Axes, line: Line, chart: Chart) -> None:
     """Draw a line, marked every so often; of several seeds, dots, too."""
     (colour, _), dash, marker = LINES[line.look]
-    (drawn,) = ax.plot(run.places, line.mean.tolist(), color=colour, lw=1.5)
+    (drawn,) = ax.plot(chart.places, line.mean.tolist(), color=colour, lw=1.5)
     if len(line.values) == 1:
-        style = {"marker": marker, "ms": 4, "markevery": run.step}
+        style = {"marker": marker, "ms": 4, "markevery": chart.step}
         drawn.set(linestyle=dash, clip_on=False, **style)
         return
     for row in line.values.tolist():
-        dots = ax.scatter(run.places, row, s=7, color=colour, alpha=0.4)
+        dots = ax.scatter(chart.places, row, s=7, color=colour, alpha=0.4)
         dots.set(linewidths=0, clip_on=False)
 
 
-def draw_names(ax: Axes, chart: Chart, run: Steps) -> None:
+def draw_names(ax: Axes, chart: Chart) -> None:
     """Write each line's name beside its end, and join the two."""
-    ends = [(run.places[-1], line.mean[-1].item()) for line in chart.lines]
+    ends = [(chart.places[-1], line.mean[-1].item()) for line in chart.lines]
     join: Style = {"arrowstyle": "-", "lw": 0.7, "shrinkA": 1, "shrinkB": 3}
     names = []
-    for line, end in zip(chart.lines, ends):
+    for line, end, name in zip(chart.lines, ends, chart.names):
         (colour, _), *_ = LINES[line.look]
         style: Style = {"color": colour, "size": SIZE, "va": "center"}
         style["arrowprops"] = join | {"color": colour, "relpos": (0, 0.5)}
         where = end, (14, 0), "data", "offset points"
-        names.append(ax.annotate(line.name, *where, **style))
+        names.append(ax.annotate(name, *where, **style))
     ax.figure.draw_without_rendering()  # which lays the page out
     pixels = 72 / ax.figure.dpi
     low, high = ax.bbox.y0 * pixels, ax.bbox.height * pixels
     heights = [ax.transData.transform(end)[1] * pixels - low for end in ends]
-    gap = names_gap([line.name for line in chart.lines])
+    gap = names_gap(chart)
     least = [max(height, gap / 2 - 4) for height in heights]
     places = apart(least, gap, high - gap / 2 + 2)
     for name, old, new in zip(names, heights, places):

@@ -25,7 +25,7 @@ from matplotlib.patches import (
 )
 from matplotlib.path import Path
 from matplotlib.textpath import text_to_path
-from matplotlib.transforms import Bbox
+from matplotlib.transforms import Bbox, BboxTransformTo
 from torch import Tensor
 
 from tformer_lite.drawing.surface.palette import (
@@ -136,23 +136,17 @@ class Matrices(Sheet):
     @styled
     def hatch(self, boxes: Iterable[Box], ax: Axes | None = None) -> None:
         """Shade and hatch boxes: what is masked. One path keeps it small."""
-        corners = [
-            place
-            for x, y, w, h in boxes
-            for place in ((x, y), (x + w, y), (x + w, y + h), (x, y + h))
-        ]
-        if not corners:
+        square = Path.unit_rectangle()
+        places = [BboxTransformTo(Bbox.from_bounds(*box)) for box in boxes]
+        paths = [place.transform_path(square) for place in places]
+        if not paths:
             return
-        # Each box is closed by going back to its first corner.
-        places, codes = [], []
-        for i in range(0, len(corners), 4):
-            places += [*corners[i : i + 4], corners[i]]
-            codes += [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY]
         grey: Style = {"fc": SHADE[0], "lw": 0}
         lines: Style = {"fill": False, "hatch": "////", "ec": HATCH[0]}
         for style in grey, lines | {"lw": 0}:
-            path = PathPatch(Path(places, codes), zorder=1.5, **style)
-            (ax or self.ax).add_patch(path).set_clip_on(False)
+            path = Path.make_compound_path(*paths)
+            patch = PathPatch(path, zorder=1.5, **style)
+            (ax or self.ax).add_patch(patch).set_clip_on(False)
 
 
 class Page(Matrices):

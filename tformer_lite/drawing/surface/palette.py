@@ -44,7 +44,7 @@ TINTS = [
 # The residual stream, and what flows into it.
 STREAM, INFLOW = ("#fbe2ca", "#4a2c14"), ("#f2a65e", "#a5500f")
 WRONG = ("#b3261e", "#ff8a80")  # of words that are not where they should be
-# What each colour is on a dark page; a scale knows this of its own.
+# What each colour is on a dark page.
 DARK = dict(
     [PAPER, INK, EDGE, HATCH, SHADE, MUTED, LIT, RIM, WRONG, STREAM, INFLOW]
 )
@@ -77,6 +77,7 @@ CENTRED = Kind(
 SHARE = Kind(CENTRED.light[1:], CENTRED.dark[1:])
 TRUTH = Kind(PAPER[:1] * 2, PAPER[1:] * 2)
 KINDS = {"scores": CENTRED, "weights": SHARE, "mask": TRUTH}
+DARK = SHARE.counterparts() | CENTRED.counterparts() | DARK
 
 
 def tint(word: int, head: int) -> str:

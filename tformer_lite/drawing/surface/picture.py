@@ -172,20 +172,25 @@ class Picture:
 
     def png(self) -> bytes:
         """Draw as PNG on white, in few colours."""
-        places, size = side_by_side(self.figures)
-        page = Image.new("RGB", dots(size), PAPER[0])
-        for figure, place in zip(self.figures, places):
-            whole = render(figure, "png", "", dpi=self.DPI)
-            page.paste(Image.open(io.BytesIO(whole)), dots(place))
-        file = io.BytesIO()
-        few = page.quantize(self.COLOURS, dither=Image.Dither.NONE)
-        few.save(file, "png", optimize=True)
-        return file.getvalue()
+        return png_of(self.figures, self.DPI, self.COLOURS)
 
 
-def dots(place: Place) -> tuple[int, int]:
-    """Give a place, or a size, in dots of the PNG."""
-    x, y = (math.ceil(side * Picture.DPI / 72) for side in place)
+def png_of(figures: Sequence[Figure], dpi: int, colours: int) -> bytes:
+    """Draw panels side by side as a PNG in so many colours."""
+    places, size = side_by_side(figures)
+    page = Image.new("RGB", dots(size, dpi), PAPER[0])
+    for figure, place in zip(figures, places):
+        panel = Image.open(io.BytesIO(render(figure, "png", "", dpi=dpi)))
+        page.paste(panel, dots(place, dpi))
+    file = io.BytesIO()
+    few = page.quantize(colours, dither=Image.Dither.NONE)
+    few.save(file, "png", optimize=True)
+    return file.getvalue()
+
+
+def dots(place: Place, dpi: int) -> tuple[int, int]:
+    """Give a place, or a size, in dots."""
+    x, y = (math.ceil(side * dpi / 72) for side in place)
     return x, y
 
 
