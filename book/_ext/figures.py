@@ -1,15 +1,19 @@
 """Put a notebook's figures into the page: inline SVG, with alternative text.
 
 Inline, a figure's text is the page's text and its colours follow the
-light/dark switch. An SVG says itself what it shows; for other images the
-first paragraph of the text/plain output beside them does.
+light/dark switch, and panels that stand side by side in it wrap where a page
+is narrow. An SVG says itself what it shows; for other images the first
+paragraph of the text/plain output beside them does.
 """
 
+import re
 from pathlib import Path
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
+
+ITS_OWN = r' (xmlns(:xlink)?|width|height|viewBox)="[^"]*"'  # an SVG's alone
 
 
 class Figures(SphinxPostTransform):
@@ -33,8 +37,19 @@ class Figures(SphinxPostTransform):
     def inline(self, image: nodes.image) -> nodes.raw:
         """Read the drawing that myst-nb stored."""
         svg = Path(self.app.srcdir, image["uri"].lstrip("/")).read_text("utf8")
-        svg = svg.replace("<svg ", '<svg class="figure" ', 1)
-        return nodes.raw("", svg, format="html")
+        return nodes.raw("", figure(svg), format="html")
+
+
+def figure(svg: str) -> str:
+    """Make a figure of a drawing: one of several panels is a box of theirs,
+    in which the style sheet places them."""
+    svg = svg.replace("<svg ", '<svg class="figure" ', 1)
+    if svg.count('<svg class="panel"') < 2:
+        return svg
+    start, inside = svg.removesuffix("</svg>").split(">", 1)
+    start = re.sub(ITS_OWN, "", start)
+    inside = re.sub(r'(<svg class="panel") x="\S+" y="\S+"', r"\1", inside)
+    return f"{start.replace('<svg', '<div', 1)}>{inside}</div>"
 
 
 def is_output(node: nodes.Node) -> bool:

@@ -110,7 +110,7 @@ def cut_figures(reader: PdfReader) -> Iterator[str]:
 
 
 def lost_figures(page: Page, reader: PdfReader) -> Iterator[str]:
-    drawn, printed = page.locator("svg.figure, img").count(), figures(reader)
+    drawn, printed = page.locator(".figure, img").count(), figures(reader)
     if drawn != len(printed):
         yield f"{drawn} figures are on the page, {len(printed)} in the PDF"
 

@@ -45,7 +45,7 @@ def test_the_legend_stays_in_view_beside_a_chapter(visit):
         expect(page.locator("details.axes dl")).to_be_in_viewport(ratio=1)
 
 
-@pytest.mark.parametrize("place", ["p .axis", "td .axis", "svg.figure text"])
+@pytest.mark.parametrize("place", ["p .axis", "td .axis", ".figure text"])
 def test_a_letter_says_what_it_means_when_one_points_at_it(visit, place):
     view = visit(CHAPTERS[5])
     page = view.page
@@ -69,7 +69,7 @@ def test_a_letter_says_what_it_means_when_one_points_at_it(visit, place):
 
 def test_a_word_that_is_no_letter_says_nothing(visit):
     page = visit(CHAPTERS[5]).page
-    page.locator("svg.figure text", has_text="mouth").first.hover()
+    page.locator(".figure text", has_text="mouth").first.hover()
     expect(page.locator(".axis-tip")).to_be_hidden()
 
 

@@ -94,7 +94,7 @@ def weight(view: View) -> int:
     return sum(len(gzip.compress(file.read_bytes())) for file in files)
 
 
-LARGE = "svg.figure, #play"  # pictures, or a whole model
+LARGE = ".figure, #play"  # pictures, or a whole model
 
 
 def test_a_page_is_light(opened):
@@ -137,7 +137,7 @@ def test_a_formula_of_its_own_stands_in_the_middle(visit):
 
 @each_chapter
 def test_a_chapter_has_a_figure_and_says_how_to_run_it(opened):
-    assert opened.page.locator("svg.figure").count()
+    assert opened.page.locator(".figure").count()
     expect(opened.page.locator("article .colab a")).to_be_visible()
 
 
@@ -259,7 +259,7 @@ def test_a_folded_answer_opens_with_the_keyboard(opened):
 @each_chapter
 def test_the_switch_changes_the_colours_of_every_figure(opened):
     page = opened.page
-    parts = "svg.figure :is(path, text, use):not(defs *)"
+    parts = ".figure :is(path, text, use):not(defs *)"
     read = """parts => parts.map(part => getComputedStyle(part))
         .filter(style => style.fillOpacity !== "0")
         .map(style => style.fill).filter(fill => fill.startsWith("rgb"))"""

@@ -6,6 +6,7 @@ import re
 import pytest
 import torch
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from PIL import Image
 
 from tests.helpers.commands import TEXT, char, refusal, translate
@@ -99,14 +100,14 @@ def test_the_loss_curve_shows_both_losses(tmp_path, monkeypatch):
     monkeypatch.setattr(Figure, "savefig", keep)
     main(char(tmp_path, "--epochs", "3"))
     kept = load_checkpoint(tmp_path / "model.pt")
-    page, axes = drawn[0].axes
+    (axes,) = drawn[0].axes
     for line, row in zip(axes.lines, (kept.train_losses, kept.val_losses)):
         assert list(line.get_xdata()) == [1, 2, 3]
         assert list(line.get_ydata()) == row
-    written = {text.get_text() for text in page.texts}
+    written = {text.get_text() for text in axes.findobj(Text)}
     names = {"Training", "Validation"}  # at the lines' ends
     assert {*names, "Epoch", "nats a token"} <= written
-    assert "Training and validation loss" in written
+    assert "Training and validation loss" in axes.get_title("left")
     with Image.open(tmp_path / "model_loss_curve.png") as picture:
         assert picture.format == "PNG"
         assert picture.info["dpi"] == pytest.approx((150, 150), abs=0.1)

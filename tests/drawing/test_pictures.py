@@ -232,7 +232,7 @@ def test_what_is_drawn_is_said_in_words_and_numbers(draw, words):
 
 def found(picture, kind: type) -> list:
     """What of a kind is on a picture, in the order it was drawn."""
-    ax = picture.figure.axes[0]
+    ax = picture.figures[0].axes[0]
     return [x for x in [*ax.patches, *ax.collections] if type(x) is kind]
 
 
@@ -340,7 +340,7 @@ def test_an_element_keeps_its_colour_and_its_channel(moved):
         for mesh in found(picture, QuadMesh)
         for value in mesh.get_array().flatten()
     ]
-    written = [text.get_text() for text in picture.figure.axes[0].texts]
+    written = [text.get_text() for text in picture.figures[0].axes[0].texts]
     channels = [int(text) for text in written if text.isdigit()]
     assert len(set(colours[:24])) == 6  # two words, three heads
     numbers = moved.flatten().tolist()
@@ -350,7 +350,7 @@ def test_an_element_keeps_its_colour_and_its_channel(moved):
 
 def test_words_that_do_not_belong_there_are_marked():
     picture = blocks(X, HEADS, X.view(3, 2, 4), words=["mouth", "is"])
-    written = picture.figure.axes[0].texts
+    written = picture.figures[0].axes[0].texts
     said = [t.get_text() for t in written if t.get_color() == WRONG[0]]
     assert said == ["mouth", "is", "8 of 24 elements in their place"]
 
@@ -378,7 +378,7 @@ def test_a_row_has_one_dot_for_each_of_its_marks():
     picture = dots(MARKS, {"first": "a title"})
     words = ["one", "two", *MARKS, "a title", "in all", "2", "1"]
     assert all(texts(picture.svg()).count(word) == 1 for word in words)
-    lines = dots(MARKS).figure.axes[1].lines
+    lines = dots(MARKS).figures[0].axes[1].lines
     full, rings = [sorted(zip(*line.get_data())) for line in lines]
     # Columns: one, two; it has more dots.
     assert (full, rings) == ([(0, 1)], [(0, 0), (1, 0)])
@@ -469,7 +469,7 @@ def test_one_query_shows_the_numbers_of_every_step():
 
 
 def test_bars_are_as_high_as_scores_and_weights():
-    figure = one_query(ROW, V).figure
+    figure = one_query(ROW, V).figures[0]
     scores, weights = (
         [bar.get_height() for bar in ax.patches[-4:]] for ax in figure.axes[1:]
     )
@@ -536,11 +536,13 @@ def test_sizes_are_those_of_the_sums_written_out(kind):
 
 
 def test_the_river_is_as_high_as_its_numbers():
-    picture = residual_stream(running_model(), *EXAMPLE[:2])
-    rivers = [p.get_xy() for p in found(picture, Polygon)]
-    written = [t.get_text() for t in picture.figure.axes[0].texts]
-    levels = [float(x) for x in written if x.replace(".", "").isdigit()]
-    scales = [(xy[0, 1] - xy[1, 1]) / y for xy, y in zip(rivers, levels)]
+    picture, scales = residual_stream(running_model(), *EXAMPLE[:2]), []
+    for figure in picture.figures:
+        rivers = [p for p in figure.axes[0].patches if type(p) is Polygon]
+        written = [text.get_text() for text in figure.axes[0].texts]
+        levels = [float(x) for x in written if x.replace(".", "").isdigit()]
+        sides = [p.get_xy()[0, 1] - p.get_xy()[1, 1] for p in rivers]
+        scales += [high / level for high, level in zip(sides, levels)]
     assert len(scales) == 9
     assert scales == pytest.approx([scales[0]] * 9, rel=0.01)
 

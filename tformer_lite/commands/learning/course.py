@@ -18,7 +18,7 @@ from tformer_lite.commands.learning.watching import (
     validation,
 )
 from tformer_lite.commands.session import PROGRAM, USES, say, warn
-from tformer_lite.drawing.plots.line_charts import curves
+from tformer_lite.drawing.plots.charts import curves
 from tformer_lite.training.batches import (
     Data,
     Sample,
@@ -157,5 +157,5 @@ def save_curve(trainer: Trainer, unit: str, size: int, path: Path) -> None:
         places=places,
         heads=["Training and validation loss\nnats a token"],
     )
-    picture.figure.savefig(path, dpi=150)
+    picture.figures[0].savefig(path, dpi=150)
     say(f"Loss curve saved to {path}")
