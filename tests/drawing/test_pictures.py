@@ -231,9 +231,10 @@ def test_what_is_drawn_is_said_in_words_and_numbers(draw, words):
 
 
 def found(picture, kind: type) -> list:
-    """What of a kind is on a picture, in the order it was drawn."""
-    ax = picture.figures[0].axes[0]
-    return [x for x in [*ax.patches, *ax.collections] if type(x) is kind]
+    """What of a kind is on a picture's panels, in the order it was drawn."""
+    axes = [figure.axes[0] for figure in picture.figures]
+    every = (x for ax in axes for x in [*ax.patches, *ax.collections])
+    return [x for x in every if type(x) is kind]
 
 
 def cells(picture) -> dict[tuple, list[float]]:
