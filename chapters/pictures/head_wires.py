@@ -93,8 +93,11 @@ def draw_sharing(title: str, keys: list[int]) -> Canvas:
         for i, head in enumerate(groups):
             x = wide * (i + 0.5) / len(groups)
             # A group has one colour, and its neighbours another.
-            style = {"fc": tint(head % 2, head // 2), "ec": LINE[0]}
-            page.box((x - size / 2, y, size, BOX), lw=0.8, **style)
+            colour, box = (
+                tint(head % 2, head // 2),
+                (x - size / 2, y, size, BOX),
+            )
+            page.box(box, fc=colour, ec=LINE[0], lw=0.8)
             if size > 14 or letter != "q":
                 page.word(x, y + BOX / 2, str(i))
     page.note(wide / 2, LINES_OF["v"] + BOX + 16, cost_text(keys))

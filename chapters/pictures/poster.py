@@ -66,7 +66,7 @@ class Poster(Picture):
         Subject or Keywords."""
         with mpl.rc_context({"pdf.fonttype": 42}):
             same = {"CreationDate": None, "Creator": None, "Producer": None}
-            return render(self.figure, "pdf", "", metadata=same | about)
+            return render(self.figures[0], "pdf", "", metadata=same | about)
 
 
 @dataclass(eq=False)
@@ -259,9 +259,9 @@ def draw_ways(page: Canvas, start: Spot, layer: list[Spot]) -> None:
     if {"q, k, v", "weights @ v"} <= spots.keys():
         heads, mixed = spots["q, k, v"], spots["weights @ v"]
         right, low = heads.x + WIDE / 2, heads.y + heads.half
-        way = (right + 2, low - HIGH / 2), (right + 8, low - HIGH / 2)
-        way += (right + 8, low + 36), (mixed.x, low + 36)
-        page.arrow(*way, (mixed.x, mixed.y + mixed.half + 28))
+        first = (right + 2, low - HIGH / 2), (right + 8, low - HIGH / 2)
+        below = (right + 8, low + 36), (mixed.x, low + 36)
+        page.arrow(*first, *below, (mixed.x, mixed.y + mixed.half + 28))
 
 
 def draw_memory(page: Canvas, last: Spot, bands: list[list[Spot]]) -> None:
@@ -294,7 +294,7 @@ def draw_legend(page: Canvas, seen: Trace, band: list[Spot]) -> None:
         page.note(left + 58, low, meaning, **SMALLER)
     for i, what in enumerate(("parameters", "FLOPs")):
         shares = {
-            PLACES.get(path, path): cost[i].item()
+            PLACES.get(path, path): int(cost[i])
             for path, cost in costs_of(seen).items()
             if path and "." not in path and cost[i]
         }

@@ -137,7 +137,8 @@ def stack_hooks(stream: Stream, stack: Stack) -> Iterator[Any]:
     hook can be taken off again."""
     added: list[Tensor] = []
 
-    def note(names: list[str], i: int, module: Any, given: Any, out: Tensor):
+    def note(names: list[str], i: int, *call: Any) -> None:
+        module, given, out = call
         norm = "post" if isinstance(module, PostNorm) else "pre"
         norm = "" if isinstance(module.norm, nn.Identity) else norm
         flow = given[0], added[-1], given[0] + added[-1], out
@@ -147,7 +148,8 @@ def stack_hooks(stream: Stream, stack: Stack) -> Iterator[Any]:
     for block in dict.fromkeys(stack.blocks):
         names = [name.replace("_", "-") for name, _ in block.named_children()]
         names.remove("residuals")
-        for i, residual in enumerate(block.get_submodule("residuals")):
+        residuals = block.get_submodule("residuals").children()
+        for i, residual in enumerate(residuals):
             yield residual.get_submodule("dropout").register_forward_hook(
                 lambda *call: added.append(call[-1])
             )
