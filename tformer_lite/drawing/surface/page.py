@@ -208,7 +208,7 @@ def tight_box(figure: Figure) -> Bbox:
 
 def crop(figure: Figure) -> Figure:
     """Make a figure as large as what is drawn on it, where that stands."""
-    box, old = tight_box(figure).padded(1 / 72), figure.get_size_inches()
+    box, old = tight_box(figure).padded(2 / 72), figure.get_size_inches()
     for ax in figure.axes:
         place = ax.get_position()
         corner = (place.min * old - box.min) / box.size
