@@ -15,7 +15,7 @@ from tformer_lite import Picture, running_example, running_trace
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "book" / "_static" / "poster.pdf"
 PICTURES = ROOT / "chapters" / "pictures"
-DRAWN_BY = [PICTURES / f"{x}.py" for x in ("poster", "bands", "thumbs")]
+DRAWN_BY = [PICTURES / f"{x}.py" for x in ("poster", "thumbs")]
 DRAWN_BY += [ROOT / "tformer_lite" / "drawing" / "surface" / "palette.py"]
 
 

@@ -1,45 +1,41 @@
 """A beam search as a tree that grows: likely beginnings are thick lines."""
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from matplotlib.figure import Figure
 from torch import Tensor
 
-from pictures.watched import Node, WatchedBeams
-from tformer_lite.decoding.search import follow
+from pictures.canvas import WIDEST, Canvas
+from tformer_lite.decoding.search import Beams, follow
 from tformer_lite.drawing.surface.matrix import number, visible
 from tformer_lite.drawing.surface.page import (
-    NARROW,
+    SIZE,
     SMALL,
-    WIDE,
-    Page,
     Place,
     Style,
     text_width,
 )
 from tformer_lite.drawing.surface.palette import (
-    DARK,
     EDGE,
     HATCH,
     INK,
-    KINDS,
     LINE,
     LIT,
     MUTED,
     PAPER,
     RIM,
+    SHARE,
 )
 from tformer_lite.drawing.surface.picture import Picture, styled
 from tformer_lite.model.models import EncoderDecoder
 
 __all__ = ["beam_tree"]
 
+LEAST_CHANCE = 0.005  # a dropped beginning less likely than that is not noted
 RIVER = 15  # how wide the line of a certain beginning is
-HIGH, APART = 42, 48  # of a word's box; from one to the next
-BAR, HEAD = 56, 16  # of the best row; above the lanes
-ORANGE = KINDS["weights"].light[-1]
+HIGH, STEP, ASIDE = 42, 60, 110  # a word's box; to the next below and beside
 
 
 def beam_tree(
@@ -74,63 +70,78 @@ def beam_tree(
         )
     beams = WatchedBeams(src, start, end, width, penalty)
     follow(model, src, beams, max_len)
-    tree = Tree(beams, words, glosses or {})
-    wide, narrow = (draw_tree(tree, page) for page in (WIDE, NARROW))
-    dark = DARK | KINDS["weights"].counterparts()
-    return Picture(wide, tree.text(), dark, narrow)
+    says = {}
+    for node in beams.nodes:
+        word = "".join(map(visible, str(words[node.token])))
+        says[node] = [word, (glosses or {}).get(word, "")]
+        says[node] += [number(node.chance)] * (node.step > 0)
+    return Tree(beams, says).picture(tree_text(beams, says))
 
 
-class Tree:
-    """The nodes of a search, to be drawn: what each says; how many `steps`
-    there were; the `ends` of rows, the best first; the nodes on the way
-    to the best (`lit`)."""
+@dataclass(eq=False)
+class Node:
+    """A token that was tried after those before it: how likely it was there
+    (`chance`), and with all that comes before (`total`). `kept` tells whether
+    the search went on from it; `rank` is the place among the rows of the
+    node that ends one, 0 the best."""
+
+    token: int
+    step: int = 0
+    chance: float = 1.0
+    total: float = 1.0
+    before: "Node | None" = None
+    kept: bool = True
+    rank: int | None = None
+
+    def path(self) -> Iterator["Node"]:
+        """Go back from here to the start."""
+        node: Node | None = self
+        while node is not None:
+            yield node
+            node = node.before
+
+
+class WatchedBeams(Beams):
+    """Beams that note what they try for one source: `nodes`, a step after the
+    other; `rows` are the nodes that the rows have come to."""
 
     def __init__(
-        self,
-        beams: WatchedBeams,
-        words: Mapping[int, str] | Sequence[str],
-        glosses: Mapping[str, str],
+        self, src: Tensor, start: int, end: int, width: int, penalty: float
     ):
-        self.nodes, self.ends = beams.nodes, beams.ranked()
-        self.width = beams.width
-        self.steps = max(node.step for node in self.nodes)
-        self.lit = set(self.ends[0].path())
-        self.says = {n: self.lines(n, words, glosses) for n in self.nodes}
-        self.box = 8 + max(
-            text_width(line, SMALL if i else 11, "normal" if i else "bold")
-            for lines in self.says.values()
-            for i, line in enumerate(lines)
-        )
+        super().__init__(src, start, end, width, penalty)
+        self.nodes = [Node(start)]
+        self.rows = self.nodes * width
 
-    def lines(
-        self, node: Node, words: Any, glosses: Mapping[str, str]
-    ) -> list[str]:
-        """Say of a node its word, its gloss and its chance."""
-        word = "".join(map(visible, str(words[node.token])))
-        chance = [number(node.chance)] * (node.step > 0)
-        return [word, glosses.get(word, ""), *chance]
+    def grow(self, log_probs: Tensor) -> Tensor:
+        """Grow, and note the best tokens after each row that had no end."""
+        live = (~self.done).nonzero().flatten().tolist()
+        before, totals = self.rows, self.total.exp().tolist()
+        rows = super().grow(log_probs)
+        chosen = list(zip(rows.tolist(), self.tgt[:, -1].tolist()))
+        best = log_probs.topk(self.width).indices.tolist()
+        tried = dict.fromkeys(pair for pair in chosen if pair[0] in live)
+        tried |= dict.fromkeys((row, i) for row in live for i in best[row])
+        made = {}
+        for row, token in tried:
+            chance = math.exp(log_probs[row, token])
+            node = Node(token, before[row].step + 1, chance)
+            node.total, node.before = totals[row] * chance, before[row]
+            node.kept = (row, token) in chosen
+            made[row, token] = node
+            if node.kept or node.total >= LEAST_CHANCE:
+                self.nodes.append(node)
+        self.rows = [made.get(pair, before[pair[0]]) for pair in chosen]
+        return rows
 
-    def text(self) -> str:
-        """Say what the search did: a paragraph, then a line for each word."""
-        say = [f"A beam of {self.width}, {self.steps} steps:"]
-        rows = [
-            f"{self.row(end)} has {number(end.total)}" for end in self.ends
-        ]
-        say.append(f"{'; '.join(rows)}.")
-        lines = [
-            f"{node.step}: {self.row(node)} {number(node.chance)}, together "
-            f"{number(node.total)}{', dropped' * (not node.kept)}"
-            for node in self.nodes[1:]
-        ]
-        return " ".join(say) + "\n\n" + "\n".join(lines)
-
-    def row(self, node: Node) -> str:
-        """Write all words up to a node, the start apart."""
-        path = [self.says[each][0] for each in node.path()]
-        return " ".join(path[-2::-1])
+    def ranked(self) -> list[Node]:
+        """Give the rows' last nodes their ranks, the best first."""
+        last = [node for node in self.rows if node.before]
+        for rank, node in enumerate(last):
+            node.rank = rank
+        return last
 
 
-def lanes(shown: list[Node], steps: int) -> dict[Node, int]:
+def lanes_of(shown: list[Node], steps: int) -> dict[Node, int]:
     """Put each node in a lane, as near its forerunner's as there is room,
     and so that no two lines cross. A row that has ended keeps its lane."""
     found: dict[Node, int] = {}
@@ -150,62 +161,56 @@ def lanes(shown: list[Node], steps: int) -> dict[Node, int]:
     return found
 
 
-class Lanes:
-    """Where everything stands on a page so wide: steps go to the right where
-    the words have room side by side, and `down` where they have not."""
+class Tree(Canvas):
+    """A page with the nodes of a search, one below the other and each in its
+    lane: `says` is what stands in them, `lit` leads to the best row."""
 
-    def __init__(self, tree: Tree, width: float):
-        self.lanes, self.box = lanes(tree.nodes, tree.steps), tree.box
-        count = 1 + max(self.lanes.values())
-        self.bars = width - BAR - 32
-        self.ahead = (self.bars - self.box - 18) / max(1, tree.steps)
-        self.down = self.ahead < self.box + 14
-        self.aside, self.size = float(APART), (width, HEAD + count * APART)
-        if self.down:
-            if count * (self.box + 4) > width:  # no room for what was dropped
-                kept = [node for node in tree.nodes if node.kept]
-                self.lanes = lanes(kept, tree.steps)
-                count = 1 + max(self.lanes.values())
-            self.ahead, self.aside = HIGH + 18, min(110, width / count)
-            self.bars = (tree.steps + 1) * self.ahead
-            self.size = count * self.aside, self.bars + 34
+    @styled
+    def __init__(self, beams: WatchedBeams, says: dict[Node, list[str]]):
+        super().__init__()
+        self.says, self.ends = says, beams.ranked()
+        self.lit = set(self.ends[0].path())
+        self.steps = max(node.step for node in says)
+        self.wide = 8 + max(
+            text_width(line, SMALL if i else SIZE, "normal" if i else "bold")
+            for lines in says.values()
+            for i, line in enumerate(lines)
+        )
+        self.lanes = lanes_of([*says], self.steps)
+        if (1 + max(self.lanes.values())) * (self.wide + 4) > WIDEST:
+            kept = [node for node in says if node.kept]
+            self.lanes = lanes_of(kept, self.steps)
+        room = WIDEST / (1 + max(self.lanes.values()))
+        self.aside = min(ASIDE, max(room, self.wide + 4))
+        for node in self.lanes:
+            draw_lines(self, node)
+        for node in self.lanes:
+            draw_node(self, node)
+        for end in self.ends:
+            draw_bar(self, end)
+        foot = (self.steps + 1.5) * STEP - 4, "bars: all words of a row"
+        self.note(-self.wide / 2, *foot, ha="left")
 
     def middle(self, node: Node) -> Place:
         """Where the middle of a node's box is."""
-        far, lane = node.step * self.ahead, self.lanes[node] + 0.5
-        if self.down:
-            return lane * self.aside, far + HIGH / 2 + 1
-        return far + self.box / 2 + 1, HEAD + lane * self.aside
-
-    def edge(self, node: Node, side: int, off: float = 0) -> Place:
-        """Where a line leaves a node's box (`side` 1), or comes to it."""
-        x, y = self.middle(node)
-        if self.down:
-            return x + off, y + side * HIGH / 2
-        return x + side * self.box / 2, y + off
-
-    def end(self, node: Node) -> Place:
-        """Where the line of a row that has ended comes to its bar."""
-        x, y = self.middle(node)
-        return (x, self.bars) if self.down else (self.bars, y)
+        return self.lanes[node] * self.aside, node.step * STEP
 
 
-@styled
-def draw_tree(tree: Tree, width: float) -> Figure:
-    """Draw lines, then the words on them, and a bar for each row."""
-    at = Lanes(tree, width)
-    page = Page(*at.size)
-    for node in at.lanes:
-        draw_lines(page, tree, node, at)
-    for node in at.lanes:
-        draw_word(page, tree, node, at)
-    for end in tree.ends:
-        draw_end(page, tree, end, at)
-    if not at.down:
-        for step in range(1, 1 + tree.steps):
-            page.note(step * at.ahead + at.box / 2, 7, f"word {step}")
-        page.note(at.bars, 7, "all together", ha="left")
-    return page.figure
+def tree_text(beams: WatchedBeams, says: dict[Node, list[str]]) -> str:
+    """Say what the search did: a paragraph, then a line for each word."""
+    rows = {
+        node: " ".join([says[each][0] for each in node.path()][-2::-1])
+        for node in says
+    }
+    best = [f"{rows[x]} has {number(x.total)}" for x in beams.ranked()]
+    steps = max(node.step for node in says)
+    say = f"A beam of {beams.width}, {steps} steps: {'; '.join(best)}.\n"
+    lines = [
+        f"{node.step}: {rows[node]} {number(node.chance)}, together "
+        f"{number(node.total)}{', dropped' * (not node.kept)}"
+        for node in beams.nodes[1:]
+    ]
+    return "\n".join([say, *lines])
 
 
 def line_style(tree: Tree, node: Node) -> Style:
@@ -214,46 +219,43 @@ def line_style(tree: Tree, node: Node) -> Style:
     return {"lw": max(0.7, RIVER * node.total), "ec": colour[0]}
 
 
-def draw_lines(page: Page, tree: Tree, node: Node, at: Lanes) -> None:
+def draw_lines(tree: Tree, node: Node) -> None:
     """Draw the lines from a node, beside each other as far as they go."""
-    after = [each for each in at.lanes if each.before is node]
-    after.sort(key=lambda each: at.lanes[each])
-    widths = [RIVER * each.total for each in after]
-    off = -sum(widths) / 2
+    after = [each for each in tree.lanes if each.before is node]
+    after.sort(key=lambda each: tree.lanes[each])
+    (x, y), widths = tree.middle(node), [RIVER * each.total for each in after]
+    x -= sum(widths) / 2
     for each, wide in zip(after, widths):
-        start = at.edge(node, 1, off + wide / 2)
-        style = line_style(tree, each)
-        page.wire(start, at.edge(each, -1), at.down, **style)
-        off += wide
+        right, down = tree.middle(each)
+        end, style = (right, down - HIGH / 2), line_style(tree, each)
+        tree.wire((x + wide / 2, y + HIGH / 2), end, upright=True, **style)
+        x += wide
 
 
-def draw_word(page: Page, tree: Tree, node: Node, at: Lanes) -> None:
+def draw_node(tree: Tree, node: Node) -> None:
     """Draw a node's box, with its word, its gloss and its chance."""
-    x, y = at.middle(node)
-    lit = node in tree.lit
+    (x, y), lit = tree.middle(node), node in tree.lit
     fill, rim = (LIT, RIM) if lit else (PAPER, LINE if node.kept else EDGE)
     style: Style = {"fc": fill[0], "ec": rim[0], "lw": 1.4 if lit else 0.9}
-    page.box((x - at.box / 2, y - HIGH / 2, at.box, HIGH), **style)
-    ink = {"color": (INK if node.kept else MUTED)[0]}
+    box = x - tree.wide / 2, y - HIGH / 2, tree.wide, HIGH
+    tree.box(box, **style)
     lines = [line for line in tree.says[node] if line]
     y -= 6.5 * (len(lines) - 1)
-    bold = "bold" if node.kept else "normal"
-    page.write(x, y, lines[0], weight=bold, **ink)
+    ink, bold = (INK, "bold") if node.kept else (MUTED, "normal")
+    tree.write(x, y, lines[0], weight=bold, color=ink[0])
     for i, line in enumerate(lines[1:], 1):
         last = node.step > 0 and i == len(lines) - 1
-        colour = ink if last else {"color": MUTED[0]}
-        page.write(x, y + 13 * i, line, size=SMALL, **colour)
+        tree.note(x, y + 13 * i, line, color=(ink if last else MUTED)[0])
 
 
-def draw_end(page: Page, tree: Tree, end: Node, at: Lanes) -> None:
+def draw_bar(tree: Tree, end: Node) -> None:
     """Lead a row to its bar, and say how likely the row is."""
-    x, y = at.end(end)
-    page.wire(at.edge(end, 1), (x, y), at.down, **line_style(tree, end))
+    (x, y), bottom = tree.middle(end), (tree.steps + 1) * STEP - HIGH / 2
+    style = line_style(tree, end)
+    tree.wire((x, y + HIGH / 2), (x, bottom), upright=True, **style)
     most = max(each.total for each in tree.ends)
-    long = (at.box if at.down else BAR) * end.total / most
-    bar, said, ha = (x, y - 8, long, 16), (x + long + 5, y), "left"
-    if at.down:
-        bar, said, ha = (x - long / 2, y, long, 14), (x, y + 24), "center"
-    page.box(bar, 1, fc=ORANGE, ec=LINE[0], lw=0.6)
+    wide = tree.wide * end.total / most
+    style = {"fc": SHARE.light[-1], "ec": LINE[0], "lw": 0.6}
+    tree.box((x - wide / 2, bottom, wide, 14), 1, **style)
     weight = "bold" if end in tree.lit else "normal"
-    page.write(*said, number(end.total), weight=weight, ha=ha)
+    tree.write(x, bottom + 24, number(end.total), weight=weight)

@@ -1,55 +1,40 @@
 """Elements as blocks, which keep their colour wherever an operation moves
 them."""
 
-import sys
-from collections.abc import Sequence
+from dataclasses import dataclass
 
+import torch
 from matplotlib.colors import ListedColormap, Normalize
-from matplotlib.figure import Figure
 from torch import Tensor
 
-from pictures.elements import (
-    Elements,
-    Source,
-    verdict,
-    written,
-)
-from shapewatch.tracing.source.expressions import argument_texts
+from pictures.canvas import WIDEST, Canvas, titles_of
+from tformer_lite.drawing.surface.matrix import labels_for
 from tformer_lite.drawing.surface.page import (
-    NARROW,
     SIZE,
     SMALL,
-    WIDE,
     Box,
-    Page,
     Place,
     Style,
-    shortened,
     text_width,
 )
 from tformer_lite.drawing.surface.palette import (
     AXES,
-    DARK,
     MUTED,
     PAPER,
     WRONG,
+    tint,
 )
 from tformer_lite.drawing.surface.picture import Picture, styled
 
 __all__ = ["blocks"]
 
+WORDS, CHANNELS = 20, 64  # so many have room
+RULE = "a tensor of addresses, such as torch.arange(24).view(2, 12)"
 CELL, HIGH, LOW = 24, 20, 14  # how wide and high elements are, and many
-FEW = 4  # words
-DIGIT = 13  # how wide an element is that has room for its digits
-GAP, APART = 24, 8  # between panels; between heads
-ABOVE, BELOW = 54, 26  # for a panel's title and shape; for what is said of it
-LINE = 14  # from one line of a title to the next
-TOP = 24  # above what lies in memory, which has a title alone
-HEAD = 46  # for the name of a head
-ARROW = 30  # from the first panel to those below it
-TINY = 9  # letters of a digit
-HEADS: Style = {"weight": "bold", "color": AXES["H"][1][0], "size": SMALL}
-TITLE: Style = {"weight": "bold", "size": SIZE}
+FEW, DIGIT = 4, 13  # words; how wide an element with room for digits is
+GAP, APART, ARROW = 24, 8, 30  # between panels, heads, and lines of panels
+LINE, HEAD = 14, 46  # a line of a title; the name of a head
+HEADS: Style = {"size": SMALL, "color": AXES["H"][1][0]}
 
 
 def blocks(
@@ -77,197 +62,239 @@ def blocks(
     >>> blocks(x, x.view(3, 2, 4), words=["mouth", "is"])
     x (2, 12): all 24 elements in their place. x.view(3, 2, 4) (3, 2, 4): 8 ...
     """
-    titles = titles or argument_texts(sys._getframe(1))
-    titles = titles or [f"tensor {i}" for i in range(len(tensors))]
-    if not tensors or len(titles) != len(tensors):
-        raise ValueError(f"{len(tensors)} tensors, {len(titles)} titles.")
+    titles = titles_of(titles, len(tensors))
     of = tensors[0] if of is None else of
-    found = max(len(x) if x.ndim == 3 else 1 for x in tensors)
-    source = Source(of, words, n_heads or found)
-    panels = []
-    for title, tensor in zip(titles, tensors):
-        if not 1 <= tensor.ndim <= 3:
-            raise ValueError(
-                f"{title} has shape {tuple(tensor.shape)}: choose one "
-                "sentence of it, such as heads[0]."
-            )
-        panels.append(Elements(title, source.places(title, tensor), source))
-    text = "\n\n".join([" ".join(map(sentence, panels)), *map(rows, panels)])
-    wide, narrow = (draw_blocks(panels, axes, w) for w in (WIDE, NARROW))
-    return Picture(wide, text, DARK, narrow)
+    check_addresses(of)
+    words = labels_for(words, len(of))
+    n_heads = n_heads or max(len(x) if x.ndim == 3 else 1 for x in tensors)
+    panels = [
+        Elements(title, places_of(title, tensor, of), of.shape, words, n_heads)
+        for title, tensor in zip(titles, tensors)
+    ]
+    text = " ".join(map(panel_text, panels))
+    text = "\n\n".join([text, *map(rows_text, panels)])
+    return Blocks(panels, axes).picture(text)
 
 
-def sentence(panel: Elements) -> str:
+def check_addresses(of: Tensor) -> None:
+    """Raise ValueError unless a matrix has a number for each place."""
+    shape = tuple(of.shape)
+    if of.ndim != 2 or not of.numel():
+        raise ValueError(f"addresses have shape {shape}: give {RULE}.")
+    if shape[0] > WORDS or shape[1] > CHANNELS:
+        raise ValueError(
+            f"addresses have shape {shape}, and a drawing has room for "
+            f"{WORDS} words of {CHANNELS} channels: choose some of them."
+        )
+    if len(of.unique()) < of.numel():
+        raise ValueError(f"a number stands in two places: give {RULE}.")
+
+
+def places_of(title: str, tensor: Tensor, of: Tensor) -> Tensor:
+    """Give the place in a matrix of each element of a tensor.
+
+    Raises ValueError for what is not there, and for more than 3 axes.
+    """
+    if not 1 <= tensor.ndim <= 3:
+        raise ValueError(
+            f"{title} has shape {tuple(tensor.shape)}: choose one sentence "
+            "of it, such as heads[0]."
+        )
+    index = {number: i for i, number in enumerate(of.flatten().tolist())}
+    found = [index.get(number, -1) for number in tensor.flatten().tolist()]
+    if -1 in found:
+        raise ValueError(
+            f"{title} has {tensor.flatten()[found.index(-1)]}, which is no "
+            "address: take what an operation makes of the addresses, and "
+            "calculate nothing."
+        )
+    return torch.tensor(found).view(tensor.shape)
+
+
+@dataclass(frozen=True)
+class Elements:
+    """A tensor of addresses that an operation has made: (T, C), with heads
+    (H, T, D), or (N) as it lies in memory. `places` tell where each element
+    was in the matrix of addresses, whose `size` is (T, C): a word in each
+    row, and columns in shares for `n_heads`."""
+
+    title: str
+    places: Tensor
+    size: tuple[int, ...]
+    words: list[str]
+    n_heads: int
+
+    @property
+    def groups(self) -> Tensor:
+        """The places by head, row and column."""
+        return self.places[(None,) * (3 - self.places.ndim)]
+
+    @property
+    def at_home(self) -> Tensor | None:
+        """Which elements are where attention wants them; None for a shape
+        that is not of that kind."""
+        home = torch.arange(self.places.numel())
+        rows, columns = self.size
+        if self.places.shape == (self.n_heads, rows, columns // self.n_heads):
+            heads = home.view(rows, self.n_heads, -1).transpose(0, 1)
+            return self.places == heads
+        if self.places.shape == self.size:
+            return self.places == home.view(self.size)
+        return None
+
+    @property
+    def verdict(self) -> str:
+        """Say how many elements are at home."""
+        if self.at_home is None:
+            return ""
+        there, every = self.at_home.sum(), self.at_home.numel()
+        count = "all" if there == every else f"{there} of"
+        return f"{count} {every} elements in their place"
+
+    def label(self, row: Tensor) -> str:
+        """Name the words whose elements stand in a row, in order."""
+        found = dict.fromkeys((row // self.size[1]).tolist())
+        return ", ".join(self.words[word] for word in found)
+
+
+def panel_text(panel: Elements) -> str:
     """Describe a panel to someone who does not see it."""
-    shape, (said, _) = tuple(panel.places.shape), verdict(panel)
-    return f"{panel.title} {shape}: {said or f'{shape[-1]} in a row'}."
+    shape = tuple(panel.places.shape)
+    said = panel.verdict or f"{shape[-1]} in a row"
+    return f"{panel.title} {shape}: {said}."
 
 
-def rows(panel: Elements) -> str:
-    """Write the elements row by row."""
+def rows_text(panel: Elements) -> str:
+    """Write the elements row by row: each word, and the channels that
+    follow it."""
     lines = [panel.title]
-    for head, group in enumerate(panel.groups):
+    for head, group in enumerate(panel.groups.tolist()):
         name = f"head {head}: " if panel.places.ndim == 3 else ""
-        lines += [name + written(row, panel.source) for row in group]
+        for row in group:
+            say, before = [], None
+            for word, channel in (divmod(x, panel.size[1]) for x in row):
+                say += [] if word == before else [panel.words[word]]
+                say.append(str(channel))
+                before = word
+            lines.append(name + " ".join(say))
     return "\n".join(lines)
 
 
-class Plan:
-    """How panels are laid out: how many stand beside each other below the
-    first, how wide and high an element is, and how wide words are."""
+class Blocks(Canvas):
+    """A page of panels: the first, and below it the others, as many beside
+    each other as have room for their titles and digits."""
 
-    def __init__(self, panels: list[Elements], width: float):
-        self.width, below = width, panels[1:]
-        labels = [panel.label(row) for panel in panels for row in panel.rows]
-        self.words = 10 + min(80, max(text_width(x, SMALL) for x in labels))
+    @styled
+    def __init__(self, panels: list[Elements], axes: str):
+        super().__init__()
+        first, *below = panels
+        self.letters = axes.split()
+        self.high = HIGH if first.size[0] <= FEW else LOW
+        labels = [x.label(row) for x in panels for y in x.groups for row in y]
+        self.names = 10 + min(80, max(text_width(x, SMALL) for x in labels))
         counts = range(len(below), 1, -1)
-        self.beside = next((n for n in counts if self.fit(below, n)), 1)
-        spaces = [(panels[0], 1), *((panel, self.beside) for panel in below)]
-        self.cell = min(CELL, *(self.room(*space) for space in spaces))
-        self.high = HIGH if panels[0].source.shape[0] <= FEW else LOW
-        lines = max(len(self.title(panel)) for panel in below or panels)
-        self.titles = LINE * (lines - 1)
-
-    def title(self, panel: Elements, n: int | None = None) -> list[str]:
-        """Break the title of one of n panels side by side."""
-        return broken(panel.title, self.width / (n or self.beside) - GAP)
+        beside = next((n for n in counts if self.fit(below, n)), 1)
+        rooms = [self.room(panel, beside) for panel in below]
+        self.cell = min(CELL, self.room(first, 1), *rooms)
+        start = end = draw_line(self, [first], 1, 0)
+        for i in range(0, len(below), beside):
+            line = below[i : i + beside]
+            end = draw_line(self, line, beside, end + ARROW)
+        for i in range(beside if below else 0):
+            away = WIDEST * ((i + 0.5) / beside - 0.5)
+            tail, tip = WIDEST / 2 + 0.2 * away, WIDEST / 2 + away
+            self.arrow((tail, start + 4), (tip, start + ARROW - 4))
 
     def fit(self, panels: list[Elements], n: int) -> bool:
         """Tell whether n panels fit beside each other, with their titles."""
-        whole = all("".join(self.title(p, n)) == p.title for p in panels)
-        return whole and min(self.room(p, n) for p in panels) >= DIGIT
+        wide = WIDEST / n - GAP
+        titles = [text_width(x.title, SIZE, "bold") <= wide for x in panels]
+        return all(titles) and min(self.room(x, n) for x in panels) >= DIGIT
 
     def room(self, panel: Elements, n: int) -> float:
         """How wide an element of one of n panels side by side can be."""
-        wide = self.width / n - GAP * (n > 1) - self.beside_cells(panel)
+        names = [0, 0, self.names, HEAD + self.names][panel.places.ndim]
+        wide = WIDEST / n - GAP * (n > 1) - names
         return wide / panel.places.shape[-1]
 
-    def beside_cells(self, panel: Elements) -> float:
-        """How wide the names of heads and words are."""
-        heads = HEAD if panel.places.ndim == 3 else 0
-        return heads + self.words * (panel.places.ndim > 1)
 
-    def above(self, panel: Elements) -> float:
-        """How much of a panel is above its cells."""
-        return self.titles + (ABOVE if panel.places.ndim > 1 else TOP)
-
-    def height(self, panel: Elements) -> float:
-        """How high a panel is."""
-        gaps = APART * (len(panel.groups) - 1)
-        return self.above(panel) + len(panel.rows) * self.high + gaps + BELOW
-
-    def left(self, panel: Elements, middle: float) -> float:
-        """Where the cells of a panel begin that is centred on its middle."""
-        wide = self.cell * panel.places.shape[-1] + self.beside_cells(panel)
-        names = [0, 0, self.words, HEAD][panel.places.ndim]
-        return middle - wide / 2 + names
-
-
-def broken(title: str, wide: float) -> list[str]:
-    """Break a title before one of its calls, or cut it, if it must be."""
-    dots = [i for i, letter in enumerate(title) if letter == "."]
-    halves = ([title[:i], title[i:]] for i in reversed(dots))
-    for lines in [title], *halves:
-        if max(text_width(line, **TITLE) for line in lines) * 1.05 <= wide:
-            return lines
-    return [shortened(title, 0.95 * wide, **TITLE)]
-
-
-@styled
-def draw_blocks(panels: list[Elements], axes: str, width: float) -> Figure:
-    """Draw the first panel, and the others below, as many in a line as have
-    room."""
-    plan, (first, *below) = Plan(panels, width), panels
-    lines = [
-        below[i : i + plan.beside] for i in range(0, len(below), plan.beside)
+def draw_line(
+    page: Blocks, panels: list[Elements], beside: int, top: float
+) -> float:
+    """Draw panels side by side, and give where the last of them ends."""
+    ends = [
+        draw_panel(page, panel, (WIDEST * (i + 0.5) / beside, top + LINE))
+        for i, panel in enumerate(panels)
     ]
-    heights = [max(map(plan.height, line)) for line in lines]
-    page = Page(width, plan.height(first) + sum(heights) + ARROW * len(lines))
-    draw_panel(page, plan, first, axes, (width / 2, 0))
-    top = plan.height(first)
-    for line, high in zip(lines, heights):
-        for i, panel in enumerate(line):
-            middle = width * (i + 0.5) / plan.beside
-            tail = width / 2 + (middle - width / 2) * 0.2
-            if line is lines[0]:
-                page.arrow((tail, top + 4), (middle, top + ARROW - 4))
-            draw_panel(page, plan, panel, axes, (middle, top + ARROW))
-        top += high + ARROW
-    return page.figure
+    return max(ends)
 
 
-def draw_panel(
-    page: Page, plan: Plan, panel: Elements, axes: str, at: Place
-) -> None:
-    """Draw a panel below a place: its title, its shape, its groups, and what
-    is said of it."""
-    (middle, top), shape = at, panel.places.shape
-    y = top + plan.above(panel)
+def draw_panel(page: Blocks, panel: Elements, at: Place) -> float:
+    """Draw a panel from its title down: its shape, its elements, and what is
+    said of it. Give where it ends."""
+    (middle, y), shape = at, panel.places.shape
+    page.bold(middle, y - 6, panel.title, size=SIZE)
     if len(shape) > 1:
-        page.shape(middle, y - 22, letters(axes, shape), shape)
-    title = y - (46 if len(shape) > 1 else 12)
-    for i, line in enumerate(reversed(plan.title(panel))):
-        page.write(middle, title - LINE * i, line, **TITLE)
-    left = plan.left(panel, middle)
+        row, column = page.letters
+        letters = [row, column] if len(shape) == 2 else ["H", row, "D"]
+        page.shape(middle, y + 16, letters, shape)
+        y += 32
+    names = [0, 0, page.names, HEAD - page.names][len(shape)]
+    wide, y = page.cell * shape[-1], y + 6
+    left = middle - (wide - names) / 2
     for head, group in enumerate(panel.groups):
-        box = left, y, plan.cell * shape[-1], plan.high * len(group)
-        draw_cells(page, box, group, panel.source)
+        box = left, y, wide, page.high * len(group)
+        draw_cells(page, panel, group, box)
         if len(shape) == 3:
-            style = HEADS | {"ha": "right"}
-            page.write(left - 8, y + box[3] / 2, f"head {head}", **style)
+            name = f"head {head}"
+            page.bold(left - 8, y + box[3] / 2, name, ha="right", **HEADS)
         if len(shape) > 1:
-            draw_words(page, plan, panel, group, box)
+            draw_row_names(page, panel, group, box)
         y += box[3] + APART
-    draw_foot(page, panel, not top, (left, y + 4, box[2], 0))
+    draw_foot(page, panel, (left, y + 4, wide, at[1] - LINE))
+    return y + 18
 
 
-def draw_foot(page: Page, panel: Elements, first: bool, box: Box) -> None:
+def draw_foot(page: Blocks, panel: Elements, box: Box) -> None:
     """Say below a panel how many elements are at home, or below the first
     which channels are a head's."""
-    left, y, wide, _ = box
-    n, (said, right) = panel.source.n_heads, verdict(panel)
-    if not first:
+    (left, y, wide, above), n = box, panel.n_heads
+    if above:
+        right = panel.verdict.startswith("all")
         colour = (MUTED if right else WRONG)[0]
-        page.note(left + wide / 2, y, said, color=colour)
+        page.note(left + wide / 2, y, panel.verdict, color=colour)
     elif panel.places.ndim == 2 and n > 1:
-        name = "head " if wide / n > HEAD else ""
         for head in range(n):
-            x = left + wide * (head + 0.5) / n
-            page.write(x, y, f"{name}{head}", **HEADS)
+            name = f"{'head ' * (wide / n > HEAD)}{head}"
+            page.bold(left + wide * (head + 0.5) / n, y, name, **HEADS)
 
 
-def letters(axes: str, shape: Sequence[int]) -> list[str]:
-    """Name the axes of a tensor: the matrix's own, or those of heads."""
-    row, column = axes.split()
-    return [row, column] if len(shape) == 2 else ["H", row, "D"]
-
-
-def draw_cells(
-    page: Page, box: Box, group: list[list[int]], source: Source
-) -> None:
+def draw_cells(page: Blocks, panel: Elements, group: Tensor, box: Box) -> None:
     """Draw the elements of a head, with their channels if there is room."""
     left, top, wide, high = box
-    w, h = wide / len(group[0]), high / len(group)
-    colours = [[source.colour(place) for place in row] for row in group]
-    known = sorted({colour for row in colours for colour in row})
+    n, c, (rows, columns) = panel.n_heads, panel.size[1], group.shape
+    keys = group // c * n + group % c * n // c
+    colours = [tint(*divmod(key, n)) for key in range(int(keys.max()) + 1)]
     page.ax.pcolormesh(
-        [left + w * i for i in range(len(group[0]) + 1)],
-        [top + h * i for i in range(len(group) + 1)],
-        [[known.index(colour) for colour in row] for row in colours],
-        cmap=ListedColormap(known),
-        norm=Normalize(-0.5, len(known) - 0.5),
+        torch.linspace(left, left + wide, columns + 1).numpy(),
+        torch.linspace(top, top + high, rows + 1).numpy(),
+        keys.numpy(),
+        cmap=ListedColormap(colours),
+        norm=Normalize(-0.5, len(colours) - 0.5),
         edgecolors=PAPER[0],
         linewidth=1,
+        clip_on=False,
     )
-    for i, row in enumerate(group):
-        for j, place in enumerate(row):
-            if w >= DIGIT:
-                x, y = left + w * (j + 0.5), top + h * (i + 0.5)
-                page.write(x, y, str(source.channel(place)), size=TINY)
+    for i, row in enumerate((group % c).tolist()):
+        for j, channel in enumerate(row):
+            if page.cell >= DIGIT:
+                x = left + page.cell * (j + 0.5)
+                y = top + page.high * (i + 0.5)
+                page.write(x, y, str(channel), size=9)
 
 
-def draw_words(
-    page: Page, plan: Plan, panel: Elements, group: list[list[int]], box: Box
+def draw_row_names(
+    page: Blocks, panel: Elements, group: Tensor, box: Box
 ) -> None:
     """Name the words in each row, and mark those that do not belong there:
     at the right of heads, else at the left."""
@@ -275,10 +302,7 @@ def draw_words(
     heads = panel.places.ndim == 3
     x, side = (left + wide + 6, "left") if heads else (left - 6, "right")
     for i, row in enumerate(group):
-        style: Style = {"ha": side, "size": SMALL}
-        if panel.strays(row, i):
+        y, style = top + page.high * (i + 0.5), {"ha": side}
+        if panel.at_home is not None and (row // panel.size[1] != i).any():
             style |= {"color": WRONG[0], "weight": "bold"}
-        elif panel.label(row) == "[PAD]":
-            style |= {"color": MUTED[0]}
-        word = shortened(panel.label(row), plan.words - 8, size=SMALL)
-        page.write(x, top + plan.high * (i + 0.5), word, **style)
+        page.word(x, y, panel.label(row), page.names - 8, **style)

@@ -1,60 +1,20 @@
 """A dot for each mark that a thing has: things down, marks across."""
 
-import math
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
 
-from matplotlib.figure import Figure
-from matplotlib.patches import PathPatch
-from matplotlib.path import Path
+from matplotlib.axes import Axes
 
-from tformer_lite.drawing.surface.page import (
-    NARROW,
-    SMALL,
-    WIDE,
-    Page,
-    Place,
-    Style,
-    text_width,
-)
-from tformer_lite.drawing.surface.palette import DARK, EDGE, INK, PAPER
-from tformer_lite.drawing.surface.picture import Picture
+from pictures.canvas import TINY, Canvas
+from tformer_lite.drawing.surface.page import Style, text_width
+from tformer_lite.drawing.surface.palette import EDGE, INK, PAPER
+from tformer_lite.drawing.surface.picture import Picture, styled
 
 __all__ = ["dots"]
 
-TILT = math.radians(60)  # of the words above the columns
-LINE, STEM = 14, 5  # pixels: a row; between a word and its column
-ROOM = 16  # between the words and the columns
-IN_ALL = "in all"
+LINE, STEP, ROOM = 14, 24, 204  # a row; a column at most; all the columns
 KEY = {True: "the only one", False: "one of several"}
-
-
-@dataclass(frozen=True)
-class Dots:
-    """What has which marks: the rows, each with its marks; above which row a
-    title stands; and how many rows have each mark, the most frequent first.
-    """
-
-    rows: dict[str, list[str]]
-    titles: dict[str, str]
-    columns: dict[str, int]
-
-    @property
-    def text(self) -> str:
-        """Say in words what there is: alone, and in all."""
-        alone = sum(len(marks) == 1 for marks in self.rows.values())
-        none = sum(not marks for marks in self.rows.values())
-        first, *_ = self.columns or {"": 0}
-        head = (
-            f"{len(self.rows)} rows, {len(self.columns)} columns "
-            f"({len(self.rows)}, {len(self.columns)}): {alone} rows have one "
-            f"dot alone, {none} none. Most dots, {self.columns.get(first, 0)},"
-            f" are in the column {first}."
-        )
-        lines = [f"{row}: {', '.join(m)}" for row, m in self.rows.items()]
-        return "\n".join([head, "", *lines])
+Marks = Mapping[str, list[str]]
 
 
 def dots(
@@ -78,101 +38,67 @@ def dots(
     for name in titles or {}:
         if name not in rows:
             raise ValueError(f"no row {name!r}: there are {', '.join(rows)}")
-    shown = Dots(rows, dict(titles or {}), dict(counts.most_common()))
-    wide, narrow = (draw_dots(shown, width) for width in (WIDE, NARROW))
-    return Picture(wide, shown.text, DARK, narrow)
+    columns = dict(counts.most_common())
+    canvas = draw_dots(rows, titles or {}, columns)
+    return canvas.picture(dots_text(rows, columns))
 
 
-class Grid(NamedTuple):
-    """Where things are on a page: columns and rows by their middles, the
-    line of sums, the ends of the lines; and the size of letters."""
-
-    xs: list[float]
-    ys: dict[str, float]
-    sums: float
-    left: float
-    right: float
-    top: float
-    size: float
-
-
-def grid_of(shown: Dots, width: float) -> Grid:
-    """Find places for all on a page of a width."""
-    size = SMALL if width > 500 else 9
-    words = [*shown.rows, IN_ALL, *KEY.values()]
-    left = max(text_width(row, size) for row in words) + ROOM
-    lengths = [text_width(name, size) for name in shown.columns]
-    step = column_width(width - left, lengths)
-    top = max(lengths) * math.sin(TILT) + size + STEM
-    ys, y = {}, top - LINE / 2
-    for row in shown.rows:
-        y += LINE * (2.3 if row in shown.titles else 1)
-        ys[row] = y
-    xs = [left + (i + 0.5) * step for i in range(len(lengths))]
-    right = left + step * len(xs)
-    return Grid(xs, ys, y + LINE + 4, left, right, top, size)
+def dots_text(rows: Marks, columns: dict[str, int]) -> str:
+    """Say in words what there is: alone, and in all."""
+    alone = sum(len(marks) == 1 for marks in rows.values())
+    none = sum(not marks for marks in rows.values())
+    first, most = next(iter(columns.items()))
+    head = (
+        f"{len(rows)} rows, {len(columns)} columns "
+        f"({len(rows)}, {len(columns)}): {alone} rows have one dot alone, "
+        f"{none} none. Most dots, {most}, are in the column {first}."
+    )
+    lines = [f"{row}: {', '.join(marks)}" for row, marks in rows.items()]
+    return "\n".join([head, "", *lines])
 
 
-def column_width(room: float, lengths: list[float]) -> float:
-    """How far columns are apart, so that the tilted words above fit, too."""
-    slant = math.cos(TILT)
-    fits = [
-        (room - length * slant - 8) / (i + 0.5)
-        for i, length in enumerate(lengths)
-    ]
-    return min(24, room / len(lengths), *fits)
-
-
-def draw_dots(shown: Dots, width: float) -> Figure:
+@styled
+def draw_dots(
+    rows: Marks, titles: Mapping[str, str], columns: dict[str, int]
+) -> Canvas:
     """Draw the words, and the dots where they meet."""
-    grid = grid_of(shown, width)
-    page = Page(width, grid.sums + 1.5 * LINE)
-    draw_lines(page, grid)
-    draw_words(page, shown, grid)
-    for full, word in KEY.items():
+    page, n, y, ys = Canvas(), len(columns), -1.0, {}
+    for row in rows:
+        y += 2.3 if row in titles else 1
+        ys[row] = y
+    wide, high = min(STEP, ROOM / n) * n, LINE * (y + 1)
+    ax = page.chart((0, 0, wide, high))
+    ax.set(xlim=(-0.5, n - 0.5), ylim=(y + 0.5, -0.5), axisbelow=True)
+    tilted: Style = {"rotation": 60, "rotation_mode": "anchor", "ha": "left"}
+    ax.set_xticks(range(n), columns, size=TINY, **tilted)
+    ax.set_yticks([*ys.values()], ys, size=TINY)
+    ax.xaxis.tick_top()
+    ax.grid(color=EDGE[0], lw=0.7)
+    draw_spots(ax, rows, [*columns], ys)
+    left = -4 - max(text_width(row, TINY) for row in rows)
+    for row, title in titles.items():
+        page.bold(left, LINE * (ys[row] - 0.6), title, ha="left", size=TINY)
+    page.note(-4, high + 9, "in all", ha="right", size=TINY)
+    for i, count in enumerate(columns.values()):
+        lower = high + 9 + 10 * (i % 2) * (n > 12)
+        page.write(wide * (i + 0.5) / n, lower, str(count), size=TINY)
+    return page
+
+
+def draw_spots(
+    ax: Axes, rows: Marks, columns: list[str], ys: dict[str, float]
+) -> None:
+    """Draw dots and rings, and say what they are."""
+    for full, label in KEY.items():
         spots = [
-            (x, grid.ys[row])
-            for row, marks in shown.rows.items()
-            for x, name in zip(grid.xs, shown.columns)
-            if name in marks and (len(marks) == 1) is full
+            (columns.index(mark), ys[row])
+            for row, marks in rows.items()
+            for mark in marks
+            if (len(marks) == 1) is full
         ]
-        x, y = grid.left - ROOM, grid.top - LINE * (1 + full)
-        page.write(x, y, word, ha="right", size=grid.size)
-        draw_spots(page, [*spots, (x + ROOM / 2, y)], full, grid)
-    return page.figure
-
-
-def draw_words(page: Page, shown: Dots, grid: Grid) -> None:
-    """Write what columns and rows are, titles, and sums below."""
-    right: Style = {"ha": "right", "size": grid.size}
-    bold: Style = {"ha": "left", "weight": "bold", "size": grid.size}
-    tilted: Style = {"ha": "left", "va": "bottom", "rotation": 60}
-    tilted |= {"rotation_mode": "anchor", "size": grid.size}
-    crowded = grid.right - grid.left < 14 * len(grid.xs)
-    for i, (name, count) in enumerate(shown.columns.items()):
-        page.write(grid.xs[i] + 3, grid.top - STEM, name, **tilted)
-        lower = grid.size * (i % 2) if crowded else 0
-        page.write(grid.xs[i], grid.sums + lower, str(count), size=grid.size)
-    for row, y in grid.ys.items():
-        page.write(grid.left - ROOM, y, row, **right)
-    for row, title in shown.titles.items():
-        page.write(0, grid.ys[row] - LINE - 1, title, **bold)
-    page.note(grid.left - ROOM, grid.sums, IN_ALL, **right)
-
-
-def draw_lines(page: Page, grid: Grid) -> None:
-    """Draw a line for each row and each column: one path keeps it small."""
-    lines = [((grid.left, y), (grid.right, y)) for y in grid.ys.values()]
-    bottom = grid.sums - LINE
-    lines += [((x, grid.top), (x, bottom)) for x in grid.xs]
-    codes = [Path.MOVETO, Path.LINETO] * len(lines)
-    path = Path([place for line in lines for place in line], codes)
-    page.add(PathPatch(path, fill=False, ec=EDGE[0], lw=0.7, zorder=0))
-
-
-def draw_spots(page: Page, spots: list[Place], full: bool, grid: Grid) -> None:
-    """Draw dots, or rings."""
-    size = min(8, (grid.right - grid.left) / len(grid.xs) - 3)
-    style: Style = {"ls": "", "marker": "o", "ms": size, "mew": 1.2}
-    style |= {"mec": INK[0], "mfc": (INK if full else PAPER)[0]}
-    page.ax.plot(*zip(*spots), clip_on=False, **style)
+        style: Style = {"ls": "", "marker": "o", "ms": 7.5, "mec": INK[0]}
+        style |= {"mfc": (INK if full else PAPER)[0], "clip_on": False}
+        ax.plot(*(zip(*spots) if spots else ([], [])), label=label, **style)
+    key: Style = {"loc": "lower right", "bbox_to_anchor": (0, 1)}
+    key |= {"frameon": False, "markerfirst": False, "handletextpad": 0.2}
+    ax.legend(fontsize=TINY, labelcolor=INK[0], **key)

@@ -1,41 +1,35 @@
 """Tables that grow from step to step, such as the keys that a cache keeps."""
 
 import math
-import sys
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import chain, groupby
 
 import torch
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from shapewatch.tracing.source.expressions import argument_texts
+from pictures.canvas import WIDEST, Canvas, largest, titles_of
 from tformer_lite.drawing.surface.matrix import (
     check_matrix,
     labels_for,
     number,
 )
 from tformer_lite.drawing.surface.page import (
-    NARROW,
     SIZE,
-    SMALL,
-    WIDE,
-    Page,
-    Place,
+    Box,
     Style,
     shortened,
     text_width,
 )
-from tformer_lite.drawing.surface.palette import DARK, KINDS, PAPER
+from tformer_lite.drawing.surface.palette import PAPER
 from tformer_lite.drawing.surface.picture import Picture, styled
 
 __all__ = ["growth"]
 
-SCORES = KINDS["scores"]
-CELL, HIGH = (5, 13), 15  # a cell's width, at least and at most; its height
-FADED: Style = {"fc": PAPER[0], "ec": "none", "alpha": 0.6, "zorder": 3}
+CELL, HIGH = (8, 13), 15  # a cell's width, at least and at most; its height
+VEIL: Style = {"fc": PAPER[0], "ec": "none", "alpha": 0.6, "zorder": 3}
 BESIDE, GAP, HEAD, FOOT = 5, 14, 40, 22  # pixels between tables and steps
+Steps = list[list[Tensor]]  # after each step, the tables
+NewRows = list[list[list[int]]]  # the rows that are new in them
 
 
 def growth(
@@ -46,7 +40,7 @@ def growth(
     """Draw tables as they were after each step: [(S, D), ...] -> a picture.
 
     Each argument is one table: what it was after the first step, after the
-    second, and so on. Rows that were not there a step before, or were other
+    second, and so on. NewRows that were not there a step before, or were other
     numbers, are framed; what was there is faded. Below each step stands how
     many numbers there are. `rows` labels the rows of the last step, `titles`
     replaces what you wrote as arguments. Raises ValueError for anything but
@@ -55,66 +49,44 @@ def growth(
     >>> growth([torch.ones(1, 2), torch.ones(2, 2)], titles=["k"])
     k grows over 2 steps: after step 1 (1, 2); ...
     """
-    titles = titles or argument_texts(sys._getframe(1))
-    titles = titles or ["table"] * len(tables)
     counts = {len(steps) for steps in tables}
-    if len(counts) != 1 or counts == {0} or len(titles) != len(tables):
+    if len(counts) != 1 or counts == {0}:
         raise ValueError(
-            f"{len(titles)} titles for tables after {sorted(counts)} steps: "
-            "give each table as often as the others, at least once."
+            f"tables after {sorted(counts)} steps: give each table as often "
+            "as the others, at least once."
         )
-    grown = Growth(titles, tables, rows)
-    wide, narrow = (draw_growth(grown, page) for page in (WIDE, NARROW))
-    return Picture(wide, grown.text(), DARK | SCORES.counterparts(), narrow)
+    steps = [list(map(torch.as_tensor, step)) for step in zip(*tables)]
+    titles = titles_of(titles, len(tables))
+    for title, table in zip(titles, zip(*steps)):
+        check_table(title, table)
+    before = [[table[:0] for table in steps[0]], *steps]
+    new = [list(map(changed_rows, *pair)) for pair in zip(before, steps)]
+    words = labels_for(rows, max(map(len, chain(*steps))))
+    page = draw_growth(titles, steps, new, words)
+    return page.picture(growth_text(titles, steps, new, words))
 
 
-class Growth:
-    """Tables after each step: `titles`, `steps` with one matrix a table, the
-    `rows` that are new, and the words of the longest one's rows."""
-
-    def __init__(
-        self,
-        titles: list[str],
-        tables: Sequence[Sequence[Tensor]],
-        rows: list[str] | None,
-    ):
-        for title, table in zip(titles, tables):
-            check_table(title, list(map(torch.as_tensor, table)))
-        self.titles = titles
-        self.steps = [
-            [torch.as_tensor(each).detach().cpu().double() for each in step]
-            for step in zip(*tables)
-        ]
-        before = [[each[:0] for each in self.steps[0]], *self.steps]
-        self.new = [
-            list(map(changed, old, now))
-            for old, now in zip(before, self.steps)
-        ]
-        every = [each for step in self.steps for each in step]
-        self.limit = max(each.abs().max().item() for each in every) or 1.0
-        self.columns = [each.shape[1] for each in self.steps[0]]
-        self.words = labels_for(rows, max(map(len, every)))
-
-    def text(self) -> str:
-        """Say how the tables grow, then the numbers of their new rows."""
-        shapes = [
-            f"step {i} {', '.join(str(tuple(each.shape)) for each in step)}"
-            for i, step in enumerate(self.steps, 1)
-        ]
-        grow = "grow" if len(self.titles) > 1 else "grows"
-        say = f"{', '.join(self.titles)} {grow} over {len(self.steps)} "
-        say += f"step{'s' * (len(self.steps) > 1)}: after {'; '.join(shapes)}."
-        lines = []
-        for i, (step, new) in enumerate(zip(self.steps, self.new), 1):
-            for title, each, rows in zip(self.titles, step, new):
-                for row in rows:
-                    numbers = " ".join(map(number, each[row].tolist()))
-                    word = self.words[row]
-                    lines.append(f"step {i}, {title} of {word}: {numbers}")
-        return say + "\n\n" + "\n".join(lines)
+def growth_text(
+    titles: list[str], steps: Steps, new: NewRows, words: list[str]
+) -> str:
+    """Say how the tables grow, then the numbers of their new rows."""
+    shapes = [
+        f"step {i} {', '.join(str(tuple(table.shape)) for table in step)}"
+        for i, step in enumerate(steps, 1)
+    ]
+    count = f"{len(steps)} step{'s' * (len(steps) > 1)}"
+    say = f"{', '.join(titles)} grow{'s' * (len(titles) == 1)} over {count}: "
+    lines = [
+        f"step {i}, {title} of {words[row]}: "
+        + " ".join(map(number, table[row].tolist()))
+        for i, (step, fresh) in enumerate(zip(steps, new), 1)
+        for title, table, rows in zip(titles, step, fresh)
+        for row in rows
+    ]
+    return f"{say}after {'; '.join(shapes)}.\n\n" + "\n".join(lines)
 
 
-def size(tables: list[Tensor]) -> str:
+def count_text(tables: list[Tensor]) -> str:
     """Count the numbers in tables: 3 × 2 × 4 = 24."""
     shapes = [tuple(each.shape) for each in tables]
     count = sum(math.prod(shape) for shape in shapes)
@@ -124,7 +96,7 @@ def size(tables: list[Tensor]) -> str:
     return f"{n} × {times}{d} = {count}"
 
 
-def check_table(title: str, steps: list[Tensor]) -> None:
+def check_table(title: str, steps: Sequence[Tensor]) -> None:
     """Raise ValueError unless a table is a matrix, as wide after each step."""
     for step in steps:
         check_matrix(title, step)
@@ -136,82 +108,60 @@ def check_table(title: str, steps: list[Tensor]) -> None:
         )
 
 
-def changed(before: Tensor, now: Tensor) -> list[int]:
+def changed_rows(before: Tensor, now: Tensor) -> list[int]:
     """List the rows that are not what they were."""
     same = min(len(before), len(now))
     other = (before[:same] - now[:same]).abs().amax(dim=-1) > 1e-5
-    return [i for i, new in enumerate(other.tolist()) if new] + [
-        *range(same, len(now))
-    ]
-
-
-class Layout:
-    """Where steps stand on a page so wide: right of the words, `pitch` from
-    one to the next, as many in a band as fit, and the bands below each
-    other; a cell is `wide`."""
-
-    def __init__(self, grown: Growth, width: float):
-        count, columns = len(grown.steps), sum(grown.columns)
-        self.left = max(map(text_width, grown.words)) + 10
-        room, beside = width - self.left, BESIDE * (len(grown.titles) - 1)
-        least = columns * CELL[0] + beside + GAP
-        fit = max(1, int(room // least))
-        self.band = math.ceil(count / math.ceil(count / fit))
-        self.pitch = room / self.band
-        self.wide = min(CELL[1], (self.pitch - beside - GAP) / columns)
-        self.pitch = min(self.pitch, 1.5 * (columns * self.wide + beside))
-        self.tops = [0]
-        for start in range(0, count, self.band):
-            here = grown.steps[start : start + self.band]
-            rows = max(len(table) for step in here for table in step)
-            self.tops.append(self.tops[-1] + HEAD + HIGH * rows + FOOT)
-
-    def place(self, step: int) -> Place:
-        """Where the first row of a step begins."""
-        band, at = divmod(step, self.band)
-        return self.left + at * self.pitch, self.tops[band] + HEAD
+    return [*other.nonzero().flatten().tolist(), *range(same, len(now))]
 
 
 @styled
-def draw_growth(grown: Growth, width: float) -> Figure:
-    """Draw the words once, and beside them the tables after each step."""
-    at = Layout(grown, width)
-    page = Page(width, at.tops[-1])
-    for step in range(len(grown.steps)):
-        _, top = at.place(step)
-        if step % at.band == 0:
-            last = min(len(grown.steps), step + at.band) - 1
-            most = max(map(len, grown.steps[last]))
-            for row, word in enumerate(grown.words[:most]):
-                y = top + HIGH * (row + 0.5)
-                page.write(at.left - 8, y, word, ha="right")
-        draw_step(page, grown, step, at)
-    return page.figure
+def draw_growth(
+    titles: list[str], steps: Steps, new: NewRows, words: list[str]
+) -> Canvas:
+    """Draw the words once, and beside them the tables after each step, as
+    many as have room."""
+    page, columns = Canvas(), sum(table.shape[1] for table in steps[0])
+    room = WIDEST - 10 - max(map(text_width, words))
+    beside = BESIDE * (len(titles) - 1) + GAP
+    fit = max(1, int(room // (columns * CELL[0] + beside)))
+    band = math.ceil(len(steps) / math.ceil(len(steps) / fit))
+    wide = min(CELL[1], (room / band - beside) / columns)
+    top, limit = 0, largest(*chain(*steps))
+    for start in range(0, len(steps), band):
+        most = max(map(len, chain(*steps[start : start + band])))
+        for row, word in enumerate(words[:most]):
+            page.write(-8, top + HIGH * (row + 0.5), word, ha="right")
+        for i, step in enumerate(steps[start : start + band]):
+            left, n = i * (columns * wide + beside), start + i
+            page.bold(left, top - 28, f"step {n + 1}", ha="left", size=SIZE)
+            below = top + HIGH * max(map(len, step)) + 11
+            page.note(left, below, count_text(step), ha="left")
+            for title, table, rows in zip(titles, step, new[n]):
+                box = left, top, wide * table.shape[1], HIGH * len(table)
+                draw_table(page, title, table, rows, box, limit)
+                left += box[2] + BESIDE
+        top += HEAD + HIGH * most + FOOT
+    return page
 
 
-def draw_step(page: Page, grown: Growth, step: int, at: Layout) -> None:
-    """Draw the tables after a step: what is new framed, what was faded."""
-    left, top = at.place(step)
-    style: Style = {"weight": "bold", "ha": "left"}
-    page.write(left, top - 28, f"step {step + 1}", **style)
-    below = top + HIGH * max(map(len, grown.steps[step])) + 11
-    counted = size(grown.steps[step])
-    if text_width(counted, SMALL) > at.pitch - 4:
-        counted = counted.rpartition(" ")[2]
-    page.note(left, below, counted, ha="left")
-    tables = zip(grown.titles, grown.steps[step], grown.new[step])
-    for title, table, new in tables:
-        long = at.wide * table.shape[1]
-        named = shortened(title, long + BESIDE, size=SIZE)
-        page.note(left + long / 2, top - 10, named, size=SIZE)
-        box = left, top, long, HIGH * len(table)
-        page.cells(box, table, SCORES, (-grown.limit, grown.limit))
-        for fresh, run in groupby(range(len(table)), new.__contains__):
-            first, *others = run
-            place = left, top + HIGH * first
-            extent = long, HIGH * (1 + len(others))
-            if fresh:
-                page.frame((*place, *extent))
-            else:
-                page.add(Rectangle(place, *extent, **FADED))
-        left += long + BESIDE
+def draw_table(
+    page: Canvas,
+    title: str,
+    table: Tensor,
+    new: list[int],
+    box: Box,
+    limit: float,
+) -> None:
+    """Draw a table after a step: what is new framed, what was faded."""
+    left, top, wide, _ = box
+    named = shortened(title, wide + BESIDE, size=SIZE)
+    page.note(left + wide / 2, top - 10, named, size=SIZE)
+    page.scores(box, table, limit)
+    for fresh, group in groupby(range(len(table)), new.__contains__):
+        first, *others = group
+        part = left, top + HIGH * first, wide, HIGH * (1 + len(others))
+        if fresh:
+            page.frame(part)
+        else:
+            page.rectangle(part, **VEIL)

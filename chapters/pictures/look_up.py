@@ -1,45 +1,25 @@
 """Ids fetch rows of an embedding table."""
 
-import sys
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
-from matplotlib.figure import Figure
 from torch import Tensor
 
-from shapewatch.tracing.source.expressions import argument_texts
+from pictures.canvas import Canvas, arguments, largest
 from tformer_lite.drawing.surface import matrix
-from tformer_lite.drawing.surface.page import (
-    NARROW,
-    SIZE,
-    SMALL,
-    WIDE,
-    Page,
-    Style,
-    shortened,
-    text_width,
-)
-from tformer_lite.drawing.surface.palette import (
-    DARK,
-    KINDS,
-    LINE,
-    MUTED,
-    PAPER,
-    RIM,
-)
+from tformer_lite.drawing.surface.page import SIZE, SMALL, Style, text_width
+from tformer_lite.drawing.surface.palette import INK, LINE, PAPER, RIM
 from tformer_lite.drawing.surface.picture import Picture, styled
 from tformer_lite.model.checks import check_ids
 
 __all__ = ["look_up"]
 
 WORDS, CHANNELS = 20, 24  # so many have room
-STEP, HIGH, BOX = 26, 18, 30  # from id to id; a row's height; an id's width
-ABOVE, BELOW = 56, 26  # for titles and shapes; for what is said
-LEFT_OUT = "⋮"
-CELLS = KINDS["scores"]
-TITLE: Style = {"weight": "bold", "size": SIZE}
-ONE_ROW: Style = {"color": RIM[0], "weight": "bold"}
+STEP, HIGH, WIDE = 26, 18, 68  # from id to id; how large a row is drawn
+TABLE, ROWS = 100, 206  # from the ids to the table, and to the rows
+Pairs = Sequence[tuple[str, int]]  # words and their ids
 
 
 def look_up(
@@ -55,189 +35,108 @@ def look_up(
     >>> look_up(torch.tensor([1, 0, 1]), torch.eye(2), ["to", "be", "to"])
     3 ids fetch 2 of 2 rows: to, to fetch ...
     """
-    titles = argument_texts(sys._getframe(1)) or []
-    ids = check_sentence(ids, table)
-    matrix.check_matrix("table", table)
-    named = matrix.labels_for(words, len(ids))
-    headings = titles[:2] if len(titles) >= 2 else ["ids", "table"]
-    found = Fetched(headings, named, ids.tolist(), table.detach().cpu())
-    wide, narrow = (draw_look_up(found, width) for width in (WIDE, NARROW))
-    return Picture(wide, found.text, DARK | CELLS.counterparts(), narrow)
-
-
-def check_sentence(ids: Tensor, table: Tensor) -> Tensor:
-    """Raise ValueError unless ids are a sentence's, and have their rows."""
     if ids.ndim != 1 or not 0 < len(ids) <= WORDS:
         raise ValueError(
             f"ids have shape {tuple(ids.shape)}: give 1 to {WORDS} of one "
             "sentence, such as ids[0]."
         )
     check_ids(ids[None], len(table))
-    return ids
+    matrix.check_matrix("table", table)
+    written, table = arguments(), table.detach().cpu()
+    names = written[:2] if len(written) > 1 else ["ids", "table"]
+    pairs = list(zip(matrix.labels_for(words, len(ids)), ids.tolist()))
+    page = draw_look_up(pairs, table, names)
+    return page.picture(look_up_text(pairs, table, names[1]))
 
 
-@dataclass
-class Fetched:
-    """Ids and their words, and the table that they look in; the headings of
-    ids and table."""
-
-    headings: list[str]
-    words: list[str]
-    ids: list[int]
-    table: Tensor
-
-    @property
-    def lines(self) -> list[int | None]:
-        """The rows that are drawn: those fetched, the first and the last,
-        and None where others are left out."""
-        every = sorted({0, len(self.table) - 1, *self.ids})
-        lines: list[int | None] = [0]
-        for before, line in pairwise(every):
-            lines += [line] if line == before + 1 else [None, line]
-        return lines
-
-    @property
-    def twice(self) -> list[int]:
-        """The ids that stand in more than one place."""
-        return [id_ for id_, n in Counter(self.ids).items() if n > 1]
-
-    @property
-    def shared(self) -> str:
-        """Say which words fetch one row."""
-        pairs = list(zip(self.words, self.ids))
-        return "; ".join(
-            f"{', '.join(w for w, one in pairs if one == id_)} fetch row {id_}"
-            for id_ in self.twice
-        )
-
-    @property
-    def text(self) -> str:
-        """Say it to someone who does not see it."""
-        shared = f": {self.shared}" if self.twice else ""
-        count = f"{len(set(self.ids))} of {len(self.table):,} rows{shared}."
-        channels = map(str, range(self.table.shape[1]))
-        rows = [["word", "id", *channels][: CHANNELS + 2]]
-        for word, id_ in zip(self.words, self.ids):
-            numbers = map(matrix.number, self.table[id_, :CHANNELS])
-            rows.append([word, str(id_), *numbers])
-        fetched = matrix.table(self.headings[1], rows)
-        return f"{len(self.ids)} ids fetch {count}\n\n{fetched}"
+def look_up_text(pairs: Pairs, table: Tensor, name: str) -> str:
+    """Say it to someone who does not see it."""
+    shared = f": {shared_text(pairs)}" if shared_text(pairs) else ""
+    count = len({id_ for _, id_ in pairs})
+    say = f"{count} of {len(table):,} rows{shared}."
+    few = table[:, :CHANNELS]
+    rows = [["word", "id", *map(str, range(few.shape[1]))]]
+    for word, id_ in pairs:
+        rows.append([word, str(id_), *map(matrix.number, few[id_])])
+    return f"{len(pairs)} ids fetch {say}\n\n{matrix.table(name, rows)}"
 
 
-class Columns:
-    """Where ids, table and fetched rows are: x of the words' end, the ids,
-    the table's rows and the fetched rows, and how wide such a row is."""
+def shared_text(pairs: Pairs) -> str:
+    """Say which words fetch one row."""
+    return "; ".join(
+        f"{', '.join(w for w, one in pairs if one == id_)} fetch row {id_}"
+        for id_, n in Counter(id_ for _, id_ in pairs).items()
+        if n > 1
+    )
 
-    def __init__(self, found: Fetched, width: float):
-        words = max(text_width(word, SMALL) for word in found.words)
-        self.words = min(70, 1.1 * words) + 4
-        self.box = max(BOX, text_width(str(max(found.ids)), SMALL) + 8)
-        self.number = text_width(str(len(found.table) - 1), SMALL) + 8
-        room = width - self.words - 6 - self.box - self.number
-        self.wide = min(160, 0.33 * room)
-        self.ids = self.words + 6
-        self.rows = width - self.wide - 1
-        gap = (room - 2 * self.wide) / 2
-        self.table = self.ids + self.box + gap + self.number
+
+def lines_of(pairs: Pairs, last: int) -> list[int | None]:
+    """List the rows that are drawn: those fetched, the first and the last,
+    and None where others are left out."""
+    lines: list[int | None] = [0]
+    for before, line in pairwise(
+        sorted({0, last, *(id_ for _, id_ in pairs)})
+    ):
+        lines += [line] if line == before + 1 else [None, line]
+    return lines
 
 
 @styled
-def draw_look_up(found: Fetched, width: float) -> Figure:
+def draw_look_up(pairs: Pairs, table: Tensor, names: list[str]) -> Canvas:
     """Draw ids at the left, the table, and the fetched rows."""
-    columns = Columns(found, width)
-    high = STEP * max(len(found.ids), len(found.lines))
-    page = Page(width, ABOVE + high + BELOW)
-    places, lines = (down(high, len(x)) for x in (found.ids, found.lines))
-    for id_ in sorted(set(found.ids)):
-        line = lines[found.lines.index(id_)]
-        draw_wires(page, columns, found, id_, line, places)
-    for word, id_, y in zip(found.words, found.ids, places):
-        draw_word(page, columns, word, str(id_), id_ in found.twice, y)
-        draw_row(page, found, id_, (columns.rows, y, columns.wide))
-    for drawn, y in zip(found.lines, lines):
-        draw_line(page, columns, found, drawn, y)
-    draw_headings(page, columns, found)
-    if found.table.shape[1] > CHANNELS:
+    page, lines = Canvas(), lines_of(pairs, len(table) - 1)
+    count = Counter(id_ for _, id_ in pairs)
+    few, high = table[:, :CHANNELS], STEP * max(len(pairs), len(lines))
+    limit, heights = largest(few[[*count, 0, -1]]), heights_of(lines, high)
+    for line, y in heights:
+        if line is None:
+            page.write(TABLE + WIDE / 2, y, "⋮")
+        else:
+            colour = (RIM if count[line] > 1 else INK)[0]
+            page.word(TABLE - 5, y, str(line), ha="right", color=colour)
+            page.scores((TABLE, y - HIGH / 2, WIDE, HIGH), few[[line]], limit)
+    for (word, id_), y in heights_of(pairs, high):
+        shared = count[id_] > 1
+        draw_fetch(page, word, id_, y, dict(heights)[id_], shared)
+        page.scores((ROWS, y - HIGH / 2, WIDE, HIGH), few[[id_]], limit)
+    if table.shape[1] > CHANNELS:
         cut = f"the first {CHANNELS} channels"
-        page.note(columns.table, ABOVE + high + 2, cut, ha="left")
-    said = shortened(found.shared, 0.9 * width, size=SMALL, weight="bold")
-    y = page.height - 10
-    page.write(width, y, said, ha="right", size=SMALL, **ONE_ROW)
-    return page.figure
+        page.note(TABLE, high + 4, cut, ha="left")
+    style: Style = {"ha": "right", "color": RIM[0], "size": SMALL}
+    page.bold(ROWS + WIDE, high + 18, shared_text(pairs), **style)
+    draw_headings(page, names, len(pairs), table.shape)
+    return page
 
 
-def down(high: float, n: int) -> list[float]:
-    """How far down n lines are that share a height."""
-    return [ABOVE + high * (i + 0.5) / n for i in range(n)]
+def heights_of(things: Sequence[Any], high: float) -> list[tuple[Any, float]]:
+    """Give things that share a height, each with how far down it is."""
+    return [(x, high * (i + 0.5) / len(things)) for i, x in enumerate(things)]
 
 
-def draw_wires(
-    page: Page,
-    columns: Columns,
-    found: Fetched,
-    id_: int,
-    line: float,
-    heights: list[float],
+def draw_fetch(
+    page: Canvas, word: str, id_: int, y: float, row: float, shared: bool
 ) -> None:
-    """Draw curves from all places of an id to its row, and from there to
-    the rows that are fetched."""
-    style: Style = {"ec": LINE[0], "lw": 1}
-    if id_ in found.twice:
-        style = {"ec": RIM[0], "lw": 1.8, "zorder": 2}
-    left = columns.table - columns.number
-    for y in [y for one, y in zip(found.ids, heights) if one == id_]:
-        page.wire((columns.ids + columns.box, y), (left, line), **style)
-        end = columns.rows, y
-        page.wire((columns.table + columns.wide, line), end, **style)
+    """Draw an id in a box, its word before it, and curves from there to its
+    row of the table, and on to where it is fetched."""
+    style: Style = {"ec": (RIM if shared else LINE)[0], "lw": 1 + 0.8 * shared}
+    wide = max(30, text_width(str(id_), SMALL) + 8)
+    left = TABLE - text_width(str(id_), SMALL) - 8
+    page.wire((0, y), (left, row), zorder=1 + shared, **style)
+    page.wire((TABLE + WIDE, row), (ROWS, y), zorder=1 + shared, **style)
+    page.box((-wide, y - HIGH / 2, wide, HIGH), fc=PAPER[0], **style)
+    page.word(-wide / 2, y, str(id_))
+    page.word(-6 - wide, y, word, 66 - wide, ha="right")
 
 
-def draw_word(
-    page: Page, columns: Columns, word: str, id_: str, twice: bool, y: float
+def draw_headings(
+    page: Canvas, names: list[str], s: int, shape: Sequence[int]
 ) -> None:
-    """Draw an id in a box, and its word before it."""
-    box = columns.ids, y - HIGH / 2, columns.box, HIGH
-    page.box(box, fc=PAPER[0], ec=(RIM if twice else LINE)[0], lw=0.9)
-    page.write(columns.ids + columns.box / 2, y, id_, size=SMALL)
-    style: Style = {"color": MUTED[0]} if word == "[PAD]" else {}
-    word = shortened(word, 0.95 * columns.words, size=SMALL)
-    page.write(columns.words, y, word, ha="right", size=SMALL, **style)
-
-
-def draw_line(
-    page: Page, columns: Columns, found: Fetched, line: int | None, y: float
-) -> None:
-    """Draw a row of the table, or say that some are left out."""
-    if line is None:
-        page.write(columns.table + columns.wide / 2, y, LEFT_OUT)
-        return
-    style = ONE_ROW if line in found.twice else {}
-    x = columns.table - 5
-    page.write(x, y, str(line), ha="right", size=SMALL, **style)
-    draw_row(page, found, line, (columns.table, y, columns.wide))
-
-
-def draw_row(
-    page: Page, found: Fetched, line: int, at: tuple[float, float, float]
-) -> None:
-    """Draw the channels of a row: where it begins, its middle, its width."""
-    left, y, wide = at
-    drawn = found.table[sorted({0, len(found.table) - 1, *found.ids})]
-    limit = drawn[:, :CHANNELS].abs().max().item() or 1.0
-    row = found.table[line : line + 1, :CHANNELS]
-    box = left, y - HIGH / 2, wide, HIGH
-    page.cells(box, row, CELLS, (-limit, limit))
-
-
-def draw_headings(page: Page, columns: Columns, found: Fetched) -> None:
     """Write what ids, table and rows are, and their shapes."""
-    ids, table = found.headings
-    (v, c), s = found.table.shape, len(found.ids)
-    half = columns.wide / 2
+    ids, table = names
     for x, name, letters, sizes in (
-        (columns.ids + columns.box / 2, ids, "S", (s,)),
-        (columns.table + half, table, "VC", (v, c)),
-        (columns.rows + half, f"{table}[{ids}]", "SC", (s, c)),
+        (-20, ids, "S", (s,)),
+        (TABLE + WIDE / 2, table, "VC", shape),
+        (ROWS + WIDE / 2, f"{table}[{ids}]", "SC", (s, shape[1])),
     ):
-        room = 1.9 * min(x, page.width - x, page.width / 6)
-        page.write(x, 8, shortened(name, room, **TITLE), **TITLE)
-        page.shape(x, 32, letters, sizes)
+        page.bold(x, -48, name, 96, size=SIZE)
+        page.shape(x, -24, letters, sizes)

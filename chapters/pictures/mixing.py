@@ -4,16 +4,30 @@ import math
 from collections.abc import Sequence
 
 import torch
+from matplotlib.axes import Axes
 from torch import Tensor
 
-from pictures.mixing_page import Query, draw_query
-from tformer_lite.drawing.surface.matrix import labels_for, number, table
-from tformer_lite.drawing.surface.page import NARROW, WIDE
-from tformer_lite.drawing.surface.palette import DARK, KINDS
-from tformer_lite.drawing.surface.picture import Picture
+from pictures.canvas import TINY, Canvas, largest
+from tformer_lite.drawing.surface.matrix import (
+    labels_for,
+    number,
+    table,
+    with_minus,
+)
+from tformer_lite.drawing.surface.page import NAME, SMALL, Style
+from tformer_lite.drawing.surface.palette import (
+    CENTRED,
+    EDGE,
+    HATCH,
+    MUTED,
+)
+from tformer_lite.drawing.surface.picture import Picture, styled
 from tformer_lite.rounding import first_largest
 
 __all__ = ["one_query"]
+
+ROOM, STEP, DIGITS = 248, 40, 28  # all words; one at most; one with digits
+SCORES, WEIGHTS, CELL, CELLS = 64, 44, 19, 160  # heights
 
 
 def one_query(
@@ -47,32 +61,142 @@ def one_query(
                 "of each word."
             )
         seen = seen & mask.bool()
-    masked = scores.double().masked_fill(~seen, -math.inf)
-    weights = masked.softmax(0).nan_to_num()
-    labels = labels_for(list(words) if words else None, len(scores))
-    shares = (weights[:, None] * v.double()).T
-    query = Query(name, labels, scores.double(), seen, weights, shares)
-    wide, small = (draw_query(query, width) for width in (WIDE, NARROW))
-    dark = DARK | KINDS["scores"].counterparts()
-    return Picture(wide, describe(query), dark, small)
+    words = labels_for(list(words) if words else None, len(scores))
+    query = Query(name, words, scores.double(), seen, v.double())
+    return draw_query(query).picture(query_text(query))
 
 
-def describe(query: Query) -> str:
+class Query:
+    """What one query gets: a score and a weight of each word, and each
+    word's share of the output, a column of channels; `name` is whose."""
+
+    def __init__(
+        self,
+        name: str,
+        words: list[str],
+        scores: Tensor,
+        mask: Tensor,
+        v: Tensor,
+    ):
+        self.name, self.words, self.scores, self.mask = (
+            name,
+            words,
+            scores,
+            mask,
+        )
+        self.masked = scores.masked_fill(~mask, -math.inf)
+        self.weights = self.masked.softmax(0).nan_to_num()
+        self.shares = (self.weights[:, None] * v).T
+        self.output, self.best = (
+            self.shares.sum(1),
+            first_largest(self.weights),
+        )
+
+
+def query_text(query: Query) -> str:
     """Say what one query gets, then list the numbers of each word."""
-    best = first_largest(query.weights)
-    words = (
-        f"{query.said}: scores ({len(query.words)},), weights, weighted "
+    text = (
+        f"{query.name}: scores ({len(query.words)},), weights, weighted "
         f"values {tuple(query.shares.shape)} and their sum, the output. The "
-        "largest weight, "
-        f"{number(query.weights[best])}, is that of {query.words[best]}."
+        f"largest weight, {number(query.weights[query.best])}, is that of "
+        f"{query.words[query.best]}."
     )
     if not query.mask.all():
         hidden = [w for w, s in zip(query.words, query.mask) if not s]
-        words += f" Masked: {', '.join(hidden)}."
-    scores = query.scores.masked_fill(~query.mask, -math.inf)
+        text += f" Masked: {', '.join(hidden)}."
     rows = [["", *query.words, "output"]]
-    rows += [["masked score", *map(number, scores), ""]]
+    rows += [["masked score", *map(number, query.masked), ""]]
     rows += [["weight", *map(number, query.weights), ""]]
     for i, (share, out) in enumerate(zip(query.shares, query.output)):
         rows.append([f"weight × v {i}", *map(number, share), number(out)])
-    return f"{words}\n\n{table(query.said, rows)}"
+    return f"{text}\n\n{table(query.name, rows)}"
+
+
+@styled
+def draw_query(query: Query) -> Canvas:
+    """Draw one query's way from scores to its output, from top to bottom."""
+    page, n = Canvas(), len(query.words)
+    wide, top = min(STEP * n, ROOM), 0
+    steps = {"score": (SCORES, 20, draw_scores), "+ mask": (18, 10, draw_mask)}
+    steps |= {"weight": (WEIGHTS, 26, draw_weights)}
+    if query.mask.all():
+        del steps["+ mask"]
+    for name, (high, gap, draw) in steps.items():
+        ax = page.chart((0, top, wide, high))
+        ax.set(xlim=(-0.5, n - 0.5), ylim=(0, 1), xticks=[], yticks=[])
+        page.bold(-8, top + high / 2, name, ha="right", size=SMALL)
+        draw(query, ax, wide >= DIGITS * n)
+        top += high + gap
+    page.note(wide + 6, top - 26 - WEIGHTS / 2, "sum 1", ha="left")
+    draw_weighted_values(page, query, wide / n, top)
+    return page
+
+
+def digits(values: Tensor, room: bool) -> list[str]:
+    """Write numbers, if there is room for them side by side."""
+    return [with_minus(number(value)) * room for value in values]
+
+
+def draw_scores(query: Query, ax: Axes, room: bool) -> None:
+    """Draw each score as a bar, up or down, and the words above."""
+    finite = query.scores.masked_fill(query.scores.isinf(), 0).tolist()
+    colours = [CENTRED.light[2 * (score > 0)] for score in finite]
+    style: Style = {"width": 0.7, "color": colours, "ec": EDGE[0], "lw": 0.7}
+    ax.set_ylim(min(-1e-9, *finite), max(0, *finite))
+    bars = ax.bar(range(len(finite)), finite, **style)
+    labels = digits(query.scores, room)
+    labels = ax.bar_label(bars, labels, size=TINY, padding=2)
+    ax.axhline(0, color=EDGE[0], lw=0.8)
+    turn: Style = {"rotation": 60, "ha": "left", "rotation_mode": "anchor"}
+    ax.set_xticks(range(len(finite)), query.words, **turn)
+    ax.tick_params(pad=16)
+    ax.xaxis.tick_top()
+    words = ax.get_xticklabels()
+    words[query.best].set_weight("bold")
+    for bar, label, word, seen in zip(bars, labels, words, query.mask):
+        if not seen:
+            bar.set(fill=False, hatch="////", ec=HATCH[0], lw=0)
+            label.set_color(MUTED[0])
+            word.set_color(MUTED[0])
+
+
+def draw_mask(query: Query, ax: Axes, room: bool) -> None:
+    """Write what the mask adds: 0, or −∞ on hatching."""
+    places = (~query.mask).nonzero().flatten().tolist()
+    style: Style = {"fill": False, "hatch": "////", "ec": HATCH[0], "lw": 0}
+    ax.bar(places, 1, width=0.8, **style)
+    middle: Style = {"ha": "center", "va": "center", "color": MUTED[0]}
+    for i, seen in enumerate(query.mask):
+        ax.text(i, 0.45, "0" if seen else "−∞", size=SMALL, **middle)
+
+
+def draw_weights(query: Query, ax: Axes, room: bool) -> None:
+    """Draw each weight as a part of a box that stands for 1."""
+    places = range(len(query.words))
+    style: Style = {"width": 0.7, "ec": EDGE[0], "lw": 0.7}
+    ax.bar(places, 1, fill=False, **style)
+    weights = query.weights.tolist()
+    ax.bar(places, weights, color=CENTRED.light[-1], **style)
+    ax.set_xticks(places, digits(query.weights, room), size=TINY)
+    ax.get_xticklabels()[query.best].set_weight("bold")
+
+
+def draw_weighted_values(
+    page: Canvas, query: Query, step: float, top: float
+) -> None:
+    """Draw each weighted value as a column of cells, and their sum."""
+    d, n = query.shares.shape
+    cell, limit = min(CELL, CELLS / d), largest(query.output, query.shares)
+    middle, right = top + cell * d / 2, step * n + 20
+    columns = [(step * i + 1, step - 2) for i in range(n)] + [(right, 32)]
+    for (left, wide), values in zip(columns, [*query.shares.T, query.output]):
+        page.scores((left, top, wide, cell * d), values[:, None], limit)
+        room = cell > 14 and wide > DIGITS
+        for i, text in enumerate(digits(values, room)):
+            y = top + cell * (i + 0.5)
+            page.write(left + wide / 2, y, text, size=TINY)
+    page.frame((right - 2, top - 2, 36, cell * d + 4))
+    page.bold(-8, middle - 7, "weight", ha="right", size=SMALL)
+    page.bold(-8, middle + 7, "× v", ha="right", size=SMALL)
+    page.bold(right + 16, top - 12, "output", size=SMALL)
+    page.bold(right - 10, middle, "=", size=NAME + 2)

@@ -1,28 +1,26 @@
 """The residual stream as a river, as high as its numbers are large."""
 
-import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
 from typing import Any
 
-from matplotlib.figure import Figure
-from matplotlib.patches import Polygon, Rectangle
-from torch import nn
+import torch
+from matplotlib.patches import Polygon
+from torch import Tensor, nn
 
-from pictures.gauge import Stream, Sum, measured
-from shapewatch.tracing.source.expressions import argument_texts
+from pictures.canvas import BESIDE, TINY, Canvas, arguments
 from tformer_lite.drawing.surface.matrix import number, table
 from tformer_lite.drawing.surface.page import (
     NAME,
-    NARROW,
     SMALL,
-    WIDE,
-    Page,
     Place,
     Style,
     text_width,
 )
 from tformer_lite.drawing.surface.palette import (
-    DARK,
     INFLOW,
     INK,
     LINE,
@@ -30,19 +28,42 @@ from tformer_lite.drawing.surface.palette import (
     STREAM,
 )
 from tformer_lite.drawing.surface.picture import Picture, styled
+from tformer_lite.model.layers import PostNorm
+from tformer_lite.model.models import Stack
 
 __all__ = ["residual_stream"]
 
-STEP, LEAST = 150, 42  # how wide a sublayer's part of the river is
-JOIN = 0.7  # how far along that part its inflow is
+STEP, TAIL = 96, 76  # a sublayer's part of the river; its end
+JOIN = 0.75  # how far along that part its inflow is
 HIGH = 46  # how high the river is where it is highest
-ABOVE, BELOW, LANE = 24, 30, 30  # of the river; from sublayer to sublayer
-TINY = 9  # letters of a norm
+ABOVE, BELOW = 34, 30  # of the river; from sublayer to sublayer
 BOX = 20  # how high a sublayer is
-TAIL = 84  # how far the river goes on behind the last sublayer
-BOLD: Style = {"weight": "bold"}
 INFLOWS: Style = {"fc": INFLOW[0], "lw": 0, "zorder": 0.9}
 BAR: Style = {"fc": INK[0], "lw": 0, "zorder": 3}
+
+
+@dataclass
+class Sum:
+    """What a sublayer adds to the stream in a block: its name, whether a
+    norm stands before it or after the sum, and the size of the stream
+    before, of what is added, of the sum, and of what goes on."""
+
+    block: int
+    name: str
+    norm: str
+    before: float
+    added: float
+    total: float
+    after: float
+
+
+@dataclass
+class Stream:
+    """The sums of a stack in order, and its size behind the final norm."""
+
+    name: str
+    sums: list[Sum] = field(default_factory=list)
+    final: float | None = None
 
 
 def residual_stream(model: nn.Module, *inputs: Any, **options: Any) -> Picture:
@@ -56,18 +77,19 @@ def residual_stream(model: nn.Module, *inputs: Any, **options: Any) -> Picture:
     >>> residual_stream(running_model(), *running_example()[:2])
     encoder: the residual stream enters with a root mean square of ...
     """
-    texts = argument_texts(sys._getframe(1)) or ["stack"]
-    name = texts[0].rpartition(".")[2]
-    streams = measured(model, *inputs, **options)
+    name = [*arguments(), "stack"][0].rpartition(".")[2]
+    streams = streams_of(model, *inputs, **options)
     if not streams[0].name:
         streams[0].name = name if name.isidentifier() else "stack"
-    words = " ".join(map(sentence, streams))
-    text = "\n\n".join([words, *map(listed, streams)])
-    wide, narrow = (draw_rivers(streams, width) for width in (WIDE, NARROW))
-    return Picture(wide, text, DARK, narrow)
+    words, tables = map(stream_text, streams), map(stream_table, streams)
+    every = [one for stream in streams for one in stream.sums]
+    most = max(max(one.before, one.total, one.added) for one in every)
+    page, *others = (River(stream, HIGH / (most or 1)) for stream in streams)
+    text = "\n\n".join([" ".join(words), *tables])
+    return page.picture(text, *others)
 
 
-def sentence(stream: Stream) -> str:
+def stream_text(stream: Stream) -> str:
     """Describe a stream to someone who does not see it."""
     first, last = stream.sums[0], stream.sums[-1]
     end = "" if stream.final is None else number(stream.final)
@@ -79,7 +101,7 @@ def sentence(stream: Stream) -> str:
     )
 
 
-def listed(stream: Stream) -> str:
+def stream_table(stream: Stream) -> str:
     """List the numbers of a stream."""
     rows = [["block", "sublayer", "stream", "added", "sum", "goes on"]]
     for one in stream.sums:
@@ -88,157 +110,150 @@ def listed(stream: Stream) -> str:
     return table(stream.name, rows)
 
 
-@dataclass
-class Row:
-    """A part of a stream that is drawn in one line, and its sublayers by
-    name, which have a line each, unless names fit into their boxes."""
+def streams_of(model: nn.Module, *inputs: Any, **options: Any) -> list[Stream]:
+    """Run a model, and measure the stream of each of its stacks.
 
-    stream: Stream
-    sums: list[Sum]
-    lanes: list[str]
-
-    @property
-    def ends(self) -> bool:
-        """Tell whether the stream ends here."""
-        return self.sums[-1] is self.stream.sums[-1]
-
-    @property
-    def high(self) -> float:
-        """How high the row is, its sublayers included."""
-        return ABOVE + HIGH + BELOW + LANE * (len(self.lanes) or 1.4)
-
-
-class Bed:
-    """Where rivers are drawn: their rows, how wide a sublayer's part of one
-    is, and how many pixels high a number of 1."""
-
-    def __init__(self, streams: list[Stream], width: float):
-        every = [one for stream in streams for one in stream.sums]
-        names = [text_width(one.name, SMALL) for one in every]
-        titles = [text_width(s.name, NAME, "bold") for s in streams]
-        self.left, most = max(titles) + 14, max(len(s.sums) for s in streams)
-        lanes = (width - self.left - TAIL) / most < max(names) + 40
-        if lanes:
-            self.left = max(self.left, max(names) + 12)
-        room = width - self.left - TAIL
-        most = int(room // LEAST)
-        self.rows = [row for s in streams for row in rows(s, most, lanes)]
-        self.step = min(STEP, room / max(len(row.sums) for row in self.rows))
-        high = max(max(one.before, one.total) for one in every)
-        wide = max(one.added for one in every)
-        self.scale = min(HIGH / (high or 1), self.step / 2 / (wide or 1))
+    Raises ValueError when it has none, or when none of them ran.
+    """
+    parts = model.named_modules()
+    stacks = {name: part for name, part in parts if isinstance(part, Stack)}
+    streams = [Stream(name) for name in stacks]
+    with ExitStack() as hung, torch.no_grad():
+        for stream, stack in zip(streams, stacks.values()):
+            for hook in stack_hooks(stream, stack):
+                hung.callback(hook.remove)
+        model(*inputs, **options)
+    streams = [stream for stream in streams if stream.sums]
+    if not streams:
+        raise ValueError(
+            f"{type(model).__name__} ran no Stack of blocks with residual "
+            "connections: give an EncoderDecoder, a DecoderOnly or a Stack."
+        )
+    return streams
 
 
-def rows(stream: Stream, room: int, lanes: bool) -> list[Row]:
-    """Break a stream into rows of equal length, between blocks if there is
-    room for a whole one."""
-    sums = stream.sums
-    names = list(dict.fromkeys(one.name for one in sums)) if lanes else []
-    whole = sum(one.block == sums[0].block for one in sums)
-    whole = whole if whole <= room else 1
-    lines = -(-len(sums) // (room // whole * whole))
-    each = -(-len(sums) // (lines * whole)) * whole
-    parts = [sums[i : i + each] for i in range(0, len(sums), each)]
-    return [Row(stream, part, names) for part in parts]
+def stack_hooks(stream: Stream, stack: Stack) -> Iterator[Any]:
+    """Hang on to a stack, so that its stream is noted while it runs; each
+    hook can be taken off again."""
+    added: list[Tensor] = []
+
+    def note(names: list[str], i: int, module: Any, given: Any, out: Tensor):
+        norm = "post" if isinstance(module, PostNorm) else "pre"
+        norm = "" if isinstance(module.norm, nn.Identity) else norm
+        flow = given[0], added[-1], given[0] + added[-1], out
+        block = 1 + len(stream.sums) // len(names)
+        stream.sums.append(Sum(block, names[i], norm, *map(rms, flow)))
+
+    for block in dict.fromkeys(stack.blocks):
+        names = [name.replace("_", "-") for name, _ in block.named_children()]
+        names.remove("residuals")
+        for i, residual in enumerate(block.get_submodule("residuals")):
+            yield residual.get_submodule("dropout").register_forward_hook(
+                lambda *call: added.append(call[-1])
+            )
+            yield residual.register_forward_hook(partial(note, names, i))
+    if not isinstance(stack.norm, nn.Identity):
+        yield stack.norm.register_forward_hook(
+            lambda *call: setattr(stream, "final", rms(call[-1]))
+        )
 
 
-@styled
-def draw_rivers(streams: list[Stream], width: float) -> Figure:
-    """Draw all rows, one below the other."""
-    bed = Bed(streams, width)
-    page = Page(width, sum(row.high for row in bed.rows) + 16)
-    bottom: float = ABOVE + HIGH
-    for row in bed.rows:
-        draw_row(page, bed, row, bottom)
-        bottom += row.high
-    foot = "height: root mean square of the stream, and of what is added"
-    page.note(0, page.height - 7, foot, ha="left")
-    return page.figure
+def rms(x: Tensor) -> float:
+    """The root mean square of all numbers: (B, T, C) -> a number."""
+    return x.detach().double().square().mean().sqrt().item()
 
 
-def draw_row(page: Page, bed: Bed, row: Row, bottom: float) -> None:
-    """Draw a row of a river whose bed is at `bottom`."""
-    middle = bottom - bed.scale * row.sums[0].before / 2
-    page.write(0, middle, row.stream.name, ha="left", size=NAME, **BOLD)
-    for i, name in enumerate(row.lanes):
-        page.note(0, bottom + BELOW + LANE * i + BOX / 2, name, ha="left")
-    for i, one in enumerate(row.sums):
-        x = bed.left + bed.step * i
-        if i == 0 or one.block != row.sums[i - 1].block:
-            page.note(x, bottom - HIGH - 14, f"block {one.block}", ha="left")
-        draw_water(page, bed, one, x, bottom)
-        draw_sublayer(page, bed, one, row.lanes, (x, bottom))
-    if row.ends:
-        x = bed.left + bed.step * len(row.sums)
-        draw_end(page, bed, row.stream, x, bottom)
+class River(Canvas):
+    """A page of a stream, with a row for each of its blocks: `step` is how
+    wide a sublayer's part of it is, `scale` how high a number 1."""
+
+    @styled
+    def __init__(self, stream: Stream, scale: float):
+        super().__init__()
+        self.scale, bottom = scale, 0.0
+        blocks = groupby(stream.sums, lambda one: one.block)
+        rows = [[*sums] for _, sums in blocks]
+        names = [text_width(one.name, SMALL) for one in stream.sums]
+        names.append(text_width(stream.name, NAME, "bold"))
+        room = BESIDE - 12 - max(names) - TAIL
+        self.step = min(STEP, room / max(map(len, rows)))
+        for sums in rows:
+            bottom = draw_block(self, stream, sums, bottom + ABOVE + HIGH)
+        foot = "height: root mean square of the stream, and of what is added"
+        self.note(-8 - max(names), bottom + 15, foot, ha="left")
+
+    def fill(self, bottom: float, *places: Place) -> None:
+        """Fill a part of a river, from its bed up to some levels."""
+        (start, _), (end, _) = places[0], places[-1]
+        heights = [(x, bottom - self.scale * level) for x, level in places]
+        outline = [(start, bottom), *heights, (end, bottom)]
+        self.add(Polygon(outline, fc=STREAM[0], ec=STREAM[0], lw=0.5))
+
+    def level(self, level: float, x: float, bottom: float) -> None:
+        """Write how large a stream is: in it, or above where it is shallow."""
+        high = self.scale * level
+        y = bottom - (high / 2 if high > 13 else high + 8)
+        self.bold(x, y, number(level), size=SMALL)
+
+    def norm(self, x: float, bottom: float, level: float) -> None:
+        """Draw a norm across a river."""
+        high = self.scale * level
+        self.rectangle((x - 1.5, bottom - high - 3, 3, high + 6), **BAR)
+        self.note(x, bottom - high - 9, "norm", size=TINY)
 
 
-def draw_water(
-    page: Page, bed: Bed, one: Sum, x: float, bottom: float
-) -> None:
+def draw_block(
+    page: River, stream: Stream, sums: list[Sum], bottom: float
+) -> float:
+    """Draw a river along a block, its bed at `bottom`, and give where the
+    lowest sublayer ends: each has a lane of its own."""
+    title = f"block {sums[0].block}"
+    page.note(0, bottom - HIGH - 14, title, ha="left")
+    middle = bottom - page.scale * sums[0].before / 2
+    page.bold(-8, middle, stream.name, ha="right")
+    if sums[0].norm == "pre":
+        page.note(17, bottom + 9, "norm", ha="left", size=TINY)
+    for i, one in enumerate(sums):
+        x, top = page.step * i, bottom + BELOW * (i + 1)
+        page.note(-8, top + BOX / 2, one.name, ha="right")
+        draw_water(page, one, x, bottom)
+        draw_sublayer(page, one, top, (x, bottom))
+    if sums[-1] is stream.sums[-1]:
+        draw_outflow(page, stream, page.step * len(sums), bottom)
+    return top + BOX
+
+
+def draw_water(page: River, one: Sum, x: float, bottom: float) -> None:
     """Draw the river along a sublayer: it rises where something flows in."""
-    joins, flow = x + JOIN * bed.step, bed.scale * one.added / 2
-    levels = one.before, one.total, one.after
-    low, high, out = (bottom - bed.scale * level for level in levels)
-    end = x + bed.step
-    top = [(x, low), (joins - flow, low), (joins + flow, high)]
-    fill(page, (x, bottom), *top, (end, high), (end, out), (end, bottom))
+    joins, flow = x + JOIN * page.step, page.scale * one.added / 2
+    end, begins = x + page.step, (joins - flow, one.before)
+    rises = (joins + flow, one.total), (end, one.total)
+    page.fill(bottom, (x, one.before), begins, *rises, (end, one.after))
     if one.norm == "post":
-        draw_norm(page, end, bottom, high)
-    middle = max(x + 17, (x + joins - flow) / 2)
-    write_level(page, one.before, middle, bottom, low)
+        page.norm(end, bottom, one.total)
+    page.level(one.before, max(x + 17, (x + joins - flow) / 2), bottom)
 
 
-def draw_end(
-    page: Page, bed: Bed, stream: Stream, x: float, bottom: float
-) -> None:
-    """Draw how the stream leaves, and what a last norm makes of it."""
-    for level in (stream.sums[-1].after, stream.final):
-        if level is not None:
-            top, end = bottom - bed.scale * level, x + TAIL / 2 - 2
-            fill(page, (x, bottom), (x, top), (end, top), (end, bottom))
-            write_level(page, level, (x + end) / 2, bottom, top)
-            x = end
-    if stream.final is not None:
-        top = bottom - bed.scale * stream.sums[-1].after
-        draw_norm(page, x - TAIL / 2 + 2, bottom, top)
-
-
-def fill(page: Page, *places: Place) -> None:
-    """Fill an outline with the river's colour."""
-    page.add(Polygon(places, fc=STREAM[0], ec=STREAM[0], lw=0.5))
-
-
-def write_level(
-    page: Page, level: float, x: float, bottom: float, top: float
-) -> None:
-    """Write how large the stream is: in it, or above where it is shallow."""
-    y = (bottom + top) / 2 if bottom - top > 13 else top - 8
-    page.write(x, y, number(level), size=SMALL, **BOLD)
-
-
-def draw_norm(page: Page, x: float, bottom: float, top: float) -> None:
-    """Draw a norm across the river."""
-    page.add(Rectangle((x - 1.5, top - 3), 3, bottom - top + 6, **BAR))
-    page.note(x, top - 9, "norm", size=TINY)
-
-
-def draw_sublayer(
-    page: Page, bed: Bed, one: Sum, lanes: list[str], at: Place
-) -> None:
+def draw_sublayer(page: River, one: Sum, top: float, at: Place) -> None:
     """Draw the way down to a sublayer, and what comes up from it."""
-    (x, bottom), size = at, number(one.added)
-    top = bottom + BELOW + (LANE * lanes.index(one.name) if lanes else 0)
-    down, wide, flow = x + 10, 0.9 * bed.step - 4, bed.scale * one.added
-    joins = x + JOIN * bed.step - flow / 2
-    page.add(Rectangle((joins, bottom - 1), flow, top - bottom + 1, **INFLOWS))
+    (x, bottom), flow = at, page.scale * one.added
+    down, wide = x + 10, 0.9 * page.step - 4
+    joins = x + JOIN * page.step - flow / 2
+    page.rectangle((joins, bottom - 1, flow, top - bottom + 1), **INFLOWS)
     page.arrow((down, bottom), (down, top))
     page.box((x + 4, top, wide, BOX), fc=PAPER[0], ec=LINE[0], lw=0.8)
-    centre, name = x + 4 + wide / 2, size if lanes else one.name
-    page.write(centre, top + BOX / 2, name, size=SMALL)
+    page.word(x + 4 + wide / 2, top + BOX / 2, f"+ {number(one.added)}")
     if one.norm == "pre":
-        page.add(Rectangle((down - 5, bottom + 7), 10, 3, **BAR))
-    if not lanes:
-        page.write(centre, top + BOX + 10, f"+ {size}", size=SMALL, **BOLD)
-        norm = "norm" if one.norm == "pre" else ""
-        page.note(down + 8, bottom + 9, norm, ha="left", size=TINY)
+        page.rectangle((down - 5, bottom + 7, 10, 3), **BAR)
+
+
+def draw_outflow(page: River, stream: Stream, x: float, bottom: float) -> None:
+    """Draw how the stream leaves, and what a last norm makes of it."""
+    last, half = stream.sums[-1].after, TAIL / 2
+    page.fill(bottom, (x, last), (x + half, last))
+    page.level(last, x + half / 2, bottom)
+    if stream.final is not None:
+        x += half
+        page.fill(bottom, (x, stream.final), (x + half, stream.final))
+        page.level(stream.final, x + half / 2, bottom)
+        page.norm(x, bottom, last)

@@ -10,14 +10,20 @@ from torch import Tensor
 
 from shapewatch.tracing import Trace
 from shapewatch.tracing.axes.names import Shape
-from shapewatch.tracing.questions.attention import Data, Found
-from shapewatch.tracing.questions.scores import measured
+from shapewatch.tracing.questions.attention import Data
 from tformer_lite.drawing.diagram.anatomy import Part, Side, stops_of
 from tformer_lite.drawing.surface.palette import CENTRED, SHARE, Kind
 
-HEADS = 3  # no more are drawn
+FEW_HEADS = 3  # no more are drawn
 LABELS = {"positions": "embed + place", "residual": "sum", "head": "logits"}
-Costs = dict[str, Tensor]
+STOP_LABELS = {
+    "heads": "q, k, v",
+    "scores": "q kᵀ ÷ √D",
+    "mask": "+ mask",
+    "softmax": "softmax",
+    "joined": "weights @ v",
+    "output": "output",
+}
 NO_COST = torch.zeros(2, dtype=torch.long)
 
 
@@ -31,11 +37,11 @@ class Thumb:
     label: str
     shape: Shape
     matrices: Sequence[Tensor] = ()
-    words: Sequence[tuple[str, str]] = ()
+    sublayer: int | None = None
+    cost: Tensor = NO_COST
     kind: Kind = CENTRED
     heads: int = 1
-    cost: Tensor = NO_COST
-    sublayer: int | None = None
+    words: Sequence[tuple[str, str]] = ()
 
 
 def thumbs_of(
@@ -45,29 +51,30 @@ def thumbs_of(
 
     Raises KeyError for what was not kept: trace with keep=True.
     """
-    data, costs = Data(seen), costs_of(seen)
-    before = NO_COST
+    data, costs, before = Data(seen), costs_of(seen), NO_COST
     for part in side.every:
-        number, label = sublayer_of(part, side), LABELS.get(part.name)
+        number = sublayer_of(part, side)
         if part.name == "ids":
             ids = data.received(part.step, 0)[0].tolist()
             both = [*zip([*words, *[""] * len(ids)], map(str, ids))]
             yield Thumb("ids", part.shape, words=both)
         elif part.name.endswith("attention"):
-            yield from in_attention(seen, data, costs, part, number)
+            yield from attention_thumbs(seen, data, part, number)
         elif part.name == "feed_forward":
-            yield from in_feed_forward(data, costs, part, number)
+            yield from feed_forward_thumbs(data, costs, part, number)
         elif part.name == "embedding" and side.part("positions"):
             before = costs[part.path]
         else:
-            cost = NO_COST if part.name == "residual" else costs[part.path]
-            value = [data.kept[part.step][0][0]]
-            label, cost = label or part.label, cost + before
-            yield Thumb(label, part.shape, value, cost=cost, sublayer=number)
+            own = NO_COST if part.name == "residual" else costs[part.path]
+            label, value = (
+                LABELS.get(part.name, part.label),
+                data.kept[part.step],
+            )
+            yield Thumb(label, part.shape, [value[0][0]], number, own + before)
             before = NO_COST
 
 
-def costs_of(seen: Trace) -> Costs:
+def costs_of(seen: Trace) -> dict[str, Tensor]:
     """Give the parameters and the FLOPs of each module."""
     return {row.module: torch.tensor(row[2:4]) for row in seen.flops().rows}
 
@@ -82,61 +89,50 @@ def sublayer_of(part: Part, side: Side) -> int | None:
     return int(found[1]) if found and part in inside else None
 
 
-def in_attention(
-    seen: Trace, data: Data, costs: Costs, part: Part, number: int | None
+def attention_thumbs(
+    seen: Trace, data: Data, part: Part, number: int | None
 ) -> Iterator[Thumb]:
     """Give the thumbs inside an attention, in its first heads."""
-    one = next(x for x in data.attentions() if x.path.startswith(part.path))
-    heads = heads_of(data, one)
-    found, output = measured(one, data), costs[f"{part.path}.output"]
-    product = torch.tensor([0, 2 * found.scores.numel() * heads[0].shape[-1]])
-    rest = costs[part.path] - output - 2 * product
-    masked, weights = found.masked[0], found.weights[0]
-    weights = weights.masked_fill(masked.isneginf(), -torch.inf)
-    mixed, last = (data.kept[i][0][0] for i in (one.mixed, part.step))
-    rows: dict[str, tuple[str, Sequence[Tensor], Tensor]] = {
-        "heads": ("q, k, v", [*map(joined, heads)], rest),
-        "scores": ("q kᵀ ÷ √D", [*found.scores[0]], product),
-        "mask": ("+ mask", [*masked], NO_COST),
-        "softmax": ("softmax", [*weights], NO_COST),
-        "joined": ("weights @ v", [joined(mixed)], product),
-        "output": ("output", [last], output),
+    found = next(x for x in seen.attention() if x.path.startswith(part.path))
+    operands = [x[0] for x in (found.queries, found.keys, found.values)]
+    masked, mixed = found.masked[0], found.mixed[0]
+    values = {
+        "heads": [beside(x) for x in operands],
+        "scores": found.scores[0],
+        "mask": masked,
+        "softmax": found.weights[0].masked_fill(masked.isneginf(), -torch.inf),
+        "joined": [beside(mixed)],
+        "output": data.kept[part.step][0][:1],
+    }
+    costs = costs_of(seen)
+    output, n = costs[f"{part.path}.output"], 2 * found.scores.numel()
+    product = torch.tensor([0, n * operands[0].shape[-1]])
+    costs = {"scores": product, "joined": product, "output": output} | {
+        "heads": costs[part.path] - output - 2 * product
     }
     for stop in stops_of(seen, part.path):
-        if stop.name in rows:
-            label, matrices, cost = rows[stop.name]
+        if stop.name in values:
+            few, cost = values[stop.name], costs.get(stop.name, NO_COST)
             kind = SHARE if stop.name == "softmax" else CENTRED
-            beside = len(mixed) if stop.name in ("heads", "joined") else 1
-            few, more = matrices[:HEADS], (beside, cost, number)
-            yield Thumb(label, stop.shape, few, (), kind, *more)
+            heads = len(mixed) if stop.name in ("heads", "joined") else 1
+            more = [*few][:FEW_HEADS], number, cost, kind, heads
+            yield Thumb(STOP_LABELS[stop.name], stop.shape, *more)
 
 
-def heads_of(data: Data, one: Found) -> list[Tensor]:
-    """Give queries, keys and values: (H, T, D) each."""
-    if one.fused:
-        return [x[0] for x in data.given[one.mixed][0][:3]]
-    q, k = (data.read(one.product, n)[0] for n in (0, 1))
-    return [q, k.mT, data.read(one.mixed, -1)[0]]
-
-
-def in_feed_forward(
-    data: Data, costs: Costs, part: Part, number: int | None
+def feed_forward_thumbs(
+    data: Data, costs: dict[str, Tensor], part: Part, number: int | None
 ) -> Iterator[Thumb]:
     """Give the thumbs of a feed-forward layer: hidden, and what it gives."""
-    steps = data.steps
-    last = max(
-        i
-        for i, step in enumerate(steps)
-        if step.name == "linear" and step.visit.path.startswith(part.path)
-    )
-    output = costs[steps[last].visit.path]
-    hidden, cost = data.read(last, 0)[0], costs[part.path] - output
-    shape = data.calls.axes[last][0][0]
-    yield Thumb("hidden", shape, [hidden], cost=cost, sublayer=number)
-    value = [data.kept[part.step][0][0]]
-    yield Thumb("output", part.shape, value, cost=output, sublayer=number)
+    steps = [step.visit.path for step in data.steps]
+    linear = [i for i, step in enumerate(data.steps) if step.name == "linear"]
+    last = [i for i in linear if steps[i].startswith(part.path)][-1]
+    output, hidden = costs[steps[last]], data.read(last, 0)[:1]
+    shape, cost = data.calls.axes[last][0][0], costs[part.path] - output
+    yield Thumb("hidden", shape, hidden, number, cost)
+    value = data.kept[part.step][0][:1]
+    yield Thumb("output", part.shape, value, number, output)
 
 
-def joined(heads: Tensor) -> Tensor:
+def beside(heads: Tensor) -> Tensor:
     """Put heads beside each other: (H, T, D) -> (T, C)."""
     return heads.transpose(0, 1).flatten(1)

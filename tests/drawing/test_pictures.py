@@ -1,0 +1,557 @@
+"""The chapters' pictures draw what was computed, where their numbers say; they
+say it in words; their letters have room on a phone; and what cannot be drawn
+is refused."""
+
+import math
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+import torch
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import to_hex
+from matplotlib.patches import (
+    FancyBboxPatch,
+    PathPatch,
+    Polygon,
+    Rectangle,
+    Wedge,
+)
+from matplotlib.quiver import Quiver
+from pictures.alignment import BAND, bands, ribbons
+from pictures.arrows import arrows
+from pictures.beam_tree import RIVER, WatchedBeams, beam_tree, lanes_of
+from pictures.blocks import blocks
+from pictures.broadcast import broadcast
+from pictures.dots import dots
+from pictures.growth import growth
+from pictures.head_wires import head_wires
+from pictures.look_up import look_up
+from pictures.mixing import one_query
+from pictures.projections import projections
+from pictures.residual_stream import residual_stream, streams_of
+from torch.testing import assert_close
+
+from tests.helpers.drawings import NEPALI, letter_faults, texts
+from tformer_lite import (
+    FusedAttention,
+    GroupedQueryAttention,
+    MultiHeadAttention,
+    beam,
+    cached,
+    causal_mask,
+    padding_mask,
+    rotate,
+    running_example,
+    running_model,
+    sinusoids,
+    tiny_translator,
+    trained_translator,
+    window_mask,
+)
+from tformer_lite.decoding.search import follow
+from tformer_lite.drawing.surface.palette import RIM, WRONG
+from tformer_lite.gallery import measured
+
+EXAMPLE, KEPT = running_example(), trained_translator()
+UNSEEN = "this was a good pen."  # where greed goes wrong
+ENDS = 2, 3, 8  # start, end, longest
+ENGLISH = EXAMPLE.src_words[0]
+PADDING, CAUSAL = padding_mask(EXAMPLE.tgt, pad=1), causal_mask(8)
+LONG = ["internationalisation"] * 20
+HANDS = sinusoids(9, 6).unflatten(1, (-1, 2)).transpose(0, 1)  # (3, 9, 2)
+Q = rotate(torch.tensor([[3.0, 1.0]]).expand(6, 2))
+K = rotate(torch.tensor([[1.0, -2.0]]).expand(6, 2))
+X = torch.arange(24).view(2, 12)
+HEADS = X.view(2, 3, 4).transpose(0, 1)
+DRAWN = torch.Generator().manual_seed(0)
+TABLE = torch.randn(20, 4, generator=DRAWN)
+GROWING = [TABLE[:n] for n in range(1, 5)]
+ROW = torch.tensor([0.5, -1.25, 2.0, 0.25])
+V = torch.tensor([[1.0, -2.0], [0.5, 0.0], [3.0, 1.0], [9.0, 9.0]])
+MASK = torch.tensor([True, True, True, False])
+WEIGHTS = torch.tensor([[0.6, 0.3, 0.07, 0.03], [0.0, 0.0, 0.0, 1.0]])
+SHARED = [torch.arange(8), torch.arange(8) // 4, torch.zeros(8)]
+KINDS = ["multi-head", "grouped-query", "multi-query"]
+MARKS = {"first": ["two", "one", "two"], "थिएन": ["one"], "none": []}
+
+
+def moved(rows: int, columns: int, n_heads: int) -> list:
+    """Addresses, as heads, and heads that were split in a hurry."""
+    x = torch.arange(rows * columns).view(rows, columns)
+    right = x.unflatten(-1, (n_heads, -1)).transpose(0, 1)
+    words = ["Donaudampfschifffahrt", "मुख", *"abcdef"][:rows]
+    return [
+        lambda: blocks(x, right, x.view(right.shape), words=words),
+        lambda: blocks(right, right.reshape(x.shape), of=x),
+    ]
+
+
+def river(**choices):
+    """The stream of an encoder of the running model's kind."""
+    encoder = running_model(replace(tiny_translator, **choices)).encoder
+    return residual_stream(encoder, torch.randn(2, 8, 12))
+
+
+def source(text: str) -> torch.Tensor:
+    english = KEPT.tokenizers[0]
+    return english.encode([english.row(text, length=8)])
+
+
+def tree(text: str, width: int, sources: int = 1):
+    """A search by the trained translator."""
+    words, glosses = KEPT.tokenizers[1].words, {"थियो": "was not there"}
+    src, given = source(text).expand(sources, -1), {"words": words}
+    return beam_tree(KEPT.model, src, *ENDS, width, glosses=glosses, **given)
+
+
+ROOM = [
+    lambda: arrows(HANDS.repeat(1, 3, 1), rows=["a\n1", "b\n10", "c\n99"]),
+    lambda: arrows(Q, K, titles="qk", columns=["q at 2, k at 4\n2"] * 6),
+    *moved(8, 12, 3),
+    *moved(3, 64, 8),
+    lambda: blocks(X.flatten(), HEADS.flatten(), of=X),
+    lambda: growth(GROWING, GROWING, rows=NEPALI),
+    lambda: growth([TABLE[:n].repeat(1, 4) for n in range(1, 21)]),
+    lambda: head_wires(*SHARED, titles=KINDS),
+    lambda: head_wires(torch.tensor([0] * 32), titles=["x" * 99]),
+    lambda: look_up(EXAMPLE.src[0], torch.randn(1024, 12), ENGLISH),
+    lambda: look_up(
+        torch.arange(0, 40000, 2000), torch.randn(40000, 30), LONG
+    ),
+    lambda: projections(
+        torch.randn(24), GroupedQueryAttention(24, 8, n_kv_heads=2), LONG[0]
+    ),
+    lambda: river(n_layers=6, residual="post"),
+    lambda: residual_stream(running_model(), *EXAMPLE[:2]),
+    lambda: tree(UNSEEN, 1),
+    lambda: tree("i am not cold.", 5),
+    lambda: broadcast(PADDING, CAUSAL, words=EXAMPLE.tgt_words),
+    lambda: broadcast(causal_mask(20), window_mask(20, 3)),
+    lambda: one_query(TABLE[:8, 0], TABLE[:8], PADDING[0, 0, 0], ENGLISH),
+    lambda: one_query(TABLE[:, 0], TABLE.repeat(1, 16), words=LONG),
+    lambda: ribbons(*[TABLE[:8].T.softmax(-1)] * 2, columns=ENGLISH),
+    lambda: ribbons(torch.eye(20), rows=LONG, columns=LONG),
+    lambda: dots(measured().found, measured().shelves),
+    lambda: dots(MARKS, {"first": "a title"}),
+]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("draw", ROOM)
+def test_letters_have_room_on_a_phone(draw):
+    assert letter_faults(draw()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", ROOM[::3])
+def test_every_colour_has_its_dark_counterpart(draw):
+    svg = draw().svg()
+    light = set(re.findall(r"(?:fill|stroke): (#\w{6})", svg))
+    pairs = dict(re.findall(r"light-dark\((#\w+), (#\w+)\)", svg))
+    assert light == set(pairs)
+    assert all(pairs[colour] != colour for colour in light)
+
+
+REFUSED = [
+    (lambda: arrows(), "0 tensors"),
+    (lambda: arrows(Q, K, Q), "3 tensors"),
+    (lambda: arrows(torch.zeros(4, 3)), "shows two numbers"),
+    (lambda: arrows(Q, K[:2]), "needs its counterpart"),
+    (lambda: arrows(Q / 0), "not real and finite"),
+    (lambda: arrows(Q, columns=["a", "b"]), "2 labels for 6 circles"),
+    (lambda: blocks(X, X + 1), "24, which is no address"),
+    (lambda: blocks(X // 2), "stands in two places"),
+    (lambda: blocks(X[None]), r"\(1, 2, 12\): give a tensor of addresses"),
+    (lambda: blocks(X, X.view(1, 2, 3, 4)), "choose one sentence"),
+    (lambda: blocks(torch.arange(130).view(2, 65)), "room for 20 words of 64"),
+    (lambda: broadcast(PADDING, causal_mask(5)), "do not fit each other"),
+    (lambda: broadcast(PADDING[0]), "give booleans of shape"),
+    (lambda: broadcast(causal_mask(21)), "there is room for"),
+    (lambda: growth(GROWING, GROWING[:2]), "after .2, 4. steps"),
+    (lambda: growth([TABLE[0]]), "shows a matrix"),
+    (lambda: growth([TABLE, TABLE[:, :2]]), "columns"),
+    (lambda: head_wires(torch.tensor([[0]])), "has shape"),
+    (lambda: head_wires(torch.tensor([-1])), "has numbers"),
+    (lambda: head_wires(torch.tensor([0.5])), "has numbers"),
+    (lambda: look_up(X, TABLE), "one sentence"),
+    (lambda: look_up(torch.tensor([20]), TABLE), "id 20 is outside"),
+    (lambda: projections(ROW, FusedAttention(12, 3)), "has no query"),
+    (lambda: projections(V, MultiHeadAttention(4, 1)), "one word's vector"),
+    (lambda: residual_stream(torch.nn.Linear(2, 2), V), "Linear ran no Stack"),
+    (lambda: tree("she ate.", 2, sources=2), "width=2 and 2 sources"),
+    (lambda: one_query(ROW[None], V), r"scores \(1, 4\).*choose one"),
+    (lambda: one_query(ROW, V, MASK[:2]), "mask"),
+    (lambda: ribbons(-WEIGHTS), "negative"),
+    (lambda: ribbons(WEIGHTS, row="x"), "row='x' is none of"),
+    (lambda: ribbons(WEIGHTS, titles=["a", "b"]), "1 tensors, 2 titles"),
+    (lambda: dots({"a": [], "b": []}), "2 rows, and no mark in any"),
+    (lambda: dots(MARKS, {"x": "title"}), "no row 'x': there are first"),
+]
+
+
+@pytest.mark.parametrize(("draw", "rule"), REFUSED)
+def test_what_cannot_be_drawn_is_refused(draw, rule):
+    with pytest.raises(ValueError, match=rule):
+        draw()
+
+
+SAID = [
+    (lambda: blocks(X, X.view(3, 2, 4)), "X.view(3, 2, 4) (3, 2, 4): 8 of 24"),
+    (lambda: blocks(HEADS, HEADS.reshape(2, 12), of=X), "0 0 1 2 3 1 0 1 2 3"),
+    (lambda: broadcast(PADDING, CAUSAL), "together 56 of 128 places are allo"),
+    (lambda: broadcast(PADDING, CAUSAL), "\n1 1 . . . . . .\n"),
+    (
+        lambda: growth(GROWING, rows=NEPALI, titles="k"),
+        "step 4, k of ।: " + " ".join(f"{x:.2f}" for x in TABLE[3].tolist()),
+    ),
+    (lambda: head_wires(SHARED[1]), "key head  0  0  0  0  1  1  1  1"),
+    (
+        lambda: look_up(torch.tensor([2, 0, 9, 0]), TABLE, ENGLISH[:4]),
+        "4 ids fetch 3 of 20 rows: mouth, not fetch row 0.",
+    ),
+    (lambda: tree(UNSEEN, 2), "थिएन 0.37, together 0.21, dro"),
+    (
+        lambda: ribbons(torch.eye(2), torch.eye(2), titles="ab", row=1),
+        "b: ribbons as wide as weights, (2, 2). 1 attends to 1 (1.00), 0",
+    ),
+    (
+        lambda: dots(MARKS),
+        "3 rows, 2 columns (3, 2): 1 rows have one dot alone, 1 none. Most "
+        "dots, 2, are in the column one.\n\nfirst: two, one\nथिएन: one",
+    ),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("draw", "words"), SAID)
+def test_what_is_drawn_is_said_in_words_and_numbers(draw, words):
+    assert words in draw().text
+
+
+def found(picture, kind: type) -> list:
+    """What of a kind is on a picture, in the order it was drawn."""
+    ax = picture.figures[0].axes[0]
+    return [x for x in [*ax.patches, *ax.collections] if type(x) is kind]
+
+
+def cells(picture) -> dict[tuple, list[float]]:
+    """The left, right and middle of each matrix, and its numbers."""
+    places = {}
+    for mesh in found(picture, QuadMesh):
+        corners = mesh.get_coordinates()
+        (left, top), (right, low) = corners[0, 0], corners[-1, -1]
+        values = mesh.get_array().flatten().tolist()
+        places[left, right, (top + low) / 2] = values
+    return places
+
+
+def wires(picture) -> list:
+    """The points of each curve."""
+    return [path.get_path().vertices for path in found(picture, PathPatch)]
+
+
+# --- arrows --------------------------------------------------------------
+
+
+def test_each_arrow_goes_where_its_numbers_say():
+    quivers = found(arrows(HANDS, 2 * HANDS.flip(0)), Quiver)
+    ends = [[(x.U[i], -x.V[i]) for x in quivers] for i in (0, 1)]
+    expected = [HANDS.flatten(0, 1), 2 * HANDS.flip(0).flatten(0, 1)]
+    scale = math.hypot(*ends[1][0]) / 2
+    for drawn, values in zip(ends, expected):
+        assert_close(
+            torch.tensor(drawn) / scale, values.double(), atol=1e-5, rtol=0
+        )
+
+
+def test_two_that_move_on_together_keep_the_angle_and_its_colour():
+    picture = arrows(Q[[2, 3, 5, 5]], K[[0, 1, 3, 1]], titles=["q", "k"])
+    wedges = found(picture, Wedge)
+    angles = [wedge.theta2 - wedge.theta1 for wedge in wedges]
+    between = math.degrees(math.acos(Q[2] @ K[0] / Q[2].norm() / K[0].norm()))
+    assert_close(angles[:3], [between] * 3, atol=1e-3, rtol=0)
+    assert max(angles) <= 180
+    colours = [wedge.get_facecolor() for wedge in wedges]
+    assert len({*colours[:3]}) == 1
+    assert colours[3] != colours[0]
+    assert f"q · k = {Q[5] @ K[1]:.2f}".replace("-", "−") in picture.svg()
+
+
+# --- beam search ---------------------------------------------------------
+
+
+def watched(text: str, width: int) -> WatchedBeams:
+    beams = WatchedBeams(source(text), 2, 3, width, 0.6)
+    with torch.no_grad():
+        follow(KEPT.model, source(text), beams, ENDS[-1])
+    return beams
+
+
+@pytest.mark.parametrize("width", [1, 2, 4])
+@pytest.mark.parametrize("text", [UNSEEN, "the teacher ate."])
+def test_it_is_the_search_and_the_chances_are_the_models(text, width):
+    beams, src = watched(text, width), source(text)
+    best, *_ = beams.ranked()
+    row = [node.token for node in best.path()][::-1]
+    result = beam(KEPT.model, src, *ENDS, width=width)
+    assert row == result[0, : len(row)].tolist()
+    with torch.no_grad():
+        log_probs = KEPT.model(src, torch.tensor([row])).log_softmax(-1)[0]
+    for node in best.path():
+        if node.before:
+            chance = log_probs[node.step - 1, node.token].exp().item()
+            assert node.chance == pytest.approx(chance, abs=1e-4)
+            total = node.before.total * chance
+            assert node.total == pytest.approx(total, abs=1e-4)
+    assert math.log(best.total) == pytest.approx(beams.total[0].item())
+
+
+def test_lines_are_as_wide_as_what_leads_there_is_likely():
+    totals = [node.total for node in watched(UNSEEN, width=2).nodes[1:]]
+    picture = tree(UNSEEN, 2)
+    wide = {path.get_linewidth() for path in found(picture, PathPatch)}
+    expected = {max(0.7, RIVER * total) for total in totals}
+    assert sorted(wide) == pytest.approx(sorted(expected), abs=1e-6)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5])
+def test_no_two_lines_cross_and_no_two_words_share_a_place(width):
+    nodes = watched("she ate.", width).nodes
+    steps = max(node.step for node in nodes)
+    lane = lanes_of(nodes, steps)
+    assert len({(node.step, lane[node]) for node in lane}) == len(lane)
+    for step in range(1, steps + 1):
+        here = [node for node in lane if node.step == step]
+        lines = sorted((lane[node.before], lane[node]) for node in here)
+        assert all(a[1] < b[1] for a, b in pairwise(lines))
+        assert all(start <= end for start, end in lines)
+
+
+# --- blocks and masks ----------------------------------------------------
+
+
+@pytest.mark.parametrize("moved", [HEADS, X.view(3, 2, 4), HEADS.flatten()])
+def test_an_element_keeps_its_colour_and_its_channel(moved):
+    picture = blocks(X, moved, words=["mouth", "is"], n_heads=3)
+    colours = [
+        to_hex(mesh.cmap(mesh.norm(value)))
+        for mesh in found(picture, QuadMesh)
+        for value in mesh.get_array().flatten()
+    ]
+    written = [text.get_text() for text in picture.figures[0].axes[0].texts]
+    channels = [int(text) for text in written if text.isdigit()]
+    assert len(set(colours[:24])) == 6  # two words, three heads
+    numbers = moved.flatten().tolist()
+    assert colours[24:] == [colours[number] for number in numbers]
+    assert channels[24:] == [number % 12 for number in numbers]
+
+
+def test_words_that_do_not_belong_there_are_marked():
+    picture = blocks(X, HEADS, X.view(3, 2, 4), words=["mouth", "is"])
+    written = picture.figures[0].axes[0].texts
+    said = [t.get_text() for t in written if t.get_color() == WRONG[0]]
+    assert said == ["mouth", "is", "8 of 24 elements in their place"]
+
+
+def test_what_is_stored_is_filled_and_all_that_is_hidden_is_hatched():
+    picture = broadcast(PADDING, CAUSAL, words=EXAMPLE.tgt_words)
+    meshes = [mesh.get_array() for mesh in found(picture, QuadMesh)]
+    sizes = [mesh.size for mesh in meshes]
+    assert sizes == [8, 8, 64, 64, 64]  # two rows, a square, and two
+    both = torch.stack([torch.tensor(mesh.tolist()) for mesh in meshes[3:]])
+    assert both.bool().equal((PADDING & CAUSAL)[:, 0])
+    hatched = sum(
+        len(path.get_path()) // 5
+        for path in found(picture, PathPatch)
+        if path.get_hatch()
+    )
+    every = [m.expand(2, 1, 8, 8) for m in (PADDING, CAUSAL, PADDING & CAUSAL)]
+    assert hatched == sum((~mask).sum().item() for mask in every)
+
+
+# --- dots, tables that grow, wires ---------------------------------------
+
+
+def test_a_row_has_one_dot_for_each_of_its_marks():
+    picture = dots(MARKS, {"first": "a title"})
+    words = ["one", "two", *MARKS, "a title", "in all", "2", "1"]
+    assert all(texts(picture.svg()).count(word) == 1 for word in words)
+    lines = dots(MARKS).figures[0].axes[1].lines
+    full, rings = [sorted(zip(*line.get_data())) for line in lines]
+    # Columns: one, two; it has more dots.
+    assert (full, rings) == ([(0, 1)], [(0, 0), (1, 0)])
+
+
+def framed_rows(picture) -> int:
+    """How many rows are in frames."""
+    frames = [
+        patch.get_height()
+        for patch in found(picture, Rectangle)
+        if to_hex(patch.get_edgecolor()) == RIM[0]
+    ]
+    return round(sum(frames) / 15)
+
+
+def test_what_a_cache_computes_is_framed_once_and_what_changes_again():
+    keeper = cached(running_model())
+    memory, keys, source_keys = keeper.encode(EXAMPLE.src), [], []
+    block = keeper.decoder.blocks[0]
+    for t in range(1, 5):
+        keeper.decode(EXAMPLE.tgt[:, :t], memory, EXAMPLE.src)
+        keys.append(block.self_attention.keys[0, 0].clone())
+        source_keys.append(block.cross_attention.keys[0, 0])
+    picture = growth(keys, keys)
+    assert framed_rows(picture) == 8
+    assert "4 × 2 × 4 = 32" in picture.svg()
+    assert framed_rows(growth(source_keys)) == 8  # in the first step alone
+    keys[3][0] += 1
+    assert framed_rows(growth(keys)) == 5
+
+
+@pytest.mark.parametrize("keys", [[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 2, 0]])
+def test_each_wire_ends_at_the_key_head_that_was_measured(keys):
+    picture = head_wires(torch.tensor(keys))
+    ends = [wire[-1].tolist() for wire in wires(picture)]
+    boxes = found(picture, FancyBboxPatch)
+    lefts = sorted(b.get_x() for b in boxes if b.get_y() == ends[0][1])
+    assert [sum(left < x for left in lefts) - 1 for x, _ in ends] == keys
+    some, every = max(keys) + 1, len(keys)
+    assert f"{some} k, v heads: {some}/{every}".replace("2/4", "1/2") in (
+        picture.svg()
+    )
+
+
+def test_each_wire_leads_through_the_row_that_the_id_has():
+    table, ids = torch.arange(60.0).view(20, 3), torch.tensor([2, 0, 9, 0])
+    picture = look_up(ids, table, ["[SOS]", "mouth", "is", "empty"])
+    ends = {(left, y): row for (left, _, y), row in cells(picture).items()}
+    starts = {(right, y): row for (_, right, y), row in cells(picture).items()}
+    for wire, id_ in zip(wires(picture)[1::2], ids.tolist()):
+        # From its row of the table to the same row among the fetched.
+        assert starts[tuple(wire[0])] == table[id_].tolist()
+        assert ends[tuple(wire[-1])] == table[id_].tolist()
+    marked = [
+        path
+        for path in found(picture, PathPatch)
+        if to_hex(path.get_edgecolor()) == RIM[0]
+    ]
+    assert len(marked) == 4  # two to the row, two from it
+
+
+def test_the_rows_of_a_word_are_what_the_layer_makes_of_it():
+    layer, x = MultiHeadAttention(12, 3), torch.randn(12)
+    drawn = cells(projections(x, layer, "not")).values()
+    numbers = [number for values in drawn for number in values]
+    parts = layer.query, layer.key, layer.value
+    expected = [x, *(t for p in parts for t in (p.weight.flatten(), p(x)))]
+    assert_close(torch.tensor(numbers), torch.cat(expected))
+
+
+# --- one query, ribbons --------------------------------------------------
+
+
+def test_one_query_shows_the_numbers_of_every_step():
+    weights = ROW.masked_fill(~MASK, -math.inf).softmax(0)
+    picture = one_query(ROW, V, MASK, ENGLISH[:4], "of थिएन")
+    drawn, output = texts(picture.svg()), weights @ V
+    numbers = [*ROW.tolist(), *weights.tolist(), *output.tolist()]
+    for value in [*numbers, (weights[2] * V[2, 0]).item()]:
+        assert f"{value:.2f}".replace("-", "−") in drawn
+    assert drawn.count("−∞") == 1
+    assert {*ENGLISH[:4], "score", "+ mask", "weight", "output"} <= set(drawn)
+    assert "Masked: not." in picture.text
+    assert "is that of is." in picture.text
+    assert "+ mask" not in texts(one_query(ROW, V).svg())
+    hidden = one_query(ROW.masked_fill(~MASK, -math.inf), V)
+    assert hidden.text.count("-∞") == picture.text.count("-∞") == 1
+
+
+def test_bars_are_as_high_as_scores_and_weights():
+    figure = one_query(ROW, V).figures[0]
+    scores, weights = (
+        [bar.get_height() for bar in ax.patches[-4:]] for ax in figure.axes[1:]
+    )
+    assert scores == ROW.tolist()
+    assert_close(
+        torch.tensor(weights), ROW.softmax(0).double(), check_dtype=False
+    )
+    low, high = figure.axes[1].get_ylim()
+    assert low <= -1.25 < 2.0 <= high
+
+
+def test_ribbons_are_as_wide_as_weights_and_lie_side_by_side():
+    weights = torch.tensor([[0.6, 0.3, 0.07, 0.03], [0.4, 0.0, 0.0, 0.6]])
+    # Those below THIN have none.
+    first, second, third, _ = bands(weights, [100, 300], [50, 150, 250, 350])
+    wide = [band[-1] for band in (first, second, third)]
+    assert wide == pytest.approx([0.6 * BAND, 0.3 * BAND, 0.4 * BAND])
+    assert second[2] - first[2] == pytest.approx((wide[0] + wide[1]) / 2)
+    assert third[1] - first[1] == pytest.approx((wide[0] + wide[2]) / 2)
+    assert first[2] + 0.15 * BAND == pytest.approx(100)
+    picture = ribbons(WEIGHTS, rows=NEPALI[:2], columns=ENGLISH[:4], row="मुख")
+    lit = [to_hex(path.get_edgecolor()) for path in found(picture, PathPatch)]
+    assert [colour == RIM[0] for colour in lit] == [False, False, True]
+
+
+# --- the residual stream -------------------------------------------------
+
+
+def deep(**choices):
+    """An encoder of the running model's kind, and what goes in."""
+    model = running_model(replace(tiny_translator, **choices))
+    return model.encoder, model.src_embedding(EXAMPLE.src)
+
+
+def rms(x: torch.Tensor) -> float:
+    return pytest.approx(x.square().mean().sqrt().item())
+
+
+@pytest.mark.parametrize("kind", ["pre", "post"])
+def test_sizes_are_those_of_the_sums_written_out(kind):
+    (encoder, x), mask = deep(n_layers=2, residual=kind), None
+    (stream,) = streams_of(encoder, x, mask)
+    for one, after in zip(stream.sums[::2], stream.sums[1::2]):
+        block = encoder.blocks[one.block - 1]
+        first, second = (residual.norm for residual in block.residuals)
+        if kind == "pre":
+            told = block.self_attention(first(x), mask=mask)
+            middle = total = x + told
+            thought = block.feed_forward(second(middle))
+        else:
+            told = block.self_attention(x, mask=mask)
+            total = x + told
+            middle = first(total)
+            thought = block.feed_forward(middle)
+        assert one.added == rms(told)
+        assert one.total == rms(total)
+        assert (one.before, one.after) == (rms(x), rms(middle))
+        assert after.added == rms(thought)
+        x = middle + thought
+        x = x if kind == "pre" else second(x)
+    assert [one.norm for one in stream.sums] == [kind] * 4
+    assert stream.final == rms(encoder.norm(x))
+    assert not any(part._forward_hooks for part in encoder.modules())
+
+
+def test_the_river_is_as_high_as_its_numbers():
+    picture, scales = residual_stream(running_model(), *EXAMPLE[:2]), []
+    for figure in picture.figures:
+        rivers = [p for p in figure.axes[0].patches if type(p) is Polygon]
+        written = [text.get_text() for text in figure.axes[0].texts]
+        levels = [float(x) for x in written if x.replace(".", "").isdigit()]
+        sides = [p.get_xy()[0, 1] - p.get_xy()[1, 1] for p in rivers]
+        scales += [high / level for high, level in zip(sides, levels)]
+    assert len(scales) == 9
+    assert scales == pytest.approx([scales[0]] * 9, rel=0.01)
+
+
+def test_a_block_that_stands_twice_in_a_stack_counts_twice():
+    encoder, x = deep(n_layers=2)
+    encoder.blocks[1] = encoder.blocks[0]
+    (stream,) = streams_of(encoder, x)
+    assert [one.block for one in stream.sums] == [1, 1, 2, 2]
+    names = [one.name for one in stream.sums[:2]]
+    assert names == ["self-attention", "feed-forward"]
+    assert residual_stream(encoder, x).text.startswith("encoder: the res")
