@@ -310,18 +310,13 @@ def curves(
         ]
         for group in groups
     ]
-    if axis not in RUNS:
-        check_axis(axis)
     at = list(range(size) if places is None else places)
-    if len(at) != size:
-        raise ValueError(f"{len(at)} places, {size} numbers.")
+    check_places(axis, at, size)
     logs = [log] * len(groups) if isinstance(log, bool) else log
     panels = zip(heads or [""] * len(groups), rows_of_lines, logs)
     charts = [Chart(*panel, axis, at) for panel in panels]
     if len(charts) != len(groups):
         raise ValueError(f"{len(groups)} panels, {len(charts)} heads or logs.")
-    for chart in charts:
-        check_positive(chart)
     return Picture(draw_charts(charts), charts_text(charts), DARK)
 
 
@@ -399,6 +394,14 @@ def values_of(title: str, values: Any, seeds: bool, size: int) -> Tensor:
     return vector_of(title, values, size).double()[None]
 
 
+def check_places(axis: str, places: Sequence[float], size: int) -> None:
+    """Raise ValueError for an unknown axis, and for too few places."""
+    if axis not in RUNS:
+        check_axis(axis)
+    if len(places) != size:
+        raise ValueError(f"{len(places)} places, {size} numbers.")
+
+
 def check_positive(chart: Chart) -> None:
     """Raise ValueError for a logarithmic scale that has no place for all."""
     for line in chart.lines:
@@ -468,6 +471,8 @@ def chart_numbers(chart: Chart) -> str:
 
 def draw_charts(charts: Sequence[Chart]) -> list[Figure]:
     """Draw a figure for each panel, all equally large."""
+    for chart in charts:
+        check_positive(chart)
     wide = HALF if len(charts) > 1 else PANEL
     heads = [heading_lines(chart.heading, wide - 80) for chart in charts]
     high = max(HIGH, *(names_gap(x) * len(x.lines) for x in charts))
