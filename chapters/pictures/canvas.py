@@ -17,7 +17,7 @@ from tformer_lite.drawing.surface.page import (
     Box,
     Page,
     crop,
-    shortened,
+    ellipsize,
 )
 from tformer_lite.drawing.surface.palette import (
     CENTRED,
@@ -46,7 +46,7 @@ class Canvas(Page):
         """Write a name, cut where it has no room."""
         style = {"size": NAME, "weight": "bold"} | style
         font = {key: style[key] for key in ("size", "weight")}
-        self.write(x, y, shortened(text, room, **font), **style)
+        self.write(x, y, ellipsize(text, room, **font), **style)
 
     def word(
         self, x: float, y: float, word: str, room: float = WIDEST, **style: Any
@@ -54,7 +54,7 @@ class Canvas(Page):
         """Write a word, cut where it has no room; what fills up is grey."""
         colour = (MUTED if word == "[PAD]" else INK)[0]
         style = {"size": SMALL, "color": colour} | style
-        self.write(x, y, shortened(word, room, size=SMALL), **style)
+        self.write(x, y, ellipsize(word, room, size=SMALL), **style)
 
     def scores(self, box: Box, values: Tensor, limit: float) -> None:
         """Draw cells, white where a number is 0."""

@@ -30,10 +30,10 @@ from tformer_lite.drawing.surface.page import (
     Place,
     Style,
     crop,
+    ellipsize,
     lines,
     place_on_page,
     shape_width,
-    shortened,
     text_width,
 )
 from tformer_lite.drawing.surface.palette import (
@@ -272,7 +272,7 @@ def label_cells(ax: Axes, matrix: Matrix, cell: Place) -> None:
 def label_axis(axis: Axis, words: list[str], step: float) -> None:
     """Write the words of an axis, so many cells apart; padding is grey."""
     places = range(0, len(words), next(s for s in STEPS if s >= step))
-    texts = [shortened(words[i], LONGEST, size=SMALL) for i in places]
+    texts = [ellipsize(words[i], LONGEST, size=SMALL) for i in places]
     axis.set_ticks([i + 0.5 for i in places], texts)
     for text in axis.get_ticklabels():
         padding = text.get_text() == "[PAD]"

@@ -417,6 +417,12 @@ def broken(chain: Chain, cell: float) -> list[list[Step]]:
         panels[-1].append(step)
         end += step.width(cell)
         operators, names = [], rows if named else names
+    *_, before, last = [[], *panels]
+    if len(last) == 1 < len(before) and is_sign(last[0].operators[-1]):
+        # A result never stands without what it is made of.
+        factor = before.pop()
+        words = has_words(factor.matrix, 0)
+        last.insert(0, replace(factor, words=words))
     return panels
 
 

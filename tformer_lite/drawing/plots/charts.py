@@ -226,15 +226,12 @@ def seeds_text(
 def draw_seeds(
     titles: Sequence[str], rows: Sequence[Tensor], axis: str
 ) -> Figure:
-    """Draw a row of dots for each vector, near ones above each other; its
-    mean as a stroke and as a number."""
-    import seaborn as sns  # slow: imported when something is to be drawn
-
+    """Draw a row of dots for each vector; its mean as a stroke and as a
+    number."""
     names = [lines(title, 0.34 * PANEL, NAME) for title in titles]
-    dots = torch.cat(list(rows))
-    step = max(DOTS, 15 * max(map(len, names)) + 6, 9 * largest_pile(rows))
+    pile, words = largest_pile(rows), max(map(len, names))
+    step = max(DOTS, 15 * words + 6, min(9 * pile, 90))
     (ax,) = new_axes(PANEL, 60 + step * len(rows))
-    places = [i for i, row in enumerate(rows) for _ in row]
     colours = [LINES[i % len(LINES)][0][0] for i in range(len(rows))]
     right: Style = {"transform": ax.get_yaxis_transform(), "va": "center"}
     for i, (row, colour) in enumerate(zip(rows, colours)):
@@ -242,17 +239,28 @@ def draw_seeds(
         ax.vlines(row.mean(), i - 0.3, i + 0.3, color=colour, lw=2)
         text = with_minus(number(row.mean()))
         ax.text(1.04, i, text, weight="bold", size=SIZE, **right)
-    look = {"palette": colours, "size": 6.5, "alpha": 0.75, "legend": False}
-    look |= {"hue": places, "orient": "h", "warn_thresh": 1}
-    sns.swarmplot(x=dots.tolist(), y=places, ax=ax, **look)
+    draw_dots(ax, rows, colours, min(6.5, 72 / pile))
     ax.set_yticks(range(len(rows)), map("\n".join, names), size=NAME)
-    for text, colour in zip(ax.get_yticklabels(), colours):
-        text.set_color(colour)
+    for label, colour in zip(ax.get_yticklabels(), colours):
+        label.set_color(colour)
     ax.set(xlabel=axis, ylim=(len(rows) - 0.5, -0.5))
     ax.set_title("mean", loc="right", size=SMALL, color=MUTED[0])
-    draw_ticks(ax.xaxis, dots.tolist())
     ax.grid(axis="x")
     return ax.figure
+
+
+def draw_dots(
+    ax: Axes, rows: Sequence[Tensor], colours: list[str], size: float
+) -> None:
+    """Draw dots so large, near ones above each other."""
+    import seaborn as sns  # slow: imported when something is to be drawn
+
+    dots = torch.cat(list(rows)).tolist()
+    places = [i for i, row in enumerate(rows) for _ in row]
+    look: Style = {"palette": colours, "hue": places, "legend": False}
+    look |= {"size": size, "alpha": 0.75, "warn_thresh": 1}
+    sns.swarmplot(x=dots, y=places, orient="h", ax=ax, **look)
+    draw_ticks(ax.xaxis, dots)
 
 
 def largest_pile(rows: Sequence[Tensor]) -> int:
@@ -302,18 +310,13 @@ def curves(
         ]
         for group in groups
     ]
-    if axis not in RUNS:
-        check_axis(axis)
     at = list(range(size) if places is None else places)
-    if len(at) != size:
-        raise ValueError(f"{len(at)} places, {size} numbers.")
+    check_places(axis, at, size)
     logs = [log] * len(groups) if isinstance(log, bool) else log
     panels = zip(heads or [""] * len(groups), rows_of_lines, logs)
     charts = [Chart(*panel, axis, at) for panel in panels]
     if len(charts) != len(groups):
         raise ValueError(f"{len(groups)} panels, {len(charts)} heads or logs.")
-    for chart in charts:
-        check_positive(chart)
     return Picture(draw_charts(charts), charts_text(charts), DARK)
 
 
@@ -391,6 +394,14 @@ def values_of(title: str, values: Any, seeds: bool, size: int) -> Tensor:
     return vector_of(title, values, size).double()[None]
 
 
+def check_places(axis: str, places: Sequence[float], size: int) -> None:
+    """Raise ValueError for an unknown axis, and for too few places."""
+    if axis not in RUNS:
+        check_axis(axis)
+    if len(places) != size:
+        raise ValueError(f"{len(places)} places, {size} numbers.")
+
+
 def check_positive(chart: Chart) -> None:
     """Raise ValueError for a logarithmic scale that has no place for all."""
     for line in chart.lines:
@@ -460,6 +471,8 @@ def chart_numbers(chart: Chart) -> str:
 
 def draw_charts(charts: Sequence[Chart]) -> list[Figure]:
     """Draw a figure for each panel, all equally large."""
+    for chart in charts:
+        check_positive(chart)
     wide = HALF if len(charts) > 1 else PANEL
     heads = [heading_lines(chart.heading, wide - 80) for chart in charts]
     high = max(HIGH, *(names_gap(x) * len(x.lines) for x in charts))

@@ -48,7 +48,6 @@ from tformer_lite.drawing.surface.picture import (
     styled,
 )
 
-NARROW = 358
 PANEL = 350  # how wide a panel may be: as a phone's column
 HALF = (WIDE - GUTTER) / 2  # how wide a panel beside another may be
 NAME, SIZE, SMALL = 12, 11, 10  # letters: of names, of shapes, of labels
@@ -208,7 +207,7 @@ def tight_box(figure: Figure) -> Bbox:
 
 def crop(figure: Figure) -> Figure:
     """Make a figure as large as what is drawn on it, where that stands."""
-    box, old = tight_box(figure).padded(1 / 72), figure.get_size_inches()
+    box, old = tight_box(figure).padded(2 / 72), figure.get_size_inches()
     for ax in figure.axes:
         place = ax.get_position()
         corner = (place.min * old - box.min) / box.size
@@ -267,7 +266,7 @@ def lines(
     return [*found, text]
 
 
-def shortened(text: str, wide: float, **font: Any) -> str:
+def ellipsize(text: str, wide: float, **font: Any) -> str:
     """Cut a text that is wider than its place, and say so by an ellipsis."""
     if text_width(text, **font) <= wide:
         return text

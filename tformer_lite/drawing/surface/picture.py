@@ -29,7 +29,7 @@ fontManager.ttflist[:0] = REGULAR, replace(REGULAR, weight=700)
 
 Place = tuple[float, float]  # x, y
 Box = tuple[float, float, float, float]  # left, top, width, height
-POINTED = 1024  # cells of a panel that one can point at
+MOST_CELLS = 1024  # cells of a panel that one can point at
 WIDE, GUTTER = 690, 14  # how wide a column of text is; between panels
 FAMILIES = ["DejaVu Sans", "Noto Sans Devanagari"]
 STYLE: dict[Any, Any] = {
@@ -86,7 +86,7 @@ def panels_attribute(panels: Iterable[Panel]) -> str:
     `linked.js`: of matrices that are small enough, the axes, the words, and
     the values as they are printed. Empty when there are none."""
     few = [
-        panel_entry(p) for p in panels if p.matrix.values.numel() <= POINTED
+        panel_entry(p) for p in panels if p.matrix.values.numel() <= MOST_CELLS
     ]
     data = json.dumps(few, ensure_ascii=False, separators=(",", ":"))
     return f" data-panels={quoteattr(data)}" if few else ""
@@ -130,7 +130,6 @@ class Picture:
     figure: Figure | Sequence[Figure]
     text: str
     dark: dict[str, str]
-    narrow: Figure | None = None
     panels: Sequence[Panel] = ()
     DPI: ClassVar[int] = 144  # of the PNG: two dots a pixel
     COLOURS: ClassVar[int] = 96
@@ -149,8 +148,8 @@ class Picture:
     @property
     def figures(self) -> Sequence[Figure]:
         """The figure of each panel."""
-        figure = self.narrow or self.figure
-        return [figure] if isinstance(figure, Figure) else figure
+        one = isinstance(self.figure, Figure)
+        return [self.figure] if one else self.figure
 
     def svg(self) -> str:
         """Draw as SVG: text stays text, `light-dark()` picks the colours."""
