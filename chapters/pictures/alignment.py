@@ -14,7 +14,7 @@ from tformer_lite.drawing.surface.palette import (
     SHARE,
 )
 from tformer_lite.drawing.surface.picture import Picture, styled
-from tformer_lite.rounding import rounded
+from tformer_lite.rounding import round_number
 
 __all__ = ["ribbons"]
 
@@ -81,7 +81,7 @@ def ribbons_text(matrices: Sequence[Matrix], lit: int | None) -> str:
 
 def row_text(matrix: Matrix, i: int, most: int) -> str:
     """Say what a row attends to most."""
-    shares = list(map(rounded, matrix.values[i].tolist()))
+    shares = list(map(round_number, matrix.values[i].tolist()))
     order = sorted(range(len(shares)), key=lambda j: -shares[j])[:most]
     best = [f"{matrix.labels[1][j]} ({shares[j]:.2f})" for j in order]
     return f"{matrix.labels[0][i]} attends to {', '.join(best)}."

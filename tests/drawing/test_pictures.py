@@ -51,7 +51,7 @@ from tformer_lite import (
 )
 from tformer_lite.decoding.search import follow
 from tformer_lite.drawing.surface.palette import RIM, WRONG
-from tformer_lite.gallery import measured
+from tformer_lite.gallery import stored_catches
 
 EXAMPLE, KEPT = running_example(), trained_translator()
 UNSEEN = "this was a good pen."  # where greed goes wrong
@@ -132,7 +132,7 @@ ROOM = [
     lambda: one_query(TABLE[:, 0], TABLE.repeat(1, 16), words=LONG),
     lambda: ribbons(*[TABLE[:8].T.softmax(-1)] * 2, columns=ENGLISH),
     lambda: ribbons(torch.eye(20), rows=LONG, columns=LONG),
-    lambda: dots(measured().found, measured().shelves),
+    lambda: dots(stored_catches().found, stored_catches().shelves),
     lambda: dots(MARKS, {"first": "a title"}),
 ]
 

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 from tests.helpers.small import small
 from tformer_lite import running_example, running_model
 from tformer_lite.gallery import bug, planted
-from tformer_lite.gallery.planting import PLACES, new_source, source
+from tformer_lite.gallery.planting import PLACE_FILES, new_source, source
 from tformer_lite.model import attention, models
 
 SCALED = "scores = q @ k.mT / math.sqrt(q.shape[-1])"
@@ -23,7 +23,7 @@ def run(model: torch.nn.Module) -> torch.Tensor:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file", PLACES)
+@pytest.mark.parametrize("file", PLACE_FILES)
 def test_a_copy_without_a_change_is_the_model_itself(file):
     lines = source(file).splitlines()
     line = next(x.strip() for x in lines if lines.count(x) == 1 and x.strip())

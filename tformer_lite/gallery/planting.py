@@ -12,9 +12,9 @@ HOUSE = Path(__file__).parents[1]
 # What is copied: the room of the model, but for the config, which copies
 # and the model itself must both understand; and the running model.
 MODEL = sorted((HOUSE / "model").glob("[!_]*.py"))
-PLACES = {file.stem: file for file in MODEL if file.stem != "config"}
-PLACES["running"] = HOUSE / "example" / "running.py"
-RUNNING = "tformer_lite.example.running"
+PLACE_FILES = {file.stem: file for file in MODEL if file.stem != "config"}
+PLACE_FILES["running"] = HOUSE / "example" / "running.py"
+RUNNING_MODULE = "tformer_lite.example.running"
 
 
 def planted(file: str, right: str, wrong: str) -> SimpleNamespace:
@@ -31,7 +31,7 @@ def planted(file: str, right: str, wrong: str) -> SimpleNamespace:
     Raises ValueError when it does not stand there.
     """
     copies = Copies(file, new_source(file, right, wrong))
-    return SimpleNamespace(**{name: copies[name] for name in PLACES})
+    return SimpleNamespace(**{name: copies[name] for name in PLACE_FILES})
 
 
 def new_source(file: str, right: str, wrong: str) -> str:
@@ -50,9 +50,9 @@ def new_source(file: str, right: str, wrong: str) -> str:
 
 def source(file: str) -> str:
     """Read the source of one of the modules that are copied."""
-    if file not in PLACES:
-        raise ValueError(f"{file=} is none of {', '.join(PLACES)}.")
-    return PLACES[file].read_text("utf8")
+    if file not in PLACE_FILES:
+        raise ValueError(f"{file=} is none of {', '.join(PLACE_FILES)}.")
+    return PLACE_FILES[file].read_text("utf8")
 
 
 class Copies(dict[str, ModuleType]):
@@ -77,7 +77,10 @@ class Copies(dict[str, ModuleType]):
     def fetch(self, name: str, *details: Any) -> ModuleType:
         """Import a copy if there is one, else the module itself."""
         file = name.rpartition(".")[2]
-        if name in (f"tformer_lite.model.{file}", RUNNING) and file in PLACES:
+        if (
+            name in (f"tformer_lite.model.{file}", RUNNING_MODULE)
+            and file in PLACE_FILES
+        ):
             return self[file]
         return __import__(name, *details)
 
