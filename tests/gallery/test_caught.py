@@ -130,7 +130,7 @@ def test_what_is_found_can_be_drawn():
     picture = dots(stored_catches().found, stored_catches().shelves)
     first, _, *rows = picture.text.splitlines()
     assert "(43, 17): 23 rows have one dot alone, 0 none." in first
-    assert f"no_scale: {measured()['no_scale'].properties}" in rows
+    assert f"no_scale: {stored_catches()['no_scale'].properties}" in rows
 
 
 @pytest.mark.full

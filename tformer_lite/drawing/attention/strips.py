@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from shapewatch.tracing.questions.scores import Attention
+from shapewatch.tracing.questions.attention import Attention
 from torch import Tensor
 
 from shapewatch.tracing.source.expressions import argument_texts
