@@ -9,7 +9,7 @@ from torch.testing import assert_close
 from tests.helpers.small import small
 from tformer_lite import running_example, running_model
 from tformer_lite.gallery import bug, planted
-from tformer_lite.gallery.planting import PLACE_FILES, new_source, source
+from tformer_lite.gallery.planting import new_source, source
 from tformer_lite.model import attention, models
 
 SCALED = "scores = q @ k.mT / math.sqrt(q.shape[-1])"
@@ -20,15 +20,6 @@ def run(model: torch.nn.Module) -> torch.Tensor:
     """The logits of the running example."""
     with torch.no_grad():
         return model(*running_example()[:2])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("file", PLACE_FILES)
-def test_a_copy_without_a_change_is_the_model_itself(file):
-    lines = source(file).splitlines()
-    line = next(x.strip() for x in lines if lines.count(x) == 1 and x.strip())
-    model = planted(file, line, line).running.running_model()
-    assert_close(run(model), run(running_model()), rtol=0, atol=0)
 
 
 def test_the_module_is_untouched():
