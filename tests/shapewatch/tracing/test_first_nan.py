@@ -51,6 +51,13 @@ def overflow(x, mask):
     return scores.softmax(-1)
 
 
+def vanishing(x, mask):
+    """As a norm in half precision does: the square is too large."""
+    large = x.half() * 10000
+    square = large.pow(2).mean(-1, keepdim=True)
+    return large * torch.rsqrt(square)
+
+
 def entropy(x, mask):
     p = mask.float()
     logs = p.log()
@@ -63,6 +70,7 @@ FOUND = {
     log_in_place: (ROWS, "", "y: from -", "logarithm of 0"),
     through_a_library: (ROWS, "", "12 NaN in 12", "0 / 0 is NaN"),
     overflow: (ROWS, "scores", "It becomes NaN outside", "float16 holds no"),
+    vanishing: (ROWS, "", "large: from -", "above 6.55e+04"),
     entropy: (ROWS, "logs", "It becomes NaN", "p: from 0 to 1"),
     written: (ROWS, "", "something has written into", "y: from"),
 }
