@@ -229,7 +229,7 @@ def test_the_options_are_those_of_a_report(main, here, capsys):
     words = ["check", "own_model:wrong", "--output=last", "--no-causal"]
     assert main([*words, "--pad", "0", "--positions", "3"]) == 1
     out = capsys.readouterr().out
-    assert "causality           – not judged  The future may be heard" in out
+    assert "causality           – not judged  Outputs may depend on" in out
     assert "padding_invariance  ✗ broken" in out
     why = ["--expect", "padding_invariance=as it was", "--expect", "past=no"]
     assert main([*words, "--pad", "0", *why]) == 0
@@ -244,7 +244,7 @@ def test_a_model_of_this_module_brings_its_ids():
 
 @pytest.mark.slow
 def test_its_ids_have_the_padding_that_is_said(capsys):
-    """The model hides the id 1, and hears 5."""
+    """The model hides the id 1, and attends to 5."""
     target = "tformer_lite:running_model"
     assert main(["check", target, "--pad", "1"]) == 0
     assert main(["check", target, "--pad", "5"]) == 1
