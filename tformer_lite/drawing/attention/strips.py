@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from shapewatch.tracing.questions.attention import Attention
 from torch import Tensor
 
+from shapewatch.tracing.questions.attention import Attention
 from shapewatch.tracing.source.expressions import argument_texts
 from tformer_lite.drawing.attention.heatmaps import draw_scales, label_cells
 from tformer_lite.drawing.surface.matrix import (
