@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 # Places along a sequence, channels and words; and what there is less of.
-LARGE, SMALL = (5, 7, 11, 13, 17, 19), (2, 3, 5, 7)
+LARGE_LETTERS, SMALL = (5, 7, 11, 13, 17, 19), (2, 3, 5, 7)
 LONG_AXES = set("TSCFV")
 
 Sizes = Mapping[str, int]
@@ -63,7 +63,7 @@ class Draw:
             if product:
                 found[letter] = math.prod(found[n] for n in product.split("*"))
             else:
-                primes = LARGE if letter in LONG_AXES else SMALL
+                primes = LARGE_LETTERS if letter in LONG_AXES else SMALL
                 free = [n for n in primes if n not in found.values()]
                 found[letter] = self.random.choice(free)
         return {word[0]: found[word[0]] for word in words}

@@ -23,8 +23,8 @@ from classroom.submissions import submissions
 from shapewatch.commands.parsing import (
     COUNT,
     FLAG,
-    NUMBER,
     TEXT,
+    WHOLE_NUMBER,
     Command,
     Options,
     Program,
@@ -196,7 +196,7 @@ def write_gradescope(args: Namespace) -> None:
 WHICH = "a name, or a chapter's number for those without a solution"
 ONLY_YOURS = "run without bubblewrap: only what you wrote yourself"
 OPTIONS: Options = {
-    "chapter": (NUMBER, "the exercises of this chapter alone"),
+    "chapter": (WHOLE_NUMBER, "the exercises of this chapter alone"),
     "points": (TEXT, "10 for each, or name=10,other=5"),
     "seed": (TEXT, "any word: it draws what answers are tried on"),
     "title": (TEXT, "what stands above the exercises"),

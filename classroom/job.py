@@ -26,7 +26,7 @@ from classroom.values import read_case, to_json
 CELL = 1 / 3  # of the run's seconds, for one cell
 FILES = 16 * 2**20  # bytes in a file
 OPEN = 256
-ERROR = 300  # characters
+JOB_ERROR = 300  # characters
 # Lines that are IPython's and not Python's: %time, !pip, files = !ls.
 MAGIC = re.compile(r"^([ \t]*)(\w+ *= *(?=[!%]))?[!%?].*$", re.MULTILINE)
 
@@ -95,7 +95,7 @@ def run_cell(
     except TookTooLong as late:
         return str(late)
     except (Exception, SystemExit, KeyboardInterrupt) as error:
-        return f"{type(error).__name__}: {str(error)[:ERROR]}"
+        return f"{type(error).__name__}: {str(error)[:JOB_ERROR]}"
     return ""
 
 

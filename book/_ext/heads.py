@@ -25,7 +25,7 @@ sys.path.append(str(Path(__file__).parents[1] / "_tools"))
 from repository import NOBODY, ROOT, addresses
 from version import module_version
 
-REPOSITORY, SITE = addresses(ROOT)
+REPOSITORY, SITE_ADDRESS = addresses(ROOT)
 COLAB = "https://colab.research.google.com/github"
 GUIDE = "book/how_to_read", "run-it-yourself"
 SHORT, LONG = 50, 160  # letters of a description
@@ -67,13 +67,13 @@ def describe(app: Sphinx, page: str, _template, context: dict, doctree):
     about = {"title": title, "description": words, "type": "article"}
     about["site_name"] = book
     if is_set():
-        about["url"] = f"{SITE}/{page}.html"
-        about["image"] = f"{SITE}/{cards.place_of_card(app, page)}"
+        about["url"] = f"{SITE_ADDRESS}/{page}.html"
+        about["image"] = f"{SITE_ADDRESS}/{cards.place_of_card(app, page)}"
         lines.append(meta("name", "twitter:card", "summary_large_image"))
     lines += [meta("property", f"og:{k}", v) for k, v in about.items()]
     if page == "404":
         lines.append(meta("name", "robots", "noindex"))
-        path = f"{urlsplit(SITE).path}/" if is_set() else "./"
+        path = f"{urlsplit(SITE_ADDRESS).path}/" if is_set() else "./"
         lines.append(f'<base href="{path}">')
     context["metatags"] = "\n".join([context.get("metatags", ""), *lines])
     # Of a notebook, the text beside it counts: that is what people edit.
@@ -138,7 +138,8 @@ def lead(app: Sphinx, page: str, _template, context: dict, doctree) -> None:
         body = body.replace("</h1>", way, 1)
     if body:
         top = "../" * page.count("/")
-        context["body"] = body.replace(f'href="{SITE}/', f'href="{top}')
+        absolute = f'href="{SITE_ADDRESS}/'
+        context["body"] = body.replace(absolute, f'href="{top}')
 
 
 def way_to_run(app: Sphinx, page: str) -> str:

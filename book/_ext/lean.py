@@ -37,7 +37,7 @@ SCRIPT_TAG = re.compile(
 SEARCH_LABEL = re.compile(
     r'(<button class="btn search-button-field[^>]*?) aria-label="[^"]*"'
 )
-NEPALI = re.compile("[\u0900-\u097f]")
+NEPALI_TEXT = re.compile("[\u0900-\u097f]")
 # At once, and not when the style sheets ask; a file may not be fetched so.
 FONT = """
 <script>if (location.protocol !== "file:") document.head.append(Object.assign(
@@ -78,7 +78,7 @@ def light_page(page: str) -> str:
     if once:
         first = VIEWPORT.sub("", first)
         first = first.replace(CHARSET, CHARSET + once[0], 1)
-    if NEPALI.search(rest) and (static := STATIC_LINK.search(first)):
+    if NEPALI_TEXT.search(rest) and (static := STATIC_LINK.search(first)):
         font = FONT.format(static[1])
         first = first.replace(CHARSET, CHARSET + font, 1)
     head = PRELOAD.sub("", FILE_TAG.sub(loaded, first))

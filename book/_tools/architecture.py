@@ -63,7 +63,9 @@ def imports(packages: dict[str, Path] = PACKAGES) -> Arrows:
     found = {}
     for room, own in files.items():
         names = {
-            f"{n}." for file in own for n in named(file.read_text("utf8"))
+            f"{n}."
+            for file in own
+            for n in imported_names(file.read_text("utf8"))
         }
         found[room] = {
             other
@@ -73,7 +75,7 @@ def imports(packages: dict[str, Path] = PACKAGES) -> Arrows:
     return found
 
 
-def named(source: str) -> list[str]:
+def imported_names(source: str) -> list[str]:
     """List the dotted names that a file imports."""
     names = []
     for node in ast.walk(ast.parse(source)):

@@ -14,7 +14,7 @@ from cells import digest
 from fillers import COLUMN, DATA, PEOPLE, VERBS, WORDS, rows
 from grammar import CONSTRUCTIONS
 
-PAGE = Path(__file__).parents[1] / "corpus.md"
+CORPUS_PAGE = Path(__file__).parents[1] / "corpus.md"
 PLACE = re.compile(r"<!-- (?!end)(\w+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
 SOUND = re.compile(r"([\u0900-\u097f]+) (\S+)")
 SLOT = re.compile(r"\{(\w+)\}")
@@ -187,7 +187,9 @@ TABLES = {
 
 def main() -> None:
     """Write the page anew."""
-    PAGE.write_text(fill_tables(PAGE.read_text("utf8")), "utf8", newline="\n")
+    CORPUS_PAGE.write_text(
+        fill_tables(CORPUS_PAGE.read_text("utf8")), "utf8", newline="\n"
+    )
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from pathlib import Path
 
 Pair = tuple[str, str]  # English and Nepali
 DATA = tomllib.loads(Path(__file__).with_name("corpus.toml").read_text("utf8"))
-WORDS, VERBS = DATA["words"], DATA["verbs"]
+SLOT_WORDS, VERBS = DATA["words"], DATA["verbs"]
 
 
 def rows(table: str) -> list[list[str]]:
@@ -28,7 +28,7 @@ def word(cell: str) -> str:
 
 def pairs(name: str) -> dict[str, Pair]:
     """Give each English word of a table, with its Nepali."""
-    return {row[0]: (row[0], word(row[1])) for row in rows(WORDS[name])}
+    return {row[0]: (row[0], word(row[1])) for row in rows(SLOT_WORDS[name])}
 
 
 # Who, by what they are called in English: the column of their verb forms.
@@ -36,7 +36,7 @@ PEOPLE = {row[0]: row for row in rows(VERBS["PEOPLE"])}
 COLUMN = {"i": 0, "we": 1, "you": 2, "he": 3, "ram": 3, "hari": 3, "they": 4}
 THIRD = "he", "ram", "hari"
 IS = {"i": ("am", "was"), "he": ("is", "was"), "": ("are", "were")}
-MAKES = {row[0]: row[2].split() for row in rows(WORDS["THINGS"])}
+MAKES = {row[0]: row[2].split() for row in rows(SLOT_WORDS["THINGS"])}
 THINGS = pairs("THINGS")
 QUALITIES = pairs("QUALITIES")
 WAYS = pairs("WAYS")

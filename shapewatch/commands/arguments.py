@@ -2,12 +2,12 @@
 
 from functools import partial
 
-from shapewatch.commands.checking import check_model
+from shapewatch.commands.checking import run_check
 from shapewatch.commands.parsing import (
     COUNT,
     FLAG,
-    NUMBER,
     TEXT,
+    WHOLE_NUMBER,
     Command,
     Options,
     Program,
@@ -22,14 +22,14 @@ FACTORY = (
 )
 # How a run is shown, and what a model is checked with, here and wherever
 # another command line has these commands, too.
-SHOWING: Options = {
+TRACE_OPTIONS: Options = {
     "path": (TEXT, "print every call in this module; * is anything"),
     "json": (TEXT, "a file to write the whole trace to"),
     "calls": (FLAG, "print every torch call, not the modules"),
     "depth": (COUNT, "levels of modules to print, if not what fits a screen"),
 }
 CHECK_OPTIONS: Options = {
-    "pad": (NUMBER, "the id of padding"),
+    "pad": (WHOLE_NUMBER, "the id of padding"),
     "no-causal": (FLAG, "outputs may depend on the future, as in an encoder"),
     "check positions": (COUNT, "positions of an input to push, at most"),
     "output": (TEXT, "what to judge of what the model gives, by its name"),
@@ -45,8 +45,8 @@ NAMES: Options = {
         "the axes of an input, as 'B T C'; once for each input",
     ),
 }
-SHOWN = {"path": None, "json": None, "calls": False, "depth": None}
-CHECKED = {
+TRACE_DEFAULTS = {"path": None, "json": None, "calls": False, "depth": None}
+CHECK_DEFAULTS = {
     "pad": None,
     "no-causal": False,
     "check positions": POSITIONS,
@@ -73,12 +73,14 @@ COMMAND_LINE = Program(
     commands={
         "trace": Command(
             trace_model,
-            SHOWN | dict.fromkeys(NAMES),
+            TRACE_DEFAULTS | dict.fromkeys(NAMES),
             ("factory", None, FACTORY),
         ),
-        "check": Command(check_model, CHECKED, ("factory", None, FACTORY)),
+        "check": Command(
+            run_check, CHECK_DEFAULTS, ("factory", None, FACTORY)
+        ),
     },
-    options={**SHOWING, **NAMES, **CHECK_OPTIONS},
+    options={**TRACE_OPTIONS, **NAMES, **CHECK_OPTIONS},
     examples=EXAMPLES,
 )
 read = partial(read_command, COMMAND_LINE)

@@ -19,13 +19,13 @@ FORMS = "give module:factory, or path/to/file.py:factory"
 GIVES = "a factory gives (model, inputs): a tensor, several, or a dictionary"
 
 
-def check_model(
+def run_check(
     args: Namespace, call: Callable[[str], tuple[Any, tuple]] | None = None
 ) -> int:
     """Check a model for what holds for every right one: causality, padding,
     order, gradients and more. A factory gives the model, and what it reads.
     The exit code is 1 when something is broken."""
-    model, inputs = (call or made)(args.factory)
+    model, inputs = (call or call_factory)(args.factory)
     options = {
         "pad": args.pad,
         "causal": not args.no_causal,
@@ -49,14 +49,15 @@ def reason(text: str) -> tuple[str, str]:
     return name, why
 
 
-def made(target: str, gives: str = GIVES) -> tuple[Any, tuple]:
+def call_factory(target: str, gives: str = GIVES) -> tuple[Any, tuple]:
     """Call a factory: the model, and its inputs, or whatever it `gives`."""
-    factory = found(target)
+    factory = import_factory(target)
     try:
         whole = isinstance(factory, nn.Module)
         result = factory if whole else factory()
     except Exception as error:
-        raise ValueError(f"{target} fails: {described(error)}") from error
+        says = f"{target} fails: {error_with_line(error)}"
+        raise ValueError(says) from error
     model, *inputs = result if isinstance(result, (tuple, list)) else [result]
     if not callable(model):
         kind = type(model).__name__
@@ -66,7 +67,7 @@ def made(target: str, gives: str = GIVES) -> tuple[Any, tuple]:
     return model, tuple(inputs)
 
 
-def found(target: str) -> Any:
+def import_factory(target: str) -> Any:
     """Import a factory by its name."""
     place, _, name = target.rpartition(":")
     if not place or not name.isidentifier():
@@ -77,7 +78,7 @@ def found(target: str) -> Any:
     except ValueError:
         raise
     except Exception as error:
-        raise ValueError(f"{place} fails: {described(error)}") from error
+        raise ValueError(f"{place} fails: {error_with_line(error)}") from error
     if not callable(thing := getattr(module, name, None)):
         public = [x for x in own_names(module) if not x.startswith("_")]
         there = ", ".join(public) or "no function"
@@ -121,6 +122,6 @@ def from_module(place: str) -> ModuleType:
         raise
 
 
-def described(error: Exception) -> str:
+def error_with_line(error: Exception) -> str:
     """Say what went wrong, and at which line."""
     return f"{error_line(error)}{reader_line(error.__traceback__)}"

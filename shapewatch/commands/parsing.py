@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, NoReturn
 
-STOPPED = 130  # what a shell calls a program that Ctrl-C has ended
+EXIT_AT_CTRL_C = 130  # what a shell calls a program that Ctrl-C has ended
 WRONG = 2
 SHAPES = {None: "{}", "?": "[{}]", "*": "[{}...]", "+": "{}..."}
 
@@ -27,7 +27,9 @@ def count(text: str) -> int:
     return number(text, 1)
 
 
-COUNT, NUMBER = ({"type": one, "metavar": "N"} for one in (count, number))
+COUNT, WHOLE_NUMBER = (
+    {"type": one, "metavar": "N"} for one in (count, number)
+)
 TEXT, FLAG = {"metavar": "TEXT"}, {"action": "store_true"}
 # By name: how argparse reads an option, and what it is.
 Options = Mapping[str, tuple[dict[str, Any], str]]
@@ -178,7 +180,7 @@ def run(place: str, argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return WRONG
     except KeyboardInterrupt as stop:
-        return complain(package, str(stop) or "stopped", STOPPED)
+        return complain(package, str(stop) or "stopped", EXIT_AT_CTRL_C)
     except (ValueError, OSError, ImportError, RuntimeError) as error:
         return complain(package, one_line(error), WRONG)
     return code or 0

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from shapewatch.commands.checking import described, made
+from shapewatch.commands.checking import call_factory, error_with_line
 from shapewatch.properties.subject import accepts_names
 from shapewatch.tracing import Trace, trace
 
@@ -17,7 +17,7 @@ def trace_model(args: Namespace) -> None:
     """Print the shapes of a model while it runs. A factory gives the model,
     and what it reads; with `--dims` and `--axes`, axes have names that were
     proved at other sizes."""
-    model, inputs = made(args.factory)
+    model, inputs = call_factory(args.factory)
     inputs, named = called_with(model, inputs)
     axes = by_name(args.axes, named) if named else args.axes
     dims = sizes(args.dims)
@@ -48,7 +48,7 @@ def fault(error: Exception) -> str:
     own = hasattr(error, "trace")
     if isinstance(error, (TypeError, ValueError)) and not own:
         return f": {error}"
-    return f" does not run: {described(error)}"
+    return f" does not run: {error_with_line(error)}"
 
 
 def by_name(

@@ -97,7 +97,7 @@ def median_ratio(large: Tensor, small: Tensor) -> float:
 
 
 # Whose an axis is: the left factor's, the right one's, the result's.
-BATCH, SUMMED, OWN = "LRM", "LR", ("LM", "RM")
+BATCH, SUM_CALLS, OWN = "LRM", "LR", ("LM", "RM")
 
 
 class Operand(NamedTuple):
@@ -282,11 +282,11 @@ def written_out(data: Data, one: AttentionSteps) -> AttentionParts:
     """Describe an attention of two products with a softmax between."""
     w = one.way[-1][1] - (data.names[one.mixed] == "baddbmm")
     v, after = 1 - w, EinsumProduct(data, one.mixed, w)
-    values = after.factor(v, BATCH, SUMMED, OWN[v])
+    values = after.factor(v, BATCH, SUM_CALLS, OWN[v])
     mixed = after.matrix(data.kept[one.mixed][0], 2, BATCH, OWN[w], OWN[v])
     scored = EinsumProduct(data, one.product, 2)
-    q, k = (scored.factor(n, BATCH, OWN[n], SUMMED) for n in range(2))
-    rows = w, BATCH, OWN[w], SUMMED
+    q, k = (scored.factor(n, BATCH, OWN[n], SUM_CALLS) for n in range(2))
+    rows = w, BATCH, OWN[w], SUM_CALLS
     weights = after.matrix(as_read(data, *one.way[-1]), *rows)
     right = after.matrix(by_right_factor(data, one), *rows)
     keys, queries = (right.amax(i) - right.amin(i) for i in (-1, -2))

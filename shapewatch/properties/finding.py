@@ -26,7 +26,7 @@ from shapewatch.tracing.tables import text_line
 Verdict = tuple[bool, str, Tensor] | tuple[bool, str, Tensor, str]
 Judge = Callable[[Subject], Verdict]
 FUTURE = "Outputs may depend on the future here: causal=False."
-BROKEN, UNUSUAL, EXPECTED = "broken", "unusual", "expected"
+BROKEN, UNUSUAL, AS_EXPECTED = "broken", "unusual", "expected"
 LEVELS = {True: "holds", False: BROKEN, None: "not judged"}
 VERDICT_MARKS = {"holds": "✓", "broken": "✗", "not judged": "–"}
 

@@ -26,7 +26,7 @@ from shapewatch.properties.dependence import (
     unknown_words,
 )
 from shapewatch.properties.finding import (
-    EXPECTED,
+    AS_EXPECTED,
     FailedReport,
     Finding,
     Report,
@@ -220,7 +220,9 @@ def after_all(finding: Finding, reasons: Mapping[str, str]) -> Finding:
     if finding.holds:
         says = f"{finding.says} (It was expected not to: {reason}.)"
         return replace(finding, says=says)
-    return replace(finding, says=f"{reason}. {finding.says}", level=EXPECTED)
+    return replace(
+        finding, says=f"{reason}. {finding.says}", level=AS_EXPECTED
+    )
 
 
 def assertion_of(check: Callable[..., Finding]) -> Callable[..., None]:

@@ -309,7 +309,7 @@ OTHERS = nn.modules.batchnorm._NormBase, nn.GroupNorm
 NO_NORM = re.compile(
     "No(n|ne)?(?=[A-Z_])"
 )  # such as NoNorm, which scales only
-OFFSETS, GAINS = ("bias", "beta"), ("weight", "gamma")
+OFFSET_NAMES, GAINS = ("bias", "beta"), ("weight", "gamma")
 
 
 class Gains(NamedTuple):
@@ -378,10 +378,10 @@ def is_norm(part: nn.Module) -> bool:
 
 def without_gains(norm: nn.Module, x: Tensor) -> Tensor:
     """Take a norm's own offsets and gains, by name, out of what it gave."""
-    for name in OFFSETS + GAINS:
+    for name in OFFSET_NAMES + GAINS:
         own = getattr(norm, name, None)
         if isinstance(own, Tensor) and has_channels(own, x):
-            x = x - own.detach() if name in OFFSETS else x / own.detach()
+            x = x - own.detach() if name in OFFSET_NAMES else x / own.detach()
     return x
 
 

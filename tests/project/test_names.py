@@ -17,13 +17,12 @@ PACKAGES = {
     "pictures": ["chapters/pictures"],
     "book": ["book/_tools", "book/_ext"],
 }
-# Not of -ed or -ing; those that are imperatives, too, are fine: read, put.
-IRREGULAR = re.split(
-    r"\s+",
-    """begun built caught done drawn felt found fused given got held hidden kept
-    known laid led left lit lost made met paid said seen sent shown sought
-    spent stood struck taken taught thrown told torn turned understood worn
-    written heard unheard undone bent bound""",
+# Those that are imperatives, too, are fine: read, put.
+PARTICIPLE = re.compile(
+    "begun|built|caught|done|drawn|felt|found|fused|given|got|held|hidden|kept|"
+    "known|laid|led|left|lit|lost|made|met|paid|said|seen|sent|shown|sought|"
+    "spent|stood|struck|taken|taught|thrown|told|torn|worn|written|(un)?heard|"
+    "(under)?stood|undone|bent|bound|.{3,}(ed|ing)"
 )
 # What may be called so, and why.
 TWICE = {
@@ -55,8 +54,7 @@ def is_participle(name: str, node: ast.AST) -> bool:
     """Whether a name is one word that says what was or is being done; what a
     context manager lets one do is fine: `with evaluating(model)`."""
     word = name.strip("_").lower()
-    regular = word.endswith(("ed", "ing")) and len(word) > 4
-    if "_" in word or not (regular or word in IRREGULAR):
+    if "_" in word or not PARTICIPLE.fullmatch(word):
         return False
     several = sum(map(str.isupper, name)) > 1 and not name.isupper()
     manages = "contextmanager" in ast.dump(node) or "ContextManager" in (

@@ -3,7 +3,7 @@
 from argparse import Namespace
 from typing import Any
 
-from shapewatch.commands.arguments import CHECKED, EXAMPLES
+from shapewatch.commands.arguments import CHECK_DEFAULTS, EXAMPLES
 from shapewatch.commands.parsing import Command, Program, read_command
 from tformer_lite.commands import options
 from tformer_lite.commands.inspecting import check_model, show_trace
@@ -59,7 +59,7 @@ COMMANDS = {
         translate, options.TRANSLATE, ("sentences", "*", SENTENCES)
     ),
     "trace": Command(show_trace, options.TRACE),
-    "check": Command(check_model, CHECKED, ("factory", None, FACTORY)),
+    "check": Command(check_model, CHECK_DEFAULTS, ("factory", None, FACTORY)),
 }
 TORCHRUN = "torchrun --nproc-per-node 2 -m tformer_lite"
 

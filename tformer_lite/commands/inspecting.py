@@ -49,13 +49,13 @@ def check_model(args: Namespace) -> int:
     """Check a model for what holds for every right one: causality, padding,
     order, gradients and more. A factory gives the model, and what it reads.
     The exit code is 1 when something is broken."""
-    return checking.check_model(args, partial(with_example, pad=args.pad))
+    return checking.run_check(args, partial(with_example, pad=args.pad))
 
 
 def with_example(target: str, pad: int | None = None) -> tuple[Any, tuple]:
     """Call a factory; a model of this module that comes alone reads the
     book's running example, padded with what is said to be padding."""
-    model, inputs = checking.made(target)
+    model, inputs = checking.call_factory(target)
     if inputs or not isinstance(model, (DecoderOnly, EncoderDecoder)):
         return model, inputs
     own, examples = model.config.pad, []

@@ -5,8 +5,12 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from shapewatch.commands.arguments import CHECK_OPTIONS, SHOWING, SHOWN
-from shapewatch.commands.parsing import COUNT, FLAG, NUMBER, TEXT
+from shapewatch.commands.arguments import (
+    CHECK_OPTIONS,
+    TRACE_DEFAULTS,
+    TRACE_OPTIONS,
+)
+from shapewatch.commands.parsing import COUNT, FLAG, TEXT, WHOLE_NUMBER
 from tformer_lite.commands.inspecting import PRESETS
 from tformer_lite.model.choices import PARTS
 from tformer_lite.model.config import Config, char_lm, tiny_translator
@@ -76,7 +80,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     },
     "batch_size": (COUNT, "rows of a batch"),
     "lr": (AMOUNT, "the highest learning rate"),
-    "warmup": (NUMBER, "steps in which the learning rate climbs"),
+    "warmup": (WHOLE_NUMBER, "steps in which the learning rate climbs"),
     "schedule": ({"choices": [*SCHEDULES]}, "what it does afterwards"),
     "betas": (
         PORTION | {"nargs": 2},
@@ -93,12 +97,12 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "save_path": (TEXT, "the checkpoint to write"),
     "demo": (TEXT, "the prompt of a sample, in the end"),
-    "seed": (NUMBER, "where the random numbers start"),
+    "seed": (WHOLE_NUMBER, "where the random numbers start"),
     "device": ({"choices": DEVICES}, "where to compute; auto: cuda, if any"),
     "ckpt": (TEXT, "the checkpoint to use"),
     "max_new_tokens": (COUNT, "characters, or words, to write"),
     "temperature": (TEMPERATURE, "below 1 the likely becomes likelier"),
-    "top_k": (NUMBER, "draw from so many of the likeliest; 0: from all"),
+    "top_k": (WHOLE_NUMBER, "draw from so many of the likeliest; 0: from all"),
     "top_p": (TOP_SHARE, "draw from the likeliest with this share together"),
     "num_samples": (COUNT, "texts to write"),
     "context": (COUNT, "characters to read at a time, if not as trained"),
@@ -109,7 +113,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "shapes": (FLAG, "print the shapes of each module for this sentence"),
     "beam": (COUNT, "beginnings to follow; 1 is greedy"),
     "preset": ({"choices": [*PRESETS]}, "the model"),
-    **SHOWING,
+    **TRACE_OPTIONS,
     **CHECK_OPTIONS,
 }
 
@@ -170,5 +174,5 @@ TRANSLATE = {
     "ckpt": None, "beam": 1, "max_len": None, "heatmap": None,
     "shapes": False, "interactive": False,
 }
-TRACE = {"preset": "tiny_translator", **SHOWN}
+TRACE = {"preset": "tiny_translator", **TRACE_DEFAULTS}
 # fmt: on

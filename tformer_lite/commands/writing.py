@@ -10,7 +10,7 @@ from unicodedata import normalize
 import torch
 from torch import Tensor, nn
 
-from shapewatch.commands.checking import described, made
+from shapewatch.commands.checking import call_factory, error_with_line
 from tformer_lite.commands.session import (
     ask_line,
     at_terminal,
@@ -183,7 +183,7 @@ def texts(
 
 def own_model(target: str) -> tuple[nn.Module, Any]:
     """Call a factory: a model that writes, and its tokenizer."""
-    model, parts = made(target, GIVES)
+    model, parts = call_factory(target, GIVES)
     tokenizer = parts[0] if len(parts) == 1 else None
     methods = (getattr(tokenizer, name, None) for name in ("encode", "decode"))
     if not all(map(callable, methods)):
@@ -205,7 +205,7 @@ def blaming_factory(target: str, hint: str = "") -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        line = f"{target} fails: {described(error)}{hint}"
+        line = f"{target} fails: {error_with_line(error)}{hint}"
         raise ValueError(line) from error
 
 

@@ -24,9 +24,9 @@ from tformer_lite.explorer.scripts import FOLDER, join_modules
 from tformer_lite.rounding import decimals
 
 MODULES = [FOLDER / f"{name}.mjs" for name in ("sums", "grid", "attentions")]
-MOST_CELLS = 1_000_000  # in one output
+MOST_NUMBERS = 1_000_000  # in one output
 WIDEST, MOST_TABLES = 16, 36  # columns of a table, and tables in all
-SQUARE = "scores", "masked", "weights"
+SQUARE_NAMES = "scores", "masked", "weights"
 OWN = "queries", "keys", "values", "mixed"
 WordLists = Sequence[str] | Sequence[Sequence[str]] | None
 LIVE = """\
@@ -142,10 +142,10 @@ def explore(
         for i, one in enumerate(found)
     ]
     count = sum(part.numel() for one in made for part in one.parts.values())
-    if count > MOST_CELLS:
+    if count > MOST_NUMBERS:
         raise ValueError(
-            f"{count:,} numbers are more than a page shows ({MOST_CELLS:,}): "
-            "explore some of seen.attention(), or trace fewer words."
+            f"{count:,} numbers are more than a page shows ({MOST_NUMBERS:,}):"
+            " explore some of seen.attention(), or trace fewer words."
         )
     known = {name for one in made for name in one.parts}
     if step not in known:
@@ -182,7 +182,7 @@ def numbers_of(
 ) -> AttentionNumbers:
     """Choose a sentence, and lay its numbers out. Raises ValueError for a
     sentence that is not there, and for words that do not fit."""
-    square = dict(zip(SQUARE, queries_in_rows(found)))
+    square = dict(zip(SQUARE_NAMES, queries_in_rows(found)))
     own = {name: getattr(found, name) for name in OWN}
     parts = square | {name: x for name, x in own.items() if x is not None}
     weights = parts["weights"]
@@ -193,7 +193,7 @@ def numbers_of(
         name: heads_of(x[example] if several else x)
         for name, x in parts.items()
     }
-    order = [*OWN[:3], *SQUARE, OWN[3]]
+    order = [*OWN[:3], *SQUARE_NAMES, OWN[3]]
     times = 0.0
     if "queries" in chosen:
         three = (chosen[name] for name in ("queries", "keys", "scores"))
@@ -272,7 +272,7 @@ def each_table(one: AttentionNumbers) -> Iterator[str]:
     differ."""
     same = one.parts["masked"].equal(one.parts["scores"])
     for h in range(one.heads):
-        for name in SQUARE:
+        for name in SQUARE_NAMES:
             if not (same and name == "masked"):
                 yield html_table(one, name, h)
 

@@ -107,7 +107,7 @@ class ExpressionShapes(NamedTuple):
     certain: bool = True
 
 
-NOTHING, UNCERTAIN = ExpressionShapes(), ExpressionShapes(certain=False)
+NO_SHAPES, UNCERTAIN = ExpressionShapes(), ExpressionShapes(certain=False)
 
 
 class Frame:
@@ -146,7 +146,7 @@ class Frame:
             return shapes_of_events(self.made[at], node, in_loop)
         if at in self.called:
             return shapes_of_function(self, node, self.called[at])
-        return NOTHING
+        return NO_SHAPES
 
     def times(self) -> int:
         """How often the function ran, at least: all its runs from the same
@@ -164,10 +164,10 @@ def returned_shapes(frame: Frame) -> ExpressionShapes:
     returns = [x for x in nodes if isinstance(x, ast.Return)]
     values = [x.value for x in returns if x.value]
     if not values:
-        return NOTHING
+        return NO_SHAPES
     if returns == frame.node.body[-1:]:
         return last_value(frame, values[0])
-    found = [made for made in map(frame.value, values) if made != NOTHING]
+    found = [made for made in map(frame.value, values) if made != NO_SHAPES]
     if len(found) == 1 and 1 in (len(returns), len(found[0].times)):
         return found[0]
     return UNCERTAIN

@@ -18,7 +18,7 @@ from shapewatch.tracing.axes.names import (
 )
 from shapewatch.tracing.calls import Calls, known_shapes
 from shapewatch.tracing.listing.events import (
-    NOTHING,
+    NO_SHAPES,
     CallEvents,
     ExpressionShapes,
     Frame,
@@ -261,15 +261,15 @@ def statement_notes(
     """Note the values of the expressions in a statement, or in a lambda."""
     own = getattr(statement, "value", getattr(statement, "body", None))
     made = frame.value(statement)
-    if isinstance(statement, ast.AugAssign) and made != NOTHING:
+    if isinstance(statement, ast.AugAssign) and made != NO_SHAPES:
         yield from value_notes(statement.value, made, frame)
         yield statement, ("", made)
         return
-    if isinstance(statement, ast.For) and made != NOTHING:  # Python 3.11 on
+    if isinstance(statement, ast.For) and made != NO_SHAPES:  # Python 3.11 on
         yield statement.iter, (expression_label(statement.iter), made)
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, (ast.expr, ast.withitem)):
-            yield from value_notes(child, NOTHING, frame, child is own)
+            yield from value_notes(child, NO_SHAPES, frame, child is own)
 
 
 def value_notes(
@@ -277,11 +277,11 @@ def value_notes(
 ) -> Iterator[NoteAt]:
     """Note what an expression was, if not the same as the one around it;
     inner ones first. A statement's own value needs no label."""
-    made = frame.value(node) if isinstance(node, ast.expr) else NOTHING
-    around = outer if made == NOTHING else made
+    made = frame.value(node) if isinstance(node, ast.expr) else NO_SHAPES
+    around = outer if made == NO_SHAPES else made
     for child in ast.iter_child_nodes(node):
         yield from value_notes(child, around, frame)
-    if isinstance(node, ast.expr) and made not in (NOTHING, outer):
+    if isinstance(node, ast.expr) and made not in (NO_SHAPES, outer):
         yield node, ("" if own else expression_label(node), made)
 
 

@@ -21,7 +21,7 @@ from shapewatch.tracing.record.tensors import storage, tensors
 from shapewatch.tracing.record.visits import paths_of
 from shapewatch.tracing.tables import Sheet
 
-Result = TypeVar("Result")
+Answer = TypeVar("Answer")
 RUNS = 5
 PROFILE_NOTE = (
     f"ms: medians of {RUNS} runs, self without the modules within; made: the "
@@ -57,8 +57,8 @@ def profile(call: partial) -> Sheet[ModuleSpent]:
 
 
 def time_runs(
-    call: partial, measure: Callable[[partial], Result], many: int
-) -> list[Result]:
+    call: partial, measure: Callable[[partial], Answer], many: int
+) -> list[Answer]:
     """Run something several times, each from the same start; a first run,
     which makes room in memory, does not count."""
     with output_hidden(), gc_paused(), State(call) as start:

@@ -20,7 +20,7 @@ from shapewatch.tracing.record.tensors import PLAIN, dispatches
 from shapewatch.tracing.record.visits import owner
 
 PRESERVE_VERSION = torch.autograd._unsafe_preserve_version_counter
-LARGE, FEW = 2**16, 2**12  # numbers: to look at many takes its time
+MANY_NUMBERS, FEW = 2**16, 2**12  # numbers: to look at many takes its time
 LIBRARIES = {*sys.stdlib_module_names, "numpy", "torch"}
 SITE_PACKAGES = f"{sep}site-packages{sep}"
 OWN_PACKAGE = __name__.split(".")[:2]
@@ -78,7 +78,7 @@ def is_changed(memory: TensorMemory, counted: bool) -> bool:
         return False
     if not memory.loose and now._version != memory.version:
         return True
-    large = memory.strided and was.numel() >= LARGE and not memory.loose
+    large = memory.strided and was.numel() >= MANY_NUMBERS and not memory.loose
     if counted and large and now.is_contiguous():
         now, was = sample(now), sample(was)
     return memory.strided and not now.equal(was)

@@ -12,7 +12,7 @@ from shapewatch.properties.numbers import LOUD, loud
 from shapewatch.properties.reporting import report
 from shapewatch.properties.subject import Subject
 from shapewatch.tracing import trace
-from shapewatch.tracing.record.state import LARGE
+from shapewatch.tracing.record.state import MANY_NUMBERS
 from tests.helpers.awkward import AWKWARD, Grows, V, closed
 from tests.helpers.witness import differences, witnessed
 
@@ -22,7 +22,7 @@ class Writes(nn.Module):
 
     def __init__(self, places):
         super().__init__()
-        self.table, self.places = nn.Embedding(LARGE, 4), places
+        self.table, self.places = nn.Embedding(MANY_NUMBERS, 4), places
 
     def forward(self, ids):
         self.table.weight.data.view(-1)[self.places] += 1

@@ -31,7 +31,7 @@ from tformer_lite.training.loop import train
 from tformer_lite.training.trainer import Trainer
 
 # Notes are no more than STEPS apart, unless there would be more than NOTES.
-STEPS, NOTES = 1000, 500
+COURSE_STEPS, NOTES = 1000, 500
 TIMED_SECONDS = 1.0  # of training that the expected time is taken from
 COLUMNS = "step", "seconds", "train_loss", "val_loss"
 # How overfitting shows.
@@ -94,7 +94,7 @@ def note_sooner(trainer: Trainer, options: dict, rows: int) -> tuple[str, int]:
     long; say what notes are counted in, and how many steps that has."""
     recipe, epoch = trainer.recipe, epoch_of(rows, trainer.recipe)
     if options.get("epochs") or options.get("steps"):
-        every = min(recipe.every, max(STEPS, recipe.steps // NOTES))
+        every = min(recipe.every, max(COURSE_STEPS, recipe.steps // NOTES))
         trainer.recipe = recipe = replace(recipe, every=every)
     in_epochs = recipe.every == epoch and recipe.steps % epoch == 0
     return ("Epoch", epoch) if in_epochs else ("Step", 1)
