@@ -27,7 +27,7 @@ from tformer_lite import (
     tiny_translator,
     train,
 )
-from tformer_lite.example.shipped import STORED
+from tformer_lite.example.shipped import STORED_FILES
 from tformer_lite.model.modes import evaluating
 
 # A third of the translator's training: enough to tell better from worse.
@@ -109,7 +109,7 @@ def keep_lookup() -> None:
     config = replace(READER, n_layers=2, n_heads=1, d_model=24, d_ff=32)
     trainer = reading(config, FIVE[0], Lookups(1_000, seed=1))
     model = cast(DecoderOnly, trainer.model).half()
-    save_checkpoint(Checkpoint(model), STORED / "lookup.pt")
+    save_checkpoint(Checkpoint(model), STORED_FILES / "lookup.pt")
 
 
 def blocks() -> dict:

@@ -22,7 +22,7 @@ from benchmarks.translators import (
     undecayed,
     wider,
 )
-from tformer_lite.example.shipped import STORED
+from tformer_lite.example.shipped import STORED_FILES
 
 RUNS = {
     run.__name__: run
@@ -46,7 +46,7 @@ RUNS = {
 
 def store(name: str, found: dict) -> None:
     """Put the results of one run among those of the others."""
-    file = STORED / "results.json"
+    file = STORED_FILES / "results.json"
     results = json.loads(file.read_text("utf8")) if file.exists() else {}
     results[name] = found
     text = json.dumps(results, indent=1, sort_keys=True)
@@ -56,7 +56,7 @@ def store(name: str, found: dict) -> None:
 def main(names: list[str]) -> None:
     """Do the runs of these names, or all."""
     torch.set_num_threads(1)
-    STORED.mkdir(exist_ok=True)
+    STORED_FILES.mkdir(exist_ok=True)
     for name in names or RUNS:
         print(f"{name}: {RUNS[name].__doc__}", flush=True)
         store(name, RUNS[name]())

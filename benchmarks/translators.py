@@ -27,7 +27,7 @@ from tformer_lite import (
     tiny_translator,
     train,
 )
-from tformer_lite.example.shipped import STORED
+from tformer_lite.example.shipped import STORED_FILES
 from tformer_lite.text.tokenizers import EOS, SOS
 
 # From every seed all test sentences come out right; without weight decay half
@@ -137,7 +137,7 @@ def translator() -> dict:
     first, found = from_seeds(tiny_translator, RECIPE)
     model, losses = first.model, curves_of(first)
     save_checkpoint(
-        Checkpoint(model, TOKENIZERS, **losses), STORED / "translator.pt"
+        Checkpoint(model, TOKENIZERS, **losses), STORED_FILES / "translator.pt"
     )
     return found
 

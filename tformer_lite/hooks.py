@@ -30,11 +30,11 @@ def print_shapes(
             f"print_shapes is for modules, and a {type(model).__name__} is "
             "none: trace(function, ...) lists the calls of a function."
         )
-    return hooked(model)
+    return with_hooks(model)
 
 
 @contextmanager
-def hooked(model: nn.Module) -> Iterator[nn.Module]:
+def with_hooks(model: nn.Module) -> Iterator[nn.Module]:
     """Let every module of a model print a line when it has run.
 
     PyTorch calls a *forward hook* whenever its module has run, with what
@@ -48,7 +48,7 @@ def hooked(model: nn.Module) -> Iterator[nn.Module]:
     width = max(map(len, labels.values()))
 
     def show(module: nn.Module, args: tuple, kwargs: dict, out: Any) -> None:
-        given, made = shapes(args, kwargs), shapes(out)
+        given, made = shapes_text(args, kwargs), shapes_text(out)
         print(f"{labels[module]:{width}}  {given} -> {made}".rstrip())
 
     with ExitStack() as hooks:
@@ -58,7 +58,7 @@ def hooked(model: nn.Module) -> Iterator[nn.Module]:
         yield model
 
 
-def shapes(*things: Any) -> str:
+def shapes_text(*things: Any) -> str:
     """Write the shapes of all tensors in some things: "(2, 8), (2, 8)"."""
     return ", ".join(str(tuple(x.shape)) for x in tensors(things))
 

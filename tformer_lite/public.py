@@ -15,9 +15,7 @@ from tformer_lite.decoding.search import beam, greedy
 from tformer_lite.drawing.attention.heatmaps import heatmap
 from tformer_lite.drawing.attention.strips import strip
 from tformer_lite.drawing.diagram.here import overview, where
-from tformer_lite.drawing.plots.bar_charts import bars
-from tformer_lite.drawing.plots.dot_charts import seeds
-from tformer_lite.drawing.plots.line_charts import curves
+from tformer_lite.drawing.plots.charts import bars, curves, seeds
 from tformer_lite.drawing.surface.picture import Picture
 from tformer_lite.example.running import (
     running_model,

@@ -1,9 +1,9 @@
 """Code and what it puts out, as a page shows them.
 
 Figures are inline SVG, with alternative text: so a figure's text is the page's
-text, and its colours follow the light/dark switch. An SVG says itself what it
-shows; for other images the first paragraph of the text/plain output beside
-them does.
+text, its colours follow the light/dark switch, and panels that stand side by
+side in it wrap where a page is narrow. An SVG says itself what it shows; for
+other images the first paragraph of the text/plain output beside them does.
 
 What a line of code has too much goes on further in than the line: each line
 says how far it is indented, and trace.css does the rest. The style that a
@@ -31,6 +31,9 @@ UNBROKEN = re.compile(
 )
 
 
+ITS_OWN = r' (xmlns(:xlink)?|width|height|viewBox)="[^"]*"'  # an SVG's alone
+
+
 class Figures(SphinxPostTransform):
     # Before myst-nb chooses one of the output's faces, and before Sphinx
     # collects the images.
@@ -52,8 +55,19 @@ class Figures(SphinxPostTransform):
     def inline(self, image: nodes.image) -> nodes.raw:
         """Read the drawing that myst-nb stored."""
         svg = Path(self.app.srcdir, image["uri"].lstrip("/")).read_text("utf8")
-        svg = svg.replace("<svg ", '<svg class="figure" ', 1)
-        return nodes.raw("", svg, format="html")
+        return nodes.raw("", figure(svg), format="html")
+
+
+def figure(svg: str) -> str:
+    """Make a figure of a drawing: one of several panels is a box of theirs,
+    in which the style sheet places them."""
+    svg = svg.replace("<svg ", '<svg class="figure" ', 1)
+    if svg.count('<svg class="panel"') < 2:
+        return svg
+    start, inside = svg.removesuffix("</svg>").split(">", 1)
+    start = re.sub(ITS_OWN, "", start)
+    inside = re.sub(r'(<svg class="panel") x="\S+" y="\S+"', r"\1", inside)
+    return f"{start.replace('<svg', '<div', 1)}>{inside}</div>"
 
 
 def is_output(node: nodes.Node) -> bool:

@@ -25,7 +25,7 @@ document.addEventListener("DOMContentLoaded", () => {
 // back in its place is laid out anew.
 {
   const anew = () => {
-    for (const part of document.querySelectorAll("svg.figure, article pre")) {
+    for (const part of document.querySelectorAll(".figure, article pre")) {
       if (/\p{sc=Deva}/u.test(part.textContent)) part.replaceWith(part);
     }
   };

@@ -15,7 +15,7 @@ document.querySelector("main").append(tip);
 /** Find the letter that one points at: in text, or in a figure, where it has
  *  the colour of its axis. */
 function letterAt(target) {
-  const part = target.closest?.(".axis, svg.figure text");
+  const part = target.closest?.(".axis, .figure text");
   const row = part && rows.get(part.textContent.trim());
   if (!row || legend.contains(part)) return null;
   if (part.matches(".axis")) return part;

@@ -21,10 +21,9 @@ function add(parent, name, attributes) {
 class Linked {
   constructor(figure) {
     this.panels = JSON.parse(figure.dataset.panels);
-    this.narrow = figure.querySelector(".narrow");
-    this.layers = [figure.querySelector(".wide"), this.narrow]
-      .filter((drawing) => drawing)
-      .map((drawing) => add(drawing, "g", { class: "lit" }));
+    this.layers = [...figure.querySelectorAll(".panel")].map((drawing) =>
+      add(drawing, "g", { class: "lit" }),
+    );
     this.frame = document.createElement("div");
     this.frame.className = "linked";
     this.frame.tabIndex = 0;
@@ -58,12 +57,6 @@ class Linked {
     });
   }
 
-  // Which drawing is shown, as its panels call it.
-  get drawing() {
-    const shown = this.narrow && getComputedStyle(this.narrow).display !== "none";
-    return shown ? "narrow" : "wide";
-  }
-
   sizes(panel) {
     const { values } = this.panels[panel];
     return [values.length, values[0].split(";").length];
@@ -71,12 +64,10 @@ class Linked {
 
   // The panel, row and column below a pointer.
   under({ clientX, clientY }) {
-    const { drawing, layers } = this;
-    const layer = layers.at(drawing === "narrow" ? -1 : 0);
-    const toPage = layer.getScreenCTM().inverse();
-    const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(toPage);
-    for (const [i, panel] of this.panels.entries()) {
-      const [left, top, wide, high] = panel[drawing];
+    for (const [i, { drawing, box }] of this.panels.entries()) {
+      const toPage = this.layers[drawing].getScreenCTM().inverse();
+      const { x, y } = new DOMPoint(clientX, clientY).matrixTransform(toPage);
+      const [left, top, wide, high] = box;
       const [rows, columns] = this.sizes(i);
       const row = Math.floor(((y - top) / high) * rows);
       const column = Math.floor(((x - left) / wide) * columns);
@@ -92,7 +83,11 @@ class Linked {
     const [rows, columns] = this.sizes(i);
     const [r, c] = [row + down, column + right];
     if (0 <= r && r < rows && 0 <= c && c < columns) return [i, r, c];
-    const middle = ({ [this.drawing]: [x, y, w, h] }) => [x + w / 2, y + h / 2];
+    const middle = ({ drawing, box: [x, y, w, h] }) => {
+      const toScreen = this.layers[drawing].getScreenCTM();
+      const at = new DOMPoint(x + w / 2, y + h / 2).matrixTransform(toScreen);
+      return [at.x, at.y];
+    };
     const [x, y] = middle(this.panels[i]);
     const [next] = this.panels
       .map((panel, j) => {
@@ -130,16 +125,14 @@ class Linked {
       const [row, column] = this.place(panel);
       if (row >= rows || column >= columns) continue;
       if (row === undefined && column === undefined) continue;
-      for (const [k, layer] of this.layers.entries()) {
-        const [x, y, w, h] = panel[k ? "narrow" : "wide"];
-        const [wide, high] = [w / columns, h / rows];
-        add(layer, "rect", {
-          x: x + wide * (column ?? 0),
-          y: y + high * (row ?? 0),
-          width: column === undefined ? w : wide,
-          height: row === undefined ? h : high,
-        });
-      }
+      const [x, y, w, h] = panel.box;
+      const [wide, high] = [w / columns, h / rows];
+      add(this.layers[panel.drawing], "rect", {
+        x: x + wide * (column ?? 0),
+        y: y + high * (row ?? 0),
+        width: column === undefined ? w : wide,
+        height: row === undefined ? h : high,
+      });
     }
   }
 
@@ -156,6 +149,6 @@ class Linked {
   }
 }
 
-for (const figure of document.querySelectorAll("svg.figure[data-panels]")) {
+for (const figure of document.querySelectorAll(".figure[data-panels]")) {
   new Linked(figure);
 }

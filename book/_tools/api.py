@@ -110,19 +110,23 @@ def definition(name: str, module: str) -> tuple[str, ast.stmt] | None:
                 return module, node
             if node.module.split(".")[0] in PACKAGES:
                 return definition(names[name], node.module)
-    return search_package(name, module) if module in PACKAGES else None
+    places = (module, *PACKAGES) if module in PACKAGES else ()
+    found = (search_package(name, package) for package in places)
+    return next(filter(None, found), None)
 
 
 def search_package(name: str, package: str) -> tuple[str, ast.stmt] | None:
     """Find a name that a package offers without an import of it: it imports
-    the module when it is asked."""
-    folder = PACKAGES[package] / package
-    for file in sorted(folder.rglob("*.py")):
-        parts = file.relative_to(PACKAGES[package]).with_suffix("").parts
-        for node in syntax_tree(".".join(parts)).body:
+    the module when it is asked. ValueError if the name stands twice."""
+    above, found = PACKAGES[package], {}
+    for file in sorted((above / package).rglob("*.py")):
+        module = ".".join(file.relative_to(above).with_suffix("").parts)
+        for node in syntax_tree(module).body:
             if name in bindings(node) and not isinstance(node, ast.ImportFrom):
-                return ".".join(parts), node
-    return None
+                found[module] = node
+    if len(found) > 1:
+        raise ValueError(f"{name} stands in {', '.join(found)}: rename one.")
+    return next(iter(found.items()), None)
 
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -3,13 +3,13 @@
 import json
 
 from tformer_lite import bugs
-from tformer_lite.gallery.catching import CAUGHT, caught
+from tformer_lite.gallery.catching import CATCHES_FILE, plant_and_report
 
 
 def main() -> None:
     """Write the file anew: one line for each bug."""
-    rows = map(json.dumps, caught(bugs()).rows)
-    CAUGHT.write_text("[\n" + ",\n".join(rows) + "\n]\n", "utf8")
+    rows = map(json.dumps, plant_and_report(bugs()).rows)
+    CATCHES_FILE.write_text("[\n" + ",\n".join(rows) + "\n]\n", "utf8")
 
 
 if __name__ == "__main__":

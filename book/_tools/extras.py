@@ -59,8 +59,8 @@ SCORES = """\
 from tformer_lite import bleu, chrf
 print(bleu(["a b c d"], ["a b c d"]), chrf(["a b"], ["a b"]))
 """
-BUILD = "from jupyter_book.cli.main import main; main()"
-STRICT = ("--path-output", ".", "-W", "-n", "--keep-going", "--quiet")
+BUILD = ("-c", "from jupyter_book.cli.main import main; main()", "build")
+BUILD += (CHECKOUT, "--path-output", ".", "-W", "-n", "--quiet")
 # What is installed for a name, and what has to work then.
 TRIALS = {
     "shapewatch": ("shapewatch", [("-c", ALONE), TRACE, ANY]),
@@ -69,10 +69,7 @@ TRIALS = {
     "pytest": ("shapewatch[pytest]", [("-m", "pytest", "-q", "stranger.py")]),
     "bert": ("tformer-lite[bert]", [("-c", BERT)]),
     "scores": ("tformer-lite[scores]", [("-c", SCORES)]),
-    "book": (
-        "tformer-lite[book]",
-        [("-c", BUILD, "build", CHECKOUT, *STRICT)],
-    ),
+    "book": ("tformer-lite[book]", [BUILD]),
     "test": ("tformer-lite[test]", [("-c", "import hypothesis, nbval")]),
 }
 # Text is UTF-8, on Windows too; one thread is faster where tests share cores.

@@ -19,7 +19,7 @@ from bs4 import BeautifulSoup, SoupStrainer, Tag
 TOOLS = Path(__file__).parent
 HTML_FOLDER = "../html"  # the built book, seen from the page
 INDEX = "genindex"
-COVER = 'svg.figure[aria-label^="cross[0, 1]"]'
+COVER = '.figure[aria-label^="cross[0, 1]"]'
 # What only a screen needs, and code that the pages fold away.
 LEFT_OUT = (
     ".headerlink, .colab, .genindex-jumpbox, .prev-next-footer, footer, "

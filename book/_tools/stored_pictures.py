@@ -40,7 +40,7 @@ PAGE, SECTION = "chapters/11_decoder", "Then Nepali attends to English"
 SCREEN = {"width": 1280, "height": 760}
 DENSITY, COLOURS = 1.5, 128
 SCROLL = """heading => {
-    const figures = heading.closest("section").querySelectorAll("svg.figure");
+    const figures = heading.closest("section").querySelectorAll(".figure");
     const { top } = [...figures].at(-1).getBoundingClientRect();
     scrollTo({ top: top + scrollY - 110, behavior: "instant" });
 }"""  # below what stays at the top of the screen

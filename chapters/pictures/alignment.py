@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from torch import Tensor
 
-from pictures.canvas import WIDEST, Canvas, titles_of
+from pictures.canvas import BESIDE, Canvas, titles_of
 from tformer_lite.drawing.surface.matrix import Matrix, table_of
 from tformer_lite.drawing.surface.page import SIZE, Style, text_width
 from tformer_lite.drawing.surface.palette import (
@@ -14,7 +14,7 @@ from tformer_lite.drawing.surface.palette import (
     SHARE,
 )
 from tformer_lite.drawing.surface.picture import Picture, styled
-from tformer_lite.rounding import rounded
+from tformer_lite.rounding import round_number
 
 __all__ = ["ribbons"]
 
@@ -37,7 +37,7 @@ def ribbons(
 
     Each of the words `rows` has ribbons from those of the `columns` that it
     attends to; weights below 0.1 have none. Several matrices, such as
-    heads, stand below each other. The `row` of a number or word is lit;
+    heads, stand beside each other. The `row` of a number or word is lit;
     `titles` replaces what you wrote. Raises ValueError for what is no
     matrix, or has negative numbers.
 
@@ -53,7 +53,9 @@ def ribbons(
         if (matrix.values < 0).any():
             raise ValueError(f"{matrix.title} has negative numbers.")
     lit = place_of(row, shown[0].labels[0])
-    return draw_ribbons(shown, lit).picture(ribbons_text(shown, lit))
+    titles = [x.title * (len(shown) > 1) for x in shown]
+    page, *others = (draw_ribbons(x, lit, y) for x, y in zip(shown, titles))
+    return page.picture(ribbons_text(shown, lit), *others)
 
 
 def place_of(row: int | str | None, words: list[str]) -> int | None:
@@ -79,42 +81,34 @@ def ribbons_text(matrices: Sequence[Matrix], lit: int | None) -> str:
 
 def row_text(matrix: Matrix, i: int, most: int) -> str:
     """Say what a row attends to most."""
-    shares = list(map(rounded, matrix.values[i].tolist()))
+    shares = list(map(round_number, matrix.values[i].tolist()))
     order = sorted(range(len(shares)), key=lambda j: -shares[j])[:most]
     best = [f"{matrix.labels[1][j]} ({shares[j]:.2f})" for j in order]
     return f"{matrix.labels[0][i]} attends to {', '.join(best)}."
 
 
 @styled
-def draw_ribbons(matrices: Sequence[Matrix], lit: int | None) -> Canvas:
-    """Draw matrices below each other, each with its words above and below;
-    these are turned where they have no room."""
-    page, top, labels = Canvas(), 0.0, matrices[0].labels
-    most = max(
-        text_width(word) * len(words) for words in labels for word in words
-    )
-    turned = most > WIDEST - 30
-    high = 0.87 * LONGEST + 8 if turned else WORD
+def draw_ribbons(matrix: Matrix, lit: int | None, title: str) -> Canvas:
+    """Draw a matrix between its words, which are turned where they have no
+    room."""
+    page, labels = Canvas(), matrix.labels
+    page.bold(BESIDE / 2, -WORD, title)
+    most = [len(words) * max(map(text_width, words)) for words in labels]
+    turned = max(most) > BESIDE - 30
+    top = 0.87 * LONGEST + 14 if turned else WORD + 6
     rows, columns = (word_places(words, turned) for words in labels)
-    for matrix in matrices:
-        if len(matrices) > 1:
-            page.bold(WIDEST / 2, top, matrix.title)
-            top += WORD
-        top += high + 6
-        draw_ends(page, labels[1], columns, top - 6, -1, turned)
-        for i, start, stop, wide in bands(matrix.values, rows, columns):
-            colour, order = (RIM[0], 3) if i == lit else (RIBBON, 2)
-            style: Style = {"ec": colour, "lw": wide - 0.8, "zorder": order}
-            page.wire((start, top), (stop, top + HIGH), upright=True, **style)
-        top += HIGH
-        draw_ends(page, labels[0], rows, top + 6, 1, turned, lit)
-        top += high + WORD
+    draw_ends(page, labels[1], columns, top - 6, -1, turned)
+    for i, start, stop, wide in bands(matrix.values, rows, columns):
+        colour, order = (RIM[0], 3) if i == lit else (RIBBON, 2)
+        style: Style = {"ec": colour, "lw": wide - 0.8, "zorder": order}
+        page.wire((start, top), (stop, top + HIGH), upright=True, **style)
+    draw_ends(page, labels[0], rows, top + HIGH + 6, 1, turned, lit)
     return page
 
 
 def word_places(words: Sequence[str], turned: bool) -> list[float]:
     """Spread words over a line; those that are turned stand out at an end."""
-    wide = WIDEST - (LONGEST if turned else 4)
+    wide = BESIDE - (LONGEST if turned else 4)
     return [wide * (i + 0.5) / len(words) for i in range(len(words))]
 
 

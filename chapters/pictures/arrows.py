@@ -134,7 +134,7 @@ class Dials(Canvas):
         super().__init__()
         self.titles, self.values, self.rows = titles, values, len(rows)
         n, self.two = len(columns), len(values) == 2
-        least, most = PITCH[len(values)]
+        least, most = map(float, PITCH[len(values)])
         least = max(least, 6 + label_width(columns))
         room = WIDEST - 12 - label_width(rows)
         bands = math.ceil(n / max(1, room // least))

@@ -144,10 +144,11 @@ def draw_share(page: Canvas, panel: Mask, sentence: int, box: Box) -> None:
     )
     page.rectangle(box, fill=False, ec=MUTED[0], lw=0.9, ls=":")
     if sentence >= n:
-        page.arrow((middle, top - APART - 6), (middle, top + 10))
+        page.arrow((middle, top - APART - 6), (middle, top + 10), zorder=3)
         return
     stored, own = panel.stored[sentence, 0], (left, top, cell * s, cell * t)
     page.cells(own, stored.float(), KINDS["mask"], (0, 1), ~stored)
     page.rectangle(own, fill=False, ec=INK[0], lw=1.5, zorder=3)
     if cell * t < high:
-        page.arrow((middle, top + cell * t + 3), (middle, top + high - 3))
+        start, end = (middle, top + cell * t + 3), (middle, top + high - 3)
+        page.arrow(start, end, zorder=3)

@@ -4,15 +4,21 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from shapewatch.tracing.source.expressions import argument_texts
-from tformer_lite.drawing.surface.page import NAME, SMALL, Box, Page, shortened
+from tformer_lite.drawing.surface.page import (
+    HALF,
+    NAME,
+    PANEL,
+    SMALL,
+    Box,
+    Page,
+    crop,
+    ellipsize,
+)
 from tformer_lite.drawing.surface.palette import (
     CENTRED,
     DARK,
@@ -22,8 +28,9 @@ from tformer_lite.drawing.surface.palette import (
 )
 from tformer_lite.drawing.surface.picture import Picture
 
-WIDEST = 350  # pixels: what a phone shows is what a wide page shows
-MARGIN, TINY = 1, 9  # around a picture; the smallest letters
+WIDEST = PANEL  # pixels: what a phone shows is what a wide page shows
+BESIDE = HALF  # where two stand beside each other on a wide page
+TINY = 9  # the smallest letters
 
 
 class Canvas(Page):
@@ -39,7 +46,7 @@ class Canvas(Page):
         """Write a name, cut where it has no room."""
         style = {"size": NAME, "weight": "bold"} | style
         font = {key: style[key] for key in ("size", "weight")}
-        self.write(x, y, shortened(text, room, **font), **style)
+        self.write(x, y, ellipsize(text, room, **font), **style)
 
     def word(
         self, x: float, y: float, word: str, room: float = WIDEST, **style: Any
@@ -47,7 +54,7 @@ class Canvas(Page):
         """Write a word, cut where it has no room; what fills up is grey."""
         colour = (MUTED if word == "[PAD]" else INK)[0]
         style = {"size": SMALL, "color": colour} | style
-        self.write(x, y, shortened(word, room, size=SMALL), **style)
+        self.write(x, y, ellipsize(word, room, size=SMALL), **style)
 
     def scores(self, box: Box, values: Tensor, limit: float) -> None:
         """Draw cells, white where a number is 0."""
@@ -66,26 +73,13 @@ class Canvas(Page):
         ax.tick_params(length=0, labelsize=SMALL, colors=INK[0])
         return ax
 
-    def picture(self, text: str) -> Picture:
-        """Cut the page to what is drawn on it, which `text` describes."""
-        crop(self.figure)
+    def picture(self, text: str, *beside: "Canvas") -> Picture:
+        """Cut the page to what is drawn on it, which `text` describes; other
+        pages stand beside it where there is room."""
         scales = (kind.counterparts() for kind in KINDS.values())
         dark = {light: d for scale in scales for light, d in scale.items()}
-        return Picture(self.figure, text, DARK | dark)
-
-
-@mpl.rc_context({"text.hinting": "no_hinting"})  # as browsers do it
-def crop(figure: Figure) -> None:
-    """Make a figure as large as what is drawn in it, where that stands."""
-    figure.dpi = 72  # where a point is a CSS pixel
-    box = figure.get_tightbbox(FigureCanvasAgg(figure).get_renderer())
-    box = box.padded(MARGIN / 72)
-    old, new = figure.get_size_inches(), box.size
-    for ax in figure.axes:
-        place = ax.get_position()
-        corner = (place.min * old - box.min) / new
-        ax.set_position((*corner, *(place.size * old / new)))
-    figure.set_size_inches(*new)
+        figures = [crop(page.figure) for page in (self, *beside)]
+        return Picture(figures, text, DARK | dark)
 
 
 def arguments(depth: int = 1) -> list[str]:

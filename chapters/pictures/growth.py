@@ -17,7 +17,7 @@ from tformer_lite.drawing.surface.page import (
     SIZE,
     Box,
     Style,
-    shortened,
+    ellipsize,
     text_width,
 )
 from tformer_lite.drawing.surface.palette import PAPER
@@ -155,7 +155,7 @@ def draw_table(
 ) -> None:
     """Draw a table after a step: what is new framed, what was faded."""
     left, top, wide, _ = box
-    named = shortened(title, wide + BESIDE, size=SIZE)
+    named = ellipsize(title, wide + BESIDE, size=SIZE)
     page.note(left + wide / 2, top - 10, named, size=SIZE)
     page.scores(box, table, limit)
     for fresh, group in groupby(range(len(table)), new.__contains__):

@@ -6,7 +6,7 @@ from itertools import starmap
 import torch
 from torch import Tensor
 
-from pictures.canvas import WIDEST, Canvas, titles_of
+from pictures.canvas import BESIDE, Canvas, titles_of
 from tformer_lite.drawing.surface.matrix import table
 from tformer_lite.drawing.surface.palette import LINE, tint
 from tformer_lite.drawing.surface.picture import Picture, styled
@@ -15,8 +15,7 @@ __all__ = ["head_wires"]
 
 MOST_HEADS = 32  # heads of queries that have room for their numbers
 PITCH, BOX, LEAST = 24, 22, 150  # from head to head; a box; a panel's width
-LEFT, GAP, HIGH = 18, 24, 190  # for q, k, v; between panels; of a panel
-LINES_OF = {"q": 22, "k": 92, "v": 118}  # how far down heads stand
+LEFT, LINES_OF = 18, {"q": 0, "k": 70, "v": 96}  # where q, k and v stand
 
 
 def head_wires(*served: Tensor, titles: list[str] | None = None) -> Picture:
@@ -37,7 +36,8 @@ def head_wires(*served: Tensor, titles: list[str] | None = None) -> Picture:
     for title, keys in panels:
         rows = [["query head", *map(str, range(len(keys)))]]
         texts.append(table(title, [*rows, ["key head", *map(str, keys)]]))
-    return draw_panels(panels).picture("\n\n".join(texts))
+    page, *others = starmap(draw_sharing, panels)
+    return page.picture("\n\n".join(texts), *others)
 
 
 def whole_numbers(title: str, keys: Tensor) -> list[int]:
@@ -76,44 +76,29 @@ def plural(n: int, thing: str) -> str:
 
 
 @styled
-def draw_panels(panels: list[tuple[str, list[int]]]) -> Canvas:
-    """Draw panels, beside each other if two of them have room."""
-    page = Canvas()
-    heads = max(max(len(keys), max(keys) + 1) for _, keys in panels)
-    wide = min(max(heads * PITCH, LEAST), WIDEST - LEFT)
-    beside = 1 + (2 * wide + LEFT + GAP <= WIDEST and len(panels) > 1)
-    for i, (title, keys) in enumerate(panels):
-        row, column = divmod(i, beside)
-        left, top = LEFT + column * (wide + GAP), row * HIGH
-        page.bold(left + wide / 2, top + 8, title, wide)
-        below = top + LINES_OF["v"] + BOX + 16
-        page.note(left + wide / 2, below, cost_text(keys))
-        draw_sharing(page, keys, left, top, wide)
-        for letter, line in LINES_OF.items():
-            if not column:
-                page.bold(6, top + line + BOX / 2, letter)
-    return page
-
-
-def draw_sharing(
-    page: Canvas, keys: list[int], left: float, top: float, wide: float
-) -> None:
+def draw_sharing(title: str, keys: list[int]) -> Canvas:
     """Draw queries above, keys and values below, and a wire for each query."""
-    lines = {letter: top + line for letter, line in LINES_OF.items()}
-    most, heads = max(len(keys), max(keys) + 1), list(range(max(keys) + 1))
+    page, heads = Canvas(), list(range(max(keys) + 1))
+    most = max(len(keys), len(heads))
+    wide = min(max(most * PITCH, LEAST), BESIDE - LEFT)
     size = min(BOX, 0.85 * wide / most)
-
-    def place(head: int, of: int) -> float:
-        return left + wide * (head + 0.5) / of
-
+    page.bold(wide / 2, -14, title, wide)
     for i, head in enumerate(keys):
-        start = place(i, len(keys)), lines["q"] + BOX
-        page.wire(start, (place(head, len(heads)), lines["k"]), upright=True)
+        start = wide * (i + 0.5) / len(keys), BOX
+        end = wide * (head + 0.5) / len(heads), LINES_OF["k"]
+        page.wire(start, end, upright=True)
     for letter, groups in ("q", keys), ("k", heads), ("v", heads):
+        y = LINES_OF[letter]
+        page.bold(-12, y + BOX / 2, letter)
         for i, head in enumerate(groups):
-            x, y = place(i, len(groups)), lines[letter]
+            x = wide * (i + 0.5) / len(groups)
             # A group has one colour, and its neighbours another.
-            style = {"fc": tint(head % 2, head // 2), "ec": LINE[0]}
-            page.box((x - size / 2, y, size, BOX), lw=0.8, **style)
+            colour, box = (
+                tint(head % 2, head // 2),
+                (x - size / 2, y, size, BOX),
+            )
+            page.box(box, fc=colour, ec=LINE[0], lw=0.8)
             if size > 14 or letter != "q":
                 page.word(x, y + BOX / 2, str(i))
+    page.note(wide / 2, LINES_OF["v"] + BOX + 16, cost_text(keys))
+    return page

@@ -144,15 +144,15 @@ def draw_scores(query: Query, ax: Axes, room: bool) -> None:
     style: Style = {"width": 0.7, "color": colours, "ec": EDGE[0], "lw": 0.7}
     ax.set_ylim(min(-1e-9, *finite), max(0, *finite))
     bars = ax.bar(range(len(finite)), finite, **style)
-    labels = digits(query.scores, room)
-    labels = ax.bar_label(bars, labels, size=TINY, padding=2)
+    written = digits(query.scores, room)
+    labels = ax.bar_label(bars, written, size=TINY, padding=2)
     ax.axhline(0, color=EDGE[0], lw=0.8)
     turn: Style = {"rotation": 60, "ha": "left", "rotation_mode": "anchor"}
     ax.set_xticks(range(len(finite)), query.words, **turn)
     ax.tick_params(pad=16)
     ax.xaxis.tick_top()
     words = ax.get_xticklabels()
-    words[query.best].set_weight("bold")
+    words[query.best].set_fontweight("bold")
     for bar, label, word, seen in zip(bars, labels, words, query.mask):
         if not seen:
             bar.set(fill=False, hatch="////", ec=HATCH[0], lw=0)
@@ -178,7 +178,7 @@ def draw_weights(query: Query, ax: Axes, room: bool) -> None:
     weights = query.weights.tolist()
     ax.bar(places, weights, color=CENTRED.light[-1], **style)
     ax.set_xticks(places, digits(query.weights, room), size=TINY)
-    ax.get_xticklabels()[query.best].set_weight("bold")
+    ax.get_xticklabels()[query.best].set_fontweight("bold")
 
 
 def draw_weighted_values(

@@ -15,8 +15,8 @@ from matplotlib.text import Text
 from pictures.canvas import Canvas
 from pictures.thumbs import Thumb, costs_of, thumbs_of
 from shapewatch.tracing import Trace
-from shapewatch.tracing.axes.names import shape_text
 from tformer_lite.drawing.diagram.anatomy import sides_of
+from tformer_lite.drawing.diagram.here import measured_shape, shape_labels
 from tformer_lite.drawing.surface.page import NAME, SIZE, Box, Style
 from tformer_lite.drawing.surface.palette import (
     AXES,
@@ -32,7 +32,7 @@ from tformer_lite.drawing.surface.palette import (
 from tformer_lite.drawing.surface.picture import (
     SHAPES_COMPLEX,
     Picture,
-    drawn,
+    render,
     styled,
 )
 
@@ -66,7 +66,7 @@ class Poster(Picture):
         Subject or Keywords."""
         with mpl.rc_context({"pdf.fonttype": 42}):
             same = {"CreationDate": None, "Creator": None, "Producer": None}
-            return drawn(self.figure, "pdf", "", metadata=same | about)
+            return render(self.figures[0], "pdf", "", metadata=same | about)
 
 
 @dataclass(eq=False)
@@ -113,8 +113,7 @@ def poster_text(seen: Trace, thumbs: dict[str, list[Thumb]]) -> str:
         lines.append(name)
         for thumb in each:
             costs = ", ".join(cost_texts(thumb))
-            sizes = tuple(axis.size for axis in thumb.shape)
-            shape = f"{shape_text(thumb.shape)} = {sizes}"
+            shape = measured_shape(thumb.shape)
             lines.append(f"  {thumb.label:14} {shape:30} {costs}".rstrip())
     return f"The whole model: {model_size_text(seen)}\n\n" + "\n".join(lines)
 
@@ -215,8 +214,7 @@ def draw_thumb(page: Canvas, spot: Spot, bound: float) -> None:
     high = 14 * min(len(thumb.words), ROWS) / 2
     top = spot.y - (high or spot.half)
     page.bold(spot.x, top - 42, thumb.label)
-    sizes = [axis.size for axis in thumb.shape]
-    page.shape(spot.x, top - 20, list(map(str, thumb.shape)), sizes)
+    page.shape(spot.x, top - 20, *shape_labels(thumb.shape))
     for i, (word, number) in enumerate(thumb.words[:ROWS]):
         y = top + 14 * i + 7
         page.word(left, y, word, WIDE - 24, ha="left", size=SIZE)
@@ -261,9 +259,9 @@ def draw_ways(page: Canvas, start: Spot, layer: list[Spot]) -> None:
     if {"q, k, v", "weights @ v"} <= spots.keys():
         heads, mixed = spots["q, k, v"], spots["weights @ v"]
         right, low = heads.x + WIDE / 2, heads.y + heads.half
-        way = (right + 2, low - HIGH / 2), (right + 8, low - HIGH / 2)
-        way += (right + 8, low + 36), (mixed.x, low + 36)
-        page.arrow(*way, (mixed.x, mixed.y + mixed.half + 28))
+        first = (right + 2, low - HIGH / 2), (right + 8, low - HIGH / 2)
+        below = (right + 8, low + 36), (mixed.x, low + 36)
+        page.arrow(*first, *below, (mixed.x, mixed.y + mixed.half + 28))
 
 
 def draw_memory(page: Canvas, last: Spot, bands: list[list[Spot]]) -> None:
@@ -296,7 +294,7 @@ def draw_legend(page: Canvas, seen: Trace, band: list[Spot]) -> None:
         page.note(left + 58, low, meaning, **SMALLER)
     for i, what in enumerate(("parameters", "FLOPs")):
         shares = {
-            PLACES.get(path, path): cost[i].item()
+            PLACES.get(path, path): int(cost[i])
             for path, cost in costs_of(seen).items()
             if path and "." not in path and cost[i]
         }

@@ -116,11 +116,12 @@ def draw_role(
     """Draw what a role's matrix makes, cut into as many heads as there are
     of n."""
     share = (WIDE + 8) / n
-    wide, style = share - 8, {"size": SMALL, "color": AXES["H"][1][0]}
+    wide, colour = share - 8, AXES["H"][1][0]
     for head, channels in enumerate(role.heads):
         x = ROWS + share * head
         page.scores((x, y - HIGH / 2, wide, HIGH), channels[None], limit)
         name = f"{'head ' * (wide > 40)}{head}"
-        page.bold(x + wide / 2, y - HIGH / 2 - 9, name, **style)
+        place = x + wide / 2, y - HIGH / 2 - 9
+        page.bold(*place, name, size=SMALL, color=colour)
     page.bold(ROWS, y + 22, role.name[0], ha="left")
     page.note(ROWS + 16, y + 22, ROLES[role.name], ha="left")

@@ -10,7 +10,7 @@ import torch
 from matplotlib.patches import Polygon
 from torch import Tensor, nn
 
-from pictures.canvas import TINY, WIDEST, Canvas, arguments
+from pictures.canvas import BESIDE, TINY, Canvas, arguments
 from tformer_lite.drawing.surface.matrix import number, table
 from tformer_lite.drawing.surface.page import (
     NAME,
@@ -80,7 +80,11 @@ def residual_stream(model: nn.Module, *inputs: Any, **options: Any) -> Picture:
     if not streams[0].name:
         streams[0].name = name if name.isidentifier() else "stack"
     words, tables = map(stream_text, streams), map(stream_table, streams)
-    return Rivers(streams).picture("\n\n".join([" ".join(words), *tables]))
+    every = [one for stream in streams for one in stream.sums]
+    most = max(max(one.before, one.total, one.added) for one in every)
+    page, *others = (River(stream, HIGH / (most or 1)) for stream in streams)
+    text = "\n\n".join([" ".join(words), *tables])
+    return page.picture(text, *others)
 
 
 def stream_text(stream: Stream) -> str:
@@ -186,29 +190,22 @@ def rms(x: Tensor) -> float:
     return x.detach().double().square().mean().sqrt().item()
 
 
-class Rivers(Canvas):
-    """A page of streams, each with a row for each of its blocks: `step` is
-    how wide a sublayer's part of a river is, `scale` how high a number 1."""
+class River(Canvas):
+    """A page of a stream, with a row for each of its blocks: `step` is how
+    wide a sublayer's part of it is, `scale` how high a number 1."""
 
     @styled
-    def __init__(self, streams: list[Stream]):
+    def __init__(self, stream: Stream, scale: float):
         super().__init__()
-        every = [one for stream in streams for one in stream.sums]
-        names = [text_width(one.name, SMALL) for one in every]
-        names += [text_width(s.name, NAME, "bold") for s in streams]
-        rows = [
-            (stream, [*block])
-            for stream in streams
-            for _, block in groupby(stream.sums, lambda one: one.block)
-        ]
-        room = WIDEST - 12 - max(names) - TAIL
-        self.step = min(STEP, room / max(len(block) for _, block in rows))
-        high = max(max(one.before, one.total) for one in every)
-        wide = max(one.added for one in every)
-        self.scale = min(HIGH / (high or 1), self.step / 2 / (wide or 1))
-        bottom = 0.0
-        for stream, block in rows:
-            bottom = draw_block(self, stream, block, bottom + ABOVE + HIGH)
+        self.scale, bottom = scale, 0.0
+        blocks = groupby(stream.sums, lambda one: one.block)
+        rows = [[*sums] for _, sums in blocks]
+        names = [text_width(one.name, SMALL) for one in stream.sums]
+        names.append(text_width(stream.name, NAME, "bold"))
+        room = BESIDE - 12 - max(names) - TAIL
+        self.step = min(STEP, room / max(map(len, rows)))
+        for sums in rows:
+            bottom = draw_block(self, stream, sums, bottom + ABOVE + HIGH)
         foot = "height: root mean square of the stream, and of what is added"
         self.note(-8 - max(names), bottom + 15, foot, ha="left")
 
@@ -233,7 +230,7 @@ class Rivers(Canvas):
 
 
 def draw_block(
-    page: Rivers, stream: Stream, sums: list[Sum], bottom: float
+    page: River, stream: Stream, sums: list[Sum], bottom: float
 ) -> float:
     """Draw a river along a block, its bed at `bottom`, and give where the
     lowest sublayer ends: each has a lane of its own."""
@@ -253,7 +250,7 @@ def draw_block(
     return top + BOX
 
 
-def draw_water(page: Rivers, one: Sum, x: float, bottom: float) -> None:
+def draw_water(page: River, one: Sum, x: float, bottom: float) -> None:
     """Draw the river along a sublayer: it rises where something flows in."""
     joins, flow = x + JOIN * page.step, page.scale * one.added / 2
     end, begins = x + page.step, (joins - flow, one.before)
@@ -264,7 +261,7 @@ def draw_water(page: Rivers, one: Sum, x: float, bottom: float) -> None:
     page.level(one.before, max(x + 17, (x + joins - flow) / 2), bottom)
 
 
-def draw_sublayer(page: Rivers, one: Sum, top: float, at: Place) -> None:
+def draw_sublayer(page: River, one: Sum, top: float, at: Place) -> None:
     """Draw the way down to a sublayer, and what comes up from it."""
     (x, bottom), flow = at, page.scale * one.added
     down, wide = x + 10, 0.9 * page.step - 4
@@ -277,9 +274,7 @@ def draw_sublayer(page: Rivers, one: Sum, top: float, at: Place) -> None:
         page.rectangle((down - 5, bottom + 7, 10, 3), **BAR)
 
 
-def draw_outflow(
-    page: Rivers, stream: Stream, x: float, bottom: float
-) -> None:
+def draw_outflow(page: River, stream: Stream, x: float, bottom: float) -> None:
     """Draw how the stream leaves, and what a last norm makes of it."""
     last, half = stream.sums[-1].after, TAIL / 2
     page.fill(bottom, (x, last), (x + half, last))

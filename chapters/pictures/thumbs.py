@@ -2,7 +2,7 @@
 is learned and computed to make it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -96,10 +96,10 @@ def attention_thumbs(
 ) -> Iterator[Thumb]:
     """Give the thumbs inside an attention, in its first heads."""
     found = next(x for x in seen.attention() if x.path.startswith(part.path))
-    operands = [x[0] for x in (found.queries, found.keys, found.values)]
-    masked, mixed = found.masked[0], found.mixed[0]
-    values = {
-        "heads": [beside(x) for x in operands],
+    *operands, mixed = (x[0] for x in found[5:] if x is not None)
+    masked = found.masked[0]
+    values: dict[str, Iterable[Tensor]] = {
+        "heads": map(beside, operands),
         "scores": found.scores[0],
         "mask": masked,
         "softmax": found.weights[0].masked_fill(masked.isneginf(), -torch.inf),
@@ -109,16 +109,16 @@ def attention_thumbs(
     costs = costs_of(seen)
     output, n = costs[f"{part.path}.output"], 2 * found.scores.numel()
     product = torch.tensor([0, n * operands[0].shape[-1]])
-    costs = {"scores": product, "joined": product, "output": output} | {
-        "heads": costs[part.path] - output - 2 * product
-    }
-    for stop in stops_of(seen, part.path):
-        if stop.name in values:
-            few, cost = values[stop.name], costs.get(stop.name, NO_COST)
-            kind = SHARE if stop.name == "softmax" else CENTRED
-            heads = len(mixed) if stop.name in ("heads", "joined") else 1
-            more = [*few][:FEW_HEADS], number, cost, kind, heads
-            yield Thumb(STOP_LABELS[stop.name], stop.shape, *more)
+    rest = costs[part.path] - output - 2 * product
+    costs = {"heads": rest, "scores": product, "joined": product}
+    costs["output"] = output
+    stops = (x for x in stops_of(seen, part.path) if x.name in values)
+    for stop in stops:
+        few, cost = [*values[stop.name]], costs.get(stop.name, NO_COST)
+        kind = SHARE if stop.name == "softmax" else CENTRED
+        heads = len(mixed) if stop.name in ("heads", "joined") else 1
+        label, few = STOP_LABELS[stop.name], few[:FEW_HEADS]
+        yield Thumb(label, stop.shape, few, number, cost, kind, heads)
 
 
 def feed_forward_thumbs(
@@ -128,10 +128,10 @@ def feed_forward_thumbs(
     steps = [step.visit.path for step in data.steps]
     linear = [i for i, step in enumerate(data.steps) if step.name == "linear"]
     last = [i for i in linear if steps[i].startswith(part.path)][-1]
-    output, hidden = costs[steps[last]], data.read(last, 0)[:1]
+    output, hidden = costs[steps[last]], [data.read(last, 0)[0]]
     shape, cost = data.calls.axes[last][0][0], costs[part.path] - output
     yield Thumb("hidden", shape, hidden, number, cost)
-    value = data.kept[part.step][0][:1]
+    value = [data.kept[part.step][0][0]]
     yield Thumb("output", part.shape, value, number, output)
 
 

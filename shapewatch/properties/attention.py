@@ -144,7 +144,7 @@ class AttentionParts(NamedTuple):
 
 def attentions(subject: Subject, *pushed: int) -> list[AttentionParts]:
     """Give every attention of a run, in order, with all positions of the
-    inputs `pushed` nudged; NotJudgedError when there is none."""
+    inputs `pushed` moved; NotJudgedError when there is none."""
     every = all_attentions(subject, *pushed)
     if not every:
         raise NotJudgedError("No attention was found: a softmax of products.")

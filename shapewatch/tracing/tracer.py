@@ -18,16 +18,19 @@ from shapewatch.tracing.probing import (
 )
 from shapewatch.tracing.questions import costs
 from shapewatch.tracing.questions.attention import Attention, find_attention
-from shapewatch.tracing.questions.compare import Comparison, compare
 from shapewatch.tracing.questions.finite import (
     FirstNan,
     explanation,
     first_nan,
 )
 from shapewatch.tracing.questions.profile import profile
-from shapewatch.tracing.questions.saved import File, save_trace, to_json
+from shapewatch.tracing.questions.saved import (
+    File,
+    KeptCalls,
+    save_trace,
+    to_json,
+)
 from shapewatch.tracing.questions.scrambles import Scramble, scrambles
-from shapewatch.tracing.questions.statistics import value_statistics
 from shapewatch.tracing.record.models import detour_notes, traceable
 from shapewatch.tracing.record.recorder import RecordedRun
 from shapewatch.tracing.record.state import State, aside, gc_paused
@@ -36,7 +39,7 @@ from shapewatch.tracing.tree.mermaid import mermaid_of
 from shapewatch.tracing.tree.tree import Tree
 
 
-class Runs(Calls):
+class RepeatableCalls(Calls):
     """The torch calls of a run, and what was called: to be run again.
 
     Whatever is asked, the model, its inputs and the random numbers are as
@@ -90,7 +93,7 @@ class Runs(Calls):
 FEW_LINES = 40  # lines of calls
 
 
-class Shown(Calls):
+class PrintedCalls(Calls):
     """The calls of a run of `model`, and how they are printed."""
 
     model: Any
@@ -136,7 +139,7 @@ class Shown(Calls):
         return self.shown._repr_html_()
 
 
-class Trace(Runs, Shown):
+class Trace(RepeatableCalls, PrintedCalls, KeptCalls):
     """The torch calls of a run, with named shapes.
 
     `steps` are the calls in order, `axes` the named axes of what each reads
@@ -148,19 +151,14 @@ class Trace(Runs, Shown):
 
     @gc_paused()
     def source(
-        self,
-        thing: Any,
-        path: str | None = None,
-        nth: int = 0,
-        light: str = "",
+        self, thing: Any, path: str | None = None, nth: int = 0
     ) -> AnnotatedSource:
         """Show a function's source with the named shapes beside its lines.
 
-        `path` is the module to look in, and `nth` which of its runs; `light`
-        is a text in the lines that matter, which are marked. Raises
+        `path` is the module to look in, and `nth` which of its runs. Raises
         TypeError and ValueError for what cannot be shown.
         """
-        return annotate(self, thing, path, nth, light)
+        return annotate(self, thing, path, nth)
 
     def check_axes(self) -> list[Scramble]:
         """Find reshapes that keep every size and scramble the elements."""
@@ -171,17 +169,6 @@ class Trace(Runs, Shown):
         """Give every attention that the data shows: `scores`, `masked` and
         `weights`, with their named shape. Needs what was kept: keep=True."""
         return find_attention(self)
-
-    @gc_paused()
-    def statistics(self, pattern: str = "*:*") -> Sheet:
-        """List the minimum, mean, maximum and standard deviation of what was
-        kept: of all, of "path:variable", or of a module's path."""
-        return value_statistics(self, pattern)
-
-    @gc_paused()
-    def compare(self, reference: Calls) -> Comparison:
-        """Find where this run and another, maybe a saved one, part first."""
-        return compare(self, reference)
 
     @gc_paused()
     def to_json(self) -> str:

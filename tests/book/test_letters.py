@@ -1,13 +1,23 @@
-"""The axis letters say what they mean: in a legend, and where one points."""
+"""The axis letters have one colour each, in pages and in figures, and say what
+they mean: in a legend, and where one points."""
 
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.helpers.browser import CHAPTERS, HTML, PAGES, PHONE
+from tests.helpers.browser import (
+    CHAPTERS,
+    HTML,
+    PAGES,
+    PHONE,
+    SCHEMES,
+    computed,
+)
+from tests.helpers.colours import rgb
 from tests.helpers.looking import obstacles
 from tests.helpers.typed import in_letters
+from tformer_lite.drawing.surface.palette import AXES
 
 pytestmark = pytest.mark.full
 
@@ -38,7 +48,7 @@ def test_the_legend_has_every_letter_with_its_size_and_can_be_folded(visit):
     expect(legend.locator("dl")).to_be_hidden()  # it stays as one wants it
 
 
-@pytest.mark.parametrize("place", ["p .axis", "td .axis", "svg.figure text"])
+@pytest.mark.parametrize("place", ["p .axis", "td .axis", ".figure text"])
 def test_a_letter_says_what_it_means_when_one_points_at_it(visit, place):
     view = visit(CHAPTERS[5])
     page = view.page
@@ -77,3 +87,14 @@ def test_a_letter_says_what_it_means_when_it_is_touched(browser):
     page.locator("article h1").tap()
     expect(page.locator(".axis-tip")).to_be_hidden()
     reader.close()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_axis_letters_have_the_colours_of_the_figures(visit, scheme):
+    page = visit(CHAPTERS[0], scheme).page
+    add = """(article, letters) => article.innerHTML = letters.map(
+        letter => `<b class="axis-${letter}">${letter}</b>`).join("")"""
+    page.locator("article").evaluate(add, list(AXES))
+    assert computed(page, "article b", "color") == [
+        rgb(pair[SCHEMES.index(scheme)]) for _, pair in AXES.values()
+    ]

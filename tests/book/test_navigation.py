@@ -9,9 +9,15 @@ from tests.helpers.browser import (
     CHAPTERS,
     HTML,
     PHONE,
+    SITE,
+    View,
     computed,
+    listen,
+    new_reader,
+    served,
 )
 from tests.helpers.colours import contrast
+from tests.helpers.looking import obstacles
 
 pytestmark = pytest.mark.full
 
@@ -43,13 +49,6 @@ def test_on_a_desk_the_sidebar_hides_and_shows(visit):
     expect(sidebar).to_be_in_viewport()
 
 
-def test_the_search_opens_the_page_that_it_found(visit):
-    view = visit("search.html?q=dot+product")
-    view.page.locator("#search-results a[href*='chapters/']").first.click()
-    expect(view.page.locator("h1").last).to_be_visible()
-    assert view.problems == []
-
-
 def test_without_scripts_a_chapter_can_be_read(browser):
     context = browser.new_context(
         java_script_enabled=False, color_scheme="dark", offline=True
@@ -62,3 +61,41 @@ def test_without_scripts_a_chapter_can_be_read(browser):
         paper = computed(page, ground, "background-color")[0]
         assert contrast(ink, paper) >= 4.5, part
     context.close()
+
+
+EXTRACTS = "#search-results p.context"
+
+
+@pytest.fixture(params=["light", "dark"])
+def search(browser, request):
+    """What is found for two words, on the site: one stands in set-up cells."""
+    reader = new_reader(browser, request.param)
+    reader.route("**/*", served)
+    view = View(reader.new_page())
+    listen(view)
+    view.page.goto(f"{SITE}/search.html?q=importable+clinic")
+    done = view.page.get_by_text("Search finished, found")
+    expect(done).to_be_visible(timeout=30_000)
+    yield view, request.param
+    reader.close()
+
+
+def test_extracts_are_the_text_of_pages_and_can_be_read(search):
+    view, scheme = search
+    texts = view.page.locator(EXTRACTS).all_inner_texts()
+    for furniture in ("Show the setup", "# @title", "Contents", "#\n"):
+        assert [text for text in texts if furniture in text] == []
+    found = view.page.locator("#search-results a .highlighted")
+    expect(found.first).to_be_visible()
+    assert obstacles(view.page, scheme) == []
+    assert view.problems == []
+
+
+def test_words_are_marked_in_the_page_that_is_opened_alone(search):
+    page = search[0].page
+    page.locator("#search-results a[href*='chapters/']").first.click()
+    expect(page.locator("article .highlighted").first).to_be_visible()
+    assert "highlight" not in page.url
+    page.reload()
+    page.wait_for_timeout(50)
+    expect(page.locator(".highlighted")).to_have_count(0)

@@ -88,7 +88,7 @@ def weight(view: View) -> int:
     return sum(len(gzip.compress(file.read_bytes())) for file in files)
 
 
-LARGE = "svg.figure, #play"  # pictures, or a whole model
+LARGE = ".figure, #play"  # pictures, or a whole model
 
 
 def test_a_page_is_light(opened):
@@ -193,7 +193,7 @@ def test_a_chapter_prints_light_and_open_and_cuts_no_figure(visit):
 @each_chapter
 def test_the_switch_changes_the_colours_of_every_figure(opened):
     page = opened.page
-    parts = "svg.figure :is(path, text, use):not(defs *)"
+    parts = ".figure :is(path, text, use):not(defs *)"
     read = """parts => parts.map(part => getComputedStyle(part))
         .filter(style => style.fillOpacity !== "0")
         .map(style => style.fill).filter(fill => fill.startsWith("rgb"))"""

@@ -33,10 +33,7 @@ TOC = {
 }
 FIGURE = (
     '<svg class="figure" role="img" aria-label="{0}" width="50" height="{1}">'
-    '<defs><pattern id="h" patternUnits="userSpaceOnUse" x="0" y="0" '
-    'width="9" height="9"><path d="M 0 9 L 9 0" style="stroke: #888"/>'
-    "</pattern></defs>"
-    '<path d="M 0 0 L 50 0 L 50 {1} L 0 {1} z" style="fill: url(#h)"/></svg>'
+    '<path d="M 0 0 L 50 0 L 50 {1} L 0 {1} z"/></svg>'
 )
 PAGES = {
     "intro": """

@@ -3,6 +3,7 @@ and by keyboard, on a page wide or narrow."""
 
 import pytest
 import torch
+from figures import figure
 from playwright.sync_api import Page
 
 from tests.helpers.browser import DESK, PHONE, new_reader
@@ -30,7 +31,7 @@ def shown(browser, request):
     )  # fmt: skip
     reader = new_reader(browser, "light", request.param)
     page = reader.new_page()
-    svg = picture.svg().replace("<svg ", '<svg class="figure" ', 1)
+    svg = figure(picture.svg())
     page.set_content(
         '<!doctype html><html lang="en" data-theme="light"><title>Strip'
         f"</title><main><h1>Strip</h1>{svg}</main><button>last</button>"
@@ -43,20 +44,17 @@ def shown(browser, request):
     reader.close()
 
 
-def boxes(page: Page) -> dict[str, tuple]:
-    """Where each panel's cells are in the drawing that is shown."""
-    side = "wide" if page.viewport_size["width"] == DESK else "narrow"
-    return {name: getattr(p, side) for name, p in page.panels.items()}
-
-
 def point(page: Page, name: str, row: int, column: int) -> None:
     """Move the pointer to the middle of a cell."""
-    left, top, wide, high = boxes(page)[name]
-    rows, columns = page.panels[name].matrix.values.shape
+    panel = page.panels[name]
+    left, top, wide, high = panel.box
+    rows, columns = panel.matrix.values.shape
+    shown = page.locator(".panel").nth(panel.drawing)
+    scale = shown.bounding_box()["width"] / float(shown.get_attribute("width"))
     x = left + wide * (column + 0.5) / columns
     y = top + high * (row + 0.5) / rows
-    figure = page.locator("svg.figure").bounding_box()
-    page.mouse.move(figure["x"] + x, figure["y"] + y)
+    corner = shown.bounding_box()
+    page.mouse.move(corner["x"] + scale * x, corner["y"] + scale * y)
 
 
 def test_a_cell_is_lit_with_its_row_in_one_panel_and_column_in_another(shown):
@@ -64,7 +62,7 @@ def test_a_cell_is_lit_with_its_row_in_one_panel_and_column_in_another(shown):
     assert shown.locator("output").inner_text() == (
         "row मुख, column is: weights 0.10"
     )
-    places = boxes(shown)
+    places = {name: panel.box for name, panel in shown.panels.items()}
     left, top, wide, high = places["weights"]
     cell = [left + wide / 2, top + high / 3, wide / 4, high / 3]
     left, top, wide, high = places["v"]

@@ -79,6 +79,7 @@ def test_cells_of_an_answer_are_folded_with_it(tmp_path):
         (ANSWER, "this cell is tagged `answer`, but stands right after no"),
         (QUESTION + CELL, "the cell right after this question is not tagged"),
         (QUESTION.replace("\n\n", "\n"), "needs </details> on a line"),
+        ("{axis}`Q`", "there is no axis 'Q'"),
     ],
 )
 def test_a_cell_or_a_tag_that_is_amiss_is_a_warning(tmp_path, text, says):

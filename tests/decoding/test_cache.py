@@ -29,7 +29,7 @@ from tformer_lite import (
     trace,
 )
 from tformer_lite.decoding.cache.attention import Cache
-from tformer_lite.decoding.cache.models import Recomputed
+from tformer_lite.decoding.cache.models import RecomputedModel
 from tformer_lite.model.choices import PARTS
 
 
@@ -39,7 +39,7 @@ from tformer_lite.model.choices import PARTS
 def test_logits_are_those_of_the_model(name, kind, steps):
     model, src, tgt = prepared(name, kind)
     quick = cached(model)
-    assert not isinstance(quick, Recomputed)
+    assert not isinstance(quick, RecomputedModel)
     close(grown(quick, src, tgt, steps), model(*src, tgt))
 
 
@@ -177,7 +177,7 @@ def test_kept_keys_and_values_give_the_models_logits(own, kind, steps):
     for more in ({}, newer, {"feed_forward": "mixture"}):
         model, src, tgt = prepared("paper_base", kind, **changes, **more)
         quick = cached(model)
-        assert not isinstance(quick, Recomputed)
+        assert not isinstance(quick, RecomputedModel)
         close(grown(quick, src, tgt, steps), model(*src, tgt))
 
 
@@ -209,7 +209,7 @@ def placed_anew(x, start=0):
 def test_attention_of_ones_own_is_computed_anew(own):
     model, _, tgt = prepared("char_lm", DecoderOnly, **own)
     quick = cached(model)
-    assert isinstance(quick, Recomputed)
+    assert isinstance(quick, RecomputedModel)
     close(grown(quick, (), tgt, STEPS[0]), model(tgt))
 
 
@@ -246,7 +246,7 @@ def last_two(t: int, device=None) -> Tensor:
 def test_what_cannot_be_kept_is_computed_anew(kind, own):
     model, src, tgt = prepared("building_blocks", kind, **own)
     quick = cached(model.train())
-    assert isinstance(quick, Recomputed)
+    assert isinstance(quick, RecomputedModel)
     with torch.no_grad():
         model.eval()
         wanted = [model(*src, tgt[:, :end]) for end in (3, 4, 6)]
@@ -268,9 +268,9 @@ def test_what_cannot_be_kept_is_computed_anew(kind, own):
 def test_blocks_that_were_exchanged_are_seen():
     model, _, _ = prepared("char_lm", DecoderOnly)
     model.decoder.blocks[1].self_attention = LoudAttention(12, 3).double()
-    assert isinstance(cached(model), Recomputed)
+    assert isinstance(cached(model), RecomputedModel)
     model.decoder = nn.Identity()
-    assert isinstance(cached(model), Recomputed)
+    assert isinstance(cached(model), RecomputedModel)
 
 
 def test_the_keys_of_the_running_example_grow_a_row_a_step():
@@ -299,7 +299,7 @@ def test_every_attention_that_a_config_names_is_kept(attention, cross):
     own = {"attention": attention, "cross_attention": cross}
     model, src, tgt = prepared("paper_base", EncoderDecoder, **own)
     quick = cached(model)
-    assert not isinstance(quick, Recomputed)
+    assert not isinstance(quick, RecomputedModel)
     close(grown(quick, src, tgt, STEPS[1]), model(*src, tgt))
 
 
@@ -313,7 +313,7 @@ def test_attention_that_mixes_neighbours_is_computed_anew():
 
     model, _, tgt = prepared("char_lm", DecoderOnly, attention=Neighbours)
     quick = cached(model)
-    assert isinstance(quick, Recomputed)
+    assert isinstance(quick, RecomputedModel)
     close(grown(quick, (), tgt, STEPS[0])[:, -1], model(tgt)[:, -1])
 
 

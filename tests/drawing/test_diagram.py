@@ -4,6 +4,7 @@ that a model does not have."""
 import pytest
 import torch
 
+from tests.helpers.colours import contrast, rgb
 from tests.helpers.diagrams import (
     OneCall,
     Reader,
@@ -11,7 +12,7 @@ from tests.helpers.diagrams import (
     traced,
     written_shapes,
 )
-from tests.helpers.drawings import texts
+from tests.helpers.drawings import letter_faults, texts
 from tests.helpers.small import small
 from tests.helpers.translators import DIMS
 from tformer_lite import (
@@ -27,6 +28,7 @@ from tformer_lite import (
     where,
 )
 from tformer_lite.drawing.diagram.here import PARTS
+from tformer_lite.drawing.surface.palette import AXES, INK, LIT, PAPER
 
 IDS = torch.ones(1, 4, dtype=torch.long)
 
@@ -49,7 +51,7 @@ def test_the_map_has_a_shape_wherever_it_changes(name):
     expected = [(b, s), (b, s, c), (b, t), (b, t, c), (b, t, v), (b, s, c)]
     line = [(b, s, c), fused, (b, h, s, d), *[(b, h, s, s)] * 3]
     line += [(b, h, s, d), (b, s, c), (b, s, c)]
-    drawn = written_shapes(overview(seen).figure)
+    drawn = written_shapes(overview(seen))
     assert drawn == [str(shape) for shape in expected + line]
 
 
@@ -78,7 +80,7 @@ def test_shapes_that_the_run_does_not_have_are_left_out():
     picture = where(trace(model, IDS, IDS), "softmax")
     assert "It gives" not in picture.text
     assert "→ scores → mask → [softmax] → @ v →" in picture.text
-    assert len(written_shapes(picture.figure)) == 6
+    assert len(written_shapes(picture)) == 6
 
 
 @pytest.mark.slow
@@ -94,14 +96,28 @@ def test_names_that_are_not_proved_show_it():
 @pytest.mark.full
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("name", ["tiny", "paper"])
-def test_each_part_is_lit_on_wide_pages_and_on_phones(name, part):
+def test_each_part_is_lit_and_its_letters_are_apart(name, part):
     picture = where(traced(name), part)
-    sides = 2 if part == "model" else 1
-    for figure in picture.figure, picture.narrow:
-        assert len(lit(figure)) == sides
+    assert len(lit(picture)) == (2 if part == "model" else 1)
     whole = part in ("encoder", "decoder", "model")
     assert picture.text.count("[") == (0 if whole else 1)
     assert picture.text.startswith("You are here: ")
+    assert letter_faults(picture) == []
+    assert sum(72 * x.get_figheight() for x in picture.figures) <= 180
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["tiny", "large", "writer", "unproved"])
+def test_long_sizes_and_names_have_the_room_they_need(name):
+    for picture in overview(traced(name)), where(traced(name), "mask"):
+        assert letter_faults(picture) == []
+
+
+@pytest.mark.parametrize("theme", [0, 1])
+def test_text_can_be_read_on_every_ground(theme):
+    for ground in PAPER, LIT:
+        for _, ink in [("", INK), *AXES.values()]:
+            assert contrast(rgb(ink[theme]), rgb(ground[theme])) >= 4.5
 
 
 @pytest.mark.slow
@@ -112,7 +128,7 @@ def test_parts_stand_in_the_order_in_which_they_ran(seen):
     assert f"{attention} cross-attention → + → feed-forward → +" in post
     assert "encoder × 1: ids" in pre
     assert "encoder × 2: ids" in post
-    assert "× 2" in texts(where(traced("paper"), "norm").svg())
+    assert "encoder × 2" in texts(where(traced("paper"), "norm").svg())
 
 
 def test_the_text_is_short(seen):
@@ -132,8 +148,8 @@ def test_a_model_that_only_writes_has_no_encoder_on_its_map(seen):
     seen = traced("writer")
     for picture in overview(seen), where(seen, "head"):
         words = texts(picture.svg())
-        assert "decoder" in words
-        assert not {"encoder", "memory", "cross-attention"} & {*words}
+        assert "decoder × 2" in words
+        assert not {"encoder", "memory", "cross-att."} & {*words}
         assert "encoder" not in picture.text
     with pytest.raises(ValueError, match="no encoder: it has ids, .*model"):
         where(seen, "encoder")
@@ -143,8 +159,8 @@ def test_a_model_that_only_writes_has_no_encoder_on_its_map(seen):
 def test_a_model_that_only_reads_has_no_decoder_on_its_map():
     seen = trace(Reader(small("tiny_translator")), IDS)
     words = texts(overview(seen).svg())
-    assert {"encoder", "head", "mask"} <= {*words}
-    assert not {"decoder", "memory", "cross-attention"} & {*words}
+    assert {"encoder × 2", "head", "mask"} <= {*words}
+    assert not {"decoder", "memory", "cross-att."} & {*words}
 
 
 @pytest.mark.full

@@ -8,41 +8,37 @@ import torch
 
 from tests.helpers.colours import contrast, rgb
 from tests.helpers.drawings import ENGLISH, NEPALI, SCORES, texts
-from tformer_lite import heatmap
-from tformer_lite.drawing.surface.palette import AXES, EDGE, INK, KINDS, PAPER
+from tformer_lite import curves, heatmap
+from tformer_lite.drawing.surface.palette import (
+    EDGE,
+    HATCH,
+    INK,
+    KINDS,
+    MUTED,
+    SHADE,
+)
+
+MASK = torch.tensor([[True, True, False, False]])
+DOLLARS = ["$5 $6", "$$", r"$\frac$", r"\$"]
+
+
+def cells_axes(picture, panel: int = 0):
+    """The axes of a panel's cells."""
+    return picture.figures[panel].axes[1]
+
+
+def fills(svg: str) -> list[str]:
+    """The light colours of the cells (those with an edge), in order."""
+    cell = re.compile(rf"fill: (#\w+); fill: [^;]*; stroke: {EDGE[0]}")
+    return cell.findall(svg)
 
 
 def test_every_number_and_label_stands_in_the_drawing_as_text():
-    svg = heatmap(SCORES, rows=NEPALI, columns=ENGLISH).svg()
-    drawn = texts(svg)
-    for label in NEPALI + ENGLISH:
-        assert label in drawn
-    for row in SCORES.tolist():
-        for value in row:
-            number = "-∞" if value == -math.inf else f"{value:.2f}"
-            number = "0.00" if number == "-0.00" else number
-            assert number.replace("-", "−") in drawn
-    assert drawn.count("−∞") == 8  # on a page and on a phone
-
-
-@pytest.mark.slow
-def test_beside_channels_a_position_is_of_no_query_and_of_no_key():
-    named = {
-        "T S": "query position",
-        "S D": "key position",
-        "T C": "position",
-        "S V": "position",
-    }
-    for axes, name in named.items():
-        picture = heatmap(torch.zeros(8, 4), axes=axes)
-        assert f"rows {axes[0]} ({name})" in picture.text
-
-
-@pytest.mark.slow
-def test_whole_numbers_have_no_decimals():
-    places = torch.arange(6).view(2, 3)
-    assert "5.00" not in texts(heatmap(places).svg())
-    assert "5.00" in texts(heatmap(places.float()).svg())
+    drawn = texts(heatmap(SCORES, rows=NEPALI, columns=ENGLISH).svg())
+    numbers = ["−∞" if x == -math.inf else f"{x:.2f}" for x in SCORES.ravel()]
+    numbers = [x.replace("-0.00", "0.00").replace("-", "−") for x in numbers]
+    assert {*NEPALI, *ENGLISH, *numbers} <= {*drawn}
+    assert drawn.count("−∞") == 4
 
 
 def test_the_description_names_tensor_index_shape_and_largest_cell():
@@ -56,23 +52,50 @@ def test_the_description_names_tensor_index_shape_and_largest_cell():
         "(is)."
     )
     assert table.splitlines()[0] == "weights[0, 1]"
-    assert table.splitlines()[4].split() == [
-        "थिएन", "0.10", "0.20", "0.70", "0.00",
-    ]  # fmt: skip
+    row = table.splitlines()[4].split()
+    assert row == ["थिएन", "0.10", "0.20", "0.70", "0.00"]
 
 
 @pytest.mark.slow
-def test_masked_cells_are_hatched_and_counted():
-    plain, masked = heatmap(SCORES[:, :3]), heatmap(SCORES)
-    assert "pattern" not in plain.svg()
-    assert "4 of 16 cells are masked" in masked.text
-    weights = SCORES.softmax(-1)
-    hidden = heatmap(weights, mask=torch.tensor([[True, True, False, False]]))
-    assert "8 of 16 cells are masked" in hidden.text
-    for picture, boxes in ((masked, 4), (hidden, 8)):
-        for figure in (picture.figure, picture.narrow):
-            (hatched,) = figure.axes[1].patches
-            assert len(hatched.get_path().vertices) == 5 * boxes
+@pytest.mark.parametrize(
+    ("axes", "named"),
+    [
+        ("T S", "rows T (query position), columns S (key position)."),
+        ("S D", "rows S (key position), columns D (channel of the head)."),
+        ("T C", "rows T (position), columns C (channel)."),
+        ("beam S", "rows beam, columns S (key position)."),
+    ],
+)
+def test_axes_are_named_and_a_position_beside_channels_is_neither(axes, named):
+    picture = heatmap(torch.zeros(8, 4), axes=axes, titles=["x"])
+    assert named in picture.text
+    assert {"x", *axes.split(), "(8,", "4)"} <= {*texts(picture.svg())}
+
+
+@pytest.mark.parametrize(
+    ("matrix", "mask", "hidden"),
+    [
+        (SCORES[:, :3], None, 0),
+        (SCORES, None, 4),
+        (SCORES.softmax(-1), MASK, 8),
+        (MASK, None, 2),
+    ],
+)
+def test_masked_cells_are_grey_and_hatched_below_their_digits(
+    matrix, mask, hidden
+):
+    picture = heatmap(matrix, mask=mask)
+    said = f"{hidden} of {matrix.numel()} cells are masked"
+    assert (said in picture.text) is bool(hidden)
+    patches, svg = cells_axes(picture).patches, picture.svg()
+    assert len(patches) == 2 * bool(hidden)
+    assert (SHADE[0] in svg) is (HATCH[0] in svg) is bool(hidden)
+    ax = cells_axes(picture)
+    for patch in patches:
+        box = patch.get_path().get_extents()
+        assert box.width * box.height == hidden
+        assert ax.collections[0].get_zorder() < patch.get_zorder()
+        assert patch.get_zorder() < min(x.get_zorder() for x in ax.texts)
 
 
 def test_a_masked_cell_is_never_called_the_largest():
@@ -86,7 +109,6 @@ def test_a_masked_cell_is_never_called_the_largest():
     ("matrix", "kind"),
     [
         (SCORES, "scores"),
-        (torch.eye(3), "weights"),
         (torch.tensor([[0.5, 0.5], [0.0, 0.0]]), "weights"),
         (torch.tensor([[0.5, 0.4]]), "scores"),
         (torch.tensor([[1.5, -0.5]]), "scores"),
@@ -98,87 +120,149 @@ def test_the_kind_is_read_off_the_values(matrix, kind):
     assert heatmap(matrix).svg() == heatmap(matrix, kind=kind).svg()
 
 
-def fills(svg: str) -> list[str]:
-    """The light colours of the cells (those with an edge), in order."""
-    cell = re.compile(rf"fill: (#\w+); fill: [^;]*; stroke: {EDGE[0]}")
-    return cell.findall(svg.partition('class="narrow"')[0])
-
-
 @pytest.mark.slow
-def test_weights_keep_one_scale_and_scores_are_centred_on_zero():
-    half = torch.tensor([[0.5, 0.5]])
-    sure = torch.tensor([[1.0, 0.0]])
-    assert fills(heatmap(sure).svg()) == ["#f2a65e", "#ffffff"]
-    assert fills(heatmap(half).svg())[0] not in ("#f2a65e", "#ffffff")
+def test_weights_keep_one_scale_and_scores_share_one_centred_on_zero():
+    assert fills(heatmap(torch.eye(2)).svg())[:2] == ["#f2a65e", "#ffffff"]
+    half = fills(heatmap(torch.tensor([[0.5, 0.5]])).svg())
+    assert {*half}.isdisjoint({"#f2a65e", "#ffffff"})
     scores = torch.tensor([[-2.0, 0.0, 2.0]])
-    assert fills(heatmap(scores).svg()) == ["#84b8e6", "#ffffff", "#f2a65e"]
+    three = ["#84b8e6", "#ffffff", "#f2a65e"]
+    assert fills(heatmap(scores).svg()) == three
+    both = fills(heatmap(scores, 2 * scores).svg())
+    assert both[3:] == three != both[:3]
+    assert fills(heatmap(0 * scores, kind="scores").svg()) == ["#ffffff"] * 3
+    endless = heatmap(torch.tensor([[math.inf, 2.0]]), kind="scores")
+    assert cells_axes(endless).collections[0].get_clim() == (-2, 2)
 
 
 @pytest.mark.slow
-def test_panels_of_scores_share_one_scale():
-    small, large = torch.tensor([[1.0, -1.0]]), torch.tensor([[4.0, -4.0]])
-    together = fills(heatmap(small, large).svg())
-    assert together[:2] != fills(heatmap(small).svg())
-    assert together[2:] == fills(heatmap(large).svg())
-
-
-@pytest.mark.parametrize("theme", [0, 1])
-def test_text_can_be_read_on_every_cell_in_both_themes(theme):
-    for kind in KINDS.values():
-        for pair in kind.counterparts().items():
-            assert contrast(rgb(INK[theme]), rgb(pair[theme])) >= 4.5
-    for _, colours in AXES.values():
-        assert contrast(rgb(colours[theme]), rgb(PAPER[theme])) >= 4.5
-
-
-def test_what_cannot_be_drawn_is_refused_with_a_way_out():
-    with pytest.raises(ValueError, match=r"\(2, 3, 8, 8\).*choose one"):
-        heatmap(torch.zeros(2, 3, 8, 8))
-    for nothing in (torch.zeros(0, 3), torch.zeros(3, 0), [[]]):
-        with pytest.raises(ValueError, match=r", \d\), and no number in it"):
-            heatmap(nothing)
-    with pytest.raises(ValueError, match=r"is torch.complex64, .* \.real"):
-        heatmap(SCORES + 1j)
-    with pytest.raises(ValueError, match="3 labels for an axis of size 4"):
-        heatmap(SCORES[:, :3], rows=NEPALI[:3])
-    with pytest.raises(ValueError, match="'logits': known are scores"):
-        heatmap(SCORES, kind="logits")
-    with pytest.raises(ValueError, match="'Q': known are B, T"):
-        heatmap(SCORES, axes="T Q")
-    with pytest.raises(ValueError, match="two names"):
-        heatmap(SCORES, axes="T")
-
-
-def test_a_mask_that_does_not_fit_is_refused():
-    with pytest.raises(TypeError, match="torch.float32"):
-        heatmap(SCORES, mask=torch.ones(1, 4))
-    with pytest.raises(ValueError, match="axis 1"):
-        heatmap(SCORES, mask=torch.ones(4, 3).bool())
+@pytest.mark.parametrize(
+    ("shape", "fits"),
+    [((24, 8), True), ((25, 8), False), ((8, 16), False)],
+)
+def test_digits_stand_where_they_fit_and_else_a_scale_below(shape, fits):
+    matrix = torch.rand(shape, generator=torch.manual_seed(0))
+    matrix[0, 0] = 1
+    drawn = texts(heatmap(matrix).svg())
+    assert sum("." in text for text in drawn) == (matrix.numel() * fits or 2)
+    assert ("−1.00" in drawn) is not fits
 
 
 @pytest.mark.slow
-def test_arrays_and_lists_and_masks_of_ones_and_zeros_are_drawn_too():
+def test_long_tables_are_images_with_honest_ticks():
+    table = torch.linspace(-1, 1, 64)[:, None].expand(64, 128)
+    mask = torch.ones(64, 128).tril().bool()
+    for hidden in (None, mask):
+        picture = heatmap(table, axes="C S", titles=["x"], mask=hidden)
+        assert len(picture.svg()) < 30_000
+    ax = cells_axes(heatmap(table, axes="C S", titles=["x"]))
+    (image,) = ax.images
+    colours = image.get_array()
+    assert colours.shape == (64, 128, 4)
+    assert colours[[0, 31, 63], 0, 3].tolist() == [255, 4, 255]
+    assert (colours[0, 0] != colours[63, 0]).any()
+    assert image.get_extent() == [0, 128, 64, 0]
+    for tick, text in zip(ax.get_xticks(), ax.get_xticklabels(), strict=True):
+        assert tick == int(text.get_text()) + 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.half, torch.int8])
+def test_a_matrix_of_any_type_is_drawn_as_its_numbers_are(dtype):
+    for kind in "scores", "weights":
+        values = (SCORES[:, :3] * 8).to(dtype)
+        drawn, wanted = (
+            cells_axes(heatmap(x, kind=kind)).collections[0].get_array()
+            for x in (values, values.double())
+        )
+        assert (drawn == wanted).all()
+
+
+@pytest.mark.slow
+def test_arrays_lists_whole_numbers_and_masks_of_ones_are_drawn_too():
     assert heatmap(SCORES.numpy()).svg()
     drawn = heatmap([[1, 0]], kind="mask")
     assert {"True", "False"} <= set(texts(drawn.svg()))
     assert "1 of 2 cells are masked" in drawn.text
-
-
-def test_each_matrix_has_one_title():
-    with pytest.raises(ValueError, match="2 matrices, 1 titles"):
-        heatmap(SCORES, SCORES, titles=["one"])
-    with pytest.raises(ValueError, match="0 matrices"):
-        heatmap()
-    assert repr(heatmap(*[SCORES])).startswith("matrix (4, 4)")
+    assert "5.00" not in texts(heatmap(torch.arange(6).view(2, 3)).svg())
 
 
 @pytest.mark.slow
-def test_titles_can_be_given():
-    picture = heatmap(SCORES, SCORES, titles=["before", "after"])
-    assert {"before", "after"} <= set(texts(picture.svg()))
+@pytest.mark.parametrize(
+    ("columns", "turned"),
+    [
+        (["level"] * 4, 0),
+        (NEPALI, 0),
+        (["turned over"] * 4, 60),
+        (["short", "", "", "and a long one"], 60),
+    ],
+)
+def test_words_below_are_turned_where_they_would_meet(columns, turned):
+    written = cells_axes(heatmap(SCORES, columns=columns)).get_xticklabels()
+    assert [text.get_text() for text in written] == columns
+    assert {text.get_rotation() for text in written} == {turned}
 
 
-def test_a_score_without_end_leaves_the_scale_to_the_others():
-    scores = torch.tensor([[float("inf"), 2.0], [1.0, -1.0]])
-    _, ax = heatmap(scores, kind="scores").figure.axes
-    assert ax.collections[0].get_clim() == (-2, 2)
+def test_padding_is_grey():
+    words = ["[PAD]", "a", "b", "[SOS]"]
+    ax = cells_axes(heatmap(SCORES, rows=words, columns=words))
+    for text in (*ax.get_xticklabels(), *ax.get_yticklabels()):
+        padding = text.get_text() == "[PAD]"
+        assert text.get_color() == (MUTED if padding else INK)[0]
+
+
+@pytest.mark.slow
+def test_a_dollar_is_a_word_and_no_formula():
+    drawn = texts(heatmap(SCORES, columns=DOLLARS, titles=["x['$a'] $"]).svg())
+    assert {*DOLLARS, "x['$a'] $"} <= set(drawn)
+    names = ["$a$", r"$\frac$"]
+    lines = curves(SCORES[:, 0], SCORES[:, 1], titles=names)
+    assert set(names) <= set(texts(lines.svg()))
+    assert lines.png()
+
+
+@pytest.mark.slow
+def test_characters_that_cannot_be_drawn_are_written_as_python_does():
+    labels = ["\n", "\x00\t", "a\ud800", "क\u094d\u200dष"]
+    picture = heatmap(SCORES, rows=labels, columns=labels, titles=["x"])
+    shown = [r"\n", r"\x00\t", r"a\ud800", labels[3]]
+    assert set(shown) <= set(texts(picture.svg()))
+    assert len(picture.text.split("\n\n")[1].splitlines()) == 2 + 4
+    assert "3" in texts(heatmap(SCORES, columns=[0, 1, 2, 3]).svg())
+
+
+@pytest.mark.parametrize("theme", [0, 1])
+def test_text_can_be_read_on_every_cell_in_both_themes(theme):
+    grounds = [
+        pair for k in KINDS.values() for pair in k.counterparts().items()
+    ]
+    for pair in [*grounds, SHADE]:
+        assert contrast(rgb(INK[theme]), rgb(pair[theme])) >= 4.5
+
+
+@pytest.mark.parametrize(
+    ("matrices", "options", "error"),
+    [
+        ([torch.zeros(2, 3, 8, 8)], {}, r"\(2, 3, 8, 8\).*choose one"),
+        ([torch.zeros(0, 3)], {}, r", \d\), and no number in it"),
+        ([[]], {}, "choose one"),
+        ([SCORES + 1j], {}, r"is torch.complex64, .* \.real"),
+        ([SCORES], {"rows": NEPALI[:3]}, "3 labels for an axis of size 4"),
+        ([SCORES], {"kind": "logits"}, "'logits': known are scores"),
+        ([SCORES], {"axes": "T Q"}, "'Q': known are B, T"),
+        ([SCORES], {"axes": "T"}, "two names"),
+        ([SCORES], {"mask": torch.ones(4, 3).bool()}, "axis 1"),
+        ([SCORES] * 2, {"titles": ["one"]}, "2 matrices, 1 titles"),
+        ([], {}, "0 matrices"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_with_a_way_out(
+    matrices, options, error
+):
+    with pytest.raises(ValueError, match=error):
+        heatmap(*matrices, **options)
+
+
+def test_a_mask_of_numbers_is_refused():
+    with pytest.raises(TypeError, match="torch.float32"):
+        heatmap(SCORES, mask=torch.ones(1, 4))

@@ -1,71 +1,123 @@
 """The faces of a figure: SVG in two themes, PNG with Nepali shaped, text."""
 
 import base64
+import gzip
 import io
+import json
 import re
 from xml.etree import ElementTree
 
 import matplotlib as mpl
 import pytest
 import torch
+from figures import figure as in_page
+from matplotlib import colors
 from matplotlib.figure import Figure
 from PIL import Image, ImageDraw, ImageFont
 
-from tests.helpers.drawings import ENGLISH, NEPALI, SCORES
-from tformer_lite import heatmap
+from tests.helpers.drawings import ENGLISH, NEPALI, SCORES, texts_on
+from tformer_lite import (
+    bars,
+    curves,
+    heatmap,
+    overview,
+    running_trace,
+    seeds,
+    strip,
+    where,
+)
 from tformer_lite.drawing.surface import picture
-from tformer_lite.drawing.surface.palette import PAPER
-from tformer_lite.drawing.surface.picture import FONT
+from tformer_lite.drawing.surface.matrix import Matrix
+from tformer_lite.drawing.surface.page import Page
+from tformer_lite.drawing.surface.palette import (
+    DARK,
+    EDGE,
+    HATCH,
+    INK,
+    KINDS,
+)
+from tformer_lite.drawing.surface.picture import FONT, Panel, Picture
+
+FIRST = torch.tensor([[1.0, 0.0], [0.0, 0.0]])
+NAMED = {"rows": ["one", "two"], "columns": [".", "."]}
+WORDS, RISING = list("abcd"), torch.arange(4.0)
+PICTURES = {
+    "heatmap": lambda: heatmap(SCORES, SCORES, rows=NEPALI, columns=ENGLISH),
+    "strip": lambda: strip(SCORES, "softmax", SCORES.softmax(-1), row=1),
+    "bars": lambda: bars(RISING, -RISING, labels=WORDS, glosses=WORDS),
+    "seeds": lambda: seeds(RISING, RISING + 1, axis="loss"),
+    "curves": lambda: curves(*[RISING + i for i in range(5)], heads=["a\nb"]),
+    "where": lambda: where(running_trace(), "scores"),
+    "overview": lambda: overview(running_trace()),
+}
+
+
+def root_of(picture: Picture) -> ElementTree.Element:
+    """A picture's SVG, as an XML parser reads it."""
+    return ElementTree.fromstring(picture.svg())
 
 
 @pytest.mark.slow
-def test_a_screen_reader_says_the_first_paragraph():
-    drawing = heatmap(
-        SCORES, rows=NEPALI, columns=['<b> "it\'s" &', "b", "c", "d"]
-    )
-    root = ElementTree.fromstring(drawing.svg())
-    assert root.get("role") == "img"
-    assert root.get("aria-label") == drawing.text.split("\n\n")[0]
+def test_a_screen_reader_says_the_first_paragraph_in_the_page_too():
+    words = ['<b> "it\'s" &', "b", "c", "d"]
+    drawing = heatmap(SCORES, SCORES, rows=NEPALI, columns=words)
+    for svg in drawing.svg(), in_page(drawing.svg()):
+        svg = svg.replace("xlink:", "")
+        root = ElementTree.fromstring(svg)
+        assert root.get("role") == "img"
+        assert root.get("aria-label") == drawing.text.split("\n\n")[0]
 
 
 @pytest.mark.slow
-def test_every_colour_has_its_dark_counterpart():
-    svg = heatmap(SCORES, rows=NEPALI, columns=ENGLISH).svg()
+def test_panels_stand_side_by_side_and_are_set_free_in_a_page():
+    four = heatmap(*[SCORES] * 4, titles=["x"] * 4)
+    root = root_of(four)
+    first, second, _, last = (p for p in root if p.get("class") == "panel")
+    assert first.get("x") == first.get("y") == second.get("y") == "0.0"
+    assert float(second.get("x")) > float(first.get("width"))
+    assert last.get("x") == "0.0"
+    assert float(last.get("y")) > float(first.get("height"))
+    png, high = Image.open(io.BytesIO(four.png())), float(root.get("height"))
+    assert png.height == pytest.approx(2 * high, abs=2)
+    page = in_page(four.svg())
+    assert page.startswith('<div class="figure"')
+    assert page.count('<svg class="panel" width=') == 4
+    assert in_page(heatmap(SCORES).svg()).startswith('<svg class="figure"')
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_colour_has_its_dark_counterpart(name):
+    svg = PICTURES[name]().svg()
     light = set(re.findall(r"(?:fill|stroke): (#\w{6})", svg))
     pairs = dict(re.findall(r"light-dark\((#\w+), (#\w+)\)", svg))
     assert light == set(pairs)
     assert all(pairs[colour] != colour for colour in light)
-    assert pairs[PAPER[0]] == PAPER[1]
+    assert pairs[INK[0]] == INK[1]
 
 
 @pytest.mark.slow
-def test_the_same_figure_is_the_same_bytes():
-    one, two = (heatmap(SCORES, rows=NEPALI) for _ in range(2))
+def test_the_same_figure_is_the_same_bytes_with_no_ids_that_leak():
+    one, two = (heatmap(SCORES, SCORES, rows=NEPALI) for _ in range(2))
     assert one.svg() == two.svg()
     assert one.png() == two.png()
-    assert heatmap(SCORES[:2]).svg().count("url(#h") == 2
+    found = re.findall(r' id="([^"]+)"', one.svg())
+    assert len(found) == len({*found}) > 1
+    assert {*found}.isdisjoint(
+        re.findall(r' id="([^"]+)"', heatmap(SCORES * 2).svg())
+    )
+    assert "<style" not in one.svg()
+    assert "<metadata" not in one.svg()
 
 
 @pytest.mark.slow
-def test_a_drawing_brings_no_ids_or_styles_that_leak_into_a_page():
-    a, b = heatmap(SCORES).svg(), heatmap(SCORES * 2).svg()
-    ids = [set(re.findall(r'id="([^"]+)"', svg)) for svg in (a, b)]
-    assert ids[0]
-    assert ids[0].isdisjoint(ids[1])
-    assert "<style" not in a
-    assert "<metadata" not in a
-
-
-@pytest.mark.slow
-def test_a_notebook_gets_text_svg_and_png():
+def test_a_notebook_gets_text_svg_and_png_unless_nepali_would_be_wrong(
+    monkeypatch,
+):
     bundle = heatmap(SCORES)._repr_mimebundle_()
     assert list(bundle) == ["text/plain", "image/svg+xml", "image/png"]
     png = Image.open(io.BytesIO(base64.b64decode(bundle["image/png"])))
     assert png.width > 200
-
-
-@pytest.mark.slow
-def test_a_matplotlib_that_cannot_shape_nepali_draws_no_wrong_png(monkeypatch):
     monkeypatch.setattr(picture, "SHAPES_COMPLEX", False)
     assert "image/png" not in heatmap(SCORES, rows=NEPALI)._repr_mimebundle_()
     assert "image/png" in heatmap(SCORES)._repr_mimebundle_()
@@ -102,3 +154,90 @@ def ink(page: Image.Image) -> torch.Tensor:
     grey = page.convert("L").point(lambda value: 255 - value)
     cut = grey.crop(grey.getbbox()).resize((120, 60))
     return torch.tensor(list(cut.tobytes())).view(60, 120) / 255
+
+
+def test_a_panel_tells_its_place_its_words_and_its_values_as_printed():
+    words = [['<b> "it\'s" &', *NEPALI[1:]], ENGLISH]
+    raw = Matrix("raw", SCORES, ("T", "S"), words, None, None)
+    large = Matrix("x", SCORES.repeat(20, 20), "TS", [None] * 2, None, None)
+    panels = [
+        Panel(raw, (1, 2, 30, 40), 3, chain=2),
+        Panel(large, (0, 0, 9, 9)),
+    ]
+    told = root_of(Picture(Figure((2, 1)), "", {}, panels=panels))
+    assert json.loads(told.get("data-panels")) == [
+        {
+            "name": "raw",
+            "chain": 2,
+            "axes": ["T", "S"],
+            "words": words,
+            "values": [
+                "0.10;−1.00;2.00;−∞ (masked)",
+                "0.00;0.00;1.24;−∞ (masked)",
+                "3.00;−3.46;0.50;−∞ (masked)",
+                "−0.25;0.75;1.00;−∞ (masked)",
+            ],
+            "drawing": 3,
+            "box": [1, 2, 30, 40],
+        }
+    ]
+    assert root_of(Picture(Figure((2, 1)), "", {})).get("data-panels") is None
+
+
+@pytest.mark.slow
+def test_the_first_cell_is_painted_where_its_panel_says():
+    """Seen in the pixels, which is all that a reader has."""
+    picture = heatmap(FIRST, kind="weights")
+    image = Image.open(io.BytesIO(picture.png())).convert("RGB")
+    full = colors.to_rgb(KINDS["weights"].light[-1])
+    painted = tuple(round(255 * x) for x in full)
+    left, top, wide, high = (2 * side for side in picture.panels[0].box)
+    for x, y in (0.05, 0.2), (0.45, 0.2), (0.05, 0.45):
+        at = round(left + x * wide), round(top + y * high)
+        assert image.getpixel(at) == painted
+    assert (
+        image.getpixel((round(left + 0.55 * wide), round(top + 0.2 * high)))
+        == (255,) * 3
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "picture",
+    [
+        heatmap(FIRST, **NAMED, titles=["above"]),
+        strip(FIRST, "=", FIRST, **NAMED, titles=["above"] * 2),
+    ],
+    ids=["heatmap", "strip"],
+)
+def test_a_title_is_painted_above_the_first_row_and_that_above_the_next(
+    picture,
+):
+    (figure,) = picture.figures
+    figure.canvas.draw()
+    boxes = {x.get_text(): x.get_window_extent() for x in texts_on(figure)}
+    heights = [boxes[x].y0 for x in ("above", *NAMED["rows"])]
+    assert heights == sorted(heights, reverse=True)
+
+
+def cells(values, hidden=None) -> str:
+    """The SVG of a matrix of scores alone, from −2 to 2."""
+    page, kind = Page(200, 100), KINDS["scores"]
+    page.cells((20, 10, 120, 80), values, kind, (-2, 2), hidden)
+    return Picture(page.figure, "", DARK | kind.counterparts()).svg()
+
+
+@pytest.mark.slow
+def test_cells_stand_in_the_pixels_of_their_box_and_hidden_ones_are_hatched():
+    svg = cells(SCORES)
+    edged = rf'd="(M[^"]*)" style="[^"]*{EDGE[0]}'
+    drawn = re.findall(edged, svg)
+    assert len(drawn) == SCORES.numel()
+    assert drawn[0] == "M20 10h30v20h-30z"
+    assert svg.count("url(#") == 1  # one path hatches all
+    assert "light-dark(#84b8e6, #1e66a8)" in svg  # −3.46: beyond the limit
+    none, all_ = (torch.full((4, 4), hides) for hides in (False, True))
+    assert HATCH[0] not in cells(SCORES[:, :3], none[:, :3])
+    assert "#84b8e6" not in cells(SCORES, all_)
+    svg = cells(torch.randn(8, 8, generator=torch.manual_seed(0)))
+    assert len(gzip.compress(svg.encode())) < 1400

@@ -3,6 +3,7 @@ say it in words; their letters have room on a phone; and what cannot be drawn
 is refused."""
 
 import math
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -50,7 +51,7 @@ from tformer_lite import (
 )
 from tformer_lite.decoding.search import follow
 from tformer_lite.drawing.surface.palette import RIM, WRONG
-from tformer_lite.gallery import measured
+from tformer_lite.gallery import stored_catches
 
 EXAMPLE, KEPT = running_example(), trained_translator()
 UNSEEN = "this was a good pen."  # where greed goes wrong
@@ -131,7 +132,7 @@ ROOM = [
     lambda: one_query(TABLE[:, 0], TABLE.repeat(1, 16), words=LONG),
     lambda: ribbons(*[TABLE[:8].T.softmax(-1)] * 2, columns=ENGLISH),
     lambda: ribbons(torch.eye(20), rows=LONG, columns=LONG),
-    lambda: dots(measured().found, measured().shelves),
+    lambda: dots(stored_catches().found, stored_catches().shelves),
     lambda: dots(MARKS, {"first": "a title"}),
 ]
 
@@ -140,6 +141,16 @@ ROOM = [
 @pytest.mark.parametrize("draw", ROOM)
 def test_letters_have_room_on_a_phone(draw):
     assert letter_faults(draw()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("draw", ROOM[::3])
+def test_every_colour_has_its_dark_counterpart(draw):
+    svg = draw().svg()
+    light = set(re.findall(r"(?:fill|stroke): (#\w{6})", svg))
+    pairs = dict(re.findall(r"light-dark\((#\w+), (#\w+)\)", svg))
+    assert light == set(pairs)
+    assert all(pairs[colour] != colour for colour in light)
 
 
 REFUSED = [
@@ -219,9 +230,10 @@ def test_what_is_drawn_is_said_in_words_and_numbers(draw, words):
 
 
 def found(picture, kind: type) -> list:
-    """What of a kind is on a picture, in the order it was drawn."""
-    ax = picture.figure.axes[0]
-    return [x for x in [*ax.patches, *ax.collections] if type(x) is kind]
+    """What of a kind is on a picture's panels, in the order it was drawn."""
+    axes = [figure.axes[0] for figure in picture.figures]
+    every = (x for ax in axes for x in [*ax.patches, *ax.collections])
+    return [x for x in every if type(x) is kind]
 
 
 def cells(picture) -> dict[tuple, list[float]]:
@@ -328,7 +340,7 @@ def test_an_element_keeps_its_colour_and_its_channel(moved):
         for mesh in found(picture, QuadMesh)
         for value in mesh.get_array().flatten()
     ]
-    written = [text.get_text() for text in picture.figure.axes[0].texts]
+    written = [text.get_text() for text in picture.figures[0].axes[0].texts]
     channels = [int(text) for text in written if text.isdigit()]
     assert len(set(colours[:24])) == 6  # two words, three heads
     numbers = moved.flatten().tolist()
@@ -338,7 +350,7 @@ def test_an_element_keeps_its_colour_and_its_channel(moved):
 
 def test_words_that_do_not_belong_there_are_marked():
     picture = blocks(X, HEADS, X.view(3, 2, 4), words=["mouth", "is"])
-    written = picture.figure.axes[0].texts
+    written = picture.figures[0].axes[0].texts
     said = [t.get_text() for t in written if t.get_color() == WRONG[0]]
     assert said == ["mouth", "is", "8 of 24 elements in their place"]
 
@@ -363,12 +375,13 @@ def test_what_is_stored_is_filled_and_all_that_is_hidden_is_hatched():
 
 
 def test_a_row_has_one_dot_for_each_of_its_marks():
-    svg = dots(MARKS, {"first": "a title"}).svg()
+    picture = dots(MARKS, {"first": "a title"})
     words = ["one", "two", *MARKS, "a title", "in all", "2", "1"]
-    assert all(texts(svg).count(word) == 1 for word in words)
-    assert texts(svg).index("one") < texts(svg).index("two")  # has more dots
-    more = dots({**MARKS, "none": ["one", "two", "three"]}).svg()
-    assert more.count("<use ") - svg.count("<use ") == 3
+    assert all(texts(picture.svg()).count(word) == 1 for word in words)
+    lines = dots(MARKS).figures[0].axes[1].lines
+    full, rings = [sorted(zip(*line.get_data())) for line in lines]
+    # Columns: one, two; it has more dots.
+    assert (full, rings) == ([(0, 1)], [(0, 0), (1, 0)])
 
 
 def framed_rows(picture) -> int:
@@ -456,7 +469,7 @@ def test_one_query_shows_the_numbers_of_every_step():
 
 
 def test_bars_are_as_high_as_scores_and_weights():
-    figure = one_query(ROW, V).figure
+    figure = one_query(ROW, V).figures[0]
     scores, weights = (
         [bar.get_height() for bar in ax.patches[-4:]] for ax in figure.axes[1:]
     )
@@ -469,12 +482,14 @@ def test_bars_are_as_high_as_scores_and_weights():
 
 
 def test_ribbons_are_as_wide_as_weights_and_lie_side_by_side():
-    found_bands = list(bands(WEIGHTS, [100, 300], [50, 150, 250, 350]))
-    (_, _, first, wide), (_, _, second, other), (*_, last) = found_bands
+    weights = torch.tensor([[0.6, 0.3, 0.07, 0.03], [0.4, 0.0, 0.0, 0.6]])
     # Those below THIN have none.
-    assert [wide, other, last] == pytest.approx([0.6 * BAND, 0.3 * BAND, BAND])
-    assert second - first == pytest.approx((wide + other) / 2)
-    assert first - wide / 2 + 0.45 * BAND == pytest.approx(100)
+    first, second, third, _ = bands(weights, [100, 300], [50, 150, 250, 350])
+    wide = [band[-1] for band in (first, second, third)]
+    assert wide == pytest.approx([0.6 * BAND, 0.3 * BAND, 0.4 * BAND])
+    assert second[2] - first[2] == pytest.approx((wide[0] + wide[1]) / 2)
+    assert third[1] - first[1] == pytest.approx((wide[0] + wide[2]) / 2)
+    assert first[2] + 0.15 * BAND == pytest.approx(100)
     picture = ribbons(WEIGHTS, rows=NEPALI[:2], columns=ENGLISH[:4], row="मुख")
     lit = [to_hex(path.get_edgecolor()) for path in found(picture, PathPatch)]
     assert [colour == RIM[0] for colour in lit] == [False, False, True]
@@ -521,11 +536,13 @@ def test_sizes_are_those_of_the_sums_written_out(kind):
 
 
 def test_the_river_is_as_high_as_its_numbers():
-    picture = residual_stream(running_model(), *EXAMPLE[:2])
-    rivers = [p.get_xy() for p in found(picture, Polygon)]
-    written = [t.get_text() for t in picture.figure.axes[0].texts]
-    levels = [float(x) for x in written if x.replace(".", "").isdigit()]
-    scales = [(xy[0, 1] - xy[1, 1]) / y for xy, y in zip(rivers, levels)]
+    picture, scales = residual_stream(running_model(), *EXAMPLE[:2]), []
+    for figure in picture.figures:
+        rivers = [p for p in figure.axes[0].patches if type(p) is Polygon]
+        written = [text.get_text() for text in figure.axes[0].texts]
+        levels = [float(x) for x in written if x.replace(".", "").isdigit()]
+        sides = [p.get_xy()[0, 1] - p.get_xy()[1, 1] for p in rivers]
+        scales += [high / level for high, level in zip(sides, levels)]
     assert len(scales) == 9
     assert scales == pytest.approx([scales[0]] * 9, rel=0.01)
 

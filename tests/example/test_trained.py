@@ -17,7 +17,7 @@ from tformer_lite import (
     tiny_translator,
     trained_translator,
 )
-from tformer_lite.example.shipped import STORED
+from tformer_lite.example.shipped import STORED_FILES
 from tformer_lite.text.tokenizers import EOS, SOS
 
 SEEDS = {"translator": 12, "undecayed": 12, "wider": 5}
@@ -61,7 +61,9 @@ def test_the_translator_is_small_and_carries_no_optimizer(kept):
     numbers = sum(p.numel() for p in kept.model.parameters())
     assert numbers == 41_256
     assert kept.training == {}
-    assert 4 * numbers < (STORED / "translator.pt").stat().st_size < 230_000
+    assert (
+        4 * numbers < (STORED_FILES / "translator.pt").stat().st_size < 230_000
+    )
 
 
 def test_it_translates_what_it_has_learned(kept):

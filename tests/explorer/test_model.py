@@ -19,7 +19,7 @@ from tformer_lite import (
     trained_translator,
 )
 from tformer_lite.explorer.scripts import FOLDER
-from tformer_lite.gallery.catching import measured
+from tformer_lite.gallery.catching import stored_catches
 from tformer_lite.text.tokenizers import EOS, PAD, SOS
 
 # One sentence of so many; BUGS=all tries each.
@@ -259,7 +259,7 @@ def test_the_right_model_lights_no_lamp(start):
 
 
 def test_a_lamp_is_lit_only_where_python_finds_the_same(lit):
-    theirs = measured().found
+    theirs = stored_catches().found
     pairs = {(bug, name) for bug in lit for name in lit[bug]}
     more = {(bug, name) for bug, name in pairs if name not in theirs[bug]}
     assert more == MORE
@@ -267,7 +267,7 @@ def test_a_lamp_is_lit_only_where_python_finds_the_same(lit):
 
 def test_what_python_finds_lights_the_lamp_of_that_name(lit):
     names = {*answer(FILES, NAMES, None)}
-    theirs = measured().found
+    theirs = stored_catches().found
     less = {
         (bug, name)
         for bug, noticed in lit.items()

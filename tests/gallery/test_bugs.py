@@ -9,7 +9,7 @@ import torch
 
 from tests.helpers.listings import unstyled
 from tformer_lite import bug, bugs, running_example, running_model
-from tformer_lite.gallery import changed, shapes
+from tformer_lite.gallery import changed_shapes, example_shapes
 from tformer_lite.gallery.planting import source
 
 ALL = pytest.mark.parametrize("name", [bug.name for bug in bugs()])
@@ -43,10 +43,10 @@ def test_there_are_at_least_thirty_and_no_two_are_the_same():
 
 
 @ALL
-def test_the_line_that_it_replaces_stands_in_the_source_once(name):
+def test_the_line_that_it_replaces_stands_in_the_source(name):
     one = bug(name)
     lines = [line.strip() for line in source(one.file).splitlines()]
-    assert lines.count(one.right) == 1
+    assert lines.count(one.right) in (1, 2)  # one line, or in both blocks
     assert one.wrong not in (one.right, "")
     assert "\n" not in one.wrong
 
@@ -66,9 +66,9 @@ def test_its_logits_are_wrong_or_we_say_why_not(name):
 
 @pytest.mark.slow
 def test_one_of_them_alone_changes_a_shape_on_the_way():
-    right = shapes(running_model())
-    mine = {bug.name: shapes(bug.model()) for bug in bugs()}
-    found = {name: changed(mine[name], right) for name in mine}
+    right = example_shapes(running_model())
+    mine = {bug.name: example_shapes(bug.model()) for bug in bugs()}
+    found = {name: changed_shapes(mine[name], right) for name in mine}
     tell = [name for name in found if found[name]]
     assert tell == ["attention_over_batch"]
     assert {name.split(":")[1] for name in found[tell[0]]} == {
@@ -79,7 +79,7 @@ def test_one_of_them_alone_changes_a_shape_on_the_way():
 
 def test_shapes_are_those_that_pytorch_gives():
     model, example = running_model(), running_example()
-    found = shapes(model)
+    found = example_shapes(model)
     assert found["head"] == found[""] == model(*example[:2]).shape
     assert found["encoder"] == model.encode(example.src).shape
     assert found["decoder.blocks.0.cross_attention:scores"] == (2, 3, 8, 8)

@@ -10,7 +10,7 @@ from shapewatch.tracing import Sheet
 from tests.helpers.legitimate import LEGITIMATE
 from tests.helpers.listings import unstyled
 from tformer_lite import bugs, report, running_example, running_model
-from tformer_lite.gallery import by_property, caught, measured
+from tformer_lite.gallery import by_property, plant_and_report, stored_catches
 from tformer_lite.gallery.catching import Catch
 from tformer_lite.gallery.entries import shelves
 
@@ -69,7 +69,7 @@ ELSEWHERE |= {"dropout"}
 @pytest.fixture(scope="module")
 def now() -> Sheet:
     """What is caught now, measured once."""
-    return caught(bugs())
+    return plant_and_report(bugs())
 
 
 @pytest.mark.full
@@ -80,7 +80,7 @@ def test_it_is_found_by_the_property_that_it_offends(bug, now):
 
 @pytest.mark.full
 def test_what_is_stored_is_what_is_measured(now):
-    stored = measured().rows
+    stored = stored_catches().rows
     assert now.rows == stored, "run python book/_tools/caught.py"
 
 
@@ -100,21 +100,23 @@ def test_a_property_alone_is_the_only_one_that_finds_a_bug():
 
 
 def test_the_table_shows_each_bug_on_its_shelf():
-    html = unstyled(measured()._repr_html_())
+    html = unstyled(stored_catches()._repr_html_())
     titles = re.findall(r'colspan="3">(.*?)<', html)
-    assert titles == [*measured().shelves.values()] == list(shelves())
+    assert titles == [*stored_catches().shelves.values()] == list(shelves())
     scores, *_, last = html.split("<tbody>")[1:]
     assert "<td>0</td><td>score_<wbr>scale<" in scores
     assert "no_scale" not in last
-    assert "rowgroup" not in unstyled(by_property(measured())._repr_html_())
+    assert "rowgroup" not in unstyled(
+        by_property(stored_catches())._repr_html_()
+    )
 
 
 def test_a_bug_stands_with_what_it_is_and_a_property_with_what_it_asks():
-    row = measured()._repr_html_().split("roles_reversed")[1]
+    row = stored_catches()._repr_html_().split("roles_reversed")[1]
     assert "The source asks, and the target answers." in row
     assert 'issues/2">rexrex9/nlp_torchtext#2</a>' in row
     assert "self.cross_attention(memory, second(x)" in row.split("</th>")[0]
-    asked = unstyled(by_property(measured())._repr_html_())
+    asked = unstyled(by_property(stored_catches())._repr_html_())
     assert asked.count("<br>See whether ") == 17
     assert "<br></th>" in by_property(named("no check"))._repr_html_()
 
@@ -125,10 +127,10 @@ def named(properties: str):
 
 
 def test_what_is_found_can_be_drawn():
-    picture = dots(measured().found, measured().shelves)
+    picture = dots(stored_catches().found, stored_catches().shelves)
     first, _, *rows = picture.text.splitlines()
     assert "(43, 17): 23 rows have one dot alone, 0 none." in first
-    assert f"no_scale: {measured()['no_scale'].properties}" in rows
+    assert f"no_scale: {stored_catches()['no_scale'].properties}" in rows
 
 
 @pytest.mark.full

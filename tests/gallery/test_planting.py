@@ -9,7 +9,7 @@ from torch.testing import assert_close
 from tests.helpers.small import small
 from tformer_lite import running_example, running_model
 from tformer_lite.gallery import bug, planted
-from tformer_lite.gallery.planting import PLACES, source
+from tformer_lite.gallery.planting import new_source, source
 from tformer_lite.model import attention, models
 
 SCALED = "scores = q @ k.mT / math.sqrt(q.shape[-1])"
@@ -20,15 +20,6 @@ def run(model: torch.nn.Module) -> torch.Tensor:
     """The logits of the running example."""
     with torch.no_grad():
         return model(*running_example()[:2])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("file", PLACES)
-def test_a_copy_without_a_change_is_the_model_itself(file):
-    lines = source(file).splitlines()
-    line = next(x.strip() for x in lines if lines.count(x) == 1 and x.strip())
-    model = planted(file, line, line).running.running_model()
-    assert_close(run(model), run(running_model()), rtol=0, atol=0)
 
 
 def test_the_module_is_untouched():
@@ -64,16 +55,21 @@ def test_a_bug_goes_into_other_models_as_well(name):
 
 
 @pytest.mark.parametrize(
-    ("file", "line", "times"),
+    ("file", "line"),
     [
-        ("attention", "scores = q @ k.mT / math.sqrt(d)", 0),
-        ("models", "super().__init__()", 6),
-        ("masks", "    return seen[None, None]", 0),
+        ("attention", "scores = q @ k.mT / math.sqrt(d)"),
+        ("masks", "    return seen[None, None]"),
     ],
 )
-def test_a_line_that_is_not_there_once_is_refused(file, line, times):
-    with pytest.raises(ValueError, match=f"{file}.py has .* {times} times"):
+def test_a_line_that_is_not_there_is_refused(file, line):
+    with pytest.raises(ValueError, match=f"{file}.py has no line "):
         planted(file, line, "pass")
+
+
+def test_a_line_that_stands_in_both_blocks_is_replaced_in_both():
+    line = "x = x + self.dropout(self.self_attention(first(x), mask=mask))"
+    assert line not in new_source("models", line, "planted = True")
+    assert new_source("models", line, "planted").count("planted\n") == 2
 
 
 def test_an_unknown_file_is_answered_with_the_known():

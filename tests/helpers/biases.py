@@ -60,24 +60,12 @@ def viewed(table, apart):
     return rows.reshape(HEADS, *apart.shape)
 
 
-def on_grid(table, apart):
-    """Words stand in rows of 3."""
-    at = torch.arange(len(apart))
-    rows, columns = (x[:, None] - x for x in (at // 3, at % 3))
-    return table[rows + 3, columns + 3].permute(2, 0, 1)
-
-
 def looking_far(table, apart):
     return -alibi(table, apart)
 
 
 def by_query(table, apart):
     return -SLOPES * torch.arange(len(apart))[:, None]
-
-
-def for_all(table, apart):
-    """The same number everywhere in a head."""
-    return SLOPES.expand(HEADS, *apart.shape)
 
 
 def made(*options):

@@ -48,17 +48,6 @@ class Rounded(Attention):
         return weights + ((weights * 8).round() / 8 - weights).detach()
 
 
-class RoundedRows(nn.Module):
-    """Rows in steps: a module that does nothing else."""
-
-    def __init__(self, c):
-        super().__init__()
-        self.scale = nn.Parameter(torch.ones(c))
-
-    def forward(self, x):
-        return x + ((x * 8).round() / 8 - x).detach() * self.scale.detach()
-
-
 class Shifted(Attention):
     """The largest score is subtracted, detached: that is no loss."""
 
@@ -79,15 +68,6 @@ class Padded(GPT):
         super().__init__()
         self.tokens = nn.Embedding(50, 16, padding_idx=int(IDS[0, 0]))
         self.head.weight = self.tokens.weight
-
-
-class Zero(GPT):
-    """Norms read rows of 0: there is much to bend."""
-
-    def __init__(self):
-        super().__init__()
-        nn.init.zeros_(self.tokens.weight)
-        nn.init.zeros_(self.places.weight)
 
 
 class Shrinks(GPT):

@@ -5,7 +5,6 @@ from functools import cache
 
 import torch
 from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Patch
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
@@ -24,6 +23,7 @@ from tformer_lite import (
     trace,
 )
 from tformer_lite.drawing.surface.palette import LIT
+from tformer_lite.drawing.surface.picture import Picture
 from tformer_lite.model.models import InputEmbedding
 
 SIZES = {"B": 4, "S": 7, "T": 5, "H": 2, "D": 8, "C": "H*D"}
@@ -87,20 +87,20 @@ class Reader(nn.Module):
         return self.head(self.encoder(self.embedding(ids), mask))
 
 
-def lit(figure: Figure) -> list[Patch]:
+def lit(picture: Picture) -> list[Patch]:
     """What is in the colour of where we are: boxes, and the largest stop."""
-    frames = [
+    patches = [p for f in picture.figures for p in f.axes[0].patches]
+    stops = [p for p in patches if isinstance(p, Circle) and p.radius == 8]
+    return stops + [
         patch
-        for patch in figure.axes[0].patches
+        for patch in patches
         if patch.get_linewidth() == 2
         and to_hex(patch.get_facecolor()) == LIT[0]
     ]
-    stops = [p for p in figure.axes[0].patches if isinstance(p, Circle)]
-    return frames + [stop for stop in stops if stop.radius == 8]
 
 
-def written_shapes(figure: Figure) -> list[str]:
+def written_shapes(picture: Picture) -> list[str]:
     """The shapes in a drawing, put together from their columns."""
-    texts = [text.get_text() for text in figure.axes[0].texts]
+    texts = [x.get_text() for f in picture.figures for x in f.axes[0].texts]
     sizes = [text for text in texts if re.fullmatch(r"\(?\d+[,)]", text)]
     return re.findall(r"\([\d, ]+\)", " ".join(sizes))

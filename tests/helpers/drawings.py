@@ -10,7 +10,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from tformer_lite.drawing.surface.page import NARROW, WIDE
 from tformer_lite.drawing.surface.picture import Picture
 
 ENGLISH = ["[SOS]", "mouth", "is", "."]
@@ -23,6 +22,7 @@ SCORES = torch.tensor(
         [-0.25, 0.75, 1.0, -math.inf],
     ]
 )
+PHONE = 358  # how wide a column of text is on a phone
 T = torch.arange(8)
 WAVE, RAMP = torch.sin(T * 1.0), T / 7
 
@@ -37,19 +37,18 @@ def texts(svg: str) -> list[str]:
 
 @mpl.rc_context({"text.hinting": "no_hinting"})  # as browsers do it
 def letter_faults(picture: Picture) -> list[str]:
-    """What is wrong with the letters of a picture, wide and narrow: a text
-    below 9 pixels, one that leaves the figure, two that overlap."""
-    found, wide_too = [], picture.narrow is not None
-    views = [(picture.figure, WIDE)] * wide_too
-    views += [(picture.narrow or picture.figure, NARROW)]
-    for figure, widest in views:
-        canvas = FigureCanvasAgg(figure)
+    """What is wrong with the letters of a picture's panels: one is wider than
+    a phone's column; a text is below 9 pixels, or leaves the panel; two
+    overlap."""
+    found = []
+    for figure in picture.figures:
         figure.dpi = 72  # where a point is a CSS pixel
-        canvas.draw()  # legends and annotations take their places
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()  # what is laid out takes its place
         wide, high = canvas.get_width_height()
         view, ends = f"of {wide} px: ", torch.tensor([wide, high]) + 0.5
-        if wide > widest:
-            found.append(f"{view}wider than {widest} px")
+        if wide > PHONE:
+            found.append(f"{view}wider than {PHONE} px")
         written = texts_on(figure)
         boxes = [corners(text, canvas.get_renderer()) for text in written]
         words = [" ".join(text.get_text().split()) for text in written]
@@ -67,10 +66,14 @@ def letter_faults(picture: Picture) -> list[str]:
 
 
 def texts_on(figure: Figure) -> list[Text]:
-    """The texts of a figure that are drawn: not those of hidden axes."""
-    off = [axes for axes in figure.axes if not axes.axison]
-    ticks = [axis for axes in off for axis in (axes.xaxis, axes.yaxis)]
-    hidden = {text for axis in ticks for text in axis.findobj(Text)}
+    """The texts of a figure that are drawn: those of ticks within view, on
+    axes that are shown."""
+    hidden = set()
+    for axes in figure.axes:
+        for axis in axes.xaxis, axes.yaxis:
+            ticks = axis._update_ticks() if axes.axison else []
+            shown = {axis.label, *(tick.label1 for tick in ticks)}
+            hidden |= set(axis.findobj(Text)) - shown
     drawn = [text for text in figure.findobj(Text) if text not in hidden]
     return [x for x in drawn if x.get_visible() and x.get_text().strip()]
 

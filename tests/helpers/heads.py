@@ -81,11 +81,3 @@ class Gated(Own):
 
     def join(self, mixed):
         return super().join(mixed * self.gates[..., None])
-
-
-class SummedLater(Own):
-    """Each head has a last matrix of its own: their sum is the usual one."""
-
-    def join(self, mixed):
-        rows = torch.eye(16).unflatten(0, (4, 4))
-        return torch.einsum("bhtd,hdc->btc", mixed, rows)

@@ -48,11 +48,11 @@ FAULTS = {
         .map(button => button.outerHTML)""",
     "an icon is missing": """() => all("svg .missing")
         .map(icon => icon.outerHTML)""",
-    "a figure does not say what it shows": r"""() => all("svg.figure")
+    "a figure does not say what it shows": r"""() => all(".figure")
         .filter(figure => figure.getAttribute("role") !== "img"
             || !/^.{20,}\.$/s.test(figure.ariaLabel ?? ""))
         .map(figure => figure.cloneNode().outerHTML)""",
-    "a figure has no real text": """() => all("svg.figure")
+    "a figure has no real text": """() => all(".figure")
         .filter(figure => !figure.querySelector("text"))
         .map(figure => figure.cloneNode().outerHTML)""",
     "an image is not described in words": """() => all("article img")
@@ -119,11 +119,11 @@ RUN = """async options => {
         copy.normalize();
         return copy.childNodes;
     };
-    const whole = [...document.querySelectorAll("svg.figure, code, pre")]
+    const whole = [...document.querySelectorAll(".figure, code, pre")]
         .filter(part => !part.parentElement.closest("code, pre"))
         .map(part => [part, [...part.childNodes]]);
     whole.forEach(([part]) => part.replaceChildren(
-        ...(part.matches("svg") ? [] : plain(part))));
+        ...(part.matches(".figure") ? [] : plain(part))));
     try { return (await axe.run(options)).violations; }
     finally {
         whole.forEach(([part, inner]) => part.replaceChildren(...inner));

@@ -44,15 +44,6 @@ class Nameless(Forgotten):
         del self.places
 
 
-class InTheSecond(GPT):
-    """Places are added where the second block begins."""
-
-    def forward(self, ids):
-        x = self.blocks[0](self.tokens(ids))
-        x = self.blocks[1](x + self.places.weight[: ids.shape[1]])
-        return self.head(self.norm(x))
-
-
 class Attends(nn.Module):
     """Rows (B, T, C) ask others (B, S, C)."""
 

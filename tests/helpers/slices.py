@@ -106,15 +106,6 @@ class OneOfTwo(Own):
         return q, q, v
 
 
-class ShutAtFirst(Own):
-    """Values of two heads are 0 at first, and so the last matrix learns
-    nothing from them."""
-
-    def __init__(self):
-        super().__init__()
-        self.v.weight.data[8:] = self.v.bias.data[8:] = 0
-
-
 class LongSteps(Own):
     """A head hears each eighth position, as far as there are any."""
 

@@ -24,7 +24,7 @@ from tformer_lite import (
     bert_window,
     greedy,
 )
-from tformer_lite.text.pieces import NAME
+from tformer_lite.text.pieces import BERT_NAME
 
 WORDS = "hello this is an example sentence ##s token ##ization . ,"
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS.split()]
@@ -158,7 +158,7 @@ print(tuple(ids.shape), tuple(BertEmbedding({V}, 12)(ids).shape))
 @pytest.mark.full
 def test_a_hub_name_is_read_from_what_was_fetched_before(folder, tmp_path):
     """The hub's own store, filled by hand: there is no network here."""
-    store = tmp_path / "hub" / f"models--{NAME}"
+    store = tmp_path / "hub" / f"models--{BERT_NAME}"
     snapshot = store / "snapshots" / ("0" * 40)
     shutil.copytree(folder, snapshot)
     pieces = BertWordPieceTokenizer(str(folder / "vocab.txt"))
@@ -190,7 +190,7 @@ def test_without_the_extra_one_sentence_says_what_to_install(
     monkeypatch.setitem(sys.modules, missing, None)
     build = EncoderDecoder if missing == "transformers" else WordPieceTokenizer
     with pytest.raises(ImportError) as caught:
-        build(bert_window) if build is EncoderDecoder else build(NAME)
+        build(bert_window) if build is EncoderDecoder else build(BERT_NAME)
     said = str(caught.value)
     assert missing in said
     assert "pip install transformers tokenizers" in said

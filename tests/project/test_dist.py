@@ -1,28 +1,64 @@
-"""What a release consists of: `make dist` writes it."""
+"""What a release consists of: `make dist` writes it. And what `pip install`
+puts of it on a reader's machine is enough."""
 
+import os
 import re
+import subprocess
+import sys
 import tarfile
-import tomllib
 import zipfile
+from email import message_from_string
+from pathlib import Path
 
 import dist
+import extras
 import nbformat
 import packages
 import pytest
+from packaging.requirements import Requirement
 
 import classroom
 import shapewatch
 import tformer_lite
-from tests.helpers.project import (
-    EXERCISES,
-    NOTEBOOKS,
-    ROOT,
-    run,
-)
+from tests.helpers.project import EXERCISES, NOTEBOOKS, ROOT, run
 
 NUMBER = tformer_lite.__version__
-SDIST = f"tformer_lite-{NUMBER}.tar.gz"
 BOOK = f"{dist.ARCHIVE_NAME}-{NUMBER}-notebooks.zip"
+# Each package that has a wheel: its name in files, and what it needs.
+WHEELS = {
+    "tformer_lite": "tformer_lite",
+    "shapewatch": "shapewatch",
+    "classroom": "tformer_classroom",
+}
+OURS = [f"shapewatch=={NUMBER}", f"tformer-lite=={NUMBER}"]
+NEEDS = {"shapewatch": ["torch>=2.4"], "classroom": OURS}
+NEEDS["tformer_lite"] = [OURS[0], "torch>=2.4", "matplotlib>=3.8"]
+NEEDS["tformer_lite"] += ["seaborn>=0.13", "numpy>=1.26", "pillow>=10"]
+NEEDS["tformer_lite"] += ["tqdm>=4.60"]
+FONT = "tformer_lite/drawing/fonts/NotoSansDevanagari-Regular.ttf"
+LICENCES = {
+    "LICENSE": b"MIT License",
+    "book/LICENSE": b"CC BY 4.0",
+    "tformer_lite/drawing/fonts/OFL.txt": b"SIL OPEN FONT LICENSE Version 1.1",
+}
+DRAW = """\
+import sys
+from matplotlib import font_manager, get_data_path
+sys.modules |= dict.fromkeys(["transformers", "tokenizers", "sacrebleu"])
+import tformer_lite
+
+module = tformer_lite.__file__.removesuffix("__init__.py")
+fonts = font_manager.fontManager
+bare = get_data_path(), module  # as on a machine that has no fonts
+fonts.ttflist = [f for f in fonts.ttflist if f.fname.startswith(bare)]
+words = tformer_lite.running_example().tgt_words[0]
+mask = tformer_lite.causal_mask(8)[0, 0]
+picture = tformer_lite.heatmap(mask.double(), rows=words, columns=words)
+assert "थिएन" in picture.svg()
+assert len(picture.png()) > 1000
+print(module, fonts.findfont("Noto Sans Devanagari"), sep="\\n")
+"""
+each_wheel = pytest.mark.parametrize("name", WHEELS)
 
 
 @pytest.fixture(scope="module")
@@ -36,57 +72,45 @@ def written(tmp_path_factory):
         yield dist.DIST
 
 
-@pytest.fixture(scope="module")
-def packed(written) -> set[str]:
-    """The names of the files in the sdist."""
-    with tarfile.open(written / SDIST) as archive:
-        names = archive.getnames()
-    return {name.split("/", 1)[1] for name in names}
+def inside(archive: Path) -> dict[str, bytes]:
+    """The files in a zip or a wheel."""
+    with zipfile.ZipFile(archive) as files:
+        return {name: files.read(name) for name in files.namelist()}
 
 
-@pytest.fixture(scope="module")
-def chapters(written) -> dict[str, str]:
-    """The files in the zip, and what is in them."""
-    with zipfile.ZipFile(written / BOOK) as archive:
-        names = archive.namelist()
-        return {n.split("/", 1)[1]: archive.read(n).decode() for n in names}
+def wheel(folder: Path, name: str) -> Path:
+    return folder / f"{WHEELS[name]}-{NUMBER}-py3-none-any.whl"
 
 
 @pytest.mark.slow
 def test_wheels_sdists_and_notebooks_are_written_and_nothing_else(written):
     names = {BOOK, *packages.ARCHIVES}
-    for name in "tformer_lite", "shapewatch", "tformer_classroom":
-        names |= {f"{name}-{NUMBER}-py3-none-any.whl"}
-        names |= {f"{name}-{NUMBER}.tar.gz"}
+    names |= {wheel(written, name).name for name in WHEELS}
+    names |= {f"{name}-{NUMBER}.tar.gz" for name in WHEELS.values()}
     assert {file.name for file in written.iterdir()} == names
-
-
-def test_the_packages_have_one_version():
     assert shapewatch.__version__ == classroom.__version__ == NUMBER
-    for folder in ROOT, ROOT / "classroom":
-        text = (folder / "pyproject.toml").read_text("utf8")
-        needs = tomllib.loads(text)["project"]["dependencies"]
-        ours = [x for x in needs if x.startswith(("shapewatch", "tformer"))]
-        assert ours
-        assert all(need.endswith(f"=={NUMBER}") for need in ours)
 
 
 @pytest.mark.slow
-def test_the_sdist_holds_what_the_repository_holds(packed):
+def test_the_sdist_holds_what_the_repository_holds(written):
+    with tarfile.open(written / f"tformer_lite-{NUMBER}.tar.gz") as archive:
+        packed = {name.split("/", 1)[1] for name in archive.getnames()}
     tracked = run(ROOT, "git", "ls-files", "-z").stdout.split("\0")
     there = {name for name in tracked if (ROOT / name).is_file()}
     assert there - packed == set(), "see [tool.hatch.build.targets.sdist]"
 
 
 @pytest.mark.slow
-def test_the_zip_holds_every_chapter_run_and_how_to_open_it(chapters):
+def test_the_zip_holds_every_chapter_run_and_how_to_open_it(written):
+    files = inside(written / BOOK).items()
+    files = {name.split("/", 1)[1]: text.decode() for name, text in files}
     names = {f"chapters/{file.name}" for file in NOTEBOOKS}
     names |= {f"chapters/exercises/{file.name}" for file in EXERCISES}
-    assert set(chapters) == {"README.md", "LICENSE"} | names
+    assert set(files) == {"README.md", "LICENSE"} | names
     for name in names:
-        cells = nbformat.reads(chapters[name], as_version=4).cells
+        cells = nbformat.reads(files[name], as_version=4).cells
         assert any(cell.get("outputs") for cell in cells), name
-    how = chapters["README.md"]
+    how = files["README.md"]
     (opened,) = re.findall(r"`jupyter lab (.+)`", how)
     assert opened in names
     assert "`pip install jupyterlab torch" in how
@@ -100,3 +124,68 @@ def test_a_tag_is_that_of_the_version_or_refused(monkeypatch):
     assert "'v0.3.0' is not that of version 0.2.0: tag v0.2.0" in said
     monkeypatch.setenv("TAG", "v9")
     assert "'v9' is not" in dist.main()
+
+
+@pytest.mark.slow
+@each_wheel
+def test_a_wheel_holds_its_package_whole_and_its_licences(name, written):
+    assert wheel(written, name).stat().st_size < 2**20
+    files = inside(wheel(written, name))
+    own = packages.package_files(name).items()
+    code = [x for x in own if x[1].name not in packages.NO_CODE]
+    assert {n: text for n, text in files.items() if "-info/" not in n} == {
+        name: file.read_bytes() for name, file in code
+    }
+    assert f"{name}/py.typed" in files
+    for licence in LICENCES if name == "tformer_lite" else ["LICENSE"]:
+        (file,) = (n for n in files if n.endswith(f"licenses/{licence}"))
+        assert LICENCES[licence] in files[file]
+
+
+@pytest.mark.slow
+@each_wheel
+def test_a_wheel_says_what_it_is_and_asks_for_what_it_needs(name, written):
+    files = inside(wheel(written, name))
+    (file,) = (n for n in files if n.endswith(".dist-info/METADATA"))
+    about = message_from_string(files[file].decode())
+    assert about["Version"] == NUMBER
+    assert about["Requires-Python"] == ">=3.11"
+    needs = (n for n in about.get_all("Requires-Dist") if ";" not in n)
+    assert {*map(Requirement, needs)} == {*map(Requirement, NEEDS[name])}
+    urls = dict(url.split(", ") for url in about.get_all("Project-URL"))
+    for place in ("Issues", "Changelog"):
+        assert urls[place].startswith(urls["Repository"] + "/")
+
+
+@pytest.mark.full
+def test_installed_far_from_here_all_of_it_answers(written, tmp_path):
+    """The lines that `make extras` runs on a clean machine, without the
+    extras; torch is lent. Every warning is an error: a letter that has no
+    shape would be one."""
+    target = tmp_path / "target"
+    pip = ("-m", "pip", "-q", "install", "--no-deps", "--no-index")
+    wheels = (wheel(written, name) for name in WHEELS)
+    run(ROOT, sys.executable, *pip, "--target", target, *wheels)
+
+    def said(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-W", "error", *words],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(target), "PYTHONUTF8": "1"},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    code = "\n".join([DRAW, extras.USE])
+    module, font, *lines = said("-c", code).splitlines()
+    assert (Path(module), Path(font)) == (
+        target / "tformer_lite",
+        target / FONT,
+    )
+    assert lines[0].startswith("attention in encoder.blocks.0")
+    assert sum("✓ holds" in line for line in lines[1:]) > 15
+    assert not [x for x in lines if "✗ broken" in x or "! unusual" in x]
+    assert "मेरो" in said(*extras.TRANSLATE)
+    assert "decoder_mask" in said(*extras.LIST)

@@ -3,12 +3,9 @@ within them."""
 
 import re
 import tomllib
-from importlib.metadata import distributions
 
 import extras
-import pytest
 from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
 
 from tests.helpers.project import ROOT
 
@@ -54,21 +51,3 @@ def test_what_the_project_pins_is_within_the_ranges():
 def test_every_extra_is_tried_and_every_wheel_alone_too():
     wheels = {"shapewatch", "alone", "classroom"}
     assert set(extras.TRIALS) == {*wheels, "pytest", *EXTRAS}
-
-
-@pytest.mark.slow
-def test_what_the_project_pins_runs_on_the_oldest_python():
-    """Debian 12's is 3.11.2, and others are older."""
-    pinned = pins("book/constraints.txt") | pins(BOOK) | pins(ALL)
-    needs = {
-        dist.name: dist.metadata.get("Requires-Python")
-        for dist in distributions()
-        if pinned.get(dist.name) == dist.version
-    }
-    late = {
-        name: need
-        for name, need in needs.items()
-        if need and "3.11.0" not in SpecifierSet(need)
-    }
-    assert len(needs) > 100
-    assert late == {}

@@ -11,7 +11,7 @@ from tformer_lite.commands.inspecting import PRESETS
 from tformer_lite.model.choices import PARTS
 from tformer_lite.model.config import Config, char_lm, tiny_translator
 from tformer_lite.model.models import BLOCKS
-from tformer_lite.training.checkpoints import NAMES
+from tformer_lite.training.checkpoints import SOURCE_NAMES
 from tformer_lite.training.recipe import SCHEDULES, Recipe
 
 
@@ -118,9 +118,9 @@ DURATIONS = ("minutes", "steps", "epochs")
 # Options that are a config's, with its name for each, and a recipe's.
 MODEL_FIELDS = {*PARTS, "residual", "n_kv_heads", "window"}
 MODEL_OPTIONS = {
-    name: NAMES.get(name, name)
+    name: SOURCE_NAMES.get(name, name)
     for name in OPTIONS
-    if name in MODEL_FIELDS or (name in NAMES and name != "max_seq_len")
+    if name in MODEL_FIELDS or (name in SOURCE_NAMES and name != "max_seq_len")
 }
 ROW_OPTIONS = ["block_size", "max_seq_len", "max_len", "vocab_size"]
 RECIPE = [name for name in OPTIONS if name in Recipe.__dataclass_fields__]

@@ -91,10 +91,10 @@ class Usual:
     def alike(self, one: int, other: int) -> bool:
         """Whether two ids have enough neighbours in common, on each side."""
         sides = self.after, self.before
-        return all(shared(side[one], side[other]) for side in sides)
+        return all(overlap_enough(side[one], side[other]) for side in sides)
 
 
-def shared(one: set[int], other: set[int]) -> bool:
+def overlap_enough(one: set[int], other: set[int]) -> bool:
     """Whether two sets have enough of all that is in them in common."""
     return len(one & other) >= ALIKE * len(one | other) > 0
 

@@ -118,12 +118,12 @@ class Sampler:
 
     def probabilities(self, logits: Tensor) -> Tensor:
         """What is drawn from: (B, V) -> (B, V). Each row's sum is 1."""
-        logits = divided(logits, self.temperature)
+        logits = divide_by_temperature(logits, self.temperature)
         logits = keep_top_k(logits, self.top_k)
         return keep_top_p(logits, self.top_p).softmax(-1)
 
 
-def divided(logits: Tensor, temperature: float) -> Tensor:
+def divide_by_temperature(logits: Tensor, temperature: float) -> Tensor:
     """Divide logits by a temperature, the largest being 0 from now on:
     (B, V) -> (B, V), in single precision at least.
 

@@ -8,9 +8,9 @@ from tformer_lite.text.reading import read_pairs
 from tformer_lite.text.tokenizers import WordTokenizer
 from tformer_lite.training.checkpoints import Checkpoint, load_checkpoint
 
-STORED = Path(__file__).parent / "stored"
+STORED_FILES = Path(__file__).parent / "stored"
 TEXTS = Path(__file__).parent / "texts"
-PARTS = "train", "valid", "test"
+CORPUS_PARTS = "train", "valid", "test"
 
 
 def english_nepali(part: str = "train") -> list[tuple[str, str]]:
@@ -20,8 +20,8 @@ def english_nepali(part: str = "train") -> list[tuple[str, str]]:
     `train` never does, though it has every word. Another name raises
     ValueError.
     """
-    if part not in PARTS:
-        raise ValueError(f"{part=} is none of {', '.join(PARTS)}")
+    if part not in CORPUS_PARTS:
+        raise ValueError(f"{part=} is none of {', '.join(CORPUS_PARTS)}")
     return read_pairs(TEXTS / f"{part}.tsv")
 
 
@@ -34,15 +34,15 @@ def book_text() -> str:
 
 def english_tokenizer() -> WordTokenizer:
     """Make the tokenizer that knows the corpus's English words."""
-    return WordTokenizer(vocabulary("english"))
+    return WordTokenizer(shipped_vocabulary("english"))
 
 
 def nepali_tokenizer() -> WordTokenizer:
     """Make the tokenizer that knows the corpus's Nepali words."""
-    return WordTokenizer(vocabulary("nepali"))
+    return WordTokenizer(shipped_vocabulary("nepali"))
 
 
-def vocabulary(language: str) -> dict[str, int]:
+def shipped_vocabulary(language: str) -> dict[str, int]:
     """Read the words of a language, with their ids."""
     lines = read_pairs(TEXTS / f"{language}.tsv")
     return {word: int(number) for number, word in lines}
@@ -54,7 +54,7 @@ def trained_translator() -> Checkpoint:
     `tokenizers` are those of the corpus, and the losses those of its
     training. `make results` trains it anew.
     """
-    return load_checkpoint(STORED / "translator.pt")
+    return load_checkpoint(STORED_FILES / "translator.pt")
 
 
 def trained_lookup() -> Checkpoint:
@@ -64,7 +64,7 @@ def trained_lookup() -> Checkpoint:
     different ids below 16 and one of them again, (B, T) with T = 16, and its
     last logits name the id that came next. `make results` trains it anew.
     """
-    kept = load_checkpoint(STORED / "lookup.pt")
+    kept = load_checkpoint(STORED_FILES / "lookup.pt")
     kept.model.float()  # the file has half precision
     return kept
 
@@ -77,7 +77,7 @@ def stored(name: str) -> dict:
     variants; another name raises ValueError. Losses are in nats, shares
     between 0 and 1, BLEU and chrF between 0 and 100.
     """
-    results = json.loads((STORED / "results.json").read_text("utf8"))
+    results = json.loads((STORED_FILES / "results.json").read_text("utf8"))
     if name not in results:
         raise ValueError(f"{name=} is none of {', '.join(results)}")
     return results[name]

@@ -14,10 +14,10 @@ const causal = (rule) => ({
 const norm = (normal) => ({
   norm: (x, gain, offset) => normal(x).mul(gain).add(offset),
 });
-/** Change the sum behind the encoder's feed-forward layer. */
-const secondSum = (change) => ({
+/** Change the sum behind each self-attention. */
+const firstSum = (change) => ({
   residual: (x, normed, sublayer, path) =>
-    (path === "encoder.blocks.0.sums.1" ? change : parts.residual)(x, normed, sublayer),
+    (path.endsWith("sums.0") ? change : parts.residual)(x, normed, sublayer),
 });
 const centre = (x, axis) => x.sub(x.mean(axis));
 
@@ -111,15 +111,15 @@ export const bugs = {
   norm_made_anew: {
     norm: (x) => centre(x, -1).div(x.std(-1).add(1e-7)),
   },
-  sum_ignored: secondSum((x, normed, sublayer) => {
+  sum_ignored: firstSum((x, normed, sublayer) => {
     sublayer(normed(x));
     return normed(x);
   }),
-  sublayer_twice: secondSum((x, normed, sublayer) => {
+  sublayer_twice: firstSum((x, normed, sublayer) => {
     const change = sublayer(normed(x));
     return change.add(change);
   }),
-  residual_normed: secondSum((x, normed, sublayer) => normed(x).add(sublayer(normed(x)))),
+  residual_normed: firstSum((x, normed, sublayer) => normed(x).add(sublayer(normed(x)))),
 
   // The whole model.
   source_never_read: {

@@ -1,18 +1,22 @@
 """A gallery of classic bugs, each one line of the model's own source."""
 
-from tformer_lite.gallery.catching import by_property, caught, measured
+from tformer_lite.gallery.catching import (
+    by_property,
+    plant_and_report,
+    stored_catches,
+)
 from tformer_lite.gallery.entries import Bug, bug, bugs
 from tformer_lite.gallery.planting import planted
-from tformer_lite.gallery.shapes import changed, shapes
+from tformer_lite.gallery.shapes import changed_shapes, example_shapes
 
 __all__ = [
     "Bug",
     "bug",
     "bugs",
     "by_property",
-    "caught",
-    "changed",
-    "measured",
+    "changed_shapes",
+    "example_shapes",
+    "plant_and_report",
     "planted",
-    "shapes",
+    "stored_catches",
 ]

@@ -14,21 +14,21 @@ from shapewatch.properties.finding import BROKEN, UNUSUAL, nowrap
 from shapewatch.tracing.markup import STYLE, code_html, html_groups
 from shapewatch.tracing.tables import Sheet
 from tformer_lite.example.running import running_model
-from tformer_lite.example.shipped import STORED
-from tformer_lite.gallery.entries import Bug, bug, linked, shelves
-from tformer_lite.gallery.shapes import changed, shapes
+from tformer_lite.example.shipped import STORED_FILES
+from tformer_lite.gallery.entries import Bug, bug, incident_html, shelves
+from tformer_lite.gallery.shapes import changed_shapes, example_shapes
 from tformer_lite.text.datasets import running_example
 
 LEVELS = BROKEN, UNUSUAL
-NAME = attrgetter("name")
-CAUGHT = STORED / "caught.json"
+BUG_NAME = attrgetter("name")
+CATCHES_FILE = STORED_FILES / "caught.json"
 
 
 class Catch(NamedTuple):
     """A bug, how many shapes it changes, and the properties that notice."""
 
     bug: str
-    shapes: int
+    example_shapes: int
     properties: str
 
 
@@ -59,7 +59,10 @@ class Catches(Sheet):
         """Write a real table: readable without style and without script."""
         groups = groupby(self.rows, lambda row: shelf_of(row[0]))
         cells = (
-            (title, ([told(x), str(n), breakable(y)] for x, n, y in rows))
+            (
+                title,
+                ([telling_html(x), str(n), breakable(y)] for x, n, y in rows),
+            )
             for title, rows in groups
         )
         return STYLE + html_groups(self.headers, cells, self.notes)
@@ -73,15 +76,17 @@ def breakable(names: str) -> str:
 @cache
 def shelf_of(name: str) -> str:
     """Find the shelf of a bug; "" for another name."""
-    titles = (t for t, bugs in shelves().items() if name in map(NAME, bugs))
+    titles = (
+        t for t, bugs in shelves().items() if name in map(BUG_NAME, bugs)
+    )
     return next(titles, "")
 
 
-def told(name: str) -> str:
+def telling_html(name: str) -> str:
     """Tell what a bug is, or what a property asks."""
     if shelf_of(name):
         one, head = bug(name), f"<b>{nowrap(name)}</b><br>"
-        says = f"{escape(one.says)} {linked(one)}"
+        says = f"{escape(one.says)} {incident_html(one)}"
         (wrong,) = code_html([one.wrong])
         return f"{head}{says}<pre><mark>✗</mark> {wrong}</pre>"
     check = getattr(properties, name, None)
@@ -89,22 +94,22 @@ def told(name: str) -> str:
     return f"<b>{nowrap(name)}</b><br>{escape(asks)}"
 
 
-def caught(bugs: Iterable[Bug]) -> Catches:
+def plant_and_report(bugs: Iterable[Bug]) -> Catches:
     """Plant each bug in the running model, and see what notices: a table."""
-    right, ids = shapes(running_model()), running_example()[:2]
+    right, ids = example_shapes(running_model()), running_example()[:2]
     rows: list[NamedTuple] = []
     for one in bugs:
         model = one.model()
-        n = len(changed(shapes(model), right))
+        n = len(changed_shapes(example_shapes(model), right))
         found = report(model, *ids).findings
         names = [each.name for each in found if each.level in LEVELS]
         rows.append(Catch(one.name, n, ", ".join(names)))
     return Catches(rows, [])
 
 
-def measured() -> Catches:
+def stored_catches() -> Catches:
     """Look up what `caught` gives for the whole gallery."""
-    rows = json.loads(CAUGHT.read_text("utf8"))
+    rows = json.loads(CATCHES_FILE.read_text("utf8"))
     return Catches([Catch(*row) for row in rows], [])
 
 

@@ -64,12 +64,12 @@ class Bug:
         lines = [
             ["right", f"<pre>{right}</pre>"],
             ["wrong", f"<pre><mark>✗</mark> {wrong}</pre>"],
-            ["where", f"{self.file}.py, as in {linked(self)}"],
+            ["where", f"{self.file}.py, as in {incident_html(self)}"],
         ]
         return html_table((self.name, escape(self.says)), lines)
 
 
-def linked(bug: Bug) -> str:
+def incident_html(bug: Bug) -> str:
     """Name a bug's incident, with its link if it has one."""
     where = escape(bug.incident)
     return f'<a href="{bug.link}">{where}</a>' if bug.link else where

@@ -12,13 +12,13 @@ HOUSE = Path(__file__).parents[1]
 # What is copied: the room of the model, but for the config, which copies
 # and the model itself must both understand; and the running model.
 MODEL = sorted((HOUSE / "model").glob("[!_]*.py"))
-PLACES = {file.stem: file for file in MODEL if file.stem != "config"}
-PLACES["running"] = HOUSE / "example" / "running.py"
-RUNNING = "tformer_lite.example.running"
+PLACE_FILES = {file.stem: file for file in MODEL if file.stem != "config"}
+PLACE_FILES["running"] = HOUSE / "example" / "running.py"
+RUNNING_MODULE = "tformer_lite.example.running"
 
 
 def planted(file: str, right: str, wrong: str) -> SimpleNamespace:
-    """Copy the model's modules, with one line of one of them replaced.
+    """Copy the model's modules, with a line of one of them replaced.
 
     `file` is one in the room `model`, such as attention or layers, or
     running; `right` is a line of it, without its indentation, and `wrong`
@@ -27,31 +27,32 @@ def planted(file: str, right: str, wrong: str) -> SimpleNamespace:
     that line changed. The modules themselves stay as they are. Tracebacks
     and traces show the lines that run.
 
-    Raises ValueError unless the line stands in the file exactly once.
+    A line that stands there twice, as in two blocks, is replaced twice.
+    Raises ValueError when it does not stand there.
     """
     copies = Copies(file, new_source(file, right, wrong))
-    return SimpleNamespace(**{name: copies[name] for name in PLACES})
+    return SimpleNamespace(**{name: copies[name] for name in PLACE_FILES})
 
 
 def new_source(file: str, right: str, wrong: str) -> str:
-    """Write a file's source with one line replaced."""
+    """Write a file's source with a line replaced."""
     lines = source(file).splitlines()
     found = [i for i, line in enumerate(lines) if line.strip() == right]
-    if len(found) != 1:
+    if not found:
         raise ValueError(
-            f"{file}.py has the line {right!r} {len(found)} times: give one "
-            "that stands there once, whole, and without its indentation."
+            f"{file}.py has no line {right!r}: give one that stands there, "
+            "whole, and without its indentation."
         )
-    line = lines[found[0]]
-    lines[found[0]] = line.removesuffix(right) + wrong
+    for i in found:
+        lines[i] = lines[i].removesuffix(right) + wrong
     return "\n".join(lines) + "\n"
 
 
 def source(file: str) -> str:
     """Read the source of one of the modules that are copied."""
-    if file not in PLACES:
-        raise ValueError(f"{file=} is none of {', '.join(PLACES)}.")
-    return PLACES[file].read_text("utf8")
+    if file not in PLACE_FILES:
+        raise ValueError(f"{file=} is none of {', '.join(PLACE_FILES)}.")
+    return PLACE_FILES[file].read_text("utf8")
 
 
 class Copies(dict[str, ModuleType]):
@@ -76,7 +77,10 @@ class Copies(dict[str, ModuleType]):
     def fetch(self, name: str, *details: Any) -> ModuleType:
         """Import a copy if there is one, else the module itself."""
         file = name.rpartition(".")[2]
-        if name in (f"tformer_lite.model.{file}", RUNNING) and file in PLACES:
+        if (
+            name in (f"tformer_lite.model.{file}", RUNNING_MODULE)
+            and file in PLACE_FILES
+        ):
             return self[file]
         return __import__(name, *details)
 

@@ -12,10 +12,10 @@ from tformer_lite.model.modes import evaluating
 from tformer_lite.text.datasets import running_example
 
 Shapes = dict[str, tuple[int, ...]]
-NAMES = "q", "k", "v", "scores", "weights", "heads"
+ATTENTION_NAMES = "q", "k", "v", "scores", "weights", "heads"
 
 
-def shapes(model: nn.Module) -> Shapes:
+def example_shapes(model: nn.Module) -> Shapes:
     """Measure the shapes of what a model makes of the running example.
 
     They are what each module gives, by its path, and each attention's q, k,
@@ -38,12 +38,14 @@ def shapes(model: nn.Module) -> Shapes:
         seen = trace(model, *running_example()[:2])
     for step in seen.steps:
         _, name = names_of(step)
-        for mark in step.makes if name.rpartition(":")[2] in NAMES else ():
+        for mark in (
+            step.makes if name.rpartition(":")[2] in ATTENTION_NAMES else ()
+        ):
             keep_shape(name, mark.shape)
     return found
 
 
-def changed(mine: Shapes, right: Shapes) -> list[str]:
+def changed_shapes(mine: Shapes, right: Shapes) -> list[str]:
     """Name what has another shape in a model than in the right one.
 
     What only one of them makes has no other shape to be compared with.

@@ -85,7 +85,7 @@ def join_heads(x: Tensor) -> Tensor:
     return x.transpose(1, 2).flatten(-2)
 
 
-def unplaced(x: Tensor, start: int = 0) -> Tensor:
+def no_place(x: Tensor, start: int = 0) -> Tensor:
     """Leave queries, or keys, as they are: (B, H, T, D) -> (B, H, T, D).
     `start` counts the positions before the first."""
     return x
@@ -115,7 +115,7 @@ class MultiHeadAttention(nn.Module):
         bias: bool = False,
         dropout: float = 0.0,
         n_kv_heads: int | None = None,
-        place: Callable[..., Tensor] = unplaced,
+        place: Callable[..., Tensor] = no_place,
     ):
         super().__init__()
         check_heads(d_model, n_heads)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from tformer_lite.extras import library
 from tformer_lite.model.checks import check_ids, check_length
 from tformer_lite.model.layers import Linear
-from tformer_lite.text.pieces import NAME, fetch
+from tformer_lite.text.pieces import BERT_NAME, fetch
 
 
 class BertEmbedding(nn.Module):
@@ -24,7 +24,7 @@ class BertEmbedding(nn.Module):
         self,
         vocab_size: int,
         d_model: int,
-        bert: str | Path | nn.Module = NAME,
+        bert: str | Path | nn.Module = BERT_NAME,
     ):
         super().__init__()
         self.bert = read_bert(bert).eval().requires_grad_(False)

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-AXES = "B (the batch)", "H (the heads)", "T (the queries)", "S (the keys)"
+MASK_AXES = "B (the batch)", "H (the heads)", "T (the queries)", "S (the keys)"
 
 
 def check_batch(ids: Tensor) -> None:
@@ -139,8 +139,8 @@ def check_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
     check_axes(mask, scores)
     if mask.shape[-1] != scores[-1]:
         raise ValueError(
-            f"axis {mask.ndim - 1} of the mask, {AXES[-1]}, has size 1, the "
-            f"scores have {scores[-1]} there: a mask hides keys, so it "
+            f"axis {mask.ndim - 1} of the mask, {MASK_AXES[-1]}, has size 1, "
+            f"the scores have {scores[-1]} there: a mask hides keys, so it "
             "needs a value for each of them."
         )
 
@@ -162,8 +162,8 @@ def check_axes(mask: Tensor, scores: tuple[int, ...]) -> None:
             f"{len(want)} {want}: give the mask every axis, of size 1 where "
             "one value serves all."
         )
-    front = AXES[:2] if len(want) == 4 else ("in front",) * len(want[:-2])
-    for axis, name in enumerate((*front, *AXES[2:])):
+    front = MASK_AXES[:2] if len(want) == 4 else ("in front",) * len(want[:-2])
+    for axis, name in enumerate((*front, *MASK_AXES[2:])):
         if got[axis] not in (1, want[axis]):
             raise ValueError(
                 f"axis {axis} of the mask, {name}, has size {got[axis]}, the "

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from tformer_lite.model.attention import (
     MultiHeadAttention,
+    no_place,
     split_heads,
-    unplaced,
 )
 from tformer_lite.model.checks import check_alone, check_heads
 from tformer_lite.model.layers import Linear, TokenEmbedding
@@ -111,7 +111,7 @@ def gelu_tanh(x: Tensor) -> Tensor:
     return x * (1 + torch.tanh(inner)) / 2
 
 
-class Stacked(Linear):
+class StackedLinear(Linear):
     """Several square linear layers in one, each started on its own."""
 
     def reset_parameters(self) -> None:
@@ -136,12 +136,12 @@ class FusedAttention(MultiHeadAttention):
         n_heads: int,
         bias: bool = False,
         dropout: float = 0.0,
-        place: Callable[..., Tensor] = unplaced,
+        place: Callable[..., Tensor] = no_place,
     ):
         nn.Module.__init__(self)
         check_heads(d_model, n_heads)
         self.n_heads, self.n_kv_heads, self.place = n_heads, n_heads, place
-        self.qkv = Stacked(d_model, 3 * d_model, bias)
+        self.qkv = StackedLinear(d_model, 3 * d_model, bias)
         self.dropout = nn.Dropout(dropout)
         self.output = Linear(d_model, d_model, bias)
 
@@ -172,8 +172,8 @@ class FusedCrossAttention(MultiHeadAttention):
         nn.Module.__init__(self)
         check_heads(d_model, n_heads)
         self.n_heads = self.n_kv_heads = n_heads
-        self.place = unplaced
-        self.key_value = Stacked(d_model, 2 * d_model, bias)
+        self.place = no_place
+        self.key_value = StackedLinear(d_model, 2 * d_model, bias)
         self.query = Linear(d_model, d_model, bias)
         self.dropout = nn.Dropout(dropout)
         self.output = Linear(d_model, d_model, bias)

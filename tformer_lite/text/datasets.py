@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from tformer_lite.text.tokenizers import PAD, WordTokenizer, padded
+from tformer_lite.text.tokenizers import PAD, WordTokenizer, pad_words
 
 Tensors = tuple[Tensor, ...]
-Labelled = tuple[Tensors, Tensor]  # a model's inputs, and labels
+LabelledIds = tuple[Tensors, Tensor]  # a model's inputs, and labels
 Sentences = list[tuple[str, str]]
 # The book's own pairs, and the words whose ids their source gives.
 PAIRS = (
@@ -54,8 +54,8 @@ def lay_out(
         raise ValueError("there are no pairs to lay out: give at least one.")
     src = [source.row(text, length) for text, _ in pairs]
     targets = [target.split(text) for _, text in pairs]
-    tgt = [padded(["[SOS]", *words], length) for words in targets]
-    labels = [padded([*words, "[EOS]"], length) for words in targets]
+    tgt = [pad_words(["[SOS]", *words], length) for words in targets]
+    labels = [pad_words([*words, "[EOS]"], length) for words in targets]
     ids = source.encode(src), target.encode(tgt), target.encode(labels)
     return Batch(*ids, src, tgt)
 
@@ -96,7 +96,7 @@ class Pairs(Dataset):
     def __len__(self) -> int:
         return len(self.src)
 
-    def __getitem__(self, rows: int | list[int]) -> Labelled:
+    def __getitem__(self, rows: int | list[int]) -> LabelledIds:
         return (self.src[rows], self.tgt[rows]), self.labels[rows]
 
 
@@ -143,7 +143,7 @@ class Windows(Dataset):
     def __len__(self) -> int:
         return len(self.windows)
 
-    def __getitem__(self, rows: int | list[int]) -> Labelled:
+    def __getitem__(self, rows: int | list[int]) -> LabelledIds:
         windows = self.windows[rows]
         return (windows[..., :-1],), windows[..., 1:]
 
@@ -159,7 +159,7 @@ class Chunks(Windows):
     def __len__(self) -> int:
         return -(-(len(self.windows) - 1) // self.size) + 1
 
-    def __getitem__(self, rows: int | list[int]) -> Labelled:
+    def __getitem__(self, rows: int | list[int]) -> LabelledIds:
         first = torch.as_tensor(rows) * self.size
         start = first.clamp(max=len(self.windows) - 1)
         windows = self.windows[start]

@@ -10,7 +10,7 @@ from torch import Tensor
 from tformer_lite.extras import library
 from tformer_lite.text.tokenizers import SPECIALS, WordTokenizer
 
-NAME = "bert-base-uncased"
+BERT_NAME = "bert-base-uncased"
 
 
 def fetch(load: Callable, source: str | Path) -> Any:
@@ -32,7 +32,7 @@ class WordPieceTokenizer:
     section 3.
     """
 
-    def __init__(self, source: str | Path = NAME):
+    def __init__(self, source: str | Path = BERT_NAME):
         tokenizers, folder = library("tokenizers"), Path(source)
         if (folder / "tokenizer.json").is_file():
             file = str(folder / "tokenizer.json")

@@ -34,7 +34,7 @@ class WordTokenizer:
 
     def row(self, text: str, length: int) -> list[str]:
         """Lay a sentence out: [SOS] words [EOS], then [PAD] to `length`."""
-        return padded(["[SOS]", *self.split(text), "[EOS]"], length)
+        return pad_words(["[SOS]", *self.split(text), "[EOS]"], length)
 
     def encode(self, rows: list[list[str]]) -> Tensor:
         """Look up the ids of rows of words, equally long: -> (B, T)."""
@@ -92,7 +92,7 @@ class CharTokenizer:
         return "".join(self.characters[i] for i in row)
 
 
-def padded(words: list[str], length: int) -> list[str]:
+def pad_words(words: list[str], length: int) -> list[str]:
     """Append [PAD] up to `length` words; ValueError when there are more."""
     if len(words) > length:
         raise ValueError(

@@ -10,7 +10,7 @@ from torch.nn.functional import cross_entropy
 from torch.utils.data import BatchSampler, Dataset, DistributedSampler
 
 from tformer_lite.model.modes import evaluating
-from tformer_lite.text.datasets import Labelled, Tensors
+from tformer_lite.text.datasets import LabelledIds, Tensors
 from tformer_lite.training.recipe import Recipe
 
 
@@ -24,7 +24,7 @@ class Data(Protocol):
 
     def __len__(self) -> int: ...
 
-    def __getitem__(self, rows: list[int]) -> Labelled: ...
+    def __getitem__(self, rows: list[int]) -> LabelledIds: ...
 
 
 class Sample:
@@ -38,7 +38,7 @@ class Sample:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, rows: list[int]) -> Labelled:
+    def __getitem__(self, rows: list[int]) -> LabelledIds:
         return self.data[self.rows[rows].tolist()]
 
 

@@ -12,12 +12,12 @@ from torch import Tensor
 
 from tformer_lite.text.pieces import PieceTokenizer
 from tformer_lite.text.tokenizers import CharTokenizer, WordTokenizer
-from tformer_lite.training.files import read_checked, undamaged, write_whole
+from tformer_lite.training.files import damage_told, read_checked, write_whole
 from tformer_lite.training.origin import Origin
 from tformer_lite.training.recipe import Recipe
 from tformer_lite.training.weights import (
     Model,
-    check_known,
+    known_class,
     pack_model,
     unpack_model,
 )
@@ -27,7 +27,7 @@ from tformer_lite.training.weights import (
 FORMAT = 3
 Tokenizer = CharTokenizer | WordTokenizer
 # Source 002's names for the fields of a config.
-NAMES = {
+SOURCE_NAMES = {
     "d_model": "d_model",
     "num_heads": "n_heads",
     "num_layers": "n_layers",
@@ -84,11 +84,11 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
             f"{path} is no checkpoint of tformer_lite, though PyTorch can "
             "read it: give one that save_checkpoint wrote."
         )
-    with undamaged(path):
+    with damage_told(path):
         version = index(packed["format"])
     if not 1 <= version <= FORMAT:
         raise ValueError(other_format(path, version))
-    with undamaged(path):
+    with damage_told(path):
         return unpack(packed)
 
 
@@ -110,7 +110,7 @@ def pack(checkpoint: Checkpoint) -> dict[str, Any]:
     model = pack_model(checkpoint.model)
     config = checkpoint.model.config
     words = [
-        (check_known(one, TOKENIZERS), one.ids)
+        (known_class(one, TOKENIZERS), one.ids)
         for one in checkpoint.tokenizers
     ]
     ids = words[-1][1] if words else {}
@@ -119,7 +119,9 @@ def pack(checkpoint: Checkpoint) -> dict[str, Any]:
         "vocab_size": config.vocab_size,
         "stoi": ids,
         "itos": {i: text for text, i in ids.items()},
-        "config": {name: getattr(config, ours) for name, ours in NAMES.items()}
+        "config": {
+            name: getattr(config, ours) for name, ours in SOURCE_NAMES.items()
+        }
         | {"block_size": checkpoint.block_size or config.max_len},
         "train_losses": checkpoint.train_losses,
         "val_losses": checkpoint.val_losses,
@@ -143,7 +145,7 @@ def unpack(packed: dict[str, Any]) -> Checkpoint:
         range(1, index(packed["config"]["block_size"]) + 1)[-1],
         train_losses,
         val_losses,
-        checked(packed["training"]),
+        check_training(packed["training"]),
         threes(packed.get("word_triples")),  # older files have none
     )
 
@@ -153,7 +155,7 @@ def threes(ids: Tensor | None) -> Tensor | None:
     return None if ids is None else ids.long().view(len(ids), 3)
 
 
-def checked(training: dict[str, Any]) -> dict[str, Any]:
+def check_training(training: dict[str, Any]) -> dict[str, Any]:
     """Give a training back; what cannot be one raises one of many errors."""
     if not training:
         return {}

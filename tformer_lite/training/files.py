@@ -118,7 +118,7 @@ def sync_folder(folder: Path) -> None:
 def read_checked(path: str | Path) -> object:
     """Read tensors, numbers and words; ValueError for any other file, and
     for one of which as much as a bit is not as it was written."""
-    with open(path, "rb") as file, undamaged(path):
+    with open(path, "rb") as file, damage_told(path):
         check_sums(file)
         file.seek(0)
         with catch_warnings(action="ignore"):
@@ -128,7 +128,7 @@ def read_checked(path: str | Path) -> object:
 
 
 @contextmanager
-def undamaged(path: str | Path) -> Iterator[None]:
+def damage_told(path: str | Path) -> Iterator[None]:
     """Turn any error into a ValueError that says what to do with a file."""
     try:
         yield

@@ -21,7 +21,7 @@ from tformer_lite.training.stopping import (
     Stop,
     Stoppable,
     StoppedError,
-    agreed,
+    largest_anywhere,
 )
 from tformer_lite.training.trainer import Trainer, check_finite
 
@@ -45,7 +45,7 @@ class File:
             return
         began = monotonic()
         check_weights(trainer, batch, ignore)
-        trainer.others = gathered(trainer.random)
+        trainer.others = states_of_others(trainer.random)
         if processes()[1] == 0:
             save_checkpoint(trainer.checkpoint(), self.path)
         now = monotonic()
@@ -78,7 +78,7 @@ class Keeper:
         """Tell whether to learn from a batch; save before it if it is time,
         and if it is not to be learned from because somebody said stop."""
         self.batch = batch
-        signal, late = agreed(self.stop.signal, self.file.due())
+        signal, late = largest_anywhere(self.stop.signal, self.file.due())
         if signal:  # that of another process, it may be
             self.stop.signal = signal
         if signal or late:
@@ -117,7 +117,7 @@ def check_weights(trainer: Trainer, batch: tuple, ignore: int) -> None:
         check_finite(trainer, f"after step {trainer.step}", {"loss": loss})
 
 
-def gathered(random: Tensor | None) -> tuple[Tensor | None, ...]:
+def states_of_others(random: Tensor | None) -> tuple[Tensor | None, ...]:
     """Give the states of dropout's numbers in all processes but the first."""
     states: list[Any] = [None] * processes()[0]
     if len(states) > 1:

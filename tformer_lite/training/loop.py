@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from tformer_lite.training.batches import Data, batches, processes
 from tformer_lite.training.checkpoints import load_checkpoint, pack
-from tformer_lite.training.files import check_place, undamaged
+from tformer_lite.training.files import check_place, damage_told
 from tformer_lite.training.keeper import File, Keeper
 from tformer_lite.training.origin import Origin
 from tformer_lite.training.recipe import Recipe
@@ -36,7 +36,7 @@ def resume(path: str | Path, **changes: Any) -> Trainer:
         raise ValueError(f"{path} has a model, but no training to go on with.")
     recipe = Recipe(**training["recipe"] | changes)
     model = deepcopy(kept.model)
-    with undamaged(path):
+    with damage_told(path):
         model.load_state_dict(training["model_state_dict"])
         for name in training.get("frozen", ()):  # older files do not say
             model.get_parameter(name).requires_grad_(False)

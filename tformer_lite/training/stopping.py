@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import torch
 from torch import distributed
 
-from tformer_lite.text.datasets import Labelled
+from tformer_lite.text.datasets import LabelledIds
 from tformer_lite.training.batches import Data, Sample, processes
 
 
@@ -29,7 +29,7 @@ class Stoppable(Sample):
         super().__init__(data, most)
         self.stop = stop
 
-    def __getitem__(self, rows: list[int]) -> Labelled:
+    def __getitem__(self, rows: list[int]) -> LabelledIds:
         if self.stop.signal:
             raise StoppedError
         return super().__getitem__(rows)
@@ -67,7 +67,7 @@ def interruption() -> Iterator[Stop]:
         raise KeyboardInterrupt
 
 
-def agreed(*numbers: int) -> list[int]:
+def largest_anywhere(*numbers: int) -> list[int]:
     """Give the largest of each number in any of the processes."""
     if processes()[0] == 1:
         return list(numbers)

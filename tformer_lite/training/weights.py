@@ -27,7 +27,7 @@ def pack_model(model: Model) -> dict[str, Any]:
 
     Raises ValueError for a model, or a part, of the reader's own.
     """
-    kind, fields = check_known(model, MODELS), plain_fields(model.config)
+    kind, fields = known_class(model, MODELS), plain_fields(model.config)
     check_parts(model)
     weights = model.state_dict()
     tables = dict(model.named_buffers())
@@ -50,7 +50,7 @@ def unpack_model(packed: dict[str, Any]) -> Model:
     into a file takes no memory: the tensors are those of the file.
     """
     if packed.get("format", 3) < 3:
-        packed = renamed(packed)
+        packed = with_new_names(packed)
     weights = packed["model_state_dict"]
     model = outline_of(packed["model"], packed["model_config"], weights)
     model.load_state_dict(deepcopy(weights), assign=True)
@@ -61,10 +61,10 @@ def unpack_model(packed: dict[str, Any]) -> Model:
     for name, table in tables.items():
         if table.shape != shapes[name]:
             raise ValueError(f"{name} has shape {tuple(table.shape)}")
-        put(model, name, table.clone())
+        put_tensor(model, name, table.clone())
     for first, *others in packed.get("tied", one_place(weights)):
         for name in others:
-            put(model, name, model.get_parameter(first))
+            put_tensor(model, name, model.get_parameter(first))
     for x in chain(model.parameters(), model.buffers()):
         if x.is_meta:
             raise ValueError("a tensor is not there")
@@ -88,7 +88,7 @@ OLD_CHOICES: dict[tuple[str, Any], dict[str, Any]] = {
 }
 
 
-def renamed(packed: dict[str, Any]) -> dict[str, Any]:
+def with_new_names(packed: dict[str, Any]) -> dict[str, Any]:
     """Give what a file of format 1 or 2 has in today's names.
 
     Raises ValueError for what no config says any more: rotary positions
@@ -181,7 +181,7 @@ def one_place(weights: dict[str, Tensor]) -> Groups:
     return list(named.values())
 
 
-def put(model: nn.Module, name: str, tensor: Tensor) -> None:
+def put_tensor(model: nn.Module, name: str, tensor: Tensor) -> None:
     """Let a model have this tensor, of the shape that it had, by a name."""
     path, _, own = name.rpartition(".")
     part = model.get_submodule(path)
@@ -211,7 +211,7 @@ def check_parts(model: Model) -> None:
             )
 
 
-def check_known(thing: object, known: Collection[str]) -> str:
+def known_class(thing: object, known: Collection[str]) -> str:
     """Name the class of a thing; ValueError for a class of one's own."""
     name = type(thing).__name__
     if name not in known:

@@ -189,8 +189,8 @@ def with_tensors(
 
 
 def resize_tensor(tensor: Tensor, axes: list[str], dims: Sizes) -> Tensor:
-    """Take as many rows of each named axis as asked, in order: some of them,
-    or some of them twice, by a seed."""
+    """Take as many rows of each named axis as asked, in order: all of them,
+    where there is room, and others drawn by a seed; or some of them."""
     if len(axes) != tensor.ndim:
         raise ValueError(
             f"axes {' '.join(axes)!r} name {len(axes)} axes, and the input "
@@ -198,15 +198,10 @@ def resize_tensor(tensor: Tensor, axes: list[str], dims: Sizes) -> Tensor:
         )
     for axis, name in enumerate(axes):
         size = tensor.shape[axis]
-        rows = sampled_rows(size, dims.get(name, size))
+        wanted = dims.get(name, size)
+        seed = torch.Generator().manual_seed(wanted)
+        rows = torch.randperm(size, generator=seed)
+        more = torch.randint(size, (max(wanted - size, 0),), generator=seed)
+        rows = torch.cat([rows, more])[:wanted].sort().values
         tensor = tensor.index_select(axis, rows.to(tensor.device))
     return tensor
-
-
-def sampled_rows(size: int, wanted: int) -> Tensor:
-    """Choose rows among so many: (wanted,), sorted. All of them come, where
-    there is room; the others are drawn."""
-    seed = torch.Generator().manual_seed(wanted)
-    rows = torch.randperm(size, generator=seed)
-    more = torch.randint(size, (max(wanted - size, 0),), generator=seed)
-    return torch.cat([rows, more])[:wanted].sort().values

@@ -5,7 +5,7 @@ import html
 import inspect
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, starmap
 from types import CodeType
 from typing import Any
@@ -29,7 +29,6 @@ from shapewatch.tracing.record.visits import owner
 from shapewatch.tracing.source import expressions as source
 
 LISTING_WIDTH, LONG_LABEL, MOST_SHAPES = 76, 24, 4
-LIGHT_MARK = "▸"  # at the line that matters
 EDGES = re.compile(r"(?<=[(\[{]) |,? (?=[)\]}])")
 
 # An expression's text, or "" for a statement's own value; and what it made.
@@ -39,27 +38,20 @@ NoteAt = tuple[ast.expr | ast.stmt | ast.arg, Note]  # it stands where it ends
 
 
 class AnnotatedSource:
-    """A function's lines, with the shapes that they made beside them; `lit`
-    are the lines that matter, from 0.
+    """A function's lines, with the shapes that they made beside them.
 
     Print it, or show it in a notebook.
     """
 
-    def __init__(
-        self, title: str, lines: list[CodeLine], lit: Collection[int] = ()
-    ):
-        self.title, self.lines, self.lit = title, lines, lit
+    def __init__(self, title: str, lines: list[CodeLine]):
+        self.title, self.lines = title, lines
 
     def __str__(self) -> str:
         """Write the notes beside the code where there is room, else below."""
         lines = [(code, [*starmap(note_text, ns)]) for code, ns in self.lines]
-        width = LISTING_WIDTH - 2 * bool(self.lit)
-        column, found = best_column(lines, width), [self.title, ""]
-        for i, (code, notes) in enumerate(lines):
-            first, *rest = text_lines(code, notes, column, width)
-            mark = LIGHT_MARK if i in self.lit else ""
-            found += [f"{mark:2}{first}" if self.lit else first]
-            found += [f"  {line}" if self.lit else line for line in rest]
+        column, found = best_column(lines), [self.title, ""]
+        for code, notes in lines:
+            found += text_lines(code, notes, column)
         return "\n".join(line.rstrip() for line in found)
 
     __repr__ = __str__
@@ -68,56 +60,53 @@ class AnnotatedSource:
         """Write a real table: readable without style and without script."""
         name, _, rest = self.title.partition("\n")[0].partition(" ")
         title = f"<b>{html.escape(name)}</b> {html.escape(rest)}"
-        rows = "".join(rows_html(self.lines, self.lit))
+        rows = "".join(rows_html(self.lines))
         return (
             f'{STYLE}<table class="trace listing"><caption>{title}</caption>'
             f"{rows}</table>"
         )
 
 
-def rows_html(lines: list[CodeLine], lit: Collection[int]) -> Iterator[str]:
+def rows_html(lines: list[CodeLine]) -> Iterator[str]:
     """Write the rows of a listing: number, code and notes."""
     codes = code_html([code for code, _ in lines])
     for i, (code, (text, notes)) in enumerate(zip(codes, lines)):
         indent = len(text) - len(text.lstrip())
         style = f' style="--i:{indent}"' if indent else ""
-        mark = f"<mark>{LIGHT_MARK}</mark>" if i in lit else ""
         shapes = "<br>".join(starmap(note_html, notes))
         yield (
-            f'<tr{style}><th scope="row">{mark}{i + 1}</th>'
+            f'<tr{style}><th scope="row">{i + 1}</th>'
             f"<td><pre>{code}</pre></td><td>{shapes}</td></tr>"
         )
 
 
-def text_lines(
-    code: str, notes: list[str], column: int, width: int
-) -> list[str]:
+def text_lines(code: str, notes: list[str], column: int) -> list[str]:
     """Write a line with its notes: beside it; or on lines of their own,
     under the column if they fit."""
     beside = f"# {' · '.join(notes)}"
     start = max(column, len(code) + 2)
     if not notes:
         return [code]
-    if start + len(beside) <= width:
+    if start + len(beside) <= LISTING_WIDTH:
         return [code.ljust(start) + beside]
     lines = [f"# {notes[0]}"]
     for note in notes[1:]:
-        if len(lines[-1]) + len(f" · {note}") <= width:
+        if len(lines[-1]) + len(f" · {note}") <= LISTING_WIDTH:
             lines[-1] += f" · {note}"
         else:
             lines.append(f"# {note}")
-    indent = max(0, min(column, width - max(map(len, lines))))
+    indent = max(0, min(column, LISTING_WIDTH - max(map(len, lines))))
     return [code, *(" " * indent + line for line in lines)]
 
 
-def best_column(lines: list[tuple[str, list[str]]], width: int) -> int:
+def best_column(lines: list[tuple[str, list[str]]]) -> int:
     """Choose the column at which the most notes stand beside their code."""
     room = Counter[int]()
     for code, notes in lines:
         if notes:
-            last = width - len(f"# {' · '.join(notes)}")
+            last = LISTING_WIDTH - len(f"# {' · '.join(notes)}")
             room.update(range(len(code) + 2, last + 1))
-    return max(sorted(room), key=room.__getitem__, default=width)
+    return max(sorted(room), key=room.__getitem__, default=LISTING_WIDTH)
 
 
 def note_text(label: str, made: ExpressionShapes) -> str:
@@ -153,22 +142,18 @@ def shapes_each_time(
 
 
 def annotate(
-    calls: Calls,
-    thing: Any,
-    path: str | None = None,
-    nth: int = 0,
-    light: str = "",
+    calls: Calls, thing: Any, path: str | None = None, nth: int = 0
 ) -> AnnotatedSource:
     """Write the source of a function, method or class with the named shapes
     that its expressions had; of a class, its `forward`.
 
     `path` is the module in which it ran, `nth` which of several runs there;
-    runs from one line are one. Lines that have the text `light` in them are
-    marked. A ? stands where a shape is not certain; a docstring is left out,
-    and a signature of several lines stands on one, if it fits.
+    runs from one line are one. A ? stands where a shape is not certain; a
+    docstring is left out, and a signature of several lines stands on one, if
+    it fits.
 
     Raises TypeError for what is not a function, ValueError when its source
-    cannot be shown, where `path` or `nth` choose no run, or `light` no line.
+    cannot be shown, or where `path` or `nth` choose no run.
     """
     code = code_of_thing(thing)
     node, events = definition_of(code), CallEvents(calls)
@@ -182,16 +167,7 @@ def annotate(
     texts = map(shapes_text, chain.from_iterable(times))
     if sizes := sizes_text(texts, calls.run.sizes):
         title += f"\n{sizes}"
-    return AnnotatedSource(title, lines, lit_lines(lines, light))
-
-
-def lit_lines(lines: list[CodeLine], light: str) -> list[int]:
-    """Find the lines that have a text in them."""
-    found = [i for i, (code, _) in enumerate(lines) if light and light in code]
-    if light and not found:
-        codes = "\n".join(code for code, _ in lines)
-        raise ValueError(f"{light=} stands in none of these lines:\n{codes}")
-    return found
+    return AnnotatedSource(title, lines)
 
 
 def listing_title(frame: Frame, nth: int, many: int) -> str:

@@ -258,14 +258,11 @@ class FirstNan(NamedTuple):
     """The first call that makes NaN or infinity; print it. It is false where
     there is none.
 
-    `row` is the call, `line` where it stands, "file.py:41", `lowest` and
-    `highest` the ends of the numbers that it reads.
+    `row` is the call, and `line` where it stands: "file.py:41".
     """
 
     row: Row | None
     line: str
-    lowest: float
-    highest: float
     text: str
 
     def __bool__(self) -> bool:
@@ -282,7 +279,7 @@ def first_nan(calls: Calls, call: partial) -> FirstNan:
     if found is None:
         text = f"None of {len(run.steps):,} calls makes NaN, or infinity "
         text += f"that does harm{run.error}."
-        return FirstNan(None, "", inf, -inf, text)
+        return FirstNan(None, "", text)
     rows, step = call_rows(calls, run.steps), run.steps[found.step]
     where = call_place(step, rows[found.step])
     lines = [
@@ -293,11 +290,8 @@ def first_nan(calls: Calls, call: partial) -> FirstNan:
         later = call_place(run.steps[then.step], rows[then.step])
         lines.append(f"It becomes NaN {later}")
     lines += [] if found.brought is not None else advice(found.made, step)
-    looks = [x for _, x in found.reads if x]
-    lowest = min((x.lowest for x in looks), default=inf)
-    highest = max((x.highest for x in looks), default=-inf)
-    text = "\n".join(lines)
-    return FirstNan(rows[found.step], source_line(step), lowest, highest, text)
+    at, text = source_line(step), "\n".join(lines)
+    return FirstNan(rows[found.step], at, text)
 
 
 def call_place(step: Step, row: Row) -> str:

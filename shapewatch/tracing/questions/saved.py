@@ -158,7 +158,20 @@ def saved_shape(data: dict[str, Any]) -> Shape:
     )
 
 
-class SavedTrace(Calls):
+class KeptCalls(Calls):
+    """The calls of a run, and what is asked of the values that it kept."""
+
+    def compare(self, reference: Calls) -> Comparison:
+        """Find where this run and another, maybe a saved one, part first."""
+        return compare(self, reference)
+
+    def statistics(self, pattern: str = "*:*") -> Sheet:
+        """List the minimum, mean, maximum and standard deviation of what was
+        kept: of all, of "path:variable", or of a module's path."""
+        return value_statistics(self, pattern)
+
+
+class SavedTrace(KeptCalls):
     """A trace that was saved: it prints, gives kept values by name, and is
     compared with others. It has no model that could run again."""
 
@@ -187,15 +200,6 @@ class SavedTrace(Calls):
             Attention(path, tuple(Axis(*x) for x in axes), *parts)
             for path, axes, *parts in self.found
         ]
-
-    def compare(self, reference: Calls) -> Comparison:
-        """Find the first call at which this run and a reference part."""
-        return compare(self, reference)
-
-    def statistics(self, pattern: str = "*:*") -> Sheet:
-        """List the minimum, mean, maximum and standard deviation of what was
-        kept: of all, of "path:variable", or of a module's path."""
-        return value_statistics(self, pattern)
 
     def to_json(self) -> str:
         """Give the trace as JSON; `questions.saved` has the schema."""

@@ -58,7 +58,7 @@ class SharedChange:
 
 
 @contextmanager
-def patched(owner: Any, name: str, make: Callable) -> Iterator[None]:
+def patching(owner: Any, name: str, make: Callable) -> Iterator[None]:
     """Put something in another's place, made of it; and back, unless
     somebody else has put something there since."""
     was = vars(owner)[name]
@@ -161,7 +161,7 @@ def ignoring_warnings() -> Iterator[None]:
 
 def patch_of(owner: Any, name: str, make: Callable) -> SharedChange:
     """Share a patch."""
-    return SharedChange(lambda: patched(owner, name, make))
+    return SharedChange(lambda: patching(owner, name, make))
 
 
 MODULES = patch_of(nn.Module, "_call_impl", followed_call)
@@ -170,7 +170,7 @@ STDOUT = patch_of(sys, "stdout", ThreadStream)
 STDERR = patch_of(sys, "stderr", ThreadStream)
 WARNINGS = SharedChange(ignoring_warnings)
 COMPILERS = SharedChange(
-    lambda: patched(
+    lambda: patching(
         sys.modules["torch._dynamo.eval_frame"],
         "_callback_from_stance",
         eager_where_asked,

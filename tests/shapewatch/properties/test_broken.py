@@ -9,10 +9,6 @@ from torch.testing import assert_close
 
 from shapewatch.properties import (
     causality,
-    live_parameters,
-    order_sensitivity,
-    padding_invariance,
-    past,
 )
 from shapewatch.properties.reporting import CHECKS
 from tformer_lite import (
@@ -22,7 +18,6 @@ from tformer_lite import (
 )
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
-IDS = torch.tensor([[2, 0, 5, 6, 7, 1], [2, 8, 9, 5, 1, 1]])
 PAIR = running_example()[:2]
 
 
@@ -88,41 +83,6 @@ def test_a_check_says_the_same_where_gradients_are_switched_off(check):
         found = check(model, *PAIR)
         assert found == check(model, *PAIR)
         assert found.holds is not False
-
-
-class OneHot(nn.Module):
-    """A model whose ids become vectors where nobody can see it."""
-
-    def __init__(self):
-        super().__init__()
-        self.table = nn.Linear(10, 12)
-
-    def forward(self, ids):
-        return self.table(nn.functional.one_hot(ids, 10).float())
-
-
-class Table(OneHot):
-    """The same, by indexing a parameter as source 000 does."""
-
-    def __init__(self, mixes=torch.tril):
-        super().__init__()
-        self.rows = nn.Parameter(torch.randn(10, 12))
-        self.mixes = mixes
-
-    def forward(self, ids):
-        weights = self.mixes(torch.ones(ids.shape[1], ids.shape[1]))
-        return weights @ self.rows[ids]
-
-
-def test_indexing_a_parameter_is_a_lookup():
-    assert causality(Table(), IDS).holds
-    assert causality(Table(torch.triu), IDS).holds is False
-    assert past(Table(torch.triu), IDS).holds is False
-    assert order_sensitivity(Table(), IDS).holds is False  # it only sums up
-    everyone = Table(torch.ones_like)
-    assert padding_invariance(everyone, IDS, pad=1).holds is False
-    dead = live_parameters(Table(), IDS)
-    assert "table.weight" in dead.says
 
 
 def test_a_shift_of_all_channels_would_hide_behind_a_norm():

@@ -59,16 +59,6 @@ def test_what_no_optional_input_asks_is_not():
     assert "such as blocks.0.told.weight" in finding.says
 
 
-def test_what_is_wrong_is_named_before_what_is_excused():
-    torch.manual_seed(0)
-    model = Kinds()
-    model.blocks[1].never = nn.Linear(3, 3)
-    finding = live_parameters(model, IDS)
-    assert finding.level == "broken"
-    assert "4 of" in finding.says
-    assert "such as blocks.1.never.weight" in finding.says
-
-
 class Pooled(nn.Module):
     """Reads the first position after some blocks, which go backwards."""
 

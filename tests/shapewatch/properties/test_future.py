@@ -7,7 +7,6 @@ from torch.nn.functional import one_hot, pad
 
 from shapewatch.properties import causality
 from shapewatch.properties.dependence import (
-    truncated_inputs,
     with_others,
 )
 from shapewatch.properties.subject import Subject
@@ -156,12 +155,3 @@ def test_later_ids_become_others_that_occur_and_padding_stays():
     changed = others != PADDED
     assert changed.equal((torch.arange(7) >= 3) & (PADDED != 1))
     assert set(others.unique().tolist()) <= set(PADDED.unique().tolist())
-
-
-def test_masks_are_cut_with_the_words_and_the_source_is_not():
-    source, mask = torch.randint(9, (2, 7)) + 2, torch.ones(2, 1, 7, 7) > 0
-    subject = Subject(max, (source * 3, mask, IDS))
-    one, cut, other = truncated_inputs(subject, 5)
-    assert one.equal(source * 3)
-    assert cut.shape == (2, 1, 5, 5)
-    assert other.equal(IDS[:, :5])

@@ -422,7 +422,7 @@ def test_weights_become_thirty_times_as_large_and_biases_stay(
 def test_the_positions_that_have_no_numbers_are_shown():
     seen = finite(lambda x: x.masked_fill(THIRD, math.nan), ROWS).seen
     assert seen.equal(1 - THIRD[:, 0].float().expand(2, 6))
-    model, pair = bug("nobody_to_hear").model(), running_example()[:2]
+    model, pair = bug("no_key_left").model(), running_example()[:2]
     seen = finite(model, *pair).seen
     assert seen.equal(torch.tensor([[0.0], [1.0]]).expand(2, 8))
 

@@ -1,7 +1,5 @@
 """Parameters that learn, blocks that hand on: which ones, and how far."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 from torch import nn
@@ -16,15 +14,9 @@ from shapewatch.properties.structure import (
 from shapewatch.properties.subject import Subject
 from tformer_lite import (
     LayerNorm,
-    PostBlock,
-    PostCrossBlock,
-    running_example,
-    running_model,
-    tiny_translator,
 )
 
 ROWS = torch.randn(2, 6, 12, generator=torch.Generator().manual_seed(0))
-PAIR = running_example()[:2]
 
 
 def dead(*names):
@@ -110,22 +102,6 @@ def test_blocks_are_run_with_layers_that_give_nothing():
     assert_close(x, ROWS)
     assert_close(first, LayerNorm(12)(ROWS).detach())  # without its gains
     assert_close(after, ROWS)
-
-
-class NoSum(PostBlock):
-    """A block of post-norm that forgets its residual connections."""
-
-    def forward(self, x, mask=None):
-        first, second = self.norms
-        x = first(self.self_attention(x, mask=mask))
-        return second(self.feed_forward(x))
-
-
-@pytest.mark.parametrize("block", [PostBlock, NoSum])
-def test_a_post_norm_must_add_what_went_in(block):
-    residual = block, PostCrossBlock
-    model = running_model(replace(tiny_translator, residual=residual))
-    assert identity(model, *PAIR).holds is (block is PostBlock)
 
 
 class Summed(nn.Module):

@@ -119,6 +119,14 @@ def test_the_same_shape_with_other_values_is_found(other):
         assert f"the code differs: mine `{mine}`, theirs `{theirs}" in said
 
 
+def test_a_weight_that_differs_is_found_in_its_module():
+    mine, theirs, x = Block(Attention), Block(Attention), torch.randn(2, 5, 12)
+    theirs.load_state_dict(mine.state_dict())
+    theirs.attention.value.weight.data[3, 4] += 0.5
+    outcome = compare(trace(mine, x, keep=True), trace(theirs, x, keep=True))
+    assert outcome.where == "attention.value"
+
+
 def test_proved_names_part_even_where_the_sizes_are_the_same():
     def product(q, k, flip):
         return k @ q.mT if flip else q @ k.mT

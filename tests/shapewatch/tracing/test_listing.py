@@ -89,24 +89,6 @@ def test_what_cannot_be_shown_says_why():
         annotate(seen, example, nth=1)
 
 
-def lit(x, weight):
-    scores = x @ weight  # "scores" is said twice
-    return scores.where(scores > -math.inf, 0.5)
-
-
-def test_the_line_that_matters_is_marked_in_every_face():
-    seen = trace(lit, torch.randn(5, 3), torch.randn(3, 4))
-    found = seen.source(lit, light="scores = ")
-    marks = [line[:2] for line in str(found).splitlines()[2:]]
-    assert marks == ["  ", "▸ ", "  "]
-    assert max(map(len, str(found).splitlines())) <= 76
-    rows = found._repr_html_().split("<tr")[1:]
-    assert ["<mark>" in row for row in rows] == [False, True, False]
-    assert len(seen.source(lit, light="scores").lit) == 2
-    with pytest.raises(ValueError, match=r"light='score =' stands in none"):
-        seen.source(lit, light="score =")
-
-
 def test_code_has_pythons_colours_and_no_break_after_a_minus():
     code = ["def lit(x):", "    y = f'{x} is' + 'é'", "    return -math.inf"]
     first, text, last = code_html(code)

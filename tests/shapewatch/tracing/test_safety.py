@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from shapewatch.tracing import trace
-from shapewatch.tracing.record.shared import SharedChange, patched
+from shapewatch.tracing.record.shared import SharedChange, patching
 from shapewatch.tracing.record.state import aside
 from tests.helpers.witness import surroundings
 from tformer_lite import print_shapes
@@ -260,7 +260,7 @@ def test_a_change_lasts_as_long_as_anybody_needs_it():
     class Owner:
         name = 1
 
-    shared = SharedChange(lambda: patched(Owner, "name", lambda was: was + 1))
+    shared = SharedChange(lambda: patching(Owner, "name", lambda was: was + 1))
     for first in (0, 1):
         both = [contextlib.ExitStack() for _ in range(2)]
         for stack in both:

@@ -226,6 +226,8 @@ def test_lists_that_do_not_run_hold_what_runs_in_them():
     assert [part.path for part in shown.root.parts] == [
         f"layers.{i}" for i in range(4)
     ]
+    model.forward = lambda x: model.layers[0][1](x)
+    assert names(tree(model, X)) == ["layers.0.1"], "one layer is no level"
 
 
 def test_what_a_long_name_begins_with_is_not_written_twice():

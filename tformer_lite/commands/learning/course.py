@@ -17,7 +17,7 @@ import torch
 from tformer_lite.commands.learning.start import epoch_of, set_recipe
 from tformer_lite.commands.session import PROGRAM, USES, say, warn
 from tformer_lite.decoding.metrics import perplexity
-from tformer_lite.drawing.plots.line_charts import curves
+from tformer_lite.drawing.plots.charts import curves
 from tformer_lite.training.batches import (
     Data,
     Sample,
@@ -154,7 +154,7 @@ def save_curve(trainer: Trainer, unit: str, size: int, path: Path) -> None:
         places=[step // size for step, _ in trainer.noted],
         heads=["Training and validation loss\nnats a token"],
     )
-    picture.figure.savefig(path, dpi=150)
+    picture.figures[0].savefig(path, dpi=150)
     say(f"Loss curve saved to {path}")
 
 

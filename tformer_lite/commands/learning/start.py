@@ -186,7 +186,11 @@ def pairs_for(
     before = old.origin if old else None
     path = args.path or (before.path if before else None)
     pairs = read_data(read_pairs, path, args) if path else None
-    ours = (x for part in shipped.PARTS for x in shipped.english_nepali(part))
+    ours = (
+        x
+        for part in shipped.CORPUS_PARTS
+        for x in shipped.english_nepali(part)
+    )
     now = Origin(
         path=full_path(path) if path else None,
         fingerprint=fingerprint(

@@ -81,7 +81,7 @@ def train_translate(args: Namespace) -> None:
 
 def book_corpus() -> Corpus:
     """Take the pairs that come with the book, and its running model."""
-    train, valid, test = map(shipped.english_nepali, shipped.PARTS)
+    train, valid, test = map(shipped.english_nepali, shipped.CORPUS_PARTS)
     tokenizers = shipped.english_tokenizer(), shipped.nepali_tokenizer()
     return Corpus(train, valid, test, tokenizers, tiny_translator)
 

@@ -16,8 +16,8 @@ from torch.nn.functional import scaled_dot_product_attention
 from tformer_lite.model.attention import (
     MultiHeadAttention,
     join_heads,
+    no_place,
     split_heads,
-    unplaced,
 )
 from tformer_lite.model.choices import ATTENTIONS, CROSS_ATTENTIONS
 from tformer_lite.model.modern import rotate, share_heads
@@ -104,7 +104,7 @@ class CachedCrossAttention(Cache):
         """Stay: rows change places among those with the same source."""
 
 
-CACHED: dict[str, type[Cache]] = {
+CACHES: dict[str, type[Cache]] = {
     "self_attention": CachedAttention,
     "cross_attention": CachedCrossAttention,
 }
@@ -116,5 +116,5 @@ def positionwise(attention: nn.Module) -> bool:
     another's does, a subclass's neither: one that mixes neighbours would be
     kept wrongly without a word."""
     known = {*ATTENTIONS.values(), *CROSS_ATTENTIONS.values()}
-    place = getattr(attention, "place", unplaced)
-    return type(attention) in known and place in (unplaced, rotate)
+    place = getattr(attention, "place", no_place)
+    return type(attention) in known and place in (no_place, rotate)

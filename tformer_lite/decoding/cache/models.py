@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tformer_lite.decoding.cache.attention import CACHED, Cache, positionwise
+from tformer_lite.decoding.cache.attention import CACHES, Cache, positionwise
 from tformer_lite.model.checks import check_pair
 from tformer_lite.model.masks import padding_mask
 from tformer_lite.model.models import (
@@ -23,13 +23,13 @@ from tformer_lite.model.models import (
 from tformer_lite.model.modes import evaluating
 
 KNOWN_BLOCKS = {Block, PostBlock, CrossBlock, PostCrossBlock}
-NOTHING = torch.empty(0, 0, dtype=torch.long)
+NO_IDS = torch.empty(0, 0, dtype=torch.long)
 
 
-class Continued(nn.Module):
+class ContinuedModel(nn.Module):
     """What goes on from the ids that it has `seen`: (B, T)."""
 
-    seen: Tensor = NOTHING
+    seen: Tensor = NO_IDS
 
     def __init__(self, model: nn.Module):
         super().__init__()
@@ -40,7 +40,7 @@ class Continued(nn.Module):
 
         Nothing counts as seen until `seen` is set again.
         """
-        seen, self.seen = self.seen, NOTHING
+        seen, self.seen = self.seen, NO_IDS
         n = seen.shape[1]
         if 0 < n < ids.shape[1] and ids[:, :n].equal(seen):
             return n
@@ -49,7 +49,7 @@ class Continued(nn.Module):
 
     def forget(self) -> None:
         """Keep nothing any more."""
-        self.seen = NOTHING
+        self.seen = NO_IDS
         for cache in self.caches():
             cache.forget()
 
@@ -64,7 +64,7 @@ class Continued(nn.Module):
         return (part for part in self.modules() if isinstance(part, Cache))
 
 
-class CachedModel(Continued):
+class CachedModel(ContinuedModel):
     """What both kinds of model have in common: the parts of a twin that
     shares the weights, with attention that keeps its keys and values."""
 
@@ -82,7 +82,7 @@ class CachedModel(Continued):
         for name, part in twin(model).eval().named_children():
             self.add_module(name, part)
         for block, name in attentions(self.decoder):
-            setattr(block, name, CACHED[name](getattr(block, name)))
+            setattr(block, name, CACHES[name](getattr(block, name)))
         self.mask, self.table = model.mask, model.mask(1)
 
     def rows(self, start: int, ids: Tensor) -> Tensor:
@@ -118,7 +118,7 @@ class CachedDecoderOnly(CachedModel):
 class CachedEncoderDecoder(CachedModel):
     """`EncoderDecoder`, for a target that grows."""
 
-    src: Tensor = NOTHING
+    src: Tensor = NO_IDS
     memory: Any = None
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
@@ -152,7 +152,7 @@ class CachedEncoderDecoder(CachedModel):
     def forget(self) -> None:
         """Keep nothing any more, of the source neither."""
         super().forget()
-        self.src, self.memory = NOTHING, None
+        self.src, self.memory = NO_IDS, None
 
     def reorder(self, rows: Tensor) -> None:
         """Let row i go on as row `rows[i]`; ValueError if its source is
@@ -165,7 +165,7 @@ class CachedEncoderDecoder(CachedModel):
         super().reorder(rows)
 
 
-class Recomputed(Continued):
+class RecomputedModel(ContinuedModel):
     """A model that keeps nothing and computes everything anew."""
 
     def __init__(self, model: nn.Module):
@@ -194,7 +194,7 @@ class Recomputed(Continued):
         return logits[:, -new:]
 
 
-KINDS: dict[type, type[Continued]] = {
+CONTINUED_KINDS: dict[type, type[ContinuedModel]] = {
     DecoderOnly: CachedDecoderOnly,
     EncoderDecoder: CachedEncoderDecoder,
 }
@@ -218,14 +218,14 @@ def cached(model: nn.Module) -> Any:
     part looks ahead. One with attention of your own, or with a mask that
     looks ahead, is asked in the same way, but computes everything anew.
     """
-    kind = KINDS[type(model)] if keepable(model) else Recomputed
+    kind = CONTINUED_KINDS[type(model)] if keepable(model) else RecomputedModel
     return kind(model)
 
 
 def keepable(model: Any) -> bool:
     """Tell whether the past stays what it was: only attention that is known
     to make each key from one position, and a mask that looks back."""
-    if type(model) not in KINDS or type(model.decoder) is not Stack:
+    if type(model) not in CONTINUED_KINDS or type(model.decoder) is not Stack:
         return False
     places = attentions(model.decoder)
     return (
@@ -245,7 +245,7 @@ def looks_back(mask: Callable[..., Tensor]) -> bool:
 def attentions(decoder: Stack) -> Iterator[tuple[nn.Module, str]]:
     """List each place of attention: the block and the name in it."""
     for block in decoder.blocks:
-        yield from ((block, name) for name in CACHED if hasattr(block, name))
+        yield from ((block, name) for name in CACHES if hasattr(block, name))
 
 
 def twin(part: nn.Module) -> nn.Module:

@@ -1,50 +1,39 @@
 """Heatmaps of the matrices inside a Transformer."""
 
+import math
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import torch
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from shapewatch.tracing.source.expressions import argument_texts
-from tformer_lite.drawing.attention.heatmap_layout import (
-    GAP,
-    LONGEST,
-    TITLE,
-    Layout,
-    body,
-    groups,
-    head,
-    head_width,
-    is_level,
-    longest,
-    ticks,
-)
-from tformer_lite.drawing.attention.strip_page import (
-    Ends,
-    Strip,
-    draw_scales,
-    style_of,
-)
 from tformer_lite.drawing.surface.matrix import (
     Matrix,
     check_axis,
     describe,
+    number,
     with_minus,
 )
 from tformer_lite.drawing.surface.page import (
+    HALF,
     NAME,
-    NARROW,
+    PANEL,
     SMALL,
-    WIDE,
     Box,
     Page,
     Place,
     Style,
+    crop,
+    ellipsize,
+    lines,
+    place_on_page,
     shape_width,
-    shortened,
     text_width,
 )
 from tformer_lite.drawing.surface.palette import (
@@ -53,11 +42,16 @@ from tformer_lite.drawing.surface.palette import (
     EDGE,
     INK,
     KINDS,
+    MUTED,
+    SHARE,
 )
-from tformer_lite.drawing.surface.panels import Panel
-from tformer_lite.drawing.surface.picture import Picture, styled
+from tformer_lite.drawing.surface.picture import Panel, Picture, styled
 
-BETWEEN, SCALES = 14, 24  # below a row of panels; of the scales below all
+MOST = 24  # rows and columns that are drawn cell by cell
+SQUARE, ROW, HIGH = 20, 22, 320  # cells: a square, with digits; an image
+LONGEST, TURN = 120, math.radians(60)  # words: their width, those below
+SHAPE, TITLE = 36, 15  # heights in a heading
+STEPS = [x * 10**i for i in range(6) for x in (1, 2, 5)]  # between words
 
 
 def heatmap(
@@ -95,184 +89,208 @@ def heatmap(
         Matrix(title, values, letters, labels, mask, kind)
         for title, values in zip(titles, matrices)
     ]
-    dark = dict(DARK)
-    for matrix in shown:
-        dark |= KINDS[matrix.kind].counterparts()
-    (wide, boxes), (narrow, small) = (
-        draw_matrices(shown, width) for width in (WIDE, NARROW)
-    )
-    panels = list(map(Panel, shown, boxes, small))
-    return Picture(wide, describe(shown), dark, narrow, panels)
+    figures, boxes = draw_matrices(shown)
+    panels = [Panel(m, box, i) for i, (m, box) in enumerate(zip(shown, boxes))]
+    return Picture(figures, describe(shown), DARK, panels=panels)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How all panels of a picture are drawn: their cells, the size of the
+    digits in these (none: 0), and the largest score that colours show."""
+
+    wide: float
+    high: float
+    digits: int
+    most: float
 
 
 def draw_matrices(
-    matrices: list[Matrix], width: float
-) -> tuple[Figure, list[Box]]:
-    """Draw matrices on a page so wide, and say where their cells are."""
-    plan = Layout(matrices, width)
-    lanes = groups(plan)
-    high = sum(head(plan, row) + body(plan, row) + BETWEEN for row in lanes)
-    ends = {} if plan.digits else scales_of(matrices)
-    page = Page(width, high - BETWEEN + SCALES * bool(ends))
-    limit, boxes, top = largest_score(matrices), list[Box](), 0.0
-    for row in lanes:
-        left = plan.margin
-        for i in row:
-            corner = left, top + head(plan, row)
-            boxes.append(draw_panel(page, plan, i, corner, limit))
-            if i == row[0] or not plan.shared:
-                draw_rows(page, plan, matrices[i], corner)
-            wide = plan.cell[0] * matrices[i].values.shape[1]
-            left += max(wide, head_width(plan, i, plan.in_line)) + GAP
-            left += 0 if plan.shared else plan.margin
-        top += head(plan, row) + body(plan, row) + BETWEEN
-    if ends:
-        draw_scales(Strip(page, 0, ends), page.height - SCALES / 2)
-    return page.figure, boxes
+    matrices: Sequence[Matrix],
+) -> tuple[list[Figure], list[Box]]:
+    """Draw a panel for each matrix, and say where its cells are."""
+    room = (HALF if len(matrices) > 1 else PANEL) - max(map(beside, matrices))
+    grid = grid_of(matrices, room)
+    heads = [lines(m.title, room, NAME, "bold") for m in matrices]
+    level = all(
+        len(head) == 1
+        and text_width(head[0], NAME, "bold") + 10 + shape_room(matrix) <= room
+        for head, matrix in zip(heads, matrices)
+    )
+    high = SHAPE + TITLE * (0 if level else max(map(len, heads)))
+    figures, boxes = [], []
+    for matrix, head in zip(matrices, heads):
+        page, ax = draw_matrix(matrix, grid, head, high, level)
+        if not (grid.digits or figures):
+            shown = [m for m in matrices if m.kind != "mask"]
+            draw_scales(page, {m.kind: limits(m, grid) for m in shown})
+        figures.append(crop(page.figure))
+        boxes.append(place_on_page(ax))
+    return figures, boxes
 
 
-def scales_of(matrices: list[Matrix]) -> Ends:
-    """Tell which values the ends of each scale stand for."""
-    limit, kinds = largest_score(matrices), {m.kind for m in matrices}
-    ends = {"weights": (0.0, 1.0), "scores": (-limit, limit)}
-    named = {kind: ends[kind] for kind in ends if kind in kinds}
-    return {"" if kind == "scores" else kind: x for kind, x in named.items()}
+def grid_of(matrices: Sequence[Matrix], room: float) -> Grid:
+    """Choose cells for matrices that may be so wide: with digits where these
+    fit, else square, or those of an image."""
+    rows, columns = map(max, zip(*(m.values.shape for m in matrices)))
+    most, wide = largest_score(matrices), room / columns
+    if max(rows, columns) > MOST:
+        high = min(HIGH / rows, SQUARE)
+        wide = min(wide, high if rows == columns else SQUARE)
+        return Grid(wide, high, 0, most)
+    cells = {cell for m in matrices for row in m.cells for cell in row}
+    for size in 10, 9:
+        least = max(text_width(with_minus(x), size) for x in cells) + 5
+        if least <= wide:
+            return Grid(min(wide, max(least + 6, 40)), ROW, size, most)
+    return Grid(min(wide, SQUARE), min(wide, SQUARE), 0, most)
 
 
-def largest_score(matrices: list[Matrix]) -> float:
+def largest_score(matrices: Sequence[Matrix]) -> float:
     """Find the largest size of a score, so that matrices share one scale."""
     seen = [m.values[~m.hidden] for m in matrices if m.kind == "scores"]
     sizes = torch.cat([torch.zeros(1), *seen]).abs()
     return sizes[sizes.isfinite()].max().item() or 1.0
 
 
-def draw_panel(
-    page: Page, plan: Layout, i: int, corner: Place, limit: float
-) -> Box:
-    """Draw one matrix with its heading, and the words below it."""
-    matrix, (left, top) = plan.matrices[i], corner
-    draw_head(page, plan, i, corner)
-    rows, columns = matrix.values.shape
-    box = left, top, columns * plan.cell[0], rows * plan.cell[1]
-    limits = (-limit, limit) if matrix.kind == "scores" else (0.0, 1.0)
-    if plan.is_image:
-        draw_image(page, matrix, box, limits)
-    elif plan.digits:
-        draw_digits(page, matrix, box, limits, plan.digits)
-    else:
-        values = matrix.values.double()
-        page.cells(box, values, KINDS[matrix.kind], limits, matrix.hidden)
-    draw_columns(page, plan, matrix, (left, top + box[3]))
-    return box
+def limits(matrix: Matrix, grid: Grid) -> Place:
+    """Tell which values the ends of a matrix's scale stand for."""
+    return (-grid.most, grid.most) if matrix.kind == "scores" else (0.0, 1.0)
 
 
-def draw_head(page: Page, plan: Layout, i: int, corner: Place) -> None:
-    """Write the title of a matrix, and its letters above its sizes."""
-    matrix, (left, top) = plan.matrices[i], corner
-    bold: Style = {"ha": "left", "weight": "bold", "size": NAME}
-    sizes = tuple(matrix.values.shape)
-    middle, shape = top - 20, shape_width(matrix.axes, sizes)
-    if plan.in_line:
-        title = plan.titles[i][0]
-        page.write(left, middle, title, **bold)
-        left += text_width(title, NAME, "bold") + 10
-    else:
-        first = middle - 23 - TITLE * (len(plan.titles[i]) - 1)
-        for n, line in enumerate(plan.titles[i]):
-            page.write(left, first + TITLE * n, line, **bold)
-    page.shape(left + shape / 2, middle, matrix.axes, sizes)
+def shape_room(matrix: Matrix) -> float:
+    """Give the width of a matrix's shape."""
+    return shape_width(matrix.axes, tuple(matrix.values.shape))
+
+
+def beside(matrix: Matrix) -> float:
+    """Give the room that the words of a matrix need at its left."""
+    rows, columns = map(longest, matrix.labels)
+    return max(rows + 12, (columns - 10) * math.cos(TURN) - 5)
+
+
+def longest(words: Sequence[str]) -> float:
+    """Give the width of the longest word, as it is written."""
+    return min(max(text_width(word, SMALL) for word in words), LONGEST)
 
 
 @styled
-def draw_digits(
-    page: Page,
-    matrix: Matrix,
-    box: Box,
-    limits: tuple[float, float],
-    size: int,
-) -> None:
-    """Draw coloured cells with a number in each, over what hatches some."""
+def draw_matrix(
+    matrix: Matrix, grid: Grid, head: list[str], high: float, level: bool
+) -> tuple[Page, Axes]:
+    """Draw a matrix below its heading, so high, in which title and shape are
+    level or not."""
+    rows, columns = matrix.values.shape
+    box = 0, high, columns * grid.wide, rows * grid.high
+    page = Page(box[2], high + box[3])
+    ax = page.axes(box)
+    if max(rows, columns) > MOST:
+        draw_image(ax, matrix, limits(matrix, grid))
+    else:
+        draw_cells(ax, matrix, grid)
+    page.hatch(runs(matrix.hidden), ax)
+    label_cells(ax, matrix, (grid.wide, grid.high))
+    for i, line in enumerate(head):
+        bold: Style = {"ha": "left", "weight": "bold", "size": NAME}
+        page.write(0, high - 20 if level else 8 + TITLE * i, line, **bold)
+    left = text_width(head[0], NAME, "bold") + 10 if level else 0
+    middle = left + shape_room(matrix) / 2
+    page.shape(middle, high - 20, matrix.axes, tuple(matrix.values.shape))
+    return page, ax
+
+
+def draw_cells(ax: Axes, matrix: Matrix, grid: Grid) -> None:
+    """Draw coloured cells, with a number in each where it fits."""
     import seaborn as sns  # slow: imported when something is to be drawn
 
-    kind, ax = KINDS[matrix.kind], page.axes(box)
+    kind, (low, high) = KINDS[matrix.kind], limits(matrix, grid)
+    texts = [list(map(with_minus, row)) for row in matrix.cells]
     sns.heatmap(
         matrix.values.double().masked_fill(matrix.hidden, 0).numpy(),
-        vmin=limits[0],
-        vmax=limits[1],
+        vmin=low,
+        vmax=high,
         cmap=kind.scale(kind.light),
         cbar=False,
-        annot=[list(map(with_minus, row)) for row in matrix.cells],
+        annot=texts if grid.digits else None,
         fmt="",
-        annot_kws={"color": INK[0], "size": size},
+        annot_kws={"color": INK[0], "size": grid.digits},
         linewidths=0.6,
         linecolor=EDGE[0],
+        xticklabels=False,
+        yticklabels=False,
         clip_on=False,
         ax=ax,
     )
-    places = matrix.hidden.nonzero().tolist()
-    page.hatch(((j, i, 1, 1) for i, j in places), ax)
 
 
-def draw_image(
-    page: Page, matrix: Matrix, box: Box, limits: tuple[float, float]
-) -> None:
+def draw_image(ax: Axes, matrix: Matrix, ends: tuple[float, float]) -> None:
     """Draw a long table as an image: colours that let the page through, so
     that they do on a dark one, too."""
-    left, top, wide, high = box
     kind = CENTRED if matrix.kind == "scores" else KINDS[matrix.kind]
-    share = matrix.values.double() / limits[1]
+    share = matrix.values.double() / ends[1]
     share = share.masked_fill(matrix.hidden, 0).nan_to_num().clamp(-1, 1)
-    ends = torch.tensor([to_rgb(kind.light[0]), to_rgb(kind.light[-1])])
-    colours = ends.double()[(share > 0).long()]
-    rgba = torch.cat((colours, share.abs()[..., None]), -1)
-    page.axes(box).imshow(
-        (rgba * 255).round().byte().numpy(),
+    colours = torch.tensor([to_rgb(kind.light[0]), to_rgb(kind.light[-1])])
+    rgb = colours.double()[(share > 0).long()]
+    rgba = (torch.cat((rgb, share.abs()[..., None]), -1) * 255).round()
+    rows, columns = share.shape
+    ax.imshow(
+        rgba.byte().numpy(),
         interpolation="none",
-        extent=(left, left + wide, top + high, top),
+        extent=(0, columns, rows, 0),
         aspect="auto",
     )
-    page.add(Rectangle((left, top), wide, high, fill=False, ec=EDGE[0]))
-    rows, columns = matrix.values.shape
-    w, h = wide / columns, high / rows
-    page.hatch(
-        (left + w * start, top + h * i, w * (end - start), h)
-        for i, start, end in runs(matrix.hidden)
-    )
 
 
-def runs(hidden: Tensor) -> list[tuple[int, int, int]]:
-    """Find cells beside each other that are hidden: row, start and end."""
+def runs(hidden: Tensor) -> list[Box]:
+    """Find cells beside each other that are hidden, as boxes of cells."""
     edge = torch.zeros(len(hidden), 1, dtype=torch.long)
     change = torch.cat((edge, hidden.long(), edge), 1).diff(dim=1)
     starts, ends = (change == 1).nonzero(), (change == -1).nonzero()
     return [
-        (i, start, end)
+        (start, i, end - start, 1)
         for (i, start), (_, end) in zip(starts.tolist(), ends.tolist())
     ]
 
 
-def draw_rows(page: Page, plan: Layout, matrix: Matrix, corner: Place) -> None:
-    """Write the words of the rows, at the left."""
-    (left, top), high = corner, plan.cell[1]
-    for i in ticks(len(matrix.labels[0]), high, 12 + 4 * plan.is_image):
-        word, y = matrix.labels[0][i], top + (i + 0.5) * high
-        style = style_of(word) | {"ha": "right"}
-        page.write(left - 6, y, shortened(word, LONGEST, size=SMALL), **style)
+def label_cells(ax: Axes, matrix: Matrix, cell: Place) -> None:
+    """Write the words of rows and columns, each as far from the next as it
+    needs; those below are turned where they would meet."""
+    rows, columns = matrix.labels
+    level = all(map(str.isdecimal, columns)) or longest(columns) + 4 <= cell[0]
+    room = longest(columns) + 4 if level else 12
+    ax.set_axis_on()
+    ax.set(xlim=(0, len(columns)), ylim=(len(rows), 0))
+    ax.tick_params(pad=6)
+    ax.set_frame_on(max(len(rows), len(columns)) > MOST)
+    label_axis(ax.yaxis, rows, 11 / cell[1])
+    label_axis(ax.xaxis, columns, room / cell[0])
+    turn: Style = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
+    for text in ax.get_xticklabels():
+        text.set(**({} if level else turn))
 
 
-def draw_columns(
-    page: Page, plan: Layout, matrix: Matrix, corner: Place
-) -> None:
-    """Write the words of the columns: turned, where they would meet."""
-    (left, low), words, wide = corner, matrix.labels[1], plan.cell[0]
-    if level := is_level(plan, words):
-        place, room = (0.0, 10.0), longest(words) + 4 + 8 * plan.is_image
-        turn: Style = {}
-    else:
-        place, room = (3.0, 6.0), 13.0
-        turn = {"rotation": 60, "rotation_mode": "anchor", "va": "center"}
-        turn["ha"] = "right"
-    for i in ticks(len(words), wide, room):
-        x = left + (i + 0.5) * wide + place[0]
-        word = words[i] if level else shortened(words[i], LONGEST, size=SMALL)
-        page.write(x, low + place[1], word, **style_of(words[i]) | turn)
+def label_axis(axis: Axis, words: list[str], step: float) -> None:
+    """Write the words of an axis, so many cells apart; padding is grey."""
+    places = range(0, len(words), next(s for s in STEPS if s >= step))
+    texts = [ellipsize(words[i], LONGEST, size=SMALL) for i in places]
+    axis.set_ticks([i + 0.5 for i in places], texts)
+    for text in axis.get_ticklabels():
+        padding = text.get_text() == "[PAD]"
+        text.set(size=SMALL, color=(MUTED if padding else INK)[0])
+
+
+def draw_scales(page: Page, ends: Mapping[str, Place]) -> None:
+    """Draw a tiny scale for each unit below all that is drawn: its lowest and
+    highest value, and its name, unless there are scores alone."""
+    y = page.bottom() + 14
+    for i, (name, (low, high)) in enumerate(ends.items()):
+        x, middle = i % 2 * 175.0, y + i // 2 * 18
+        texts = ["0", "1"] if low == 0 else [number(low), number(high)]
+        names = [name] if [*ends] != ["scores"] else []
+        for text in (*names, with_minus(texts[0])):
+            page.note(x, middle, text, ha="left")
+            x += text_width(text, SMALL) + 6
+        kind, box = SHARE if low == 0 else CENTRED, (x, middle - 5, 45, 10)
+        shades = torch.linspace(low, high, 9)[None]
+        page.cells(box, shades, kind, (low, high))
+        page.note(x + 51, middle, texts[1], ha="left")

@@ -137,7 +137,7 @@ def stops_of(seen: Trace, path: str) -> list[Part]:
         return []
     shapes = shapes_inside(seen, own, found)
     return [
-        Part(name, label, path, step, asking(shape))
+        Part(name, label, path, step, attention_letters(shape))
         for name, label in STOPS.items()
         for step, shape in filter(None, [shapes.get(name)])
     ]
@@ -171,7 +171,7 @@ def shapes_inside(
     return shapes
 
 
-def asking(shape: Shape) -> Shape:
+def attention_letters(shape: Shape) -> Shape:
     """Name the axis of positions T, and a second one S."""
     letters = iter("TS")
     return tuple(

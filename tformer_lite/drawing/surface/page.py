@@ -1,7 +1,7 @@
 """A page to draw on, measured in CSS pixels from its top left corner.
 
-Every picture is drawn twice, for a wide page and for a phone: letters keep
-their size, and what is beside each other goes below each other.
+Panels are no wider than a phone's column of text, so that letters keep their
+size; two stand side by side where a page has room.
 """
 
 import re
@@ -10,7 +10,9 @@ from functools import cache
 from typing import Any
 from unicodedata import category
 
+import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
@@ -23,6 +25,7 @@ from matplotlib.patches import (
 )
 from matplotlib.path import Path
 from matplotlib.textpath import text_to_path
+from matplotlib.transforms import Bbox, BboxTransformTo
 from torch import Tensor
 
 from tformer_lite.drawing.surface.palette import (
@@ -33,15 +36,22 @@ from tformer_lite.drawing.surface.palette import (
     LINE,
     MUTED,
     RIM,
+    SHADE,
     Kind,
 )
-from tformer_lite.drawing.surface.picture import FAMILIES, styled
+from tformer_lite.drawing.surface.picture import (
+    FAMILIES,
+    GUTTER,
+    WIDE,
+    Box,
+    Place,
+    styled,
+)
 
-WIDE, NARROW = 690, 358  # how wide a column of text is, here and on a phone
+PANEL = 350  # how wide a panel may be: as a phone's column
+HALF = (WIDE - GUTTER) / 2  # how wide a panel beside another may be
 NAME, SIZE, SMALL = 12, 11, 10  # letters: of names, of shapes, of labels
 GAP = 3  # between the axes of a shape
-Place = tuple[float, float]  # x, y
-Box = tuple[float, float, float, float]  # left, top, width, height
 Style = dict[str, Any]  # as matplotlib calls it
 # Where a line may end: behind a space, or behind a sign in code.
 BREAK, SIGN = re.compile(r".+\s"), re.compile(r".+[-,.(\[=+*/@:]")
@@ -70,6 +80,10 @@ class Sheet:
         ax.set(xlim=(left, left + wide), ylim=(top + high, top))
         ax.set_axis_off()
         return ax
+
+    def bottom(self) -> float:
+        """Tell how far down what is drawn reaches."""
+        return self.height - 72 * tight_box(self.figure).y0
 
     def add(self, patch: Patch) -> None:
         """Add a drawing of matplotlib's."""
@@ -120,23 +134,18 @@ class Matrices(Sheet):
 
     @styled
     def hatch(self, boxes: Iterable[Box], ax: Axes | None = None) -> None:
-        """Hatch boxes: what is masked. One path for all keeps it small."""
-        corners = [
-            place
-            for x, y, w, h in boxes
-            for place in ((x, y), (x + w, y), (x + w, y + h), (x, y + h))
-        ]
-        if not corners:
+        """Shade and hatch boxes: what is masked. One path keeps it small."""
+        square = Path.unit_rectangle()
+        places = [BboxTransformTo(Bbox.from_bounds(*box)) for box in boxes]
+        paths = [place.transform_path(square) for place in places]
+        if not paths:
             return
-        # Each box is closed by going back to its first corner.
-        places, codes = [], []
-        for i in range(0, len(corners), 4):
-            places += [*corners[i : i + 4], corners[i]]
-            codes += [Path.MOVETO, *[Path.LINETO] * 3, Path.CLOSEPOLY]
-        style: Style = {"hatch": "////", "lw": 0, "zorder": 1.5}
-        path = PathPatch(Path(places, codes), fill=False, **style)
-        path.set_edgecolor(HATCH[0])
-        (ax or self.ax).add_patch(path).set_clip_on(False)
+        grey: Style = {"fc": SHADE[0], "lw": 0}
+        lines: Style = {"fill": False, "hatch": "////", "ec": HATCH[0]}
+        for style in grey, lines | {"lw": 0}:
+            path = Path.make_compound_path(*paths)
+            patch = PathPatch(path, zorder=1.5, **style)
+            (ax or self.ax).add_patch(patch).set_clip_on(False)
 
 
 class Page(Matrices):
@@ -189,6 +198,33 @@ class Page(Matrices):
         self.add(PathPatch(path, fill=False, **line | style))
 
 
+@mpl.rc_context({"text.hinting": "no_hinting"})  # as browsers do it
+def tight_box(figure: Figure) -> Bbox:
+    """Give the box of all that is drawn on a figure, in inches."""
+    figure.dpi = 72  # where a point is a CSS pixel
+    return figure.get_tightbbox(FigureCanvasAgg(figure).get_renderer())
+
+
+def crop(figure: Figure) -> Figure:
+    """Make a figure as large as what is drawn on it, where that stands."""
+    box, old = tight_box(figure).padded(2 / 72), figure.get_size_inches()
+    for ax in figure.axes:
+        place = ax.get_position()
+        corner = (place.min * old - box.min) / box.size
+        ax.set_position((*corner, *(place.size * old / box.size)))
+    figure.set_size_inches(*box.size)
+    return figure
+
+
+def place_on_page(ax: Axes) -> Box:
+    """Tell where axes are on their figure, in pixels from the top left."""
+    (wide, high), box = 72 * ax.figure.get_size_inches(), ax.get_position()
+    left, top = box.x0 * wide, (1 - box.y1) * high
+    sides = left, top, box.width * wide, box.height * high
+    left, top, wide, high = (round(float(side), 1) for side in sides)
+    return left, top, wide, high
+
+
 def shape_columns(
     names: Sequence[str], sizes: Sequence[int]
 ) -> list[tuple[str, str, float]]:
@@ -230,7 +266,7 @@ def lines(
     return [*found, text]
 
 
-def shortened(text: str, wide: float, **font: Any) -> str:
+def ellipsize(text: str, wide: float, **font: Any) -> str:
     """Cut a text that is wider than its place, and say so by an ellipsis."""
     if text_width(text, **font) <= wide:
         return text

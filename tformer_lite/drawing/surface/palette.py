@@ -9,6 +9,7 @@ PAPER = ("#ffffff", "#14181e")
 INK = ("#1f2328", "#e6edf3")
 EDGE = ("#d0d7de", "#343b45")
 HATCH = ("#afb8c1", "#57606a")
+SHADE = ("#eaeef2", "#252b34")  # below what is hatched
 MUTED = ("#57606a", "#a9b4c0")
 LINE = MUTED  # of arrows and wires
 # What is lit, and the one frame that says: look here.
@@ -43,8 +44,10 @@ TINTS = [
 # The residual stream, and what flows into it.
 STREAM, INFLOW = ("#fbe2ca", "#4a2c14"), ("#f2a65e", "#a5500f")
 WRONG = ("#b3261e", "#ff8a80")  # of words that are not where they should be
-# What each colour is on a dark page; a scale knows this of its own.
-DARK = dict([PAPER, INK, EDGE, HATCH, MUTED, LIT, RIM, WRONG, STREAM, INFLOW])
+# What each colour is on a dark page.
+DARK = dict(
+    [PAPER, INK, EDGE, HATCH, SHADE, MUTED, LIT, RIM, WRONG, STREAM, INFLOW]
+)
 DARK |= dict(pair for hue in TINTS for pair in hue)
 DARK |= dict(pair for _, pair in AXES.values())
 DARK |= dict(pair for pair, *_ in LINES)
@@ -70,10 +73,11 @@ class Kind:
 CENTRED = Kind(
     ("#84b8e6", "#ffffff", "#f2a65e"), ("#1e66a8", "#14181e", "#a5500f")
 )
-# Weights go on where scores are high; True and False are grey.
+# Weights go on where scores are high; what a mask lets through is open.
 SHARE = Kind(CENTRED.light[1:], CENTRED.dark[1:])
-TRUTH = Kind(("#ffffff", "#d0d7de"), ("#14181e", "#3d444d"))
+TRUTH = Kind(PAPER[:1] * 2, PAPER[1:] * 2)
 KINDS = {"scores": CENTRED, "weights": SHARE, "mask": TRUTH}
+DARK = SHARE.counterparts() | CENTRED.counterparts() | DARK
 
 
 def tint(word: int, head: int) -> str:

@@ -3,8 +3,10 @@
 import base64
 import hashlib
 import io
+import json
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,8 +17,8 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 from PIL import Image
 
-from tformer_lite.drawing.surface.palette import PAPER
-from tformer_lite.drawing.surface.panels import Panel, attribute
+from tformer_lite.drawing.surface.matrix import Matrix
+from tformer_lite.drawing.surface.palette import EDGE, INK, PAPER
 
 FONT = Path(__file__).parents[1] / "fonts" / "NotoSansDevanagari-Regular.ttf"
 fontManager.addfont(FONT)
@@ -25,6 +27,10 @@ fontManager.addfont(FONT)
 REGULAR = fontManager.ttflist.pop()
 fontManager.ttflist[:0] = REGULAR, replace(REGULAR, weight=700)
 
+Place = tuple[float, float]  # x, y
+Box = tuple[float, float, float, float]  # left, top, width, height
+MOST_CELLS = 1024  # cells of a panel that one can point at
+WIDE, GUTTER = 690, 14  # how wide a column of text is; between panels
 FAMILIES = ["DejaVu Sans", "Noto Sans Devanagari"]
 STYLE: dict[Any, Any] = {
     "font.family": FAMILIES,
@@ -34,6 +40,16 @@ STYLE: dict[Any, Any] = {
     "hatch.linewidth": 0.6,
     "svg.fonttype": "none",
     "text.parse_math": False,  # a dollar is a dollar
+    "text.color": INK[0],
+    "axes.labelcolor": INK[0],
+    "axes.labelsize": 11,
+    "axes.edgecolor": EDGE[0],
+    **{f"axes.spines.{x}": False for x in ("left", "bottom", "top", "right")},
+    "axes.axisbelow": True,
+    "grid.color": EDGE[0],
+    "grid.linewidth": 0.7,
+    **{f"{x}tick.labelcolor": INK[0] for x in "xy"},
+    **{f"{x}tick.{n}.size": 0 for x in "xy" for n in ("major", "minor")},
 }
 styled = mpl.rc_context(STYLE)  # for what draws: @styled
 FAMILY = f"font-family: {', '.join(map(repr, FAMILIES))}, sans-serif"
@@ -51,27 +67,71 @@ SHAPES_COMPLEX = tuple(map(int, mpl.__version__.split(".")[:2])) >= (3, 11)
 
 
 @dataclass(frozen=True)
+class Panel:
+    """A matrix of a picture, and where its cells are: the number of its
+    drawing, and its place there in pixels.
+
+    Panels of one `chain` are lit together: a cell that one points at, and in
+    the other panels what has the same place on an axis of the same letter.
+    """
+
+    matrix: Matrix
+    box: Box
+    drawing: int = 0
+    chain: int = 0
+
+
+def panels_attribute(panels: Iterable[Panel]) -> str:
+    """Write panels as an attribute of the drawing, for the page's script
+    `linked.js`: of matrices that are small enough, the axes, the words, and
+    the values as they are printed. Empty when there are none."""
+    few = [
+        panel_entry(p) for p in panels if p.matrix.values.numel() <= MOST_CELLS
+    ]
+    data = json.dumps(few, ensure_ascii=False, separators=(",", ":"))
+    return f" data-panels={quoteattr(data)}" if few else ""
+
+
+def panel_entry(panel: Panel) -> dict[str, Any]:
+    """List what the script knows of a panel."""
+    matrix, (rows, columns) = panel.matrix, panel.matrix.labels
+    return {
+        "name": matrix.title,
+        "chain": panel.chain,
+        "axes": list(matrix.axes),
+        "words": [rows, columns],
+        "values": list(map(values_text, matrix.cells, matrix.hidden.tolist())),
+        "drawing": panel.drawing,
+        "box": panel.box,
+    }
+
+
+def values_text(cells: list[str], hidden: list[bool]) -> str:
+    """Write a row of values; of those that are masked, say so."""
+    said = [f"{c} (masked)" if h else c for c, h in zip(cells, hidden)]
+    return ";".join(said).replace("-", "−")
+
+
+@dataclass(frozen=True)
 class Picture:
     """A figure as `heatmap`, `curves` and `where` give it: in a notebook,
     each front end shows the face that it can; `svg()` and `png()` give one
     to save.
 
-    `figure` is matplotlib's, to be changed further; `narrow` is the same for
-    a page as narrow as a phone's, in the same SVG: the book's style sheet
-    chooses. `text` describes it in words and numbers: its first paragraph is
-    the alternative text. `dark` gives each colour of the drawing its
-    counterpart on a dark page. The `panels` are matrices whose cells a reader
-    of the book can point at. A matplotlib that would draw Nepali letter by
-    letter (before 3.11) gives no PNG of it in a notebook: the browser sets
-    the SVG.
+    `figure` is matplotlib's, to be changed further, or one for each panel:
+    these stand side by side, and a page of the book lets them wrap. `text`
+    describes it in words and numbers: its first paragraph is the alternative
+    text. `dark` gives each colour of the drawing its counterpart on a dark
+    page. The `panels` are matrices whose cells a reader of the book can
+    point at. A matplotlib that would draw Nepali letter by letter (before
+    3.11) gives no PNG of it in a notebook: the browser sets the SVG.
     """
 
-    figure: Figure
+    figure: Figure | Sequence[Figure]
     text: str
     dark: dict[str, str]
-    narrow: Figure | None = None
     panels: Sequence[Panel] = ()
-    DPI: ClassVar[int] = 144  # of the PNG
+    DPI: ClassVar[int] = 144  # of the PNG: two dots a pixel
     COLOURS: ClassVar[int] = 96
 
     def __repr__(self) -> str:
@@ -85,61 +145,87 @@ class Picture:
             faces["image/png"] = base64.b64encode(self.png()).decode()
         return faces
 
+    @property
+    def figures(self) -> Sequence[Figure]:
+        """The figure of each panel."""
+        one = isinstance(self.figure, Figure)
+        return [self.figure] if one else self.figure
+
     def svg(self) -> str:
         """Draw as SVG: text stays text, `light-dark()` picks the colours."""
         salt = hashlib.sha256(self.text.encode()).hexdigest()
         alt = quoteattr(self.text.split("\n\n")[0])
-        width, height, inside = drawing(self.figure, salt, self.dark)
-        inside, style = f'<g class="wide">{inside}</g>', FAMILY
-        if self.narrow is not None:
-            w, h, small = drawing(self.narrow, f"{salt} narrow", self.dark)
-            inside += phone(width, w, h, small)
-            style += f"; --width: {w}px; --ratio: {w} / {h}"
+        places, (width, height) = side_by_side(self.figures)
+        inside = "\n".join(
+            svg_panel(figure, place, self.dark, f"{salt} {i}")
+            for i, (figure, place) in enumerate(zip(self.figures, places))
+        )
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" '
             f'xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
-            f'aria-label={alt} style="{style}" width="{width}" '
-            f'height="{height}" viewBox="0 0 {width} {height}" '
-            f'preserveAspectRatio="xMinYMin"{attribute(self.panels)}>'
+            f'aria-label={alt} style="{FAMILY}; --width: {width}px" '
+            f'width="{width}" height="{height}" '
+            f'viewBox="0 0 {width} {height}"{panels_attribute(self.panels)}>'
             f"{inside}</svg>"
         )
 
     def png(self) -> bytes:
         """Draw as PNG on white, in few colours."""
-        whole = drawn(self.figure, "png", "", dpi=self.DPI)
-        return in_few_colours(whole, self.COLOURS)
+        return png_of(self.figures, self.DPI, self.COLOURS)
 
 
-def in_few_colours(png: bytes, count: int) -> bytes:
-    """Make a PNG smaller by giving it so many colours."""
-    plain = Image.open(io.BytesIO(png)).convert("RGB")
+def png_of(figures: Sequence[Figure], dpi: int, colours: int) -> bytes:
+    """Draw panels side by side as a PNG in so many colours."""
+    places, size = side_by_side(figures)
+    page = Image.new("RGB", dots(size, dpi), PAPER[0])
+    for figure, place in zip(figures, places):
+        panel = Image.open(io.BytesIO(render(figure, "png", "", dpi=dpi)))
+        page.paste(panel, dots(place, dpi))
     file = io.BytesIO()
-    few = plain.quantize(count, dither=Image.Dither.NONE)
+    few = page.quantize(colours, dither=Image.Dither.NONE)
     few.save(file, "png", optimize=True)
     return file.getvalue()
 
 
-def drawing(
-    figure: Figure, salt: str, dark: dict[str, str]
-) -> tuple[float, float, str]:
-    """Give a figure's width and height in pixels, and what is in it."""
-    svg = drawn(figure, "svg", salt, metadata={"Date": None}).decode()
+def dots(place: Place, dpi: int) -> tuple[int, int]:
+    """Give a place, or a size, in dots."""
+    x, y = (math.ceil(side * dpi / 72) for side in place)
+    return x, y
+
+
+def size_of_figure(figure: Figure) -> Place:
+    """Give a figure's width and height in pixels."""
+    width, height = (round(72 * side, 1) for side in figure.get_size_inches())
+    return width, height
+
+
+def side_by_side(figures: Sequence[Figure]) -> tuple[list[Place], Place]:
+    """Place panels in rows no wider than a page; give the size of all."""
+    places, x, y, low, right = list[Place](), 0.0, 0.0, 0.0, 0.0
+    for width, height in map(size_of_figure, figures):
+        if x and x + width > WIDE:
+            x, y = 0.0, low + GUTTER
+        places.append((round(x, 1), round(y, 1)))
+        right, low = max(right, x + width), max(low, y + height)
+        x += width + GUTTER
+    return places, (round(right, 1), round(low, 1))
+
+
+def svg_panel(
+    figure: Figure, place: Place, dark: dict[str, str], salt: str
+) -> str:
+    """Draw a panel as an SVG inside the picture's."""
+    svg = render(figure, "svg", salt, metadata={"Date": None}).decode()
     start, end = svg.index(">", svg.index("<svg")) + 1, svg.index("</svg>")
-    width, height = (
-        round(72 * inches, 1) for inches in figure.get_size_inches()
-    )
-    return width, height, themed(svg[start:end], dark)
-
-
-def phone(wide: float, width: float, height: float, inside: str) -> str:
-    """Give a phone's drawing, as wide as the other, until it is shown."""
+    (x, y), (width, height) = place, size_of_figure(figure)
     return (
-        f'<svg class="narrow" display="none" viewBox="0 0 {width} {height}" '
-        f'width="{wide}" height="{wide * height / width:.1f}">{inside}</svg>'
+        f'<svg class="panel" x="{x}" y="{y}" width="{width}" '
+        f'height="{height}" viewBox="0 0 {width} {height}">'
+        f"{add_dark_colours(svg[start:end], dark)}</svg>"
     )
 
 
-def drawn(figure: Figure, form: str, salt: str, **options: Any) -> bytes:
+def render(figure: Figure, form: str, salt: str, **options: Any) -> bytes:
     """Draw in a format that matplotlib knows."""
     file = io.BytesIO()
     with mpl.rc_context(STYLE | {"svg.hashsalt": salt}):
@@ -147,7 +233,7 @@ def drawn(figure: Figure, form: str, salt: str, **options: Any) -> bytes:
     return file.getvalue()
 
 
-def themed(svg: str, dark: dict[str, str]) -> str:
+def add_dark_colours(svg: str, dark: dict[str, str]) -> str:
     """Make matplotlib's SVG fit to stand in a page, and give it two themes.
 
     A browser without `light-dark()` keeps the light colour before it. Ids,

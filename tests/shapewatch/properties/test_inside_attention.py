@@ -10,7 +10,6 @@ from torch.testing import assert_close
 from shapewatch.properties import (
     norm_statistics,
     past,
-    provenance,
     score_scale,
     source_dependence,
     weight_rows,
@@ -24,7 +23,6 @@ from shapewatch.properties.attention import (
 from tests.helpers.layouts import LAYOUTS, Layer, powers_and_sum
 from tformer_lite import (
     MultiHeadAttention,
-    bug,
     dot_product_attention,
     join_heads,
     report,
@@ -205,19 +203,6 @@ def test_a_wrong_scale_is_measured_wherever_it_is_put(where, factor):
     assert finding.holds is False
     assert f"variance {factor**2:.2f}" in finding.says
     assert_close(finding.seen, torch.tensor([[factor**2]]))
-
-
-@pytest.mark.slow
-def test_provenance_sees_the_position_that_each_element_came_from():
-    places = torch.arange(8)[:, None]
-    right = provenance(running_model(), *PAIR)
-    assert_close(right.seen, places.expand(8, 12))
-    viewed = places.expand(3, 8, 4).reshape(8, 12)
-    broken = provenance(bug("heads_joined_by_view").model(), *PAIR)
-    assert_close(broken.seen, viewed)
-    broken = provenance(bug("heads_split_by_view").model(), *PAIR)
-    viewed = places.expand(8, 12).reshape(3, 8, 4)
-    assert_close(broken.seen, viewed[0])
 
 
 def test_gains_and_offsets_are_not_held_against_a_norm():

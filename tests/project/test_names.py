@@ -1,0 +1,98 @@
+"""Names say what they give: none twice in a package, and no participle."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.project import ROOT, project_files
+
+PACKAGES = {
+    "tformer_lite": ["tformer_lite"],
+    "shapewatch": ["shapewatch"],
+    "classroom": ["classroom"],
+    "pictures": ["chapters/pictures"],
+    "book": ["book/_tools", "book/_ext"],
+}
+# Not of -ed or -ing; those that are imperatives, too, are fine: read, put.
+IRREGULAR = re.split(
+    r"\s+",
+    """begun built caught done drawn felt found fused given got held hidden kept
+    known laid led left lit lost made met paid said seen sent shown sought
+    spent stood struck taken taught thrown told torn turned understood worn
+    written heard unheard undone bent bound""",
+)
+# What may be called so, and why.
+TWICE = {
+    "main": "what a tool does when it is run",
+    "setup": "what Sphinx calls in an extension",
+}
+PARTICIPLES = {
+    "cached": "public: cached(model), as functools has it",
+    "planted": "public: planted(file, right, wrong)",
+    "stored": "public: stored(name), what the book has measured",
+    "fitting": "public: the pairs that fit",
+    "Finding": "a noun",
+}
+
+
+def names_in(source: str) -> Iterator[tuple[str, ast.AST]]:
+    """The names at the top of a file, and what defines them."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name, node
+        elif isinstance(node, ast.Assign):
+            names = (x for target in node.targets for x in ast.walk(target))
+            yield from ((x.id, node) for x in names if isinstance(x, ast.Name))
+        elif isinstance(node, ast.AnnAssign):
+            yield node.target.id, node
+
+
+def is_participle(name: str, node: ast.AST) -> bool:
+    """Whether a name is one word that says what was or is being done; what a
+    context manager lets one do is fine: `with evaluating(model)`."""
+    word = name.strip("_").lower()
+    regular = word.endswith(("ed", "ing")) and len(word) > 4
+    if "_" in word or not (regular or word in IRREGULAR):
+        return False
+    several = sum(map(str.isupper, name)) > 1 and not name.isupper()
+    manages = "contextmanager" in ast.dump(node) or "ContextManager" in (
+        ast.unparse(node)
+    )
+    return not several and not (word.endswith("ing") and manages)
+
+
+def sources(package: str) -> Iterator[tuple[Path, str]]:
+    """The files of a package, without exercises, which are data."""
+    folders = [ROOT / folder for folder in PACKAGES[package]]
+    for file in project_files(ROOT):
+        here = any(folder in file.parents for folder in folders)
+        if here and file.suffix == ".py" and "exercises" not in file.parts:
+            yield file.relative_to(ROOT), file.read_text("utf8")
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_name_stands_twice_and_none_is_a_participle(package):
+    homes, bad = defaultdict(set), []
+    for file, source in sources(package):
+        for name, node in names_in(source):
+            own = package == "pictures" and name.isupper()  # its sizes
+            if not own and not name.startswith("__"):
+                homes[name].add(str(file))
+                if is_participle(name, node) and name not in PARTICIPLES:
+                    bad.append(f"{file}: {name}")
+    twice = {n: x for n, x in homes.items() if len(x) > 1 and n not in TWICE}
+    assert (twice, bad) == ({}, [])
+
+
+def test_participles_are_told_from_other_names():
+    found = "written = 1\ndef drawn(): ...\nclass Made: ...\nLIT: int = 2"
+    assert [n for n, x in names_in(found) if is_participle(n, x)] == (
+        ["written", "drawn", "Made", "LIT"]
+    )
+    fine = "def row_text(): ...\nclass TokenEmbedding: ...\ndef read(): ...\n"
+    fine += "@contextmanager\ndef evaluating(): ...\nred, king = 1, 2"
+    assert not any(is_participle(n, x) for n, x in names_in(fine))
