@@ -189,15 +189,9 @@ def wrong_shape(ids: Tensor, pad: int) -> Tensor:
     return (ids != pad)[:, None, None, :]
 
 
-def no_shape(ids: Tensor) -> Tensor:
-    """State no shape at all."""
-    return ids
-
-
-@pytest.mark.parametrize("function", [wrong_shape, no_shape])
-def test_a_docstring_that_lies_is_caught(function):
+def test_a_docstring_that_lies_is_caught():
     with pytest.raises(AssertionError):
-        check(function, None)
+        check(wrong_shape, None)
 
 
 def test_configs_docstring_lists_the_names_of_all_parts():

@@ -40,7 +40,9 @@ def test_tiles_give_what_attention_gives_and_the_same_gradients(width, masked):
     whole = dot_product_attention(*given, mask)
     near(tiles, whole)
     loss = torch.randn_like(whole)
-    back = [torch.autograd.grad((x * loss).sum(), given) for x in (tiles, whole)]
+    back = [
+        torch.autograd.grad((x * loss).sum(), given) for x in (tiles, whole)
+    ]
     for mine, theirs in zip(*back):
         near(mine, theirs)
 

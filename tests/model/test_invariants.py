@@ -193,5 +193,7 @@ def test_with_positions_order_matters(positions, shared):
     src = torch.arange(2, 6)[None]
     for order in permutations(range(4)):
         swapped = torch.tensor(order) != torch.arange(4)
-        moved = differ(model.encode(src[:, order]), model.encode(src)[:, order])
+        moved = differ(
+            model.encode(src[:, order]), model.encode(src)[:, order]
+        )
         assert moved[:, swapped].all()
