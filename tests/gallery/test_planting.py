@@ -35,35 +35,31 @@ def test_a_copy_without_a_change_is_the_model_itself(file):
 
 def test_the_module_is_untouched():
     before, text = run(running_model()), source("attention")
+    numbers = torch.random.get_rng_state()
     wrong = bug("no_scale").model()
+    assert torch.random.get_rng_state().equal(numbers)
     assert not torch.equal(run(wrong), before)
     assert_close(run(running_model()), before, rtol=0, atol=0)
     assert source("attention") == text
     assert type(wrong) is not models.EncoderDecoder
 
 
-def test_one_bug_leaves_the_next_one_alone():
+def test_the_changed_function_is_used_in_its_copy_alone():
     copy = planted("attention", SCALED, "scores = q @ k.mT * 0")
     other = planted("attention", JOINED, "return join_heads(heads)")
     q = torch.randn(2, 3, 4)
     mean = q.mean(-2, keepdim=True).expand_as(q)
-    assert_close(copy.attention.dot_product_attention(q, q, q), mean)
+    changed = copy.attention.dot_product_attention
+    assert_close(changed(q, q, q), mean)
     right = attention.dot_product_attention(q, q, q)
     assert_close(other.attention.dot_product_attention(q, q, q), right)
-
-
-def test_the_changed_function_is_used_wherever_the_file_is_imported():
-    copy = planted("attention", SCALED, "scores = q @ k.mT * 0")
-    changed = copy.attention.dot_product_attention
-    assert (
-        copy.variants.MultiHeadAttention.forward.__globals__[
-            "dot_product_attention"
-        ]
-        is changed
-    )
+    forward = copy.variants.MultiHeadAttention.forward
+    assert forward.__globals__["dot_product_attention"] is changed
     assert copy.choices.MultiHeadAttention is copy.attention.MultiHeadAttention
     assert copy.choices.Config is models.Config
-    assert attention.dot_product_attention is not changed
+    linecache.checkcache()
+    assert "* 0\n" in inspect.getsource(changed)
+    assert "sqrt" in inspect.getsource(attention.dot_product_attention)
 
 
 @pytest.mark.parametrize("name", ["paper_base", "building_blocks"])
@@ -75,30 +71,18 @@ def test_a_bug_goes_into_other_models_as_well(name):
     assert not torch.allclose(run(model), run(right))
 
 
-def test_no_random_numbers_are_used_up():
-    torch.manual_seed(5)
-    expected = torch.rand(3)
-    torch.manual_seed(5)
-    bug("dropout_for_ever").model()
-    assert torch.equal(torch.rand(3), expected)
-
-
 @pytest.mark.parametrize(
     ("file", "line", "times"),
     [
-        ("attention", "scores = q @ k.mT / math.sqrt(d)", 0),
-        ("models", "super().__init__()", 6),
-        ("masks", "    return seen[None, None]", 0),
+        ("attention", "scores = q @ k.mT / math.sqrt(d)", "0 times"),
+        ("models", "super().__init__()", "6 times"),
+        ("masks", "    return seen[None, None]", "0 times"),
+        ("plot", "", "file='plot' is none of attention, "),
     ],
 )
 def test_a_line_that_is_not_there_once_is_refused(file, line, times):
-    with pytest.raises(ValueError, match=f"{file}.py has .* {times} times"):
+    with pytest.raises(ValueError, match=times):
         planted(file, line, "pass")
-
-
-def test_an_unknown_file_is_answered_with_the_known():
-    with pytest.raises(ValueError, match="file='plot' is none of attention, "):
-        planted("plot", "", "")
 
 
 def test_a_traceback_shows_the_changed_line():
@@ -113,15 +97,6 @@ def test_a_line_that_is_not_python_is_shown():
     with pytest.raises(SyntaxError) as caught:
         planted("attention", JOINED, "return (")
     assert "return (" in str(caught.value.text)
-
-
-def test_the_source_of_a_changed_function_is_the_changed_one():
-    copy = planted("attention", SCALED, "scores = q @ k.mT")
-    linecache.checkcache()
-    text = inspect.getsource(copy.attention.dot_product_attention)
-    assert "scores = q @ k.mT\n" in text
-    assert "sqrt" not in text
-    assert "sqrt" in inspect.getsource(attention.dot_product_attention)
 
 
 def test_a_trace_shows_the_changed_line_with_its_shapes():
