@@ -48,11 +48,6 @@ def test_large_presets_start_with_a_loss_of_ln_v(name):
     check_first_loss(name)
 
 
-@pytest.mark.slow
-def test_thirty_thousand_word_pieces_start_at_ln_v_too():
-    check_first_loss("bert_window", n_layers=1)
-
-
 @embeddings
 @pytest.mark.parametrize("d_model", [16, 64, 256])
 def test_tokens_start_with_variance_one_in_each_embedding(embedding, d_model):

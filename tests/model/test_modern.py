@@ -1,5 +1,4 @@
-"""Grouped queries, rotary positions, gates and the RMS norm, against PyTorch,
-Hugging Face and formulas."""
+"""Grouped queries, rotary positions, gates: against PyTorch and formulas."""
 
 from dataclasses import replace
 
@@ -8,7 +7,6 @@ import torch
 from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
-from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
 from tests.helpers.agreement import exact, near
 from tformer_lite import (
@@ -94,32 +92,6 @@ def test_a_turn_is_a_product_of_complex_numbers(d, start):
     assert start or rotate(x)[..., 0, :].equal(x[..., 0, :])
 
 
-def halves(x: torch.Tensor) -> torch.Tensor:
-    """Even channels first, then the odd: the order of Hugging Face."""
-    return x.unflatten(-1, (-1, 2)).mT.flatten(-2)
-
-
-def test_turned_vectors_are_those_of_hugging_face_in_another_order():
-    q, k = exact(2, B, H, T, 8)
-    steps = torch.arange(T, dtype=torch.float64)
-    angles = steps.outer(10000 ** (-torch.arange(0, 8, 2).double() / 8))
-    twice = torch.cat((angles, angles), dim=-1)[None]
-    theirs = apply_rotary_pos_emb(
-        halves(q), halves(k), twice.cos(), twice.sin()
-    )
-    near(halves(rotate(q)), theirs[0])
-    near(halves(rotate(k)), theirs[1])
-
-
-def test_the_dot_product_of_turned_vectors_knows_the_distance_alone():
-    q, k = exact(2, D)
-    scores = rotate(q.expand(T, D)) @ rotate(k.expand(T, D)).mT
-    for distance in range(-T + 1, T):
-        diagonal = scores.diagonal(distance)
-        near(diagonal, diagonal[:1].expand_as(diagonal))
-    assert len(scores.flatten().round(decimals=9).unique()) == 2 * T - 1
-
-
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_far_positions_are_told_apart_in_half_precision_too(dtype):
     x = exact(3, D)
@@ -177,11 +149,3 @@ def test_dropped_hidden_channels_leave_the_others_twice_as_large():
     x = torch.randn(1, 400, C)
     share = layer(x) / layer.eval()(x)
     assert {round(s, 3) for s in share.flatten().tolist()} == {0.0, 2.0}
-
-
-def test_the_rms_norm_divides_by_the_root_of_the_mean_square_alone():
-    norm, x = PARTS["norm"]["rms"](C).double(), exact(B, T, C) + 3
-    nn.init.normal_(norm.weight)
-    root = x.square().mean(-1, keepdim=True).sqrt()
-    assert_close(norm(x), x / root * norm.weight, rtol=1e-12, atol=1e-12)
-    assert [n for n, _ in norm.named_parameters()] == ["weight"]

@@ -101,26 +101,6 @@ def test_the_text_is_the_tracer_s(name, training, capsys):
     assert last.split()[0] == type(model).__name__
 
 
-def test_a_dictionary_and_a_keyword_are_opened_and_words_are_not(capsys):
-    assert said(capsys, print_shapes, *nested()).splitlines() == [
-        "first Linear  (6, 4) -> (6, 5)",
-        "first Linear  (3, 4) -> (3, 5)",
-        "second LSTM   (6, 4) -> (6, 3), (1, 3), (1, 3)",
-        "Nested        (6, 4), (3, 4), () -> "
-        "(6, 5), (3, 5), (6, 3), (1, 3), (1, 3)",
-    ]
-
-
-def test_what_reads_or_gives_nothing_has_a_line_too(capsys):
-    """A module that stands in two places has the name of the first."""
-    assert said(capsys, print_shapes, *silent()).splitlines() == [
-        "part Linear  (3, 2) -> (3, 2)",
-        "noise Noise   -> (2,)",
-        "part Linear  (3, 2) -> (3, 2)",
-        "Silent       (3, 2) ->",
-    ]
-
-
 @pytest.mark.parametrize("name", MODELS)
 def test_hooks_are_there_while_it_runs_and_those_before_stay(name):
     model, *_ = MODELS[name]()
