@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import packages
 import pytest
-from architecture import named
+from architecture import imported_names
 
 from tests.helpers.project import (
     EXERCISES,
@@ -86,7 +86,7 @@ def test_a_notebook_starts_with_the_hidden_setup_of_its_kind(chapter):
 def test_what_a_notebook_imports_of_ours_is_in_its_archive(chapter):
     cells = nbformat.read(chapter, as_version=4).cells
     code = "\n".join(c.source for c in cells if c.cell_type == "code")
-    imports = named(re.sub("(?m)^ *[%!].*", "", code))
+    imports = imported_names(re.sub("(?m)^ *[%!].*", "", code))
     ours = {x.split(".")[0] for x in imports} & {*packages.PACKAGES}
     name = ["chapters.zip", "exercises.zip"][chapter in EXERCISES]
     assert ours

@@ -8,16 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.testing import assert_close
 
-from tests.helpers.growing import (
-    STEPS,
-    T,
-    close,
-    every_model,
-    grown,
-    prepared,
-    steps,
-)
-from tests.helpers.small import build, small, words
+from tests.helpers.small import NAMES, build, small, words
 from tformer_lite import (
     DecoderOnly,
     EncoderDecoder,
@@ -31,6 +22,37 @@ from tformer_lite import (
 from tformer_lite.decoding.cache.attention import Cache
 from tformer_lite.decoding.cache.models import RecomputedModel
 from tformer_lite.model.choices import PARTS
+
+T = 8
+# Each preset for both models: a translator, and one that only writes.
+every_model = pytest.mark.parametrize(
+    ("name", "kind"),
+    [(name, kind) for name in NAMES for kind in (DecoderOnly, EncoderDecoder)],
+    ids=lambda x: getattr(x, "__name__", x),
+)
+STEPS = [(1,) * T, (3, 1, 1, 1, 2), (T,), (T - 1, 1)]
+steps = pytest.mark.parametrize("steps", STEPS, ids=str)
+
+
+def prepared(name: str, kind: type, **changes) -> tuple:
+    """A model, sources of different lengths (none for one that has none),
+    and targets, one of them with padding in it."""
+    model = build(kind, small(name, **changes))
+    src = words(10, 3, 6)
+    src[1, 3:] = src[2, 5:] = small(name).pad
+    tgt = words(11, 3, T, seed=1)
+    tgt[2, 5:] = small(name).pad
+    return model, () if kind is DecoderOnly else (src,), tgt
+
+
+def grown(model: nn.Module, src: tuple, tgt: Tensor, steps) -> Tensor:
+    """The logits of a text that grows by so many tokens a step."""
+    ends = torch.tensor(steps).cumsum(0).tolist()
+    return torch.cat([model(*src, tgt[:, :end]) for end in ends], dim=1)
+
+
+def close(mine: Tensor, theirs: Tensor) -> None:
+    assert_close(mine, theirs.detach(), atol=1e-10, rtol=0)
 
 
 @pytest.mark.slow
@@ -110,11 +132,14 @@ def test_ids_that_do_not_go_on_begin_anew(name, kind):
         close(quick(*here, ids), model(*here, ids))
 
 
-def test_another_source_or_memory_begins_anew():
+def test_another_source_or_memory_or_other_ids_in_place_begin_anew():
     model, (src,), tgt = prepared("building_blocks", EncoderDecoder)
     quick = cached(model)
     quick(src, tgt[:, :4])
     close(quick(src[[1, 2, 0]], tgt), model(src[[1, 2, 0]], tgt))
+    quick(src, tgt[:, :4])
+    tgt[:, 1] = 3
+    close(quick(src, tgt), model(src, tgt))
     memory = quick.encode(src)
     quick.decode(tgt[:, :4], memory, src)
     other = memory + 1
@@ -190,27 +215,17 @@ def test_a_text_may_outgrow_max_len_where_there_is_no_table():
     close(quick(longer), model(longer)[:, 30:])
 
 
-class Mine(MultiHeadAttention):
-    """A reader's own."""
-
-
 def placed_anew(x, start=0):
     """A place of the reader's own."""
     return rotate(x, start)
 
 
-@pytest.mark.parametrize(
-    "own",
-    [
-        {"attention": Mine, "positions": "rotary"},
-        {"attention": partial(MultiHeadAttention, place=placed_anew)},
-    ],
-)
-def test_attention_of_ones_own_is_computed_anew(own):
-    model, _, tgt = prepared("char_lm", DecoderOnly, **own)
-    quick = cached(model)
-    assert isinstance(quick, RecomputedModel)
-    close(grown(quick, (), tgt, STEPS[0]), model(tgt))
+class Neighbours(MultiHeadAttention):
+    """Keys that change when a word comes."""
+
+    def project(self, x, source=None):
+        q, k, v = super().project(x, source)
+        return q, (k + k.roll(1, dims=2)) / 2, v
 
 
 class LoudAttention(MultiHeadAttention):
@@ -232,25 +247,31 @@ def last_two(t: int, device=None) -> Tensor:
     return seen.tril()[None, None]
 
 
+def anew(place: object) -> dict:
+    """An attention of the reader's own for the decoder alone."""
+    return {"attention": place, "cross_attention": "split"}
+
+
+ANEW = {
+    "attention": anew(LoudAttention),
+    "neighbours": anew(Neighbours),
+    "place": anew(partial(MultiHeadAttention, place=placed_anew)),
+    "rotary": anew(LoudAttention) | {"positions": "rotary"},
+    "ahead": {"mask": mirrored},
+    "length": {"mask": last_two},
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [DecoderOnly, EncoderDecoder])
-@pytest.mark.parametrize(
-    "own",
-    [
-        {"attention": LoudAttention, "cross_attention": "split"},
-        {"mask": mirrored},
-        {"mask": last_two},
-    ],
-    ids=["attention", "ahead", "length"],
-)
-def test_what_cannot_be_kept_is_computed_anew(kind, own):
-    model, src, tgt = prepared("building_blocks", kind, **own)
+@kinds
+@pytest.mark.parametrize("name", ANEW)
+def test_what_cannot_be_kept_is_computed_anew(kind, name):
+    model, src, tgt = prepared("building_blocks", kind, **ANEW[name])
+    with torch.no_grad():
+        wanted = [model(*src, tgt[:, :end]) for end in (3, 4, 6)]
+        swapped = model(*src, tgt[[1, 0, 2], :6])
     quick = cached(model.train())
     assert isinstance(quick, RecomputedModel)
-    with torch.no_grad():
-        model.eval()
-        wanted = [model(*src, tgt[:, :end]) for end in (3, 4, 6)]
-        model.train()
     close(quick(*src, tgt[:, :3]), wanted[0])
     close(quick(*src, tgt[:, :4]), wanted[1][:, 3:])
     assert model.training
@@ -259,10 +280,7 @@ def test_what_cannot_be_kept_is_computed_anew(kind, own):
         assert not memory.requires_grad
         close(quick.decode(tgt[:, :6], memory, *src), wanted[2][:, 4:])
     quick.reorder(torch.tensor([1, 0, 2]))
-    close(
-        quick(*src, tgt[[1, 0, 2], :6])[:, -1:],
-        quick.model.eval()(*src, tgt[[1, 0, 2], :6])[:, -1:],
-    )
+    close(quick(*src, tgt[[1, 0, 2], :6])[:, -1:], swapped[:, -1:])
 
 
 def test_blocks_that_were_exchanged_are_seen():
@@ -301,28 +319,6 @@ def test_every_attention_that_a_config_names_is_kept(attention, cross):
     quick = cached(model)
     assert not isinstance(quick, RecomputedModel)
     close(grown(quick, src, tgt, STEPS[1]), model(*src, tgt))
-
-
-def test_attention_that_mixes_neighbours_is_computed_anew():
-    """Its keys change when a word comes: no cache may keep them."""
-
-    class Neighbours(MultiHeadAttention):
-        def project(self, x, source=None):
-            q, k, v = super().project(x, source)
-            return q, (k + k.roll(1, dims=2)) / 2, v
-
-    model, _, tgt = prepared("char_lm", DecoderOnly, attention=Neighbours)
-    quick = cached(model)
-    assert isinstance(quick, RecomputedModel)
-    close(grown(quick, (), tgt, STEPS[0])[:, -1], model(tgt)[:, -1])
-
-
-def test_ids_changed_in_place_begin_anew():
-    model, _, tgt = prepared("char_lm", DecoderOnly)
-    quick = cached(model)
-    quick(tgt[:, :4])
-    tgt[:, 1] = 3
-    close(quick(tgt), model(tgt))
 
 
 def test_a_model_of_the_readers_own_class_is_computed_anew():

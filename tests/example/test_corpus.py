@@ -31,19 +31,13 @@ def test_the_grammar_writes_the_shipped_files():
         assert (grammar.TEXTS / name).read_bytes() == text.encode(), name
 
 
-def test_there_are_more_than_2000_pairs_in_three_parts():
+def test_there_are_more_than_2000_pairs_and_no_side_twice():
     assert len(PAIRS) >= 2000
     for name, share in (("train", 0.8), ("valid", 0.1), ("test", 0.1)):
         assert abs(len(PARTS[name]) / len(PAIRS) - share) < 0.04
-
-
-def test_one_english_sentence_has_one_nepali_sentence_and_back():
     for side in zip(*PAIRS):
         assert len(set(side)) == len(PAIRS)
-
-
-def test_a_sentence_has_at_most_8_tokens_with_its_start_and_end():
-    for side in zip(*PAIRS):
+        # With its start and end a sentence has at most 8 tokens.
         assert max(len(words(text)) for text in side) == 6
 
 
@@ -66,15 +60,12 @@ def test_every_word_is_in_8_training_sentences():
 
 
 def test_what_is_tested_is_brought_together_nowhere_in_training():
-    cores = {
-        name: {one.core for one in part}
-        for name, part in grammar.corpus_parts().items()
-    }
+    parts = grammar.corpus_parts()
+    cores = {name: {one.core for one in parts[name]} for name in parts}
     assert not cores["test"] & (cores["train"] | cores["valid"])
     assert not cores["valid"] & cores["train"]
-    assert {s.construction for s in grammar.corpus_parts()["test"]} == {
-        row.name for row in CONSTRUCTIONS
-    }
+    found = {sentence.construction for sentence in parts["test"]}
+    assert found == {row.name for row in CONSTRUCTIONS}
 
 
 def test_no_noun_meets_an_adjective_of_the_test_in_training():
@@ -92,33 +83,30 @@ def test_no_noun_meets_an_adjective_of_the_test_in_training():
 
 def test_the_running_example_has_its_ids():
     example = running_example()
-    for i, (ids, rows) in enumerate(
-        [(example.src, example.src_words), (example.tgt, example.tgt_words)]
+    for tokenizer, ids, rows, word in (
+        (TOKENIZERS[0], example.src, example.src_words, "mouth"),
+        (TOKENIZERS[1], example.tgt, example.tgt_words, "मुख"),
     ):
-        assert TOKENIZERS[i].encode(rows).equal(ids)
-    for tokenizer, word in zip(TOKENIZERS, ("mouth", "मुख")):
+        assert tokenizer.encode(rows).equal(ids)
         assert word not in tokenizer.ids
     assert "empty" not in TOKENIZERS[0].ids
 
 
-def test_other_words_have_the_ids_that_are_left_most_frequent_first():
-    for i, (tokenizer, fixed) in enumerate(
-        zip(TOKENIZERS, ({4, 9, 19}, {4, 92, 668}))
-    ):
-        seen = Counter(w for pair in PARTS["train"] for w in words(pair[i]))
-        free = {n: w for w, n in tokenizer.ids.items() if n > 3} | {}
-        order = [free[n] for n in sorted(free.keys() - fixed)]
-        assert order == sorted(order, key=lambda w: (-seen[w], w))
-        left = sorted(free.keys() - fixed)
-        assert left == [n for n in range(5, left[-1] + 1) if n not in fixed]
-        assert max(free) < 1024
+@pytest.mark.parametrize(("i", "fixed"), [(0, {4, 9, 19}), (1, {4, 92, 668})])
+def test_other_words_have_the_ids_that_are_left_most_frequent_first(i, fixed):
+    ids = TOKENIZERS[i].ids
+    seen = Counter(w for pair in PARTS["train"] for w in words(pair[i]))
+    free = {n: w for w, n in ids.items() if n > 3 and n not in fixed}
+    order = [free[n] for n in sorted(free)]
+    assert order == sorted(order, key=lambda w: (-seen[w], w))
+    assert {*free} == {*range(5, max(free) + 1)} - fixed
+    assert max(ids.values()) < 1024
 
 
 def test_a_sentence_comes_back_from_its_ids():
-    for i, tokenizer in enumerate(TOKENIZERS):
-        for pair in PARTS["test"]:
-            row = tokenizer.encode([tokenizer.row(pair[i], 8)])[0]
-            assert tokenizer.decode(row) == pair[i]
+    for side, tokenizer in zip(zip(*PARTS["test"]), TOKENIZERS):
+        ids = tokenizer.encode([tokenizer.row(text, 8) for text in side])
+        assert [tokenizer.decode(row) for row in ids] == [*side]
 
 
 def test_an_unknown_part_is_refused_by_name():

@@ -21,6 +21,7 @@ from tformer_lite.example.shipped import STORED_FILES
 from tformer_lite.text.tokenizers import EOS, SOS
 
 SEEDS = {"translator": 12, "undecayed": 12, "wider": 5}
+LEAST = {"translator": 0.97, "undecayed": 0.9, "wider": 0.97}
 FIVE = [*"12345"]
 # By the tables of the grammar, and not by what a model said.
 PAIRS = {
@@ -44,26 +45,23 @@ def translate(kept, sentences: list[str]) -> list[str]:
     return [nepali.decode(ids) for ids in greedy(kept.model, src, SOS, EOS, 8)]
 
 
+def column(runs: dict, name: str = "exact_match") -> list[float]:
+    """A figure, from each seed: the share of test sentences that are right."""
+    return [run[name] for run in runs.values()]
+
+
 def falls(losses: list[float]) -> bool:
     """Whether losses end far below their start, and at no NaN."""
     return losses[-1] < losses[0] / 2 and not any(map(math.isnan, losses))
 
 
-def test_the_translator_is_the_running_model_with_the_corpuss_words(kept):
+def test_the_translator_is_small_and_the_running_model(kept):
     assert kept.model.config == tiny_translator
     assert not kept.model.training
-    english, nepali = kept.tokenizers
-    assert english.ids == english_tokenizer().ids
-    assert nepali.ids == nepali_tokenizer().ids
-
-
-def test_the_translator_is_small_and_carries_no_optimizer(kept):
-    numbers = sum(p.numel() for p in kept.model.parameters())
-    assert numbers == 41_256
-    assert kept.training == {}
-    assert (
-        4 * numbers < (STORED_FILES / "translator.pt").stat().st_size < 230_000
-    )
+    assert kept.tokenizers[0].ids == english_tokenizer().ids
+    assert kept.tokenizers[1].ids == nepali_tokenizer().ids
+    assert kept.training == {}  # no optimizer is carried along
+    assert (STORED_FILES / "translator.pt").stat().st_size < 230_000
 
 
 def test_it_translates_what_it_has_learned(kept):
@@ -73,20 +71,11 @@ def test_it_translates_what_it_has_learned(kept):
 def test_it_translates_as_many_test_sentences_as_its_results_say(kept):
     english, wanted = zip(*english_nepali("test"))
     measured = exact_match(translate(kept, list(english)), list(wanted))
-    found = stored("translator")["seeds"]["1"]["exact_match"]
-    assert abs(measured - found) < 1.5 / len(wanted)
-
-
-def test_its_losses_are_those_of_its_results(kept):
     found = stored("translator")
+    right = found["seeds"]["1"]["exact_match"]
+    assert abs(measured - right) < 1.5 / len(wanted)
     assert kept.train_losses == found["train_losses"]
     assert kept.val_losses == found["val_losses"]
-
-
-@pytest.mark.parametrize("name", ["translator", "wider"])
-def test_nearly_all_of_the_test_sentences_are_right_from_every_seed(name):
-    for figures in stored(name)["seeds"].values():
-        assert figures["exact_match"] > 0.97
 
 
 def test_without_weight_decay_more_sentences_are_missed():
@@ -94,11 +83,7 @@ def test_without_weight_decay_more_sentences_are_missed():
     ours, other = stored("translator"), stored("undecayed")
     assert other["recipe"] == ours["recipe"] | {"weight_decay": 0.0}
     assert ours["recipe"]["weight_decay"] > 0
-    right, fewer = (
-        sum(figures["exact_match"] for figures in run["seeds"].values())
-        for run in (ours, other)
-    )
-    assert right > fewer
+    assert sum(column(ours["seeds"])) > sum(column(other["seeds"]))
 
 
 @pytest.mark.parametrize("name", SEEDS)
@@ -107,7 +92,7 @@ def test_translators_learn_from_every_seed(name):
     recipe = Recipe(**found["recipe"])
     assert [*found["seeds"]] == sorted(map(str, range(1, SEEDS[name] + 1)))
     for figures in found["seeds"].values():
-        assert 0.9 < figures["exact_match"] <= 1
+        assert LEAST[name] < figures["exact_match"] <= 1
         assert 95 < figures["bleu"] <= 100
         assert 95 < figures["chrf"] <= 100
         assert (figures["bleu"] == 100) >= (figures["exact_match"] == 1)
@@ -119,11 +104,6 @@ def test_translators_learn_from_every_seed(name):
         assert 15 <= len(losses) == notes <= 60
         assert losses[0] < math.log(1024)
         assert falls(losses)
-
-
-def shares(runs: dict) -> list[float]:
-    """The share of test sentences that are right, from each seed."""
-    return [run["exact_match"] for run in runs.values()]
 
 
 def test_a_start_decides_where_the_loss_begins():
@@ -143,18 +123,16 @@ def test_no_run_from_another_start_comes_near_ours():
     """At the largest rate; and at each its losses are higher."""
     here, *others = stored("starts").values()
     for other in others:
-        gap = min(shares(here["0.01"])) - max(shares(other["0.01"]))
+        gap = min(column(here["0.01"])) - max(column(other["0.01"]))
         assert gap > 0.15
         for rate, runs in here.items():
-            ours, theirs = (
-                [run["loss"] for run in each.values()]
-                for each in (runs, other[rate])
+            assert mean(column(runs, "loss")) < mean(
+                column(other[rate], "loss")
             )
-            assert mean(ours) < mean(theirs)
 
 
 def test_schedules_differ_no_more_than_seeds_do():
-    found = {name: shares(r) for name, r in stored("schedules").items()}
+    found = {name: column(r) for name, r in stored("schedules").items()}
     assert len(found) == 6
     assert {*map(len, found.values())} == {5}
     assert all(min(each) > 0.9 for each in found.values())
@@ -177,7 +155,7 @@ def test_what_is_known_on_the_way_rises_while_the_loss_falls():
 
 def test_source_002_learns_its_text_by_heart():
     found = stored("overfitting")
-    assert [*found["seeds"]] == [*"12345"]
+    assert [*found["seeds"]] == FIVE
     for run in found["seeds"].values():
         train, val = run["train_losses"], run["val_losses"]
         assert train[0] < math.log(found["vocab_size"])
@@ -190,7 +168,7 @@ def test_source_002_learns_its_text_by_heart():
 @pytest.mark.parametrize("part", ["train", "valid"])
 def test_positions_that_were_never_trained_guess_badly(part):
     found = stored("positions")[part]
-    assert [*found] == [*"12345"]
+    assert [*found] == FIVE
     for losses in found.values():
         near, far = losses[8:32], losses[32:]
         assert len(far) == 32

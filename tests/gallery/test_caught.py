@@ -16,49 +16,35 @@ from tformer_lite.gallery.entries import shelves
 
 # Of all properties that find it, the one that says most about the bug.
 EXPECTED = {
-    "no_scale": "score_scale",
-    "scaled_by_all_channels": "score_scale",
-    "softmax_over_queries": "weight_rows",
-    "softmax_over_heads": "weight_rows",
-    "softmax_over_batch": "weight_rows",
-    "no_key_left": "finite",
-    "loud_scores": "finite",
-    "mask_after_softmax": "weight_rows",
-    "mask_upside_down": "past",
-    "mask_of_nearly_zero": "padding_invariance",
-    "heads_split_by_view": "provenance",
-    "heads_joined_by_view": "provenance",
-    "key_not_projected": "live_parameters",
-    "key_for_value": "live_parameters",
-    "no_output_projection": "live_parameters",
-    "dropout_for_ever": "repeatable",
-    "attention_over_batch": "batch_independence",
-    "triangle_turned_over": "past",
-    "one_step_ahead": "causality",
-    "first_word_alone": "unknown_words",
-    "no_causal_mask": "causality",
-    "rows_hidden": "padding_invariance",
-    "padding_is_zero": "unknown_words",
-    "encoder_without_mask": "padding_invariance",
-    "memory_without_mask": "padding_invariance",
-    "memory_masked_as_target": "source_coverage",
-    "memory_masked_causally": "source_coverage",
-    "no_positions": "order_sensitivity",
-    "position_of_the_row": "batch_independence",
-    "one_position_for_all": "order_sensitivity",
-    "embedding_cut_off": "live_parameters",
-    "norm_over_time": "norm_statistics",
-    "norm_over_sentence": "norm_statistics",
-    "norm_squared": "norm_statistics",
-    "norm_made_anew": "live_parameters",
-    "sum_ignored": "identity",
-    "sublayer_twice": "identity",
-    "residual_normed": "identity",
-    "source_never_read": "source_dependence",
-    "roles_reversed": "causality",
-    "norm_used_twice": "live_parameters",
-    "blocks_in_a_list": "live_parameters",
-    "softmax_at_the_end": "logits",
+    "score_scale": "no_scale scaled_by_all_channels",
+    "weight_rows": (
+        "softmax_over_queries softmax_over_heads softmax_over_batch "
+        "mask_after_softmax"
+    ),
+    "finite": "no_key_left loud_scores",
+    "past": "mask_upside_down triangle_turned_over",
+    "padding_invariance": (
+        "mask_of_nearly_zero rows_hidden encoder_without_mask "
+        "memory_without_mask"
+    ),
+    "provenance": "heads_split_by_view heads_joined_by_view",
+    "live_parameters": (
+        "key_not_projected key_for_value no_output_projection "
+        "embedding_cut_off norm_made_anew norm_used_twice blocks_in_a_list"
+    ),
+    "repeatable": "dropout_for_ever",
+    "batch_independence": "attention_over_batch position_of_the_row",
+    "causality": "one_step_ahead no_causal_mask roles_reversed",
+    "unknown_words": "first_word_alone padding_is_zero",
+    "source_coverage": "memory_masked_as_target memory_masked_causally",
+    "order_sensitivity": "no_positions one_position_for_all",
+    "norm_statistics": "norm_over_time norm_over_sentence norm_squared",
+    "identity": "sum_ignored sublayer_twice residual_normed",
+    "source_dependence": "source_never_read",
+    "logits": "softmax_at_the_end",
+}
+SAYS_MOST = {
+    bug: name for name, found in EXPECTED.items() for bug in found.split()
 }
 # No bug of the gallery is of this kind; tests/shapewatch/properties has some.
 ELSEWHERE = {"relative_positions", "cached_run", "first_loss", "activations"}
@@ -75,7 +61,7 @@ def now() -> Sheet:
 @pytest.mark.full
 @pytest.mark.parametrize("bug", bugs(), ids=lambda bug: bug.name)
 def test_it_is_found_by_the_property_that_it_offends(bug, now):
-    assert EXPECTED[bug.name] in now[bug.name].properties.split(", ")
+    assert SAYS_MOST[bug.name] in now[bug.name].properties.split(", ")
 
 
 @pytest.mark.full
@@ -118,12 +104,8 @@ def test_a_bug_stands_with_what_it_is_and_a_property_with_what_it_asks():
     assert "self.cross_attention(memory, second(x)" in row.split("</th>")[0]
     asked = unstyled(by_property(stored_catches())._repr_html_())
     assert asked.count("<br>See whether ") == 17
-    assert "<br></th>" in by_property(named("no check"))._repr_html_()
-
-
-def named(properties: str):
-    """A table of one bug that is found so."""
-    return Sheet([Catch("a", 0, properties)], [])
+    alone = Sheet([Catch("a", 0, "no check")], [])
+    assert "<br></th>" in by_property(alone)._repr_html_()
 
 
 def test_what_is_found_can_be_drawn():

@@ -7,9 +7,12 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
+from tests.helpers.own_models import GPTBlock
 from tests.helpers.small import small
 from tformer_lite import (
+    Config,
     DecoderOnly,
+    LayerNorm,
     running_example,
     running_model,
     tiny_translator,
@@ -20,43 +23,55 @@ from tformer_lite.gallery import planted
 Case = tuple[nn.Module, tuple[Tensor, ...]]
 
 
-def seeded(build: Callable[..., nn.Module], *numbers) -> nn.Module:
+def seeded(build: Callable[[], nn.Module]) -> nn.Module:
     """A model with the same weights each time, in evaluation mode."""
     torch.manual_seed(0)
-    return build(*numbers).eval()
+    return build().eval()
 
 
-class TorchTransformer(nn.Module):
-    """nn.Transformer between embeddings and a head, with all its masks."""
+class Between(nn.Module):
+    """Two embeddings and a head, and what a reader puts between them."""
 
-    def __init__(self, vocabulary=1024, channels=12, heads=3, length=8):
+    def __init__(self, body: nn.Module):
         super().__init__()
-        self.tokens = nn.Embedding(vocabulary, channels)
-        self.places = nn.Embedding(length, channels)
-        sizes = {"dim_feedforward": 48, "batch_first": True}
-        sizes |= {"d_model": channels, "nhead": heads, "norm_first": True}
-        layer = nn.TransformerEncoderLayer(**sizes)
-        # Said outright, nested tensors give no warning about norm_first.
-        encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
-        sizes |= {"num_decoder_layers": 2}
-        self.body = nn.Transformer(custom_encoder=encoder, **sizes)
-        self.head = nn.Linear(channels, vocabulary)
+        self.tokens = nn.Embedding(1024, 12)
+        self.places = nn.Embedding(8, 12)
+        self.body = body
+        self.head = nn.Linear(12, 1024)
 
     def embed(self, ids):
         return self.tokens(ids) + self.places(torch.arange(ids.shape[1]))
 
+    def forward(self, ids):
+        return self.head(self.body(self.embed(ids)))
+
+
+class TorchTransformer(Between):
+    """nn.Transformer between embeddings and a head, with all its masks."""
+
+    def __init__(self):
+        sizes = {"dim_feedforward": 48, "batch_first": True}
+        sizes |= {"d_model": 12, "nhead": 3, "norm_first": True}
+        layer = nn.TransformerEncoderLayer(**sizes)
+        # Said outright, nested tensors give no warning about norm_first.
+        encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        sizes |= {"num_decoder_layers": 2, "custom_encoder": encoder}
+        super().__init__(nn.Transformer(**sizes))
+
     def forward(self, src, tgt):
-        future = torch.ones(tgt.shape[1], tgt.shape[1]).triu(1).bool()
-        return self.head(
-            self.body(
-                self.embed(src),
-                self.embed(tgt),
-                tgt_mask=future,
-                src_key_padding_mask=src == 1,
-                tgt_key_padding_mask=tgt == 1,
-                memory_key_padding_mask=src == 1,
-            )
-        )
+        masks = {
+            "tgt_mask": torch.ones(tgt.shape[1], tgt.shape[1]).triu(1).bool(),
+            "src_key_padding_mask": src == 1,
+            "tgt_key_padding_mask": tgt == 1,
+            "memory_key_padding_mask": src == 1,
+        }
+        x = self.body(self.embed(src), self.embed(tgt), **masks)
+        return self.head(x)
+
+
+def own_gpt() -> nn.Module:
+    """A decoder-only model as one writes it, with PyTorch's attention."""
+    return Between(nn.Sequential(GPTBlock(3, 12), GPTBlock(3, 12)))
 
 
 def masked_afterwards() -> nn.Module:
@@ -67,41 +82,51 @@ def masked_afterwards() -> nn.Module:
     return planted("attention", line, other).running.running_model()
 
 
-def running(**choices) -> Case:
+def running(config: Config = tiny_translator, **choices) -> Case:
     """The running model with another choice of parts, and the example."""
-    config = replace(tiny_translator, **choices)
-    return running_model(config), running_example()[:2]
+    return running_model(replace(config, **choices)), running_example()[:2]
 
 
-def alone(config) -> Case:
-    """A decoder-only model, and the example's targets."""
-    return seeded(DecoderOnly, config), running_example()[1:2]
+def translating(build: Callable[[], nn.Module]) -> Case:
+    """A model, and the example."""
+    return seeded(build), running_example()[:2]
 
 
+def alone(build: Callable[[], nn.Module]) -> Case:
+    """A model of one sequence, and the example's targets."""
+    return seeded(build), running_example()[1:2]
+
+
+WORDS = {"vocab_size": 1024, "src_vocab_size": 1024}
 LEGITIMATE: dict[str, Callable[[], Case]] = {
     "the running model": running,
     "post-norm": partial(running, residual="post"),
+    "PyTorch's norm": partial(running, norm="layer"),
+    "the written norm": partial(running, norm=LayerNorm),
     "RMSNorm": partial(running, norm=nn.RMSNorm),
+    "one matrix for q, k and v": partial(running, attention="fused"),
+    "sinusoids": partial(running, positions="sinusoidal"),
+    "no positions": partial(running, positions="none"),
     "a sliding window": partial(running, window=4),
+    "a narrow window": partial(running, window=2),
+    "biases and GELU": partial(running, bias=True, activation="gelu"),
     "rotations": partial(running, positions="rotary"),
     "shared keys and values": partial(running, n_kv_heads=1),
-    "gated, with SiLU": partial(
-        running, feed_forward="gated", activation="silu"
+    "gated": partial(running, feed_forward="gated", activation="silu"),
+    "experts": partial(running, feed_forward="mixture"),
+    "attention in tiles": partial(running, attention="tiled"),
+    "three layers": partial(running, n_layers=3),
+    "dropout in training": partial(running, dropout=0.3),
+    "unscaled tokens": partial(running, embedding="plain"),
+    "shrunk tokens": partial(running, embedding="shrunk"),
+    "mask, and then sum to 1": partial(translating, masked_afterwards),
+    "trained": partial(translating, lambda: trained_translator().model),
+    "source 001": partial(running, small("building_blocks", **WORDS)),
+    "source 002": partial(
+        alone, partial(DecoderOnly, small("char_lm", vocab_size=1024))
     ),
-    "mask, and then sum to 1": lambda: (
-        masked_afterwards(),
-        running_example()[:2],
-    ),
-    "the trained translator": lambda: (
-        trained_translator().model.eval(),
-        running_example()[:2],
-    ),
-    "source 004": lambda: (
-        running_model(small("bert_window", vocab_size=1024, pad=1)),
-        running_example()[:2],
-    ),
-    "nn.Transformer": lambda: (
-        seeded(TorchTransformer),
-        running_example()[:2],
-    ),
+    "source 003": partial(running, small("paper_base", **WORDS)),
+    "source 004": partial(running, small("bert_window", **WORDS, pad=1)),
+    "nn.Transformer": partial(translating, TorchTransformer),
+    "a GPT of one's own": partial(alone, own_gpt),
 }

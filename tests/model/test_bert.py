@@ -40,21 +40,19 @@ def folder(tmp_path_factory):
     (folder / "vocab.txt").write_text("\n".join(PIECES), encoding="utf8")
     bert = BertModel(BertConfig(vocab_size=V, num_hidden_layers=1))
     bert.save_pretrained(folder)
+    pieces = BertWordPieceTokenizer(str(folder / "vocab.txt"))
+    (folder / "whole").mkdir()
+    pieces.save(str(folder / "whole" / "tokenizer.json"))
     return folder
 
 
 @pytest.fixture(scope="module")
-def config(folder):
-    """`bert_window` with that BERT, two layers and its vocabulary."""
+def model(folder):
+    """`bert_window` with that BERT, one layer and its vocabulary."""
+    torch.manual_seed(0)
     read = partial(BertEmbedding, bert=folder)
-    return replace(bert_window, vocab_size=V, n_layers=2, src_embedding=read)
-
-
-def test_the_sources_sentence_is_eight_pieces(folder):
-    ids = WordPieceTokenizer(folder).encode([SENTENCE])
-    assert [PIECES[i] for i in ids[0]] == [
-        "[CLS]", "hello", "this", "is", "an", "example", "sentence", "[SEP]"
-    ]  # fmt: skip
+    sizes = {"vocab_size": V, "n_layers": 1, "src_embedding": read}
+    return EncoderDecoder(replace(bert_window, **sizes))
 
 
 def test_pieces_and_padding_are_those_of_berts_own_tokenizer(folder):
@@ -63,15 +61,10 @@ def test_pieces_and_padding_are_those_of_berts_own_tokenizer(folder):
     theirs = BertTokenizer(str(folder / "vocab.txt"))
     ids = theirs(texts, padding=True, return_tensors="pt").input_ids
     assert mine.encode(texts).equal(ids)
+    assert mine.encode(texts[:1]).shape == (1, 8)  # as the source's
     assert (mine.pad, mine.start, mine.end) == (0, 2, 3)
     assert mine.decode(ids) == [SENTENCE.lower(), "tokenizations, hello."]
-
-
-def test_a_tokenizer_saved_whole_is_read_too(folder, tmp_path):
-    pieces = BertWordPieceTokenizer(str(folder / "vocab.txt"))
-    pieces.save(str(tmp_path / "tokenizer.json"))
-    ids = WordPieceTokenizer(tmp_path).encode([SENTENCE])
-    assert ids.equal(WordPieceTokenizer(folder).encode([SENTENCE]))
+    assert WordPieceTokenizer(folder / "whole").encode(texts).equal(ids)
 
 
 def test_states_are_berts_last_and_projected(folder):
@@ -86,36 +79,23 @@ def test_states_are_berts_last_and_projected(folder):
 
 
 @pytest.mark.full
-def test_bert_base_gives_the_sources_shape(folder):
-    bert = BertModel(BertConfig())
-    assert bert.config.num_hidden_layers == 12
-    ids = WordPieceTokenizer(folder).encode([SENTENCE])
-    shapes = []
-    embedding = BertEmbedding(30522, 512, bert)
-    embedding.projection.register_forward_pre_hook(
-        lambda module, args: shapes.append(tuple(args[0].shape))
-    )
-    assert embedding(ids).shape == (1, 8, 512)
-    assert embedding(ids).equal(embedding(ids))  # BERT drops nothing
-    assert shapes == [(1, 8, 768)] * 3
+def test_bert_base_gives_the_sources_shape():
+    embedding = BertEmbedding(30522, 512, BertModel(BertConfig()))
+    assert embedding.projection.in_features == 768
+    assert embedding(torch.full((1, 8), 5)).shape == (1, 8, 512)
 
 
-@pytest.mark.slow
-def test_bert_is_frozen_and_only_the_rest_learns(config):
-    torch.manual_seed(0)
-    model = EncoderDecoder(config).train()
-    embedding = model.src_embedding.tokens
+def test_bert_is_frozen_and_only_the_rest_learns(model):
+    embedding = model.train().src_embedding.tokens
     ids = torch.tensor([[2, 5, 6, 7, 3, 0]])
-    assert embedding(ids).equal(embedding(ids))
+    assert embedding(ids).equal(embedding(ids))  # BERT drops nothing
     model(ids, ids).sum().backward()
     assert not any(p.requires_grad for p in embedding.bert.parameters())
     assert embedding.projection.weight.grad.abs().sum() > 0
 
 
-@pytest.mark.slow
-def test_texts_go_in_and_texts_come_out(config, folder):
-    torch.manual_seed(0)
-    tokenizer, model = WordPieceTokenizer(folder), EncoderDecoder(config)
+def test_texts_go_in_and_texts_come_out(model, folder):
+    tokenizer = WordPieceTokenizer(folder)
     src = tokenizer.encode([SENTENCE, "hello"])
     tgt = greedy(model, src, tokenizer.start, tokenizer.end, max_len=6)
     assert tgt[:, 0].tolist() == [tokenizer.start] * 2
@@ -123,24 +103,19 @@ def test_texts_go_in_and_texts_come_out(config, folder):
     assert all(isinstance(text, str) for text in tokenizer.decode(tgt))
 
 
-def test_a_target_sees_itself_and_the_three_before(config):
-    torch.manual_seed(0)
-    model = EncoderDecoder(replace(config, n_layers=1)).eval()
+def test_a_target_sees_itself_and_the_three_before(model):
     src = torch.tensor([[2, 5, 6, 3]])
     tgt = torch.tensor([[2, 5, 6, 7, 8, 9, 10]])
     far, near = tgt.clone(), tgt.clone()
     far[0, 2], near[0, 3] = 13, 13
-    last = [model(src, ids)[0, -1] for ids in (tgt, far, near)]
+    last = [model.eval()(src, ids)[0, -1] for ids in (tgt, far, near)]
     assert_close(last[0], last[1])
     assert not last[0].allclose(last[2])
 
 
-def test_a_vocabulary_that_is_not_berts_is_refused(folder):
+def test_what_bert_cannot_take_is_named(folder):
     with pytest.raises(ValueError, match=f"vocab_size=99 .* {V}"):
         BertEmbedding(99, 12, folder)
-
-
-def test_ids_and_lengths_that_bert_cannot_take_are_named(folder):
     embedding = BertEmbedding(V, 12, folder)
     with pytest.raises(ValueError, match=f"id {V} is outside"):
         embedding(torch.tensor([[2, V]]))
@@ -161,8 +136,7 @@ def test_a_hub_name_is_read_from_what_was_fetched_before(folder, tmp_path):
     store = tmp_path / "hub" / f"models--{BERT_NAME}"
     snapshot = store / "snapshots" / ("0" * 40)
     shutil.copytree(folder, snapshot)
-    pieces = BertWordPieceTokenizer(str(folder / "vocab.txt"))
-    pieces.save(str(snapshot / "tokenizer.json"))
+    shutil.copy(folder / "whole" / "tokenizer.json", snapshot)
     (store / "refs").mkdir()
     (store / "refs" / "main").write_text("0" * 40)
     done = subprocess.run(
@@ -176,23 +150,19 @@ def test_a_hub_name_is_read_from_what_was_fetched_before(folder, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "part", [partial(BertEmbedding, V, 12), WordPieceTokenizer]
+    ("part", "missing"),
+    [
+        (partial(BertEmbedding, V, 12), "transformers"),
+        (WordPieceTokenizer, "tokenizers"),
+    ],
 )
-def test_what_is_no_folder_and_no_hub_name_is_said_so(part):
+def test_what_is_not_there_is_said_so(part, missing, monkeypatch):
     with pytest.raises(OSError, match="'no/such/bert' is neither a folder"):
         part("no/such/bert")
-
-
-@pytest.mark.parametrize("missing", ["transformers", "tokenizers"])
-def test_without_the_extra_one_sentence_says_what_to_install(
-    missing, monkeypatch
-):
     monkeypatch.setitem(sys.modules, missing, None)
-    build = EncoderDecoder if missing == "transformers" else WordPieceTokenizer
-    with pytest.raises(ImportError) as caught:
-        build(bert_window) if build is EncoderDecoder else build(BERT_NAME)
+    with pytest.raises(ImportError, match=missing) as caught:
+        part(BERT_NAME)
     said = str(caught.value)
-    assert missing in said
     assert "pip install transformers tokenizers" in said
     assert ".[bert]" in said
     assert ". " not in said

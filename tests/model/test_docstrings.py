@@ -136,20 +136,25 @@ def promising() -> list:
             if getattr(thing, "__module__", "") != part.__name__:
                 continue
             if inspect.isclass(thing) and issubclass(thing, nn.Module):
-                own = thing.forward.__module__.startswith("tformer_lite")
-                if own and thing not in BASES:
-                    found.append((thing.forward, thing))
-                    if hasattr(thing, "project"):
-                        found.append((thing.project, thing))
+                for name in ("forward", "project"):
+                    method = getattr(thing, name, nn.Linear.forward)
+                    own = method.__module__.startswith("tformer_lite")
+                    if own and thing not in BASES:
+                        found.append((method, thing))
             elif inspect.isfunction(thing):
                 returns = str(inspect.signature(thing).return_annotation)
-                given = "Tensor" in returns or "Batch" in returns
-                if given and "Iterator" not in returns:
+                if re.search("^(?!.*Iterator).*(Tensor|Batch)", returns):
                     found.append((thing, None))
     return found
 
 
-def check(function, owner) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("function", "owner"),
+    promising(),
+    ids=lambda thing: getattr(thing, "__qualname__", "-"),
+)
+def test_the_shapes_in_a_docstring_are_those_of_a_run(function, owner):
     inputs, outputs = promise(function)
     assert outputs, f"{function.__qualname__} states no shape"
     call = function
@@ -172,32 +177,6 @@ def check(function, owner) -> None:
     for result, letters in zip(results, outputs, strict=False):
         shape = tuple(result.shape)
         assert matches(shape, letters, known), (shape, letters, known)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("function", "owner"),
-    promising(),
-    ids=lambda thing: getattr(thing, "__qualname__", "-"),
-)
-def test_the_shapes_in_a_docstring_are_those_of_a_run(function, owner):
-    check(function, owner)
-
-
-def wrong_shape(ids: Tensor, pad: int) -> Tensor:
-    """State a shape that is not so: (B, S) -> (B, 1, S, 1)."""
-    return (ids != pad)[:, None, None, :]
-
-
-def no_shape(ids: Tensor) -> Tensor:
-    """State no shape at all."""
-    return ids
-
-
-@pytest.mark.parametrize("function", [wrong_shape, no_shape])
-def test_a_docstring_that_lies_is_caught(function):
-    with pytest.raises(AssertionError):
-        check(function, None)
 
 
 def test_configs_docstring_lists_the_names_of_all_parts():

@@ -8,19 +8,18 @@ from torch import nn
 from torch.nn.functional import cross_entropy, layer_norm
 
 from tests.helpers.small import NAMES, kind_of, preset, score, small
-from tformer_lite import LayerNorm, MultiHeadAttention
+from tformer_lite import MultiHeadAttention
 from tformer_lite.model.choices import EMBEDDINGS, PARTS, POSITIONS
 from tformer_lite.model.layers import Linear
 from tformer_lite.model.models import Head
 
 presets = pytest.mark.parametrize("name", NAMES)
 embeddings = pytest.mark.parametrize("embedding", EMBEDDINGS)
-SMALL = "tiny_translator", "char_lm"
 
 
-def first_loss(name: str, seed: int = 0, **changes) -> tuple[float, float]:
-    """The first loss for labels drawn from all ids, in parts of ln V, and
-    the spread of the logits."""
+def check_first_loss(name: str, seed: int = 0, **changes) -> None:
+    """For labels drawn from all ids the first loss is ln V, and the logits
+    have a standard deviation of a tenth."""
     torch.manual_seed(seed)
     config = preset(name, **changes)
     model = kind_of(name)(config).eval()
@@ -30,40 +29,23 @@ def first_loss(name: str, seed: int = 0, **changes) -> tuple[float, float]:
     tgt, labels = torch.randint(2, config.vocab_size, (2, b, t))
     with torch.no_grad():
         logits = score(model, src, tgt)
-    loss = cross_entropy(logits.flatten(0, 1), labels.flatten())
-    return loss.item() / math.log(config.vocab_size), logits.std().item()
-
-
-def check(loss: float, spread: float) -> None:
-    assert 0.95 < loss < 1.05
-    assert 0.08 < spread < 0.12
+    loss = cross_entropy(logits.flatten(0, 1), labels.flatten()).item()
+    assert 0.95 < loss / math.log(config.vocab_size) < 1.05
+    assert 0.08 < logits.std().item() < 0.12
 
 
 @pytest.mark.slow
 @embeddings
 @pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("name", ["tiny_translator", "char_lm"])
 def test_small_presets_start_with_a_loss_of_ln_v(name, seed, embedding):
-    check(*first_loss(name, seed))
-    check(*first_loss(name, seed, embedding=embedding))
+    check_first_loss(name, seed, embedding=embedding)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["paper_base", "building_blocks"])
 def test_large_presets_start_with_a_loss_of_ln_v(name):
-    check(*first_loss(name))
-
-
-@pytest.mark.slow
-@embeddings
-@pytest.mark.parametrize("name", ["paper_base", "building_blocks"])
-def test_large_presets_of_one_layer_do_so_with_each_embedding(name, embedding):
-    check(*first_loss(name, n_layers=1, embedding=embedding))
-
-
-@pytest.mark.slow
-def test_thirty_thousand_word_pieces_start_at_ln_v_too():
-    check(*first_loss("bert_window", n_layers=1))
+    check_first_loss(name)
 
 
 @embeddings
@@ -117,37 +99,14 @@ def test_logits_start_with_a_standard_deviation_of_a_tenth(d_model):
     assert 0.097 < logits.std().item() < 0.103
 
 
-@pytest.mark.parametrize("norm", sorted(PARTS["norm"].keys() - {"rms"}))
-def test_a_norm_starts_with_mean_zero_and_variance_one(norm):
-    torch.manual_seed(0)
-    x = PARTS["norm"][norm](64)(torch.randn(3, 5, 64) * 7 + 2)
-    share = 63 / 64 if norm == "unbiased" else 1
-    variance = x.var(-1, unbiased=False)
-    assert x.mean(-1).abs().max() < 1e-6
-    assert (variance - share).abs().max() < 1e-4
-
-
 @presets
-def test_biases_and_offsets_start_at_zero_and_gains_at_one(name):
-    torch.manual_seed(0)
-    model = kind_of(name)(small(name, bias=True, head_bias=True))
-    biases = 0
-    for module in model.modules():
-        if getattr(module, "bias", None) is not None:
-            assert not module.bias.any()
-            biases += isinstance(module, nn.Linear)
-        if isinstance(module, LayerNorm | nn.LayerNorm):
-            assert (module.weight == 1).all()
-    linear = [m for m in model.modules() if isinstance(m, nn.Linear)]
-    assert biases == len(linear)
-
-
-@presets
-def test_biases_are_where_the_config_says(name):
+def test_biases_are_where_the_config_says_and_start_at_zero(name):
     def biased(**changes) -> int:
         model = kind_of(name)(small(name, **changes))
         linear = [m for m in model.modules() if isinstance(m, nn.Linear)]
-        return sum(m.bias is not None for m in linear), len(linear)
+        biases = [m.bias for m in linear if m.bias is not None]
+        assert not any(bias.any() for bias in biases)
+        return len(biases), len(linear)
 
     n = biased()[1]
     assert biased(bias=False, head_bias=False) == (0, n)

@@ -1,13 +1,16 @@
-"""Grouped queries, gates and the RMS norm, against PyTorch and formulas."""
+"""Grouped queries, rotary positions, gates: against PyTorch and formulas."""
+
+from dataclasses import replace
 
 import pytest
 import torch
 from torch import nn
-from torch.nn.functional import scaled_dot_product_attention, silu
+from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
 
 from tests.helpers.agreement import exact, near
 from tformer_lite import (
+    EncoderDecoder,
     GatedFeedForward,
     MultiHeadAttention,
     causal_mask,
@@ -15,6 +18,7 @@ from tformer_lite import (
     rotate,
     share_heads,
     split_heads,
+    tiny_translator,
 )
 from tformer_lite.model.choices import PARTS
 
@@ -26,57 +30,38 @@ def seed():
     torch.manual_seed(0)
 
 
-def heads_of(layer: nn.Module, x: torch.Tensor, source=None) -> list:
+def heads_of(layer: nn.Module, x: torch.Tensor, source: torch.Tensor) -> list:
     """Queries, keys and values before any turn, by the layer's weights."""
-    given = (x, *(x if source is None else source,) * 2)
-    layers = layer.query, layer.key, layer.value
-    return [
-        split_heads(make(y), make.out_features // D)
-        for make, y in zip(layers, given, strict=True)
-    ]
+    given = (layer.query, x), (layer.key, source), (layer.value, source)
+    return [split_heads(make(y), make.out_features // D) for make, y in given]
 
 
-@pytest.mark.skipif(torch.__version__ < "2.5", reason="no enable_gqa yet")
-@pytest.mark.parametrize("n_kv_heads", [1, 2, 3, 6])
-def test_grouped_heads_are_pytorchs(n_kv_heads):
+def grouped_attention(layer, q, k, v, mask) -> torch.Tensor:
+    """PyTorch's, where each query head has the keys of its group."""
+    k, v = (x.repeat_interleave(H // x.shape[1], dim=1) for x in (k, v))
+    heads = scaled_dot_product_attention(q, k, v, mask)
+    return layer.output(join_heads(heads))
+
+
+@pytest.mark.parametrize("n_kv_heads", [1, 2, 3, 6, None])
+def test_grouped_and_turned_heads_are_pytorchs(n_kv_heads):
     layer = MultiHeadAttention(C, H, True, n_kv_heads=n_kv_heads).double()
     x, source = exact(B, T, C), exact(B, S, C)
     mask = torch.rand(B, 1, T, S) > 0.3
     mask[..., 0] = True
     q, k, v = heads_of(layer, x, source)
-    assert k.shape == v.shape == (B, n_kv_heads, S, D)
-    heads = scaled_dot_product_attention(q, k, v, mask, enable_gqa=True)
-    near(layer(x, source, mask), layer.output(join_heads(heads)))
-    q, k, v = heads_of(layer, x)
-    shared = {"n_kv_heads": n_kv_heads, "place": rotate}
-    turned = MultiHeadAttention(C, H, True, **shared)
-    turned.double().load_state_dict(layer.state_dict())
-    heads = scaled_dot_product_attention(
-        rotate(q), rotate(k), v, causal_mask(T), enable_gqa=True
-    )
-    mine = turned(x, mask=causal_mask(T))
-    near(mine, turned.output(join_heads(heads)))
-
-
-@pytest.mark.parametrize("n_kv_heads", [1, 2, 3, 6])
-def test_shared_heads_are_full_attention_whose_weights_are_repeated(
-    n_kv_heads,
-):
-    layer = MultiHeadAttention(C, H, True, n_kv_heads=n_kv_heads).double()
-    full = MultiHeadAttention(C, H, True).double()
-    weights = layer.state_dict()
-    for name in [n for n in weights if n.startswith(("key", "value"))]:
-        heads = weights[name].unflatten(0, (n_kv_heads, D))
-        repeated = [heads[i * n_kv_heads // H] for i in range(H)]
-        weights[name] = torch.cat(repeated)
-    full.load_state_dict(weights)
-    x, source = exact(B, T, C), exact(B, S, C)
-    near(layer(x, source), full(x, source))
-    near(layer(x, mask=causal_mask(T)), full(x, mask=causal_mask(T)))
-    spared = 2 * (C + 1) * (C - n_kv_heads * D)
-    assert sum(map(torch.numel, layer.parameters())) == (
-        sum(map(torch.numel, full.parameters())) - spared
-    )
+    assert k.shape == v.shape == (B, n_kv_heads or H, S, D)
+    near(layer(x, source, mask), grouped_attention(layer, q, k, v, mask))
+    turned = MultiHeadAttention(
+        C, H, True, n_kv_heads=n_kv_heads, place=rotate
+    ).double()
+    turned.load_state_dict(layer.state_dict())
+    q, k, v = heads_of(layer, x, x)
+    q, k, mask = rotate(q), rotate(k), causal_mask(T)
+    near(turned(x, mask=mask), grouped_attention(layer, q, k, v, mask))
+    moved = torch.cat((exact(B, 3, C), x), dim=1)
+    hidden = (torch.arange(T + 3) >= 3)[None, None, None]
+    near(turned(moved, mask=hidden)[:, 3:], turned(x))
 
 
 @pytest.mark.parametrize("n_kv_heads", [4, 0, -1, 12])
@@ -92,15 +77,53 @@ def test_heads_that_do_not_divide_into_groups_are_named(n_kv_heads):
 def test_as_many_heads_are_not_copied():
     x = torch.randn(B, H, S, D)
     assert share_heads(x, H) is x
-    assert share_heads(x[:, :2], H).equal(x[:, :2].repeat_interleave(3, 1))
+
+
+@pytest.mark.parametrize("start", [0, 3, 5000])
+@pytest.mark.parametrize("d", [2, 4, 64])
+def test_a_turn_is_a_product_of_complex_numbers(d, start):
+    x = exact(B, H, T, d)
+    steps = torch.arange(start, start + T, dtype=torch.float64)
+    speeds = [10000 ** (-2 * i / d) for i in range(d // 2)]
+    angles = steps.outer(torch.tensor(speeds, dtype=torch.float64))
+    unit = torch.polar(torch.ones_like(angles), angles)
+    theirs = torch.view_as_complex(x.unflatten(-1, (-1, 2))) * unit
+    assert_close(rotate(x, start), torch.view_as_real(theirs).flatten(-2))
+    assert start or rotate(x)[..., 0, :].equal(x[..., 0, :])
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_far_positions_are_told_apart_in_half_precision_too(dtype):
+    x = exact(3, D)
+    off = (rotate(x.to(dtype), 4001).double() - rotate(x, 4001)).abs().max()
+    assert off < 8 * torch.finfo(dtype).eps
+    assert rotate(x.to(dtype)).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("x", "error", "words"),
+    [
+        (torch.ones(T, D).long(), TypeError, r"int64: .* x.float\(\)"),
+        (torch.ones(T, D).cfloat(), TypeError, r"complex64: .* x.float\(\)"),
+        (torch.ones(4), ValueError, r"\(4,\), not .* rows with x.None"),
+        (torch.ones(5, 3), ValueError, "of 3 channels has one without a par"),
+    ],
+)
+def test_what_cannot_be_turned_is_refused(x, error, words):
+    with pytest.raises(error, match=words):
+        rotate(x)
+
+
+def test_a_model_of_channels_without_a_partner_is_not_built():
+    config = replace(tiny_translator, n_heads=4, positions="rotary")
+    with pytest.raises(ValueError, match="partner.*d_model / n_heads even"):
+        EncoderDecoder(config)
 
 
 @pytest.mark.parametrize("bias", [True, False])
 def test_a_gated_layer_is_the_formula_of_swiglu(bias):
-    F = 10
-    layer, x = GatedFeedForward(C, F, bias=bias).double(), exact(B, T, C)
+    layer, x = GatedFeedForward(C, 10, bias=bias).double(), exact(B, T, C)
     weights = dict(layer.named_parameters())
-    assert sum(p.numel() for n, p in weights.items() if "w" in n) == 3 * C * F
     assert len(weights) == (6 if bias else 3)
     for name in [n for n in weights if "bias" in n]:
         nn.init.normal_(weights[name])
@@ -109,18 +132,15 @@ def test_a_gated_layer_is_the_formula_of_swiglu(bias):
     value = x @ layer.hidden.weight.mT + b["hidden"]
     hidden = gate / (1 + torch.exp(-gate)) * value
     near(layer(x), hidden @ layer.output.weight.mT + b["output"])
-    near(PARTS["activation"]["silu"](gate), silu(gate))
+    silu = PARTS["activation"]["silu"]
+    near(silu(gate), gate / (1 + torch.exp(-gate)))
 
 
 @pytest.mark.parametrize(
-    "part",
-    [
-        lambda: MultiHeadAttention(C, H, n_kv_heads=2, place=rotate),
-        lambda: GatedFeedForward(C, 10),
-    ],
+    "part", [MultiHeadAttention(C, H), GatedFeedForward(C, 10)]
 )
 def test_there_are_no_biases_unless_they_are_asked_for(part):
-    assert not any("bias" in name for name, _ in part().named_parameters())
+    assert not any("bias" in name for name, _ in part.named_parameters())
 
 
 def test_dropped_hidden_channels_leave_the_others_twice_as_large():
@@ -129,11 +149,3 @@ def test_dropped_hidden_channels_leave_the_others_twice_as_large():
     x = torch.randn(1, 400, C)
     share = layer(x) / layer.eval()(x)
     assert {round(s, 3) for s in share.flatten().tolist()} == {0.0, 2.0}
-
-
-def test_the_rms_norm_divides_by_the_root_of_the_mean_square_alone():
-    norm, x = PARTS["norm"]["rms"](C).double(), exact(B, T, C) + 3
-    nn.init.normal_(norm.weight)
-    root = x.square().mean(-1, keepdim=True).sqrt()
-    assert_close(norm(x), x / root * norm.weight, rtol=1e-12, atol=1e-12)
-    assert [n for n, _ in norm.named_parameters()] == ["weight"]

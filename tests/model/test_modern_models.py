@@ -29,21 +29,11 @@ SIZES = {"vocab_size": 11, "hidden_size": 24, "intermediate_size": 40}
 SIZES |= {"num_hidden_layers": 2, "num_attention_heads": 6}
 SIZES |= {"num_key_value_heads": 2, "rms_norm_eps": 1e-5}
 LLAMA = Config(
-    vocab_size=11,
-    max_len=64,
-    d_model=24,
-    n_heads=6,
-    n_layers=2,
-    d_ff=40,
-    dropout=0.0,
-    bias=False,
-    embedding="plain",
-    positions="rotary",
-    n_kv_heads=2,
-    feed_forward="gated",
+    vocab_size=11, max_len=64, d_model=24, d_ff=40, n_layers=2, dropout=0.0,
+    n_heads=6, n_kv_heads=2, bias=False, embedding="plain",
+    positions="rotary", feed_forward="gated", activation="silu",
     norm=partial(nn.RMSNorm, eps=1e-5),
-    activation="silu",
-)
+)  # fmt: skip
 NAMES = {
     "embedding.tokens": "model.embed_tokens",
     "decoder.blocks": "model.layers",
@@ -75,21 +65,18 @@ def theirs_by_our_names(model: nn.Module) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "theirs", "window"),
+    ("kind", "config", "own"),
     [
-        (LlamaForCausalLM, LlamaConfig(**SIZES), None),
-        (
-            MistralForCausalLM,
-            MistralConfig(**SIZES, head_dim=4, sliding_window=4),
-            4,
-        ),
+        (LlamaForCausalLM, LlamaConfig, {}),
+        (MistralForCausalLM, MistralConfig, {"sliding_window": 4}),
     ],
 )
-def test_llama_and_mistral_are_these_parts(kind, theirs, window):
+def test_llama_and_mistral_are_these_parts(kind, config, own):
     torch.manual_seed(0)
-    theirs = kind(theirs).double().eval()
+    theirs = kind(config(**SIZES, head_dim=4, **own)).double().eval()
     for parameter in theirs.parameters():
         nn.init.normal_(parameter, mean=parameter.ndim == 1, std=0.3)
+    window = own.get("sliding_window")
     mine = build(DecoderOnly, replace(LLAMA, window=window))
     mine.load_state_dict(theirs_by_our_names(theirs), strict=True)
     ids = words(11, 2, 9)
@@ -125,14 +112,8 @@ NEW = [
     {"tied": True},
     {"feed_forward": "gated", "activation": "silu"},
     {"norm": "rms"},
-    {
-        "positions": "rotary",
-        "n_kv_heads": 1,
-        "feed_forward": "gated",
-        "norm": "rms",
-        "window": 4,
-    },
 ]
+NEW += [{"window": 4, **NEW[0], **NEW[1], **NEW[3], **NEW[4]}]
 
 
 @pytest.mark.full

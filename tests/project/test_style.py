@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import median
 
 import pytest
-from architecture import named
+from architecture import imported_names
 from packages import PACKAGES
 
 import tformer_lite
@@ -42,7 +42,7 @@ FLOORS = {
         {"__main__", "pytest_plugin"},
     ),
     "shapewatch.tracing": (
-        {"axes", "source", "dtypes"},
+        {"axes", "source"},
         {"record", "markup"},
         {"tables"},
         {"calls"},
@@ -73,7 +73,7 @@ def imports(source: str) -> list[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
-    return named(source)
+    return imported_names(source)
 
 
 def upward(file: Path, source: str) -> list[str]:
@@ -137,7 +137,7 @@ def test_imports_down_are_fine():
     assert not upward(MODULE / "drawing" / "heatmaps.py", source)
     assert not upward(ROOT / "classroom" / "cases.py", source)
     source = "from shapewatch.tracing import trace"
-    assert not upward(ROOT / "shapewatch" / "properties" / "few.py", source)
+    assert not upward(ROOT / "shapewatch" / "properties" / "losses.py", source)
 
 
 @pytest.mark.slow
@@ -184,7 +184,8 @@ def test_functions_classes_and_files_are_small():
     assert lengths(ast.ClassDef)[-1] <= 45
     for file in project_files(ROOT):
         if file.suffix == ".py":
-            assert len(file.read_text("utf8").splitlines()) <= 300, file
+            lines = file.read_text("utf8").splitlines()
+            assert len(lines) <= 700, f"{file}: two ideas?"
 
 
 def code_lines(source: str) -> int:

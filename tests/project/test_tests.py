@@ -5,7 +5,7 @@ import re
 from collections import Counter
 
 import pytest
-from architecture import named
+from architecture import imported_names
 
 from tests.helpers.project import ROOT
 
@@ -16,7 +16,7 @@ ENDING = re.compile(r"(ings?|ed|ers?|e?s|e)$")
 
 @pytest.mark.slow
 def test_what_tests_share_stands_in_helpers():
-    imports = {file: named(file.read_text("utf8")) for file in FILES}
+    imports = {file: imported_names(file.read_text("utf8")) for file in FILES}
     found = {f: [*filter(FOREIGN.match, x)] for f, x in imports.items()}
     assert {file: names for file, names in found.items() if names} == {}
     assert any(names for names in imports.values())

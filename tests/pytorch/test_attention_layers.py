@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor
 
 from tests.helpers.agreement import (
     agree_in_gradients,
@@ -29,15 +29,15 @@ TGT = torch.tensor([[5, 6, 7, 8, 9], [5, 6, 7, 1, 1], [5, 1, 7, 8, 1]])
 SRC = torch.tensor(
     [[5, 6, 7, 8, 9, 4], [5, 6, 7, 1, 1, 1], [5, 1, 7, 1, 8, 1]]
 )
+# A sentence that is padding alone, and one that starts with padding.
+EMPTY = torch.tensor([[5, 6, 7, 8, 9, 4], [1] * 6, [1, 1, 7, 8, 1, 4]])
 config = Config(vocab_size=10, max_len=8, d_model=C, n_heads=H, dropout=0.0)
-
-split_or_fused = pytest.mark.parametrize(
+every_self = pytest.mark.parametrize(
     "kind", [MultiHeadAttention, FusedAttention]
 )
-split_or_fused_cross = pytest.mark.parametrize(
+every_cross = pytest.mark.parametrize(
     "kind", [MultiHeadAttention, FusedCrossAttention]
 )
-with_or_without_bias = pytest.mark.parametrize("bias", [False, True])
 
 
 @pytest.fixture(autouse=True)
@@ -47,12 +47,23 @@ def seed():
         yield
 
 
-def pair(
-    kind: type, bias: bool = True, dropout: float = 0.0
-) -> tuple[nn.Module, nn.MultiheadAttention]:
+def pair(kind: type, bias: bool = True, dtype=torch.float32) -> list:
     """Our layer, and PyTorch's with the same weights."""
-    mine = stirred(kind(C, H, bias, dropout))
-    return mine, counterpart(mine, replace(config, bias=bias, dropout=dropout))
+    mine = stirred(kind(C, H, bias))
+    theirs = counterpart(mine, replace(config, bias=bias))
+    return [mine.to(dtype), theirs.to(dtype)]
+
+
+def draw(length: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    return torch.randn(B, length, C, dtype=dtype, requires_grad=True)
+
+
+def check_gradients(layers: list, inputs: list, ours: dict, hidden: dict):
+    """Compare what both give and send back; PyTorch is told what to hide."""
+    mine, theirs = layers
+    given = inputs[0], inputs[-1], inputs[-1]
+    outputs = mine(*inputs, **ours), theirs(*given, **hidden)[0]
+    agree_in_gradients(mine, theirs, outputs, inputs)
 
 
 MASKS = {
@@ -66,87 +77,46 @@ MASKS = {
 }
 
 
-@pytest.mark.parametrize("need_weights", [False, True])
 @pytest.mark.parametrize("masks", MASKS)
-@with_or_without_bias
-@split_or_fused
-def test_self_attention_is_pytorchs_layer(kind, bias, masks, need_weights):
-    mine, theirs = pair(kind, bias)
-    x = torch.randn(B, T, C)
+@pytest.mark.parametrize("bias", [False, True])
+@in_both_precisions
+@every_self
+def test_self_attention_is_pytorchs_layer(kind, dtype, bias, masks):
     mask, hidden = MASKS[masks]
-    result, _ = theirs(x, x, x, need_weights=need_weights, **hidden)
-    agree_in_values(mine(x, mask=mask), result)
+    hidden = hidden | {"need_weights": False}
+    layers = pair(kind, bias, dtype)
+    check_gradients(layers, [draw(T, dtype)], {"mask": mask}, hidden)
 
 
 @pytest.mark.parametrize("padded", [False, True])
-@with_or_without_bias
-@split_or_fused_cross
-def test_cross_attention_is_pytorchs_layer(kind, bias, padded):
-    mine, theirs = pair(kind, bias)
-    x, source = torch.randn(B, T, C), torch.randn(B, S, C)
-    mask = padding_mask(SRC, PAD) if padded else None
-    hidden = SRC == PAD if padded else None
-    result, _ = theirs(x, source, source, hidden, need_weights=False)
-    agree_in_values(mine(x, source, mask), result)
+@pytest.mark.parametrize("bias", [False, True])
+@in_both_precisions
+@every_cross
+def test_cross_attention_is_pytorchs_layer(kind, dtype, bias, padded):
+    mask = {"mask": padding_mask(SRC, PAD)} if padded else {}
+    hidden = {"key_padding_mask": SRC == PAD if padded else None}
+    inputs = [draw(T, dtype), draw(S, dtype)]
+    check_gradients(pair(kind, bias, dtype), inputs, mask, hidden)
 
 
-@split_or_fused_cross
+@every_cross
 def test_each_head_can_have_a_mask_of_its_own(kind):
-    mine, theirs = pair(kind)
-    x, source = torch.randn(B, T, C), torch.randn(B, S, C)
     mask = torch.rand(B, H, T, S) > 0.4
     mask[..., 0] = True
-    hidden = ~mask.flatten(0, 1)
-    result, _ = theirs(x, source, source, attn_mask=hidden, need_weights=False)
-    agree_in_values(mine(x, source, mask), result)
+    hidden = {"attn_mask": ~mask.flatten(0, 1), "need_weights": False}
+    check_gradients(pair(kind), [draw(T), draw(S)], {"mask": mask}, hidden)
 
 
-@split_or_fused
+@pytest.mark.parametrize(
+    "kind", [MultiHeadAttention, FusedAttention, FusedCrossAttention]
+)
 def test_positions_that_see_nobody_get_the_last_bias(kind):
     mine, theirs = pair(kind)
-    x = torch.randn(B, T, C)
-    ids = TGT.clone()
-    ids[1], ids[2, 0] = PAD, PAD
-    mask = padding_mask(ids, PAD) & causal_mask(T)
-    result, _ = theirs(
-        x, x, x, ids == PAD, attn_mask=hidden_future(T), need_weights=False
-    )
-    heads = mine(x, mask=mask)
-    agree_in_values(heads, result)
-    agree_in_values(heads[1], mine.output.bias.expand(T, C))
+    x = draw(S)
+    mask = padding_mask(EMPTY, PAD) & causal_mask(S)
+    sources = [x] if kind is FusedCrossAttention else []
+    heads = mine(x, *sources, mask=mask)
+    hidden = {"key_padding_mask": EMPTY == PAD, "attn_mask": hidden_future(S)}
+    agree_in_values(heads, theirs(x, x, x, need_weights=False, **hidden)[0])
+    agree_in_values(heads[1], mine.output.bias.expand(S, C))
     agree_in_values(heads[2, :2], mine.output.bias.expand(2, C))
-
-
-@split_or_fused_cross
-def test_a_source_of_padding_alone_gives_the_last_bias(kind):
-    mine, theirs = pair(kind)
-    x, source = torch.randn(B, T, C), torch.randn(B, S, C)
-    ids = SRC.clone()
-    ids[1] = PAD
-    result, _ = theirs(x, source, source, ids == PAD, need_weights=False)
-    mixed = mine(x, source, padding_mask(ids, PAD))
-    agree_in_values(mixed, result)
-    agree_in_values(mixed[1], mine.output.bias.expand(T, C))
-
-
-@in_both_precisions
-@split_or_fused
-def test_the_gradients_of_self_attention_are_pytorchs(kind, dtype):
-    mine, theirs = (layer.to(dtype) for layer in pair(kind))
-    x = torch.randn(B, T, C, dtype=dtype, requires_grad=True)
-    mask, hidden = MASKS["both"]
-    result, _ = theirs(x, x, x, need_weights=False, **hidden)
-    outputs = mine(x, mask=mask), result
-    agree_in_gradients(mine, theirs, outputs, [x])
-
-
-@in_both_precisions
-@split_or_fused_cross
-def test_the_gradients_of_cross_attention_are_pytorchs(kind, dtype):
-    mine, theirs = (layer.to(dtype) for layer in pair(kind))
-    x, source = (
-        torch.randn(B, n, C, dtype=dtype, requires_grad=True) for n in (T, S)
-    )
-    result, _ = theirs(x, source, source, SRC == PAD, need_weights=False)
-    outputs = mine(x, source, padding_mask(SRC, PAD)), result
-    agree_in_gradients(mine, theirs, outputs, [x, source])

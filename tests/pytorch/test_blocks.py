@@ -18,15 +18,7 @@ from tests.helpers.agreement import (
     sent_back,
 )
 from tests.helpers.pytorch_weights import counterpart, hidden_future, stirred
-from tformer_lite import (
-    Block,
-    Config,
-    CrossBlock,
-    EncoderDecoder,
-    LayerNorm,
-    causal_mask,
-    padding_mask,
-)
+from tformer_lite import Config, causal_mask, padding_mask
 from tformer_lite.model.models import BLOCKS
 
 B, T, S, C = 3, 5, 6, 12
@@ -40,19 +32,12 @@ EMPTY_TGT = torch.tensor([[5, 6, 7, 8, 9], [1] * 5, [1, 1, 7, 8, 1]])
 EMPTY_SRC = torch.tensor([[5, 6, 7, 8, 9, 4], [5, 6, 7, 1, 1, 1], [1] * 6])
 
 sizes = Config(
-    vocab_size=10,
-    max_len=8,
-    d_model=C,
-    n_heads=3,
-    n_layers=2,
-    d_ff=20,
+    vocab_size=10, max_len=8, d_model=C, n_heads=3, n_layers=2, d_ff=20,
     dropout=0.0,
-)
+)  # fmt: skip
 before_or_after = pytest.mark.parametrize("residual", ["pre", "post"])
-any_activation = pytest.mark.parametrize(
-    "activation", ["relu", "gelu", "gelu_tanh"]
-)
 split_or_fused = pytest.mark.parametrize("attention", ["split", "fused"])
+either_block = pytest.mark.parametrize("cross", [False, True])
 
 
 @pytest.fixture(autouse=True)
@@ -62,126 +47,90 @@ def seed():
         yield
 
 
-@before_or_after
-def test_pytorchs_norm_can_be_dropped_in(residual):
-    config = replace(sizes, residual=residual)
-    mine = stirred(EncoderDecoder(config))
-    theirs = EncoderDecoder(replace(config, norm=nn.LayerNorm))
-    theirs.load_state_dict(mine.state_dict())
-    kinds = {type(part) for part in theirs.modules()}
-    assert nn.LayerNorm in kinds
-    assert LayerNorm not in kinds
-    agree_in_values(mine(SRC, TGT), theirs(SRC, TGT))
-
-
-def built(kind: type, dtype: torch.dtype, **choices) -> list[nn.Module]:
-    """Our block of a kind, and PyTorch's with the same weights."""
+def build_pair(cross: bool, dtype=torch.float32, **choices) -> list[nn.Module]:
+    """Our block, without or with cross-attention, and PyTorch's with the
+    same weights."""
     config = replace(sizes, **choices)
-    block, cross_block = BLOCKS[config.residual]
-    kind = block if kind is Block else cross_block
-    mine = stirred(kind(config)).to(dtype)
+    mine = stirred(BLOCKS[config.residual][cross](config)).to(dtype)
     return [mine, counterpart(mine, config)]
 
 
-def draw(dtype: torch.dtype) -> list[Tensor]:
-    """A target and a source."""
-    return [
-        torch.randn(B, n, C, dtype=dtype, requires_grad=True) for n in (T, S)
-    ]
+def draw(cross: bool, dtype: torch.dtype = torch.float32) -> list[Tensor]:
+    """A target, and a source for cross-attention."""
+    lengths = (T, S) if cross else (T,)
+    options = {"dtype": dtype, "requires_grad": True}
+    return [torch.randn(B, n, C, **options) for n in lengths]
 
 
-@pytest.mark.slow
-@in_both_precisions
-@split_or_fused
-@any_activation
-@before_or_after
-def test_a_block_is_pytorchs_encoder_layer(
-    residual, activation, attention, dtype
-):
-    choices = {"attention": attention, "activation": activation}
-    mine, theirs = built(Block, dtype, residual=residual, **choices)
-    x, _ = draw(dtype)
-    outputs = (
-        mine(x, padding_mask(TGT, PAD)),
-        theirs(x, src_key_padding_mask=TGT == PAD),
-    )
-    agree_in_gradients(mine, theirs, outputs, [x], ADDED_UP)
-
-
-@pytest.mark.slow
-@in_both_precisions
-@split_or_fused
-@any_activation
-@before_or_after
-def test_a_cross_block_is_pytorchs_decoder_layer(
-    residual, activation, attention, dtype
-):
-    choices = {"attention": attention, "activation": activation}
-    mine, theirs = built(CrossBlock, dtype, residual=residual, **choices)
-    x, memory = draw(dtype)
-    mask = causal_mask(T) & padding_mask(TGT, PAD)
-    outputs = (
-        mine(x, memory, mask, padding_mask(SRC, PAD)),
-        theirs(x, memory, **hidden(TGT, SRC)),
-    )
-    agree_in_gradients(mine, theirs, outputs, [x, memory], ADDED_UP)
-
-
-def hidden(tgt: Tensor, src: Tensor) -> dict[str, Tensor]:
-    """PyTorch's masks for a decoder: True = hidden."""
-    return {
+def run_both(both: list, inputs: list, tgt: Tensor, src: Tensor) -> list:
+    """Both blocks' outputs under masks; PyTorch's say True for hidden."""
+    mine, theirs = both
+    mask = padding_mask(tgt, PAD)
+    if len(inputs) == 1:
+        return [
+            mine(*inputs, mask),
+            theirs(*inputs, src_key_padding_mask=tgt == PAD),
+        ]
+    hidden = {
         "tgt_mask": hidden_future(T),
         "tgt_key_padding_mask": tgt == PAD,
         "memory_key_padding_mask": src == PAD,
     }
+    masks = mask & causal_mask(T), padding_mask(src, PAD)
+    return [mine(*inputs, *masks), theirs(*inputs, **hidden)]
 
 
+@pytest.mark.slow
+@in_both_precisions
+@split_or_fused
+@pytest.mark.parametrize("activation", ["relu", "gelu", "gelu_tanh"])
 @before_or_after
-def test_blocks_without_masks_are_pytorchs(residual):
-    x, memory = draw(torch.float32)
-    mine, theirs = built(Block, torch.float32, residual=residual)
-    agree_in_values(mine(x), theirs(x))
-    mine, theirs = built(CrossBlock, torch.float32, residual=residual)
-    agree_in_values(mine(x, memory), theirs(x, memory))
+@either_block
+def test_a_block_is_pytorchs_layer(
+    cross, residual, activation, attention, dtype
+):
+    choices = {"attention": attention, "activation": activation}
+    both = build_pair(cross, dtype, residual=residual, **choices)
+    inputs = draw(cross, dtype)
+    outputs = run_both(both, inputs, TGT, SRC)
+    agree_in_gradients(*both, outputs, inputs, ADDED_UP)
 
 
+@pytest.mark.parametrize("bias", [False, True])
 @before_or_after
-def test_blocks_without_biases_are_pytorchs_with_biases_of_zero(residual):
-    x, memory = draw(torch.float32)
-    for kind, inputs in ((Block, [x]), (CrossBlock, [x, memory])):
-        choices = {"residual": residual, "bias": False}
-        mine, theirs = built(kind, torch.float32, **choices)
-        agree_in_values(mine(*inputs), theirs(*inputs))
+@either_block
+def test_without_masks_or_biases_too(cross, residual, bias):
+    """Where ours has no bias, PyTorch's is zero."""
+    mine, theirs = build_pair(cross, residual=residual, bias=bias)
+    inputs = draw(cross)
+    agree_in_values(mine(*inputs), theirs(*inputs))
 
 
 @split_or_fused
 @before_or_after
-def test_blocks_agree_with_pytorch_where_nobody_is_seen(residual, attention):
+@either_block
+def test_blocks_agree_with_pytorch_where_nobody_is_seen(
+    cross, residual, attention
+):
     choices = {"residual": residual, "attention": attention}
-    x, memory = draw(torch.float32)
-    mine, theirs = built(Block, torch.float32, **choices)
-    ours = mine(x, padding_mask(EMPTY_TGT, PAD))
-    agree_in_values(ours, theirs(x, src_key_padding_mask=EMPTY_TGT == PAD))
-    mine, theirs = built(CrossBlock, torch.float32, **choices)
-    mask = causal_mask(T) & padding_mask(EMPTY_TGT, PAD)
-    ours = mine(x, memory, mask, padding_mask(EMPTY_SRC, PAD))
-    result = theirs(x, memory, **hidden(EMPTY_TGT, EMPTY_SRC))
-    agree_in_values(ours, result)
-    inputs = x, memory
-    for pair in zip(*[sent_back(out, inputs) for out in (ours, result)]):
+    both = build_pair(cross, torch.float64, **choices)
+    inputs = draw(cross, torch.float64)
+    outputs = run_both(both, inputs, EMPTY_TGT, EMPTY_SRC)
+    agree_in_values(*outputs)
+    for pair in zip(*[sent_back(out, inputs) for out in outputs]):
         agree_in_values(*pair)
 
 
+@split_or_fused
 @before_or_after
-def test_dropout_strikes_where_pytorchs_does(residual):
-    choices = {"residual": residual, "dropout": 0.3}
-    x, memory = draw(torch.float32)
-    for kind, inputs in ((Block, [x]), (CrossBlock, [x, memory])):
-        both = built(kind, torch.float32, **choices)
-        inputs = [x[:1] for x in inputs]
-        outputs = []
-        for layer in both:
-            torch.manual_seed(1)
-            outputs.append(layer(*inputs))
-        agree_in_values(*outputs)
-        assert not both[0].eval()(*inputs).equal(outputs[0])
+@either_block
+def test_dropout_strikes_where_pytorchs_does(cross, residual, attention):
+    choices = {"residual": residual, "attention": attention, "dropout": 0.3}
+    both = build_pair(cross, torch.float64, **choices)
+    inputs = [x[:1] for x in draw(cross, torch.float64)]
+    outputs = []
+    for layer in both:
+        torch.manual_seed(1)
+        outputs.append(layer(*inputs))
+    agree_in_values(*outputs)
+    assert not both[0].eval()(*inputs).equal(outputs[0])

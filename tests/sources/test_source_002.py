@@ -17,8 +17,6 @@ NAMES = {
     r"embedding\.positions\.table": "positions.rows.weight",
     r"decoder\.": "",
 }
-
-
 doubles = pytest.fixture(autouse=True)(in_doubles)
 
 
@@ -29,32 +27,24 @@ def both(vocab_size=65):
     return mine, copied(mine, theirs, NAMES)
 
 
-@pytest.mark.parametrize("vocab_size", [28, 65, 100])
-def test_the_parameters_are_273_408_and_256_for_each_character(vocab_size):
+@pytest.mark.parametrize(
+    ("vocab_size", "parameters"), [(28, 280_576), (65, 290_048)]
+)
+def test_the_parameters_are_273_408_and_256_for_each_character(
+    vocab_size, parameters
+):
     mine, theirs = both(vocab_size)
-    assert count(mine) == count(theirs) == 273_408 + 256 * vocab_size
+    assert count(mine) == count(theirs) == parameters
+    assert parameters == 273_408 + 256 * vocab_size
 
 
-def test_28_characters_make_280_576_parameters_and_65_make_290_048():
-    assert [count(both(v)[0]) for v in (28, 65)] == [280_576, 290_048]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("vocab_size", [28, 65, 100])
 @pytest.mark.parametrize("length", [1, 32, 64])
-def test_the_whole_model_is_the_sources(vocab_size, length):
-    mine, theirs = both(vocab_size)
-    ids = torch.randint(vocab_size, (3, length))
-    logits = mine.eval()(ids)
-    assert logits.shape == (3, length, vocab_size)
-    assert_close(logits, theirs.eval()(ids), atol=1e-10, rtol=0)
-
-
-def test_each_block_is_the_sources():
+def test_the_whole_model_is_the_sources(length):
     mine, theirs = both()
-    x, mask = torch.randn(2, 9, 128), torch.ones(1, 1, 9, 9).tril()
-    for here, there in zip(mine.eval().decoder.blocks, theirs.eval().blocks):
-        assert_close(here(x, mask > 0), there(x, mask), atol=1e-12, rtol=0)
+    ids = torch.randint(65, (3, length))
+    logits = mine.eval()(ids)
+    assert logits.shape == (3, length, 65)
+    assert_close(logits, theirs.eval()(ids), atol=1e-10, rtol=0)
 
 
 def test_a_text_beyond_64_characters_is_refused_by_both_with_both_numbers():
