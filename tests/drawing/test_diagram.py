@@ -131,8 +131,11 @@ def test_parts_stand_in_the_order_in_which_they_ran(seen):
     assert "encoder × 2" in texts(where(traced("paper"), "norm").svg())
 
 
-def test_the_text_is_short(seen):
-    assert where(seen, "softmax").text == (
+def test_the_text_is_short_and_the_stop_is_large(seen):
+    picture = where(seen, "softmax")
+    texts = [text for f in picture.figures for text in f.axes[0].texts]
+    assert [x.get_text() for x in texts if x.get_size() > 12] == ["softmax"]
+    assert picture.text == (
         "You are here: softmax, inside the encoder's self-attention. It "
         "gives (B, H, T, S) = (2, 3, 8, 8).\n\n"
         "x → q k v → split → scores → mask → [softmax] → @ v → join → output"

@@ -11,6 +11,7 @@ from tests.helpers.drawings import (
     SCORES,
     letter_faults,
     texts,
+    texts_on,
 )
 from tformer_lite import running_example, running_trace, strip, trace
 
@@ -55,7 +56,14 @@ def test_a_strip_says_and_writes_its_matrices_its_operators_and_its_words():
     assert drawn.count(NEPALI[1]) == panels  # named once in each
     assert drawn.count(ENGLISH[1]) == 3
     frames = [p for f in picture.figures for p in f.axes[0].patches]
-    assert sum(p.get_linewidth() == 2 for p in frames) == 3
+    frames = [patch for patch in frames if patch.get_linewidth() == 2]
+    assert len(frames) == 3
+    figure = picture.figures[0]
+    figure.draw_without_rendering()
+    framed = next(x for x in texts_on(figure) if x.get_text() == NEPALI[2])
+    assert framed.get_weight() == "bold"
+    box, frame = framed.get_window_extent(), frames[0].get_window_extent()
+    assert frame.y0 < (box.y0 + box.y1) / 2 < frame.y1
 
 
 @pytest.mark.slow

@@ -310,8 +310,7 @@ def curves(
         ]
         for group in groups
     ]
-    at = list(range(size) if places is None else places)
-    check_places(axis, at, size)
+    at = places_along(axis, places, size)
     logs = [log] * len(groups) if isinstance(log, bool) else log
     panels = zip(heads or [""] * len(groups), rows_of_lines, logs)
     charts = [Chart(*panel, axis, at) for panel in panels]
@@ -394,12 +393,17 @@ def values_of(title: str, values: Any, seeds: bool, size: int) -> Tensor:
     return vector_of(title, values, size).double()[None]
 
 
-def check_places(axis: str, places: Sequence[float], size: int) -> None:
-    """Raise ValueError for an unknown axis, and for too few places."""
+def places_along(
+    axis: str, places: Sequence[float] | None, size: int
+) -> Sequence[float]:
+    """Give the places of so many numbers along an axis: those that are given,
+    or 0, 1, 2 ... Raises ValueError for an unknown axis, and for too few."""
+    places = range(size) if places is None else list(places)
     if axis not in RUNS:
         check_axis(axis)
     if len(places) != size:
         raise ValueError(f"{len(places)} places, {size} numbers.")
+    return places
 
 
 def check_positive(chart: Chart) -> None:
