@@ -13,8 +13,11 @@ def alibi_bias(*args):
     return None
 """
 ATTACKS = {
+    "exit": "import sys\nsys.exit(0)",
+    "quit": "quit()",
     "exit at once": "import os\nos._exit(0)",
     "crash": "import ctypes\nctypes.string_at(0)",
+    "endless loop": "while True: pass",
     "loop that catches all": """
 while True:
     try:
@@ -23,6 +26,7 @@ while True:
         pass
 """,
     "sleep": "import time\ntime.sleep(10**6)",
+    "memory": "x = bytearray(50 * 2**30)",
     "memory, bit by bit": "x = []\nwhile True: x.append(bytearray(2**24))",
     "files in memory": """
 n = 0
@@ -49,6 +53,7 @@ if os.fork() == 0:
 """,
     "recursion": "def f(): f()\nf()",
     "a signal to all": "import os, signal\nos.kill(-1, signal.SIGKILL)",
+    "a signal to the parent": "import os\nos.kill(os.getppid(), 9)",
     "no more alarms": """
 import signal
 signal.signal = lambda *a: None
@@ -68,6 +73,7 @@ torch.isclose = torch.equal = torch.allclose = lambda *a, **k: True
 torch.Tensor.__eq__ = lambda *a: True
 torch.Tensor.all = lambda *a: True
 """,
+    "another float": "import builtins\nbuiltins.bool = lambda *a: True",
     "another call": """
 import classroom.job as me
 me.run_on_cases = lambda answer, cases: [me.outcomes.Outcome(1.0)] * len(cases)
@@ -78,10 +84,20 @@ alibi = exercise("alibi_bias")
 def alibi_bias(*args):
     return alibi.right(args)
 """,
+    "the exercises' file": """
+import pathlib, classroom
+home = pathlib.Path(classroom.__file__).parent
+for file in (home / "exercises").glob("*.py"):
+    exec(file.read_text())
+""",
     "the solutions": """
 import pathlib
 found = [p for p in pathlib.Path("/").rglob("assignable*")]
 exec(open(found[0]).read())
+""",
+    "a socket": """
+import socket
+socket.create_connection(("192.0.2.1", 80), timeout=3)
 """,
     "a forged result": """
 import glob, json, os
@@ -180,6 +196,7 @@ for thing in gc.get_objects():
 # the time is up before the rest.
 WITHOUT_PROCESS = {
     "loop that catches all",
+    "another float",
     "another call",
     "another equality",
     "forged lines",
@@ -191,6 +208,7 @@ WITHOUT_PROCESS = {
     "forks",
     "threads",
     "a signal to all",
+    "a signal to the parent",
     "crash",
     "exit at once",
 }

@@ -30,7 +30,7 @@ from tformer_lite.text.datasets import lay_out
 from tformer_lite.text.tokenizers import EOS, SOS, SPECIALS, UNK
 from tformer_lite.training.checkpoints import load_checkpoint
 
-HALF_SURE = 0.5
+SURE_ENOUGH = 0.5
 STRANGE_PLACES = 3  # in a warning, at most
 NO_TRIPLES = torch.empty(0, 3, dtype=torch.long)
 PICTURES = (".png", ".svg")
@@ -157,7 +157,7 @@ def doubt(own: Translator, src: Tensor, row: Tensor) -> str:
         says = "No sentence that the translator was trained on has "
         return says + " or ".join(places)
     sure = least_sure(own.model, src, row)
-    if sure >= HALF_SURE:
+    if sure >= SURE_ENOUGH:
         return ""
     return f"The translator gives a word that it writes a chance of {sure:.0%}"
 

@@ -24,7 +24,7 @@ from tformer_lite.explorer.scripts import FOLDER, join_modules
 from tformer_lite.rounding import decimals
 
 MODULES = [FOLDER / f"{name}.mjs" for name in ("sums", "grid", "attentions")]
-MOST_NUMBERS = 1_000_000  # in one output
+MOST_VALUES = 1_000_000  # in one output
 WIDEST, MOST_TABLES = 16, 36  # columns of a table, and tables in all
 SQUARE_NAMES = "scores", "masked", "weights"
 OWN = "queries", "keys", "values", "mixed"
@@ -142,10 +142,10 @@ def explore(
         for i, one in enumerate(found)
     ]
     count = sum(part.numel() for one in made for part in one.parts.values())
-    if count > MOST_NUMBERS:
+    if count > MOST_VALUES:
         raise ValueError(
-            f"{count:,} numbers are more than a page shows ({MOST_NUMBERS:,}):"
-            " explore some of seen.attention(), or trace fewer words."
+            f"{count:,} numbers are more than a page shows ({MOST_VALUES:,}): "
+            "explore some of seen.attention(), or trace fewer words."
         )
     known = {name for one in made for name in one.parts}
     if step not in known:
