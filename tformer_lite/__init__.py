@@ -19,7 +19,7 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("_") and find_spec(f"{__name__}.{name}"):
         return import_module(f"{__name__}.{name}")
     if name == "__all__":
-        return [*public_names()]
+        return sorted(public_names())
     if name in public_names():
         return public_names()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

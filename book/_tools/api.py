@@ -72,8 +72,13 @@ def syntax_tree(module: str) -> ast.Module:
 
 def public_names(module: str) -> list[str]:
     """Read a module's `__all__`, or import it where it is computed; a module
-    without one offers what it takes over whole from others."""
-    whole = []
+    without one offers what it takes over whole from others, and one that has
+    nothing but imports what it imports."""
+    whole: list[str] = []
+    _, *body = syntax_tree(module).body
+    if all(isinstance(node, ast.ImportFrom) for node in body):
+        whole = [name for node in body for name in bindings(node)]
+        return [name for name in whole if name != "*"]
     for node in statements(syntax_tree(module).body):
         if isinstance(node, ast.Assign) and "__all__" in bindings(node):
             if isinstance(node.value, ast.List):
