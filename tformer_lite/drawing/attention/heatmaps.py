@@ -118,14 +118,14 @@ def draw_matrices(
         for head, matrix in zip(heads, matrices)
     )
     high = SHAPE + TITLE * (0 if level else max(map(len, heads)))
-    figures, boxes = [], []
+    figures, boxes = list[Figure](), list[Box]()
     for matrix, head in zip(matrices, heads):
         page, ax = draw_matrix(matrix, grid, head, high, level)
         if not (grid.digits or figures):
             shown = [m for m in matrices if m.kind != "mask"]
             draw_scales(page, {m.kind: limits(m, grid) for m in shown})
         figures.append(crop(page.figure))
-        boxes.append(place_on_page(ax))
+        boxes.append(place_on_page(page.figure, ax))
     return figures, boxes
 
 

@@ -359,7 +359,7 @@ def draw_chains(chains: Sequence[Chain]) -> tuple[list[Figure], list[Panel]]:
             number = len(figures)
             figures.append(crop(page.figure))
             panels += [
-                Panel(step.matrix, place_on_page(ax), number, i)
+                Panel(step.matrix, place_on_page(page.figure, ax), number, i)
                 for step, ax in zip(steps, axes)
             ]
     return figures, panels
@@ -458,7 +458,7 @@ def draw_panel(
     """Draw a panel of a chain, and give the axes of its matrices."""
     top = HEAD + NAMED * bool(chain.name)
     high = strip.cell * max(len(step.matrix.values) for step in steps)
-    page, axes, x = Page(1, top + high), list[Axes](), -GAP
+    page, axes, x = Page(1, top + high), list[Axes](), -float(GAP)
     for step in steps:
         x += 0 if step.operators else GAP
         for operator in step.operators:
@@ -497,7 +497,7 @@ def draw_step(
         page.frame(frame)
         for text in ax.get_yticklabels():
             framed = text.get_position()[1] == row + 0.5
-            text.set_weight("bold" if framed else "normal")
+            text.set_fontweight("bold" if framed else "normal")
     return ax
 
 
