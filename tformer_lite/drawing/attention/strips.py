@@ -35,7 +35,7 @@ from tformer_lite.drawing.surface.page import (
 from tformer_lite.drawing.surface.palette import AXES, DARK, KINDS, TRUTH
 from tformer_lite.drawing.surface.picture import Panel, Picture, styled
 
-Labels = Sequence[str] | Sequence[Sequence[str]] | None
+StripLabels = Sequence[str] | Sequence[Sequence[str]] | None
 FAR = 1e4  # what a mask takes away from a score, at least
 MASK, SOFTMAX = "+ mask\n0 or −∞", "softmax\nrows sum to 1"
 LARGEST, LEAST = 16.5, 11.0  # cells, in pixels
@@ -47,8 +47,8 @@ def strip(
     *links: Any,
     at: Sequence[int] = (0, 0),
     axes: str | Sequence[str] = "T S",
-    rows: Labels = None,
-    columns: Labels = None,
+    rows: StripLabels = None,
+    columns: StripLabels = None,
     row: int | str | None = None,
     titles: Sequence[str] | None = None,
     names: Sequence[str] | None = None,

@@ -49,8 +49,8 @@ from tformer_lite.rounding import first_largest
 
 BLUE, _, ORANGE = zip(CENTRED.light, CENTRED.dark)
 HEAD, BAR, DOTS, HIGH = 15, 22, 30, 170  # heights: lines of a heading, rows
-SHORT = 40  # how long the longest bar is, at least
-ROWS = 16  # places whose numbers the text face of lines gives, at most
+SHORTEST = 40  # how long the longest bar is, at least
+TEXT_ROWS = 16  # places whose numbers the text face of lines gives, at most
 RUNS = {letter: words for letter, (words, _) in AXES.items()}
 RUNS["step"] = "batches learned from"
 FEW: Style = {"steps": [1, 2, 5, 10], "min_n_ticks": 1}  # round numbers
@@ -133,7 +133,7 @@ def draw_bars(chart: Bars) -> list[Figure]:
     gloss, count = widest(glosses, SMALL), len(chart.values)
     room = PANEL - widest(names, NAME) - gloss - 20
     digits = max(widest(chart.texts(i), SIZE) for i in range(count)) + 10
-    fit = max(1, int(room // (SHORT + digits + 8)))
+    fit = max(1, int(room // (SHORTEST + digits + 8)))
     each = math.ceil(count / math.ceil(count / fit))
     wide = room / each - 8
     heads = [heading_lines(title, wide) for title in chart.titles]
@@ -359,7 +359,7 @@ class Chart:
     @property
     def step(self) -> int:
         """How many places a printed number, or a mark, stands for."""
-        return math.ceil(len(self.places) / ROWS)
+        return math.ceil(len(self.places) / TEXT_ROWS)
 
 
 def split_panels(
@@ -592,22 +592,22 @@ def widest(texts: Iterable[str], size: float) -> float:
     return max(text_width(x, size) for t in texts for x in t.split("\n"))
 
 
-Head = tuple[list[str], list[str]]  # lines of a title; of what is small
+HeadLines = tuple[list[str], list[str]]  # lines of a title; of what is small
 
 
-def heading_lines(title: str, width: float) -> Head:
+def heading_lines(title: str, width: float) -> HeadLines:
     """Break a title, and what follows a line feed in it, into lines."""
     first, _, note = title.partition("\n")
     bold = [x for x in lines(first, width, NAME, "bold") if x]
     return bold, [x for x in lines(note, width, SMALL) if x]
 
 
-def most_lines(heads: Sequence[Head]) -> int:
+def most_lines(heads: Sequence[HeadLines]) -> int:
     """Count the lines of the longest heading."""
     return max(len(bold) + len(notes) for bold, notes in heads)
 
 
-def draw_heading(ax: Axes, head: Head, count: int) -> None:
+def draw_heading(ax: Axes, head: HeadLines, count: int) -> None:
     """Write a heading above axes, as high as one of so many lines."""
     bold, notes = head
     title, note = "\n".join(bold), "\n".join(notes)
