@@ -47,7 +47,7 @@ from tformer_lite.drawing.surface.palette import (
 )
 from tformer_lite.drawing.surface.picture import Panel, Picture, styled
 
-MOST = 24  # rows and columns that are drawn cell by cell
+MOST_ROWS = 24  # rows and columns that are drawn cell by cell
 SQUARE, ROW, HIGH = 20, 22, 320  # cells: a square, with digits; an image
 LONGEST, TURN = 120, math.radians(60)  # words: their width, those below
 SHAPE, TITLE = 36, 15  # heights in a heading
@@ -109,7 +109,9 @@ def draw_matrices(
     matrices: Sequence[Matrix],
 ) -> tuple[list[Figure], list[Box]]:
     """Draw a panel for each matrix, and say where its cells are."""
-    room = (HALF if len(matrices) > 1 else PANEL) - max(map(beside, matrices))
+    room = (HALF if len(matrices) > 1 else PANEL) - max(
+        map(row_margin, matrices)
+    )
     grid = grid_of(matrices, room)
     heads = [lines(m.title, room, NAME, "bold") for m in matrices]
     level = all(
@@ -118,14 +120,14 @@ def draw_matrices(
         for head, matrix in zip(heads, matrices)
     )
     high = SHAPE + TITLE * (0 if level else max(map(len, heads)))
-    figures, boxes = [], []
+    figures, boxes = list[Figure](), list[Box]()
     for matrix, head in zip(matrices, heads):
         page, ax = draw_matrix(matrix, grid, head, high, level)
         if not (grid.digits or figures):
             shown = [m for m in matrices if m.kind != "mask"]
             draw_scales(page, {m.kind: limits(m, grid) for m in shown})
         figures.append(crop(page.figure))
-        boxes.append(place_on_page(ax))
+        boxes.append(place_on_page(page.figure, ax))
     return figures, boxes
 
 
@@ -134,7 +136,7 @@ def grid_of(matrices: Sequence[Matrix], room: float) -> Grid:
     fit, else square, or those of an image."""
     rows, columns = map(max, zip(*(m.values.shape for m in matrices)))
     most, wide = largest_score(matrices), room / columns
-    if max(rows, columns) > MOST:
+    if max(rows, columns) > MOST_ROWS:
         high = min(HIGH / rows, SQUARE)
         wide = min(wide, high if rows == columns else SQUARE)
         return Grid(wide, high, 0, most)
@@ -163,7 +165,7 @@ def shape_room(matrix: Matrix) -> float:
     return shape_width(matrix.axes, tuple(matrix.values.shape))
 
 
-def beside(matrix: Matrix) -> float:
+def row_margin(matrix: Matrix) -> float:
     """Give the room that the words of a matrix need at its left."""
     rows, columns = map(longest, matrix.labels)
     return max(rows + 12, (columns - 10) * math.cos(TURN) - 5)
@@ -184,7 +186,7 @@ def draw_matrix(
     box = 0, high, columns * grid.wide, rows * grid.high
     page = Page(box[2], high + box[3])
     ax = page.axes(box)
-    if max(rows, columns) > MOST:
+    if max(rows, columns) > MOST_ROWS:
         draw_image(ax, matrix, limits(matrix, grid))
     else:
         draw_cells(ax, matrix, grid)
@@ -261,7 +263,7 @@ def label_cells(ax: Axes, matrix: Matrix, cell: Place) -> None:
     ax.set_axis_on()
     ax.set(xlim=(0, len(columns)), ylim=(len(rows), 0))
     ax.tick_params(pad=6)
-    ax.set_frame_on(max(len(rows), len(columns)) > MOST)
+    ax.set_frame_on(max(len(rows), len(columns)) > MOST_ROWS)
     label_axis(ax.yaxis, rows, 11 / cell[1])
     label_axis(ax.xaxis, columns, room / cell[0])
     turn: Style = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}

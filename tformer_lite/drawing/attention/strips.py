@@ -35,7 +35,7 @@ from tformer_lite.drawing.surface.page import (
 from tformer_lite.drawing.surface.palette import AXES, DARK, KINDS, TRUTH
 from tformer_lite.drawing.surface.picture import Panel, Picture, styled
 
-Labels = Sequence[str] | Sequence[Sequence[str]] | None
+StripLabels = Sequence[str] | Sequence[Sequence[str]] | None
 FAR = 1e4  # what a mask takes away from a score, at least
 MASK, SOFTMAX = "+ mask\n0 or −∞", "softmax\nrows sum to 1"
 LARGEST, LEAST = 16.5, 11.0  # cells, in pixels
@@ -47,8 +47,8 @@ def strip(
     *links: Any,
     at: Sequence[int] = (0, 0),
     axes: str | Sequence[str] = "T S",
-    rows: Labels = None,
-    columns: Labels = None,
+    rows: StripLabels = None,
+    columns: StripLabels = None,
     row: int | str | None = None,
     titles: Sequence[str] | None = None,
     names: Sequence[str] | None = None,
@@ -359,7 +359,7 @@ def draw_chains(chains: Sequence[Chain]) -> tuple[list[Figure], list[Panel]]:
             number = len(figures)
             figures.append(crop(page.figure))
             panels += [
-                Panel(step.matrix, place_on_page(ax), number, i)
+                Panel(step.matrix, place_on_page(page.figure, ax), number, i)
                 for step, ax in zip(steps, axes)
             ]
     return figures, panels
@@ -458,7 +458,7 @@ def draw_panel(
     """Draw a panel of a chain, and give the axes of its matrices."""
     top = HEAD + NAMED * bool(chain.name)
     high = strip.cell * max(len(step.matrix.values) for step in steps)
-    page, axes, x = Page(1, top + high), list[Axes](), -GAP
+    page, axes, x = Page(1, top + high), list[Axes](), -float(GAP)
     for step in steps:
         x += 0 if step.operators else GAP
         for operator in step.operators:
@@ -497,7 +497,7 @@ def draw_step(
         page.frame(frame)
         for text in ax.get_yticklabels():
             framed = text.get_position()[1] == row + 0.5
-            text.set_weight("bold" if framed else "normal")
+            text.set_fontweight("bold" if framed else "normal")
     return ax
 
 

@@ -10,8 +10,8 @@ from shapewatch.tracing.axes.names import Shape
 from shapewatch.tracing.questions.attention import AttentionSteps, Flow
 
 # What is before a stack or a block, and the way from there to an attention.
-BLOCK = re.compile(r"(.*?)((?:blocks\.\d+\.)?)(?:self|cross)_attention\b")
-EMBEDDINGS = {"encoder": "src_embedding", "decoder": "tgt_embedding"}
+BLOCK_PATH = re.compile(r"(.*?)((?:blocks\.\d+\.)?)(?:self|cross)_attention\b")
+EMBEDDING_NAMES = {"encoder": "src_embedding", "decoder": "tgt_embedding"}
 STOPS = {
     "x": "x",
     "projections": "q k v",
@@ -73,7 +73,7 @@ def sides_of(seen: Trace) -> list[Side]:
     it and behind it; a block that was traced alone is a stack of one."""
     paths = [step.visit.path for step in seen.steps]
     ways = dict[str, str]()
-    for found in filter(None, map(BLOCK.match, paths)):
+    for found in filter(None, map(BLOCK_PATH.match, paths)):
         ways.setdefault(found[1], found[2])
     sides = []
     for stack, way in ways.items():
@@ -96,7 +96,7 @@ def parts_of(
     that make no torch call; the `last` side has the head."""
     *root, name = stack.rstrip(".").rpartition(".")
     above = "".join(root)
-    either = EMBEDDINGS.get(name, "embedding"), "embedding"
+    either = EMBEDDING_NAMES.get(name, "embedding"), "embedding"
     first = next((x for x in either if steps_in(seen, above + x)), None)
     if first and (ran := steps_in(seen, above + first)):
         yield Part("ids", "ids", "", ran[0], seen.axes[ran[0]][0][0])

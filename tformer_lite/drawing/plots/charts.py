@@ -13,6 +13,7 @@ import torch
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator
 from torch import Tensor
 
@@ -48,8 +49,8 @@ from tformer_lite.rounding import first_largest
 
 BLUE, _, ORANGE = zip(CENTRED.light, CENTRED.dark)
 HEAD, BAR, DOTS, HIGH = 15, 22, 30, 170  # heights: lines of a heading, rows
-SHORT = 40  # how long the longest bar is, at least
-ROWS = 16  # places whose numbers the text face of lines gives, at most
+SHORTEST = 40  # how long the longest bar is, at least
+TEXT_ROWS = 16  # places whose numbers the text face of lines gives, at most
 RUNS = {letter: words for letter, (words, _) in AXES.items()}
 RUNS["step"] = "batches learned from"
 FEW: Style = {"steps": [1, 2, 5, 10], "min_n_ticks": 1}  # round numbers
@@ -132,7 +133,7 @@ def draw_bars(chart: Bars) -> list[Figure]:
     gloss, count = widest(glosses, SMALL), len(chart.values)
     room = PANEL - widest(names, NAME) - gloss - 20
     digits = max(widest(chart.texts(i), SIZE) for i in range(count)) + 10
-    fit = max(1, int(room // (SHORT + digits + 8)))
+    fit = max(1, int(room // (SHORTEST + digits + 8)))
     each = math.ceil(count / math.ceil(count / fit))
     wide = room / each - 8
     heads = [heading_lines(title, wide) for title in chart.titles]
@@ -142,14 +143,14 @@ def draw_bars(chart: Bars) -> list[Figure]:
     low, top = (end.item() for end in ends)
     figures, panels = list[Figure](), range(count)
     for some in (panels[i : i + each] for i in panels[::each]):
-        axes = new_axes(PANEL, high, len(some))
+        figure, axes = new_axes(PANEL, high, len(some))
         for ax, i in zip(axes, some):
             draw_vector(ax, chart, i)
             draw_heading(ax, heads[i], most_lines(heads))
         beyond = (top - low or 1) * digits / (wide - digits)
         ax.set(xlim=(low, top + beyond), xticks=[])
         draw_words(axes[0].yaxis, names, glosses, gloss)
-        figures.append(ax.figure)
+        figures.append(figure)
     return figures
 
 
@@ -160,11 +161,9 @@ def draw_vector(ax: Axes, chart: Bars, i: int) -> None:
     values = chart.values[i].tolist()
     colours = [(ORANGE if value > 0 else BLUE)[0] for value in values]
     places = range(len(values))
-    style = {"palette": colours, "saturation": 1, "legend": False}
-    style |= {"errorbar": None}
-    sns.barplot(
-        x=values, y=places, hue=places, orient="h", width=0.64, ax=ax, **style
-    )
+    look: Style = {"palette": colours, "saturation": 1, "legend": False}
+    look |= {"errorbar": None, "hue": places, "orient": "h", "width": 0.64}
+    sns.barplot(x=values, y=places, ax=ax, **look)
     ax.axvline(0, color=LINE[0], lw=1)
     for y, (value, text) in enumerate(zip(values, chart.texts(i))):
         none = text.strip("-0.") == ""
@@ -231,7 +230,7 @@ def draw_seeds(
     names = [lines(title, 0.34 * PANEL, NAME) for title in titles]
     pile, words = largest_pile(rows), max(map(len, names))
     step = max(DOTS, 15 * words + 6, min(9 * pile, 90))
-    (ax,) = new_axes(PANEL, 60 + step * len(rows))
+    figure, (ax,) = new_axes(PANEL, 60 + step * len(rows))
     colours = [LINES[i % len(LINES)][0][0] for i in range(len(rows))]
     right: Style = {"transform": ax.get_yaxis_transform(), "va": "center"}
     for i, (row, colour) in enumerate(zip(rows, colours)):
@@ -246,7 +245,7 @@ def draw_seeds(
     ax.set(xlabel=axis, ylim=(len(rows) - 0.5, -0.5))
     ax.set_title("mean", loc="right", size=SMALL, color=MUTED[0])
     ax.grid(axis="x")
-    return ax.figure
+    return figure
 
 
 def draw_dots(
@@ -360,7 +359,7 @@ class Chart:
     @property
     def step(self) -> int:
         """How many places a printed number, or a mark, stands for."""
-        return math.ceil(len(self.places) / ROWS)
+        return math.ceil(len(self.places) / TEXT_ROWS)
 
 
 def split_panels(
@@ -483,10 +482,10 @@ def draw_charts(charts: Sequence[Chart]) -> list[Figure]:
     high += HEAD * most_lines(heads) + 46
     figures = []
     for chart, head in zip(charts, heads):
-        (ax,) = new_axes(wide, high)
+        figure, (ax,) = new_axes(wide, high)
         draw_heading(ax, head, most_lines(heads))
-        draw_chart(ax, chart)
-        figures.append(ax.figure)
+        draw_chart(figure, ax, chart)
+        figures.append(figure)
     return figures
 
 
@@ -496,7 +495,7 @@ def names_gap(chart: Chart) -> float:
 
 
 @styled
-def draw_chart(ax: Axes, chart: Chart) -> None:
+def draw_chart(figure: Figure, ax: Axes, chart: Chart) -> None:
     """Draw the lines of a panel, on quiet scales, and their names."""
     for line in chart.lines:
         draw_line(ax, line, chart)
@@ -518,7 +517,7 @@ def draw_chart(ax: Axes, chart: Chart) -> None:
     ax.margins(x=0, y=0.04)
     ax.grid(axis="y")
     ax.tick_params(axis="x", pad=7)
-    draw_names(ax, chart)
+    draw_names(figure, ax, chart)
 
 
 def draw_ticks(axis: Axis, places: Sequence[float]) -> None:
@@ -554,7 +553,7 @@ def draw_line(ax: Axes, line: Line, chart: Chart) -> None:
         dots.set(linewidths=0, clip_on=False)
 
 
-def draw_names(ax: Axes, chart: Chart) -> None:
+def draw_names(figure: Figure, ax: Axes, chart: Chart) -> None:
     """Write each line's name beside its end, and join the two."""
     ends = [(chart.places[-1], line.mean[-1].item()) for line in chart.lines]
     join: Style = {"arrowstyle": "-", "lw": 0.7, "shrinkA": 1, "shrinkB": 3}
@@ -565,15 +564,15 @@ def draw_names(ax: Axes, chart: Chart) -> None:
         style["arrowprops"] = join | {"color": colour, "relpos": (0, 0.5)}
         where = end, (14, 0), "data", "offset points"
         names.append(ax.annotate(name, *where, **style))
-    ax.figure.draw_without_rendering()  # which lays the page out
-    pixels = 72 / ax.figure.dpi
+    figure.draw_without_rendering()  # which lays the page out
+    pixels = 72 / figure.dpi
     low, high = ax.bbox.y0 * pixels, ax.bbox.height * pixels
     heights = [ax.transData.transform(end)[1] * pixels - low for end in ends]
     gap = names_gap(chart)
     least = [max(height, gap / 2 - 4) for height in heights]
     places = apart(least, gap, high - gap / 2 + 2)
-    for name, old, new in zip(names, heights, places):
-        name.set_position((14, new - old))
+    for text, old, new in zip(names, heights, places):
+        text.set_position((14, new - old))
 
 
 def apart(ends: list[float], gap: float, top: float) -> list[float]:
@@ -593,22 +592,22 @@ def widest(texts: Iterable[str], size: float) -> float:
     return max(text_width(x, size) for t in texts for x in t.split("\n"))
 
 
-Head = tuple[list[str], list[str]]  # lines of a title; of what is small
+HeadLines = tuple[list[str], list[str]]  # lines of a title; of what is small
 
 
-def heading_lines(title: str, width: float) -> Head:
+def heading_lines(title: str, width: float) -> HeadLines:
     """Break a title, and what follows a line feed in it, into lines."""
     first, _, note = title.partition("\n")
     bold = [x for x in lines(first, width, NAME, "bold") if x]
     return bold, [x for x in lines(note, width, SMALL) if x]
 
 
-def most_lines(heads: Sequence[Head]) -> int:
+def most_lines(heads: Sequence[HeadLines]) -> int:
     """Count the lines of the longest heading."""
     return max(len(bold) + len(notes) for bold, notes in heads)
 
 
-def draw_heading(ax: Axes, head: Head, count: int) -> None:
+def draw_heading(ax: Axes, head: HeadLines, count: int) -> None:
     """Write a heading above axes, as high as one of so many lines."""
     bold, notes = head
     title, note = "\n".join(bold), "\n".join(notes)
@@ -664,10 +663,12 @@ def check_line(title: str, value: Tensor, size: int) -> None:
 
 
 @styled
-def new_axes(width: float, height: float, count: int = 1) -> list[Axes]:
+def new_axes(
+    width: float, height: float, count: int = 1
+) -> tuple[Figure, list[Axes]]:
     """Make a figure so large, in pixels, with axes side by side; they leave
     as much room for words as these need, and share both their scales."""
-    figure = Figure((width / 72, height / 72), layout="constrained")
-    figure.get_layout_engine().set(w_pad=2 / 72, h_pad=2 / 72, wspace=0.03)
-    share = {"sharex": True, "sharey": True, "squeeze": False}
-    return list(figure.subplots(1, count, **share)[0])
+    layout = ConstrainedLayoutEngine(w_pad=2 / 72, h_pad=2 / 72, wspace=0.03)
+    figure = Figure((width / 72, height / 72), layout=layout)
+    axes = figure.subplots(1, count, sharex=True, sharey=True, squeeze=False)
+    return figure, list(axes[0])

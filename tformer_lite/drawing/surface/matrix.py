@@ -119,7 +119,7 @@ def visible(letter: str) -> str:
 def describe(matrices: list[Matrix]) -> str:
     """Say what matrices show: one paragraph of words, then the numbers."""
     numbers = (table_of(matrix, matrix.title) for matrix in matrices)
-    words = " ".join(map(sentences, matrices))
+    words = " ".join(map(matrix_sentences, matrices))
     return "\n\n".join([words, *filter(None, numbers)])
 
 
@@ -133,7 +133,7 @@ def table_of(matrix: Matrix, title: str) -> str:
     return table(title, rows)
 
 
-def sentences(matrix: Matrix) -> str:
+def matrix_sentences(matrix: Matrix) -> str:
     """Describe a matrix to someone who does not see it."""
     rows, columns = (
         f"{letter} ({name})" if name else letter

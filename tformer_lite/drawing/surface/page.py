@@ -207,22 +207,27 @@ def tight_box(figure: Figure) -> Bbox:
 
 def crop(figure: Figure) -> Figure:
     """Make a figure as large as what is drawn on it, where that stands."""
-    box, old = tight_box(figure).padded(2 / 72), figure.get_size_inches()
+    box = tight_box(figure).padded(2 / 72)
+    across, down = (
+        old / new for old, new in zip(figure.get_size_inches(), box.size)
+    )
     for ax in figure.axes:
-        place = ax.get_position()
-        corner = (place.min * old - box.min) / box.size
-        ax.set_position((*corner, *(place.size * old / box.size)))
+        x, y, wide, high = ax.get_position().bounds
+        corner = (
+            x * across - box.x0 / box.width,
+            y * down - box.y0 / box.height,
+        )
+        ax.set_position((*corner, wide * across, high * down))
     figure.set_size_inches(*box.size)
     return figure
 
 
-def place_on_page(ax: Axes) -> Box:
-    """Tell where axes are on their figure, in pixels from the top left."""
-    (wide, high), box = 72 * ax.figure.get_size_inches(), ax.get_position()
-    left, top = box.x0 * wide, (1 - box.y1) * high
-    sides = left, top, box.width * wide, box.height * high
-    left, top, wide, high = (round(float(side), 1) for side in sides)
-    return left, top, wide, high
+def place_on_page(figure: Figure, ax: Axes) -> Box:
+    """Tell where axes are on a figure, in pixels from the top left."""
+    wide, high = (72 * side for side in figure.get_size_inches())
+    box = ax.get_position()
+    left, top = round(box.x0 * wide, 1), round((1 - box.y1) * high, 1)
+    return left, top, round(box.width * wide, 1), round(box.height * high, 1)
 
 
 def shape_columns(

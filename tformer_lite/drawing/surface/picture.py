@@ -148,8 +148,8 @@ class Picture:
     @property
     def figures(self) -> Sequence[Figure]:
         """The figure of each panel."""
-        one = isinstance(self.figure, Figure)
-        return [self.figure] if one else self.figure
+        figure = self.figure
+        return [figure] if isinstance(figure, Figure) else figure
 
     def svg(self) -> str:
         """Draw as SVG: text stays text, `light-dark()` picks the colours."""
