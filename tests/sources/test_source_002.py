@@ -13,8 +13,8 @@ from tests.helpers.weights import copied, count, in_doubles, shaken
 from tformer_lite import DecoderOnly, char_lm
 
 NAMES = {
-    r"embedding\.tokens\.weight": "tokens.rows.weight",
-    r"embedding\.positions\.table": "positions.rows.weight",
+    r"embedding\.": "",
+    r"positions\.table": "positions.weight",
     r"decoder\.": "",
 }
 doubles = pytest.fixture(autouse=True)(in_doubles)
