@@ -74,7 +74,8 @@ def test_square_layers_keep_the_variance_of_their_input(d_model):
         for kind in PARTS[field].values():
             part = kind(d_model, 4)
             layers += [m for m in part.modules() if isinstance(m, Linear)]
-    shared = MultiHeadAttention(d_model, 4, n_kv_heads=2)
+    shared = MultiHeadAttention(d_model, 4, bias=True, n_kv_heads=2)
+    assert not shared.key.bias.any()
     layers += [shared.key, shared.value]
     assert len(layers) == 1 + 4 * 4 + 2 + 3 + 2
     for layer in layers:
