@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import matplotlib as mpl
 import pytest
 import torch
-from figures import figure as in_page
 from matplotlib import colors
 from matplotlib.figure import Figure
+from outputs import figure as in_page
 from PIL import Image, ImageDraw, ImageFont
 
 from tests.helpers.drawings import ENGLISH, NEPALI, SCORES, texts_on
