@@ -108,7 +108,7 @@ def check_alone(source: Tensor | None, why: str) -> None:
     if source is not None:
         raise ValueError(
             f"an attention without source got one: {why}. Give the Config "
-            "another cross_attention, 'split' or 'grouped'."
+            "another cross_attention, such as 'split'."
         )
 
 
