@@ -1,6 +1,7 @@
 """Numbers: finite, repeatable, logits at the end; what dropout takes away."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -221,68 +222,153 @@ def unpadded_rows(subject: Subject, x: Tensor) -> Tensor:
     return real if real.shape == shape else torch.ones(shape) > 0
 
 
+DRAWS = {"rand", "rand_like", "bernoulli", "bernoulli_", "uniform_"}
+TIMES = {"mul", "multiply"}
+OVER = {"div", "truediv", "divide"}
+HIDES = {"masked_fill", "where"}
+DRAW_COUNT = 8  # runs, where a model drops by hand
+SURE = 5  # times as far as chance takes a share, as a rule
+
+
+@dataclass(eq=False)
+class Drop:
+    """A tensor before and after some of its numbers were dropped, by dropout
+    with a p or by a random mask."""
+
+    by: float | Tensor
+    before: Tensor
+    after: Tensor
+
+    def counts(self) -> tuple[int, int]:
+        """How many numbers were left, and of how many: 0 is none."""
+        alive = self.before != 0
+        return int((alive & (self.after != 0)).sum()), int(alive.sum())
+
+    def rate(self) -> float:
+        """Which share was dropped."""
+        if isinstance(self.by, float):
+            return self.by
+        left, every = self.counts()
+        return 1 - left / max(every, 1)
+
+    def size(self) -> float:
+        """How many times as large what is left is by now."""
+        left = (self.before != 0) & (self.after != 0)
+        times = self.after[left] / self.before[left]
+        return times.float().median().item() if len(times) else 0.0
+
+
 class Dropouts(TorchFunctionMode):
-    """Note each call of dropout: its module, which is known when that ends,
-    its p, and what it reads and makes; and note what a softmax reads."""
+    """Note what is dropped, by dropout or by a random mask, in which module,
+    which is known when that ends; by which numbers tensors are scaled, before
+    and after; and what a softmax reads."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.calls: list[tuple[float, Tensor, Tensor]] = []
+        self.drops: list[Drop] = []
         self.paths: list[str] = []
         self.normalised: list[Tensor] = []
+        self.masks: dict[int, Tensor] = {}  # random ones, by their id
+        self.bases: dict[int, tuple[Tensor, Tensor]] = {}  # before a scale
+        self.scales: list[float] = []
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         name = getattr(function, "__name__", "")
+        plain = name.strip("_").removeprefix("r").removeprefix("i")
+        given = [x for x in args if isinstance(x, Tensor)]
+        some = plain in TIMES | OVER | HIDES  # they may write in place
+        pairs = [(x, x.clone() if some else x) for x in given]
         made = function(*args, **(kwargs or {}))
         if name == "dropout":
             names = dict(zip(("input", "p", "training"), args))
             names |= kwargs or {}
             p = float(names.get("p", 0.5))
             if names.get("training", names.get("train", True)) and p > 0:
-                self.calls.append((p, names["input"], made))
+                self.drops.append(Drop(p, names["input"], made))
         elif name in ("softmax", "softmax_"):
-            self.normalised += [x for x in args if isinstance(x, Tensor)]
+            self.normalised += given
+        elif isinstance(made, Tensor):
+            plain = name if name in DRAWS else plain
+            numbers = [x for x in args if isinstance(x, (int, float))]
+            self.note(plain, made, pairs, numbers)
         return made
+
+    def note(
+        self, name: str, made: Tensor, pairs: list, numbers: list
+    ) -> None:
+        """Note a call that draws, masks or scales."""
+        masks = [x for x, _ in pairs if id(x) in self.masks]
+        others = [(x, y) for x, y in pairs if id(x) not in self.masks]
+        others = [pair for pair in others if pair[0].ndim]
+        if name in DRAWS or (masks and not others):
+            self.masks[id(made)] = made
+        elif masks and name in TIMES | HIDES and made.is_floating_point():
+            x, before = others[0]
+            before, _ = self.bases.get(id(x), (before, x))
+            self.drops.append(Drop(masks[0], before, made))
+        elif numbers and others and name in TIMES | OVER:
+            x, before = others[0]
+            by = float(numbers[0])
+            self.scales.append(1 / by if name in OVER and by else by)
+            self.bases[id(made)] = before, made
+            for one in self.drops:
+                if x is one.after and isinstance(one.by, Tensor):
+                    one.after = made
 
     def end(self, path: str, *_: Any) -> None:
         """Name the module of the calls that were made since another ended."""
         self.paths += [path or "the model"] * (
-            len(self.calls) - len(self.paths)
+            len(self.drops) - len(self.paths)
         )
 
 
 @check
 def dropout(subject: Subject) -> Verdict:
     """See whether dropout, in training, takes away at most half of the
-    numbers, and of vectors or weights: not of ids, scores or logits.
+    numbers, of vectors or weights, and not of ids, scores or logits; and
+    whether a model that drops by hand makes up for what goes.
 
     Srivastava et al. (2014), section 10.
     """
-    model: Any = subject.model
-    if not isinstance(model, nn.Module):
+    if not isinstance(subject.model, nn.Module):
         raise NotJudgedError("A function is not in training.")
+    notes, outputs = record_drops(subject)
+    if not notes.drops:
+        says = "Nothing is dropped in training: no dropout runs with p > 0."
+        raise NotJudgedError(says)
+    rates = torch.tensor([[one.rate() for one in notes.drops]])
+    for path, one in zip(notes.paths, notes.drops):
+        scores = any(x is one.after for x in notes.normalised)
+        if isinstance(one.by, Tensor):
+            continue
+        if says := wrong_drop(
+            one.by, one.before, scores, one.after is outputs
+        ):
+            return False, f"In training, {path} {says}", rates, UNUSUAL
+    if any(isinstance(one.by, Tensor) for one in notes.drops):
+        for path, says, level in mask_faults(subject, notes):
+            return False, f"In training, {path} {says}", rates, level
+    says = "Dropout takes at most half, of vectors or weights"
+    return True, f"{says}, in {len(notes.drops)} places.", rates
+
+
+def record_drops(
+    subject: Subject, training: bool = True, seed: int = 0
+) -> tuple[Dropouts, Tensor]:
+    """Run a model and note what it drops; NotJudgedError where that fails."""
+    model: Any = subject.model
     notes = Dropouts()
 
     def ask(*given: Any) -> Tensor:
-        model.train()
+        model.train(training)
         with watch_modules(model, notes.end), notes:
             made = model(*given)
         return select_output(subject.pick, made, given[subject.places[-1]])
 
     try:
-        outputs = subject.call(ask, subject.given)
+        return notes, subject.call(ask, subject.given, seed)
     except FailedError as error:
         raise NotJudgedError(f"In training it fails: {error}") from error
-    if not notes.calls:
-        says = "Nothing is dropped in training: no dropout runs with p > 0."
-        raise NotJudgedError(says)
-    rates = torch.tensor([[p for p, *_ in notes.calls]])
-    for path, (p, before, after) in zip(notes.paths, notes.calls):
-        scores = any(x is after for x in notes.normalised)
-        if says := wrong_drop(p, before, scores, after is outputs):
-            return False, f"In training, {path} {says}", rates, UNUSUAL
-    says = "Dropout takes at most half, of vectors or weights"
-    return True, f"{says}, in {len(notes.calls)} places.", rates
 
 
 def wrong_drop(p: float, x: Tensor, scores: bool, outputs: bool) -> str:
@@ -295,3 +381,51 @@ def wrong_drop(p: float, x: Tensor, scores: bool, outputs: bool) -> str:
     if scores:
         return "drops scores: after a softmax, 0 is not nothing. Drop weights."
     return "drops logits: words get the logit 0 by chance." if outputs else ""
+
+
+def mask_faults(
+    subject: Subject, notes: Dropouts
+) -> Iterator[tuple[str, str, str]]:
+    """Say in which modules a random mask drops otherwise than it should, how,
+    and of which level that is: of several draws, where all of them drop as
+    often."""
+    runs = [notes.drops]
+    for seed in range(1, DRAW_COUNT):
+        runs.append(record_drops(subject, seed=seed)[0].drops)
+    if len({len(run) for run in runs}) > 1:
+        return
+    scales = record_drops(subject, training=False)[0].scales
+    rows = len(subject.inputs[-1])
+    for path, draws in zip(notes.paths, zip(*runs)):
+        if all(isinstance(one.by, Tensor) for one in draws):
+            if found := wrong_mask([*draws], rows, scales):
+                yield path, *found
+
+
+def wrong_mask(
+    draws: list[Drop], rows: int, scales: list[float]
+) -> tuple[str, str] | None:
+    """Say what is wrong with several draws of a random mask; None where
+    nothing is, or where nothing is dropped."""
+    mask: Any = draws[0].by
+    counts = torch.tensor([one.counts() for one in draws]).sum(0).tolist()
+    share = counts[0] / max(counts[1], 1)
+    size = max(one.size() for one in draws)
+    numbers = len(draws) * mask.numel()
+    chance = SURE * (share * (1 - share) / numbers) ** 0.5
+    if share > 1 - 1e-3 or not counts[0]:
+        return None
+    if share + chance < 0.5:
+        says = f"drops {1 - share:.0%} of its numbers: p is the share that "
+        return f"{says}goes, and not the one that is kept.", UNUSUAL
+    made = draws[0].after
+    alike = mask.ndim == made.ndim and len(mask) == 1 < mask.numel()
+    if alike and len(made) == rows > 1:
+        says = "drops the same numbers of each row: draw as many masks "
+        return f"{says}as there are rows.", UNUSUAL
+    later = any(abs(x - share * size) < chance * size for x in scales)
+    if abs(size * share - 1) < chance * max(size, 1) or later:
+        return None
+    says = f"drops {1 - share:.0%} of its numbers and makes the others "
+    says += f"{size:.2f} times as large: the mean is as before with "
+    return f"{says}1 / {share:.2f} = {1 / share:.2f}.", BROKEN
