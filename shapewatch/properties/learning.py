@@ -4,10 +4,12 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from shapewatch.properties.attention import AttentionParts, all_attentions
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
@@ -390,13 +392,57 @@ def dead_parts(subject: Subject) -> set[tuple[str, int, int]]:
     return found
 
 
+class Lookups(TorchFunctionMode):
+    """Note which ids are looked up in an embedding: in how many rows, and
+    which of these does not learn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[Tensor, int, int | None]] = []
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        if getattr(function, "__name__", "") == "embedding":
+            ids, table, *more = args
+            row = (kwargs or {}).get("padding_idx", (*more, None)[0])
+            self.found.append((ids, len(table), row))
+        return function(*args, **(kwargs or {}))
+
+
+def wrong_lookup(subject: Subject) -> str:
+    """Say which word is looked up in a row of an embedding that never learns,
+    or in that of another word, though most are not; or ""."""
+    notes, (pad, unknown) = Lookups(), subject.ids
+    with notes:
+        subject.run()
+    sides = zip(subject.inputs, subject.real)
+    for (x, real), (ids, size, frozen) in product(sides, notes.found):
+        if ids.shape != x.shape or (ids == x).float().mean() < 0.5:
+            continue  # these are no words
+        rows: dict[int, int] = {}
+        for word, row in zip(x[real].tolist(), ids[real].tolist()):
+            if row == frozen != pad:
+                known = f"give pad={row}" if pad is None else f"not pad={pad}"
+                return (
+                    f"A word is {row}, whose row never learns: padding_idx="
+                    f"{row}. If it is padding, {known}; if not, leave it out."
+                )
+            other = rows.setdefault(row, word)
+            if other != word and word < size and row != unknown:
+                return (
+                    f"Words {other} and {word} are both looked up in one row: "
+                    "look at what is done to the ids before."
+                )
+    return ""
+
+
 POSITION_TABLE = re.compile(r"(^|[._])pos(itions?)?([._]|$)")
 
 
 @check
 def live_parameters(subject: Subject) -> Verdict:
     """See whether every parameter has a gradient, and whether everything
-    that has one is among the model's parameters."""
+    that has one is among the model's parameters; and whether each word that
+    is given has a row of its own in an embedding, which learns."""
     model = subject.model
     if not isinstance(model, nn.Module):
         raise NotJudgedError("A function has no parameters.")
@@ -413,6 +459,8 @@ def live_parameters(subject: Subject) -> Verdict:
         )
         return False, says, sizes
     if not dead:
+        if says := wrong_lookup(subject):
+            return False, says, sizes, UNUSUAL
         if found := faulty_slices(subject) or learnt_as_one(subject):
             return False, found[0], sizes, found[1]
         return whether_frozen(model, learns, sizes)

@@ -1,6 +1,6 @@
 """Numbers: finite, repeatable, logits at the end; what dropout takes away."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -223,8 +223,7 @@ def unpadded_rows(subject: Subject, x: Tensor) -> Tensor:
 
 
 DRAWS = {"rand", "rand_like", "bernoulli", "bernoulli_", "uniform_"}
-TIMES = {"mul", "multiply"}
-OVER = {"div", "truediv", "divide"}
+TIMES, OVER = {"mul", "multiply"}, {"div", "truediv", "divide"}
 HIDES = {"masked_fill", "where"}
 DRAW_COUNT = 8  # runs, where a model drops by hand
 SURE = 5  # times as far as chance takes a share, as a rule
@@ -239,29 +238,18 @@ class Drop:
     before: Tensor
     after: Tensor
 
-    def counts(self) -> tuple[int, int]:
-        """How many numbers were left, and of how many: 0 is none."""
+    def left(self) -> tuple[int, int, float]:
+        """Of how many numbers how many are left, and how large by now."""
         alive = self.before != 0
-        return int((alive & (self.after != 0)).sum()), int(alive.sum())
-
-    def rate(self) -> float:
-        """Which share was dropped."""
-        if isinstance(self.by, float):
-            return self.by
-        left, every = self.counts()
-        return 1 - left / max(every, 1)
-
-    def size(self) -> float:
-        """How many times as large what is left is by now."""
-        left = (self.before != 0) & (self.after != 0)
-        times = self.after[left] / self.before[left]
-        return times.float().median().item() if len(times) else 0.0
+        left = alive & (self.after != 0)
+        times = (self.after[left] / self.before[left]).float()
+        size = times.median().item() if len(times) else 0.0
+        return int(alive.sum()), len(times), size
 
 
 class Dropouts(TorchFunctionMode):
-    """Note what is dropped, by dropout or by a random mask, in which module,
-    which is known when that ends; by which numbers tensors are scaled, before
-    and after; and what a softmax reads."""
+    """Note what is dropped, and in which module, which is known when that
+    ends; by which numbers tensors are scaled; and what a softmax reads."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -288,28 +276,23 @@ class Dropouts(TorchFunctionMode):
         elif name in ("softmax", "softmax_"):
             self.normalised += given
         elif isinstance(made, Tensor):
-            plain = name if name in DRAWS else plain
-            numbers = [x for x in args if isinstance(x, (int, float))]
-            self.note(plain, made, pairs, numbers)
+            by = [x for x in args if getattr(x, "shape", ()) == ()]
+            self.note(name if name in DRAWS else plain, made, pairs, by)
         return made
 
-    def note(
-        self, name: str, made: Tensor, pairs: list, numbers: list
-    ) -> None:
+    def note(self, name: str, made: Tensor, pairs: list, by: list) -> None:
         """Note a call that draws, masks or scales."""
         masks = [x for x, _ in pairs if id(x) in self.masks]
-        others = [(x, y) for x, y in pairs if id(x) not in self.masks]
-        others = [pair for pair in others if pair[0].ndim]
+        others = [y for y in pairs if id(y[0]) not in self.masks and y[1].ndim]
         if name in DRAWS or (masks and not others):
             self.masks[id(made)] = made
-        elif masks and name in TIMES | HIDES and made.is_floating_point():
-            x, before = others[0]
+            return
+        x, before = others[0] if others else (made, made)
+        if masks and name in TIMES | HIDES and made.is_floating_point():
             before, _ = self.bases.get(id(x), (before, x))
             self.drops.append(Drop(masks[0], before, made))
-        elif numbers and others and name in TIMES | OVER:
-            x, before = others[0]
-            by = float(numbers[0])
-            self.scales.append(1 / by if name in OVER and by else by)
+        elif by and others and name in TIMES | OVER:
+            self.scales.append(1 / by[0] if name in OVER and by[0] else by[0])
             self.bases[id(made)] = before, made
             for one in self.drops:
                 if x is one.after and isinstance(one.by, Tensor):
@@ -325,8 +308,8 @@ class Dropouts(TorchFunctionMode):
 @check
 def dropout(subject: Subject) -> Verdict:
     """See whether dropout, in training, takes away at most half of the
-    numbers, of vectors or weights, and not of ids, scores or logits; and
-    whether a model that drops by hand makes up for what goes.
+    numbers, and of vectors or weights: not of ids, scores or logits; and
+    whether what is dropped by hand leaves the mean as it was.
 
     Srivastava et al. (2014), section 10.
     """
@@ -336,24 +319,24 @@ def dropout(subject: Subject) -> Verdict:
     if not notes.drops:
         says = "Nothing is dropped in training: no dropout runs with p > 0."
         raise NotJudgedError(says)
-    rates = torch.tensor([[one.rate() for one in notes.drops]])
-    for path, one in zip(notes.paths, notes.drops):
-        scores = any(x is one.after for x in notes.normalised)
-        if isinstance(one.by, Tensor):
-            continue
-        if says := wrong_drop(
-            one.by, one.before, scores, one.after is outputs
-        ):
+    by_hand = [isinstance(one.by, Tensor) for one in notes.drops]
+    seeds = range(1, DRAW_COUNT if any(by_hand) else 1)
+    others = [record_drops(subject, seed)[0].drops for seed in seeds]
+    alike = [every for every in others if len(every) == len(by_hand)]
+    draws = [*zip(notes.drops, *alike)]
+    rates = torch.tensor([[drop_rate(every)[0] for every in draws]])
+    for path, every, masks in zip(notes.paths, draws, by_hand):
+        scores = any(x is every[0].after for x in notes.normalised)
+        if says := wrong_drop(every, scores, outputs):
             return False, f"In training, {path} {says}", rates, UNUSUAL
-    if any(isinstance(one.by, Tensor) for one in notes.drops):
-        for path, says, level in mask_faults(subject, notes):
-            return False, f"In training, {path} {says}", rates, level
+        if masks and (says := changed_mean(subject, every)):
+            return False, f"In training, {path} {says}", rates
     says = "Dropout takes at most half, of vectors or weights"
     return True, f"{says}, in {len(notes.drops)} places.", rates
 
 
 def record_drops(
-    subject: Subject, training: bool = True, seed: int = 0
+    subject: Subject, seed: int = 0, training: bool = True
 ) -> tuple[Dropouts, Tensor]:
     """Run a model and note what it drops; NotJudgedError where that fails."""
     model: Any = subject.model
@@ -371,61 +354,44 @@ def record_drops(
         raise NotJudgedError(f"In training it fails: {error}") from error
 
 
-def wrong_drop(p: float, x: Tensor, scores: bool, outputs: bool) -> str:
+def drop_rate(draws: Sequence[Drop]) -> tuple[float, float]:
+    """Give which share is dropped, and how far off chance may take that."""
+    by = draws[0].by
+    if isinstance(by, float):
+        return by, 0.0
+    counts = torch.tensor([one.left()[:2] for one in draws]).sum(0)
+    p = 1 - (counts[1] / counts[0].clamp(min=1)).item()
+    return p, SURE * (p * (1 - p) / len(draws) / by.numel()) ** 0.5
+
+
+def wrong_drop(draws: Sequence[Drop], scores: bool, outputs: Tensor) -> str:
     """Say what is wrong with what is dropped, or ""."""
-    if p > 0.5:
+    (p, chance), x, mask = drop_rate(draws), draws[0].before, draws[0].by
+    if p - chance > 0.5:
         says = f"drops {p:.0%} of its numbers: p is the share that goes, "
         return f"{says}and not the one that is kept."
     if x.ndim == 2 and x.max() > 1 and x.equal(x.round()):
         return "drops ids: other words are looked up. Drop vectors."
     if scores:
         return "drops scores: after a softmax, 0 is not nothing. Drop weights."
-    return "drops logits: words get the logit 0 by chance." if outputs else ""
+    if draws[0].after is outputs:
+        return "drops logits: words get the logit 0 by chance."
+    one = isinstance(mask, Tensor) and mask.ndim == x.ndim and mask.shape[0]
+    if one == 1 < min(len(outputs), mask.numel()) and len(x) == len(outputs):
+        says = "drops the same numbers of each row: draw as many masks as "
+        return f"{says}there are rows."
+    return ""
 
 
-def mask_faults(
-    subject: Subject, notes: Dropouts
-) -> Iterator[tuple[str, str, str]]:
-    """Say in which modules a random mask drops otherwise than it should, how,
-    and of which level that is: of several draws, where all of them drop as
-    often."""
-    runs = [notes.drops]
-    for seed in range(1, DRAW_COUNT):
-        runs.append(record_drops(subject, seed=seed)[0].drops)
-    if len({len(run) for run in runs}) > 1:
-        return
+def changed_mean(subject: Subject, draws: Sequence[Drop]) -> str:
+    """Say that what a random mask leaves has another mean than before, and
+    in evaluation nothing is scaled as much; or ""."""
     scales = record_drops(subject, training=False)[0].scales
-    rows = len(subject.inputs[-1])
-    for path, draws in zip(notes.paths, zip(*runs)):
-        if all(isinstance(one.by, Tensor) for one in draws):
-            if found := wrong_mask([*draws], rows, scales):
-                yield path, *found
-
-
-def wrong_mask(
-    draws: list[Drop], rows: int, scales: list[float]
-) -> tuple[str, str] | None:
-    """Say what is wrong with several draws of a random mask; None where
-    nothing is, or where nothing is dropped."""
-    mask: Any = draws[0].by
-    counts = torch.tensor([one.counts() for one in draws]).sum(0).tolist()
-    share = counts[0] / max(counts[1], 1)
-    size = max(one.size() for one in draws)
-    numbers = len(draws) * mask.numel()
-    chance = SURE * (share * (1 - share) / numbers) ** 0.5
-    if share > 1 - 1e-3 or not counts[0]:
-        return None
-    if share + chance < 0.5:
-        says = f"drops {1 - share:.0%} of its numbers: p is the share that "
-        return f"{says}goes, and not the one that is kept.", UNUSUAL
-    made = draws[0].after
-    alike = mask.ndim == made.ndim and len(mask) == 1 < mask.numel()
-    if alike and len(made) == rows > 1:
-        says = "drops the same numbers of each row: draw as many masks "
-        return f"{says}as there are rows.", UNUSUAL
-    later = any(abs(x - share * size) < chance * size for x in scales)
-    if abs(size * share - 1) < chance * max(size, 1) or later:
-        return None
-    says = f"drops {1 - share:.0%} of its numbers and makes the others "
-    says += f"{size:.2f} times as large: the mean is as before with "
-    return f"{says}1 / {share:.2f} = {1 / share:.2f}.", BROKEN
+    p, chance = drop_rate(draws)
+    size = max(one.left()[2] for one in draws)
+    off = (abs(x - size * (1 - p)) for x in (1, *scales))
+    if not 1e-3 < p < 1 or min(off) < chance * max(size, 1):
+        return ""
+    says = f"drops {p:.0%} of its numbers and makes the others {size:.2f} "
+    says += f"times as large: the mean is as before with 1 / {1 - p:.2f} = "
+    return f"{says}{1 / (1 - p):.2f}."
