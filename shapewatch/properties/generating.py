@@ -25,10 +25,6 @@ COUNTS = "max_new_tokens", "max_length", "max_len", "n_tokens", "n", "steps"
 END = re.compile("^(eos|end|stop)(_?(id|idx|tok|word)[a-z_]*)?$")
 SEARCH = re.compile("beam|penal|repe|ngram")  # not the likeliest word
 NEW_WORDS = 4  # that are asked for, at most
-LOOK = (
-    "Look at which row is read, at what is handed on, and at what a cache "
-    "has read before."
-)
 Fault = tuple[str, str] | None
 
 
@@ -67,9 +63,9 @@ class Writer(NamedTuple):
     name: str
     asked: Mapping[str, Parameter]
     given: dict[str, Tensor]
-    count: int
+    new_count: int
     more: dict[str, int]
-    ends: set[int]
+    ends: set[int | None]
 
 
 @check
@@ -84,7 +80,9 @@ def generation(subject: Subject) -> Verdict:
     """
     writer = writer_of(subject)
     try:
-        text, again = (text_of(subject, writer, seed) for seed in (0, 1))
+        text, again = (
+            continuation_of(subject, writer, seed, {}) for seed in (0, 1)
+        )
     except FailedError as error:
         says = f"{writer.name} fails, as it is called here: {error}"
         raise NotJudgedError(says) from error
@@ -124,20 +122,20 @@ def writer_of(subject: Subject) -> Writer:
     count = min(NEW_WORDS, last.shape[1] - half)
     more = {number: count + half * ("len" in number)}
     given = dict(zip(needed, [*rest, last[:, :half]]))
-    return Writer(name, asked, given, count, more, ids_of_end(subject, asked))
+    ends = ids_of_end(subject.model, asked) | {subject.ids[0]}
+    return Writer(name, asked, given, count, more, ends)
 
 
-def ids_of_end(subject: Subject, asked: Mapping[str, Parameter]) -> set[int]:
-    """Find the ids that end a text: defaults, what the model has, padding."""
-    known = {name: one.default for name, one in asked.items()}
-    for held in (getattr(subject.model, "config", None), subject.model):
-        known |= getattr(held, "__dict__", {})
-    found = [x for name, x in known.items() if END.search(name)]
-    return {x for x in (*found, subject.ids[0]) if isinstance(x, int)}
+def ids_of_end(model: Any, asked: Mapping[str, Parameter]) -> set[int]:
+    """Find the ids that end a text: defaults, and what the model has."""
+    known = {name: one.default for name, one in asked.items()} | vars(model)
+    known |= getattr(getattr(model, "config", None), "__dict__", {})
+    found = (x for name, x in known.items() if END.search(name))
+    return {x for x in found if isinstance(x, int)}
 
 
-def text_of(
-    subject: Subject, writer: Writer, seed: int = 0, **other: Any
+def continuation_of(
+    subject: Subject, writer: Writer, seed: int, option: Mapping[str, Any]
 ) -> Text:
     """Let a method write, after another text; FailedError if it fails."""
     mode = ChosenWords()
@@ -148,7 +146,7 @@ def text_of(
             for every in ([x.flip(1) for x in given], given):
                 mode.rows.clear()
                 named = dict(zip(writer.given, every))
-                made = method(**named, **writer.more, **other)
+                made = method(**named, **writer.more, **option)
         made = torch.tensor(made) if isinstance(made, list) else made
         return find_output(made).cpu()
 
@@ -168,33 +166,35 @@ def wrong_word(subject: Subject, writer: Writer, text: Text) -> Fault:
     """Say that a prompt is neither kept nor left out, or which word is not
     the likeliest one that may be chosen."""
     (*rest, read), unlike = writer.given.values(), None
-    exact = writer.count in writer.more.values() and read.shape[1] > 1
-    if exact and len(text.new) == len(text.words) > writer.count:
+    exact = writer.new_count in writer.more.values() and read.shape[1] > 1
+    if exact and len(text.new) == len(text.words) > writer.new_count:
         says = f"the prompt {read[0].tolist()} is not kept: it gives "
         return f"{says}{text.words.tolist()}.", BROKEN
-    for n, word in enumerate(text.new[: writer.count]):
+    for n, word in enumerate(text.new[: writer.new_count]):
         row = whole_output(subject, (*rest, read))[0, -1].float().cpu()
         if row.ndim != 1 or word >= len(row):
             raise NotJudgedError("The outputs are no logits of words.")
-        chosen = text.rows[n] if text.rows else row
+        chosen, own = text.rows[n] if text.rows else row, row[word]
         if len(chosen) == len(row):  # some may be ruled out
             row = row.where((chosen != 0) & chosen.isfinite(), -torch.inf)
         best = int(row.argmax())
-        if row[best] - row[word] > 1e-3 * row[row.isfinite()].std():
+        if row[best] - own > 1e-3 * row[row.isfinite()].std():
             where = f"{n} more" if n else "the prompt"
             says = f"after {where}, it goes on with {word}, where the last "
-            says += f"row of a full run has {best} as the likeliest. {LOOK}"
+            says += f"row of a full run has {best} as the likeliest. Look at "
+            says += "which row is read, and at what is handed on or cached."
             return says, BROKEN
         if not unlike and not is_chosen_by(chosen, row):
             says = f"word {n + 1} is chosen by other numbers than the last "
-            unlike = f"{says}row of a full run has. {LOOK}", UNUSUAL
+            unlike = f"{says}row of a full run has.", UNUSUAL
         read = torch.cat([read, read.new_tensor([[word]])], 1)
     return unlike
 
 
-def logits_of(row: Tensor) -> Tensor:
-    """Give logits of probabilities, without zeros, in their order: (K);
-    none, where these are no probabilities."""
+def logits_of(rows: list[Tensor]) -> Tensor:
+    """Give logits of the first of these probabilities, without zeros, in
+    their order: (K); none, where these are no probabilities."""
+    row = rows[0] if rows else torch.zeros(1)
     known = (row >= 0).all() and abs(row.sum() - 1) < 1e-3
     return row[row > 0].log().sort().values if known else row[:0]
 
@@ -202,18 +202,11 @@ def logits_of(row: Tensor) -> Tensor:
 def is_chosen_by(chosen: Tensor, row: Tensor) -> bool:
     """Whether a word is chosen by a softmax of these logits (V), or of the
     best of them, at some temperature; what is none is not judged."""
-    x = logits_of(chosen)
+    x = logits_of([chosen])
     y = row[row.isfinite()].sort().values[-len(x) :]
     if len(x) < 3 or len(x) != len(y):
         return True
-    x, y = x - x.mean(), y - y.mean()
-    return bool((x / x.norm() - y / y.norm()).norm() < 1e-2)
-
-
-def first_logits(subject: Subject, writer: Writer, **more: Any) -> Tensor:
-    """Give logits of the words that the first new one is drawn from: (K)."""
-    rows = text_of(subject, writer, **more).rows
-    return logits_of(rows[0]) if rows else torch.empty(0)
+    return torch.corrcoef(torch.stack([x, y]))[0, 1].item() > 1 - 5e-5
 
 
 def wrong_option(subject: Subject, writer: Writer, _: Text) -> Fault:
@@ -221,14 +214,16 @@ def wrong_option(subject: Subject, writer: Writer, _: Text) -> Fault:
     more words than the best."""
     for key in (x for x in writer.asked if x.startswith("temp")):
         heats = ({key: 1.0}, {key: 2.0})
-        cold, warm = (first_logits(subject, writer, **x) for x in heats)
+        texts = (continuation_of(subject, writer, 0, x) for x in heats)
+        cold, warm = (logits_of(text.rows) for text in texts)
         times = (warm.std() / cold.std()).item()
         if len(cold) == len(warm) > 1 and abs(times - 0.5) > 0.05:
             says = f"with {key}=2, logits are {times:.2f} times as far apart "
             says += "as with 1: a temperature divides them, which makes 0.50."
             return says, BROKEN
     if "top_k" in writer.asked:
-        kept = len(first_logits(subject, writer, top_k=2))
+        text = continuation_of(subject, writer, 0, {"top_k": 2})
+        kept = len(logits_of(text.rows))
         says = f"with top_k=2, it draws from {kept} words, not the best 2."
         return (says, BROKEN) if kept > 2 else None
     return None
@@ -239,6 +234,9 @@ def wrong_end(subject: Subject, writer: Writer, text: Text) -> Fault:
     key, new = next(filter(END.search, writer.asked), ""), text.new
     if not key or len(new) < 3 or new[0] == new[1] or new[1] == new[2]:
         return None
-    if text_of(subject, writer, **{key: new[1]}).new[: len(new)] != new:
+    if (
+        continuation_of(subject, writer, 0, {key: new[1]}).new[: len(new)]
+        != new
+    ):
         return None
     return f"it goes on after the word that is given as {key}.", BROKEN

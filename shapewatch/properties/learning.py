@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.overrides import TorchFunctionMode
 
 from shapewatch.properties.attention import AttentionParts, all_attentions
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
@@ -23,6 +22,7 @@ from shapewatch.properties.perturbation import (
     baseline_output,
     judged_by_position,
     module_calls,
+    watch_modules,
 )
 from shapewatch.properties.positions import POSITION_NAMES
 from shapewatch.properties.structure import blocks, is_norm
@@ -392,46 +392,31 @@ def dead_parts(subject: Subject) -> set[tuple[str, int, int]]:
     return found
 
 
-class Lookups(TorchFunctionMode):
-    """Note which ids are looked up in an embedding: in how many rows, and
-    which of these does not learn."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[tuple[Tensor, int, int | None]] = []
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        if getattr(function, "__name__", "") == "embedding":
-            ids, table, *more = args
-            row = (kwargs or {}).get("padding_idx", (*more, None)[0])
-            self.found.append((ids, len(table), row))
-        return function(*args, **(kwargs or {}))
-
-
 def wrong_lookup(subject: Subject) -> str:
     """Say which word is looked up in a row of an embedding that never learns,
     or in that of another word, though most are not; or ""."""
-    notes, (pad, unknown) = Lookups(), subject.ids
-    with notes:
+    (pad, unknown), found = subject.ids, list[tuple[str, Any, Tensor]]()
+
+    def note(path: str, part: nn.Module, given: tuple, *_: Any) -> None:
+        if isinstance(part, nn.Embedding) and given:
+            found.append((path, part, given[0]))
+
+    with watch_modules(subject.model, note):
         subject.run()
     sides = zip(subject.inputs, subject.real)
-    for (x, real), (ids, size, frozen) in product(sides, notes.found):
+    for (x, real), (path, table, ids) in product(sides, found):
         if ids.shape != x.shape or (ids == x).float().mean() < 0.5:
             continue  # these are no words
         rows: dict[int, int] = {}
         for word, row in zip(x[real].tolist(), ids[real].tolist()):
-            if row == frozen != pad:
-                known = f"give pad={row}" if pad is None else f"not pad={pad}"
-                return (
-                    f"A word is {row}, whose row never learns: padding_idx="
-                    f"{row}. If it is padding, {known}; if not, leave it out."
-                )
+            if word == row == table.padding_idx != pad:
+                says = f"Word {row} is one whose row of {path} never learns: "
+                says += f"padding_idx={row}. If it is padding, give "
+                return f"{says}pad={row}; if not, leave padding_idx out."
             other = rows.setdefault(row, word)
-            if other != word and word < size and row != unknown:
-                return (
-                    f"Words {other} and {word} are both looked up in one row: "
-                    "look at what is done to the ids before."
-                )
+            if other != word and len(table.weight) > word and row != unknown:
+                says = f"Words {other} and {word} are both looked up in one "
+                return f"{says}row of {path}: look at what is done to ids."
     return ""
 
 

@@ -226,7 +226,7 @@ DRAWS = {"rand", "rand_like", "bernoulli", "bernoulli_", "uniform_"}
 TIMES, OVER = {"mul", "multiply"}, {"div", "truediv", "divide"}
 HIDES = {"masked_fill", "where"}
 DRAW_COUNT = 8  # runs, where a model drops by hand
-SURE = 5  # times as far as chance takes a share, as a rule
+CHANCE = 5  # times as far as chance takes a share, as a rule
 
 
 @dataclass(eq=False)
@@ -277,32 +277,36 @@ class Dropouts(TorchFunctionMode):
             self.normalised += given
         elif isinstance(made, Tensor):
             by = [x for x in args if getattr(x, "shape", ()) == ()]
-            self.note(name if name in DRAWS else plain, made, pairs, by)
+            name = name if name in DRAWS else plain
+            note_drop(self, name, made, pairs, by)
         return made
-
-    def note(self, name: str, made: Tensor, pairs: list, by: list) -> None:
-        """Note a call that draws, masks or scales."""
-        masks = [x for x, _ in pairs if id(x) in self.masks]
-        others = [y for y in pairs if id(y[0]) not in self.masks and y[1].ndim]
-        if name in DRAWS or (masks and not others):
-            self.masks[id(made)] = made
-            return
-        x, before = others[0] if others else (made, made)
-        if masks and name in TIMES | HIDES and made.is_floating_point():
-            before, _ = self.bases.get(id(x), (before, x))
-            self.drops.append(Drop(masks[0], before, made))
-        elif by and others and name in TIMES | OVER:
-            self.scales.append(1 / by[0] if name in OVER and by[0] else by[0])
-            self.bases[id(made)] = before, made
-            for one in self.drops:
-                if x is one.after and isinstance(one.by, Tensor):
-                    one.after = made
 
     def end(self, path: str, *_: Any) -> None:
         """Name the module of the calls that were made since another ended."""
         self.paths += [path or "the model"] * (
             len(self.drops) - len(self.paths)
         )
+
+
+def note_drop(
+    notes: Dropouts, name: str, made: Tensor, pairs: list, by: list
+) -> None:
+    """Note a call that draws, masks or scales."""
+    masks = [x for x, _ in pairs if id(x) in notes.masks]
+    others = [y for y in pairs if id(y[0]) not in notes.masks and y[1].ndim]
+    if name in DRAWS or (masks and not others):
+        notes.masks[id(made)] = made
+        return
+    x, before = others[0] if others else (made, made)
+    if masks and name in TIMES | HIDES and made.is_floating_point():
+        before, _ = notes.bases.get(id(x), (before, x))
+        notes.drops.append(Drop(masks[0], before, made))
+    elif by and others and name in TIMES | OVER:
+        notes.scales.append(1 / by[0] if name in OVER and by[0] else by[0])
+        notes.bases[id(made)] = before, made
+        for one in notes.drops:
+            if x is one.after and isinstance(one.by, Tensor):
+                one.after = made
 
 
 @check
@@ -361,7 +365,7 @@ def drop_rate(draws: Sequence[Drop]) -> tuple[float, float]:
         return by, 0.0
     counts = torch.tensor([one.left()[:2] for one in draws]).sum(0)
     p = 1 - (counts[1] / counts[0].clamp(min=1)).item()
-    return p, SURE * (p * (1 - p) / len(draws) / by.numel()) ** 0.5
+    return p, CHANCE * (p * (1 - p) / len(draws) / by.numel()) ** 0.5
 
 
 def wrong_drop(draws: Sequence[Drop], scores: bool, outputs: Tensor) -> str:
@@ -376,10 +380,10 @@ def wrong_drop(draws: Sequence[Drop], scores: bool, outputs: Tensor) -> str:
         return "drops scores: after a softmax, 0 is not nothing. Drop weights."
     if draws[0].after is outputs:
         return "drops logits: words get the logit 0 by chance."
-    one = isinstance(mask, Tensor) and mask.ndim == x.ndim and mask.shape[0]
-    if one == 1 < min(len(outputs), mask.numel()) and len(x) == len(outputs):
+    rows, numbers = len(outputs), getattr(mask, "shape", ())
+    if len(numbers) == x.ndim and 1 in numbers[:1] and len(x) == rows > 1:
         says = "drops the same numbers of each row: draw as many masks as "
-        return f"{says}there are rows."
+        return f"{says}there are rows." if max(numbers) > 1 else ""
     return ""
 
 
