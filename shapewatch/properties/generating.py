@@ -73,23 +73,20 @@ def generation(subject: Subject) -> Verdict:
     """See whether the model's method that writes words, such as `generate`,
     keeps its prompt, and goes on with the likeliest word after all that is
     there, as a full run has it; and whether it divides by a temperature,
-    keeps the best `top_k`, and ends where it should.
-
-    A method is asked that takes the model's sequences and a number of words.
-    Where it draws at random, the likeliest word is taken.
+    keeps the best `top_k`, and ends where it should. It must take no more
+    than sequences and a number; where it draws, the likeliest is taken.
     """
     writer = writer_of(subject)
     try:
-        text, again = (
-            continuation_of(subject, writer, seed, {}) for seed in (0, 1)
-        )
+        runs = [continuation_of(subject, writer, n, {}) for n in (0, 1)]
     except FailedError as error:
         says = f"{writer.name} fails, as it is called here: {error}"
         raise NotJudgedError(says) from error
+    text, again = runs
     if text.new != again.new or not text.new:
         says = f"{writer.name} draws words in a way of its own, or none."
         raise NotJudgedError(says)
-    for ask in (wrong_word, wrong_option, wrong_end):
+    for ask in (wrong_word, wrong_option):
         with suppress(FailedError):  # as where an option is of another kind
             if fault := ask(subject, writer, text):
                 says = f"{writer.name}: {fault[0]}"
@@ -174,17 +171,18 @@ def wrong_word(subject: Subject, writer: Writer, text: Text) -> Fault:
         row = whole_output(subject, (*rest, read))[0, -1].float().cpu()
         if row.ndim != 1 or word >= len(row):
             raise NotJudgedError("The outputs are no logits of words.")
-        chosen, own = text.rows[n] if text.rows else row, row[word]
+        chosen, left = text.rows[n] if text.rows else row, row
         if len(chosen) == len(row):  # some may be ruled out
-            row = row.where((chosen != 0) & chosen.isfinite(), -torch.inf)
-        best = int(row.argmax())
-        if row[best] - own > 1e-3 * row[row.isfinite()].std():
+            left = row.where((chosen != 0) & chosen.isfinite(), -torch.inf)
+        best = int(left.argmax())
+        if left[best] - row[word] > 1e-3 * row[row.isfinite()].std():
             where = f"{n} more" if n else "the prompt"
             says = f"after {where}, it goes on with {word}, where the last "
             says += f"row of a full run has {best} as the likeliest. Look at "
             says += "which row is read, and at what is handed on or cached."
             return says, BROKEN
-        if not unlike and not is_chosen_by(chosen, row):
+        alike = is_chosen_by(chosen, row) or is_chosen_by(chosen, left)
+        if not unlike and not alike:
             says = f"word {n + 1} is chosen by other numbers than the last "
             unlike = f"{says}row of a full run has.", UNUSUAL
         read = torch.cat([read, read.new_tensor([[word]])], 1)
@@ -209,14 +207,14 @@ def is_chosen_by(chosen: Tensor, row: Tensor) -> bool:
     return torch.corrcoef(torch.stack([x, y]))[0, 1].item() > 1 - 5e-5
 
 
-def wrong_option(subject: Subject, writer: Writer, _: Text) -> Fault:
-    """Say that a temperature does not divide the logits, or that top_k leaves
-    more words than the best."""
+def wrong_option(subject: Subject, writer: Writer, written: Text) -> Fault:
+    """Say that a temperature does not divide the logits, that top_k leaves
+    more words than the best, or that it goes on after its end."""
     for key in (x for x in writer.asked if x.startswith("temp")):
         heats = ({key: 1.0}, {key: 2.0})
         texts = (continuation_of(subject, writer, 0, x) for x in heats)
         cold, warm = (logits_of(text.rows) for text in texts)
-        times = (warm.std() / cold.std()).item()
+        times = warm.std(correction=0) / cold.std(correction=0)
         if len(cold) == len(warm) > 1 and abs(times - 0.5) > 0.05:
             says = f"with {key}=2, logits are {times:.2f} times as far apart "
             says += "as with 1: a temperature divides them, which makes 0.50."
@@ -225,18 +223,12 @@ def wrong_option(subject: Subject, writer: Writer, _: Text) -> Fault:
         text = continuation_of(subject, writer, 0, {"top_k": 2})
         kept = len(logits_of(text.rows))
         says = f"with top_k=2, it draws from {kept} words, not the best 2."
-        return (says, BROKEN) if kept > 2 else None
+        if kept > 2:
+            return says, BROKEN
+    key, new = next(filter(END.search, writer.asked), ""), written.new
+    if key and len(new) > 2 and new[0] != new[1] != new[2]:
+        text = continuation_of(subject, writer, 0, {key: new[1]})
+        if text.new[: len(new)] == new:
+            says = f"it goes on after the word that is given as {key}."
+            return says, BROKEN
     return None
-
-
-def wrong_end(subject: Subject, writer: Writer, text: Text) -> Fault:
-    """Say that it goes on after the word that ends it."""
-    key, new = next(filter(END.search, writer.asked), ""), text.new
-    if not key or len(new) < 3 or new[0] == new[1] or new[1] == new[2]:
-        return None
-    if (
-        continuation_of(subject, writer, 0, {key: new[1]}).new[: len(new)]
-        != new
-    ):
-        return None
-    return f"it goes on after the word that is given as {key}.", BROKEN

@@ -425,9 +425,8 @@ POSITION_TABLE = re.compile(r"(^|[._])pos(itions?)?([._]|$)")
 
 @check
 def live_parameters(subject: Subject) -> Verdict:
-    """See whether every parameter has a gradient, and whether everything
-    that has one is among the model's parameters; and whether each word that
-    is given has a row of its own in an embedding, which learns."""
+    """See whether every parameter has a gradient, all that has one is among
+    the parameters, and each word that is given has a row that learns."""
     model = subject.model
     if not isinstance(model, nn.Module):
         raise NotJudgedError("A function has no parameters.")

@@ -1,5 +1,6 @@
 """Numbers: finite, repeatable, logits at the end; what dropout takes away."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -222,7 +223,7 @@ def unpadded_rows(subject: Subject, x: Tensor) -> Tensor:
     return real if real.shape == shape else torch.ones(shape) > 0
 
 
-DRAWS = {"rand", "rand_like", "bernoulli", "bernoulli_", "uniform_"}
+DRAWS = {"rand", "rand_like", "bernoulli", "uniform"}
 TIMES, OVER = {"mul", "multiply"}, {"div", "truediv", "divide"}
 HIDES = {"masked_fill", "where"}
 DRAW_COUNT = 8  # runs, where a model drops by hand
@@ -231,8 +232,7 @@ CHANCE = 5  # times as far as chance takes a share, as a rule
 
 @dataclass(eq=False)
 class Drop:
-    """A tensor before and after some of its numbers were dropped, by dropout
-    with a p or by a random mask."""
+    """A tensor before and after some of it was dropped: by p, or a mask."""
 
     by: float | Tensor
     before: Tensor
@@ -262,9 +262,9 @@ class Dropouts(TorchFunctionMode):
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         name = getattr(function, "__name__", "")
-        plain = name.strip("_").removeprefix("r").removeprefix("i")
+        name = re.sub("^__[ri]?|_+$", "", name)  # such as __rmul__ and mul_
         given = [x for x in args if isinstance(x, Tensor)]
-        some = plain in TIMES | OVER | HIDES  # they may write in place
+        some = name in TIMES | OVER | HIDES  # they may write in place
         pairs = [(x, x.clone() if some else x) for x in given]
         made = function(*args, **(kwargs or {}))
         if name == "dropout":
@@ -273,19 +273,17 @@ class Dropouts(TorchFunctionMode):
             p = float(names.get("p", 0.5))
             if names.get("training", names.get("train", True)) and p > 0:
                 self.drops.append(Drop(p, names["input"], made))
-        elif name in ("softmax", "softmax_"):
+        elif name == "softmax":
             self.normalised += given
         elif isinstance(made, Tensor):
             by = [x for x in args if getattr(x, "shape", ()) == ()]
-            name = name if name in DRAWS else plain
             note_drop(self, name, made, pairs, by)
         return made
 
     def end(self, path: str, *_: Any) -> None:
         """Name the module of the calls that were made since another ended."""
-        self.paths += [path or "the model"] * (
-            len(self.drops) - len(self.paths)
-        )
+        new = len(self.drops) - len(self.paths)
+        self.paths += [path or "the model"] * new
 
 
 def note_drop(
@@ -326,7 +324,7 @@ def dropout(subject: Subject) -> Verdict:
     by_hand = [isinstance(one.by, Tensor) for one in notes.drops]
     seeds = range(1, DRAW_COUNT if any(by_hand) else 1)
     others = [record_drops(subject, seed)[0].drops for seed in seeds]
-    alike = [every for every in others if len(every) == len(by_hand)]
+    alike = (every for every in others if len(every) == len(by_hand))
     draws = [*zip(notes.drops, *alike)]
     rates = torch.tensor([[drop_rate(every)[0] for every in draws]])
     for path, every, masks in zip(notes.paths, draws, by_hand):
@@ -371,6 +369,8 @@ def drop_rate(draws: Sequence[Drop]) -> tuple[float, float]:
 def wrong_drop(draws: Sequence[Drop], scores: bool, outputs: Tensor) -> str:
     """Say what is wrong with what is dropped, or ""."""
     (p, chance), x, mask = drop_rate(draws), draws[0].before, draws[0].by
+    if not p:  # scores may be hidden at random
+        return ""
     if p - chance > 0.5:
         says = f"drops {p:.0%} of its numbers: p is the share that goes, "
         return f"{says}and not the one that is kept."
@@ -388,8 +388,7 @@ def wrong_drop(draws: Sequence[Drop], scores: bool, outputs: Tensor) -> str:
 
 
 def changed_mean(subject: Subject, draws: Sequence[Drop]) -> str:
-    """Say that what a random mask leaves has another mean than before, and
-    in evaluation nothing is scaled as much; or ""."""
+    """Say that a random mask gives another mean than evaluation, or ""."""
     scales = record_drops(subject, training=False)[0].scales
     p, chance = drop_rate(draws)
     size = max(one.left()[2] for one in draws)
