@@ -191,10 +191,10 @@ def wrong_word(subject: Subject, writer: Writer, text: Text) -> Fault:
 
 def logits_of(rows: list[Tensor]) -> Tensor:
     """Give logits of the first of these probabilities, without zeros, in
-    their order: (K); none, where these are no probabilities."""
+    their order: (K); one 0, where these are no probabilities."""
     row = rows[0] if rows else torch.zeros(1)
     known = (row >= 0).all() and abs(row.sum() - 1) < 1e-3
-    return row[row > 0].log().sort().values if known else row[:0]
+    return row[row > 0].log().sort().values if known else torch.zeros(1)
 
 
 def is_chosen_by(chosen: Tensor, row: Tensor) -> bool:

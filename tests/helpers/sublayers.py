@@ -93,22 +93,16 @@ class Unscaled(Block):
 
 
 class ByP(Unscaled):
-    """It divides by p."""
-
     def masked(self, x):
         return super().masked(x) / 0.1
 
 
 class OneMask(Unscaled):
-    """All rows lose the same numbers."""
-
     def masked(self, x):
         return x * (torch.rand_like(x[:1]) > 0.1) / 0.9
 
 
 class ByHand(Unscaled):
-    """It is right."""
-
     def masked(self, x):
         return super().masked(x) / 0.9
 

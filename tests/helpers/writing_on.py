@@ -9,7 +9,6 @@ class Writer(GPT):
     """It draws words; at a temperature, of the best, up to an end."""
 
     def chosen(self, logits):
-        """Take the logits that the next word is drawn from: (B, V)."""
         return logits[:, -1]
 
     def heated(self, logits, temperature):
@@ -19,14 +18,13 @@ class Writer(GPT):
         return logits.masked_fill(logits < best[:, -1:], -torch.inf)
 
     def read(self, ids):
-        """Take the words that are read."""
         return ids
+
+    def drawn(self, weights):
+        return torch.multinomial(weights, 1)
 
     def joined(self, ids, word):
         return torch.cat([ids, word], 1)
-
-    def ends(self, word, eos):
-        return eos is not None and bool((word == eos).all())
 
     def generate(
         self, ids, max_new_tokens, temperature=1.0, top_k=None, eos=None
@@ -36,9 +34,9 @@ class Writer(GPT):
             logits = self.heated(logits, temperature)
             if top_k is not None:
                 logits = self.cut(logits, logits.topk(top_k).values)
-            word = torch.multinomial(logits.softmax(-1), 1)
+            word = self.drawn(logits.softmax(-1))
             ids = self.joined(ids, word)
-            if self.ends(word, eos):
+            if word == eos:
                 break
         return ids
 
@@ -69,22 +67,13 @@ class Worst(Writer):
 
 
 class Endless(Writer):
-    def ends(self, word, eos):
-        return False
+    def generate(self, ids, max_new_tokens, eos=None):
+        return super().generate(ids, max_new_tokens)
 
 
 class OtherNumbers(Writer):
-    """The likeliest word stays the likeliest."""
-
     def chosen(self, logits):
         return logits[:, -1] ** 3
-
-
-class Cool(Writer):
-    """Right: it is at another temperature."""
-
-    def heated(self, logits, temperature):
-        return logits / temperature / 0.8
 
 
 class NewOnly(Writer):
@@ -94,8 +83,24 @@ class NewOnly(Writer):
         return super().generate(ids, max_new_tokens)[:, ids.shape[1] :]
 
 
-class Asks(Writer):
-    """Nobody knows what it asks for."""
+class Nucleus(Writer):
+    """Right: it sorts words, and draws from the first that make 90%."""
 
+    def drawn(self, weights):
+        weights, words = weights.sort(descending=True)
+        weights = weights * (weights.cumsum(-1) - weights < 0.9)
+        weights = weights / weights.sum(-1, keepdim=True)
+        return words.gather(1, super().drawn(weights))
+
+
+class AtRandom(Writer):
+    """Right: the likeliest of words that were divided by random numbers."""
+
+    def drawn(self, weights):
+        noise = torch.empty_like(weights).exponential_()
+        return (weights / noise).argmax(-1, keepdim=True)
+
+
+class Asks(Writer):
     def generate(self, ids, max_new_tokens, grammar):
         return ids
