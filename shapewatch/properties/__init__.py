@@ -28,6 +28,7 @@ from shapewatch.properties.dependence import (
     unknown_words,
 )
 from shapewatch.properties.finding import Finding, Report
+from shapewatch.properties.generating import generation
 from shapewatch.properties.gradients import exact_gradients
 from shapewatch.properties.learning import live_parameters
 from shapewatch.properties.losses import (
@@ -50,6 +51,7 @@ from shapewatch.properties.reporting import (
     assert_exact_gradients,
     assert_finite,
     assert_first_loss,
+    assert_generation,
     assert_identity,
     assert_live_parameters,
     assert_logits,
@@ -91,6 +93,7 @@ __all__ = [
     "assert_exact_gradients",
     "assert_finite",
     "assert_first_loss",
+    "assert_generation",
     "assert_identity",
     "assert_live_parameters",
     "assert_logits",
@@ -118,6 +121,7 @@ __all__ = [
     "exact_gradients",
     "finite",
     "first_loss",
+    "generation",
     "identity",
     "live_parameters",
     "logits",

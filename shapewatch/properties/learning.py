@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import torch
@@ -21,6 +22,7 @@ from shapewatch.properties.perturbation import (
     baseline_output,
     judged_by_position,
     module_calls,
+    watch_modules,
 )
 from shapewatch.properties.positions import POSITION_NAMES
 from shapewatch.properties.structure import blocks, is_norm
@@ -390,13 +392,41 @@ def dead_parts(subject: Subject) -> set[tuple[str, int, int]]:
     return found
 
 
+def wrong_lookup(subject: Subject) -> str:
+    """Say which word is looked up in a row of an embedding that never learns,
+    or in that of another word, though most are not; or ""."""
+    (pad, unknown), found = subject.ids, list[tuple[str, Any, Tensor]]()
+
+    def note(path: str, part: nn.Module, given: tuple, *_: Any) -> None:
+        if isinstance(part, nn.Embedding) and given:
+            found.append((path, part, given[0]))
+
+    with watch_modules(subject.model, note):
+        subject.run()
+    sides = zip(subject.inputs, subject.real)
+    for (x, real), (path, table, ids) in product(sides, found):
+        if ids.shape != x.shape or (ids == x).float().mean() < 0.5:
+            continue  # these are no words
+        rows: dict[int, int] = {}
+        for word, row in zip(x[real].tolist(), ids[real].tolist()):
+            if word == row == table.padding_idx != pad:
+                says = f"Word {row} is one whose row of {path} never learns: "
+                says += f"padding_idx={row}. If it is padding, give "
+                return f"{says}pad={row}; if not, leave padding_idx out."
+            other = rows.setdefault(row, word)
+            if other != word and len(table.weight) > word and row != unknown:
+                says = f"Words {other} and {word} are both looked up in one "
+                return f"{says}row of {path}: look at what is done to ids."
+    return ""
+
+
 POSITION_TABLE = re.compile(r"(^|[._])pos(itions?)?([._]|$)")
 
 
 @check
 def live_parameters(subject: Subject) -> Verdict:
-    """See whether every parameter has a gradient, and whether everything
-    that has one is among the model's parameters."""
+    """See whether every parameter has a gradient, all that has one is among
+    the parameters, and each word that is given has a row that learns."""
     model = subject.model
     if not isinstance(model, nn.Module):
         raise NotJudgedError("A function has no parameters.")
@@ -413,6 +443,8 @@ def live_parameters(subject: Subject) -> Verdict:
         )
         return False, says, sizes
     if not dead:
+        if says := wrong_lookup(subject):
+            return False, says, sizes, UNUSUAL
         if found := faulty_slices(subject) or learnt_as_one(subject):
             return False, found[0], sizes, found[1]
         return whether_frozen(model, learns, sizes)

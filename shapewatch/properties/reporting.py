@@ -31,6 +31,7 @@ from shapewatch.properties.finding import (
     Finding,
     Report,
 )
+from shapewatch.properties.generating import generation
 from shapewatch.properties.gradients import exact_gradients
 from shapewatch.properties.learning import live_parameters
 from shapewatch.properties.losses import (
@@ -142,6 +143,7 @@ CHECKS = (
     order_sensitivity,
     batch_independence,
     cached_run,
+    generation,
     dropout,
     live_parameters,
     exact_gradients,
@@ -267,6 +269,8 @@ assert_exact_gradients = assertion_of(exact_gradients)
 assert_finite = assertion_of(finite)
 # Assert what `first_loss` asks of a model.
 assert_first_loss = assertion_of(first_loss)
+# Assert what `generation` asks of a model.
+assert_generation = assertion_of(generation)
 # Assert what `identity` asks of a model.
 assert_identity = assertion_of(identity)
 # Assert what `live_parameters` asks of a model.

@@ -19,6 +19,7 @@ from tests.helpers import (
     slices,
     strangers,
     sublayers,
+    writing_on,
 )
 from tests.helpers.blocks import of_blocks
 from tests.helpers.strangers import GPT, IDS, Block
@@ -47,6 +48,20 @@ def frozen(*names):
     model = GPT()
     for name in names:
         model.get_parameter(name).requires_grad_(False)
+    return model
+
+
+class Clamped(GPT):
+    """Words beyond the 30th are one."""
+
+    def forward(self, ids):
+        return super().forward(ids.clamp(max=30))
+
+
+def skips_a_word():
+    """A model of which a word is taken for padding."""
+    model = GPT()
+    model.tokens = nn.Embedding(50, 16, padding_idx=int(IDS[0, 2]))
     return model
 
 
@@ -110,6 +125,14 @@ RIGHT = {
     ],
     "cached_run": [caching.Cached, caching.Told],
     "first_loss": [GPT],
+    "dropout": [
+        *map(of_blocks, (sublayers.ByHand, sublayers.Before)),
+        of_blocks(sublayers.InEvaluation),
+    ],
+    "generation": [
+        *(writing_on.Writer, writing_on.NewOnly),
+        *(writing_on.Nucleus, writing_on.AtRandom),
+    ],
 }
 WRONG = {
     "live_parameters": {
@@ -123,6 +146,7 @@ WRONG = {
             attending(heads.Copies),
             *map(of_blocks, (sublayers.OneNorm, sublayers.GateUnread)),
             partial(frozen, "blocks.1.up.weight", "blocks.1.up.bias"),
+            *(Clamped, skips_a_word),
         ],
     },
     "provenance": {
@@ -179,9 +203,18 @@ WRONG = {
         ],
         "unusual": [caching.OpenAfterwards, caching.ByCorner],
     },
+    "generation": {
+        "broken": [
+            *(writing_on.FirstRow, writing_on.LastWordOnly),
+            *(writing_on.Prepends, writing_on.TimesHeat),
+            *(writing_on.Worst, writing_on.Endless),
+        ],
+        "unusual": [writing_on.OtherNumbers],
+    },
     "dropout": {
+        "broken": [*map(of_blocks, (sublayers.Unscaled, sublayers.ByP))],
         "unusual": [
-            of_blocks(sublayers.Mostly),
+            *map(of_blocks, (sublayers.Mostly, sublayers.OneMask)),
             attending(sublayers.DropsScores),
         ],
     },

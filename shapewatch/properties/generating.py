@@ -1,0 +1,234 @@
+"""Generation: a model's own method goes on as its full runs say."""
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from inspect import Parameter, getsourcefile, isfunction, signature, unwrap
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from shapewatch.properties.caching import first_words, whole_output
+from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
+from shapewatch.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+    find_output,
+)
+from shapewatch.tracing.record.state import SITE_PACKAGES
+
+METHODS = "generate", "greedy", "greedy_decode", "sample", "complete"
+COUNTS = "max_new_tokens", "max_length", "max_len", "n_tokens", "n", "steps"
+END = re.compile("^(eos|end|stop)(_?(id|idx|tok|word)[a-z_]*)?$")
+SEARCH = re.compile("beam|penal|repe|ngram")  # not the likeliest word
+NEW_WORDS = 4  # that are asked for, at most
+Fault = tuple[str, str] | None
+
+
+class ChosenWords(TorchFunctionMode):
+    """Take the likeliest word where one is drawn; keep what it is of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[Tensor] = []
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        name = getattr(function, "__name__", "")
+        made = function(*args, **(kwargs or {}))
+        if args and name in ("multinomial", "argmax"):
+            row = args[0].reshape(-1, args[0].shape[-1])[-1]
+            self.rows.append(row.float().cpu())
+            if name == "multinomial" and made.shape[-1] == 1:
+                return args[0].argmax(-1, keepdim=True)
+        return made
+
+
+class Text(NamedTuple):
+    """What was written: all words, (L); the new ones; and the numbers that
+    each of these was chosen by, where that is known."""
+
+    words: Tensor
+    new: list[int]
+    rows: list[Tensor]
+
+
+class Writer(NamedTuple):
+    """A method that writes: its name and parameters; the sequences (1, T)
+    that it goes on from, by name; for how many words it is asked, as what;
+    and the ids that end a text."""
+
+    name: str
+    asked: Mapping[str, Parameter]
+    given: dict[str, Tensor]
+    new_count: int
+    more: dict[str, int]
+    ends: set[int | None]
+
+
+@check
+def generation(subject: Subject) -> Verdict:
+    """See whether the model's method that writes words, such as `generate`,
+    keeps its prompt, and goes on with the likeliest word after all that is
+    there, as a full run has it; and whether it divides by a temperature,
+    keeps the best `top_k`, and ends where it should. It must take no more
+    than sequences and a number; where it draws, the likeliest is taken.
+    """
+    writer = writer_of(subject)
+    try:
+        runs = [continuation_of(subject, writer, n, {}) for n in (0, 1)]
+    except FailedError as error:
+        says = f"{writer.name} fails, as it is called here: {error}"
+        raise NotJudgedError(says) from error
+    text, again = runs
+    if text.new != again.new or not text.new:
+        says = f"{writer.name} draws words in a way of its own, or none."
+        raise NotJudgedError(says)
+    for ask in (wrong_word, wrong_option):
+        with suppress(FailedError):  # as where an option is of another kind
+            if fault := ask(subject, writer, text):
+                says = f"{writer.name}: {fault[0]}"
+                return False, says, text.words[None], fault[1]
+    says = f"{writer.name} goes on with the likeliest words of full runs."
+    return True, says, text.words[None]
+
+
+def writer_of(subject: Subject) -> Writer:
+    """Find the method that writes, and how to call it; NotJudgedError."""
+    kind = type(subject.model)
+    methods = (x for x in METHODS if isfunction(getattr(kind, x, None)))
+    if not (name := next(methods, "")):
+        raise NotJudgedError("The model has no method that writes words.")
+    method = getattr(subject.model, name)
+    if SITE_PACKAGES in str(getsourcefile(unwrap(method))):
+        raise NotJudgedError(f"Its {name} is a library's.")
+    asked, (*rest, last) = signature(method).parameters, first_words(subject)
+    number = next((x for x in COUNTS if x in asked), "")
+    every = ((x, p) for x, p in asked.items() if p.kind not in (2, 4))
+    needed = [x for x, p in every if p.default is p.empty and x != number]
+    if needed[len(rest) + 1 :]:
+        raise NotJudgedError(f"{name} asks for {needed[len(rest) + 1]}.")
+    known = number and len(needed) > len(rest)
+    if not known or any(map(SEARCH.search, asked)):
+        raise NotJudgedError(f"Nobody knows how to call {name}.")
+    if last.is_floating_point() or last.shape[1] < 2:
+        raise NotJudgedError("The inputs are no words, or one alone.")
+    half = last.shape[1] // 2
+    count = min(NEW_WORDS, last.shape[1] - half)
+    more = {number: count + half * ("len" in number)}
+    given = dict(zip(needed, [*rest, last[:, :half]]))
+    ends = ids_of_end(subject.model, asked) | {subject.ids[0]}
+    return Writer(name, asked, given, count, more, ends)
+
+
+def ids_of_end(model: Any, asked: Mapping[str, Parameter]) -> set[int]:
+    """Find the ids that end a text: defaults, and what the model has."""
+    known = {name: one.default for name, one in asked.items()} | vars(model)
+    known |= getattr(getattr(model, "config", None), "__dict__", {})
+    found = (x for name, x in known.items() if END.search(name))
+    return {x for x in found if isinstance(x, int)}
+
+
+def continuation_of(
+    subject: Subject, writer: Writer, seed: int, option: Mapping[str, Any]
+) -> Text:
+    """Let a method write, after another text; FailedError if it fails."""
+    mode = ChosenWords()
+
+    def ask(*given: Tensor) -> Tensor:
+        method, made = getattr(subject.model, writer.name), None
+        with mode:
+            for every in ([x.flip(1) for x in given], given):
+                mode.rows.clear()
+                named = dict(zip(writer.given, every))
+                made = method(**named, **writer.more, **option)
+        made = torch.tensor(made) if isinstance(made, list) else made
+        return find_output(made).cpu()
+
+    *_, prompt = given = tuple(x.clone() for x in writer.given.values())
+    made = subject.call(ask, given, seed)
+    if made.is_floating_point() or made.ndim not in (1, 2):
+        raise FailedError("it gives no ids")
+    words, prompt = made.reshape(-1, made.shape[-1])[0], prompt[0].cpu()
+    kept = words[: len(prompt)].equal(prompt)
+    new = words[len(prompt) * kept :].tolist()
+    ended = [n for n, x in enumerate(new, 1) if x in writer.ends]
+    rows = mode.rows if len(mode.rows) == len(new) else []
+    return Text(words, new[: ended[0] if ended else None], rows)
+
+
+def wrong_word(subject: Subject, writer: Writer, text: Text) -> Fault:
+    """Say that a prompt is neither kept nor left out, or which word is not
+    the likeliest one that may be chosen."""
+    (*rest, read), unlike = writer.given.values(), None
+    exact = writer.new_count in writer.more.values() and read.shape[1] > 1
+    if exact and len(text.new) == len(text.words) > writer.new_count:
+        says = f"the prompt {read[0].tolist()} is not kept: it gives "
+        return f"{says}{text.words.tolist()}.", BROKEN
+    for n, word in enumerate(text.new[: writer.new_count]):
+        row = whole_output(subject, (*rest, read))[0, -1].float().cpu()
+        if row.ndim != 1 or word >= len(row):
+            raise NotJudgedError("The outputs are no logits of words.")
+        chosen, left = text.rows[n] if text.rows else row, row
+        if len(chosen) == len(row):  # some may be ruled out
+            left = row.where((chosen != 0) & chosen.isfinite(), -torch.inf)
+        best = int(left.argmax())
+        if left[best] - row[word] > 1e-3 * row[row.isfinite()].std():
+            where = f"{n} more" if n else "the prompt"
+            says = f"after {where}, it goes on with {word}, where the last "
+            says += f"row of a full run has {best} as the likeliest. Look at "
+            says += "which row is read, and at what is handed on or cached."
+            return says, BROKEN
+        alike = is_chosen_by(chosen, row) or is_chosen_by(chosen, left)
+        if not unlike and not alike:
+            says = f"word {n + 1} is chosen by other numbers than the last "
+            unlike = f"{says}row of a full run has.", UNUSUAL
+        read = torch.cat([read, read.new_tensor([[word]])], 1)
+    return unlike
+
+
+def logits_of(rows: list[Tensor]) -> Tensor:
+    """Give logits of the first of these probabilities, without zeros, in
+    their order: (K); one 0, where these are no probabilities."""
+    row = rows[0] if rows else torch.zeros(1)
+    known = (row >= 0).all() and abs(row.sum() - 1) < 1e-3
+    return row[row > 0].log().sort().values if known else torch.zeros(1)
+
+
+def is_chosen_by(chosen: Tensor, row: Tensor) -> bool:
+    """Whether a word is chosen by a softmax of these logits (V), or of the
+    best of them, at some temperature; what is none is not judged."""
+    x = logits_of([chosen])
+    y = row[row.isfinite()].sort().values[-len(x) :]
+    if len(x) < 3 or len(x) != len(y):
+        return True
+    return torch.corrcoef(torch.stack([x, y]))[0, 1].item() > 1 - 5e-5
+
+
+def wrong_option(subject: Subject, writer: Writer, written: Text) -> Fault:
+    """Say that a temperature does not divide the logits, that top_k leaves
+    more words than the best, or that it goes on after its end."""
+    for key in (x for x in writer.asked if x.startswith("temp")):
+        heats = ({key: 1.0}, {key: 2.0})
+        texts = (continuation_of(subject, writer, 0, x) for x in heats)
+        cold, warm = (logits_of(text.rows) for text in texts)
+        times = warm.std(correction=0) / cold.std(correction=0)
+        if len(cold) == len(warm) > 1 and abs(times - 0.5) > 0.05:
+            says = f"with {key}=2, logits are {times:.2f} times as far apart "
+            says += "as with 1: a temperature divides them, which makes 0.50."
+            return says, BROKEN
+    if "top_k" in writer.asked:
+        text = continuation_of(subject, writer, 0, {"top_k": 2})
+        kept = len(logits_of(text.rows))
+        says = f"with top_k=2, it draws from {kept} words, not the best 2."
+        if kept > 2:
+            return says, BROKEN
+    key, new = next(filter(END.search, writer.asked), ""), written.new
+    if key and len(new) > 2 and new[0] != new[1] != new[2]:
+        text = continuation_of(subject, writer, 0, {key: new[1]})
+        if text.new[: len(new)] == new:
+            says = f"it goes on after the word that is given as {key}."
+            return says, BROKEN
+    return None
