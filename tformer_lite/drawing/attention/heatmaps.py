@@ -48,11 +48,8 @@ from tformer_lite.drawing.surface.palette import (
 from tformer_lite.drawing.surface.picture import Panel, Picture, with_style
 
 MOST_ROWS = 24  # rows and columns that are drawn cell by cell
-SQUARE, ROW_HEIGHT, IMAGE_HEIGHT = (
-    20,
-    22,
-    320,
-)  # cells: a square, with digits; an image
+# Cells: a square, with digits; an image.
+SQUARE, ROW_HEIGHT, IMAGE_HEIGHT = 20, 22, 320
 LONGEST, TURN = 120, math.radians(60)  # words: their width, those below
 SHAPE_HEIGHT, TITLE_HEIGHT = 36, 15  # heights in a heading
 STEPS = [x * 10**i for i in range(6) for x in (1, 2, 5)]  # between words

@@ -40,11 +40,8 @@ FAR = 1e4  # what a mask takes away from a score, at least
 MASK, SOFTMAX = "+ mask\n0 or −∞", "softmax\nrows sum to 1"
 LARGEST, LEAST = 16.5, 11.0  # cells, in pixels
 HEAD_HEIGHT, NAME_HEIGHT = 54, 22  # above the cells; the name of a chain
-MATRIX_GAP, SIGN_GAP, TINY = (
-    14,
-    26,
-    30,
-)  # between matrices: nothing, a sign, a mask
+# Between matrices: nothing, a sign, a mask.
+MATRIX_GAP, SIGN_GAP, TINY = 14, 26, 30
 
 
 def strip(
