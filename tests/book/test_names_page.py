@@ -123,38 +123,29 @@ def by_model(model):
     return lambda x: model.eval()(inputs_embeds=x, **given)[0]
 
 
-@pytest.mark.parametrize(
-    ("row", "attend"),
-    [
-        (
-            "here.*mask",
-            lambda x: MultiHeadAttention(12, 3)(
-                x, mask=MARKS[None, None, None]
-            ),
-        ),
-        (
-            "MHA.*attn_mask",
-            lambda x: by_layer(x, attn_mask=MARKS.expand(3, 3)),
-        ),
-        (
-            "MHA.*key_padding_mask",
-            lambda x: by_layer(x, key_padding_mask=MARKS[None]),
-        ),
-        (
-            "SDPA.*attn_mask",
-            lambda x: scaled_dot_product_attention(x, x, x, attn_mask=MARKS),
-        ),
-        ("BERT,.*attention_mask", by_model(BertModel(BertConfig(**SIZES)))),
-        (
-            "BERT, GPT-2.*attention_mask",
-            by_model(GPT2Model(GPT2Config(n_embd=12, n_head=3, n_layer=1))),
-        ),
-        (
-            "BERT, GPT-2, Llama.*attention_mask",
-            by_model(LlamaModel(LlamaConfig(**SIZES))),
-        ),
-    ],
-)
+# The rows of the page's table, and what each speaks of.
+ATTEND = {
+    "here.*mask": lambda x: MultiHeadAttention(12, 3)(
+        x, mask=MARKS[None, None, None]
+    ),
+    "MHA.*attn_mask": lambda x: by_layer(x, attn_mask=MARKS.expand(3, 3)),
+    "MHA.*key_padding_mask": lambda x: by_layer(
+        x, key_padding_mask=MARKS[None]
+    ),
+    "SDPA.*attn_mask": lambda x: scaled_dot_product_attention(
+        x, x, x, attn_mask=MARKS
+    ),
+    "BERT,.*attention_mask": by_model(BertModel(BertConfig(**SIZES))),
+    "BERT, GPT-2.*attention_mask": by_model(
+        GPT2Model(GPT2Config(n_embd=12, n_head=3, n_layer=1))
+    ),
+    "BERT, GPT-2, Llama.*attention_mask": by_model(
+        LlamaModel(LlamaConfig(**SIZES))
+    ),
+}
+
+
+@pytest.mark.parametrize(("row", "attend"), ATTEND.items(), ids=ATTEND)
 def test_a_mask_means_what_the_page_says(row, attend):
     """Of two positions one is marked, and the gradient at a third tells which
     of the two it depends on."""

@@ -240,20 +240,6 @@ def test_where_both_were_edited_the_text_wins_and_nothing_is_lost(
 
 
 @pytest.mark.slow
-def test_the_order_of_a_cells_options_is_no_edit(root, capsys):
-    """A notebook has them in the order of the alphabet."""
-    text = texts(root)[0]
-    hide, show = "  code_prompt_hide: Hide", "  code_prompt_show: Show"
-    rest = " the setup\n"
-    other = text.replace(hide + rest + show, show + rest + hide)
-    assert other != text
-    write(root, other)
-    notebooks.main(root)
-    assert texts(root)[0] == text
-    assert capsys.readouterr().out == ""
-
-
-@pytest.mark.slow
 def test_a_notebook_that_cannot_be_read_is_made_anew(root):
     before = texts(root)
     conflict = f"<<<<<<< HEAD\n{before[1]}"

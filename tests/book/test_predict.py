@@ -12,8 +12,7 @@ import pairs
 import pytest
 from playwright.sync_api import expect
 
-from tests.helpers.browser import CHAPTERS, PHONE, View
-from tests.helpers.looking import faults
+from tests.helpers.browser import CHAPTERS, View
 from tests.helpers.project import ROOT
 
 TEXTS = sorted((ROOT / "chapters").glob("*.md"))
@@ -163,12 +162,3 @@ def test_a_shape_is_typed_with_the_keyboard_and_opens_the_answer(asked):
     page.get_by_role("button", name="Check").click()
     expect(status).to_contain_text("Right: (2, 3, 8, 4) is (B, H, T, D).")
     expect(page.get_by_text("so it is")).to_be_visible()
-
-
-@pytest.mark.full
-def test_a_form_has_no_fault_in_any_look(asked):
-    view = asked("dark", PHONE)
-    view.page.get_by_label("Your shape").fill("2 8 12")
-    view.page.keyboard.press("Enter")
-    found = faults(view)
-    assert not found, "\n\n".join(found)

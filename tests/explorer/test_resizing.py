@@ -112,16 +112,6 @@ def test_shapes_and_costs_are_those_of_a_model_of_these_sizes(name):
             }, chosen
 
 
-def test_presets_have_their_own_sizes_at_first():
-    for name, config in sizes.PRESETS.items():
-        own = PAGE[name]["sizes"]
-        assert own["H"] * own["D"] == config.d_model
-        assert own["V"] == config.vocab_size
-        assert own.get("src_vocab_size") == config.src_vocab_size
-        assert (own["F"], own["n_layers"]) == (config.d_ff, config.n_layers)
-    assert [PAGE["paper_base"]["sizes"][n] for n in "BST"] == [1, 200, 200]
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("name", PAGE)
 def test_the_page_has_the_formulas_that_are_found_now(name):
