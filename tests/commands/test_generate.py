@@ -71,26 +71,6 @@ def test_greedy_is_the_likeliest_and_draws_nothing(capsys, trained):
     assert "leave out --seed" in said
 
 
-@pytest.mark.parametrize(
-    ("option", "said"),
-    [
-        ("--temperature 0", "0 is no number above 0; to take the likeliest"),
-        ("--temperature inf", "inf is no number above 0"),
-        ("--top_p 0", "0 is not between 0 and 1, or leaves nothing to draw"),
-        ("--top_p 2", "2 is not between 0 and 1"),
-        ("--top_k -1", "-1 is less than 0"),
-    ],
-)
-def test_what_draws_nothing_is_answered_with_options(
-    option, said, capsys, trained
-):
-    prompt = ["generate", "amar", "--ckpt", str(trained / "model.pt")]
-    answer = refusal(capsys, *prompt, *option.split())
-    assert f"argument {option.split()[0]}: " in answer
-    assert said in answer
-    assert "likeliest`" not in answer
-
-
 def test_each_character_is_printed_before_the_next_is_computed(
     trained, monkeypatch
 ):

@@ -332,26 +332,6 @@ def test_a_heatmap_shows_where_each_word_comes_from(capsys, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ([ENGLISH, ENGLISH, "--heatmap", "looks.png"], "give one, in quotes"),
-        ([" ", "--shapes"], "give one, in quotes"),
-        ([ENGLISH, "--interactive", "--shapes"], "give one, in quotes"),
-        ([ENGLISH, "--shapes", "--max_len", "1"], "no word to look at"),
-        ([ENGLISH, "--heatmap", "looks.pdf"], "end in .png or .svg"),
-        ([ENGLISH, "--heatmap", "nowhere/looks.png"], "nowhere/looks.png: No"),
-    ],
-)
-def test_what_cannot_be_drawn_is_one_line(
-    words, said, capsys, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    assert said in refusal(capsys, "translate", *words)
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.slow
 def test_a_png_is_refused_where_nepali_would_fall_into_letters(
     capsys, tmp_path, monkeypatch
 ):
