@@ -13,6 +13,8 @@ import tformer_lite
 from classroom.exercise import KINDS
 from tests.helpers.project import ROOT
 
+pytestmark = pytest.mark.slow
+
 CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 each_chapter = pytest.mark.parametrize(
     "text", CHAPTERS, ids=lambda path: path.stem
@@ -43,13 +45,11 @@ def faults(cells: list) -> list[str]:
     return found
 
 
-@pytest.mark.slow
 @each_chapter
 def test_the_notebook_was_run_in_order_without_errors(text):
     assert faults(notebook(text).cells) == []
 
 
-@pytest.mark.slow
 @each_chapter
 def test_every_drawing_has_a_description_for_nbval_to_compare(text):
     for cell in notebook(text).cells:
@@ -104,13 +104,11 @@ def breaches(cells: list) -> list[str]:
     return found
 
 
-@pytest.mark.slow
 @each_chapter
 def test_a_chapter_keeps_the_books_form(text):
     assert breaches(notebook(text).cells) == []
 
 
-@pytest.mark.slow
 @each_chapter
 def test_most_cells_are_short_and_have_prose_before_them(text):
     cells = notebook(text).cells
@@ -132,7 +130,6 @@ def prose_of(text: Path) -> str:
     return "\n\n".join(c.source for c in cells if c.cell_type == "markdown")
 
 
-@pytest.mark.slow
 @each_chapter
 def test_a_chapter_is_as_long_as_it_should_be_and_ends_as_all_do(text):
     shown = re.sub(r"</?[a-z][^>]*>|\]\([^)]*\)", "", prose_of(text))
@@ -158,7 +155,6 @@ def hinted(section: str) -> list[str]:
     return [" ".join(kind.split()) for kind, hint in found if hint.strip()]
 
 
-@pytest.mark.slow
 @each_chapter
 def test_a_chapter_has_three_to_five_exercises_each_with_a_hint(text):
     section = prose_of(text).split("\n## Exercises\n")[1].split("\n## ")[0]

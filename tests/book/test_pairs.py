@@ -22,6 +22,8 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from tests.helpers.project import NOTEBOOKS, ROOT
 
+pytestmark = pytest.mark.slow
+
 NAME = "chapters/06_scores"
 HALVES = "md", "ipynb"
 OLD, NEW = "One matrix product computes", "A single product computes"
@@ -119,7 +121,6 @@ def finish(root: Path, text: str) -> None:
 # --- in Jupyter -----------------------------------------------------------
 
 
-@pytest.mark.slow
 @each_order
 @each_half
 def test_what_is_opened_and_saved_is_as_before_but_for_edits(
@@ -147,7 +148,6 @@ def test_what_is_opened_and_saved_is_as_before_but_for_edits(
     }
 
 
-@pytest.mark.slow
 @each_half
 def test_jupyter_shows_words_and_keeps_what_is_written(root, half):
     """Words that the run gives are renewed, those of a link are the author's;
@@ -179,7 +179,6 @@ def test_the_jupyter_of_the_project_has_this_manager():
     )
 
 
-@pytest.mark.slow
 @each_order
 def test_jupyter_opens_an_edit_that_the_notebook_alone_has(root, newer):
     before = texts(root)
@@ -193,7 +192,6 @@ def test_jupyter_opens_an_edit_that_the_notebook_alone_has(root, newer):
 # --- by what knows no roles, or nothing of pairs ---------------------------
 
 
-@pytest.mark.slow
 @each_half
 def test_what_plain_jupytext_saves_is_put_right_by_make(root, half, capsys):
     """It wants a text that is not older than the notebook, and `make
@@ -222,7 +220,6 @@ def test_an_edit_of_one_half_is_taken_over(root, half, newer, capsys):
     assert "running" not in said
 
 
-@pytest.mark.slow
 @each_order
 def test_where_both_were_edited_the_text_wins_and_nothing_is_lost(
     root, newer, capsys
@@ -239,7 +236,6 @@ def test_where_both_were_edited_the_text_wins_and_nothing_is_lost(
     assert (root / ASIDE).read_text() == notebook.replace(OLD, NEW)
 
 
-@pytest.mark.slow
 def test_a_notebook_that_cannot_be_read_is_made_anew(root):
     before = texts(root)
     conflict = f"<<<<<<< HEAD\n{before[1]}"
@@ -253,7 +249,6 @@ def test_a_notebook_that_cannot_be_read_is_made_anew(root):
 # --- what is stored, and what is run --------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_text_and_its_notebook_say_the_same(file):
     text = file.with_suffix(".md")

@@ -15,6 +15,8 @@ from tests.helpers.project import ROOT
 from tformer_lite import Checkpoint, load_checkpoint, resume
 from tformer_lite.__main__ import main
 
+pytestmark = pytest.mark.slow
+
 STEPS = "--steps", "1"
 MORE = "--resume", "--steps", "2"
 
@@ -32,7 +34,6 @@ def edited(folder, edit) -> None:
     torch.save(packed, path)
 
 
-@pytest.mark.slow
 def test_losses_on_other_data_do_not_count_any_more(tmp_path):
     """Else what was best before would stay best for ever."""
     more = "--patience", "2", "--resume", "--force"
@@ -49,7 +50,6 @@ def test_losses_on_other_data_do_not_count_any_more(tmp_path):
     assert min(kept.val_losses) > 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("begin", [char, translate])
 def test_a_file_that_changed_is_refused_until_it_is_forced(
     begin, capsys, tmp_path
@@ -67,7 +67,6 @@ def test_a_file_that_changed_is_refused_until_it_is_forced(
     assert main(begin(tmp_path, *MORE, "--steps", "3", **new)) == 0
 
 
-@pytest.mark.slow
 def test_another_file_is_refused_and_one_that_only_moved_is_not(
     capsys, tmp_path
 ):
@@ -85,7 +84,6 @@ def test_another_file_is_refused_and_one_that_only_moved_is_not(
     assert main([*again, "--steps", "3"]) == 0
 
 
-@pytest.mark.slow
 def test_what_was_trained_on_the_corpus_goes_on_with_that_alone(
     capsys, tmp_path
 ):
@@ -100,7 +98,6 @@ def test_what_was_trained_on_the_corpus_goes_on_with_that_alone(
     assert main(without_path(again)) == 0
 
 
-@pytest.mark.slow
 def test_characters_that_it_does_not_know_are_named(capsys, tmp_path):
     main(char(tmp_path, *STEPS))
     words = char(tmp_path, *MORE, "--force", text=TEXT + "QX" * 99)
@@ -108,7 +105,6 @@ def test_characters_that_it_does_not_know_are_named(capsys, tmp_path):
     assert "text.txt has 'Q', 'X', which the vocabulary of" in said
 
 
-@pytest.mark.slow
 def test_the_share_for_training_is_the_checkpoints(capsys, tmp_path):
     main(char(tmp_path, *STEPS, "--train_split", "0.6"))
     assert main(char(tmp_path, *MORE)) == 0
@@ -121,7 +117,6 @@ def test_the_share_for_training_is_the_checkpoints(capsys, tmp_path):
     assert "--train_split 1.0: choose a share between 0 and 1" in said
 
 
-@pytest.mark.slow
 def test_the_seed_of_the_split_stays_whatever_seed_goes_on(capsys, tmp_path):
     main(translate(tmp_path, *STEPS, "--seed", "3"))
     first = capsys.readouterr().out.splitlines()
@@ -136,7 +131,6 @@ def test_the_seed_of_the_split_stays_whatever_seed_goes_on(capsys, tmp_path):
     assert resume(tmp_path / "model.pt").origin.seed == 3
 
 
-@pytest.mark.slow
 def test_an_existing_file_is_replaced_when_that_is_typed(capsys, tmp_path):
     command = char(tmp_path, *STEPS)
     main(command)
@@ -148,7 +142,6 @@ def test_an_existing_file_is_replaced_when_that_is_typed(capsys, tmp_path):
     assert (tmp_path / "model.pt").read_bytes() != before
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("begin", [char, translate])
 def test_a_file_that_does_not_say_its_data_goes_on_where_that_is_forced(
     begin, capsys, tmp_path

@@ -22,6 +22,8 @@ from tformer_lite.explorer.scripts import FOLDER
 from tformer_lite.gallery.catching import stored_catches
 from tformer_lite.text.tokenizers import EOS, PAD, SOS
 
+pytestmark = pytest.mark.slow
+
 # One sentence of so many; BUGS=all tries each.
 COUNT = 1 if os.environ.get("BUGS") == "all" else 32
 STEPS = """(given) => {
@@ -118,7 +120,6 @@ def same_steps(theirs: dict, ours: dict[str, Tensor]) -> None:
         )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("fresh", [True, False])
 def test_every_number_of_every_step_is_pytorchs(fresh):
     model = running_model() if fresh else trained_translator().model
@@ -130,7 +131,6 @@ def test_every_number_of_every_step_is_pytorchs(fresh):
         same_steps(steps, run_of(exact, data.src, data.tgt))
 
 
-@pytest.mark.slow
 def test_the_arithmetic_written_out_for_a_cell_is_the_cell():
     data = first_rows("test", 2)
     given = GIVEN | {"src": data.src.tolist(), "tgt": data.tgt.tolist()}
@@ -141,7 +141,6 @@ def test_the_arithmetic_written_out_for_a_cell_is_the_cell():
         assert [sizes[letter] for letter in axes] == shape, path
 
 
-@pytest.mark.slow
 def test_the_first_number_that_differs_lies_where_the_bug_is():
     data = first_rows("test", 1)
     given = GIVEN | {"src": data.src.tolist(), "tgt": data.tgt.tolist()}
@@ -152,7 +151,6 @@ def test_the_first_number_that_differs_lies_where_the_bug_is():
     assert first["no_causal_mask"] == "decoder.blocks.0.self_attention:masked"
 
 
-@pytest.mark.slow
 def test_a_page_translates_all_test_sentences_as_greedy_does():
     texts = [english for english, _ in english_nepali("test")]
     theirs = answer(MODULES, WRITTEN, GIVEN | {"texts": texts})
@@ -190,7 +188,6 @@ def test_each_switch_writes_what_the_gallerys_bug_writes():
         assert written == padded_greedy(broken.double(), data), name
 
 
-@pytest.mark.slow
 def test_the_page_has_the_weights_that_ship():
     stored = weights.WEIGHTS_FILE.read_text("utf8")
     now = weights.json_text(trained_translator()) + "\n"
@@ -230,7 +227,6 @@ def lit() -> dict[str, dict[str, str]]:
     return asked(planted=True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("start", [0, 80, 200])
 def test_the_right_model_lights_no_lamp(start):
     data = first_rows("test", start + 2)
@@ -268,7 +264,6 @@ def offered(sentences: list[tuple[str, ...]]) -> list:
     return answer([FOLDER / "sentences.mjs"], OFFERED, given)
 
 
-@pytest.mark.slow
 def test_a_word_is_offered_where_it_makes_a_sentence():
     every = weights.grammar_sentences()
     tried = sorted(every)[::97]
@@ -281,7 +276,6 @@ def test_a_word_is_offered_where_it_makes_a_sentence():
             assert set(known) <= set(following[place])
 
 
-@pytest.mark.slow
 def test_all_sentences_of_the_corpus_are_known_and_no_others():
     every = weights.grammar_sentences()
     parts = [english_nepali(part) for part in ("train", "valid", "test")]

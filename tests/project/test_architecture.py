@@ -1,8 +1,8 @@
 """What ARCHITECTURE.md, the README and the introduction say of the house."""
 
-import importlib
 import re
 from pathlib import Path
+from pkgutil import resolve_name
 
 import architecture
 import pytest
@@ -19,24 +19,12 @@ SITTING = [
 ROOMS = set(architecture.imports())
 
 
-def resolve(name: str):
-    """Find what a dotted name from the package on stands for."""
-    module, *rest = name.split(".")
-    found = importlib.import_module(module)
-    for part in rest:
-        module += f".{part}"
-        if not hasattr(found, part):
-            importlib.import_module(module)
-        found = getattr(found, part)
-    return found
-
-
 def test_the_names_on_the_page_exist():
     names = re.findall(r"`(\w+(?:\.\w+)+)`", PAGE)
     names = [name for name in names if name.split(".")[0] in PACKAGES]
     assert len(names) > 20
     for name in names:
-        resolve(name)
+        resolve_name(name)
 
 
 def test_the_files_on_the_page_exist():
