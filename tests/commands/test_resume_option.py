@@ -12,7 +12,7 @@ import torch
 
 from tests.helpers.commands import PAIRS, TEXT, char, refusal, translate
 from tests.helpers.project import ROOT
-from tformer_lite import Checkpoint, load_checkpoint, resume
+from tformer_lite import load_checkpoint, resume
 from tformer_lite.__main__ import main
 
 pytestmark = pytest.mark.slow
@@ -220,29 +220,24 @@ def by_two(folder, *options: str) -> subprocess.CompletedProcess:
 def test_two_processes_train_one_model_and_go_on_as_if_nothing_was(tmp_path):
     """156 windows, 78 for each process: 3 batches of 32 are an epoch."""
     last, whole = tmp_path / "model.pt", tmp_path / "whole.pt"
-    one_of_them_speaks(by_two(tmp_path, "--dropout", "0.5", "--epochs", "2"))
+    done = by_two(tmp_path, "--dropout", "0.5", "--epochs", "2")
+    assert "Using device: cpu (2 processes)\n" in done.stdout
+    lines = re.findall(r"^Epoch \d/2", done.stdout, re.MULTILINE)
+    assert lines == ["Epoch 1/2", "Epoch 2/2"]  # one of them speaks
+    assert done.stdout.count("Generated: ") == 1
+    assert "Warning" not in done.stderr
     last.rename(whole)
     by_two(tmp_path, "--dropout", "0.5", "--epochs", "1")
     by_two(tmp_path, "--epochs", "2", "--resume")
-    same_in_the_end(load_checkpoint(whole), load_checkpoint(last))
-    assert main(["generate", "amar", "--ckpt", str(whole)]) == 0
-
-
-def one_of_them_speaks(done: subprocess.CompletedProcess) -> None:
-    assert "Using device: cpu (2 processes)\n" in done.stdout
-    lines = re.findall(r"^Epoch \d/2", done.stdout, re.MULTILINE)
-    assert lines == ["Epoch 1/2", "Epoch 2/2"]
-    assert done.stdout.count("Generated: ") == 1
-    assert "Warning" not in done.stderr
-
-
-def same_in_the_end(whole: Checkpoint, parts: Checkpoint) -> None:
-    """Each draws its dropout from where it was; one file has it all."""
-    assert parts.training["step"] == whole.training["step"] == 6
-    assert len(whole.val_losses) == 2
-    assert parts.train_losses == whole.train_losses
-    for one, other in zip(parts.model.parameters(), whole.model.parameters()):
-        assert one.equal(other)
-    states = [one.training["rng_states_of_others"] for one in (parts, whole)]
+    one, other = load_checkpoint(whole), load_checkpoint(last)
+    assert one.training["step"] == other.training["step"] == 6
+    assert one.train_losses == other.train_losses
+    assert all(
+        map(torch.equal, one.model.parameters(), other.model.parameters())
+    )
+    # Each draws its dropout from where it was.
+    mine, theirs = one.training, other.training
+    states = mine["rng_states_of_others"], theirs["rng_states_of_others"]
     assert states[0][0].equal(states[1][0])
-    assert not states[0][0].equal(parts.training["rng_state"])
+    assert not states[0][0].equal(mine["rng_state"])
+    assert main(["generate", "amar", "--ckpt", str(whole)]) == 0
