@@ -157,12 +157,3 @@ def test_a_mask_means_what_the_page_says(row, attend):
     marked, other, _ = (slope[0].abs().sum(-1) > 1e-6).tolist()
     assert marked != other
     assert said == ("may attend" if marked else "is hidden")
-
-
-def test_a_mask_of_numbers_is_added():
-    hidden = torch.ones(5, 5).triu(1).bool()
-    numbers = torch.zeros(5, 5).masked_fill(hidden, -torch.inf)
-    layer, x = nn.MultiheadAttention(12, 3), torch.randn(5, 5, 12)
-    assert_close(*(layer(x, x, x, attn_mask=m)[0] for m in (hidden, numbers)))
-    attend = scaled_dot_product_attention
-    assert_close(*(attend(x, x, x, attn_mask=m) for m in (~hidden, numbers)))
