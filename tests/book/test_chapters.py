@@ -6,6 +6,7 @@ import re
 import statistics
 from pathlib import Path
 
+import jupytext
 import nbformat
 import pytest
 
@@ -138,6 +139,32 @@ def test_a_chapter_is_as_long_as_it_should_be_and_ends_as_all_do(text):
     assert shortest <= words <= 2000
     heads = re.findall(r"^## (.*)$", prose_of(text), re.MULTILINE)
     assert heads[-3:] == ["What we saw", "Exercises", "Sources"]
+
+
+@each_chapter
+def test_a_chapter_asks_three_questions_or_more_with_their_answers(text):
+    folds = prose_of(text).split('<details class="predict">')[1:]
+    assert len(folds) >= 3
+    for fold in folds:
+        question, answer = fold.split("</details>")[0].split("</summary>")
+        assert "Predict" in question
+        assert answer.strip()
+
+
+TYPED = re.compile(r"\((?:\d+|[BTSHDCFV])(?:, (?:\d+|[BTSHDCFV]))+\)")
+
+
+@each_chapter
+def test_no_shape_in_prose_is_typed_by_hand(text):
+    prose = jupytext.read(text).cells
+    code = r"```.*?```|`[^`]*`|\$[^$]*\$|<code>.*?</code>"
+    plain = re.sub(
+        code,
+        "",
+        "\n".join(c.source for c in prose if c.cell_type == "markdown"),
+        flags=re.DOTALL,
+    )
+    assert TYPED.findall(plain) == []
 
 
 EXERCISE = re.compile(

@@ -15,7 +15,6 @@ from playwright.sync_api import expect
 from tests.helpers.browser import CHAPTERS, View
 from tests.helpers.project import ROOT
 
-TEXTS = sorted((ROOT / "chapters").glob("*.md"))
 FOLD = '<details class="predict">'
 HEAD = """---
 kernelspec: {name: python3, display_name: Python 3, language: python}
@@ -101,22 +100,6 @@ def test_an_answer_starts_folded_in_a_notebook_and_its_text_is_plain(tmp_path):
     assert "hidden" not in plain
     answer.metadata.jupyter.outputs_hidden = False  # a reader has opened it
     assert pairs.as_text(notebook) == plain
-
-
-# --- chapters ------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.stem)
-def test_a_chapter_asks_three_questions_or_more(text):
-    """Each has an answer, and tags stand where a fold takes them."""
-    cells = jupytext.read(text).cells
-    folds = "\n".join(c.source for c in cells).split(FOLD)[1:]
-    assert len(folds) >= 3
-    for fold in folds:
-        question, answer = fold.split("</details>")[0].split("</summary>")
-        assert "Predict" in question
-        assert answer.strip()
 
 
 # --- a typed shape in a page ---------------------------------------------

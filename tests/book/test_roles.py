@@ -3,7 +3,6 @@
 import json
 import re
 
-import jupytext
 import pytest
 import roles
 import shapes
@@ -13,7 +12,6 @@ from tests.helpers.project import ROOT
 from tformer_lite import running_trace
 
 BOOK = ROOT / "book"
-CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 
 
 def said(text: str) -> str:
@@ -66,19 +64,6 @@ def test_a_term_has_a_full_link_to_the_glossary_and_another_fails():
     )
     with pytest.raises(roles.UnknownNameError, match="no term 'causal'"):
         said("{term}`causal`")
-
-
-TYPED = re.compile(r"\((?:\d+|[BTSHDCFV])(?:, (?:\d+|[BTSHDCFV]))+\)")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", CHAPTERS, ids=lambda path: path.stem)
-def test_no_shape_in_prose_is_typed_by_hand(text):
-    cells = jupytext.read(text).cells
-    prose = [cell.source for cell in cells if cell.cell_type == "markdown"]
-    code = r"```.*?```|`[^`]*`|\$[^$]*\$|<code>.*?</code>"
-    plain = re.sub(code, "", "\n".join(prose), flags=re.DOTALL)
-    assert TYPED.findall(plain) == []
 
 
 def test_the_page_of_references_has_every_source():

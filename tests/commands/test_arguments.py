@@ -257,14 +257,6 @@ def test_every_call_of_the_running_model_is_printed(capsys):
     assert rest == f"{running_trace().calls()}\n"
 
 
-@pytest.mark.slow
-def test_the_whole_trace_goes_to_a_file_as_json(capsys, tmp_path):
-    path = tmp_path / "trace.json"
-    assert main(["trace", "--json", str(path)]) == 0
-    assert f"Trace saved to {path}" in capsys.readouterr().out
-    assert path.read_text("utf8") == running_trace().to_json()
-
-
 @pytest.mark.full
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_axis_of_every_module_has_its_name(name, capsys):

@@ -213,7 +213,6 @@ def test_a_model_of_ones_own_writes(factory, own, capsys):
         ("make --ckpt model.pt", "are two models: give one"),
         ("alone", "gave a model and nothing: a factory gives (model, token"),
         ("wrong", "its model gave Tensor (1, 2), and no logits (B, T, V)"),
-        ("lost", "has no function 'lost'"),
         ("ours --context 65", "the model has 64 positions"),
     ],
 )

@@ -13,7 +13,6 @@ from tests.helpers.scripts import answer
 from tformer_lite import (
     bug,
     english_nepali,
-    greedy,
     running_model,
     trace,
     trained_translator,
@@ -39,7 +38,7 @@ WRITTEN = """(given, changed) => {
   return given.texts.map((text) => greedy(model, row(text, vocabulary)));
 }"""
 BROKEN = """(given) => Object.fromEntries(
-  Object.entries(bugs).map(([name, changed]) => [
+  Object.entries({ right: {}, ...bugs }).map(([name, changed]) => [
     name, (%s)(given, changed)]))"""
 CELLS = """(given) => {
   const seen = run((%s)(given), ids(given.src), ids(given.tgt));
@@ -151,15 +150,6 @@ def test_the_first_number_that_differs_lies_where_the_bug_is():
     assert first["no_causal_mask"] == "decoder.blocks.0.self_attention:masked"
 
 
-def test_a_page_translates_all_test_sentences_as_greedy_does():
-    texts = [english for english, _ in english_nepali("test")]
-    theirs = answer(MODULES, WRITTEN, GIVEN | {"texts": texts})
-    src = first_rows("test", len(texts)).src
-    ours = greedy(halved(), src, start=2, end=3, max_len=8).tolist()
-    assert theirs == [row[: len(they)] for row, they in zip(ours, theirs)]
-    assert all({*row[len(they) :]} <= {1} for row, they in zip(ours, theirs))
-
-
 def padded_greedy(model: nn.Module, src: Tensor) -> list[list[int]]:
     """Write as a page does: one sentence at a time, in rows of 8."""
     written = []
@@ -177,13 +167,13 @@ def padded_greedy(model: nn.Module, src: Tensor) -> list[list[int]]:
 
 
 @pytest.mark.full
-def test_each_switch_writes_what_the_gallerys_bug_writes():
+def test_a_page_writes_what_the_model_and_each_bug_of_the_gallery_write():
     data = first_rows("test", 320).src[::COUNT]
     texts = [english for english, _ in english_nepali("test")][::COUNT]
     theirs = answer(MODULES, BROKEN, GIVEN | {"texts": texts})
-    assert len(theirs) >= 35
+    assert len(theirs) > 35
     for name, written in theirs.items():
-        broken = bug(name).model()
+        broken = halved() if name == "right" else bug(name).model()
         broken.load_state_dict(halved().state_dict())
         assert written == padded_greedy(broken.double(), data), name
 
