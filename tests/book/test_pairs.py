@@ -57,11 +57,10 @@ def texts(root: Path) -> list[str]:
     return [(root / f"{NAME}.{half}").read_text("utf8") for half in HALVES]
 
 
-def write(root: Path, text: str = "", notebook: str = "") -> None:
+def write(root: Path, **halves: str) -> None:
     """Write one half, or both."""
-    for half, content in zip(HALVES, (text, notebook)):
-        if content:
-            (root / f"{NAME}.{half}").write_text(content, "utf8")
+    for half, content in halves.items():
+        (root / f"{NAME}.{half}").write_text(content, "utf8")
 
 
 def age(root: Path, newer: str) -> None:
@@ -182,7 +181,7 @@ def test_the_jupyter_of_the_project_has_this_manager():
 @each_order
 def test_jupyter_opens_an_edit_that_the_notebook_alone_has(root, newer):
     before = texts(root)
-    write(root, notebook=before[1].replace(OLD, NEW))
+    write(root, ipynb=before[1].replace(OLD, NEW))
     age(root, newer)
     content = opened(managed(ChapterManager, root), "md")
     assert any(NEW in cell.source for cell in content.cells)
@@ -211,10 +210,9 @@ def test_what_plain_jupytext_saves_is_put_right_by_make(root, half, capsys):
 @each_half
 def test_an_edit_of_one_half_is_taken_over(root, half, newer, capsys):
     before = texts(root)
-    edited = [text.replace(OLD, NEW) for text in before]
-    write(root, *(x if half == h else "" for h, x in zip(HALVES, edited)))
+    write(root, **{half: before[HALVES.index(half)].replace(OLD, NEW)})
     age(root, newer)
-    finish(root, edited[0])
+    finish(root, before[0].replace(OLD, NEW))
     said = capsys.readouterr().out
     assert ("takes over" in said) == (half == "ipynb")
     assert "running" not in said
@@ -226,7 +224,7 @@ def test_where_both_were_edited_the_text_wins_and_nothing_is_lost(
 ):
     before = texts(root)
     text, notebook = before[0].replace(CODE, OTHER), before[1]
-    write(root, text, notebook.replace(OLD, NEW))
+    write(root, md=text, ipynb=notebook.replace(OLD, NEW))
     age(root, newer)
     notebooks.main(root)
     said = capsys.readouterr().out
@@ -239,7 +237,7 @@ def test_where_both_were_edited_the_text_wins_and_nothing_is_lost(
 def test_a_notebook_that_cannot_be_read_is_made_anew(root):
     before = texts(root)
     conflict = f"<<<<<<< HEAD\n{before[1]}"
-    write(root, notebook=conflict)
+    write(root, ipynb=conflict)
     notebooks.main(root)
     assert texts(root)[0] == before[0]
     assert OLD in texts(root)[1]

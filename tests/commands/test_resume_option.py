@@ -98,14 +98,7 @@ def test_what_was_trained_on_the_corpus_goes_on_with_that_alone(
     assert main(without_path(again)) == 0
 
 
-def test_characters_that_it_does_not_know_are_named(capsys, tmp_path):
-    main(char(tmp_path, *STEPS))
-    words = char(tmp_path, *MORE, "--force", text=TEXT + "QX" * 99)
-    said = refusal(capsys, *words)
-    assert "text.txt has 'Q', 'X', which the vocabulary of" in said
-
-
-def test_the_share_for_training_is_the_checkpoints(capsys, tmp_path):
+def test_the_share_and_the_vocabulary_are_the_checkpoints(capsys, tmp_path):
     main(char(tmp_path, *STEPS, "--train_split", "0.6"))
     assert main(char(tmp_path, *MORE)) == 0
     path = tmp_path / "model.pt"
@@ -113,6 +106,9 @@ def test_the_share_for_training_is_the_checkpoints(capsys, tmp_path):
     said = refusal(capsys, *char(tmp_path, *MORE, "--train_split", "0.7"))
     assert "--train_split 0.7, but" in said
     assert "has 0.6: leave it out" in said
+    others = {"text": TEXT + "QX" * 99}
+    said = refusal(capsys, *char(tmp_path, *MORE, "--force", **others))
+    assert "text.txt has 'Q', 'X', which the vocabulary of" in said
     said = refusal(capsys, *char(tmp_path, "--force", "--train_split", "1"))
     assert "--train_split 1.0: choose a share between 0 and 1" in said
 
