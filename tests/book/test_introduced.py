@@ -69,14 +69,6 @@ def test_every_term_is_linked_where_it_is_first_used():
     assert early(pages, TERMS) == {}
 
 
-def test_a_word_that_comes_too_early_is_caught():
-    late = "Tensors have axes. A {term}`tensor` is a grid."
-    assert early({"a": late}, ["tensor", "axis"]) == {
-        "tensor": "a",
-        "axis": "never",
-    }
-
-
 # --- names in code ---------------------------------------------------------
 
 PYTHONS = {n for kind in (str, list, dict, set, Path, ast) for n in dir(kind)}

@@ -3,7 +3,6 @@ uses."""
 
 import formulas
 import lean
-import pytest
 
 SCRIPT = (
     'bars:[448,512,["navicon"],"f0c9","M0 9"],'
@@ -12,15 +11,11 @@ SCRIPT = (
 )
 
 
-@pytest.fixture
-def drawings(tmp_path):
+def test_an_icon_is_drawn_where_it_is_named(tmp_path):
+    """By an alias, too; and one that is not there is marked."""
     file = tmp_path / "icons.js"
     file.write_text(SCRIPT)
-    return lean.icons_in(file)
-
-
-def test_an_icon_is_drawn_where_it_is_named(drawings):
-    """By an alias, too; and one that is not there is marked."""
+    drawings = lean.icons_in(file)
     page = '<i class="fa-solid fa-navicon fa-lg" title="D"></i>'
     assert lean.with_icons(page, drawings) == (
         '<svg class="svg-inline--fa fa-navicon fa-lg" aria-hidden="true" '
@@ -30,19 +25,13 @@ def test_an_icon_is_drawn_where_it_is_named(drawings):
     assert '<path class="missing"/>' in gone
 
 
-def test_a_name_in_a_formula_is_one_name():
+def test_a_formula_is_set_with_its_names_and_lines_or_noticed():
     made = formulas.mathml(r"\mathrm{softmax}(d_k)", "inline")
     assert "<mi>softmax</mi>" in made
     assert "<msub><mi>d</mi><mi>k</mi></msub>" in made
-
-
-def test_lines_of_a_formula_stand_below_one_another():
     made = formulas.mathml(r"a &= b \\ c &= d", "block")
     assert made.count("<mtr>") == 2
     assert not formulas.NOT_READ.search(made)
-
-
-def test_what_is_no_formula_is_noticed():
     assert formulas.NOT_READ.search(formulas.mathml(r"\nothing x", "inline"))
 
 

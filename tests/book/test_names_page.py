@@ -123,38 +123,29 @@ def by_model(model):
     return lambda x: model.eval()(inputs_embeds=x, **given)[0]
 
 
-@pytest.mark.parametrize(
-    ("row", "attend"),
-    [
-        (
-            "here.*mask",
-            lambda x: MultiHeadAttention(12, 3)(
-                x, mask=MARKS[None, None, None]
-            ),
-        ),
-        (
-            "MHA.*attn_mask",
-            lambda x: by_layer(x, attn_mask=MARKS.expand(3, 3)),
-        ),
-        (
-            "MHA.*key_padding_mask",
-            lambda x: by_layer(x, key_padding_mask=MARKS[None]),
-        ),
-        (
-            "SDPA.*attn_mask",
-            lambda x: scaled_dot_product_attention(x, x, x, attn_mask=MARKS),
-        ),
-        ("BERT,.*attention_mask", by_model(BertModel(BertConfig(**SIZES)))),
-        (
-            "BERT, GPT-2.*attention_mask",
-            by_model(GPT2Model(GPT2Config(n_embd=12, n_head=3, n_layer=1))),
-        ),
-        (
-            "BERT, GPT-2, Llama.*attention_mask",
-            by_model(LlamaModel(LlamaConfig(**SIZES))),
-        ),
-    ],
-)
+# The rows of the page's table, and what each speaks of.
+ATTEND = {
+    "here.*mask": lambda x: MultiHeadAttention(12, 3)(
+        x, mask=MARKS[None, None, None]
+    ),
+    "MHA.*attn_mask": lambda x: by_layer(x, attn_mask=MARKS.expand(3, 3)),
+    "MHA.*key_padding_mask": lambda x: by_layer(
+        x, key_padding_mask=MARKS[None]
+    ),
+    "SDPA.*attn_mask": lambda x: scaled_dot_product_attention(
+        x, x, x, attn_mask=MARKS
+    ),
+    "BERT,.*attention_mask": by_model(BertModel(BertConfig(**SIZES))),
+    "BERT, GPT-2.*attention_mask": by_model(
+        GPT2Model(GPT2Config(n_embd=12, n_head=3, n_layer=1))
+    ),
+    "BERT, GPT-2, Llama.*attention_mask": by_model(
+        LlamaModel(LlamaConfig(**SIZES))
+    ),
+}
+
+
+@pytest.mark.parametrize(("row", "attend"), ATTEND.items(), ids=ATTEND)
 def test_a_mask_means_what_the_page_says(row, attend):
     """Of two positions one is marked, and the gradient at a third tells which
     of the two it depends on."""
@@ -166,12 +157,3 @@ def test_a_mask_means_what_the_page_says(row, attend):
     marked, other, _ = (slope[0].abs().sum(-1) > 1e-6).tolist()
     assert marked != other
     assert said == ("may attend" if marked else "is hidden")
-
-
-def test_a_mask_of_numbers_is_added():
-    hidden = torch.ones(5, 5).triu(1).bool()
-    numbers = torch.zeros(5, 5).masked_fill(hidden, -torch.inf)
-    layer, x = nn.MultiheadAttention(12, 3), torch.randn(5, 5, 12)
-    assert_close(*(layer(x, x, x, attn_mask=m)[0] for m in (hidden, numbers)))
-    attend = scaled_dot_product_attention
-    assert_close(*(attend(x, x, x, attn_mask=m) for m in (~hidden, numbers)))

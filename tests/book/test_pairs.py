@@ -22,6 +22,8 @@ from traitlets.config.loader import PyFileConfigLoader
 
 from tests.helpers.project import NOTEBOOKS, ROOT
 
+pytestmark = pytest.mark.slow
+
 NAME = "chapters/06_scores"
 HALVES = "md", "ipynb"
 OLD, NEW = "One matrix product computes", "A single product computes"
@@ -55,11 +57,10 @@ def texts(root: Path) -> list[str]:
     return [(root / f"{NAME}.{half}").read_text("utf8") for half in HALVES]
 
 
-def write(root: Path, text: str = "", notebook: str = "") -> None:
+def write(root: Path, **halves: str) -> None:
     """Write one half, or both."""
-    for half, content in zip(HALVES, (text, notebook)):
-        if content:
-            (root / f"{NAME}.{half}").write_text(content, "utf8")
+    for half, content in halves.items():
+        (root / f"{NAME}.{half}").write_text(content, "utf8")
 
 
 def age(root: Path, newer: str) -> None:
@@ -119,7 +120,6 @@ def finish(root: Path, text: str) -> None:
 # --- in Jupyter -----------------------------------------------------------
 
 
-@pytest.mark.slow
 @each_order
 @each_half
 def test_what_is_opened_and_saved_is_as_before_but_for_edits(
@@ -147,7 +147,6 @@ def test_what_is_opened_and_saved_is_as_before_but_for_edits(
     }
 
 
-@pytest.mark.slow
 @each_half
 def test_jupyter_shows_words_and_keeps_what_is_written(root, half):
     """Words that the run gives are renewed, those of a link are the author's;
@@ -179,11 +178,10 @@ def test_the_jupyter_of_the_project_has_this_manager():
     )
 
 
-@pytest.mark.slow
 @each_order
 def test_jupyter_opens_an_edit_that_the_notebook_alone_has(root, newer):
     before = texts(root)
-    write(root, notebook=before[1].replace(OLD, NEW))
+    write(root, ipynb=before[1].replace(OLD, NEW))
     age(root, newer)
     content = opened(managed(ChapterManager, root), "md")
     assert any(NEW in cell.source for cell in content.cells)
@@ -193,7 +191,6 @@ def test_jupyter_opens_an_edit_that_the_notebook_alone_has(root, newer):
 # --- by what knows no roles, or nothing of pairs ---------------------------
 
 
-@pytest.mark.slow
 @each_half
 def test_what_plain_jupytext_saves_is_put_right_by_make(root, half, capsys):
     """It wants a text that is not older than the notebook, and `make
@@ -213,23 +210,21 @@ def test_what_plain_jupytext_saves_is_put_right_by_make(root, half, capsys):
 @each_half
 def test_an_edit_of_one_half_is_taken_over(root, half, newer, capsys):
     before = texts(root)
-    edited = [text.replace(OLD, NEW) for text in before]
-    write(root, *(x if half == h else "" for h, x in zip(HALVES, edited)))
+    write(root, **{half: before[HALVES.index(half)].replace(OLD, NEW)})
     age(root, newer)
-    finish(root, edited[0])
+    finish(root, before[0].replace(OLD, NEW))
     said = capsys.readouterr().out
     assert ("takes over" in said) == (half == "ipynb")
     assert "running" not in said
 
 
-@pytest.mark.slow
 @each_order
 def test_where_both_were_edited_the_text_wins_and_nothing_is_lost(
     root, newer, capsys
 ):
     before = texts(root)
     text, notebook = before[0].replace(CODE, OTHER), before[1]
-    write(root, text, notebook.replace(OLD, NEW))
+    write(root, md=text, ipynb=notebook.replace(OLD, NEW))
     age(root, newer)
     notebooks.main(root)
     said = capsys.readouterr().out
@@ -239,25 +234,10 @@ def test_where_both_were_edited_the_text_wins_and_nothing_is_lost(
     assert (root / ASIDE).read_text() == notebook.replace(OLD, NEW)
 
 
-@pytest.mark.slow
-def test_the_order_of_a_cells_options_is_no_edit(root, capsys):
-    """A notebook has them in the order of the alphabet."""
-    text = texts(root)[0]
-    hide, show = "  code_prompt_hide: Hide", "  code_prompt_show: Show"
-    rest = " the setup\n"
-    other = text.replace(hide + rest + show, show + rest + hide)
-    assert other != text
-    write(root, other)
-    notebooks.main(root)
-    assert texts(root)[0] == text
-    assert capsys.readouterr().out == ""
-
-
-@pytest.mark.slow
 def test_a_notebook_that_cannot_be_read_is_made_anew(root):
     before = texts(root)
     conflict = f"<<<<<<< HEAD\n{before[1]}"
-    write(root, notebook=conflict)
+    write(root, ipynb=conflict)
     notebooks.main(root)
     assert texts(root)[0] == before[0]
     assert OLD in texts(root)[1]
@@ -267,7 +247,6 @@ def test_a_notebook_that_cannot_be_read_is_made_anew(root):
 # --- what is stored, and what is run --------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_text_and_its_notebook_say_the_same(file):
     text = file.with_suffix(".md")

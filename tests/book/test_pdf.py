@@ -95,20 +95,15 @@ def print_book(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def printed(print_book):
-    return print_book(PAGES)
+def printed(print_book) -> PdfReader:
+    """A small book, which has no fault."""
+    file, faults = print_book(PAGES)
+    assert faults == []
+    return PdfReader(file)
 
 
-@pytest.fixture(scope="module")
-def texts(printed):
-    return [sheet.extract_text() for sheet in PdfReader(printed[0]).pages]
-
-
-def test_a_small_book_has_no_fault(printed):
-    assert printed[1] == []
-
-
-def test_each_page_of_the_book_begins_a_sheet_and_says_its_number(texts):
+def test_each_page_of_the_book_begins_a_sheet_and_says_its_number(printed):
+    texts = [sheet.extract_text() for sheet in printed.pages]
     assert len(texts) == 6
     assert "A small book" in texts[0]
     for number, (title, text) in enumerate(zip(TITLES, texts[1:]), 2):
@@ -116,29 +111,20 @@ def test_each_page_of_the_book_begins_a_sheet_and_says_its_number(texts):
         assert re.match(rf"{number}\D", text)
     assert "Because." in texts[4]  # what folds is open on paper
     assert not any("hidden code" in text or "Colab" in text for text in texts)
-
-
-def test_the_outline_has_each_chapter(printed):
-    marks = PdfReader(printed[0]).outline
-    assert [m.title for m in marks if not isinstance(m, list)] == TITLES
-
-
-def test_the_contents_and_the_index_say_on_which_page_a_place_stands(
-    printed, texts
-):
+    # The contents and the index say on which page a place stands.
     for entry in ("Before 3", "Where one is 4", "Where two is 5"):
         assert entry in texts[1]
     assert "place 5" in texts[5]
-    numbers = pdf.page_numbers(printed[0])
-    assert numbers["part-one--where"] == 4
-    assert numbers["part-two--where"] == 5
+
+
+def test_the_outline_has_each_chapter(printed):
+    marks = printed.outline
+    assert [m.title for m in marks if not isinstance(m, list)] == TITLES
 
 
 def test_links_lead_into_the_book_or_to_the_web(printed):
     links = [
-        link
-        for sheet in PdfReader(printed[0]).pages
-        for link in pdf.annotations(sheet)
+        link for sheet in printed.pages for link in pdf.annotations(sheet)
     ]
     addresses = {link["/A"]["/URI"] for link in links if "/A" in link}
     assert addresses == {"https://example.org/", CONFIG["repository"]["url"]}
@@ -146,7 +132,7 @@ def test_links_lead_into_the_book_or_to_the_web(printed):
 
 
 def test_nepali_is_set_with_the_font_of_the_book(printed):
-    fonts = PdfReader(printed[0]).pages[3]["/Resources"]["/Font"].values()
+    fonts = printed.pages[3]["/Resources"]["/Font"].values()
     names = [font.get_object()["/BaseFont"] for font in fonts]
     assert any("NotoSansDevanagari" in name for name in names)
 

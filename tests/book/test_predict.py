@@ -12,11 +12,9 @@ import pairs
 import pytest
 from playwright.sync_api import expect
 
-from tests.helpers.browser import CHAPTERS, PHONE, View
-from tests.helpers.looking import faults
+from tests.helpers.browser import CHAPTERS, View
 from tests.helpers.project import ROOT
 
-TEXTS = sorted((ROOT / "chapters").glob("*.md"))
 FOLD = '<details class="predict">'
 HEAD = """---
 kernelspec: {name: python3, display_name: Python 3, language: python}
@@ -104,22 +102,6 @@ def test_an_answer_starts_folded_in_a_notebook_and_its_text_is_plain(tmp_path):
     assert pairs.as_text(notebook) == plain
 
 
-# --- chapters ------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.stem)
-def test_a_chapter_asks_three_questions_or_more(text):
-    """Each has an answer, and tags stand where a fold takes them."""
-    cells = jupytext.read(text).cells
-    folds = "\n".join(c.source for c in cells).split(FOLD)[1:]
-    assert len(folds) >= 3
-    for fold in folds:
-        question, answer = fold.split("</details>")[0].split("</summary>")
-        assert "Predict" in question
-        assert answer.strip()
-
-
 # --- a typed shape in a page ---------------------------------------------
 
 TYPED = f"""article => article.innerHTML = `<h1>Title</h1>
@@ -163,12 +145,3 @@ def test_a_shape_is_typed_with_the_keyboard_and_opens_the_answer(asked):
     page.get_by_role("button", name="Check").click()
     expect(status).to_contain_text("Right: (2, 3, 8, 4) is (B, H, T, D).")
     expect(page.get_by_text("so it is")).to_be_visible()
-
-
-@pytest.mark.full
-def test_a_form_has_no_fault_in_any_look(asked):
-    view = asked("dark", PHONE)
-    view.page.get_by_label("Your shape").fill("2 8 12")
-    view.page.keyboard.press("Enter")
-    found = faults(view)
-    assert not found, "\n\n".join(found)

@@ -26,11 +26,6 @@ def thing(entry: api.Entry):
     return getattr(importlib.import_module(entry.home), entry.name)
 
 
-def rooms(page: str, directive: str) -> list[str]:
-    """The rooms that a page has a directive for."""
-    return re.findall(rf"```{{{directive}}} (\w+)", page)
-
-
 def test_every_public_name_has_an_entry_and_none_has_two():
     """But for the hooks, which the tracer has, too."""
     twice = Counter(e.name for e in ENTRIES) - Counter(
@@ -40,20 +35,15 @@ def test_every_public_name_has_an_entry_and_none_has_two():
     at_the_top = [e.name for e in ENTRIES if e.home == "tformer_lite"]
     assert sorted(at_the_top) == tformer_lite.__all__
     ours = {e.name for e in ENTRIES if e.module.startswith("shapewatch")}
-    assert ours | {"print_shapes"} == public(tracing) | public(properties)
-
-
-def public(room) -> set[str]:
-    """The names that a room offers."""
-    return {*room.__all__}
+    assert ours | {"print_shapes"} == {*tracing.__all__, *properties.__all__}
 
 
 def test_every_room_stands_once_in_the_overview_and_once_among_the_entries():
     overview = (ROOT / "book" / "reference.md").read_text("utf8")
     pages = "".join(page.read_text("utf8") for page in SOURCES)
     there = sorted({entry.room for entry in ENTRIES})
-    assert sorted(rooms(overview, "overview")) == there
-    assert sorted(rooms(pages, "reference")) == there
+    assert sorted(re.findall(r"```{overview} (\w+)", overview)) == there
+    assert sorted(re.findall(r"```{reference} (\w+)", pages)) == there
 
 
 def written(signature: str) -> tuple[set[str], int]:
@@ -64,21 +54,17 @@ def written(signature: str) -> tuple[set[str], int]:
     return {arg.arg for arg in every}, len(filled)
 
 
-def test_signatures_are_those_that_python_reads():
-    for entry in ENTRIES:
-        if not isinstance(entry.node, ast.Assign):
-            known = inspect.signature(thing(entry)).parameters
-            filled = [p for p in known.values() if p.default is not p.empty]
-            wanted = set(known), len(filled)
-            assert written(api.signature_text(entry)) == wanted, entry.name
-
-
-def test_docstrings_are_those_that_python_reads():
+def test_signatures_and_docstrings_are_those_that_python_reads():
     for entry in ENTRIES:
         text = api.docstring_of(entry)
         assert text, entry.name
         if not isinstance(entry.node, ast.Assign):
-            assert text == inspect.getdoc(thing(entry)), entry.name
+            found = thing(entry)
+            known = inspect.signature(found).parameters
+            filled = [p for p in known.values() if p.default is not p.empty]
+            wanted = set(known), len(filled)
+            assert written(api.signature_text(entry)) == wanted, entry.name
+            assert text == inspect.getdoc(found), entry.name
 
 
 def test_a_docstring_keeps_its_signs_and_colours_its_shapes():
@@ -89,15 +75,10 @@ def test_a_docstring_keeps_its_signs_and_colours_its_shapes():
     )
 
 
-def links(page: str) -> list[tuple[str, str]]:
-    """The links of a built page to entries of the reference."""
-    return LINK.findall((HTML / page).read_text("utf8"))
-
-
 @pytest.mark.parametrize("page", CHAPTERS)
 def test_a_chapter_links_what_it_imports_and_a_mention_once(page):
     html = (HTML / page).read_text("utf8")
-    places = [place for _, place in links(page)]
+    places = [place for _, place in LINK.findall(html)]
     mentions = re.findall(rf"{LINK.pattern}><code", html)
     assert len(mentions) == len(set(mentions))
     text = (ROOT / page).with_suffix(".md").read_text("utf8")

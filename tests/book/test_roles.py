@@ -2,19 +2,16 @@
 
 import json
 import re
-from dataclasses import replace
 
-import jupytext
 import pytest
 import roles
 import shapes
 from repository import addresses
 
 from tests.helpers.project import ROOT
-from tformer_lite import running_trace, tiny_translator
+from tformer_lite import running_trace
 
 BOOK = ROOT / "book"
-CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 
 
 def said(text: str) -> str:
@@ -28,16 +25,6 @@ def test_the_recorded_shapes_are_those_of_the_run():
     """`make notebooks` writes book/shapes.json anew."""
     written = json.loads((BOOK / "shapes.json").read_text())
     assert written == shapes.shapes_data(running_trace())
-
-
-@pytest.mark.slow
-def test_other_sizes_of_the_model_are_other_words():
-    config = replace(tiny_translator, d_model=20, n_heads=5, d_ff=7)
-    found = shapes.shapes_data(running_trace(config))
-    assert found["sizes"]["C"] == 20
-    assert found["shapes"]["scores"][1] == ["H", 5]
-    assert found["shapes"]["hidden"] == [["B", 2], ["S", 8], ["F", 7]]
-    assert found["counts"][""] != 41256
 
 
 def test_shapes_sizes_and_counts_are_the_measured_ones():
@@ -77,29 +64,6 @@ def test_a_term_has_a_full_link_to_the_glossary_and_another_fails():
     )
     with pytest.raises(roles.UnknownNameError, match="no term 'causal'"):
         said("{term}`causal`")
-
-
-TYPED = re.compile(r"\((?:\d+|[BTSHDCFV])(?:, (?:\d+|[BTSHDCFV]))+\)")
-
-
-def typed_shapes(prose: str) -> list[str]:
-    """The shapes in a text that its author typed."""
-    code = r"```.*?```|`[^`]*`|\$[^$]*\$|<code>.*?</code>"
-    prose = re.sub(code, "", prose, flags=re.DOTALL)
-    return TYPED.findall(prose)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", CHAPTERS, ids=lambda path: path.stem)
-def test_no_shape_in_prose_is_typed_by_hand(text):
-    cells = jupytext.read(text).cells
-    prose = [cell.source for cell in cells if cell.cell_type == "markdown"]
-    assert typed_shapes("\n".join(prose)) == []
-
-
-def test_a_typed_shape_is_caught():
-    assert typed_shapes("(B, T, C) times\n(12, 4)") == ["(B, T, C)", "(12, 4)"]
-    assert not typed_shapes("{axes}`x` and `(2, 8)` (both) $(T, S)$ (2026)")
 
 
 def test_the_page_of_references_has_every_source():

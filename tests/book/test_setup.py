@@ -22,6 +22,8 @@ from tests.helpers.project import (
     setup_source,
 )
 
+pytestmark = pytest.mark.slow
+
 NOTHING = "file:///nowhere"
 kinds = pytest.mark.parametrize(
     ("chapter", "archive"),
@@ -30,7 +32,6 @@ kinds = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.slow
 @kinds
 def test_without_the_repository_the_first_cell_says_what_to_do(
     chapter, archive, tmp_path
@@ -44,7 +45,6 @@ def test_without_the_repository_the_first_cell_says_what_to_do(
     assert not re.search(r"[.!?] ", said), "more than one sentence"
 
 
-@pytest.mark.slow
 @kinds
 def test_in_a_checkout_the_first_cell_uses_the_checkout(
     chapter, archive, checkout, tmp_path
@@ -70,7 +70,6 @@ for name in {packages.ARCHIVES[archive]}:
         assert [Path(x) for x in done.stdout.split()] == homes, done.stderr
 
 
-@pytest.mark.slow
 @every_notebook
 def test_a_notebook_starts_with_the_hidden_setup_of_its_kind(chapter):
     first = EXERCISES[0] if chapter in EXERCISES else NOTEBOOKS[0]
@@ -81,7 +80,6 @@ def test_a_notebook_starts_with_the_hidden_setup_of_its_kind(chapter):
     assert cell.metadata.tags == ["setup", "hide-cell"]
 
 
-@pytest.mark.slow
 @every_notebook
 def test_what_a_notebook_imports_of_ours_is_in_its_archive(chapter):
     cells = nbformat.read(chapter, as_version=4).cells
@@ -93,7 +91,6 @@ def test_what_a_notebook_imports_of_ours_is_in_its_archive(chapter):
     assert ours <= {*packages.ARCHIVES[name]}
 
 
-@pytest.mark.slow
 def test_what_a_first_cell_fetches_is_small_and_has_all_it_needs(tmp_path):
     """A megabyte at most, with what git knows of the packages."""
     for file in packages.write_archives(tmp_path):

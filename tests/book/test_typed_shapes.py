@@ -9,35 +9,38 @@ from tests.helpers.project import ROOT
 from tests.helpers.typed import judged
 
 Q, SCORES, X = "B 2,H 3,T 8,D 4", "B 2,H 3,T 8,S 8", "B 2,T 8,C 12"
-HIDDEN, LOGITS = "B 2,T 8,F 48", "B 2,T 8,V 1024"
-MASK = "1 1,1 1,T 8,T 8"
-RIGHT = {
-    Q: [
-        "(2, 3, 8, 4)", "2 3 8 4", "2x3x8x4", "torch.Size([2, 3, 8, 4])",
-        "BHTD", "b, h, t, d", "B n_heads T D", "(B, 3, T, 4)",
-        "B=2, H=3, T=8, D=4", "B × H × T × D", "`2, 3, 8, 4`",
-    ],
-    X: ["2 8 12", "B T C", "B T d_model"],
-    LOGITS: ["(2, 8, 1,024)", "2, 8, 1024", "B T vocab_size"],
-    MASK: ["1 1 8 8", "1, 1, T, T"],
-    "T 8": ["(8,)", "T"],
-    "": ["()"],
-}  # fmt: skip
-NEARLY = {
-    Q: {"B H S D": "the third axis is query positions (T), not S"},
-    SCORES: {
+LOGITS, MASK = "B 2,T 8,V 1024", "1 1,1 1,T 8,T 8"
+SWAPPED = "heads (H) and query positions (T) are swapped: transposed where?"
+CASES = {
+    ("right", Q): dict.fromkeys(
+        ["(2, 3, 8, 4)", "2 3 8 4", "2x3x8x4", "torch.Size([2, 3, 8, 4])",
+         "BHTD", "b, h, t, d", "B n_heads T D", "(B, 3, T, 4)",
+         "B=2, H=3, T=8, D=4", "B × H × T × D", "`2, 3, 8, 4`"],
+        "Right: ",
+    ),
+    ("right", X): {"B T d_model": "Right: "},
+    ("right", LOGITS): {
+        "(2, 8, 1,024)": "Right: ",
+        "2, 8, 1024": "Right: ",
+        "B T vocab_size": "Right: ",
+    },
+    ("right", MASK): {"1, 1, T, T": "Right: "},
+    ("right", "T 8"): {"(8,)": "Right: ", "T": "Right: "},
+    ("right", ""): {"()": "Right: "},
+    ("nearly", Q): {
+        "B H S D": "the third axis is query positions (T), not S",
+    },
+    ("nearly", SCORES): {
         "B H S T": "(T) and key positions (S) are swapped: both are 8",
         "B H T T": "the last axis is key positions (S), not T",
     },
-    X: {"B T H*D": "the last axis is channels (C), not H·D: both are 12"},
-}
-SWAPPED = "heads (H) and query positions (T) are swapped: transposed where?"
-WRONG = {
-    Q: {
+    ("nearly", X): {
+        "B T H*D": "the last axis is channels (C), not H·D: both are 12",
+    },
+    ("wrong", Q): {
         "(2, 8, 3, 4)": SWAPPED,
         "2 8 12": "heads (H) and channels per head (D) are still joined: "
         "12 = H · D.",
-        "6 8 4": "batch (B) and heads (H) are still joined: 6 = B · H.",
         "2 8 4": "one axis is missing: heads (H).",
         "3 4": "2 axes are missing: batch (B) and query positions (T).",
         "2 3 8 48": "the last axis cannot be 48, the size of hidden channels "
@@ -51,40 +54,30 @@ WRONG = {
         "batch (B).",
         "7 7 7 7": "4 axes are not right; the first axis cannot be 7",
     },
-    SCORES: {
+    ("wrong", SCORES): {
         "2 3 8": "missing: key positions (S) or query positions",
         "B H T": "missing: key positions (S).",
     },
-    X: {"2 8 3 4": "3 and 4 are one axis here: channels (C), 12 = 3 · 4."},
-    HIDDEN: {"2 8 12": "here it is hidden channels of the feed-forward layer"},
-    MASK: {"8 8": "2 axes are missing: an axis of size 1 and another."},
-}
-UNREAD = {
-    "": "Type a shape.",
-    "hello": "“hello” is no axis that I know.",
-    "B Q T": "“Q” is no axis letter that I know.",
-    "2, -1, 4": "-1 lets PyTorch work a size out. Which one will it be?",
-    "<b>2</b>": "is no axis that I know.",
-    "2.5": "“2.5” is no axis",
-}
-
-
-def cases(table: dict) -> list[tuple[str, str, str]]:
-    """List measured, typed, and what is to be said."""
-    return [
-        (measured, typed, says)
-        for measured, answers in table.items()
-        for typed, says in dict(answers).items()
-    ]
-
-
+    ("wrong", X): {
+        "2 8 3 4": "3 and 4 are one axis here: channels (C), 12 = 3 · 4.",
+    },
+    ("wrong", MASK): {
+        "8 8": "2 axes are missing: an axis of size 1 and another.",
+    },
+    ("unread", Q): {
+        "": "Type a shape.",
+        "hello": "“hello” is no axis that I know.",
+        "B Q T": "“Q” is no axis letter that I know.",
+        "2, -1, 4": "-1 lets PyTorch work a size out. Which one will it be?",
+        "<b>2</b>": "is no axis that I know.",
+        "2.5": "“2.5” is no axis",
+    },
+}  # fmt: skip
 EVERY = [
-    *(("right", m, t, "Right: ") for m, answers in RIGHT.items()
-      for t in answers),
-    *(("nearly", *case) for case in cases(NEARLY)),
-    *(("wrong", *case) for case in cases(WRONG)),
-    *(("unread", Q, *case) for case in UNREAD.items()),
-]  # fmt: skip
+    (verdict, measured, typed, says)
+    for (verdict, measured), answers in CASES.items()
+    for typed, says in answers.items()
+]
 
 
 @pytest.fixture(scope="module")

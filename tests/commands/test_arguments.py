@@ -2,14 +2,14 @@
 commands `trace` and `check`."""
 
 import os
+import shlex
 import subprocess
 import sys
 
 import pytest
 
 from classroom.__main__ import main as teach
-from shapewatch.__main__ import main as watch
-from tests.helpers.commands import char, examples, refusal, translate
+from tests.helpers.commands import TEXT, examples, refusal
 from tests.helpers.factories import own_modules
 from tformer_lite import running_trace
 from tformer_lite.__main__ import main
@@ -76,62 +76,77 @@ def test_what_follows_classroom_goes_to_its_own_command_line(
     assert capsys.readouterr() == own
 
 
+TRANSLATE = "translate 'they will buy bread.'"
+REFUSED = {
+    "": "COMMAND",
+    "train char": "PATH",
+    "train char x --d_model 0": "--d_model: 0 is less than 1",
+    "train char x --dropout 2": "2 is not between 0 and 1",
+    "train char x --lr nan": "nan is not above 0",
+    "train char x --schedule flat": "constant",
+    "train char x --norm best": "'rms'",
+    "train char text.txt --betas 0.9 1": "below 1",
+    "train char x --weight_decay -1": "-1 is less than 0",
+    "train char x --minutes 0": "0 is not above 0",
+    "train char x --steps 3 --epochs 2": "--epochs: not allowed with",
+    "train char x --minutes 1 --steps 1": "--steps: not allowed with",
+    "train char nowhere.txt": "nowhere.txt: No such file",
+    "train char .": "Is a directory",
+    "train char bad.txt": "line 2: the byte 0xff",
+    "train translate bad.txt": "line 2: the byte 0xff",
+    "train char short.txt --block_size 8": "cuts 4 ids into 3 and 1",
+    # One pair, twenty times.
+    "train translate few.tsv": "has 1 pairs that fit, and at least 10",
+    "train char text.txt --block_size 8 --d_model 15 --num_heads 4": (
+        "--d_model=15 is not divisible by --num_heads=4"
+    ),
+    "train char text.txt --block_size 8 --d_model 16 --num_heads 16": (
+        "--num_heads that makes --d_model / --num_heads even"
+    ),
+    "train char text.txt --as-in-source --max_seq_len 8": (
+        "--block_size 32 is more than --max_seq_len 8"
+    ),
+    "train char text.txt --device cuda": "no CUDA device",
+    "train char text.txt --save_path .": "is a folder, not a file.",
+    "train char text.txt --save_path text.txt/model.pt": (
+        "model.pt: lies in a file, not in a folder."
+    ),
+    "generate hello --ckpt nowhere.pt": "there is no checkpoint",
+    "generate a --temperature 0": (
+        "argument --temperature: 0 is no number above 0; to take the likeliest"
+    ),
+    "generate a --temperature inf": "inf is no number above 0",
+    "generate a --top_p 0": "0 is not between 0 and 1, or leaves nothing to",
+    "generate a --top_p 2": "2 is not between 0 and 1",
+    "generate a --top_k -1": "-1 is less than 0",
+    f"{TRANSLATE} again --heatmap looks.png": "give one, in quotes",
+    "translate ' ' --shapes": "give one, in quotes",
+    f"{TRANSLATE} --interactive --shapes": "give one, in quotes",
+    f"{TRANSLATE} --shapes --max_len 1": "no word to look at",
+    f"{TRANSLATE} --heatmap looks.pdf": "end in .png or .svg",
+    f"{TRANSLATE} --heatmap nowhere/looks.png": "nowhere/looks.png: No",
+    "trace --preset bert": "tiny_translator",
+    "trace --path nowhere": "no call in 'nowhere'",
+    "check nothing.py:f": "there is no file /",
+    "check lost:f": "lost fails: ModuleNotFoundError: No module named 'now",
+    "check own_model:fails": "ZeroDivisionError: division by zero, at own_mo",
+    "check own_model:number": "gave int, and no model: a f",
+    "check own_model:right --expect speed=slow": "no check 'speed'",
+}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "answer"),
-    [
-        ("", "COMMAND"),
-        ("train char", "PATH"),
-        ("train char x --d_model 0", "--d_model: 0 is less than 1"),
-        ("train char x --dropout 2", "2 is not between 0 and 1"),
-        ("train char x --lr nan", "nan is not above 0"),
-        ("train char x --schedule flat", "constant"),
-        ("train char x --steps 3 --epochs 2", "--steps"),
-        ("train char nowhere.txt", "nowhere.txt: No such file"),
-        ("generate hello --ckpt nowhere.pt", "there is no checkpoint"),
-        ("trace --preset bert", "tiny_translator"),
-        ("trace --path nowhere", "no call in 'nowhere'"),
-    ],
-)
-def test_a_mistake_is_answered_in_one_line(
-    words, answer, capsys, tmp_path, monkeypatch
+@pytest.mark.parametrize(("words", "answer"), REFUSED.items(), ids=REFUSED)
+def test_a_mistake_is_answered_in_one_line_and_nothing_is_written(
+    words, answer, capsys, here
 ):
-    monkeypatch.chdir(tmp_path)
-    assert answer in refusal(capsys, *words.split())
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_files_that_cannot_be_learned_from_are_named(capsys, tmp_path):
-    assert "Is a directory" in refusal(capsys, "train", "char", tmp_path)
-    bad = tmp_path / "bad.txt"
-    bad.write_bytes(b"one\ntwo\xff\n")
-    assert "line 2: the byte 0xff" in refusal(capsys, "train", "char", bad)
-    said = refusal(capsys, "train", "translate", bad)
-    assert "line 2: the byte 0xff" in said
-    said = refusal(capsys, *char(tmp_path, text="amar"))
-    assert "cuts 4 ids into 3 and 1" in said
-    few = [("one", "एक")] * 20  # one pair, twenty times
-    said = refusal(capsys, *translate(tmp_path, pairs=few))
-    assert "has 1 pairs that fit, and at least 10" in said
-
-
-def test_sizes_that_cannot_be_are_refused_before_training(capsys, tmp_path):
-    said = refusal(capsys, *char(tmp_path, "--d_model", "15"))
-    assert "--d_model=15 is not divisible by --num_heads=2" in said
-    said = refusal(capsys, *char(tmp_path, "--block_size", "9"))
-    assert "--block_size 9 is more than --max_seq_len 8" in said
-    said = refusal(capsys, *char(tmp_path, "--device", "cuda"))
-    assert "no CUDA device" in said
-
-
-def test_where_no_checkpoint_can_be_written_nothing_is_trained(
-    capsys, tmp_path
-):
-    said = refusal(capsys, *char(tmp_path, "--save_path", str(tmp_path)))
-    assert f"--save_path {tmp_path}: is a folder, not a file." in said
-    inside = tmp_path / "text.txt" / "model.pt"
-    said = refusal(capsys, *char(tmp_path, "--save_path", str(inside)))
-    assert "model.pt: lies in a file, not in a folder." in said
+    (here / "text.txt").write_text(TEXT)
+    (here / "short.txt").write_text("amar")
+    (here / "bad.txt").write_bytes(b"one\ntwo\xff\n")
+    (here / "few.tsv").write_text("one\tएक\n" * 20)
+    before = {*here.iterdir()}
+    assert answer in refusal(capsys, *shlex.split(words))
+    assert {x for x in here.iterdir() if x.suffix} == before
 
 
 @pytest.mark.full
@@ -162,26 +177,16 @@ class Model(nn.Module):
         y = self.head(x + self.ahead * x.roll(-1, 1))
         return {"hidden": x, "last": y}
 
-def ids():
-    return torch.tensor([[3, 4, 5, 6], [7, 8, 9, 0]])
+ids = torch.tensor([[3, 4, 5, 6], [7, 8, 9, 0]])
 
 def right():
-    return Model(), ids()
-
-def several():
-    return Model(), (ids(), torch.ones(2, 4))
-
-def by_name():
-    return Model(), {"ids": ids(), "mask": torch.ones(2, 4)}
+    return Model(), {"ids": ids, "mask": torch.ones(2, 4)}
 
 def wrong():
-    return Model(ahead=1), ids()
-
-def alone():
-    return Model()
+    return Model(ahead=1), ids
 
 def number():
-    return 3, ids()
+    return 3, ids
 
 def fails():
     return 1 / 0
@@ -189,14 +194,6 @@ def fails():
 def mismatched():
     return nn.Linear(3, 3), torch.ones(2, 4, 8)
 """
-
-
-@pytest.fixture(
-    name="main", params=[watch, main], ids=["shapewatch", "tformer_lite"]
-)
-def each_main(request):
-    """Each command line that has a `check`."""
-    return request.param
 
 
 @pytest.fixture
@@ -208,78 +205,45 @@ def here(tmp_path, monkeypatch):
         yield tmp_path
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["right", "several", "by_name"])
-def test_a_model_with_nothing_broken_gives_0(main, here, capsys, name):
-    assert main(["check", f"own_model:{name}"]) == 0
-    said = capsys.readouterr()
-    assert said.out.startswith("finite              ✓ holds       All outp")
-    assert said.err == ""
+PADDED = "own_model:wrong --output=last --no-causal --pad 0"
+EXPECTED = "--expect 'padding_invariance=as it was' --expect past=no"
 
 
 @pytest.mark.slow
-def test_a_broken_one_gives_1(main, here, capsys):
-    assert main(["check", "own_model:wrong", "--output", "last"]) == 1
-    out = capsys.readouterr().out
-    assert "causality           ✗ broken      Row 0: position 0 moves" in out
-
-
-@pytest.mark.slow
-def test_the_options_are_those_of_a_report(main, here, capsys):
-    words = ["check", "own_model:wrong", "--output=last", "--no-causal"]
-    assert main([*words, "--pad", "0", "--positions", "3"]) == 1
-    out = capsys.readouterr().out
-    assert "causality           – not judged  Outputs may depend on" in out
-    assert "padding_invariance  ✗ broken" in out
-    why = ["--expect", "padding_invariance=as it was", "--expect", "past=no"]
-    assert main([*words, "--pad", "0", *why]) == 0
-    out = capsys.readouterr().out
-    assert "! expected    as it was. Row 1: output 2 moves" in out
-
-
-@pytest.mark.slow
-def test_a_model_of_this_module_brings_its_ids():
-    assert main(["check", "tformer_lite:running_model"]) == 0
-
-
-@pytest.mark.slow
-def test_its_ids_have_the_padding_that_is_said(capsys):
-    """The model hides the id 1, and attends to 5."""
-    target = "tformer_lite:running_model"
-    assert main(["check", target, "--pad", "1"]) == 0
-    assert main(["check", target, "--pad", "5"]) == 1
-    out = capsys.readouterr().out
-    assert "padding_invariance  ✗ broken      Row 0: output 0 moves" in out
-
-
-def test_a_model_that_does_not_run_is_broken(main, here, capsys):
-    assert main(["check", "own_model:mismatched"]) == 1
-    assert "The model does not run: RuntimeErr" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
-    ("target", "says"),
+    ("words", "code", "said"),
     [
-        ("own_model", "'own_model' names no factory: give module:factory"),
-        ("nothing_here:f", "there is no module 'nothing_here' in /"),
-        ("nothing.py:f", "there is no file /"),
-        ("own_model:f", "own_model has no function 'f'; it has Model, ids,"),
-        ("lost:f", "lost fails: ModuleNotFoundError: No module named 'now"),
-        ("own_model:fails", "ZeroDivisionError: division by zero, at own_mo"),
-        ("own_model:number", "own_model:number gave int, and no model: a f"),
-        ("own_model:alone", "own_model:alone: give the model's inputs, too"),
+        ("own_model:right", 0, "finite              ✓ holds       All outp"),
+        (
+            "own_model:wrong --output last",
+            1,
+            "causality           ✗ broken      Row 0: position 0 moves",
+        ),
+        ("own_model:mismatched", 1, "The model does not run: RuntimeErr"),
+        (PADDED, 1, "causality           – not judged  Outputs may depend on"),
+        (f"{PADDED} --positions 3", 1, "padding_invariance  ✗ broken"),
+        (
+            f"{PADDED} {EXPECTED}",
+            0,
+            "! expected    as it was. Row 1: output 2 moves",
+        ),
+        # It brings its ids; the model hides the id 1, and attends to 5.
+        ("tformer_lite:running_model", 0, "✓ holds"),
+        ("tformer_lite:running_model --pad 1", 0, "padding_invariance  ✓"),
+        (
+            "tformer_lite:running_model --pad 5",
+            1,
+            "padding_invariance  ✗ broken      Row 0: output 0 moves",
+        ),
     ],
 )
-def test_what_is_wrong_is_said_in_a_line(main, here, capsys, target, says):
-    assert says in refusal(capsys, "check", target, main=main)
-
-
-def test_what_is_expected_has_a_name_and_a_reason(main, here, capsys):
-    words = "check", "own_model:right", "--expect"
-    said = refusal(capsys, *words, "past", main=main)
-    assert "write name=reason" in said
-    said = refusal(capsys, *words, "speed=slow", main=main)
-    assert "no check 'speed'" in said
+def test_a_check_says_what_it_finds_and_gives_1_if_it_is_broken(
+    words, code, said, here, capsys
+):
+    assert main(["check", *shlex.split(words)]) == code
+    found = capsys.readouterr()
+    assert said in found.out
+    assert found.err == ""
 
 
 @pytest.mark.slow
@@ -291,14 +255,6 @@ def test_every_call_of_the_running_model_is_printed(capsys):
         head == "tiny_translator: B=2, S=8, T=8, H=3, D=4, C=12, F=48, V=1024"
     )
     assert rest == f"{running_trace().calls()}\n"
-
-
-@pytest.mark.slow
-def test_the_whole_trace_goes_to_a_file_as_json(capsys, tmp_path):
-    path = tmp_path / "trace.json"
-    assert main(["trace", "--json", str(path)]) == 0
-    assert f"Trace saved to {path}" in capsys.readouterr().out
-    assert path.read_text("utf8") == running_trace().to_json()
 
 
 @pytest.mark.full

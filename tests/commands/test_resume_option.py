@@ -12,8 +12,10 @@ import torch
 
 from tests.helpers.commands import PAIRS, TEXT, char, refusal, translate
 from tests.helpers.project import ROOT
-from tformer_lite import Checkpoint, load_checkpoint, resume
+from tformer_lite import load_checkpoint, resume
 from tformer_lite.__main__ import main
+
+pytestmark = pytest.mark.slow
 
 STEPS = "--steps", "1"
 MORE = "--resume", "--steps", "2"
@@ -32,7 +34,6 @@ def edited(folder, edit) -> None:
     torch.save(packed, path)
 
 
-@pytest.mark.slow
 def test_losses_on_other_data_do_not_count_any_more(tmp_path):
     """Else what was best before would stay best for ever."""
     more = "--patience", "2", "--resume", "--force"
@@ -49,7 +50,6 @@ def test_losses_on_other_data_do_not_count_any_more(tmp_path):
     assert min(kept.val_losses) > 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("begin", [char, translate])
 def test_a_file_that_changed_is_refused_until_it_is_forced(
     begin, capsys, tmp_path
@@ -67,7 +67,6 @@ def test_a_file_that_changed_is_refused_until_it_is_forced(
     assert main(begin(tmp_path, *MORE, "--steps", "3", **new)) == 0
 
 
-@pytest.mark.slow
 def test_another_file_is_refused_and_one_that_only_moved_is_not(
     capsys, tmp_path
 ):
@@ -85,7 +84,6 @@ def test_another_file_is_refused_and_one_that_only_moved_is_not(
     assert main([*again, "--steps", "3"]) == 0
 
 
-@pytest.mark.slow
 def test_what_was_trained_on_the_corpus_goes_on_with_that_alone(
     capsys, tmp_path
 ):
@@ -100,16 +98,7 @@ def test_what_was_trained_on_the_corpus_goes_on_with_that_alone(
     assert main(without_path(again)) == 0
 
 
-@pytest.mark.slow
-def test_characters_that_it_does_not_know_are_named(capsys, tmp_path):
-    main(char(tmp_path, *STEPS))
-    words = char(tmp_path, *MORE, "--force", text=TEXT + "QX" * 99)
-    said = refusal(capsys, *words)
-    assert "text.txt has 'Q', 'X', which the vocabulary of" in said
-
-
-@pytest.mark.slow
-def test_the_share_for_training_is_the_checkpoints(capsys, tmp_path):
+def test_the_share_and_the_vocabulary_are_the_checkpoints(capsys, tmp_path):
     main(char(tmp_path, *STEPS, "--train_split", "0.6"))
     assert main(char(tmp_path, *MORE)) == 0
     path = tmp_path / "model.pt"
@@ -117,11 +106,13 @@ def test_the_share_for_training_is_the_checkpoints(capsys, tmp_path):
     said = refusal(capsys, *char(tmp_path, *MORE, "--train_split", "0.7"))
     assert "--train_split 0.7, but" in said
     assert "has 0.6: leave it out" in said
+    others = {"text": TEXT + "QX" * 99}
+    said = refusal(capsys, *char(tmp_path, *MORE, "--force", **others))
+    assert "text.txt has 'Q', 'X', which the vocabulary of" in said
     said = refusal(capsys, *char(tmp_path, "--force", "--train_split", "1"))
     assert "--train_split 1.0: choose a share between 0 and 1" in said
 
 
-@pytest.mark.slow
 def test_the_seed_of_the_split_stays_whatever_seed_goes_on(capsys, tmp_path):
     main(translate(tmp_path, *STEPS, "--seed", "3"))
     first = capsys.readouterr().out.splitlines()
@@ -136,7 +127,6 @@ def test_the_seed_of_the_split_stays_whatever_seed_goes_on(capsys, tmp_path):
     assert resume(tmp_path / "model.pt").origin.seed == 3
 
 
-@pytest.mark.slow
 def test_an_existing_file_is_replaced_when_that_is_typed(capsys, tmp_path):
     command = char(tmp_path, *STEPS)
     main(command)
@@ -148,7 +138,6 @@ def test_an_existing_file_is_replaced_when_that_is_typed(capsys, tmp_path):
     assert (tmp_path / "model.pt").read_bytes() != before
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("begin", [char, translate])
 def test_a_file_that_does_not_say_its_data_goes_on_where_that_is_forced(
     begin, capsys, tmp_path
@@ -227,29 +216,24 @@ def by_two(folder, *options: str) -> subprocess.CompletedProcess:
 def test_two_processes_train_one_model_and_go_on_as_if_nothing_was(tmp_path):
     """156 windows, 78 for each process: 3 batches of 32 are an epoch."""
     last, whole = tmp_path / "model.pt", tmp_path / "whole.pt"
-    one_of_them_speaks(by_two(tmp_path, "--dropout", "0.5", "--epochs", "2"))
+    done = by_two(tmp_path, "--dropout", "0.5", "--epochs", "2")
+    assert "Using device: cpu (2 processes)\n" in done.stdout
+    lines = re.findall(r"^Epoch \d/2", done.stdout, re.MULTILINE)
+    assert lines == ["Epoch 1/2", "Epoch 2/2"]  # one of them speaks
+    assert done.stdout.count("Generated: ") == 1
+    assert "Warning" not in done.stderr
     last.rename(whole)
     by_two(tmp_path, "--dropout", "0.5", "--epochs", "1")
     by_two(tmp_path, "--epochs", "2", "--resume")
-    same_in_the_end(load_checkpoint(whole), load_checkpoint(last))
-    assert main(["generate", "amar", "--ckpt", str(whole)]) == 0
-
-
-def one_of_them_speaks(done: subprocess.CompletedProcess) -> None:
-    assert "Using device: cpu (2 processes)\n" in done.stdout
-    lines = re.findall(r"^Epoch \d/2", done.stdout, re.MULTILINE)
-    assert lines == ["Epoch 1/2", "Epoch 2/2"]
-    assert done.stdout.count("Generated: ") == 1
-    assert "Warning" not in done.stderr
-
-
-def same_in_the_end(whole: Checkpoint, parts: Checkpoint) -> None:
-    """Each draws its dropout from where it was; one file has it all."""
-    assert parts.training["step"] == whole.training["step"] == 6
-    assert len(whole.val_losses) == 2
-    assert parts.train_losses == whole.train_losses
-    for one, other in zip(parts.model.parameters(), whole.model.parameters()):
-        assert one.equal(other)
-    states = [one.training["rng_states_of_others"] for one in (parts, whole)]
+    one, other = load_checkpoint(whole), load_checkpoint(last)
+    assert one.training["step"] == other.training["step"] == 6
+    assert one.train_losses == other.train_losses
+    assert all(
+        map(torch.equal, one.model.parameters(), other.model.parameters())
+    )
+    # Each draws its dropout from where it was.
+    mine, theirs = one.training, other.training
+    states = mine["rng_states_of_others"], theirs["rng_states_of_others"]
     assert states[0][0].equal(states[1][0])
-    assert not states[0][0].equal(parts.training["rng_state"])
+    assert not states[0][0].equal(mine["rng_state"])
+    assert main(["generate", "amar", "--ckpt", str(whole)]) == 0

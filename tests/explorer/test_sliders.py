@@ -4,8 +4,6 @@ attentions that a chapter lets them explore."""
 import pytest
 from playwright.sync_api import expect
 
-from tformer_lite import explore, running_trace
-
 pytestmark = pytest.mark.full
 PAGE = "book/resize.html"
 
@@ -150,16 +148,3 @@ def test_a_link_in_the_text_shows_what_it_speaks_of(visit):
     assert page.get_by_role("combobox", name="Step").input_value() == "weights"
     page.evaluate("location.hash = '#explore-9-0-weights'")  # there is none
     expect(said).to_contain_text("मुख, [SOS]: ")
-
-
-def test_where_no_script_runs_the_tables_can_be_read(browser, tmp_path):
-    explore(running_trace()).save(tmp_path / "page.html")
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto((tmp_path / "page.html").as_uri())
-    page.locator("summary").first.click()
-    expect(
-        page.locator("caption", has_text="weights, head 0").first
-    ).to_be_visible()
-    assert page.get_by_role("combobox").count() == 0
-    context.close()

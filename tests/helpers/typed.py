@@ -1,9 +1,9 @@
 """What readers may type where a shape is asked for, judged by the module
 that a page's script is made of: in Node, or else in a browser."""
 
-import sys
-from collections.abc import Callable
 from functools import cache
+
+from scripts import name_of, notation, size_of
 
 from tests.helpers.project import ROOT
 from tests.helpers.scripts import answer
@@ -19,18 +19,13 @@ ASK = """
 def in_letters() -> list[tuple[str, dict]]:
     """Each axis letter with its name, size and name in code, as a page's
     legend has them."""
-    sys.path.append(str(ROOT / "book" / "_ext"))
-    from scripts import name_of, notation, size_of
-
     return [
         (letter, {"name": name_of(means), "size": size_of(letter), "code": c})
         for letter, means, c in notation()
     ]
 
 
-def judged(
-    cases: list[tuple[str, str]], answer: Callable = answer
-) -> list[dict]:
+def judged(cases: list[tuple[str, str]]) -> list[dict]:
     """Check pairs of a measured shape and a typed one."""
     given = {"letters": in_letters(), "cases": cases}
     return answer([MODULE], ASK, given)

@@ -134,6 +134,3 @@ def test_every_other_command_names_what_is_there():
     typed = commands(*PAPERS)
     assert len(typed) > 10
     assert [fault for words in typed for fault in lacking(words)] == []
-    line = ".venv/bin/python -m pytest tests/modle -q"
-    assert lacking(shlex.split(line)) == ["tests/modle"]
-    assert lacking(["make", "boook"])

@@ -1,9 +1,15 @@
-"""What the papers beside the README say is so: changelog, citation, guide."""
+"""What the papers beside the book say is so: the README, the house's map, the
+changelog, the citation and the guide."""
 
 import re
 import tomllib
+from pathlib import Path
+from pkgutil import resolve_name
 
+import architecture
+import pytest
 import yaml
+from packages import PACKAGES
 
 import tformer_lite
 from tests.helpers.project import ROOT
@@ -15,7 +21,10 @@ def paper(name: str) -> str:
 
 PROJECT = tomllib.loads(paper("pyproject.toml"))["project"]
 CITATION = yaml.safe_load(paper("CITATION.cff"))
-GUIDE = paper("CONTRIBUTING.md")
+GUIDE, PAGE = paper("CONTRIBUTING.md"), paper("ARCHITECTURE.md")
+MODEL = ROOT / "tformer_lite" / "model"
+SITTING = ["config", "masks", "layers", "attention", "models"]
+TARGETS = re.findall(r"^([a-z]+):", paper("Makefile"), re.M)
 
 
 def test_the_citation_names_this_book_version_and_place():
@@ -37,16 +46,14 @@ def test_the_newest_version_in_the_changelog_is_the_modules():
 
 
 def test_every_target_of_make_is_explained_to_contributors():
-    targets = re.findall(r"^([a-z]+):", paper("Makefile"), re.M)
-    for target in set(targets) - {"help", "clean"}:
+    for target in set(TARGETS) - {"help", "clean"}:
         assert f"`make {target}" in GUIDE, target
 
 
 def test_help_lists_ten_targets_that_there_are():
-    targets = re.findall(r"^([a-z]+):", paper("Makefile"), re.M)
     listed = re.findall(r'@echo "make ([a-z]+)', paper("Makefile"))
     assert len(listed) == 10
-    assert {*listed} <= {*targets}
+    assert {*listed} <= {*TARGETS}
 
 
 def test_the_papers_are_short():
@@ -76,3 +83,55 @@ def test_the_names_that_the_guide_tells_to_change_exist():
                 file,
                 name,
             )
+
+
+def test_the_names_on_the_page_exist():
+    names = re.findall(r"`(\w+(?:\.\w+)+)`", PAGE)
+    names = [name for name in names if name.split(".")[0] in PACKAGES]
+    assert len(names) > 20
+    for name in names:
+        resolve_name(name)
+
+
+def test_the_files_on_the_page_exist():
+    files = re.findall(r"`([\w/]+/[\w.]*|\w+\.py)`", PAGE)
+    files += re.findall(r"\]\(([\w/.]+)\)", PAGE)
+    assert len(files) > 10
+    for file in files:
+        places = ROOT / file, ROOT / "tformer_lite" / file, MODEL / file
+        example = file.startswith("chapters/NN") or file == "NN_name.ipynb"
+        assert example or any(map(Path.exists, places)), file
+
+
+def test_the_rooms_on_the_page_are_the_folders():
+    assert set(re.findall(r"^\| `([\w.]+)` \|", PAGE, re.M)) == set(
+        architecture.imports()
+    )
+
+
+@pytest.mark.parametrize(
+    "file", ["ARCHITECTURE.md", "README.md", "book/intro.md"]
+)
+def test_the_sitting_has_as_many_lines_as_a_page_says(file):
+    code = [paper(f"tformer_lite/model/{name}.py") for name in SITTING]
+    lines = sum(len(text.splitlines()) for text in code)
+    text = " ".join(paper(file).split())
+    assert re.findall(r"some (\d+) lines", text) == [str(round(lines, -1))]
+
+
+def test_the_picture_says_what_imports_there_are():
+    stored = architecture.PICTURE.read_text("utf8")
+    said = architecture.sentence(architecture.imports())
+    assert said in stored, "imports have changed: run `make picture`"
+
+
+@pytest.mark.full
+def test_the_picture_is_drawn_from_the_imports_as_they_are():
+    drawn = architecture.svg_text(architecture.imports())
+    stored = architecture.PICTURE.read_text("utf8")
+    assert stored == drawn, "imports have changed: run `make picture`"
+
+
+def test_an_arrow_that_others_stand_for_is_left_out():
+    arrows = {"a": {"b", "c"}, "b": {"c"}, "c": set()}
+    assert architecture.direct(arrows) == [("a", "b"), ("b", "c")]
