@@ -1,7 +1,7 @@
 """Models that nobody here wrote, each made by a function of its sizes.
 
 foreign.toml lists them; `of_transformers` and the like say what its settings
-mean to a library. The sizes are as in zoo.py: B T H D, and C is H*D.
+mean to a library. The sizes are B T H D and the like, and C is H*D.
 """
 
 import importlib
@@ -30,7 +30,6 @@ KINDS = {
     "picture": ("B H D X", ["B K X X"]),
     "sound": ("B M L T H D", ["B M L", "B T"]),
     "wave": ("B L H D", ["B L"]),
-    "caption": ("B T H D X", ["B T", "B K X X"]),
 }
 # Sizes to be chosen from for a run that no probe has made.
 ELSEWHERE = {"B": (11, 14, 13), "T": (29, 36, 31), "S": (23, 38, 33)}
@@ -63,8 +62,7 @@ class Foreign:
     `build(**sizes)` gives (model, inputs), the model in evaluation with the
     same weights each time; `dims` are the sizes to trace it at, and `axes`
     name those of its inputs. `kind` is a key of KINDS; `broken` and
-    `unusual` are the findings that it should have; what is `nightly` is much
-    like another.
+    `unusual` are the findings that it should have.
     """
 
     name: str
@@ -75,7 +73,6 @@ class Foreign:
     elsewhere: dict[str, list[int]] = field(default_factory=dict)
     broken: tuple[str, ...] = ()
     unusual: tuple[str, ...] = ()
-    nightly: bool = False
 
     @property
     def axes(self) -> list[str]:
@@ -208,9 +205,6 @@ def asked(model: nn.Module, kind: str, sizes: Sizes) -> tuple:
     if kind == "sound":
         names = "input_features decoder_input_ids"
         return Named(model, names, False), (noise(B, M, L), some_ids(B, T))
-    if kind == "caption":
-        names = "input_ids pixel_values"
-        return Named(model, names, False), (some_ids(B, T), noise(B, 3, X, X))
     pair = some_ids(B, sizes["S"], 1, True), some_ids(B, T)
     if isinstance(model, styles.Annotated):
         return model, pair
@@ -228,7 +222,6 @@ def foreign(
         "elsewhere": settings.pop("elsewhere", {}),
         "broken": tuple(settings.pop("broken", ())),
         "unusual": tuple(settings.pop("unusual", ())),
-        "nightly": settings.pop("nightly", False),
     }
     build = partial(built, MAKERS[library], kind, name, settings)
     dims = {**sizes, "C": "H*D"} if "H" in sizes else sizes

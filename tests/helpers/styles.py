@@ -209,51 +209,17 @@ class EinsumAttention(nn.Module):
         return torch.einsum("bqnd,ndc->bqc", z, self.W_O) + self.b_O
 
 
-# The way of Dive into Deep Learning: heads in the batch, lengths for masks.
+class EinsumGPT(nn.Module):
+    """Pre-norm blocks, between two tables."""
 
-
-class LengthsAttention(nn.Module):
-    def __init__(self, channels: int, heads: int):
-        super().__init__()
-        self.heads = heads
-        self.W_q = nn.Linear(channels, channels, bias=False)
-        self.W_k = nn.Linear(channels, channels, bias=False)
-        self.W_v = nn.Linear(channels, channels, bias=False)
-        self.W_o = nn.Linear(channels, channels, bias=False)
-
-    def transpose_qkv(self, X: Tensor) -> Tensor:
-        X = X.reshape(X.shape[0], X.shape[1], self.heads, -1)
-        X = X.permute(0, 2, 1, 3)
-        return X.reshape(-1, X.shape[2], X.shape[3])
-
-    def transpose_output(self, X: Tensor) -> Tensor:
-        X = X.reshape(-1, self.heads, X.shape[1], X.shape[2])
-        X = X.permute(0, 2, 1, 3)
-        return X.reshape(X.shape[0], X.shape[1], -1)
-
-    def forward(self, X: Tensor) -> Tensor:
-        n, t, _ = X.shape
-        queries = self.transpose_qkv(self.W_q(X))
-        keys = self.transpose_qkv(self.W_k(X))
-        values = self.transpose_qkv(self.W_v(X))
-        lengths = torch.arange(1, t + 1).repeat(n * self.heads)
-        d = queries.shape[-1]
-        scores = torch.bmm(queries, keys.transpose(1, 2)) / math.sqrt(d)
-        flat = scores.reshape(-1, t)
-        flat[torch.arange(t)[None, :] >= lengths[:, None]] = -1e6
-        weights = functional.softmax(flat.reshape(scores.shape), dim=-1)
-        return self.W_o(self.transpose_output(torch.bmm(weights, values)))
-
-
-class AnyGPT(nn.Module):
-    """Pre-norm blocks around an attention, between two tables."""
-
-    def __init__(self, attention, vocabulary, channels, heads):
+    def __init__(self, vocabulary, channels, heads):
         super().__init__()
         self.embed = nn.Embedding(vocabulary, channels)
         self.pos_embed = nn.Parameter(torch.randn(64, channels) * 0.2)
         self.ln1 = nn.ModuleList(nn.LayerNorm(channels) for _ in "12")
-        self.attn = nn.ModuleList(attention(channels, heads) for _ in "12")
+        self.attn = nn.ModuleList(
+            EinsumAttention(channels, heads) for _ in "12"
+        )
         self.unembed = nn.Linear(channels, vocabulary)
 
     def forward(self, tokens: Tensor) -> Tensor:
@@ -261,13 +227,3 @@ class AnyGPT(nn.Module):
         for norm, attend in zip(self.ln1, self.attn):
             x = attend(norm(x)) + x
         return self.unembed(x)
-
-
-class EinsumGPT(AnyGPT):
-    def __init__(self, *sizes: int):
-        super().__init__(EinsumAttention, *sizes)
-
-
-class LengthsGPT(AnyGPT):
-    def __init__(self, *sizes: int):
-        super().__init__(LengthsAttention, *sizes)

@@ -11,7 +11,7 @@ from shapewatch.tracing import shape_html, shape_text
 from shapewatch.tracing.axes.formulas import formula_text, line
 from shapewatch.tracing.axes.names import Axis, ShapeNamer
 from shapewatch.tracing.axes.sizes import joint_sizes, run_sizes, sizes_of_one
-from tests.helpers.zoo import value
+from tests.helpers.sums import named_size
 
 LETTERS = ["B", "S", "T", "H", "D"]
 FRESH = [
@@ -94,9 +94,9 @@ def test_what_is_proved_is_so_at_sizes_that_no_run_has(made, sizes, chosen):
     assert axis.size == function(made[0])
     assert axis.proof == "proved" or not ours or len(made) < 5
     if axis.proof == "proved":
-        assert [value(axis.name, run) for run in made] == list(column)
+        assert [named_size(axis.name, run) for run in made] == list(column)
         for fresh in FRESH:
-            assert value(axis.name, fresh) == function(fresh)
+            assert named_size(axis.name, fresh) == function(fresh)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_refused_probes_make_no_name_wrong(sizes, chosen, refused):
     stay = {n: made[0][n] for n in LETTERS if len({r[n] for r in made}) == 1}
     fresh = run_sizes(FRESH[0] | stay | {"C": "H*D"})
     if len(set(column)) > 1 and axis.proof == "proved" and ours:
-        assert value(axis.name, fresh) == function(fresh)
+        assert named_size(axis.name, fresh) == function(fresh)
 
 
 def test_a_name_of_a_name_is_not_a_doubt():
