@@ -9,7 +9,6 @@ from torch import nn
 from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
 
-from tests.helpers import source_000
 from tests.helpers.small import build, small
 from tformer_lite import (
     EncoderDecoder,
@@ -53,17 +52,6 @@ def test_three_attentions_of_the_running_example(attention):
     masks = padding_mask(src, 1), causal_mask(8) & padding_mask(tgt, 1)
     for one, mask in zip(found, (*masks, masks[0])):
         assert one.weights.shape == (2, 3, 8, 8)
-        assert one.scores.isfinite().all()
-        check(one, one.scores, mask)
-
-
-def test_source_000s_scores_survive_its_writing_over_them():
-    model = source_000.Translator()
-    src, tgt, *_ = running_example()
-    masks = padding_mask(src, 1), causal_mask(8) & padding_mask(tgt, 1)
-    found = trace(model, src, tgt, *masks, keep=True).attention()
-    assert len(found) == 3
-    for one, mask in zip(found, (*masks, masks[0])):
         assert one.scores.isfinite().all()
         check(one, one.scores, mask)
 
