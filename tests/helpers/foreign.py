@@ -158,12 +158,6 @@ def of_x_transformers(name: str, settings: dict, sizes: Sizes) -> nn.Module:
     return TransformerWrapper(**sizes, attn_layers=layers)
 
 
-def of_vit_pytorch(name: str, settings: dict, sizes: Sizes) -> nn.Module:
-    module, family = name.split(".")
-    make = getattr(importlib.import_module(f"vit_pytorch.{module}"), family)
-    return make(**settled(DATA["styles"]["lucidrains"] | settings, sizes))
-
-
 def of_lessons(name: str, settings: dict, sizes: Sizes) -> nn.Module:
     family = getattr(styles, name.split(",")[0])
     heads = sizes["H"]
@@ -175,7 +169,6 @@ MAKERS = {
     "transformers": of_transformers,
     "timm": of_timm,
     "x_transformers": of_x_transformers,
-    "vit_pytorch": of_vit_pytorch,
 }
 
 
@@ -229,8 +222,8 @@ def foreign(
     return Foreign(label, kind, library, build, dims, **rest)
 
 
-KIND_OF = {"timm": "picture", "vit_pytorch": "picture"}
-KIND_OF |= {"x_transformers": "decoder", "lessons": "decoder"}
+KIND_OF = {"timm": "picture", "x_transformers": "decoder"}
+KIND_OF |= {"lessons": "decoder"}
 
 
 def listed() -> Iterator[Foreign]:
