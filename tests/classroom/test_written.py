@@ -64,6 +64,7 @@ def test_what_is_assigned_has_three_right_answers_and_eight_wrong_ones():
 EITHER = re.compile(
     "transpose|max|min|maximum|minimum|logaddexp|dot|union|isclose"
 )
+SAMPLE = re.compile("manual_seed|randn")
 SWAPS = {
     ast.Add: (ast.Sub,),
     ast.Sub: (ast.Add,),
@@ -89,11 +90,16 @@ SWAPS = {
 
 
 def faulty(code: str) -> list[tuple[str, str, str]]:
-    """Give the code with each fault: the line before and after, and all."""
+    """Give the code with each fault: the line before and after, and all.
+    What chooses a random sample stays, as another one would do."""
     tree = ast.parse(code)
     plain = ast.unparse(tree)
-    found = {}
+    found, sample = {}, set()
     for number, node in enumerate(ast.walk(tree)):
+        if isinstance(node, ast.Call) and SAMPLE.fullmatch(name_of(node)):
+            sample |= {*ast.walk(node)}
+        if node in sample:
+            continue
         for change in changes(node):
             new = copy.deepcopy(tree)
             target = next(
@@ -152,6 +158,9 @@ def swaps(node: ast.AST) -> tuple:
     op = getattr(node, "op", None)
     if isinstance(node, ast.Compare):
         op = node.ops[0]
+        limit = getattr(node.comparators[0], "value", 0)
+        if isinstance(limit, float):  # no number is just on the limit
+            return SWAPS[type(op)][-1:]
     return SWAPS.get(type(op), ())
 
 

@@ -8,7 +8,6 @@ import io
 import sys
 import threading
 import warnings
-from itertools import count
 
 import pytest
 import torch
@@ -85,22 +84,15 @@ def test_what_a_long_run_leaves_behind_is_collected_while_it_runs():
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-@pytest.mark.parametrize("call", [1, 2, 4])
-def test_an_error_in_the_run_or_in_a_probe_leaves_nothing(error, call, capsys):
-    model, calls = small_model(), count(1)  # nothing puts this back
-
+def test_an_error_in_the_run_leaves_nothing(error):
     def stop(*_):
-        if next(calls) >= call:
-            raise error("stop")
+        raise error("stop")
 
+    model = small_model()
     model[1].register_forward_hook(stop)
-    if call > 1 and error is RuntimeError:
-        assert trace(model, rows(), **NAMED).notes
-    else:
-        with pytest.raises(error, match="stop"):
-            trace(model, rows(), **NAMED)
+    with pytest.raises(error, match="stop"):
+        trace(model, rows(), **NAMED)
     assert model[1].num_batches_tracked == 1
-    assert capsys.readouterr().out == ""
 
 
 def test_a_trace_within_a_traced_model_sees_its_own_part():
