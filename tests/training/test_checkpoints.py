@@ -97,13 +97,6 @@ def test_source_002s_keys_are_there_with_its_values(path):
         assert weights[name].equal(value)
 
 
-class Shout:
-    """Code of the reader's own, which no file keeps."""
-
-    def __init__(self, *_):
-        self.ids = {}
-
-
 class MyWriter(DecoderOnly):
     pass
 
@@ -125,9 +118,7 @@ class MyWords(WordTokenizer):
             None,
             "MyWriter is no class .* use DecoderOnly, EncoderDecoder",
         ),
-        (lambda: torch.nn.Linear(2, 2), None, "Linear is no class"),
         (lambda: writer(), MyWords({}), "MyWords is no class .* Word"),
-        (lambda: writer(), Shout(), "Shout is no class .* CharTokenizer"),
     ],
 )
 def test_code_of_the_readers_own_is_refused_before_a_file_is_made(
