@@ -213,19 +213,14 @@ def test_self_is_apart_from_the_modules_within_and_total_is_not(clock):
     assert lines[-1].startswith("note: ms: medians of 5 runs")
 
 
-class Sizes(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.wide, self.narrow = nn.Linear(25, 50), nn.Linear(50, 25)
-
-    def forward(self, x):
-        x = self.narrow(self.wide(x))
-        return x.view(-1)[:10].expand(3, 10)
-
-
 def test_made_is_the_memory_that_is_new_and_peak_what_is_there_at_once():
+    wide, narrow = nn.Linear(25, 50), nn.Linear(50, 25)
+
+    def model(x):
+        return narrow(wide(x)).view(-1)[:10].expand(3, 10)
+
     with torch.no_grad():
-        sheet = trace(Sizes(), X).profile()
+        sheet = trace(model, X).profile()
     assert sheet["wide"].made == 10 * 50 * 4
     assert sheet["narrow"].made == 10 * 25 * 4
     assert sheet[""].made == 3000  # views make none

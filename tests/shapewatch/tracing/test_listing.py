@@ -2,6 +2,7 @@
 
 import ast
 import math
+from cProfile import Profile
 from functools import partial
 
 import pytest
@@ -340,6 +341,37 @@ def test_the_rows_of_a_tensor_are_shown_where_a_loop_takes_them():
 
     assert note(2) == "x: (3?), (3?)"
     assert note(9) == "x: (3?), …, (3?)"
+
+
+def calls(work) -> int:
+    """How many calls some work takes."""
+    profile = Profile()
+    profile.runcall(work)
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+class Same(nn.Module):
+    """Gives what it was given."""
+
+    def forward(self, x):
+        return x
+
+
+@pytest.mark.slow
+def test_source_takes_twice_the_work_for_twice_the_calls():
+    part, work = Same(), []
+
+    def often(x, many):
+        y = x
+        for _ in range(many):
+            y = y + part(x)
+        return y
+
+    for many in (400, 800):
+        seen = trace(often, torch.ones(3), many)
+        assert str(seen.source(often))  # what is read of files is read now
+        work.append(calls(partial(seen.source, often)))
+    assert work[1] < 2.5 * work[0]
 
 
 # --- what changed from one text to the next ------------------------------

@@ -8,6 +8,7 @@ import io
 import sys
 import threading
 import warnings
+from weakref import ref
 
 import pytest
 import torch
@@ -198,25 +199,23 @@ def test_what_a_thread_prints_and_warns_of_gets_through(capsys):
     assert (said.out, said.err) == ("heard\n", "seen\n")
 
 
-class Loud(nn.Module):
-    """Says what it does, in every way."""
-
-    def forward(self, x):
-        print("print", flush=True)
-        sys.stdout.write("write\n")
-        print("error", file=sys.stderr)
-        warnings.warn("beware", stacklevel=1)
-        with contextlib.redirect_stdout(io.StringIO()) as text:
-            print("inside")
-        assert text.getvalue() == "inside\n"
-        return x + 1
+def loud(x):
+    """Say what is done, in every way."""
+    print("print", flush=True)
+    sys.stdout.write("write\n")
+    print("error", file=sys.stderr)
+    warnings.warn("beware", stacklevel=1)
+    with contextlib.redirect_stdout(io.StringIO()) as text:
+        print("inside")
+    assert text.getvalue() == "inside\n"
+    return x + 1
 
 
 @pytest.mark.parametrize("names", [{}, NAMED])
 def test_a_model_is_heard_once(capsys, names):
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        seen = trace(Loud(), rows(), **names)
+        seen = trace(loud, rows(), **names)
     said = capsys.readouterr()
     assert said.out == "print\nwrite\n"
     assert said.err == "error\n"
@@ -290,3 +289,21 @@ def test_attention_in_other_threads_runs_as_ever():
 
     assert len(trace(model, x)) == 1
     assert asked == alone
+
+
+class Forgets(nn.Module):
+    """Lets go of what it made, and looks whether it is gone."""
+
+    def forward(self, x):
+        y = x + 1
+        self.made = ref(y)
+        del y
+        self.gone = self.made() is None
+        return x * 2
+
+
+def test_a_trace_keeps_no_tensor_that_an_untraced_run_would_free():
+    inner, seen = Forgets(), []
+    inner.register_forward_hook(lambda part, *_: seen.append(part.gone))
+    trace(nn.Sequential(inner, nn.Identity()), torch.ones(3))
+    assert seen == [True]
