@@ -174,7 +174,7 @@ def test_the_memory_of_an_encoder_goes_to_every_layer_of_the_decoder():
         ("input 1", "decoder Stack"),  # the mask
         ("tgt_embedding InputEmbedding", "decoder Stack"),
     } < ways(arrows)
-    _, arrows = graph(model, *inputs, depth=4)
+    _, arrows = graph(model, *inputs, depth=3)
     memory = {end for start, end in ways(arrows) if start == "norm Identity"}
     assert any(end.startswith("cross_attention") for end in memory)
 
