@@ -8,12 +8,12 @@ from pictures.canvas import BESIDE, Canvas, titles_of
 from tformer_lite.drawing.surface.matrix import Matrix, table_of
 from tformer_lite.drawing.surface.page import SIZE, Style, text_width
 from tformer_lite.drawing.surface.palette import (
+    GREY,
     INK,
-    MUTED,
     RIM,
     SHARE,
 )
-from tformer_lite.drawing.surface.picture import Picture, styled
+from tformer_lite.drawing.surface.picture import Picture, with_style
 from tformer_lite.rounding import round_number
 
 __all__ = ["ribbons"]
@@ -87,7 +87,7 @@ def row_text(matrix: Matrix, i: int, most: int) -> str:
     return f"{matrix.labels[0][i]} attends to {', '.join(best)}."
 
 
-@styled
+@with_style
 def draw_ribbons(matrix: Matrix, lit: int | None, title: str) -> Canvas:
     """Draw a matrix between its words, which are turned where they have no
     room."""
@@ -127,7 +127,7 @@ def draw_ends(
     turn |= {"ha": "right", "va": "top"} if down > 0 else {"ha": "left"}
     for i, (x, word) in enumerate(zip(places, words)):
         marker = word.startswith("[") and word.endswith("]")
-        style: Style = {"color": (MUTED if marker else INK)[0], "size": SIZE}
+        style: Style = {"color": (GREY if marker else INK)[0], "size": SIZE}
         style |= {"weight": "bold"} if i == lit else {}
         style |= turn if turned else {}
         page.word(x, y + 5 * down * (not turned), word, LONGEST, **style)

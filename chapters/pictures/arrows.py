@@ -19,8 +19,8 @@ from tformer_lite.drawing.surface.page import (
     Style,
     text_width,
 )
-from tformer_lite.drawing.surface.palette import CENTRED, EDGE, INK, LINE
-from tformer_lite.drawing.surface.picture import Picture, styled
+from tformer_lite.drawing.surface.palette import AROUND_ZERO, EDGE, INK, LINE
+from tformer_lite.drawing.surface.picture import Picture, with_style
 
 __all__ = ["arrows"]
 
@@ -127,7 +127,7 @@ class Dials(Canvas):
     """A page of circles: in bands, as many beside each other as fit, with
     labels beside and above."""
 
-    @styled
+    @with_style
     def __init__(
         self, titles: list[str], values: Tensor, rows: Labels, columns: Labels
     ):
@@ -200,7 +200,7 @@ def draw_angle(
         taken.append(place)
         page.write(*place, title, weight="bold")
     limit = largest(page.values.prod(0).sum(-1))
-    fill = CENTRED.scale(CENTRED.light)(0.5 + score.item() / limit / 2)
+    fill = AROUND_ZERO.scale(AROUND_ZERO.light)(0.5 + score.item() / limit / 2)
     one, other = (math.degrees(math.atan2(end[1], end[0])) for end in ends)
     turn = (other - one) % 360
     start, turn = (other, 360 - turn) if turn > 180 else (one, turn)

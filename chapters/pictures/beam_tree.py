@@ -19,16 +19,16 @@ from tformer_lite.drawing.surface.page import (
 )
 from tformer_lite.drawing.surface.palette import (
     EDGE,
+    GREY,
     HATCH,
+    HIGHLIGHT,
     INK,
     LINE,
-    LIT,
-    MUTED,
     PAPER,
     RIM,
     SHARE,
 )
-from tformer_lite.drawing.surface.picture import Picture, styled
+from tformer_lite.drawing.surface.picture import Picture, with_style
 from tformer_lite.model.models import EncoderDecoder
 
 __all__ = ["beam_tree"]
@@ -165,7 +165,7 @@ class Tree(Canvas):
     """A page with the nodes of a search, one below the other and each in its
     lane: `says` is what stands in them, `lit` leads to the best row."""
 
-    @styled
+    @with_style
     def __init__(self, beams: WatchedBeams, says: dict[Node, list[str]]):
         super().__init__()
         self.says, self.ends = says, beams.ranked()
@@ -235,17 +235,19 @@ def draw_lines(tree: Tree, node: Node) -> None:
 def draw_node(tree: Tree, node: Node) -> None:
     """Draw a node's box, with its word, its gloss and its chance."""
     (x, y), lit = tree.middle(node), node in tree.lit
-    fill, rim = (LIT, RIM) if lit else (PAPER, LINE if node.kept else EDGE)
+    fill, rim = (
+        (HIGHLIGHT, RIM) if lit else (PAPER, LINE if node.kept else EDGE)
+    )
     style: Style = {"fc": fill[0], "ec": rim[0], "lw": 1.4 if lit else 0.9}
     box = x - tree.wide / 2, y - HIGH / 2, tree.wide, HIGH
     tree.box(box, **style)
     lines = [line for line in tree.says[node] if line]
     y -= 6.5 * (len(lines) - 1)
-    ink, bold = (INK, "bold") if node.kept else (MUTED, "normal")
+    ink, bold = (INK, "bold") if node.kept else (GREY, "normal")
     tree.write(x, y, lines[0], weight=bold, color=ink[0])
     for i, line in enumerate(lines[1:], 1):
         last = node.step > 0 and i == len(lines) - 1
-        tree.note(x, y + 13 * i, line, color=(ink if last else MUTED)[0])
+        tree.note(x, y + 13 * i, line, color=(ink if last else GREY)[0])
 
 
 def draw_bar(tree: Tree, end: Node) -> None:

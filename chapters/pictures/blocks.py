@@ -19,12 +19,12 @@ from tformer_lite.drawing.surface.page import (
 )
 from tformer_lite.drawing.surface.palette import (
     AXES,
-    MUTED,
+    GREY,
     PAPER,
     WRONG,
     tint,
 )
-from tformer_lite.drawing.surface.picture import Picture, styled
+from tformer_lite.drawing.surface.picture import Picture, with_style
 
 __all__ = ["blocks"]
 
@@ -184,7 +184,7 @@ class Blocks(Canvas):
     """A page of panels: the first, and below it the others, as many beside
     each other as have room for their titles and digits."""
 
-    @styled
+    @with_style
     def __init__(self, panels: list[Elements], axes: str):
         super().__init__()
         first, *below = panels
@@ -261,7 +261,7 @@ def draw_foot(page: Blocks, panel: Elements, box: Box) -> None:
     (left, y, wide, above), n = box, panel.n_heads
     if above:
         right = panel.verdict.startswith("all")
-        colour = (MUTED if right else WRONG)[0]
+        colour = (GREY if right else WRONG)[0]
         page.note(left + wide / 2, y, panel.verdict, color=colour)
     elif panel.places.ndim == 2 and n > 1:
         for head in range(n):

@@ -16,8 +16,8 @@ from tformer_lite.drawing.surface.page import (
     Box,
     text_width,
 )
-from tformer_lite.drawing.surface.palette import INK, KINDS, MUTED
-from tformer_lite.drawing.surface.picture import Picture, styled
+from tformer_lite.drawing.surface.palette import GREY, INK, KINDS
+from tformer_lite.drawing.surface.picture import Picture, with_style
 
 __all__ = ["broadcast"]
 
@@ -102,7 +102,7 @@ def masks_text(panels: list[Mask]) -> str:
     return "\n".join([f"{say}; together {allowed}.", "", *rows]).rstrip()
 
 
-@styled
+@with_style
 def draw_masks(panels: list[Mask], words: list[list[str]]) -> Canvas:
     """Draw masks side by side, and the words at the right."""
     page, (n, _, t, s) = Canvas(), panels[-1].every.shape
@@ -142,7 +142,7 @@ def draw_share(page: Canvas, panel: Mask, sentence: int, box: Box) -> None:
         (left + cell * j, top + cell * i, cell, cell)
         for i, j in hidden.nonzero().tolist()
     )
-    page.rectangle(box, fill=False, ec=MUTED[0], lw=0.9, ls=":")
+    page.rectangle(box, fill=False, ec=GREY[0], lw=0.9, ls=":")
     if sentence >= n:
         page.arrow((middle, top - APART - 6), (middle, top + 10), zorder=3)
         return

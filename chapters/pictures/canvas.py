@@ -20,11 +20,11 @@ from tformer_lite.drawing.surface.page import (
     ellipsize,
 )
 from tformer_lite.drawing.surface.palette import (
-    CENTRED,
+    AROUND_ZERO,
     DARK,
+    GREY,
     INK,
     KINDS,
-    MUTED,
 )
 from tformer_lite.drawing.surface.picture import Picture
 
@@ -52,13 +52,13 @@ class Canvas(Page):
         self, x: float, y: float, word: str, room: float = WIDEST, **style: Any
     ) -> None:
         """Write a word, cut where it has no room; what fills up is grey."""
-        colour = (MUTED if word == "[PAD]" else INK)[0]
+        colour = (GREY if word == "[PAD]" else INK)[0]
         style = {"size": SMALL, "color": colour} | style
         self.write(x, y, ellipsize(word, room, size=SMALL), **style)
 
     def scores(self, box: Box, values: Tensor, limit: float) -> None:
         """Draw cells, white where a number is 0."""
-        self.cells(box, values, CENTRED, (-limit, limit))
+        self.cells(box, values, AROUND_ZERO, (-limit, limit))
 
     def rectangle(self, box: Box, **style: Any) -> None:
         """Draw a box without round corners."""

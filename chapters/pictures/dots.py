@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from pictures.canvas import TINY, Canvas
 from tformer_lite.drawing.surface.page import Style, text_width
 from tformer_lite.drawing.surface.palette import EDGE, INK, PAPER
-from tformer_lite.drawing.surface.picture import Picture, styled
+from tformer_lite.drawing.surface.picture import Picture, with_style
 
 __all__ = ["dots"]
 
@@ -57,7 +57,7 @@ def dots_text(rows: Marks, columns: dict[str, int]) -> str:
     return "\n".join([head, "", *lines])
 
 
-@styled
+@with_style
 def draw_dots(
     rows: Marks, titles: Mapping[str, str], columns: dict[str, int]
 ) -> Canvas:

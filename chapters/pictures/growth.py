@@ -21,7 +21,7 @@ from tformer_lite.drawing.surface.page import (
     text_width,
 )
 from tformer_lite.drawing.surface.palette import PAPER
-from tformer_lite.drawing.surface.picture import Picture, styled
+from tformer_lite.drawing.surface.picture import Picture, with_style
 
 __all__ = ["growth"]
 
@@ -115,7 +115,7 @@ def changed_rows(before: Tensor, now: Tensor) -> list[int]:
     return [*other.nonzero().flatten().tolist(), *range(same, len(now))]
 
 
-@styled
+@with_style
 def draw_growth(
     titles: list[str], steps: Steps, new: NewRows, words: list[str]
 ) -> Canvas:

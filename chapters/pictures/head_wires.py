@@ -9,7 +9,7 @@ from torch import Tensor
 from pictures.canvas import BESIDE, Canvas, titles_of
 from tformer_lite.drawing.surface.matrix import table
 from tformer_lite.drawing.surface.palette import LINE, tint
-from tformer_lite.drawing.surface.picture import Picture, styled
+from tformer_lite.drawing.surface.picture import Picture, with_style
 
 __all__ = ["head_wires"]
 
@@ -75,7 +75,7 @@ def plural(n: int, thing: str) -> str:
     return f"{n} {thing}{'s' * (n != 1)}"
 
 
-@styled
+@with_style
 def draw_sharing(title: str, keys: list[int]) -> Canvas:
     """Draw queries above, keys and values below, and a wire for each query."""
     page, heads = Canvas(), list(range(max(keys) + 1))

@@ -11,7 +11,7 @@ from pictures.canvas import Canvas, arguments, largest
 from tformer_lite.drawing.surface import matrix
 from tformer_lite.drawing.surface.page import SIZE, SMALL, Style, text_width
 from tformer_lite.drawing.surface.palette import INK, LINE, PAPER, RIM
-from tformer_lite.drawing.surface.picture import Picture, styled
+from tformer_lite.drawing.surface.picture import Picture, with_style
 from tformer_lite.model.checks import check_ids
 
 __all__ = ["look_up"]
@@ -81,7 +81,7 @@ def lines_of(pairs: Pairs, last: int) -> list[int | None]:
     return lines
 
 
-@styled
+@with_style
 def draw_look_up(pairs: Pairs, table: Tensor, names: list[str]) -> Canvas:
     """Draw ids at the left, the table, and the fetched rows."""
     page, lines = Canvas(), lines_of(pairs, len(table) - 1)

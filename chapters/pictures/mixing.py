@@ -16,12 +16,12 @@ from tformer_lite.drawing.surface.matrix import (
 )
 from tformer_lite.drawing.surface.page import NAME, SMALL, Style
 from tformer_lite.drawing.surface.palette import (
-    CENTRED,
+    AROUND_ZERO,
     EDGE,
+    GREY,
     HATCH,
-    MUTED,
 )
-from tformer_lite.drawing.surface.picture import Picture, styled
+from tformer_lite.drawing.surface.picture import Picture, with_style
 from tformer_lite.rounding import first_largest
 
 __all__ = ["one_query"]
@@ -112,7 +112,7 @@ def query_text(query: Query) -> str:
     return f"{text}\n\n{table(query.name, rows)}"
 
 
-@styled
+@with_style
 def draw_query(query: Query) -> Canvas:
     """Draw one query's way from scores to its output, from top to bottom."""
     page, n = Canvas(), len(query.words)
@@ -140,7 +140,7 @@ def digits(values: Tensor, room: bool) -> list[str]:
 def draw_scores(query: Query, ax: Axes, room: bool) -> None:
     """Draw each score as a bar, up or down, and the words above."""
     finite = query.scores.masked_fill(query.scores.isinf(), 0).tolist()
-    colours = [CENTRED.light[2 * (score > 0)] for score in finite]
+    colours = [AROUND_ZERO.light[2 * (score > 0)] for score in finite]
     style: Style = {"width": 0.7, "color": colours, "ec": EDGE[0], "lw": 0.7}
     ax.set_ylim(min(-1e-9, *finite), max(0, *finite))
     bars = ax.bar(range(len(finite)), finite, **style)
@@ -156,8 +156,8 @@ def draw_scores(query: Query, ax: Axes, room: bool) -> None:
     for bar, label, word, seen in zip(bars, labels, words, query.mask):
         if not seen:
             bar.set(fill=False, hatch="////", ec=HATCH[0], lw=0)
-            label.set_color(MUTED[0])
-            word.set_color(MUTED[0])
+            label.set_color(GREY[0])
+            word.set_color(GREY[0])
 
 
 def draw_mask(query: Query, ax: Axes, room: bool) -> None:
@@ -165,7 +165,7 @@ def draw_mask(query: Query, ax: Axes, room: bool) -> None:
     places = (~query.mask).nonzero().flatten().tolist()
     style: Style = {"fill": False, "hatch": "////", "ec": HATCH[0], "lw": 0}
     ax.bar(places, 1, width=0.8, **style)
-    middle: Style = {"ha": "center", "va": "center", "color": MUTED[0]}
+    middle: Style = {"ha": "center", "va": "center", "color": GREY[0]}
     for i, seen in enumerate(query.mask):
         ax.text(i, 0.45, "0" if seen else "−∞", size=SMALL, **middle)
 
@@ -176,7 +176,7 @@ def draw_weights(query: Query, ax: Axes, room: bool) -> None:
     style: Style = {"width": 0.7, "ec": EDGE[0], "lw": 0.7}
     ax.bar(places, 1, fill=False, **style)
     weights = query.weights.tolist()
-    ax.bar(places, weights, color=CENTRED.light[-1], **style)
+    ax.bar(places, weights, color=AROUND_ZERO.light[-1], **style)
     ax.set_xticks(places, digits(query.weights, room), size=TINY)
     ax.get_xticklabels()[query.best].set_fontweight("bold")
 

@@ -19,21 +19,21 @@ from tformer_lite.drawing.diagram.anatomy import sides_of
 from tformer_lite.drawing.diagram.here import measured_shape, shape_labels
 from tformer_lite.drawing.surface.page import NAME, SIZE, Box, Style
 from tformer_lite.drawing.surface.palette import (
+    AROUND_ZERO,
     AXES,
-    CENTRED,
     DARK,
     EDGE,
+    GREY,
     HATCH,
     INK,
     LINE,
-    MUTED,
     SHARE,
 )
 from tformer_lite.drawing.surface.picture import (
     SHAPES_COMPLEX,
     Picture,
     render,
-    styled,
+    with_style,
 )
 
 __all__ = ["poster"]
@@ -130,7 +130,7 @@ def cost_texts(thumb: Thumb) -> list[str]:
     return [f"{number:,} {what}" for number, what in numbers if number]
 
 
-@styled
+@with_style
 def draw_poster(seen: Trace, thumbs: dict[str, list[Thumb]]) -> Canvas:
     """Draw the sides below each other, what leads from one to the other, and
     what explains them."""
@@ -160,7 +160,9 @@ def draw_poster(seen: Trace, thumbs: dict[str, list[Thumb]]) -> Canvas:
 
 def colour_limit(thumbs: dict[str, list[Thumb]]) -> float:
     """Find where colours end: beyond it are two in a hundred numbers."""
-    every = [t for each in thumbs.values() for t in each if t.kind is CENTRED]
+    every = [
+        t for each in thumbs.values() for t in each if t.kind is AROUND_ZERO
+    ]
     matrices = [m.float().abs() for t in every for m in t.matrices]
     found = torch.cat([m[m.isfinite()] for m in matrices])
     place = int(0.98 * len(found))
@@ -308,7 +310,7 @@ def draw_shares(
     """Draw how a number is shared out, as bars."""
     ax, total = page.chart(box), sum(shares.values())
     ax.set(xlim=(0, max(shares.values())), ylim=(5, -0.5), xticks=[])
-    ax.set_yticks(range(len(shares)), shares, color=MUTED[0])
+    ax.set_yticks(range(len(shares)), shares, color=GREY[0])
     style: Style = {"fc": EDGE[0], "ec": LINE[0], "height": 0.6}
     bars = ax.barh(range(len(shares)), [*shares.values()], **style)
     labels = [f"{100 * number / total:.0f} %" for number in shares.values()]
@@ -318,7 +320,7 @@ def draw_shares(
 
 def draw_scales(page: Canvas, bound: float) -> None:
     """Explain the colours and the numbers."""
-    scales = (CENTRED, -bound, bound, ""), (SHARE, 0.0, 1.0, "weights ")
+    scales = (AROUND_ZERO, -bound, bound, ""), (SHARE, 0.0, 1.0, "weights ")
     for x, (kind, low, high, what) in zip((LEFT + 40, LEFT + 270), scales):
         start = f"{what}{low:g}".replace("-", "−")
         page.write(x - 8, FOOT, start, ha="right")

@@ -8,7 +8,7 @@ from pictures.canvas import Canvas, arguments, largest
 from tformer_lite.drawing.surface.matrix import number, table
 from tformer_lite.drawing.surface.page import SMALL
 from tformer_lite.drawing.surface.palette import AXES
-from tformer_lite.drawing.surface.picture import Picture, styled
+from tformer_lite.drawing.surface.picture import Picture, with_style
 
 __all__ = ["projections"]
 
@@ -85,7 +85,7 @@ def roles_text(title: str, word: str, x: Tensor, roles: list[Role]) -> str:
     return f"{say}\n\n{table('channels', rows)}"
 
 
-@styled
+@with_style
 def draw_roles(title: str, word: str, x: Tensor, roles: list[Role]) -> Canvas:
     """Draw a word's vector upright, and a lane for each of its roles."""
     page, c, middle = Canvas(), len(x), 1.5 * LANE

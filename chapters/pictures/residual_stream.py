@@ -26,7 +26,7 @@ from tformer_lite.drawing.surface.palette import (
     PAPER,
     STREAM,
 )
-from tformer_lite.drawing.surface.picture import Picture, styled
+from tformer_lite.drawing.surface.picture import Picture, with_style
 from tformer_lite.model.models import PostBlock, PostCrossBlock, Stack
 
 __all__ = ["residual_stream"]
@@ -194,7 +194,7 @@ class River(Canvas):
     """A page of a stream, with a row for each of its blocks: `step` is how
     wide a sublayer's part of it is, `scale` how high a number 1."""
 
-    @styled
+    @with_style
     def __init__(self, stream: Stream, scale: float):
         super().__init__()
         self.scale, bottom = scale, 0.0

@@ -12,7 +12,7 @@ from shapewatch.tracing import Trace
 from shapewatch.tracing.axes.names import Shape
 from shapewatch.tracing.questions.attention import Data
 from tformer_lite.drawing.diagram.anatomy import Part, Side, stops_of
-from tformer_lite.drawing.surface.palette import CENTRED, SHARE, Kind
+from tformer_lite.drawing.surface.palette import AROUND_ZERO, SHARE, Kind
 
 FEW_HEADS = 3  # no more are drawn
 LABELS = {"positions": "embed + place", "residual": "sum", "head": "logits"}
@@ -39,7 +39,7 @@ class Thumb:
     matrices: Sequence[Tensor] = ()
     sublayer: int | None = None
     cost: Tensor = NO_COST
-    kind: Kind = CENTRED
+    kind: Kind = AROUND_ZERO
     heads: int = 1
     words: Sequence[tuple[str, str]] = ()
 
@@ -115,7 +115,7 @@ def attention_thumbs(
     stops = (x for x in stops_of(seen, part.path) if x.name in values)
     for stop in stops:
         few, cost = [*values[stop.name]], costs.get(stop.name, NO_COST)
-        kind = SHARE if stop.name == "softmax" else CENTRED
+        kind = SHARE if stop.name == "softmax" else AROUND_ZERO
         heads = len(mixed) if stop.name in ("heads", "joined") else 1
         label, few = STOP_LABELS[stop.name], few[:FEW_HEADS]
         yield Thumb(label, stop.shape, few, number, cost, kind, heads)

@@ -191,13 +191,13 @@ class Embedding(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         """Look up and scale, with zeros for some: (B, T) -> (B, T, C)."""
-        heard = {
+        kept = {
             "pad": ids != 1,
             "nobody": ids > -1,
             "unknown": ids != 0,
             "others": ids == 1,
         }[self.silent]
-        return self.weight[ids] * self.factor * heard[..., None]
+        return self.weight[ids] * self.factor * kept[..., None]
 
 
 TIED_LOGITS = {

@@ -49,8 +49,8 @@ class EachWordForItself(Exercise):
     switches = EACH_WORD
 
     def cases(self, draw: Draw) -> Iterable[Case]:
-        """A projection, layers that mix words; then some that are deaf to
-        a part of what changes, or move in a part of what they give."""
+        """A projection, layers that mix words; then some that ignore a part
+        of what changes, or move in a part of what they give."""
         edges = {"centred": ALIKE, "reads": A_PART, "moves": ANY}
         for kind in ("projection", "past", "turned", "mean", *edges):
             sizes = draw.sizes("B T C F")
@@ -82,19 +82,19 @@ class EachWordForItself(Exercise):
         }[changed]
         other = x.clone()
         other[place, t] = x[place, t].flip(-1) + 1
-        hears = layer if seen == "measured" else torch.clone
-        moved = (hears(other) != hears(x)).any(-1)
+        run = layer if seen == "measured" else torch.clone
+        moved = (run(other) != run(x)).any(-1)
         if marked == "sentences":
             return moved.any(1, keepdim=True).expand_as(moved)
         return ~moved if marked == "still" else moved
 
 
 ALIKE = (
-    "a change that is the same in all channels cannot be heard by a layer "
-    "that takes their mean away: add something else to each channel"
+    "a layer that takes the channels' mean away does not depend on a change "
+    "that is the same in all of them: add something else to each channel"
 )
 A_PART = (
-    "a change of some channels cannot be heard by a layer that reads others: "
+    "a layer that reads some channels does not depend on a change of others: "
     "change all channels of the word"
 )
 ANY = (

@@ -49,7 +49,7 @@ class CappedScores(Exercise):
     switches = CAPPED_SCORES
 
     def cases(self, draw: Draw) -> Iterable[Case]:
-        """Scores on both sides of the cap; large ones; and nobody heard."""
+        """Scores on both sides of the cap; large ones; and an empty row."""
         for about in ("", "", LARGE_TANH, NOBODY):
             sizes = draw.sizes("B T S H D")
             b, t, s, h, d = sizes.values()

@@ -137,7 +137,7 @@ class WhyColumns(Exercise):
     rubric = (
         "what a hidden column keeps from whom",
         "where the result of a row of padding goes",
-        "who listens to padding if its rows are hidden instead",
+        "who attends to padding if its rows are hidden instead",
     )
 
 
@@ -182,7 +182,7 @@ class AdditiveMask(Exercise):
 
 
 class LookingBack(Exercise):
-    """Find out who hears the future."""
+    """Find out who attends to the future."""
 
     chapter, kind, minutes, level = 7, "bug", 5, 1
     title = "One diagonal too many"
@@ -192,11 +192,11 @@ class LookingBack(Exercise):
     switches = {
         "seen": {
             "past": "",
-            "next": "each position hears the next one: tril(1) keeps one "
-            "diagonal too many",
-            "strict": "no position hears itself",
-            "future": "each position hears itself and the future instead of "
-            "the past",
+            "next": "each position attends to the next one: tril(1) keeps "
+            "one diagonal too many",
+            "strict": "no position attends to itself",
+            "future": "each position attends to itself and the future "
+            "instead of the past",
             "all": "the future is not hidden",
         },
         "when": {

@@ -23,7 +23,7 @@ MOVED_PLACES = {
     "counted": {
         "each": "",
         "padding": "these are the padding's own places: words behind "
-        "padding hear it too",
+        "padding attend to it too",
         "rows": "where one place of a sentence moves, all of it is marked: is "
         "the causal mask missing, or was the whole row asked at once",
         "still": "True and False are exchanged: True means that the "

@@ -109,9 +109,9 @@ HAND_ON = {
     "mask": {
         "every": "",
         "first": "the mask goes to the first block only: in all others "
-        "padding is heard",
-        "rest": "the first block gets no mask: padding is heard there",
-        "none": "no block gets the mask: padding is heard",
+        "words attend to padding",
+        "rest": "the first block gets no mask: there, words attend to padding",
+        "none": "no block gets the mask: words attend to padding",
     },
     "blocks": {
         "each": "",
@@ -221,7 +221,7 @@ PARALLEL = {
         "raw": "the feed-forward layer reads x as it is: it should read the "
         "normalised x",
     },
-    "listens": {
+    "attends": {
         "normal": "",
         "raw": "attention reads x as it is: it should read the normalised x",
     },
@@ -233,7 +233,7 @@ PARALLEL = {
     },
     "mask": {
         "used": "",
-        "ignored": "attention does not get the mask: padding is heard",
+        "ignored": "attention does not get the mask: words attend to padding",
     },
     "sum": {
         "whole": "",
@@ -259,9 +259,9 @@ class AnyParallel(nn.Module):
         """Look up what each layer reads, and what is added."""
         reads = {"normal": self.norm(x), "raw": x}
         mask = {"used": mask}.get(self.choice["mask"])
-        heard = self.attention(reads[self.choice["listens"]], None, mask)
-        reads["after"] = self.norm(x + heard)
-        found = self.feed_forward(reads[self.choice["thinks"]]) + heard
+        mixed = self.attention(reads[self.choice["attends"]], None, mask)
+        reads["after"] = self.norm(x + mixed)
+        found = self.feed_forward(reads[self.choice["thinks"]]) + mixed
         found = found / {"mean": 2}.get(self.choice["sum"], 1)
         streams = {"whole": x, "normed": reads["normal"], "twice": 2 * x}
         y = streams.get(self.choice["stream"], 0 * x) + found

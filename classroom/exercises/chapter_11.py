@@ -48,10 +48,11 @@ class CrossShape(Exercise):
         return tuple(case.sizes[letter] for letter in axes)
 
 
-DEAF = {
+BLIND = {
     "source": {
         "memory": "",
-        "own": "keys and values come from x: the memory is never heard",
+        "own": "keys and values come from x: x attends to itself, "
+        "and not to memory",
     },
     "matrices": {
         "own": "",
@@ -67,17 +68,17 @@ DEAF = {
 
 
 class AsksMemory(Exercise):
-    """Find what is wrong with a decoder that never listens."""
+    """Find what is wrong with a decoder that never attends to memory."""
 
     chapter, kind, minutes, level = 11, "bug", 8, 2
-    title = "The deaf decoder"
+    title = "The blind decoder"
     teaches = "cross-attention: keys and values come from memory"
     axes = (
         "x: B T C, memory: B S C, query: C C, key: C C, value: C C, n_heads"
         " -> B T C"
     )
     dependence = "memory 1 -> 1"
-    switches = DEAF
+    switches = BLIND
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """A target and a memory of other lengths."""
@@ -96,10 +97,10 @@ class AsksMemory(Exercise):
         if matrices == "exchanged":
             key, value = value, key
         value = key if matrices == "key" else value
-        heard = memory if source == "memory" else x
+        keyed = memory if source == "memory" else x
         q, k, v = (
             split_heads(of @ w, n_heads)
-            for of, w in ((x, query), (heard, key), (heard, value))
+            for of, w in ((x, query), (keyed, key), (keyed, value))
         )
         d, c = q.shape[-1], x.shape[-1]
         by = {"√D": math.sqrt(d), "√C": math.sqrt(c), "none": 1}[scale]
@@ -171,11 +172,11 @@ class DecoderMasks(Exercise):
             "past": past.mT,
             "seen": past | True,
         }.get(how["future"], past)
-        real, heard = padding_mask(tgt, pad), padding_mask(src, pad)
+        real, other = padding_mask(tgt, pad), padding_mask(src, pad)
         real = {"seen": real | True, "asks": real.mT}.get(how["padding"], real)
         mask = past & real if how["joined"] == "and" else past | real
-        heard = heard | (how["memory"] == "seen")
-        return (mask, heard) if how["polarity"] == "may" else (~mask, ~heard)
+        other = other | (how["memory"] == "seen")
+        return (mask, other) if how["polarity"] == "may" else (~mask, ~other)
 
 
 class StillATriangle(Exercise):
@@ -187,7 +188,7 @@ class StillATriangle(Exercise):
     rubric = (
         "what row t of one block depends on",
         "why that stays so from block to block",
-        "why the memory, which all rows hear, brings in no future",
+        "why the memory, which all rows attend to, brings in no future",
     )
 
 
@@ -218,11 +219,11 @@ MIXTURE = {
     },
     "masks": {
         "both": "",
-        "first": "the second mask is not used: padding of the second memory "
-        "is heard",
-        "second": "the first mask is not used: padding of the first memory "
-        "is heard",
-        "neither": "the masks are not used: padding is heard",
+        "first": "the second mask is not used: the target attends to padding "
+        "of the second memory",
+        "second": "the first mask is not used: the target attends to padding "
+        "of the first memory",
+        "neither": "the masks are not used: the target attends to padding",
         "turned": "the masks' polarity: True means may attend",
     },
 }
@@ -239,7 +240,7 @@ def two_memories(draw: Draw, sizes: dict[str, int]) -> list[Tensor]:
     return [*args, draw.numbers(2, h)]
 
 
-HALF = "where one memory is all padding, the other is still heard"
+HALF = "where one memory is all padding, the target attends to the other"
 
 
 class MemoryMixture(Exercise):
@@ -257,7 +258,7 @@ class MemoryMixture(Exercise):
     switches = MIXTURE
 
     def cases(self, draw: Draw) -> Iterable[Case]:
-        """Padding inside both; then loud scores, and nobody to hear."""
+        """Padding inside both; then large scores, and no visible key."""
         for _ in range(2):
             sizes = draw.sizes("B H D R T S")
             args = two_memories(draw, sizes)

@@ -178,9 +178,9 @@ THEIR_MASK = {
     "padding": {
         "hidden": "",
         "shown": "memory's mask goes in as it is: there True means hidden, "
-        "so only padding is heard",
-        "unmasked": "memory's mask does not go in: padding of the source is "
-        "heard",
+        "so the target attends to padding alone",
+        "unmasked": "memory's mask does not go in: the target attends to "
+        "padding of the source",
     },
 }
 
@@ -238,9 +238,9 @@ class TheirMask(Exercise):
             mask = torch.ones(1, 1, t, t, dtype=torch.bool).tril()
             if holes:
                 mask[0, 0, 2:, 1] = False
-            heard = draw.flags(b, 1, 1, s, share=0.7)
-            heard[..., 0], heard[..., 1], heard[..., 2] = True, False, True
-            args = draw.numbers(b, t, c), draw.numbers(b, s, c), mask, heard
+            real = draw.flags(b, 1, 1, s, share=0.7)
+            real[..., 0], real[..., 1], real[..., 2] = True, False, True
+            args = draw.numbers(b, t, c), draw.numbers(b, s, c), mask, real
             yield Case(args, sizes, "", make, state)
 
     def answer(self, case: Case, **choice: str) -> Tensor:

@@ -40,7 +40,7 @@ LOGIT_GRADIENT = {
     },
     "padding": {
         "silent": "",
-        "heard": "places whose label is [PAD] have no part in the loss: "
+        "kept": "places whose label is [PAD] have no part in the loss: "
         "their gradient is 0",
         "counted": "places whose label is [PAD] have no part in the "
         "loss, and are no labels that count",

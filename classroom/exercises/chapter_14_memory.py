@@ -84,8 +84,8 @@ class WiderBeam(Exercise):
 GROWING_SOURCE = {
     "blocks": {
         "all": "",
-        "one": "that is a single block: what a position hears there has "
-        "itself heard others in the block below",
+        "one": "that is a single block: what a position attends to there "
+        "has itself attended to others in the block below",
         "less": "one block is missing",
         "more": "there is one block too many",
     },
@@ -98,12 +98,12 @@ GROWING_SOURCE = {
     "who": {
         "asks": "",
         "answers": "rows of the mask ask, and columns answer: what counts "
-        "is whom a row hears, and not who hears it",
+        "is whom a row attends to, and not who attends to it",
     },
     "itself": {
         "always": "",
-        "masked": "a position keeps what it has heard, even where the mask "
-        "hides it from itself: the residual connection carries it on",
+        "masked": "what a position depends on stays with it, even where it is "
+        "masked from itself: the residual connection carries it on",
     },
     "polarity": {
         "stay": "",
@@ -118,7 +118,7 @@ class GrowingSource(Exercise):
 
     chapter, kind, minutes, level = 14, "line", 15, 3
     title = "A growing source"
-    teaches = "which rows can be kept: those that hear nothing new"
+    teaches = "which rows can be kept: those that depend on nothing new"
     axes = "mask: S S, n_layers:, n: -> n"
     switches = GROWING_SOURCE
 
@@ -128,7 +128,7 @@ class GrowingSource(Exercise):
         yield from (self.grown(draw) for _ in range(2))
         s, n = 19, 11
         every = torch.ones(s, s, dtype=torch.bool)
-        about = "where everybody hears everybody no row stays"
+        about = "where everybody attends to everybody no row stays"
         yield Case((every, 2, n), {"S": s, "n": n}, about)
         about = "behind a causal mask every row stays"
         yield Case((every.tril(), 3, n), {"S": s, "n": n}, about)
@@ -151,8 +151,8 @@ class GrowingSource(Exercise):
         lag = {"one less": 1, "one more": -1}.get(choice["new"], 0)
         new = torch.arange(len(mask)) >= old + lag
         for _ in range(n):
-            heard = (step & new).any(-1)
-            new = heard if choice["itself"] == "masked" else new | heard
+            moved = (step & new).any(-1)
+            new = moved if choice["itself"] == "masked" else new | moved
         return new[:old] if choice["polarity"] == "change" else ~new[:old]
 
 

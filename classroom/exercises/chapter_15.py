@@ -113,7 +113,7 @@ CAUSAL_VERDICT = {
         "later": "",
         "earlier": "rows and columns are exchanged: pushed[s] has what "
         "came when position s was pushed",
-        "itself": "a position may hear itself",
+        "itself": "a position may depend on itself",
         "next": "only the very next position was looked at: a leak may "
         "come from further on",
     },
@@ -136,34 +136,34 @@ CAUSAL_VERDICT = {
     },
     "verdict": {
         "holds": "",
-        "broken": "the verdict is turned round: True means that the "
-        "model hears no later position",
+        "broken": "the verdict is turned round: True means that no "
+        "position depends on a later one",
     },
 }
 
 
 def pushes(
     draw: Draw,
-    hears: Tensor,
+    depends: Tensor,
     noise: float = 0.0,
     sign: int = 0,
     few: int = 99,
 ) -> Case:
     """Move what a matrix says: in `few` words, whose sum stays, or in
     all, in one direction."""
-    n = len(hears)
+    n = len(depends)
     before = draw.numbers(n, 12)
     moves = draw.numbers(n, n, 12)
     moves[..., few:] = 0
     moves[..., :few] -= moves[..., :few].mean(-1, keepdim=True)
     moves = sign * moves.abs() if sign else moves
-    pushed = before + moves * hears.mT[..., None]
+    pushed = before + moves * depends.mT[..., None]
     pushed = pushed + noise * draw.numbers(n, n, 12)
     return Case((before, pushed), {"T": n, "S": n, "V": 12})
 
 
 class CausalVerdict(Exercise):
-    """Judge from pushes whether a model hears the future."""
+    """Judge from pushes whether a position depends on a later one."""
 
     chapter, kind, minutes, level = 15, "line", 20, 3
     title = "A property of your own"
@@ -196,11 +196,11 @@ class CausalVerdict(Exercise):
         if choice["how many"] == "words":
             size = moves.abs().amin(-1)
         moved = size > (1e-4 if choice["rounding"] == "allowed" else 0)
-        heard = moved.mT  # whose row moves, when which column is pushed
+        depends = moved.mT  # whose row moves, when which column is pushed
         future = torch.ones(n, n, dtype=torch.bool).triu(1)
         looked = {"earlier": future.mT, "next": future & ~future.triu(2)}
         looked["itself"] = future.triu(1) | torch.eye(n).bool()
-        leaks = heard[looked.get(choice["when"], future)]
+        leaks = depends[looked.get(choice["when"], future)]
         found = leaks.all() if choice["how many"] == "all" else leaks.any()
         return ~found if choice["verdict"] == "holds" else found
 
@@ -231,7 +231,7 @@ class LastBlockAlone(Exercise):
 
     chapter, kind, minutes, level = 15, "ablation", 15, 2
     title = "Only the last block"
-    teaches = "which property sees a block that is never heard"
+    teaches = "which property sees a block that no output depends on"
     switches = LAST_BLOCK_ALONE
 
     def answer(self, case: Case, blocks: str) -> Any:
@@ -249,6 +249,6 @@ class OneBlockHidesIt(Exercise):
     teaches = "a test has to run where the bug makes a difference"
     rubric = (
         "why the planted line changes nothing in a model of one block",
-        "why a model with two blocks still hears what it should",
+        "why a model with two blocks still depends on what it should",
         "which parameters get no gradient, and why",
     )

@@ -137,7 +137,7 @@ TWO_IN_ONE = {
 
 
 class TwoInOne(Exercise):
-    """Draw who hears another sentence's words after a careless reshape."""
+    """Draw who attends to another sentence after a careless reshape."""
 
     chapter, kind, minutes, level = 16, "mask", 10, 2
     title = "Two in one"
@@ -147,7 +147,7 @@ class TwoInOne(Exercise):
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Several sentences; then a single one, and single words."""
-        alone = "a batch of one sentence has no other to hear"
+        alone = "a batch of one sentence has no other to attend to"
         short = "sentences of one word each"
         for about in "", "", alone, short:
             sizes = draw.sizes("B T")

@@ -138,7 +138,7 @@ class HandedOut(Exercise):
         return x.repeat_interleave(n, axis)
 
 
-HEARD_THROUGH = {
+THROUGH_WINDOWS = {
     "step": {
         "less one": "",
         "width": "each block reaches one place too far: a window of "
@@ -154,28 +154,29 @@ HEARD_THROUGH = {
     },
     "order": {
         "causal": "",
-        "both ways": "places are heard that come later: the window is causal",
-        "strict": "a place hears itself, too",
-        "later": "places hear what comes after them: rows listen, and "
-        "columns are heard",
+        "both ways": "places depend on others that come later: the window is "
+        "causal",
+        "strict": "a place depends on itself, too",
+        "later": "places depend on what comes after them: each row says what "
+        "its place depends on",
     },
-    "polarity": {"heard": "", "not": "True and False are exchanged"},
+    "polarity": {"depends": "", "not": "True and False are exchanged"},
 }
 
 
 class HeardThrough(Exercise):
-    """Draw who attends to whom through a stack of windows."""
+    """Draw what depends on what through a stack of windows."""
 
     chapter, kind, minutes, level = 19, "mask", 10, 2
     title = "Through a stack of windows"
     teaches = "how far a sliding window reaches"
     axes = "T: , width: , n_layers: -> T T"
-    switches = HEARD_THROUGH
+    switches = THROUGH_WINDOWS
 
     def cases(self, draw: Draw) -> Iterable[Case]:
         """Some blocks; then a window of one place, and one wide open."""
-        alone = "in a window of one place everybody hears itself alone"
-        wide = "nothing is heard that lies before the text"
+        alone = "in a window of one place each place depends on itself alone"
+        wide = "no place depends on what lies before the text"
         for about in "", "", alone, wide:
             t = 23 + draw.below(7)
             width = {alone: 1, wide: t}.get(about, 3 + draw.below(3))
@@ -188,13 +189,13 @@ class HeardThrough(Exercise):
         n = {"one": 1, "less": n - 1, "more": n + 1}.get(choice["blocks"], n)
         reach = n * step.get(choice["step"], width - 1)
         far = torch.arange(t)[:, None] - torch.arange(t)
-        heard = {
+        depends = {
             "causal": (far >= 0) & (far <= reach),
             "both ways": far.abs() <= reach,
             "strict": (far > 0) & (far <= reach),
             "later": (far <= 0) & (far >= -reach),
         }[order]
-        return ~heard if choice["polarity"] == "not" else heard
+        return ~depends if choice["polarity"] == "not" else depends
 
 
 GATED_LAYER = {

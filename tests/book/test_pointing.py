@@ -3,7 +3,7 @@ and by keyboard, on a page wide or narrow."""
 
 import pytest
 import torch
-from figures import figure
+from outputs import figure
 from playwright.sync_api import Page
 
 from tests.helpers.browser import DESK, PHONE, new_reader

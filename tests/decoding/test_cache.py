@@ -2,6 +2,7 @@
 it begins anew, for newer attentions, and what cannot be kept."""
 
 from functools import partial
+from itertools import product
 
 import pytest
 import torch
@@ -15,23 +16,15 @@ from tformer_lite import (
     MultiHeadAttention,
     cached,
     rotate,
-    running_example,
-    running_model,
-    trace,
 )
 from tformer_lite.decoding.cache.attention import Cache
 from tformer_lite.decoding.cache.models import RecomputedModel
 from tformer_lite.model.choices import PARTS
 
 T = 8
-# Each preset for both models: a translator, and one that only writes.
-every_model = pytest.mark.parametrize(
-    ("name", "kind"),
-    [(name, kind) for name in NAMES for kind in (DecoderOnly, EncoderDecoder)],
-    ids=lambda x: getattr(x, "__name__", x),
-)
 STEPS = [(1,) * T, (3, 1, 1, 1, 2), (T,), (T - 1, 1)]
-steps = pytest.mark.parametrize("steps", STEPS, ids=str)
+kinds = pytest.mark.parametrize("kind", [DecoderOnly, EncoderDecoder])
+presets = pytest.mark.parametrize("name", NAMES)
 
 
 def prepared(name: str, kind: type, **changes) -> tuple:
@@ -42,7 +35,7 @@ def prepared(name: str, kind: type, **changes) -> tuple:
     src[1, 3:] = src[2, 5:] = small(name).pad
     tgt = words(11, 3, T, seed=1)
     tgt[2, 5:] = small(name).pad
-    return model, () if kind is DecoderOnly else (src,), tgt
+    return model, (src,) if kind is EncoderDecoder else (), tgt
 
 
 def grown(model: nn.Module, src: tuple, tgt: Tensor, steps) -> Tensor:
@@ -55,18 +48,42 @@ def close(mine: Tensor, theirs: Tensor) -> None:
     assert_close(mine, theirs.detach(), atol=1e-10, rtol=0)
 
 
-@pytest.mark.slow
-@every_model
-@steps
-def test_logits_are_those_of_the_model(name, kind, steps):
-    model, src, tgt = prepared(name, kind)
-    quick = cached(model)
-    assert not isinstance(quick, RecomputedModel)
-    close(grown(quick, src, tgt, steps), model(*src, tgt))
+NEW = [
+    {"positions": "rotary"},
+    {"n_kv_heads": 1},
+    {"positions": "rotary", "n_kv_heads": 1},
+    {"attention": "tiled"},
+]
+MORE = [
+    {},
+    {"window": 4, "feed_forward": "gated"},
+    {"feed_forward": "mixture"},
+]
+NAMED = [
+    {"attention": own, "cross_attention": cross}
+    for own, cross in product(PARTS["attention"], PARTS["cross_attention"])
+]
 
 
 @pytest.mark.slow
-@every_model
+@pytest.mark.parametrize(
+    ("name", "own"),
+    [(name, {}) for name in NAMES]
+    + [("building_blocks", new | more) for new, more in product(NEW, MORE)]
+    + [("paper_base", own) for own in NAMED],
+)
+@kinds
+def test_kept_keys_and_values_give_the_models_logits(name, own, kind):
+    model, src, tgt = prepared(name, kind, **own)
+    for steps in STEPS:
+        quick = cached(model)
+        assert not isinstance(quick, RecomputedModel)
+        close(grown(quick, src, tgt, steps), model(*src, tgt))
+
+
+@pytest.mark.slow
+@kinds
+@presets
 def test_only_new_positions_are_computed(name, kind):
     model, src, tgt = prepared(name, kind)
     quick, seen = cached(model), []
@@ -94,7 +111,8 @@ def test_a_source_is_read_once():
 
 
 @pytest.mark.slow
-@every_model
+@kinds
+@presets
 def test_rows_change_places(name, kind):
     """As in a beam: rows with one source take each other's texts."""
     model, src, tgt = prepared(name, kind)
@@ -121,7 +139,8 @@ def test_rows_with_different_sources_do_not():
 
 
 @pytest.mark.slow
-@every_model
+@kinds
+@presets
 def test_ids_that_do_not_go_on_begin_anew(name, kind):
     model, src, tgt = prepared(name, kind)
     quick = cached(model)
@@ -146,7 +165,12 @@ def test_another_source_or_memory_or_other_ids_in_place_begin_anew():
     close(quick.decode(tgt, other, src), model.decode(tgt, other, src))
 
 
-@every_model
+def stop(*_) -> None:
+    raise KeyboardInterrupt
+
+
+@kinds
+@presets
 def test_after_an_error_nothing_is_left_of_the_call(name, kind):
     model, src, tgt = prepared(name, kind)
     quick = cached(model)
@@ -162,12 +186,9 @@ def test_after_an_error_nothing_is_left_of_the_call(name, kind):
     close(quick(*src, tgt), model(*src, tgt))
 
 
-def stop(*_) -> None:
-    raise KeyboardInterrupt
-
-
 @pytest.mark.slow
-@every_model
+@kinds
+@presets
 def test_nothing_is_dropped_and_the_model_stays_as_it_was(name, kind):
     model, src, tgt = prepared(name, kind, dropout=0.5)
     calm = model(*src, tgt)
@@ -180,30 +201,6 @@ def test_nothing_is_dropped_and_the_model_stays_as_it_was(name, kind):
     after = {name: type(part) for name, part in model.named_modules()}
     assert before == after
     assert not any(isinstance(part, Cache) for part in model.modules())
-
-
-NEW = [
-    {"positions": "rotary"},
-    {"n_kv_heads": 1},
-    {"positions": "rotary", "n_kv_heads": 1},
-    {"attention": "tiled"},
-]
-new = pytest.mark.parametrize("own", NEW, ids=lambda own: "-".join(own))
-kinds = pytest.mark.parametrize("kind", [DecoderOnly, EncoderDecoder])
-
-
-@pytest.mark.slow
-@new
-@kinds
-@steps
-def test_kept_keys_and_values_give_the_models_logits(own, kind, steps):
-    changes = {"attention": "split"} | own
-    newer = {"window": 4, "feed_forward": "gated"}
-    for more in ({}, newer, {"feed_forward": "mixture"}):
-        model, src, tgt = prepared("paper_base", kind, **changes, **more)
-        quick = cached(model)
-        assert not isinstance(quick, RecomputedModel)
-        close(grown(quick, src, tgt, steps), model(*src, tgt))
 
 
 def test_a_text_may_outgrow_max_len_where_there_is_no_table():
@@ -283,51 +280,18 @@ def test_what_cannot_be_kept_is_computed_anew(kind, name):
     close(quick(*src, tgt[[1, 0, 2], :6])[:, -1:], swapped[:, -1:])
 
 
-def test_blocks_that_were_exchanged_are_seen():
+class Mine(DecoderOnly):
+    """A reader's own: its words in another order."""
+
+    def forward(self, ids):
+        return super().forward(ids).flip(-1)
+
+
+def test_a_model_or_a_block_of_the_readers_own_is_computed_anew():
+    model, _, tgt = prepared("char_lm", Mine)
+    close(grown(cached(model), (), tgt, STEPS[1]), model(tgt))
     model, _, _ = prepared("char_lm", DecoderOnly)
     model.decoder.blocks[1].self_attention = LoudAttention(12, 3).double()
     assert isinstance(cached(model), RecomputedModel)
     model.decoder = nn.Identity()
     assert isinstance(cached(model), RecomputedModel)
-
-
-def test_the_keys_of_the_running_example_grow_a_row_a_step():
-    """Issue 6: (2, 3, t, 4). Every row is the model's own."""
-    model, example = running_model(), running_example()
-    quick = cached(model)
-    kept = quick.decoder.blocks[0].self_attention
-    seen = trace(model, example.src, example.tgt, keep=True)
-    assert kept.keys is kept.values is None
-    for t in range(1, T + 1):
-        quick(example.src, example.tgt[:, :t])
-        assert kept.keys.shape == kept.values.shape == (2, 3, t, 4)
-        for name, mine in (("k", kept.keys), ("v", kept.values)):
-            wanted = seen[f"decoder.blocks.0.self_attention:{name}"]
-            assert_close(mine, wanted[:, :, :t].detach(), atol=1e-6, rtol=0)
-    cross = quick.decoder.blocks[0].cross_attention
-    wanted = seen["decoder.blocks.0.cross_attention:k"]
-    assert_close(cross.keys, wanted.detach(), atol=1e-6, rtol=0)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("cross", PARTS["cross_attention"])
-@pytest.mark.parametrize("attention", PARTS["attention"])
-def test_every_attention_that_a_config_names_is_kept(attention, cross):
-    """The witness: the model, which reads everything anew."""
-    own = {"attention": attention, "cross_attention": cross}
-    model, src, tgt = prepared("paper_base", EncoderDecoder, **own)
-    quick = cached(model)
-    assert not isinstance(quick, RecomputedModel)
-    close(grown(quick, src, tgt, STEPS[1]), model(*src, tgt))
-
-
-def test_a_model_of_the_readers_own_class_is_computed_anew():
-    class Mine(DecoderOnly):
-        def forward(self, ids):
-            return super().forward(ids).flip(-1)
-
-    model = build(Mine, small("char_lm"))
-    ids = words(11, 2, 6)
-    quick = cached(model)
-    quick(ids[:, :4])
-    close(quick(ids), model(ids)[:, 4:])

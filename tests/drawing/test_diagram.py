@@ -27,8 +27,8 @@ from tformer_lite import (
     trace,
     where,
 )
-from tformer_lite.drawing.diagram.here import PARTS
-from tformer_lite.drawing.surface.palette import AXES, INK, LIT, PAPER
+from tformer_lite.drawing.diagram.here import PLACES_HERE
+from tformer_lite.drawing.surface.palette import AXES, HIGHLIGHT, INK, PAPER
 
 IDS = torch.ones(1, 4, dtype=torch.long)
 
@@ -94,7 +94,7 @@ def test_names_that_are_not_proved_show_it():
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", PLACES_HERE)
 @pytest.mark.parametrize("name", ["tiny", "paper"])
 def test_each_part_is_lit_and_its_letters_are_apart(name, part):
     picture = where(traced(name), part)
@@ -115,7 +115,7 @@ def test_long_sizes_and_names_have_the_room_they_need(name):
 
 @pytest.mark.parametrize("theme", [0, 1])
 def test_text_can_be_read_on_every_ground(theme):
-    for ground in PAPER, LIT:
+    for ground in PAPER, HIGHLIGHT:
         for _, ink in [("", INK), *AXES.values()]:
             assert contrast(rgb(ink[theme]), rgb(ground[theme])) >= 4.5
 

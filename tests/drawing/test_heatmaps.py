@@ -11,10 +11,10 @@ from tests.helpers.drawings import ENGLISH, NEPALI, SCORES, texts
 from tformer_lite import curves, heatmap
 from tformer_lite.drawing.surface.palette import (
     EDGE,
+    GREY,
     HATCH,
     INK,
     KINDS,
-    MUTED,
     SHADE,
 )
 
@@ -208,7 +208,7 @@ def test_padding_is_grey():
     ax = cells_axes(heatmap(SCORES, rows=words, columns=words))
     for text in (*ax.get_xticklabels(), *ax.get_yticklabels()):
         padding = text.get_text() == "[PAD]"
-        assert text.get_color() == (MUTED if padding else INK)[0]
+        assert text.get_color() == (GREY if padding else INK)[0]
 
 
 @pytest.mark.slow

@@ -1,7 +1,4 @@
-"""How close our numbers and PyTorch's must be."""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
+"""Padded ids, and how close our numbers and PyTorch's must be."""
 
 import pytest
 import torch
@@ -10,6 +7,15 @@ from torch.testing import assert_close
 
 from tests.helpers.pytorch_weights import as_pytorch, gradients
 
+PAD = 1
+TGT = torch.tensor([[5, 6, 7, 8, 9], [5, 6, 7, 1, 1], [5, 1, 7, 8, 1]])
+SRC = torch.tensor(
+    [[5, 6, 7, 8, 9, 4], [5, 6, 7, 1, 1, 1], [5, 1, 7, 1, 8, 1]]
+)
+# A target that is padding alone, one that starts with padding, and a source
+# that is padding alone.
+EMPTY_TGT = torch.tensor([[5, 6, 7, 8, 9], [1] * 5, [1, 1, 7, 8, 1]])
+EMPTY_SRC = torch.tensor([[5, 6, 7, 8, 9, 4], [5, 6, 7, 1, 1, 1], [1] * 6])
 # Absolute, and for numbers above 1 relative.
 ATOL = {torch.float32: 1e-6, torch.float64: 1e-10}
 # Rounding adds up in the gradients of weights, over the rows of a batch, and
@@ -17,15 +23,6 @@ ATOL = {torch.float32: 1e-6, torch.float64: 1e-10}
 ADDED_UP = {torch.float32: 1e-5, torch.float64: 1e-10}
 
 in_both_precisions = pytest.mark.parametrize("dtype", ATOL, ids=str)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Sums as small as these are quickest alone."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def exact(*shape: int) -> Tensor:

@@ -22,7 +22,7 @@ from tformer_lite import (
     split_heads,
     trace,
 )
-from tformer_lite.drawing.surface.palette import LIT
+from tformer_lite.drawing.surface.palette import HIGHLIGHT
 from tformer_lite.drawing.surface.picture import Picture
 from tformer_lite.model.models import InputEmbedding
 
@@ -95,7 +95,7 @@ def lit(picture: Picture) -> list[Patch]:
         patch
         for patch in patches
         if patch.get_linewidth() == 2
-        and to_hex(patch.get_facecolor()) == LIT[0]
+        and to_hex(patch.get_facecolor()) == HIGHLIGHT[0]
     ]
 
 

@@ -187,13 +187,8 @@ class Translator(nn.Module):
         self.decoder = Tower(channels, writers)
         self.head = Projection(channels, words[1])
 
-    def encode(self, src, src_mask):
-        return self.encoder(self.src_places(self.src_words(src)), src_mask)
-
-    def decode(self, memory, src_mask, tgt, tgt_mask):
-        x = self.tgt_places(self.tgt_words(tgt))
-        return self.decoder(x, memory, src_mask, tgt_mask)
-
     def forward(self, src, tgt, src_mask, tgt_mask):
-        memory = self.encode(src, src_mask)
-        return self.head(self.decode(memory, src_mask, tgt, tgt_mask))
+        x = self.src_places(self.src_words(src))
+        memory = self.encoder(x, src_mask)
+        x = self.tgt_places(self.tgt_words(tgt))
+        return self.head(self.decoder(x, memory, src_mask, tgt_mask))

@@ -10,17 +10,6 @@ import torch
 from torch import nn
 
 
-class Table(nn.Module):
-    """An embedding: of characters, and of the places they stand at."""
-
-    def __init__(self, rows, channels):
-        super().__init__()
-        self.rows = nn.Embedding(rows, channels)
-
-    def forward(self, ids):
-        return self.rows(ids)
-
-
 class Heads(nn.Module):
     """Self-attention with biases; its weights are not dropped."""
 
@@ -95,8 +84,8 @@ class CharacterModel(nn.Module):
     ):
         super().__init__()
         self.longest = longest
-        self.tokens = Table(characters, channels)
-        self.positions = Table(longest, channels)
+        self.tokens = nn.Embedding(characters, channels)
+        self.positions = nn.Embedding(longest, channels)
         self.dropout = nn.Dropout(dropout)
         sizes = channels, heads, hidden, dropout
         self.blocks = nn.ModuleList(Block(*sizes) for _ in range(layers))

@@ -1,4 +1,4 @@
-"""Two models with the same weights, and how many they have."""
+"""Two models with the same weights: how many, and what their parts make."""
 
 import re
 from collections.abc import Iterator
@@ -43,3 +43,22 @@ def copied(mine: nn.Module, theirs: nn.Module, rules: Rules | None = None):
 def count(module: nn.Module) -> int:
     """The parameters of a module."""
     return sum(p.numel() for p in module.parameters())
+
+
+def outputs(
+    module: nn.Module, *inputs, kind: type = nn.Module
+) -> list[tuple[str, tuple[int, ...]]]:
+    """The name and output shape of each submodule of a kind, as they end."""
+    names = {part: name for name, part in module.named_modules()}
+    found, hooks = [], []
+
+    def note(part, args, result):
+        found.append((names[part], tuple(result.shape)))
+
+    for part in names:
+        if isinstance(part, kind):
+            hooks.append(part.register_forward_hook(note))
+    module(*inputs)
+    for hook in hooks:
+        hook.remove()
+    return found

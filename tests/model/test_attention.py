@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
 
-from tests.helpers.agreement import agree_in_values, ripple
+from tests.helpers.agreement import PAD, TGT, agree_in_values, ripple
 from tformer_lite import (
     causal_mask,
     dot_product_attention,
@@ -21,7 +21,6 @@ from tformer_lite import (
 
 B, T, S, H, D = 3, 5, 6, 3, 4
 C = H * D
-TGT = torch.tensor([[5, 6, 7, 8, 9], [5, 6, 7, 1, 1], [5, 1, 7, 8, 1]])
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +66,7 @@ def some_without_keys() -> Tensor:
 
 MASKS = {
     "causal": lambda: causal_mask(T),
-    "both": lambda: causal_mask(T) & padding_mask(TGT, pad=1),
+    "both": lambda: causal_mask(T) & padding_mask(TGT, PAD),
     "batch": lambda: some_keys(B, 1, 1),
     "queries": lambda: some_keys(1, 1, T),
     "heads": lambda: some_keys(1, H, 1),

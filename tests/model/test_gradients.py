@@ -71,27 +71,6 @@ def test_padding_alone_or_in_front_leaves_everything_finite(
             assert parameter.grad.isfinite().all(), path
 
 
-@presets
-def test_rows_of_padding_give_zero_heads(name):
-    model = build(kind_of(name), small(name))
-    src, tgt = words(10, 4, 6), words(11, 4, 5, seed=1)
-    src[:2] = tgt[1:3] = small(name).pad
-    heads = {}
-    for path, module in model.named_modules():
-        if path.endswith("attention.output"):
-            module.register_forward_pre_hook(
-                lambda _, x, path=path: heads.update({path: x[0]})
-            )
-    score(model, src, tgt)
-    padded = hasattr(model, "pad")
-    for path, seen in heads.items():
-        own = "decoder" in path and "cross" not in path
-        if padded:
-            assert not seen[[1, 2] if own else [0, 1]].any(), path
-        assert seen[3].all(), path
-    assert len(heads) == (6 if padded else 2)
-
-
 def test_an_even_row_has_a_gradient_in_the_unbiased_norm():
     x = torch.ones(2, 4, requires_grad=True)
     UnbiasedNorm(4)(x)[:, 0].sum().backward()

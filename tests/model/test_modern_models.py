@@ -97,15 +97,6 @@ def test_a_llama_can_be_compiled_and_built_without_memory():
         assert DecoderOnly(LLAMA)(ids.to("meta")).shape == (2, 9, 11)
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
-def test_a_llama_computes_in_half_precision(dtype):
-    model, ids = build(DecoderOnly, LLAMA), words(11, 2, 60)
-    exact = model(ids)
-    logits = model.to(dtype)(ids)
-    off = 10 * torch.finfo(dtype).eps * exact.std().item()
-    assert_close(logits.double(), exact, rtol=0, atol=off)
-
-
 NEW = [
     {"positions": "rotary"},
     {"n_kv_heads": 1},

@@ -7,10 +7,12 @@ import torch
 from torch import Tensor
 
 from tests.helpers.agreement import (
+    PAD,
+    SRC,
+    TGT,
     agree_in_gradients,
     agree_in_values,
     in_both_precisions,
-    one_thread,
 )
 from tests.helpers.pytorch_weights import counterpart, hidden_future, stirred
 from tformer_lite import (
@@ -24,11 +26,6 @@ from tformer_lite import (
 
 B, T, S, H, D = 3, 5, 6, 3, 4
 C = H * D
-PAD = 1
-TGT = torch.tensor([[5, 6, 7, 8, 9], [5, 6, 7, 1, 1], [5, 1, 7, 8, 1]])
-SRC = torch.tensor(
-    [[5, 6, 7, 8, 9, 4], [5, 6, 7, 1, 1, 1], [5, 1, 7, 1, 8, 1]]
-)
 # A sentence that is padding alone, and one that starts with padding.
 EMPTY = torch.tensor([[5, 6, 7, 8, 9, 4], [1] * 6, [1, 1, 7, 8, 1, 4]])
 config = Config(vocab_size=10, max_len=8, d_model=C, n_heads=H, dropout=0.0)
@@ -38,13 +35,6 @@ every_self = pytest.mark.parametrize(
 every_cross = pytest.mark.parametrize(
     "kind", [MultiHeadAttention, FusedCrossAttention]
 )
-
-
-@pytest.fixture(autouse=True)
-def seed():
-    torch.manual_seed(0)
-    with one_thread():
-        yield
 
 
 def pair(kind: type, bias: bool = True, dtype=torch.float32) -> list:

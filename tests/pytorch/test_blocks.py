@@ -11,10 +11,14 @@ from torch import Tensor, nn
 
 from tests.helpers.agreement import (
     ADDED_UP,
+    EMPTY_SRC,
+    EMPTY_TGT,
+    PAD,
+    SRC,
+    TGT,
     agree_in_gradients,
     agree_in_values,
     in_both_precisions,
-    one_thread,
     sent_back,
 )
 from tests.helpers.pytorch_weights import counterpart, hidden_future, stirred
@@ -22,14 +26,6 @@ from tformer_lite import Config, causal_mask, padding_mask
 from tformer_lite.model.models import BLOCKS
 
 B, T, S, C = 3, 5, 6, 12
-PAD = 1
-TGT = torch.tensor([[5, 6, 7, 8, 9], [5, 6, 7, 1, 1], [5, 1, 7, 8, 1]])
-SRC = torch.tensor(
-    [[5, 6, 7, 8, 9, 4], [5, 6, 7, 1, 1, 1], [5, 1, 7, 1, 8, 1]]
-)
-# A sentence that is padding alone, and one that starts with padding.
-EMPTY_TGT = torch.tensor([[5, 6, 7, 8, 9], [1] * 5, [1, 1, 7, 8, 1]])
-EMPTY_SRC = torch.tensor([[5, 6, 7, 8, 9, 4], [5, 6, 7, 1, 1, 1], [1] * 6])
 
 sizes = Config(
     vocab_size=10, max_len=8, d_model=C, n_heads=3, n_layers=2, d_ff=20,
@@ -38,13 +34,6 @@ sizes = Config(
 before_or_after = pytest.mark.parametrize("residual", ["pre", "post"])
 split_or_fused = pytest.mark.parametrize("attention", ["split", "fused"])
 either_block = pytest.mark.parametrize("cross", [False, True])
-
-
-@pytest.fixture(autouse=True)
-def seed():
-    torch.manual_seed(0)
-    with one_thread():
-        yield
 
 
 def build_pair(cross: bool, dtype=torch.float32, **choices) -> list[nn.Module]:

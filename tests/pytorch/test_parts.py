@@ -10,19 +10,11 @@ from tests.helpers.agreement import (
     agree_in_gradients,
     agree_in_values,
     in_both_precisions,
-    one_thread,
 )
 from tests.helpers.pytorch_weights import stirred
 from tformer_lite import LayerNorm, gelu, gelu_tanh
 
 B, T, C = 3, 5, 12
-
-
-@pytest.fixture(autouse=True)
-def seed():
-    torch.manual_seed(0)
-    with one_thread():
-        yield
 
 
 @in_both_precisions

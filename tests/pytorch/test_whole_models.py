@@ -7,9 +7,13 @@ import torch
 from torch import Tensor, nn
 
 from tests.helpers.agreement import (
+    EMPTY_SRC,
+    EMPTY_TGT,
+    PAD,
+    SRC,
+    TGT,
     agree_in_values,
     in_both_precisions,
-    one_thread,
     sent_back,
 )
 from tests.helpers.pytorch_weights import (
@@ -31,15 +35,7 @@ from tformer_lite import (
     tiny_translator,
 )
 
-PAD, T = 1, 5
-TGT = torch.tensor([[5, 6, 7, 8, 9], [5, 6, 7, 1, 1], [5, 1, 7, 8, 1]])
-SRC = torch.tensor(
-    [[5, 6, 7, 8, 9, 4], [5, 6, 7, 1, 1, 1], [5, 1, 7, 1, 8, 1]]
-)
-# The second target is padding alone and the third starts with padding; the
-# third source is padding alone.
-EMPTY_TGT = torch.tensor([[5, 6, 7, 8, 9], [1] * 5, [1, 1, 7, 8, 1]])
-EMPTY_SRC = torch.tensor([[5, 6, 7, 8, 9, 4], [5, 6, 7, 1, 1, 1], [1] * 6])
+T = 5
 
 SMALL = {"vocab_size": 10, "src_vocab_size": 11, "max_len": 8, "pad": PAD}
 SMALL |= {"d_model": 12, "n_heads": 3, "n_layers": 3, "d_ff": 20}
@@ -59,13 +55,6 @@ padded = pytest.mark.parametrize(
     [(SRC, TGT), (EMPTY_SRC, EMPTY_TGT)],
     ids=["padded", "padding alone"],
 )
-
-
-@pytest.fixture(autouse=True)
-def seed():
-    torch.manual_seed(0)
-    with one_thread():
-        yield
 
 
 def pair(

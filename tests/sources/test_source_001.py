@@ -9,8 +9,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from tests.helpers import source_001
-from tests.helpers.recorder import outputs
-from tests.helpers.weights import copied, count, in_doubles, shaken
+from tests.helpers.weights import copied, count, in_doubles, outputs, shaken
 from tformer_lite import (
     Block,
     EncoderDecoder,

@@ -8,13 +8,12 @@ from torch import nn
 from torch.testing import assert_close
 
 from tests.helpers import source_002
-from tests.helpers.recorder import outputs
-from tests.helpers.weights import copied, count, in_doubles, shaken
+from tests.helpers.weights import copied, count, in_doubles, outputs, shaken
 from tformer_lite import DecoderOnly, char_lm
 
 NAMES = {
-    r"embedding\.tokens\.weight": "tokens.rows.weight",
-    r"embedding\.positions\.table": "positions.rows.weight",
+    r"embedding\.": "",
+    r"positions\.table": "positions.weight",
     r"decoder\.": "",
 }
 doubles = pytest.fixture(autouse=True)(in_doubles)

@@ -66,14 +66,14 @@ export const checks = {
         source: model.forward(swap(src), tgt),
         target: model.forward(src, swap(tgt)),
       };
-      const deaf = Object.keys(after).find((side) =>
+      const still = Object.keys(after).find((side) =>
         !firstMove(before, after[side], (_, t) => side === "source" || t > 1));
-      return deaf ? `The first two words of the ${deaf} change places, and no other `
+      return still ? `The first two words of the ${still} change places, and no other `
         + "position's scores move." : "";
     },
   },
   source_dependence: {
-    asks: "Does every position hear the source, and is it the target that asks?",
+    asks: "Does every position depend on the source, and is it the target that asks?",
     notice(model, { src, tgt }) {
       const table = pushed(model.parameters[TABLES.source]);
       const [one, other] = [model, having(model, { [TABLES.source]: table })]
@@ -82,8 +82,8 @@ export const checks = {
       const [q, asked] = [one.get(query), other.get(query)];
       if (far(q.data, asked.data)) return "With another source, the queries that ask it are others.";
       const moves = movesOf(lastOf(one), lastOf(other));
-      const deaf = moves.find(({ b, t, by }) => !by && tgt.at(b, t) !== model.pad);
-      return deaf ? `With another source, the scores at ${placed(deaf)} stay.` : "";
+      const still = moves.find(({ b, t, by }) => !by && tgt.at(b, t) !== model.pad);
+      return still ? `With another source, the scores at ${placed(still)} stay.` : "";
     },
   },
   source_coverage: {
@@ -101,7 +101,7 @@ export const checks = {
     asks: "Does each row of the attention's weights sum to 1?",
     notice(model, { src, tgt }) {
       for (const [path, weights] of ending(run(model, src, tgt), ":weights")) {
-        const sums = weights.sum(-1); // of a row with nobody to hear: 0
+        const sums = weights.sum(-1); // of a row with nobody to attend to: 0
         const wrong = sums.data.find((sum) => sum !== 0 && !(Math.abs(sum - 1) < 1e-6));
         if (wrong !== undefined) return `In ${plain(path)}, a row sums to ${rounded(wrong)}.`;
       }

@@ -41,7 +41,7 @@ def interruption() -> Iterator[Stop]:
     came, and in the end it is raised, as KeyboardInterrupt or as SystemExit
     with 143. A second Ctrl-C does not wait.
 
-    Only the main thread hears of either, and a SIGTERM that the program
+    Only the main thread receives either, and a SIGTERM that the program
     handles itself is left alone.
     """
     stop = Stop()
@@ -52,10 +52,10 @@ def interruption() -> Iterator[Stop]:
         stop.signal = stop.signal or number
 
     own = signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
-    heard = [signal.SIGINT] if own else [signal.SIGINT, signal.SIGTERM]
+    signals = [signal.SIGINT] if own else [signal.SIGINT, signal.SIGTERM]
     if threading.current_thread() is not threading.main_thread():
-        heard = []
-    old = [(number, signal.signal(number, ask)) for number in heard]
+        signals = []
+    old = [(number, signal.signal(number, ask)) for number in signals]
     try:
         yield stop
     finally:

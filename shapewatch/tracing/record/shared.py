@@ -24,10 +24,10 @@ Change = Callable[[], AbstractContextManager]
 
 class ThreadState(threading.local):
     """What goes on in this thread: the visits that follow its modules, how
-    many recorders see its calls, how many runs are to be eager, or unheard,
+    many recorders see its calls, how many runs are to be eager, or muted,
     and where what it prints goes meanwhile."""
 
-    recorders = eager = unheard = 0
+    recorders = eager = muted = 0
     printed: TextIO | None = None
 
     def __init__(self):
@@ -142,7 +142,7 @@ class ThreadWarnings:
 
     def match(self, text: str) -> bool:
         """Answer as a pattern would that stands in a warning filter."""
-        return THREAD.unheard > 0
+        return THREAD.muted > 0
 
 
 @contextmanager
@@ -180,10 +180,10 @@ COMPILERS = SharedChange(
 
 @contextmanager
 def output_hidden() -> Iterator[None]:
-    """Let nobody hear what this thread prints, or warns of."""
+    """Discard what this thread prints, or warns of."""
     outer = THREAD.printed
     lost = partial(open, os.devnull, "w", encoding="utf-8")
-    with STDOUT, STDERR, WARNINGS, counting_depth("unheard"), lost() as stream:
+    with STDOUT, STDERR, WARNINGS, counting_depth("muted"), lost() as stream:
         THREAD.printed = stream
         try:
             yield

@@ -57,7 +57,7 @@ class Marks:
 
     def made(self, result: Any) -> list[Mark]:
         """Mark the tensors in a result with the shapes that they have now,
-        and let no mode hear of it."""
+        unseen by any mode."""
         if type(result) in PLAIN:
             return []
         if type(result) in USUAL and not torch._C._len_torch_function_stack():

@@ -37,20 +37,24 @@ from tformer_lite.drawing.surface.page import (
     text_width,
 )
 from tformer_lite.drawing.surface.palette import (
-    CENTRED,
+    AROUND_ZERO,
     DARK,
     EDGE,
+    GREY,
     INK,
     KINDS,
-    MUTED,
     SHARE,
 )
-from tformer_lite.drawing.surface.picture import Panel, Picture, styled
+from tformer_lite.drawing.surface.picture import Panel, Picture, with_style
 
 MOST_ROWS = 24  # rows and columns that are drawn cell by cell
-SQUARE, ROW, HIGH = 20, 22, 320  # cells: a square, with digits; an image
+SQUARE, ROW_HEIGHT, IMAGE_HEIGHT = (
+    20,
+    22,
+    320,
+)  # cells: a square, with digits; an image
 LONGEST, TURN = 120, math.radians(60)  # words: their width, those below
-SHAPE, TITLE = 36, 15  # heights in a heading
+SHAPE_HEIGHT, TITLE_HEIGHT = 36, 15  # heights in a heading
 STEPS = [x * 10**i for i in range(6) for x in (1, 2, 5)]  # between words
 
 
@@ -119,7 +123,7 @@ def draw_matrices(
         and text_width(head[0], NAME, "bold") + 10 + shape_room(matrix) <= room
         for head, matrix in zip(heads, matrices)
     )
-    high = SHAPE + TITLE * (0 if level else max(map(len, heads)))
+    high = SHAPE_HEIGHT + TITLE_HEIGHT * (0 if level else max(map(len, heads)))
     figures, boxes = list[Figure](), list[Box]()
     for matrix, head in zip(matrices, heads):
         page, ax = draw_matrix(matrix, grid, head, high, level)
@@ -137,14 +141,14 @@ def grid_of(matrices: Sequence[Matrix], room: float) -> Grid:
     rows, columns = map(max, zip(*(m.values.shape for m in matrices)))
     most, wide = largest_score(matrices), room / columns
     if max(rows, columns) > MOST_ROWS:
-        high = min(HIGH / rows, SQUARE)
+        high = min(IMAGE_HEIGHT / rows, SQUARE)
         wide = min(wide, high if rows == columns else SQUARE)
         return Grid(wide, high, 0, most)
     cells = {cell for m in matrices for row in m.cells for cell in row}
     for size in 10, 9:
         least = max(text_width(with_minus(x), size) for x in cells) + 5
         if least <= wide:
-            return Grid(min(wide, max(least + 6, 40)), ROW, size, most)
+            return Grid(min(wide, max(least + 6, 40)), ROW_HEIGHT, size, most)
     return Grid(min(wide, SQUARE), min(wide, SQUARE), 0, most)
 
 
@@ -176,7 +180,7 @@ def longest(words: Sequence[str]) -> float:
     return min(max(text_width(word, SMALL) for word in words), LONGEST)
 
 
-@styled
+@with_style
 def draw_matrix(
     matrix: Matrix, grid: Grid, head: list[str], high: float, level: bool
 ) -> tuple[Page, Axes]:
@@ -194,7 +198,9 @@ def draw_matrix(
     label_cells(ax, matrix, (grid.wide, grid.high))
     for i, line in enumerate(head):
         bold: Style = {"ha": "left", "weight": "bold", "size": NAME}
-        page.write(0, high - 20 if level else 8 + TITLE * i, line, **bold)
+        page.write(
+            0, high - 20 if level else 8 + TITLE_HEIGHT * i, line, **bold
+        )
     left = text_width(head[0], NAME, "bold") + 10 if level else 0
     middle = left + shape_room(matrix) / 2
     page.shape(middle, high - 20, matrix.axes, tuple(matrix.values.shape))
@@ -228,7 +234,7 @@ def draw_cells(ax: Axes, matrix: Matrix, grid: Grid) -> None:
 def draw_image(ax: Axes, matrix: Matrix, ends: tuple[float, float]) -> None:
     """Draw a long table as an image: colours that let the page through, so
     that they do on a dark one, too."""
-    kind = CENTRED if matrix.kind == "scores" else KINDS[matrix.kind]
+    kind = AROUND_ZERO if matrix.kind == "scores" else KINDS[matrix.kind]
     share = matrix.values.double() / ends[1]
     share = share.masked_fill(matrix.hidden, 0).nan_to_num().clamp(-1, 1)
     colours = torch.tensor([to_rgb(kind.light[0]), to_rgb(kind.light[-1])])
@@ -278,7 +284,7 @@ def label_axis(axis: Axis, words: list[str], step: float) -> None:
     axis.set_ticks([i + 0.5 for i in places], texts)
     for text in axis.get_ticklabels():
         padding = text.get_text() == "[PAD]"
-        text.set(size=SMALL, color=(MUTED if padding else INK)[0])
+        text.set(size=SMALL, color=(GREY if padding else INK)[0])
 
 
 def draw_scales(page: Page, ends: Mapping[str, Place]) -> None:
@@ -292,7 +298,7 @@ def draw_scales(page: Page, ends: Mapping[str, Place]) -> None:
         for text in (*names, with_minus(texts[0])):
             page.note(x, middle, text, ha="left")
             x += text_width(text, SMALL) + 6
-        kind, box = SHARE if low == 0 else CENTRED, (x, middle - 5, 45, 10)
+        kind, box = SHARE if low == 0 else AROUND_ZERO, (x, middle - 5, 45, 10)
         shades = torch.linspace(low, high, 9)[None]
         page.cells(box, shades, kind, (low, high))
         page.note(x + 51, middle, texts[1], ha="left")

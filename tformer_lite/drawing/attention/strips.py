@@ -33,14 +33,18 @@ from tformer_lite.drawing.surface.page import (
     text_width,
 )
 from tformer_lite.drawing.surface.palette import AXES, DARK, KINDS, TRUTH
-from tformer_lite.drawing.surface.picture import Panel, Picture, styled
+from tformer_lite.drawing.surface.picture import Panel, Picture, with_style
 
 StripLabels = Sequence[str] | Sequence[Sequence[str]] | None
 FAR = 1e4  # what a mask takes away from a score, at least
 MASK, SOFTMAX = "+ mask\n0 or −∞", "softmax\nrows sum to 1"
 LARGEST, LEAST = 16.5, 11.0  # cells, in pixels
-HEAD, NAMED = 54, 22  # above the cells; the name of a chain
-GAP, SIGN, TINY = 14, 26, 30  # between matrices: nothing, a sign, a mask
+HEAD_HEIGHT, NAME_HEIGHT = 54, 22  # above the cells; the name of a chain
+MATRIX_GAP, SIGN_GAP, TINY = (
+    14,
+    26,
+    30,
+)  # between matrices: nothing, a sign, a mask
 
 
 def strip(
@@ -322,7 +326,7 @@ class Step:
         """How much room the words take."""
         rows = self.matrix.labels[0] if self.words else []
         bold = [text_width(word, SMALL, "bold") for word in rows]
-        return max(bold, default=-GAP) + GAP
+        return max(bold, default=-MATRIX_GAP) + MATRIX_GAP
 
     @property
     def before(self) -> float:
@@ -353,7 +357,7 @@ def draw_chains(chains: Sequence[Chain]) -> tuple[list[Figure], list[Panel]]:
             page, axes = draw_panel(strip, chain, steps)
             if j == 0:
                 left: Style = {"ha": "left", "weight": "bold", "size": NAME}
-                page.write(0, NAMED / 2, chain.name, **left)
+                page.write(0, NAME_HEIGHT / 2, chain.name, **left)
             if not figures:
                 draw_scales(page, strip.ends)
             number = len(figures)
@@ -441,7 +445,7 @@ def matrix_width(matrix: Matrix, cell: float) -> float:
 def operator_width(operator: Operator) -> float:
     """How much room an operator takes before a matrix."""
     if is_sign(operator):
-        return SIGN
+        return SIGN_GAP
     notes = [text_width(note, SMALL) for note in operator.notes]
     return max(text_width(operator.name, weight="bold"), TINY, *notes, 0) + 12
 
@@ -451,16 +455,16 @@ def is_sign(operator: Operator) -> bool:
     return len(operator.name) < 3 and operator.mask is None
 
 
-@styled
+@with_style
 def draw_panel(
     strip: Strip, chain: Chain, steps: Sequence[Step]
 ) -> tuple[Page, list[Axes]]:
     """Draw a panel of a chain, and give the axes of its matrices."""
-    top = HEAD + NAMED * bool(chain.name)
+    top = HEAD_HEIGHT + NAME_HEIGHT * bool(chain.name)
     high = strip.cell * max(len(step.matrix.values) for step in steps)
-    page, axes, x = Page(1, top + high), list[Axes](), -float(GAP)
+    page, axes, x = Page(1, top + high), list[Axes](), -float(MATRIX_GAP)
     for step in steps:
-        x += 0 if step.operators else GAP
+        x += 0 if step.operators else MATRIX_GAP
         for operator in step.operators:
             wide = operator_width(operator)
             draw_operator(page, operator, x + wide / 2, top + high / 2)

@@ -33,14 +33,14 @@ from tformer_lite.drawing.surface.palette import (
     DARK,
     EDGE,
     HATCH,
+    HIGHLIGHT,
     INK,
-    LIT,
     PAPER,
     RIM,
 )
 from tformer_lite.drawing.surface.picture import Picture
 
-PARTS = [
+PLACES_HERE = [
     "ids", "embedding", "positions", "projections", "heads", "scores", "mask",
     "softmax", "output", "feed_forward", "residual", "norm", "encoder",
     "self_attention", "cross_attention", "decoder", "head", "model",
@@ -53,12 +53,13 @@ SHORT_LABELS = {
     "cross-attention": "cross-att.",
     "feed-forward": "feed-fwd",
 }
-TITLE, LINE = 16, 72  # heights: of the title of a line, and of a line
-BOX, SHAPE, STEP, NAMED = 20, 30, 42, 12  # of a box, a shape, a row, a name
-GAP, EDGE_WIDTH, LETTERS = 3.5, 3, 9  # between boxes, in them
+LINE_TITLE, LINE_HIGH = 16, 72  # heights: a line's title, and a line
+# Of a box, a shape, a row, a name.
+BOX, SHAPE_ROW, STEP, NAME_ROW = 20, 30, 42, 12
+BOX_GAP, EDGE_WIDTH, BOX_LETTERS = 3.5, 3, 9  # between boxes, in them
 SUM = 5.5  # radius of a sum
 FREE: Style = {"fc": PAPER[0], "ec": HATCH[0], "lw": 0.8}
-HERE: Style = {"fc": LIT[0], "ec": RIM[0], "lw": 2}
+HERE: Style = {"fc": HIGHLIGHT[0], "ec": RIM[0], "lw": 2}
 BLOCK_EDGE: Style = {"fc": "none", "ec": EDGE[0], "lw": 0.8}
 
 
@@ -77,7 +78,7 @@ def where(seen: Trace, part: str) -> Picture:
     >>> where(running_trace(), "scores")
     You are here: scores, inside the encoder's self-attention. ...
     """
-    check_known("part", part, PARTS)
+    check_known("part", part, PLACES_HERE)
     sides = sides_of(seen)
     title, stops = first_attention(seen, sides)
     if part in STOPS:
@@ -136,7 +137,7 @@ def first_attention(seen: Trace, sides: Sides) -> tuple[str, Stops]:
 def check_there(part: str, known: Sequence[str]) -> None:
     """Raise ValueError for a part that a model does not have."""
     if part not in known:
-        there = ", ".join(name for name in PARTS if name in known)
+        there = ", ".join(name for name in PLACES_HERE if name in known)
         raise ValueError(f"this model has no {part}: it has {there}.")
 
 
@@ -195,11 +196,11 @@ class SideRow:
         self.boxes: dict[Part, Box] = {}
         self.taken: list[tuple[float, float]] = []  # by shapes
         for part in side.parts:
-            wide = text_width(short_label(part), LETTERS) + 2 * EDGE_WIDTH
+            wide = text_width(short_label(part), BOX_LETTERS) + 2 * EDGE_WIDTH
             wide = 2 * SUM if part.name == "residual" else wide
             self.boxes[part] = x, top, wide, BOX
-            x += wide + GAP
-        self.end = x - GAP
+            x += wide + BOX_GAP
+        self.end = x - BOX_GAP
 
     def around(self, path: str) -> Box:
         """The box around all that is in a stack or in a block."""
@@ -221,8 +222,8 @@ def short_label(part: Part) -> str:
 def draw_sides(sides: Sequence[Side], name: str = "") -> Page:
     """Draw a row of boxes for each side, with the part of a name lit and its
     shape; without a name, with a shape wherever it changes."""
-    first = NAMED + (SHAPE if sides[1:] else 4)
-    page = Page(PANEL, first + STEP * (len(sides) - 1) + BOX + SHAPE)
+    first = NAME_ROW + (SHAPE_ROW if sides[1:] else 4)
+    page = Page(PANEL, first + STEP * (len(sides) - 1) + BOX + SHAPE_ROW)
     rows = [
         SideRow(page, side, first + STEP * i, above=not i and bool(sides[1:]))
         for i, side in enumerate(sides)
@@ -257,12 +258,12 @@ def draw_side(row: SideRow, lit: Sequence[Part], name: str) -> None:
             page.add(Circle(place, SUM, **style))
         else:
             page.box(box, **style)
-        page.write(*place, short_label(part), size=LETTERS)
+        page.write(*place, short_label(part), size=BOX_LETTERS)
     for (left, _, wide, _), (to, *_) in pairwise(row.boxes.values()):
         ends = (left + wide, row.middle), (to, row.middle)
         page.arrow(*ends, arrowstyle="-")
     many = f" × {side.n_blocks}" if side.n_blocks > 1 else ""
-    y = row.middle - BOX / 2 - (SHAPE + 6 if row.above else 9)
+    y = row.middle - BOX / 2 - (SHAPE_ROW + 6 if row.above else 9)
     named: Style = {"color": INK[0]} if name == side.name else {}
     page.note(0, y, side.name + many, ha="left", weight="bold", **named)
 
@@ -270,7 +271,7 @@ def draw_side(row: SideRow, lit: Sequence[Part], name: str) -> None:
 def draw_shape(row: SideRow, x: float, shape: Shape) -> None:
     """Write a shape above or below a row, centred on x, or a bit to the right
     of it; nothing where there is no room."""
-    half, y = shape_width(*shape_labels(shape)) / 2, BOX / 2 + SHAPE - 14
+    half, y = shape_width(*shape_labels(shape)) / 2, BOX / 2 + SHAPE_ROW - 14
     for start in x - half, x - half + BOX:
         start = max(0, min(start, row.page.width - 2 * half - 2))
         end = start + 2 * half
@@ -305,7 +306,8 @@ def draw_stops(title: str, stops: Sequence[Part], lit: int) -> list[Page]:
     many = ceil(len(stops) / ceil(len(stops) / most))
     step, pages = HALF / many, list[Page]()
     for first in range(0, len(stops), many):
-        page, row = Page(HALF, TITLE + LINE), stops[first : first + many]
+        page = Page(HALF, LINE_TITLE + LINE_HIGH)
+        row = stops[first : first + many]
         if not first:
             page.note(0, 8, title, ha="left", weight="bold")
         more = first + many < len(stops)
@@ -315,7 +317,7 @@ def draw_stops(title: str, stops: Sequence[Part], lit: int) -> list[Page]:
         for colour, to in (EDGE[0], end), (RIM[0], here):
             style: Style = {"arrowstyle": "-", "lw": 3, "color": colour}
             if to > start:
-                line = (start, TITLE + 30), (to, TITLE + 30)
+                line = (start, LINE_TITLE + 30), (to, LINE_TITLE + 30)
                 page.arrow(*line, zorder=1, **style)
         for i, part in enumerate(row):
             draw_stop(page, (i + 0.5) * step, part, first + i - lit)
@@ -325,7 +327,7 @@ def draw_stops(title: str, stops: Sequence[Part], lit: int) -> list[Page]:
 
 def draw_stop(page: Page, x: float, part: Part, ahead: int) -> None:
     """Draw a stop: done, here, or so many stops `ahead`."""
-    y = TITLE + 30
+    y = LINE_TITLE + 30
     style: Style = {"fc": RIM[0] if ahead <= 0 else PAPER[0], "lw": 1.2}
     style["ec"] = RIM[0] if ahead <= 0 else HATCH[0]
     page.add(Circle((x, y), 8 if ahead == 0 else 4.5, zorder=2, **style))

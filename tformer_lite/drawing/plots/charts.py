@@ -36,18 +36,18 @@ from tformer_lite.drawing.surface.page import (
     text_width,
 )
 from tformer_lite.drawing.surface.palette import (
+    AROUND_ZERO,
     AXES,
-    CENTRED,
     DARK,
+    GREY,
     INK,
     LINE,
     LINES,
-    MUTED,
 )
-from tformer_lite.drawing.surface.picture import Picture, styled
+from tformer_lite.drawing.surface.picture import Picture, with_style
 from tformer_lite.rounding import first_largest
 
-BLUE, _, ORANGE = zip(CENTRED.light, CENTRED.dark)
+BLUE, _, ORANGE = zip(AROUND_ZERO.light, AROUND_ZERO.dark)
 HEAD, BAR, DOTS, HIGH = 15, 22, 30, 170  # heights: lines of a heading, rows
 SHORTEST = 40  # how long the longest bar is, at least
 TEXT_ROWS = 16  # places whose numbers the text face of lines gives, at most
@@ -125,7 +125,7 @@ def bars_text(chart: Bars) -> str:
     return f"{say}\n\n{table('bars', rows)}"
 
 
-@styled
+@with_style
 def draw_bars(chart: Bars) -> list[Figure]:
     """Draw vectors side by side, as many as have room beside the words."""
     names = ["\n".join(lines(x, 0.34 * PANEL, NAME)) for x in chart.labels]
@@ -167,7 +167,7 @@ def draw_vector(ax: Axes, chart: Bars, i: int) -> None:
     ax.axvline(0, color=LINE[0], lw=1)
     for y, (value, text) in enumerate(zip(values, chart.texts(i))):
         none = text.strip("-0.") == ""
-        style: Style = {"color": (MUTED if none else INK)[0], "size": SIZE}
+        style: Style = {"color": (GREY if none else INK)[0], "size": SIZE}
         place = (max(value, 0), y), (4, 0), "data", "offset points"
         end = ax.annotate(with_minus(text), *place, va="center", **style)
         end.set_in_layout(False)
@@ -181,7 +181,7 @@ def draw_words(
     axis.set_ticks(range(len(names)), names)
     axis.set_ticks(range(len(names)), glosses, minor=True)
     axis.set_tick_params(labelsize=NAME, pad=room + (12 if room else 6))
-    small: Style = {"labelsize": SMALL, "labelcolor": MUTED[0], "pad": 6}
+    small: Style = {"labelsize": SMALL, "labelcolor": GREY[0], "pad": 6}
     axis.set_tick_params(which="minor", **small)
 
 
@@ -221,7 +221,7 @@ def seeds_text(
     return f"{axis}: {' '.join(say)}\n\n{table(axis, cells)}"
 
 
-@styled
+@with_style
 def draw_seeds(
     titles: Sequence[str], rows: Sequence[Tensor], axis: str
 ) -> Figure:
@@ -243,7 +243,7 @@ def draw_seeds(
     for label, colour in zip(ax.get_yticklabels(), colours):
         label.set_color(colour)
     ax.set(xlabel=axis, ylim=(len(rows) - 0.5, -0.5))
-    ax.set_title("mean", loc="right", size=SMALL, color=MUTED[0])
+    ax.set_title("mean", loc="right", size=SMALL, color=GREY[0])
     ax.grid(axis="x")
     return figure
 
@@ -494,7 +494,7 @@ def names_gap(chart: Chart) -> float:
     return 14 * max(name.count("\n") + 1 for name in chart.names) + 1
 
 
-@styled
+@with_style
 def draw_chart(figure: Figure, ax: Axes, chart: Chart) -> None:
     """Draw the lines of a panel, on quiet scales, and their names."""
     for line in chart.lines:
@@ -614,7 +614,7 @@ def draw_heading(ax: Axes, head: HeadLines, count: int) -> None:
     below = HEAD * (count - len(bold)) + 4
     ax.set_title(title, loc="left", size=NAME, weight="bold", pad=below)
     where = (0, 1), (0, below - HEAD * len(notes)), "axes fraction"
-    style: Style = {"size": SMALL, "color": MUTED[0], "va": "bottom"}
+    style: Style = {"size": SMALL, "color": GREY[0], "va": "bottom"}
     ax.annotate(note, *where, "offset points", **style)
 
 
@@ -662,7 +662,7 @@ def check_line(title: str, value: Tensor, size: int) -> None:
         raise ValueError(f"{title} is not finite everywhere: fill it first.")
 
 
-@styled
+@with_style
 def new_axes(
     width: float, height: float, count: int = 1
 ) -> tuple[Figure, list[Axes]]:

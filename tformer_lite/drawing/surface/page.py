@@ -31,10 +31,10 @@ from torch import Tensor
 from tformer_lite.drawing.surface.palette import (
     AXES,
     EDGE,
+    GREY,
     HATCH,
     INK,
     LINE,
-    MUTED,
     RIM,
     SHADE,
     Kind,
@@ -45,7 +45,7 @@ from tformer_lite.drawing.surface.picture import (
     WIDE,
     Box,
     Place,
-    styled,
+    with_style,
 )
 
 PANEL = 350  # how wide a panel may be: as a phone's column
@@ -54,7 +54,7 @@ NAME, SIZE, SMALL = 12, 11, 10  # letters: of names, of shapes, of labels
 GAP = 3  # between the axes of a shape
 Style = dict[str, Any]  # as matplotlib calls it
 # Where a line may end: behind a space, or behind a sign in code.
-BREAK, SIGN = re.compile(r".+\s"), re.compile(r".+[-,.(\[=+*/@:]")
+BREAK, AFTER_SIGN = re.compile(r".+\s"), re.compile(r".+[-,.(\[=+*/@:]")
 # What `styled` would say of a text: it would copy all settings for each.
 LETTERS: Style = {"family": FAMILIES, "parse_math": False}
 TIP = "-|>, head_length=4.5, head_width=2.2"
@@ -68,7 +68,7 @@ class Sheet:
         self.figure = Figure((width / 72, height / 72))
         self.ax = self.axes((0, 0, width, height))
 
-    @styled
+    @with_style
     def axes(self, box: Box) -> Axes:
         """Give axes of their own to a part of the page, in its pixels."""
         left, top, wide, high = box
@@ -100,7 +100,7 @@ class Sheet:
 
     def note(self, x: float, y: float, text: str, **style: Any) -> None:
         """Write what is said aside, small and grey."""
-        self.write(x, y, text, **{"size": SMALL, "color": MUTED[0]} | style)
+        self.write(x, y, text, **{"size": SMALL, "color": GREY[0]} | style)
 
 
 class Matrices(Sheet):
@@ -132,7 +132,7 @@ class Matrices(Sheet):
         places = hidden.nonzero().tolist()
         self.hatch((left + w * j, top + h * i, w, h) for i, j in places)
 
-    @styled
+    @with_style
     def hatch(self, boxes: Iterable[Box], ax: Axes | None = None) -> None:
         """Shade and hatch boxes: what is masked. One path keeps it small."""
         square = Path.unit_rectangle()
@@ -262,7 +262,7 @@ def lines(
         ends = range(len(text) - 1, 0, -1)
         fit = (i for i in ends if text_width(text[:i], size, weight) <= width)
         end = next(fit, 1)
-        soft = BREAK.match(text[: end + 1]) or SIGN.match(text[:end])
+        soft = BREAK.match(text[: end + 1]) or AFTER_SIGN.match(text[:end])
         end = soft.end() if soft else end
         while end < len(text) - 1 and category(text[end]).startswith("M"):
             end += 1

@@ -10,10 +10,10 @@ INK = ("#1f2328", "#e6edf3")
 EDGE = ("#d0d7de", "#343b45")
 HATCH = ("#afb8c1", "#57606a")
 SHADE = ("#eaeef2", "#252b34")  # below what is hatched
-MUTED = ("#57606a", "#a9b4c0")
-LINE = MUTED  # of arrows and wires
+GREY = ("#57606a", "#a9b4c0")
+LINE = GREY  # of arrows and wires
 # What is lit, and the one frame that says: look here.
-LIT = ("#fff3d1", "#3b2c05")
+HIGHLIGHT = ("#fff3d1", "#3b2c05")
 RIM = ("#9a6700", "#e3b341")
 AXES = {
     "B": ("example in the batch", ("#8b1a5b", "#f2a9a8")),
@@ -46,7 +46,19 @@ STREAM, INFLOW = ("#fbe2ca", "#4a2c14"), ("#f2a65e", "#a5500f")
 WRONG = ("#b3261e", "#ff8a80")  # of words that are not where they should be
 # What each colour is on a dark page.
 DARK = dict(
-    [PAPER, INK, EDGE, HATCH, SHADE, MUTED, LIT, RIM, WRONG, STREAM, INFLOW]
+    [
+        PAPER,
+        INK,
+        EDGE,
+        HATCH,
+        SHADE,
+        GREY,
+        HIGHLIGHT,
+        RIM,
+        WRONG,
+        STREAM,
+        INFLOW,
+    ]
 )
 DARK |= dict(pair for hue in TINTS for pair in hue)
 DARK |= dict(pair for _, pair in AXES.values())
@@ -70,14 +82,14 @@ class Kind:
         return {to_hex(light(i)): to_hex(dark(i)) for i in range(light.N)}
 
 
-CENTRED = Kind(
+AROUND_ZERO = Kind(
     ("#84b8e6", "#ffffff", "#f2a65e"), ("#1e66a8", "#14181e", "#a5500f")
 )
 # Weights go on where scores are high; what a mask lets through is open.
-SHARE = Kind(CENTRED.light[1:], CENTRED.dark[1:])
+SHARE = Kind(AROUND_ZERO.light[1:], AROUND_ZERO.dark[1:])
 TRUTH = Kind(PAPER[:1] * 2, PAPER[1:] * 2)
-KINDS = {"scores": CENTRED, "weights": SHARE, "mask": TRUTH}
-DARK = SHARE.counterparts() | CENTRED.counterparts() | DARK
+KINDS = {"scores": AROUND_ZERO, "weights": SHARE, "mask": TRUTH}
+DARK = SHARE.counterparts() | AROUND_ZERO.counterparts() | DARK
 
 
 def tint(word: int, head: int) -> str:

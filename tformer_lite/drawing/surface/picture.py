@@ -51,7 +51,7 @@ STYLE: dict[Any, Any] = {
     **{f"{x}tick.labelcolor": INK[0] for x in "xy"},
     **{f"{x}tick.{n}.size": 0 for x in "xy" for n in ("major", "minor")},
 }
-styled = mpl.rc_context(STYLE)  # for what draws: @styled
+with_style = mpl.rc_context(STYLE)  # for what draws: @styled
 FAMILY = f"font-family: {', '.join(map(repr, FAMILIES))}, sans-serif"
 CLUTTER = (
     r"(?s)<metadata>.*?</metadata>",
