@@ -1,4 +1,5 @@
-"""Attention is found and measured in whatever layout it is written."""
+"""Attention is found and measured by following the data, in whatever layout it
+is written and whoever computed it."""
 
 import math
 from dataclasses import replace

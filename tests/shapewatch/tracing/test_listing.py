@@ -1,4 +1,5 @@
-"""Annotated source: the shapes beside a line are those that it made."""
+"""Annotated source: the shapes beside a line are those that it made; and what
+changed from one text to the next."""
 
 import ast
 import math

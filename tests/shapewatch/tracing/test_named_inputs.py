@@ -1,4 +1,5 @@
-"""Inputs that are named by parameters and paths, and resized in probes."""
+"""Inputs that are named by parameters and paths, and resized in probes; and
+the sizes of those."""
 
 import re
 from collections import UserDict, namedtuple
