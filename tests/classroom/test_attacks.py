@@ -1,11 +1,14 @@
 """Submissions that try to get points in another way than by an answer.
 
 None gets more than the honest notebook would, which has one right answer and
-one wrong; each has its row, and each run ends in its time.
+one wrong; each has its row, and each run ends in its time. What they see of
+the machine is nothing but our packages, without an exercise.
 """
 
 import json
+import os
 import shutil
+import socket
 import time
 
 import pytest
@@ -23,9 +26,10 @@ from classroom.sandbox import (
 from classroom.submissions import Submission, submissions
 from tests.helpers.answers import HEAD, solutions, written_answers
 from tests.helpers.attacks import ATTACKS, HONEST, WITHOUT_PROCESS
+from tests.helpers.project import ROOT
 from tests.helpers.sandboxes import needs_bubblewrap
 
-pytestmark = [pytest.mark.full, needs_bubblewrap]
+pytestmark = needs_bubblewrap
 WEEK = Assignment("Week", "autumn", {"dealt_out": 10, "alibi_bias": 20})
 SECONDS = 6
 MOST = 10  # points of the honest part
@@ -36,6 +40,7 @@ def sandbox():
     return Sandbox(seconds=SECONDS)
 
 
+@pytest.mark.full
 def test_every_right_answer_is_right_in_the_sandbox_too():
     """Each in a cell of its own; solutions use what their notebook imports."""
     right = {
@@ -51,6 +56,7 @@ def test_every_right_answer_is_right_in_the_sandbox_too():
     assert not wrong, (wrong, done.notes)
 
 
+@pytest.mark.full
 def test_a_notebook_that_was_left_as_it_is_is_worth_nothing():
     everything = Assignment("All", "spring", dict.fromkeys(exercises(), 1))
     notebook = student_notebook(everything)
@@ -59,6 +65,7 @@ def test_a_notebook_that_was_left_as_it_is_is_worth_nothing():
     assert [(m.exercise, m.points) for m in done.marks if m.points != 0] == []
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ATTACKS)
 def test_an_attack_is_worth_no_more_than_the_honest_part(name, sandbox):
     begun = time.monotonic()
@@ -71,12 +78,14 @@ def test_an_attack_is_worth_no_more_than_the_honest_part(name, sandbox):
         assert done.total == MOST, done.notes
 
 
+@pytest.mark.full
 def test_a_right_answer_among_endless_cells_still_counts(sandbox):
     for bad in ("while True: pass", "import os\nos._exit(1)"):
         cells = (bad,) * 12 + (HONEST,) + (bad,) * 12
         assert grade(Submission("lost", cells), WEEK, sandbox).total == MOST
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "cell",
     [
@@ -92,6 +101,74 @@ def test_what_ipython_reads_and_python_too_does_no_harm(cell, sandbox):
     assert done.total == MOST
 
 
+@pytest.mark.slow
+def test_what_is_outside_is_neither_seen_nor_changed(sandbox, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("kept")
+    outside = "tests", "chapters", "chapters/exercises", "book"
+    places = [str(secret), *(str(ROOT / name) for name in outside)]
+    assert all(map(os.path.exists, places))
+    places.append(str(ROOT / ".git"))  # an unpacked sdist has none
+    server = socket.create_server(("127.0.0.1", 0))
+    spy = f"""
+import os, socket
+found = [p for p in {places} if os.path.exists(p)]
+if found: raise RuntimeError(f"seen: {{found}}")
+for place in ({str(tmp_path)!r}, {str(ROOT)!r}, os.path.expanduser("~root")):
+    try:
+        open(place + "/left_behind", "w").write("x")
+        raise RuntimeError("written: " + place)
+    except OSError:
+        pass
+try:
+    socket.create_connection({server.getsockname()}, timeout=2)
+    raise RuntimeError("a network")
+except OSError:
+    pass
+"""
+    with server:
+        done = grade(Submission("spy", (spy, HONEST)), WEEK, sandbox)
+    assert done.notes == ()
+    assert done.total == MOST
+    assert secret.read_text() == "kept"
+    assert not (ROOT / "left_behind").exists()
+
+
+@pytest.mark.slow
+def test_of_the_repository_our_packages_alone_are_there(sandbox):
+    """And Python, where it is a virtual environment in the repository."""
+    look = f"""
+import os, sys
+there = {{*os.listdir({str(ROOT)!r})}}
+python = os.path.relpath(sys.prefix, {str(ROOT)!r}).split("/")[0]
+assert there - {{python}} == {{"shapewatch", "tformer_lite", "classroom"}}
+for name in there:
+    try:
+        open(os.path.join({str(ROOT)!r}, name, "left_behind"), "w").close()
+        raise RuntimeError("written: " + name)
+    except OSError:
+        pass
+"""
+    done = grade(Submission("look", (look, HONEST)), WEEK, sandbox)
+    assert done.notes == ()
+    assert not [*ROOT.glob("*/left_behind")]
+
+
+@pytest.mark.slow
+def test_the_exercises_cannot_be_read_where_a_student_s_code_runs(sandbox):
+    look = """
+import pathlib, classroom
+shelf = pathlib.Path(classroom.__file__).parent / "exercises"
+assert shelf.is_dir()
+assert list(shelf.rglob("*")) == []
+from classroom.exercise import exercises
+assert exercises() == {}
+"""
+    done = grade(Submission("look", (look, HONEST)), WEEK, sandbox)
+    assert done.notes == ()
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("copy", ["classroom", "tformer_lite/classroom"])
 def test_those_of_an_installed_copy_cannot_either(
     copy, sandbox, tmp_path, monkeypatch
@@ -110,6 +187,7 @@ def test_those_of_an_installed_copy_cannot_either(
     assert (shelf / "chapter_05.py").read_text() == "secret"
 
 
+@pytest.mark.full
 def test_files_that_are_no_notebooks_get_a_row_with_the_reason(
     tmp_path, sandbox
 ):
@@ -140,6 +218,7 @@ def test_files_that_are_no_notebooks_get_a_row_with_the_reason(
     assert "100 MB" in notes["large"][0]
 
 
+@pytest.mark.full
 def test_without_bubblewrap_nothing_runs_and_it_is_said_what_to_install(
     monkeypatch,
 ):

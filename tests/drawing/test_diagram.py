@@ -3,6 +3,8 @@ that a model does not have."""
 
 import pytest
 import torch
+from pictures.poster import poster
+from pictures.thumbs import thumbs_of
 
 from tests.helpers.colours import contrast, rgb
 from tests.helpers.diagrams import (
@@ -24,11 +26,19 @@ from tformer_lite import (
     char_lm,
     overview,
     rotate,
+    running_trace,
     trace,
     where,
 )
+from tformer_lite.drawing.diagram.anatomy import sides_of
 from tformer_lite.drawing.diagram.here import PLACES_HERE
-from tformer_lite.drawing.surface.palette import AXES, HIGHLIGHT, INK, PAPER
+from tformer_lite.drawing.surface.palette import (
+    AXES,
+    HIGHLIGHT,
+    INK,
+    PAPER,
+    SHARE,
+)
 
 IDS = torch.ones(1, 4, dtype=torch.long)
 
@@ -198,3 +208,43 @@ def test_what_is_not_there_is_refused(seen):
     assert where(bare, "embedding").text
     with pytest.raises(ValueError, match="this model has no positions"):
         where(bare, "positions")
+
+
+# --- the poster ----------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def running():
+    return running_trace()
+
+
+@pytest.mark.full
+def test_the_costs_on_the_poster_add_up_to_those_of_the_model(running):
+    thumbs = [t for s in sides_of(running) for t in thumbs_of(running, s)]
+    whole = running.flops()[""]
+    counted = sum(thumb.cost for thumb in thumbs).tolist()
+    assert counted == [whole.parameters, whole.flops]
+
+
+@pytest.mark.slow
+def test_the_poster_shows_the_tensors_of_the_run(running):
+    thumbs = [t for s in sides_of(running) for t in thumbs_of(running, s)]
+    attentions = running.attention()
+    weights = [thumb for thumb in thumbs if thumb.kind is SHARE]
+    assert len(weights) == len(attentions) == 3
+    for thumb, found in zip(weights, attentions):
+        for drawn, head in zip(thumb.matrices, found.weights[0]):
+            shown = ~drawn.isneginf()
+            assert drawn[shown].equal(head[shown])
+            assert not head[~shown].any()
+    assert thumbs[-1].matrices[0].equal(running.result[0])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["running", "writer"])
+def test_the_letters_of_the_poster_are_apart(running, name):
+    kept = running if name == "running" else traced("kept writer")
+    picture = poster(kept, ["longest_words"] * 8)
+    faults = letter_faults(picture)
+    assert [f for f in faults if "overlaps" in f or "leaves" in f] == []
+    assert list(picture._repr_mimebundle_()) == ["text/plain", "image/png"]

@@ -5,32 +5,6 @@ import torch
 
 from tests.helpers.drawings import letter_faults
 from tformer_lite import bars, curves, heatmap, seeds
-from tformer_lite.drawing.surface.page import Page
-from tformer_lite.drawing.surface.picture import Picture
-
-SLANTED = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "fault"),
-    [
-        ([(50, 20, "one"), (50, 34, "two")], ""),
-        ([(50, 20, "one"), (60, 20, "two")], "'one' overlaps 'two'"),
-        ([(50, 60, "bel", SLANTED), (66, 60, "beside", SLANTED)], ""),
-        ([(60, 60, "bel", SLANTED), (66, 60, "beside", SLANTED)], "overlaps"),
-        ([(8, 20, "first")], "'first' leaves the figure"),
-        ([(8, 90, "last", SLANTED)], "'last' leaves the figure"),
-        ([(50, 20, "tiny", {"size": 8})], "'tiny' has 8.0 px"),
-    ],
-)
-def test_faults_of_letters_are_found(words, fault):
-    page = Page(358, 100)
-    for x, y, text, *style in words:
-        page.write(x, y, text, **dict(*style))
-    faults = letter_faults(Picture(page.figure, "", {}))
-    assert (fault in "".join(faults)) if fault else not faults
-
 
 LONG = "torch.softmax(q @ k.mT / 2, dim=-1)[0, 1]"
 WORDS = ["a", "मुख", "[PAD]", "Mathematicians" * 3, "a label of many words"]

@@ -7,15 +7,20 @@ import json
 import re
 from xml.etree import ElementTree
 
-import matplotlib as mpl
 import pytest
 import torch
 from matplotlib import colors
 from matplotlib.figure import Figure
 from outputs import figure as in_page
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image
 
-from tests.helpers.drawings import ENGLISH, NEPALI, SCORES, texts_on
+from tests.helpers.drawings import (
+    ENGLISH,
+    NEPALI,
+    SCORES,
+    dark_counterparts,
+    texts_on,
+)
 from tformer_lite import (
     bars,
     curves,
@@ -36,7 +41,7 @@ from tformer_lite.drawing.surface.palette import (
     INK,
     KINDS,
 )
-from tformer_lite.drawing.surface.picture import FONT, Panel, Picture
+from tformer_lite.drawing.surface.picture import Panel, Picture
 
 FIRST = torch.tensor([[1.0, 0.0], [0.0, 0.0]])
 NAMED = {"rows": ["one", "two"], "columns": [".", "."]}
@@ -88,11 +93,7 @@ def test_panels_stand_side_by_side_and_are_set_free_in_a_page():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_every_colour_has_its_dark_counterpart(name):
-    svg = PICTURES[name]().svg()
-    light = set(re.findall(r"(?:fill|stroke): (#\w{6})", svg))
-    pairs = dict(re.findall(r"light-dark\((#\w+), (#\w+)\)", svg))
-    assert light == set(pairs)
-    assert all(pairs[colour] != colour for colour in light)
+    pairs = dark_counterparts(PICTURES[name]().svg())
     assert pairs[INK[0]] == INK[1]
 
 
@@ -121,39 +122,6 @@ def test_a_notebook_gets_text_svg_and_png_unless_nepali_would_be_wrong(
     monkeypatch.setattr(picture, "SHAPES_COMPLEX", False)
     assert "image/png" not in heatmap(SCORES, rows=NEPALI)._repr_mimebundle_()
     assert "image/png" in heatmap(SCORES)._repr_mimebundle_()
-
-
-@pytest.mark.skipif(
-    not picture.SHAPES_COMPLEX, reason="needs matplotlib 3.11 or newer"
-)
-def test_nepali_is_shaped_in_the_png():
-    """The vowel sign of थि is typed after its consonant and read before it.
-
-    The witness sets letters one by one, as they are typed or as they are
-    read; matplotlib must have drawn the latter.
-    """
-    with mpl.rc_context(picture.STYLE):
-        figure = Figure(figsize=(2, 1), dpi=100)
-        figure.text(0.1, 0.3, "थिएन", size=40)
-        file = io.BytesIO()
-        figure.savefig(file, format="png")
-    drawn = ink(Image.open(file))
-    one_by_one = ImageFont.Layout.BASIC
-    font = ImageFont.truetype(str(FONT), 56, layout_engine=one_by_one)
-    pages = []
-    for letters in ("\u093f\u0925\u090f\u0928", "\u0925\u093f\u090f\u0928"):
-        page = Image.new("RGB", (300, 150), "white")
-        ImageDraw.Draw(page).text((30, 20), letters, fill=0, font=font)
-        pages.append(ink(page))
-    as_read, as_typed = ((drawn - page).abs().mean() for page in pages)
-    assert as_read < 0.5 * as_typed
-
-
-def ink(page: Image.Image) -> torch.Tensor:
-    """Where the ink of a page is, cropped and brought to one size."""
-    grey = page.convert("L").point(lambda value: 255 - value)
-    cut = grey.crop(grey.getbbox()).resize((120, 60))
-    return torch.tensor(list(cut.tobytes())).view(60, 120) / 255
 
 
 def test_a_panel_tells_its_place_its_words_and_its_values_as_printed():

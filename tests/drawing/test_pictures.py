@@ -3,7 +3,6 @@ say it in words; their letters have room on a phone; and what cannot be drawn
 is refused."""
 
 import math
-import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -33,7 +32,12 @@ from pictures.projections import projections
 from pictures.residual_stream import residual_stream, streams_of
 from torch.testing import assert_close
 
-from tests.helpers.drawings import NEPALI, letter_faults, texts
+from tests.helpers.drawings import (
+    NEPALI,
+    dark_counterparts,
+    letter_faults,
+    texts,
+)
 from tformer_lite import (
     FusedAttention,
     MultiHeadAttention,
@@ -146,11 +150,7 @@ def test_letters_have_room_on_a_phone(draw):
 @pytest.mark.slow
 @pytest.mark.parametrize("draw", ROOM[::3])
 def test_every_colour_has_its_dark_counterpart(draw):
-    svg = draw().svg()
-    light = set(re.findall(r"(?:fill|stroke): (#\w{6})", svg))
-    pairs = dict(re.findall(r"light-dark\((#\w+), (#\w+)\)", svg))
-    assert light == set(pairs)
-    assert all(pairs[colour] != colour for colour in light)
+    dark_counterparts(draw().svg())
 
 
 REFUSED = [

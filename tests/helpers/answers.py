@@ -76,32 +76,24 @@ def read(text: str) -> Iterator[Answer]:
             yield Answer(name, each.get("says", ""), each["code"])
 
 
-class Survivor(NamedTuple):
-    """A small fault that no judge could see, and why."""
-
-    exercise: str
-    before: str
-    after: str
-    why: str
-
-
-def survivors(name: str) -> list[Survivor]:
-    """List the faults in right answers to an exercise that make none."""
-    return [each for each in all_survivors() if each.exercise == name]
+def all_of(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
 
 
 @cache
-def all_survivors() -> list[Survivor]:
-    """Read the list; that of what has no solution lies packed, too."""
+def survivors() -> set[tuple[str, str, str]]:
+    """The small faults that no judge could see: exercise, before and after;
+    those of what has no solution lie packed, too."""
     with zipfile.ZipFile(PACKED) as files:
         texts = [files.read(SURVIVORS).decode()]
     texts.append((FOLDER / SURVIVORS).read_text("utf8"))
-    return [
-        Survivor(name, **each)
+    return {
+        (name, each["before"], after)
         for text in texts
         for name, found in tomllib.loads(text).items()
         for each in found
-    ]
+        for after in all_of(each["after"])
+    }
 
 
 @cache

@@ -1,7 +1,7 @@
 """Models that nobody here wrote, each made by a function of its sizes.
 
 foreign.toml lists them; `of_transformers` and the like say what its settings
-mean to a library. The sizes are as in zoo.py: B T H D, and C is H*D.
+mean to a library. The sizes are B T H D and the like, and C is H*D.
 """
 
 import importlib
@@ -30,7 +30,6 @@ KINDS = {
     "picture": ("B H D X", ["B K X X"]),
     "sound": ("B M L T H D", ["B M L", "B T"]),
     "wave": ("B L H D", ["B L"]),
-    "caption": ("B T H D X", ["B T", "B K X X"]),
 }
 # Sizes to be chosen from for a run that no probe has made.
 ELSEWHERE = {"B": (11, 14, 13), "T": (29, 36, 31), "S": (23, 38, 33)}
@@ -63,8 +62,7 @@ class Foreign:
     `build(**sizes)` gives (model, inputs), the model in evaluation with the
     same weights each time; `dims` are the sizes to trace it at, and `axes`
     name those of its inputs. `kind` is a key of KINDS; `broken` and
-    `unusual` are the findings that it should have; what is `nightly` is much
-    like another.
+    `unusual` are the findings that it should have.
     """
 
     name: str
@@ -75,7 +73,6 @@ class Foreign:
     elsewhere: dict[str, list[int]] = field(default_factory=dict)
     broken: tuple[str, ...] = ()
     unusual: tuple[str, ...] = ()
-    nightly: bool = False
 
     @property
     def axes(self) -> list[str]:
@@ -161,12 +158,6 @@ def of_x_transformers(name: str, settings: dict, sizes: Sizes) -> nn.Module:
     return TransformerWrapper(**sizes, attn_layers=layers)
 
 
-def of_vit_pytorch(name: str, settings: dict, sizes: Sizes) -> nn.Module:
-    module, family = name.split(".")
-    make = getattr(importlib.import_module(f"vit_pytorch.{module}"), family)
-    return make(**settled(DATA["styles"]["lucidrains"] | settings, sizes))
-
-
 def of_lessons(name: str, settings: dict, sizes: Sizes) -> nn.Module:
     family = getattr(styles, name.split(",")[0])
     heads = sizes["H"]
@@ -178,7 +169,6 @@ MAKERS = {
     "transformers": of_transformers,
     "timm": of_timm,
     "x_transformers": of_x_transformers,
-    "vit_pytorch": of_vit_pytorch,
 }
 
 
@@ -208,9 +198,6 @@ def asked(model: nn.Module, kind: str, sizes: Sizes) -> tuple:
     if kind == "sound":
         names = "input_features decoder_input_ids"
         return Named(model, names, False), (noise(B, M, L), some_ids(B, T))
-    if kind == "caption":
-        names = "input_ids pixel_values"
-        return Named(model, names, False), (some_ids(B, T), noise(B, 3, X, X))
     pair = some_ids(B, sizes["S"], 1, True), some_ids(B, T)
     if isinstance(model, styles.Annotated):
         return model, pair
@@ -228,7 +215,6 @@ def foreign(
         "elsewhere": settings.pop("elsewhere", {}),
         "broken": tuple(settings.pop("broken", ())),
         "unusual": tuple(settings.pop("unusual", ())),
-        "nightly": settings.pop("nightly", False),
     }
     build = partial(built, MAKERS[library], kind, name, settings)
     dims = {**sizes, "C": "H*D"} if "H" in sizes else sizes
@@ -236,8 +222,8 @@ def foreign(
     return Foreign(label, kind, library, build, dims, **rest)
 
 
-KIND_OF = {"timm": "picture", "vit_pytorch": "picture"}
-KIND_OF |= {"x_transformers": "decoder", "lessons": "decoder"}
+KIND_OF = {"timm": "picture", "x_transformers": "decoder"}
+KIND_OF |= {"lessons": "decoder"}
 
 
 def listed() -> Iterator[Foreign]:

@@ -2,6 +2,7 @@
 style reaches them."""
 
 import re
+from xml.etree import ElementTree
 
 
 def shown(listing, code: str) -> str:
@@ -21,3 +22,13 @@ def letters(page: str) -> str:
     """HTML whose shapes are letters alone, with no marks and sizes."""
     page = re.sub(r"<sub>\d+</sub>", "", page)
     return re.sub(r"</?(?:span|b|var)\b[^>]*>", "", unstyled(page))
+
+
+def elements(page: str) -> ElementTree.Element:
+    """HTML without its styles, where every tag is closed that may be."""
+    page = unstyled(page).replace("<br>", "<br/>")
+    return ElementTree.fromstring(page.replace(" open>", ' open="">'))
+
+
+def text_of(element: ElementTree.Element) -> str:
+    return "".join(element.itertext())

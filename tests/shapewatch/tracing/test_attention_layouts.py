@@ -1,14 +1,26 @@
-"""Attention is found and measured in whatever layout it is written."""
+"""Attention is found and measured by following the data, in whatever layout it
+is written and whoever computed it."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
+from torch import nn
+from torch.nn.functional import scaled_dot_product_attention
 from torch.testing import assert_close
 
 from tests.helpers import layouts
 from tests.helpers.layouts import LAYOUTS, Layer
-from tformer_lite import trace
+from tests.helpers.small import build, small
+from tformer_lite import (
+    EncoderDecoder,
+    causal_mask,
+    padding_mask,
+    running_example,
+    tiny_translator,
+    trace,
+)
 
 SIZES = {"B": 2, "H": 3, "D": 4, "T": 5, "S": 7}
 X = torch.randn(2, 5, 12, generator=torch.Generator().manual_seed(0))
@@ -114,3 +126,108 @@ def test_rows_that_are_cleared_after_the_softmax_are_measured_so(cleared):
     _, masked, weights = expected(layer)
     assert_close(one.weights, weights.masked_fill(empty, 0))
     assert_close(one.masked, masked)
+
+
+# --- whoever computed it -------------------------------------------------
+
+
+B, T, S, H, D = 2, 5, 6, 3, 4
+C = H * D
+DIMS = {"B": B, "T": T, "S": S, "H": H, "D": D, "C": "H*D"}
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(0)
+
+
+def check(one, scores, mask):
+    """Compare with scores that were computed apart, and PyTorch's softmax:
+    scores of a row without keys stay, and its weights are zeros."""
+    empty = ~mask.any(-1, keepdim=True)
+    masked = scores.masked_fill(~(mask | empty), -math.inf)
+    assert_close(one.scores, scores)
+    assert_close(one.masked, masked.expand_as(one.masked))
+    assert_close(one.weights, masked.softmax(-1).masked_fill(empty, 0))
+
+
+@pytest.mark.parametrize("attention", ["split", "fused"])
+def test_three_attentions_of_the_running_example(attention):
+    model = EncoderDecoder(replace(tiny_translator, attention=attention))
+    src, tgt, *_ = running_example()
+    found = trace(model, src, tgt, keep=True).attention()
+    assert [one.path for one in found] == [
+        "encoder.blocks.0.self_attention",
+        "decoder.blocks.0.self_attention",
+        "decoder.blocks.0.cross_attention",
+    ]
+    masks = padding_mask(src, 1), causal_mask(8) & padding_mask(tgt, 1)
+    for one, mask in zip(found, (*masks, masks[0])):
+        assert one.weights.shape == (2, 3, 8, 8)
+        assert one.scores.isfinite().all()
+        check(one, one.scores, mask)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("need_weights", [False, True])
+def test_multihead_attention_gives_the_weights_it_returns(
+    masked, need_weights
+):
+    layer = nn.MultiheadAttention(C, H, batch_first=True).eval()
+    x, source = torch.randn(B, T, C), torch.randn(B, S, C)
+    mask = torch.rand(T, S) > 0.3 if masked else torch.ones(T, S).bool()
+    mask[:, 0] = True
+    options = {"attn_mask": ~mask} if masked else {}
+    _, weights = layer(
+        x, source, source, average_attn_weights=False, **options
+    )
+    options |= {"need_weights": need_weights}
+    (one,) = trace(layer, x, source, source, keep=True, **options).attention()
+    scores, masked, mine = (x.view(B, H, T, S) for x in one[2:5])
+    assert_close(mine, weights.detach())
+    assert scores.isfinite().all()
+    check(
+        one._replace(masked=masked, weights=mine, scores=scores), scores, mask
+    )
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_the_fused_function_is_opened_and_checked(causal):
+    def build(B, T, S, H, D):
+        q, k = torch.randn(B, H, T, D), torch.randn(B, H, S, D)
+
+        def attend(q, k, v):
+            return scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+        return attend, (q, k, k + 1)
+
+    seen = trace(build=build, dims=DIMS, keep=True)
+    (one,) = seen.attention()
+    assert repr(one) == "attention in the model: (B, H, T, S)"
+    mask = torch.ones(T, S, dtype=torch.bool)
+    check(one, one.scores, mask.tril() if causal else mask)
+    assert_close(one.weights.sum(-1), torch.ones(B, H, T))
+
+
+def test_a_softmax_that_is_no_attention_is_not_taken_for_one():
+    def classify(x, w):
+        return torch.softmax(x @ w, -1)
+
+    seen = trace(classify, torch.randn(2, 3), torch.randn(3, 4), keep=True)
+    assert seen.attention() == []
+
+
+def test_what_was_not_kept_says_so():
+    model = build(EncoderDecoder, small("paper_base"))
+    ids = torch.randint(2, 10, (2, 4))
+    with pytest.raises(ValueError, match=r"encoder.*not kept.*keep=True"):
+        trace(model, ids, ids).attention()
+
+
+def test_weights_that_a_fused_call_dropped_are_not_explained():
+    def attend(q):
+        return scaled_dot_product_attention(q, q, q, dropout_p=0.5)
+
+    seen = trace(attend, torch.randn(B, H, T, D), keep=True)
+    with pytest.raises(ValueError, match="dropped some weights"):
+        seen.attention()

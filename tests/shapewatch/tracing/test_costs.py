@@ -1,34 +1,18 @@
 """Parameters, FLOPs and gradients, against figures that are not ours; modules
-that share, freeze or forget; and the sheet."""
+that share, freeze or forget; the sheet; time and memory; and statistics."""
 
-from html.parser import HTMLParser
+import math
 
 import pytest
 import torch
 from torch import nn
 from torch.nn.functional import dropout, scaled_dot_product_attention
 
-from shapewatch.tracing import flops, gradients, parameters
+from shapewatch.tracing import flops, gradients, parameters, trace
+from shapewatch.tracing.questions import profile
 from tests.helpers import source_003
-from tests.helpers.listings import unstyled
+from tests.helpers.listings import elements, text_of
 from tests.helpers.small import words
-from tformer_lite import EncoderDecoder, paper_base
-
-# Each layer of source 003, as its summary prints it.
-PRINTED = {
-    "src_embedding": 51_200,
-    "encoder.blocks.5.self_attention": 1_050_624,
-    "decoder.blocks.5.feed_forward": 2_099_712,
-    "decoder.blocks.3.norms.2": 1_024,
-    "head": 61_560,
-}
-
-
-def test_paper_base_has_the_parameters_of_the_sources_summary():
-    with torch.device("meta"):
-        sheet = parameters(EncoderDecoder(paper_base))
-    assert sheet[""].parameters == 44_312_696
-    assert {path: sheet[path].parameters for path in PRINTED} == PRINTED
 
 
 @pytest.mark.slow
@@ -158,27 +142,181 @@ def test_a_sheet_prints_its_columns_and_its_total():
     assert str(gradients(nn.ReLU(), torch.randn(3))) == ""
 
 
-class Cells(HTMLParser):
-    """The cells of a table, row by row."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.rows, self.headers = [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        if tag == "tr":
-            self.rows.append([])
-        if tag == "th":
-            self.headers.append(dict(attrs)["scope"])
-
-    def handle_data(self, data):
-        self.rows[-1].append(data)
-
-
 def test_the_html_is_a_table_with_the_same_cells_and_real_headers():
     kind = type("<A&B>", (nn.Linear,), {})
     sheet = parameters(nn.Sequential(kind(40, 30)))
-    html = Cells(unstyled(sheet._repr_html_()))
-    assert html.rows == [line.split() for line in str(sheet).splitlines()]
-    assert html.headers == ["col"] * 4 + ["row"] * 2
+    page = elements(sheet._repr_html_())
+    rows = [[*map(text_of, row)] for row in page.iter("tr")]
+    assert rows == [line.split() for line in str(sheet).splitlines()]
+    scopes = [header.get("scope") for header in page.iter("th")]
+    assert scopes == ["col"] * 4 + ["row"] * 2
+
+
+# --- time and memory -----------------------------------------------------
+
+
+class Hands:
+    """A clock that stands still unless it is moved."""
+
+    __slots__ = ("at",)
+
+    def __init__(self):
+        self.at = 0
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    hands = Hands()
+    monkeypatch.setattr(profile, "time_now", lambda: hands.at / 1000)
+    return hands
+
+
+class Wait(nn.Module):
+    """It takes as long as it says, by a clock of ours."""
+
+    def __init__(self, clock, seconds):
+        super().__init__()
+        self.clock, self.seconds = [clock], seconds
+
+    def forward(self, x):
+        self.clock[0].at += self.seconds
+        return x + 1
+
+
+class Slow(Wait):
+    def __init__(self, clock):
+        super().__init__(clock, 1)
+        self.parts = nn.ModuleList([Wait(clock, 3), Wait(clock, 5)])
+
+    def forward(self, x):
+        self.clock[0].at += 1
+        for part in (*self.parts, self.parts[0]):
+            x = part(x)
+        return x
+
+
+X = torch.ones(10, 25)  # 1,000 bytes
+
+
+def test_self_is_apart_from_the_modules_within_and_total_is_not(clock):
+    sheet = trace(Slow(clock), X).profile()
+    times = {r.module: (r.runs, r.self_ms, r.total_ms) for r in sheet.rows}
+    assert times["parts.0"] == (2, pytest.approx(6), pytest.approx(6))
+    assert times["parts.1"] == (1, pytest.approx(5), pytest.approx(5))
+    assert times["parts"] == (0, 0, pytest.approx(11))
+    assert times[""] == (1, pytest.approx(1), pytest.approx(12))
+    lines = str(sheet).splitlines()
+    assert lines[0].split() == [
+        *("module", "class", "runs", "self_ms", "total_ms", "made", "peak")
+    ]
+    assert lines[-2].split()[:5] == ["total", "Slow", "1", "1", "12"]
+    assert lines[-1].startswith("note: ms: medians of 5 runs")
+
+
+def test_made_is_the_memory_that_is_new_and_peak_what_is_there_at_once():
+    wide, narrow = nn.Linear(25, 50), nn.Linear(50, 25)
+
+    def model(x):
+        return narrow(wide(x)).view(-1)[:10].expand(3, 10)
+
+    with torch.no_grad():
+        sheet = trace(model, X).profile()
+    assert sheet["wide"].made == 10 * 50 * 4
+    assert sheet["narrow"].made == 10 * 25 * 4
+    assert sheet[""].made == 3000  # views make none
+    assert sheet["wide"].peak == 2000
+    assert sheet["narrow"].peak == 3000
+
+
+def test_memory_that_is_given_back_does_not_count_at_the_end():
+    def model(x):
+        for _ in range(20):
+            x = x + 1
+        return x
+
+    whole = trace(model, X).profile()[""]
+    assert whole.made == 20 * 1000
+    assert whole.peak == 2000
+
+
+# --- values that were kept -----------------------------------------------
+
+
+TABLE = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 9.0]])
+
+
+class Part(nn.Module):
+    def forward(self, x):
+        doubled = x * 2
+        return doubled - 1
+
+
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Part(), Part()])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        total = x.sum()
+        return total, x
+
+
+def seen(keep=True):
+    return trace(Two(), TABLE, keep=keep)
+
+
+def test_a_row_has_the_four_numbers_of_a_value():
+    sheet = seen().statistics("layers.0:doubled")
+    (row,) = sheet.rows
+    deviation = (2 * TABLE).double().std(correction=0).item()
+    assert row[3:] == pytest.approx((2, 8, 18, deviation))
+    assert str(sheet).splitlines() == [
+        "value             call   shape     minimum  mean  maximum  deviation",
+        "layers.0:doubled  x * 2  (2?, 3?)        2     8       18      5.164",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "many"),
+    [("*:*", 5), ("*:doubled", 2), (":total", 1), ("layers", 4), ("", 1)],
+)
+def test_patterns_name_variables_or_modules(pattern, many):
+    assert len(seen().statistics(pattern).rows) == many
+
+
+def test_only_what_was_kept_is_listed():
+    sheet = seen(keep="*:doubled").statistics()
+    kept = [row.value for row in sheet.rows]
+    assert kept == ["layers.0:doubled", "layers.1:doubled"]
+    with pytest.raises(KeyError, match="called ':total': there are layers.0:"):
+        seen(keep="*:doubled").statistics(":total")
+    with pytest.raises(KeyError, match="no value was kept: trace with keep"):
+        seen(keep=False).statistics()
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"),
+    [
+        (torch.tensor([True, False]), (0, 0.5, 1, 0.5)),
+        (torch.tensor([2, 4]), (2, 3, 4, 1)),
+        (torch.tensor([60000.0] * 4).half(), (60000, 60000, 60000, 0)),
+        (torch.tensor([3 + 4j, 0]), (0, 2.5, 5, 2.5)),
+        (torch.tensor([0.0, 6.0]).to_sparse(), (0, 3, 6, 3)),
+        (torch.tensor([-math.inf, 2, 3]), (-math.inf, 2.5, 3, 0.5)),
+    ],
+)
+def test_numbers_of_every_kind_are_counted(x, expected):
+    sheet = trace(lambda y: y.clone(), x, keep=True).statistics()
+    assert sheet.rows[0][3:] == expected
+    said = ["mean and deviation are those of the finite numbers"]
+    assert sheet.notes == said * (expected[0] == -math.inf)
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_what_has_no_numbers_has_none_in_its_row(device):
+    x = torch.ones(0 if device == "cpu" else 2, device=device)
+    (row,) = trace(lambda y: y.clone(), x, keep=True).statistics().rows
+    assert math.isnan(row.minimum)
+    assert math.isnan(row.mean)

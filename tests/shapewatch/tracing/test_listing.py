@@ -1,7 +1,9 @@
-"""Annotated source: the shapes beside a line are those that it made."""
+"""Annotated source: the shapes beside a line are those that it made; and what
+changed from one text to the next."""
 
 import ast
 import math
+from cProfile import Profile
 from functools import partial
 
 import pytest
@@ -9,9 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu
 
+from shapewatch.tracing import diff
 from shapewatch.tracing.listing.listing import annotate, signature
 from shapewatch.tracing.markup import code_html
-from tests.helpers.listings import shown
+from tests.helpers.listings import shown, unstyled
 from tformer_lite import trace
 
 
@@ -339,3 +342,78 @@ def test_the_rows_of_a_tensor_are_shown_where_a_loop_takes_them():
 
     assert note(2) == "x: (3?), (3?)"
     assert note(9) == "x: (3?), …, (3?)"
+
+
+def calls(work) -> int:
+    """How many calls some work takes."""
+    profile = Profile()
+    profile.runcall(work)
+    return sum(entry.callcount for entry in profile.getstats())
+
+
+class Same(nn.Module):
+    """Gives what it was given."""
+
+    def forward(self, x):
+        return x
+
+
+@pytest.mark.slow
+def test_source_takes_twice_the_work_for_twice_the_calls():
+    part, work = Same(), []
+
+    def often(x, many):
+        y = x
+        for _ in range(many):
+            y = y + part(x)
+        return y
+
+    for many in (400, 800):
+        seen = trace(often, torch.ones(3), many)
+        assert str(seen.source(often))  # what is read of files is read now
+        work.append(calls(partial(seen.source, often)))
+    assert work[1] < 2.5 * work[0]
+
+
+# --- what changed from one text to the next ------------------------------
+
+
+FIRST = "class A:\n    def f(x):\n        return x @ y\n"
+SECOND = FIRST.replace("A:", "A(B):")
+THIRD = SECOND.replace("y", "y.mT") + "        # <end>\n"
+
+
+def test_each_step_has_its_title_and_the_lines_that_differ():
+    found = diff(FIRST, SECOND, THIRD, titles=["one", "two\nlines"])
+    assert str(found).splitlines() == [
+        *("one", "- class A:", "+ class A(B):"),
+        *("two", "lines", "- return x @ y", "+ return x @ y.mT", "+ # <end>"),
+    ]
+
+
+def test_the_whole_has_what_stays_as_well():
+    lines = str(diff(FIRST, SECOND, whole=True)).splitlines()
+    assert lines[2:] == [f"  {line}" for line in FIRST.splitlines()[1:]]
+    html = diff(FIRST, SECOND, whole=True)._repr_html_()
+    assert html.count('class="same"') == 2
+
+
+def test_in_html_signs_and_elements_mark_what_differs():
+    """Not a colour alone: they are there where all style is taken away."""
+    page = unstyled(diff(FIRST, THIRD, titles=["a\n<b>"])._repr_html_())
+    assert ">a<br>&lt;b&gt;</th>" in page
+    assert "<pre>− class A:</pre>" in page
+    assert "<pre>+ class A<ins>(B)</ins>:</pre>" in page
+    inner = " " * 8
+    assert f"<pre>+ {inner}return x @ y<ins>.mT</ins></pre>" in page
+    assert f"<pre>+ {inner}<ins># &lt;end&gt;</ins></pre>" in page
+    assert "<td></td>" in page  # nothing stood there before
+    page = unstyled(diff("    x = 1\n", "")._repr_html_())
+    assert "<pre>− <del>x = 1</del></pre></td><td></td>" in page
+
+
+def test_versions_and_titles_belong_together():
+    with pytest.raises(ValueError, match="1 versions: give two"):
+        diff(FIRST)
+    with pytest.raises(ValueError, match="2 titles for 1 steps"):
+        diff(FIRST, SECOND, titles=["a", "b"])

@@ -1,9 +1,11 @@
-"""Formulas in the names of dimensions: found exactly, or not at all."""
+"""Formulas in the names of dimensions: found exactly, or not at all; a reshape
+that keeps every size and scrambles the elements is flagged."""
 
 import itertools
 import math
 
 import pytest
+import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +13,9 @@ from shapewatch.tracing import shape_html, shape_text
 from shapewatch.tracing.axes.formulas import formula_text, line
 from shapewatch.tracing.axes.names import Axis, ShapeNamer
 from shapewatch.tracing.axes.sizes import joint_sizes, run_sizes, sizes_of_one
-from tests.helpers.zoo import value
+from shapewatch.tracing.questions.scrambles import mixes_axes
+from tests.helpers.sums import named_size
+from tformer_lite import join_heads, split_heads, trace
 
 LETTERS = ["B", "S", "T", "H", "D"]
 FRESH = [
@@ -94,9 +98,9 @@ def test_what_is_proved_is_so_at_sizes_that_no_run_has(made, sizes, chosen):
     assert axis.size == function(made[0])
     assert axis.proof == "proved" or not ours or len(made) < 5
     if axis.proof == "proved":
-        assert [value(axis.name, run) for run in made] == list(column)
+        assert [named_size(axis.name, run) for run in made] == list(column)
         for fresh in FRESH:
-            assert value(axis.name, fresh) == function(fresh)
+            assert named_size(axis.name, fresh) == function(fresh)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +164,7 @@ def test_refused_probes_make_no_name_wrong(sizes, chosen, refused):
     stay = {n: made[0][n] for n in LETTERS if len({r[n] for r in made}) == 1}
     fresh = run_sizes(FRESH[0] | stay | {"C": "H*D"})
     if len(set(column)) > 1 and axis.proof == "proved" and ours:
-        assert value(axis.name, fresh) == function(fresh)
+        assert named_size(axis.name, fresh) == function(fresh)
 
 
 def test_a_name_of_a_name_is_not_a_doubt():
@@ -187,3 +191,81 @@ def test_a_shape_is_marked_as_a_whole_whatever_its_names_are():
     one = Axis(1, "1", "proved")
     assert shape_html((*axes, one)) == f'<span class="shape">{page}</span>'
     assert shape_text(axes) == "(B*(T-1), H~)"
+
+
+# --- reshapes that scramble elements -------------------------------------
+
+
+def found(model, **dims):
+    """What is flagged in a function of a batch of vectors."""
+
+    def build(B, T, H, D):
+        return (lambda x: model(x, B, T, H, D)), (torch.randn(B, T, H * D),)
+
+    sizes = {"B": 2, "T": 8, "H": 8, "D": 8, "C": "H*D"} | dims
+    return trace(build=build, dims=sizes).check_axes()
+
+
+def test_a_split_without_transpose_is_flagged():
+    (one,) = found(lambda x, B, T, H, D: x.view(B, H, T, D))
+    assert one.before == "(B, T, C)"
+    assert one.after == "(B, H, T, D)"
+    assert "x.view(B, H, T, D) takes (B, T, C) for (B, H, T, D)" in str(one)
+
+
+def test_a_merge_without_transposing_back_is_flagged():
+    def model(x, B, T, H, D):
+        heads = x.view(B, T, H, D).transpose(1, 2)
+        return heads.reshape(B, T, H * D)
+
+    (one,) = found(model)
+    assert one.call == "heads.reshape(B, T, H * D)"
+    assert (one.before, one.after) == ("(B, H, T, D)", "(B, T, C)")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda x, B, T, H, D: join_heads(split_heads(x, H)),
+        lambda x, B, T, H, D: x.view(B, T, H, D).transpose(1, 2),
+        lambda x, B, T, H, D: x.view(B, T * H, D),
+        lambda x, B, T, H, D: x.flatten(),
+        lambda x, B, T, H, D: torch.cat((x, x, x), -1).view(B, T, 3, H, D),
+        lambda x, B, T, H, D: x.view(B, T, H * D // 2, 2),
+        lambda x, B, T, H, D: x[:, :, None].view(B, T, H, D),
+        lambda x, B, T, H, D: x[None].expand(2, B, T, H * D).flatten(2),
+        lambda x, B, T, H, D: x.permute(2, 0, 1).reshape(H, D, B * T),
+        lambda x, B, T, H, D: x[:, 1:].reshape(B * (T - 1), -1),
+    ],
+)
+def test_what_splits_and_merges_neighbours_is_not(model):
+    assert found(model) == []
+
+
+def test_what_is_not_proved_is_not_judged():
+    model, inputs = (lambda x: x.view(2, 3, 8, 4)), (torch.randn(2, 8, 12),)
+    dims = {"B": 2, "T": 8, "H": 3, "D": 4, "C": "H*D"}
+    assert trace(model, *inputs, dims=dims).check_axes() == []
+
+
+@st.composite
+def reshapes(draw):
+    """An order of axes cut into neighbours twice, in two ways."""
+    names = draw(st.permutations("ABCDE"))
+    cuts = [draw(st.sets(st.integers(1, 4))) for _ in range(2)]
+    sides = []
+    for cut in cuts:
+        edges = [0, *sorted(cut), 5]
+        parts = [names[a:b] for a, b in itertools.pairwise(edges)]
+        sides.append([Axis(1, "*".join(part), "proved") for part in parts])
+    return names, *sides
+
+
+@settings(deadline=None, derandomize=True, database=None)
+@given(reshapes())
+def test_any_cut_of_the_same_order_is_clean_and_another_order_is_not(case):
+    names, before, after = case
+    assert not mixes_axes(before, after, {})
+    single = [Axis(1, name, "proved") for name in names]
+    moved = [single[1], single[0], *single[2:]]
+    assert mixes_axes(single, moved, {})

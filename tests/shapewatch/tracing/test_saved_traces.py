@@ -74,15 +74,6 @@ class Block(nn.Module):
         return self.last(hidden)
 
 
-class Tidied(Block):
-    def forward(self, x):
-        return self.last(self.activated(x))
-
-    def activated(self, x):
-        hidden = self.first(x)
-        return hidden.relu()
-
-
 class Slipped(Block):
     def forward(self, x):
         hidden = self.first(x).relu() * 1.01
@@ -93,7 +84,6 @@ class Slipped(Block):
     ("kind", "said"),
     [
         (Block, "They agree."),
-        (Tidied, "They agree."),
         (Slipped, "the values are up to"),
     ],
 )

@@ -1,15 +1,13 @@
 """The tree of a run: each module once, with what hooks measure there; as much
 as fits a screen; and in a notebook, lists in lists."""
 
-from html.parser import HTMLParser
-
 import pytest
 import torch
 from torch import nn
 
 from shapewatch.tracing import trace
 from shapewatch.tracing.tree.tree import Node, fitting_depth, tree_lines
-from tests.helpers.listings import unstyled
+from tests.helpers.listings import elements
 from tests.helpers.small import build, small, words
 from tformer_lite import DecoderOnly, EncoderDecoder
 
@@ -303,12 +301,8 @@ def test_lines_are_no_wider_than_100_letters():
 
 
 def test_of_a_module_without_parts_there_is_the_whole():
-    class Same(nn.Module):
-        def forward(self, x):
-            return x
-
-    assert str(tree(Same(), X)).splitlines() == [
-        "Same  (2, 4) -> (2, 4)",
+    assert str(tree(nn.Identity(), X)).splitlines() == [
+        "Identity  (2, 4) -> (2, 4)",
         "float32 on cpu, unless marked",
         "",
         "calls() lists all 0 calls",
@@ -340,48 +334,36 @@ def test_of_a_run_that_failed_the_tree_ends_where_it_did():
     assert failed == [False, False, False, True, False, True]
 
 
-class Page(HTMLParser):
-    """The elements of a page, each with its depth, and its texts."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.found, self.texts = [], [], []
-        self.feed(text)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.found.append((tag, self.open.count("details"), dict(attributes)))
-        self.open += [] if tag == "br" else [tag]
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.texts.append(data)
+def levels(page, depth=0):
+    """The depth of each list that can be opened, and whether it is."""
+    for part in page:
+        inner = part.tag == "details"
+        if inner:
+            yield depth, "open" in part.attrib
+        yield from levels(part, depth + inner)
 
 
 def test_the_html_is_lists_in_lists_that_open_down_to_the_depth():
     kind = type("<A&B>", (Block,), {})
     model = Stack(Stack(kind(), kind()), Stack(Other()))
-    page = Page(unstyled(tree(model, X, depth=2)._repr_html_()))
-    states = [(d, "open" in a) for tag, d, a in page.found if tag == "details"]
+    page = elements(tree(model, X, depth=2)._repr_html_())
     # h.0, its blocks, and of a block: its own call, layer, back
     one = [(0, True), (1, False), *[(2, False)] * 3]
-    assert states == one * 2
-    assert not {"style", "script", "svg"} & {tag for tag, *_ in page.found}
+    assert [*levels(page)] == one * 2
+    assert not {"style", "script", "svg"} & {part.tag for part in page.iter()}
     for name in "h.0", "h.1", "h.0 … h.1 × 2", "layer", "<A&B>":
-        assert any(name in text for text in page.texts), name
+        assert any(name in text for text in page.itertext()), name
 
 
 def test_the_html_holds_the_calls_of_each_module_once_unless_it_were_huge():
     seen = trace(Stack(*(Block() for _ in range(14))), X)
-    page = Page(seen.tree()._repr_html_())
+    texts = [*elements(seen.tree()._repr_html_()).itertext()]
     calls = [row.call for row in seen.calls().rows[:3]]
-    assert [text for text in page.texts if text in calls] == [
+    assert [text for text in texts if text in calls] == [
         "inner(x).relu()",
         "inner(x)",
         "y = self.back(inner(x).relu())",
     ]
-    assert "own calls of h.0: 1" in page.texts
+    assert "own calls of h.0: 1" in texts
     long = nn.Sequential(*(nn.Linear(4 + i, 5 + i) for i in range(301)))
     assert "<table" not in tree(long, X)._repr_html_()

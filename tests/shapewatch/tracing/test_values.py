@@ -48,20 +48,6 @@ def test_what_is_written_over_was_copied(write):
     assert_close(second, z)
 
 
-@pytest.mark.parametrize(
-    ("keep", "steps"),
-    [(":y", {0}), ([":z", ":w"], {1}), ("*", {0, 1}), (False, set())],
-)
-def test_patterns_choose_what_to_keep(keep, steps):
-    def model(x):
-        y = x * 2
-        z = y + 1
-        return y, z
-
-    seen = trace(model, torch.ones(3), keep=keep)
-    assert seen.run.values.kept.keys() == steps
-
-
 def test_a_tensor_keeps_its_number_until_its_data_is_another():
     def run(x, y):
         z = x + 1
