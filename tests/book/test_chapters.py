@@ -175,17 +175,11 @@ EXERCISE = re.compile(
 )
 
 
-def hinted(section: str) -> list[str]:
-    """The kinds of a chapter's exercises that say how long they take, and
-    have a hint."""
-    found = EXERCISE.findall(section)
-    return [" ".join(kind.split()) for kind, hint in found if hint.strip()]
-
-
 @each_chapter
 def test_a_chapter_has_three_to_five_exercises_each_with_a_hint(text):
     section = prose_of(text).split("\n## Exercises\n")[1].split("\n## ")[0]
-    kinds = hinted(section)
+    found = EXERCISE.findall(section)
+    kinds = [" ".join(kind.split()) for kind, hint in found if hint.strip()]
     numbered = re.findall(r"^\d\. ", section, re.MULTILINE)
     assert 3 <= len(kinds) == len(numbered) <= 5
     assert set(kinds) <= set(KINDS.values())

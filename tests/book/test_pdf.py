@@ -111,15 +111,12 @@ def test_each_page_of_the_book_begins_a_sheet_and_says_its_number(printed):
         assert re.match(rf"{number}\D", text)
     assert "Because." in texts[4]  # what folds is open on paper
     assert not any("hidden code" in text or "Colab" in text for text in texts)
+    marks = [m.title for m in printed.outline if not isinstance(m, list)]
+    assert marks == TITLES
     # The contents and the index say on which page a place stands.
     for entry in ("Before 3", "Where one is 4", "Where two is 5"):
         assert entry in texts[1]
     assert "place 5" in texts[5]
-
-
-def test_the_outline_has_each_chapter(printed):
-    marks = printed.outline
-    assert [m.title for m in marks if not isinstance(m, list)] == TITLES
 
 
 def test_links_lead_into_the_book_or_to_the_web(printed):

@@ -12,7 +12,7 @@ import pairs
 import pytest
 from playwright.sync_api import expect
 
-from tests.helpers.browser import CHAPTERS, View
+from tests.helpers.browser import CHAPTERS
 from tests.helpers.project import ROOT
 
 FOLD = '<details class="predict">'
@@ -111,23 +111,12 @@ TYPED = f"""article => article.innerHTML = `<h1>Title</h1>
 {QUESTION.format("Two")}`"""
 
 
-@pytest.fixture
-def asked(visit):
-    """Ask for a shape on a page."""
-
-    def ask(*look) -> View:
-        view = visit(CHAPTERS[5], *look)
-        view.page.locator("article").evaluate(TYPED)
-        script = ROOT / "_build" / "html" / "_static" / "predict.js"
-        view.page.add_script_tag(path=script)
-        return view
-
-    return ask
-
-
 @pytest.mark.full
-def test_a_shape_is_typed_with_the_keyboard_and_opens_the_answer(asked):
-    page = asked().page
+def test_a_shape_is_typed_with_the_keyboard_and_opens_the_answer(visit):
+    page = visit(CHAPTERS[5]).page
+    page.locator("article").evaluate(TYPED)
+    script = ROOT / "_build" / "html" / "_static" / "predict.js"
+    page.add_script_tag(path=script)
     fold = page.locator("details.predict").first
     page.locator("article").press("Tab")
     page.get_by_label("Your shape").focus()
