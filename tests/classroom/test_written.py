@@ -160,7 +160,7 @@ def swaps(node: ast.AST) -> tuple:
         op = node.ops[0]
         limit = getattr(node.comparators[0], "value", 0)
         if isinstance(limit, float):  # no number is just on the limit
-            return SWAPS[type(op)][-1:]
+            return SWAPS.get(type(op), ())[-1:]
     return SWAPS.get(type(op), ())
 
 

@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from shapewatch.tracing import trace
+from shapewatch.tracing.record.shared import SharedChange, patching
 from shapewatch.tracing.record.state import aside
 from tests.helpers.awkward import AWKWARD, Grows, V
 from tests.helpers.witness import differences, surroundings, witnessed
@@ -247,6 +248,22 @@ def test_streams_that_others_have_put_in_place_stay(capsys):
     assert mine.getvalue() == "mine\n"
     print("out")
     assert capsys.readouterr().out == "out\n"
+
+
+def test_a_change_lasts_as_long_as_anybody_needs_it():
+    class Owner:
+        name = 1
+
+    shared = SharedChange(lambda: patching(Owner, "name", lambda was: was + 1))
+    for first in (0, 1):
+        both = [contextlib.ExitStack() for _ in range(2)]
+        for stack in both:
+            stack.enter_context(shared)
+            assert Owner.name == 2
+        both[first].close()
+        assert Owner.name == 2
+        both[1 - first].close()
+        assert Owner.name == 1
 
 
 def test_live_printing_in_tasks_may_end_in_any_order(capsys):
