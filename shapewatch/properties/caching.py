@@ -156,10 +156,8 @@ def prefix_outputs(
 ) -> Tensor:
     """Read more and more words; join what was given of the new ones."""
     *rest, words = given
-    made = [
-        row_outputs(subject, *rest, words[:, :end])
-        for end in ends or cuts(words)
-    ]
+    every = ends or cuts(words)
+    made = [row_outputs(subject, *rest, words[:, :end]) for end in every]
     return torch.cat(made, 1)
 
 

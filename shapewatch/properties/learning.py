@@ -398,8 +398,9 @@ def wrong_lookup(subject: Subject) -> str:
     (pad, unknown), found = subject.ids, list[tuple[str, Any, Tensor]]()
 
     def note(path: str, part: nn.Module, given: tuple, *_: Any) -> None:
-        if isinstance(part, nn.Embedding) and given:
-            found.append((path, part, given[0]))
+        ids = given[0] if given else None
+        if isinstance(part, nn.Embedding) and isinstance(ids, Tensor):
+            found.append((path, part, ids))
 
     with watch_modules(subject.model, note):
         subject.run()

@@ -358,8 +358,7 @@ def record_drops(
 
 def drop_rate(draws: Sequence[Drop]) -> tuple[float, float]:
     """Give which share is dropped, and how far off chance may take that."""
-    by = draws[0].by
-    if isinstance(by, float):
+    if isinstance(by := draws[0].by, float):
         return by, 0.0
     counts = torch.tensor([one.left()[:2] for one in draws]).sum(0)
     p = 1 - (counts[1] / counts[0].clamp(min=1)).item()

@@ -81,10 +81,9 @@ def number_texts(
     mine: complex, theirs: complex, atol: float
 ) -> tuple[str, str]:
     """Write two numbers in four digits, or in as many as tell them apart."""
-    digits = (4, 8, 17)
     pairs = [
         (digits_text(mine, atol, n), digits_text(theirs, atol, n))
-        for n in digits
+        for n in (4, 8, 17)
     ]
     return next((one for one in pairs if one[0] != one[1]), pairs[0])
 
