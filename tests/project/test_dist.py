@@ -197,7 +197,7 @@ def test_installed_far_from_here_all_of_it_answers(written, tmp_path):
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-BOOK, ALL = "book/requirements.txt", "requirements.txt"
+BOOK_FILE, ALL_FILE = "book/requirements.txt", "requirements.txt"
 
 
 def pins(file: str) -> dict[str, str]:
@@ -213,7 +213,9 @@ def ranges(*groups: list[str]) -> list[Requirement]:
 
 
 def test_the_extra_for_the_book_names_what_the_book_is_built_with():
-    assert {need.name for need in ranges(EXTRAS["book"])} == set(pins(BOOK))
+    assert {need.name for need in ranges(EXTRAS["book"])} == set(
+        pins(BOOK_FILE)
+    )
 
 
 def test_the_extra_for_the_tests_names_all_that_they_are_run_with():
@@ -221,12 +223,12 @@ def test_the_extra_for_the_tests_names_all_that_they_are_run_with():
     others = Requirement(own).extras
     assert {*others, "test"} == set(EXTRAS)
     asked = ranges(PROJECT["dependencies"], *EXTRAS.values())
-    used = set(pins(BOOK)) | set(pins(ALL))
+    used = set(pins(BOOK_FILE)) | set(pins(ALL_FILE))
     assert used - {need.name for need in asked} == set()
 
 
 def test_what_the_project_pins_is_within_the_ranges():
-    versions = pins("book/constraints.txt") | pins(BOOK) | pins(ALL)
+    versions = pins("book/constraints.txt") | pins(BOOK_FILE) | pins(ALL_FILE)
     asked = ranges(PROJECT["dependencies"], *EXTRAS.values())
     pinned = [need for need in asked if need.name in versions]
     assert len(pinned) > 20
