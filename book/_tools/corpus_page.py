@@ -11,7 +11,7 @@ from pathlib import Path
 
 import grammar
 from cells import digest
-from fillers import COLUMN, DATA, PEOPLE, VERBS, WORDS, rows
+from fillers import COLUMN, DATA, PEOPLE, SLOT_WORDS, VERBS, rows
 from grammar import CONSTRUCTIONS
 
 CORPUS_PAGE = Path(__file__).parents[1] / "corpus.md"
@@ -40,7 +40,7 @@ def table(head: str, body: Iterable[Iterable]) -> str:
 @cache
 def sounds() -> dict[str, str]:
     """Tell how each Nepali word of the tables is said."""
-    texts = [*VERBS.values(), *WORDS.values()]
+    texts = [*VERBS.values(), *SLOT_WORDS.values()]
     texts += [deed["nepali"] for deed in DATA["DEEDS"] + DATA["MOVES"]]
     return dict(SOUND.findall("\n".join(texts)))
 
@@ -130,14 +130,14 @@ def objects() -> str:
 
 
 def things() -> str:
-    known = rows(WORDS["THINGS"])
+    known = rows(SLOT_WORDS["THINGS"])
     body = [(row[0], italic(row[1]), with_commas(row[2])) for row in known]
     return table("thing|in Nepali|what can be said of it", body)
 
 
 def word_table(name: str) -> str:
     """Write a table of words in two columns."""
-    body = [(row[0], italic(row[1])) for row in rows(WORDS[name])]
+    body = [(row[0], italic(row[1])) for row in rows(SLOT_WORDS[name])]
     return table("English|Nepali", body)
 
 
@@ -182,7 +182,9 @@ TABLES = {
     "objects": objects,
     "things": things,
     "samples": samples,
-} | {name: partial(word_table, name) for name in WORDS if name != "THINGS"}
+} | {
+    name: partial(word_table, name) for name in SLOT_WORDS if name != "THINGS"
+}
 
 
 def main() -> None:

@@ -23,6 +23,7 @@ from shapewatch.properties.subject import (
     NotJudgedError,
     Subject,
     once,
+    with_random_weights,
     with_sequences,
 )
 from shapewatch.tracing import Trace, trace
@@ -462,7 +463,7 @@ def provenance(subject: Subject) -> Verdict:
     if says := transposed_weight(flow):
         return False, says, torch.zeros(1, 1)
     found = attentions(subject, *range(subject.last + 1))  # no rows alike
-    if says := summed_heads(flow) or one_matrix(found):
+    if says := summed_heads(flow) or one_matrix(subject, found):
         return False, says, torch.zeros(1, 1), UNUSUAL
     for one in found:
         splits = zip(("queries", "keys", "values"), (one.q, one.k, one.v))
@@ -516,16 +517,30 @@ def summed_heads(flow: Flow) -> str:
     return ""
 
 
-def one_matrix(found: list[AttentionParts]) -> str:
-    """Say where queries, keys and values are the same vectors; or ""."""
-    for one in found:
-        x = one.q.matrix
-        if x.any() and x.equal(one.k.matrix) and x.equal(one.v.matrix):
-            return (
-                f"In {one.path}, queries, keys and values are the same "
-                "vectors. Is one matrix taken for all three?"
-            )
-    return ""
+def one_matrix(subject: Subject, found: list[AttentionParts]) -> str:
+    """Say where queries, keys and values are the same vectors, whatever the
+    weights are: those of copies begin alike. Or ""."""
+    same = same_vectors(found)
+    if not same:
+        return ""
+    other = with_random_weights(subject, 0)
+    if same_vectors(attentions(other, *range(subject.last + 1))) != same:
+        return ""
+    return (
+        f"In {same[0]}, queries, keys and values are the same vectors. Is one "
+        "matrix taken for all three?"
+    )
+
+
+def same_vectors(found: list[AttentionParts]) -> list[str]:
+    """Name the attentions whose queries, keys and values are the same."""
+    return [
+        one.path
+        for one in found
+        if one.q.matrix.any()
+        and one.q.matrix.equal(one.k.matrix)
+        and one.q.matrix.equal(one.v.matrix)
+    ]
 
 
 def nobody(subject: Subject, sums: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from torch.testing import assert_close
 from tests.helpers.small import small
 from tformer_lite import running_example, running_model
 from tformer_lite.gallery import bug, planted
-from tformer_lite.gallery.planting import PLACE_FILES, source
+from tformer_lite.gallery.planting import PLACE_FILES, new_source, source
 from tformer_lite.model import attention, models
 
 SCALED = "scores = q @ k.mT / math.sqrt(q.shape[-1])"
@@ -72,17 +72,22 @@ def test_a_bug_goes_into_other_models_as_well(name):
 
 
 @pytest.mark.parametrize(
-    ("file", "line", "times"),
+    ("file", "line", "says"),
     [
-        ("attention", "scores = q @ k.mT / math.sqrt(d)", "0 times"),
-        ("models", "super().__init__()", "6 times"),
-        ("masks", "    return seen[None, None]", "0 times"),
+        ("attention", "scores = q @ k.mT / math.sqrt(d)", "has no line"),
+        ("masks", "    return seen[None, None]", "has no line"),
         ("plot", "", "file='plot' is none of attention, "),
     ],
 )
-def test_a_line_that_is_not_there_once_is_refused(file, line, times):
-    with pytest.raises(ValueError, match=times):
+def test_a_line_that_is_not_there_is_refused(file, line, says):
+    with pytest.raises(ValueError, match=says):
         planted(file, line, "pass")
+
+
+def test_a_line_that_stands_in_both_blocks_is_replaced_in_both():
+    line = "x = x + self.dropout(self.self_attention(first(x), mask=mask))"
+    assert line not in new_source("models", line, "planted = True")
+    assert new_source("models", line, "planted").count("planted\n") == 2
 
 
 def test_a_traceback_shows_the_changed_line():
