@@ -5,11 +5,11 @@ from unicodedata import normalize
 
 import grammar
 import pytest
-from corpus_page import PAGE, TABLES, fill_tables, sounds
+from corpus_page import CORPUS_PAGE, TABLES, fill_tables, sounds
 
 from tformer_lite import english_nepali
 
-TEXT = PAGE.read_text("utf8")
+TEXT = CORPUS_PAGE.read_text("utf8")
 CONSONANTS = """क k ख kh ग g घ gh च ch छ chh ज j झ jh ट ṭ ठ ṭh ड ḍ ढ ḍh
 त t थ th द d ध dh न n प p फ ph ब b भ bh म m य y र r ल l व v श sh ष ṣ स s ह h"""
 VOWELS = "ा ā ि i ी ī ु u ू ū े e ै ai ो o ौ au ् -"
