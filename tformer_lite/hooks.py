@@ -54,7 +54,7 @@ def with_hooks(model: nn.Module) -> Iterator[nn.Module]:
     with ExitStack() as hooks:
         for module in labels:
             hook = module.register_forward_hook(show, with_kwargs=True)
-            hooks.enter_context(hook)  # to leave the stack removes it
+            hooks.enter_context(hook)  # the end of `with` removes it
         yield model
 
 

@@ -19,6 +19,7 @@ from tformer_lite import (
     MultiHeadAttention,
     SinusoidalPositions,
     TokenEmbedding,
+    rotate,
     sliding_mask,
     window_mask,
 )
@@ -186,3 +187,17 @@ def test_tied_weights_are_one(kind):
     model = kind(replace(CONFIG, tied=True))
     words = getattr(model, "tgt_embedding", None) or model.embedding
     assert model.head.weight is words.tokens.weight
+
+
+def test_a_mask_and_a_window_are_one_too_many():
+    with pytest.raises(ValueError, match="window=3 and a mask of your own"):
+        EncoderDecoder(replace(CONFIG, window=3, mask=window_mask))
+
+
+def test_the_source_is_turned_as_its_own_positions_say():
+    for src, tgt in (("rotary", "learned"), ("none", "rotary")):
+        config = replace(CONFIG, src_positions=src, positions=tgt)
+        model = EncoderDecoder(replace(config, attention="split"))
+        for stack, said in ((model.encoder, src), (model.decoder, tgt)):
+            turns = stack.blocks[0].self_attention.place is rotate
+            assert turns is (said == "rotary")

@@ -19,8 +19,8 @@ from tformer_lite.model.modern import Narrow, share_heads
 def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     """Turn scores into weights: (..., T, S), (..., T, S) -> (..., T, S).
 
-    Each row sums to 1, and what the mask hides is 0. A row without keys is
-    zeros, and keeps its scores: torch.softmax of −∞ alone would be NaN.
+    Each row sums to 1, and what the mask hides is 0. A row in which it hides
+    every key is zeros: torch.softmax of −∞ alone would be NaN.
 
     >>> masked_softmax(torch.zeros(2), torch.tensor([False, False]))
     tensor([0., 0.])
@@ -123,7 +123,7 @@ class MultiHeadAttention(nn.Module):
         self.n_kv_heads = n_heads if n_kv_heads is None else n_kv_heads
         check_groups(n_heads, self.n_kv_heads)
         shared = d_model // n_heads * self.n_kv_heads
-        rows = Linear if shared == d_model else Narrow
+        rows = Linear if shared == d_model else Narrow  # starts as rows of it
         self.query = Linear(d_model, d_model, bias)
         self.key = rows(d_model, shared, bias)
         self.value = rows(d_model, shared, bias)

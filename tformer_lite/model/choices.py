@@ -155,6 +155,10 @@ def make_norms(config: Config, n: int) -> nn.ModuleList:
 
 def make_mask(config: Config) -> Callable[..., Tensor]:
     """Give the function of T and a device that hides the future."""
+    if config.window is not None and config.mask is not None:
+        raise ValueError(
+            f"window={config.window} and a mask of your own: give one of them."
+        )
     if config.window is not None:
         return partial(sliding_mask, width=config.window)
     return config.mask or causal_mask
@@ -162,9 +166,11 @@ def make_mask(config: Config) -> Callable[..., Tensor]:
 
 def source_side(config: Config) -> Config:
     """Give a config whose embedding and positions are the source's."""
-    choice = {}
+    choice: dict[str, Any] = {}
     if config.src_embedding is not None:
         choice["embedding"] = SRC_EMBEDDINGS[config.src_embedding]
     if config.src_positions is not None:
-        choice["positions"] = SRC_POSITIONS[config.src_positions]
+        part = SRC_POSITIONS[config.src_positions]  # known, or one's own
+        rotary = config.src_positions == "rotary"
+        choice["positions"] = "rotary" if rotary else part
     return replace(config, **choice)

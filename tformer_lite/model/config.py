@@ -16,16 +16,16 @@ class Config:
     Sizes are counts: `max_len` of positions, `n_layers` of blocks in each
     stack, the others of channels (`d_model`, `d_ff`), heads and tokens;
     without `src_vocab_size` the source has as many tokens as the target.
-    `n_kv_heads` heads of keys and values are shared by all `n_heads` of
-    queries; without it each has its own. A target position attends to the
-    `window` last ones, itself included; without it to all before it.
+    `n_kv_heads` heads of keys and values serve the `n_heads` of queries, a
+    group each (not in "fused" attention); without it each has its own. A
+    target position attends to the `window` last ones, itself included.
 
     `dropout` is the share of values dropped in training: after the
-    embedding, from the weights, in the hidden layer, and before each
-    residual sum. `pad` is the id that nobody attends to. `bias` and
+    embedding, from attention's weights, in the hidden layer, and before each
+    residual sum. `pad` is the id that no EncoderDecoder attends to. `bias` and
     `head_bias` give biases to the linear layers, and to the last one;
-    `final_norm` ends each stack with a norm; where the weights are `tied`,
-    the head's are the target embedding's (Press and Wolf, 2017).
+    `final_norm` ends each stack with a norm; where weights are `tied`, the
+    last layer's are the target embedding's (Press and Wolf, 2017).
 
     A choice is the name of a part, or a part of your own, built and called as
     those are: `EncoderDecoder(replace(paper_base, norm=MyNorm))`. The names:

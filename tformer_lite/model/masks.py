@@ -51,6 +51,6 @@ def sliding_mask(
 ) -> Tensor:
     """Let position i see itself and the `width` - 1 before: (1, 1, T, T).
 
-    Jiang et al. (2023), section 2, where `width` is 4,096 tokens.
+    Jiang et al. (2023), section 2; there `width` is 4,096 tokens.
     """
     return causal_mask(t, device) & window_mask(t, width, device)

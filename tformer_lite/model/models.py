@@ -30,9 +30,8 @@ class InputEmbedding(nn.Module):
 
     def __init__(self, config: Config, vocab_size: int):
         super().__init__()
-        tokens = EMBEDDINGS[config.embedding]
         positions = POSITIONS[config.positions]
-        self.tokens = tokens(vocab_size, config.d_model)
+        self.tokens = EMBEDDINGS[config.embedding](vocab_size, config.d_model)
         self.positions = positions(config.max_len, config.d_model)
         self.dropout = nn.Dropout(config.dropout)
 
@@ -40,7 +39,7 @@ class InputEmbedding(nn.Module):
         """Embed each id and its position: (B, T) -> (B, T, C).
 
         Raises ValueError for an id outside the vocabulary, and for a
-        sequence longer than `max_len`.
+        sequence longer than a table of positions.
         """
         return self.dropout(self.positions(self.tokens(ids)))
 
@@ -172,8 +171,8 @@ class Stack(nn.Module):
 class Head(Linear):
     """Turn the channels of each position into a logit for each token.
 
-    It starts small: logits with a standard deviation of 0.1 make the first
-    guess nearly uniform, and the first loss nearly ln V.
+    Untied, it starts small: logits with a standard deviation of 0.1 make the
+    first guess nearly even, and the first loss nearly ln V.
     """
 
     def reset_parameters(self) -> None:
@@ -199,10 +198,11 @@ class EncoderDecoder(nn.Module):
         self.mask = make_mask(config)
         src_size = config.src_vocab_size or config.vocab_size
         self.pad = known_pad(config.pad, config.vocab_size, src_size)
-        self.src_embedding = InputEmbedding(source_side(config), src_size)
+        source = source_side(config)
+        self.src_embedding = InputEmbedding(source, src_size)
         self.tgt_embedding = InputEmbedding(config, config.vocab_size)
         block, cross_block = BLOCKS[config.residual]
-        self.encoder = Stack(config, block)
+        self.encoder = Stack(source, block)
         self.decoder = Stack(config, cross_block)
         self.head = Head(config.d_model, config.vocab_size, config.head_bias)
         if config.tied:
@@ -212,7 +212,7 @@ class EncoderDecoder(nn.Module):
         """Score the token after each of tgt: (B, S), (B, T) -> (B, T, V).
 
         Raises ValueError for ids outside the vocabulary, sequences longer
-        than `max_len`, and batches that differ.
+        than a table of positions, and batches that differ.
         """
         return self.decode(tgt, self.encode(src), src)
 
@@ -254,7 +254,7 @@ class DecoderOnly(nn.Module):
         """Score the token after each of ids: (B, T) -> (B, T, V).
 
         Raises ValueError for ids outside the vocabulary, and for a sequence
-        longer than `max_len`.
+        longer than a table of positions.
         """
         x = self.embedding(ids)
         mask = self.mask(ids.shape[1], ids.device)
