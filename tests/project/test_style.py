@@ -207,7 +207,7 @@ def test_the_model_can_be_read_in_one_sitting():
     texts = [file.read_text("utf8") for file in files]
     assert sum(len(text.splitlines()) for text in texts) <= 800
     texts += [(MODEL / f"{name}.py").read_text("utf8") for name in SMALL]
-    assert sum(map(code_lines, texts)) < 750
+    assert sum(map(code_lines, texts)) < 770
     assert median(lengths(ast.FunctionDef, files)) <= 5
 
 
