@@ -108,12 +108,12 @@ CONF = """\
 import sys
 sys.path.insert(0, {ext!r})
 import heads
-heads.REPOSITORY, heads.SITE = {where!r}
+heads.REPOSITORY, heads.SITE_ADDRESS = {where!r}
 extensions = ["heads", "myst_nb"]
 nb_execution_mode = "off"
 html_title = "Book"
 html_theme = "sphinx_book_theme"
-html_baseurl = heads.SITE
+html_baseurl = heads.SITE_ADDRESS
 html_theme_options = dict(
     repository_url=heads.REPOSITORY,
     repository_branch="v0.2.0",

@@ -20,6 +20,8 @@ pytestmark = pytest.mark.full
 # In parts, so that this file does not hold them.
 NEW = "/".join(["https://git.example.org", "some_one", "a-book.2"])
 SITE = "/".join(["https://books.example.org", "shapes"])
+HUB = "/".join(["https://github.com", "Some-One", "a.book"])
+HUBS_SITE = "/".join(["https://Some-One.github.io", "a.book"])
 # Where a page or a notebook sends a reader: the repository, or the site.
 HOME = r"https://[\w.]+/[\w-]+/{}(?![\w-])"
 PAGES = r"https://[\w.-]+/{}(?![\w-])"
@@ -98,8 +100,8 @@ def test_a_new_address_leaves_no_trace_of_the_old_one(tmp_path):
         assert not [trace for trace in traces if trace in text], file
     picture = f"]({NEW}/raw/main/book/_static/preview.png)"
     assert picture in (copy / "README.md").read_text("utf8")
-    move(copy, "https://github.com/Some-One/a.book")  # whose site is known
-    assert addresses(copy)[1] == "https://Some-One.github.io/a.book"
+    move(copy, HUB)  # whose site is known
+    assert addresses(copy)[1] == HUBS_SITE
     assert move(copy, *old).returncode == 0
     assert texts(copy) == before
 
