@@ -49,10 +49,9 @@ def homes() -> list[str]:
     first, *_, last = PACKAGES  # as readers meet them
     rooms = sorted(file_of(first).parent.glob("*/__init__.py"))
     files = sorted(file_of(last).parent.glob("[a-z]*.py"))
-    search_package = [f"{first}.{face.parent.name}" for face in rooms]
     return [
         *PACKAGES,
-        *search_package,
+        *(f"{first}.{face.parent.name}" for face in rooms),
         *(f"{last}.{file.stem}" for file in files),
     ]
 
@@ -115,23 +114,7 @@ def definition(name: str, module: str) -> tuple[str, ast.stmt] | None:
                 return module, node
             if node.module.split(".")[0] in PACKAGES:
                 return definition(names[name], node.module)
-    places = (module, *PACKAGES) if module in PACKAGES else ()
-    found = (search_package(name, package) for package in places)
-    return next(filter(None, found), None)
-
-
-def search_package(name: str, package: str) -> tuple[str, ast.stmt] | None:
-    """Find a name that a package offers without an import of it: it imports
-    the module when it is asked. ValueError if the name stands twice."""
-    above, found = PACKAGES[package], {}
-    for file in sorted((above / package).rglob("*.py")):
-        module = ".".join(file.relative_to(above).with_suffix("").parts)
-        for node in syntax_tree(module).body:
-            if name in bindings(node) and not isinstance(node, ast.ImportFrom):
-                found[module] = node
-    if len(found) > 1:
-        raise ValueError(f"{name} stands in {', '.join(found)}: rename one.")
-    return next(iter(found.items()), None)
+    return None
 
 
 def statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:

@@ -280,6 +280,15 @@ def test_what_cannot_be_kept_is_computed_anew(kind, name):
     close(quick(*src, tgt[[1, 0, 2], :6])[:, -1:], swapped[:, -1:])
 
 
+def test_cross_attention_that_turns_is_computed_anew():
+    """It turns each query from where its row stands, not from 0."""
+    own = {"cross_attention": partial(MultiHeadAttention, place=rotate)}
+    model, src, tgt = prepared("building_blocks", EncoderDecoder, **own)
+    quick = cached(model)
+    assert isinstance(quick, RecomputedModel)
+    close(grown(quick, src, tgt, STEPS[1]), model(*src, tgt))
+
+
 class Mine(DecoderOnly):
     """A reader's own: its words in another order."""
 

@@ -7,6 +7,7 @@ A step with one new token is nearly all overhead: what
 `dot_product_attention` does in many calls, PyTorch does here in one.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -33,6 +34,7 @@ class Cache(nn.Module):
     keys: Any
     values: Any
     output: nn.Module
+    places: tuple[Callable[..., Tensor], ...] = (no_place,)
 
     def __init__(self, attention: MultiHeadAttention):
         super().__init__()
@@ -68,6 +70,8 @@ class Cache(nn.Module):
 class CachedAttention(Cache):
     """Attention to oneself: x is only what is new."""
 
+    places = no_place, rotate
+
     def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
         """Let x attend to all before it and itself: (B, T, C) -> (B, T, C).
 
@@ -95,10 +99,10 @@ class CachedCrossAttention(Cache):
         """
         if self.keys is None:
             q, k, v = self.project(x, source)
-            self.append(self.place(k), v)
+            self.append(k, v)
         else:
             q = split_heads(self.query(x), self.n_heads)
-        return self.attend(self.place(q), mask)
+        return self.attend(q, mask)
 
     def reorder(self, rows: Tensor) -> None:
         """Stay: rows change places among those with the same source."""
@@ -110,11 +114,10 @@ CACHES: dict[str, type[Cache]] = {
 }
 
 
-def positionwise(attention: nn.Module) -> bool:
+def positionwise(attention: nn.Module, cache: type[Cache]) -> bool:
     """Tell whether an attention makes each position's keys from that
-    position alone: those that a Config names do. No type shows whether
-    another's does, a subclass's neither: one that mixes neighbours would be
-    kept wrongly without a word."""
+    position alone, and places them as its cache does: those that a Config
+    names do. No type shows whether another's does, a subclass's neither: one
+    that mixes neighbours would be kept wrongly without a word."""
     known = {*ATTENTIONS.values(), *CROSS_ATTENTIONS.values()}
-    place = getattr(attention, "place", no_place)
-    return type(attention) in known and place in (no_place, rotate)
+    return type(attention) in known and attention.place in cache.places

@@ -230,7 +230,7 @@ def keepable(model: Any) -> bool:
     places = attentions(model.decoder)
     return (
         {*map(type, model.decoder.blocks)} <= KNOWN_BLOCKS
-        and all(positionwise(getattr(block, name)) for block, name in places)
+        and all(positionwise(getattr(b, n), CACHES[n]) for b, n in places)
         and looks_back(model.mask)
     )
 
