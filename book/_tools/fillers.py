@@ -9,6 +9,7 @@ import tomllib
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 Pair = tuple[str, str]  # English and Nepali
 DATA = tomllib.loads(Path(__file__).with_name("corpus.toml").read_text("utf8"))
@@ -91,11 +92,6 @@ def qualities() -> Fillers:
             yield (thing, quality), slots
 
 
-def questions() -> Fillers:
-    is_ = be()[0], be()[2]
-    return ((core, s) for core, s in qualities() if s["is"] in is_)
-
-
 def kinds() -> Fillers:
     for thing, made in MAKES.items():
         for quality, this in product(made, POINTERS):
@@ -114,20 +110,22 @@ def names() -> Fillers:
 
 
 def belongings() -> Fillers:
-    for thing, owner, this in product(PORTABLE, OWNERS, POINTERS):
+    for thing, owner, this in product(MAKES, OWNERS, POINTERS):
         for is_ in be(table="BE_SOMEBODY")[:2]:
             slots = {"this": POINTERS[this], "owner": OWNERS[owner]}
             slots |= {"is": is_, "thing": THINGS[thing]}
-            yield (this, owner, thing), slots
+            if thing not in (*PUBLIC, *NO_PLURAL):
+                yield (this, owner, thing), slots
 
 
 def possessions() -> Fillers:
     for who, thing in product(PEOPLE, PORTABLE):
         has = "has" if who in THIRD else "have"
         forms = f"{has} a", f"{has} no", "had a", "had no"
-        for english, (_, form) in zip(forms, be()):
+        for tense, (_, form) in enumerate(be()):
             if PEOPLE[who][3]:
-                slots = {"who": person(who, 3), "has": (english, form)}
+                slots = {"who": person(who, 3), "has": (forms[tense], form)}
+                slots |= {"do": asking(who, tense)}
                 yield (who, thing), slots | {"thing": THINGS[thing]}
 
 
@@ -164,7 +162,7 @@ def foods() -> Fillers:
 
 def whereabouts() -> Fillers:
     ways = {way: pair for way, pair in WAYS.items() if way != "home"}
-    for thing, way in product((*PORTABLE, "dog"), ways):
+    for thing, way in product((*PORTABLE, "dog", "cat"), ways):
         for the, is_ in product(THE | OWNERS, be()):
             slots = {"the": (THE | OWNERS)[the], "thing": THINGS[thing]}
             yield (thing, way), slots | {"is": is_, "way": ways[way]}
@@ -182,20 +180,138 @@ def trades() -> Fillers:
 def deeds() -> Fillers:
     known = pairs("KINDS")
     for deed in DATA["DEEDS"]:
-        verb = deed["english"]
         for i, thing in enumerate(deed["objects"].split()):
             for who in ("i", "we", "you", THIRD[i % 3], "they"):
-                for tense, form in enumerate(do(who, verb, deed["forms"])):
+                for tense, slots in enumerate(acts(who, deed)):
                     agent = person(who, 2 if tense in (2, 3) else 1)
-                    slots = {"who": agent, "does": form}
-                    core = verb.split()[0], thing
-                    yield core, slots | {"thing": known[thing]}
+                    core = slots["base"][0], thing
+                    yield core, slots | {"who": agent, "thing": known[thing]}
 
 
 def moves() -> Fillers:
     for move in DATA["MOVES"]:
-        verb = move["english"]
         for way, who in product(move["objects"].split(), THIRD):
-            for form in do(who, verb, move["forms"]):
-                slots = {"who": person(who), "does": form, "way": WAYS[way]}
-                yield (verb.split()[0], way), slots
+            for slots in acts(who, move):
+                core = slots["base"][0], way
+                yield core, slots | {"who": person(who), "way": WAYS[way]}
+
+
+def acts(who: str, deed: dict) -> Iterator[dict[str, Pair]]:
+    """Fill the slots of a verb for somebody: what is done in each tense, and
+    both of its words in a question."""
+    verb = deed["english"]
+    for tense, form in enumerate(do(who, verb, deed["forms"])):
+        base = verb.split()[0], ""
+        yield {"does": form, "do": asking(who, tense), "base": base}
+
+
+def asking(who: str, tense: int) -> Pair:
+    """Give the English word in front of a question."""
+    now = "does" if who in THIRD else "do"
+    return (now, "did", "will")[tense // 2], ""
+
+
+BEINGS = {row[0]: row for row in rows(SLOT_WORDS["BEINGS"])}
+MOODS = pairs("MOODS")
+NAMES = "ram", "hari"
+FRIENDS = "my", "our", "your"
+# Who somebody is part of, and what belongs to them.
+OWN = {"i": "i we my our", "we": "i we my our", "you": "you your"}
+(NEVER,) = pairs("NEVER").values()
+
+
+class Somebody(NamedTuple):
+    """Who it is, alone (`who`) or with what stands before; English has a form
+    for the subject and one for the object, Nepali for each role."""
+
+    who: str
+    before: str
+    subject: str
+    object: str
+    agent: str
+    patient: str
+
+
+ASKED = rows(SLOT_WORDS["ASKING"])[1]
+WHO = Somebody("who", "", "who", "who", *map(word, ASKED[1:]))
+
+
+def somebodies() -> Iterator[Somebody]:
+    """List everybody who does something to somebody, with all that may stand
+    before the noun."""
+    for who, row in PEOPLE.items():
+        before = {"": ("", "")} | (MOODS if who in NAMES else {})
+        forms = who, row[6], word(row[2]), word(row[7])
+        yield from with_words(who, before, forms)
+    for who, row in BEINGS.items():
+        known = {x: (QUALITIES | MOODS)[x] for x in row[4].split()}
+        before = {"": ("the", "")} | {
+            x: (f"the {x}", nepali) for x, (_, nepali) in known.items()
+        }
+        if who == "friend":
+            before = {x: OWNERS[x] for x in FRIENDS}
+        forms = who, who, word(row[2]), word(row[3])
+        yield from with_words(who, before, forms)
+
+
+def with_words(
+    who: str, before: dict[str, Pair], forms: tuple[str, ...]
+) -> Iterator[Somebody]:
+    """Put words before a noun, in both languages."""
+    for name, (english, nepali) in before.items():
+        fronts = english, english, nepali, nepali
+        both = (f"{a} {b}".strip() for a, b in zip(fronts, forms))
+        yield Somebody(who, name, *both)
+
+
+def roles() -> Fillers:
+    return roles_of([*somebodies()], [*somebodies()])
+
+
+def who_did_it() -> Fillers:
+    return roles_of([WHO], [*somebodies()])
+
+
+def whom() -> Fillers:
+    return roles_of([*somebodies()], [WHO])
+
+
+def roles_of(ones: list[Somebody], others: list[Somebody]) -> Fillers:
+    """What one did to another, as far as it makes sense."""
+    for one, other in product(ones, others):
+        for done in DATA["DONE"] if apart(one, other) else ():
+            if one.who not in done.get("never", "").split():
+                yield core_of(one, other, done), role_slots(one, other, done)
+
+
+def core_of(one: Somebody, other: Somebody, done: dict) -> tuple[str, ...]:
+    """Give what a sentence brings together: two, or one and a verb."""
+    verb = done["english"].split()[:1]
+    return one.who, other.who, *(verb if WHO in (one, other) else ())
+
+
+def apart(one: Somebody, other: Somebody) -> bool:
+    """Whether two are different, and neither is the other's friend: then
+    Nepali has another word for *my*."""
+    own = OWN.get(one.who, one.who).split()
+    return other.who not in own and other.before not in own
+
+
+def role_slots(one: Somebody, other: Somebody, done: dict) -> dict[str, Pair]:
+    """Fill the slots of what one did to another, told from either side."""
+    base, past, participle = done["english"].split()
+    forms = rows(VERBS[done["forms"]])[2:4]
+    did, did_not = (word(row[COLUMN.get(one.who, 3)]) for row in forms)
+    was = "were" if other.who in ("we", "you", "they") else "was"
+    return {
+        "who": (one.subject, one.agent),
+        "whom": (other.object, other.patient),
+        "topic": (other.subject, other.patient),
+        "by": (one.object, one.agent),
+        "does": (past, did),
+        "do": (base, did),
+        "denied": (f"did not {base}", did_not),
+        "never": NEVER,
+        "was": (was, ""),
+        "done": (participle, did),
+    }

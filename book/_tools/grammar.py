@@ -1,6 +1,7 @@
 """Write the English-Nepali corpus: every sentence that the grammar allows,
 thinned, and parted so that what is tested is a new combination."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -21,6 +22,9 @@ LANGUAGES = "english", "nepali"
 # What training keeps of the sentences with a word: so many, and this share.
 OFTEN, MOST = 8, 0.65
 FIRST = 4  # the first id after the specials
+LONGEST = 6  # words and signs in a sentence: with its start and end 8 ids
+SLOT = re.compile(r"\{(\w+)\}")
+DENIED = re.compile(r"\b(not|no)\b")
 split_words = WordTokenizer({}).split
 
 
@@ -36,8 +40,14 @@ class Construction(NamedTuple):
     each: int = 99
 
     def fill(self) -> Fillers:
-        """Give what its slots are filled with."""
-        return getattr(fillers, self.fillers)()
+        """Give what its slots are filled with; what is denied is not
+        asked."""
+        asked = self.english.endswith("?")
+        used = SLOT.findall(self.english + self.nepali)
+        for core, slots in getattr(fillers, self.fillers)():
+            english = " ".join(slots[name][0] for name in used)
+            if not (asked and DENIED.search(english)):
+                yield core, slots
 
 
 CONSTRUCTIONS = [Construction(**row) for row in DATA["constructions"]]
@@ -60,7 +70,8 @@ def corpus_sentences() -> tuple[Sentence, ...]:
 
 
 def possible_sentences(row: Construction) -> Iterator[Sentence]:
-    """Make all sentences that a construction allows."""
+    """Make all sentences that a construction allows, if they are short
+    enough."""
     for core, slots in row.fill():
         english = {name: pair[0] for name, pair in slots.items()}
         nepali = {name: pair[1] for name, pair in slots.items()}
@@ -68,7 +79,8 @@ def possible_sentences(row: Construction) -> Iterator[Sentence]:
             fill_slots(row.english, english),
             fill_slots(row.nepali, nepali),
         )
-        yield Sentence(*texts, row.name, core)
+        if max(len(split_words(text)) for text in texts) <= LONGEST:
+            yield Sentence(*texts, row.name, core)
 
 
 def chosen_sentences(row: Construction) -> Iterator[Sentence]:
