@@ -18,6 +18,7 @@ from tformer_lite.drawing.diagram.here import overview, where
 from tformer_lite.drawing.plots.charts import bars, curves, seeds
 from tformer_lite.drawing.surface.picture import Picture
 from tformer_lite.example.running import (
+    running_example,
     running_model,
     running_trace,
     trained_trace,
@@ -96,7 +97,6 @@ from tformer_lite.text.datasets import (
     Windows,
     fitting,
     lay_out,
-    running_example,
     split_pairs,
     split_text,
 )

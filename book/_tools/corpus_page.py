@@ -17,7 +17,6 @@ from grammar import CONSTRUCTIONS
 CORPUS_PAGE = Path(__file__).parents[1] / "corpus.md"
 PLACE = re.compile(r"<!-- (?!end)(\w+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
 SOUND = re.compile(r"([\u0900-\u097f]+) (\S+)")
-SLOT = re.compile(r"\{(\w+)\}")
 HYPHEN = re.compile(r"-(?=[\u0900-\u097f])")
 SAMPLES = 20
 MANY = "i", "we", "you", "he", "they"
@@ -76,7 +75,7 @@ def constructions() -> str:
     body = []
     for row in CONSTRUCTIONS:
         one = min(made[row.name], key=lambda one: digest(one.nepali))
-        patterns = SLOT.sub(r"*\1*", f"{row.english}<br>{row.nepali}")
+        patterns = grammar.SLOT.sub(r"*\1*", f"{row.english}<br>{row.nepali}")
         example = f"{one.english}<br>{one.nepali}<br>*{sound_of(one.nepali)}*"
         name = f"**{row.name}** ({len(made[row.name]):,} pairs)"
         body.append((f"{name}<br>{row.rule}", f"{patterns}<br>{example}"))

@@ -242,7 +242,7 @@ def somebodies() -> Iterator[Somebody]:
     for who, row in PEOPLE.items():
         before = {"": ("", "")} | (MOODS if who in NAMES else {})
         forms = who, row[6], word(row[2]), word(row[7])
-        yield from with_words(who, before, forms)
+        yield from all_forms(who, before, forms)
     for who, row in BEINGS.items():
         known = {x: (QUALITIES | MOODS)[x] for x in row[4].split()}
         before = {"": ("the", "")} | {
@@ -251,10 +251,10 @@ def somebodies() -> Iterator[Somebody]:
         if who == "friend":
             before = {x: OWNERS[x] for x in FRIENDS}
         forms = who, who, word(row[2]), word(row[3])
-        yield from with_words(who, before, forms)
+        yield from all_forms(who, before, forms)
 
 
-def with_words(
+def all_forms(
     who: str, before: dict[str, Pair], forms: tuple[str, ...]
 ) -> Iterator[Somebody]:
     """Put words before a noun, in both languages."""

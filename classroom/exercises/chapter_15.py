@@ -12,10 +12,9 @@ from classroom.blocks import blocks_around
 from classroom.cases import Case, Draw
 from classroom.exercise import Exercise
 from shapewatch.properties import report
-from tformer_lite.example.running import EncoderDecoder
+from tformer_lite.example.running import EncoderDecoder, running_example
 from tformer_lite.gallery import planted
 from tformer_lite.model.config import tiny_translator
-from tformer_lite.text.datasets import running_example
 
 Forward = Callable[[Tensor, Callable, Callable], Tensor]
 RESIDUALS: dict[tuple[str, str], Forward] = {

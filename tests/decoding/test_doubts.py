@@ -27,7 +27,7 @@ THINGS = ("house", "book", "pen", "chair", "bag", "river", "dog")
 # Kinds of sentences that the corpus's grammar does not make.
 OUTSIDE = {
     "an object with an article": "{who} bought a {thing}.",
-    "an object of somebody": "{who} saw my {thing}.",
+    "an object of somebody": "{who} bought my {thing}.",
     "two subjects": "{who} you ate fish.",
     "two verbs": "{who} bought ate fish.",
     "two auxiliaries": "{who} will did eat fish.",

@@ -8,8 +8,16 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tformer_lite import Block, Config, DecoderOnly, EncoderDecoder
+from tformer_lite import (
+    Block,
+    Config,
+    DecoderOnly,
+    EncoderDecoder,
+    english_tokenizer,
+    nepali_tokenizer,
+)
 from tformer_lite.decoding import sampling, search
+from tformer_lite.example import running
 from tformer_lite.model import (
     attention,
     layers,
@@ -50,13 +58,13 @@ NUMBERS = {
     "n": 2,  # S = T + n
     "n_heads": "H",
     "pad": 1,
-    "pairs": datasets.PAIRS,
+    "pairs": running.PAIRS,
     "penalty": 0.6,
-    "source": tokenizers.WordTokenizer(datasets.ENGLISH),
+    "source": english_tokenizer(),
     "start": 2,
     "t": "T",
     "temperature": 0.5,
-    "target": tokenizers.WordTokenizer(datasets.NEPALI),
+    "target": nepali_tokenizer(),
     "top_k": 3,
     "top_p": 0.5,
     "vocab_size": "V",

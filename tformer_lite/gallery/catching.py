@@ -13,11 +13,10 @@ from shapewatch.properties import report
 from shapewatch.properties.finding import BROKEN, UNUSUAL, nowrap
 from shapewatch.tracing.markup import STYLE, code_html, html_groups
 from shapewatch.tracing.tables import Sheet
-from tformer_lite.example.running import running_model
+from tformer_lite.example.running import running_example, running_model
 from tformer_lite.example.shipped import STORED_FILES
 from tformer_lite.gallery.entries import Bug, bug, incident_html, shelves
 from tformer_lite.gallery.shapes import changed_shapes, example_shapes
-from tformer_lite.text.datasets import running_example
 
 LEVELS = BROKEN, UNUSUAL
 BUG_NAME = attrgetter("name")

@@ -8,8 +8,8 @@ from torch.nn.modules.module import register_module_forward_hook
 
 from shapewatch.tracing import trace
 from shapewatch.tracing.calls import names_of
+from tformer_lite.example.running import running_example
 from tformer_lite.model.modes import evaluating
-from tformer_lite.text.datasets import running_example
 
 Shapes = dict[str, tuple[int, ...]]
 ATTENTION_NAMES = "q", "k", "v", "scores", "weights", "heads"

@@ -15,13 +15,6 @@ from tformer_lite.text.tokenizers import PAD, WordTokenizer, pad_words
 Tensors = tuple[Tensor, ...]
 LabelledIds = tuple[Tensors, Tensor]  # a model's inputs, and labels
 Sentences = list[tuple[str, str]]
-# The book's own pairs, and the words whose ids their source gives.
-PAIRS = (
-    ("mouth is not empty.", "मुख खाली थिएन ।"),
-    ("is not empty.", "खाली थिएन ।"),
-)
-ENGLISH = {".": 4, "is": 9, "not": 19}
-NEPALI = {"।": 4, "थिएन": 92, "खाली": 668}
 
 
 class Batch(NamedTuple):
@@ -58,18 +51,6 @@ def lay_out(
     labels = [pad_words([*words, "[EOS]"], length) for words in targets]
     ids = source.encode(src), target.encode(tgt), target.encode(labels)
     return Batch(*ids, src, tgt)
-
-
-def running_example(length: int = 8) -> Batch:
-    """Load the book's two pairs, padded: -> (B, S), (B, T), (B, T).
-
-    S = T = `length`, and rows are as `lay_out` makes them.
-
-    >>> running_example().src_words[0][:5]
-    ['[SOS]', 'mouth', 'is', 'not', 'empty']
-    """
-    source, target = WordTokenizer(ENGLISH), WordTokenizer(NEPALI)
-    return lay_out(PAIRS, source, target, length)
 
 
 class Pairs(Dataset):
