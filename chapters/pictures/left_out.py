@@ -1,0 +1,117 @@
+"""What comes of a task without a part: a dot for every seed."""
+
+from collections.abc import Mapping
+from statistics import mean
+from textwrap import fill
+
+from pictures.canvas import TINY, Canvas
+from tformer_lite.drawing.surface.page import Style
+from tformer_lite.drawing.surface.palette import EDGE, GREY, INK, PAPER
+from tformer_lite.drawing.surface.picture import Picture, with_style
+
+__all__ = ["left_out"]
+
+NOTHING = "nothing"  # what the whole model leaves out
+ROW, WIDE = 24, 164  # a row, and what its dots have
+LETTERS = 23  # of a name, in a line
+SPOT: Style = {"marker": "o", "ls": "", "ms": 5.5, "clip_on": False}
+Shares = Mapping[str, float]  # of what is right, by seed
+Tasks = Mapping[str, Mapping[str, Shares]]  # by part
+Rows = dict[str, tuple[Shares, Shares]]  # without a part, and whole
+
+
+def left_out(tasks: Tasks, part: str = "") -> Picture:
+    """Draw which share of each task is right when a part is left out of the
+    model: a dot for each seed.
+
+    `tasks` gives, for each task and part, the share of each seed between 0
+    and 1; the part `nothing` is the whole model. With a `part` there is a
+    row for each task, and the whole model's shares are rings; without one a
+    panel for each task, with a row for each part. Raises ValueError for a
+    part that no task leaves out.
+
+    >>> tasks = {"digits": {"nothing": {"1": 1.0}, "norms": {"1": 0.5}}}
+    >>> left_out(tasks, "norms")
+    without norms, percent right: digits 50, whole 100
+    """
+    parts = dict.fromkeys(name for found in tasks.values() for name in found)
+    if part and part not in parts:
+        raise ValueError(f"{part=} is none of {', '.join(parts)}.")
+    if not parts:
+        raise ValueError("there is no task: give one at least.")
+    if part:
+        panels = {f"without {part}": by_task(tasks, part)}
+    else:
+        panels = {task: by_part(found) for task, found in tasks.items()}
+    pages = [draw_panel(title, rows) for title, rows in panels.items()]
+    text = "\n".join(panel_text(*panel) for panel in panels.items())
+    return pages[0].picture(text, *pages[1:])
+
+
+def by_task(tasks: Tasks, part: str) -> Rows:
+    """Give each task's shares without a part, and whole."""
+    return {
+        task: (found.get(part, {}), found.get(NOTHING, {}))
+        for task, found in tasks.items()
+    }
+
+
+def by_part(found: Mapping[str, Shares]) -> Rows:
+    """Give a task's shares without each part."""
+    return {part: (shares, {}) for part, shares in found.items()}
+
+
+def panel_text(title: str, rows: Rows) -> str:
+    """Say in words what the dots show."""
+    said = []
+    for name, (shares, whole) in rows.items():
+        numbers = ", ".join(map(percent, shares.values())) or "not tried"
+        said.append(f"{name} {numbers}")
+        said[-1] += f", whole {mean_percent(whole)}" if whole else ""
+    return f"{title}, percent right: {'; '.join(said)}"
+
+
+def percent(share: float) -> str:
+    """Write a share between 0 and 1 in percent."""
+    return f"{100 * share:.0f}"
+
+
+def mean_percent(shares: Shares) -> str:
+    """Write what the seeds give on the average."""
+    return percent(mean(shares.values()))
+
+
+@with_style
+def draw_panel(title: str, rows: Rows) -> Canvas:
+    """Draw a row for each name: rings for the whole, dots without a part."""
+    page, high = Canvas(), ROW * len(rows)
+    ax = page.chart((0, 0, WIDE, high))
+    ax.set(xlim=(0, 100), ylim=(len(rows) - 0.5, -0.5), axisbelow=True)
+    ax.set_xticks(range(0, 101, 25))
+    names = [fill(name, LETTERS) for name in rows]
+    ax.set_yticks(range(len(rows)), names, size=10.5)
+    ax.grid(color=EDGE[0], lw=0.7)
+    ax.tick_params(axis="y", pad=8)
+    for y, (shares, whole) in enumerate(rows.values()):
+        ring: Style = SPOT | {"mec": GREY[0], "mfc": PAPER[0], "ms": 7.5}
+        dot: Style = SPOT | {"mec": PAPER[0], "mfc": INK[0], "mew": 0.6}
+        ax.plot(*spread(whole, y), **ring)
+        ax.plot(*spread(shares, y), **dot)
+        mid: Style = {"va": "center", "size": 11, "weight": "bold"}
+        if shares:
+            ax.text(107, y, mean_percent(shares), **mid)
+        else:
+            grey: Style = {"va": "center", "size": TINY, "color": GREY[0]}
+            ax.text(50, y, "not tried", ha="center", **grey)
+    page.bold(-120, -13, title, ha="left")
+    page.note(WIDE + 32, -13, "% right", ha="right", size=TINY)
+    return page
+
+
+def spread(shares: Shares, y: float) -> tuple[list[float], list[float]]:
+    """Place dots so that near ones lie above and below their row."""
+    across = sorted(100 * share for share in shares.values())
+    middle = (len(across) - 1) / 2
+    near = len(across) > 1 and across[-1] - across[0] < 10
+    down = [y + 0.12 * (i - middle) * near for i in range(len(across))]
+    return across, down
