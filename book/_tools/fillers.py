@@ -125,7 +125,7 @@ def possessions() -> Fillers:
         for tense, (_, form) in enumerate(be()):
             if PEOPLE[who][3]:
                 slots = {"who": person(who, 3), "has": (forms[tense], form)}
-                slots |= {"do": asking(who, tense)}
+                slots |= {"do": question_word(who, tense)}
                 yield (who, thing), slots | {"thing": THINGS[thing]}
 
 
@@ -202,10 +202,10 @@ def acts(who: str, deed: dict) -> Iterator[dict[str, Pair]]:
     verb = deed["english"]
     for tense, form in enumerate(do(who, verb, deed["forms"])):
         base = verb.split()[0], ""
-        yield {"does": form, "do": asking(who, tense), "base": base}
+        yield {"does": form, "do": question_word(who, tense), "base": base}
 
 
-def asking(who: str, tense: int) -> Pair:
+def question_word(who: str, tense: int) -> Pair:
     """Give the English word in front of a question."""
     now = "does" if who in THIRD else "do"
     return (now, "did", "will")[tense // 2], ""
@@ -232,8 +232,8 @@ class Somebody(NamedTuple):
     patient: str
 
 
-ASKED = rows(SLOT_WORDS["ASKING"])[1]
-WHO = Somebody("who", "", "who", "who", *map(word, ASKED[1:]))
+WHO_ROW = rows(SLOT_WORDS["ASKING"])[1]
+WHO = Somebody("who", "", "who", "who", *map(word, WHO_ROW[1:]))
 
 
 def somebodies() -> Iterator[Somebody]:

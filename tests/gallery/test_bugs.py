@@ -19,9 +19,6 @@ SILENT = {
     "no_key_left": "no sentence of it is padding alone",
     "loud_scores": "no score of it is large",
     "embedding_cut_off": "only the gradients are lost",
-    "norm_made_anew": "the gains have not been trained yet",
-    "norm_used_twice": "the norms have not been trained yet",
-    "blocks_in_a_list": "only the parameters are lost",
 }
 
 
@@ -63,7 +60,7 @@ def test_it_replaces_a_line_and_shows_where_it_happened(name):
 def test_its_logits_are_wrong_or_we_say_why_not(name):
     assert logits(name).shape == logits().shape
     assert logits(name).isfinite().all()
-    same = torch.allclose(logits(name), logits(), rtol=0, atol=1e-6)
+    same = torch.allclose(logits(name), logits(), rtol=1e-5, atol=1e-5)
     assert same == (name in SILENT)
 
 

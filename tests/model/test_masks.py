@@ -42,7 +42,7 @@ def test_an_empty_window_is_refused():
 def test_padding_and_causal_combine_like_a_sentence():
     padding = padding_mask(running_example().src, pad=1)
     assert padding.shape == (2, 1, 1, 8)
-    assert padding.squeeze().sum(-1).tolist() == [7, 6]
+    assert padding.squeeze().sum(-1).tolist() == [7, 8]
     ids = running_example().tgt
     mask = causal_mask(8) & padding_mask(ids, pad=1)
     assert mask.shape == (2, 1, 8, 8)

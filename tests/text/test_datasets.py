@@ -18,7 +18,9 @@ from tformer_lite import (
     Pairs,
     Windows,
     WordTokenizer,
+    english_tokenizer,
     fitting,
+    nepali_tokenizer,
     read_pairs,
     read_text,
     running_example,
@@ -26,7 +28,7 @@ from tformer_lite import (
     split_text,
     vocabulary,
 )
-from tformer_lite.text import datasets
+from tformer_lite.example import running
 
 TATOEBA = """\
 Go.\tजाऊ।\tCC-BY 2.0 (France) Attribution: tatoeba.org #1 (a) & #2 (b)
@@ -137,9 +139,8 @@ def data():
 
 def test_rows_are_laid_out_as_in_the_running_example():
     book = running_example()
-    english = WordTokenizer(datasets.ENGLISH)
-    nepali = WordTokenizer(datasets.NEPALI)
-    (src, tgt), labels = Pairs(datasets.PAIRS, english, nepali)[[0, 1]]
+    tokenizers = english_tokenizer(), nepali_tokenizer()
+    (src, tgt), labels = Pairs(running.PAIRS, *tokenizers)[[0, 1]]
     assert src.equal(book.src)
     assert tgt.equal(book.tgt)
     assert labels.equal(book.labels)

@@ -9,7 +9,7 @@ from tformer_lite.drawing.surface.page import Style
 from tformer_lite.drawing.surface.palette import EDGE, GREY, INK, PAPER
 from tformer_lite.drawing.surface.picture import Picture, with_style
 
-__all__ = ["left_out"]
+__all__ = ["without"]
 
 NOTHING = "nothing"  # what the whole model leaves out
 ROW, WIDE = 24, 164  # a row, and what its dots have
@@ -20,7 +20,7 @@ Tasks = Mapping[str, Mapping[str, Shares]]  # by part
 Rows = dict[str, tuple[Shares, Shares]]  # without a part, and whole
 
 
-def left_out(tasks: Tasks, part: str = "") -> Picture:
+def without(tasks: Tasks, part: str = "") -> Picture:
     """Draw which share of each task is right when a part is left out of the
     model: a dot for each seed.
 
@@ -31,7 +31,7 @@ def left_out(tasks: Tasks, part: str = "") -> Picture:
     part that no task leaves out.
 
     >>> tasks = {"digits": {"nothing": {"1": 1.0}, "norms": {"1": 0.5}}}
-    >>> left_out(tasks, "norms")
+    >>> without(tasks, "norms")
     without norms, percent right: digits 50, whole 100
     """
     parts = dict.fromkeys(name for found in tasks.values() for name in found)
@@ -43,8 +43,8 @@ def left_out(tasks: Tasks, part: str = "") -> Picture:
         panels = {f"without {part}": by_task(tasks, part)}
     else:
         panels = {task: by_part(found) for task, found in tasks.items()}
-    pages = [draw_panel(title, rows) for title, rows in panels.items()]
-    text = "\n".join(panel_text(*panel) for panel in panels.items())
+    pages = [draw_rows(title, rows) for title, rows in panels.items()]
+    text = "\n".join(rows_text(*panel) for panel in panels.items())
     return pages[0].picture(text, *pages[1:])
 
 
@@ -61,7 +61,7 @@ def by_part(found: Mapping[str, Shares]) -> Rows:
     return {part: (shares, {}) for part, shares in found.items()}
 
 
-def panel_text(title: str, rows: Rows) -> str:
+def rows_text(title: str, rows: Rows) -> str:
     """Say in words what the dots show."""
     said = []
     for name, (shares, whole) in rows.items():
@@ -82,7 +82,7 @@ def mean_percent(shares: Shares) -> str:
 
 
 @with_style
-def draw_panel(title: str, rows: Rows) -> Canvas:
+def draw_rows(title: str, rows: Rows) -> Canvas:
     """Draw a row for each name: rings for the whole, dots without a part."""
     page, high = Canvas(), ROW * len(rows)
     ax = page.chart((0, 0, WIDE, high))
