@@ -44,7 +44,7 @@ def without(tasks: Tasks, part: str = "") -> Picture:
     else:
         panels = {task: by_part(found) for task, found in tasks.items()}
     pages = [draw_rows(title, rows) for title, rows in panels.items()]
-    text = "\n".join(rows_text(*panel) for panel in panels.items())
+    text = "\n".join(shares_text(*panel) for panel in panels.items())
     return pages[0].picture(text, *pages[1:])
 
 
@@ -61,7 +61,7 @@ def by_part(found: Mapping[str, Shares]) -> Rows:
     return {part: (shares, {}) for part, shares in found.items()}
 
 
-def rows_text(title: str, rows: Rows) -> str:
+def shares_text(title: str, rows: Rows) -> str:
     """Say in words what the dots show."""
     said = []
     for name, (shares, whole) in rows.items():
