@@ -19,6 +19,7 @@ PLACE = re.compile(r"<!-- (?!end)(\w+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
 SOUND = re.compile(r"([\u0900-\u097f]+) (\S+)")
 HYPHEN = re.compile(r"-(?=[\u0900-\u097f])")
 SAMPLES = 20
+ALL_DEEDS = DATA["DONE"] + DATA["DEEDS"] + DATA["MOVES"]
 MANY = "i", "we", "you", "he", "they"
 TENSES = "present", "past", "future"
 
@@ -40,7 +41,7 @@ def table(head: str, body: Iterable[Iterable]) -> str:
 def sounds() -> dict[str, str]:
     """Tell how each Nepali word of the tables is said."""
     texts = [*VERBS.values(), *SLOT_WORDS.values()]
-    texts += [deed["nepali"] for deed in DATA["DEEDS"] + DATA["MOVES"]]
+    texts += [deed["nepali"] for deed in ALL_DEEDS]
     return dict(SOUND.findall("\n".join(texts)))
 
 
@@ -84,23 +85,37 @@ def constructions() -> str:
 
 def people() -> str:
     body = [
-        (row[0], *map(italic, row[1:4]), row[4], italic(row[5]))
+        (
+            *(row[0], *map(italic, row[1:4])),
+            *(row[4], italic(row[5]), row[6], italic(row[7])),
+        )
         for row in PEOPLE.values()
     ]
-    return table("who|alone|did it|has it|whose|whose, in Nepali", body)
+    head = "who|alone|did it|has it|whose|whose, in Nepali"
+    return table(f"{head}|whom|whom, in Nepali", body)
+
+
+def beings() -> str:
+    body = [
+        (row[0], *map(italic, row[1:4]), with_commas(row[4]))
+        for row in rows(SLOT_WORDS["BEINGS"])
+    ]
+    return table("who|alone|did it|it was done to|how they can be", body)
 
 
 def paradigm(text: str) -> str:
     """Write the forms of a verb: a row for each person, and in each cell
     what is affirmed above what is denied."""
     forms, body = rows(text), []
+    told = [tense for tense, row in zip(TENSES, forms[::2]) if any(row)]
+    forms = [row for row in forms if any(row)]
     for who in MANY:
         column = [italic(row[COLUMN[who]]) for row in forms]
         if column[0]:
             cells = zip(column[::2], column[1::2])
             name = italic(PEOPLE[who][1])
             body.append((f"{who}<br>{name}", *map("<br>".join, cells)))
-    return table("|".join(["who", *TENSES[: len(forms) // 2]]), body)
+    return table("|".join(["who", *told]), body)
 
 
 def conjugations() -> str:
@@ -108,7 +123,7 @@ def conjugations() -> str:
         ("be (somewhere, or somehow): हुनु *hunu*", "BE"),
         ("be (somebody, or something): हुनु *hunu*", "BE_SOMEBODY"),
     ]
-    for deed in DATA["DEEDS"] + DATA["MOVES"]:
+    for deed in {deed["forms"]: deed for deed in ALL_DEEDS}.values():
         title = f"{deed['english'].split()[0]}: {italic(deed['nepali'])}"
         titles.append((title, deed["forms"]))
     parts = [f"**{x}**\n\n{paradigm(VERBS[forms])}" for x, forms in titles]
@@ -177,12 +192,15 @@ TABLES = {
     "doubts": doubts,
     "constructions": constructions,
     "people": people,
+    "beings": beings,
     "conjugations": conjugations,
     "objects": objects,
     "things": things,
     "samples": samples,
 } | {
-    name: partial(word_table, name) for name in SLOT_WORDS if name != "THINGS"
+    name: partial(word_table, name)
+    for name in SLOT_WORDS
+    if name not in ("THINGS", "BEINGS")
 }
 
 

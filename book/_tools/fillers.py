@@ -232,8 +232,7 @@ class Somebody(NamedTuple):
     patient: str
 
 
-WHO_ROW = rows(SLOT_WORDS["ASKING"])[1]
-WHO = Somebody("who", "", "who", "who", *map(word, WHO_ROW[1:]))
+WHO = Somebody("who", "", "who", "who", *map(word, BEINGS.pop("who")[2:4]))
 
 
 def somebodies() -> Iterator[Somebody]:

@@ -20,6 +20,7 @@ PARTS = "train", "valid", "test"
 LANGUAGES = "english", "nepali"
 # What training keeps of the sentences with a word: so many, and this share.
 OFTEN, MOST = 8, 0.65
+KE = "के in front asks for yes or no; the order stays."
 FIRST = 4  # the first id after the specials
 # The words whose ids source 000 gives.
 ENGLISH_IDS = {".": 4, "is": 9, "not": 19}
@@ -52,7 +53,22 @@ class Construction(NamedTuple):
                 yield core, slots
 
 
-CONSTRUCTIONS = [Construction(**row) for row in DATA["constructions"]]
+def read_constructions() -> list[Construction]:
+    """Read the constructions; of a question, what it has in common with the
+    construction that it is asked of."""
+    made: dict[str, Construction] = {}
+    for row in DATA["constructions"]:
+        if "of" in row:
+            base = made[row["of"]]
+            nepali = f"के {base.nepali.removesuffix(' ।')}?"
+            new = {name: row[name] for name in row if name != "of"}
+            made[row["name"]] = base._replace(nepali=nepali, rule=KE, **new)
+        else:
+            made[row["name"]] = Construction(**row)
+    return [*made.values()]
+
+
+CONSTRUCTIONS = read_constructions()
 
 
 class Sentence(NamedTuple):
