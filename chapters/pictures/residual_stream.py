@@ -82,6 +82,7 @@ def residual_stream(model: nn.Module, *inputs: Any, **options: Any) -> Picture:
     words, tables = map(stream_text, streams), map(stream_table, streams)
     every = [one for stream in streams for one in stream.sums]
     most = max(max(one.before, one.total, one.added) for one in every)
+    most = max(most, *(stream.final or 0 for stream in streams))
     page, *others = (River(stream, HIGH / (most or 1)) for stream in streams)
     text = "\n\n".join([" ".join(words), *tables])
     return page.picture(text, *others)
@@ -226,7 +227,8 @@ class River(Canvas):
         """Draw a norm across a river."""
         high = self.scale * level
         self.rectangle((x - 1.5, bottom - high - 3, 3, high + 6), **BAR)
-        self.note(x, bottom - high - 9, "norm", size=TINY)
+        above = 9 if high > 13 else 20  # where no number stands
+        self.note(x, bottom - high - above, "norm", size=TINY)
 
 
 def draw_block(
@@ -283,4 +285,4 @@ def draw_outflow(page: River, stream: Stream, x: float, bottom: float) -> None:
         x += half
         page.fill(bottom, (x, stream.final), (x + half, stream.final))
         page.level(stream.final, x + half / 2, bottom)
-        page.norm(x, bottom, last)
+        page.norm(x, bottom, max(last, stream.final))
