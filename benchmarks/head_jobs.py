@@ -20,30 +20,35 @@ from tformer_lite.text.tokenizers import EOS
 # Somebody to whom something is done, and those who do it of whom a verb has
 # a form of its own: I, we, you and they. All others share that of *he*.
 OBJECT = "लाई"
-PRONOUNS = {"मैले", "हामीले", "तिमीले", "उनीहरूले"}
-KINDS = "self_attention", "cross_attention"
-Mistakes = dict[str, dict[str, int]]  # by agent, then by kind
+FOUR = {"मैले", "हामीले", "तिमीले", "उनीहरूले"}
+ATTENTIONS = "self_attention", "cross_attention"
+Jobs = dict[str, dict[str, int]]  # by kind of mistake, then by head
 
 
 def head_jobs() -> dict:
     """Train the translator from five seeds, silence each head of its decoder
-    in turn, and count wrong verbs and wrong forms of the right one."""
+    in turn, and count other verbs and other forms of the right one."""
     found = {}
     for seed in FIVE:
-        recipe = replace(RECIPE, seed=seed)
         model = new_model(tiny_translator, seed)
-        trainer_after(model, recipe)
+        trainer_after(model, replace(RECIPE, seed=seed))
         found[str(seed)] = jobs_of(model)
     return found
 
 
-def jobs_of(model: EncoderDecoder) -> dict[str, Mistakes]:
-    """Silence each head of a model's decoder in turn."""
-    return {
-        f"{kind} {head}": verb_mistakes(silenced(model, kind, head))
-        for kind in KINDS
-        for head in range(model.config.n_heads)
-    }
+def jobs_of(model: EncoderDecoder) -> Jobs:
+    """Count the mistakes that come of each head's silence: another verb, by
+    whomever, and another form where one of the four has done it."""
+    jobs: Jobs = {"another verb": {}, "another form": {}}
+    for kind in ATTENTIONS:
+        for head in range(model.config.n_heads):
+            found = Counter(verb_mistakes(silenced(model, kind, head)))
+            name = f"{kind} {head}"
+            jobs["another verb"][name] = sum(
+                found["another verb", of_four] for of_four in (True, False)
+            )
+            jobs["another form"][name] = found["another form", True]
+    return jobs
 
 
 def silenced(model: EncoderDecoder, kind: str, head: int) -> EncoderDecoder:
@@ -55,9 +60,10 @@ def silenced(model: EncoderDecoder, kind: str, head: int) -> EncoderDecoder:
     return silent
 
 
-def verb_mistakes(model: EncoderDecoder) -> Mistakes:
-    """Count the verbs that a model predicts after the right words, in those
-    sentences of the test part that say who did what to whom."""
+def verb_mistakes(model: EncoderDecoder) -> list[tuple[str, bool]]:
+    """Judge the verbs that a model predicts after the right words, in those
+    sentences of the test part that say who did what to whom; and say whether
+    it was one of the four."""
     pairs = english_nepali("test")
     rows = [i for i, (_, nepali) in enumerate(pairs) if OBJECT in nepali]
     (src, tgt), labels = part("test")[rows]
@@ -66,16 +72,13 @@ def verb_mistakes(model: EncoderDecoder) -> Mistakes:
     with evaluating(model):
         best = model(src, tgt).argmax(-1)
     verbs, words = (
-        [TOKENIZERS[1].decode(row) for row in ids.gather(1, place)]
+        [TOKENIZERS[1].decode(row) for row in ids.gather(1, place).tolist()]
         for ids in (labels, best)
     )
     stems = {verb[:3] for verb in verbs}
-    counts = {"pronoun": Counter[str](), "noun": Counter[str]()}
-    for row, word, verb in zip(rows, words, verbs):
-        spoken = PRONOUNS & {*pairs[row][1].split()}
-        who = "pronoun" if spoken else "noun"
-        counts[who][mistake(word, verb, stems)] += 1
-    return {who: dict(found) for who, found in counts.items()}
+    of_four = [bool(FOUR & {*pairs[row][1].split()}) for row in rows]
+    names = [mistake(*both, stems) for both in zip(words, verbs)]
+    return [*zip(names, of_four)]
 
 
 def mistake(word: str, verb: str, stems: set[str]) -> str:
