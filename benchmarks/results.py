@@ -13,6 +13,7 @@ import sys
 import torch
 
 from benchmarks.characters import characters, overfitting, positions
+from benchmarks.head_jobs import head_jobs
 from benchmarks.reasons import blocks, heads, hidden, variants
 from benchmarks.translators import (
     learning,
@@ -39,6 +40,7 @@ RUNS = {
         blocks,
         heads,
         hidden,
+        head_jobs,
         variants,
     )
 }

@@ -12,6 +12,12 @@ from benchmarks.characters import (
     by_position,
     nano_rate,
 )
+from benchmarks.head_jobs import (
+    jobs_of,
+    mistake,
+    silenced,
+    verb_mistakes,
+)
 from benchmarks.reasons import LISTED, WORDS, Lookups, found
 from benchmarks.translators import as_source, new_model
 from tests.helpers import source_000
@@ -23,6 +29,7 @@ from tformer_lite import (
     char_lm,
     tiny_translator,
     trained_lookup,
+    trained_translator,
 )
 from tformer_lite.example.shipped import stored
 
@@ -98,3 +105,43 @@ def test_the_lookup_that_ships_looks_up():
     assert found(model, Lookups(1_000, seed=2)) == 1
     model.decoder.blocks[0].self_attention.output.weight.data.zero_()
     assert found(model, Lookups(1_000, seed=2)) < 0.15
+
+
+def test_a_silent_head_costs_what_it_alone_brought():
+    model = trained_translator().model
+    assert {name for name, _ in verb_mistakes(model)} == {"right"}
+    silent = silenced(model, "cross_attention", 1)
+    changed = [
+        name
+        for name, weight in silent.state_dict().items()
+        if not weight.equal(model.state_dict()[name])
+    ]
+    assert changed == ["decoder.blocks.0.cross_attention.output.weight"]
+    rows = silent.get_parameter(*changed)
+    assert (rows == 0).all(0).nonzero().flatten().tolist() == [4, 5, 6, 7]
+
+
+@pytest.mark.parametrize(
+    ("word", "what"),
+    [
+        ("देख्यौँ", "right"),
+        ("देख्यो", "another form"),
+        ("भेट्यौँ", "another verb"),
+        ("चिया", "another word"),
+    ],
+)
+def test_a_verb_and_its_form_are_told_apart(word, what):
+    assert mistake(word, "देख्यौँ", {"देख", "भेट", "चिन"}) == what
+
+
+def test_from_each_seed_a_head_of_cross_attention_asks_which_verb():
+    kept = stored("head_jobs")
+    assert kept["1"] == jobs_of(trained_translator().model)
+    for jobs in kept.values():
+        verb, form = (
+            max(jobs[name], key=jobs[name].get)
+            for name in ("another verb", "another form")
+        )
+        assert verb.startswith("cross_attention")
+        assert jobs["another verb"][form] < jobs["another verb"][verb] / 2
+        assert jobs["another form"][verb] < jobs["another form"][form] / 2

@@ -73,7 +73,7 @@ def stored(name: str) -> dict:
     """Look up the results of a longer run, as `make results` wrote them.
 
     The runs are translator, undecayed, learning, wider, starts, schedules,
-    overfitting, positions, characters, blocks, heads, hidden and
+    overfitting, positions, characters, blocks, heads, hidden, head_jobs and
     variants; another name raises ValueError. Losses are in nats, shares
     between 0 and 1, BLEU and chrF between 0 and 100.
     """

@@ -1,0 +1,89 @@
+"""What the heads of a trained decoder are for: one at a time falls silent,
+and it is counted what becomes of the verb."""
+
+from collections import Counter
+from copy import deepcopy
+from dataclasses import replace
+
+from benchmarks.translators import (
+    FIVE,
+    RECIPE,
+    TOKENIZERS,
+    new_model,
+    part,
+    trainer_after,
+)
+from tformer_lite import EncoderDecoder, english_nepali, tiny_translator
+from tformer_lite.model.modes import evaluating
+from tformer_lite.text.tokenizers import EOS
+
+# Somebody to whom something is done, and those who do it of whom a verb has
+# a form of its own: I, we, you and they. All others share that of *he*.
+OBJECT = "लाई"
+FOUR = {"मैले", "हामीले", "तिमीले", "उनीहरूले"}
+ATTENTIONS = "self_attention", "cross_attention"
+Jobs = dict[str, dict[str, int]]  # by kind of mistake, then by head
+
+
+def head_jobs() -> dict:
+    """Train the translator from five seeds, silence each head of its decoder
+    in turn, and count other verbs and other forms of the right one."""
+    found = {}
+    for seed in FIVE:
+        model = new_model(tiny_translator, seed)
+        trainer_after(model, replace(RECIPE, seed=seed))
+        found[str(seed)] = jobs_of(model)
+    return found
+
+
+def jobs_of(model: EncoderDecoder) -> Jobs:
+    """Count the mistakes that come of each head's silence: another verb, by
+    whomever, and another form where one of the four has done it."""
+    jobs: Jobs = {"another verb": {}, "another form": {}}
+    for kind in ATTENTIONS:
+        for head in range(model.config.n_heads):
+            found = Counter(verb_mistakes(silenced(model, kind, head)))
+            name = f"{kind} {head}"
+            jobs["another verb"][name] = sum(
+                found["another verb", of_four] for of_four in (True, False)
+            )
+            jobs["another form"][name] = found["another form", True]
+    return jobs
+
+
+def silenced(model: EncoderDecoder, kind: str, head: int) -> EncoderDecoder:
+    """Copy a model without what one head of its decoder adds."""
+    silent, config = deepcopy(model), model.config
+    size = config.d_model // config.n_heads
+    layer = silent.get_submodule(f"decoder.blocks.0.{kind}.output")
+    layer.get_parameter("weight").data[:, head * size :][:, :size] = 0
+    return silent
+
+
+def verb_mistakes(model: EncoderDecoder) -> list[tuple[str, bool]]:
+    """Judge the verbs that a model predicts after the right words, in those
+    sentences of the test part that say who did what to whom; and say whether
+    it was one of the four."""
+    pairs = english_nepali("test")
+    rows = [i for i, (_, nepali) in enumerate(pairs) if OBJECT in nepali]
+    (src, tgt), labels = part("test")[rows]
+    # The verb stands before a full stop or a question mark, and [EOS].
+    place = (labels == EOS).int().argmax(1, keepdim=True) - 2
+    with evaluating(model):
+        best = model(src, tgt).argmax(-1)
+    verbs, words = (
+        [TOKENIZERS[1].decode(row) for row in ids.gather(1, place).tolist()]
+        for ids in (labels, best)
+    )
+    stems = {verb[:3] for verb in verbs}
+    of_four = [bool(FOUR & {*pairs[row][1].split()}) for row in rows]
+    names = [mistake(*both, stems) for both in zip(words, verbs)]
+    return [*zip(names, of_four)]
+
+
+def mistake(word: str, verb: str, stems: set[str]) -> str:
+    """Tell what is wrong with a word in the place of a verb. Three characters
+    tell the corpus's verbs of this kind apart."""
+    if word[:3] == verb[:3]:
+        return "right" if word == verb else "another form"
+    return "another verb" if word[:3] in stems else "another word"
