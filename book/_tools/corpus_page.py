@@ -19,9 +19,9 @@ PLACE = re.compile(r"<!-- (?!end)(\w+) -->\n.*?(?=<!-- end -->)", re.DOTALL)
 SOUND = re.compile(r"([\u0900-\u097f]+) (\S+)")
 HYPHEN = re.compile(r"-(?=[\u0900-\u097f])")
 SAMPLES = 20
-ALL_DEEDS = DATA["DONE"] + DATA["DEEDS"] + DATA["MOVES"]
 MANY = "i", "we", "you", "he", "they"
 TENSES = "present", "past", "future"
+DEEDS = DATA["DEEDS"] + DATA["MOVES"] + DATA["DONE"]
 
 
 def fill_tables(page: str) -> str:
@@ -41,7 +41,7 @@ def table(head: str, body: Iterable[Iterable]) -> str:
 def sounds() -> dict[str, str]:
     """Tell how each Nepali word of the tables is said."""
     texts = [*VERBS.values(), *SLOT_WORDS.values()]
-    texts += [deed["nepali"] for deed in ALL_DEEDS]
+    texts += [deed["nepali"] for deed in DEEDS]
     return dict(SOUND.findall("\n".join(texts)))
 
 
@@ -84,15 +84,14 @@ def constructions() -> str:
 
 
 def people() -> str:
-    body = [
-        (
-            *(row[0], *map(italic, row[1:4])),
-            *(row[4], italic(row[5]), row[6], italic(row[7])),
+    body = []
+    for who, *forms, whose, in_nepali, whom, patient in PEOPLE.values():
+        alone, agent, has = map(italic, forms)
+        owner = f"{whose}: {italic(in_nepali)}"
+        body.append(
+            (who, alone, agent, f"{whom}: {italic(patient)}", has, owner)
         )
-        for row in PEOPLE.values()
-    ]
-    head = "who|alone|did it|has it|whose|whose, in Nepali"
-    return table(f"{head}|whom|whom, in Nepali", body)
+    return table("who|alone|did it|to whom|has it|whose", body)
 
 
 def beings() -> str:
@@ -100,22 +99,24 @@ def beings() -> str:
         (row[0], *map(italic, row[1:4]), with_commas(row[4]))
         for row in rows(SLOT_WORDS["BEINGS"])
     ]
-    return table("who|alone|did it|it was done to|how they can be", body)
+    return table("who|alone|did it|to whom|how they can be", body)
 
 
 def paradigm(text: str) -> str:
     """Write the forms of a verb: a row for each person, and in each cell
     what is affirmed above what is denied."""
     forms, body = rows(text), []
-    told = [tense for tense, row in zip(TENSES, forms[::2]) if any(row)]
-    forms = [row for row in forms if any(row)]
+    pairs = zip(forms[::2], forms[1::2])
+    found = {t: both for t, both in zip(TENSES, pairs) if any(both[0])}
     for who in MANY:
-        column = [italic(row[COLUMN[who]]) for row in forms]
-        if column[0]:
-            cells = zip(column[::2], column[1::2])
-            name = italic(PEOPLE[who][1])
-            body.append((f"{who}<br>{name}", *map("<br>".join, cells)))
-    return table("|".join(["who", *told]), body)
+        at, name = COLUMN[who], italic(PEOPLE[who][1])
+        cells = [
+            f"{italic(yes[at])}<br>{italic(no[at])}"
+            for yes, no in found.values()
+        ]
+        if cells[0] != "<br>":
+            body.append((f"{who}<br>{name}", *cells))
+    return table("|".join(["who", *found]), body)
 
 
 def conjugations() -> str:
@@ -123,7 +124,7 @@ def conjugations() -> str:
         ("be (somewhere, or somehow): हुनु *hunu*", "BE"),
         ("be (somebody, or something): हुनु *hunu*", "BE_SOMEBODY"),
     ]
-    for deed in {deed["forms"]: deed for deed in ALL_DEEDS}.values():
+    for deed in {deed["forms"]: deed for deed in DEEDS}.values():
         title = f"{deed['english'].split()[0]}: {italic(deed['nepali'])}"
         titles.append((title, deed["forms"]))
     parts = [f"**{x}**\n\n{paradigm(VERBS[forms])}" for x, forms in titles]
@@ -143,6 +144,14 @@ def objects() -> str:
     return table("verb|what, or where to", body)
 
 
+def done() -> str:
+    body = [
+        (with_commas(x["english"]), with_commas(x.get("never", "")))
+        for x in DATA["DONE"]
+    ]
+    return table("verb|who does not do it", body)
+
+
 def things() -> str:
     known = rows(SLOT_WORDS["THINGS"])
     body = [(row[0], italic(row[1]), with_commas(row[2])) for row in known]
@@ -151,7 +160,8 @@ def things() -> str:
 
 def word_table(name: str) -> str:
     """Write a table of words in two columns."""
-    body = [(row[0], italic(row[1])) for row in rows(SLOT_WORDS[name])]
+    known = rows(SLOT_WORDS[name])
+    body = [(row[0], ", ".join(map(italic, row[1:]))) for row in known]
     return table("English|Nepali", body)
 
 
@@ -180,7 +190,8 @@ def doubts() -> str:
     pairs = grammar.corpus_sentences()
     body = []
     for row in DATA["doubts"]:
-        same = [x for x in pairs if re.search(row["english"], x.english)]
+        shows = re.compile(row["pattern"]).search
+        same = [x for x in pairs if shows(f"{x.english} {x.nepali}")]
         assert row["here"] in {one.nepali for one in same}, row
         forms = f"{row['here']}<br>{row['instead']}"
         body.append((forms, f"{len(same):,}", row["why"]))
@@ -192,15 +203,15 @@ TABLES = {
     "doubts": doubts,
     "constructions": constructions,
     "people": people,
-    "beings": beings,
     "conjugations": conjugations,
     "objects": objects,
+    "beings": beings,
+    "done": done,
     "things": things,
     "samples": samples,
 } | {
     name: partial(word_table, name)
-    for name in SLOT_WORDS
-    if name not in ("THINGS", "BEINGS")
+    for name in SLOT_WORDS.keys() - {"THINGS", "BEINGS"}
 }
 
 

@@ -58,7 +58,7 @@ from tformer_lite.drawing.surface.palette import RIM, WRONG
 from tformer_lite.gallery import stored_catches
 
 EXAMPLE, KEPT = running_example(), trained_translator()
-UNSEEN = "i did not bite ram."  # where greed goes wrong
+UNSEEN = "ram's dog knew me."  # where greed goes wrong
 ENDS = 2, 3, 8  # start, end, longest
 ENGLISH = EXAMPLE.src_words[0]
 PADDING, CAUSAL = padding_mask(EXAMPLE.tgt, pad=1), causal_mask(8)
@@ -210,7 +210,7 @@ SAID = [
         lambda: look_up(torch.tensor([2, 0, 9, 0]), TABLE, ENGLISH[:4]),
         "4 ids fetch 3 of 20 rows: mouth, not fetch row 0.",
     ),
-    (lambda: tree(UNSEEN, 2), "साथीलाई 0.21, together 0.08, dro"),
+    (lambda: tree(UNSEEN, 2), "माथि 0.09, together 0.05, dropped"),
     (
         lambda: ribbons(torch.eye(2), torch.eye(2), titles="ab", row=1),
         "b: ribbons as wide as weights, (2, 2). 1 attends to 1 (1.00), 0",

@@ -21,7 +21,7 @@ from tformer_lite.example.shipped import STORED_FILES
 from tformer_lite.text.tokenizers import EOS, SOS
 
 SEEDS = {"translator": 12, "undecayed": 12, "wider": 5}
-LEAST = {"translator": 0.97, "undecayed": 0.9, "wider": 0.97}
+LEAST = {"translator": 0.99, "undecayed": 0.98, "wider": 0.97}
 FIVE = [*"12345"]
 # By the tables of the grammar, and not by what a model said.
 PAIRS = {
@@ -101,7 +101,7 @@ def test_translators_learn_from_every_seed(name):
     notes = math.ceil(recipe.steps / recipe.every)
     for part in ("train", "val"):
         losses = found[f"{part}_losses"]
-        assert 15 <= len(losses) == notes <= 70
+        assert 15 <= len(losses) == notes <= 65
         assert losses[0] < math.log(1024)
         assert falls(losses)
 

@@ -158,7 +158,7 @@ AS_IN_SOURCE = options_of(char_lm) | {
 # Source 000's sizes, and a training that suits them: the high learning rate
 # asks for short steps.
 TRAIN_TRANSLATE = {
-    **COMMON, "steps": 1000, "save_path": "translator.pt",
+    **COMMON, "steps": 1300, "save_path": "translator.pt",
     "max_len": 8, "vocab_size": 1024, **options_of(tiny_translator),
     **RECIPE_DEFAULTS, "batch_size": 64, "lr": 2e-2, "warmup": 50,
     "schedule": "wsd", "weight_decay": 0.1, "clip": 0.5,
