@@ -14,7 +14,7 @@ export class Alignment {
    * words mean; `named` gives the word of an id, and
    * `changed` is told the words of a new sentence. */
   constructor(page, { grammar, glosses }, { named, changed }) {
-    Object.assign(this, { page, grammar, glosses, named, changed, chosen: 3 });
+    Object.assign(this, { page, grammar, glosses, named, changed, chosen: 2 });
     new ResizeObserver(() => this.run && this.ribbons()).observe(page.ribbons);
   }
 
@@ -51,6 +51,7 @@ export class Alignment {
     const [button, gloss] = [element("button"), element("small", this.glosses[this.named(id)])];
     const word = element("span", this.named(id));
     word.lang = id > EOS ? "ne" : "en";
+    word.innerHTML = word.innerHTML.replace(/ले$/, "<u>$&</u>").replace(/लाई$/, "<b>$&</b>");
     button.type = "button";
     button.append(word, gloss);
     for (const name of ["click", "pointerenter", "focus"]) {

@@ -8,7 +8,7 @@ import { ids } from "./tensor.mjs";
 import { run } from "./steps.mjs";
 import { EOS, LENGTH, PAD, greedy, row, words } from "./translate.mjs";
 import { element } from "./grid.mjs";
-import { following } from "./sentences.mjs";
+import { following, isSentence, swapRoles } from "./sentences.mjs";
 import { Alignment } from "./alignment.mjs";
 import { Hunt } from "./hunt.mjs";
 import { Inside } from "./inside.mjs";
@@ -68,7 +68,7 @@ function shares(logits) {
 const filled = (read) => [...read, ...Array(LENGTH - read.length).fill("[PAD]")];
 const meaning = (written) => written.map((id) => translator.glosses[named(id)])
   .filter(Boolean).join(" · ");
-const sentence = (written) => written.filter((id) => id !== EOS).map(named).join(" ");
+const sentence = (written) => joined(written.filter((id) => id !== EOS).map(named));
 
 let shown = null; // what stands on the page
 let frame = 0; // the one in which the rest will follow
@@ -97,10 +97,13 @@ function show() {
   if (unknown.length) {
     page.error.textContent = `It does not know ${unknown.join(", ")}, and reads [UNK] instead: `
       + "expect a fluent sentence that is wrong.";
+  } else if (!isSentence(translator.grammar, typed)) {
+    page.error.textContent = "Its grammar makes no such sentence: what it writes may be wrong.";
   }
   shown = { ...translate(text, bug), read: ["[SOS]", ...typed, "[EOS]"] };
   alignment.show({ ...shown, typed, unknown });
   page.result.textContent = sentence(shown.written);
+  page.swap.disabled = !swapRoles(translator.grammar, typed);
   cancelAnimationFrame(frame);
   frame = requestAnimationFrame(() => setTimeout(() => showMore(text, bug)));
 }
@@ -204,6 +207,8 @@ function begin() {
   page.bug.addEventListener("change", show);
   page.another.addEventListener("click", () =>
     write(translator.tests[Math.floor(Math.random() * translator.tests.length)]));
+  page.swap.addEventListener("click", () =>
+    write(joined(swapRoles(translator.grammar, words(page.sentence.value)))));
   for (const panel of document.querySelectorAll("#play, #inside")) {
     panel.classList.remove("waiting");
   }

@@ -17,6 +17,7 @@ from typing import Any
 
 import grammar
 import torch
+from fillers import PEOPLE, pairs
 
 import tformer_lite
 from tformer_lite import (
@@ -34,6 +35,8 @@ BUGS_MODULE = Path(tformer_lite.__file__).parent / "explorer" / "bugs.mjs"
 BUG_NAMES = re.findall(
     r"^  (\w+): ", BUGS_MODULE.read_text("utf8"), re.MULTILINE
 )
+# What a pronoun is as an object, and only then: me, us, him, them.
+OBJECTS = {row[6] for row in PEOPLE.values()} - PEOPLE.keys()
 
 
 def bug_data(one: Bug) -> dict[str, str]:
@@ -105,19 +108,31 @@ def state_of(ways: tuple) -> State:
 
 
 def glosses() -> dict[str, str]:
-    """Give the English for every Nepali word that fills a slot alone: what
-    the grammar puts in the same slot most often."""
+    """Give the English for every Nepali word that fills a slot, alone or with
+    one before it: what the grammar puts there most often."""
     found: dict[str, Counter] = defaultdict(Counter)
     for row in grammar.CONSTRUCTIONS:
         for _, slots in row.fill():
-            for english, nepali in slots.values():
-                words = grammar.split_words(nepali)
-                if len(words) == 1:
-                    found[words[0]][english] += 1
-    return {
+            # Turned round, English has the other one for the subject.
+            for slot in slots.keys() - {"topic", "by"}:
+                for english, nepali in word_pairs(slot, *slots[slot]):
+                    found[nepali][english] += 1
+    asking = {nepali: english for english, nepali in pairs("ASKING").values()}
+    return asking | {
         word: min(count, key=lambda english: (-count[english], english))
         for word, count in sorted(found.items())
     }
+
+
+def word_pairs(slot: str, english: str, nepali: str) -> list[tuple[str, str]]:
+    """Pair the words of a slot: Nepali has none for *the*, and an ending for
+    the object, which English tells in some pronouns alone."""
+    words = grammar.split_words(nepali)
+    said = english.removeprefix("the ")
+    if slot == "whom" and said not in OBJECTS:
+        said += " (object)"
+    parts = said.split(" ", len(words) - 1)
+    return list(zip(parts, words))
 
 
 if __name__ == "__main__":

@@ -27,3 +27,34 @@ export function fitting(grammar, words, place) {
 export function isSentence(grammar, words) {
   return ways(grammar, words).some(([known]) => known === "");
 }
+
+const FORMS = ["i me", "we us", "he him", "they them", "was were"];
+const itself = (word) => word;
+const otherForm = (word) => FORMS.map((pair) => pair.split(" "))
+  .find((pair) => pair.includes(word))?.find((form) => form !== word) ?? word;
+
+/** Let the one who does something and the one to whom it is done change places;
+ * null where the grammar makes no such sentence. */
+export function swapRoles(grammar, words) {
+  for (const [front, one, verb, other] of cuts(words.slice(0, -1))) {
+    for (const agree of [itself, otherForm]) {
+      const swap = [front.map(agree), other.map(otherForm), verb.map(agree), one.map(otherForm)];
+      const sentence = [...swap.flat(), words.at(-1)];
+      if (isSentence(grammar, sentence)) return sentence;
+    }
+  }
+  return null;
+}
+
+/** Cut words in all ways into one in front or none, somebody, a verb, and somebody
+ * else: the shortest verb first, which takes no adjective away. */
+function* cuts(words) {
+  for (let verb = 1; verb < words.length; verb++) {
+    for (const from of [0, 1]) {
+      for (let to = from + 1; to + verb < words.length; to++) {
+        yield [[0, from], [from, to], [to, to + verb], [to + verb]]
+          .map((ends) => words.slice(...ends));
+      }
+    }
+  }
+}
