@@ -42,7 +42,9 @@ def without(tasks: Tasks, part: str = "") -> Picture:
     if part:
         panels = {f"without {part}": by_task(tasks, part)}
     else:
-        panels = {task: by_part(found) for task, found in tasks.items()}
+        panels = {
+            task: by_part(found) for task, found in tasks.items() if found
+        }
     pages = [draw_rows(title, rows) for title, rows in panels.items()]
     text = "\n".join(shares_text(*panel) for panel in panels.items())
     return pages[0].picture(text, *pages[1:])

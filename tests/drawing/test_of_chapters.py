@@ -30,6 +30,7 @@ from pictures.look_up import look_up
 from pictures.mixing import one_query
 from pictures.projections import projections
 from pictures.residual_stream import residual_stream, streams_of
+from pictures.without import without
 from torch.testing import assert_close
 
 from tests.helpers.drawings import (
@@ -77,6 +78,8 @@ MASK = torch.tensor([True, True, True, False])
 WEIGHTS = torch.tensor([[0.6, 0.3, 0.07, 0.03], [0.0, 0.0, 0.0, 1.0]])
 SHARED = [torch.arange(8), torch.arange(8) // 4, torch.zeros(8)]
 KINDS = ["multi-head", "grouped-query", "multi-query"]
+SHARES = {f"{seed}": share for seed, share in enumerate((0.5, 0.55, 1.0), 1)}
+CUT = {"sums": {"nothing": SHARES, "norms": {"1": 0.25}}, LONG[0]: {}}
 MARKS = {"first": ["two", "one", "two"], "थिएन": ["one"], "none": []}
 
 
@@ -138,6 +141,8 @@ ROOM = [
     lambda: ribbons(torch.eye(20), rows=LONG, columns=LONG),
     lambda: dots(stored_catches().found, stored_catches().shelves),
     lambda: dots(MARKS, {"first": "a title"}),
+    lambda: without(CUT, "norms"),
+    lambda: without(CUT),
 ]
 
 
@@ -187,6 +192,8 @@ REFUSED = [
     (lambda: ribbons(WEIGHTS, titles=["a", "b"]), "1 tensors, 2 titles"),
     (lambda: dots({"a": [], "b": []}), "2 rows, and no mark in any"),
     (lambda: dots(MARKS, {"x": "title"}), "no row 'x': there are first"),
+    (lambda: without(CUT, "mask"), "part='mask' is none of nothing, norms"),
+    (lambda: without({}), "there is no task"),
 ]
 
 
@@ -197,6 +204,8 @@ def test_what_cannot_be_drawn_is_refused(draw, rule):
 
 
 SAID = [
+    (lambda: without(CUT, "norms"), "norms, percent right: sums 25, whole 68"),
+    (lambda: without(CUT), "sums, percent right: nothing 50, 55, 100; norms"),
     (lambda: blocks(X, X.view(3, 2, 4)), "X.view(3, 2, 4) (3, 2, 4): 8 of 24"),
     (lambda: blocks(HEADS, HEADS.reshape(2, 12), of=X), "0 0 1 2 3 1 0 1 2 3"),
     (lambda: broadcast(PADDING, CAUSAL), "63 of 128 places are allowed"),
@@ -555,3 +564,10 @@ def test_a_block_that_stands_twice_in_a_stack_counts_twice():
     names = [one.name for one in stream.sums[:2]]
     assert names == ["self-attention", "feed-forward"]
     assert residual_stream(encoder, x).text.startswith("encoder: the res")
+
+
+def test_every_seed_has_a_dot_where_its_share_is():
+    (figure,) = without(CUT, "norms").figures
+    lines = [line for ax in figure.axes for line in ax.lines]
+    spots = [[*line.get_xdata()] for line in lines]
+    assert spots == [pytest.approx([50, 55, 100]), [25], [], []]
