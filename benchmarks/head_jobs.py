@@ -11,15 +11,15 @@ from benchmarks.translators import (
     TOKENIZERS,
     new_model,
     part,
+    rows_by_kind,
     trainer_after,
 )
 from tformer_lite import EncoderDecoder, english_nepali, tiny_translator
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.tokenizers import EOS
 
-# Somebody to whom something is done, and those who do it of whom a verb has
-# a form of its own: I, we, you and they. All others share that of *he*.
-OBJECT = "लाई"
+# Those who do something of whom a verb has a form of its own: I, we, you and
+# they. All others share that of *he*.
 FOUR = {"मैले", "हामीले", "तिमीले", "उनीहरूले"}
 ATTENTIONS = "self_attention", "cross_attention"
 Jobs = dict[str, dict[str, int]]  # by kind of mistake, then by head
@@ -64,8 +64,7 @@ def verb_mistakes(model: EncoderDecoder) -> list[tuple[str, bool]]:
     """Judge the verbs that a model predicts after the right words, in those
     sentences of the test part that say who did what to whom; and say whether
     it was one of the four."""
-    pairs = english_nepali("test")
-    rows = [i for i, (_, nepali) in enumerate(pairs) if OBJECT in nepali]
+    pairs, rows = english_nepali("test"), rows_by_kind()["roles"]
     (src, tgt), labels = part("test")[rows]
     # The verb stands before a full stop or a question mark, and [EOS].
     place = (labels == EOS).int().argmax(1, keepdim=True) - 2
