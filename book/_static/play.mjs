@@ -42,11 +42,7 @@ function translate(text, bug) {
   const model = modelWith(bug);
   const source = row(text, english);
   const chances = [];
-  const written = greedy(model, source, (logits) => {
-    const t = chances.length;
-    const v = logits.shape[2];
-    chances.push(shares([...logits.data.subarray(t * v, (t + 1) * v)]));
-  });
+  const written = greedy(model, source, (logits) => chances.push(shares([...logits])));
   const target = [...written.slice(0, -1), ...Array(LENGTH).fill(PAD)].slice(0, LENGTH);
   const steps = run(model, ids([source]), ids([target]));
   const weights = steps.values.get("decoder.blocks.0.cross_attention:weights");

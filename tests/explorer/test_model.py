@@ -194,6 +194,7 @@ SAME = """(given) => {
 }"""
 
 
+@pytest.mark.full
 def test_five_bugs_of_the_page_change_none_of_612_translations():
     assert len(GIVEN["tests"]) == 612
     assert answer(MODULES, SAME % MADE, GIVEN) == [

@@ -45,7 +45,7 @@ export const bugs = {
     weigh: (masked, mask) => parts.weigh(masked, mask.map((seen) => 1 - seen)),
   },
   mask_of_nearly_zero: {
-    hide: (scores, mask) => scores.zip(mask, (score, seen) => score - (seen ? 0 : 1e-9)),
+    hide: (scores, mask) => parts.hide(scores, mask).map((x) => (x === -Infinity ? -1e-9 : x)),
   },
 
   // Projections and heads.

@@ -1,6 +1,7 @@
 /* The book's translator, put together from its parts. */
 
 import { parts } from "./parts.mjs";
+import { ids } from "./tensor.mjs";
 
 /** The whole model. `parameters` have PyTorch's names, `heads` is how many there
  * are, `pad` the id of padding, and `changed` are parts that replace others. */
@@ -30,8 +31,9 @@ export class Translator {
     return this.norm("encoder.norm", see)(x);
   }
 
-  /** Score the word after each of tgt, given the memory of src. */
-  decode(tgt, memory, src, see = () => {}) {
+  /** Score the word after each of tgt, given the memory of src; or, of a single
+   * sentence, after position `last` alone. */
+  decode(tgt, memory, src, see = () => {}, last = null) {
     const own = this.parts.targetMask(tgt, this.masks);
     const mask = this.parts.memoryMask(src, own, this.masks);
     const block = this.block("decoder.blocks.0", see);
@@ -42,6 +44,7 @@ export class Translator {
     x = block(1, x, (y) => this.parts.cross(y, memory, mask, attend("cross_attention")));
     x = block(2, x, (y) => this.feedForward(block.path("feed_forward"), y, see));
     x = this.norm("decoder.norm", see)(x);
+    if (last !== null) x = x.view(...x.shape.slice(1)).rows(ids([[last]]));
     return this.parts.head(x, this.linear("head", see));
   }
 

@@ -24,26 +24,20 @@ export function row(text, vocabulary) {
 
 /** Write the likeliest word until the end or 8 tokens: a row of ids. The rest
  * of the row is padding while it is written, as it is in the book's pictures;
- * `each` is given the logits of each step, (1, T, V). */
+ * `each` is given the logits of each word, of length V. */
 export function greedy(model, source, each = () => {}) {
   const src = ids([source]);
   const memory = model.encode(src);
   const written = [SOS];
   while (written.length < LENGTH && written.at(-1) !== EOS) {
-    const logits = model.decode(ids([padded(written)]), memory, src);
-    each(logits);
-    written.push(likeliest(logits, written.length - 1));
+    const last = written.length - 1;
+    const { data } = model.decode(ids([padded(written)]), memory, src, undefined, last);
+    each(data);
+    written.push(data.reduce((best, x, i) => (x > data[best] ? i : best), 0));
   }
   return written;
 }
 
 function padded(row) {
   return [...row, ...Array(LENGTH - row.length).fill(PAD)];
-}
-
-/** Find the likeliest word after position t of the first sentence. */
-export function likeliest(logits, t) {
-  const v = logits.shape.at(-1);
-  const row = logits.data.subarray(t * v, (t + 1) * v);
-  return row.reduce((best, x, i) => (x > row[best] ? i : best), 0);
 }
