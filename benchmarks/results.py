@@ -1,6 +1,6 @@
 """Train what the chapters show: the longer runs, and the shipped translator.
 
-make results          # all of it, about two hours on one thread
+make results          # all of it, about three hours on one thread
 make results RUNS="translator positions"
 
 Writes tformer_lite/example/stored. Trained numbers differ from machine to
@@ -13,7 +13,9 @@ import sys
 import torch
 
 from benchmarks.characters import characters, overfitting, positions
+from benchmarks.left_out import left_out
 from benchmarks.reasons import blocks, heads, hidden, variants
+from benchmarks.recurrent import recurrent
 from benchmarks.translators import (
     learning,
     schedules,
@@ -40,6 +42,8 @@ RUNS = {
         heads,
         hidden,
         variants,
+        left_out,
+        recurrent,
     )
 }
 
@@ -49,7 +53,7 @@ def store(name: str, found: dict) -> None:
     file = STORED_FILES / "results.json"
     results = json.loads(file.read_text("utf8")) if file.exists() else {}
     results[name] = found
-    text = json.dumps(results, indent=1, sort_keys=True)
+    text = json.dumps(results, indent=1, sort_keys=True, ensure_ascii=False)
     file.write_text(text + "\n", "utf8", newline="\n")
 
 
