@@ -1,6 +1,6 @@
 """Train what the chapters show: the longer runs, and the shipped translator.
 
-make results          # all of it, about two hours on one thread
+make results          # all of it, about three hours on one thread
 make results RUNS="translator positions"
 
 Writes tformer_lite/example/stored. Trained numbers differ from machine to
@@ -14,7 +14,9 @@ import torch
 
 from benchmarks.characters import characters, overfitting, positions
 from benchmarks.head_jobs import head_jobs
+from benchmarks.left_out import left_out
 from benchmarks.reasons import blocks, heads, hidden, variants
+from benchmarks.recurrent import recurrent
 from benchmarks.translators import (
     learning,
     schedules,
@@ -42,6 +44,8 @@ RUNS = {
         hidden,
         head_jobs,
         variants,
+        left_out,
+        recurrent,
     )
 }
 
@@ -51,7 +55,7 @@ def store(name: str, found: dict) -> None:
     file = STORED_FILES / "results.json"
     results = json.loads(file.read_text("utf8")) if file.exists() else {}
     results[name] = found
-    text = json.dumps(results, indent=1, sort_keys=True)
+    text = json.dumps(results, indent=1, sort_keys=True, ensure_ascii=False)
     file.write_text(text + "\n", "utf8", newline="\n")
 
 

@@ -1,0 +1,133 @@
+"""What attention replaced: a recurrent network with as many parameters."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from benchmarks.left_out import TASKS, translators
+from benchmarks.reasons import Lookups
+from benchmarks.translators import RECIPE
+from tformer_lite import Config, DecoderOnly, EncoderDecoder, tiny_translator
+from tformer_lite.model.layers import Linear
+from tformer_lite.model.models import Head
+
+RATES = 3e-2, 6e-2
+# For lists. Of 5e-3, 1e-2 and 2e-2 the second suits a recurrent network best.
+READER_RATES = {"recurrent": 1e-2, "Transformer": 5e-3}
+LISTS = 4, 8, 16
+
+
+class Recurrent(nn.Module):
+    """Read a source word by word into one vector of 20 channels, and write
+    from it: Cho et al. (2014), with no attention.
+
+    It is as large as the translator: three tables of words and, for
+    attention and feed-forward, two cells.
+    """
+
+    states = 20
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.pad = config.pad
+        sizes = config.vocab_size, config.d_model
+        self.src_embedding = nn.Embedding(*sizes)
+        self.tgt_embedding = nn.Embedding(*sizes)
+        cells = config.d_model, self.states
+        self.encoder = nn.GRU(*cells, batch_first=True)
+        self.decoder = nn.GRU(*cells, batch_first=True)
+        self.narrow = Linear(self.states, config.d_model, bias=False)
+        self.head = Head(config.d_model, config.vocab_size, bias=False)
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """Score the token after each of tgt: (B, S), (B, T) -> (B, T, V)."""
+        read, _ = self.encoder(self.src_embedding(src))
+        last = (src != self.pad).sum(1) - 1
+        memory = read[torch.arange(len(src)), last]
+        x, _ = self.decoder(self.tgt_embedding(tgt), memory[None])
+        return self.head(self.narrow(x))
+
+
+class RecurrentReader(nn.Module):
+    """Read a list word by word: two blocks' parameters in one cell."""
+
+    states = 60
+
+    def __init__(self, config: Config):
+        super().__init__()
+        self.embedding = nn.Embedding(config.vocab_size, config.d_model)
+        self.cell = nn.GRU(config.d_model, self.states, batch_first=True)
+        self.head = Head(self.states, config.vocab_size, bias=False)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Score the token after each of ids: (B, T) -> (B, T, V)."""
+        return self.head(self.cell(self.embedding(ids))[0])
+
+
+Networks = dict[str, Callable[[Config], nn.Module]]
+TRANSLATORS: Networks = {"recurrent": Recurrent, "Transformer": EncoderDecoder}
+READERS: Networks = {"recurrent": RecurrentReader, "Transformer": DecoderOnly}
+
+
+def parameters(kinds: Networks, config: Config) -> dict[str, int]:
+    """Count the parameters of each kind of network."""
+    built = {name: kind(config) for name, kind in kinds.items()}
+    return {
+        name: sum(weight.numel() for weight in model.parameters())
+        for name, model in built.items()
+    }
+
+
+def steps() -> dict:
+    """Count what has to wait for what is before it, in a whole sentence:
+    cells, one for each word, or blocks. Its start need not be written."""
+    read, blocks = tiny_translator.max_len, tiny_translator.n_layers
+    written = read - 1
+    return {
+        "recurrent": {"learning": 2 * read, "writing": read + written},
+        "Transformer": {
+            "learning": 2 * blocks,
+            "writing": (1 + written) * blocks,
+        },
+    }
+
+
+def looking_up(listed: int) -> dict:
+    """Look up in lists of all words but one, with either network."""
+    words, blocks = listed + 1, TASKS["look-up"]
+    task = blocks._replace(
+        config=replace(blocks.config, vocab_size=words, max_len=words),
+        rows=partial(Lookups, listed=listed, words=words),
+    )
+    shares = {}
+    for name, kind in READERS.items():
+        print(f"  {name}: {listed} words", flush=True)
+        recipe = replace(task.recipe, lr=READER_RATES[name])
+        task = task._replace(model=kind, recipe=recipe)
+        shares[name] = task.shares(task.models())
+    return {"shares": shares, "parameters": parameters(READERS, task.config)}
+
+
+def translating(name: str, rate: float) -> dict:
+    """Train a translator of this name, as the running model but for its
+    learning rate."""
+    print(f"  {name}: a learning rate of {rate:g}", flush=True)
+    build = partial(TRANSLATORS[name], tiny_translator)
+    return translators(build, replace(RECIPE, lr=rate))
+
+
+def recurrent() -> dict:
+    """Train recurrent networks and Transformers, from five seeds each."""
+    runs = {f"{rate:g}": translating("recurrent", rate) for rate in RATES}
+    old = {rate: sum(r["shares"]["old"].values()) for rate, r in runs.items()}
+    return {
+        "rates": runs,
+        "best rate": max(old, key=old.__getitem__),
+        "Transformer": translating("Transformer", RECIPE.lr),
+        "parameters": parameters(TRANSLATORS, tiny_translator),
+        "steps": steps(),
+        "look-up": {str(listed): looking_up(listed) for listed in LISTS},
+    }
