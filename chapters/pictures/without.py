@@ -15,6 +15,13 @@ NOTHING = "nothing"  # what the whole model leaves out
 ROW, WIDE = 24, 164  # a row, and what its dots have
 LETTERS = 23  # of a name, in a line
 SPOT: Style = {"marker": "o", "ls": "", "ms": 5.5, "clip_on": False}
+# What the book calls the tasks of `benchmarks/left_out.py`.
+TASKS = {
+    "roles": "who did what to whom",
+    "old": "other sentences",
+    "look-up": "look-up in 8 words",
+    "extremes": "largest and smallest",
+}
 Shares = Mapping[str, float]  # of what is right, by seed
 Tasks = Mapping[str, Mapping[str, Shares]]  # by part
 Rows = dict[str, tuple[Shares, Shares]]  # without a part, and whole
@@ -53,7 +60,7 @@ def without(tasks: Tasks, part: str = "") -> Picture:
 def by_task(tasks: Tasks, part: str) -> Rows:
     """Give each task's shares without a part, and whole."""
     return {
-        task: (found.get(part, {}), found.get(NOTHING, {}))
+        TASKS.get(task, task): (found.get(part, {}), found.get(NOTHING, {}))
         for task, found in tasks.items()
     }
 
