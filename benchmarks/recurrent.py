@@ -96,20 +96,18 @@ def steps() -> dict:
 
 
 def looking_up(listed: int) -> dict:
-    """Look up in lists of a length, with either network at its best rate; all
-    words but one are listed."""
-    words, look_up = listed + 1, TASKS["look-up"]
-    task = look_up._replace(
-        config=replace(look_up.config, vocab_size=words, max_len=words),
+    """Look up in lists of all words but one, with either network."""
+    words, blocks = listed + 1, TASKS["look-up"]
+    task = blocks._replace(
+        config=replace(blocks.config, vocab_size=words, max_len=words),
         rows=partial(Lookups, listed=listed, words=words),
     )
-    slow = task._replace(
-        model=RecurrentReader, recipe=replace(task.recipe, lr=READING_RATE)
-    )
     shares = {}
-    for name, one in ("recurrent", slow), ("Transformer", task):
+    for name, kind in READERS.items():
         print(f"  {name}: {listed} words", flush=True)
-        shares[name] = one.shares(one.models())
+        recipe = replace(task.recipe, lr=READER_RATES[name])
+        task = task._replace(model=kind, recipe=recipe)
+        shares[name] = task.shares(task.models())
     return {"shares": shares, "parameters": parameters(READERS, task.config)}
 
 
