@@ -7,7 +7,7 @@ import { inItem } from "./lamps.mjs";
 
 const whole = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
 const percent = (share) => share > 0.995 ? "over 99 %"
-  : share < 0.005 ? `1 in ${whole.format(1 / share)}` : `${Math.round(100 * share)} %`;
+  : share < 0.005 ? `1 in ${whole.format(1 / share)}` : `${Math.round(100 * share)}\u00a0%`;
 
 export class Alignment {
   /** Draws in the parts of a `page`, with the translator's sentences and what its

@@ -30,7 +30,8 @@ from tformer_lite import (
 )
 
 STATIC_FILES = ROOT / "book" / "_static"
-ENGLISH, NEPALI = "that house was not big.", "त्यो घर ठूलो थिएन ।"
+ENGLISH = "the hungry dog saw hari."
+NEPALI = "भोको कुकुरले हरिलाई देख्यो ।"
 POSTER = STATIC_FILES / "poster.pdf"
 DRAWERS = [ROOT / "chapters/pictures" / f"{x}.py" for x in
            ("poster", "thumbs")]  # fmt: skip
@@ -55,7 +56,7 @@ def alignment() -> Picture:
     weights = seen.attention()[-1].weights[0].mean(0)[: len(words)]
     title = ["The trained translator's attention"]
     names = {"rows": words, "columns": pair.src_words[0]}
-    return ribbons(weights, **names, row="थिएन", titles=title)
+    return ribbons(weights, **names, row="हरिलाई", titles=title)
 
 
 def thirty_seconds() -> Picture:
