@@ -127,9 +127,7 @@ def test_no_run_from_another_start_comes_near_ours():
         for rate, runs in here.items():
             gap = min(column(runs)) - max(column(other[rate]))
             assert gap > 0.15
-            assert min(column(other[rate], "loss")) > max(
-                column(runs, "loss")
-            )
+            assert min(column(other[rate], "loss")) > max(column(runs, "loss"))
     for small, large in (rates.values() for rates in starts.values()):
         assert mean(column(large)) > mean(column(small))
 
