@@ -107,9 +107,9 @@ def test_translators_learn_from_every_seed(name):
 
 
 def test_a_start_decides_where_the_loss_begins():
-    """ln V, but for source 000's matrices: about 10 to 15."""
+    """ln V, but for source 000's matrices: about 11 to 13."""
     for start, rates in stored("starts").items():
-        assert [*rates] == ["0.001", "0.003", "0.01"]
+        assert [*rates] == ["0.01", "0.03"]
         for runs in rates.values():
             assert [*runs] == FIVE
             for run in runs.values():
@@ -120,25 +120,30 @@ def test_a_start_decides_where_the_loss_begins():
 
 
 def test_no_run_from_another_start_comes_near_ours():
-    """At the largest rate; and at each its losses are higher."""
-    here, *others = stored("starts").values()
+    """At either rate, and each does better at the larger one."""
+    starts = stored("starts")
+    here, *others = starts.values()
     for other in others:
-        gap = min(column(here["0.01"])) - max(column(other["0.01"]))
-        assert gap > 0.15
         for rate, runs in here.items():
-            assert mean(column(runs, "loss")) < mean(
-                column(other[rate], "loss")
-            )
+            gap = min(column(runs)) - max(column(other[rate]))
+            assert gap > 0.15
+            assert min(column(other[rate], "loss")) > max(column(runs, "loss"))
+    for small, large in (rates.values() for rates in starts.values()):
+        assert mean(column(large)) > mean(column(small))
 
 
-def test_schedules_differ_no_more_than_seeds_do():
+def test_wsd_is_better_than_constant_and_noam_from_every_seed():
+    """And a warm-up does less than a seed does."""
     found = {name: column(r) for name, r in stored("schedules").items()}
     assert len(found) == 6
     assert {*map(len, found.values())} == {5}
-    assert all(min(each) > 0.9 for each in found.values())
-    means = [mean(each) for each in found.values()]
-    spreads = [max(each) - min(each) for each in found.values()]
-    assert max(means) - min(means) < max(spreads)
+    assert all(min(each) > 0.8 for each in found.values())
+    for name in ("constant", "constant after a warm-up", "noam"):
+        assert min(found["wsd"]) > max(found[name])
+    for name in ("constant", "cosine"):
+        without, warm = found[name], found[f"{name} after a warm-up"]
+        spread = max(max(each) - min(each) for each in (without, warm))
+        assert abs(mean(warm) - mean(without)) < spread / 2
 
 
 def test_what_is_known_on_the_way_rises_while_the_loss_falls():
