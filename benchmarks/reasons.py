@@ -3,7 +3,7 @@
 Everything is done from several seeds: a training from one says little.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -168,19 +168,10 @@ def trained(choices: dict, recipe: Recipe = THIRD) -> dict:
     return results
 
 
-def each(name: str, sizes: Iterable[int]) -> dict:
-    """Train with each size in turn."""
-    return {str(size): trained({name: size}) for size in sizes}
-
-
-def heads() -> dict:
-    """Train the translator with its channels in 1, 2, 3 and 6 heads."""
-    return each("n_heads", (1, 2, 3, 6))
-
-
 def hidden() -> dict:
     """Train the translator with feed-forward layers of several widths."""
-    return each("d_ff", (1, 6, 12, 24, 48, 96))
+    widths = 1, 6, 12, 24, 48, 96
+    return {str(width): trained({"d_ff": width}) for width in widths}
 
 
 def variants() -> dict:

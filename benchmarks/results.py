@@ -15,7 +15,7 @@ import torch
 from benchmarks.characters import characters, overfitting, positions
 from benchmarks.head_jobs import head_jobs
 from benchmarks.left_out import left_out
-from benchmarks.reasons import blocks, heads, hidden, variants
+from benchmarks.reasons import blocks, hidden, variants
 from benchmarks.recurrent import recurrent
 from benchmarks.translators import (
     learning,
@@ -40,7 +40,6 @@ RUNS = {
         positions,
         characters,
         blocks,
-        heads,
         hidden,
         head_jobs,
         variants,

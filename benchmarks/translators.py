@@ -30,8 +30,8 @@ from tformer_lite import (
 from tformer_lite.example.shipped import STORED_FILES
 from tformer_lite.text.tokenizers import EOS, SOS
 
-# From every seed all test sentences come out right; without weight decay half
-# of the seeds miss one or two of them.
+# 2 of 12 seeds miss 3 test sentences together; without weight decay 8 of them
+# miss 16.
 RECIPE = Recipe(
     steps=1300,
     batch_size=64,

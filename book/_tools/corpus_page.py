@@ -144,7 +144,7 @@ def objects() -> str:
     return table("verb|what, or where to", body)
 
 
-def done() -> str:
+def encounters() -> str:
     body = [
         (with_commas(x["english"]), with_commas(x.get("never", "")))
         for x in DATA["DONE"]
@@ -206,7 +206,7 @@ TABLES = {
     "conjugations": conjugations,
     "objects": objects,
     "beings": beings,
-    "done": done,
+    "encounters": encounters,
     "things": things,
     "samples": samples,
 } | {
