@@ -41,6 +41,7 @@ def without(tasks: Tasks, part: str = "") -> Picture:
     >>> without(tasks, "norms")
     without norms, percent right: digits 50, whole 100
     """
+    tasks = {name: tasks[name] for name in TASKS if name in tasks} | {**tasks}
     parts = dict.fromkeys(name for found in tasks.values() for name in found)
     if part and part not in parts:
         raise ValueError(f"{part=} is none of {', '.join(parts)}.")
@@ -66,8 +67,9 @@ def by_task(tasks: Tasks, part: str) -> Rows:
 
 
 def by_part(found: Mapping[str, Shares]) -> Rows:
-    """Give a task's shares without each part."""
-    return {part: (shares, {}) for part, shares in found.items()}
+    """Give a task's shares without each part, the whole model first."""
+    order = sorted(found, key=lambda part: part != NOTHING)
+    return {part: (found[part], {}) for part in order}
 
 
 def shares_text(title: str, rows: Rows) -> str:
