@@ -20,6 +20,7 @@ TASKS = {
     "roles": "who did what to whom",
     "old": "other sentences",
     "look-up": "look-up in 8 words",
+    "digits": "digits",
     "extremes": "largest and smallest",
 }
 Shares = Mapping[str, float]  # of what is right, by seed
@@ -51,7 +52,9 @@ def without(tasks: Tasks, part: str = "") -> Picture:
         panels = {f"without {part}": by_task(tasks, part)}
     else:
         panels = {
-            task: by_part(found) for task, found in tasks.items() if found
+            TASKS.get(task, task): by_part(found)
+            for task, found in tasks.items()
+            if found
         }
     pages = [draw_rows(title, rows) for title, rows in panels.items()]
     text = "\n".join(shares_text(*panel) for panel in panels.items())
