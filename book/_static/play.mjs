@@ -81,6 +81,7 @@ function show() {
   const [text, bug] = [page.sentence.value, hunt.bug || page.bug.value];
   const typed = words(text);
   complete(typed, text);
+  page.swap.disabled = !swapRoles(translator.grammar, typed);
   page.error.textContent = "";
   if (!typed.length || typed.length > LENGTH - 2) {
     page.error.textContent = typed.length
@@ -99,7 +100,6 @@ function show() {
   shown = { ...translate(text, bug), read: ["[SOS]", ...typed, "[EOS]"] };
   alignment.show({ ...shown, typed, unknown });
   page.result.textContent = sentence(shown.written);
-  page.swap.disabled = !swapRoles(translator.grammar, typed);
   cancelAnimationFrame(frame);
   frame = requestAnimationFrame(() => setTimeout(() => showMore(text, bug)));
 }

@@ -49,6 +49,14 @@ def test_two_change_places_and_so_do_their_endings(visit):
     expect(swap).to_be_hidden()
 
 
+def test_a_swap_is_offered_of_what_is_typed_alone(visit):
+    page = visit(PLAY).page
+    page.get_by_label("English sentence").fill("you saw the small dog there.")
+    swap = page.get_by_role("button", name="Swap who and whom")
+    expect(swap).to_be_hidden()
+    expect(part(page, "result")).to_have_text("भोको कुकुरले हरिलाई देख्यो ।")
+
+
 def test_a_planted_bug_shows_its_line_and_what_it_changes(visit):
     page = visit(PLAY).page
     page.get_by_label("Plant a bug").select_option("heads_joined_by_view")

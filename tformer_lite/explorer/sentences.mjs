@@ -34,8 +34,9 @@ const otherForm = (word) => FORMS.map((pair) => pair.split(" "))
   .find((pair) => pair.includes(word))?.find((form) => form !== word) ?? word;
 
 /** Let the one who does something and the one to whom it is done change places;
- * null where the grammar makes no such sentence. */
+ * null unless the grammar makes both sentences. */
 export function swapRoles(grammar, words) {
+  if (!isSentence(grammar, words)) return null;
   for (const [front, one, verb, other] of cuts(words.slice(0, -1))) {
     for (const agree of [itself, otherForm]) {
       const swap = [front.map(agree), other.map(otherForm), verb.map(agree), one.map(otherForm)];

@@ -82,6 +82,13 @@ def test_two_change_places_in_every_sentence_that_allows_it():
         assert swap == (list(other) if other in every else None), words
 
 
+def test_what_is_no_sentence_is_not_swapped():
+    none = [(), ("apples", "saw", "me", "."), ("dog", "saw", "hari", ".")]
+    given = {"grammar": GIVEN["grammar"], "sentences": none}
+    swaps = answer([FOLDER / "sentences.mjs"], SWAPPED, given)
+    assert swaps == [None] * 3
+
+
 def test_a_word_says_what_it_means_and_whether_it_is_the_object():
     said = weights.glosses()
     known = "हरिले हरिलाई मलाई भोको कुकुरले कुकुरलाई कसले कहिल्यै के"
