@@ -70,8 +70,12 @@ def by_task(tasks: Tasks, part: str) -> Rows:
 
 
 def by_part(found: Mapping[str, Shares]) -> Rows:
-    """Give a task's shares without each part, the whole model first."""
-    order = sorted(found, key=lambda part: part != NOTHING)
+    """Give a task's shares without each part: the whole model first, then the
+    parts that are missed most."""
+    rest = sorted(
+        found.keys() - {NOTHING}, key=lambda x: (mean_of(found[x]), x)
+    )
+    order = [NOTHING, *rest] if NOTHING in found else rest
     return {part: (found[part], {}) for part in order}
 
 
@@ -81,7 +85,7 @@ def shares_text(title: str, rows: Rows) -> str:
     for name, (shares, whole) in rows.items():
         numbers = ", ".join(map(percent, shares.values())) or "not tried"
         said.append(f"{name} {numbers}")
-        said[-1] += f", whole {mean_percent(whole)}" if whole else ""
+        said[-1] += f", whole {percent(mean_of(whole))}" if whole else ""
     return f"{title}, percent right: {'; '.join(said)}"
 
 
@@ -90,9 +94,9 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f}"
 
 
-def mean_percent(shares: Shares) -> str:
-    """Write what the seeds give on the average."""
-    return percent(mean(shares.values()))
+def mean_of(shares: Shares) -> float:
+    """Give what the seeds have on the average."""
+    return mean(shares.values())
 
 
 @with_style
@@ -113,7 +117,7 @@ def draw_rows(title: str, rows: Rows) -> Canvas:
         ax.plot(*spread(shares, y), **dot)
         mid: Style = {"va": "center", "size": 11, "weight": "bold"}
         if shares:
-            ax.text(107, y, mean_percent(shares), **mid)
+            ax.text(107, y, percent(mean_of(shares)), **mid)
         else:
             grey: Style = {"va": "center", "size": TINY, "color": GREY[0]}
             ax.text(50, y, "not tried", ha="center", **grey)
