@@ -86,6 +86,12 @@ def test_without_weight_decay_more_sentences_are_missed():
     assert sum(column(ours["seeds"])) > sum(column(other["seeds"]))
 
 
+def test_sentences_of_either_kind_come_out_right_from_every_seed():
+    runs = stored("translator")["seeds"]
+    assert len(runs) == 12
+    assert min(column(runs, "roles") + column(runs, "old")) >= 0.99
+
+
 @pytest.mark.parametrize("name", SEEDS)
 def test_translators_learn_from_every_seed(name):
     found = stored(name)
