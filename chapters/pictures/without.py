@@ -40,7 +40,7 @@ def without(tasks: Tasks, part: str = "") -> Picture:
 
     >>> tasks = {"digits": {"nothing": {"1": 1.0}, "norms": {"1": 0.5}}}
     >>> without(tasks, "norms")
-    without norms, percent right: digits 50, whole 100
+    without norms, percent right: digits 50, whole 100.
     """
     tasks = {name: tasks[name] for name in TASKS if name in tasks} | {**tasks}
     parts = dict.fromkeys(name for found in tasks.values() for name in found)
@@ -86,7 +86,7 @@ def shares_text(title: str, rows: Rows) -> str:
         numbers = ", ".join(map(percent, shares.values())) or "not tried"
         said.append(f"{name} {numbers}")
         said[-1] += f", whole {percent(mean_of(whole))}" if whole else ""
-    return f"{title}, percent right: {'; '.join(said)}"
+    return f"{title}, percent right: {'; '.join(said)}."
 
 
 def percent(share: float) -> str:
