@@ -160,8 +160,7 @@ def things() -> str:
 
 def word_table(name: str) -> str:
     """Write a table of words in two columns."""
-    known = rows(SLOT_WORDS[name])
-    body = [(row[0], ", ".join(map(italic, row[1:]))) for row in known]
+    body = [(row[0], italic(row[1])) for row in rows(SLOT_WORDS[name])]
     return table("English|Nepali", body)
 
 
