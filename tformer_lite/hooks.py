@@ -8,20 +8,20 @@ from torch import Tensor, nn
 
 
 def print_shapes(
-    model: nn.Module, **names: Any
-) -> AbstractContextManager[nn.Module]:
+    model: nn.Module | None = None, **names: Any
+) -> AbstractContextManager[nn.Module | None]:
     """Print the shapes in and out of every module while the model runs:
 
         with print_shapes(model):
             model(src, tgt)
 
     A line for each module, as it finishes: the parts come before the whole.
-    Raises TypeError for what is no module.
+    Without a model, a line for each torch call. TypeError for no module.
 
     Other names go to `shapewatch.print_shapes`: with `calls=True` it prints
-    a line for each torch call, with `dims` and `axes` the axes' names.
+    a model's torch calls, with `dims` and `axes` the axes' names.
     """
-    if names:
+    if names or model is None:
         from shapewatch import print_shapes as print_named
 
         return print_named(model, **names)

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from shapewatch.tracing.axes.inputs import Names
 from shapewatch.tracing.axes.names import Shapes, shapes_text
@@ -14,19 +15,19 @@ from shapewatch.tracing.axes.sizes import Dims
 from shapewatch.tracing.calls import module_shapes
 from shapewatch.tracing.record.recorder import Recorder, Step
 from shapewatch.tracing.record.state import aside
-from shapewatch.tracing.record.tensors import tensors
+from shapewatch.tracing.record.tensors import name_of, tensors
 from shapewatch.tracing.tables import call_line, module_label, text_line
 from shapewatch.tracing.tracer import Trace, trace
 
 
 @contextmanager
 def print_shapes(
-    model: nn.Module,
+    model: nn.Module | None = None,
     calls: bool = False,
     dims: Dims | None = None,
     axes: Names | None = None,
     build: Callable | None = None,
-) -> Iterator[nn.Module]:
+) -> Iterator[nn.Module | None]:
     """Print the shapes in and out of every module while the model runs.
 
     Use it in a `with` statement; one line a module, as each finishes, so
@@ -37,7 +38,19 @@ def print_shapes(
     `trace`: the model runs ahead, unseen and at other sizes too. A shape
     that is not as it was then is printed in numbers. The hooks are removed
     at the end, whatever happened. Raises TypeError for what is no module.
+
+    Without a model, whatever is called is printed, one line a torch call:
+
+    >>> with print_shapes():
+    ...     y = torch.ones(2, 3) @ torch.ones(3, 4)
+    ones         -> (2, 3)
+    ones         -> (3, 4)
+    matmul       (2, 3), (3, 4) -> (2, 4)
     """
+    if model is None:
+        with PlainCalls():
+            yield None
+        return
     if not isinstance(model, nn.Module):
         raise TypeError(
             f"print_shapes is for modules, and a {type(model).__name__} is "
@@ -74,6 +87,21 @@ def print_modules(
     for module in paths:
         hook = module.register_forward_hook(show, with_kwargs=True)
         stack.enter_context(hook)
+
+
+class PlainCalls(TorchFunctionMode):
+    """Print the name of each torch call, and the shapes in and out."""
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        made = function(*args, **kwargs or {})
+        if out := measured_text(tensors(made), ()):
+            attribute = getattr(function, "__self__", None)  # of x.mT: mT
+            name = name_of(attribute or function).strip("_")
+            given = measured_text(tensors([args, kwargs or {}]), ())
+            print(f"{name:12} {given} -> {out}".replace("  ->", " ->"))
+        return made
 
 
 class LiveCalls(Recorder):

@@ -77,7 +77,7 @@ def test_a_notebook_starts_with_the_hidden_setup_of_its_kind(chapter):
     assert cell.source == setup_cell(first).source
     assert len(HOME.findall(cell.source)) == 1
     assert len(cell.source.splitlines()) <= 22
-    assert cell.metadata.tags == ["setup", "hide-cell"]
+    assert cell.metadata.tags == ["setup", "remove-cell"]
 
 
 @every_notebook
