@@ -8,7 +8,7 @@ ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 HERE := PYTHONPATH=.:chapters
 
 .PHONY: help book links weblinks pdf test full check colab cpus nightly extras \
-  zoo lint format notebooks corpus results bench font picture poster \
+  zoo lint format notebooks transformer corpus results bench font picture poster \
   weights sizes preview repository version dist release browser answers \
   alarm clean
 
@@ -128,7 +128,12 @@ zoo: .venv/all.done
 
 notebooks: .venv/all.done
 	@$(ONE) $(HERE) $(BIN)/python book/_tools/shapes.py
+	@$(BIN)/python book/_tools/one_file.py
 	@$(ONE) $(BIN)/python book/_tools/notebooks.py
+
+# The cells in which readers build the model, in one file.
+transformer: .venv/all.done
+	@$(BIN)/python book/_tools/one_file.py
 
 corpus: .venv/all.done
 	@$(HERE) $(BIN)/python book/_tools/grammar.py

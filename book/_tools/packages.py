@@ -13,6 +13,8 @@ PACKAGES = {
     "classroom": ROOT,
     "pictures": ROOT / "chapters",
 }
+# The parts that readers build, one below the other (one_file.py).
+ONE_FILE = ROOT / "chapters" / "my_transformer.py"
 # What the first cell of a chapter fetches, and that of its exercises.
 ARCHIVES = {
     "chapters.zip": ("tformer_lite", "shapewatch", "pictures"),
@@ -40,6 +42,8 @@ def write_archives(folder: Path) -> list[Path]:
     """Write the archives into a folder, and list them."""
     for name, packages in ARCHIVES.items():
         every = [file for x in packages for file in package_files(x).items()]
+        if "pictures" in packages:
+            every.append((ONE_FILE.name, ONE_FILE))
         zip_up({x: f.read_bytes() for x, f in every}, folder / name)
     return [folder / name for name in ARCHIVES]
 
