@@ -14,6 +14,7 @@ pytestmark = pytest.mark.slow
 
 BUILT = [path for path in NOTEBOOKS if int(path.stem[:2]) <= 12]
 NEPALI = re.compile("[\u0900-\u097f]")
+WORDS = re.compile("[a-z]{2}|[\u0900-\u097f]")
 HEADER = re.compile(r"^ *(?P<rows>\S+)\\(?P<columns>\S+) +(?P<words>.*)$")
 LETTER = {"S", "T"}
 
