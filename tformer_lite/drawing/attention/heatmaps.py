@@ -24,6 +24,7 @@ from tformer_lite.drawing.surface.page import (
     HALF,
     NAME,
     PANEL,
+    SIZE,
     SMALL,
     Box,
     Page,
@@ -49,7 +50,8 @@ from tformer_lite.drawing.surface.picture import Panel, Picture, with_style
 
 MOST_ROWS = 24  # rows and columns that are drawn cell by cell
 # Cells: a square, with digits; an image.
-SQUARE, ROW_HEIGHT, IMAGE_HEIGHT = 20, 22, 320
+SQUARE, ROW_HEIGHT, IMAGE_HEIGHT, LARGE = 20, 22, 320, 29
+FEW = set("01234")  # percent that are not written
 LONGEST, TURN = 120, math.radians(60)  # words: their width, those below
 SHAPE_HEIGHT, TITLE_HEIGHT = 36, 15  # heights in a heading
 STEPS = [x * 10**i for i in range(6) for x in (1, 2, 5)]  # between words
@@ -63,6 +65,7 @@ def heatmap(
     mask: Tensor | None = None,
     kind: str | None = None,
     titles: list[str] | None = None,
+    row: int | str | None = None,
 ) -> Picture:
     """Draw matrices as heatmaps, side by side: (T, S) -> a picture.
 
@@ -70,12 +73,14 @@ def heatmap(
     `titles` replaces what you wrote. `axes` names rows and columns by the
     book's letters, or by plain words ("beam word"); `rows` and `columns`
     label them. `kind` is "scores" (colours centred on 0), "weights" (fixed
-    from 0 to 1) or "mask"; left out, it is read off the values. Cells of −∞,
-    and cells where `mask` is False, are hatched. Long tables are drawn as
-    images. Raises ValueError for anything but matrices.
+    from 0 to 1), "percent" (weights in large cells, none below 5 % written)
+    or "mask"; left out, it is read off the values. Cells of −∞, and cells
+    where `mask` is False, are hatched. The `row` of a word or number is
+    framed. Long tables are drawn as images. Raises ValueError for anything
+    but matrices, and for a row that is none.
 
     >>> heatmap(softmax(torch.zeros(2, 3)), titles=["weights"])
-    weights (2, 3): rows T (query position), columns S ...
+    weights (2, 3): rows T (target position), columns ...
     """
     titles = titles or argument_texts(sys._getframe(1))
     titles = titles or ["matrix"] * len(matrices)
@@ -87,10 +92,10 @@ def heatmap(
     if len(letters) != 2:
         raise ValueError(f"{axes=} must be two names, such as 'T S'.")
     shown = [
-        Matrix(title, values, letters, labels, mask, kind)
+        Matrix(title, values, letters, labels, mask, kind, row)
         for title, values in zip(titles, matrices)
     ]
-    figures, boxes = draw_matrices(shown)
+    figures, boxes = draw_matrices(shown, HALF if shown[1:] else PANEL)
     panels = [Panel(m, box, i) for i, (m, box) in enumerate(zip(shown, boxes))]
     return Picture(figures, describe(shown), DARK, panels=panels)
 
@@ -98,32 +103,31 @@ def heatmap(
 @dataclass(frozen=True)
 class Grid:
     """How all panels of a picture are drawn: their cells, the size of the
-    digits in these (none: 0), and the largest score that colours show."""
+    digits in these (none: 0), the largest score that colours show, and the
+    size of the words beside."""
 
     wide: float
     high: float
     digits: int
     most: float
+    words: int = SMALL
 
 
 def draw_matrices(
-    matrices: Sequence[Matrix],
+    matrices: Sequence[Matrix], wide: float
 ) -> tuple[list[Figure], list[Box]]:
-    """Draw a panel for each matrix, and say where its cells are."""
-    room = (HALF if len(matrices) > 1 else PANEL) - max(
-        map(row_margin, matrices)
-    )
+    """Draw a panel, at most so wide, for each matrix, and say where its cells
+    are."""
+    size = SIZE if matrices[0].kind == "percent" else SMALL
+    room = wide - max(row_margin(matrix, size) for matrix in matrices)
     grid = grid_of(matrices, room)
-    heads = [lines(m.title, room, NAME, "bold") for m in matrices]
-    level = all(
-        len(head) == 1
-        and text_width(head[0], NAME, "bold") + 10 + shape_room(matrix) <= room
-        for head, matrix in zip(heads, matrices)
-    )
-    high = SHAPE_HEIGHT + TITLE_HEIGHT * (0 if level else max(map(len, heads)))
+    heading = heading_of(matrices, room)
     figures, boxes = list[Figure](), list[Box]()
-    for matrix, head in zip(matrices, heads):
-        page, ax = draw_matrix(matrix, grid, head, high, level)
+    for matrix in matrices:
+        rows, columns = matrix.values.shape
+        size = columns * grid.wide, heading.high + rows * grid.high
+        page = Page(*size)
+        ax = draw_matrix(page, (0, 0), matrix, grid, heading)
         if not (grid.digits or figures):
             shown = [m for m in matrices if m.kind != "mask"]
             draw_scales(page, {m.kind: limits(m, grid) for m in shown})
@@ -137,6 +141,10 @@ def grid_of(matrices: Sequence[Matrix], room: float) -> Grid:
     fit, else square, or those of an image."""
     rows, columns = map(max, zip(*(m.values.shape for m in matrices)))
     most, wide = largest_score(matrices), room / columns
+    if matrices[0].kind == "percent":
+        side = min(wide, LARGE)
+        digits = SIZE if text_width("100", SIZE) + 3 <= side else 0
+        return Grid(side, side, digits, most, SIZE)
     if max(rows, columns) > MOST_ROWS:
         high = min(IMAGE_HEIGHT / rows, SQUARE)
         wide = min(wide, high if rows == columns else SQUARE)
@@ -166,42 +174,68 @@ def shape_room(matrix: Matrix) -> float:
     return shape_width(matrix.axes, tuple(matrix.values.shape))
 
 
-def row_margin(matrix: Matrix) -> float:
+def row_margin(matrix: Matrix, size: int) -> float:
     """Give the room that the words of a matrix need at its left."""
-    rows, columns = map(longest, matrix.labels)
+    rows, columns = (longest(words, size) for words in matrix.labels)
     return max(rows + 12, (columns - 10) * math.cos(TURN) - 5)
 
 
-def longest(words: Sequence[str]) -> float:
+def longest(words: Sequence[str], size: int) -> float:
     """Give the width of the longest word, as it is written."""
-    return min(max(text_width(word, SMALL) for word in words), LONGEST)
+    return min(max(text_width(word, size) for word in words), LONGEST)
+
+
+@dataclass(frozen=True)
+class Heading:
+    """How high the headings of matrices are, which lines their titles have
+    in so much room, and whether titles and shapes are level."""
+
+    room: float
+    high: float
+    level: bool
+
+    def title(self, matrix: Matrix) -> list[str]:
+        """Break a matrix's title into lines."""
+        return lines(matrix.title, self.room, NAME, "bold")
+
+
+def heading_of(matrices: Sequence[Matrix], room: float) -> Heading:
+    """Choose a heading for matrices."""
+    heads = [lines(m.title, room, NAME, "bold") for m in matrices]
+    level = all(
+        len(head) == 1
+        and text_width(head[0], NAME, "bold") + 10 + shape_room(matrix) <= room
+        for head, matrix in zip(heads, matrices)
+    )
+    many = 0 if level else max(map(len, heads))
+    return Heading(room, SHAPE_HEIGHT + TITLE_HEIGHT * many, level)
 
 
 @with_style
 def draw_matrix(
-    matrix: Matrix, grid: Grid, head: list[str], high: float, level: bool
-) -> tuple[Page, Axes]:
-    """Draw a matrix below its heading, so high, in which title and shape are
-    level or not."""
-    rows, columns = matrix.values.shape
-    box = 0, high, columns * grid.wide, rows * grid.high
-    page = Page(box[2], high + box[3])
-    ax = page.axes(box)
+    page: Page, corner: Place, matrix: Matrix, grid: Grid, heading: Heading
+) -> Axes:
+    """Draw a matrix below its heading, with its cells to the right of a
+    corner."""
+    (left, top), (rows, columns) = corner, matrix.values.shape
+    head, below = heading.title(matrix), top + heading.high
+    ax = page.axes((left, below, columns * grid.wide, rows * grid.high))
     if max(rows, columns) > MOST_ROWS:
         draw_image(ax, matrix, limits(matrix, grid))
     else:
         draw_cells(ax, matrix, grid)
     page.hatch(runs(matrix.hidden), ax)
-    label_cells(ax, matrix, (grid.wide, grid.high))
+    label_cells(ax, matrix, (grid.wide, grid.high), grid.words)
+    if matrix.row is not None:
+        page.frame((0, matrix.row, columns, 1), ax)
     for i, line in enumerate(head):
         bold: Style = {"ha": "left", "weight": "bold", "size": NAME}
-        page.write(
-            0, high - 20 if level else 8 + TITLE_HEIGHT * i, line, **bold
-        )
-    left = text_width(head[0], NAME, "bold") + 10 if level else 0
+        y = below - 20 if heading.level else top + 8 + TITLE_HEIGHT * i
+        page.write(left, y, line, **bold)
+    left += text_width(head[0], NAME, "bold") + 10 if heading.level else 0
     middle = left + shape_room(matrix) / 2
-    page.shape(middle, high - 20, matrix.axes, tuple(matrix.values.shape))
-    return page, ax
+    page.shape(middle, below - 20, matrix.axes, (rows, columns))
+    return ax
 
 
 def draw_cells(ax: Axes, matrix: Matrix, grid: Grid) -> None:
@@ -210,6 +244,8 @@ def draw_cells(ax: Axes, matrix: Matrix, grid: Grid) -> None:
 
     kind, (low, high) = KINDS[matrix.kind], limits(matrix, grid)
     texts = [list(map(with_minus, row)) for row in matrix.cells]
+    if matrix.kind == "percent":
+        texts = [["" if x in FEW else x for x in row] for row in texts]
     sns.heatmap(
         matrix.values.double().masked_fill(matrix.hidden, 0).numpy(),
         vmin=low,
@@ -257,45 +293,54 @@ def runs(hidden: Tensor) -> list[Box]:
     ]
 
 
-def label_cells(ax: Axes, matrix: Matrix, cell: Place) -> None:
+def label_cells(
+    ax: Axes, matrix: Matrix, cell: Place, size: int = SMALL
+) -> None:
     """Write the words of rows and columns, each as far from the next as it
     needs; those below are turned where they would meet."""
     rows, columns = matrix.labels
-    level = all(map(str.isdecimal, columns)) or longest(columns) + 4 <= cell[0]
-    room = longest(columns) + 4 if level else 12
+    room = longest(columns, size) + 4
+    level = all(map(str.isdecimal, columns)) or room <= cell[0]
+    room = room if level else 12
     ax.set_axis_on()
     ax.set(xlim=(0, len(columns)), ylim=(len(rows), 0))
     ax.tick_params(pad=6)
     ax.set_frame_on(max(len(rows), len(columns)) > MOST_ROWS)
-    label_axis(ax.yaxis, rows, 11 / cell[1])
-    label_axis(ax.xaxis, columns, room / cell[0])
+    label_axis(ax.yaxis, rows, 11 / cell[1], size)
+    label_axis(ax.xaxis, columns, room / cell[0], size)
     turn: Style = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
     for text in ax.get_xticklabels():
         text.set(**({} if level else turn))
 
 
-def label_axis(axis: Axis, words: list[str], step: float) -> None:
+def label_axis(axis: Axis, words: list[str], step: float, size: int) -> None:
     """Write the words of an axis, so many cells apart; padding is grey."""
     places = range(0, len(words), next(s for s in STEPS if s >= step))
-    texts = [ellipsize(words[i], LONGEST, size=SMALL) for i in places]
+    texts = [ellipsize(words[i], LONGEST, size=size) for i in places]
     axis.set_ticks([i + 0.5 for i in places], texts)
     for text in axis.get_ticklabels():
         padding = text.get_text() == "[PAD]"
-        text.set(size=SMALL, color=(GREY if padding else INK)[0])
+        text.set(size=size, color=(GREY if padding else INK)[0])
 
 
-def draw_scales(page: Page, ends: Mapping[str, Place]) -> None:
-    """Draw a tiny scale for each unit below all that is drawn: its lowest and
-    highest value, and its name, unless there are scores alone."""
-    y = page.bottom() + 14
+def draw_scales(
+    page: Page,
+    ends: Mapping[str, Place],
+    corner: Place | None = None,
+    size: int = SMALL,
+) -> None:
+    """Draw a tiny scale for each unit below all that is drawn, or where it is
+    said: its lowest and highest value, and its name, unless there are scores
+    alone."""
+    left, y = corner or (0, page.bottom() + 14)
     for i, (name, (low, high)) in enumerate(ends.items()):
-        x, middle = i % 2 * 175.0, y + i // 2 * 18
+        x, middle = left + i % 2 * 175.0, y + i // 2 * 18
         texts = ["0", "1"] if low == 0 else [number(low), number(high)]
         names = [name] if [*ends] != ["scores"] else []
         for text in (*names, with_minus(texts[0])):
-            page.note(x, middle, text, ha="left")
-            x += text_width(text, SMALL) + 6
+            page.note(x, middle, text, ha="left", size=size)
+            x += text_width(text, size) + 6
         kind, box = SHARE if low == 0 else AROUND_ZERO, (x, middle - 5, 45, 10)
         shades = torch.linspace(low, high, 9)[None]
         page.cells(box, shades, kind, (low, high))
-        page.note(x + 51, middle, texts[1], ha="left")
+        page.note(x + 51, middle, texts[1], ha="left", size=size)

@@ -14,12 +14,11 @@ from tformer_lite.rounding import SOUND, decimals, first_largest
 
 class Matrix:
     """A matrix to be drawn: its title and heading, its values, which of its
-    cells are hidden, what each says, its kind, and the letters, names and
-    labels of its two axes.
+    cells are hidden, what each says, its kind, the letters, names and
+    labels of its two axes, and the number of the row that is framed.
 
-    Kind and labels that are None are filled in. Beside channels, or words
-    of a vocabulary, a position neither asks nor answers. Raises ValueError
-    for what is no matrix, and for what does not fit it.
+    Kind and labels that are None are filled in. Raises ValueError for what
+    is no matrix, and for what does not fit it.
     """
 
     def __init__(
@@ -30,6 +29,7 @@ class Matrix:
         labels: Sequence[list[str] | None],
         mask: Tensor | None,
         kind: str | None,
+        row: int | str | None = None,
     ):
         self.title, self.axes = title, axes
         self.values = values = torch.as_tensor(values).detach().cpu()
@@ -43,10 +43,11 @@ class Matrix:
             self.hidden |= ~mask.cpu()
         self.labels = list(map(labels_for, labels, values.shape))
         self.names = [AXES.get(letter, ("",))[0] for letter in axes]
-        if not set(axes).isdisjoint("CFV"):
-            self.names = [name.removeprefix("query ") for name in self.names]
-            self.names = [name.removeprefix("key ") for name in self.names]
-        self.cells = [[cell(x, kind) for x in row] for row in values.tolist()]
+        self.cells = [[cell(x, kind) for x in xs] for xs in values.tolist()]
+        places = self.labels[0] if isinstance(row, str) else range(len(values))
+        if row is not None:
+            check_known("row", row, places)
+        self.row = None if row is None else places.index(row)
 
 
 def check_matrix(title: str, values: Tensor) -> None:
@@ -72,13 +73,15 @@ def cell(value: float, kind: str) -> str:
     """Write a value: a whole number, two decimals, −∞, True or False."""
     if kind == "mask":
         return str(bool(value))
+    if kind == "percent":
+        return f"{100 * round(value, SOUND):.0f}"
     return str(value) if isinstance(value, int) else number(value)
 
 
-def check_known(what: str, name: str, known: Collection[str]) -> None:
+def check_known(what: str, name: object, known: Collection) -> None:
     """Raise ValueError when a name is not among the known."""
     if name not in known:
-        raise ValueError(f"{what} {name!r}: known are {', '.join(known)}.")
+        raise ValueError(f"{what} {name!r}: known are {', '.join(map(str, known))}.")
 
 
 def check_axis(name: str) -> None:
@@ -143,18 +146,28 @@ def matrix_sentences(matrix: Matrix) -> str:
     if matrix.hidden.any():
         hidden, cells = matrix.hidden.sum().item(), matrix.hidden.numel()
         say.append(f"{hidden} of {cells} cells are masked.")
-    if matrix.kind != "mask" and not matrix.hidden.all():
+    if matrix.row is not None:
+        word = matrix.labels[0][matrix.row]
+        say.append(f"Row {matrix.row} ({word}) is framed.")
+    framed = slice(matrix.row, None if matrix.row is None else matrix.row + 1)
+    if matrix.kind != "mask" and not matrix.hidden[framed].all():
         say.append(largest(matrix))
     return " ".join(say)
 
 
 def largest(matrix: Matrix) -> str:
-    """Say where the largest value is that is not hidden."""
+    """Say where the largest value is that is not hidden: in the framed row,
+    if there is one."""
     seen = matrix.values.double().masked_fill(matrix.hidden, -math.inf)
+    if matrix.row is not None:
+        others = torch.arange(len(seen)) != matrix.row
+        seen[others] = -math.inf
     i, j = divmod(first_largest(seen), seen.shape[1])
     row, column = matrix.labels[0][i], matrix.labels[1][j]
+    of = "Largest" if matrix.row is None else "Largest in it"
+    unit = " %" if matrix.kind == "percent" else ""
     return (
-        f"Largest: {matrix.cells[i][j]} in row {i} ({row}), "
+        f"{of}: {matrix.cells[i][j]}{unit} in row {i} ({row}), "
         f"column {j} ({column})."
     )
 

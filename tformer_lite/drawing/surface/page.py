@@ -173,11 +173,12 @@ class Page(Matrices):
         patch = FancyBboxPatch((left, top), wide, high, corners, **style)
         self.add(patch)
 
-    def frame(self, box: Box) -> None:
+    def frame(self, box: Box, ax: Axes | None = None) -> None:
         """Draw the frame that says: look here."""
         left, top, wide, high = box
         style: Style = {"fill": False, "ec": RIM[0], "lw": 2, "zorder": 5}
-        self.add(Rectangle((left, top), wide, high, **style))
+        rectangle = Rectangle((left, top), wide, high, **style)
+        (ax or self.ax).add_patch(rectangle).set_clip_on(False)
 
     def arrow(self, *places: Place, **style: Any) -> None:
         """Draw a line through places, with a tip at the last."""

@@ -17,8 +17,8 @@ HIGHLIGHT = ("#fff3d1", "#3b2c05")
 RIM = ("#9a6700", "#e3b341")
 AXES = {
     "B": ("example in the batch", ("#8b1a5b", "#f2a9a8")),
-    "T": ("query position", ("#275a90", "#a3bcfc")),
-    "S": ("key position", ("#167986", "#89f3fc")),
+    "T": ("target position", ("#275a90", "#a3bcfc")),
+    "S": ("source position", ("#167986", "#89f3fc")),
     "H": ("head", ("#8c672f", "#f78823")),
     "D": ("channel of the head", ("#2f5201", "#c3f69d")),
     "C": ("channel", ("#884bcf", "#b77efd")),
@@ -89,6 +89,7 @@ AROUND_ZERO = Kind(
 SHARE = Kind(AROUND_ZERO.light[1:], AROUND_ZERO.dark[1:])
 TRUTH = Kind(PAPER[:1] * 2, PAPER[1:] * 2)
 KINDS = {"scores": AROUND_ZERO, "weights": SHARE, "mask": TRUTH}
+KINDS["percent"] = SHARE  # weights, written in percent
 DARK = SHARE.counterparts() | AROUND_ZERO.counterparts() | DARK
 
 
