@@ -140,7 +140,7 @@ def notation() -> list[tuple[str, str, str]]:
 
 
 def name_of(means: str) -> str:
-    """Take the first words of a meaning: query positions."""
+    """Take the first words of a meaning: target positions."""
     return re.split(r"[:;,(]", means)[0].strip()
 
 

@@ -12,7 +12,7 @@ from shapewatch.tracing.source.expressions import expression
 from tformer_lite import running_trace
 
 # What prose may say for a longer name. Plain names are those of
-# cross-attention, where query and key positions are not the same.
+# cross-attention, where queries and keys are of two sequences.
 ATTENTIONS = {
     "": "decoder.blocks.0.cross_attention",
     "encoder ": "encoder.blocks.0.self_attention",

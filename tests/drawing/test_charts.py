@@ -94,7 +94,7 @@ def test_a_line_goes_through_its_values_and_so_do_its_words_and_numbers():
         assert list(line.get_ydata()) == values.double().tolist()
     first, numbers = picture.text.split("\n\n")
     assert first == (
-        "waves[:, 0], RAMP (8,): 2 lines over T (query position), 0 to "
+        "waves[:, 0], RAMP (8,): 2 lines over T (target position), 0 to "
         "7. waves[:, 0] runs from 0.00 to 0.66, is lowest at 5 (-0.96) and "
         "highest at 2 (0.91). RAMP runs from 0.00 to 1.00, is lowest at 0 "
         "(0.00) and highest at 7 (1.00)."
@@ -102,7 +102,7 @@ def test_a_line_goes_through_its_values_and_so_do_its_words_and_numbers():
     assert numbers.splitlines()[4].split() == ["2", "0.91", "0.29"]
     assert len(numbers.splitlines()) == 2 + 8
     drawn = texts(curves(WAVE * 2, RAMP, axis="S").svg())
-    assert {"WAVE * 2", "RAMP", "S: key position"} <= set(drawn)
+    assert {"WAVE * 2", "RAMP", "S: source position"} <= set(drawn)
     assert repr(curves(*[WAVE, RAMP])).startswith("row 0, row 1 (8,): 2")
 
 
@@ -141,7 +141,7 @@ def test_each_list_is_a_panel_and_one_name_has_one_look():
     assert a != b == again
     assert {"waves", "of two", "ramp", "log scale"} <= {*texts(picture.svg())}
     assert "waves, of two: a, b (8,): 2 lines over T" in picture.text
-    assert "ramp: b (8,): 1 line over T (query position), 0 to 7, log " in (
+    assert "ramp: b (8,): 1 line over T (target position), 0 to 7, log " in (
         picture.text
     )
     assert curves([WAVE, RAMP], [RAMP + 1]).text.startswith("WAVE, RAMP (8,)")

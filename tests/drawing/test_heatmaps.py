@@ -47,8 +47,8 @@ def test_the_description_names_tensor_index_shape_and_largest_cell():
     text = repr(heatmap(weights[0, 1], rows=NEPALI, columns=ENGLISH))
     first, table = text.split("\n\n")
     assert first == (
-        "weights[0, 1] (4, 4): rows T (query position), columns S "
-        "(key position). Largest: 0.70 in row 2 (थिएन), column 2 "
+        "weights[0, 1] (4, 4): rows T (target position), columns S "
+        "(source position). Largest: 0.70 in row 2 (थिएन), column 2 "
         "(is)."
     )
     assert table.splitlines()[0] == "weights[0, 1]"
@@ -60,13 +60,13 @@ def test_the_description_names_tensor_index_shape_and_largest_cell():
 @pytest.mark.parametrize(
     ("axes", "named"),
     [
-        ("T S", "rows T (query position), columns S (key position)."),
-        ("S D", "rows S (key position), columns D (channel of the head)."),
-        ("T C", "rows T (position), columns C (channel)."),
-        ("beam S", "rows beam, columns S (key position)."),
+        ("T S", "rows T (target position), columns S (source position)."),
+        ("S D", "rows S (source position), columns D (channel of the head)."),
+        ("T C", "rows T (target position), columns C (channel)."),
+        ("beam S", "rows beam, columns S (source position)."),
     ],
 )
-def test_axes_are_named_and_a_position_beside_channels_is_neither(axes, named):
+def test_axes_are_named(axes, named):
     picture = heatmap(torch.zeros(8, 4), axes=axes, titles=["x"])
     assert named in picture.text
     assert {"x", *axes.split(), "(8,", "4)"} <= {*texts(picture.svg())}

@@ -118,15 +118,14 @@ def draw_matrices(
 ) -> tuple[list[Figure], list[Box]]:
     """Draw a panel, at most so wide, for each matrix, and say where its cells
     are."""
-    size = SIZE if matrices[0].kind == "percent" else SMALL
-    room = wide - max(row_margin(matrix, size) for matrix in matrices)
+    letters = SIZE if matrices[0].kind == "percent" else SMALL
+    room = wide - max(row_margin(matrix, letters) for matrix in matrices)
     grid = grid_of(matrices, room)
     heading = heading_of(matrices, room)
     figures, boxes = list[Figure](), list[Box]()
     for matrix in matrices:
         rows, columns = matrix.values.shape
-        size = columns * grid.wide, heading.high + rows * grid.high
-        page = Page(*size)
+        page = Page(columns * grid.wide, heading.high + rows * grid.high)
         ax = draw_matrix(page, (0, 0), matrix, grid, heading)
         if not (grid.digits or figures):
             shown = [m for m in matrices if m.kind != "mask"]

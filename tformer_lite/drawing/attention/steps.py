@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 
-import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
@@ -64,20 +63,20 @@ def attention_steps(
     parts = attention.scores, attention.masked, attention.weights
     scores, masked, weights = (matrix_at(x, at) for x in parts)
     seen = ~(masked.isneginf() | (masked < scores - FAR))
-    shown = [
-        (scores, None, "scores"),
-        (seen, None, "mask"),
-        (masked, seen, "scores"),
-        (weights, seen, "percent"),
-    ]
+    shown = scores, seen, masked, weights
+    masks = None, None, seen, seen
+    kinds = "scores", "mask", "scores", "percent"
+    words = rows, columns or rows
     made = [
-        Matrix(title, values, letters, (rows, columns or rows), *look, row)
-        for title, (values, *look) in zip(titles or STEPS, shown, strict=True)
+        Matrix(title, values, letters, words, mask, kind, row)
+        for title, values, mask, kind in zip(
+            titles or STEPS, shown, masks, kinds, strict=True
+        )
     ]
-    (large,), places = draw_matrices(made[3:], HALF)
+    (large,), (place,) = draw_matrices(made[3:], HALF)
     small, boxes = draw_small(made[:3])
     panels = [Panel(m, box) for m, box in zip(made, boxes)]
-    panels.append(Panel(made[3], *places, 1))
+    panels.append(Panel(made[3], place, 1))
     tables = [table_of(matrix, matrix.title) for matrix in made]
     names = ", ".join(matrix.title for matrix in made[:3])
     text = f"{names} and {matrix_sentences(made[3])}"

@@ -291,7 +291,7 @@ def curves(
     numbers are dots. Raises ValueError for what cannot be drawn so.
 
     >>> curves(torch.arange(3.0), titles=["rising"])
-    rising (3,): 1 line over T (query position), 0 to 2. ...
+    rising (3,): 1 line over T (target position), 0 to 2. ...
     """
     groups, texts = split_panels(rows, argument_texts(sys._getframe(1)))
     titles = list(titles or texts)

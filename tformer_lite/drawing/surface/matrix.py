@@ -44,10 +44,7 @@ class Matrix:
         self.labels = list(map(labels_for, labels, values.shape))
         self.names = [AXES.get(letter, ("",))[0] for letter in axes]
         self.cells = [[cell(x, kind) for x in xs] for xs in values.tolist()]
-        places = self.labels[0] if isinstance(row, str) else range(len(values))
-        if row is not None:
-            check_known("row", row, places)
-        self.row = None if row is None else places.index(row)
+        self.row = None if row is None else row_number(row, self.labels[0])
 
 
 def check_matrix(title: str, values: Tensor) -> None:
@@ -81,7 +78,9 @@ def cell(value: float, kind: str) -> str:
 def check_known(what: str, name: object, known: Collection) -> None:
     """Raise ValueError when a name is not among the known."""
     if name not in known:
-        raise ValueError(f"{what} {name!r}: known are {', '.join(map(str, known))}.")
+        raise ValueError(
+            f"{what} {name!r}: known are {', '.join(map(str, known))}."
+        )
 
 
 def check_axis(name: str) -> None:
@@ -110,6 +109,15 @@ def labels_for(chosen: list[str] | None, size: int) -> list[str]:
     if len(chosen) != size:
         raise ValueError(f"{len(chosen)} labels for an axis of size {size}.")
     return ["".join(map(visible, str(label))) for label in chosen]
+
+
+def row_number(row: int | str, words: list[str]) -> int:
+    """Find a row by its word or number. Raises ValueError if it is none."""
+    if isinstance(row, str):
+        check_known("row", row, words)
+        return words.index(row)
+    check_known("row", row, range(len(words)))
+    return row
 
 
 def visible(letter: str) -> str:
