@@ -118,6 +118,7 @@ def test_a_number_lights_what_it_was_made_of_by_pointer_and_by_key(visit):
         page.locator(".explorer p").last,
         page.locator(".explorer .lit"),
     )
+    expect(said).to_contain_text("dog, hungry: (")  # what the text speaks of
     cell(page, 2, 1).hover()
     expect(said).to_contain_text("hungry, the: (")
     expect(lit).to_have_count(8)  # four of a query, four of a key
@@ -144,7 +145,7 @@ def test_a_link_in_the_text_shows_what_it_speaks_of(visit):
     said = page.locator(".explorer p").last
     expect(said).to_contain_text("dog, hungry: (")
     page.evaluate("location.hash = '#explore-2-0-weights-1-0'")
-    expect(said).to_contain_text("भोको, [SOS]: ")
+    expect(said).to_contain_text("dog कुकुरले, [SOS]: ")
     assert page.get_by_role("combobox", name="Step").input_value() == "weights"
     page.evaluate("location.hash = '#explore-9-0-weights'")  # there is none
-    expect(said).to_contain_text("भोको, [SOS]: ")
+    expect(said).to_contain_text("dog कुकुरले, [SOS]: ")

@@ -6,7 +6,7 @@ import { pairs, share, sum } from "./sums.mjs";
 
 const PARTS = ["queries", "keys", "values", "scores", "masked", "weights", "mixed"];
 const NAMES = {
-  queries: "q: queries", keys: "k: keys", values: "v: values", scores: "scores: q @ k.T",
+  queries: "q: queries", keys: "k: keys", values: "v: values", scores: "scores: q @ k.T, scaled",
   masked: "masked scores", weights: "weights: softmax", mixed: "heads: weights @ v",
 };
 const ONE = { queries: "query", keys: "key", values: "value", scores: "score", mixed: "mixture" };
@@ -65,7 +65,7 @@ function masked({ scores, masked: after }, columns, h, i, j) {
 
 /** Lets a reader choose an attention, a head, a step and a number. */
 export class Attentions {
-  constructor(root, found, { step, head }) {
+  constructor(root, found, { step, head, cell = [0, 0] }) {
     Object.assign(this, { root, found });
     const [table, note] = [element("table"), element("p")];
     table.setAttribute("role", "grid");
@@ -80,6 +80,7 @@ export class Attentions {
     controls.append(...[this.attention, this.head, this.step].map((list) => list.parentNode));
     root.append(controls, this.shape, table, note);
     this.offer(head, step);
+    this.grid.point(...cell);
     this.follow();
     addEventListener("hashchange", () => this.follow());
   }

@@ -117,6 +117,7 @@ def explore(
     example: int = 0,
     step: str = "weights",
     head: int = 0,
+    cell: Sequence[int] = (0, 0),
 ) -> Exploration:
     """Walk through every attention of a run: each head, each step, and for
     each number how it was made, from the queries to what the weights mix.
@@ -125,7 +126,8 @@ def explore(
     are the words of the queries and `columns` those of the keys (left out,
     they are the same): one list, or one for each attention. Of a batch the
     sentence `example` is shown. `step` and `head` come first: queries, keys,
-    values, scores, masked, weights or mixed. Raises ValueError for a run
+    values, scores, masked, weights or mixed; and of these the number in the
+    row and column of `cell`. Raises ValueError for a run
     without attentions, for words that do not fit, and for too many numbers.
 
     >>> explore(running_trace())
@@ -152,7 +154,7 @@ def explore(
         raise ValueError(
             f"step {step!r}: known are {', '.join(sorted(known))}."
         )
-    return Exploration(made, {"step": step, "head": head})
+    return Exploration(made, {"step": step, "head": head, "cell": [*cell]})
 
 
 def attentions_in(
