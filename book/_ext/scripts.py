@@ -1,6 +1,7 @@
-"""Scripts, and the pages that have them. Panels: in ```{explorer} play``` one
-types and plants bugs, ```{explorer} inside``` shows all steps of the
-translator, ```{explorer} resize``` has sliders for sizes. A legend of the axis
+"""Scripts, and the pages that have them. Panels: in ```{explorer} landing```
+two change places, in ```{explorer} play``` one types, ```{explorer} bugs```
+plants bugs, ```{explorer} inside``` shows all steps of the translator,
+```{explorer} resize``` has sliders for sizes. A legend of the axis
 letters on every page that has any; and what judges a typed shape.
 
 What a letter means stands in book/notation.md, its size in the running
@@ -10,6 +11,7 @@ that nobody waits for it.
 """
 
 import hashlib
+import json
 import re
 import shutil
 import sys
@@ -54,12 +56,13 @@ data-name="{name}" data-means="{means}">
 
 class Script(NamedTuple):
     """What a script is made of: modules of the book's, those of the explorer
-    before them, and a file whose data they find by a name."""
+    before them, and a file whose data they find by a name, less some of it."""
 
     modules: str
     engine: str = ""
     name: str = ""
     data: str = ""
+    less: str = ""
 
     def text(self) -> str:
         """Join all of it."""
@@ -67,24 +70,31 @@ class Script(NamedTuple):
         files += [STATIC / f"{name}.mjs" for name in self.modules.split()]
         known = ""
         if self.name:
-            data = (STATIC / self.data).read_text("utf8").strip()
-            known = f"const {self.name} = {data};\n"
+            data = json.loads((STATIC / self.data).read_text("utf8"))
+            kept = {x: data[x] for x in data if x not in self.less.split()}
+            text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
+            known = f"const {self.name} = {text};\n"
         whole = known + join_modules(files)
         return f'(() => {{\n"use strict";\n{whole}}})();\n'
 
 
-ENGINE = "tensor parameters parts model bugs translate sums steps grid checks "
-ENGINE += "sentences"
-PLAY = "inside hunt lamps alignment play"
+ENGINE = "tensor parameters parts model translate elements sentences"
+FOR_BUGS = " bugs sums steps grid checks"
+WORDS = "translator alignment"
+DATA = "translator", "translator.json"
 SCRIPTS = {
     "letters.js": Script("letters"),
     "predict.js": Script("shapes predict"),
-    "play.js": Script(PLAY, ENGINE, "translator", "translator.json"),
+    "landing.js": Script(f"{WORDS} landing", ENGINE, *DATA, "tests bugs"),
+    "play.js": Script(
+        f"{WORDS} attending inside hunt lamps play", ENGINE + FOR_BUGS, *DATA
+    ),
     "resize.js": Script(
         "written sliders resize", "sizes", "presets", "sizes.json"
     ),
 }
-PANELS = {"play": "play.js", "inside": "play.js", "resize": "resize.js"}
+PANELS = dict.fromkeys(("play", "bugs", "inside"), "play.js")
+PANELS |= {name: f"{name}.js" for name in ("landing", "resize")}
 
 
 class Explorer(SphinxDirective):
@@ -110,6 +120,7 @@ def add_scripts(app: Sphinx, page: str, _template, context, doctree) -> None:
             state = hashlib.sha256(text).hexdigest()[:8]
             app.add_js_file(None, body=FETCH.format(f"{place}?v={state}"))
             app.add_css_file(STYLE.name)
+            app.add_css_file("panels.css")
     body = context.get("body", "")
     if doctree is not None and LETTER in body:
         context["axes"] = legend(page.startswith("chapters/"))

@@ -1,92 +1,30 @@
 /* The words read and the words written, with a ribbon from each to each, as wide
- * as the attention. A word that was read can be exchanged for one that fits. */
-import { element } from "./grid.mjs";
-import { fitting } from "./sentences.mjs";
-import { EOS } from "./translate.mjs";
-import { inItem } from "./lamps.mjs";
+ * as the attention. */
+import { element, inItem } from "./elements.mjs";
 
-const whole = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
-const percent = (share) => share > 0.995 ? "over 99 %"
-  : share < 0.005 ? `1 in ${whole.format(1 / share)}` : `${Math.round(100 * share)}\u00a0%`;
+const BAND = 24; // how wide a ribbon of all attention is, where there is room
 
 export class Alignment {
-  /** Draws in the parts of a `page`, with the translator's sentences and what its
-   * words mean; `named` gives the word of an id, and
-   * `changed` is told the words of a new sentence. */
-  constructor(page, { grammar, glosses }, { named, changed }) {
-    Object.assign(this, { page, grammar, glosses, named, changed, chosen: 2 });
-    new ResizeObserver(() => this.run && this.ribbons()).observe(page.ribbons);
+  /** Draws in the parts of a `page`; thinner ribbons than `least` are left out. */
+  constructor(page, least) {
+    Object.assign(this, { page, least });
+    new ResizeObserver(() => this.share && this.ribbons()).observe(page.ribbons);
   }
 
-  /** Show a run: the words `typed`, of which some are `unknown`, the ids
-   * `written`, for each the `chances` of all words, and the `weights`. */
-  show(run) {
+  /** Show words, each a text or an element: `share(t, s)` is the attention of
+   * the t-th written to the s-th read. A ribbon has the class of what is
+   * written. */
+  show(read, written, share) {
     const place = [...this.page.read.children].findIndex((item) =>
       item.contains(document.activeElement));
-    this.run = run;
-    this.chosen = Math.min(this.chosen, run.written.length - 1);
-    const words = run.typed.map((_, i) => this.word(i));
-    this.page.read.replaceChildren(...["[SOS]", ...words, "[EOS]"].map((word) => inItem(word)));
-    this.page.written.replaceChildren(...run.written.map((id, t) => inItem(this.button(id, t))));
-    this.look(this.chosen);
+    this.share = share;
+    this.page.read.replaceChildren(...read.map((word) => inItem(word)));
+    this.page.written.replaceChildren(...written.map((word) => inItem(word)));
+    this.ribbons();
     this.page.read.children[place]?.querySelector("select")?.focus();
   }
 
-  /** A word that was read, as a list of those that would fit in its place. */
-  word(place) {
-    const { typed, unknown } = this.run;
-    const word = typed[place];
-    const text = unknown.includes(word) ? `${word} [UNK]` : word;
-    const others = fitting(this.grammar, typed, place).filter((other) => other !== word);
-    if (!others.length) return text;
-    const list = element("select");
-    list.setAttribute("aria-label", `Word ${place + 1}, ${text}: exchange it`);
-    list.append(new Option(text, word), ...others.map((other) => new Option(other)));
-    list.style.setProperty("--letters", text.length);
-    list.addEventListener("change", () => this.changed(typed.with(place, list.value)));
-    return list;
-  }
-
-  button(id, t) {
-    const [button, gloss] = [element("button"), element("small", this.glosses[this.named(id)])];
-    const word = element("span", this.named(id));
-    word.lang = id > EOS ? "ne" : "en";
-    word.innerHTML = word.innerHTML.replace(/ले$/, "<u>$&</u>").replace(/लाई$/, "<b>$&</b>");
-    button.type = "button";
-    button.append(word, gloss);
-    for (const name of ["click", "pointerenter", "focus"]) {
-      button.addEventListener(name, () => this.look(t));
-    }
-    return button;
-  }
-
-  /** Look at the t-th word written: its ribbons, its chances, in words. */
-  look(t) {
-    this.chosen = t;
-    const { page, named, run: { typed, written, chances } } = this;
-    [...page.written.children].forEach((item, i) =>
-      item.firstChild.setAttribute("aria-pressed", i === t));
-    this.ribbons();
-    const taken = ["[SOS]", ...typed, "[EOS]"].map((word, s) => ({ word, share: this.share(t, s) }))
-      .sort((a, b) => b.share - a.share);
-    const two = taken.slice(0, 2).map(({ word, share }) => `${word} (${percent(share)})`);
-    page.attends.textContent = `To write ${named(written[t])}, it attends most to ${two.join(" and ")}.`;
-    const likely = chances[t].map((share, id) => ({ share, id }))
-      .sort((a, b) => b.share - a.share).slice(0, 4);
-    page.chances.replaceChildren(...likely.map(({ share, id }) => {
-      const bar = element("li", `${named(id)}: ${percent(share)}`);
-      bar.style.setProperty("--share", share);
-      return bar;
-    }));
-  }
-
-  /** Average the heads' weights from the t-th word written to the s-th read. */
-  share(t, s) {
-    const { weights } = this.run;
-    const heads = [...Array(weights.shape[1]).keys()];
-    return heads.reduce((sum, h) => sum + weights.at(0, h, t, s), 0) / heads.length;
-  }
-
+  /** Lay the ribbons of a word side by side, at both of their ends. */
   ribbons() {
     const frame = this.page.ribbons.getBoundingClientRect();
     const centre = (item) => {
@@ -94,12 +32,46 @@ export class Alignment {
       return box.left + box.width / 2 - frame.left;
     };
     const [from, to] = ["read", "written"].map((part) => [...this.page[part].children].map(centre));
-    const half = frame.height / 2;
-    this.page.ribbons.innerHTML = to.flatMap((x, t) => from.map((start, s) => {
-      const share = this.share(t, s);
-      if (share < 0.04) return "";
-      const bend = `M${start},0C${start},${half} ${x},${half} ${x},${2 * half}`;
-      return `<path d="${bend}" stroke-width="${24 * share}"${t === this.chosen ? ' class="chosen"' : ""}/>`;
-    })).join("");
+    const shares = to.map((_, t) => from.map((_x, s) => this.share(t, s))
+      .map((share) => (share < this.least ? 0 : share)));
+    const read = from.map((_, s) => added(shares.map((row) => row[s])));
+    const room = [[from, read], [to, shares.map(added)]].map(([places, sums]) =>
+      0.85 * (places[1] - places[0]) / Math.max(...sums));
+    const band = Math.min(BAND, ...room.filter(Number.isFinite));
+    const starts = from.map((x, s) => x - band * read[s] / 2);
+    const ends = to.map((x, t) => x - band * added(shares[t]) / 2);
+    const [half, high] = [frame.height / 2, frame.height];
+    this.page.ribbons.innerHTML = shares.flatMap((row, t) => row.map((share, s) => {
+      const wide = band * share;
+      const [x, y] = [starts[s] + wide / 2, ends[t] + wide / 2];
+      starts[s] += wide;
+      ends[t] += wide;
+      const bend = `M${x},0C${x},${half} ${y},${half} ${y},${high}`;
+      const look = this.page.written.children[t].firstElementChild.className;
+      return share && `<path d="${bend}" stroke-width="${wide}" class="${look}"/>`;
+    })).filter(Boolean).join("");
   }
+}
+
+const added = (row) => row.reduce((a, b) => a + b, 0);
+
+/** Make a word that was read a list of the `others` that would fit in its place;
+ * `changed` is told the words of the new sentence. */
+export function exchangeable(typed, place, others, changed, text = typed[place]) {
+  if (!others.length) return element("span", text);
+  const list = element("select");
+  list.setAttribute("aria-label", `Word ${place + 1}, ${text}: exchange it`);
+  list.append(new Option(text, typed[place]), ...others.map((other) => new Option(other)));
+  list.style.setProperty("--letters", text.length);
+  list.addEventListener("change", () => changed(typed.with(place, list.value)));
+  return list;
+}
+
+/** Write a Nepali word, and mark its ending: -ले for the one who does something,
+ * -लाई for the one to whom it is done. */
+export function inNepali(word) {
+  const whole = element("span", word);
+  whole.lang = word.startsWith("[") ? "en" : "ne";
+  whole.innerHTML = whole.innerHTML.replace(/ले$/, "<u>$&</u>").replace(/लाई$/, "<b>$&</b>");
+  return whole;
 }

@@ -1,6 +1,6 @@
 /* Lamps below the translation: which checks notice something about the model. */
 import { checks, sentences } from "./checks.mjs";
-import { element } from "./grid.mjs";
+import { element, inItem } from "./elements.mjs";
 
 /** Lights lamps in a panel, whose parts are given by name; `later` calls a
  * function when the page has nothing else to do. */
@@ -64,13 +64,6 @@ function light(lamp, name, on) {
   lamp.classList.toggle("lit", Boolean(on));
   lamp.ariaLabel = `${plainly(name)}${on ? ", notices" : ""}: ${checks[name].asks}`;
   lamp.replaceChildren(sign, plainly(name));
-}
-
-/** Put content in an item of a list. */
-export function inItem(...content) {
-  const item = element("li");
-  item.append(...content);
-  return item;
 }
 
 const plainly = (name) => name.replaceAll("_", " ");

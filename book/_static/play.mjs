@@ -1,64 +1,33 @@
 /* The translator at work, on the page: type a sentence, see what it attends to,
- * plant a bug, look at every number. What it computes with are the modules of
- * tformer_lite/explorer; `translator` has its numbers, words and bugs. */
-import { parameters } from "./parameters.mjs";
-import { Translator } from "./model.mjs";
+ * plant a bug, look at every number. */
 import { bugs } from "./bugs.mjs";
 import { ids } from "./tensor.mjs";
-import { run } from "./steps.mjs";
-import { EOS, LENGTH, PAD, greedy, row, words } from "./translate.mjs";
-import { element } from "./grid.mjs";
-import { following, isSentence, swapRoles } from "./sentences.mjs";
-import { Alignment } from "./alignment.mjs";
+import { EOS, LENGTH, greedy, row, run, words } from "./translate.mjs";
+import { element, partsOf } from "./elements.mjs";
+import { following, isSentence, turnRound } from "./sentences.mjs";
+import { english, joined, modelWith, named, translate } from "./translator.mjs";
+import { Attending } from "./attending.mjs";
 import { Hunt } from "./hunt.mjs";
 import { Inside } from "./inside.mjs";
 import { Lamps } from "./lamps.mjs";
 
-const [english, nepali] = translator.words.map((known) => new Map(Object.entries(known)));
-const wordOf = new Map([...nepali].map(([word, id]) => [id, word]));
-const named = (id) => wordOf.get(id) ?? `[${id}]`;
-const numbers = parameters(translator.shapes, translator.numbers);
+const PANELS = ":is(#play, #bugs, #inside)";
 const models = new Map();
-const page = Object.fromEntries(
-  [...document.querySelectorAll(":is(#play, #inside) [data-part]")]
-    .map((e) => [e.dataset.part, e]));
-const inside = page.matrix && new Inside(page, remember);
+const page = partsOf(PANELS);
+const inside = new Inside(page, remember);
 const hunt = new Hunt(page, translator.bugs, { runWith, changed: show });
 const lamps = new Lamps(page, later);
-const joined = (typed) => typed.join(" ").replace(/ ([.,?!])/g, "$1");
-const alignment = new Alignment(page, translator, {
-  named, changed: (typed) => write(joined(typed)),
-});
+const attending = new Attending(page, translator, (typed) => write(joined(typed)));
 
 /** Give the translator with a bug, or without one. */
-function modelWith(bug) {
-  if (!models.has(bug)) models.set(bug, new Translator(numbers, translator, bugs[bug]));
+function buggy(bug) {
+  if (!models.has(bug)) models.set(bug, modelWith(bugs[bug]));
   return models.get(bug);
-}
-
-/** Translate a sentence: the ids, for each word written the chance of every
- * word, what the decoder has read in the end, and all steps of that run. */
-function translate(text, bug) {
-  const model = modelWith(bug);
-  const source = row(text, english);
-  const chances = [];
-  const written = greedy(model, source, (logits) => chances.push(shares([...logits])));
-  const target = [...written.slice(0, -1), ...Array(LENGTH).fill(PAD)].slice(0, LENGTH);
-  const steps = run(model, ids([source]), ids([target]));
-  const weights = steps.values.get("decoder.blocks.0.cross_attention:weights");
-  return { source, target, written: written.slice(1), chances, weights, steps };
 }
 
 /** Run the sentence that is shown, and the words written of it, with a bug. */
 function runWith(bug) {
-  return run(modelWith(bug), ids([shown.source]), ids([shown.target]));
-}
-
-function shares(logits) {
-  const top = Math.max(...logits);
-  const exps = logits.map((x) => Math.exp(x - top));
-  const sum = exps.reduce((a, b) => a + b, 0);
-  return exps.map((x) => x / sum);
+  return run(buggy(bug), ids([shown.source]), ids([shown.target]));
 }
 
 const filled = (read) => [...read, ...Array(LENGTH - read.length).fill("[PAD]")];
@@ -81,7 +50,7 @@ function show() {
   const [text, bug] = [page.sentence.value, hunt.bug || page.bug.value];
   const typed = words(text);
   complete(typed, text);
-  page.swap.disabled = !swapRoles(translator.grammar, typed);
+  page.swap.disabled = !turnRound(translator.grammar, typed);
   page.error.textContent = "";
   if (!typed.length || typed.length > LENGTH - 2) {
     page.error.textContent = typed.length
@@ -97,8 +66,8 @@ function show() {
   } else if (!isSentence(translator.grammar, typed)) {
     page.error.textContent = "Its grammar makes no such sentence: what it writes may be wrong.";
   }
-  shown = { ...translate(text, bug), read: ["[SOS]", ...typed, "[EOS]"] };
-  alignment.show({ ...shown, typed, unknown });
+  shown = { ...translate(buggy(bug), text), read: ["[SOS]", ...typed, "[EOS]"] };
+  attending.show({ ...shown, typed, unknown });
   page.result.textContent = sentence(shown.written);
   cancelAnimationFrame(frame);
   frame = requestAnimationFrame(() => setTimeout(() => showMore(text, bug)));
@@ -108,7 +77,7 @@ function show() {
 function showMore(text, bug) {
   diff(hunt.bug ? "" : bug, text);
   lookInside(bug);
-  lamps.show(modelWith(bug));
+  lamps.show(buggy(bug));
   remember();
 }
 
@@ -121,7 +90,7 @@ function lookInside(bug) {
   const seen = { ...steps, values: new Map([...right.values, ...steps.values]) };
   const sides = { encoder: filled(read), decoder: target.map(named) };
   const words = [...new Set(written)].map((id) => [id, named(id)]);
-  inside?.show(hunt.bug || !bug ? seen : right, seen, sides, words);
+  inside.show(hunt.bug || !bug ? seen : right, seen, sides, words);
 }
 
 /** Let the address say what is seen. */
@@ -130,7 +99,7 @@ function remember() {
   const [s, bug] = [page.sentence.value, page.bug.value];
   const state = {
     s, ...(hunt.bug ? { hunt: hunt.code } : bug && { bug }),
-    ...(inside && { step: page.step.value, head: page.head.value }),
+    step: page.step.value, head: page.head.value,
   };
   history.replaceState(null, "", `#${new URLSearchParams(state)}`);
 }
@@ -151,12 +120,12 @@ function diff(bug, text) {
   page.right.textContent = about.right;
   page.wrong.textContent = about.wrong;
   page.says.textContent = about.says;
-  const right = translate(text, "").written;
+  const right = translate(buggy(""), text).written;
   const without = sentence(right);
   const now = sentence(shown.written);
   page.compared.textContent = now === without
     ? "Every shape is as it was, and so is this translation."
-    : `Every shape is as it was. Without the bug it wrote ${without} (${meaning(right)}).`;
+    : `Every shape is as it was. It writes ${now}, and not ${without} (${meaning(right)}).`;
   count(bug);
 }
 
@@ -168,8 +137,8 @@ function count(bug, done = 0, changed = 0) {
     if (bug !== page.bug.value) return;
     while (done < translator.tests.length && moment.timeRemaining() > 3) {
       const source = row(translator.tests[done], english);
-      originals[done] ??= greedy(modelWith(""), source).join();
-      changed += greedy(modelWith(bug), source).join() !== originals[done++];
+      originals[done] ??= greedy(buggy(""), source).join();
+      changed += greedy(buggy(bug), source).join() !== originals[done++];
     }
     const all = done === translator.tests.length;
     page.count.textContent = `${changed} of ${done} test translations change${all ? "." : " …"}`;
@@ -198,20 +167,22 @@ function begin() {
   const state = new URLSearchParams(location.hash.slice(1));
   page.sentence.value = state.get("s") ?? page.sentence.value;
   if (state.get("bug") in bugs) page.bug.value = state.get("bug");
-  page.form.addEventListener("submit", (event) => event.preventDefault());
+  for (const form of [page.form, page.planting]) {
+    form.addEventListener("submit", (event) => event.preventDefault());
+  }
   page.sentence.addEventListener("input", show);
   page.bug.addEventListener("change", show);
   page.another.addEventListener("click", () =>
     write(translator.tests[Math.floor(Math.random() * translator.tests.length)]));
   page.swap.addEventListener("click", () =>
-    write(joined(swapRoles(translator.grammar, words(page.sentence.value)))));
-  for (const panel of document.querySelectorAll("#play, #inside")) {
+    write(joined(turnRound(translator.grammar, words(page.sentence.value)).turned)));
+  for (const panel of document.querySelectorAll(PANELS)) {
     panel.classList.remove("waiting");
   }
   show();
   cancelAnimationFrame(frame);
   if (shown) showMore(page.sentence.value, page.bug.value);
-  inside?.go(state.get("step"), state.get("head"));
+  inside.go(state.get("step"), state.get("head"));
   if (/^\d{1,4}$/.test(state.get("hunt"))) hunt.begin(Number(state.get("hunt")));
   begun = true;
 }

@@ -1,5 +1,7 @@
-"""Our packages, where each stands, and the archives that notebooks fetch."""
+"""Our packages, where each stands, the archives that notebooks fetch, and the
+reader's own Transformer to download."""
 
+import shutil
 import sys
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -20,6 +22,12 @@ ARCHIVES = {
     "chapters.zip": ("tformer_lite", "shapewatch", "pictures"),
     "exercises.zip": ("tformer_lite", "shapewatch", "classroom"),
 }
+# What the first page gives away: the chapters' cells in one file, which tells
+# where the numbers belong that the other one has.
+DOWNLOADS = (
+    ROOT / "chapters" / "my_transformer.py",
+    ROOT / "tformer_lite" / "example" / "stored" / "translator.pt",
+)
 # These have rooms of their own; the others are one room each.
 WITH_ROOMS = "tformer_lite", "shapewatch"
 # What stands beside a package's code for those who build or read it.
@@ -48,6 +56,12 @@ def write_archives(folder: Path) -> list[Path]:
     return [folder / name for name in ARCHIVES]
 
 
+def copy_downloads(folder: Path) -> None:
+    """Copy the files of the first page, those that there are, to a folder."""
+    for file in filter(Path.exists, DOWNLOADS):
+        shutil.copy(file, folder)
+
+
 def zip_up(contents: dict[str, bytes], target: Path) -> None:
     """Write contents into a zip by their names; the same ones, the same
     zip."""
@@ -58,3 +72,4 @@ def zip_up(contents: dict[str, bytes], target: Path) -> None:
 
 if __name__ == "__main__":
     write_archives(Path(sys.argv[1]))
+    copy_downloads(Path(sys.argv[1]))

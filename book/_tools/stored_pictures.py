@@ -3,21 +3,18 @@ old: a test compares.
 
 usage: stored_pictures.py picture | poster | preview
 
-`make picture` draws those of the first page, `make poster` the poster of
+`make picture` draws that of the first page, `make poster` the poster of
 chapter 12, and `make preview` takes the README's picture from the built book:
 the last figure of a section, and what follows it.
 """
 
 import json
 import sys
-from collections.abc import Callable
 
 import browsers
-import torch
 from cells import digest
 from packages import ROOT
 from pictures.alignment import ribbons
-from pictures.blocks import blocks
 from pictures.poster import poster
 from PIL import Image, PngImagePlugin
 from playwright.sync_api import sync_playwright
@@ -32,6 +29,7 @@ from tformer_lite import (
 STATIC_FILES = ROOT / "book" / "_static"
 ENGLISH = "the hungry dog saw hari."
 NEPALI = "भोको कुकुरले हरिलाई देख्यो ।"
+FIRST_PAGE = STATIC_FILES / "alignment.svg"
 POSTER = STATIC_FILES / "poster.pdf"
 DRAWERS = [ROOT / "chapters/pictures" / f"{x}.py" for x in
            ("poster", "thumbs")]  # fmt: skip
@@ -59,28 +57,15 @@ def alignment() -> Picture:
     return ribbons(weights, **names, row="हरिलाई", titles=title)
 
 
-def thirty_seconds() -> Picture:
-    """Draw where the first page's line `a` puts each number."""
-    x = torch.arange(24).view(2, 12)
-    a = x.view(3, 2, 4)
-    return blocks(x, a, words=["was", "not"])
-
-
-FIRST_PAGE = {
-    STATIC_FILES / f"{draw.__name__}.svg": draw
-    for draw in (alignment, thirty_seconds)
-}
-
-
-def figure_text(draw: Callable[[], Picture]) -> str:
-    """Give what a file of the first page should say."""
-    return draw().svg().replace("<svg ", '<svg class="figure" ', 1) + "\n"
+def figure_text() -> str:
+    """Give what the file of the first page should say."""
+    svg = alignment().svg()
+    return svg.replace("<svg ", '<svg class="figure" ', 1) + "\n"
 
 
 def write_picture() -> None:
-    """Write the pictures of the first page."""
-    for file, draw in FIRST_PAGE.items():
-        file.write_text(figure_text(draw), "utf8")
+    """Write the picture of the first page."""
+    FIRST_PAGE.write_text(figure_text(), "utf8")
 
 
 def draw_poster() -> Picture:

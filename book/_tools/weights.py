@@ -17,6 +17,7 @@ from typing import Any
 
 import grammar
 import torch
+from corpus_page import sounds
 from fillers import PEOPLE, pairs
 
 import tformer_lite
@@ -63,6 +64,7 @@ def json_text(kept: Checkpoint) -> str:
         "tests": [english for english, _ in english_nepali("test")],
         "grammar": states(grammar_sentences()),
         "glosses": glosses(),
+        "sounds": {word: sounds()[word] for word in glosses()},
         "bugs": [bug_data(one) for one in bugs() if one.name in BUG_NAMES],
     }
     return json.dumps(said, ensure_ascii=False, separators=(",", ":"))

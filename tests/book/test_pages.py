@@ -88,7 +88,7 @@ def weight(view: View) -> int:
     return sum(len(gzip.compress(file.read_bytes())) for file in files)
 
 
-LARGE = ".figure, #play"  # pictures, or a whole model
+LARGE = ".figure, #landing, #play"  # pictures, or a whole model
 
 
 def test_a_page_is_light(opened):

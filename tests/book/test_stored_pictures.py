@@ -6,7 +6,6 @@ import shutil
 import pypdf
 import pytest
 import stored_pictures
-import torch
 from PIL import Image
 
 from tests.helpers.project import ROOT
@@ -16,30 +15,13 @@ OLD = "the picture is old: run `make picture`"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "file", stored_pictures.FIRST_PAGE, ids=lambda file: file.stem
-)
-def test_the_first_page_shows_what_is_drawn_today(file):
-    now = stored_pictures.figure_text(stored_pictures.FIRST_PAGE[file])
-    texts = file.read_text("utf8"), now
+def test_the_first_page_shows_what_is_drawn_today():
+    file = stored_pictures.FIRST_PAGE
+    texts = file.read_text("utf8"), stored_pictures.figure_text()
     words = [re.split(NUMBER, text) for text in texts]
     assert words[0] == words[1], OLD
     places = [list(map(float, re.findall(NUMBER, x))) for x in texts]
     assert places[0] == pytest.approx(places[1], abs=0.11), OLD
-
-
-def test_the_first_page_cuts_as_its_picture_does():
-    page = (ROOT / "book" / "intro.md").read_text("utf8")
-    names = {"torch": torch}
-    exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], names)
-    a, b = names["a"], names["b"]
-    assert a.shape == b.shape == (3, 2, 4)
-    words = torch.arange(2)[:, None].expand(2, 4)
-    assert all((head // 12).equal(words) for head in b)
-    assert stored_pictures.thirty_seconds().text.startswith("x (2, 12)")
-    assert not any((head // 12).equal(words) for head in a[::2])
-    for file in stored_pictures.FIRST_PAGE:
-        assert f":file: _static/{file.name}" in page
 
 
 def test_the_readme_shows_the_book_as_it_is():

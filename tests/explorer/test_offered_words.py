@@ -51,7 +51,7 @@ def test_all_sentences_of_the_corpus_are_known_and_no_others():
 
 
 SWAPPED = """({ grammar, sentences }) =>
-  sentences.map((words) => swapRoles(grammar, words))"""
+  sentences.map((words) => turnRound(grammar, words)?.turned ?? null)"""
 
 
 def turned_round() -> dict[tuple[str, ...], tuple[str, ...]]:

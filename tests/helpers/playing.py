@@ -23,8 +23,8 @@ def first_rows(part: str, count: int) -> Batch:
 
 
 def part(page: Page, name: str) -> Locator:
-    """A part of the panel in which one types."""
-    return page.locator(f'#play [data-part="{name}"]')
+    """A part of the panels in which one types and plants bugs."""
+    return page.locator(f':is(#play, #bugs) [data-part="{name}"]')
 
 
 def inside(page: Page, name: str) -> Locator:

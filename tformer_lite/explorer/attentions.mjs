@@ -1,7 +1,8 @@
 /* The attentions of a run, as `explore` puts them on a page: one step of one head
  * at a time, and for each number how it was made. */
 
-import { Grid, element } from "./grid.mjs";
+import { element } from "./elements.mjs";
+import { Grid } from "./grid.mjs";
 import { pairs, share, sum } from "./sums.mjs";
 
 const PARTS = ["queries", "keys", "values", "scores", "masked", "weights", "mixed"];

@@ -23,7 +23,10 @@ from shapewatch.tracing.questions.attention import (
 from tformer_lite.explorer.scripts import FOLDER, join_modules
 from tformer_lite.rounding import decimals
 
-MODULES = [FOLDER / f"{name}.mjs" for name in ("sums", "grid", "attentions")]
+MODULES = [
+    FOLDER / f"{name}.mjs"
+    for name in ("sums", "elements", "grid", "attentions")
+]
 MOST_VALUES = 1_000_000  # in one output
 WIDEST, MOST_TABLES = 16, 36  # columns of a table, and tables in all
 SQUARE_NAMES = "scores", "masked", "weights"

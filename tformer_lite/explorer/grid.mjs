@@ -2,6 +2,7 @@
  * factors stand beside it, the rows at its left and the columns above it: a row
  * and a column meet in the number that they make. */
 
+import { element } from "./elements.mjs";
 import { inWords, written } from "./sums.mjs";
 
 const FEW = 8; // columns that have room for digits: of a factor, or on a phone
@@ -142,9 +143,4 @@ function hidden(cell) {
 
 function heading(scope) {
   return (word) => Object.assign(element("th", word), { scope });
-}
-
-/** Make an element with a text. */
-export function element(tag, text = "") {
-  return Object.assign(document.createElement(tag), { textContent: text });
 }

@@ -33,15 +33,17 @@ const itself = (word) => word;
 const otherForm = (word) => FORMS.map((pair) => pair.split(" "))
   .find((pair) => pair.includes(word))?.find((form) => form !== word) ?? word;
 
-/** Let the one who does something and the one to whom it is done change places;
+/** Let the one who does something and the one to whom it is done change places:
+ * the parts of the sentence, as they are cut below, and the words `turned` round;
  * null unless the grammar makes both sentences. */
-export function swapRoles(grammar, words) {
+export function turnRound(grammar, words) {
   if (!isSentence(grammar, words)) return null;
-  for (const [front, one, verb, other] of cuts(words.slice(0, -1))) {
+  for (const parts of cuts(words.slice(0, -1))) {
+    const [front, one, verb, other] = parts;
     for (const agree of [itself, otherForm]) {
       const swap = [front.map(agree), other.map(otherForm), verb.map(agree), one.map(otherForm)];
-      const sentence = [...swap.flat(), words.at(-1)];
-      if (isSentence(grammar, sentence)) return sentence;
+      const turned = [...swap.flat(), words.at(-1)];
+      if (isSentence(grammar, turned)) return { parts, turned };
     }
   }
   return null;

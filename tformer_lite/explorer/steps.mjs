@@ -10,13 +10,6 @@ const BLOCKS = {
 };
 const INPUT = { encoder: "src_embedding", decoder: "tgt_embedding" };
 
-/** Run a model on a pair of sentences: the ids, and the value of each step. */
-export function run(model, src, tgt) {
-  const values = new Map();
-  model.forward(src, tgt, (path, value) => values.set(path, value));
-  return { model, values, ids: { src_embedding: src, tgt_embedding: tgt } };
-}
-
 /** Find the first step whose numbers two runs do not share, and the first such
  * place in it: an index for each axis. */
 export function firstDifference(right, wrong) {

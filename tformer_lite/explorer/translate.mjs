@@ -38,6 +38,13 @@ export function greedy(model, source, each = () => {}) {
   return written;
 }
 
+/** Run a model on a pair of sentences: the ids, and the value of each step. */
+export function run(model, src, tgt) {
+  const values = new Map();
+  model.forward(src, tgt, (path, value) => values.set(path, value));
+  return { model, values, ids: { src_embedding: src, tgt_embedding: tgt } };
+}
+
 function padded(row) {
   return [...row, ...Array(LENGTH - row.length).fill(PAD)];
 }

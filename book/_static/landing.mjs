@@ -1,0 +1,58 @@
+/* The translator on the first page: two change places, and what they are to each
+ * other is seen in the colours and in the endings. */
+import { element, partsOf } from "./elements.mjs";
+import { fitting, turnRound } from "./sentences.mjs";
+import { Alignment, exchangeable, inNepali } from "./alignment.mjs";
+import { joined, modelWith, named, translate } from "./translator.mjs";
+
+const DONE = { saw: "seen", knew: "known", met: "met", called: "called", bit: "bitten" };
+const { grammar, glosses, sounds } = translator;
+const page = partsOf("#landing");
+const alignment = new Alignment(page, 0.08);
+const model = modelWith();
+
+/** Show a sentence of who did what to whom, and its translation. */
+function show(typed) {
+  const { parts: [, one, verb, other], turned } = turnRound(grammar, typed);
+  const roles = { who: one, did: verb, whom: other };
+  const read = typed.slice(0, -1).map((word, place) => {
+    const others = fitting(grammar, typed, place).filter((known) =>
+      known !== word && turnRound(grammar, typed.with(place, known)));
+    const shown = exchangeable(typed, place, others, show);
+    const before = (role) => place < one.length + (role === "who" ? 0 : verb.length);
+    shown.className = ["who", "did"].find(before) ?? "whom";
+    return shown;
+  });
+  const { written, share } = translate(model, joined(typed));
+  const words = written.map(named).filter((word) => word in glosses);
+  const shown = words.map((word, t) => inRole(word, roleOf(words.slice(t)), roles));
+  alignment.show(read, shown, (t, s) => share(t, s + 1)); // [SOS] is left out
+  page.one.textContent = one.join(" ");
+  page.other.textContent = other.join(" ");
+  page.did.textContent = verb.join(" ");
+  page.done.textContent = DONE[verb];
+  page.swap.onclick = () => show(turned);
+}
+
+/** Tell what the first of some Nepali words belongs to, by the next ending. */
+function roleOf(words) {
+  const ending = words.join(" ").match(/(ले|लाई)( |$)/)?.[1];
+  return { ले: "who", लाई: "whom" }[ending] ?? "did";
+}
+
+/** Write a Nepali word with how it is said, and what it says of whom. */
+function inRole(word, role, { who, did, whom }) {
+  const shown = element("span");
+  const plain = glosses[word].replace(" (object)", "").replace(/^(i|hari|ram)$/, (name) =>
+    name[0].toUpperCase() + name.slice(1));
+  const the = (role === "who" ? who : whom).includes("the") ? "the " : "";
+  const was = /^(us|you|them)$/.test(plain) ? "were" : "was";
+  const says = { who: `, who ${did}`, whom: `, who ${was} ${DONE[did]}` }[role];
+  const gloss = /(ले|लाई)$/.test(word) ? the + plain + says : plain;
+  shown.className = role;
+  shown.append(inNepali(word), element("i", sounds[word]), element("small", gloss));
+  return shown;
+}
+
+document.querySelector("#landing").classList.remove("waiting");
+show("the hungry dog saw hari .".split(" "));

@@ -1,0 +1,141 @@
+"""The first page: what it promises stands on the first screen, and two change
+places."""
+
+import re
+
+import fillers
+import packages
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.helpers.browser import SCHEMES, View
+from tests.helpers.colours import contrast
+from tests.helpers.project import ROOT
+
+pytestmark = pytest.mark.full
+
+PAGE, STATIC = "book/intro.html", ROOT / "book" / "_static"
+SCREENS = {"desk": (1280, 800), "phone": (390, 844)}
+WIDEST = {2: "tired", 3: "student", 5: "them", 4: "called"}
+# Each word, with its role.
+WORDS = """() => [...document.querySelectorAll("#landing li")].map(item => [
+    item.querySelector("select")?.value
+        ?? (item.querySelector("[lang]") ?? item).textContent,
+    item.firstChild.className])"""
+# What is not on the first screen, or wider than its place.
+BEYOND = """() => [...document.querySelectorAll(
+    "article h1 + p, #landing :is(button, li, p), .ways a"
+)].filter(part => {
+    const { top, bottom, left, right } = part.getBoundingClientRect();
+    return top < 0 || bottom > innerHeight || left < 0 || right > innerWidth
+        || part.scrollWidth > part.clientWidth + 1;
+}).map(part => part.outerHTML)"""
+
+
+@pytest.fixture(params=SCREENS.values(), ids=SCREENS)
+def page(visit, request) -> Page:
+    """The first page on a screen of a size."""
+    page = visit(PAGE, "light", request.param[0]).page
+    page.set_viewport_size(dict(zip(("width", "height"), request.param)))
+    return page
+
+
+def swap(page: Page) -> None:
+    page.locator("#landing button").click()
+
+
+def test_the_first_screen_has_the_sentence_its_words_and_two_ways(page):
+    assert len(page.evaluate(WORDS)) == 9
+    assert page.evaluate(BEYOND) == []
+    swap(page)
+    assert page.evaluate(BEYOND) == []
+    for name in "Start", "Your own Transformer in 250 lines":
+        assert (
+            page.locator(".ways").get_by_role("link", name=name).is_visible()
+        )
+
+
+def test_the_widest_words_are_on_the_first_screen(page):
+    for place, word in WIDEST.items():
+        page.get_by_label(f"Word {place},").select_option(word)
+    swap(page)
+    words = [word for word, _ in page.evaluate(WORDS)][5:]
+    assert words == ["उनीहरूले", "थाकेको", "विद्यार्थीलाई", "बोलाए"]
+    assert page.evaluate(BEYOND) == []
+    expect(page.locator(".key")).to_contain_text("who was called")
+    expect(page.locator("#landing")).to_contain_text("they, who called")
+
+
+def test_a_swap_changes_roles_endings_and_what_the_button_says(visit):
+    page = visit(PAGE).page
+    button, endings = page.locator("#landing button"), "#landing ol :is(u, b)"
+    expect(button).to_have_text("⇄ Swap the hungry dog and hari")
+    assert dict(page.evaluate(WORDS)) == {
+        **dict.fromkeys(["the", "hungry", "dog", "भोको", "कुकुरले"], "who"),
+        **dict.fromkeys(["saw", "देख्यो"], "did"),
+        **dict.fromkeys(["hari", "हरिलाई"], "whom"),
+    }
+    expect(page.locator(endings)).to_have_text(["ले", "लाई"])
+    expect(page.locator("#landing")).to_contain_text("Hari, who was seen")
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(button).to_have_text("⇄ Swap hari and the hungry dog")
+    expect(button).to_be_focused()
+    assert dict(page.evaluate(WORDS)) == {
+        **dict.fromkeys(["hari", "हरिले"], "who"),
+        **dict.fromkeys(["saw", "देख्यो"], "did"),
+        **dict.fromkeys(["the", "hungry", "dog"], "whom"),
+        **dict.fromkeys(["भोको", "कुकुरलाई"], "whom"),
+    }
+    expect(page.locator(endings)).to_have_text(["ले", "लाई"])
+    expect(page.locator("#landing")).to_contain_text("the dog, who was seen")
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_roles_are_told_apart_by_colours_and_ribbons_have_them(visit, scheme):
+    page = visit(PAGE, scheme).page
+    read = "(all, name) => all.map(part => getComputedStyle(part)[name])"
+    inks = page.locator("#landing .key .who, .key .whom, .key .did")
+    colours = inks.evaluate_all(read, "color")
+    ribbons = page.locator("#landing path").evaluate_all(read, "stroke")
+    assert len({*colours}) == 3
+    assert {*ribbons} == {*colours}
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    for ink in colours:
+        both = (
+            tuple(map(int, re.findall(r"\d+", x)[:3])) for x in (ink, paper)
+        )
+        assert contrast(*both) >= 6
+
+
+def test_bugs_lamps_bars_and_steps_are_on_the_page_to_play_on_alone(visit):
+    def found(view: View) -> list[bool]:
+        names = "bug", "hunt", "lamps", "chances", "matrix"
+        parts = [view.page.locator(f"[data-part={name}]") for name in names]
+        scripts = [url for url in view.requests if "/play.js" in url]
+        return [bool(part.count()) for part in parts] + [bool(scripts)]
+
+    assert found(visit(PAGE)) == [False] * 6
+    assert found(visit("book/play.html")) == [True] * 6
+
+
+def test_a_verb_that_the_page_knows_is_one_of_the_grammars():
+    text = (STATIC / "landing.mjs").read_text("utf8")
+    known = re.findall(
+        r'(\w+): "(\w+)"', re.search("const DONE = .*", text)[0]
+    )
+    verbs = [deed["english"].split()[1:] for deed in fillers.DATA["DONE"]]
+    assert sorted(map(list, known)) == sorted(verbs)
+
+
+def test_what_the_page_gives_away_is_copied_where_there_is_any(
+    tmp_path, monkeypatch
+):
+    for file in packages.DOWNLOADS:
+        ways = (STATIC / "ways.html").read_text("utf8")
+        assert f'href="../{file.name}" download' in ways
+    there, (*_, model) = tmp_path / "html", packages.DOWNLOADS
+    there.mkdir()
+    monkeypatch.setattr(packages, "DOWNLOADS", (tmp_path / "none.py", model))
+    packages.copy_downloads(there)
+    assert [file.name for file in there.iterdir()] == [model.name]
