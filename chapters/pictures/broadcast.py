@@ -31,8 +31,8 @@ def broadcast(
     words: list[list[str]] | None = None,
     titles: list[str] | None = None,
 ) -> Picture:
-    """Draw masks, repeated until they fit, and what they allow together:
-    (B, 1, 1, S), (1, 1, T, S) -> a picture.
+    """Draw masks of self-attention, repeated until they fit, and what they
+    allow together: (B, 1, 1, T), (1, 1, T, T) -> a picture.
 
     What is stored is outlined, what broadcasting repeats is dotted, and what
     a mask hides is hatched. `words` name the positions of each sentence.
@@ -69,7 +69,7 @@ def broadcast_masks(masks: list[Tensor], titles: list[str]) -> list[Mask]:
         if mask.ndim != 4 or mask.dtype != torch.bool:
             raise ValueError(
                 f"{title} is {mask.dtype} {tuple(mask.shape)}: give booleans "
-                "of shape (1 or B, 1, 1 or T, S)."
+                "of shape (1 or B, 1, 1 or T, T)."
             )
     try:
         every = torch.broadcast_tensors(*masks)
@@ -114,7 +114,7 @@ def draw_masks(panels: list[Mask], words: list[list[str]]) -> Canvas:
     for i, (panel, sign) in enumerate(zip(panels, signs)):
         left, shape = i * (wide + SIGN), panel.stored.shape
         page.bold(left + wide / 2, -46, panel.title, wide + SIGN, size=SIZE)
-        letters = [x if size > 1 else "1" for x, size in zip("BHTS", shape)]
+        letters = [x if size > 1 else "1" for x, size in zip("BHTT", shape)]
         page.shape(left + wide / 2, -22, letters, shape)
         for sentence in range(n):
             box = left, down * sentence, wide, cell * t
