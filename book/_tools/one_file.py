@@ -21,9 +21,9 @@ is a cell of The Transformer, Shape by Shape, whose chapters explain it.
 """
 
 import torch
-from torch import nn
-'''
+from torch import nn'''
 END = """
+
 
 if __name__ == "__main__":
     main()

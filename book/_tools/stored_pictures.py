@@ -35,7 +35,7 @@ DRAWERS = [ROOT / "chapters/pictures" / f"{x}.py" for x in
            ("poster", "thumbs")]  # fmt: skip
 DRAWERS += [ROOT / "tformer_lite" / "drawing" / "surface" / "palette.py"]
 PREVIEW = STATIC_FILES / "preview.png"
-PAGE, SECTION = "chapters/11_decoder", "Then Nepali attends to English"
+PAGE, SECTION = "chapters/11_decoder", "See it"
 SCREEN = {"width": 1280, "height": 760}
 DENSITY, COLOURS = 1.5, 128
 SCROLL = """heading => {

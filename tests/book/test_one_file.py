@@ -124,9 +124,9 @@ layers = range\(.*\)
 block\(config\)
     block(*sizes)
 Stack\(source, block\)
-    Stack(n_layers, Block, *sizes)
+    Stack(n_layers, Block, d_model, *sizes)
 Stack\(config, cross_block\)
-    Stack(n_layers, CrossBlock, *sizes)
+    Stack(n_layers, CrossBlock, d_model, *sizes)
 self\.mask\(tgt.shape\[1\], tgt.device\)
     causal_mask(tgt.shape[1])
 self\.pad\b
@@ -149,6 +149,31 @@ def as_chosen(lines: list[str]) -> list[str]:
     return [re.sub(r"config\.|, device=device", "", x) for x in lines]
 
 
+class Names(ast.NodeTransformer):
+    """Put what some names stand for in their place."""
+
+    def __init__(self, known: dict[str, ast.expr]):
+        self.known = known
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.known.get(node.id, node)
+
+
+def in_one(lines: list[str]) -> list[str]:
+    """Lines without names for what is in between: steps of one line or two."""
+    names, kept = Names({}), []
+    for line in lines:
+        node = ast.parse(line.removeprefix("return ")).body[0]
+        value = names.visit(node.value)
+        if isinstance(node, ast.Assign) and isinstance(
+            node.targets[0], ast.Name
+        ):
+            names.known[node.targets[0].id] = value
+        else:
+            kept.append(ast.unparse(node))
+    return kept
+
+
 def methods(part: object) -> list[tuple[object, object]]:
     """Each function of a part that a reader builds, and the module's."""
     theirs = module_part(part.__name__)
@@ -163,10 +188,10 @@ def test_the_modules_words_are_the_readers_and_options_and_refusals(name):
     for own, theirs in methods(getattr(mine(), name)):
         if own.__qualname__ == "UnbiasedNorm.__init__":  # in its base
             theirs = tformer_lite.LayerNorm.__init__
-        said = statements(own)
-        assert as_chosen(statements(theirs)) == [
-            x for x in said if x != "d_model = sizes[0]"
-        ]
+        said, wanted = statements(own), as_chosen(statements(theirs))
+        if name == "EncoderDecoder":  # to be one cell, the reader's is short
+            said, wanted = in_one(said), in_one(wanted)
+        assert wanted == said
 
 
 # --- the same numbers ----------------------------------------------------
