@@ -66,22 +66,22 @@ def test_the_map_has_a_shape_wherever_it_changes(name):
 
 
 @pytest.mark.slow
-def test_inside_an_attention_rows_ask_and_columns_answer(seen):
+def test_inside_an_attention_letters_are_those_of_its_sequence(seen):
     text = overview(seen).text
     for gives in (
-        "x (B, T, C) = (2, 8, 12)",
-        "split (B, H, T, D) = (2, 3, 8, 4)",
-        "scores (B, H, T, S) = (2, 3, 8, 8)",
-        "join (B, T, C) = (2, 8, 12)",
+        "x (B, S, C) = (2, 8, 12)",
+        "split (B, H, S, D) = (2, 3, 8, 4)",
+        "scores (B, H, S, S) = (2, 3, 8, 8)",
+        "join (B, S, C) = (2, 8, 12)",
     ):
         assert gives in text
     first = where(traced("writer"), "scores").text.splitlines()[0]
-    assert first.endswith("It gives (B, H, T, S) = (3, 2, 6, 6).")
+    assert first.endswith("It gives (B, H, T, T) = (3, 2, 6, 6).")
 
 
 def test_fused_projections_are_drawn_as_they_ran():
     text = where(traced("paper"), "projections").text
-    assert "It gives (B, T, 3C) = (4, 7, 48)." in text
+    assert "It gives (B, S, 3C) = (4, 7, 48)." in text
 
 
 def test_shapes_that_the_run_does_not_have_are_left_out():
@@ -147,7 +147,7 @@ def test_the_text_is_short_and_the_stop_is_large(seen):
     assert [x.get_text() for x in texts if x.get_size() > 12] == ["softmax"]
     assert picture.text == (
         "You are here: softmax, inside the encoder's self-attention. It "
-        "gives (B, H, T, S) = (2, 3, 8, 8).\n\n"
+        "gives (B, H, S, S) = (2, 3, 8, 8).\n\n"
         "x → q k v → split → scores → mask → [softmax] → @ v → join → output"
     )
 

@@ -137,7 +137,7 @@ def stops_of(seen: Trace, path: str) -> list[Part]:
         return []
     shapes = shapes_inside(seen, own, found)
     return [
-        Part(name, label, path, step, attention_letters(shape))
+        Part(name, label, path, step, shape)
         for name, label in STOPS.items()
         for step, shape in filter(None, [shapes.get(name)])
     ]
@@ -169,12 +169,3 @@ def shapes_inside(
         shapes["joined"] = i, seen.axes[i][0][0]
         shapes["output"] = own[-1], seen.axes[own[-1]][1][0]
     return shapes
-
-
-def attention_letters(shape: Shape) -> Shape:
-    """Name the axis of positions T, and a second one S."""
-    letters = iter("TS")
-    return tuple(
-        axis._replace(name=next(letters)) if axis.name in {*"ST"} else axis
-        for axis in shape
-    )
