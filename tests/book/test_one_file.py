@@ -12,6 +12,7 @@ import textwrap
 from functools import cache
 from types import ModuleType
 
+import nbformat
 import one_file
 import pytest
 import torch
@@ -67,6 +68,19 @@ def test_chapters_2_to_12_each_build_a_part_in_cells_of_20_lines():
         assert cells, f"{text.name} builds nothing"
         for cell in cells:
             assert len(cell.splitlines()) <= 20
+
+
+@pytest.mark.parametrize("text", CHAPTERS[2:13], ids=lambda path: path.stem)
+def test_what_is_built_is_printed_and_is_the_same_as_the_modules(text):
+    cells = nbformat.read(text.with_suffix(".ipynb"), as_version=4).cells
+    tags = [cell.metadata.get("tags", []) for cell in cells]
+    first = next(i for i, each in enumerate(tags) if one_file.TAG in each)
+    code = [cell for cell in cells[first:] if cell.cell_type == "code"]
+    runs = [c for c in code if re.search(r"print_shapes\(|^main\(", c.source)]
+    said = "".join(o.get("text", "") for c in code for o in c.outputs)
+    assert runs, "nothing is run under the hooks"
+    assert all("->" in "".join(o.text for o in c.outputs) for c in runs)
+    assert re.search(r"^same: all \d+ values of .* agree$", said, re.MULTILINE)
 
 
 # --- the same words ------------------------------------------------------
@@ -146,7 +160,11 @@ def as_chosen(lines: list[str]) -> list[str]:
     lines = [x for x in lines if not any(re.match(m, x) for m in MORE)]
     for option, choice in re.findall(r"(\S.*)\n    (.*)\n", CHOSEN):
         lines = [re.sub(option, choice, line) for line in lines]
-    return [re.sub(r"config\.|, device=device", "", x) for x in lines]
+    text = re.sub(r"config\.|, device=device", "", "\n".join(lines))
+    # A mask that is named, and then used once.
+    text = re.sub(r"(mask = .*)\nmask = mask &", r"\1 &", text)
+    text = re.sub(r"^mask = (.*)\n(return .*)mask\)$", r"\2\1)", text)
+    return text.split("\n")
 
 
 class Names(ast.NodeTransformer):
