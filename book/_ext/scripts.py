@@ -80,14 +80,18 @@ class Script(NamedTuple):
 
 ENGINE = "tensor parameters parts model translate elements sentences"
 FOR_BUGS = " bugs sums steps grid checks"
-WORDS = "translator alignment"
-DATA = "translator", "translator.json"
+TRANSLATING = "translator alignment"
+NUMBERS = "translator", "translator.json"
 SCRIPTS = {
     "letters.js": Script("letters"),
     "predict.js": Script("shapes predict"),
-    "landing.js": Script(f"{WORDS} landing", ENGINE, *DATA, "tests bugs"),
+    "landing.js": Script(
+        f"{TRANSLATING} landing", ENGINE, *NUMBERS, "tests bugs"
+    ),
     "play.js": Script(
-        f"{WORDS} attending inside hunt lamps play", ENGINE + FOR_BUGS, *DATA
+        f"{TRANSLATING} attending inside hunt lamps play",
+        ENGINE + FOR_BUGS,
+        *NUMBERS,
     ),
     "resize.js": Script(
         "written sliders resize", "sizes", "presets", "sizes.json"

@@ -1,5 +1,5 @@
 // Whoever points at a cell of a matrix, or moves to it with the arrow keys,
-// sees it lit in all matrices of its chain, and reads its words and values.
+// sees it lit in all matrices of the figure, and reads its words and values.
 // Where the matrices are, and what is in them, the drawing says itself.
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -105,16 +105,6 @@ class Linked {
     return [next.j, enter(down, row, high), enter(right, column, wide)];
   }
 
-  // Where in a panel the lit cell's place is: its row, its column, or both.
-  place(panel) {
-    const [i, row, column] = this.now;
-    const { axes, chain } = this.panels[i];
-    if (panel.chain !== chain) return [];
-    if (String(panel.axes) === String(axes)) return [row, column];
-    const places = { [axes[1]]: column, [axes[0]]: row };
-    return panel.axes.map((axis) => places[axis]);
-  }
-
   show(now) {
     if (String(now) === String(this.now)) return;
     this.now = now;
@@ -122,17 +112,12 @@ class Linked {
     this.says.textContent = now ? this.words() : "";
     for (const [j, panel] of now ? this.panels.entries() : []) {
       const [rows, columns] = this.sizes(j);
-      const [row, column] = this.place(panel);
+      const [, row, column] = now;
       if (row >= rows || column >= columns) continue;
-      if (row === undefined && column === undefined) continue;
       const [x, y, w, h] = panel.box;
-      const [wide, high] = [w / columns, h / rows];
-      add(this.layers[panel.drawing], "rect", {
-        x: x + wide * (column ?? 0),
-        y: y + high * (row ?? 0),
-        width: column === undefined ? w : wide,
-        height: row === undefined ? h : high,
-      });
+      const [width, height] = [w / columns, h / rows];
+      const place = { x: x + width * column, y: y + height * row };
+      add(this.layers[panel.drawing], "rect", { ...place, width, height });
     }
   }
 
@@ -141,8 +126,7 @@ class Linked {
     const [i, row, column] = this.now;
     const { words: [rows, columns] } = this.panels[i];
     const values = this.panels.flatMap((panel) => {
-      const [r, c] = this.place(panel);
-      const value = panel.values[r]?.split(";")[c];
+      const value = panel.values[row]?.split(";")[column];
       return value === undefined ? [] : [`${panel.name} ${value}`];
     });
     return `row ${rows[row]}, column ${columns[column]}: ${values.join(", ")}`;

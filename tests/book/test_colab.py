@@ -35,7 +35,7 @@ pytestmark = pytest.mark.full
 DEVANAGARI = re.compile("[\u0900-\u097f]")
 BY_TORCHINFO = re.compile(r"torchinfo|\binfo\b|\btool\(|\bfound\[each\]")
 LACKS = "import sys; sys.modules['torchinfo'] = None\n"
-# Text and strips, matrices with Nepali, curves, bars, torchinfo; exercises.
+# Text and steps, matrices with Nepali, curves, bars, torchinfo; exercises.
 SOME = [NOTEBOOKS[n] for n in (0, 6, 13, 14, 16)] + [EXERCISES[5]]
 if os.environ.get("COLAB") == "all":
     SOME = [*NOTEBOOKS, *EXERCISES]

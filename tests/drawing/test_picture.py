@@ -22,13 +22,13 @@ from tests.helpers.drawings import (
     texts_on,
 )
 from tformer_lite import (
+    attention_steps,
     bars,
     curves,
     heatmap,
     overview,
     running_trace,
     seeds,
-    strip,
     where,
 )
 from tformer_lite.drawing.surface import picture
@@ -48,7 +48,7 @@ NAMED = {"rows": ["one", "two"], "columns": [".", "."]}
 WORDS, RISING = list("abcd"), torch.arange(4.0)
 PICTURES = {
     "heatmap": lambda: heatmap(SCORES, SCORES, rows=NEPALI, columns=ENGLISH),
-    "strip": lambda: strip(SCORES, "softmax", SCORES.softmax(-1), row=1),
+    "steps": lambda: attention_steps(running_trace().attention()[1], row=1),
     "bars": lambda: bars(RISING, -RISING, labels=WORDS, glosses=WORDS),
     "seeds": lambda: seeds(RISING, RISING + 1, axis="loss"),
     "curves": lambda: curves(*[RISING + i for i in range(5)], heads=["a\nb"]),
@@ -129,15 +129,13 @@ def test_a_panel_tells_its_place_its_words_and_its_values_as_printed():
     raw = Matrix("raw", SCORES, ("T", "S"), words, None, None)
     large = Matrix("x", SCORES.repeat(20, 20), "TS", [None] * 2, None, None)
     panels = [
-        Panel(raw, (1, 2, 30, 40), 3, chain=2),
+        Panel(raw, (1, 2, 30, 40), 3),
         Panel(large, (0, 0, 9, 9)),
     ]
     told = root_of(Picture(Figure((2, 1)), "", {}, panels=panels))
     assert json.loads(told.get("data-panels")) == [
         {
             "name": "raw",
-            "chain": 2,
-            "axes": ["T", "S"],
             "words": words,
             "values": [
                 "0.10;−1.00;2.00;−∞ (masked)",
@@ -170,18 +168,8 @@ def test_the_first_cell_is_painted_where_its_panel_says():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "picture",
-    [
-        heatmap(FIRST, **NAMED, titles=["above"]),
-        strip(FIRST, "=", FIRST, **NAMED, titles=["above"] * 2),
-    ],
-    ids=["heatmap", "strip"],
-)
-def test_a_title_is_painted_above_the_first_row_and_that_above_the_next(
-    picture,
-):
-    (figure,) = picture.figures
+def test_a_title_is_painted_above_the_first_row_and_that_above_the_next():
+    (figure,) = heatmap(FIRST, **NAMED, titles=["above"]).figures
     figure.canvas.draw()
     boxes = {x.get_text(): x.get_window_extent() for x in texts_on(figure)}
     heights = [boxes[x].y0 for x in ("above", *NAMED["rows"])]

@@ -1,1 +1,1 @@
-"""Pictures of attention: heatmaps, strips, ribbons, one query."""
+"""Pictures of attention: heatmaps, and each step at reading size."""

@@ -51,7 +51,7 @@ from tformer_lite.drawing.surface.picture import Panel, Picture, with_style
 MOST_ROWS = 24  # rows and columns that are drawn cell by cell
 # Cells: a square, with digits; an image.
 SQUARE, ROW_HEIGHT, IMAGE_HEIGHT, LARGE = 20, 22, 320, 29
-FEW = set("01234")  # percent that are not written
+UNWRITTEN = set("01234")  # percent that are not written
 LONGEST, TURN = 120, math.radians(60)  # words: their width, those below
 SHAPE_HEIGHT, TITLE_HEIGHT = 36, 15  # heights in a heading
 STEPS = [x * 10**i for i in range(6) for x in (1, 2, 5)]  # between words
@@ -244,7 +244,7 @@ def draw_cells(ax: Axes, matrix: Matrix, grid: Grid) -> None:
     kind, (low, high) = KINDS[matrix.kind], limits(matrix, grid)
     texts = [list(map(with_minus, row)) for row in matrix.cells]
     if matrix.kind == "percent":
-        texts = [["" if x in FEW else x for x in row] for row in texts]
+        texts = [["" if x in UNWRITTEN else x for x in row] for row in texts]
     sns.heatmap(
         matrix.values.double().masked_fill(matrix.hidden, 0).numpy(),
         vmin=low,

@@ -35,8 +35,8 @@ from tformer_lite.drawing.surface.palette import DARK
 from tformer_lite.drawing.surface.picture import Panel, Picture
 
 FAR = 1e4  # what a mask takes away from a score, at least
-CELL, GAP = 15, 14  # of the small panels: a cell, and between two
-STEPS = "scores", "mask", "masked", "weights in percent"
+CELL, BETWEEN = 15, 14  # of the small panels: a cell, and between two
+TITLES = "scores", "mask", "masked", "weights in percent"
 
 
 def attention_steps(
@@ -70,7 +70,7 @@ def attention_steps(
     made = [
         Matrix(title, values, letters, words, mask, kind, row)
         for title, values, mask, kind in zip(
-            titles or STEPS, shown, masks, kinds, strict=True
+            titles or TITLES, shown, masks, kinds, strict=True
         )
     ]
     (large,), (place,) = draw_matrices(made[3:], HALF)
@@ -99,12 +99,12 @@ def draw_small(matrices: Sequence[Matrix]) -> tuple[Figure, list[Box]]:
     matrix = matrices[0]
     rows, columns = matrix.values.shape
     margin = row_margin(matrix, SIZE)
-    cell = min(CELL, (HALF - margin - GAP) / 2 / columns)
+    cell = min(CELL, (HALF - margin - BETWEEN) / 2 / columns)
     most = largest_score(matrices)
     grid = Grid(cell, cell, 0, most, SIZE)
     heading = heading_of(matrices, cell * columns)
-    right = cell * columns + GAP
-    words = longest(matrix.labels[1], SIZE) * math.sin(TURN) + GAP
+    right = cell * columns + BETWEEN
+    words = longest(matrix.labels[1], SIZE) * math.sin(TURN) + BETWEEN
     below = heading.high + cell * rows + words
     page = Page(2 * right, 2 * below)
     corners = (0, 0), (right, 0), (0, below)

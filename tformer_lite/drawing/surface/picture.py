@@ -71,14 +71,12 @@ class Panel:
     """A matrix of a picture, and where its cells are: the number of its
     drawing, and its place there in pixels.
 
-    Panels of one `chain` are lit together: a cell that one points at, and in
-    the other panels what has the same place on an axis of the same letter.
+    A cell that one points at is lit in all panels.
     """
 
     matrix: Matrix
     box: Box
     drawing: int = 0
-    chain: int = 0
 
 
 def panels_attribute(panels: Iterable[Panel]) -> str:
@@ -97,8 +95,6 @@ def panel_entry(panel: Panel) -> dict[str, Any]:
     matrix, (rows, columns) = panel.matrix, panel.matrix.labels
     return {
         "name": matrix.title,
-        "chain": panel.chain,
-        "axes": list(matrix.axes),
         "words": [rows, columns],
         "values": list(map(values_text, matrix.cells, matrix.hidden.tolist())),
         "drawing": panel.drawing,
