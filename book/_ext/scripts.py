@@ -80,16 +80,14 @@ class Script(NamedTuple):
 
 ENGINE = "tensor parameters parts model translate elements sentences"
 FOR_BUGS = " bugs sums steps grid checks"
-TRANSLATING = "translator alignment"
+BASICS = "translator alignment"
 NUMBERS = "translator", "translator.json"
 SCRIPTS = {
     "letters.js": Script("letters"),
     "predict.js": Script("shapes predict"),
-    "landing.js": Script(
-        f"{TRANSLATING} landing", ENGINE, *NUMBERS, "tests bugs"
-    ),
+    "landing.js": Script(f"{BASICS} landing", ENGINE, *NUMBERS, "tests bugs"),
     "play.js": Script(
-        f"{TRANSLATING} attending inside hunt lamps play",
+        f"{BASICS} attending inside hunt lamps play",
         ENGINE + FOR_BUGS,
         *NUMBERS,
     ),

@@ -10,8 +10,8 @@ from pathlib import Path
 import jupytext
 from packages import ONE_FILE, ROOT
 
-BUILD = "build"
-OPENING = '''\
+BUILD_TAG = "build"
+FILE_START = '''\
 """A Transformer that translates English into Nepali, in one file.
 
     python my_transformer.py
@@ -22,7 +22,7 @@ is a cell of The Transformer, Shape by Shape, whose chapters explain it.
 
 import torch
 from torch import nn'''
-CLOSING = """
+FILE_END = """
 
 
 if __name__ == "__main__":
@@ -44,14 +44,14 @@ def one_file(chapters: list[Path]) -> str:
     last = {
         name: text for text in chapters for name in definitions(built[text])
     }
-    parts = [OPENING]
+    parts = [FILE_START]
     for text, source in built.items():
         found = definitions(source)
         kept = [code for name, code in found.items() if last[name] == text]
         if kept:
             title = text.read_text("utf8").split("\n# ")[1].splitlines()[0]
             parts.append(f"\n\n# Chapter {title}\n" + "\n\n\n".join(kept))
-    return "\n".join(parts) + CLOSING
+    return "\n".join(parts) + FILE_END
 
 
 def build_cells(text: Path) -> list[str]:
@@ -59,7 +59,7 @@ def build_cells(text: Path) -> list[str]:
     return [
         cell.source
         for cell in jupytext.read(text).cells
-        if BUILD in cell.metadata.get("tags", [])
+        if BUILD_TAG in cell.metadata.get("tags", [])
     ]
 
 

@@ -74,7 +74,9 @@ def test_chapters_2_to_12_each_build_a_part_in_cells_of_20_lines():
 def test_what_is_built_is_printed_and_is_the_same_as_the_modules(text):
     cells = nbformat.read(text.with_suffix(".ipynb"), as_version=4).cells
     tags = [cell.metadata.get("tags", []) for cell in cells]
-    first = next(i for i, each in enumerate(tags) if one_file.BUILD in each)
+    first = next(
+        i for i, each in enumerate(tags) if one_file.BUILD_TAG in each
+    )
     code = [cell for cell in cells[first:] if cell.cell_type == "code"]
     runs = [c for c in code if re.search(r"print_shapes\(|^main\(", c.source)]
     said = "".join(o.get("text", "") for c in code for o in c.outputs)

@@ -185,7 +185,7 @@ def longest(words: Sequence[str], size: int) -> float:
 
 
 @dataclass(frozen=True)
-class Heading:
+class Headroom:
     """How high the headings of matrices are, which lines their titles have
     in so much room, and whether titles and shapes are level."""
 
@@ -198,7 +198,7 @@ class Heading:
         return lines(matrix.title, self.room, NAME, "bold")
 
 
-def heading_of(matrices: Sequence[Matrix], room: float) -> Heading:
+def heading_of(matrices: Sequence[Matrix], room: float) -> Headroom:
     """Choose a heading for matrices."""
     heads = [lines(m.title, room, NAME, "bold") for m in matrices]
     level = all(
@@ -207,12 +207,12 @@ def heading_of(matrices: Sequence[Matrix], room: float) -> Heading:
         for head, matrix in zip(heads, matrices)
     )
     many = 0 if level else max(map(len, heads))
-    return Heading(room, SHAPE_HEIGHT + TITLE_HEIGHT * many, level)
+    return Headroom(room, SHAPE_HEIGHT + TITLE_HEIGHT * many, level)
 
 
 @with_style
 def draw_matrix(
-    page: Page, corner: Place, matrix: Matrix, grid: Grid, heading: Heading
+    page: Page, corner: Place, matrix: Matrix, grid: Grid, heading: Headroom
 ) -> Axes:
     """Draw a matrix below its heading, with its cells to the right of a
     corner."""
