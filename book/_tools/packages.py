@@ -25,7 +25,7 @@ ARCHIVES = {
 # What the first page gives away: the chapters' cells in one file, which tells
 # where the numbers belong that the other one has.
 DOWNLOADS = (
-    ROOT / "chapters" / "my_transformer.py",
+    ONE_FILE,
     ROOT / "tformer_lite" / "example" / "stored" / "translator.pt",
 )
 # These have rooms of their own; the others are one room each.

@@ -31,6 +31,7 @@ from pictures.mixing import one_query
 from pictures.projections import projections
 from pictures.residual_stream import residual_stream, streams_of
 from pictures.without import without
+from pictures.word_rows import word_rows
 from torch.testing import assert_close
 
 from tests.helpers.drawings import (
@@ -143,6 +144,7 @@ ROOM = [
     lambda: dots(MARKS, {"first": "a title"}),
     lambda: without(CUT, "norms"),
     lambda: without(CUT),
+    lambda: word_rows(ENGLISH, NEPALI * 2, titles=["words", "again"]),
 ]
 
 
@@ -194,6 +196,7 @@ REFUSED = [
     (lambda: dots(MARKS, {"x": "title"}), "no row 'x': there are first"),
     (lambda: without(CUT, "mask"), "part='mask' is none of nothing, norms"),
     (lambda: without({}), "there is no task"),
+    (lambda: word_rows([1], [], titles="ab"), r"rows of \[1, 0\] words"),
 ]
 
 
@@ -204,6 +207,10 @@ def test_what_cannot_be_drawn_is_refused(draw, rule):
 
 
 SAID = [
+    (
+        lambda: word_rows(["a", "b"], [4, 0], ["a", "?"], titles="xyz"),
+        "x: a b. y: 4 0. z: a ?. Not the same in the end: b.",
+    ),
     (lambda: without(CUT, "norms"), "norms, percent right: sums 25, whole 68"),
     (lambda: without(CUT), "sums, percent right: nothing 50, 55, 100; norms"),
     (lambda: blocks(X, X.view(3, 2, 4)), "X.view(3, 2, 4) (3, 2, 4): 8 of 24"),
