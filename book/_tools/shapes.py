@@ -20,6 +20,7 @@ ATTENTIONS = {
 }
 INSIDE = "q", "k", "v", "k.mT", "scores", "weights", "heads"
 ALIASES = {
+    "ids": "src_embedding.tokens:ids < 0",
     "embedded": "src_embedding.tokens",
     "x": "tgt_embedding",
     "positions": "src_embedding.positions:self.table[:x.shape[1]]",
