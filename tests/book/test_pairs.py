@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 NAME = "chapters/06_scores"
 HALVES = "md", "ipynb"
-OLD, NEW = "One matrix product computes", "A single product computes"
+OLD, NEW = "A matrix product consists of", "A single product consists of"
 CODE, OTHER = "q.shape, k.shape", "k.shape, q.shape"
 ASIDE = f"_build/notebooks/{Path(NAME).name}.ipynb"
 # Time stamps, which git changes, say nothing: either half may be newer.
@@ -160,9 +160,9 @@ def test_jupyter_shows_words_and_keeps_what_is_written(root, half):
     save(manager, half, content)
     text, notebook = texts(root)
     assert manager.get(f"{NAME}.md", type="file")["content"] == text
-    assert "words have {size}`C` channels" in text
+    assert "Words have {size}`C` channels" in text
     assert ">77<" not in text + notebook
-    assert "\n{term}`soft maximum <softmax>`: take" in text
+    assert "{term}`soft maximum <softmax>`: take" in text
     assert "one of {sizes}`scores` and {size}`Q`." in text
     with pytest.raises(SystemExit, match="06_scores.md: there is no axis 'Q'"):
         notebooks.main(root)
