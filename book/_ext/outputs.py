@@ -25,9 +25,9 @@ HIGHLIGHT = re.compile(
     r'(<div class="highlight"><pre>)(.*?)(</pre>)', re.DOTALL
 )
 TAGS = re.compile(r"<[^>]*>")
-# -math.inf: a line does not end after a minus.
+# -math.inf, ->: a line does not end after a minus.
 UNBROKEN = re.compile(
-    r'<span class="o">-</span>(?:<span class="\w+">[\w.]+</span>)+'
+    r'<span class="o">-</span>(?:<span class="\w+">[\w.]+</span>)+|-&gt;'
 )
 
 
