@@ -12,6 +12,7 @@ from tformer_lite.drawing.surface.picture import Picture, with_style
 __all__ = ["without"]
 
 NOTHING = "nothing"  # what the whole model leaves out
+WHOLE = "nothing left out"  # and what its row is called
 ROW, WIDE = 24, 164  # a row, and what its dots have
 LETTERS = 23  # of a name, in a line
 SPOT: Style = {"marker": "o", "ls": "", "ms": 5.5, "clip_on": False}
@@ -34,9 +35,9 @@ def without(tasks: Tasks, part: str = "") -> Picture:
 
     `tasks` gives, for each task and part, the share of each seed between 0
     and 1; the part `nothing` is the whole model. With a `part` there is a
-    row for each task, and the whole model's shares are rings; without one a
-    panel for each task, with a row for each part. Raises ValueError for a
-    part that no task leaves out.
+    row for each task that was tried without it, and the whole model's shares
+    are rings; without one a panel for each task, with a row for each part,
+    in one order. Raises ValueError for a part that no task leaves out.
 
     >>> tasks = {"digits": {"nothing": {"1": 1.0}, "norms": {"1": 0.5}}}
     >>> without(tasks, "norms")
@@ -51,8 +52,9 @@ def without(tasks: Tasks, part: str = "") -> Picture:
     if part:
         panels = {f"without {part}": by_task(tasks, part)}
     else:
+        order = parts_order(tasks)
         panels = {
-            TASKS.get(task, task): by_part(found)
+            TASKS.get(task, task): by_part(found, order)
             for task, found in tasks.items()
             if found
         }
@@ -64,26 +66,37 @@ def without(tasks: Tasks, part: str = "") -> Picture:
 def by_task(tasks: Tasks, part: str) -> Rows:
     """Give each task's shares without a part, and whole."""
     return {
-        TASKS.get(task, task): (found.get(part, {}), found.get(NOTHING, {}))
+        TASKS.get(task, task): (found[part], found.get(NOTHING, {}))
         for task, found in tasks.items()
+        if found.get(part)
     }
 
 
-def by_part(found: Mapping[str, Shares]) -> Rows:
-    """Give a task's shares without each part: the whole model first, then the
-    parts that are missed most."""
-    rest = sorted(
-        found.keys() - {NOTHING}, key=lambda x: (mean_of(found[x]), x)
-    )
-    order = [NOTHING, *rest] if NOTHING in found else rest
-    return {part: (found[part], {}) for part in order}
+def by_part(found: Mapping[str, Shares], order: list[str]) -> Rows:
+    """Give a task's shares without each part, in an order."""
+    names = {part: WHOLE if part == NOTHING else part for part in order}
+    return {
+        name: (found[part], {})
+        for part, name in names.items()
+        if part in found
+    }
+
+
+def parts_order(tasks: Tasks) -> list[str]:
+    """List the whole model, then what the first task that lacks it misses
+    most."""
+    order = [NOTHING]
+    for found in tasks.values():
+        rest = found.keys() - {*order}
+        order += sorted(rest, key=lambda x: (mean_of(found[x]), x))
+    return order
 
 
 def shares_text(title: str, rows: Rows) -> str:
     """Say in words what the dots show."""
     said = []
     for name, (shares, whole) in rows.items():
-        numbers = ", ".join(map(percent, shares.values())) or "not tried"
+        numbers = ", ".join(map(percent, shares.values()))
         said.append(f"{name} {numbers}")
         said[-1] += f", whole {percent(mean_of(whole))}" if whole else ""
     return f"{title}, percent right: {'; '.join(said)}."
@@ -116,11 +129,7 @@ def draw_rows(title: str, rows: Rows) -> Canvas:
         ax.plot(*spread(whole, y), **ring)
         ax.plot(*spread(shares, y), **dot)
         mid: Style = {"va": "center", "size": 11, "weight": "bold"}
-        if shares:
-            ax.text(107, y, percent(mean_of(shares)), **mid)
-        else:
-            grey: Style = {"va": "center", "size": TINY, "color": GREY[0]}
-            ax.text(50, y, "not tried", ha="center", **grey)
+        ax.text(107, y, percent(mean_of(shares)), **mid)
     page.bold(-120, -13, title, ha="left")
     page.note(WIDE + 32, -13, "% right", ha="right", size=TINY)
     return page

@@ -78,7 +78,9 @@ def test_what_is_built_is_printed_and_is_the_same_as_the_modules(text):
         i for i, each in enumerate(tags) if one_file.BUILD_TAG in each
     )
     code = [cell for cell in cells[first:] if cell.cell_type == "code"]
-    loose = [c for c in code if one_file.BUILD_TAG not in c.metadata.get("tags", [])]
+    loose = [
+        c for c in code if one_file.BUILD_TAG not in c.metadata.get("tags", [])
+    ]
     runs = [c for c in loose if re.search(r"print_shapes\(|^main\(", c.source)]
     said = "".join(o.get("text", "") for c in code for o in c.outputs)
     assert runs, "nothing is run under the hooks"
