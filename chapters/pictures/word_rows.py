@@ -34,11 +34,11 @@ def word_rows(*rows: Sequence[str], titles: Sequence[str]) -> Picture:
     said = [f"{name}: {' '.join(row)}." for name, row in zip(titles, texts)]
     lit = [old != new for old, new in pairs]
     text = " ".join([*said, f"Not the same in the end: {lost}."])
-    return draw_rows(texts, titles, lit).picture(text)
+    return draw_words(texts, titles, lit).picture(text)
 
 
 @with_style
-def draw_rows(
+def draw_words(
     texts: list[list[str]], titles: Sequence[str], lit: list[bool]
 ) -> Canvas:
     """Draw a box for each word, and an arrow to what it becomes."""

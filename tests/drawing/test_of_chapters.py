@@ -3,7 +3,6 @@ say it in words; their letters have room on a phone; and what cannot be drawn
 is refused."""
 
 import math
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -13,7 +12,6 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import (
     FancyBboxPatch,
     PathPatch,
-    Polygon,
     Rectangle,
     Wedge,
 )
@@ -29,7 +27,6 @@ from pictures.head_wires import head_wires
 from pictures.look_up import look_up
 from pictures.mixing import one_query
 from pictures.projections import projections
-from pictures.residual_stream import residual_stream, streams_of
 from pictures.without import without
 from pictures.word_rows import word_rows
 from torch.testing import assert_close
@@ -51,7 +48,6 @@ from tformer_lite import (
     running_example,
     running_model,
     sinusoids,
-    tiny_translator,
     trained_translator,
     window_mask,
 )
@@ -95,12 +91,6 @@ def moved(rows: int, columns: int, n_heads: int) -> list:
     ]
 
 
-def river(**choices):
-    """The stream of an encoder of the running model's kind."""
-    encoder = running_model(replace(tiny_translator, **choices)).encoder
-    return residual_stream(encoder, torch.randn(2, 8, 12))
-
-
 def source(text: str) -> torch.Tensor:
     english = KEPT.tokenizers[0]
     return english.encode([english.row(text, length=8)])
@@ -130,8 +120,6 @@ ROOM = [
     lambda: projections(
         torch.randn(24), MultiHeadAttention(24, 8, n_kv_heads=2), LONG[0]
     ),
-    lambda: river(n_layers=6, residual="post"),
-    lambda: residual_stream(running_model(), *EXAMPLE[:2]),
     lambda: tree(UNSEEN, 1),
     lambda: tree("i am not cold.", 5),
     lambda: broadcast(PADDING, CAUSAL, words=EXAMPLE.tgt_words),
@@ -185,7 +173,6 @@ REFUSED = [
     (lambda: look_up(torch.tensor([20]), TABLE), "id 20 is outside"),
     (lambda: projections(ROW, FusedAttention(12, 3)), "has no query"),
     (lambda: projections(V, MultiHeadAttention(4, 1)), "one word's vector"),
-    (lambda: residual_stream(torch.nn.Linear(2, 2), V), "Linear ran no Stack"),
     (lambda: tree("she ate.", 2, sources=2), "width=2 and 2 sources"),
     (lambda: one_query(ROW[None], V), r"scores \(1, 4\).*choose one"),
     (lambda: one_query(ROW, V, MASK[:2]), "mask"),
@@ -512,68 +499,6 @@ def test_ribbons_are_as_wide_as_weights_and_lie_side_by_side():
     picture = ribbons(WEIGHTS, rows=NEPALI[:2], columns=ENGLISH[:4], row="मुख")
     lit = [to_hex(path.get_edgecolor()) for path in found(picture, PathPatch)]
     assert [colour == RIM[0] for colour in lit] == [False, False, True]
-
-
-# --- the residual stream -------------------------------------------------
-
-
-def deep(**choices):
-    """An encoder of the running model's kind, and what goes in."""
-    model = running_model(replace(tiny_translator, **choices))
-    return model.encoder, model.src_embedding(EXAMPLE.src)
-
-
-def rms(x: torch.Tensor) -> float:
-    return pytest.approx(x.square().mean().sqrt().item())
-
-
-@pytest.mark.parametrize("kind", ["pre", "post"])
-def test_sizes_are_those_of_the_sums_written_out(kind):
-    (encoder, x), mask = deep(n_layers=2, residual=kind), None
-    (stream,) = streams_of(encoder, x, mask)
-    for one, after in zip(stream.sums[::2], stream.sums[1::2]):
-        block = encoder.blocks[one.block - 1]
-        first, second = block.norms
-        if kind == "pre":
-            told = block.self_attention(first(x), mask=mask)
-            middle = total = x + told
-            thought = block.feed_forward(second(middle))
-        else:
-            told = block.self_attention(x, mask=mask)
-            total = x + told
-            middle = first(total)
-            thought = block.feed_forward(middle)
-        assert one.added == rms(told)
-        assert one.total == rms(total)
-        assert (one.before, one.after) == (rms(x), rms(middle))
-        assert after.added == rms(thought)
-        x = middle + thought
-        x = x if kind == "pre" else second(x)
-    assert [one.norm for one in stream.sums] == [kind] * 4
-    assert stream.final == rms(encoder.norm(x))
-    assert not any(part._forward_hooks for part in encoder.modules())
-
-
-def test_the_river_is_as_high_as_its_numbers():
-    picture, scales = residual_stream(running_model(), *EXAMPLE[:2]), []
-    for figure in picture.figures:
-        rivers = [p for p in figure.axes[0].patches if type(p) is Polygon]
-        written = [text.get_text() for text in figure.axes[0].texts]
-        levels = [float(x) for x in written if x.replace(".", "").isdigit()]
-        sides = [p.get_xy()[0, 1] - p.get_xy()[1, 1] for p in rivers]
-        scales += [high / level for high, level in zip(sides, levels)]
-    assert len(scales) == 9
-    assert scales == pytest.approx([scales[0]] * 9, rel=0.01)
-
-
-def test_a_block_that_stands_twice_in_a_stack_counts_twice():
-    encoder, x = deep(n_layers=2)
-    encoder.blocks[1] = encoder.blocks[0]
-    (stream,) = streams_of(encoder, x)
-    assert [one.block for one in stream.sums] == [1, 1, 2, 2]
-    names = [one.name for one in stream.sums[:2]]
-    assert names == ["self-attention", "feed-forward"]
-    assert residual_stream(encoder, x).text.startswith("encoder: the res")
 
 
 def test_every_seed_has_a_dot_where_its_share_is():

@@ -41,8 +41,6 @@ TINTS = [
     [("#7fae3c", "#47701a"), ("#b2ce8a", "#37531a"), ("#d9e7c5", "#273a16")],
     [("#d98ab0", "#9c4873"), ("#e8b9d0", "#6c3853"), ("#f4dce7", "#432939")],
 ]
-# The residual stream, and what flows into it.
-STREAM, INFLOW = ("#fbe2ca", "#4a2c14"), ("#f2a65e", "#a5500f")
 WRONG = ("#b3261e", "#ff8a80")  # of words that are not where they should be
 # What each colour is on a dark page.
 DARK = dict(
@@ -56,8 +54,6 @@ DARK = dict(
         HIGHLIGHT,
         RIM,
         WRONG,
-        STREAM,
-        INFLOW,
     ]
 )
 DARK |= dict(pair for hue in TINTS for pair in hue)
