@@ -139,7 +139,8 @@ def test_the_first_cell_fetches_its_packages_and_nothing_else(
         assert done.returncode == 0, done.stderr
     assert sorted(own_packages(colab).iterdir()) == before
     fetched = packages.ARCHIVES["chapters.zip"]
-    assert {file.name for file in tmp_path.iterdir()} == {*fetched}
+    own = packages.ONE_FILE.name
+    assert {file.name for file in tmp_path.iterdir()} == {*fetched, own}
     for package in fetched:
         for name, file in packages.package_files(package).items():
             assert (tmp_path / name).read_bytes() == file.read_bytes(), file
