@@ -227,7 +227,7 @@ def greedy(model, src, max_len=8):
 
 
 def load(path="translator.pt"):
-    kept = torch.load(path)
+    kept = torch.load(path, weights_only=True)
     keys = "vocab_size", "max_len", "n_layers", "d_model", "n_heads", "d_ff"
     model = EncoderDecoder(*(kept["model_config"][key] for key in keys))
     model.load_state_dict(kept["model_state_dict"])
