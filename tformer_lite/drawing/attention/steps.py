@@ -36,7 +36,7 @@ from tformer_lite.drawing.surface.picture import Panel, Picture
 
 FAR = 1e4  # what a mask takes away from a score, at least
 CELL, BETWEEN = 15, 14  # of the small panels: a cell, and between two
-TITLES = "scores", "mask", "masked", "weights in percent"
+TITLES = "1 scores", "2 mask", "3 masked", "4 weights in percent"
 
 
 def attention_steps(
@@ -57,7 +57,7 @@ def attention_steps(
     four titles. Raises ValueError for a place or a row that is none.
 
     >>> attention_steps(running_trace().attention()[0], at=(1, 0))
-    scores, mask, masked and weights in percent (8, 8): rows S (source ...
+    1 scores, 2 mask, 3 masked and 4 weights in percent (8, 8): rows S ...
     """
     letters = tuple(map(str, attention.axes[-2:]))
     parts = attention.scores, attention.masked, attention.weights
