@@ -308,6 +308,8 @@ def label_cells(
     label_axis(ax.yaxis, rows, 11 / cell[1], size)
     label_axis(ax.xaxis, columns, room / cell[0], size)
     turn: Style = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
+    if cell[0] < 1.5 * size:  # too near: upright
+        turn = {"rotation": 90}
     for text in ax.get_xticklabels():
         text.set(**({} if level else turn))
 

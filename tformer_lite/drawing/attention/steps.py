@@ -1,6 +1,5 @@
 """The steps of an attention at reading size: scores, mask, masked, weights."""
 
-import math
 from collections.abc import Sequence
 
 from matplotlib.figure import Figure
@@ -8,7 +7,6 @@ from torch import Tensor
 
 from shapewatch.tracing.questions.attention import Attention
 from tformer_lite.drawing.attention.heatmaps import (
-    TURN,
     Grid,
     draw_matrices,
     draw_matrix,
@@ -104,7 +102,7 @@ def draw_small(matrices: Sequence[Matrix]) -> tuple[Figure, list[Box]]:
     grid = Grid(cell, cell, 0, most, SIZE)
     heading = heading_of(matrices, cell * columns)
     right = cell * columns + BETWEEN
-    words = longest(matrix.labels[1], SIZE) * math.sin(TURN) + BETWEEN
+    words = longest(matrix.labels[1], SIZE) + BETWEEN
     below = heading.high + cell * rows + words
     page = Page(2 * right, 2 * below)
     corners = (0, 0), (right, 0), (0, below)
