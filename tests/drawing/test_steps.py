@@ -96,7 +96,8 @@ def test_one_row_is_framed_in_all_panels_and_said(picture):
     first = picture.text.split("\n\n")[0]
     assert first == (
         "1 scores, 2 mask, 3 masked and 4 weights in percent (8, 8): rows T "
-        "(target position), columns T (target position). 31 of 64 cells are masked. "
+        "(target position), columns T (target position). 31 of 64 cells are "
+        "masked. "
         "Row 3 (saw देख्यो) is framed. Largest in it: 44 % in row 3 (saw "
         "देख्यो), column 0 ([SOS])."
     )
