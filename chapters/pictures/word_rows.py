@@ -51,8 +51,8 @@ def draw_words(
         for j, word in enumerate(row):
             x = left + j * wide
             fill, edge = (HIGHLIGHT, RIM) if lit[j] else (PAPER, EDGE)
-            style = {"fc": fill[0], "ec": edge[0]}
-            page.box((x + 1, y, wide - 2, HIGH), **style)
+            box = x + 1, y, wide - 2, HIGH
+            page.box(box, fc=fill[0], ec=edge[0])
             page.word(x + wide / 2, y + HIGH / 2, word, wide - 4)
             if i:
                 middle = x + wide / 2
