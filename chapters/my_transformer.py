@@ -12,12 +12,13 @@ from torch import nn
 
 # Chapter 0 · A Transformer at work
 def print_shapes(model):
+    paths = model.named_modules()
+    names = {m: f"{path} {type(m).__name__}" for path, m in paths}
+
     def show(module, given, made):
         shapes = [tuple(x.shape) for x in given if x is not None]
         print(names[module], *shapes, "->", tuple(made.shape))
 
-    paths = model.named_modules()
-    names = {m: f"{path} {type(m).__name__}" for path, m in paths}
     return [module.register_forward_hook(show) for module in names]
 
 
