@@ -126,9 +126,8 @@ zoo: .venv/all.done
 	@ZOO=all $(ONE) PYTHONPATH=_build/zoo $(BIN)/python -m pytest \
 	  tests/shapewatch/tracing/test_foreign.py -n 2 -q
 
-notebooks: .venv/all.done
+notebooks: transformer
 	@$(ONE) $(HERE) $(BIN)/python book/_tools/shapes.py
-	@$(BIN)/python book/_tools/one_file.py
 	@$(ONE) $(BIN)/python book/_tools/notebooks.py
 
 # The cells in which readers build the model, in one file.

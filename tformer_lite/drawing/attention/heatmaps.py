@@ -292,9 +292,7 @@ def runs(hidden: Tensor) -> list[Box]:
     ]
 
 
-def label_cells(
-    ax: Axes, matrix: Matrix, cell: Place, size: int = SMALL
-) -> None:
+def label_cells(ax: Axes, matrix: Matrix, cell: Place, size: int) -> None:
     """Write the words of rows and columns, each as far from the next as it
     needs; those below are turned where they would meet."""
     rows, columns = matrix.labels
