@@ -12,6 +12,7 @@ from benchmarks.translators import (
     new_model,
     part,
     rows_by_kind,
+    scores,
     trainer_after,
 )
 from tformer_lite import EncoderDecoder, english_nepali, tiny_translator
@@ -38,12 +39,15 @@ def head_jobs() -> dict:
 
 def jobs_of(model: EncoderDecoder) -> Jobs:
     """Count the mistakes that come of each head's silence: another verb, by
-    whomever, and another form where one of the four has done it."""
-    jobs: Jobs = {"another verb": {}, "another form": {}}
+    whomever, another form where one of the four has done it, and sentences
+    that it writes wrongly, of all."""
+    jobs: Jobs = {"another verb": {}, "another form": {}, "wrong": {}}
     for kind in ATTENTIONS:
         for head in range(model.config.n_heads):
-            found = Counter(verb_mistakes(silenced(model, kind, head)))
-            name = f"{kind} {head}"
+            name, silent = f"{kind} {head}", silenced(model, kind, head)
+            found = Counter(verb_mistakes(silent))
+            right = scores(silent)["exact_match"] * len(english_nepali("test"))
+            jobs["wrong"][name] = len(english_nepali("test")) - round(right)
             jobs["another verb"][name] = sum(
                 found["another verb", of_four] for of_four in (True, False)
             )

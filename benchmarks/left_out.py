@@ -22,7 +22,14 @@ from benchmarks.reasons import (
     last_alone,
     learner,
 )
-from benchmarks.translators import FIVE, RECIPE, TOKENIZERS, part, rows_by_kind
+from benchmarks.translators import (
+    FIVE,
+    RECIPE,
+    TOKENIZERS,
+    curves_of,
+    part,
+    rows_by_kind,
+)
 from tformer_lite import (
     Config,
     DecoderOnly,
@@ -296,6 +303,42 @@ def heads_of(models: dict[str, nn.Module], ids: Tensor) -> dict:
         "slopes": {seed: slopes(model, ids) for seed, model in models.items()},
         "mean scores": mean_scores(models[str(FIVE[0])], ids),
     }
+
+
+class BlindBlock(CrossBlock):
+    """A decoder's block that takes the source's answers from the target."""
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+    ) -> Tensor:
+        """Ignore `memory`, but not its mask: (B, T, C) -> (B, T, C)."""
+        first, second, third = self.norms
+        x = x + self.self_attention(first(x), mask=mask)
+        x = x + self.cross_attention(second(x), second(x), memory_mask)
+        return x + self.feed_forward(third(x))
+
+
+def blind() -> dict:
+    """Train decoders that see the source, that see nothing in its place, and
+    that see their own words there: what do they pay?"""
+    ways: dict[str, dict] = {
+        "right": {},
+        "no cross-attention": {"cross_attention": Nothing},
+        "own words": {"residual": (Block, BlindBlock)},
+    }
+    losses: dict[str, dict] = {}
+    for name, choices in ways.items():
+        build = partial(EncoderDecoder, replace(tiny_translator, **choices))
+        losses[name] = {}
+        for seed in FIVE:
+            recipe = replace(RECIPE, seed=seed, every=50)
+            trainer = learner(build, recipe, part("train"), part("valid"))
+            losses[name][str(seed)] = curves_of(trainer)
+    return losses
 
 
 def left_out() -> dict:

@@ -13,8 +13,9 @@ import sys
 import torch
 
 from benchmarks.characters import characters, overfitting, positions
+from benchmarks.experts import experts
 from benchmarks.head_jobs import head_jobs
-from benchmarks.left_out import left_out
+from benchmarks.left_out import blind, left_out
 from benchmarks.reasons import blocks, hidden, variants
 from benchmarks.recurrent import recurrent
 from benchmarks.translators import (
@@ -44,6 +45,8 @@ RUNS = {
         head_jobs,
         variants,
         left_out,
+        blind,
+        experts,
         recurrent,
     )
 }

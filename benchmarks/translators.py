@@ -46,7 +46,7 @@ UNDECAYED = replace(RECIPE, weight_decay=0.0)
 SHORT = replace(UNDECAYED, steps=320, lr=1.4e-2, every=10)
 SEEDS = tuple(range(1, 13))
 FIVE = SEEDS[:5]
-RATES = 1e-2, 3e-2
+RATES = 3e-3, 1e-2, 3e-2, 1e-1
 SCHEDULES = {
     "constant": {"schedule": "constant", "warmup": 0},
     "constant after a warm-up": {"schedule": "constant"},
