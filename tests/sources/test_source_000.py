@@ -13,6 +13,7 @@ from tests.helpers.weights import count, in_doubles, renamed, shaken
 from tformer_lite import (
     EncoderDecoder,
     causal_mask,
+    dot_product_attention,
     padding_mask,
     running_example,
     tiny_translator,
@@ -76,3 +77,22 @@ def test_a_source_of_padding_alone_is_nan_there_and_finite_here(models):
     src = torch.ones_like(SRC)
     assert theirs(src, TGT, *masks(src, TGT)).isnan().all()
     assert mine(src, TGT).isfinite().all()
+
+
+def test_a_ninth_word_is_refused_by_the_source(models):
+    ids = torch.ones(1, 9, dtype=torch.long)
+    with pytest.raises(RuntimeError, match=r"\(9\) must match .* \(8\)"):
+        models[1](ids, ids, None, None)
+
+
+def test_a_mask_written_into_the_scores_leaves_the_gradients_alone():
+    q, k, v = torch.randn(3, 1, 3, 8, 4)
+    found = []
+    for attend in source_000.attend, dot_product_attention:
+        asked = q.clone().requires_grad_()
+        with torch.enable_grad():
+            result = attend(asked, k, v, causal_mask(8))
+            mixed = result[0] if attend is source_000.attend else result
+            total = mixed.square().sum()
+        found.append(torch.autograd.grad(total, asked)[0])
+    equal(*found)

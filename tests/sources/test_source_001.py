@@ -117,3 +117,31 @@ def test_the_presets_parameters_are_pytorchs_and_the_formulas():
     assert count(theirs) == stacks
     assert count(mine) == stacks + 2 * v * c + c * v + v == 45_714_432
     assert mine.src_embedding.positions.table.shape == (5000, 512)
+
+
+def test_the_sources_words_drown_its_positions():
+    words = source_001.Words(1024, 512)(torch.arange(1024))
+    places = source_001.Places(512, 0.1).waves
+    assert 1000 < words.var() / places.var() < 1130
+
+
+def test_an_odd_width_and_minus_a_billion_in_half_precision_raise():
+    with pytest.raises(RuntimeError, match="must match"):
+        source_001.Places(7, 0.1)
+    hidden = torch.tensor([True, False])
+    with pytest.raises(RuntimeError, match="overflow"):
+        torch.zeros(2).half().masked_fill(hidden, -1e9)
+
+
+@pytest.mark.filterwarnings("ignore:std")
+def test_the_sources_norm_is_not_that_of_its_formula():
+    def slope(norm):
+        x = torch.ones(1, C, requires_grad=True)
+        with torch.enable_grad():
+            return torch.autograd.grad(norm(x)[0, 0], x)[0].abs().max()
+
+    code, formula = source_001.Norm(C), nn.LayerNorm(C, 1e-6)
+    x = torch.randn(B, T, C)
+    equal(code(x) / formula(x), torch.full_like(x, 0.96), 0.005)
+    assert slope(code) / slope(formula) == pytest.approx(1000)
+    assert source_001.Norm(1)(x[..., :1]).isnan().all()

@@ -1,5 +1,6 @@
 """The character model against source 002."""
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -64,3 +65,24 @@ def test_dropout_is_the_papers_here_and_twice_on_one_branch_there():
     there = [shape for _, shape in outputs(theirs, ids, kind=nn.Dropout)]
     assert here == [sums] + 2 * [weights, sums, hidden, sums]
     assert there == [sums] + 2 * [sums, sums, sums]
+
+
+def test_a_branch_that_is_dropped_twice_keeps_0_81_of_its_numbers():
+    _, theirs = both()
+    block, x = theirs.blocks[0].train(), torch.randn(8, 50, 128)
+    bent = block.dropout(block.feed_forward(x))
+    assert (bent != 0).double().mean() == pytest.approx(0.81, abs=0.01)
+
+
+def test_the_sources_last_norm_does_nothing_at_the_start():
+    model = source_002.CharacterModel(65, longest=64).eval()
+    logits = model(ids := torch.randint(65, (2, 9)))
+    model.norm = nn.Identity()
+    assert_close(model(ids), logits, atol=1e-3, rtol=0)
+
+
+def test_the_source_stops_at_a_bare_file_name_and_at_too_large_a_k():
+    with pytest.raises(FileNotFoundError):
+        os.makedirs(os.path.dirname("model.pt"), exist_ok=True)
+    with pytest.raises(RuntimeError, match="out of range"):
+        torch.topk(torch.zeros(65), k=66, dim=-1)

@@ -127,3 +127,11 @@ def test_padding_changes_the_sources_logits_and_not_ours(models):
     src[:, 30:] = 1
     equal(mine(src, tgt), mine(cut, tgt))
     assert (theirs(src, tgt) - theirs(other, tgt)).abs().max() > 1e-3
+
+
+def test_a_model_elsewhere_is_given_tables_on_the_processor():
+    """As on a GPU; "meta" is a device that every machine has."""
+    theirs = source_003.Translator(SIZES).to("meta")
+    ids = torch.ones(1, T, dtype=torch.long, device="meta")
+    with pytest.raises(RuntimeError, match="device"):
+        theirs(ids, ids)

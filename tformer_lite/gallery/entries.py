@@ -21,7 +21,8 @@ class Bug:
 
     `right` is the line as it stands in `file`, `wrong` the one that
     replaces it. `incident` is where it happened: an issue or pull request
-    on GitHub (owner/repository#number), or one of the book's sources.
+    on GitHub (owner/repository#number), or one of the book's sources, of
+    which `quote` is the line that shows it.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Bug:
     right: str
     wrong: str
     incident: str
+    quote: str = ""
 
     def model(self, config: Config = tiny_translator) -> nn.Module:
         """Build the running model with this bug in it: the same weights.
