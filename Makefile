@@ -42,6 +42,7 @@ book: .venv/book.done
 	@rm -rf _build/html _build/.doctrees
 	@$(BIN)/jupyter-book build . -W -n --keep-going --quiet
 	@$(BIN)/python book/_tools/packages.py _build/html
+	@$(BIN)/python book/_tools/search_index.py _build/html
 	@echo "The book: _build/html/index.html"
 
 links: .venv/book.done

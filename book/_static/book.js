@@ -7,12 +7,6 @@
   root.theme ||= dark ? "dark" : "light";
 }
 
-// A page opened from the disk may not read other pages, so the search cannot
-// show extracts of them there: it lists the titles.
-if (location.protocol === "file:") {
-  DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
-}
-
 // What opens a part of the contents has no name of its own.
 document.addEventListener("DOMContentLoaded", () => {
   for (const summary of document.querySelectorAll(".bd-sidenav summary")) {
@@ -44,29 +38,81 @@ document.addEventListener("DOMContentLoaded", () => {
   addEventListener("afterprint", () => { root.theme = onScreen; });
 }
 
-// The search shows extracts of a page's text, not of its set-up and figures.
-// Its words are marked in a page that is opened from it, and in no later one.
-const FURNITURE = "svg, script, style, .headerlink, .colab, .tag_setup";
+// The search finds sections: on a site by Pagefind's index (search_index.py).
+// A page opened from the disk may not read that, so there Sphinx's own search
+// lists the titles of pages.
+const FOUND_AT_MOST = 20;
+const RANKING = { metaWeights: { title: 1 }, termSimilarity: 2 };
+// With which questions begin, and which Sphinx does not know to be idle.
+const IDLE = "can do does get have how i it's me my need one should the what "
+  + "when where which why you your";
+
+function wordsOf(text) {
+  const idle = [...stopwords, ...IDLE.split(" ")];
+  const words = text.toLowerCase().match(/[\p{L}\p{M}\p{N}_.'’-]+/gu) ?? [];
+  return words.map(word => word.replace(/[.'’-]+$/, ""))
+    .filter(word => !idle.includes(word));
+}
+
+// The sections that have the words, those first that have most: a question
+// asks in more words than a section has.
+async function sections(words) {
+  const index = await import(new URL("pagefind/pagefind.js", location.href));
+  await index.options({ ranking: RANKING });
+  const worth = new Map();
+  for (const word of words) {
+    for (const { id, score, data } of (await index.search(word)).results) {
+      const old = worth.get(id)?.score ?? 0;
+      worth.set(id, { score: old + score, data });
+    }
+  }
+  const best = [...worth.values()].sort((a, b) => b.score - a.score);
+  return Promise.all(best.slice(0, FOUND_AT_MOST).map(one => one.data()));
+}
+
+function entry({ raw_url: path, meta, excerpt }, words) {
+  const item = document.createElement("li"), link = document.createElement("a");
+  const [, page, name] = path.match(/^\/?(.*)\/([^/]+)\.html$/);
+  const marked = encodeURIComponent(words.join(" "));
+  link.href = `${page}.html?highlight=${marked}#${name}`;
+  link.textContent = meta.title;
+  const text = document.createElement("p");
+  text.className = "context";
+  text.innerHTML = excerpt.replaceAll("<mark>", '<mark class="highlighted">');
+  item.append(link, meta.title === meta.page ? "" : ` · ${meta.page}`, text);
+  return item;
+}
+
+async function searchSections(asked) {
+  const words = wordsOf(asked), list = document.createElement("ol");
+  const told = document.createElement("p"), found = await sections(words);
+  list.className = "search";
+  list.append(...found.map(one => entry(one, words)));
+  told.textContent = `Search finished, found ${found.length} sections.`;
+  document.getElementById("search-results").replaceChildren(told, list);
+}
+
 document.addEventListener("DOMContentLoaded", () => {
   if (typeof Search === "undefined") return;
-  Search.htmlToText = (html, place) => {
-    const page = new DOMParser().parseFromString(html, "text/html");
-    const article = page.querySelector("article");
-    article?.querySelectorAll(FURNITURE).forEach(part => part.remove());
-    const part = place && article?.querySelector(place) || article;
-    return part?.textContent.replace(/\s+/g, " ") ?? "";
-  };
-  const asked = new URLSearchParams(location.search).get("q") ?? "";
-  const words = asked.toLowerCase().split(/\s+/)
-    .filter(word => !stopwords.includes(word));
-  const mark = event => {
-    const link = event.target.closest("#search-results a");
-    if (!link) return;
-    const to = new URL(link.href);
-    to.searchParams.set("highlight", words.join(" "));
-    link.href = to;
-  };
-  for (const name of ["click", "auxclick"]) addEventListener(name, mark, true);
+  if (location.protocol === "file:") {
+    DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
+  } else {
+    Search.performSearch = searchSections;
+  }
+  // Words are marked in a page that is opened from here, and in no later one.
   const forget = () => localStorage.removeItem("sphinx_highlight_terms");
   addEventListener("pagehide", forget);
 });
+
+// What is folded opens when an address leads to it.
+{
+  const unfold = () => {
+    const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const fold = place?.closest("details");
+    if (!fold || fold.open) return;
+    fold.open = true;
+    place.scrollIntoView();
+  };
+  addEventListener("DOMContentLoaded", unfold);
+  addEventListener("hashchange", unfold);
+}

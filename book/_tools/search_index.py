@@ -4,64 +4,89 @@ search leads to the place and not to the top of a long page.
 Pagefind's own program does the work: nothing is fetched.
 """
 
-import asyncio
+import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from bs4 import BeautifulSoup, Tag
-from pagefind.index import IndexConfig, PagefindIndex
 
-# What is no text of a section: figures, outputs, links of headings, set-up.
-FURNITURE = (
-    "svg, script, style, .headerlink, .colab, .cell_output, .tag_setup, "
-    ".tag_imports"
-)
+# What is no text of a section: outputs, links of headings, set-up.
+FURNITURE = "script, style, .headerlink, .colab, .cell_output, .tag_setup"
 # Sections, and the folded parts that have a name of their own.
 PARTS = "section[id], details[id]"
-# A word in a title counts as much as so many in the text.
-TITLE_WEIGHT = 5
+# A word in a title, or in code, counts as much as so many in the text; where a
+# page asks, sums up or lists, as much as so many in a chapter.
+TITLE_WEIGHT, CODE_WEIGHT = 3, 0.3
+WEIGHTS = {
+    "/sources": 0.1,
+    "/exercises": 0.3,
+    "/what-we-": 0.5,
+    "/for-later": 0.5,
+    "book/": 0.5,
+    "": 1.0,
+}
 
 
 def records(page: str, html: str) -> Iterator[tuple[str, str]]:
-    """Cut a page into addresses and little pages, one for each section."""
+    """Cut a page into little pages, one for each section, by their paths."""
+    html = re.sub("<svg.*?</svg>", "", html, flags=re.DOTALL)
     article = BeautifulSoup(html, "html.parser").select_one("article")
     if article is None:
         return
     for part in article.select(FURNITURE):
         part.decompose()
-    heads = article.select("h1, h2, h3, summary")
-    name = heads[0].get_text(" ", strip=True) if heads else page
+    head = article.select_one("h1")
+    name = head.get_text(" ", strip=True) if head else page
     # The innermost first, so that what is left of each is its own.
     for part in reversed(article.select(PARTS)):
         part.extract()
-        yield f"{page}#{part['id']}", record(part, name)
+        path = f"{page}/{part['id']}"
+        weight = next(x for key, x in WEIGHTS.items() if key in path)
+        yield path, record(part, name, weight)
 
 
-def record(part: Tag, page: str) -> str:
+def record(part: Tag, page: str, weight: float) -> str:
     """Write a section as a page of its own: its title, then its text."""
     head = part.select_one("h1, h2, h3, summary")
     title = head.extract().get_text(" ", strip=True) if head else page
+    code = " ".join(pre.extract().get_text() for pre in part.select("pre"))
     text = part.get_text(" ", strip=True)
-    if title != page:
-        text = f"{text} {page}"
-    return (
-        f'<html lang="en"><body><h1 data-pagefind-weight="{TITLE_WEIGHT}">'
-        f"{escape(title)}</h1><p data-pagefind-meta='page'>{escape(page)}</p>"
-        f"<p>{escape(text)}</p></body></html>"
+    inside = (
+        element("h1", title, weight * TITLE_WEIGHT),
+        element("p", page, weight, 'data-pagefind-meta="page"'),
+        element("p", text, weight),
+        element("p", code, weight * CODE_WEIGHT),
     )
+    return f'<html lang="en"><body>{"".join(inside)}</body></html>'
 
 
-async def index(built: Path) -> None:
-    """Write the index of a built book into its folder `pagefind`."""
-    config = IndexConfig(output_path=str(built / "pagefind"))
-    async with PagefindIndex(config=config) as pages:
+def element(kind: str, text: str, weight: float, more: str = "") -> str:
+    """Write a text whose words count so much."""
+    weighed = f'data-pagefind-weight="{weight:.2f}"'
+    return f"<{kind} {weighed} {more}>{escape(text)}</{kind}>"
+
+
+def index(built: Path) -> None:
+    """Write the index of a built book into its folder `pagefind`. There the
+    section page.html#name is page/name.html."""
+    with TemporaryDirectory() as folder:
         for file in sorted(built.rglob("*.html")):
-            name = file.relative_to(built).as_posix()
-            for url, text in records(name, file.read_text("utf8")):
-                await pages.add_html_file(content=text, url=url)
+            name = file.relative_to(built).with_suffix("").as_posix()
+            for path, text in records(name, file.read_text("utf8")):
+                target = Path(folder, f"{path}.html")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(text, "utf8")
+        places = "--site", folder, "--output-path", str(built / "pagefind")
+        subprocess.run(
+            [sys.executable, "-m", "pagefind", *places, "--quiet"], check=True
+        )
+    for file in (built / "pagefind").glob("pagefind-*ui*"):
+        file.unlink()  # the book has a page of its own for its search
 
 
 if __name__ == "__main__":
-    asyncio.run(index(Path(sys.argv[1])))
+    index(Path(sys.argv[1]))

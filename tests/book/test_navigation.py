@@ -75,18 +75,18 @@ def search(browser, request):
     reader.close()
 
 
-def test_extracts_are_the_text_of_pages_and_can_be_read(search):
+def test_extracts_are_the_text_of_sections_and_can_be_read(search):
     view, scheme = search
     texts = view.page.locator(EXTRACTS).all_inner_texts()
     for furniture in ("Show the setup", "# @title", "Contents", "#\n"):
         assert [text for text in texts if furniture in text] == []
-    found = view.page.locator("#search-results a .highlighted")
+    found = view.page.locator(f"{EXTRACTS} .highlighted")
     expect(found.first).to_be_visible()
     assert obstacles(view.page, scheme) == []
     assert view.problems == []
 
 
-def test_words_are_marked_in_the_page_that_is_opened_alone(search):
+def test_words_are_marked_in_the_section_that_is_opened_alone(search):
     page = search[0].page
     page.locator("#search-results a[href*='chapters/']").first.click()
     expect(page.locator("article .highlighted").first).to_be_visible()
@@ -94,3 +94,10 @@ def test_words_are_marked_in_the_page_that_is_opened_alone(search):
     page.reload()
     page.wait_for_timeout(50)
     expect(page.locator(".highlighted")).to_have_count(0)
+
+
+def test_a_page_from_the_disk_finds_titles_by_sphinxs_own_search(visit):
+    page = visit("search.html").page
+    page.goto((HTML / "search.html").as_uri() + "?q=clinic")
+    expect(page.get_by_text("Search finished, found")).to_be_visible()
+    expect(page.locator("#search-results li a").first).to_be_visible()
