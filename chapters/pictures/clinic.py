@@ -170,13 +170,13 @@ ERRORS = {
     "model = Whole(": "return Whole(",
     "math.sqrt": "m.sqrt",
     "self.PE": "self.pe",
-    "Q @ K /": "Q @ K.mT /",
-    "prod(self, Q,": "prod(Q,",
-    "if mask:": "if mask is not None:",
     "self.linears[-1]": "self.W_o",
     "W_v = (make(bias=False) for _ in range(2))": (
         "W_v, self.W_o = (make(bias=False) for _ in range(3))"
     ),
+    "Q @ K /": "Q @ K.mT /",
+    "prod(self, Q,": "prod(Q,",
+    "if mask:": "if mask is not None:",
     "w_init(x)": "self.w_init(x)",
     "self.source_attention": "self.src_attention",
 }
@@ -217,7 +217,11 @@ class Chart(list[tuple[str, ...]]):
 
     def _repr_html_(self) -> str:
         """Write a real table."""
-        rows = [[escape(text) for text in row] for row in self]
+        rows = []
+        for row in self:
+            wrong, showed, found, right = map(escape, row)
+            code = [f"<code>{text}</code>" for text in (wrong, right)]
+            rows.append([code[0], showed, found, code[1]])
         return html_table(self.heads, rows)
 
 
@@ -242,7 +246,7 @@ class Patient:
             told, showed, found = diagnosis(self.complaint(ask))
             short = [text.partition("\n")[0] for text in (wrong, right)]
             self.chart.append((short[0], showed, found, short[1]))
-            self.text = mended(self.text, wrong, right)
+            self.text = mend(self.text, wrong, right)
             versions.append(self.text)
             titles.append(told)
         left = self.complaint(ask) or "nothing is wrong"
@@ -270,11 +274,11 @@ class Patient:
         return diff(self.arrived, self.text, whole=True)
 
 
-def mended(text: str, wrong: str, right: str) -> str:
+def mend(text: str, wrong: str, right: str) -> str:
     """Put a right text for a wrong one; … keeps the name that is there.
     Raises ValueError where there is nothing to mend.
 
-    >>> mended("class A:", "class …:", "class …(B):")
+    >>> mend("class A:", "class …:", "class …(B):")
     'class A(B):'
     """
     pattern = re.escape(wrong).replace("…", r"(\w+)")
