@@ -27,6 +27,7 @@ APART = [
     r"^After this chapter you can\n\n(?:- [^\n]*\n(?:  [^\n]*\n)*)+",
     r"\$\$.*?\$\$|\$[^$\n]+\$",
     r"\]\([^)]*\)",
+    r"<details[^>]*>",
     r"(\{term\}`[^`]*`)|(?:\{[\w:-]+\})?`(?:[^`\n]|\n(?!\n))*`",
 ]
 # Words that also mean something to everybody: chapter 5 has a computer's
