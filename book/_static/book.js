@@ -43,6 +43,7 @@ document.addEventListener("DOMContentLoaded", () => {
 // lists the titles of pages.
 const FOUND_AT_MOST = 20;
 const RANKING = { metaWeights: { title: 1 }, termSimilarity: 2 };
+const WORTH_AT_MOST = 8; // of one word, however often it stands there
 // With which questions begin, and which Sphinx does not know to be idle.
 const IDLE = "can do does get have how i it's me my need one should the what "
   + "when where which why you your";
@@ -63,7 +64,8 @@ async function sections(words) {
   for (const word of words) {
     for (const { id, score, data } of (await index.search(word)).results) {
       const old = worth.get(id)?.score ?? 0;
-      worth.set(id, { score: old + score, data });
+      const more = Math.min(score, WORTH_AT_MOST);
+      worth.set(id, { score: old + more, data });
     }
   }
   const best = [...worth.values()].sort((a, b) => b.score - a.score);

@@ -18,6 +18,8 @@ from bs4 import BeautifulSoup, Tag
 FURNITURE = "script, style, .headerlink, .colab, .cell_output, .tag_setup"
 # Sections, and the folded parts that have a name of their own.
 PARTS = "section[id], details[id]"
+# This page leads where the search leads, and would stand in front of it.
+ASKS = "book/questions.html"
 # A word in a title, or in code, counts as much as so many in the text; where a
 # page asks, sums up or lists, as much as so many in a chapter.
 TITLE_WEIGHT, CODE_WEIGHT = 3, 0.3
@@ -74,7 +76,7 @@ def index(built: Path) -> None:
     """Write the index of a built book into its folder `pagefind`. There the
     section page.html#name is page/name.html."""
     with TemporaryDirectory() as folder:
-        for file in sorted(built.rglob("*.html")):
+        for file in sorted({*built.rglob("*.html")} - {built / ASKS}):
             name = file.relative_to(built).with_suffix("").as_posix()
             for path, text in records(name, file.read_text("utf8")):
                 target = Path(folder, f"{path}.html")
