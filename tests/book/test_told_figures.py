@@ -1,6 +1,6 @@
 """What two chapters print, against what it is measured by: the figures of
-source 003 in chapter 16, and the sentences that chapter 18's repaired class
-gets right. That 16 goes on without torchinfo, test_colab.py says."""
+source 003 in chapter 16, and the sentences that chapter 18's faults leave
+right. That 16 goes on without torchinfo, test_colab.py says."""
 
 import re
 
@@ -46,6 +46,7 @@ def test_the_chapter_measures_each_figure_of_the_sources_summary():
 def test_the_repaired_class_translates_and_so_do_silent_faults():
     said = shown("18_repair_clinic")
     found = dict(re.findall(r"^(.+?) +(\d+) of 612 right", said, re.MULTILINE))
-    assert found["as repaired"] == found["shares(scores)"] == "612"
-    assert int(found["scores + mask"]) > 590
-    assert int(found["split_heads(x,"]) < 10
+    assert found["as it should be"] == "612"
+    assert found["largest not subtracted"] == "612"
+    assert int(found["mask added"]) > 590
+    assert int(found["projections not applied"]) < 10
