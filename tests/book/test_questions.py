@@ -14,12 +14,12 @@ from tests.helpers.project import ROOT
 
 PAGE = (ROOT / "book" / "questions.md").read_text("utf8")
 ENTRY = re.compile(
-    r'^(\S.*)\n: (.*) <a href="\.\./([\w/]+\.html)#([\w-]+)">', re.MULTILINE
+    r'^(\S.*)\n: (.*)\n  <a href="\.\./([\w/]+\.html)#([\w-]+)">(.*)</a>',
+    re.MULTILINE,
 )
 ENTRIES = ENTRY.findall(PAGE)
-each_question = pytest.mark.parametrize(
-    ("question", "answer", "page", "place"), ENTRIES
-)
+QUESTIONS = [question.replace("\\", "") for question, *_ in ENTRIES]
+each_entry = pytest.mark.parametrize("entry", ENTRIES, ids=QUESTIONS)
 
 
 @cache
@@ -27,20 +27,41 @@ def soup(page: str) -> Tag:
     return BeautifulSoup((HTML / page).read_text("utf8"), "html.parser")
 
 
+def plain(part: Tag) -> str:
+    return " ".join(part.get_text(" ").lower().replace("’", "'").split())
+
+
+def lacking(answer: str, section: str) -> list[str]:
+    """The words of an answer that a section has not: names in code, and
+    words of five letters or more, by their first five."""
+    names = re.findall("`([^`]+)`", answer)
+    words = re.findall(r"[a-z]{5,}", re.sub("`[^`]+`", "", answer.lower()))
+    starts = {word[:5] for word in words}
+    share = sum(start in section for start in starts) / max(len(starts), 1)
+    lost = [name for name in names if name.lower() not in section]
+    return lost + ([] if share >= 0.6 else sorted(starts))
+
+
 def test_there_are_enough_questions_and_all_are_asked_once():
     assert len(ENTRIES) == PAGE.count("\n: ") > 45
-    assert len({question for question, *_ in ENTRIES}) == len(ENTRIES)
+    assert len(set(QUESTIONS)) == len(ENTRIES)
 
 
-@each_question
-def test_a_section_has_the_key_words_of_its_answer(
-    question, answer, page, place
-):
+@each_entry
+def test_a_section_has_the_key_words_of_its_answer(entry):
+    _, answer, page, place, title = entry
     section = soup(page).find(id=place)
-    text = " ".join(section.get_text(" ").lower().split())
-    keys = re.findall(r"\*([^*]+)\*", answer)
-    assert keys, "an answer marks its key words"
-    assert [key for key in keys if key.lower() not in text] == []
+    head = plain(section.select_one("h1, h2, h3, summary")).rstrip(" #")
+    assert title.lower().partition(" · ")[2] == re.sub(r"^\d+ · ", "", head)
+    assert lacking(answer, plain(section)) == []
+
+
+def test_most_answers_stand_in_no_other_section():
+    """Else the test above could not fail."""
+    sections = [plain(soup(x[2]).find(id=x[3])) for x in ENTRIES]
+    others = sections[7:] + sections[:7]
+    fits = [not lacking(x[1], text) for x, text in zip(ENTRIES, others)]
+    assert sum(fits) < 0.2 * len(fits)
 
 
 @pytest.fixture(scope="module")
@@ -52,16 +73,16 @@ def search(browser):
 
 
 @pytest.mark.full
-@each_question
+@pytest.mark.parametrize(
+    ("question", "entry"), [*zip(QUESTIONS, ENTRIES)], ids=QUESTIONS
+)
 def test_the_search_finds_the_section_among_the_first_three(
-    question, answer, page, place, search
+    question, entry, search
 ):
     search.goto(f"{SITE}/search.html?q={quote_plus(question)}")
     expect(search.get_by_text("Search finished, found")).to_be_visible()
     found = search.locator("#search-results li a").evaluate_all(
         "links => links.slice(0, 3).map(link => link.href)"
     )
-    ends = f"{page}#{place}"
-    assert ends in [
-        re.sub(r".*/(chapters/[^?]*)\?[^#]*", r"\1", x) for x in found
-    ]
+    places = [re.sub(r"\?[^#]*", "", link) for link in found]
+    assert f"{SITE}/{entry[2]}#{entry[3]}" in places
