@@ -9,7 +9,7 @@ HERE := PYTHONPATH=.:chapters
 
 .PHONY: help book links weblinks pdf test full check colab cpus nightly extras \
   zoo lint format notebooks transformer corpus results bench font picture poster \
-  weights sizes preview printed repository version dist release browser answers \
+  weights sizes preview prints repository version dist release browser answers \
   alarm clean
 
 help:
@@ -180,8 +180,8 @@ sizes: .venv/all.done
 
 # What book/own_model.md shows, with nanoGPT's real file: NANOGPT is the folder
 # of a checkout.
-printed: .venv/all.done
-	@$(ONE) $(HERE) $(BIN)/python book/_tools/printed.py "$(NANOGPT)"
+prints: .venv/all.done
+	@$(ONE) $(HERE) $(BIN)/python book/_tools/prints.py "$(NANOGPT)"
 
 poster: .venv/all.done
 	@$(ONE) $(HERE) $(BIN)/python book/_tools/stored_pictures.py poster

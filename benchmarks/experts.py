@@ -8,9 +8,15 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.translators import FIVE, RECIPE, figures, new_model, part
-from tformer_lite import EncoderDecoder, MixtureOfExperts, tiny_translator
+from tformer_lite import (
+    EncoderDecoder,
+    MixtureOfExperts,
+    Trainer,
+    tiny_translator,
+)
 from tformer_lite.model.modes import evaluating
 from tformer_lite.training.batches import batches, loss_of
+from tformer_lite.training.trainer import set_rate
 
 EXPERTS, ASKED = 4, 2  # in a layer, and by each position
 # How much an uneven router costs: not at all, or as Fedus et al. (2022) say.
@@ -49,12 +55,7 @@ def unevenness(scores: Tensor) -> Tensor:
 def balanced(model: EncoderDecoder, seed: int, cost: float) -> None:
     """Train a translator that pays for uneven routers as well."""
     recipe, data = replace(RECIPE, seed=seed), part("train")
-    optimizer = torch.optim.AdamW(
-        model.parameters(),
-        betas=recipe.betas,
-        weight_decay=recipe.weight_decay,
-        fused=True,
-    )
+    optimizer = Trainer(model, recipe).optimizer
     with overheard(model.train()) as said:
         for step, batch in zip(
             range(1, recipe.steps + 1), batches(data, recipe)
@@ -65,8 +66,7 @@ def balanced(model: EncoderDecoder, seed: int, cost: float) -> None:
             optimizer.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
-            for group in optimizer.param_groups:
-                group["lr"] = recipe.rate(step)
+            set_rate(optimizer, recipe.rate(step))
             optimizer.step()
     model.eval()
 

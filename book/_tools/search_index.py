@@ -17,7 +17,7 @@ from bs4 import BeautifulSoup, Tag
 # What is no text of a section: outputs, links of headings, set-up.
 FURNITURE = "script, style, .headerlink, .colab, .cell_output, .tag_setup"
 # Sections, and the folded parts that have a name of their own.
-PARTS = "section[id], details[id]"
+NAMED_PARTS = "section[id], details[id]"
 # This page leads where the search leads, and would stand in front of it.
 ASKS = "book/questions.html"
 # A word in a title, or in code, counts as much as so many in the text; where a
@@ -44,7 +44,7 @@ def records(page: str, html: str) -> Iterator[tuple[str, str]]:
     head = article.select_one("h1")
     name = head.get_text(" ", strip=True) if head else page
     # The innermost first, so that what is left of each is its own.
-    for part in reversed(article.select(PARTS)):
+    for part in reversed(article.select(NAMED_PARTS)):
         part.extract()
         path = f"{page}/{part['id']}"
         weight = next(x for key, x in WEIGHTS.items() if key in path)

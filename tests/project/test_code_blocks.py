@@ -8,7 +8,7 @@ from importlib import import_module
 from itertools import dropwhile
 
 import pytest
-from printed import printed
+from prints import prints_of
 
 from tests.helpers import lesson
 from tests.helpers.project import ROOT, run
@@ -53,7 +53,7 @@ def test_the_python_of_a_page_runs_and_prints_what_it_shows(
         monkeypatch.syspath_prepend(os.environ["NANOGPT"])
     else:
         monkeypatch.setitem(sys.modules, "model", lesson)
-    for block, said in printed((ROOT / page).read_text("utf8")):
+    for block, said in prints_of((ROOT / page).read_text("utf8")):
         assert said == block[2] or not block[2], block[1]
 
 

@@ -1,7 +1,7 @@
 """Run the Python of a page, block by block, and compare or write what it
 prints.
 
-make printed NANOGPT=folder   # the folder of a checkout of nanoGPT
+make prints NANOGPT=folder   # the folder of a checkout of nanoGPT
 
 writes into book/own_model.md what comes of nanoGPT's real model.py.
 """
@@ -20,7 +20,7 @@ import torch
 import tformer_lite
 from shapewatch.tracing.markup import STYLE
 
-PAGE = Path(__file__).parents[1] / "own_model.md"
+OWN_MODEL = Path(__file__).parents[1] / "own_model.md"
 FENCE = r"(?:text|{raw} html|{code-block} text\n:class: wide\n)\n"
 PRINTS = re.compile(
     rf"^ *```python\n(.*?)^ *```(?:\n\n```{FENCE}(.*?)\n```)?",
@@ -28,7 +28,7 @@ PRINTS = re.compile(
 )
 
 
-def printed(text: str) -> Iterator[tuple[re.Match, str]]:
+def prints_of(text: str) -> Iterator[tuple[re.Match, str]]:
     """Run the blocks of a page in their order: each, and what it prints."""
     names: dict[str, Any] = {
         name: getattr(tformer_lite, name) for name in tformer_lite.__all__
@@ -56,12 +56,12 @@ def output(block: re.Match, file: str, names: dict[str, Any]) -> str:
 def main(folder: str) -> None:
     """Write what the page prints with the model.py of a folder."""
     sys.path.insert(0, folder)
-    text = PAGE.read_text("utf8")
-    for block, said in reversed([*printed(text)]):
+    text = OWN_MODEL.read_text("utf8")
+    for block, said in reversed([*prints_of(text)]):
         if block[2] is not None:
             start, end = block.span(2)
             text = text[:start] + said + text[end:]
-    PAGE.write_text(text, "utf8", newline="\n")
+    OWN_MODEL.write_text(text, "utf8", newline="\n")
 
 
 if __name__ == "__main__":
