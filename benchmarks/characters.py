@@ -15,10 +15,12 @@ from tformer_lite import (
     Config,
     DecoderOnly,
     Recipe,
+    Sampler,
     Trainer,
     Windows,
     book_text,
     char_lm,
+    generate,
     split_text,
     train,
 )
@@ -45,6 +47,7 @@ SIZES = Config(
     positions="learned",
     activation="gelu",
 )
+TOKENIZER = CharTokenizer(book_text())
 # A third of nanoGPT's steps: enough to tell better from worse.
 STEPS = Recipe(steps=700, batch_size=12, lr=1e-3, warmup=100, every=100)
 
@@ -174,19 +177,35 @@ def ours_started_small(config: Config, recipe: Recipe) -> Trainer:
     return Trainer(trainer.model, trainer.recipe)
 
 
-def written_by(make: Callable) -> dict:
-    """Train on the book's text from five seeds: the losses in the end."""
-    tokenizer = CharTokenizer(book_text())
-    ids = tokenizer.encode(book_text())
+def taught(make: Callable, seed: int) -> Trainer:
+    """Train on nine tenths of the book's text, from a seed."""
+    ids = TOKENIZER.encode(book_text())
     cut = len(ids) * 9 // 10
     data, valid = Windows(ids[:cut], 64), Pieces(ids[cut:], 64)
-    config, found = replace(SIZES, vocab_size=len(tokenizer)), {}
-    for seed in FIVE:
-        torch.manual_seed(seed)
-        trainer = make(config, replace(STEPS, seed=seed))
-        train(trainer, data, valid)
-        found[str(seed)] = round(trainer.val_losses[-1], 4)
+    torch.manual_seed(seed)
+    config = replace(SIZES, vocab_size=len(TOKENIZER))
+    trainer = make(config, replace(STEPS, seed=seed))
+    train(trainer, data, valid)
+    return trainer
+
+
+def written_by(make: Callable) -> dict:
+    """Train from five seeds: the validation losses in the end."""
+    found = {
+        str(seed): round(taught(make, seed).val_losses[-1], 4) for seed in FIVE
+    }
     print(" ", found, flush=True)
+    return found
+
+
+def samples() -> dict:
+    """What two models of those write after a few words, drawn by chance."""
+    found = {}
+    for name, make in {"ours": ours, "nanoGPT's": nano}.items():
+        model = taught(make, FIVE[0]).model
+        draw = Sampler(0.8, generator=torch.Generator().manual_seed(FIVE[0]))
+        ids = generate(model, TOKENIZER.encode("A model ")[None], 200, draw)
+        found[name] = TOKENIZER.decode(ids[0])
     return found
 
 

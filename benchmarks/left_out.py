@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import torch
+from pictures.clinic import SILENT
 from torch import Tensor, nn
 
 from benchmarks.reasons import (
@@ -38,6 +39,7 @@ from tformer_lite import (
     english_nepali,
     tiny_translator,
 )
+from tformer_lite.gallery import planted
 from tformer_lite.model.models import Block, CrossBlock, Head
 from tformer_lite.model.modes import evaluating
 from tformer_lite.text.tokenizers import SOS, UNK
@@ -339,6 +341,25 @@ def blind() -> dict:
             trainer = learner(build, recipe, part("train"), part("valid"))
             losses[name][str(seed)] = curves_of(trainer)
     return losses
+
+
+def faulty() -> dict:
+    """Train with each of chapter 18's silent faults: the loss, and how many
+    test sentences are right."""
+    wanted, found = [nepali for _, nepali in english_nepali("test")], {}
+    for name, lines in SILENT.items():
+        copy, found[name] = planted("attention", *lines), {}
+        build = partial(copy.models.EncoderDecoder, tiny_translator)
+        for seed in FIVE[:3]:
+            recipe = replace(RECIPE, seed=seed, every=50)
+            trainer = learner(build, recipe, part("train"), part("valid"))
+            written = write(trainer.model, part("test").src)
+            found[name][str(seed)] = {
+                "val_loss": round(trainer.val_losses[-1], 4),
+                "right": sum(map(str.__eq__, written, wanted)),
+            }
+        print(" ", name, found[name], flush=True)
+    return found
 
 
 def left_out() -> dict:

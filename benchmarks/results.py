@@ -12,10 +12,15 @@ import sys
 
 import torch
 
-from benchmarks.characters import characters, overfitting, positions
+from benchmarks.characters import (
+    characters,
+    overfitting,
+    positions,
+    samples,
+)
 from benchmarks.experts import experts
 from benchmarks.head_jobs import head_jobs
-from benchmarks.left_out import blind, left_out
+from benchmarks.left_out import blind, faulty, left_out
 from benchmarks.reasons import blocks, hidden, variants
 from benchmarks.recurrent import recurrent
 from benchmarks.translators import (
@@ -40,12 +45,14 @@ RUNS = {
         overfitting,
         positions,
         characters,
+        samples,
         blocks,
         hidden,
         head_jobs,
         variants,
         left_out,
         blind,
+        faulty,
         experts,
         recurrent,
     )
