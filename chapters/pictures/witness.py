@@ -41,21 +41,9 @@ class Lines(Sheet):
 def witness(run: Trace) -> Lines:
     """Look up every shape of the source's list in a trace of the whole model,
     or in one of the two functions that the source tries by themselves."""
-
-    def head(B: int, T: int, D: int) -> tuple:
-        qkv = torch.randn(3, B, T, D)
-        return dot_product_attention, (*qkv, causal_mask(T)[0])
-
-    def waves(T: int, P: int) -> tuple:
-        return sinusoids, (T, 2 * P)
-
-    dims: dict[str, int | str] = {"B": 1, "T": 200, "D": 64}
-    runs = {"": run, "dot_product_attention": trace(build=head, dims=dims)}
-    dims = {"T": 200, "P": 256, "C": "2*P"}
-    runs["sinusoids"] = trace(build=waves, dims=dims)
     calls = [
         (f"{name or row.path}.", row.call, shapes)
-        for name, one in runs.items()
+        for name, one in {"": run, **alone()}.items()
         for row, shapes in zip(one.table.rows, one.axes)
     ]
     lines: list[Line] = []
@@ -73,6 +61,24 @@ def witness(run: Trace) -> Lines:
         lines.append(Line(label, shape, place, axes, equal))
         found.titles.append(f"codeblock {block}: {part or 'the whole model'}")
     return found
+
+
+def alone() -> dict[str, Trace]:
+    """Trace the two functions, at the source's sizes."""
+
+    def head(B: int, T: int, D: int) -> tuple:
+        qkv = torch.randn(3, B, T, D)
+        return dot_product_attention, (*qkv, causal_mask(T)[0])
+
+    def waves(T: int, P: int) -> tuple:
+        return sinusoids, (T, 2 * P)
+
+    return {
+        "dot_product_attention": trace(
+            build=head, dims={"B": 1, "T": 200, "D": 64}
+        ),
+        "sinusoids": trace(build=waves, dims={"T": 200, "P": 256, "C": "2*P"}),
+    }
 
 
 def find(calls: list[Call], part: str, place: str, start: int) -> list[int]:
