@@ -10,7 +10,7 @@ from typing import Any
 
 from shapewatch import Diff, Finding, diff, html_table
 
-__all__ = ["BY_HAND", "ERRORS", "LAST_ERRORS", "SILENT", "Patient"]
+__all__ = ["ERRORS", "LAST_ERRORS", "SILENT", "Patient"]
 
 HEAD = """
 import copy
@@ -181,11 +181,6 @@ LAST_ERRORS = {
     "w_init(x)": "self.w_init(x)",
     "self.source_attention": "self.src_attention",
 }
-# What a changed input has found, as the chapter shows.
-BY_HAND = [
-    ("(tensor - mean)", "nothing", "a changed term", "(tensor_sum - mean)"),
-    ("BertModel, for a target", "nothing", "causality", "nn.Embedding"),
-]
 # Lines of the book's own attention, and the same faults in them.
 SILENT = {
     "as it should be": ["weights = masked_softmax(scores, mask)"] * 2,
