@@ -1,4 +1,4 @@
-"""A number with decimals in a chapter's prose is one that the chapter shows."""
+"""A number with decimals in a chapter's prose is one that its cells show."""
 
 import math
 import re
@@ -12,7 +12,6 @@ CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
 # Follow from others by the arithmetic that their sentences tell.
 DERIVED = {
     "0.0001": 1 / 11 / 1023,
-    "0.003": 1 / 333,
     "2.08": math.log(8),
     "4.6": 10_000 ** (1 / 6),
     "6.93": math.log(1024),
