@@ -543,8 +543,8 @@ MOST_TIMES = 1.5  # times the loss of a guess
 
 @check
 def first_loss(subject: Subject) -> Verdict:
-    """See whether the loss of the next words is about ln V, or less: so much
-    has a guess among V words.
+    """See whether the loss of the next words is ln V, that of a blind guess
+    among V words, or less.
 
     A new model that is worse is sure of what it cannot know.
     """
