@@ -73,9 +73,10 @@ def stored(name: str) -> dict:
     """Look up the results of a longer run, as `make results` wrote them.
 
     The runs are translator, undecayed, learning, wider, starts, schedules,
-    overfitting, positions, characters, blocks, hidden, head_jobs, variants,
-    left_out and recurrent; another name raises ValueError. Losses are in
-    nats, shares between 0 and 1, BLEU and chrF between 0 and 100.
+    overfitting, positions, characters, samples, blocks, hidden, head_jobs,
+    variants, left_out, blind, faulty, experts and recurrent; another name
+    raises ValueError. Losses are in nats, shares between 0 and 1, BLEU and
+    chrF between 0 and 100.
     """
     results = json.loads((STORED_FILES / "results.json").read_text("utf8"))
     if name not in results:
