@@ -176,6 +176,7 @@ ERRORS = {
     ),
     "Q @ K /": "Q @ K.mT /",
 }
+# And what is left, when the chapter has shown how one is found.
 LAST_ERRORS = {
     "if mask:": "if mask is not None:",
     "w_init(x)": "self.w_init(x)",
