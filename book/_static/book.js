@@ -45,13 +45,13 @@ const FOUND_AT_MOST = 20;
 const RANKING = { metaWeights: { title: 1 }, termSimilarity: 2 };
 const WORTH_AT_MOST = 8; // of one word, however often it stands there
 // With which questions begin, and which Sphinx does not know to be idle.
-const IDLE = "can do does get have how i it's me my need one should the what "
-  + "when where which why you your";
+const IDLE = "can do does get have how i it's me must my need one should the what "
+  + "when where which while why you your";
 
 function wordsOf(text) {
   const idle = [...stopwords, ...IDLE.split(" ")];
   const words = text.toLowerCase().match(/[\p{L}\p{M}\p{N}_.'’-]+/gu) ?? [];
-  return words.map(word => word.replace(/[.'’-]+$/, ""))
+  return [...new Set(words.map(word => word.replace(/[.'’-]+$/, "")))]
     .filter(word => !idle.includes(word));
 }
 

@@ -28,6 +28,7 @@ WEIGHTS = {
     "/exercises": 0.3,
     "/what-we-": 0.5,
     "/for-later": 0.5,
+    "book/names": 0.3,
     "book/": 0.5,
     "": 1.0,
 }
