@@ -10,7 +10,7 @@ import io
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,7 +29,8 @@ PRINTS = re.compile(
 
 
 def prints_of(text: str) -> Iterator[tuple[re.Match, str]]:
-    """Run the blocks of a page in their order: each, and what it prints."""
+    """Run the blocks of a page in their order: each, and what it prints. The
+    files that they write are gone afterwards."""
     names: dict[str, Any] = {
         name: getattr(tformer_lite, name) for name in tformer_lite.__all__
     }
@@ -39,7 +40,9 @@ def prints_of(text: str) -> Iterator[tuple[re.Match, str]]:
         for n, block in enumerate(PRINTS.finditer(text)):
             file = Path(folder, f"{n}.py")  # a trace reads its lines
             file.write_text(block[1], "utf8")
-            yield block, output(block, str(file), names)
+            with chdir(folder):
+                said = output(block, str(file), names)
+            yield block, said
 
 
 def output(block: re.Match, file: str, names: dict[str, Any]) -> str:
@@ -55,7 +58,7 @@ def output(block: re.Match, file: str, names: dict[str, Any]) -> str:
 
 def main(folder: str) -> None:
     """Write what the page prints with the model.py of a folder."""
-    sys.path.insert(0, folder)
+    sys.path.insert(0, str(Path(folder).resolve()))
     text = OWN_MODEL.read_text("utf8")
     for block, said in reversed([*prints_of(text)]):
         if block[2] is not None:
