@@ -44,7 +44,7 @@ def shares(scores: Tensor) -> Tensor:
 
 
 def unevenness(scores: Tensor) -> Tensor:
-    """1 where all experts have the same work, at most their number.
+    """1 where all experts have the same work, 2 where two have all of it.
 
     Fedus et al. (2022), equation 4, with two experts for each position.
     """

@@ -46,8 +46,8 @@ def jobs_of(model: EncoderDecoder) -> Jobs:
         for head in range(model.config.n_heads):
             name, silent = f"{kind} {head}", silenced(model, kind, head)
             found = Counter(verb_mistakes(silent))
-            right = scores(silent)["exact_match"] * len(english_nepali("test"))
-            jobs["wrong"][name] = len(english_nepali("test")) - round(right)
+            wrong = 1 - scores(silent)["exact_match"]
+            jobs["wrong"][name] = round(wrong * len(english_nepali("test")))
             jobs["another verb"][name] = sum(
                 found["another verb", of_four] for of_four in (True, False)
             )

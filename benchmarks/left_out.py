@@ -36,6 +36,7 @@ from tformer_lite import (
     DecoderOnly,
     EncoderDecoder,
     Recipe,
+    bug,
     english_nepali,
     tiny_translator,
 )
@@ -307,40 +308,39 @@ def heads_of(models: dict[str, nn.Module], ids: Tensor) -> dict:
     }
 
 
-class BlindBlock(CrossBlock):
-    """A decoder's block that takes the source's answers from the target."""
+def with_line(file: str, right: str, wrong: str) -> Callable[[], nn.Module]:
+    """Give what builds a new translator with one line of its code changed."""
+    models = planted(file, right, wrong).models
+    return partial(models.EncoderDecoder, tiny_translator)
 
-    def forward(
-        self,
-        x: Tensor,
-        memory: Tensor,
-        mask: Tensor | None = None,
-        memory_mask: Tensor | None = None,
-    ) -> Tensor:
-        """Ignore `memory`, but not its mask: (B, T, C) -> (B, T, C)."""
-        first, second, third = self.norms
-        x = x + self.self_attention(first(x), mask=mask)
-        x = x + self.cross_attention(second(x), second(x), memory_mask)
-        return x + self.feed_forward(third(x))
+
+def validated(build: Callable[[], nn.Module], count: int) -> dict:
+    """Train on the corpus from some seeds, and validate on the way."""
+    return {
+        str(seed): learner(
+            build,
+            replace(RECIPE, seed=seed, every=50),
+            part("train"),
+            part("valid"),
+        )
+        for seed in FIVE[:count]
+    }
 
 
 def blind() -> dict:
     """Train decoders that see the source, that see nothing in its place, and
     that see their own words there: what do they pay?"""
-    ways: dict[str, dict] = {
-        "right": {},
-        "no cross-attention": {"cross_attention": Nothing},
-        "own words": {"residual": (Block, BlindBlock)},
+    deaf = replace(tiny_translator, cross_attention=Nothing)
+    own = bug("source_never_read")
+    ways = {
+        "right": partial(EncoderDecoder, tiny_translator),
+        "no cross-attention": partial(EncoderDecoder, deaf),
+        "own words": with_line(own.file, own.right, own.wrong),
     }
-    losses: dict[str, dict] = {}
-    for name, choices in ways.items():
-        build = partial(EncoderDecoder, replace(tiny_translator, **choices))
-        losses[name] = {}
-        for seed in FIVE:
-            recipe = replace(RECIPE, seed=seed, every=50)
-            trainer = learner(build, recipe, part("train"), part("valid"))
-            losses[name][str(seed)] = curves_of(trainer)
-    return losses
+    return {
+        name: {x: curves_of(one) for x, one in validated(build, 5).items()}
+        for name, build in ways.items()
+    }
 
 
 def faulty() -> dict:
@@ -348,14 +348,11 @@ def faulty() -> dict:
     test sentences are right."""
     wanted, found = [nepali for _, nepali in english_nepali("test")], {}
     for name, lines in SILENT.items():
-        copy, found[name] = planted("attention", *lines), {}
-        build = partial(copy.models.EncoderDecoder, tiny_translator)
-        for seed in FIVE[:3]:
-            recipe = replace(RECIPE, seed=seed, every=50)
-            trainer = learner(build, recipe, part("train"), part("valid"))
-            written = write(trainer.model, part("test").src)
-            found[name][str(seed)] = {
-                "val_loss": round(trainer.val_losses[-1], 4),
+        found[name] = {}
+        for seed, one in validated(with_line("attention", *lines), 3).items():
+            written = write(one.model, part("test").src)
+            found[name][seed] = {
+                "val_loss": round(one.val_losses[-1], 4),
                 "right": sum(map(str.__eq__, written, wanted)),
             }
         print(" ", name, found[name], flush=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.helpers.project import ROOT
+from tests.helpers.project import ROOT, printed
 from tformer_lite import bugs
 
 # The sources are no part of the repository.
@@ -47,9 +47,7 @@ def stored_text(chapter: str) -> str:
     """What a chapter's notebook says and prints."""
     (file,) = (ROOT / "chapters").glob(f"{chapter:0>2}_*.ipynb")
     cells = nbformat.read(file, as_version=4).cells
-    prints = [o for cell in cells for o in cell.get("outputs", [])]
-    texts = [o.get("text") or o["data"].get("text/plain", "") for o in prints]
-    return "\n".join([*(cell.source for cell in cells), *texts])
+    return "\n".join([*(cell.source for cell in cells), printed(cells)])
 
 
 def numbers(text: str) -> set[str]:

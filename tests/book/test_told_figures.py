@@ -7,7 +7,7 @@ import re
 import nbformat
 
 from tests.helpers.printed_003 import COUNTERPARTS, TABLE
-from tests.helpers.project import ROOT
+from tests.helpers.project import ROOT, printed
 
 COLUMNS = re.compile(r"(.+?)  +((?:\d+ ?)+)  +(.+?)  +(\(.+?\))  +(.+)")
 
@@ -15,10 +15,7 @@ COLUMNS = re.compile(r"(.+?)  +((?:\d+ ?)+)  +(.+?)  +(\(.+?\))  +(.+)")
 def shown(chapter: str) -> str:
     """All that a chapter prints."""
     file = ROOT / "chapters" / f"{chapter}.ipynb"
-    cells = nbformat.read(file, as_version=4).cells
-    outputs = [o for cell in cells for o in cell.get("outputs", [])]
-    texts = [o.get("text") or o["data"]["text/plain"] for o in outputs]
-    return "\n".join(texts)
+    return printed(nbformat.read(file, as_version=4).cells)
 
 
 def test_the_chapter_compares_all_95_shapes_in_the_sources_order():

@@ -31,6 +31,14 @@ def run(folder: Path, *command) -> subprocess.CompletedProcess:
     )
 
 
+def printed(cells: list) -> str:
+    """All that cells of a notebook print, and show as text."""
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    return "\n".join(
+        o.get("text") or o["data"].get("text/plain", "") for o in outputs
+    )
+
+
 def project_files(root: Path) -> list[Path]:
     """The files that git has, or would take; all, in an unpacked sdist."""
     if not (root / ".git").exists():
