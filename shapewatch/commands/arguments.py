@@ -1,6 +1,9 @@
-"""What one can type: `trace` and `check`, and their options."""
+"""What one can type: `trace` and `check`, or neither, and their options."""
 
-from functools import partial
+import re
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
 
 from shapewatch.commands.checking import run_check
 from shapewatch.commands.parsing import (
@@ -13,7 +16,7 @@ from shapewatch.commands.parsing import (
     Program,
     read_command,
 )
-from shapewatch.commands.tracing import trace_model
+from shapewatch.commands.tracing import trace_and_check, trace_model
 from shapewatch.properties.subject import POSITIONS
 
 FACTORY = (
@@ -24,15 +27,17 @@ FACTORY = (
 # another command line has these commands, too.
 TRACE_OPTIONS: Options = {
     "path": (TEXT, "print every call in this module; * is anything"),
-    "json": (TEXT, "a file to write the whole trace to"),
+    "json": (TEXT, "a file to write all to, as JSON; - is the screen"),
     "calls": (FLAG, "print every torch call, not the modules"),
     "depth": (COUNT, "levels of modules to print, if not what fits a screen"),
 }
 CHECK_OPTIONS: Options = {
     "pad": (WHOLE_NUMBER, "the id of padding"),
+    "unknown": (WHOLE_NUMBER, "the id of unknown words"),
     "no-causal": (FLAG, "outputs may depend on the future, as in an encoder"),
     "check positions": (COUNT, "positions of an input to push, at most"),
     "output": (TEXT, "what to judge of what the model gives, by its name"),
+    "loss": (TEXT, "a function for training: loss(model, *inputs) is called"),
     "expect": (
         {"metavar": "NAME=REASON", "action": "append"},
         "a finding that is known, and why; may be given again",
@@ -46,24 +51,34 @@ NAMES: Options = {
     ),
 }
 TRACE_DEFAULTS = {"path": None, "json": None, "calls": False, "depth": None}
-CHECK_DEFAULTS = {
+WHOLE_DEFAULTS = {
     "pad": None,
+    "unknown": None,
     "no-causal": False,
     "check positions": POSITIONS,
     "output": None,
+    "loss": None,
     "expect": None,
 }
+CHECK_DEFAULTS = WHOLE_DEFAULTS | {"json": None}
+WHOLE = "both"  # the command that is meant where none is typed
 EXAMPLES = {
-    "": ["trace my_model.py:make", "check my_model.py:make --pad 0"],
+    "": [
+        "my_model.py:make",
+        "trace my_model.py:make --axes 'B T'",
+        "check my_model.py:make --pad 0",
+    ],
+    "both": ["my_model.py:make", "my_model.py:make --axes 'B T' --pad 0"],
     "trace": [
         "my_model.py:make",
-        "model.py:make --dims B=2,T=8 --axes 'B T' --calls",
+        "model.py:make --axes 'B T' --dims H=3,D=4 --calls",
         "my_package.my_module:make --path 'blocks.0.*'",
     ],
     "check": [
         "my_package.my_module:make",
         "path/to/file.py:make --pad 0 --positions 8",
         "bert.py:make --no-causal --output logits",
+        "gpt.py:make --loss loss --json report.json",
         "t5.py:make --expect 'score_scale=as in T5'",
     ],
 }
@@ -71,6 +86,11 @@ COMMAND_LINE = Program(
     name="python -m shapewatch",
     about="See the shapes of a PyTorch model, and check what holds for it.",
     commands={
+        WHOLE: Command(
+            trace_and_check,
+            {"depth": None} | dict.fromkeys(NAMES) | WHOLE_DEFAULTS,
+            ("factory", None, FACTORY),
+        ),
         "trace": Command(
             trace_model,
             TRACE_DEFAULTS | dict.fromkeys(NAMES),
@@ -83,4 +103,10 @@ COMMAND_LINE = Program(
     options={**TRACE_OPTIONS, **NAMES, **CHECK_OPTIONS},
     examples=EXAMPLES,
 )
-read = partial(read_command, COMMAND_LINE)
+
+
+def read(argv: Sequence[str] | None = None) -> Namespace:
+    """Read what was typed; a factory alone is traced and checked."""
+    words = [*(sys.argv[1:] if argv is None else argv)]
+    alone = bool(re.match(r"[^-].*(:|\.py$)", "".join(words[:1])))
+    return read_command(COMMAND_LINE, [WHOLE] * alone + words)

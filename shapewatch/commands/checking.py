@@ -11,7 +11,7 @@ from typing import Any
 
 from torch import nn
 
-from shapewatch.properties import report
+from shapewatch.properties import Report, report
 from shapewatch.properties.reporting import reader_line
 from shapewatch.properties.subject import error_line
 
@@ -25,20 +25,44 @@ def run_check(
     """Check a model for what holds for every right one: causality, padding,
     order, gradients and more. A factory gives the model, and what it reads.
     The exit code is 1 when something is broken."""
-    model, inputs = (call or call_factory)(args.factory)
+    seen = report_on(args, *(call or call_factory)(args.factory))
+    if args.json:
+        write_text(args.json, seen.to_json(), "Report")
+    if args.json is None:
+        print(seen, flush=True)
+    return int(not seen.ok)
+
+
+def report_on(args: Namespace, model: Any, inputs: tuple) -> Report:
+    """Ask all checks about a model, with the options that were typed."""
     options = {
         "pad": args.pad,
+        "unknown": args.unknown,
         "causal": not args.no_causal,
         "positions": args.positions,
         "output": args.output,
+        "loss": args.loss and loss_of(args.loss, args.factory),
         "expect": dict(map(reason, args.expect or [])),
     }
     try:
-        seen = report(model, *inputs, **options)
+        return report(model, *inputs, **options)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{args.factory}: {error}; {GIVES}") from error
-    print(seen, flush=True)
-    return int(not seen.ok)
+
+
+def loss_of(name: str, factory: str) -> Any:
+    """Import a loss: by its name alone, from where the factory is."""
+    place = factory.rpartition(":")[0]
+    return import_factory(name if ":" in name else f"{place}:{name}")
+
+
+def write_text(file: str, text: str, what: str) -> None:
+    """Write a text into a file, and say so; `-` is the screen."""
+    if file == "-":
+        print(text, flush=True)
+        return
+    Path(file).write_text(text, "utf8")
+    print(f"{what} saved to {file}", flush=True)
 
 
 def reason(text: str) -> tuple[str, str]:

@@ -1,36 +1,62 @@
-"""The command `trace`: the shapes of a model of one's own."""
+"""The command `trace`: the shapes of a model of one's own; and that with
+what `check` finds."""
 
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from shapewatch.commands.checking import call_factory, error_with_line
+from shapewatch.commands.checking import (
+    call_factory,
+    error_with_line,
+    report_on,
+    write_text,
+)
+from shapewatch.properties import Report
+from shapewatch.properties.finding import BROKEN, UNUSUAL, of_level
 from shapewatch.properties.subject import accepts_names
 from shapewatch.tracing import Trace, trace
 
 
 def trace_model(args: Namespace) -> None:
     """Print the shapes of a model while it runs. A factory gives the model,
-    and what it reads; with `--dims` and `--axes`, axes have names that were
-    proved at other sizes."""
+    and what it reads; with `--axes`, which name the axes of its inputs, axes
+    have names that were proved at other sizes."""
+    show(args, trace_of(args, *call_factory(args.factory)))
+
+
+def trace_and_check(args: Namespace) -> int:
+    """Print the shapes of a model, and what is wrong with it: what no command
+    means. The exit code is 1 when something is broken."""
     model, inputs = call_factory(args.factory)
+    tree = trace_of(args, model, inputs).tree(args.depth)
+    tree.more = "--depth {}", f"trace {args.factory} --calls"
+    print(tree, flush=True)
+    seen = report_on(args, model, inputs)
+    for level in BROKEN, UNUSUAL:
+        if found := of_level(seen, level).findings:
+            print("", Report(found), sep="\n")
+    counts = Counter(x.verdict for x in seen.findings)
+    texts = (f"{n} {verdict}" for verdict, n in counts.items())
+    print(f"\n{len(seen.findings)} checks: {', '.join(texts)}")
+    print(f"check {args.factory} lists them all")
+    return int(not seen.ok)
+
+
+def trace_of(args: Namespace, model: Any, inputs: tuple) -> Trace:
+    """Trace a model, with the names that were typed."""
     inputs, named = called_with(model, inputs)
     axes = by_name(args.axes, named) if named else args.axes
-    dims = sizes(args.dims)
-    if axes and not dims:
-        raise ValueError(
-            "--axes names axes, and --dims says how long they are"
-        )
     with torch.no_grad():
         try:
-            seen = trace(model, *inputs, dims=dims, axes=axes, **named)
+            return trace(
+                model, *inputs, dims=sizes(args.dims), axes=axes, **named
+            )
         except Exception as error:
             raise ValueError(f"{args.factory}{fault(error)}") from error
-        show(args, seen)
 
 
 def called_with(model: Any, inputs: tuple) -> tuple[tuple, dict[str, Any]]:
@@ -80,8 +106,7 @@ def show(args: Namespace, seen: Trace) -> None:
     """Print the modules, every torch call, or those in a module; write them
     as JSON."""
     if args.json:
-        Path(args.json).write_text(seen.to_json(), "utf8")
-        print(f"Trace saved to {args.json}", flush=True)
+        write_text(args.json, seen.to_json(), "Trace")
     try:
         if args.path or args.calls:
             print(seen.at(args.path) if args.path else seen.calls())

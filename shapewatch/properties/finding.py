@@ -1,6 +1,7 @@
 """Findings: what a check has seen of a model, and the table of all."""
 
 import html
+import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,7 @@ Judge = Callable[[Subject], Verdict]
 FUTURE = "Outputs may depend on the future here: causal=False."
 BROKEN, UNUSUAL, AS_EXPECTED = "broken", "unusual", "expected"
 LEVELS = {True: "holds", False: BROKEN, None: "not judged"}
+REPORT_VERSION = 1
 VERDICT_MARKS = {"holds": "✓", "broken": "✗", "not judged": "–"}
 
 
@@ -116,6 +118,19 @@ class Report:
     def shown(self) -> list[Finding]:
         """List what is printed."""
         return self.findings
+
+    def to_json(self) -> str:
+        """Write the report as JSON, one object: `version` is 1; `ok` says
+        whether it runs and nothing is broken; `findings` has, in order, an
+        object for each check: its `name`, the `level` ("holds", "broken",
+        "unusual", "expected" or "not judged"), and what it `says`. Fields may
+        be added without another version. The matrices are left out: these
+        are the findings' `seen`.
+        """
+        fields = "name", "level", "says"
+        found = [{x: getattr(one, x) for x in fields} for one in self.findings]
+        data = {"version": REPORT_VERSION, "ok": self.ok, "findings": found}
+        return json.dumps(data, ensure_ascii=False, indent=1)
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""

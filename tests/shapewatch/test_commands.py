@@ -3,13 +3,14 @@
 import importlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 
 import pytest
 
-from shapewatch import trace
+from shapewatch import report, trace
 from shapewatch.__main__ import main
 from shapewatch.commands.arguments import EXAMPLES, read
 from tests.helpers.commands import examples, refusal
@@ -76,6 +77,9 @@ def key():
 
 def place():
     return Model(lambda x: [][0]), ids
+
+def copying(model, ids):
+    return nn.functional.cross_entropy(model(ids % 6).mT, ids % 6)
 """
 DIMS = ["--dims", "B=2,T=4"]
 NAMED = [*DIMS, "--axes", "B T"]
@@ -173,6 +177,8 @@ def test_a_trace_goes_to_a_file_and_only_there(capsys, here):
         ("trace", "required: FACTORY; see python -m shapewatch trace --help"),
         ("", "required: COMMAND; see python -m shapewatch --help"),
         ("trace theirs:make --depth 0", "--depth: 0 is less than 1"),
+        ("theirs.py", "'theirs.py' names no factory: give module:factory"),
+        ("check theirs:make --loss no", "theirs has no function 'no'; it h"),
         ("trace theirs", "'theirs' names no factory: give module:factory"),
         ("trace theirs:makes", "theirs has no function 'makes'; it has Bl"),
         ("trace nothing_here:make", "there is no module 'nothing_here'"),
@@ -214,6 +220,44 @@ def test_a_check_that_finds_nothing_gives_0_and_one_that_does_1(capsys):
 
 
 @pytest.mark.slow
+def test_a_factory_alone_is_traced_and_what_is_wrong_stands_below(capsys):
+    assert main(["theirs.py:averaging", "--depth", "1"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    tree = str(trace(*given("averaging")).tree(1)).splitlines()
+    assert lines[: len(tree) - 1] == tree[:-1]
+    seen = report(*given("averaging"))
+    below = [line[:34].split() for line in lines[len(tree) + 1 :]]
+    named = [words[0] for words in below if words and words[-1:] != ["and"]]
+    assert {*seen.broken, *seen.unusual} <= {*named}
+    holds = sum(x.level == "holds" for x in seen.findings)
+    assert f"{len(seen.findings)} checks: {holds} ✓ holds" in lines[-2]
+
+
+@pytest.mark.slow
+def test_a_report_goes_to_the_screen_as_json_with_every_field(capsys):
+    """The witness: the report, and the fields that `to_json` promises."""
+    words = "check", "theirs:make", "--json", "-", "--unknown", "9"
+    written = "\n".join(
+        typed(capsys, *words, "--expect", "order_sensitivity=none")
+    )
+    known = {"unknown": 9, "expect": {"order_sensitivity": "none"}}
+    seen = report(*given("make"), **known)
+    assert written == seen.to_json()
+    data = json.loads(written)
+    fields = re.findall(r"`(\w+)`", type(seen).to_json.__doc__)
+    assert {*data, *data["findings"][0]} | {"seen"} == {*fields}
+    levels = {one["level"] for one in data["findings"]}
+    assert all(f'"{level}"' in type(seen).to_json.__doc__ for level in levels)
+    assert data["ok"] is seen.ok is True
+
+
+@pytest.mark.slow
+def test_a_loss_is_found_beside_the_factory(capsys):
+    assert main(["check", "theirs:make", "--loss", "copying"]) == 1
+    assert "next_word           ✗ broken" in capsys.readouterr().out
+
+
+@pytest.mark.slow
 def test_a_shell_gets_the_code_and_no_other_package_is_asked_for(here):
     """None in the place of a module says that there is none."""
     others = ["tformer_lite", "classroom", "pictures", "matplotlib", "tqdm"]
@@ -233,7 +277,7 @@ def test_a_shell_gets_the_code_and_no_other_package_is_asked_for(here):
     assert "causality           ✗ broken" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["", "trace", "check"])
+@pytest.mark.parametrize("command", ["", "both", "trace", "check"])
 def test_help_gives_examples_that_can_be_typed(command, capsys):
     found = examples(capsys, *command.split(), main=main)
     assert len(found) == len(EXAMPLES[command]) >= 2
