@@ -3,14 +3,16 @@ prints.
 
 make prints NANOGPT=folder   # the folder of a checkout of nanoGPT
 
-writes into book/own_model.md what comes of nanoGPT's real model.py.
+writes into book/own_model.md what comes of nanoGPT's real model.py, and into
+book/other_tools.md what these tools print.
 """
 
 import io
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import chdir, redirect_stdout
+from contextlib import chdir, contextmanager, redirect_stdout
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,7 +22,11 @@ import torch
 import tformer_lite
 from shapewatch.tracing.markup import STYLE
 
-OWN_MODEL = Path(__file__).parents[1] / "own_model.md"
+BOOK = Path(__file__).parents[1]
+PAGES = "own_model.md", "other_tools.md"
+FILE = re.compile(r"# (\w+)\.py\n")  # a block that is a file of its own
+# What few have: a block that names one which is not there is not run.
+TOOLS = "lovely_tensors", "torchlens", "torchtyc", "torchview"
 FENCE = r"(?:text|{raw} html|{code-block} text\n:class: wide\n)\n"
 PRINTS = re.compile(
     rf"^ *```python\n(.*?)^ *```(?:\n\n```{FENCE}(.*?)\n```)?",
@@ -28,21 +34,36 @@ PRINTS = re.compile(
 )
 
 
-def prints_of(text: str) -> Iterator[tuple[re.Match, str]]:
-    """Run the blocks of a page in their order: each, and what it prints. The
-    files that they write are gone afterwards."""
+def prints_of(text: str) -> Iterator[tuple[re.Match, str | None]]:
+    """Run the blocks of a page in their order: each, and what it prints, or
+    None where a tool is not there. The files that they write are gone
+    afterwards."""
     names: dict[str, Any] = {
         name: getattr(tformer_lite, name) for name in tformer_lite.__all__
     }
     names |= {"torch": torch, "x": torch.zeros(2, 8, 12)}
     names |= {"d_model": 12, "n_heads": 3}
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, imports_from(folder):
         for n, block in enumerate(PRINTS.finditer(text)):
-            file = Path(folder, f"{n}.py")  # a trace reads its lines
-            file.write_text(block[1], "utf8")
+            named = FILE.match(block[1])
+            file = Path(folder, f"{named[1] if named else n}.py")
+            file.write_text(block[1], "utf8")  # a trace reads its lines
+            lacking = [x for x in TOOLS if x in block[1] and not find_spec(x)]
             with chdir(folder):
-                said = output(block, str(file), names)
+                said = None if lacking else output(block, str(file), names)
             yield block, said
+
+
+@contextmanager
+def imports_from(folder: str) -> Iterator[None]:
+    """Let what stands in a folder be imported, and then be forgotten."""
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
+        for file in Path(folder).glob("*.py"):
+            sys.modules.pop(file.stem, None)
 
 
 def output(block: re.Match, file: str, names: dict[str, Any]) -> str:
@@ -57,14 +78,17 @@ def output(block: re.Match, file: str, names: dict[str, Any]) -> str:
 
 
 def main(folder: str) -> None:
-    """Write what the page prints with the model.py of a folder."""
+    """Write what the pages print with the model.py of a folder."""
     sys.path.insert(0, str(Path(folder).resolve()))
-    text = OWN_MODEL.read_text("utf8")
-    for block, said in reversed([*prints_of(text)]):
-        if block[2] is not None:
-            start, end = block.span(2)
-            text = text[:start] + said + text[end:]
-    OWN_MODEL.write_text(text, "utf8", newline="\n")
+    for page in PAGES:
+        text = (BOOK / page).read_text("utf8")
+        for block, said in reversed([*prints_of(text)]):
+            if block[2] is not None:
+                if said is None:
+                    raise ImportError(f"no tool for: {block[1]}")
+                start, end = block.span(2)
+                text = text[:start] + said + text[end:]
+        (BOOK / page).write_text(text, "utf8", newline="\n")
 
 
 if __name__ == "__main__":

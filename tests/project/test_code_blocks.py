@@ -47,14 +47,15 @@ def test_the_python_of_a_page_runs_and_prints_what_it_shows(
     page, monkeypatch, tmp_path
 ):
     """NANOGPT=folder takes the real file of nanoGPT's, which the page shows;
-    without it there is one that does the same."""
+    without it there is one that does the same. What only another tool prints
+    is compared where that is there."""
     monkeypatch.chdir(tmp_path)
     if "NANOGPT" in os.environ:
         monkeypatch.syspath_prepend(os.environ["NANOGPT"])
     else:
         monkeypatch.setitem(sys.modules, "model", lesson)
     for block, said in prints_of((ROOT / page).read_text("utf8")):
-        assert said == block[2] or not block[2], block[1]
+        assert said in (block[2], None) or not block[2], block[1]
 
 
 COMMANDS = {
