@@ -8,8 +8,8 @@ ONE := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONHASHSEED=0
 HERE := PYTHONPATH=.:chapters
 
 .PHONY: help book links weblinks pdf test full check colab cpus nightly extras \
-  zoo lint format notebooks transformer corpus results tools bench font picture \
-  poster weights sizes preview prints repository version dist release browser answers \
+  zoo lint format notebooks transformer corpus results bench font picture poster \
+  weights sizes preview prints repository version dist release browser answers \
   alarm clean
 
 help:
@@ -143,15 +143,16 @@ corpus: .venv/all.done
 results: .venv/all.done
 	@$(ONE) $(HERE) $(BIN)/python -m benchmarks.results $(RUNS)
 
-tools: .venv/all.done
+_build/tools.done: benchmarks/requirements.txt .venv/all.done
 	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	  --no-deps --upgrade --target _build/bench/tools \
 	  -r benchmarks/requirements.txt
+	@touch $@
 
 # About twelve minutes on one thread, on a machine that does nothing else;
 # QUICK=1 only tries everything out, NANOGPT=folder compares with a checkout
 # of nanoGPT, too. Tools that cannot be had are left out.
-bench: .venv/all.done tools
+bench: _build/tools.done
 	@$(ONE) $(HERE):_build/bench/tools $(BIN)/python \
 	  -m benchmarks.measure
 
@@ -182,7 +183,7 @@ sizes: .venv/all.done
 
 # What book/own_model.md shows, with nanoGPT's real file: NANOGPT is the folder
 # of a checkout; and book/other_tools.md.
-prints: .venv/all.done tools
+prints: _build/tools.done
 	@$(ONE) $(HERE):_build/bench/tools $(BIN)/python \
 	  book/_tools/prints.py "$(NANOGPT)"
 
