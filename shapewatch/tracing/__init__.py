@@ -15,7 +15,7 @@ from shapewatch.tracing.listing.changes import Diff, diff
 from shapewatch.tracing.markup import html_table, shape_html
 from shapewatch.tracing.printing import print_shapes
 from shapewatch.tracing.questions.attention import Attention
-from shapewatch.tracing.questions.costs import flops, gradients, parameters
+from shapewatch.tracing.questions.costs import flops, parameters
 from shapewatch.tracing.questions.saved import (
     SavedTrace,
     from_json,
@@ -36,7 +36,6 @@ __all__ = [
     "diff",
     "flops",
     "from_json",
-    "gradients",
     "html_table",
     "load_trace",
     "parameters",

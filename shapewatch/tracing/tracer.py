@@ -23,7 +23,6 @@ from shapewatch.tracing.questions.finite import (
     explanation,
     first_nan,
 )
-from shapewatch.tracing.questions.profile import profile
 from shapewatch.tracing.questions.saved import (
     File,
     KeptCalls,
@@ -35,7 +34,6 @@ from shapewatch.tracing.record.models import detour_notes, traceable
 from shapewatch.tracing.record.recorder import RecordedRun
 from shapewatch.tracing.record.state import State, aside, gc_paused
 from shapewatch.tracing.tables import Sheet, Table
-from shapewatch.tracing.tree.mermaid import mermaid_of
 from shapewatch.tracing.tree.tree import Tree
 
 
@@ -58,19 +56,6 @@ class RepeatableCalls(Calls):
     def flops(self) -> Sheet:
         """Count the multiply-adds of each module, by another run."""
         return costs.flops(self.model, *self.inputs, **self.options)
-
-    def gradients(self) -> Sheet:
-        """List the shape of each parameter's gradient, by another run."""
-        return costs.gradients(self.model, *self.inputs, **self.options)
-
-    def profile(self) -> Sheet:
-        """Measure the time and the memory of each module, by other runs that
-        are not recorded.
-
-        Milliseconds differ from machine to machine and from run to run. On a
-        GPU each module waits until it is done, which takes longer in all.
-        """
-        return profile(self.call)
 
     def first_nan(self) -> FirstNan:
         """Find the first call that makes NaN or infinity of numbers that
@@ -111,16 +96,6 @@ class PrintedCalls(Calls):
         Raises ValueError for a depth below 0.
         """
         return Tree(self, self.model, depth)
-
-    @gc_paused()
-    def to_mermaid(self, depth: int | None = None) -> str:
-        """Write the modules and what goes from one to another as a graph
-        that Mermaid draws: GitHub and Jupyter do, in Markdown.
-
-        `depth` says how many levels, as in `tree`.
-        """
-        tree = self.tree(depth)
-        return mermaid_of(tree.root, tree.depth)
 
     @property
     def shown(self) -> Table | Tree:

@@ -7,14 +7,14 @@ from math import prod
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
 from shapewatch.tracing.questions.compare import paths_around
 from shapewatch.tracing.record.models import fast_path_off, root_module
 from shapewatch.tracing.record.shared import eagerly
 from shapewatch.tracing.record.state import aside
-from shapewatch.tracing.record.tensors import name_of, tensors
+from shapewatch.tracing.record.tensors import name_of
 from shapewatch.tracing.record.visits import Visits
 from shapewatch.tracing.tables import Sheet
 
@@ -23,9 +23,6 @@ FLOPS_NOTE = (
     "multiply-add is 2. Everything else counts 0."
 )
 aten = torch.ops.aten
-NO_GRADIENT_NOTE = (
-    "none: nothing that the model gives depends on this parameter."
-)
 
 
 class Size(NamedTuple):
@@ -45,14 +42,6 @@ class Cost(NamedTuple):
     parameters: int
     flops: int
     multiply_adds: int
-
-
-class Gradient(NamedTuple):
-    """The shape of a parameter's gradient; or "none", or "frozen"."""
-
-    parameter: str
-    shape: tuple[int, ...]
-    gradient: str
 
 
 def parameters(model: Callable) -> Sheet[Size]:
@@ -131,34 +120,3 @@ FORMULAS: dict[Any, Callable[..., int]] = {
         2 * prod(x[:-1]) * (prod(own) + prod(back))
     ),
 }
-
-
-def gradients(
-    model: Callable, *inputs: Any, **options: Any
-) -> Sheet[Gradient]:
-    """List the shape of each parameter's gradient, with the sum of all that
-    the model gives as the loss. No `.grad` is touched."""
-    whole = root_module(partial(model, *inputs, **options))
-    learned = dict(whole.named_parameters())
-    asked = [p for p in learned.values() if p.requires_grad]
-    known: dict[Tensor, Tensor | None] = {}
-    with aside(model, inputs, options), torch.enable_grad():
-        given = tensors(model(*inputs, **options))
-        given = [t for t in given if t.is_floating_point() and t.requires_grad]
-        losses = [t.sum() for t in given]
-        if asked and losses:
-            found = torch.autograd.grad(losses, asked, allow_unused=True)
-            known = dict(zip(asked, found))
-    rows = [
-        Gradient(name, tuple(p.shape), gradient_text(p, known.get(p)))
-        for name, p in learned.items()
-    ]
-    dead = any(row.gradient == "none" for row in rows)
-    return Sheet(rows, [NO_GRADIENT_NOTE] if dead else [])
-
-
-def gradient_text(parameter: Tensor, gradient: Tensor | None) -> str:
-    """Write the shape of a gradient, or why there is none."""
-    if gradient is not None:
-        return str(tuple(gradient.shape))
-    return "none" if parameter.requires_grad else "frozen"

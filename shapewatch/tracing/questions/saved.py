@@ -39,11 +39,10 @@ from shapewatch.tracing.axes.names import Axis, Shape
 from shapewatch.tracing.calls import Calls, kinds_of, new_kinds
 from shapewatch.tracing.questions.attention import Attention, find_attention
 from shapewatch.tracing.questions.compare import Comparison, compare
-from shapewatch.tracing.questions.statistics import value_statistics
 from shapewatch.tracing.record.recorder import RecordedRun, Step
 from shapewatch.tracing.record.tensors import USUAL, Mark
 from shapewatch.tracing.record.visits import Visit
-from shapewatch.tracing.tables import Row, Sheet, Table, module_label
+from shapewatch.tracing.tables import Row, Table, module_label
 
 JSON_VERSION = FILE_VERSION = 1
 # The package that the tracer was a part of when this format began.
@@ -164,11 +163,6 @@ class KeptCalls(Calls):
     def compare(self, reference: Calls) -> Comparison:
         """Find where this run and another, maybe a saved one, part first."""
         return compare(self, reference)
-
-    def statistics(self, pattern: str = "*:*") -> Sheet:
-        """List the minimum, mean, maximum and standard deviation of what was
-        kept: of all, of "path:variable", or of a module's path."""
-        return value_statistics(self, pattern)
 
 
 class SavedTrace(KeptCalls):
