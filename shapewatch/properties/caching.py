@@ -186,15 +186,15 @@ def piece_runs(subject: Subject) -> Iterator[PieceRun]:
 def keeps_words(subject: Subject, way: PieceRun) -> bool:
     """Whether the last output depends on a piece that was read before, though
     no cache is handed on: the model has one."""
-    given = first_words(subject)
-    others = tuple(x.flip(1) for x in given)
-    others[-1][:, -1] = given[-1][:, -1]
+    *rest, words = first_words(subject)
+    others = torch.cat([words[:, :-1].flip(1), words[:, -1:]], 1)
 
     def last(*every: Tensor) -> Tensor:
         return way(subject, *every)[:, -1]
 
     with suppress(FailedError):
-        return not subject.call(last, given).equal(subject.call(last, others))
+        one, other = (subject.call(last, (*rest, x)) for x in (words, others))
+        return not one.equal(other)
     return False
 
 

@@ -37,6 +37,7 @@ from shapewatch.properties.subject import (
 from shapewatch.tracing.record.tensors import tensors
 
 OF_TARGET = re.compile("^(decoder|target|tgt)")
+UNMOVED = "What stands at padding moves nothing."
 MADE = 2  # paddings that are put beside a row
 BY_POSITION = (
     "though nothing attends to it: words are counted with it. Hand over "
@@ -66,8 +67,9 @@ def padding_invariance(subject: Subject) -> Verdict:
         held.append(verdict)
     if not held:
         raise NotJudgedError(reasons[0])
-    says = " ".join(dict.fromkeys(one[1] for one in held))
-    return True, says, held[0][2]
+    first_one, *others = (one[1] for one in held)
+    more = (says.removeprefix(UNMOVED).strip() for says in others)
+    return True, " ".join([first_one, *filter(None, more)]), held[0][2]
 
 
 def moved_by_padding(subject: Subject) -> Verdict:
@@ -90,8 +92,7 @@ def moved_by_padding(subject: Subject) -> Verdict:
                 "padding mask: its id, its axis, and where it is used."
             )
             return False, says, moves[b]
-    says = "What stands at padding moves nothing."
-    says += sampled_text(subject, padded[0])
+    says = UNMOVED + sampled_text(subject, padded[0])
     return True, says, reach(subject, padded[0])[0]
 
 
@@ -147,7 +148,7 @@ def without_padding(subject: Subject) -> Verdict:
                 continue
             why, level = padding_fault(few, one)
             if not level:
-                note = " (On the left, it would be counted as words are.)"
+                note = " (Padding on the left would shift positions.)"
                 continue
             t = int(moves[0].argmax()) + one.start * one.stands
             says = f"Row {one.b}: output {t} is another one when padding "
@@ -155,7 +156,7 @@ def without_padding(subject: Subject) -> Verdict:
             return False, says + why, moves, level
     if not seen:
         raise NotJudgedError("There is no padding, and no mask of it.")
-    return True, f"What stands at padding moves nothing.{note}", seen[0]
+    return True, UNMOVED + note, seen[0]
 
 
 def moves_of_padding(subject: Subject, one: PaddedRow) -> Tensor:

@@ -262,12 +262,12 @@ def test_a_mask_that_is_kept_is_found():
     assert repeatable(GPT(pads=True).eval(), PADDED, pad=1).holds
 
 
-def test_one_more_padding_moves_nothing():
+def test_padding_that_is_no_vector_has_weight():
     finding = padding_invariance(
         SeesBlanks(), PADDED, pad=1, causal=False, positions=7
     )
     assert finding.holds is False
-    assert "when one more padding stands at the end" in finding.says
+    assert "when padding stands on the right of the input" in finding.says
 
 
 def test_a_view_is_no_transpose():
