@@ -20,13 +20,10 @@ from shapewatch.properties.subject import (
 from shapewatch.tracing import trace
 from shapewatch.tracing.questions.attention import Data
 
+UNUSED = "there are {keys} of {end} keys: the cache is not used."
 MISSING = (
-    "there are {keys} of {end} keys: the cache is not used, or not all of it "
-    "is handed on to the next step."
-)
-OTHER_AXIS = (
-    "keys are joined along another axis than that of positions, on which "
-    "there are {keys} for {end} words."
+    "there are {keys} of {end} keys: not all of the cache is handed on to the "
+    "next step."
 )
 ORDER = (
     "{names} are joined in another order: those of the cache come first, and "
@@ -98,7 +95,11 @@ def call_attentions(
     known.__signature__ = Signature([*(parameters_of(model) or {}).values()])
     other = copy(subject)
     other.model = call
-    subject.call(partial(ask, other), given)
+    try:
+        subject.call(partial(ask, other), given)
+    except FailedError:  # it may be later than that call
+        if not seen:
+            raise
     return describe_attentions(seen[0]) if seen else []
 
 
@@ -115,10 +116,8 @@ def attention_fault(
     right = [x[..., :end, :] for x in (whole.k.matrix, whole.v.matrix)]
     asks = whole.q.matrix[..., start:end, :]
     if (n := keys.shape[-2]) < end:
-        grew = keys.shape[:-2] + keys.shape[-1:] != (
-            right[0].shape[:-2] + right[0].shape[-1:]
-        )
-        return (OTHER_AXIS if grew else MISSING).format(keys=n, end=end)
+        says = UNUSED if n == end - start else MISSING
+        return says.format(keys=n, end=end)
     pairs = [*zip((keys[..., :end, :], values[..., :end, :]), right)]
     if any(x.shape != y.shape for x, y in pairs):
         return ""

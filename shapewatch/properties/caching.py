@@ -52,6 +52,8 @@ def cached_run(subject: Subject) -> Verdict:
             if way is not prefix_outputs:
                 reason = f"It cannot go on from a cache: {error}"
     if not found:
+        if is_joined_elsewhere(subject, given, reason):
+            return False, f"{JOINED} {reason}", whole.new_ones(1, 1)
         raise NotJudgedError(reason)
     least, way = min(found, key=lambda one: one[0].max().item())
     for run in CACHE_RUNS:
@@ -70,6 +72,17 @@ def cached_run(subject: Subject) -> Verdict:
         return False, FORGOTTEN, least
     says = "Read in pieces, with a cache, it gives what it gives whole."
     return True, says, least
+
+
+def is_joined_elsewhere(subject: Subject, given: tuple, reason: str) -> bool:
+    """Whether it goes on from a cache of one word, where one of more cannot
+    be joined with a new one, and then lacks a key."""
+    if "Sizes of tensors must match" not in reason:
+        return False
+    *rest, words = given
+    pair = *rest, words[:, :2]
+    ways = piece_runs(subject)
+    return any(cache_fault(subject, x, pair, [1, 2], 1) for x in ways)
 
 
 def whole_output(subject: Subject, given: tuple) -> Tensor:
@@ -140,6 +153,7 @@ AFTER_ANOTHER = (
     "another sequence was read before, though no cache of that was handed on",
     "look for keys and values that the model keeps.",
 )
+JOINED = "Keys are joined along another axis than that of positions."
 FORGOTTEN = (
     "Padding is no longer masked once a cache is there: words that follow "
     "attend to it. The mask that a step is given is that of all keys, old and "
