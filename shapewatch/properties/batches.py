@@ -59,7 +59,7 @@ def batch_independence(subject: Subject) -> Verdict:
     in_turns, moved = found[0]
     if in_turns:
         return False, OTHER_ORDER, moved, UNUSUAL
-    if not known_rows(few) and not hears_first_row(few):
+    if len(found) > 1 and not hears_first_row(few):
         raise NotJudgedError("It is not known which rows go together.")
     b, t = first((moved > allowed) & real)
     says = (
@@ -80,18 +80,13 @@ class RowCut(NamedTuple):
     in_turns: bool = False
 
 
-def row_counts(subject: Subject) -> dict[int, int]:
-    """How many rows each tensor has that is given, by its place."""
-    given, _ = tree_flatten(subject.given)
-    every = ((i, x) for i, x in enumerate(given) if isinstance(x, Tensor))
-    return {i: len(x) for i, x in every if x.ndim and len(x) > 1}
-
-
 def row_cuts(subject: Subject) -> Iterator[RowCut]:
     """Cut the batch into rows; or, where others have fewer, into as many
     parts. What has other rows may have none, such as a mask (T, T)."""
     given, _ = tree_flatten(subject.given)
-    counts, rows = row_counts(subject), len(subject.inputs[-1])
+    every = ((i, x) for i, x in enumerate(given) if isinstance(x, Tensor))
+    counts = {i: len(x) for i, x in every if x.ndim and len(x) > 1}
+    rows = len(subject.inputs[-1])
     words = {i for i in counts if any(given[i] is x for x in subject.inputs)}
     square = {i for i in counts if given[i].shape[:2] == (counts[i],) * 2}
     fewer = {n for n in counts.values() if rows % n == 0}
@@ -131,28 +126,10 @@ def part_rows(count: int, cut: RowCut) -> list[Tensor]:
     return [*every.chunk(cut.parts)]
 
 
-def known_rows(subject: Subject) -> bool:
-    """Whether it is plain which of all that is given has a row for each: no
-    other has a number of rows that might be one of these."""
-    given, _ = tree_flatten(subject.given)
-    rows, lengths = (
-        len(subject.inputs[-1]),
-        {x.shape[1] for x in subject.inputs},
-    )
-    for i, n in row_counts(subject).items():
-        beside = not any(given[i] is x for x in subject.inputs)
-        related = n != rows and (n % rows == 0 or rows % n == 0)
-        if (related and n not in lengths) or (
-            beside and n == rows and n in lengths
-        ):
-            return False
-    return True
-
-
 def hears_first_row(subject: Subject) -> bool:
     """Whether outputs of other rows move when the first row becomes another
     one, where nothing is cut."""
     *rest, last = (x.clone() for x in subject.inputs)
-    last[0] = last[0].flip(0)
+    last[0] = last[1].flip(0)
     moves = distance(subject, subject.run(*rest, last))
     return bool((moves[1:] > rounding_tolerance(subject)).any())

@@ -20,10 +20,10 @@ from shapewatch.properties.subject import (
 from shapewatch.tracing import trace
 from shapewatch.tracing.questions.attention import Data
 
-UNUSED = "there are {keys} of {end} keys: the cache is not used."
+UNUSED = "new words find {keys} of {end} keys: the cache is not used."
 MISSING = (
-    "there are {keys} of {end} keys: not all of the cache is handed on to the "
-    "next step."
+    "new words find {keys} of {end} keys: not all of the cache is handed on "
+    "to the next step."
 )
 ORDER = (
     "{names} are joined in another order: those of the cache come first, and "

@@ -36,7 +36,7 @@ from shapewatch.properties.subject import (
 )
 from shapewatch.tracing.record.tensors import tensors
 
-OF_TARGET = re.compile("^(decoder|target|tgt)")
+OF_TARGET = re.compile("^(decoder|target|tgt|trg)")
 UNMOVED = "What stands at padding moves nothing."
 MADE = 2  # paddings that are put beside a row
 BY_POSITION = (
@@ -210,7 +210,8 @@ def padded_rows(subject: Subject) -> Iterator[PaddedRow]:
     some is put, where that can be told from words."""
     for which in range(len(subject.inputs)):
         real = where_real(subject, which)
-        spans = {b: span_of(row) for b, row in enumerate(real) if row.any()}
+        places = {b: x.nonzero() for b, x in enumerate(real) if x.any()}
+        spans = {b: (int(x[0]), int(x[-1]) + 1) for b, x in places.items()}
         for b, span in spans.items():
             with suppress(FailedError):
                 if span != (0, real.shape[1]):
@@ -230,12 +231,6 @@ def padded_rows(subject: Subject) -> Iterator[PaddedRow]:
                         yield PaddedRow(b, which, left, words, whole, stands)
 
 
-def span_of(real: Tensor) -> tuple[int, int]:
-    """Say where the words of a row (T) begin, and where they end."""
-    places = real.nonzero()[:, 0].tolist()
-    return places[0], places[-1] + 1
-
-
 def where_real(subject: Subject, which: int) -> Tensor:
     """Which positions of an input are words, as a mask or the id of padding
     has it: (B, T)."""
@@ -251,33 +246,32 @@ def padding_masks(subject: Subject) -> dict[int, tuple[int, bool]]:
     each is, and what it has at words."""
     found = {}
     for i, (x, name) in enumerate(zip(subject.given, subject.names)):
-        which = owner_of(subject, i)
+        which = None if i in subject.places else owner_of(subject, i)
         if which is None or not bool((x == x.bool()).all()):
             continue
         marks, real = x.bool(), subject.real[which]
+        named = x.dtype == torch.bool or "mask" in name
+        word = x.dtype != torch.bool or "pad" not in name
         if marks.equal(real) or marks.equal(~real):
-            if x.dtype == torch.bool or "mask" in name or not real.all():
-                found[i] = which, marks.equal(real)
-        elif real.all() and ("mask" in name or x.dtype == torch.bool):
-            found[i] = which, x.dtype != torch.bool or "pad" not in name
+            named, word = named or not real.all(), marks.equal(real)
+        elif not real.all():  # it is of something else
+            continue
+        if named:
+            found[i] = which, word
     return found
 
 
 def owner_of(subject: Subject, i: int) -> int | None:
-    """Say to which sequence something (B, T) beside it belongs; or None."""
+    """Say to which sequence something (B, T) belongs, or is; or None."""
     x = subject.given[i]
-    if i in subject.places or not isinstance(x, Tensor) or x.ndim != 2:
+    if i in subject.places:
+        return subject.places.index(i)
+    if not isinstance(x, Tensor) or x.ndim != 2:
         return None
     every = enumerate(subject.inputs)
     alike = [which for which, y in every if y.shape[:2] == x.shape]
-    if not alike:
-        return None
-    marks = x.bool()
-    for which in alike:
-        real = subject.real[which]
-        if not real.all() and (marks.equal(real) or marks.equal(~real)):
-            return which
-    return alike[-1 if OF_TARGET.match(subject.names[i]) else 0]
+    last = bool(OF_TARGET.match(subject.names[i]))
+    return alike[-last] if alike else None
 
 
 def of_one_row(
@@ -287,25 +281,23 @@ def of_one_row(
     `start` to `end`; what lies along it is cut, too. FailedError where it
     cannot be known how."""
     rows, length = subject.inputs[which].shape[:2]
-    lengths = [x.shape[1] for x in subject.inputs]
-    part, cut = slice(start, end), []
+    lengths = [rows, *(x.shape[1] for x in subject.inputs)]
+    part, every, cut = slice(start, end), slice(None), []
     for i, x in enumerate(subject.given):
-        of = subject.places.index(i) if i in subject.places else None
-        of = owner_of(subject, i) if of is None else of
-        if not isinstance(x, Tensor) and tensors(x):
-            raise FailedError("Tensors lie in a list.")
-        if not isinstance(x, Tensor) or not x.ndim:
-            cut.append(x)
-        elif of is not None:
-            cut.append(x[b : b + 1, part if of == which else slice(None)])
+        if not isinstance(x, Tensor):
+            if tensors(x):
+                raise FailedError("Tensors lie in a list.")
+        elif (of := owner_of(subject, i)) is not None:
+            x = x[b : b + 1, part if of == which else every]
         else:
-            axes = [n for n, size in enumerate(x.shape) if size == length]
-            if axes and (lengths.count(length) > 1 or length == rows):
+            along = [size == length for size in x.shape]
+            if any(along) and lengths.count(length) > 1:
                 raise FailedError("Axes have the same size.")
-            index = [part if n in axes else slice(None) for n in range(x.ndim)]
-            cut.append(x[tuple(index)])
-            if len(x) == rows:
-                cut[-1] = cut[-1][b : b + 1]
+            one = slice(b, b + 1)
+            index = [part if here else every for here in along]
+            index[:1] = [one if len(x) == rows else y for y in index[:1]]
+            x = x[tuple(index)]
+        cut.append(x)
     return tuple(cut)
 
 
@@ -314,23 +306,19 @@ def beside_padding(
 ) -> tuple:
     """Put padding before one row, or as much behind it: the id of padding, or
     words of its own that a mask hides."""
-    here, masks, found = subject.places[which], padding_masks(subject), []
-    count, known = given[here].shape[1], subject.ids[0]
-    sides = (left, MADE - left)
+    masks, pad_id, found = padding_masks(subject), subject.ids[0], []
+    count = given[subject.places[which]].shape[1]
     for i, x in enumerate(given):
-        if i == here:
+        of = owner_of(subject, i)
+        if i in subject.places and of == which:
             some = x[:, :MADE]
-            if not x.is_floating_point() and known is not None:
-                some = torch.full_like(some, known)
-            pair = (some, x) if left else (x, some)
-            found.append(torch.cat(pair, 1))
-        elif i not in subject.places and owner_of(subject, i) == which:
+            if not x.is_floating_point() and pad_id is not None:
+                some = torch.full_like(some, pad_id)
+            x = torch.cat((some, x) if left else (x, some), 1)
+        elif of == which:
             value = not masks[i][1] if i in masks else 0
-            found.append(pad(x, sides, value=value))
-        elif isinstance(x, Tensor) and count in x.shape[1:]:
-            if i not in subject.places:
-                raise FailedError("It is not known how to pad this.")
-            found.append(x)
-        else:
-            found.append(x)
+            x = pad(x, (left, MADE - left), value=value)
+        elif of is None and isinstance(x, Tensor) and count in x.shape:
+            raise FailedError("It is not known how to pad this.")
+        found.append(x)
     return tuple(found)
