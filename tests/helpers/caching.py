@@ -53,31 +53,6 @@ class FromZero(Cached):
         return 0
 
 
-class MaskFromZero(Cached):
-    """The mask of new words begins at the first old one."""
-
-    def seen(self, t, s):
-        return torch.ones(t, s).tril() > 0
-
-
-class Forgets(Cached):
-    """Only the newest are kept."""
-
-    def joined(self, past, new):
-        return new
-
-
-class Told(Cached):
-    """It is told where it begins."""
-
-    def forward(self, ids, past=None, use_cache=False, start_pos=0):
-        self.begin = start_pos
-        return super().forward(ids, past, use_cache)
-
-    def start(self, past):
-        return self.begin
-
-
 class OpenAfterwards(Cached):
     """With a cache, nothing is masked."""
 
