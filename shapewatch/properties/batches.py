@@ -36,38 +36,44 @@ def batch_independence(subject: Subject) -> Verdict:
     Where inputs have different numbers of rows, such as 2 texts and 4
     samples, those that belong together are alone together.
     """
-    few, reason, found = few_outputs(subject), "", list[tuple[bool, Tensor]]()
+    few = few_outputs(subject)
     if len(few.inputs[-1]) < 2:
         raise NotJudgedError("There is one row only: give two.")
-    baseline_output(few)
-    allowed, real = rounding_tolerance(few), few.real[-1]
-    for cut in row_cuts(few):
-        try:
-            moved = moves_alone(few, cut)
-        except FailedError as error:
-            reason = reason or f"A row alone fails: {error}"
-            continue
-        if not ((moved > allowed) & real).any():
-            if not cut.in_turns:
-                says = "Each row gives alone what it gives in a batch."
-                return True, says, moved
-            found.insert(0, (True, moved))
-        else:
-            found.append((False, moved))
-    if not found:
-        raise NotJudgedError(reason)
-    in_turns, moved = found[0]
-    if in_turns:
-        return False, OTHER_ORDER, moved, UNUSUAL
-    if len(found) > 1 and not hears_first_row(few):
+    ways = ways_alone(few)
+    for in_turns, moved, wrong in ways:
+        if not wrong.any() and not in_turns:
+            says = "Each row gives alone what it gives in a batch."
+            return True, says, moved
+    for _, moved, wrong in ways:
+        if not wrong.any():
+            return False, OTHER_ORDER, moved, UNUSUAL
+    if len(ways) > 1 and not hears_first_row(few):
         raise NotJudgedError("It is not known which rows go together.")
-    b, t = first((moved > allowed) & real)
+    _, moved, wrong = ways[0]
+    b, t = first(wrong)
     says = (
-        f"Row {b}: output {t} is another one when the row is alone. Look for "
+        f"Sequence {b}: output {t} is another one when it is alone. Look for "
         "an axis that is taken for another: batch first or second, and what "
         "norms and softmax run over."
     )
     return False, says, moved
+
+
+def ways_alone(subject: Subject) -> list[tuple[bool, Tensor, Tensor]]:
+    """Cut the batch in each way that runs: whether rows are taken in turns,
+    how far outputs are from those in it, and which are others: (B, T)."""
+    baseline_output(subject)
+    allowed, real = rounding_tolerance(subject), subject.real[-1]
+    found, reason = [], ""
+    for cut in row_cuts(subject):
+        try:
+            moved = moves_alone(subject, cut)
+            found.append((cut.in_turns, moved, (moved > allowed) & real))
+        except FailedError as error:
+            reason = reason or f"A row alone fails: {error}"
+    if not found:
+        raise NotJudgedError(reason)
+    return found
 
 
 class RowCut(NamedTuple):

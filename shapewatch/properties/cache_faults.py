@@ -20,8 +20,8 @@ from shapewatch.properties.subject import (
 from shapewatch.tracing import trace
 from shapewatch.tracing.questions.attention import Data
 
-UNUSED = "new words find {keys} of {end} keys: the cache is not used."
-MISSING = (
+NO_USE = "new words find {keys} of {end} keys: the cache is not used."
+TOO_FEW = (
     "new words find {keys} of {end} keys: not all of the cache is handed on "
     "to the next step."
 )
@@ -37,11 +37,11 @@ STALE = (
     "{names} of the cache are not those that were computed: something is not "
     "kept, or is written over."
 )
-HIDDEN = (
+TOO_NARROW = (
     "the mask is that of the new words alone: it hides some of the cache from "
     "them. They see all of it: the mask's last row has no zero."
 )
-OPEN = "the mask shows new words what it hides from them in a whole run."
+TOO_WIDE = "the mask shows new words what it hides from them in a whole run."
 BIAS = "what is added to scores for positions starts at 0 again."
 
 
@@ -91,16 +91,20 @@ def call_attentions(
             return made[0]
         return model(*inputs, **known)
 
-    known: Any = call  # as the model, for whoever asks for its parameters
-    known.__signature__ = Signature([*(parameters_of(model) or {}).values()])
-    other = copy(subject)
-    other.model = call
+    other: Any = copy(subject)
+    other.model = as_the_model(call, model)
     try:
         subject.call(partial(ask, other), given)
     except FailedError:  # it may be later than that call
         if not seen:
             raise
     return describe_attentions(seen[0]) if seen else []
+
+
+def as_the_model(call: Any, model: Any) -> Callable:
+    """Let a function have the parameters of a model, for whoever asks."""
+    call.__signature__ = Signature([*(parameters_of(model) or {}).values()])
+    return call
 
 
 def attention_fault(
@@ -116,7 +120,7 @@ def attention_fault(
     right = [x[..., :end, :] for x in (whole.k.matrix, whole.v.matrix)]
     asks = whole.q.matrix[..., start:end, :]
     if (n := keys.shape[-2]) < end:
-        says = UNUSED if n == end - start else MISSING
+        says = NO_USE if n == end - start else TOO_FEW
         return says.format(keys=n, end=end)
     pairs = [*zip((keys[..., :end, :], values[..., :end, :]), right)]
     if any(x.shape != y.shape for x, y in pairs):
@@ -142,9 +146,9 @@ def mask_fault(right: Tensor, weights: Tensor, end: int) -> str:
         return ""
     hidden = weights[..., :end] == 0
     if (hidden & (right != 0)).any():
-        return HIDDEN
+        return TOO_NARROW
     shown = (~hidden & (right == 0)).any() or weights[..., end:].any()
-    return OPEN if shown else BIAS
+    return TOO_WIDE if shown else BIAS
 
 
 def named_where(wrong: list[bool]) -> str:

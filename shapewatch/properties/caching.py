@@ -12,6 +12,7 @@ from torch import Tensor
 from shapewatch.properties.attention import AttentionParts
 from shapewatch.properties.cache_faults import cache_fault, call_attentions
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
+from shapewatch.properties.padding import PAD_COUNT
 from shapewatch.properties.perturbation import few_outputs, rounding_tolerance
 from shapewatch.properties.subject import (
     FailedError,
@@ -26,7 +27,7 @@ CACHE = re.compile("past|cache|presents?$")
 SWITCH = re.compile("^(use|return|give)_(kv_?)?(cache|past|presents?)s?$")
 PLACES = re.compile("^(position_ids|positions|places|pos)$")
 FIRST_PLACE = re.compile("^(start|start_pos|offset|past_len(gth)?)$")
-MASK, PADS = "attention_mask", 2
+MASK = "attention_mask"
 NO_CACHE = "The model takes no cache, and gives rows for all words each time."
 PieceRun = Callable[..., Tensor]
 
@@ -44,34 +45,50 @@ def cached_run(subject: Subject) -> Verdict:
     if given[-1].shape[1] == 1:
         raise NotJudgedError("There is one word only: give more.")
     whole = whole_output(subject, given)
-    found, reason = list[tuple[Tensor, PieceRun]](), NO_CACHE
+    found, reason = ways_in_pieces(subject, given, whole)
+    if not found:
+        if is_joined_elsewhere(subject, given, reason):
+            return False, f"{OTHER_AXIS} {reason}", whole.new_ones(1, 1)
+        raise NotJudgedError(reason)
+    least, way = min(found, key=lambda one: one[0].max().item())
+    for run in CACHE_RUNS:
+        with suppress(FailedError):
+            apart = away_from(whole, subject, partial(run.ask, way), given)
+            if (apart > 10 * rounding_tolerance(subject)).any():
+                says = why_apart(subject, way, run, given, apart)
+                return False, says, apart, run.level
+    if forgets_padding(subject, way, given):
+        return False, FORGOTTEN, least
+    says = "Read in pieces, with a cache, it gives what it gives whole."
+    return True, says, least
+
+
+def ways_in_pieces(
+    subject: Subject, given: tuple, whole: Tensor
+) -> tuple[list[tuple[Tensor, PieceRun]], str]:
+    """Find the ways to read in pieces that run, each with how far outputs
+    are from those of the whole; and a reason why there may be none."""
+    found, reason = [], NO_CACHE
     for way in piece_runs(subject):
         try:
             found.append((away_from(whole, subject, way, given), way))
         except FailedError as error:
             if way is not prefix_outputs:
                 reason = f"It cannot go on from a cache: {error}"
-    if not found:
-        if is_joined_elsewhere(subject, given, reason):
-            return False, f"{JOINED} {reason}", whole.new_ones(1, 1)
-        raise NotJudgedError(reason)
-    least, way = min(found, key=lambda one: one[0].max().item())
-    for run in CACHE_RUNS:
-        with suppress(FailedError):
-            apart = away_from(whole, subject, partial(run.ask, way), given)
-            wrong = (apart > 10 * rounding_tolerance(subject))[0].nonzero()
-            if len(wrong):
-                n = int(wrong[0])
-                why = run.look
-                if run.ends:
-                    ends = run.ends(given[-1])
-                    why = cache_fault(subject, way, given, ends, n) or why
-                says = f"Row 0: output {n} is another one when {run.when}"
-                return False, f"{says}: {why}{run.more}", apart, run.level
-    if forgets_padding(subject, way, given):
-        return False, FORGOTTEN, least
-    says = "Read in pieces, with a cache, it gives what it gives whole."
-    return True, says, least
+    return found, reason
+
+
+def why_apart(
+    subject: Subject, way: PieceRun, run: "CacheRun", given: tuple, far: Tensor
+) -> str:
+    """Say which output is another one in pieces, when, and why."""
+    n = int((far > 10 * rounding_tolerance(subject))[0].nonzero()[0])
+    why = run.look
+    if run.ends:
+        ends = run.ends(given[-1])
+        why = cache_fault(subject, way, given, ends, n) or why
+    says = f"Sequence 0: output {n} is another one when {run.when}"
+    return f"{says}: {why}{run.more}"
 
 
 def is_joined_elsewhere(subject: Subject, given: tuple, reason: str) -> bool:
@@ -153,7 +170,7 @@ AFTER_ANOTHER = (
     "another sequence was read before, though no cache of that was handed on",
     "look for keys and values that the model keeps.",
 )
-JOINED = "Keys are joined along another axis than that of positions."
+OTHER_AXIS = "Keys are joined along another axis than that of positions."
 FORGOTTEN = (
     "Padding is no longer masked once a cache is there: words that follow "
     "attend to it. The mask that a step is given is that of all keys, old and "
@@ -259,14 +276,14 @@ def forgets_padding(subject: Subject, way: PieceRun, given: tuple) -> bool:
     known = optional_inputs(subject.model)
     if way is prefix_outputs or len(given) > 1 or MASK not in known:
         return False
-    words = torch.cat([given[0][:, :PADS].flip(1), given[0]], 1)
+    words = torch.cat([given[0][:, :PAD_COUNT].flip(1), given[0]], 1)
     mask = torch.ones(words.shape[:2], dtype=torch.long)
-    mask[:, :PADS], steps = 0, cuts(words)
+    mask[:, :PAD_COUNT], steps = 0, cuts(words)
     once = partial(masked_outputs, mask)
     later = partial(way, masks=lambda end: {MASK: mask[:, :end]})
     with suppress(FailedError, NotJudgedError):
         whole = subject.call(partial(once, subject), (words,))
-        apart = away_from(whole, subject, later, (words,))[:, PADS:]
+        apart = away_from(whole, subject, later, (words,))[:, PAD_COUNT:]
         if (apart > 10 * rounding_tolerance(subject)).any():
             asked = (once, 0), (later, len(steps) - 1)
             runs = (call_attentions(subject, x, (words,), n) for x, n in asked)
@@ -281,7 +298,7 @@ def masked_outputs(mask: Tensor, subject: Subject, *given: Tensor) -> Tensor:
 
 def hears_padding(one: AttentionParts) -> bool:
     """Whether the last word gives padding on the left a weight."""
-    return bool(one.weights[..., -1, :PADS].max() > 1e-6)
+    return bool(one.weights[..., -1, :PAD_COUNT].max() > 1e-6)
 
 
 def position_arguments(names: dict[str, Any]) -> Iterator[dict[str, str]]:

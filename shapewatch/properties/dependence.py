@@ -74,11 +74,11 @@ def past(subject: Subject) -> Verdict:
         return True, says + sampled_text(subject, subject.last), moves[0]
     b, t = first(unmoved)
     if hint := like_padding(subject.inputs[-1], unmoved):
-        return False, f"Row {b}: position {t} {hint}", moves[b], UNUSUAL
+        return False, f"Sequence {b}: position {t} {hint}", moves[b], UNUSUAL
     whom = "any position before it" if itself[b, t] else "itself"
     says = (
-        f"Row {b}: position {t} does not depend on {whom}. Look at the mask, "
-        "and whether attention runs over positions."
+        f"Sequence {b}: position {t} does not depend on {whom}. Look at the "
+        "mask, and whether attention runs over positions."
     )
     return False, says, moves[b]
 
@@ -123,7 +123,7 @@ def source_dependence(subject: Subject) -> Verdict:
         unmoved &= ~depends_on(subject, 0, slice(None))
     if unmoved.any():
         b, t = first(unmoved)
-        says = f"Row {b}: output {t} does not depend on the source."
+        says = f"Sequence {b}: output {t} does not depend on the source."
     elif not cross_attentions(subject):
         says = (
             "In no attention does the target ask, and the source answer with "
@@ -353,26 +353,26 @@ def as_columns(subject: Subject, found: dict[int, Tensor]) -> Tensor:
 CAUSAL_RUNS = (
     (
         to_itself,
-        "Row {b}: position {t} moves when position {s}, a later one, "
+        "Sequence {b}: position {t} moves when position {s}, a later one, "
         "does{place}. Look at the causal mask, and at what mixes positions.",
     ),
     (
         with_other_ids,
-        "Row {b}: position {t} moves when the ids from position {s} on, "
+        "Sequence {b}: position {t} moves when the ids from position {s} on, "
         "which are later, become others. Look at what reads ids besides the "
         "embedding: a mask, a bias, what is added to the logits.",
     ),
     (
         with_shorter_inputs,
-        "Row {b}: position {t} is another one when the input ends before "
+        "Sequence {b}: position {t} is another one when the input ends before "
         "position {s}. Look at what depends on the length: masks, positions, "
         "means.",
     ),
     (
         in_training,
-        "Row {b}: in training, position {t} moves when those from position "
-        "{s} on, which are later, do. Look at norms over positions, such as "
-        "batch-norm, and at masks that are left out in training.",
+        "Sequence {b}: in training, position {t} moves when those from "
+        "position {s} on, which are later, do. Look at norms over positions, "
+        "such as batch-norm, and at masks that are left out in training.",
     ),
 )
 
@@ -394,10 +394,10 @@ def source_coverage(subject: Subject) -> Verdict:
         if missed.any():
             b, t, s = first(missed)
             if hint := like_padding(subject.inputs[0], missed.any(1)):
-                says = f"Row {b}: in {one.path}, source position {s} {hint}"
-                return False, says, weights[b], UNUSUAL
+                says = f"Sequence {b}: in {one.path}, source position {s} "
+                return False, says + hint, weights[b], UNUSUAL
             says = (
-                f"Row {b}: in {one.path}, target position {t} gives no "
+                f"Sequence {b}: in {one.path}, target position {t} gives no "
                 f"weight to source position {s}. Look at the memory's mask: "
                 "it hides padding, and nothing else."
             )

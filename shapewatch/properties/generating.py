@@ -104,23 +104,16 @@ def generation(subject: Subject) -> Verdict:
 
 def writer_of(subject: Subject) -> Writer:
     """Find the method that writes, and how to call it; NotJudgedError."""
-    kind = type(subject.model)
-    methods = (x for x in METHODS if isfunction(getattr(kind, x, None)))
-    if not (name := next(methods, "")):
-        raise NotJudgedError("The model has no method that writes words.")
-    method = getattr(subject.model, name)
-    if SITE_PACKAGES in str(getsourcefile(unwrap(method))):
-        raise NotJudgedError(f"Its {name} is a library's.")
-    asked, (*rest, last) = signature(method).parameters, first_words(subject)
+    name, asked = writing_method(subject.model)
+    *rest, last = first_words(subject)
     number = next((x for x in COUNTS if x in asked), "")
     mask = mask_of(subject, asked)
     every = ((x, p) for x, p in asked.items() if p.kind not in (2, 4))
     needed = [x for x, p in every if p.default is p.empty]
-    must_mask = mask[0] in needed
-    needed = [x for x in needed if x not in (number, mask[0])]
-    if needed[len(rest) + 1 :]:
-        raise NotJudgedError(f"{name} asks for {needed[len(rest) + 1]}.")
-    known = number and len(needed) > len(rest)
+    texts = [x for x in needed if x not in (number, mask[0])]
+    if texts[len(rest) + 1 :]:
+        raise NotJudgedError(f"{name} asks for {texts[len(rest) + 1]}.")
+    known = number and len(texts) > len(rest)
     if not known or any(map(SEARCH.search, asked)):
         raise NotJudgedError(f"Nobody knows how to call {name}.")
     if last.is_floating_point() or last.shape[1] < 2:
@@ -128,12 +121,23 @@ def writer_of(subject: Subject) -> Writer:
     half = last.shape[1] // 2
     count = min(NEW_WORDS, last.shape[1] - half)
     more: dict[str, Any] = {number: count + half * ("len" in number)}
-    given = dict(zip(needed, [*rest, last[:, :half]]))
-    if must_mask:
-        shape = next(iter(given.values())).shape[:2]
+    given = dict(zip(texts, [*rest, last[:, :half]]))
+    if mask[0] in needed:
+        shape = given[texts[0]].shape[:2]
         more[mask[0]] = torch.full(shape, int(mask[1]))
     ends = ids_of_end(subject.model, asked) | {subject.ids[0]}
     return Writer(name, asked, given, count, more, ends, mask)
+
+
+def writing_method(model: Any) -> tuple[str, Mapping[str, Parameter]]:
+    """Name the model's own method that writes, and its parameters."""
+    methods = (x for x in METHODS if isfunction(getattr(type(model), x, None)))
+    if not (name := next(methods, "")):
+        raise NotJudgedError("The model has no method that writes words.")
+    method = getattr(model, name)
+    if SITE_PACKAGES in str(getsourcefile(unwrap(method))):
+        raise NotJudgedError(f"Its {name} is a library's.")
+    return name, signature(method).parameters
 
 
 def mask_of(subject: Subject, asked: Mapping[str, Any]) -> tuple[str, bool]:
@@ -165,7 +169,8 @@ def continuations_of(
 ) -> list[Text]:
     """Let a method write on from each row that it is given."""
     *_, prompts = given = tuple(x.clone() for x in writer.given.values())
-    mode, count = ChosenWords(len(prompts)), len(prompts)
+    count = len(prompts)
+    mode = ChosenWords(count)
 
     def ask(*given: Tensor) -> Tensor:
         method, made = getattr(subject.model, writer.name), None
@@ -183,13 +188,12 @@ def continuations_of(
     texts = made.reshape(-1, made.shape[-1])
     if len(texts) < count:
         raise FailedError("it gives no text for each row")
-    return [
-        text_of(writer, *pair, [x[b] for x in mode.rows if len(x) == count])
-        for b, pair in enumerate(zip(texts, prompts.cpu()))
-    ]
+    rows = [x for x in mode.rows if len(x) == count]
+    every = enumerate(zip(texts, prompts.cpu()))
+    return [text_from(writer, *y, [x[b] for x in rows]) for b, y in every]
 
 
-def text_of(
+def text_from(
     writer: Writer, words: Tensor, prompt: Tensor, rows: list[Tensor]
 ) -> Text:
     """Tell what is new in a text, up to its end."""
@@ -280,34 +284,42 @@ def wrong_beside_padding(
 ) -> Fault:
     """Say that a text is another one in a batch in which a shorter one has
     padding: on the left of prompts, and behind a source."""
-    (name, long), *more = writer.given.items()
-    left, count = not more, long.shape[1] // 2
-    stands = not subject.real[0][:, 0 if left else -1].all()
-    if not (count and (writer.mask[0] or stands)):
+    first_one, *more = writer.given.values()
+    stands = not subject.real[0][:, -1 if more else 0].all()
+    if first_one.shape[1] < 2 or not (writer.mask[0] or stands):
         return None
-    short, hidden = long[:, count:], long[:, :count]
-    if subject.ids[0] is not None:
-        hidden = torch.full_like(hidden, subject.ids[0])
-    parts = [hidden, short] if left else [short, hidden]
-    both = {x: torch.cat([y, y]) for x, y in more}
-    both = {name: torch.cat([long, torch.cat(parts, 1)])} | both
-    marks = [torch.full_like(x, (x is short) is writer.mask[1]) for x in parts]
-    mask = torch.full_like(both[name], int(writer.mask[1]))
-    mask[1:] = torch.cat(marks, 1)
-    option = {writer.mask[0]: mask} if writer.mask[0] else {}
-    batch = writer._replace(given=both)
-    beside = continuations_of(subject, batch, 0, option)
-    given, known = writer.given | {name: short}, dict(writer.more)
-    if writer.mask[0] in known:
-        known[writer.mask[0]] = known[writer.mask[0]][:, count:]
-    alone = writer._replace(given=given, more=known)
+    alone, batch = with_padded_row(subject, writer)
     texts = text, continuation_of(subject, alone, 0, {})
     tolerance = max(1e-3, 10 * rounding_tolerance(subject))
-    for one, other in zip(texts, beside):
-        n = parting(one, other, tolerance)
+    for pair in zip(texts, continuations_of(subject, batch, 0, {})):
+        n = parting_step(*pair, tolerance)
         if n is not None:
             return BESIDE_PADDING[n > 0].format(n=n + 1), BROKEN
     return None
+
+
+def with_padded_row(subject: Subject, writer: Writer) -> tuple[Writer, Writer]:
+    """Ask for a shorter text alone, and for the whole one and that in a
+    batch, with padding beside it and a mask, where there is one."""
+    (name, long), *more = writer.given.items()
+    (mask, word), count = writer.mask, long.shape[1] // 2
+    short, hidden = long[:, count:], long[:, :count]
+    if subject.ids[0] is not None:
+        hidden = torch.full_like(hidden, subject.ids[0])
+    marks = torch.full((2, long.shape[1]), int(word))
+    marks[1, :count] = int(not word)
+    row = torch.cat((hidden, short), 1)
+    if more:
+        row, marks = torch.cat((short, hidden), 1), marks.flip(1)
+    both = {name: torch.cat((long, row))}
+    both |= {x: torch.cat((y, y)) for x, y in more}
+    one = {mask: marks[:1, count:]} if mask in writer.more else {}
+    every = {mask: marks} if mask else {}
+    given = writer.given | {name: short}
+    return (
+        writer._replace(given=given, more=writer.more | one),
+        writer._replace(given=both, more=writer.more | every),
+    )
 
 
 BESIDE_PADDING = (
@@ -319,7 +331,7 @@ BESIDE_PADDING = (
 )
 
 
-def parting(one: Text, other: Text, tolerance: float) -> int | None:
+def parting_step(one: Text, other: Text, tolerance: float) -> int | None:
     """Say at which new word two texts part, or the numbers that it is chosen
     by, where these are known; None if nowhere."""
     known = one.rows and other.rows

@@ -37,8 +37,8 @@ from shapewatch.properties.subject import (
 from shapewatch.tracing.record.tensors import tensors
 
 OF_TARGET = re.compile("^(decoder|target|tgt|trg)")
-UNMOVED = "What stands at padding moves nothing."
-MADE = 2  # paddings that are put beside a row
+MASKED_WELL = "What stands at padding moves nothing."
+PAD_COUNT = 2  # paddings that are put beside a row
 BY_POSITION = (
     "though nothing attends to it: words are counted with it. Hand over "
     "numbers of positions that leave it out, such as position_ids = "
@@ -68,7 +68,7 @@ def padding_invariance(subject: Subject) -> Verdict:
     if not held:
         raise NotJudgedError(reasons[0])
     first_one, *others = (one[1] for one in held)
-    more = (says.removeprefix(UNMOVED).strip() for says in others)
+    more = (says.removeprefix(MASKED_WELL).strip() for says in others)
     return True, " ".join([first_one, *filter(None, more)]), held[0][2]
 
 
@@ -87,12 +87,12 @@ def moved_by_padding(subject: Subject) -> Verdict:
             words = real[which][b].nonzero()[:, 0].tolist()
             module = first_cause(subject, which, b, s, words)
             says = (
-                f"Row {b}: output {t} moves when {subject.side(which)} "
+                f"Sequence {b}: output {t} moves when {subject.side(which)} "
                 f"position {s} does, which is padding{module}. Look at the "
                 "padding mask: its id, its axis, and where it is used."
             )
             return False, says, moves[b]
-    says = UNMOVED + sampled_text(subject, padded[0])
+    says = MASKED_WELL + sampled_text(subject, padded[0])
     return True, says, reach(subject, padded[0])[0]
 
 
@@ -111,7 +111,7 @@ def unknown_words_heard(subject: Subject) -> Verdict:
         if wrong.any():
             b, s = first(wrong)
             says = (
-                f"Row {b}: no output depends on {subject.side(which)} "
+                f"Sequence {b}: no output depends on {subject.side(which)} "
                 f"position {s}, an unknown word. Look at the padding mask: "
                 "does it hide the id of unknown words?"
             )
@@ -151,12 +151,12 @@ def without_padding(subject: Subject) -> Verdict:
                 note = " (Padding on the left would shift positions.)"
                 continue
             t = int(moves[0].argmax()) + one.start * one.stands
-            says = f"Row {one.b}: output {t} is another one when padding "
+            says = f"Sequence {one.b}: output {t} is another one when padding "
             says += f"stands on the {one.side} of the {few.side(one.which)}, "
             return False, says + why, moves, level
     if not seen:
         raise NotJudgedError("There is no padding, and no mask of it.")
-    return True, UNMOVED + note, seen[0]
+    return True, MASKED_WELL + note, seen[0]
 
 
 def moves_of_padding(subject: Subject, one: PaddedRow) -> Tensor:
@@ -220,8 +220,8 @@ def padded_rows(subject: Subject) -> Iterator[PaddedRow]:
                     yield PaddedRow(b, which, span[0], words, whole, True)
         told = any(of == which for of, _ in padding_masks(subject).values())
         for b, (start, end) in [*spans.items()][:1]:
-            count = min(end - start, real.shape[1] - MADE)
-            for edge, left in ((-1, 0), (0, MADE)):
+            count = min(end - start, real.shape[1] - PAD_COUNT)
+            for edge, left in ((-1, 0), (0, PAD_COUNT)):
                 stands = not real[:, edge].all()
                 if count > 1 and (told or stands):
                     ends = b, which, start, start + count
@@ -311,13 +311,13 @@ def beside_padding(
     for i, x in enumerate(given):
         of = owner_of(subject, i)
         if i in subject.places and of == which:
-            some = x[:, :MADE]
+            some = x[:, :PAD_COUNT]
             if not x.is_floating_point() and pad_id is not None:
                 some = torch.full_like(some, pad_id)
             x = torch.cat((some, x) if left else (x, some), 1)
         elif of == which:
             value = not masks[i][1] if i in masks else 0
-            x = pad(x, (left, MADE - left), value=value)
+            x = pad(x, (left, PAD_COUNT - left), value=value)
         elif of is None and isinstance(x, Tensor) and count in x.shape:
             raise FailedError("It is not known how to pad this.")
         found.append(x)

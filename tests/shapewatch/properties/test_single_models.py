@@ -315,7 +315,7 @@ def test_words_of_one_id_that_nobody_hears_may_be_padding():
     assert past(Silenced(), RIGHT, pad=1).holds
     finding = past(Silenced(), RIGHT)
     assert finding.level == "unusual"
-    assert finding.says.startswith("Row 0: position 3 has no effect")
+    assert finding.says.startswith("Sequence 0: position 3 has no effect")
     assert "give pad=1;" in finding.says
 
 
