@@ -71,6 +71,11 @@ def in_turns(src, x):
     return (LAYER(x) @ src.mT).softmax(-1) @ src
 
 
+def shifted(x, other):
+    shifts = other.mean((1, 2, 3)).repeat(len(x) // len(other))
+    return LAYER(x) + shifts[:, None, None]
+
+
 def table(x, rows):
     return LAYER(x) + rows.mean(0)
 
@@ -88,6 +93,7 @@ def averaged(x, y):
         *((table, (X[:n], ROWS), "") for n in (2, 4)),
         (side_by_side, (X[:2], X[2:]), ""),
         (in_turns, (X[:2], X[2:]), "unusual"),
+        (shifted, (X[:4], X[:2, ..., None]), "unusual"),
         (averaged, (X[:2], X[2:]), "broken"),
         *((averaged, (X[:n], MASK), "broken") for n in (2, 8)),
     ],
