@@ -16,16 +16,14 @@ from shapewatch.properties.attention import (
     score_scale,
     weight_rows,
 )
+from shapewatch.properties.batches import batch_independence
 from shapewatch.properties.caching import cached_run
 from shapewatch.properties.dependence import (
-    batch_independence,
     causality,
     order_sensitivity,
-    padding_invariance,
     past,
     source_coverage,
     source_dependence,
-    unknown_words,
 )
 from shapewatch.properties.finding import Finding, Report
 from shapewatch.properties.generating import generation
@@ -40,6 +38,7 @@ from shapewatch.properties.losses import (
     words_in_loss,
 )
 from shapewatch.properties.numbers import dropout, finite, logits, repeatable
+from shapewatch.properties.padding import padding_invariance
 from shapewatch.properties.perturbation import same
 from shapewatch.properties.positions import relative_positions
 from shapewatch.properties.reporting import (
@@ -69,7 +68,6 @@ from shapewatch.properties.reporting import (
     assert_score_scale,
     assert_source_coverage,
     assert_source_dependence,
-    assert_unknown_words,
     assert_weight_rows,
     assert_words_in_loss,
     report,
@@ -111,7 +109,6 @@ __all__ = [
     "assert_score_scale",
     "assert_source_coverage",
     "assert_source_dependence",
-    "assert_unknown_words",
     "assert_weight_rows",
     "assert_words_in_loss",
     "batch_independence",
@@ -141,7 +138,6 @@ __all__ = [
     "score_scale",
     "source_coverage",
     "source_dependence",
-    "unknown_words",
     "weight_rows",
     "words_in_loss",
 ]

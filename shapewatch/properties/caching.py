@@ -4,12 +4,15 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from shapewatch.properties.attention import AttentionParts
+from shapewatch.properties.cache_faults import cache_fault, call_attentions
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
+from shapewatch.properties.padding import PAD_COUNT
 from shapewatch.properties.perturbation import few_outputs, rounding_tolerance
 from shapewatch.properties.subject import (
     FailedError,
@@ -24,6 +27,7 @@ CACHE = re.compile("past|cache|presents?$")
 SWITCH = re.compile("^(use|return|give)_(kv_?)?(cache|past|presents?)s?$")
 PLACES = re.compile("^(position_ids|positions|places|pos)$")
 FIRST_PLACE = re.compile("^(start|start_pos|offset|past_len(gth)?)$")
+MASK = "attention_mask"
 NO_CACHE = "The model takes no cache, and gives rows for all words each time."
 PieceRun = Callable[..., Tensor]
 
@@ -41,25 +45,61 @@ def cached_run(subject: Subject) -> Verdict:
     if given[-1].shape[1] == 1:
         raise NotJudgedError("There is one word only: give more.")
     whole = whole_output(subject, given)
-    found, reason = list[tuple[Tensor, PieceRun]](), NO_CACHE
+    found, reason = ways_in_pieces(subject, given, whole)
+    if not found:
+        if is_joined_elsewhere(subject, given, reason):
+            return False, f"{OTHER_AXIS} {reason}", whole.new_ones(1, 1)
+        raise NotJudgedError(reason)
+    least, way = min(found, key=lambda one: one[0].max().item())
+    for run in CACHE_RUNS:
+        with suppress(FailedError):
+            apart = away_from(whole, subject, partial(run.ask, way), given)
+            if (apart > 10 * rounding_tolerance(subject)).any():
+                says = why_apart(subject, way, run, given, apart)
+                return False, says, apart, run.level
+    if forgets_padding(subject, way, given):
+        return False, FORGOTTEN, least
+    says = "Read in pieces, with a cache, it gives what it gives whole."
+    return True, says, least
+
+
+def ways_in_pieces(
+    subject: Subject, given: tuple, whole: Tensor
+) -> tuple[list[tuple[Tensor, PieceRun]], str]:
+    """Find the ways to read in pieces that run, each with how far outputs
+    are from those of the whole; and a reason why there may be none."""
+    found, reason = [], NO_CACHE
     for way in piece_runs(subject):
         try:
             found.append((away_from(whole, subject, way, given), way))
         except FailedError as error:
             if way is not prefix_outputs:
                 reason = f"It cannot go on from a cache: {error}"
-    if not found:
-        raise NotJudgedError(reason)
-    least, way = min(found, key=lambda one: one[0].max().item())
-    for ask, says, level in CACHE_RUNS:
-        with suppress(FailedError):
-            apart = away_from(whole, subject, partial(ask, way), given)
-            wrong = (apart > 10 * rounding_tolerance(subject))[0].nonzero()
-            if len(wrong):
-                says = f"Row 0: output {int(wrong[0])} {says}"
-                return False, says, apart, level
-    says = "Read in pieces, with a cache, it gives what it gives whole."
-    return True, says, least
+    return found, reason
+
+
+def why_apart(
+    subject: Subject, way: PieceRun, run: "CacheRun", given: tuple, far: Tensor
+) -> str:
+    """Say which output is another one in pieces, when, and why."""
+    n = int((far > 10 * rounding_tolerance(subject))[0].nonzero()[0])
+    why = run.look
+    if run.ends:
+        ends = run.ends(given[-1])
+        why = cache_fault(subject, way, given, ends, n) or why
+    says = f"Sequence 0: output {n} is another one when {run.when}"
+    return f"{says}: {why}{run.more}"
+
+
+def is_joined_elsewhere(subject: Subject, given: tuple, reason: str) -> bool:
+    """Whether it goes on from a cache of one word, where one of more cannot
+    be joined with a new one, and then lacks a key."""
+    if "Sizes of tensors must match" not in reason:
+        return False
+    *rest, words = given
+    pair = *rest, words[:, :2]
+    ways = piece_runs(subject)
+    return any(cache_fault(subject, x, pair, [1, 2], 1) for x in ways)
 
 
 def whole_output(subject: Subject, given: tuple) -> Tensor:
@@ -83,7 +123,8 @@ def away_from(
 
 def after_another(way: PieceRun, subject: Subject, *given: Tensor) -> Tensor:
     """Read another sequence, and then this one, with a cache of its own."""
-    if way is not prefix_outputs:  # who keeps words may be told to drop them
+    known = getattr(way, "keywords", {})  # others may be told to drop words
+    if known.get("cache") or known.get("extra"):
         way(subject, *(x.flip(1) for x in given), ends=cuts(given[-1])[-2:])
     return way(subject, *given)
 
@@ -97,31 +138,63 @@ def whole_after(way: PieceRun, subject: Subject, *given: Tensor) -> Tensor:
 
 def in_pairs(way: PieceRun, subject: Subject, *given: Tensor) -> Tensor:
     """Read a first part, and then two words at a time."""
-    t = given[-1].shape[1]
-    first = max(t // 2, t - 8, 1)
-    return way(subject, *given, ends=[*range(first, t, 2), t])
+    return way(subject, *given, ends=pair_ends(given[-1]))
+
+
+def pair_ends(words: Tensor) -> list[int]:
+    """Say where pieces of two words end, behind a first one."""
+    t = words.shape[1]
+    return [*range(max(t // 2, t - 8, 1), t, 2), t]
+
+
+def cuts(words: Tensor) -> list[int]:
+    """Say where pieces end: the last words come one by one."""
+    t = words.shape[1]
+    return [*range(max(t - 3, 1), t + 1)]
+
+
+class CacheRun(NamedTuple):
+    """A way to `ask` for outputs in pieces; a sentence on when they are other
+    ones: where to look, if nothing is known, and more; how bad that is; and
+    the function that gives the `ends` of pieces that are looked into."""
+
+    ask: PieceRun
+    when: str
+    look: str
+    more: str = ""
+    level: str = BROKEN
+    ends: Callable[[Tensor], list[int]] | None = None
 
 
 AFTER_ANOTHER = (
-    "is another one when another sequence was read before, though no cache of "
-    "that was handed on. Look for keys and values that the model keeps."
+    "another sequence was read before, though no cache of that was handed on",
+    "look for keys and values that the model keeps.",
 )
-CACHE_RUNS: tuple[tuple[Callable[..., Tensor], str, str], ...] = (
-    (
+OTHER_AXIS = "Keys are joined along another axis than that of positions."
+FORGOTTEN = (
+    "Padding is no longer masked once a cache is there: words that follow "
+    "attend to it. The mask that a step is given is that of all keys, old and "
+    "new."
+)
+CACHE_RUNS = (
+    CacheRun(
         lambda way, subject, *given: way(subject, *given),
-        "is another one when the words before it come from the cache. Look at "
-        "the numbers of positions and at the mask, which go on where the "
-        "cache ends, and at the axis that keys and values are joined along.",
-        BROKEN,
+        "the words before it come from the cache",
+        "look at the numbers of positions and at the mask, which go on where "
+        "the cache ends, and at the axis that keys and values are joined "
+        "along.",
+        ends=cuts,
     ),
-    (after_another, AFTER_ANOTHER, BROKEN),
-    (whole_after, AFTER_ANOTHER, BROKEN),
-    (
+    CacheRun(after_another, *AFTER_ANOTHER),
+    CacheRun(whole_after, *AFTER_ANOTHER),
+    CacheRun(
         in_pairs,
-        "is another one when two words at a time follow a cache, though one "
-        "by one they give what they give whole. Does each see the other? Some "
-        "models are meant to read one at a time.",
+        "two words at a time follow a cache, though one by one they give what "
+        "they give whole",
+        "does each see the other?",
+        " Some models are meant to read one at a time.",
         UNUSUAL,
+        pair_ends,
     ),
 )
 
@@ -133,22 +206,33 @@ def piece_runs(subject: Subject) -> Iterator[PieceRun]:
     names = optional_inputs(subject.model)
     empty = [name for name, x in names.items() if x is None]
     cache = next(filter(CACHE.search, empty), "")
-    for extra in position_arguments(names) if cache else ():
-        yield partial(in_pieces, cache=cache, extra=extra)
+    for extra in position_arguments(names):
+        way = partial(in_pieces, cache=cache, extra=extra)
+        if cache or keeps_words(subject, way):
+            yield way
     if not cache:
         yield prefix_outputs
 
 
-def row_outputs(subject: Subject, *given: Tensor, **known: Any) -> Tensor:
+def keeps_words(subject: Subject, way: PieceRun) -> bool:
+    """Whether the last output depends on a piece that was read before, though
+    no cache is handed on: the model has one."""
+    *rest, words = first_words(subject)
+    others = torch.cat([words[:, :-1].flip(1), words[:, -1:]], 1)
+
+    def last(*every: Tensor) -> Tensor:
+        return way(subject, *every)[:, -1]
+
+    with suppress(FailedError):
+        one, other = (subject.call(last, (*rest, x)) for x in (words, others))
+        return not one.equal(other)
+    return False
+
+
+def row_outputs(subject: Subject, *given: Any, **known: Any) -> Tensor:
     """Run, and give the outputs: (1, T, ...)."""
     result = subject.model(*given, **known)
     return select_output(subject.pick, result, given[-1]).clone()
-
-
-def cuts(words: Tensor) -> list[int]:
-    """Say where pieces end: the last words come one by one."""
-    t = words.shape[1]
-    return [*range(max(t - 3, 1), t + 1)]
 
 
 def prefix_outputs(
@@ -167,21 +251,54 @@ def in_pieces(
     cache: str,
     extra: dict[str, str],
     ends: list[int] | None = None,
+    masks: Callable[[int], dict[str, Tensor]] = lambda _: {},
 ) -> Tensor:
     """Read a piece after the other, and hand on the cache."""
     *rest, words = given
     switches = [n for n in optional_inputs(subject.model) if SWITCH.match(n)]
     start, held, made = 0, None, []
     for end in ends or cuts(words):
-        known: dict[str, Any] = dict.fromkeys(switches, True) | {cache: held}
+        known: dict[str, Any] = dict.fromkeys(switches, True)
+        known |= masks(end) | ({cache: held} if cache else {})
         for name, how in extra.items():
             every = torch.arange(start, end)[None]
             known[name] = every if how == "all" else start
         piece = words[:, start:end]
         result = subject.model(*rest, piece, **known)
-        held, start = cache_of(result, cache), end
+        held, start = cache_of(result, cache) if cache else None, end
         made.append(select_output(subject.pick, result, piece))
     return torch.cat(made, 1)
+
+
+def forgets_padding(subject: Subject, way: PieceRun, given: tuple) -> bool:
+    """Whether padding on the left, which a mask hides in a whole run, has
+    weight once a cache is there, though that mask is handed on."""
+    known = optional_inputs(subject.model)
+    if way is prefix_outputs or len(given) > 1 or MASK not in known:
+        return False
+    words = torch.cat([given[0][:, :PAD_COUNT].flip(1), given[0]], 1)
+    mask = torch.ones(words.shape[:2], dtype=torch.long)
+    mask[:, :PAD_COUNT], steps = 0, cuts(words)
+    once = partial(masked_outputs, mask)
+    later = partial(way, masks=lambda end: {MASK: mask[:, :end]})
+    with suppress(FailedError, NotJudgedError):
+        whole = subject.call(partial(once, subject), (words,))
+        apart = away_from(whole, subject, later, (words,))[:, PAD_COUNT:]
+        if (apart > 10 * rounding_tolerance(subject)).any():
+            asked = (once, 0), (later, len(steps) - 1)
+            runs = (call_attentions(subject, x, (words,), n) for x, n in asked)
+            return [any(map(hears_padding, run)) for run in runs] == [0, 1]
+    return False
+
+
+def masked_outputs(mask: Tensor, subject: Subject, *given: Tensor) -> Tensor:
+    """Run with a mask of padding, and give the outputs: (1, T, ...)."""
+    return row_outputs(subject, *given, **{MASK: mask})
+
+
+def hears_padding(one: AttentionParts) -> bool:
+    """Whether the last word gives padding on the left a weight."""
+    return bool(one.weights[..., -1, :PAD_COUNT].max() > 1e-6)
 
 
 def position_arguments(names: dict[str, Any]) -> Iterator[dict[str, str]]:

@@ -34,7 +34,6 @@ from shapewatch.properties.perturbation import (
     judged_by_position,
     reach,
     rounding_tolerance,
-    rows_alone,
     sampled_positions,
     sampled_text,
     with_noise_added,
@@ -75,11 +74,11 @@ def past(subject: Subject) -> Verdict:
         return True, says + sampled_text(subject, subject.last), moves[0]
     b, t = first(unmoved)
     if hint := like_padding(subject.inputs[-1], unmoved):
-        return False, f"Row {b}: position {t} {hint}", moves[b], UNUSUAL
+        return False, f"Sequence {b}: position {t} {hint}", moves[b], UNUSUAL
     whom = "any position before it" if itself[b, t] else "itself"
     says = (
-        f"Row {b}: position {t} does not depend on {whom}. Look at the mask, "
-        "and whether attention runs over positions."
+        f"Sequence {b}: position {t} does not depend on {whom}. Look at the "
+        "mask, and whether attention runs over positions."
     )
     return False, says, moves[b]
 
@@ -112,81 +111,6 @@ def earlier(subject: Subject, moves: Tensor) -> Tensor:
 
 
 @check
-def padding_invariance(subject: Subject) -> Verdict:
-    """See whether what stands at padding moves a real output: it must not."""
-    real = subject.real
-    padded = [which for which, x in enumerate(real) if not x.all()]
-    if not padded:
-        says = "There is no padding: give padded rows, and its id as pad=."
-        raise NotJudgedError(says)
-    for which in padded:
-        moves = reach(subject, which)
-        moved = (moves > 0) & ~real[which][:, None] & real[-1][:, :, None]
-        if moved.any():
-            b, t, s = first(moved)
-            words = real[which][b].nonzero()[:, 0].tolist()
-            module = first_cause(subject, which, b, s, words)
-            says = (
-                f"Row {b}: output {t} moves when {subject.side(which)} "
-                f"position {s} does, which is padding{module}. Look at the "
-                "padding mask: its id, its axis, and where it is used."
-            )
-            return False, says, moves[b]
-        if says := moved_by_more_padding(subject, which):
-            return False, says, moves[0]
-    seen = reach(subject, padded[0])[0]
-    says = "What stands at padding moves nothing."
-    return True, says + sampled_text(subject, padded[0]), seen
-
-
-def moved_by_more_padding(subject: Subject, which: int) -> str:
-    """Say which output moves when an input is one padding longer; or ""."""
-    x, real = subject.inputs[which], subject.real[which]
-    if len(subject.given) != len(subject.inputs) or real[:, -1].all():
-        return ""
-    inputs = [*subject.inputs]
-    inputs[which] = torch.cat([x, x[~real][:1].expand(len(x), 1)], 1)
-    try:
-        after = subject.run(*inputs)[:, : subject.inputs[-1].shape[1]]
-        moves = distance(subject, after) > 10 * rounding_tolerance(subject)
-    except (FailedError, RuntimeError):  # it is as long as can be
-        return ""
-    if not (moves & subject.real[-1]).any():
-        return ""
-    b, t = first(moves & subject.real[-1])
-    return (
-        f"Row {b}: output {t} moves when one more padding stands at the end "
-        f"of the {subject.side(which)}. Look at the padding mask: is it used "
-        "in every attention?"
-    )
-
-
-@check
-@whatever_weights
-def unknown_words(subject: Subject) -> Verdict:
-    """See whether outputs depend on unknown words, which are not padding."""
-    if not any(x.any() for x in subject.unknown):
-        says = "There is no unknown word: give unknown=, and one."
-        raise NotJudgedError(says)
-    for which, x in enumerate(subject.unknown):
-        moved = reach(subject, which) > 0
-        could = subject.real[-1][:, :, None].expand_as(moved)
-        if which == subject.last:  # only those who come later
-            could = could.tril(-1)
-        pushed = ~reach(subject, which)[:, 0].isnan()
-        wrong = x & pushed & could.any(1) & ~(moved & could).any(1)
-        if wrong.any():
-            b, s = first(wrong)
-            says = (
-                f"Row {b}: no output depends on {subject.side(which)} "
-                f"position {s}, an unknown word. Look at the padding mask: "
-                "does it hide the id of unknown words?"
-            )
-            return False, says, reach(subject, which)[b]
-    return True, "Outputs depend on unknown words.", reach(subject, 0)[0]
-
-
-@check
 @whatever_weights
 def source_dependence(subject: Subject) -> Verdict:
     """See whether each output depends on the source, through an attention in
@@ -199,7 +123,7 @@ def source_dependence(subject: Subject) -> Verdict:
         unmoved &= ~depends_on(subject, 0, slice(None))
     if unmoved.any():
         b, t = first(unmoved)
-        says = f"Row {b}: output {t} does not depend on the source."
+        says = f"Sequence {b}: output {t} does not depend on the source."
     elif not cross_attentions(subject):
         says = (
             "In no attention does the target ask, and the source answer with "
@@ -287,25 +211,6 @@ def has_no_positions(subject: Subject, side: str) -> bool:
     )
     own = getattr(getattr(subject.model, "config", None), "positions", None)
     return ((side == "source" and theirs) or own) == "none"
-
-
-@check
-def batch_independence(subject: Subject) -> Verdict:
-    """See whether each row gives alone what it gives in a batch."""
-    if len(subject.inputs[0]) < 2:
-        raise NotJudgedError("There is one row only: give two.")
-    few = few_outputs(subject)
-    moved = rows_alone(few)
-    wrong = (moved > rounding_tolerance(few)) & subject.real[-1]
-    if wrong.any():
-        b, t = first(wrong)
-        says = (
-            f"Row {b}: output {t} is another one when the row is alone. Look "
-            "for an axis that is taken for another: batch first or second, "
-            "and what norms and softmax run over."
-        )
-        return False, says, moved
-    return True, "Each row gives alone what it gives in a batch.", moved
 
 
 def first(wrong: Tensor) -> list[int]:
@@ -448,26 +353,26 @@ def as_columns(subject: Subject, found: dict[int, Tensor]) -> Tensor:
 CAUSAL_RUNS = (
     (
         to_itself,
-        "Row {b}: position {t} moves when position {s}, a later one, "
+        "Sequence {b}: position {t} moves when position {s}, a later one, "
         "does{place}. Look at the causal mask, and at what mixes positions.",
     ),
     (
         with_other_ids,
-        "Row {b}: position {t} moves when the ids from position {s} on, "
+        "Sequence {b}: position {t} moves when the ids from position {s} on, "
         "which are later, become others. Look at what reads ids besides the "
         "embedding: a mask, a bias, what is added to the logits.",
     ),
     (
         with_shorter_inputs,
-        "Row {b}: position {t} is another one when the input ends before "
+        "Sequence {b}: position {t} is another one when the input ends before "
         "position {s}. Look at what depends on the length: masks, positions, "
         "means.",
     ),
     (
         in_training,
-        "Row {b}: in training, position {t} moves when those from position "
-        "{s} on, which are later, do. Look at norms over positions, such as "
-        "batch-norm, and at masks that are left out in training.",
+        "Sequence {b}: in training, position {t} moves when those from "
+        "position {s} on, which are later, do. Look at norms over positions, "
+        "such as batch-norm, and at masks that are left out in training.",
     ),
 )
 
@@ -489,10 +394,10 @@ def source_coverage(subject: Subject) -> Verdict:
         if missed.any():
             b, t, s = first(missed)
             if hint := like_padding(subject.inputs[0], missed.any(1)):
-                says = f"Row {b}: in {one.path}, source position {s} {hint}"
-                return False, says, weights[b], UNUSUAL
+                says = f"Sequence {b}: in {one.path}, source position {s} "
+                return False, says + hint, weights[b], UNUSUAL
             says = (
-                f"Row {b}: in {one.path}, target position {t} gives no "
+                f"Sequence {b}: in {one.path}, target position {t} gives no "
                 f"weight to source position {s}. Look at the memory's mask: "
                 "it hides padding, and nothing else."
             )

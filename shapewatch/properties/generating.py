@@ -10,8 +10,10 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from shapewatch.properties.caching import first_words, whole_output
+from shapewatch.properties.caching import MASK, first_words, whole_output
 from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
+from shapewatch.properties.padding import padding_masks
+from shapewatch.properties.perturbation import rounding_tolerance
 from shapewatch.properties.subject import (
     FailedError,
     NotJudgedError,
@@ -29,18 +31,20 @@ Fault = tuple[str, str] | None
 
 
 class ChosenWords(TorchFunctionMode):
-    """Take the likeliest word where one is drawn; keep what it is of."""
+    """Take the likeliest word where one is drawn; keep what it is of, for so
+    many texts: (B, V)."""
 
-    def __init__(self) -> None:
+    def __init__(self, count: int) -> None:
         super().__init__()
-        self.rows: list[Tensor] = []
+        self.count, self.rows = count, list[Tensor]()
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         name = getattr(function, "__name__", "")
         made = function(*args, **(kwargs or {}))
         if args and name in ("multinomial", "argmax"):
-            row = args[0].reshape(-1, args[0].shape[-1])[-1]
-            self.rows.append(row.float().cpu())
+            x = args[0][:, -1] if args[0].ndim == 3 else args[0]
+            rows = x.reshape(-1, x.shape[-1])[-self.count :]
+            self.rows.append(rows.float().cpu())
             if name == "multinomial" and made.shape[-1] == 1:
                 return args[0].argmax(-1, keepdim=True)
         return made
@@ -57,15 +61,17 @@ class Text(NamedTuple):
 
 class Writer(NamedTuple):
     """A method that writes: its name and parameters; the sequences (1, T)
-    that it goes on from, by name; for how many words it is asked, as what;
-    and the ids that end a text."""
+    that it goes on from, by name; for how many words it is asked, as what,
+    and what else it needs; the ids that end a text; and the name of a mask of
+    padding, or "", with what stands there at words."""
 
     name: str
     asked: Mapping[str, Parameter]
     given: dict[str, Tensor]
     new_count: int
-    more: dict[str, int]
+    more: dict[str, Any]
     ends: set[int | None]
+    mask: tuple[str, bool]
 
 
 @check
@@ -73,8 +79,9 @@ def generation(subject: Subject) -> Verdict:
     """See whether the model's method that writes words, such as `generate`,
     keeps its prompt, and goes on with the likeliest word after all that is
     there, as a full run has it; and whether it divides by a temperature,
-    keeps the best `top_k`, and ends where it should. It must take no more
-    than sequences and a number; where it draws, the likeliest is taken.
+    keeps the best `top_k`, and ends where it should; and whether a text in
+    a batch with padding is what it is alone. It must take no more than
+    sequences, a number and a mask; where it draws, the likeliest is taken.
     """
     writer = writer_of(subject)
     try:
@@ -86,7 +93,7 @@ def generation(subject: Subject) -> Verdict:
     if text.new != again.new or not text.new:
         says = f"{writer.name} draws words in a way of its own, or none."
         raise NotJudgedError(says)
-    for ask in (wrong_word, wrong_option):
+    for ask in (wrong_word, wrong_option, wrong_beside_padding):
         with suppress(FailedError):  # as where an option is of another kind
             if fault := ask(subject, writer, text):
                 says = f"{writer.name}: {fault[0]}"
@@ -97,30 +104,49 @@ def generation(subject: Subject) -> Verdict:
 
 def writer_of(subject: Subject) -> Writer:
     """Find the method that writes, and how to call it; NotJudgedError."""
-    kind = type(subject.model)
-    methods = (x for x in METHODS if isfunction(getattr(kind, x, None)))
-    if not (name := next(methods, "")):
-        raise NotJudgedError("The model has no method that writes words.")
-    method = getattr(subject.model, name)
-    if SITE_PACKAGES in str(getsourcefile(unwrap(method))):
-        raise NotJudgedError(f"Its {name} is a library's.")
-    asked, (*rest, last) = signature(method).parameters, first_words(subject)
+    name, asked = writing_method(subject.model)
+    *rest, last = first_words(subject)
     number = next((x for x in COUNTS if x in asked), "")
+    mask = mask_of(subject, asked)
     every = ((x, p) for x, p in asked.items() if p.kind not in (2, 4))
-    needed = [x for x, p in every if p.default is p.empty and x != number]
-    if needed[len(rest) + 1 :]:
-        raise NotJudgedError(f"{name} asks for {needed[len(rest) + 1]}.")
-    known = number and len(needed) > len(rest)
+    needed = [x for x, p in every if p.default is p.empty]
+    texts = [x for x in needed if x not in (number, mask[0])]
+    if texts[len(rest) + 1 :]:
+        raise NotJudgedError(f"{name} asks for {texts[len(rest) + 1]}.")
+    known = number and len(texts) > len(rest)
     if not known or any(map(SEARCH.search, asked)):
         raise NotJudgedError(f"Nobody knows how to call {name}.")
     if last.is_floating_point() or last.shape[1] < 2:
         raise NotJudgedError("The inputs are no words, or one alone.")
     half = last.shape[1] // 2
     count = min(NEW_WORDS, last.shape[1] - half)
-    more = {number: count + half * ("len" in number)}
-    given = dict(zip(needed, [*rest, last[:, :half]]))
+    more: dict[str, Any] = {number: count + half * ("len" in number)}
+    given = dict(zip(texts, [*rest, last[:, :half]]))
+    if mask[0] in needed:
+        shape = given[texts[0]].shape[:2]
+        more[mask[0]] = torch.full(shape, int(mask[1]))
     ends = ids_of_end(subject.model, asked) | {subject.ids[0]}
-    return Writer(name, asked, given, count, more, ends)
+    return Writer(name, asked, given, count, more, ends, mask)
+
+
+def writing_method(model: Any) -> tuple[str, Mapping[str, Parameter]]:
+    """Name the model's own method that writes, and its parameters."""
+    methods = (x for x in METHODS if isfunction(getattr(type(model), x, None)))
+    if not (name := next(methods, "")):
+        raise NotJudgedError("The model has no method that writes words.")
+    method = getattr(model, name)
+    if SITE_PACKAGES in str(getsourcefile(unwrap(method))):
+        raise NotJudgedError(f"Its {name} is a library's.")
+    return name, signature(method).parameters
+
+
+def mask_of(subject: Subject, asked: Mapping[str, Any]) -> tuple[str, bool]:
+    """Name the mask of padding that a method takes, or "", and say what it
+    has at words: as in the mask that the model is given."""
+    marks = padding_masks(subject)
+    known = {subject.names[i]: word for i, (_, word) in marks.items()}
+    known = {MASK: True} | known
+    return next(((x, known[x]) for x in asked if x in known), ("", True))
 
 
 def ids_of_end(model: Any, asked: Mapping[str, Parameter]) -> set[int]:
@@ -135,27 +161,46 @@ def continuation_of(
     subject: Subject, writer: Writer, seed: int, option: Mapping[str, Any]
 ) -> Text:
     """Let a method write, after another text; FailedError if it fails."""
-    mode = ChosenWords()
+    return continuations_of(subject, writer, seed, option)[0]
+
+
+def continuations_of(
+    subject: Subject, writer: Writer, seed: int, option: Mapping[str, Any]
+) -> list[Text]:
+    """Let a method write on from each row that it is given."""
+    *_, prompts = given = tuple(x.clone() for x in writer.given.values())
+    count = len(prompts)
+    mode = ChosenWords(count)
 
     def ask(*given: Tensor) -> Tensor:
         method, made = getattr(subject.model, writer.name), None
         with mode:
-            for every in ([x.flip(1) for x in given], given):
+            for every in ([x.flip(1) for x in given], given)[count > 1 :]:
                 mode.rows.clear()
                 named = dict(zip(writer.given, every))
-                made = method(**named, **writer.more, **option)
+                made = method(**named, **{**writer.more, **option})
         made = torch.tensor(made) if isinstance(made, list) else made
         return find_output(made).cpu()
 
-    *_, prompt = given = tuple(x.clone() for x in writer.given.values())
     made = subject.call(ask, given, seed)
     if made.is_floating_point() or made.ndim not in (1, 2):
         raise FailedError("it gives no ids")
-    words, prompt = made.reshape(-1, made.shape[-1])[0], prompt[0].cpu()
+    texts = made.reshape(-1, made.shape[-1])
+    if len(texts) < count:
+        raise FailedError("it gives no text for each row")
+    rows = [x for x in mode.rows if len(x) == count]
+    every = enumerate(zip(texts, prompts.cpu()))
+    return [text_from(writer, *y, [x[b] for x in rows]) for b, y in every]
+
+
+def text_from(
+    writer: Writer, words: Tensor, prompt: Tensor, rows: list[Tensor]
+) -> Text:
+    """Tell what is new in a text, up to its end."""
     kept = words[: len(prompt)].equal(prompt)
     new = words[len(prompt) * kept :].tolist()
     ended = [n for n, x in enumerate(new, 1) if x in writer.ends]
-    rows = mode.rows if len(mode.rows) == len(new) else []
+    rows = rows if len(rows) == len(new) else []
     return Text(words, new[: ended[0] if ended else None], rows)
 
 
@@ -231,4 +276,73 @@ def wrong_option(subject: Subject, writer: Writer, written: Text) -> Fault:
         if text.new[: len(new)] == new:
             says = f"it goes on after the word that is given as {key}."
             return says, BROKEN
+    return None
+
+
+def wrong_beside_padding(
+    subject: Subject, writer: Writer, text: Text
+) -> Fault:
+    """Say that a text is another one in a batch in which a shorter one has
+    padding: on the left of prompts, and behind a source."""
+    first_one, *more = writer.given.values()
+    stands = not subject.real[0][:, -1 if more else 0].all()
+    if first_one.shape[1] < 2 or not (writer.mask[0] or stands):
+        return None
+    alone, batch = with_padded_row(subject, writer)
+    texts = text, continuation_of(subject, alone, 0, {})
+    tolerance = max(1e-3, 10 * rounding_tolerance(subject))
+    for pair in zip(texts, continuations_of(subject, batch, 0, {})):
+        n = parting_step(*pair, tolerance)
+        if n is not None:
+            return BESIDE_PADDING[n > 0].format(n=n + 1), BROKEN
+    return None
+
+
+def with_padded_row(subject: Subject, writer: Writer) -> tuple[Writer, Writer]:
+    """Ask for a shorter text alone, and for the whole one and that in a
+    batch, with padding beside it and a mask, where there is one."""
+    (name, long), *more = writer.given.items()
+    (mask, word), count = writer.mask, long.shape[1] // 2
+    short, hidden = long[:, count:], long[:, :count]
+    if subject.ids[0] is not None:
+        hidden = torch.full_like(hidden, subject.ids[0])
+    marks = torch.full((2, long.shape[1]), int(word))
+    marks[1, :count] = int(not word)
+    row = torch.cat((hidden, short), 1)
+    if more:
+        row, marks = torch.cat((short, hidden), 1), marks.flip(1)
+    both = {name: torch.cat((long, row))}
+    both |= {x: torch.cat((y, y)) for x, y in more}
+    one = {mask: marks[:1, count:]} if mask in writer.more else {}
+    every = {mask: marks} if mask else {}
+    given = writer.given | {name: short}
+    return (
+        writer._replace(given=given, more=writer.more | one),
+        writer._replace(given=both, more=writer.more | every),
+    )
+
+
+BESIDE_PADDING = (
+    "in a batch with padding, a text goes on in another way than alone. Look "
+    "at the mask, and at the positions: words are counted without padding.",
+    "in a batch with padding, a text goes on as alone at first, and from new "
+    "word {n} on in another way. Look at what later steps are given: a mask "
+    "of all keys, old and new, and positions that leave padding out.",
+)
+
+
+def parting_step(one: Text, other: Text, tolerance: float) -> int | None:
+    """Say at which new word two texts part, or the numbers that it is chosen
+    by, where these are known; None if nowhere."""
+    known = one.rows and other.rows
+    for n, (x, y) in enumerate(zip(one.new, other.new)):
+        if known:
+            a, b = one.rows[n], other.rows[n]
+            a, b = (
+                torch.where(a.isfinite() & b.isfinite(), z, 0) for z in (a, b)
+            )
+            if (a - b).abs().max() > tolerance * a.std():
+                return n
+        if x != y:
+            return None if known else n
     return None

@@ -379,7 +379,7 @@ def of_row(words: Tensor, wanted: Tensor) -> str:
     if not all(any(row) for row in others):
         return ""
     return (
-        f"The loss asks row 0 for the words of row {others[0].index(True)}. "
+        f"The loss asks sequence 0 for the words of {others[0].index(True)}. "
         "Look for what moves or sorts rows of labels, and not those of logits."
     )
 
@@ -428,7 +428,7 @@ def padding_in_loss(subject: Subject) -> Verdict:
         inner = wrong & (ids_at(one, 0) == pad)
         if wrong.any():
             b, t = (inner if inner.any() else wrong).nonzero()[0].tolist()
-            says = f"Row {b}: the loss asks position {t} for [PAD]"
+            says = f"Sequence {b}: the loss asks position {t} for [PAD]"
             if not inner.any():
                 return False, says + END_HINT, one.pulls, UNUSUAL
             says += ". Look at ignore_index, or at the mask of the loss."
@@ -528,14 +528,15 @@ def where_missing(missing: Tensor, real: Tensor, wanted: Tensor) -> str:
     word = int(wanted[b, t])
     says = f"{count} of {int(real.sum())} words are not asked for: "
     if rows:
-        return f"{says}none of row {rows[0]}. Look at how rows are chosen."
+        says += f"none of sequence {rows[0]}. Look at how rows are chosen."
+        return says
     if count > 1 and (missing == real & (wanted == word)).all():
         return f"{says}those of id {word}. Look at ignore_index."
     if not (missing & (real.flip(1).cumsum(1).flip(1) > 1)).any():
         return f"{says}the last of rows. Look at where rows are cut."
     if not missing[:, 1:].any():
         return f"{says}the second of rows. Look at where rows are cut."
-    return f"{says}the first is id {word}, after position {t} of row {b}."
+    return f"{says}the first is id {word}, after position {t} of sequence {b}."
 
 
 MOST_TIMES = 1.5  # times the loss of a guess

@@ -4,7 +4,6 @@ seen which outputs move, how far, and in which module first."""
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from operator import itemgetter
 from typing import Any
 
 import torch
@@ -309,15 +308,6 @@ def given_by(subject: Subject, last: nn.Module, *given: Any) -> Tensor | None:
     fits = made.ndim > 2 and made.shape[:2] == rows.shape[:2]
     same = any(made is x and made._version == n for x, n in notes)
     return made.clone() if fits and same else None
-
-
-@once
-def rows_alone(subject: Subject) -> Tensor:
-    """How far each row is from where it is in the batch, alone: (B, T)."""
-    rows = range(len(subject.inputs[0]))
-    given = [with_rows(subject, itemgetter([b])) for b in rows]
-    runs = [subject.call(subject.made, one) for one in given]
-    return distance(subject, torch.cat(runs))
 
 
 def another_batch(subject: Subject, which: int, rows: Tensor) -> Subject:

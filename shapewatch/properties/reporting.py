@@ -14,16 +14,14 @@ from shapewatch.properties.attention import (
     score_scale,
     weight_rows,
 )
+from shapewatch.properties.batches import batch_independence
 from shapewatch.properties.caching import cached_run
 from shapewatch.properties.dependence import (
-    batch_independence,
     causality,
     order_sensitivity,
-    padding_invariance,
     past,
     source_coverage,
     source_dependence,
-    unknown_words,
 )
 from shapewatch.properties.finding import (
     AS_EXPECTED,
@@ -43,6 +41,7 @@ from shapewatch.properties.losses import (
     words_in_loss,
 )
 from shapewatch.properties.numbers import dropout, finite, logits, repeatable
+from shapewatch.properties.padding import padding_invariance
 from shapewatch.properties.perturbation import raw_output
 from shapewatch.properties.positions import relative_positions
 from shapewatch.properties.structure import (
@@ -137,7 +136,6 @@ CHECKS = (
     causality,
     past,
     padding_invariance,
-    unknown_words,
     source_dependence,
     source_coverage,
     order_sensitivity,
@@ -305,8 +303,6 @@ assert_score_scale = assertion_of(score_scale)
 assert_source_coverage = assertion_of(source_coverage)
 # Assert what `source_dependence` asks of a model.
 assert_source_dependence = assertion_of(source_dependence)
-# Assert what `unknown_words` asks of a model.
-assert_unknown_words = assertion_of(unknown_words)
 # Assert what `weight_rows` asks of a model.
 assert_weight_rows = assertion_of(weight_rows)
 # Assert what `words_in_loss` asks of a model.

@@ -346,8 +346,8 @@ def norm_statistics(subject: Subject) -> Verdict:
             continue
         b, t, *_ = wrong.nonzero()[0].tolist()
         size = squares[wrong][0].item()
-        says = f"After {path}, position {t} of row {b} has a mean square of "
-        says += f"{size:.2f}, not 1."
+        says = f"After {path}, position {t} of sequence {b} has a mean square "
+        says += f"of {size:.2f}, not 1."
         if not gains:
             return False, f"{says} {NORM_HINT}", squares
         unusual = unusual or f"{says} It has gains that are no parameter."

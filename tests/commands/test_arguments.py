@@ -217,7 +217,7 @@ EXPECTED = "--expect 'padding_invariance=as it was' --expect past=no"
         (
             "own_model:wrong --output last",
             1,
-            "causality           ✗ broken      Row 0: position 0 moves",
+            "causality           ✗ broken      Sequence 0: position 0 moves",
         ),
         ("own_model:mismatched", 1, "The model does not run: RuntimeErr"),
         (PADDED, 1, "causality           – not judged  Outputs may depend on"),
@@ -225,7 +225,7 @@ EXPECTED = "--expect 'padding_invariance=as it was' --expect past=no"
         (
             f"{PADDED} {EXPECTED}",
             0,
-            "! expected    as it was. Row 1: output 2 moves",
+            "! expected    as it was. Sequence 1: output 2 moves",
         ),
         # It brings its ids; the model hides the id 1, and attends to 5.
         ("tformer_lite:running_model", 0, "✓ holds"),
@@ -233,7 +233,7 @@ EXPECTED = "--expect 'padding_invariance=as it was' --expect past=no"
         (
             "tformer_lite:running_model --pad 5",
             1,
-            "padding_invariance  ✗ broken      Row 0: output 0 moves",
+            "padding_invariance  ✗ broken      Sequence 0: output 0 moves",
         ),
     ],
 )

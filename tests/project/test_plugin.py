@@ -66,7 +66,7 @@ def test_the_fixture_fails_with_what_is_broken(tmp_path):
         assert f"PASSED test_own.py::test_{name}" in said, said
     for name in "wrong", "fails":
         assert f"FAILED test_own.py::test_{name}" in said
-    broken = "causality           ✗ broken      Row 0: position 0 moves when"
+    broken = "causality           ✗ broken      Sequence 0: position 0 moves"
     assert broken in said
     assert "✓ holds" not in said  # only what is broken
     assert "model               ✗ broken      The model does not run" in said

@@ -83,12 +83,12 @@ class ByCount(GPT):
 
 
 LEAKS = {
-    Adds: "Row 0: position 0 moves when the ids from position 1 on",
+    Adds: "Sequence 0: position 0 moves when the ids from position 1 on",
     Hides: "become others",
     AtSomeLengths: "is another one when the input ends before position 5",
-    WhenTraining: "Row 0: in training, position 0 moves when those from",
+    WhenTraining: "Sequence 0: in training, position 0 moves when those from",
     ByLength: "position 0 is another one when the input ends before",
-    OverTime: "Row 0: in training",
+    OverTime: "Sequence 0: in training",
     ByCount: "when the input ends before position 3",
 }
 

@@ -5,8 +5,11 @@ import torch
 
 from shapewatch.properties import cached_run
 from tests.helpers.caching import (
+    STYLES,
     Cached,
     FromZero,
+    Fused,
+    Static,
 )
 from tests.helpers.strangers import GPT, IDS
 from tformer_lite import DecoderOnly, char_lm, running_example, running_model
@@ -76,3 +79,32 @@ def test_what_has_no_cache_is_not_judged(model, says):
     assert finding.says.startswith(says)
     one = cached_run(model, IDS[:, :1])
     assert one.says == "There is one word only: give more."
+
+
+FAULTS = {
+    "positions": "positions start at 0 again",
+    "mask": "the mask is that of the new words alone",
+    "use": "new words find 1 of 5 keys: the cache is not used",
+    "values": "values of the cache are not those that were computed",
+    "order": "keys and values are joined in another order",
+    "axis": "Keys are joined along another axis",
+}
+BY_STYLE = [(Fused, x, y) for x in STYLES for y in ("", *FAULTS)]
+BY_STYLE += [(Static, "", x) for x in ("", "positions", "mask", "values")]
+
+
+@pytest.mark.parametrize(("kind", "style", "wrong"), BY_STYLE)
+def test_of_a_cache_what_is_wrong_is_said(kind, style, wrong):
+    finding = cached_run(kind(style, wrong), IDS)
+    assert finding.holds is (not wrong), finding
+    assert FAULTS.get(wrong, "Read in pieces") in finding.says
+
+
+def last_kept(self, old, new, name):
+    return torch.cat((old, new), 2)[:, :, -2:]
+
+
+def test_a_cache_that_is_cut_is_not_one_that_is_not_used(monkeypatch):
+    monkeypatch.setattr(Fused, "joined", last_kept)
+    says = cached_run(Fused(), IDS).says
+    assert "new words find 2 of 5 keys: not all of the cache is" in says

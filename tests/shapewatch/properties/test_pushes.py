@@ -11,9 +11,9 @@ from shapewatch.properties import (
     batch_independence,
     causality,
     order_sensitivity,
+    padding_invariance,
     past,
     report,
-    unknown_words,
 )
 from shapewatch.properties.perturbation import (
     evenly_spaced,
@@ -177,7 +177,7 @@ def all_but_unknown(src, tgt):
 
 def test_of_the_source_the_last_word_can_be_heard_too():
     hears = Hearing(everyone), Hearing(all_but_unknown)
-    found = [unknown_words(model, SRC, TGT, unknown=0) for model in hears]
+    found = [padding_invariance(model, SRC, TGT, unknown=0) for model in hears]
     assert [finding.holds for finding in found] == [True, False]
     assert "source position 5" in found[1].says
 

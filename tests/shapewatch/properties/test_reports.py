@@ -187,7 +187,7 @@ def test_each_check_has_an_assertion():
 def test_what_is_broken_fails_with_its_sentence():
     with pytest.raises(AssertionError) as caught:
         assert_causal(lambda x: x + x.mean(1, keepdim=True), ROWS)
-    says = "causality: ✗ broken. Row 0: position 0 moves when position 1, a"
+    says = "causality: ✗ broken. Sequence 0: position 0 moves when position 1"
     assert str(caught.value).startswith(says)
 
 

@@ -262,12 +262,12 @@ def test_a_mask_that_is_kept_is_found():
     assert repeatable(GPT(pads=True).eval(), PADDED, pad=1).holds
 
 
-def test_one_more_padding_moves_nothing():
+def test_padding_that_is_no_vector_has_weight():
     finding = padding_invariance(
         SeesBlanks(), PADDED, pad=1, causal=False, positions=7
     )
     assert finding.holds is False
-    assert "when one more padding stands at the end" in finding.says
+    assert "when padding stands on the right of the input" in finding.says
 
 
 def test_a_view_is_no_transpose():
@@ -315,7 +315,7 @@ def test_words_of_one_id_that_nobody_hears_may_be_padding():
     assert past(Silenced(), RIGHT, pad=1).holds
     finding = past(Silenced(), RIGHT)
     assert finding.level == "unusual"
-    assert finding.says.startswith("Row 0: position 3 has no effect")
+    assert finding.says.startswith("Sequence 0: position 3 has no effect")
     assert "give pad=1;" in finding.says
 
 

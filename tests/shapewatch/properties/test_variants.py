@@ -123,7 +123,7 @@ RIGHT = {
         *(biased(x, y) for x in BIASES for y in (True, False)),
         biased(biases.alibi, causal=False),
     ],
-    "cached_run": [caching.Cached, caching.Told],
+    "cached_run": [caching.Cached],
     "first_loss": [GPT],
     "dropout": [
         *map(of_blocks, (sublayers.ByHand, sublayers.Before)),
@@ -197,10 +197,7 @@ WRONG = {
         ],
     },
     "cached_run": {
-        "broken": [
-            *(caching.FromZero, caching.MaskFromZero),
-            *(caching.Forgets, caching.Keeps),
-        ],
+        "broken": [caching.FromZero, caching.Keeps],
         "unusual": [caching.OpenAfterwards, caching.ByCorner],
     },
     "generation": {

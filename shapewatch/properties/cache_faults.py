@@ -1,0 +1,171 @@
+"""What is wrong with a cache, as the attentions of one of its steps show."""
+
+from collections.abc import Callable
+from copy import copy
+from functools import partial
+from inspect import Signature
+from itertools import count
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from shapewatch.properties.attention import AttentionParts, describe_attentions
+from shapewatch.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+    parameters_of,
+)
+from shapewatch.tracing import trace
+from shapewatch.tracing.questions.attention import Data
+
+NO_USE = "new words find {keys} of {end} keys: the cache is not used."
+TOO_FEW = (
+    "new words find {keys} of {end} keys: not all of the cache is handed on "
+    "to the next step."
+)
+ORDER = (
+    "{names} are joined in another order: those of the cache come first, and "
+    "then the new ones."
+)
+FROM_ZERO = (
+    "positions start at 0 again: number the new words from where the cache "
+    "ends."
+)
+STALE = (
+    "{names} of the cache are not those that were computed: something is not "
+    "kept, or is written over."
+)
+TOO_NARROW = (
+    "the mask is that of the new words alone: it hides some of the cache from "
+    "them. They see all of it: the mask's last row has no zero."
+)
+TOO_WIDE = "the mask shows new words what it hides from them in a whole run."
+BIAS = "what is added to scores for positions starts at 0 again."
+
+
+def cache_fault(
+    subject: Subject, way: Callable, given: tuple, ends: list[int], wrong: int
+) -> str:
+    """Say why the output `wrong` is another one in pieces that have those
+    `ends`, as far as the attentions of the step that gives it tell; or ""."""
+    n = next(i for i, end in enumerate(ends) if wrong < end)
+    if not n:
+        return ""
+    start, end = ends[n - 1], ends[n]
+    *rest, words = given
+    piece = *rest, words[:, start:end]
+    by_way = partial(way, ends=ends)
+    asked = (plain_call, given, 0), (by_way, given, n), (plain_call, piece, 0)
+    try:
+        whole, now, alone = (call_attentions(subject, *one) for one in asked)
+    except (FailedError, NotJudgedError):
+        return ""
+    for triple in zip(whole, now, alone):
+        if says := attention_fault(*triple, start, end):
+            return says
+    return ""
+
+
+def plain_call(subject: Subject, *given: Tensor) -> Any:
+    """Call the model once."""
+    return subject.model(*given)
+
+
+def call_attentions(
+    subject: Subject, ask: Callable, given: tuple, nth: int
+) -> list[AttentionParts]:
+    """Find the attentions of the nth call of the model, as it is asked."""
+    seen, model, calls = list[Data](), subject.model, count()
+
+    def call(*inputs: Any, **known: Any) -> Any:
+        made = []
+
+        def keep(*inputs: Any, **known: Any) -> Any:
+            made.append(model(*inputs, **known))
+            return made[0]
+
+        if next(calls) == nth:
+            seen.append(Data(trace(keep, *inputs, keep=True, **known)))
+            return made[0]
+        return model(*inputs, **known)
+
+    other: Any = copy(subject)
+    other.model = as_the_model(call, model)
+    try:
+        subject.call(partial(ask, other), given)
+    except FailedError:  # it may be later than that call
+        if not seen:
+            raise
+    return describe_attentions(seen[0]) if seen else []
+
+
+def as_the_model(call: Any, model: Any) -> Callable:
+    """Let a function have the parameters of a model, for whoever asks."""
+    call.__signature__ = Signature([*(parameters_of(model) or {}).values()])
+    return call
+
+
+def attention_fault(
+    whole: AttentionParts,
+    now: AttentionParts,
+    alone: AttentionParts,
+    start: int,
+    end: int,
+) -> str:
+    """Say what is wrong with the attention of words `start` to `end`, which
+    follow a cache: beside a whole run, and one of these words alone."""
+    keys, values = now.k.matrix, now.v.matrix
+    right = [x[..., :end, :] for x in (whole.k.matrix, whole.v.matrix)]
+    asks = whole.q.matrix[..., start:end, :]
+    if (n := keys.shape[-2]) < end:
+        says = NO_USE if n == end - start else TOO_FEW
+        return says.format(keys=n, end=end)
+    pairs = [*zip((keys[..., :end, :], values[..., :end, :]), right)]
+    if any(x.shape != y.shape for x, y in pairs):
+        return ""
+    if names := named_where([is_reordered(x, y) for x, y in pairs]):
+        return ORDER.format(names=names)
+    if not near(now.q.matrix, asks):
+        return FROM_ZERO if near(now.q.matrix, alone.q.matrix) else ""
+    new, known = keys[..., start:end, :], right[0][..., start:, :]
+    if near(new, alone.k.matrix) and not near(new, known):
+        return FROM_ZERO
+    if names := named_where([not near(x, y) for x, y in pairs]):
+        return STALE.format(names=names)
+    return mask_fault(whole.weights[..., start:end, :end], now.weights, end)
+
+
+def mask_fault(right: Tensor, weights: Tensor, end: int) -> str:
+    """Say what a mask hides or shows in a step, (..., T, S), beside what it
+    does in a whole run, where queries, keys and values are the same."""
+    if weights.shape[:-1] != right.shape[:-1] or near(
+        weights[..., :end], right
+    ):
+        return ""
+    hidden = weights[..., :end] == 0
+    if (hidden & (right != 0)).any():
+        return TOO_NARROW
+    shown = (~hidden & (right == 0)).any() or weights[..., end:].any()
+    return TOO_WIDE if shown else BIAS
+
+
+def named_where(wrong: list[bool]) -> str:
+    """Name keys or values, or both, of which something is so; or ""."""
+    names = (name for name, one in zip(("keys", "values"), wrong) if one)
+    return " and ".join(names)
+
+
+def near(x: Tensor, y: Tensor) -> bool:
+    """Whether two tensors are the same, but for rounding."""
+    far = (x - y).abs().max() if x.shape == y.shape else torch.inf
+    return bool(far <= 1e-3 * y.abs().mean())
+
+
+def is_reordered(x: Tensor, y: Tensor) -> bool:
+    """Whether x has the vectors of y, (..., T, C), in another order; they may
+    be rotated."""
+    one, other = x.norm(dim=-1), y.norm(dim=-1)
+    same = near(one.sort().values, other.sort().values)
+    return same and not near(one, other)

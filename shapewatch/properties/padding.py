@@ -1,0 +1,324 @@
+"""Padding: it is masked on either side of a row, and nothing else is."""
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from shapewatch.properties.attention import all_attentions
+from shapewatch.properties.dependence import first
+from shapewatch.properties.finding import (
+    BROKEN,
+    UNUSUAL,
+    Verdict,
+    check,
+    whatever_weights,
+)
+from shapewatch.properties.perturbation import (
+    depends_on,
+    few_outputs,
+    first_cause,
+    output_spread,
+    reach,
+    rounding_tolerance,
+    sampled_text,
+)
+from shapewatch.properties.subject import (
+    FailedError,
+    NotJudgedError,
+    Subject,
+    once,
+    with_model,
+)
+from shapewatch.tracing.record.tensors import tensors
+
+OF_TARGET = re.compile("^(decoder|target|tgt|trg)")
+MASKED_WELL = "What stands at padding moves nothing."
+PAD_COUNT = 2  # paddings that are put beside a row
+BY_POSITION = (
+    "though nothing attends to it: words are counted with it. Hand over "
+    "numbers of positions that leave it out, such as position_ids = "
+    "attention_mask.cumsum(-1) - 1, or pad on the right."
+)
+
+
+@check
+def padding_invariance(subject: Subject) -> Verdict:
+    """See whether padding is masked, and nothing else is: what stands there
+    moves no real output, nor does it matter whether it stands there, on the
+    left or the right; and outputs depend on unknown words, which are none.
+
+    Padding is what has the id `pad`, or what a mask (B, T) that is given
+    says; where there is such a mask, some is put beside a row, too.
+    """
+    held, reasons = list[Verdict](), list[str]()
+    for ask in (moved_by_padding, without_padding, unknown_words_heard):
+        try:
+            verdict = ask(subject)
+        except NotJudgedError as reason:
+            reasons.append(str(reason))
+            continue
+        if not verdict[0]:
+            return verdict
+        held.append(verdict)
+    if not held:
+        raise NotJudgedError(reasons[0])
+    first_one, *others = (one[1] for one in held)
+    more = (says.removeprefix(MASKED_WELL).strip() for says in others)
+    return True, " ".join([first_one, *filter(None, more)]), held[0][2]
+
+
+def moved_by_padding(subject: Subject) -> Verdict:
+    """Judge whether what stands at padding moves a real output."""
+    real = subject.real
+    padded = [which for which, x in enumerate(real) if not x.all()]
+    if not padded:
+        says = "There is no padding: give padded rows, and its id as pad=."
+        raise NotJudgedError(says)
+    for which in padded:
+        moves = reach(subject, which)
+        moved = (moves > 0) & ~real[which][:, None] & real[-1][:, :, None]
+        if moved.any():
+            b, t, s = first(moved)
+            words = real[which][b].nonzero()[:, 0].tolist()
+            module = first_cause(subject, which, b, s, words)
+            says = (
+                f"Sequence {b}: output {t} moves when {subject.side(which)} "
+                f"position {s} does, which is padding{module}. Look at the "
+                "padding mask: its id, its axis, and where it is used."
+            )
+            return False, says, moves[b]
+    says = MASKED_WELL + sampled_text(subject, padded[0])
+    return True, says, reach(subject, padded[0])[0]
+
+
+@whatever_weights
+def unknown_words_heard(subject: Subject) -> Verdict:
+    """Judge whether outputs depend on unknown words."""
+    if not any(x.any() for x in subject.unknown):
+        raise NotJudgedError("There is no unknown word: give unknown=.")
+    for which, x in enumerate(subject.unknown):
+        moved = reach(subject, which) > 0
+        could = subject.real[-1][:, :, None].expand_as(moved)
+        if which == subject.last:  # only those who come later
+            could = could.tril(-1)
+        pushed = ~reach(subject, which)[:, 0].isnan()
+        wrong = x & pushed & could.any(1) & ~(moved & could).any(1)
+        if wrong.any():
+            b, s = first(wrong)
+            says = (
+                f"Sequence {b}: no output depends on {subject.side(which)} "
+                f"position {s}, an unknown word. Look at the padding mask: "
+                "does it hide the id of unknown words?"
+            )
+            return False, says, reach(subject, which)[b]
+    return True, "Outputs depend on unknown words.", reach(subject, 0)[0]
+
+
+class PaddedRow(NamedTuple):
+    """A row of the batch with padding, as it `stands` there or as it was
+    made, and the same row alone: what the model is given, of one row each.
+    `start` is where the words of the sequence `which` begin."""
+
+    b: int
+    which: int
+    start: int
+    words: tuple
+    padded: tuple
+    stands: bool
+
+    @property
+    def side(self) -> str:
+        """Where padding stands."""
+        return "left" if self.start else "right"
+
+
+def without_padding(subject: Subject) -> Verdict:
+    """Judge whether a row gives the same without its padding."""
+    few, seen, note = few_outputs(subject), list[Tensor](), ""
+    for one in padded_rows(few):
+        with suppress(FailedError):  # it may be as long as can be
+            moves = moves_of_padding(few, one)
+            seen.append(moves)
+            if not (moves > 10 * rounding_tolerance(few)).any():
+                continue
+            why, level = padding_fault(few, one)
+            if not level:
+                note = " (Padding on the left would shift positions.)"
+                continue
+            t = int(moves[0].argmax()) + one.start * one.stands
+            says = f"Sequence {one.b}: output {t} is another one when padding "
+            says += f"stands on the {one.side} of the {few.side(one.which)}, "
+            return False, says + why, moves, level
+    if not seen:
+        raise NotJudgedError("There is no padding, and no mask of it.")
+    return True, MASKED_WELL + note, seen[0]
+
+
+def moves_of_padding(subject: Subject, one: PaddedRow) -> Tensor:
+    """How far the outputs of the words are from those without padding, as a
+    share of the outputs' size: (1, T), 0 at what is no word."""
+    made = subject.call(subject.made, one.padded)
+    alone = subject.call(subject.made, one.words)
+    if one.which == subject.last:
+        made = made[:, one.start : one.start + alone.shape[1]]
+    words = alone.shape[1] == one.words[subject.places[-1]].shape[1]
+    if made.shape != alone.shape or not words:
+        raise FailedError("There is no row for each word.")
+    of_one = with_model(subject, subject.model, one.words)
+    far = (made - alone).abs().flatten(2).amax(-1) / output_spread(subject)
+    return far.nan_to_num(0.0) * where_real(of_one, subject.last)
+
+
+def padding_fault(subject: Subject, one: PaddedRow) -> tuple[str, str]:
+    """Say why a row is another one beside padding, and how bad that is: ""
+    where its words are counted from the left, and none stands there."""
+    if one.start and not is_heard(subject, one):
+        return BY_POSITION, UNUSUAL if one.stands else ""
+    says = "which should be masked. Look at the padding mask: is it read, and "
+    says += "used in every attention, and whatever sums over positions?"
+    return says, BROKEN if one.stands or not one.start else UNUSUAL
+
+
+def is_heard(subject: Subject, one: PaddedRow) -> bool:
+    """Whether outputs of words depend on padding, or give weight to it."""
+    other = with_model(subject, subject.model, one.padded)
+    length = other.inputs[one.which].shape[1]
+    count = one.words[subject.places[one.which]].shape[1]
+    words = torch.zeros(length, dtype=torch.bool)
+    words[one.start : one.start + count] = True
+    asks = words if one.which == other.last else torch.tensor(True)
+    hidden = (~words).nonzero()[:, 0].tolist()
+    with suppress(NotJudgedError, FailedError):
+        if (depends_on(other, one.which, hidden) & asks).any():
+            return True
+    with suppress(NotJudgedError, FailedError):
+        for found in all_attentions(other):
+            if found.weights.shape[-2:] == (length, length):
+                weights = found.weights[..., words, :][..., ~words]
+                if weights.max() > 1e-6:
+                    return True
+    return False
+
+
+def padded_rows(subject: Subject) -> Iterator[PaddedRow]:
+    """Give each row that has padding, and without it; and a row beside which
+    some is put, where that can be told from words."""
+    for which in range(len(subject.inputs)):
+        real = where_real(subject, which)
+        places = {b: x.nonzero() for b, x in enumerate(real) if x.any()}
+        spans = {b: (int(x[0]), int(x[-1]) + 1) for b, x in places.items()}
+        for b, span in spans.items():
+            with suppress(FailedError):
+                if span != (0, real.shape[1]):
+                    words = of_one_row(subject, b, which, *span)
+                    whole = of_one_row(subject, b, which, 0, real.shape[1])
+                    yield PaddedRow(b, which, span[0], words, whole, True)
+        told = any(of == which for of, _ in padding_masks(subject).values())
+        for b, (start, end) in [*spans.items()][:1]:
+            count = min(end - start, real.shape[1] - PAD_COUNT)
+            for edge, left in ((-1, 0), (0, PAD_COUNT)):
+                stands = not real[:, edge].all()
+                if count > 1 and (told or stands):
+                    ends = b, which, start, start + count
+                    with suppress(FailedError):
+                        words = of_one_row(subject, *ends)
+                        whole = beside_padding(subject, words, which, left)
+                        yield PaddedRow(b, which, left, words, whole, stands)
+
+
+def where_real(subject: Subject, which: int) -> Tensor:
+    """Which positions of an input are words, as a mask or the id of padding
+    has it: (B, T)."""
+    for i, (of, word) in padding_masks(subject).items():
+        if of == which:
+            return subject.given[i].bool() == word
+    return subject.real[which]
+
+
+@once
+def padding_masks(subject: Subject) -> dict[int, tuple[int, bool]]:
+    """Find the masks (B, T) of padding: for their places, of which sequence
+    each is, and what it has at words."""
+    found = {}
+    for i, (x, name) in enumerate(zip(subject.given, subject.names)):
+        which = None if i in subject.places else owner_of(subject, i)
+        if which is None or not bool((x == x.bool()).all()):
+            continue
+        marks, real = x.bool(), subject.real[which]
+        named = x.dtype == torch.bool or "mask" in name
+        word = x.dtype != torch.bool or "pad" not in name
+        if marks.equal(real) or marks.equal(~real):
+            named, word = named or not real.all(), marks.equal(real)
+        elif not real.all():  # it is of something else
+            continue
+        if named:
+            found[i] = which, word
+    return found
+
+
+def owner_of(subject: Subject, i: int) -> int | None:
+    """Say to which sequence something (B, T) belongs, or is; or None."""
+    x = subject.given[i]
+    if i in subject.places:
+        return subject.places.index(i)
+    if not isinstance(x, Tensor) or x.ndim != 2:
+        return None
+    every = enumerate(subject.inputs)
+    alike = [which for which, y in every if y.shape[:2] == x.shape]
+    last = bool(OF_TARGET.match(subject.names[i]))
+    return alike[-last] if alike else None
+
+
+def of_one_row(
+    subject: Subject, b: int, which: int, start: int, end: int
+) -> tuple:
+    """Give one row of all that has rows, and of a sequence the positions from
+    `start` to `end`; what lies along it is cut, too. FailedError where it
+    cannot be known how."""
+    rows, length = subject.inputs[which].shape[:2]
+    lengths = [rows, *(x.shape[1] for x in subject.inputs)]
+    part, every, cut = slice(start, end), slice(None), []
+    for i, x in enumerate(subject.given):
+        if not isinstance(x, Tensor):
+            if tensors(x):
+                raise FailedError("Tensors lie in a list.")
+        elif (of := owner_of(subject, i)) is not None:
+            x = x[b : b + 1, part if of == which else every]
+        else:
+            along = [size == length for size in x.shape]
+            if any(along) and lengths.count(length) > 1:
+                raise FailedError("Axes have the same size.")
+            one = slice(b, b + 1)
+            index = [part if here else every for here in along]
+            index[:1] = [one if len(x) == rows else y for y in index[:1]]
+            x = x[tuple(index)]
+        cut.append(x)
+    return tuple(cut)
+
+
+def beside_padding(
+    subject: Subject, given: tuple, which: int, left: int
+) -> tuple:
+    """Put padding before one row, or as much behind it: the id of padding, or
+    words of its own that a mask hides."""
+    masks, pad_id, found = padding_masks(subject), subject.ids[0], []
+    count = given[subject.places[which]].shape[1]
+    for i, x in enumerate(given):
+        of = owner_of(subject, i)
+        if i in subject.places and of == which:
+            some = x[:, :PAD_COUNT]
+            if not x.is_floating_point() and pad_id is not None:
+                some = torch.full_like(some, pad_id)
+            x = torch.cat((some, x) if left else (x, some), 1)
+        elif of == which:
+            value = not masks[i][1] if i in masks else 0
+            x = pad(x, (left, PAD_COUNT - left), value=value)
+        elif of is None and isinstance(x, Tensor) and count in x.shape:
+            raise FailedError("It is not known how to pad this.")
+        found.append(x)
+    return tuple(found)

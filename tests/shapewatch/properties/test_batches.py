@@ -1,0 +1,104 @@
+"""Padded rows alone, and rows of several inputs that belong together."""
+
+import pytest
+import torch
+from torch import nn
+
+from shapewatch.properties import (
+    batch_independence,
+    cached_run,
+    generation,
+    padding_invariance,
+)
+from tests.helpers import padding
+from tests.helpers.padding import LEFT, RIGHT
+
+HOLDS, ASKS = "What stands at padding moves nothing.", "Hand over numbers of"
+COUNTS = f"{HOLDS} (Padding on the left would shift positions.)"
+HEARS = "output 4 moves when input position 0 does, which is padding"
+BESIDE, LATER = "goes on in another way than", "from new word 2 on in another"
+
+
+@pytest.mark.parametrize(
+    ("kind", "left", "right", "writes", "pieces"),
+    [
+        ("Padded", HOLDS, HOLDS, "generate goes on with the", "Read in"),
+        ("Rotated", HOLDS, HOLDS, "generate goes on with the", "Read in"),
+        ("Counted", ASKS, COUNTS, BESIDE, "Read in"),
+        ("HeardLater", HOLDS, HOLDS, LATER, "Padding is no longer masked"),
+        ("HeardRotated", HOLDS, HOLDS, LATER, "Padding is no longer masked"),
+        ("Heard", HEARS, "on the left of the input, which should", BESIDE, ""),
+    ],
+)
+def test_a_padded_row_is_judged_beside_itself_alone(
+    kind, left, right, writes, pieces
+):
+    torch.manual_seed(0)
+    model = getattr(padding, kind)()
+    for ids, says in ((LEFT, left), (RIGHT, right)):
+        given = {"ids": ids, "attention_mask": (ids != 0).long()}
+        assert says in padding_invariance(model, given, pad=0).says
+        holds = padding_invariance(model, given).holds
+        assert holds is (says in (HOLDS, COUNTS))
+        assert writes in generation(model, given, pad=0).says
+        assert pieces in cached_run(model, given, pad=0).says
+
+
+def test_padding_on_a_side_that_nothing_tells_of_is_not_judged():
+    model = padding.Counted()
+    assert padding_invariance(model, RIGHT, pad=0).says == HOLDS
+    assert padding_invariance(model, LEFT, pad=0).holds is False
+    assert padding_invariance(model, padding.IDS, pad=0).holds is None
+
+
+X = torch.randn(8, 8, 6, generator=torch.Generator().manual_seed(0))
+ROWS, MASK = X[:4].flatten(1)[:, :12], torch.ones(8, 8).tril() > 0
+LAYER = nn.Linear(6, 12)
+
+
+def masked(x, mask):
+    x = LAYER(x)
+    return (x @ x.mT).masked_fill(~mask, -torch.inf).softmax(-1) @ x
+
+
+def side_by_side(src, x):
+    src = LAYER(src).repeat_interleave(len(x) // len(src), 0)
+    return (LAYER(x) @ src.mT).softmax(-1) @ src
+
+
+def in_turns(src, x):
+    src = LAYER(src).repeat(len(x) // len(src), 1, 1)
+    return (LAYER(x) @ src.mT).softmax(-1) @ src
+
+
+def shifted(x, other):
+    shifts = other.mean((1, 2, 3)).repeat(len(x) // len(other))
+    return LAYER(x) + shifts[:, None, None]
+
+
+def table(x, rows):
+    return LAYER(x) + rows.mean(0)
+
+
+def averaged(x, y):
+    return (side_by_side(x, y) if y.ndim > 2 else masked(x, y)) + y.sum() * (
+        x.mean()
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "level"),
+    [
+        *((masked, (X[:n], MASK), "") for n in (2, 8)),
+        *((table, (X[:n], ROWS), "") for n in (2, 4)),
+        (side_by_side, (X[:2], X[2:]), ""),
+        (in_turns, (X[:2], X[2:]), "unusual"),
+        (shifted, (X[:4], X[:2, ..., None]), "unusual"),
+        (averaged, (X[:2], X[2:]), "broken"),
+        *((averaged, (X[:n], MASK), "broken") for n in (2, 8)),
+    ],
+)
+def test_rows_that_belong_together_are_cut_together(model, given, level):
+    finding = batch_independence(model, *given)
+    assert finding.holds is (not level), finding
+    assert finding.level == level or finding.holds
