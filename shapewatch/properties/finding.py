@@ -177,6 +177,8 @@ def check(judge: Callable[[Subject], Verdict]) -> Callable[..., Finding]:
         except NotJudgedError as reason:
             return Finding(name, None, str(reason))
         except FailedError as error:
+            if isinstance(error.__cause__, NotImplementedError):
+                return Finding(name, None, f"It cannot be done here: {error}")
             return Finding(name, False, f"The model fails: {error}")
         except Exception as error:
             says = f"It could not be asked: {error_line(error)}"

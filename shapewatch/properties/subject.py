@@ -22,6 +22,7 @@ from torch.utils._pytree import (
     tree_unflatten,
 )
 
+from shapewatch.tracing.record.shared import eagerly
 from shapewatch.tracing.record.state import State, seed_all
 from shapewatch.tracing.record.tensors import tensors
 
@@ -104,7 +105,7 @@ class ModelRunner(Sequences):
         module, in evaluation. Then all is as it was, as far as a glance
         tells: whoever made the subject looks again, `with subject.state`."""
         try:
-            with in_evaluation(self.model):
+            with eagerly(), in_evaluation(self.model):
                 seed_all(seed)
                 return ask(*inputs)
         except Exception as error:
@@ -142,6 +143,7 @@ class Subject(ModelRunner):
             raise ValueError(says)
         self.causal, self.positions, self.pick = causal, positions, output
         self.found = dict[tuple, Any]()
+        model = getattr(model, "_orig_mod", model)  # of a compiled one
         self.ids = own_ids(model, pad, unknown)
         self.model, self.given, self.names = by_place(
             model, inputs, named or {}

@@ -33,6 +33,7 @@ from shapewatch.tracing.questions.saved import (
 from shapewatch.tracing.questions.scrambles import Scramble, scrambles
 from shapewatch.tracing.record.models import detour_notes, traceable
 from shapewatch.tracing.record.recorder import RecordedRun
+from shapewatch.tracing.record.shared import THREADS_NOTE
 from shapewatch.tracing.record.state import State, aside, gc_paused
 from shapewatch.tracing.tables import Sheet, Table
 from shapewatch.tracing.tree.mermaid import mermaid_of
@@ -244,6 +245,7 @@ def trace(
         again = partial(probe, run, start, parts)
         with aside(*things):
             others, notes = run_at_other_sizes(run, again, given, varied)
+    notes += run.notes
     if not run.error:
         notes += [] if varied else without_axis(run, given)
         notes += detour_notes(model, inputs, options)
@@ -258,6 +260,8 @@ def explained_error(error: Exception, seen: Trace) -> Exception:
     if one did."""
     if seen.steps and not seen.steps[-1].makes:
         error.add_note(explanation(seen))
+    elif THREADS_NOTE in seen.notes:
+        error.add_note(THREADS_NOTE)
     vars(error)["trace"] = seen
     return error
 

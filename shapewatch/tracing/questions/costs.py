@@ -142,7 +142,7 @@ def gradients(
     learned = dict(whole.named_parameters())
     asked = [p for p in learned.values() if p.requires_grad]
     known: dict[Tensor, Tensor | None] = {}
-    with aside(model, inputs, options), torch.enable_grad():
+    with aside(model, inputs, options), eagerly(), torch.enable_grad():
         given = tensors(model(*inputs, **options))
         given = [t for t in given if t.is_floating_point() and t.requires_grad]
         losses = [t.sum() for t in given]

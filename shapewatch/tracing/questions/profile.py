@@ -15,7 +15,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from shapewatch.tracing.questions.compare import paths_around
 from shapewatch.tracing.questions.costs import sizes_of
 from shapewatch.tracing.record.models import root_module
-from shapewatch.tracing.record.shared import following, output_hidden
+from shapewatch.tracing.record.shared import (
+    eagerly,
+    following,
+    output_hidden,
+)
 from shapewatch.tracing.record.state import State, gc_paused
 from shapewatch.tracing.record.tensors import storage, tensors
 from shapewatch.tracing.record.visits import paths_of
@@ -61,7 +65,7 @@ def time_runs(
 ) -> list[Answer]:
     """Run something several times, each from the same start; a first run,
     which makes room in memory, does not count."""
-    with output_hidden(), gc_paused(), State(call) as start:
+    with output_hidden(), eagerly(), gc_paused(), State(call) as start:
         found = []
         for _ in range(many + 1):
             found.append(measure(call))

@@ -2,7 +2,13 @@
 another way."""
 
 import dis
-from collections.abc import Callable, Iterator
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterator,
+)
 from contextlib import suppress
 from functools import partial
 from types import FunctionType, MethodType
@@ -28,6 +34,7 @@ FUSED_KERNELS = (
     "_transformer_encoder_layer_fwd",
 )
 SCRIPT_TYPES = torch.jit.ScriptModule, torch.jit.ScriptFunction
+LAZY = Generator | map | filter  # what runs when it is asked for
 fast_path_off = BaseTorchFunctionMode
 """Let PyTorch's layers of this thread run call by call: they do while
 anything looks at torch functions."""
@@ -41,15 +48,11 @@ def traceable(model: Callable | None) -> Callable:
         )
     if not callable(model):
         raise TypeError(f"give a model: {type(model).__name__} has no call")
-    parts: list[Any] = [model]
-    if isinstance(model, nn.Module):
-        parts = [*modules_of(model)]
-    for part in parts:
-        if isinstance(part, SCRIPT_TYPES):
-            raise TypeError(
-                f"a {type(part).__name__} runs out of Python's sight: trace "
-                "what it was made from."
-            )
+    if isinstance(model, SCRIPT_TYPES):
+        raise TypeError(
+            f"a {type(model).__name__} runs out of Python's sight: trace "
+            "what it was made from."
+        )
     return model
 
 
@@ -152,12 +155,9 @@ def detour_notes(model: Callable, inputs: tuple, options: dict) -> list[str]:
     """Say what an untraced run does in another way."""
     call = partial(model, *inputs, **options)
     whole = root_module(call)
-    notes: list[str] = []
-    parts: list[Any] = [model, *modules_of(whole)]
-    if any(map(is_compiled, parts)):
-        notes.append("compiled code ran as it is written, line by line")
-    if all(x.training for x in parts if isinstance(x, FUSIBLE)):
-        return notes
+    layers = [x for x in modules_of(whole) if isinstance(x, FUSIBLE)]
+    if all(layer.training for layer in layers):
+        return []
     with (
         suppress(Exception),  # it ran once: so much for this note
         aside(call),
@@ -165,23 +165,22 @@ def detour_notes(model: Callable, inputs: tuple, options: dict) -> list[str]:
         FusedCalls(visits) as fused,
     ):
         call()
-    if fused.paths:
-        notes.append(
-            f"untraced, PyTorch runs {', '.join(fused.paths)} as one fused "
-            "call each; numbers can differ in their last digits"
-        )
-    return notes
+    return fused.notes()
 
 
-def is_compiled(part: Callable) -> bool:
-    """Whether torch.compile made or changed a module or a function."""
-    # A module looks long for what it lacks.
-    known = vars(part) if isinstance(part, nn.Module) else dir(part)
-    return (
-        "_torchdynamo_orig_callable" in known
-        or getattr(part, "_compiled_call_impl", None) is not None
-        or type(part).__name__ == "OptimizedModule"
-    )
+def later_notes(result: Any) -> list[str]:
+    """Say of a result which runs only when it is asked for how to trace it."""
+    ways: dict[Any, str] = {
+        LAZY: "trace(lambda x: list(model(x)), x)",
+        Coroutine: "trace(lambda x: asyncio.run(model(x)), x)",
+        AsyncIterator: "trace a function that runs it to its end",
+    }
+    kind = type(result).__name__
+    return [
+        f"the result is of type {kind}, whose code has not run yet: {way}"
+        for late, way in ways.items()
+        if isinstance(result, late)
+    ]
 
 
 class FusedCalls(TorchDispatchMode):
@@ -191,6 +190,15 @@ class FusedCalls(TorchDispatchMode):
         super().__init__()
         self.visits = visits
         self.paths: dict[str, None] = {}
+
+    def notes(self) -> list[str]:
+        """Say which these are."""
+        if not self.paths:
+            return []
+        return [
+            f"untraced, PyTorch runs {', '.join(self.paths)} as one fused "
+            "call each; numbers can differ in their last digits"
+        ]
 
     def __torch_dispatch__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None

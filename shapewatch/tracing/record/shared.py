@@ -10,28 +10,49 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    contextmanager,
+    nullcontext,
+)
 from functools import partial, wraps
+from importlib import import_module
 from typing import Any, TextIO
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, handle_torch_function
 
 Change = Callable[[], AbstractContextManager]
+COMPILER = "torch._dynamo.eval_frame"
+FRAMES = "set_fullgraph_compiled_frame_count"
+FLEX = "torch.nn.attention.flex_attention"
+COMPILED_NOTE = "compiled code ran as it is written, line by line"
+SCRIPTED_NOTE = (
+    "scripted code runs out of Python's sight: each call of it is one line"
+)
+THREADS_NOTE = (
+    "the model gave work to other threads, whose calls are not seen: trace "
+    "what they run, or let one thread run it all"
+)
 
 
 class ThreadState(threading.local):
     """What goes on in this thread: the visits that follow its modules, how
     many recorders see its calls, how many runs are to be eager, or muted,
-    and where what it prints goes meanwhile."""
+    where what it prints goes meanwhile, what a compiler that is loaded joins,
+    and notes on what cannot be seen of it."""
 
     recorders = eager = muted = 0
     printed: TextIO | None = None
+    late: ExitStack | None = None
 
     def __init__(self):
         self.visits: list[Any] = []
+        self.notes: dict[str, None] = {}
 
 
 THREAD = ThreadState()
@@ -60,7 +81,11 @@ class SharedChange:
 @contextmanager
 def patching(owner: Any, name: str, make: Callable) -> Iterator[None]:
     """Put something in another's place, made of it; and back, unless
-    somebody else has put something there since."""
+    somebody else has put something there since. What this PyTorch lacks is
+    not put there."""
+    if name not in getattr(owner, "__dict__", ()):
+        yield
+        return
     was = vars(owner)[name]
     made = make(was)
     setattr(owner, name, made)
@@ -69,6 +94,15 @@ def patching(owner: Any, name: str, make: Callable) -> Iterator[None]:
     finally:
         if vars(owner)[name] is made:
             setattr(owner, name, was)
+
+
+@contextmanager
+def patches(*several: tuple[Any, str, Callable]) -> Iterator[None]:
+    """Put several in their places."""
+    with ExitStack() as stack:
+        for one in several:
+            stack.enter_context(patching(*one))
+        yield
 
 
 @contextmanager
@@ -109,6 +143,49 @@ def see_attention(asked: Callable) -> Callable:
     return ask
 
 
+def scripted(call: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Call what runs out of Python's sight."""
+    return call(*args, **kwargs)
+
+
+def see_scripted(call: Callable) -> Callable:
+    """Let script be seen as one call while this thread records: PyTorch
+    tells no mode of it."""
+
+    @wraps(call)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if THREAD.recorders and torch._C._is_torch_function_mode_enabled():
+            THREAD.notes[SCRIPTED_NOTE] = None
+            return handle_torch_function(scripted, (), call, *args, **kwargs)
+        return call(*args, **kwargs)
+
+    return run
+
+
+def note_handed(give: Callable) -> Callable:
+    """Note that this thread gives others something to do."""
+
+    @wraps(give)
+    def given(*args: Any, **kwargs: Any) -> Any:
+        THREAD.notes[THREADS_NOTE] = None
+        return give(*args, **kwargs)
+
+    return given
+
+
+def unseen_where_recorded(call: Callable) -> Callable:
+    """Let what a function does be no calls of its own while this thread
+    records."""
+
+    @wraps(call)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        plain = torch._C.DisableTorchFunction
+        with plain() if THREAD.recorders else nullcontext():
+            return call(*args, **kwargs)
+
+    return run
+
+
 def has_own_way(value: Any) -> bool:
     """Whether a tensor's class decides what torch functions do with it."""
     way = getattr(type(value), "__torch_function__", None)
@@ -117,14 +194,61 @@ def has_own_way(value: Any) -> bool:
     return way not in (None, plain) and way.__func__ is not usual
 
 
+def note_compiled(compiled: Any) -> None:
+    """Note that something compiled is not used, if it is there."""
+    if compiled:
+        THREAD.notes[COMPILED_NOTE] = None
+
+
 def eager_where_asked(choose: Callable) -> Callable:
     """Let compiled code of this thread run as it is written."""
 
     @wraps(choose)
     def chosen(compiler: Any) -> Any:
-        return None if THREAD.eager else choose(compiler)
+        asked = note_compiled if THREAD.eager else choose
+        return asked(compiler)
 
     return chosen
+
+
+def found_where_eager(count: Callable) -> Callable:
+    """Let nobody miss compiled frames where this thread has none."""
+
+    @wraps(count)
+    def counted(frames: int) -> int:
+        return count(frames) or int(THREAD.eager > 0)
+
+    return counted
+
+
+class CompiledWay:
+    """The attribute in which a module has what its `compile()` made: None in
+    a thread in which code runs as it is written."""
+
+    def __init__(self, usual: None):
+        self.name = "_compiled_call_impl"
+
+    def __get__(self, module: nn.Module | None, kind: type) -> Any:
+        made = None if module is None else vars(module).get(self.name)
+        return note_compiled(made) if THREAD.eager else made
+
+    def __set__(self, module: nn.Module, value: Any) -> None:
+        vars(module)[self.name] = value
+
+
+def join_late(make: Callable) -> Callable:
+    """Let a compiler that is loaded by what this thread runs eagerly be as
+    one that was there before."""
+
+    @wraps(make)
+    def made(*args: Any, **kwargs: Any) -> Any:
+        if stack := THREAD.late:
+            import_module(COMPILER)
+            stack.enter_context(COMPILERS)
+            THREAD.late = None
+        return make(*args, **kwargs)
+
+    return made
 
 
 class ThreadStream:
@@ -165,17 +289,31 @@ def patch_of(owner: Any, name: str, make: Callable) -> SharedChange:
 
 
 MODULES = patch_of(nn.Module, "_call_impl", followed_call)
-OVERRIDE_CHECKS = patch_of(functional, "has_torch_function", see_attention)
+RECORDED = SharedChange(
+    lambda: patches(
+        (functional, "has_torch_function", see_attention),
+        (torch._C.ScriptFunction, "__call__", see_scripted),
+        (torch._C.ScriptMethod, "__call__", see_scripted),
+        (threading.Thread, "start", note_handed),
+        (ThreadPoolExecutor, "submit", note_handed),
+        (
+            sys.modules.get(FLEX),
+            "_create_empty_block_mask",
+            unseen_where_recorded,
+        ),
+    )
+)
 STDOUT = patch_of(sys, "stdout", ThreadStream)
 STDERR = patch_of(sys, "stderr", ThreadStream)
 WARNINGS = SharedChange(ignoring_warnings)
 COMPILERS = SharedChange(
-    lambda: patching(
-        sys.modules["torch._dynamo.eval_frame"],
-        "_callback_from_stance",
-        eager_where_asked,
+    lambda: patches(
+        (sys.modules[COMPILER], "_callback_from_stance", eager_where_asked),
+        (sys.modules[COMPILER], FRAMES, found_where_eager),
+        (nn.Module, "_compiled_call_impl", CompiledWay),
     )
 )
+FIRST_COMPILER = patch_of(torch, "compile", join_late)
 
 
 @contextmanager
@@ -206,12 +344,24 @@ def following(visits: Any) -> Iterator[None]:
 @contextmanager
 def eagerly() -> Iterator[None]:
     """Let compiled code of this thread run as it is written, line by line."""
-    compiler = sys.modules.get("torch._dynamo.eval_frame")
-    with ExitStack() as stack:
-        if hasattr(compiler, "_callback_from_stance"):
-            stack.enter_context(COMPILERS)
-            stack.enter_context(counting_depth("eager"))
-        yield
+    before, loaded = THREAD.late, COMPILER in sys.modules
+    with ExitStack() as stack, counting_depth("eager"):
+        stack.enter_context(COMPILERS if loaded else FIRST_COMPILER)
+        THREAD.late = None if loaded else stack
+        try:
+            yield
+        finally:
+            THREAD.late = before
+
+
+@contextmanager
+def noting() -> Iterator[dict[str, None]]:
+    """Give the notes on what cannot be seen, while something runs."""
+    before, THREAD.notes = THREAD.notes, dict[str, None]()
+    try:
+        yield THREAD.notes
+    finally:
+        THREAD.notes = before
 
 
 def leave_mode(mode: TorchFunctionMode) -> None:
