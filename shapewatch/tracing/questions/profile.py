@@ -118,6 +118,8 @@ class AllocatedBytes(TorchDispatchMode):
     """Run a model and add up the bytes that are made in each module, and the
     most of them that are there at once while it runs."""
 
+    supports_higher_order_operators = True
+
     def __init__(self, call: partial):
         super().__init__()
         self.paths, self.now = paths_of(root_module(call)), ""

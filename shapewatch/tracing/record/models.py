@@ -25,6 +25,7 @@ from shapewatch.tracing.record.state import (
     is_full,
     is_library,
 )
+from shapewatch.tracing.record.tensors import name_of
 from shapewatch.tracing.record.visits import Visits, modules_of, owner
 from shapewatch.tracing.source.expressions import codes
 
@@ -186,6 +187,8 @@ def later_notes(result: Any) -> list[str]:
 class FusedCalls(TorchDispatchMode):
     """Note in which modules PyTorch's fused functions run."""
 
+    supports_higher_order_operators = True
+
     def __init__(self, visits: Visits):
         super().__init__()
         self.visits = visits
@@ -203,7 +206,7 @@ class FusedCalls(TorchDispatchMode):
     def __torch_dispatch__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        if function.overloadpacket.__name__ in FUSED_KERNELS:
+        if name_of(function).partition(".")[0] in FUSED_KERNELS:
             now = self.visits.now
             self.paths[now.path or now.kind] = None
         return function(*args, **kwargs or {})

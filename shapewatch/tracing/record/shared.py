@@ -205,10 +205,20 @@ def eager_where_asked(choose: Callable) -> Callable:
 
     @wraps(choose)
     def chosen(compiler: Any) -> Any:
-        asked = note_compiled if THREAD.eager else choose
-        return asked(compiler)
+        whose = sys._getframe(1).f_locals.get("fn")
+        plain = THREAD.eager and not learns_by_compiler(whose)
+        return (note_compiled if plain else choose)(compiler)
 
     return chosen
+
+
+def learns_by_compiler(function: Any) -> bool:
+    """Whether PyTorch compiles a function of its own, such as what calls a
+    branch of `cond`, and will ask for gradients, which need that."""
+    name = getattr(function, "__qualname__", "")
+    own = f"{function.__module__}.".startswith("torch.") if name else False
+    unseen = not torch._C._len_torch_function_stack()
+    return own and "<locals>" in name and unseen and torch.is_grad_enabled()
 
 
 def found_where_eager(count: Callable) -> Callable:
