@@ -269,8 +269,9 @@ def in_one_call(data: Data, one: AttentionSteps) -> AttentionParts:
     """Describe an attention that is one call."""
     args, kwargs = data.given[one.mixed]
     q, k, v = (operand(data, one.mixed, n) for n in range(3))
-    scale = kwargs.get("scale") or q.matrix.shape[-1] ** -0.5
-    scale = q.factor * k.factor * (args[5] if len(args) > 5 else scale)
+    flex = any(map(callable, args[3:4]))
+    scale = args[5] if flex else kwargs.get("scale")
+    scale = (scale or q.matrix.shape[-1] ** -0.5) * q.factor * k.factor
     _, _, weights, *_ = fused_parts(args, kwargs)
     masks = kwargs.get("attn_mask"), *args[3:4]
     found = tuple(x for x in masks if isinstance(x, Tensor) and is_bias(x))

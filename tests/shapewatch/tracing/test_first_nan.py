@@ -265,7 +265,7 @@ def test_a_tensor_that_is_asked_for_yes_or_no_is_named(ask, call, operand):
     with pytest.raises(RuntimeError, match="ambiguous") as caught:
         trace(ask, torch.ones(2, 3))
     assert caught.value.__notes__[0].startswith(
-        f"in outside every module: {call}\n  {operand}: (2"
+        f"outside every module: {call}\n  {operand}: (2"
     )
     *_, last = str(caught.value.trace).splitlines()
     assert last.strip().startswith(f"{call} ")
