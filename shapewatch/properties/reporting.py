@@ -94,7 +94,7 @@ def why_not_running(subject: Subject) -> str:
         if cause is None or isinstance(cause, FailedError):
             return f"The model fails: {error_line(error)}"
         place = failing_place(subject, cause.__traceback__)
-        why = failed_here(subject, str(cause)) or error_line(error)
+        why = failed_here(subject) or error_line(error)
         return f"The model does not run: {why}{place}"
     return ""
 

@@ -494,7 +494,7 @@ def refuse_numberless(model: Any, inputs: Iterable[Any]) -> None:
             )
 
 
-def failed_here(subject: ModelRunner, text: str) -> str:
+def failed_here(subject: ModelRunner) -> str:
     """Say why a model fails that could run elsewhere, and what to do; ""
     where nothing says so."""
     weights = {x.device for x in getattr(subject.model, "parameters", list)()}
@@ -507,9 +507,6 @@ def failed_here(subject: ModelRunner, text: str) -> str:
     if weights and not given <= weights:
         one, other = (", ".join(sorted(map(str, x))) for x in (given, weights))
         return f"the inputs are on {one}, the weights on {other}: move one"
-    if found := re.search(r"\"(\w+)\" not implemented for '(\w+)'", text):
-        where, (call, kind) = ", ".join(map(str, given)), found.groups()
-        return f"PyTorch has no {call} for {kind} on {where}: try .float()"
     return ""
 
 

@@ -112,7 +112,7 @@ def flops(model: Callable, *inputs: Any, **options: Any) -> Sheet[Cost]:
     counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
     call = partial(model, *inputs, **options)
     counter.mod_tracker = ModuleTracker(root_module(call))  # type: ignore[assignment]
-    whole = WholeCalls(counter)
+    whole = WholeCalls()
     with aside(model, inputs, options), eagerly(), whole, counter:
         call()
     counts = counter.get_flop_counts()
@@ -124,12 +124,11 @@ def flops(model: Callable, *inputs: Any, **options: Any) -> Sheet[Cost]:
 
 
 class WholeCalls(TorchFunctionMode):
-    """Count what PyTorch's counter refuses, calls that are given functions,
-    and let its layers run call by call."""
+    """Let PyTorch's layers run call by call, and calls that are given
+    functions, which its counter refuses, uncounted."""
 
-    def __init__(self, counter: FlopCounterMode):
+    def __init__(self):
         super().__init__()
-        self.counter = counter
         self.notes: dict[str, None] = {}
 
     def __torch_function__(
@@ -140,13 +139,7 @@ class WholeCalls(TorchFunctionMode):
             return function(*args, **kwargs or {})
         with _disable_current_modes():
             made = function(*args, **kwargs or {})
-        if name == "flex_attention":
-            q, k, v = (x.shape for x in args[:3])
-            flops = 2 * prod(q[:-1]) * k[-2] * (k[-1] + v[-1])
-            for path in self.counter.mod_tracker.parents:
-                self.counter.flop_counts[path][function] += flops
-        else:
-            self.notes[f"Not counted: what {name} does."] = None
+        self.notes[f"Not counted: what {name} does."] = None
         return made
 
 

@@ -2,13 +2,8 @@
 another way."""
 
 import dis
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Coroutine,
-    Generator,
-    Iterator,
-)
+import inspect
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from types import FunctionType, MethodType
@@ -35,7 +30,6 @@ FUSED_KERNELS = (
     "_transformer_encoder_layer_fwd",
 )
 SCRIPT_TYPES = torch.jit.ScriptModule, torch.jit.ScriptFunction
-LAZY = Generator | map | filter  # what runs when it is asked for
 fast_path_off = BaseTorchFunctionMode
 """Let PyTorch's layers of this thread run call by call: they do while
 anything looks at torch functions."""
@@ -170,18 +164,14 @@ def detour_notes(model: Callable, inputs: tuple, options: dict) -> list[str]:
 
 
 def later_notes(result: Any) -> list[str]:
-    """Say of a result which runs only when it is asked for how to trace it."""
-    ways: dict[Any, str] = {
-        LAZY: "trace(lambda x: list(model(x)), x)",
-        Coroutine: "trace(lambda x: asyncio.run(model(x)), x)",
-        AsyncIterator: "trace a function that runs it to its end",
+    """Say how to trace what has not run when a model is done."""
+    ways: dict[Callable, str] = {
+        inspect.isgenerator: "trace(lambda x: list(model(x)), x)",
+        inspect.iscoroutine: "trace(lambda x: asyncio.run(model(x)), x)",
+        inspect.isasyncgen: "trace a function that runs it to its end",
     }
-    kind = type(result).__name__
-    return [
-        f"the result is of type {kind}, whose code has not run yet: {way}"
-        for late, way in ways.items()
-        if isinstance(result, late)
-    ]
+    says = f"the {type(result).__name__} that the model gave has not run yet"
+    return [f"{says}: {way}" for asks, way in ways.items() if asks(result)]
 
 
 class FusedCalls(TorchDispatchMode):

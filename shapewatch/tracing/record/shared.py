@@ -28,7 +28,6 @@ from torch.overrides import TorchFunctionMode, handle_torch_function
 
 Change = Callable[[], AbstractContextManager]
 COMPILER = "torch._dynamo.eval_frame"
-FRAMES = "set_fullgraph_compiled_frame_count"
 FLEX = "torch.nn.attention.flex_attention"
 COMPILED_NOTE = "compiled code ran as it is written, line by line"
 SCRIPTED_NOTE = (
@@ -81,8 +80,9 @@ class SharedChange:
 @contextmanager
 def patching(owner: Any, name: str, make: Callable) -> Iterator[None]:
     """Put something in another's place, made of it; and back, unless
-    somebody else has put something there since. What this PyTorch lacks is
-    not put there."""
+    somebody else has put something there since. A module may be named; what
+    is not there, or this PyTorch lacks, is not put there."""
+    owner = sys.modules.get(owner) if isinstance(owner, str) else owner
     if name not in getattr(owner, "__dict__", ()):
         yield
         return
@@ -103,6 +103,20 @@ def patches(*several: tuple[Any, str, Callable]) -> Iterator[None]:
         for one in several:
             stack.enter_context(patching(*one))
         yield
+
+
+def standing_in(rule: Callable) -> Callable:
+    """Make a patch of a rule: it is given what was there, and all that this
+    is called with."""
+
+    def make(was: Callable) -> Callable:
+        @wraps(was)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            return rule(was, *args, **kwargs)
+
+        return run
+
+    return make
 
 
 @contextmanager
@@ -130,60 +144,12 @@ def followed_call(call: Callable) -> Callable:
     return run
 
 
-def see_attention(asked: Callable) -> Callable:
+@standing_in
+def see_attention(asked: Callable, tensors: tuple) -> bool:
     """Let the lines of an attention layer be seen while this thread records,
     or it would be one call; unless a tensor has a way of its own."""
-
-    @wraps(asked)
-    def ask(tensors: tuple) -> bool:
-        if THREAD.recorders and not any(map(has_own_way, tensors)):
-            return False
-        return asked(tensors)
-
-    return ask
-
-
-def scripted(call: Callable, *args: Any, **kwargs: Any) -> Any:
-    """Call what runs out of Python's sight."""
-    return call(*args, **kwargs)
-
-
-def see_scripted(call: Callable) -> Callable:
-    """Let script be seen as one call while this thread records: PyTorch
-    tells no mode of it."""
-
-    @wraps(call)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        if THREAD.recorders and torch._C._is_torch_function_mode_enabled():
-            THREAD.notes[SCRIPTED_NOTE] = None
-            return handle_torch_function(scripted, (), call, *args, **kwargs)
-        return call(*args, **kwargs)
-
-    return run
-
-
-def note_handed(give: Callable) -> Callable:
-    """Note that this thread gives others something to do."""
-
-    @wraps(give)
-    def given(*args: Any, **kwargs: Any) -> Any:
-        THREAD.notes[THREADS_NOTE] = None
-        return give(*args, **kwargs)
-
-    return given
-
-
-def unseen_where_recorded(call: Callable) -> Callable:
-    """Let what a function does be no calls of its own while this thread
-    records."""
-
-    @wraps(call)
-    def run(*args: Any, **kwargs: Any) -> Any:
-        plain = torch._C.DisableTorchFunction
-        with plain() if THREAD.recorders else nullcontext():
-            return call(*args, **kwargs)
-
-    return run
+    seen = THREAD.recorders and not any(map(has_own_way, tensors))
+    return False if seen else asked(tensors)
 
 
 def has_own_way(value: Any) -> bool:
@@ -194,41 +160,61 @@ def has_own_way(value: Any) -> bool:
     return way not in (None, plain) and way.__func__ is not usual
 
 
+def scripted(call: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Call what runs out of Python's sight."""
+    return call(*args, **kwargs)
+
+
+@standing_in
+def see_scripted(call: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Let script be seen as one call while this thread records: PyTorch
+    tells no mode of it."""
+    if THREAD.recorders and torch._C._is_torch_function_mode_enabled():
+        THREAD.notes[SCRIPTED_NOTE] = None
+        return handle_torch_function(scripted, (), call, *args, **kwargs)
+    return call(*args, **kwargs)
+
+
+@standing_in
+def see_no_calls(call: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Let what a function does be no calls while this thread records."""
+    plain = torch._C.DisableTorchFunction
+    with plain() if THREAD.recorders else nullcontext():
+        return call(*args, **kwargs)
+
+
+@standing_in
+def note_handed(give: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Note that this thread gives others something to do."""
+    THREAD.notes[THREADS_NOTE] = None
+    return give(*args, **kwargs)
+
+
 def note_compiled(compiled: Any) -> None:
     """Note that something compiled is not used, if it is there."""
     if compiled:
         THREAD.notes[COMPILED_NOTE] = None
 
 
-def eager_where_asked(choose: Callable) -> Callable:
-    """Let compiled code of this thread run as it is written."""
-
-    @wraps(choose)
-    def chosen(compiler: Any) -> Any:
-        whose = sys._getframe(1).f_locals.get("fn")
-        plain = THREAD.eager and not learns_by_compiler(whose)
-        return (note_compiled if plain else choose)(compiler)
-
-    return chosen
-
-
-def learns_by_compiler(function: Any) -> bool:
-    """Whether PyTorch compiles a function of its own, such as what calls a
-    branch of `cond`, and will ask for gradients, which need that."""
+@standing_in
+def eager_where_asked(choose: Callable, compiler: Any) -> Any:
+    """Let compiled code of this thread run as it is written; but what
+    PyTorch compiles of its own, such as a branch of `cond`, has gradients
+    only so."""
+    function = sys._getframe(2).f_locals.get("fn")
     name = getattr(function, "__qualname__", "")
-    own = f"{function.__module__}.".startswith("torch.") if name else False
-    unseen = not torch._C._len_torch_function_stack()
-    return own and "<locals>" in name and unseen and torch.is_grad_enabled()
+    own = "<locals>" in name and function.__module__.startswith("torch.")
+    plain = torch._C
+    seen = plain._len_torch_function_stack(), plain._len_torch_dispatch_stack()
+    if not THREAD.eager or (own and not any(seen) and torch.is_grad_enabled()):
+        return choose(compiler)
+    return note_compiled(compiler)
 
 
-def found_where_eager(count: Callable) -> Callable:
+@standing_in
+def found_where_eager(count: Callable, frames: int) -> int:
     """Let nobody miss compiled frames where this thread has none."""
-
-    @wraps(count)
-    def counted(frames: int) -> int:
-        return count(frames) or int(THREAD.eager > 0)
-
-    return counted
+    return count(frames) or int(THREAD.eager > 0)
 
 
 class CompiledWay:
@@ -246,19 +232,15 @@ class CompiledWay:
         vars(module)[self.name] = value
 
 
-def join_late(make: Callable) -> Callable:
+@standing_in
+def join_late(make: Callable, *args: Any, **kwargs: Any) -> Any:
     """Let a compiler that is loaded by what this thread runs eagerly be as
     one that was there before."""
-
-    @wraps(make)
-    def made(*args: Any, **kwargs: Any) -> Any:
-        if stack := THREAD.late:
-            import_module(COMPILER)
-            stack.enter_context(COMPILERS)
-            THREAD.late = None
-        return make(*args, **kwargs)
-
-    return made
+    if stack := THREAD.late:
+        import_module(COMPILER)
+        stack.enter_context(COMPILERS)
+        THREAD.late = None
+    return make(*args, **kwargs)
 
 
 class ThreadStream:
@@ -293,37 +275,29 @@ def ignoring_warnings() -> Iterator[None]:
             warnings.filters.remove(one)  # type: ignore[attr-defined]
 
 
-def patch_of(owner: Any, name: str, make: Callable) -> SharedChange:
-    """Share a patch."""
-    return SharedChange(lambda: patching(owner, name, make))
+def shared(*several: tuple[Any, str, Callable]) -> SharedChange:
+    """Share patches."""
+    return SharedChange(partial(patches, *several))
 
 
-MODULES = patch_of(nn.Module, "_call_impl", followed_call)
-RECORDED = SharedChange(
-    lambda: patches(
-        (functional, "has_torch_function", see_attention),
-        (torch._C.ScriptFunction, "__call__", see_scripted),
-        (torch._C.ScriptMethod, "__call__", see_scripted),
-        (threading.Thread, "start", note_handed),
-        (ThreadPoolExecutor, "submit", note_handed),
-        (
-            sys.modules.get(FLEX),
-            "_create_empty_block_mask",
-            unseen_where_recorded,
-        ),
-    )
+MODULES = shared((nn.Module, "_call_impl", followed_call))
+RECORDED = shared(
+    (functional, "has_torch_function", see_attention),
+    (torch._C.ScriptFunction, "__call__", see_scripted),
+    (torch._C.ScriptMethod, "__call__", see_scripted),
+    (threading.Thread, "start", note_handed),
+    (ThreadPoolExecutor, "submit", note_handed),
+    (FLEX, "_create_empty_block_mask", see_no_calls),
 )
-STDOUT = patch_of(sys, "stdout", ThreadStream)
-STDERR = patch_of(sys, "stderr", ThreadStream)
+STDOUT = shared((sys, "stdout", ThreadStream))
+STDERR = shared((sys, "stderr", ThreadStream))
 WARNINGS = SharedChange(ignoring_warnings)
-COMPILERS = SharedChange(
-    lambda: patches(
-        (sys.modules[COMPILER], "_callback_from_stance", eager_where_asked),
-        (sys.modules[COMPILER], FRAMES, found_where_eager),
-        (nn.Module, "_compiled_call_impl", CompiledWay),
-    )
+COMPILERS = shared(
+    (COMPILER, "_callback_from_stance", eager_where_asked),
+    (COMPILER, "set_fullgraph_compiled_frame_count", found_where_eager),
+    (nn.Module, "_compiled_call_impl", CompiledWay),
 )
-FIRST_COMPILER = patch_of(torch, "compile", join_late)
+FIRST_COMPILER = shared((torch, "compile", join_late))
 
 
 @contextmanager
