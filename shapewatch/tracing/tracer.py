@@ -245,11 +245,10 @@ def trace(
         again = partial(probe, run, start, parts)
         with aside(*things):
             others, notes = run_at_other_sizes(run, again, given, varied)
-    notes += run.notes
     if not run.error:
         notes += [] if varied else without_axis(run, given)
         notes += detour_notes(model, inputs, options)
-    seen = Trace(run, others, notes, given, ran=ran)
+    seen = Trace(run, others, notes + run.notes, given, ran=ran)
     if run.error:
         raise explained_error(run.error, seen)
     return seen

@@ -19,7 +19,7 @@ from shapewatch.tracing.record.models import (
     root_module,
 )
 from shapewatch.tracing.record.shared import (
-    RECORDED,
+    RECORDER_PATCHES,
     THREAD,
     eagerly,
     leave_mode,
@@ -128,13 +128,13 @@ class Watch(TorchFunctionMode):
     """
 
     def __enter__(self):
-        RECORDED.__enter__()
+        RECORDER_PATCHES.__enter__()
         THREAD.recorders += 1
         return super().__enter__()
 
     def __exit__(self, *error: object) -> None:
         THREAD.recorders -= 1
-        RECORDED.__exit__()
+        RECORDER_PATCHES.__exit__()
         leave_mode(self)
 
 

@@ -160,7 +160,7 @@ def has_own_way(value: Any) -> bool:
     return way not in (None, plain) and way.__func__ is not usual
 
 
-def scripted(call: Callable, *args: Any, **kwargs: Any) -> Any:
+def script(call: Callable, *args: Any, **kwargs: Any) -> Any:
     """Call what runs out of Python's sight."""
     return call(*args, **kwargs)
 
@@ -171,7 +171,7 @@ def see_scripted(call: Callable, *args: Any, **kwargs: Any) -> Any:
     tells no mode of it."""
     if THREAD.recorders and torch._C._is_torch_function_mode_enabled():
         THREAD.notes[SCRIPTED_NOTE] = None
-        return handle_torch_function(scripted, (), call, *args, **kwargs)
+        return handle_torch_function(script, (), call, *args, **kwargs)
     return call(*args, **kwargs)
 
 
@@ -275,13 +275,13 @@ def ignoring_warnings() -> Iterator[None]:
             warnings.filters.remove(one)  # type: ignore[attr-defined]
 
 
-def shared(*several: tuple[Any, str, Callable]) -> SharedChange:
+def shared_patches(*several: tuple[Any, str, Callable]) -> SharedChange:
     """Share patches."""
     return SharedChange(partial(patches, *several))
 
 
-MODULES = shared((nn.Module, "_call_impl", followed_call))
-RECORDED = shared(
+MODULES = shared_patches((nn.Module, "_call_impl", followed_call))
+RECORDER_PATCHES = shared_patches(
     (functional, "has_torch_function", see_attention),
     (torch._C.ScriptFunction, "__call__", see_scripted),
     (torch._C.ScriptMethod, "__call__", see_scripted),
@@ -289,15 +289,15 @@ RECORDED = shared(
     (ThreadPoolExecutor, "submit", note_handed),
     (FLEX, "_create_empty_block_mask", see_no_calls),
 )
-STDOUT = shared((sys, "stdout", ThreadStream))
-STDERR = shared((sys, "stderr", ThreadStream))
+STDOUT = shared_patches((sys, "stdout", ThreadStream))
+STDERR = shared_patches((sys, "stderr", ThreadStream))
 WARNINGS = SharedChange(ignoring_warnings)
-COMPILERS = shared(
+COMPILERS = shared_patches(
     (COMPILER, "_callback_from_stance", eager_where_asked),
     (COMPILER, "set_fullgraph_compiled_frame_count", found_where_eager),
     (nn.Module, "_compiled_call_impl", CompiledWay),
 )
-FIRST_COMPILER = shared((torch, "compile", join_late))
+FIRST_COMPILER = shared_patches((torch, "compile", join_late))
 
 
 @contextmanager

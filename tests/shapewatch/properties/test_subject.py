@@ -1,12 +1,12 @@
 """A subject knows its ids, runs alike each time, and says how it fails."""
 
 import warnings
+from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
-from torch.nn.attention.flex_attention import flex_attention
 from torch.nn.functional import cross_entropy
 
 from shapewatch.properties.subject import (
@@ -177,6 +177,11 @@ def test_what_was_found_is_remembered_for_each_question():
     assert asked == [(), (1,), ()]
 
 
+NEEDS_2_6 = pytest.mark.skipif(
+    not hasattr(torch.compiler, "set_stance"), reason="needs torch 2.6"
+)
+
+
 def refused(*_):
     raise AssertionError("a report compiles nothing")
 
@@ -200,9 +205,7 @@ COMPILED = {
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not hasattr(torch.compiler, "set_stance"), reason="needs torch 2.6"
-)
+@NEEDS_2_6
 @pytest.mark.parametrize("name", COMPILED)
 def test_a_compiled_model_has_the_report_of_the_plain_one(name):
     plain, model = GPT(), GPT()
@@ -212,8 +215,7 @@ def test_a_compiled_model_has_the_report_of_the_plain_one(name):
 
 
 class Flex(nn.Module):
-    """Causal attention in one call, whose sizes the CPU knows no gradient
-    of."""
+    """Causal attention in one call, of which a CPU knows no gradient."""
 
     def __init__(self):
         super().__init__()
@@ -221,15 +223,16 @@ class Flex(nn.Module):
 
     def forward(self, ids):
         qkv = self.qkv(self.embed(ids)).unflatten(-1, (9, 4)).transpose(1, 2)
-        return flex_attention(*qkv.chunk(3, 1), no_later).transpose(1, 2)[
-            ..., 0
-        ]
+        flex = import_module("torch.nn.attention.flex_attention")
+        mixed = flex.flex_attention(*qkv.chunk(3, 1), no_later)
+        return mixed.transpose(1, 2).flatten(2)
 
 
 def no_later(score, b, h, i, j):
     return torch.where(i >= j, score, -torch.inf)
 
 
+@NEEDS_2_6
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:flex_attention called")
 def test_attention_that_is_given_a_function_is_judged_by_its_weights():
