@@ -269,11 +269,12 @@ def in_one_call(data: Data, one: AttentionSteps) -> AttentionParts:
     """Describe an attention that is one call."""
     args, kwargs = data.given[one.mixed]
     q, k, v = (operand(data, one.mixed, n) for n in range(3))
-    scale = kwargs.get("scale") or q.matrix.shape[-1] ** -0.5
-    scale *= q.factor * k.factor
+    flex = any(map(callable, args[3:4]))
+    scale = args[5] if flex else kwargs.get("scale")
+    scale = (scale or q.matrix.shape[-1] ** -0.5) * q.factor * k.factor
     _, _, weights, *_ = fused_parts(args, kwargs)
     masks = kwargs.get("attn_mask"), *args[3:4]
-    found = tuple(x for x in masks if x is not None and is_bias(x))
+    found = tuple(x for x in masks if isinstance(x, Tensor) and is_bias(x))
     mixed, joined = data.kept[one.mixed][0], after_moves(data, one.mixed)
     path = one.path or "the model"
     return AttentionParts(path, weights, q, k, v, scale, mixed, joined, found)

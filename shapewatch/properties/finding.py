@@ -26,6 +26,13 @@ from shapewatch.tracing.tables import text_line
 # Whether it holds, what was seen, and the level, where it is unusual.
 Verdict = tuple[bool, str, Tensor] | tuple[bool, str, Tensor, str]
 Judge = Callable[[Subject], Verdict]
+# What PyTorch cannot do with a model that it can run.
+UNABLE = (
+    "NotImplementedError",
+    "not implemented for",
+    "use_reentrant",
+    "being vmapped",
+)
 FUTURE = "Outputs may depend on the future here: causal=False."
 BROKEN, UNUSUAL, AS_EXPECTED = "broken", "unusual", "expected"
 LEVELS = {True: "holds", False: BROKEN, None: "not judged"}
@@ -192,6 +199,8 @@ def check(judge: Callable[[Subject], Verdict]) -> Callable[..., Finding]:
         except NotJudgedError as reason:
             return Finding(name, None, str(reason))
         except FailedError as error:
+            if any(text in str(error) for text in UNABLE):
+                return Finding(name, None, f"It cannot be done here: {error}")
             return Finding(name, False, f"The model fails: {error}")
         except Exception as error:
             says = f"It could not be asked: {error_line(error)}"

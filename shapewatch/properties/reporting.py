@@ -56,6 +56,7 @@ from shapewatch.properties.subject import (
     Pick,
     Subject,
     error_line,
+    failed_here,
     subject_of,
 )
 from shapewatch.tracing.record.state import SITE_PACKAGES
@@ -92,7 +93,8 @@ def why_not_running(subject: Subject) -> str:
         if cause is None or isinstance(cause, FailedError):
             return f"The model fails: {error_line(error)}"
         place = failing_place(subject, cause.__traceback__)
-        return f"The model does not run: {error_line(error)}{place}"
+        why = failed_here(subject) or error_line(error)
+        return f"The model does not run: {why}{place}"
     return ""
 
 

@@ -22,6 +22,7 @@ from torch.utils._pytree import (
     tree_unflatten,
 )
 
+from shapewatch.tracing.record.shared import eagerly
 from shapewatch.tracing.record.state import State, seed_all
 from shapewatch.tracing.record.tensors import tensors
 
@@ -104,7 +105,7 @@ class ModelRunner(Sequences):
         module, in evaluation. Then all is as it was, as far as a glance
         tells: whoever made the subject looks again, `with subject.state`."""
         try:
-            with in_evaluation(self.model):
+            with eagerly(), in_evaluation(self.model):
                 seed_all(seed)
                 return ask(*inputs)
         except Exception as error:
@@ -121,7 +122,7 @@ class Subject(ModelRunner):
     masks and numbers of positions. A `pick` finds the output in what it
     gives; of an input, about so many `positions` are pushed; a training
     `loss` may ask for what it should give. ValueError for less than two
-    positions, TypeError for no inputs.
+    positions, or nothing to judge by; TypeError for no inputs.
     """
 
     def __init__(
@@ -142,6 +143,7 @@ class Subject(ModelRunner):
             raise ValueError(says)
         self.causal, self.positions, self.pick = causal, positions, output
         self.found = dict[tuple, Any]()
+        model = getattr(model, "_orig_mod", model)  # of a compiled one
         self.ids = own_ids(model, pad, unknown)
         self.model, self.given, self.names = by_place(
             model, inputs, named or {}
@@ -151,6 +153,7 @@ class Subject(ModelRunner):
         self.loss = loss and as_called(loss, self.model)
         self.state = State(self.model, self.given, loss)
         self.places = sequences(self.given, self.names)
+        refuse_numberless(model, self.inputs)
         if self.names[self.places[-1]] in LABELS:
             self.places = without_labels(self)
 
@@ -473,6 +476,40 @@ def sequences(given: tuple, names: list[str]) -> list[int]:
     return found if len(given) > 1 and found else [*range(len(given))]
 
 
+def refuse_numberless(model: Any, inputs: Iterable[Any]) -> None:
+    """Raise ValueError for inputs that have no numbers, and for a model that
+    rounds them by what else is there."""
+    for x in tensors([*inputs]):
+        if x.is_meta or not x.numel():
+            raise ValueError(
+                f"an input {tuple(x.shape)} on {x.device} has no numbers: "
+                "give rows of words, on a device that has some"
+            )
+    for part in getattr(model, "modules", list)():
+        if type(part).__module__.startswith("torch.ao.nn.quantized"):
+            raise ValueError(
+                f"a quantised {type(part).__name__} rounds by what else is in "
+                "the batch, and has no gradients: ask the model that this "
+                "one was made from"
+            )
+
+
+def failed_here(subject: ModelRunner) -> str:
+    """Say why a model fails that could run elsewhere, and what to do; ""
+    where nothing says so."""
+    weights = {x.device for x in getattr(subject.model, "parameters", list)()}
+    given = {x.device for x in tensors(subject.given)}
+    if torch.device("meta") in weights:
+        return (
+            "the weights are on the meta device, which has no numbers: build "
+            "the model on another one, or load them after to_empty(device=…)"
+        )
+    if weights and not given <= weights:
+        one, other = (", ".join(sorted(map(str, x))) for x in (given, weights))
+        return f"the inputs are on {one}, the weights on {other}: move one"
+    return ""
+
+
 def parameter_names(model: Callable, count: int) -> list[str]:
     """Name what a model's inputs are handed to; "" where nobody says."""
     kinds = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
@@ -483,7 +520,7 @@ def parameter_names(model: Callable, count: int) -> list[str]:
 
 def is_sequence(x: Any, name: str) -> bool:
     """Whether an input is ids (B, T) or vectors (B, T, C)."""
-    if not isinstance(x, Tensor) or x.dtype == torch.bool:
+    if not isinstance(x, Tensor) or x.dtype == torch.bool or x.is_meta:
         return False
     if x.ndim not in (2, 3) or not x.numel() or NO_SEQUENCE.search(name):
         return False

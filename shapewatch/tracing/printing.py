@@ -14,6 +14,7 @@ from shapewatch.tracing.axes.names import Shapes, shapes_text
 from shapewatch.tracing.axes.sizes import Dims
 from shapewatch.tracing.calls import module_shapes
 from shapewatch.tracing.record.recorder import Recorder, Step
+from shapewatch.tracing.record.shared import THREAD, eagerly, noting
 from shapewatch.tracing.record.state import aside
 from shapewatch.tracing.record.tensors import name_of, tensors
 from shapewatch.tracing.tables import call_line, module_label, text_line
@@ -61,11 +62,15 @@ def print_shapes(
     with ExitStack() as stack:
         first = model.register_forward_pre_hook(preview.run, with_kwargs=True)
         stack.enter_context(first)
+        stack.enter_context(eagerly())
+        notes = stack.enter_context(noting())
         if calls:
             stack.enter_context(LiveCalls(model, preview))
         else:
             print_modules(model, preview, stack)
         yield model
+        for note in notes:
+            print(f"note: {note}")
 
 
 def print_modules(
@@ -85,6 +90,9 @@ def print_modules(
             print(text_line(cells, (width, 0)))
 
     for module in paths:
+        if isinstance(module, torch.jit.ScriptModule):  # it takes no hook
+            THREAD.notes["scripted modules have no line here"] = None
+            continue
         hook = module.register_forward_hook(show, with_kwargs=True)
         stack.enter_context(hook)
 
@@ -161,7 +169,7 @@ class Preview:
             args, kwargs = (), {}
         self.busy = True
         try:
-            with aside(model, args, kwargs):
+            with noting(), aside(model, args, kwargs):
                 seen = trace(model, *args, **self.names, **kwargs)
         except Exception as error:
             if not hasattr(error, "trace"):

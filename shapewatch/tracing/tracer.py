@@ -32,6 +32,7 @@ from shapewatch.tracing.questions.saved import (
 from shapewatch.tracing.questions.scrambles import Scramble, scrambles
 from shapewatch.tracing.record.models import detour_notes, traceable
 from shapewatch.tracing.record.recorder import RecordedRun
+from shapewatch.tracing.record.shared import THREADS_NOTE
 from shapewatch.tracing.record.state import State, aside, gc_paused
 from shapewatch.tracing.tables import Sheet, Table
 from shapewatch.tracing.tree.tree import Tree
@@ -222,7 +223,7 @@ def trace(
     if not run.error:
         notes += [] if varied else without_axis(run, given)
         notes += detour_notes(model, inputs, options)
-    seen = Trace(run, others, notes, given, ran=ran)
+    seen = Trace(run, others, notes + run.notes, given, ran=ran)
     if run.error:
         raise explained_error(run.error, seen)
     return seen
@@ -233,6 +234,8 @@ def explained_error(error: Exception, seen: Trace) -> Exception:
     if one did."""
     if seen.steps and not seen.steps[-1].makes:
         error.add_note(explanation(seen))
+    elif THREADS_NOTE in seen.notes:
+        error.add_note(THREADS_NOTE)
     vars(error)["trace"] = seen
     return error
 

@@ -5,7 +5,8 @@ matrices (or by einsum, or all in one call), and not by a sum of x * y.
 """
 
 from collections import ChainMap
-from typing import NamedTuple
+from math import log
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,7 +17,7 @@ from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.record.recorder import Step, sources_of
 from shapewatch.tracing.record.tensors import tensors
 
-FUSED_CALL = "scaled_dot_product_attention"
+FUSED_CALL, FLEX_CALL = "scaled_dot_product_attention", "flex_attention"
 # Calls by name, without the underscores of operators and of what writes in
 # place: __mul__, mul_.
 PRODUCTS = {"matmul", "mm", "bmm", "baddbmm", "einsum"}
@@ -130,7 +131,7 @@ class Flow:
         found: dict[int, AttentionSteps] = {}
         for i, step in enumerate(self.steps):
             path = step.visit.path
-            if step.name == FUSED_CALL:
+            if step.name in (FUSED_CALL, FLEX_CALL):
                 found[i] = AttentionSteps(path, i, i, i, i, i)
             mixes = self.names[i] in PRODUCTS
             for n, one in self.arriving(i).items() if mixes else ():
@@ -475,7 +476,9 @@ def fused_attention(one: AttentionSteps, data: Data) -> Attention:
 def fused_parts(args: tuple, kwargs: dict) -> tuple[Tensor, ...]:
     """Do in the open what scaled_dot_product_attention does in one call: its
     scores, masked scores, weights, queries, keys, values, and values mixed
-    by the weights."""
+    by the weights; or what `flex_attention` does."""
+    if any(map(callable, args[3:4])):  # a score_mod
+        return flex_parts(*args)
     names = "query", "key", "value", "attn_mask", "dropout_p", "is_causal"
     given = dict(zip(names, args)) | kwargs
     q, k, v = (given[name].detach() for name in names[:3])
@@ -492,4 +495,19 @@ def fused_parts(args: tuple, kwargs: dict) -> tuple[Tensor, ...]:
     else:
         masked = scores + mask
     weights = masked.softmax(-1).nan_to_num(0)
+    return scores, masked, weights, q, k, v, weights @ v
+
+
+def flex_parts(q: Tensor, k: Tensor, v: Tensor, *how: Any) -> tuple:
+    """Let flex_attention tell its weights: they are what it makes of values
+    that are 1 at one key each. How: a score_mod, a mask, a scale, and more."""
+    q, k, v = (x.detach() for x in (q, k, v))
+    ones = torch.eye(k.shape[-2]).to(k).expand(*k.shape[:-1], -1)
+    weights, total, *_ = torch.ops.higher_order.flex_attention(
+        q, k, ones, *how
+    )
+    masked = weights.log() + total[..., None] * log(2)
+    heads = q.shape[1] // k.shape[1]
+    k, v = (x.repeat_interleave(heads, 1) for x in (k, v))
+    scores = q @ k.mT * how[2]
     return scores, masked, weights, q, k, v, weights @ v

@@ -8,10 +8,13 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch._ops import HigherOrderOperator
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.flop_counter import FlopCounterMode, sdpa_flop_count
 
 from shapewatch.tracing.questions.compare import paths_around
-from shapewatch.tracing.record.models import fast_path_off, root_module
+from shapewatch.tracing.record.models import root_module
 from shapewatch.tracing.record.shared import eagerly
 from shapewatch.tracing.record.state import aside
 from shapewatch.tracing.record.tensors import name_of
@@ -98,14 +101,35 @@ def flops(model: Callable, *inputs: Any, **options: Any) -> Sheet[Cost]:
     counter = FlopCounterMode(display=False, custom_mapping=FORMULAS)
     call = partial(model, *inputs, **options)
     counter.mod_tracker = ModuleTracker(root_module(call))  # type: ignore[assignment]
-    with aside(model, inputs, options), eagerly(), fast_path_off(), counter:
+    whole = WholeCalls()
+    with aside(model, inputs, options), eagerly(), whole, counter:
         call()
     counts = counter.get_flop_counts()
     rows = []
     for path, kind, learned, _ in sizes_of(call):
         n = sum(counts.get(path, {}).values())
         rows.append(Cost(path, kind, learned, n, n // 2))
-    return Sheet(rows, [FLOPS_NOTE])
+    return Sheet(rows, [FLOPS_NOTE, *whole.notes])
+
+
+class WholeCalls(TorchFunctionMode):
+    """Let PyTorch's layers run call by call, and calls that are given
+    functions, which its counter refuses, uncounted."""
+
+    def __init__(self):
+        super().__init__()
+        self.notes: dict[str, None] = {}
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        name = name_of(function)
+        if not isinstance(function, HigherOrderOperator) or name == "cond":
+            return function(*args, **kwargs or {})
+        with _disable_current_modes():
+            made = function(*args, **kwargs or {})
+        self.notes[f"Not counted: what {name} does."] = None
+        return made
 
 
 # What FlopCounterMode leaves out, given the shapes of a call's arguments.

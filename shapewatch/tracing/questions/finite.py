@@ -37,12 +37,13 @@ from shapewatch.tracing.tables import Row
 
 def explanation(calls: Calls) -> str:
     """Write what the last call, which failed, was given, and who made it."""
-    step, (shapes, _) = calls.steps[-1], calls.axes[-1]
-    where = step.visit.path or step.visit.kind or "outside every module"
+    step, rows = calls.steps[-1], calls.table.rows
+    shapes, where = rows[-1].inputs, step.visit.path or step.visit.kind
     names = operands(step) or ["input"] * len(shapes)
-    lines = [f"in {where}: {step.binding[1]}"]
+    place = f"in {where}" if where else "outside every module"
+    lines = [f"{place}: {rows[-1].call}"]
     for name, shape, i in zip(names, shapes, sources_of(calls.steps)[-1]):
-        origin = "" if i is None else f", made by {calls.steps[i].line}"
+        origin = "" if i is None else f", made by {rows[i].call}"
         lines.append(f"  {name}: {shape_text(shape)}{origin}")
     return "\n".join(lines)
 

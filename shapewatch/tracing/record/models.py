@@ -2,6 +2,7 @@
 another way."""
 
 import dis
+import inspect
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -19,6 +20,7 @@ from shapewatch.tracing.record.state import (
     is_full,
     is_library,
 )
+from shapewatch.tracing.record.tensors import name_of
 from shapewatch.tracing.record.visits import Visits, modules_of, owner
 from shapewatch.tracing.source.expressions import codes
 
@@ -41,15 +43,11 @@ def traceable(model: Callable | None) -> Callable:
         )
     if not callable(model):
         raise TypeError(f"give a model: {type(model).__name__} has no call")
-    parts: list[Any] = [model]
-    if isinstance(model, nn.Module):
-        parts = [*modules_of(model)]
-    for part in parts:
-        if isinstance(part, SCRIPT_TYPES):
-            raise TypeError(
-                f"a {type(part).__name__} runs out of Python's sight: trace "
-                "what it was made from."
-            )
+    if isinstance(model, SCRIPT_TYPES):
+        raise TypeError(
+            f"a {type(model).__name__} runs out of Python's sight: trace "
+            "what it was made from."
+        )
     return model
 
 
@@ -152,12 +150,9 @@ def detour_notes(model: Callable, inputs: tuple, options: dict) -> list[str]:
     """Say what an untraced run does in another way."""
     call = partial(model, *inputs, **options)
     whole = root_module(call)
-    notes: list[str] = []
-    parts: list[Any] = [model, *modules_of(whole)]
-    if any(map(is_compiled, parts)):
-        notes.append("compiled code ran as it is written, line by line")
-    if all(x.training for x in parts if isinstance(x, FUSIBLE)):
-        return notes
+    layers = [x for x in modules_of(whole) if isinstance(x, FUSIBLE)]
+    if all(layer.training for layer in layers):
+        return []
     with (
         suppress(Exception),  # it ran once: so much for this note
         aside(call),
@@ -165,37 +160,43 @@ def detour_notes(model: Callable, inputs: tuple, options: dict) -> list[str]:
         FusedCalls(visits) as fused,
     ):
         call()
-    if fused.paths:
-        notes.append(
-            f"untraced, PyTorch runs {', '.join(fused.paths)} as one fused "
-            "call each; numbers can differ in their last digits"
-        )
-    return notes
+    return fused.notes()
 
 
-def is_compiled(part: Callable) -> bool:
-    """Whether torch.compile made or changed a module or a function."""
-    # A module looks long for what it lacks.
-    known = vars(part) if isinstance(part, nn.Module) else dir(part)
-    return (
-        "_torchdynamo_orig_callable" in known
-        or getattr(part, "_compiled_call_impl", None) is not None
-        or type(part).__name__ == "OptimizedModule"
-    )
+def later_notes(result: Any) -> list[str]:
+    """Say how to trace what has not run when a model is done."""
+    ways: dict[Callable, str] = {
+        inspect.isgenerator: "trace(lambda x: list(model(x)), x)",
+        inspect.iscoroutine: "trace(lambda x: asyncio.run(model(x)), x)",
+        inspect.isasyncgen: "trace a function that runs it to its end",
+    }
+    says = f"the {type(result).__name__} that the model gave has not run yet"
+    return [f"{says}: {way}" for asks, way in ways.items() if asks(result)]
 
 
 class FusedCalls(TorchDispatchMode):
     """Note in which modules PyTorch's fused functions run."""
+
+    supports_higher_order_operators = True
 
     def __init__(self, visits: Visits):
         super().__init__()
         self.visits = visits
         self.paths: dict[str, None] = {}
 
+    def notes(self) -> list[str]:
+        """Say which these are."""
+        if not self.paths:
+            return []
+        return [
+            f"untraced, PyTorch runs {', '.join(self.paths)} as one fused "
+            "call each; numbers can differ in their last digits"
+        ]
+
     def __torch_dispatch__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        if function.overloadpacket.__name__ in FUSED_KERNELS:
+        if name_of(function).partition(".")[0] in FUSED_KERNELS:
             now = self.visits.now
             self.paths[now.path or now.kind] = None
         return function(*args, **kwargs or {})

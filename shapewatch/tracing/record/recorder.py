@@ -13,12 +13,17 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-from shapewatch.tracing.record.models import method_of, root_module
+from shapewatch.tracing.record.models import (
+    later_notes,
+    method_of,
+    root_module,
+)
 from shapewatch.tracing.record.shared import (
-    OVERRIDE_CHECKS,
+    RECORDER_PATCHES,
     THREAD,
     eagerly,
     leave_mode,
+    noting,
 )
 from shapewatch.tracing.record.state import gc_paused
 from shapewatch.tracing.record.tensors import (
@@ -123,13 +128,13 @@ class Watch(TorchFunctionMode):
     """
 
     def __enter__(self):
-        OVERRIDE_CHECKS.__enter__()
+        RECORDER_PATCHES.__enter__()
         THREAD.recorders += 1
         return super().__enter__()
 
     def __exit__(self, *error: object) -> None:
         THREAD.recorders -= 1
-        OVERRIDE_CHECKS.__exit__()
+        RECORDER_PATCHES.__exit__()
         leave_mode(self)
 
 
@@ -233,7 +238,8 @@ class RecordedRun:
     """One run: its sizes, its steps, and how to find a step again.
 
     `result` is what the model gave, `error` what stopped it; a torch call
-    that failed is the last step, and made nothing.
+    that failed is the last step, and made nothing. `notes` say what of it
+    cannot be seen.
     """
 
     def __init__(self, sizes: dict[str, int]):
@@ -241,6 +247,7 @@ class RecordedRun:
         self.error: Exception | None = None
         self.steps: list[Step] = []
         self.visits: list[Visit] = []
+        self.notes: list[str] = []
         self.values = Values()
 
     def record(
@@ -252,13 +259,15 @@ class RecordedRun:
         recorder.visits.now.kind = method_of(model)
         self.steps, self.values = recorder.steps, recorder.values
         self.visits = recorder.visits.done
-        try:
-            with gc_paused(), eagerly(), recorder:
-                self.result = model(*inputs, **options)
-        except Exception as error:
-            self.error = error
-            if recorder.failed and recorder.failed[0] is error:
-                self.steps.append(recorder.failed[1])
+        with noting() as notes:
+            try:
+                with gc_paused(), eagerly(), recorder:
+                    self.result = model(*inputs, **options)
+            except Exception as error:
+                self.error = error
+                if recorder.failed and recorder.failed[0] is error:
+                    self.steps.append(recorder.failed[1])
+        self.notes = [*notes, *later_notes(self.result)]
 
     @cached_property
     def calls(self) -> list[Call]:

@@ -10,28 +10,48 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import (
+    AbstractContextManager,
+    ExitStack,
+    contextmanager,
+    nullcontext,
+)
 from functools import partial, wraps
+from importlib import import_module
 from typing import Any, TextIO
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, handle_torch_function
 
 Change = Callable[[], AbstractContextManager]
+COMPILER = "torch._dynamo.eval_frame"
+FLEX = "torch.nn.attention.flex_attention"
+COMPILED_NOTE = "compiled code ran as it is written, line by line"
+SCRIPTED_NOTE = (
+    "scripted code runs out of Python's sight: each call of it is one line"
+)
+THREADS_NOTE = (
+    "the model gave work to other threads, whose calls are not seen: trace "
+    "what they run, or let one thread run it all"
+)
 
 
 class ThreadState(threading.local):
     """What goes on in this thread: the visits that follow its modules, how
     many recorders see its calls, how many runs are to be eager, or muted,
-    and where what it prints goes meanwhile."""
+    where what it prints goes meanwhile, what a compiler that is loaded joins,
+    and notes on what cannot be seen of it."""
 
     recorders = eager = muted = 0
     printed: TextIO | None = None
+    late: ExitStack | None = None
 
     def __init__(self):
         self.visits: list[Any] = []
+        self.notes: dict[str, None] = {}
 
 
 THREAD = ThreadState()
@@ -60,7 +80,12 @@ class SharedChange:
 @contextmanager
 def patching(owner: Any, name: str, make: Callable) -> Iterator[None]:
     """Put something in another's place, made of it; and back, unless
-    somebody else has put something there since."""
+    somebody else has put something there since. A module may be named; what
+    is not there, or this PyTorch lacks, is not put there."""
+    owner = sys.modules.get(owner) if isinstance(owner, str) else owner
+    if name not in getattr(owner, "__dict__", ()):
+        yield
+        return
     was = vars(owner)[name]
     made = make(was)
     setattr(owner, name, made)
@@ -69,6 +94,29 @@ def patching(owner: Any, name: str, make: Callable) -> Iterator[None]:
     finally:
         if vars(owner)[name] is made:
             setattr(owner, name, was)
+
+
+@contextmanager
+def patches(*several: tuple[Any, str, Callable]) -> Iterator[None]:
+    """Put several in their places."""
+    with ExitStack() as stack:
+        for one in several:
+            stack.enter_context(patching(*one))
+        yield
+
+
+def standing_in(rule: Callable) -> Callable:
+    """Make a patch of a rule: it is given what was there, and all that this
+    is called with."""
+
+    def make(was: Callable) -> Callable:
+        @wraps(was)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            return rule(was, *args, **kwargs)
+
+        return run
+
+    return make
 
 
 @contextmanager
@@ -96,17 +144,12 @@ def followed_call(call: Callable) -> Callable:
     return run
 
 
-def see_attention(asked: Callable) -> Callable:
+@standing_in
+def see_attention(asked: Callable, tensors: tuple) -> bool:
     """Let the lines of an attention layer be seen while this thread records,
     or it would be one call; unless a tensor has a way of its own."""
-
-    @wraps(asked)
-    def ask(tensors: tuple) -> bool:
-        if THREAD.recorders and not any(map(has_own_way, tensors)):
-            return False
-        return asked(tensors)
-
-    return ask
+    seen = THREAD.recorders and not any(map(has_own_way, tensors))
+    return False if seen else asked(tensors)
 
 
 def has_own_way(value: Any) -> bool:
@@ -117,14 +160,87 @@ def has_own_way(value: Any) -> bool:
     return way not in (None, plain) and way.__func__ is not usual
 
 
-def eager_where_asked(choose: Callable) -> Callable:
-    """Let compiled code of this thread run as it is written."""
+def script(call: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Call what runs out of Python's sight."""
+    return call(*args, **kwargs)
 
-    @wraps(choose)
-    def chosen(compiler: Any) -> Any:
-        return None if THREAD.eager else choose(compiler)
 
-    return chosen
+@standing_in
+def see_scripted(call: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Let script be seen as one call while this thread records: PyTorch
+    tells no mode of it."""
+    if THREAD.recorders and torch._C._is_torch_function_mode_enabled():
+        THREAD.notes[SCRIPTED_NOTE] = None
+        return handle_torch_function(script, (), call, *args, **kwargs)
+    return call(*args, **kwargs)
+
+
+@standing_in
+def see_no_calls(call: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Let what a function does be no calls while this thread records."""
+    plain = torch._C.DisableTorchFunction
+    with plain() if THREAD.recorders else nullcontext():
+        return call(*args, **kwargs)
+
+
+@standing_in
+def note_handed(give: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Note that this thread gives others something to do."""
+    THREAD.notes[THREADS_NOTE] = None
+    return give(*args, **kwargs)
+
+
+def note_compiled(compiled: Any) -> None:
+    """Note that something compiled is not used, if it is there."""
+    if compiled:
+        THREAD.notes[COMPILED_NOTE] = None
+
+
+@standing_in
+def eager_where_asked(choose: Callable, compiler: Any) -> Any:
+    """Let compiled code of this thread run as it is written; but what
+    PyTorch compiles of its own, such as a branch of `cond`, has gradients
+    only so."""
+    function = sys._getframe(2).f_locals.get("fn")
+    name = getattr(function, "__qualname__", "")
+    own = "<locals>" in name and function.__module__.startswith("torch.")
+    plain = torch._C
+    seen = plain._len_torch_function_stack(), plain._len_torch_dispatch_stack()
+    if not THREAD.eager or (own and not any(seen) and torch.is_grad_enabled()):
+        return choose(compiler)
+    return note_compiled(compiler)
+
+
+@standing_in
+def found_where_eager(count: Callable, frames: int) -> int:
+    """Let nobody miss compiled frames where this thread has none."""
+    return count(frames) or int(THREAD.eager > 0)
+
+
+class CompiledWay:
+    """The attribute in which a module has what its `compile()` made: None in
+    a thread in which code runs as it is written."""
+
+    def __init__(self, usual: None):
+        self.name = "_compiled_call_impl"
+
+    def __get__(self, module: nn.Module | None, kind: type) -> Any:
+        made = None if module is None else vars(module).get(self.name)
+        return note_compiled(made) if THREAD.eager else made
+
+    def __set__(self, module: nn.Module, value: Any) -> None:
+        vars(module)[self.name] = value
+
+
+@standing_in
+def join_late(make: Callable, *args: Any, **kwargs: Any) -> Any:
+    """Let a compiler that is loaded by what this thread runs eagerly be as
+    one that was there before."""
+    if stack := THREAD.late:
+        import_module(COMPILER)
+        stack.enter_context(COMPILERS)
+        THREAD.late = None
+    return make(*args, **kwargs)
 
 
 class ThreadStream:
@@ -159,23 +275,29 @@ def ignoring_warnings() -> Iterator[None]:
             warnings.filters.remove(one)  # type: ignore[attr-defined]
 
 
-def patch_of(owner: Any, name: str, make: Callable) -> SharedChange:
-    """Share a patch."""
-    return SharedChange(lambda: patching(owner, name, make))
+def shared_patches(*several: tuple[Any, str, Callable]) -> SharedChange:
+    """Share patches."""
+    return SharedChange(partial(patches, *several))
 
 
-MODULES = patch_of(nn.Module, "_call_impl", followed_call)
-OVERRIDE_CHECKS = patch_of(functional, "has_torch_function", see_attention)
-STDOUT = patch_of(sys, "stdout", ThreadStream)
-STDERR = patch_of(sys, "stderr", ThreadStream)
-WARNINGS = SharedChange(ignoring_warnings)
-COMPILERS = SharedChange(
-    lambda: patching(
-        sys.modules["torch._dynamo.eval_frame"],
-        "_callback_from_stance",
-        eager_where_asked,
-    )
+MODULES = shared_patches((nn.Module, "_call_impl", followed_call))
+RECORDER_PATCHES = shared_patches(
+    (functional, "has_torch_function", see_attention),
+    (torch._C.ScriptFunction, "__call__", see_scripted),
+    (torch._C.ScriptMethod, "__call__", see_scripted),
+    (threading.Thread, "start", note_handed),
+    (ThreadPoolExecutor, "submit", note_handed),
+    (FLEX, "_create_empty_block_mask", see_no_calls),
 )
+STDOUT = shared_patches((sys, "stdout", ThreadStream))
+STDERR = shared_patches((sys, "stderr", ThreadStream))
+WARNINGS = SharedChange(ignoring_warnings)
+COMPILERS = shared_patches(
+    (COMPILER, "_callback_from_stance", eager_where_asked),
+    (COMPILER, "set_fullgraph_compiled_frame_count", found_where_eager),
+    (nn.Module, "_compiled_call_impl", CompiledWay),
+)
+FIRST_COMPILER = shared_patches((torch, "compile", join_late))
 
 
 @contextmanager
@@ -206,12 +328,24 @@ def following(visits: Any) -> Iterator[None]:
 @contextmanager
 def eagerly() -> Iterator[None]:
     """Let compiled code of this thread run as it is written, line by line."""
-    compiler = sys.modules.get("torch._dynamo.eval_frame")
-    with ExitStack() as stack:
-        if hasattr(compiler, "_callback_from_stance"):
-            stack.enter_context(COMPILERS)
-            stack.enter_context(counting_depth("eager"))
-        yield
+    before, loaded = THREAD.late, COMPILER in sys.modules
+    with ExitStack() as stack, counting_depth("eager"):
+        stack.enter_context(COMPILERS if loaded else FIRST_COMPILER)
+        THREAD.late = None if loaded else stack
+        try:
+            yield
+        finally:
+            THREAD.late = before
+
+
+@contextmanager
+def noting() -> Iterator[dict[str, None]]:
+    """Give the notes on what cannot be seen, while something runs."""
+    before, THREAD.notes = THREAD.notes, dict[str, None]()
+    try:
+        yield THREAD.notes
+    finally:
+        THREAD.notes = before
 
 
 def leave_mode(mode: TorchFunctionMode) -> None:

@@ -1,5 +1,7 @@
 """A subject knows its ids, runs alike each time, and says how it fails."""
 
+import warnings
+from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +14,7 @@ from shapewatch.properties.subject import (
     Subject,
     TrainingModel,
     error_line,
+    failed_here,
     find_output,
     once,
     with_model,
@@ -172,3 +175,97 @@ def test_what_was_found_is_remembered_for_each_question():
     assert asked == [(), (1,)]
     find(Subject(nn.Identity(), (IDS,)))
     assert asked == [(), (1,), ()]
+
+
+NEEDS_2_6 = pytest.mark.skipif(
+    not hasattr(torch.compiler, "set_stance"), reason="needs torch 2.6"
+)
+
+
+def refused(*_):
+    raise AssertionError("a report compiles nothing")
+
+
+def in_part(model):
+    model.blocks[0] = torch.compile(model.blocks[0], backend=refused)
+    return model
+
+
+def in_place(model):
+    model.blocks[0].compile(backend=refused)
+    model.compile(backend=refused)
+    return model
+
+
+COMPILED = {
+    "whole": lambda model: torch.compile(model, backend=refused),
+    "part": in_part,
+    "in place": in_place,
+}
+
+
+@pytest.mark.slow
+@NEEDS_2_6
+@pytest.mark.parametrize("name", COMPILED)
+def test_a_compiled_model_has_the_report_of_the_plain_one(name):
+    plain, model = GPT(), GPT()
+    model.load_state_dict(plain.state_dict())
+    found = report(COMPILED[name](model), WORDS)
+    assert str(found) == str(report(plain, WORDS))
+
+
+class Flex(nn.Module):
+    """Causal attention in one call, of which a CPU knows no gradient."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.qkv = nn.Embedding(9, 12), nn.Linear(12, 36)
+
+    def forward(self, ids):
+        qkv = self.qkv(self.embed(ids)).unflatten(-1, (9, 4)).transpose(1, 2)
+        flex = import_module("torch.nn.attention.flex_attention")
+        mixed = flex.flex_attention(*qkv.chunk(3, 1), no_later)
+        return mixed.transpose(1, 2).flatten(2)
+
+
+def no_later(score, b, h, i, j):
+    return torch.where(i >= j, score, -torch.inf)
+
+
+@NEEDS_2_6
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:flex_attention called")
+def test_attention_that_is_given_a_function_is_judged_by_its_weights():
+    found = report(Flex(), WORDS % 9)
+    assert found["weight_rows"].holds
+    assert found["score_scale"].holds
+    assert found["live_parameters"].holds is None
+
+
+def quantised():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.ao.quantization.quantize_dynamic(GPT())
+
+
+@pytest.mark.parametrize(
+    ("make", "ids", "text"),
+    [
+        (GPT, WORDS[:, :0], r"an input \(2, 0\) on cpu has no numbers"),
+        (GPT, WORDS[:0], r"an input \(0, 9\) on cpu has no numbers"),
+        (GPT, WORDS.to("meta"), "on meta has no numbers"),
+        (quantised, WORDS, "a quantised Linear rounds by"),
+    ],
+)
+def test_what_nothing_can_be_judged_by_is_refused(make, ids, text):
+    with pytest.raises(ValueError, match=text):
+        report(make(), ids)
+
+
+def test_a_model_on_another_device_is_told_so():
+    subject = Subject(GPT(), (WORDS,))
+    assert failed_here(subject) == ""
+    subject.given = (torch.ones(1, device="meta"),)
+    assert failed_here(subject).startswith("the inputs are on meta, the weig")
+    says = str(report(GPT().to("meta"), WORDS))
+    assert "does not run: the weights are on the meta device" in says

@@ -3,6 +3,8 @@ failing call raises its own error, with what it was given."""
 
 import math
 import re
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -265,7 +267,7 @@ def test_a_tensor_that_is_asked_for_yes_or_no_is_named(ask, call, operand):
     with pytest.raises(RuntimeError, match="ambiguous") as caught:
         trace(ask, torch.ones(2, 3))
     assert caught.value.__notes__[0].startswith(
-        f"in outside every module: {call}\n  {operand}: (2"
+        f"outside every module: {call}\n  {operand}: (2"
     )
     *_, last = str(caught.value.trace).splitlines()
     assert last.strip().startswith(f"{call} ")
@@ -322,3 +324,40 @@ def test_methods_and_keywords_are_operands_and_what_a_layer_reads_is_not():
     with pytest.raises(RuntimeError) as caught:
         trace(layer, torch.ones(2, 5), dims={"B": 2}, axes=["B _"])
     assert "input: (B, 5)" in caught.value.__notes__[0]
+
+
+class Squares(nn.Module):
+    """Its forward fails, unless the input is square."""
+
+    def forward(self, x):
+        y = x + 1
+        return y @ y
+
+
+def in_pool(x):
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(Squares(), x + 1).result()
+
+
+def as_script(part):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return nn.Sequential(torch.jit.script(part))
+
+
+FAILING = {
+    "thread": (in_pool, "work to other threads", ""),
+    "script": (as_script(Squares()), "in 0: script", "  input: (2?, 3?)"),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_a_failing_call_is_named_wherever_it_runs(name):
+    model, *texts = FAILING[name]
+    with pytest.raises(RuntimeError) as caught:
+        trace(model, torch.ones(2, 3))
+    (note,) = caught.value.__notes__
+    for text in texts:
+        assert text in note
+    failed = str(caught.value.trace).count("failed")
+    assert failed == (name != "thread")

@@ -1,7 +1,14 @@
 """Tensors that are none of the usual run traced as they run untraced; and a
 trace says where an untraced run goes another way."""
 
+import re
+import subprocess
+import sys
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from importlib import import_module
+from threading import Thread
 
 import pytest
 import torch
@@ -162,6 +169,11 @@ def test_layers_that_pytorch_fuses_are_named(name):
     assert note in str(seen)
 
 
+NEEDS_2_6 = pytest.mark.skipif(
+    not hasattr(torch.compiler, "set_stance"), reason="needs torch 2.6"
+)
+
+
 def whole():
     return torch.compile(nn.Linear(3, 4), backend="eager")
 
@@ -181,9 +193,7 @@ def function():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not hasattr(torch.compiler, "set_stance"), reason="needs torch 2.6"
-)
+@NEEDS_2_6
 @pytest.mark.parametrize("make", [whole, within, in_place, function])
 def test_compiled_code_is_traced_line_by_line_and_stays_compiled(
     make, recwarn
@@ -196,8 +206,126 @@ def test_compiled_code_is_traced_line_by_line_and_stays_compiled(
     assert cold.notes == warm.notes == [COMPILED]
     assert str(cold) == str(warm)
     assert "(B, 3)" in str(warm)
+    assert ("outside every module" in str(warm)) is (make is function)
     assert torch._dynamo.eval_frame._stance.stance == "default"
     assert not recwarn.list
+
+
+# --- calls that are given functions, and code out of Python's sight ------
+
+
+def flex():
+    """PyTorch 2.4 has none."""
+    return import_module("torch.nn.attention.flex_attention")
+
+
+def attend(x, **how):
+    """Attention of two heads, (3, 4) -> (1, 2, 3, 2), in one call."""
+    q = x.detach().view(1, 3, 2, 2).transpose(1, 2)
+    return flex().flex_attention(q, q + 1, q, **how)
+
+
+def no_later(score, b, h, i, j):
+    return torch.where(i >= j, score, -torch.inf)
+
+
+def masked(x):
+    mask = flex().create_block_mask
+    seen = mask(lambda b, h, i, j: i >= j, 1, 1, 3, 3, "cpu")
+    return attend(x, block_mask=seen)
+
+
+def chosen(x):
+    return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
+
+
+def as_script(part):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.jit.script(part)
+
+
+SCRIPT = as_script(nn.ReLU())
+TWICE = torch.compile(doubled, backend="eager", fullgraph=True)
+LINEAR = nn.Linear(4, 4)
+HIGHER = {
+    "flex": (attend, "flex_attention"),
+    "scored": (partial(attend, score_mod=no_later), "flex_attention"),
+    "masked": (masked, "flex_attention"),
+    "cond": (chosen, "cond"),
+    "script": (nn.Sequential(LINEAR, SCRIPT), "script"),
+    "its function": (lambda x: SCRIPT.forward(x) + 1, "script"),
+    "compiled": (lambda x: TWICE(x), "mul"),
+}
+
+
+@NEEDS_2_6
+@pytest.mark.filterwarnings("ignore:flex_attention called")
+@pytest.mark.parametrize("name", HIGHER)
+def test_a_call_that_is_given_functions_is_one_call(name):
+    model, call = HIGHER[name]
+    seen = trace(model, X, keep=True)
+    assert call in [step.name.strip("_") for step in seen.steps]
+    assert_close(seen.result, model(X), rtol=0, atol=0)
+    assert seen.flops().rows
+
+
+@NEEDS_2_6
+@pytest.mark.filterwarnings("ignore:flex_attention called")
+@pytest.mark.parametrize("name", ["scored", "masked"])
+def test_flex_attention_tells_its_weights(name):
+    (seen,) = trace(HIGHER[name][0], X, keep=True).attention()
+    scores = (seen.queries @ seen.keys.mT / 2**0.5).masked_fill(
+        torch.ones(3, 3).triu(1).bool(), -torch.inf
+    )
+    assert_close(seen.masked, scores)
+    assert_close(seen.weights, scores.softmax(-1))
+
+
+@NEEDS_2_6
+@pytest.mark.slow
+def test_the_first_compiler_of_all_may_come_with_the_model():
+    lines = (
+        "import torch, torch.nn.attention.flex_attention as of, shapewatch",
+        "x = torch.ones(1, 1, 2, 2)",
+        "seen = shapewatch.trace(lambda x: of.flex_attention(x, x, x), x)",
+        "assert [s.name for s in seen.steps] == ['flex_attention'], seen",
+    )
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
+
+
+def in_thread(x):
+    threads = [Thread(target=doubled, args=(x,))]
+    threads[0].start()
+    threads[0].join()
+    return x
+
+
+async def later(x):
+    return x + 1
+
+
+POOL = ThreadPoolExecutor(1)
+UNSEEN = {
+    "a thread": (in_thread, "other threads"),
+    "a pool": (lambda x: POOL.submit(doubled, x).result(), "other threads"),
+    "a generator": (lambda x: (y + 1 for y in x), "generator .* list\\("),
+    "a coroutine": (later, "coroutine .* asyncio.run"),
+    "script": (HIGHER["script"][0], "out of Python's sight"),
+    "a compiled function": (HIGHER["compiled"][0], COMPILED),
+}
+
+
+@NEEDS_2_6
+@pytest.mark.parametrize("name", UNSEEN)
+def test_what_cannot_be_seen_is_noted_once(name):
+    model, text = UNSEEN[name]
+    seen = trace(model, X)
+    (note,) = seen.notes
+    assert re.search(text, note)
+    assert f"note: {note}" in str(seen)
+    if name == "a coroutine":
+        seen.result.close()
 
 
 @pytest.mark.filterwarnings("ignore:.torch.jit.trace:DeprecationWarning")

@@ -1,5 +1,7 @@
 """Printing live: each step as it runs, with named axes, and nothing left."""
 
+import re
+
 import pytest
 import torch
 from torch import nn
@@ -129,3 +131,19 @@ def test_what_is_no_module_is_refused(calls):
         print_shapes(lambda x: x, calls=calls),
     ):
         pass
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit")
+def test_what_has_no_line_is_noted(capsys):
+    script = torch.jit.trace(nn.ReLU(), torch.ones(3))
+    model = nn.Sequential(nn.Linear(3, 3), script)
+    model.compile(backend="eager")
+    for calls in (False, True):
+        with print_shapes(model, calls=calls, dims={"B": 2}, axes=["B _"]):
+            model(torch.ones(2, 3))
+    said = capsys.readouterr().out
+    assert said.count("note: scripted modules have no line") == 1
+    assert said.count("note: scripted code runs out of Python's sight") == 1
+    assert said.count("note: compiled code ran as it is written") == 2
+    assert re.search(r"^0 Linear +\(B, 3\) -> \(B, 3\)$", said, re.MULTILINE)
+    assert "  script                              (B, 3) -> (B, 3)" in said
