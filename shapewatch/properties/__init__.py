@@ -32,7 +32,6 @@ from shapewatch.properties.generating import generation
 from shapewatch.properties.gradients import exact_gradients
 from shapewatch.properties.learning import live_parameters
 from shapewatch.properties.losses import (
-    first_loss,
     loss_gradient,
     loss_softmax,
     next_word,
@@ -42,6 +41,7 @@ from shapewatch.properties.losses import (
 from shapewatch.properties.numbers import dropout, finite, logits, repeatable
 from shapewatch.properties.perturbation import same
 from shapewatch.properties.positions import relative_positions
+from shapewatch.properties.precision import precision
 from shapewatch.properties.reporting import (
     assert_activations,
     assert_batch_independence,
@@ -50,7 +50,6 @@ from shapewatch.properties.reporting import (
     assert_dropout,
     assert_exact_gradients,
     assert_finite,
-    assert_first_loss,
     assert_generation,
     assert_identity,
     assert_live_parameters,
@@ -63,6 +62,7 @@ from shapewatch.properties.reporting import (
     assert_padding_in_loss,
     assert_padding_invariance,
     assert_past,
+    assert_precision,
     assert_provenance,
     assert_relative_positions,
     assert_repeatable,
@@ -92,7 +92,6 @@ __all__ = [
     "assert_dropout",
     "assert_exact_gradients",
     "assert_finite",
-    "assert_first_loss",
     "assert_generation",
     "assert_identity",
     "assert_live_parameters",
@@ -105,6 +104,7 @@ __all__ = [
     "assert_padding_in_loss",
     "assert_padding_invariance",
     "assert_past",
+    "assert_precision",
     "assert_provenance",
     "assert_relative_positions",
     "assert_repeatable",
@@ -120,7 +120,6 @@ __all__ = [
     "dropout",
     "exact_gradients",
     "finite",
-    "first_loss",
     "generation",
     "identity",
     "live_parameters",
@@ -133,6 +132,7 @@ __all__ = [
     "padding_in_loss",
     "padding_invariance",
     "past",
+    "precision",
     "provenance",
     "relative_positions",
     "repeatable",

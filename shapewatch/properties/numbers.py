@@ -1,5 +1,7 @@
-"""Numbers: finite, repeatable, logits at the end; what dropout takes away."""
+"""Numbers: finite, repeatable, logits at the end, of a healthy size; what
+dropout takes away."""
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
 from torch.overrides import TorchFunctionMode
 
 from shapewatch.properties.attention import all_attentions
@@ -16,6 +19,7 @@ from shapewatch.properties.perturbation import (
     AddNoise,
     baseline_output,
     few_outputs,
+    gives_one_row,
     raw_output,
     watch_modules,
     with_rows,
@@ -196,20 +200,57 @@ def two_runs(subject: Subject) -> tuple[list[Tensor], Overwrites]:
     return subject.call(ask, subject.given)
 
 
+MOST_TIMES = 1.5  # times the loss of a guess
+
+
 @check
 def logits(subject: Subject) -> Verdict:
-    """See whether the outputs are logits: the loss has the softmax."""
+    """See whether the outputs are logits, since the loss has the softmax; and
+    whether the loss of the next words is that of a blind guess among V words,
+    ln V, or less. A new model that is worse is sure of what it cannot know.
+    """
     outputs = baseline_output(subject)
     sums = outputs.flatten(2).sum(-1)
-    outputs = outputs[subject.real[-1]]
-    off = (sums - 1)[subject.real[-1]].abs().max()
-    if outputs.shape[-1] > 1 and outputs.min() >= 0 and off < 1e-3:
+    real = subject.real[-1]
+    off = (sums - 1)[real].abs().max()
+    if outputs.shape[-1] > 1 and outputs[real].min() >= 0 and off < 1e-3:
         says = (
             "The outputs are probabilities: each row sums to 1. A loss such "
             "as cross_entropy has a softmax of its own: give it logits."
         )
         return False, says, sums
-    return True, "The outputs are no probabilities yet.", sums
+    losses = losses_of(subject)
+    if losses is None:
+        return True, "The outputs are no probabilities yet.", sums
+    loss = losses.sum().item() / losses.count_nonzero().clamp(min=1).item()
+    size, guess = outputs.shape[-1], math.log(outputs.shape[-1])
+    says = f"The loss of the next words is {loss:.2f}; a guess among {size} "
+    says += f"words has ln {size} = {guess:.2f}."
+    if not loss > MOST_TIMES * guess:
+        return True, says, losses
+    says += (
+        " If the model is new, its first weights are too large: look at the "
+        "standard deviation of embeddings and of the head. If it is trained, "
+        "these are not the words that it knows."
+    )
+    return False, says, losses, UNUSUAL
+
+
+def losses_of(subject: Subject) -> Tensor | None:
+    """Give the loss of each next word, (B, T - 1); None where there are no
+    logits of next words."""
+    outputs, ids = baseline_output(subject), subject.inputs[-1]
+    words = not ids.is_floating_point() and outputs.ndim == 3
+    real = subject.real[-1]
+    both = real[:, 1:] & real[:, :-1]
+    known = words and subject.causal and ids.max() < outputs.shape[-1]
+    if not known or not both.any() or gives_one_row(subject):
+        return None
+    losses = outputs.new_zeros(both.shape)
+    losses[both] = cross_entropy(
+        outputs[:, :-1][both], ids[:, 1:][both], reduction="none"
+    )
+    return losses
 
 
 def flat_rows(x: Tensor) -> Tensor:
