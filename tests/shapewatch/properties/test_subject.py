@@ -7,15 +7,19 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
+from shapewatch.properties.dependence import moves_in_double
 from shapewatch.properties.subject import (
     FailedError,
+    NotJudgedError,
     Subject,
     TrainingModel,
     error_line,
     find_output,
+    in_double,
     once,
     with_model,
 )
+from tests.helpers.rounding import FilledLarge, SingleOnly
 from tests.helpers.strangers import GPT
 from tformer_lite import report, running_model
 
@@ -172,3 +176,17 @@ def test_what_was_found_is_remembered_for_each_question():
     assert asked == [(), (1,)]
     find(Subject(nn.Identity(), (IDS,)))
     assert asked == [(), (1,), ()]
+
+
+def test_what_the_cast_to_double_breaks_is_not_judged():
+    single = Subject(SingleOnly(), (IDS,))
+    with pytest.raises(NotJudgedError, match="TypeError: float32 is wanted"):
+        in_double(single)
+    assert moves_in_double(single, [IDS.flip(1)]).any()
+
+
+def test_in_double_precision_what_is_cast_is_cast_to_double():
+    before = torch.get_default_dtype()
+    double = in_double(Subject(GPT(attention=FilledLarge), (IDS,)))
+    assert double.run().dtype == torch.float64
+    assert torch.get_default_dtype() == before

@@ -122,7 +122,6 @@ RIGHT = {
     "order_sensitivity": [
         *(GPT, places.Placed, rotating.Turning),
         partial(strangers.Shrunk, 0.002),
-        *(attending(rounding.FilledLarge), rounding.SingleOnly),
         *(biased(x, y) for x in BIASES for y in (True, False)),
         biased(biases.alibi, causal=False),
     ],
