@@ -46,7 +46,9 @@ def parameter_gradients(
     ask = partial(output_gradients, take=take)
     try:
         return subject.call(partial(ask, subject.model), subject.given)
-    except FailedError:
+    except FailedError as error:
+        if "use_reentrant" in str(error):  # of torch.utils.checkpoint
+            raise NotJudgedError(str(error)) from error
         if not isinstance(subject.model, nn.Module):
             raise
         training = TrainingModel(subject.model)

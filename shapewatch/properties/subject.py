@@ -209,7 +209,8 @@ def own_ids(
     """Give the ids of [PAD] and [UNK]: the model's, unless they are said."""
     config = getattr(model, "config", None)
     own = getattr(config, "pad", getattr(model, "pad", None))
-    pad = own if pad is None else pad
+    if pad is None and isinstance(own, int):  # and no module of that name
+        pad = own
     if unknown is None and hasattr(config, "pad"):
         unknown = UNK if pad != UNK else PAD
     return pad, unknown
