@@ -134,10 +134,6 @@ RIGHT = {
         *(rounding.LatePlaces, rounding.SingleOnly),
         *map(attending, (rounding.FilledLarge, strangers.Finite)),
     ],
-    "dropout": [
-        *map(of_blocks, (sublayers.ByHand, sublayers.Before)),
-        of_blocks(sublayers.InEvaluation),
-    ],
     "generation": [
         *(writing_on.Writer, writing_on.NewOnly),
         *(writing_on.Nucleus, writing_on.AtRandom),
@@ -222,10 +218,8 @@ WRONG = {
         "unusual": [writing_on.OtherNumbers],
     },
     "dropout": {
-        "broken": [*map(of_blocks, (sublayers.Unscaled, sublayers.ByP))],
         "unusual": [
-            *map(of_blocks, (sublayers.Mostly, sublayers.OneMask)),
-            attending(sublayers.DropsScores),
+            *(of_blocks(sublayers.Mostly), attending(sublayers.DropsScores)),
         ],
     },
     "logits": {"unusual": [Tied]},
