@@ -132,11 +132,12 @@ def where_lost(subject: Subject, double: Subject, notes: NumberFormats) -> str:
 
     def is_off(*vectors: Sequence[Tensor]) -> bool:
         """Whether any vectors are off by more than rounding."""
-        alike = (x for x in zip(*vectors) if x[0].shape == x[1].shape)
+        alike = (x for x in zip(*vectors) if len({y.shape for y in x}) == 1)
         return any(
             rows_off(subject, x, y).quantile(0.9).item()
             > allowed_share(kind.eps, rows_off(subject, z, y))
             for x, y, z in alike
+            if x.numel()
         )
 
     path = ""
@@ -145,13 +146,11 @@ def where_lost(subject: Subject, double: Subject, notes: NumberFormats) -> str:
         if gave and not read:
             path = calls[0][0]
             break
-    most = max(n for x, n in notes.largest.items() if x.startswith(path))
     says = f", first in {path}." if path else "."
-    if most < 100:
-        return says
+    most = max(n for x, n in notes.largest.items() if x.startswith(path))
     digits = round(-math.log10(kind.resolution))
-    says += f" Numbers there grow to {most:.0e}, of which {digits} digits are "
-    return f"{says}kept."
+    kept = f" Numbers there grow to {most:.0e}, of which {digits} digits are "
+    return says + (f"{kept}kept." if most > 100 else "")
 
 
 HINT = (
