@@ -30,7 +30,6 @@ from shapewatch.properties.generating import generation
 from shapewatch.properties.gradients import exact_gradients
 from shapewatch.properties.learning import live_parameters
 from shapewatch.properties.losses import (
-    first_loss,
     loss_gradient,
     loss_softmax,
     next_word,
@@ -41,6 +40,7 @@ from shapewatch.properties.numbers import dropout, finite, logits, repeatable
 from shapewatch.properties.padding import padding_invariance
 from shapewatch.properties.perturbation import same
 from shapewatch.properties.positions import relative_positions
+from shapewatch.properties.precision import precision
 from shapewatch.properties.reporting import (
     assert_activations,
     assert_batch_independence,
@@ -49,7 +49,6 @@ from shapewatch.properties.reporting import (
     assert_dropout,
     assert_exact_gradients,
     assert_finite,
-    assert_first_loss,
     assert_generation,
     assert_identity,
     assert_live_parameters,
@@ -62,6 +61,7 @@ from shapewatch.properties.reporting import (
     assert_padding_in_loss,
     assert_padding_invariance,
     assert_past,
+    assert_precision,
     assert_provenance,
     assert_relative_positions,
     assert_repeatable,
@@ -90,7 +90,6 @@ __all__ = [
     "assert_dropout",
     "assert_exact_gradients",
     "assert_finite",
-    "assert_first_loss",
     "assert_generation",
     "assert_identity",
     "assert_live_parameters",
@@ -103,6 +102,7 @@ __all__ = [
     "assert_padding_in_loss",
     "assert_padding_invariance",
     "assert_past",
+    "assert_precision",
     "assert_provenance",
     "assert_relative_positions",
     "assert_repeatable",
@@ -117,7 +117,6 @@ __all__ = [
     "dropout",
     "exact_gradients",
     "finite",
-    "first_loss",
     "generation",
     "identity",
     "live_parameters",
@@ -130,6 +129,7 @@ __all__ = [
     "padding_in_loss",
     "padding_invariance",
     "past",
+    "precision",
     "provenance",
     "relative_positions",
     "repeatable",

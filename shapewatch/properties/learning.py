@@ -16,6 +16,7 @@ from shapewatch.properties.gradients import (
     graph_nodes,
     largest_size,
     output_gradients,
+    own_backward,
     parameter_gradients,
 )
 from shapewatch.properties.perturbation import (
@@ -196,7 +197,8 @@ def run_gradients(subject: Subject) -> dict[Tensor, ParameterGradient]:
             largest_size(x, g), rows, g if x in inner else None
         )
 
-    return parameter_gradients(subject, take)
+    made = parameter_gradients(subject, take)
+    return {x: g for x, g in made.items() if x.numel()}
 
 
 Slices = list[tuple[str, Tensor]]
@@ -431,7 +433,8 @@ def live_parameters(subject: Subject) -> Verdict:
     model = subject.model
     if not isinstance(model, nn.Module):
         raise NotJudgedError("A function has no parameters.")
-    learns = {p: n for n, p in model.named_parameters() if p.requires_grad}
+    some = [(p, n) for n, p in model.named_parameters() if p.numel()]
+    learns = {p: n for p, n in some if p.requires_grad}
     reached = {x: g.size for x, g in run_gradients(subject).items()}
     sizes = torch.tensor([[reached.get(p, 0.0)] for p in learns])
     lost = [tuple(p.shape) for p in reached if p not in learns]
@@ -479,6 +482,8 @@ def why_dead(subject: Subject, dead: list[str]) -> tuple[str, str, str]:
         dead = [name for name in dead if name not in alive]
     if not dead or set_aside(subject, dead):
         return one, why, UNUSUAL
+    if own := subject.call(own_backward, (subject.model, subject.given, {})):
+        return one, own, UNUSUAL
     says = (
         "Look for a layer that is not called, whose result is dropped, or "
         "that is detached."

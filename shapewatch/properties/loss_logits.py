@@ -98,6 +98,16 @@ def observe_loss(subject: Subject) -> LossRun:
     return LossRun(loss, found, others)
 
 
+def loss_form(subject: Subject) -> str:
+    """Say how a loss is called, and how one of next words may be written."""
+    names, ids = ("src, tgt", "tgt") if subject.last else ("ids", "ids")
+    return (
+        f"loss(model, {names}) is called, as a training step is, and gives a "
+        f"scalar: loss=lambda model, {names}: cross_entropy(model({names})"
+        f"[:, :-1].flatten(0, 1), {ids}[:, 1:].flatten())."
+    )
+
+
 def run_loss(
     subject: Subject, stage: LogitSwap, outputs: list, *given: Any
 ) -> Any:
@@ -225,7 +235,10 @@ def is_ids(x: Tensor) -> bool:
     return number and x.ndim == 2 and x.dtype != torch.bool
 
 
-NO_LOSS = "There is no loss: give loss=, called as loss(model, *inputs)."
+NO_LOSS = "There is no loss: give loss=."
+LOSS_FAILS = (
+    "The loss fails, or is no tensor of one number: see `loss_gradient`."
+)
 NO_WORDS = "The last input is no ids: it has no words to ask for."
 UNSEEN_WORDS = "It cannot be seen what the loss asks for: see `loss_gradient`."
 SUM_TOLERANCE = 0.01  # how far sums of what are probabilities may be from 1
@@ -249,7 +262,7 @@ class WantedWords(NamedTuple):
 def loss_run(subject: Subject) -> LossRun:
     """Run the loss as it is; NotJudgedError where it cannot be judged."""
     if subject.loss is None:
-        raise NotJudgedError(NO_LOSS)
+        raise NotJudgedError(f"{NO_LOSS} {loss_form(subject)}")
     target = subject.inputs[-1]
     if target.is_floating_point() or target.ndim != 2:
         raise NotJudgedError(NO_WORDS)
@@ -279,6 +292,12 @@ def wanted_words(subject: Subject) -> list[WantedWords]:
 
 def labels(subject: Subject) -> list[WantedWords]:
     """Find what the loss asks for; NotJudgedError where nobody can see it."""
+    try:
+        loss = loss_run(subject).loss
+    except FailedError as error:
+        raise NotJudgedError(LOSS_FAILS) from error
+    if not isinstance(loss, Tensor) or loss.numel() != 1:
+        raise NotJudgedError(LOSS_FAILS)
     try:
         found = wanted_words(subject)
     except FailedError as error:

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from shapewatch.properties.finding import (
     BROKEN,
@@ -24,6 +23,7 @@ from shapewatch.properties.loss_logits import (
     depends_on_logits,
     ids_at,
     labels,
+    loss_form,
     loss_of_logits,
     loss_of_words,
     loss_run,
@@ -33,10 +33,6 @@ from shapewatch.properties.loss_logits import (
     speaks,
     uniform,
     wanted_words,
-)
-from shapewatch.properties.perturbation import (
-    baseline_output,
-    judged_by_position,
 )
 from shapewatch.properties.subject import (
     FailedError,
@@ -189,7 +185,6 @@ def gradient_at_random_logits(subject: Subject) -> Tensor:
 
 ALIKE = "All words are alike: give rows of different words."
 NEITHER = "It asks for words that are not near by in the rows that were read."
-CALL_HINT = ". It is called as loss(model, *inputs), as a training step is."
 SHIFT_HINT = "Compare logits[:, :-1] with ids[:, 1:]."
 RIGHT = "The loss asks each position for the word that comes next."
 EVEN = (
@@ -214,8 +209,8 @@ def loss_gradient(subject: Subject) -> Verdict:
     try:
         seen = loss_run(subject)
     except FailedError as error:
-        hint = CALL_HINT if isinstance(error.__cause__, TypeError) else ""
-        return False, f"The loss fails: {error}{hint}", torch.zeros(1, 1)
+        says = f"The loss fails: {error}. {loss_form(subject)}"
+        return False, says, torch.zeros(1, 1)
     wrong, loss = no_number(subject, seen.loss), seen.loss
     shown = torch.as_tensor(loss).reshape(1, -1)
     if wrong:
@@ -254,7 +249,7 @@ def no_number(subject: Subject, loss: Any) -> str:
     if not isinstance(loss, Tensor) or loss.numel() != 1:
         shape = tuple(getattr(loss, "shape", ()))
         what = f"a tensor {shape}" if shape else type(loss).__name__
-        raise NotJudgedError(f"The loss gave {what}: it should give a scalar.")
+        raise NotJudgedError(f"The loss gave {what}. {loss_form(subject)}")
     if loss.isfinite().all():
         return ""
     if not subject.run().isfinite().all():
@@ -537,46 +532,3 @@ def where_missing(missing: Tensor, real: Tensor, wanted: Tensor) -> str:
     if not missing[:, 1:].any():
         return f"{says}the second of rows. Look at where rows are cut."
     return f"{says}the first is id {word}, after position {t} of sequence {b}."
-
-
-MOST_TIMES = 1.5  # times the loss of a guess
-
-
-@check
-def first_loss(subject: Subject) -> Verdict:
-    """See whether the loss of the next words is ln V, that of a blind guess
-    among V words, or less.
-
-    A new model that is worse is sure of what it cannot know.
-    """
-    losses, size = losses_of(subject)
-    loss = losses.sum().item() / max(losses.count_nonzero().item(), 1)
-    guess = math.log(size)
-    says = f"The loss of the next words is {loss:.2f}; a guess among {size} "
-    says += f"words has ln {size} = {guess:.2f}."
-    if not loss > MOST_TIMES * guess:
-        return True, says, losses
-    says += (
-        " If the model is new, its first weights are too large: look at the "
-        "standard deviation of embeddings and of the head. If it is trained, "
-        "these are not the words that it knows."
-    )
-    return False, says, losses, UNUSUAL
-
-
-def losses_of(subject: Subject) -> tuple[Tensor, int]:
-    """Give the loss of each next word, (B, T - 1), and how many words are."""
-    judged_by_position(subject)
-    outputs, ids = baseline_output(subject), subject.inputs[-1]
-    size, real = outputs.shape[-1], subject.real[-1]
-    words = not ids.is_floating_point() and outputs.ndim == 3
-    if not words or not subject.causal or ids.max() >= size:
-        raise NotJudgedError("The outputs are no logits of next words.")
-    both = real[:, 1:] & real[:, :-1]
-    if not both.any():
-        raise NotJudgedError("There is no next word.")
-    losses = outputs.new_zeros(both.shape)
-    losses[both] = cross_entropy(
-        outputs[:, :-1][both], ids[:, 1:][both], reduction="none"
-    )
-    return losses, size

@@ -33,7 +33,6 @@ from shapewatch.properties.generating import generation
 from shapewatch.properties.gradients import exact_gradients
 from shapewatch.properties.learning import live_parameters
 from shapewatch.properties.losses import (
-    first_loss,
     loss_gradient,
     loss_softmax,
     next_word,
@@ -44,6 +43,7 @@ from shapewatch.properties.numbers import dropout, finite, logits, repeatable
 from shapewatch.properties.padding import padding_invariance
 from shapewatch.properties.perturbation import raw_output
 from shapewatch.properties.positions import relative_positions
+from shapewatch.properties.precision import precision
 from shapewatch.properties.structure import (
     activations,
     identity,
@@ -128,8 +128,8 @@ def is_outer(line: traceback.FrameSummary) -> bool:
 CHECKS = (
     finite,
     repeatable,
+    precision,
     logits,
-    first_loss,
     norm_statistics,
     weight_rows,
     score_scale,
@@ -267,8 +267,6 @@ assert_dropout = assertion_of(dropout)
 assert_exact_gradients = assertion_of(exact_gradients)
 # Assert what `finite` asks of a model.
 assert_finite = assertion_of(finite)
-# Assert what `first_loss` asks of a model.
-assert_first_loss = assertion_of(first_loss)
 # Assert what `generation` asks of a model.
 assert_generation = assertion_of(generation)
 # Assert what `identity` asks of a model.
@@ -293,6 +291,8 @@ assert_padding_in_loss = assertion_of(padding_in_loss)
 assert_padding_invariance = assertion_of(padding_invariance)
 # Assert what `past` asks of a model.
 assert_past = assertion_of(past)
+# Assert what `precision` asks of a model.
+assert_precision = assertion_of(precision)
 # Assert what `provenance` asks of a model.
 assert_provenance = assertion_of(provenance)
 # Assert what `relative_positions` asks of a model.

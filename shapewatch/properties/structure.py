@@ -112,8 +112,21 @@ def in_a_row(
     """Find pairs of matrices with nothing between that is not linear."""
     for i, one in found.items():
         for j in makers(flow, flow.sources[i][one.data], found):
-            if found[j].after == one.before:
+            if found[j].after == one.before and is_only_multiplied(
+                flow, j, found
+            ):
                 yield found[j], one
+
+
+def is_only_multiplied(flow: Flow, j: int, found: dict[int, Matrix]) -> bool:
+    """Whether matrices alone read what a step made, by moves, scales and
+    sums: a residual stream is read by norms and by others, too."""
+    readers = [i for i, made in enumerate(flow.sources) if j in made]
+    return all(
+        i in found
+        or (flow.names[i] in PASSES and is_only_multiplied(flow, i, found))
+        for i in readers
+    )
 
 
 def collapsed_linears(flow: Flow, found: dict[int, Matrix]) -> str:
@@ -309,6 +322,7 @@ OTHERS = nn.modules.batchnorm._NormBase, nn.GroupNorm
 NO_NORM = re.compile(
     "No(n|ne)?(?=[A-Z_])"
 )  # such as NoNorm, which scales only
+EPSILONS = "eps", "epsilon", "variance_epsilon", "layer_norm_eps"
 OFFSET_NAMES, GAINS = ("bias", "beta"), ("weight", "gamma")
 
 
@@ -331,17 +345,20 @@ def norm_statistics(subject: Subject) -> Verdict:
     from its own gains and offsets.
 
     Ba et al. (2016), equation 4. Norms are known by the name of their class.
-    A norm that falls short is asked alone, with rows of all sizes: there may
-    be little to normalise, or gains that are not called weight.
+    Rows that hardly vary are not judged: what keeps a norm from dividing by 0
+    counts there. A norm that falls short is asked alone, with rows of all
+    sizes: there may be gains that are not called weight.
     """
     seen, unusual = [], ""
-    for path, part, _, gave in norm_calls(subject):
+    for path, part, given, gave in norm_calls(subject):
         if not gave or gave[0].ndim < 3:
             continue
         x, gains = without_gains(part, gave[0]), norms_alone(subject)[path]
         seen.append(squares := x.square().mean(-1))
         least = 0.9 * (1 - 1 / x.shape[-1])  # an unbiased norm's is below 1
         wrong = ~((squares > least) & (squares < 1.1))
+        if given and given[0].shape == x.shape:
+            wrong &= ~are_faint(part, given[0])
         if not wrong.any() or (gains and is_own(part, gains)):
             continue
         b, t, *_ = wrong.nonzero()[0].tolist()
@@ -357,6 +374,13 @@ def norm_statistics(subject: Subject) -> Verdict:
         return False, unusual, seen[0], UNUSUAL
     says = "After each norm, each position has a mean square of 1."
     return True, says, seen[0]
+
+
+def are_faint(norm: nn.Module, x: Tensor) -> Tensor:
+    """Tell which rows vary so little that a norm's epsilon counts: (...)."""
+    named = (getattr(norm, name, None) for name in EPSILONS)
+    known = next((x for x in named if isinstance(x, float)), 1e-5)
+    return x.float().var(-1, unbiased=False) < 20 * known
 
 
 @once

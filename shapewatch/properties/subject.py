@@ -4,7 +4,7 @@ weights."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from copy import copy, deepcopy
 from difflib import SequenceMatcher
 from functools import partial, wraps
@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn, no_grad
+from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import (
     MappingKey,
     SequenceKey,
@@ -83,6 +84,7 @@ class ModelRunner(Sequences):
     model: Callable
     pick: Pick
     state: State
+    numbers: Callable[[], Any] = nullcontext  # in which precision it reckons
     pools = False  # whether the last run gave one output for a sequence
 
     def run(self, *inputs: Tensor, seed: int = 0) -> Tensor:
@@ -105,7 +107,7 @@ class ModelRunner(Sequences):
         module, in evaluation. Then all is as it was, as far as a glance
         tells: whoever made the subject looks again, `with subject.state`."""
         try:
-            with eagerly(), in_evaluation(self.model):
+            with eagerly(), in_evaluation(self.model), self.numbers():
                 seed_all(seed)
                 return ask(*inputs)
         except Exception as error:
@@ -210,7 +212,8 @@ def own_ids(
     """Give the ids of [PAD] and [UNK]: the model's, unless they are said."""
     config = getattr(model, "config", None)
     own = getattr(config, "pad", getattr(model, "pad", None))
-    pad = own if pad is None else pad
+    if pad is None and isinstance(own, int):  # and no module of that name
+        pad = own
     if unknown is None and hasattr(config, "pad"):
         unknown = UNK if pad != UNK else PAD
     return pad, unknown
@@ -571,8 +574,44 @@ def same_word(subject: Subject, n: int) -> Subject:
     return with_model(subject, subject.model, with_sequences(subject, alike))
 
 
+SMALLER = torch.float32, torch.float16, torch.bfloat16, torch.complex64
+DOUBLES = dict(zip(SMALLER, (*[torch.float64] * 3, torch.complex128)))
+CASTS = {"float", "half", "bfloat16"}
+
+
+class DoubleCasts(TorchFunctionMode):
+    """Let what is cast to another precision be cast to double."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        if getattr(function, "__name__", "") in CASTS and args:
+            return args[0].double()
+        more = {k: double_type(x) for k, x in (kwargs or {}).items()}
+        return function(*map(double_type, args), **more)
+
+
+def double_type(x: Any) -> Any:
+    """Give the double type for another type of decimals."""
+    return DOUBLES.get(x, x) if isinstance(x, torch.dtype) else x
+
+
+@contextmanager
+def double_numbers() -> Iterator[None]:
+    """Reckon in double precision, also where another one is asked for."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with DoubleCasts():
+            yield
+    finally:
+        torch.set_default_dtype(before)
+
+
 def in_double(subject: Subject) -> Subject:
-    """Ask a copy of the model that reckons in double precision."""
+    """Ask a copy of the model that reckons in double precision.
+
+    NotJudgedError where it does not run so, or gives NaN that the model does
+    not: what the cast does is no fault of the model.
+    """
     if not isinstance(subject.model, nn.Module):
         raise NotJudgedError("A function has no precision of its own.")
     doubles = {
@@ -586,7 +625,18 @@ def in_double(subject: Subject) -> Subject:
         lambda x: x.double() if x.is_floating_point() else x,
         subject.given,
     )
-    return with_model(subject, model, given, free=model.parameters())
+    double = with_model(subject, model, given, free=model.parameters())
+    double.numbers = double_numbers
+    try:
+        made = double.call(double.made, given)
+    except FailedError as error:
+        says = f"It does not run in double precision: {error}"
+        raise NotJudgedError(says) from error
+    if made.dtype in DOUBLES:
+        raise NotJudgedError(f"Whatever it is cast to, it gives {made.dtype}.")
+    if not made.isfinite().all() and subject.run().isfinite().all():
+        raise NotJudgedError("In double precision it gives NaN or infinity.")
+    return double
 
 
 @once
@@ -604,3 +654,22 @@ def with_random_weights(subject: Subject, seed: int, *names: str) -> Subject:
         size = p.shape[-1] ** -0.5 if p.ndim > 1 else 0.5
         p.data = noise * size + (p.data if p.ndim < 2 else 0)
     return with_model(subject, model)
+
+
+def with_moved_weights(double: Subject, share: float, seed: int) -> Subject:
+    """Move all weights of a copy, and the vectors that it reads, at random,
+    by a share of their size: where none is 0, each by a share of its own."""
+    draw = torch.Generator().manual_seed(seed)
+
+    def moved(x: Tensor) -> Tensor:
+        if not x.is_floating_point():
+            return x
+        size = x.abs().where(x != 0, x.square().mean().sqrt())
+        noise = torch.randn(x.shape, generator=draw).to(x)
+        return x + share * noise * size.where(size > 0, 0.1)
+
+    model: Any = module_copy(double.model, {})  # type: ignore[arg-type]
+    for p in model.parameters():
+        p.data = moved(p.data)
+    given = tree_map_only(Tensor, moved, double.given)
+    return with_model(double, model, given, free=model.parameters())

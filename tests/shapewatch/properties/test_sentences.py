@@ -17,6 +17,7 @@ from tests.helpers import (
     detached,
     heads,
     places,
+    rounding,
     slices,
     sublayers,
     writing_on,
@@ -118,6 +119,11 @@ OWN = {
     ),
     "learns slowly": lambda ask: ask(detached.Shrinks(), IDS),
     "rounds": lambda ask: ask(GPT(attention=detached.Rounded), IDS),
+    "drowns scores": lambda ask: ask(GPT(attention=rounding.Drowned), IDS),
+    "reads no double": lambda ask: ask(rounding.SingleOnly(), IDS),
+    "has a surrogate": lambda ask: ask(
+        blocks.of_blocks(rounding.Surrogates)(), IDS
+    ),
     "is frozen": lambda ask: ask(GPT().requires_grad_(False), IDS),
     "learns in part": lambda ask: ask(part_frozen(), IDS),
     "is linear": lambda ask: ask(blocks.of_blocks(blocks.Plain)(), IDS),
@@ -142,7 +148,6 @@ OWN = {
         blocks.of_blocks(sublayers.Stale)(), IDS
     ),
     "drops most": lambda ask: ask(blocks.of_blocks(sublayers.Mostly)(), IDS),
-    "scales by p": lambda ask: ask(blocks.of_blocks(sublayers.ByP)(), IDS),
     "forgets its prompt": lambda ask: ask(writing_on.Prepends(), IDS),
     "asks for more": lambda ask: ask(writing_on.Asks(), IDS),
     "is too sure": lambda ask: ask(Tied(), IDS),

@@ -9,16 +9,20 @@ import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
 
+from shapewatch.properties.dependence import moves_in_double
 from shapewatch.properties.subject import (
     FailedError,
+    NotJudgedError,
     Subject,
     TrainingModel,
     error_line,
     failed_here,
     find_output,
+    in_double,
     once,
     with_model,
 )
+from tests.helpers.rounding import FilledLarge, SingleOnly
 from tests.helpers.strangers import GPT
 from tformer_lite import report, running_model
 
@@ -269,3 +273,17 @@ def test_a_model_on_another_device_is_told_so():
     assert failed_here(subject).startswith("the inputs are on meta, the weig")
     says = str(report(GPT().to("meta"), WORDS))
     assert "does not run: the weights are on the meta device" in says
+
+
+def test_what_the_cast_to_double_breaks_is_not_judged():
+    single = Subject(SingleOnly(), (IDS,))
+    with pytest.raises(NotJudgedError, match="TypeError: float32 is wanted"):
+        in_double(single)
+    assert moves_in_double(single, [IDS.flip(1)]).any()
+
+
+def test_in_double_precision_what_is_cast_is_cast_to_double():
+    before = torch.get_default_dtype()
+    double = in_double(Subject(GPT(attention=FilledLarge), (IDS,)))
+    assert double.run().dtype == torch.float64
+    assert torch.get_default_dtype() == before

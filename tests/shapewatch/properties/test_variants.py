@@ -16,6 +16,7 @@ from tests.helpers import (
     heads,
     places,
     rotating,
+    rounding,
     slices,
     strangers,
     sublayers,
@@ -101,13 +102,14 @@ RIGHT = {
     "activations": [
         *map(of_blocks, (Block, blocks.LowRank, blocks.Square)),
         of_blocks(blocks.HalfActive),
-        rotating.Turning,
+        *(rotating.Turning, rounding.Bridge),
     ],
     "identity": [*map(of_blocks, (Block, sublayers.Nested))],
     "exact_gradients": [
         rotating.Turning,
         *map(attending, (strangers.Cosine, detached.Shifted)),
         *(lambda: GPT().bfloat16(), detached.Padded),
+        attending(rounding.Bends),
     ],
     "relative_positions": [
         *(turning(x, x, fused=y) for x in TURNS for y in (True, False)),
@@ -124,10 +126,13 @@ RIGHT = {
         biased(biases.alibi, causal=False),
     ],
     "cached_run": [caching.Cached],
-    "first_loss": [GPT],
-    "dropout": [
-        *map(of_blocks, (sublayers.ByHand, sublayers.Before)),
-        of_blocks(sublayers.InEvaluation),
+    "logits": [GPT],
+    "norm_statistics": [of_blocks(rounding.Faint)],
+    "precision": [
+        *(GPT, rounding.Offset, lambda: rounding.Offset().bfloat16()),
+        *(lambda: GPT().half(), lambda: GPT().double()),
+        *(rounding.LatePlaces, rounding.SingleOnly),
+        *map(attending, (rounding.FilledLarge, strangers.Finite)),
     ],
     "generation": [
         *(writing_on.Writer, writing_on.NewOnly),
@@ -146,7 +151,7 @@ WRONG = {
             attending(heads.Copies),
             *map(of_blocks, (sublayers.OneNorm, sublayers.GateUnread)),
             partial(frozen, "blocks.1.up.weight", "blocks.1.up.bias"),
-            *(Clamped, skips_a_word),
+            *(Clamped, skips_a_word, of_blocks(rounding.Reversible)),
         ],
     },
     "provenance": {
@@ -174,6 +179,7 @@ WRONG = {
         ],
         "unusual": [
             *(detached.Shrinks, attending(detached.Rounded)),
+            of_blocks(rounding.Surrogates),
         ],
     },
     "relative_positions": {
@@ -209,13 +215,21 @@ WRONG = {
         "unusual": [writing_on.OtherNumbers],
     },
     "dropout": {
-        "broken": [*map(of_blocks, (sublayers.Unscaled, sublayers.ByP))],
         "unusual": [
-            *map(of_blocks, (sublayers.Mostly, sublayers.OneMask)),
-            attending(sublayers.DropsScores),
+            *(of_blocks(sublayers.Mostly), attending(sublayers.DropsScores)),
         ],
     },
-    "first_loss": {"unusual": [Tied]},
+    "logits": {"unusual": [Tied]},
+    "precision": {
+        "broken": [
+            attending(rounding.Drowned),
+            partial(rounding.Offset, norm=rounding.Squares),
+        ],
+        "unusual": [
+            attending(rounding.HalfWeights),
+            partial(rounding.LatePlaces, torch.bfloat16),
+        ],
+    },
 }
 
 

@@ -161,7 +161,7 @@ UNJUDGED = {
         GPT,
         IDS,
         lambda m, x: costs(m(x)[:, :-1], x[:, 1:], reduction="none"),
-        "The loss gave a tensor (21,): it should give a scalar.",
+        "The loss gave a tensor (21,). loss(model, ids) is called,",
     ),
     "one position": (GPT, IDS[:, :1], plain, "no word is next"),
     "a pair": (Inside, IDS, lambda m, x: m(x, x), "The loss gave tuple"),

@@ -1,0 +1,160 @@
+"""Precision: what a model loses in its own number format."""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.overrides import TorchFunctionMode
+
+from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
+from shapewatch.properties.numbers import (
+    between_two,
+    flat_rows,
+    unpadded_rows,
+)
+from shapewatch.properties.perturbation import (
+    few_outputs,
+    module_calls,
+    watch_modules,
+)
+from shapewatch.properties.subject import (
+    NotJudgedError,
+    Subject,
+    in_double,
+    with_moved_weights,
+)
+
+WORTH_A_WORD = 1e-3  # of the outputs' size
+MOVES_ALLOWED = 4  # as far off as rounded weights move them; right: to 1.6
+RANDOM_CALL = re.compile("(rand|normal|uniform|bernoulli|exponential)(?!int)")
+ROUNDINGS = 3  # at random
+MASK_SIZE = 1e30  # what hides scores is larger
+
+
+class NumberFormats(TorchFunctionMode):
+    """Note the coarsest format of a run, and whether it draws numbers; and
+    the largest number of each module, which is known when that ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.coarsest, self.largest = torch.float64, dict[str, float]()
+        self.now, self.draws = 0.0, False
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        name = getattr(function, "__name__", "")
+        self.draws = self.draws or bool(RANDOM_CALL.match(name))
+        made = function(*args, **(kwargs or {}))
+        plain = isinstance(made, Tensor) and made.is_floating_point()
+        if plain and made.layout is torch.strided and made.numel():
+            kinds = self.coarsest, made.dtype
+            self.coarsest = max(kinds, key=lambda x: torch.finfo(x).eps)
+            sizes = made.detach().abs()
+            most = sizes.where(sizes < MASK_SIZE, 0).max().item()
+            self.now = max(self.now, most)
+        return made
+
+    def end(self, path: str, *_: Any) -> None:
+        """Say of which module the numbers are since another one ended."""
+        self.largest[path] = max(self.now, self.largest.get(path, 0.0))
+        self.now = 0.0
+
+
+@check
+def precision(subject: Subject) -> Verdict:
+    """See whether a model gives in its own number format what it gives in
+    double precision, as nearly as any model could.
+
+    How near that is, is measured: so far as outputs in double precision move
+    when weights and vectors are rounded to the format at random (Higham,
+    2002, section 1.5).
+    """
+    if between_two(subject).any():
+        raise NotJudgedError("Two runs differ: see `repeatable`.")
+    subject = few_outputs(subject)
+    double, notes = in_double(subject), NumberFormats()
+    with watch_modules(subject.model, notes.end), notes:
+        own = subject.run()
+    fine = own[unpadded_rows(subject, own)].isfinite().all()
+    if not fine or notes.draws or notes.coarsest == torch.float64:
+        raise NotJudgedError(why_not_compared(notes, bool(fine)))
+    exact, eps = double.run(), torch.finfo(notes.coarsest).eps
+    off, allowed = rows_off(subject, own, exact), allowed_share(eps)
+    share, seed = off.quantile(0.9).item(), 0
+    while share > allowed and seed < ROUNDINGS:
+        moved = with_moved_weights(double, eps, seed).run()
+        far = allowed_share(eps, rows_off(subject, moved, exact))
+        allowed, seed = max(allowed, far), seed + 1
+    name = str(notes.coarsest).removeprefix("torch.")
+    says = f"In {name} the outputs are those of float64, but for rounding."
+    if share <= allowed:
+        return True, says, off[None]
+    says = f"In {name} the outputs are off by {share:.1%} of their size from "
+    says += f"what float64 gives{where_lost(subject, double, notes)} {HINT}"
+    level = BROKEN if notes.coarsest == torch.float32 else UNUSUAL
+    return False, says, off[None], level
+
+
+def why_not_compared(notes: NumberFormats, fine: bool) -> str:
+    """Say why a run cannot be held against one in double precision."""
+    if not fine:
+        return "The outputs are not finite: see `finite`."
+    if notes.draws:
+        return "It draws random numbers, and other ones in float64."
+    return "It reckons in float64: nothing here is finer."
+
+
+def allowed_share(eps: float, moves: Tensor | None = None) -> float:
+    """Say how far a right model may be off, from how far rounding moves it."""
+    far = 0.0 if moves is None else MOVES_ALLOWED * moves.max().item()
+    return max(WORTH_A_WORD, 2 * eps, far)
+
+
+def rows_off(subject: Subject, x: Tensor, exact: Tensor) -> Tensor:
+    """How far rows of vectors are from the exact ones, as a share of these
+    numbers' spread: (N), without padding. Masks count as exact."""
+    mine, right = (flat_rows(y.double()) for y in (x, exact))
+    for real in subject.real:
+        if real.shape == right.shape[:2]:
+            mine, right = mine[real], right[real]
+            break
+    off = (mine - right).square().mean(-1).sqrt().flatten() / right.std()
+    return off.nan_to_num(0.0) * bool(right.abs().max() < MASK_SIZE)
+
+
+def where_lost(subject: Subject, double: Subject, notes: NumberFormats) -> str:
+    """Name the first module whose output is off more than its input, and how
+    large numbers get there."""
+    kind = torch.finfo(notes.coarsest)
+    moved = with_moved_weights(double, kind.eps, 0)
+
+    def is_off(*vectors: Sequence[Tensor]) -> bool:
+        """Whether any vectors are off by more than rounding."""
+        alike = (x for x in zip(*vectors) if len({y.shape for y in x}) == 1)
+        return any(
+            rows_off(subject, x, y).quantile(0.9).item()
+            > allowed_share(kind.eps, rows_off(subject, z, y))
+            for x, y, z in alike
+            if x.numel()
+        )
+
+    path = ""
+    for calls in zip(*map(module_calls, (subject, double, moved))):
+        read, gave = (is_off(*(x[i] for x in calls)) for i in (2, 3))
+        if gave and not read:
+            path = calls[0][0]
+            break
+    says = f", first in {path}." if path else "."
+    most = max(n for x, n in notes.largest.items() if x.startswith(path))
+    digits = round(-math.log10(kind.resolution))
+    kept = f" Numbers there grow to {most:.0e}, of which {digits} digits are "
+    return says + (f"{kept}kept." if most > 100 else "")
+
+
+HINT = (
+    "Look for a large number that is added and taken away again, such as −1e9 "
+    "on all scores or E[x²] − E[x]²; for 1 − p where p is nearly 1; and for "
+    "positions, sums or a softmax in half precision."
+)

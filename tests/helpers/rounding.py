@@ -1,0 +1,156 @@
+"""GPTs that lose digits in their own number format, others that only seem to
+where they are cast to another one, and gradients that an author wrote."""
+
+import torch
+from torch import nn
+from torch.autograd import Function
+from torch.nn.functional import relu
+
+from tests.helpers.strangers import GPT, Attention, Block
+
+
+class Drowned(Attention):
+    """A number is added to all scores, those that are not hidden as well."""
+
+    def cap(self, scores):
+        return scores - 1e9
+
+
+class HalfWeights(Attention):
+    """Weights in half precision, of scores that are far from 0."""
+
+    def weigh(self, scores):
+        return (scores + 3e3).half().softmax(-1).to(scores)
+
+
+class Squares(nn.LayerNorm):
+    """The variance is E[x²] − E[x]²."""
+
+    def forward(self, x):
+        mean = x.mean(-1, keepdim=True)
+        size = x.square().mean(-1, keepdim=True) - mean.square()
+        return (x - mean) / (size.clamp(min=0) + self.eps).sqrt()
+
+
+class Offset(GPT):
+    """A stream of numbers near 1,000."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.places.weight.data += 1e3
+
+
+class LatePlaces(GPT):
+    """Positions are counted from 500 on, in a format of its own or not."""
+
+    def __init__(self, dtype=None):
+        super().__init__()
+        self.dtype = dtype
+
+    def forward(self, ids):
+        places = torch.arange(500, 500 + ids.shape[1], dtype=self.dtype)
+        waves = (places[:, None] * torch.linspace(0.1, 1, 16)).sin()
+        x = self.tokens(ids) + waves.to(self.tokens.weight)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(self.norm(x))
+
+
+class FilledLarge(Attention):
+    """What hides scores is that of their own format, in single precision."""
+
+    def cap(self, scores):
+        hides = torch.zeros(scores.shape[-2:], dtype=torch.float32)
+        hides.fill_(torch.finfo(scores.dtype).min)
+        return scores + hides.triu(1).type_as(scores)
+
+
+class SingleOnly(GPT):
+    """It asks for single precision."""
+
+    def forward(self, ids):
+        if self.head.weight.dtype != torch.float32:
+            raise TypeError("float32 is wanted")
+        return super().forward(ids)
+
+
+class Bends(Attention):
+    """What two positions are apart is added by way of a ReLU, which bends
+    at 0: its offsets are 0, and so is the distance to oneself."""
+
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = nn.Linear(1, 8), nn.Linear(8, 4)
+        nn.init.zeros_(self.up.bias)
+
+    def cap(self, scores):
+        at = torch.arange(scores.shape[-1]).to(self.up.weight)
+        apart = (at - at[:, None])[..., None]
+        return scores + self.down(relu(self.up(apart))).permute(2, 0, 1)
+
+
+class Surrogate(Function):
+    """A sine, with the gradient of x."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.sin()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+class Surrogates(Block):
+    def feed(self, x):
+        return self.down(Surrogate.apply(self.up(x)))
+
+
+class Rerun(Function):
+    """Runs a module again where gradients are drawn: its weights are seen
+    by nobody before."""
+
+    @staticmethod
+    def forward(ctx, x, part):
+        return part(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, None
+
+
+class Reversible(Block):
+    def feed(self, x):
+        return Rerun.apply(x, super().feed)
+
+
+class NormBeside(nn.LayerNorm):
+    """A norm that is called with something else, too."""
+
+    def forward(self, x, other):
+        return super().forward(x) + 0 * other
+
+
+class Faint(Block):
+    """A norm of rows that hardly vary."""
+
+    def __init__(self):
+        super().__init__()
+        self.beside = NormBeside(16)
+
+    def feed(self, x):
+        return super().feed(self.beside(1 + 1e-4 * x, x))
+
+
+class Bridge(GPT):
+    """Few channels become many, which blocks add to, and then few."""
+
+    def __init__(self):
+        super().__init__()
+        self.few, self.head = nn.Linear(6, 16), nn.Linear(16, 6)
+
+    def forward(self, ids):
+        x = self.few(self.tokens(ids)[..., :6])
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
