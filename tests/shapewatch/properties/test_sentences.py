@@ -148,6 +148,7 @@ OWN = {
         blocks.of_blocks(sublayers.Stale)(), IDS
     ),
     "drops most": lambda ask: ask(blocks.of_blocks(sublayers.Mostly)(), IDS),
+    "scales by p": lambda ask: ask(blocks.of_blocks(sublayers.ByP)(), IDS),
     "forgets its prompt": lambda ask: ask(writing_on.Prepends(), IDS),
     "asks for more": lambda ask: ask(writing_on.Asks(), IDS),
     "is too sure": lambda ask: ask(Tied(), IDS),

@@ -134,6 +134,10 @@ RIGHT = {
         *(rounding.LatePlaces, rounding.SingleOnly),
         *map(attending, (rounding.FilledLarge, strangers.Finite)),
     ],
+    "dropout": [
+        *map(of_blocks, (sublayers.ByHand, sublayers.Before)),
+        of_blocks(sublayers.InEvaluation),
+    ],
     "generation": [
         *(writing_on.Writer, writing_on.NewOnly),
         *(writing_on.Nucleus, writing_on.AtRandom),
@@ -215,8 +219,10 @@ WRONG = {
         "unusual": [writing_on.OtherNumbers],
     },
     "dropout": {
+        "broken": [*map(of_blocks, (sublayers.Unscaled, sublayers.ByP))],
         "unusual": [
-            *(of_blocks(sublayers.Mostly), attending(sublayers.DropsScores)),
+            *map(of_blocks, (sublayers.Mostly, sublayers.OneMask)),
+            attending(sublayers.DropsScores),
         ],
     },
     "logits": {"unusual": [Tied]},
