@@ -24,7 +24,6 @@ from shapewatch.properties.dependence import (
     padding_invariance,
     past,
     source_coverage,
-    source_dependence,
     unknown_words,
 )
 from shapewatch.properties.finding import Finding, Report
@@ -68,7 +67,6 @@ from shapewatch.properties.reporting import (
     assert_repeatable,
     assert_score_scale,
     assert_source_coverage,
-    assert_source_dependence,
     assert_unknown_words,
     assert_weight_rows,
     assert_words_in_loss,
@@ -110,7 +108,6 @@ __all__ = [
     "assert_repeatable",
     "assert_score_scale",
     "assert_source_coverage",
-    "assert_source_dependence",
     "assert_unknown_words",
     "assert_weight_rows",
     "assert_words_in_loss",
@@ -140,7 +137,6 @@ __all__ = [
     "same",
     "score_scale",
     "source_coverage",
-    "source_dependence",
     "unknown_words",
     "weight_rows",
     "words_in_loss",

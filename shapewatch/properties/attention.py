@@ -177,6 +177,19 @@ def cross_attentions(subject: Subject) -> list[AttentionParts]:
     ]
 
 
+def exchanged_roles(subject: Subject) -> str:
+    """Name an attention in which the source asks, and the target answers, or
+    keys are of one of them, and values of the other; or ""."""
+    plain, by_source, by_target = (
+        all_attentions(subject, *which) for which in ((), (0,), (1,))
+    )
+    for one, source, target in zip(plain, by_source, by_target):
+        q, k, v = zip(differ(one, source), differ(one, target))
+        if k != v or (q == (True, False) and k[1]):
+            return one.path
+    return ""
+
+
 @once
 def all_attentions(subject: Subject, *pushed: int) -> list[AttentionParts]:
     """Find every attention of a run in what was traced of it."""

@@ -11,8 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from shapewatch.properties.attention import (
+    AttentionParts,
     all_attentions,
     cross_attentions,
+    exchanged_roles,
 )
 from shapewatch.properties.finding import (
     FUTURE,
@@ -24,7 +26,9 @@ from shapewatch.properties.finding import (
 from shapewatch.properties.numbers import between_two
 from shapewatch.properties.perturbation import (
     FAINT,
+    HALF,
     baseline_output,
+    coarsest,
     depends_on,
     distance,
     evenly_spaced,
@@ -35,11 +39,13 @@ from shapewatch.properties.perturbation import (
     reach,
     rounding_tolerance,
     rows_alone,
-    sampled_positions,
     sampled_text,
     with_noise_added,
 )
 from shapewatch.properties.positions import (
+    heard_rows,
+    masks_hide_neighbours,
+    misplaced_rows,
     swappable_neighbours,
     table_with_zeros,
 )
@@ -55,32 +61,71 @@ from shapewatch.properties.subject import (
 
 REFUSED_LENGTHS = "Shorter inputs are refused."
 NO_MIXING = "No position depends on another one, and there is no attention."
+MEANT_SO = "Some models are meant so."
+ROLES_HINT = (
+    "In cross-attention, the target asks, and the source answers with both "
+    "keys and values: look at who is handed to it, and as what."
+)
 
 
 @check
 @whatever_weights
 def past(subject: Subject) -> Verdict:
-    """See whether each position depends on itself, and on one before it."""
+    """See whether each position depends on itself and on the one before it,
+    and whether attention finds the values of both.
+
+    Outputs are asked by pushes. Within an attention, words become others, one
+    after the other: it is seen which queries, keys and values move, and which
+    of these values have a weight for which of these queries.
+    """
     judged_by_position(subject)
-    moves = reach(subject, subject.last)
-    if moves.shape[1] == 1:
+    if subject.inputs[-1].shape[1] == 1:
         raise NotJudgedError("There is one position only: nobody is before.")
     if not mixes(subject):
         raise NotJudgedError(NO_MIXING)
-    real = subject.real[-1] & ~moves.diagonal(dim1=1, dim2=2).isnan()
-    itself = moves.diagonal(dim1=1, dim2=2) > 0
-    unmoved = ~(earlier(subject, moves) & itself) & real
-    if not unmoved.any():
-        says = "Each position depends on itself, and on an earlier one."
-        return True, says + sampled_text(subject, subject.last), moves[0]
-    b, t = first(unmoved)
-    if hint := like_padding(subject.inputs[-1], unmoved):
-        return False, f"Row {b}: position {t} {hint}", moves[b], UNUSUAL
-    whom = "any position before it" if itself[b, t] else "itself"
-    says = (
-        f"Row {b}: position {t} does not depend on {whom}. Look at the mask, "
-        "and whether attention runs over positions."
-    )
+    each = [heard_rows(subject, n) for n in range(subject.last + 1)]
+    found, moves = [one for some in each for one in some], exact_reach(subject)
+    if says := next(filter(None, map(misplaced_rows, found)), ""):
+        return False, says, moves[0]
+    for back in 0, 1:
+        deaf = moves.diagonal(-back, 1, 2) == 0
+        deaf &= subject.real[-1][:, back:]
+        deaf &= subject.real[-1][:, : deaf.shape[1]]
+        if deaf.any():
+            return deaf_position(subject, moves, deaf, back)
+    if path := next((x.path for x in found if x.hides_itself()), ""):
+        says = f"In {path}, no position attends to itself: the mask hides it, "
+        says += f"as triu(0) does, and triu(1) does not. {MEANT_SO}"
+        return False, says, moves[0], UNUSUAL
+    says = "Each position depends on itself, and on the one before it."
+    return True, says + sampled_text(subject, subject.last), moves[0]
+
+
+def exact_reach(subject: Subject) -> Tensor:
+    """How far outputs move for each position, (B, T, T): in double precision
+    where the model's own is coarse, and one position of many is little."""
+    if coarsest(subject, subject.last) > HALF:
+        with suppress(NotJudgedError, FailedError):
+            return reach(in_double(subject), subject.last)
+    return reach(subject, subject.last)
+
+
+def deaf_position(
+    subject: Subject, moves: Tensor, deaf: Tensor, back: int
+) -> Verdict:
+    """Say which position does not depend on the one so far back."""
+    b, s = first(deaf)
+    ids, t = subject.inputs[-1][:, : deaf.shape[1]], s + back
+    if hint := like_padding(ids, deaf):
+        return False, f"Row {b}: position {s} {hint}", moves[b], UNUSUAL
+    some = bool((moves[b, t, :t] > 0).any())
+    whom = f"position {s}" if some else "any position before it"
+    says = f"Row {b}: position {t} does not depend on "
+    says += whom if back else "itself"
+    if back and masks_hide_neighbours(heard_rows(subject, subject.last)):
+        says += f": the masks hide it. {MEANT_SO}"
+        return False, says, moves[b], UNUSUAL
+    says += ". Look at the mask, and whether attention runs over positions."
     return False, says, moves[b]
 
 
@@ -97,18 +142,6 @@ def like_padding(ids: Tensor, there: Tensor) -> str:
         f"others have. If it is padding, give pad={one}; if not, look at the "
         "mask."
     )
-
-
-def earlier(subject: Subject, moves: Tensor) -> Tensor:
-    """Which positions depend on one before them, if there is one: (B, T)."""
-    real, last = subject.real[-1], subject.last
-    before = (moves.tril(-1) > 0).any(-1)
-    before |= real.cumsum(1) - real.long() == 0
-    some = sampled_positions(subject, last) if moves.isnan().any() else []
-    for t in some:
-        if not before[:, t].all():  # it may depend on those left out
-            before[:, t] |= depends_on(subject, last, slice(t))[:, t]
-    return before
 
 
 @check
@@ -184,31 +217,6 @@ def unknown_words(subject: Subject) -> Verdict:
             )
             return False, says, reach(subject, which)[b]
     return True, "Outputs depend on unknown words.", reach(subject, 0)[0]
-
-
-@check
-@whatever_weights
-def source_dependence(subject: Subject) -> Verdict:
-    """See whether each output depends on the source, through an attention in
-    which the target asks and the source answers."""
-    if subject.last != 1:
-        raise NotJudgedError("There is no source: the model has one input.")
-    moves, b = reach(subject, 0), 0
-    unmoved = subject.real[-1] & ~(moves > 0).any(-1)
-    if unmoved.any() and moves.isnan().any():
-        unmoved &= ~depends_on(subject, 0, slice(None))
-    if unmoved.any():
-        b, t = first(unmoved)
-        says = f"Row {b}: output {t} does not depend on the source."
-    elif not cross_attentions(subject):
-        says = (
-            "In no attention does the target ask, and the source answer with "
-            "both keys and values."
-        )
-    else:
-        return True, "Each output depends on the source.", moves[0]
-    says += " Look at who is handed to cross-attention, and as what."
-    return False, says, moves[b]
 
 
 @check
@@ -475,30 +483,52 @@ CAUSAL_RUNS = (
 @check
 @whatever_weights
 def source_coverage(subject: Subject) -> Verdict:
-    """See whether each target position gives a weight to each real source
-    position, in some head of each cross-attention."""
-    crossed = cross_attentions(subject) if subject.last == 1 else []
+    """See whether each output depends on the source, and each target position
+    gives a weight to each real source position, in some head of each
+    cross-attention.
+
+    A source may also be read otherwise, as by one attention over both.
+    """
+    if subject.last != 1:
+        raise NotJudgedError("There is no source: the model has one input.")
+    moves, b = reach(subject, 0), 0
+    unmoved = subject.real[-1] & ~(moves > 0).any(-1)
+    if unmoved.any() and moves.isnan().any():
+        unmoved &= ~depends_on(subject, 0, slice(None))
+    if unmoved.any():
+        b, t = first(unmoved)
+        says = f"Row {b}: output {t} does not depend on the source."
+        return False, f"{says} {ROLES_HINT}", moves[b]
+    crossed, path = cross_attentions(subject), exchanged_roles(subject)
+    if path and not crossed:
+        says = (
+            f"In {path}, the source is asked for keys or values, and not for "
+            "both, or asks itself."
+        )
+        return False, f"{says} {ROLES_HINT}", moves[0]
+    for one in crossed:
+        if wrong := missed_source(subject, one):
+            return wrong
+    if not crossed:
+        return True, "Each output depends on the source.", moves[0]
+    says = "Each target position attends to the whole source."
+    return True, says, moves[0]
+
+
+def missed_source(subject: Subject, one: AttentionParts) -> Verdict | None:
+    """Find a source position that a target position gives no weight to."""
     sizes = tuple(x.shape[1] for x in reversed(subject.inputs))
-    found = [one for one in crossed if one.weights.shape[-2:] == sizes]
-    if not found:
-        raise NotJudgedError("No target asks a source in any attention.")
+    if one.weights.shape[-2:] != sizes:
+        return None
     real, asks = subject.real
-    for one in found:
-        weights = one.weights.reshape(len(real), -1, *sizes).amax(1)
-        missed = (weights == 0) & real[:, None] & asks[:, :, None]
-        if missed.any():
-            b, t, s = first(missed)
-            if hint := like_padding(subject.inputs[0], missed.any(1)):
-                says = f"Row {b}: in {one.path}, source position {s} {hint}"
-                return False, says, weights[b], UNUSUAL
-            says = (
-                f"Row {b}: in {one.path}, target position {t} gives no "
-                f"weight to source position {s}. Look at the memory's mask: "
-                "it hides padding, and nothing else."
-            )
-            return False, says, weights[b]
-    return (
-        True,
-        "Each target position attends to the whole source.",
-        weights[0],
-    )
+    weights = one.weights.reshape(len(real), -1, *sizes).amax(1)
+    missed = (weights == 0) & real[:, None] & asks[:, :, None]
+    if not missed.any():
+        return None
+    b, t, s = first(missed)
+    says = f"Row {b}: in {one.path}, "
+    if hint := like_padding(subject.inputs[0], missed.any(1)):
+        return False, f"{says}source position {s} {hint}", weights[b], UNUSUAL
+    says += f"target position {t} gives no weight to source position {s}. "
+    says += "Look at the memory's mask: it hides padding, and nothing else."
+    return False, says, weights[b]

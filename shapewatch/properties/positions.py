@@ -3,8 +3,9 @@ two words that change places make a difference."""
 
 import re
 from collections.abc import Iterator
-from itertools import compress, pairwise
+from itertools import compress, groupby, pairwise
 from math import prod
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import torch
@@ -21,11 +22,14 @@ from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.perturbation import (
     FAINT,
     another_batch,
+    evenly_spaced,
     few_outputs,
 )
 from shapewatch.properties.subject import (
+    FailedError,
     NotJudgedError,
     Subject,
+    once,
     same_word,
     with_random_weights,
 )
@@ -423,3 +427,116 @@ def own_operands(subject: Subject, which: int) -> Iterator[list[bool]]:
         yield [
             not any(x[which + 1 :]) and (x[which] or not any(x)) for x in moves
         ]
+
+
+class HeardRows(NamedTuple):
+    """Whom an attention hears: the rows of its queries (P, T), keys and
+    values (P, S) that depend on the words at some `places`, and the keys that
+    each query `attends` to, in some head: (T, S)."""
+
+    path: str
+    places: list[int]
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    attends: Tensor
+
+    @property
+    def pairs(self) -> Tensor:
+        """Which places attend to values of which: (P, P)."""
+        q, weights, v = (1.0 * x for x in (self.q, self.attends, self.v))
+        return q @ weights @ v.mT > 0
+
+    @property
+    def moved(self) -> Tensor:
+        """Which places have no value in the row of the same number, nor of
+        the same number from the end, where earlier keys stand before: (P)."""
+        t = self.q.shape[-1]
+        return ~(self.q & (self.v[:, :t] | self.v[:, -t:])).any(1)
+
+    def hides_itself(self) -> bool:
+        """Whether no position attends to itself; the first has no choice."""
+        asks = self.q.any(1) & (torch.tensor(self.places) > 0)
+        own = self.pairs.diagonal()[asks]
+        return len(own) > 1 and not own.any()
+
+
+@once
+def heard_rows(subject: Subject, which: int) -> list[HeardRows]:
+    """Ask each attention within an input, by other words at some places."""
+    x, real = subject.inputs[which][:1], subject.real[which][0]
+    known, other = real.nonzero()[:, 0].tolist(), x[0].clone()
+    other[known] = x[0, known].roll(1, 0)
+    unlike = [s for s in known if not x[0, s].equal(other[s])]
+    some = evenly_spaced(unlike, subject.positions // 2)
+    places = sorted({*some} | {s - 1 for s in some} & {*unlike})
+    batch = x.repeat(len(places) + 1, *[1] * (x.ndim - 1))
+    for row, s in zip(batch, places):
+        row[s] = other[s]
+    asked = another_batch(few_outputs(subject), which, batch)
+    try:
+        every = zip(all_attentions(asked), own_operands(subject, which))
+        within = [one for one, own in every if all(own)]
+    except (NotJudgedError, FailedError):
+        return []
+    found = (rows_of_places(one, places) for one in within)
+    return [one for one in found if one and one.q.shape[1] >= x.shape[1]]
+
+
+def rows_of_places(one: AttentionParts, places: list[int]) -> HeardRows | None:
+    """See which rows of an attention differ from those of a batch's last."""
+    rows = len(places) + 1
+    every = [one.q.matrix, one.k.matrix, one.v.matrix, one.weights]
+    t, s = one.weights.shape[-2:]
+    if t > s or any(x[..., 0, 0].numel() % rows for x in every):
+        return None
+    *parts, weights = (x.reshape(rows, -1, *x.shape[-2:]) for x in every)
+    apart = [(x[:-1] - x[-1:]).abs().amax((1, 3)) for x in parts]
+    q, k, v = (x > FAINT * y.abs().max() for x, y in zip(apart, parts))
+    return HeardRows(one.path, places, q, k, v, (weights[-1] > 0).any(0))
+
+
+def misplaced_rows(one: HeardRows) -> str:
+    """Say which keys or values stand where those of others should; or ""."""
+    both = one.k.any(1) & one.v.any(1)
+    for i in (both & ~(one.k & one.v).any(1)).nonzero()[:1, 0].tolist():
+        return (
+            f"In {one.path}, the value of position {one.places[i]} does not "
+            "stand where its key does. Look for what moves one of them along "
+            "positions: a roll, a flip, a view."
+        )
+    pairs = one.pairs
+    deaf = one.q.any(1) & ~pairs.diagonal()
+    if (one.moved & deaf).any():
+        i = deaf.nonzero()[-1].item()
+        both = one.places[i] - 1 in one.places and not pairs[i, i - 1]
+        whom = "its own and the one before are" if both else "its own is"
+        return (
+            f"In {one.path}, position {one.places[i]} attends to "
+            f"{values_text(one.places, pairs[i].tolist())}: {whom} not among "
+            "them. Look at the axis that keys and values are repeated along, "
+            "and for a roll."
+        )
+    return ""
+
+
+def values_text(places: list[int], heard: list[bool]) -> str:
+    """Say which of some places' values are heard."""
+    runs = groupby(zip(places, heard), itemgetter(1))
+    some = [[place for place, _ in run] for hears, run in runs if hears]
+    ends = (dict.fromkeys((run[0], run[-1])) for run in some)
+    texts = [" to ".join(map(str, pair)) for pair in ends]
+    return f"values of positions {', '.join(texts) or '(none)'} only"
+
+
+def masks_hide_neighbours(found: list[HeardRows]) -> bool:
+    """Whether no attention shows each position the one before it, though
+    some show earlier ones."""
+    some = False
+    for one in found:
+        near = [t - s == 1 for s, t in pairwise(one.places)]
+        shown = one.pairs.diagonal(-1)[near]
+        if shown.all() or one.moved.any():
+            return False
+        some |= bool(one.pairs.tril(-1).any())
+    return some

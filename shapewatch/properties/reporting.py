@@ -22,7 +22,6 @@ from shapewatch.properties.dependence import (
     padding_invariance,
     past,
     source_coverage,
-    source_dependence,
     unknown_words,
 )
 from shapewatch.properties.finding import (
@@ -138,7 +137,6 @@ CHECKS = (
     past,
     padding_invariance,
     unknown_words,
-    source_dependence,
     source_coverage,
     order_sensitivity,
     batch_independence,
@@ -303,8 +301,6 @@ assert_repeatable = assertion_of(repeatable)
 assert_score_scale = assertion_of(score_scale)
 # Assert what `source_coverage` asks of a model.
 assert_source_coverage = assertion_of(source_coverage)
-# Assert what `source_dependence` asks of a model.
-assert_source_dependence = assertion_of(source_dependence)
 # Assert what `unknown_words` asks of a model.
 assert_unknown_words = assertion_of(unknown_words)
 # Assert what `weight_rows` asks of a model.
