@@ -26,9 +26,7 @@ from shapewatch.properties.finding import (
 from shapewatch.properties.numbers import between_two
 from shapewatch.properties.perturbation import (
     FAINT,
-    HALF,
     baseline_output,
-    coarsest,
     depends_on,
     distance,
     evenly_spaced,
@@ -36,9 +34,11 @@ from shapewatch.properties.perturbation import (
     first_cause,
     gives_one_row,
     judged_by_position,
+    pushed_output,
     reach,
     rounding_tolerance,
     rows_alone,
+    sampled_positions,
     sampled_text,
     with_noise_added,
 )
@@ -55,6 +55,7 @@ from shapewatch.properties.subject import (
     Subject,
     TrainingModel,
     in_double,
+    once,
     with_model,
     with_sequences,
 )
@@ -62,9 +63,12 @@ from shapewatch.properties.subject import (
 REFUSED_LENGTHS = "Shorter inputs are refused."
 NO_MIXING = "No position depends on another one, and there is no attention."
 MEANT_SO = "Some models are meant so."
+WRONG_ROLES = (
+    "the source asks the target, or keys and values are not of the same."
+)
 ROLES_HINT = (
-    "In cross-attention, the target asks, and the source answers with both "
-    "keys and values: look at who is handed to it, and as what."
+    "Look at who is handed to cross-attention, and as what: the target asks, "
+    "and the source answers with both keys and values."
 )
 
 
@@ -84,13 +88,16 @@ def past(subject: Subject) -> Verdict:
     if not mixes(subject):
         raise NotJudgedError(NO_MIXING)
     each = [heard_rows(subject, n) for n in range(subject.last + 1)]
-    found, moves = [one for some in each for one in some], exact_reach(subject)
+    found = [one for some in each for one in some]
+    moves = reach(subject, subject.last)
     if says := next(filter(None, map(misplaced_rows, found)), ""):
         return False, says, moves[0]
     for back in 0, 1:
         deaf = moves.diagonal(-back, 1, 2) == 0
         deaf &= subject.real[-1][:, back:]
         deaf &= subject.real[-1][:, : deaf.shape[1]]
+        if deaf.any():
+            deaf &= ~moved_at_all(subject).diagonal(-back, 1, 2)
         if deaf.any():
             return deaf_position(subject, moves, deaf, back)
     if path := next((x.path for x in found if x.hides_itself()), ""):
@@ -101,13 +108,19 @@ def past(subject: Subject) -> Verdict:
     return True, says + sampled_text(subject, subject.last), moves[0]
 
 
-def exact_reach(subject: Subject) -> Tensor:
-    """How far outputs move for each position, (B, T, T): in double precision
-    where the model's own is coarse, and one position of many is little."""
-    if coarsest(subject, subject.last) > HALF:
-        with suppress(NotJudgedError, FailedError):
-            return reach(in_double(subject), subject.last)
-    return reach(subject, subject.last)
+@once
+def moved_at_all(subject: Subject) -> Tensor:
+    """Which outputs move for each position by however little, (B, T, T), in
+    double precision: sharp weights leave next to nothing of some."""
+    subject = few_outputs(subject)
+    with suppress(NotJudgedError, FailedError):
+        subject = in_double(subject)
+    before, last = baseline_output(subject, subject.last), subject.last
+    moved = torch.zeros(*before.shape[:2], before.shape[1]).bool()
+    for s in sampled_positions(subject, last):
+        after = pushed_output(subject, last, [s])
+        moved[:, :, s] = (after != before).flatten(2).any(-1)
+    return moved
 
 
 def deaf_position(
@@ -260,19 +273,22 @@ def exchanges(subject: Subject) -> Iterator[tuple[int, int, int, Tensor]]:
         for p, q in unlike[:1]:
             inputs = [x.clone() for x in subject.inputs]
             inputs[which][:, [p, q]] = x[:, [q, p]]
-            few = few_outputs(subject)
+            few, start = few_outputs(subject), q + 1
+            start *= which == subject.last
             moves = distance(few, few.run(*inputs))[:1]
-            if 0 < moves.max() < rounding_tolerance(few):
+            if moves[:, start:].max() < rounding_tolerance(few):
                 moves = moves_in_double(few, inputs)[:1]
-            if which == subject.last:
-                moves[:, : q + 1] = 0
+            moves[:, :start] = 0
             yield which, p, q, moves
 
 
 def moves_in_double(subject: Subject, inputs: list[Tensor]) -> Tensor:
-    """How far outputs move, (B, T), where it may be rounding alone."""
+    """How far outputs move, (B, T), where it may be rounding alone, or small
+    weights: before training, rotations make next to no difference."""
     with suppress(NotJudgedError, FailedError):
-        subject = in_double(subject)
+        exact = in_double(subject)
+        given = (x.double() if x.is_floating_point() else x for x in inputs)
+        return distance(exact, exact.run(*given), FAINT / 100)
     return distance(subject, subject.run(*inputs))
 
 
@@ -491,7 +507,10 @@ def source_coverage(subject: Subject) -> Verdict:
     """
     if subject.last != 1:
         raise NotJudgedError("There is no source: the model has one input.")
-    moves, b = reach(subject, 0), 0
+    crossed, moves = cross_attentions(subject), reach(subject, 0)
+    missed = (missed_source(subject, one) for one in crossed)
+    if wrong := next(filter(None, missed), None):
+        return wrong
     unmoved = subject.real[-1] & ~(moves > 0).any(-1)
     if unmoved.any() and moves.isnan().any():
         unmoved &= ~depends_on(subject, 0, slice(None))
@@ -499,20 +518,12 @@ def source_coverage(subject: Subject) -> Verdict:
         b, t = first(unmoved)
         says = f"Row {b}: output {t} does not depend on the source."
         return False, f"{says} {ROLES_HINT}", moves[b]
-    crossed, path = cross_attentions(subject), exchanged_roles(subject)
-    if path and not crossed:
-        says = (
-            f"In {path}, the source is asked for keys or values, and not for "
-            "both, or asks itself."
-        )
-        return False, f"{says} {ROLES_HINT}", moves[0]
-    for one in crossed:
-        if wrong := missed_source(subject, one):
-            return wrong
-    if not crossed:
-        return True, "Each output depends on the source.", moves[0]
-    says = "Each target position attends to the whole source."
-    return True, says, moves[0]
+    if crossed:
+        says = "Each target position attends to the whole source."
+        return True, says, moves[0]
+    if path := exchanged_roles(subject):
+        return False, f"In {path}, {WRONG_ROLES} {ROLES_HINT}", moves[0]
+    return True, "Each output depends on the source.", moves[0]
 
 
 def missed_source(subject: Subject, one: AttentionParts) -> Verdict | None:

@@ -177,7 +177,7 @@ def distance(
     moves = (far / output_spread(subject, *pushed)).nan_to_num(torch.inf)
     nobody = ~subject.real[-1] & ~before.flatten(2).isfinite().all(-1)
     step = coarsest(subject, *pushed)
-    least = max(faint, 8 * step if step > HALF else FAINT)
+    least = max(faint, 8 * step if step > HALF else 0)
     return moves.where((far != 0) & ~nobody & (moves > least), 0)
 
 

@@ -3,6 +3,7 @@ two words that change places make a difference."""
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import compress, groupby, pairwise
 from math import prod
 from operator import itemgetter
@@ -172,26 +173,45 @@ def relative_positions(subject: Subject) -> Verdict:
         says, level, weights = wrong
         return False, says, first_matrix(weights), level
     found = positional_attentions(subject, 0)
+    if wrong := wrong_rotation(subject, found):
+        found = not_placed_before(subject, found)
+        wrong = wrong_rotation(subject, found)
     if not found:
         raise NotJudgedError(NO_ROTATION)
-    for i, one in enumerate(found):
-        if products_by_distance(one) or are_added(
-            one, positional_attentions(subject, 1)[i:]
-        ):
-            continue
-        says, level = what_is_wrong(one)
+    if wrong:
+        one, says, level = wrong
         says = f"In {one.path}, {says}"
         return False, says, one.products[0, 0], level
-    for one in found:
-        if one_speed(one.q) and one_speed(one.k):
-            says = f"In {one.path}, {ONE_SPEED}"
-            return False, says, one.products[0, 0], UNUSUAL
-        if not all_alike(one.v):
-            says = f"In {one.path}, {VALUES}"
-            return False, says, one.products[0, 0], UNUSUAL
     says = f"{SAME_WORD} queries times keys depend on the distance of their "
     says += f"positions alone, in {how_many(found)}."
     return True, says, found[0].products[0, 0]
+
+
+def wrong_rotation(
+    subject: Subject, found: list[OneWord]
+) -> tuple[OneWord, str, str] | None:
+    """Say which attention's rotation is wrong, why, and of which level."""
+    for i, one in enumerate(found):
+        if not products_by_distance(one) and not are_added(
+            one, positional_attentions(subject, 1)[i:]
+        ):
+            return one, *what_is_wrong(one)
+    for one in found:
+        if one_speed(one.q) and one_speed(one.k):
+            return one, ONE_SPEED, UNUSUAL
+        if not all_alike(one.v):
+            return one, VALUES, UNUSUAL
+    return None
+
+
+def not_placed_before(subject: Subject, found: list[OneWord]) -> list[OneWord]:
+    """Leave out attentions that are told of positions before they rotate, as
+    by a convolution: small weights hide that, and random ones do not."""
+    with suppress(NotJudgedError):
+        other = with_random_weights(subject, 0)
+        paths = {one.path for one in positional_attentions(other, 0)}
+        return [one for one in found if one.path in paths]
+    return found
 
 
 def positional_attentions(subject: Subject, word: int) -> list[OneWord]:
@@ -454,6 +474,14 @@ class HeardRows(NamedTuple):
         t = self.q.shape[-1]
         return ~(self.q & (self.v[:, :t] | self.v[:, -t:])).any(1)
 
+    def without_later(self) -> "HeardRows":
+        """Leave to each place the rows that the next does not reach: where
+        the future is hidden, no row of its own is among those."""
+        q, k, v = (
+            torch.cat((x[:-1] & ~x[1:], x[-1:])) for x in (self.q, self.k, self.v)
+        )
+        return self._replace(q=q, k=k, v=v)
+
     def hides_itself(self) -> bool:
         """Whether no position attends to itself; the first has no choice."""
         asks = self.q.any(1) & (torch.tensor(self.places) > 0)
@@ -468,7 +496,7 @@ def heard_rows(subject: Subject, which: int) -> list[HeardRows]:
     known, other = real.nonzero()[:, 0].tolist(), x[0].clone()
     other[known] = x[0, known].roll(1, 0)
     unlike = [s for s in known if not x[0, s].equal(other[s])]
-    some = evenly_spaced(unlike, subject.positions // 2)
+    some = evenly_spaced(unlike, max(2, subject.positions // 2))
     places = sorted({*some} | {s - 1 for s in some} & {*unlike})
     batch = x.repeat(len(places) + 1, *[1] * (x.ndim - 1))
     for row, s in zip(batch, places):
@@ -479,8 +507,10 @@ def heard_rows(subject: Subject, which: int) -> list[HeardRows]:
         within = [one for one, own in every if all(own)]
     except (NotJudgedError, FailedError):
         return []
-    found = (rows_of_places(one, places) for one in within)
-    return [one for one in found if one and one.q.shape[1] >= x.shape[1]]
+    found = [y for one in within if (y := rows_of_places(one, places))]
+    found = [one for one in found if one.q.shape[1] >= x.shape[1]]
+    causal = subject.causal and which == subject.last
+    return [one.without_later() for one in found] if causal else found
 
 
 def rows_of_places(one: AttentionParts, places: list[int]) -> HeardRows | None:

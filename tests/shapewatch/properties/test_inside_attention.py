@@ -11,7 +11,7 @@ from shapewatch.properties import (
     norm_statistics,
     past,
     score_scale,
-    source_dependence,
+    source_coverage,
     weight_rows,
 )
 from shapewatch.properties.attention import (
@@ -112,7 +112,7 @@ def test_keys_and_values_must_both_be_the_sources(kind):
     model = running_model(replace(tiny_translator, n_layers=2))
     for block in model.decoder.blocks:
         block.cross_attention = kind(12, 3)
-    finding = source_dependence(model, *running_example()[:2])
+    finding = source_coverage(model, *running_example()[:2])
     assert finding.holds is (kind is MultiHeadAttention)
     assert ("both keys and values" in finding.says) is (kind is HalfDeaf)
 
@@ -218,7 +218,7 @@ def test_gains_and_offsets_are_not_held_against_a_norm():
 @pytest.mark.slow
 def test_the_report_has_each_finding_by_name():
     found = report(running_model(), *PAIR)
-    assert len(found.findings) == 24
+    assert len(found.findings) == 23
     assert found["causality"].name == "causality"
     assert found.broken == []
     for finding in found.findings:
