@@ -112,13 +112,15 @@ def past(subject: Subject) -> Verdict:
 def moved_at_all(subject: Subject) -> Tensor:
     """Which outputs move for each position by however little, (B, T, T), in
     double precision: sharp weights leave next to nothing of some."""
-    subject = few_outputs(subject)
+    last, few = subject.last, few_outputs(subject)
     with suppress(NotJudgedError, FailedError):
-        subject = in_double(subject)
-    before, last = baseline_output(subject, subject.last), subject.last
+        exact = in_double(few)
+        baseline_output(exact, last)
+        few = exact
+    before = baseline_output(few, last)
     moved = torch.zeros(*before.shape[:2], before.shape[1]).bool()
     for s in sampled_positions(subject, last):
-        after = pushed_output(subject, last, [s])
+        after = pushed_output(few, last, [s])
         moved[:, :, s] = (after != before).flatten(2).any(-1)
     return moved
 
@@ -508,9 +510,9 @@ def source_coverage(subject: Subject) -> Verdict:
     if subject.last != 1:
         raise NotJudgedError("There is no source: the model has one input.")
     crossed, moves = cross_attentions(subject), reach(subject, 0)
-    missed = (missed_source(subject, one) for one in crossed)
-    if wrong := next(filter(None, missed), None):
-        return wrong
+    for one in crossed:
+        if wrong := missed_source(subject, one):
+            return wrong
     unmoved = subject.real[-1] & ~(moves > 0).any(-1)
     if unmoved.any() and moves.isnan().any():
         unmoved &= ~depends_on(subject, 0, slice(None))
@@ -539,7 +541,8 @@ def missed_source(subject: Subject, one: AttentionParts) -> Verdict | None:
     b, t, s = first(missed)
     says = f"Row {b}: in {one.path}, "
     if hint := like_padding(subject.inputs[0], missed.any(1)):
-        return False, f"{says}source position {s} {hint}", weights[b], UNUSUAL
+        says += f"source position {s} {hint}"
+        return False, says, weights[b], UNUSUAL
     says += f"target position {t} gives no weight to source position {s}. "
     says += "Look at the memory's mask: it hides padding, and nothing else."
     return False, says, weights[b]

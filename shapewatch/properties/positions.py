@@ -173,13 +173,12 @@ def relative_positions(subject: Subject) -> Verdict:
         says, level, weights = wrong
         return False, says, first_matrix(weights), level
     found = positional_attentions(subject, 0)
-    if wrong := wrong_rotation(subject, found):
+    if wrong_rotation(subject, found):
         found = not_placed_before(subject, found)
-        wrong = wrong_rotation(subject, found)
     if not found:
         raise NotJudgedError(NO_ROTATION)
-    if wrong:
-        one, says, level = wrong
+    if rotated := wrong_rotation(subject, found):
+        one, says, level = rotated
         says = f"In {one.path}, {says}"
         return False, says, one.products[0, 0], level
     says = f"{SAME_WORD} queries times keys depend on the distance of their "
@@ -478,7 +477,8 @@ class HeardRows(NamedTuple):
         """Leave to each place the rows that the next does not reach: where
         the future is hidden, no row of its own is among those."""
         q, k, v = (
-            torch.cat((x[:-1] & ~x[1:], x[-1:])) for x in (self.q, self.k, self.v)
+            torch.cat((x[:-1] & ~x[1:], x[-1:]))
+            for x in (self.q, self.k, self.v)
         )
         return self._replace(q=q, k=k, v=v)
 
@@ -528,8 +528,9 @@ def rows_of_places(one: AttentionParts, places: list[int]) -> HeardRows | None:
 
 def misplaced_rows(one: HeardRows) -> str:
     """Say which keys or values stand where those of others should; or ""."""
-    both = one.k.any(1) & one.v.any(1)
-    for i in (both & ~(one.k & one.v).any(1)).nonzero()[:1, 0].tolist():
+    apart = one.k.any(1) & one.v.any(1) & ~(one.k & one.v).any(1)
+    if apart.any():
+        i = int(apart.nonzero()[0])
         return (
             f"In {one.path}, the value of position {one.places[i]} does not "
             "stand where its key does. Look for what moves one of them along "
@@ -538,9 +539,10 @@ def misplaced_rows(one: HeardRows) -> str:
     pairs = one.pairs
     deaf = one.q.any(1) & ~pairs.diagonal()
     if (one.moved & deaf).any():
-        i = deaf.nonzero()[-1].item()
-        both = one.places[i] - 1 in one.places and not pairs[i, i - 1]
-        whom = "its own and the one before are" if both else "its own is"
+        i = int(deaf.nonzero()[-1])
+        asked = one.places[i] - 1 in one.places
+        before = asked and not pairs[i, i - 1]
+        whom = "its own and the one before are" if before else "its own is"
         return (
             f"In {one.path}, position {one.places[i]} attends to "
             f"{values_text(one.places, pairs[i].tolist())}: {whom} not among "
