@@ -4,7 +4,7 @@ not."""
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import torch
@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from shapewatch.properties.attention import (
     AttentionParts,
     all_attentions,
-    cross_attentions,
-    exchanged_roles,
+    attention_roles,
 )
 from shapewatch.properties.finding import (
     FUTURE,
@@ -34,11 +33,10 @@ from shapewatch.properties.perturbation import (
     first_cause,
     gives_one_row,
     judged_by_position,
-    pushed_output,
     reach,
+    reach_by_position,
     rounding_tolerance,
     rows_alone,
-    sampled_positions,
     sampled_text,
     with_noise_added,
 )
@@ -63,6 +61,8 @@ from shapewatch.properties.subject import (
 REFUSED_LENGTHS = "Shorter inputs are refused."
 NO_MIXING = "No position depends on another one, and there is no attention."
 MEANT_SO = "Some models are meant so."
+SOURCE, TARGET = (True, False), (False, True)
+CROSS = [TARGET, SOURCE, SOURCE]
 WRONG_ROLES = (
     "the source asks the target, or keys and values are not of the same."
 )
@@ -87,19 +87,13 @@ def past(subject: Subject) -> Verdict:
         raise NotJudgedError("There is one position only: nobody is before.")
     if not mixes(subject):
         raise NotJudgedError(NO_MIXING)
-    each = [heard_rows(subject, n) for n in range(subject.last + 1)]
-    found = [one for some in each for one in some]
-    moves = reach(subject, subject.last)
+    each = (heard_rows(subject, n) for n in range(subject.last + 1))
+    found, moves = [*chain(*each)], reach(subject, subject.last)
     if says := next(filter(None, map(misplaced_rows, found)), ""):
         return False, says, moves[0]
     for back in 0, 1:
-        deaf = moves.diagonal(-back, 1, 2) == 0
-        deaf &= subject.real[-1][:, back:]
-        deaf &= subject.real[-1][:, : deaf.shape[1]]
-        if deaf.any():
-            deaf &= ~moved_at_all(subject).diagonal(-back, 1, 2)
-        if deaf.any():
-            return deaf_position(subject, moves, deaf, back)
+        if (deaf := deaf_places(subject, back)).any():
+            return deaf_position(subject, deaf, back)
     if path := next((x.path for x in found if x.hides_itself()), ""):
         says = f"In {path}, no position attends to itself: the mask hides it, "
         says += f"as triu(0) does, and triu(1) does not. {MEANT_SO}"
@@ -108,40 +102,43 @@ def past(subject: Subject) -> Verdict:
     return True, says + sampled_text(subject, subject.last), moves[0]
 
 
+def deaf_places(subject: Subject, back: int) -> Tensor:
+    """Which positions move no output so far behind them: (B, T - back)."""
+    real = subject.real[-1]
+    wrong = reach(subject, subject.last).diagonal(-back, 1, 2) == 0
+    wrong &= real[:, back:] & real[:, : wrong.shape[1]]
+    if not wrong.any():
+        return wrong
+    exact = most_exact(subject)  # sharp weights leave next to nothing of some
+    moves = reach_by_position(exact, subject.last, 0.0)
+    return wrong & (moves.diagonal(-back, 1, 2) == 0)
+
+
 @once
-def moved_at_all(subject: Subject) -> Tensor:
-    """Which outputs move for each position by however little, (B, T, T), in
-    double precision: sharp weights leave next to nothing of some."""
-    last, few = subject.last, few_outputs(subject)
+def most_exact(subject: Subject) -> Subject:
+    """Ask the same in double precision, if it runs so."""
+    few = few_outputs(subject)
     with suppress(NotJudgedError, FailedError):
-        exact = in_double(few)
-        baseline_output(exact, last)
-        few = exact
-    before = baseline_output(few, last)
-    moved = torch.zeros(*before.shape[:2], before.shape[1]).bool()
-    for s in sampled_positions(subject, last):
-        after = pushed_output(few, last, [s])
-        moved[:, :, s] = (after != before).flatten(2).any(-1)
-    return moved
+        double = in_double(few)
+        baseline_output(double)
+        return double
+    return few
 
 
-def deaf_position(
-    subject: Subject, moves: Tensor, deaf: Tensor, back: int
-) -> Verdict:
+def deaf_position(subject: Subject, wrong: Tensor, back: int) -> Verdict:
     """Say which position does not depend on the one so far back."""
-    b, s = first(deaf)
-    ids, t = subject.inputs[-1][:, : deaf.shape[1]], s + back
-    if hint := like_padding(ids, deaf):
-        return False, f"Row {b}: position {s} {hint}", moves[b], UNUSUAL
-    some = bool((moves[b, t, :t] > 0).any())
+    b, s = first(wrong)
+    ids, moves = subject.inputs[-1], reach(subject, subject.last)[b]
+    if hint := like_padding(ids[:, : wrong.shape[1]], wrong):
+        return False, f"Row {b}: position {s} {hint}", moves, UNUSUAL
+    some = bool((moves[s + back, : s + back] > 0).any())
     whom = f"position {s}" if some else "any position before it"
-    says = f"Row {b}: position {t} does not depend on "
+    says = f"Row {b}: position {s + back} does not depend on "
     says += whom if back else "itself"
     if back and masks_hide_neighbours(heard_rows(subject, subject.last)):
-        says += f": the masks hide it. {MEANT_SO}"
-        return False, says, moves[b], UNUSUAL
+        return False, f"{says}: masks hide it. {MEANT_SO}", moves, UNUSUAL
     says += ". Look at the mask, and whether attention runs over positions."
-    return False, says, moves[b]
+    return False, says, moves
 
 
 def like_padding(ids: Tensor, there: Tensor) -> str:
@@ -245,23 +242,23 @@ def order_sensitivity(subject: Subject) -> Verdict:
             judged[side] = moves
         elif not mixes(subject):
             raise NotJudgedError(NO_MIXING)
-        elif not has_no_positions(subject, side):
+        if has_no_positions(subject, side):
+            continue
+        if moves.any() and (wrong := swappable_neighbours(subject, which)):
+            return False, wrong[0], moves, wrong[1]
+        if not moves.any():
             says = (
                 f"When {side} positions {p} and {q} change places, no other "
                 "output moves. Look at the positions: are they added, and "
                 "does each have its own?"
             )
             return False, says, moves
-        with_positions = moves.any() and not has_no_positions(subject, side)
-        if with_positions and (wrong := swappable_neighbours(subject, which)):
-            return False, wrong[0], moves, wrong[1]
     if says := table_with_zeros(subject.model):
         return False, says, torch.zeros(1, 1), UNUSUAL
     if not judged:
         raise NotJudgedError("No positions are asked for, or no words differ.")
-    says = (
-        f"The outputs depend on the order of the {' and the '.join(judged)}."
-    )
+    says = " and the ".join(judged)
+    says = f"The outputs depend on the order of the {says}."
     return True, says, next(iter(judged.values()))
 
 
@@ -279,19 +276,11 @@ def exchanges(subject: Subject) -> Iterator[tuple[int, int, int, Tensor]]:
             start *= which == subject.last
             moves = distance(few, few.run(*inputs))[:1]
             if moves[:, start:].max() < rounding_tolerance(few):
-                moves = moves_in_double(few, inputs)[:1]
+                few = most_exact(subject)  # small weights hardly rotate
+                given = [x.to(y.dtype) for x, y in zip(inputs, few.inputs)]
+                moves = distance(few, few.run(*given), FAINT / 100)[:1]
             moves[:, :start] = 0
             yield which, p, q, moves
-
-
-def moves_in_double(subject: Subject, inputs: list[Tensor]) -> Tensor:
-    """How far outputs move, (B, T), where it may be rounding alone, or small
-    weights: before training, rotations make next to no difference."""
-    with suppress(NotJudgedError, FailedError):
-        exact = in_double(subject)
-        given = (x.double() if x.is_floating_point() else x for x in inputs)
-        return distance(exact, exact.run(*given), FAINT / 100)
-    return distance(subject, subject.run(*inputs))
 
 
 def mixes(subject: Subject) -> bool:
@@ -307,12 +296,13 @@ def mixes(subject: Subject) -> bool:
 
 
 def has_no_positions(subject: Subject, side: str) -> bool:
-    """Whether the model's config asks for no positions on a side."""
-    theirs = getattr(
-        getattr(subject.model, "config", None), "src_positions", None
-    )
-    own = getattr(getattr(subject.model, "config", None), "positions", None)
-    return ((side == "source" and theirs) or own) == "none"
+    """Whether no positions are asked for on a side: the model's config says
+    so, or it reads features, as of a picture, which know their own."""
+    config = getattr(subject.model, "config", None)
+    names = ("src_positions",) * (side == "source") + ("positions",)
+    given = [getattr(config, name, None) for name in names]
+    features = side == "source" and subject.inputs[0].is_floating_point()
+    return features or next(filter(None, given), "") == "none"
 
 
 @check
@@ -509,13 +499,12 @@ def source_coverage(subject: Subject) -> Verdict:
     """
     if subject.last != 1:
         raise NotJudgedError("There is no source: the model has one input.")
-    crossed, moves = cross_attentions(subject), reach(subject, 0)
+    roles, moves = attention_roles(subject), reach(subject, 0)
+    crossed = [one for one, parts in roles if parts == CROSS]
     for one in crossed:
         if wrong := missed_source(subject, one):
             return wrong
-    unmoved = subject.real[-1] & ~(moves > 0).any(-1)
-    if unmoved.any() and moves.isnan().any():
-        unmoved &= ~depends_on(subject, 0, slice(None))
+    unmoved = subject.real[-1] & ~depends_on(subject, 0, slice(None))
     if unmoved.any():
         b, t = first(unmoved)
         says = f"Row {b}: output {t} does not depend on the source."
@@ -523,8 +512,13 @@ def source_coverage(subject: Subject) -> Verdict:
     if crossed:
         says = "Each target position attends to the whole source."
         return True, says, moves[0]
-    if path := exchanged_roles(subject):
-        return False, f"In {path}, {WRONG_ROLES} {ROLES_HINT}", moves[0]
+    for one, (q, k, v) in roles:
+        if k != v or (q == SOURCE and k[1]):
+            return (
+                False,
+                f"In {one.path}, {WRONG_ROLES} {ROLES_HINT}",
+                moves[0],
+            )
     return True, "Each output depends on the source.", moves[0]
 
 

@@ -348,13 +348,15 @@ def reach(subject: Subject, which: int) -> Tensor:
 
 
 @once
-def reach_by_position(subject: Subject, which: int) -> Tensor:
+def reach_by_position(
+    subject: Subject, which: int, faint: float = FAINT
+) -> Tensor:
     """The same, by pushing one position after the other."""
     x = subject.inputs[which]
     matrix = torch.full((*subject.inputs[-1].shape[:2], x.shape[1]), torch.nan)
     for s in sampled_positions(subject, which):
         after = pushed_output(subject, which, [s])
-        matrix[:, :, s] = distance(subject, after, FAINT, which)
+        matrix[:, :, s] = distance(subject, after, faint, which)
     return matrix
 
 
