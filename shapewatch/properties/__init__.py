@@ -23,7 +23,6 @@ from shapewatch.properties.dependence import (
     order_sensitivity,
     past,
     source_coverage,
-    source_dependence,
 )
 from shapewatch.properties.finding import Finding, Report
 from shapewatch.properties.generating import generation
@@ -67,7 +66,6 @@ from shapewatch.properties.reporting import (
     assert_repeatable,
     assert_score_scale,
     assert_source_coverage,
-    assert_source_dependence,
     assert_weight_rows,
     assert_words_in_loss,
     report,
@@ -108,7 +106,6 @@ __all__ = [
     "assert_repeatable",
     "assert_score_scale",
     "assert_source_coverage",
-    "assert_source_dependence",
     "assert_weight_rows",
     "assert_words_in_loss",
     "batch_independence",
@@ -137,7 +134,6 @@ __all__ = [
     "same",
     "score_scale",
     "source_coverage",
-    "source_dependence",
     "weight_rows",
     "words_in_loss",
 ]

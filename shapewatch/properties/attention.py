@@ -164,16 +164,16 @@ def trace_run(subject: Subject, given: tuple, keep: bool = False) -> Trace:
         raise NotJudgedError(f"It cannot be traced: {error}") from error
 
 
-def cross_attentions(subject: Subject) -> list[AttentionParts]:
-    """Find attentions of target queries, and source keys and values."""
-    plain, by_source, by_target = (
-        attentions(subject, *which) for which in ((), (0,), (1,))
-    )
+Roles = list[tuple[bool, bool]]  # of queries, keys and values
+
+
+def attention_roles(subject: Subject) -> list[tuple[AttentionParts, Roles]]:
+    """Tell for each attention whether its queries, keys and values depend on
+    the source, and on the target."""
+    runs = (all_attentions(subject, *which) for which in ((), (0,), (1,)))
     return [
-        one
-        for one, source, target in zip(plain, by_source, by_target)
-        if differ(one, target) == [True, False, False]
-        and differ(one, source)[1:] == [True, True]
+        (one, [*zip(differ(one, source), differ(one, target))])
+        for one, source, target in zip(*runs)
     ]
 
 

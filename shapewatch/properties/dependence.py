@@ -4,15 +4,16 @@ not."""
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from shapewatch.properties.attention import (
+    AttentionParts,
     all_attentions,
-    cross_attentions,
+    attention_roles,
 )
 from shapewatch.properties.finding import (
     FUTURE,
@@ -33,12 +34,15 @@ from shapewatch.properties.perturbation import (
     gives_one_row,
     judged_by_position,
     reach,
+    reach_by_position,
     rounding_tolerance,
-    sampled_positions,
     sampled_text,
     with_noise_added,
 )
 from shapewatch.properties.positions import (
+    heard_rows,
+    masks_hide_neighbours,
+    misplaced_rows,
     swappable_neighbours,
     table_with_zeros,
 )
@@ -48,39 +52,92 @@ from shapewatch.properties.subject import (
     Subject,
     TrainingModel,
     in_double,
+    once,
     with_model,
     with_sequences,
 )
 
 REFUSED_LENGTHS = "Shorter inputs are refused."
 NO_MIXING = "No position depends on another one, and there is no attention."
+MEANT_SO = "Some models are meant so."
+SOURCE, TARGET = (True, False), (False, True)
+CROSS = [TARGET, SOURCE, SOURCE]
+WRONG_ROLES = (
+    "the source asks the target, or keys and values are not of the same."
+)
+ROLES_HINT = (
+    "Look at who is handed to cross-attention, and as what: the target asks, "
+    "and the source answers with both keys and values."
+)
 
 
 @check
 @whatever_weights
 def past(subject: Subject) -> Verdict:
-    """See whether each position depends on itself, and on one before it."""
+    """See whether each position depends on itself and on the one before it,
+    and whether attention finds the values of both.
+
+    Outputs are asked by pushes. Within an attention, words become others, one
+    after the other: it is seen which queries, keys and values move, and which
+    of these values have a weight for which of these queries.
+    """
     judged_by_position(subject)
-    moves = reach(subject, subject.last)
-    if moves.shape[1] == 1:
+    if subject.inputs[-1].shape[1] == 1:
         raise NotJudgedError("There is one position only: nobody is before.")
     if not mixes(subject):
         raise NotJudgedError(NO_MIXING)
-    real = subject.real[-1] & ~moves.diagonal(dim1=1, dim2=2).isnan()
-    itself = moves.diagonal(dim1=1, dim2=2) > 0
-    unmoved = ~(earlier(subject, moves) & itself) & real
-    if not unmoved.any():
-        says = "Each position depends on itself, and on an earlier one."
-        return True, says + sampled_text(subject, subject.last), moves[0]
-    b, t = first(unmoved)
-    if hint := like_padding(subject.inputs[-1], unmoved):
-        return False, f"Sequence {b}: position {t} {hint}", moves[b], UNUSUAL
-    whom = "any position before it" if itself[b, t] else "itself"
-    says = (
-        f"Sequence {b}: position {t} does not depend on {whom}. Look at the "
-        "mask, and whether attention runs over positions."
-    )
-    return False, says, moves[b]
+    each = (heard_rows(subject, n) for n in range(subject.last + 1))
+    found, moves = [*chain(*each)], reach(subject, subject.last)
+    if says := next(filter(None, map(misplaced_rows, found)), ""):
+        return False, says, moves[0]
+    for back in 0, 1:
+        if (deaf := deaf_places(subject, back)).any():
+            return deaf_position(subject, deaf, back)
+    if path := next((x.path for x in found if x.hides_itself()), ""):
+        says = f"In {path}, no position attends to itself: the mask hides it, "
+        says += f"as triu(0) does, and triu(1) does not. {MEANT_SO}"
+        return False, says, moves[0], UNUSUAL
+    says = "Each position depends on itself, and on the one before it."
+    return True, says + sampled_text(subject, subject.last), moves[0]
+
+
+def deaf_places(subject: Subject, back: int) -> Tensor:
+    """Which positions move no output so far behind them: (B, T - back)."""
+    real = subject.real[-1]
+    wrong = reach(subject, subject.last).diagonal(-back, 1, 2) == 0
+    wrong &= real[:, back:] & real[:, : wrong.shape[1]]
+    if not wrong.any():
+        return wrong
+    exact = most_exact(subject)  # sharp weights leave next to nothing of some
+    moves = reach_by_position(exact, subject.last, 0.0)
+    return wrong & (moves.diagonal(-back, 1, 2) == 0)
+
+
+@once
+def most_exact(subject: Subject) -> Subject:
+    """Ask the same in double precision, if it runs so."""
+    few = few_outputs(subject)
+    with suppress(NotJudgedError, FailedError):
+        double = in_double(few)
+        baseline_output(double)
+        return double
+    return few
+
+
+def deaf_position(subject: Subject, wrong: Tensor, back: int) -> Verdict:
+    """Say which position does not depend on the one so far back."""
+    b, s = first(wrong)
+    ids, moves = subject.inputs[-1], reach(subject, subject.last)[b]
+    if hint := like_padding(ids[:, : wrong.shape[1]], wrong):
+        return False, f"Sequence {b}: position {s} {hint}", moves, UNUSUAL
+    some = bool((moves[s + back, : s + back] > 0).any())
+    whom = f"position {s}" if some else "any position before it"
+    says = f"Sequence {b}: position {s + back} does not depend on "
+    says += whom if back else "itself"
+    if back and masks_hide_neighbours(heard_rows(subject, subject.last)):
+        return False, f"{says}: masks hide it. {MEANT_SO}", moves, UNUSUAL
+    says += ". Look at the mask, and whether attention runs over positions."
+    return False, says, moves
 
 
 def like_padding(ids: Tensor, there: Tensor) -> str:
@@ -98,43 +155,6 @@ def like_padding(ids: Tensor, there: Tensor) -> str:
     )
 
 
-def earlier(subject: Subject, moves: Tensor) -> Tensor:
-    """Which positions depend on one before them, if there is one: (B, T)."""
-    real, last = subject.real[-1], subject.last
-    before = (moves.tril(-1) > 0).any(-1)
-    before |= real.cumsum(1) - real.long() == 0
-    some = sampled_positions(subject, last) if moves.isnan().any() else []
-    for t in some:
-        if not before[:, t].all():  # it may depend on those left out
-            before[:, t] |= depends_on(subject, last, slice(t))[:, t]
-    return before
-
-
-@check
-@whatever_weights
-def source_dependence(subject: Subject) -> Verdict:
-    """See whether each output depends on the source, through an attention in
-    which the target asks and the source answers."""
-    if subject.last != 1:
-        raise NotJudgedError("There is no source: the model has one input.")
-    moves, b = reach(subject, 0), 0
-    unmoved = subject.real[-1] & ~(moves > 0).any(-1)
-    if unmoved.any() and moves.isnan().any():
-        unmoved &= ~depends_on(subject, 0, slice(None))
-    if unmoved.any():
-        b, t = first(unmoved)
-        says = f"Sequence {b}: output {t} does not depend on the source."
-    elif not cross_attentions(subject):
-        says = (
-            "In no attention does the target ask, and the source answer with "
-            "both keys and values."
-        )
-    else:
-        return True, "Each output depends on the source.", moves[0]
-    says += " Look at who is handed to cross-attention, and as what."
-    return False, says, moves[b]
-
-
 @check
 @whatever_weights
 def order_sensitivity(subject: Subject) -> Verdict:
@@ -146,23 +166,23 @@ def order_sensitivity(subject: Subject) -> Verdict:
             judged[side] = moves
         elif not mixes(subject):
             raise NotJudgedError(NO_MIXING)
-        elif not has_no_positions(subject, side):
+        if has_no_positions(subject, side):
+            continue
+        if moves.any() and (wrong := swappable_neighbours(subject, which)):
+            return False, wrong[0], moves, wrong[1]
+        if not moves.any():
             says = (
                 f"When {side} positions {p} and {q} change places, no other "
                 "output moves. Look at the positions: are they added, and "
                 "does each have its own?"
             )
             return False, says, moves
-        with_positions = moves.any() and not has_no_positions(subject, side)
-        if with_positions and (wrong := swappable_neighbours(subject, which)):
-            return False, wrong[0], moves, wrong[1]
     if says := table_with_zeros(subject.model):
         return False, says, torch.zeros(1, 1), UNUSUAL
     if not judged:
         raise NotJudgedError("No positions are asked for, or no words differ.")
-    says = (
-        f"The outputs depend on the order of the {' and the '.join(judged)}."
-    )
+    says = " and the ".join(judged)
+    says = f"The outputs depend on the order of the {says}."
     return True, says, next(iter(judged.values()))
 
 
@@ -176,20 +196,15 @@ def exchanges(subject: Subject) -> Iterator[tuple[int, int, int, Tensor]]:
         for p, q in unlike[:1]:
             inputs = [x.clone() for x in subject.inputs]
             inputs[which][:, [p, q]] = x[:, [q, p]]
-            few = few_outputs(subject)
+            few, start = few_outputs(subject), q + 1
+            start *= which == subject.last
             moves = distance(few, few.run(*inputs))[:1]
-            if 0 < moves.max() < rounding_tolerance(few):
-                moves = moves_in_double(few, inputs)[:1]
-            if which == subject.last:
-                moves[:, : q + 1] = 0
+            if moves[:, start:].max() < rounding_tolerance(few):
+                few = most_exact(subject)  # small weights hardly rotate
+                given = [x.to(y.dtype) for x, y in zip(inputs, few.inputs)]
+                moves = distance(few, few.run(*given), FAINT / 100)[:1]
+            moves[:, :start] = 0
             yield which, p, q, moves
-
-
-def moves_in_double(subject: Subject, inputs: list[Tensor]) -> Tensor:
-    """How far outputs move, (B, T), where it may be rounding alone."""
-    with suppress(NotJudgedError, FailedError):
-        subject = in_double(subject)
-    return distance(subject, subject.run(*inputs))
 
 
 def mixes(subject: Subject) -> bool:
@@ -205,12 +220,13 @@ def mixes(subject: Subject) -> bool:
 
 
 def has_no_positions(subject: Subject, side: str) -> bool:
-    """Whether the model's config asks for no positions on a side."""
-    theirs = getattr(
-        getattr(subject.model, "config", None), "src_positions", None
-    )
-    own = getattr(getattr(subject.model, "config", None), "positions", None)
-    return ((side == "source" and theirs) or own) == "none"
+    """Whether no positions are asked for on a side: the model's config says
+    so, or it reads features, as of a picture, which know their own."""
+    config = getattr(subject.model, "config", None)
+    names = ("src_positions",) * (side == "source") + ("positions",)
+    given = [getattr(config, name, None) for name in names]
+    features = side == "source" and subject.inputs[0].is_floating_point()
+    return features or next(filter(None, given), "") == "none"
 
 
 def first(wrong: Tensor) -> list[int]:
@@ -380,30 +396,52 @@ CAUSAL_RUNS = (
 @check
 @whatever_weights
 def source_coverage(subject: Subject) -> Verdict:
-    """See whether each target position gives a weight to each real source
-    position, in some head of each cross-attention."""
-    crossed = cross_attentions(subject) if subject.last == 1 else []
-    sizes = tuple(x.shape[1] for x in reversed(subject.inputs))
-    found = [one for one in crossed if one.weights.shape[-2:] == sizes]
-    if not found:
-        raise NotJudgedError("No target asks a source in any attention.")
-    real, asks = subject.real
-    for one in found:
-        weights = one.weights.reshape(len(real), -1, *sizes).amax(1)
-        missed = (weights == 0) & real[:, None] & asks[:, :, None]
-        if missed.any():
-            b, t, s = first(missed)
-            if hint := like_padding(subject.inputs[0], missed.any(1)):
-                says = f"Sequence {b}: in {one.path}, source position {s} "
-                return False, says + hint, weights[b], UNUSUAL
-            says = (
-                f"Sequence {b}: in {one.path}, target position {t} gives no "
-                f"weight to source position {s}. Look at the memory's mask: "
-                "it hides padding, and nothing else."
+    """See whether each output depends on the source, and each target position
+    gives a weight to each real source position, in some head of each
+    cross-attention.
+
+    A source may also be read otherwise, as by one attention over both.
+    """
+    if subject.last != 1:
+        raise NotJudgedError("There is no source: the model has one input.")
+    roles, moves = attention_roles(subject), reach(subject, 0)
+    crossed = [one for one, parts in roles if parts == CROSS]
+    for one in crossed:
+        if wrong := missed_source(subject, one):
+            return wrong
+    unmoved = subject.real[-1] & ~depends_on(subject, 0, slice(None))
+    if unmoved.any():
+        b, t = first(unmoved)
+        says = f"Sequence {b}: output {t} does not depend on the source."
+        return False, f"{says} {ROLES_HINT}", moves[b]
+    if crossed:
+        says = "Each target position attends to the whole source."
+        return True, says, moves[0]
+    for one, (q, k, v) in roles:
+        if k != v or (q == SOURCE and k[1]):
+            return (
+                False,
+                f"In {one.path}, {WRONG_ROLES} {ROLES_HINT}",
+                moves[0],
             )
-            return False, says, weights[b]
-    return (
-        True,
-        "Each target position attends to the whole source.",
-        weights[0],
-    )
+    return True, "Each output depends on the source.", moves[0]
+
+
+def missed_source(subject: Subject, one: AttentionParts) -> Verdict | None:
+    """Find a source position that a target position gives no weight to."""
+    sizes = tuple(x.shape[1] for x in reversed(subject.inputs))
+    if one.weights.shape[-2:] != sizes:
+        return None
+    real, asks = subject.real
+    weights = one.weights.reshape(len(real), -1, *sizes).amax(1)
+    missed = (weights == 0) & real[:, None] & asks[:, :, None]
+    if not missed.any():
+        return None
+    b, t, s = first(missed)
+    says = f"Sequence {b}: in {one.path}, "
+    if hint := like_padding(subject.inputs[0], missed.any(1)):
+        says += f"source position {s} {hint}"
+        return False, says, weights[b], UNUSUAL
+    says += f"target position {t} gives no weight to source position {s}. "
+    says += "Look at the memory's mask: it hides padding, and nothing else."
+    return False, says, weights[b]

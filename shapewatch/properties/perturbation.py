@@ -176,7 +176,7 @@ def distance(
     moves = (far / output_spread(subject, *pushed)).nan_to_num(torch.inf)
     nobody = ~subject.real[-1] & ~before.flatten(2).isfinite().all(-1)
     step = coarsest(subject, *pushed)
-    least = max(faint, 8 * step if step > HALF else FAINT)
+    least = max(faint, 8 * step if step > HALF else 0)
     return moves.where((far != 0) & ~nobody & (moves > least), 0)
 
 
@@ -338,13 +338,15 @@ def reach(subject: Subject, which: int) -> Tensor:
 
 
 @once
-def reach_by_position(subject: Subject, which: int) -> Tensor:
+def reach_by_position(
+    subject: Subject, which: int, faint: float = FAINT
+) -> Tensor:
     """The same, by pushing one position after the other."""
     x = subject.inputs[which]
     matrix = torch.full((*subject.inputs[-1].shape[:2], x.shape[1]), torch.nan)
     for s in sampled_positions(subject, which):
         after = pushed_output(subject, which, [s])
-        matrix[:, :, s] = distance(subject, after, FAINT, which)
+        matrix[:, :, s] = distance(subject, after, faint, which)
     return matrix
 
 

@@ -3,8 +3,10 @@ two words that change places make a difference."""
 
 import re
 from collections.abc import Iterator
-from itertools import compress, pairwise
+from contextlib import suppress
+from itertools import compress, groupby, pairwise
 from math import prod
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import torch
@@ -21,11 +23,14 @@ from shapewatch.properties.finding import BROKEN, UNUSUAL, Verdict, check
 from shapewatch.properties.perturbation import (
     FAINT,
     another_batch,
+    evenly_spaced,
     few_outputs,
 )
 from shapewatch.properties.subject import (
+    FailedError,
     NotJudgedError,
     Subject,
+    once,
     same_word,
     with_random_weights,
 )
@@ -168,26 +173,44 @@ def relative_positions(subject: Subject) -> Verdict:
         says, level, weights = wrong
         return False, says, first_matrix(weights), level
     found = positional_attentions(subject, 0)
+    if wrong_rotation(subject, found):
+        found = not_placed_before(subject, found)
     if not found:
         raise NotJudgedError(NO_ROTATION)
-    for i, one in enumerate(found):
-        if products_by_distance(one) or are_added(
-            one, positional_attentions(subject, 1)[i:]
-        ):
-            continue
-        says, level = what_is_wrong(one)
+    if rotated := wrong_rotation(subject, found):
+        one, says, level = rotated
         says = f"In {one.path}, {says}"
         return False, says, one.products[0, 0], level
-    for one in found:
-        if one_speed(one.q) and one_speed(one.k):
-            says = f"In {one.path}, {ONE_SPEED}"
-            return False, says, one.products[0, 0], UNUSUAL
-        if not all_alike(one.v):
-            says = f"In {one.path}, {VALUES}"
-            return False, says, one.products[0, 0], UNUSUAL
     says = f"{SAME_WORD} queries times keys depend on the distance of their "
     says += f"positions alone, in {how_many(found)}."
     return True, says, found[0].products[0, 0]
+
+
+def wrong_rotation(
+    subject: Subject, found: list[OneWord]
+) -> tuple[OneWord, str, str] | None:
+    """Say which attention's rotation is wrong, why, and of which level."""
+    for i, one in enumerate(found):
+        if not products_by_distance(one) and not are_added(
+            one, positional_attentions(subject, 1)[i:]
+        ):
+            return one, *what_is_wrong(one)
+    for one in found:
+        if one_speed(one.q) and one_speed(one.k):
+            return one, ONE_SPEED, UNUSUAL
+        if not all_alike(one.v):
+            return one, VALUES, UNUSUAL
+    return None
+
+
+def not_placed_before(subject: Subject, found: list[OneWord]) -> list[OneWord]:
+    """Leave out attentions that are told of positions before they rotate, as
+    by a convolution: small weights hide that, and random ones do not."""
+    with suppress(NotJudgedError):
+        other = with_random_weights(subject, 0)
+        paths = {one.path for one in positional_attentions(other, 0)}
+        return [one for one in found if one.path in paths]
+    return found
 
 
 def positional_attentions(subject: Subject, word: int) -> list[OneWord]:
@@ -423,3 +446,129 @@ def own_operands(subject: Subject, which: int) -> Iterator[list[bool]]:
         yield [
             not any(x[which + 1 :]) and (x[which] or not any(x)) for x in moves
         ]
+
+
+class HeardRows(NamedTuple):
+    """Whom an attention hears: the rows of its queries (P, T), keys and
+    values (P, S) that depend on the words at some `places`, and the keys that
+    each query `attends` to, in some head: (T, S)."""
+
+    path: str
+    places: list[int]
+    q: Tensor
+    k: Tensor
+    v: Tensor
+    attends: Tensor
+
+    @property
+    def pairs(self) -> Tensor:
+        """Which places attend to values of which: (P, P)."""
+        q, weights, v = (1.0 * x for x in (self.q, self.attends, self.v))
+        return q @ weights @ v.mT > 0
+
+    @property
+    def moved(self) -> Tensor:
+        """Which places have no value in the row of the same number, nor of
+        the same number from the end, where earlier keys stand before: (P)."""
+        t = self.q.shape[-1]
+        return ~(self.q & (self.v[:, :t] | self.v[:, -t:])).any(1)
+
+    def without_later(self) -> "HeardRows":
+        """Leave to each place the rows that the next does not reach: where
+        the future is hidden, no row of its own is among those."""
+        q, k, v = (
+            torch.cat((x[:-1] & ~x[1:], x[-1:]))
+            for x in (self.q, self.k, self.v)
+        )
+        return self._replace(q=q, k=k, v=v)
+
+    def hides_itself(self) -> bool:
+        """Whether no position attends to itself; the first has no choice."""
+        asks = self.q.any(1) & (torch.tensor(self.places) > 0)
+        own = self.pairs.diagonal()[asks]
+        return len(own) > 1 and not own.any()
+
+
+@once
+def heard_rows(subject: Subject, which: int) -> list[HeardRows]:
+    """Ask each attention within an input, by other words at some places."""
+    x, real = subject.inputs[which][:1], subject.real[which][0]
+    known, other = real.nonzero()[:, 0].tolist(), x[0].clone()
+    other[known] = x[0, known].roll(1, 0)
+    unlike = [s for s in known if not x[0, s].equal(other[s])]
+    some = evenly_spaced(unlike, max(2, subject.positions // 2))
+    places = sorted({*some} | {s - 1 for s in some} & {*unlike})
+    batch = x.repeat(len(places) + 1, *[1] * (x.ndim - 1))
+    for row, s in zip(batch, places):
+        row[s] = other[s]
+    asked = another_batch(few_outputs(subject), which, batch)
+    try:
+        every = zip(all_attentions(asked), own_operands(subject, which))
+        within = [one for one, own in every if all(own)]
+    except (NotJudgedError, FailedError):
+        return []
+    found = [y for one in within if (y := rows_of_places(one, places))]
+    found = [one for one in found if one.q.shape[1] >= x.shape[1]]
+    causal = subject.causal and which == subject.last
+    return [one.without_later() for one in found] if causal else found
+
+
+def rows_of_places(one: AttentionParts, places: list[int]) -> HeardRows | None:
+    """See which rows of an attention differ from those of a batch's last."""
+    rows = len(places) + 1
+    every = [one.q.matrix, one.k.matrix, one.v.matrix, one.weights]
+    t, s = one.weights.shape[-2:]
+    if t > s or any(x[..., 0, 0].numel() % rows for x in every):
+        return None
+    *parts, weights = (x.reshape(rows, -1, *x.shape[-2:]) for x in every)
+    apart = [(x[:-1] - x[-1:]).abs().amax((1, 3)) for x in parts]
+    q, k, v = (x > FAINT * y.abs().max() for x, y in zip(apart, parts))
+    return HeardRows(one.path, places, q, k, v, (weights[-1] > 0).any(0))
+
+
+def misplaced_rows(one: HeardRows) -> str:
+    """Say which keys or values stand where those of others should; or ""."""
+    apart = one.k.any(1) & one.v.any(1) & ~(one.k & one.v).any(1)
+    if apart.any():
+        i = int(apart.nonzero()[0])
+        return (
+            f"In {one.path}, the value of position {one.places[i]} does not "
+            "stand where its key does. Look for what moves one of them along "
+            "positions: a roll, a flip, a view."
+        )
+    pairs = one.pairs
+    deaf = one.q.any(1) & ~pairs.diagonal()
+    if (one.moved & deaf).any():
+        i = int(deaf.nonzero()[-1])
+        asked = one.places[i] - 1 in one.places
+        before = asked and not pairs[i, i - 1]
+        whom = "its own and the one before are" if before else "its own is"
+        return (
+            f"In {one.path}, position {one.places[i]} attends to "
+            f"{values_text(one.places, pairs[i].tolist())}: {whom} not among "
+            "them. Look at the axis that keys and values are repeated along, "
+            "and for a roll."
+        )
+    return ""
+
+
+def values_text(places: list[int], heard: list[bool]) -> str:
+    """Say which of some places' values are heard."""
+    runs = groupby(zip(places, heard), itemgetter(1))
+    some = [[place for place, _ in run] for hears, run in runs if hears]
+    ends = (dict.fromkeys((run[0], run[-1])) for run in some)
+    texts = [" to ".join(map(str, pair)) for pair in ends]
+    return f"values of positions {', '.join(texts) or '(none)'} only"
+
+
+def masks_hide_neighbours(found: list[HeardRows]) -> bool:
+    """Whether no attention shows each position the one before it, though
+    some show earlier ones."""
+    some = False
+    for one in found:
+        near = [t - s == 1 for s, t in pairwise(one.places)]
+        shown = one.pairs.diagonal(-1)[near]
+        if shown.all() or one.moved.any():
+            return False
+        some |= bool(one.pairs.tril(-1).any())
+    return some

@@ -21,7 +21,6 @@ from shapewatch.properties.dependence import (
     order_sensitivity,
     past,
     source_coverage,
-    source_dependence,
 )
 from shapewatch.properties.finding import (
     AS_EXPECTED,
@@ -138,7 +137,6 @@ CHECKS = (
     causality,
     past,
     padding_invariance,
-    source_dependence,
     source_coverage,
     order_sensitivity,
     batch_independence,
@@ -303,8 +301,6 @@ assert_repeatable = assertion_of(repeatable)
 assert_score_scale = assertion_of(score_scale)
 # Assert what `source_coverage` asks of a model.
 assert_source_coverage = assertion_of(source_coverage)
-# Assert what `source_dependence` asks of a model.
-assert_source_dependence = assertion_of(source_dependence)
 # Assert what `weight_rows` asks of a model.
 assert_weight_rows = assertion_of(weight_rows)
 # Assert what `words_in_loss` asks of a model.

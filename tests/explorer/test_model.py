@@ -238,7 +238,7 @@ MORE = {
 LESS = {
     ("one_position_for_all", "causality"),
     ("mask_upside_down", "weight_rows"),
-    ("norm_squared", "source_dependence"),
+    ("norm_squared", "source_coverage"),
 }
 
 

@@ -139,10 +139,10 @@ def guess(page, name: str) -> None:
 def test_lamps_light_for_a_bug_and_go_out_without_one(visit):
     page = visit(PLAY).page
     noticed = part(page, "noticed")
-    none = "None of the 14 checks notices anything."
+    none = "None of the 13 checks notices anything."
     expect(noticed).to_have_text(none, timeout=SLOWLY)
     page.get_by_label("Plant a bug").select_option("heads_joined_by_view")
-    some = "3 of 14 checks notice something"
+    some = "3 of 13 checks notice something"
     expect(noticed).to_contain_text(some, timeout=SLOWLY)
     expect(noticed).to_contain_text("provenance")
     expect(part(page, "said")).to_contain_text("numbers of other words")

@@ -35,11 +35,12 @@ EXPECTED = {
     "repeatable": "dropout_for_ever",
     "batch_independence": "attention_over_batch position_of_the_row",
     "causality": "one_step_ahead no_causal_mask roles_reversed",
-    "source_coverage": "memory_masked_as_target memory_masked_causally",
+    "source_coverage": (
+        "memory_masked_as_target memory_masked_causally source_never_read"
+    ),
     "order_sensitivity": "no_positions one_position_for_all",
     "norm_statistics": "norm_over_time norm_over_sentence norm_squared",
     "identity": "sum_ignored sublayer_twice residual_normed",
-    "source_dependence": "source_never_read",
     "logits": "softmax_at_the_end",
 }
 SAYS_MOST = {

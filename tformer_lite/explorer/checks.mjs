@@ -72,8 +72,8 @@ export const checks = {
         + "position's scores move." : "";
     },
   },
-  source_dependence: {
-    asks: "Does every position depend on the source, and is it the target that asks?",
+  source_coverage: {
+    asks: "Does every position depend on the source, and give a weight to each word of it?",
     notice(model, { src, tgt }) {
       const table = pushed(model.parameters[TABLES.source]);
       const [one, other] = [model, having(model, { [TABLES.source]: table })]
@@ -83,14 +83,8 @@ export const checks = {
       if (far(q.data, asked.data)) return "With another source, the queries that ask it are others.";
       const moves = movesOf(lastOf(one), lastOf(other));
       const still = moves.find(({ b, t, by }) => !by && tgt.at(b, t) !== model.pad);
-      return still ? `With another source, the scores at ${placed(still)} stay.` : "";
-    },
-  },
-  source_coverage: {
-    asks: "Does each position give a weight to each word of the source?",
-    notice(model, { src, tgt }) {
-      const weights = run(model, src, tgt).values.get("decoder.blocks.0.cross_attention:weights");
-      const most = weights.max(1);
+      if (still) return `With another source, the scores at ${placed(still)} stay.`;
+      const most = one.get("decoder.blocks.0.cross_attention:weights").max(1);
       const missed = placesOf(most.shape).find(([b, _h, t, s]) => !(most.at(b, 0, t, s) > 0)
         && tgt.at(b, t) !== model.pad && src.at(b, s) !== model.pad);
       return missed ? `Position ${missed[2]} of sentence ${missed[0]} gives no weight to `

@@ -5,13 +5,16 @@ from dataclasses import replace
 import pytest
 import torch
 from torch import nn
+from torch.nn.functional import pad, scaled_dot_product_attention
 from torch.testing import assert_close
 
 from shapewatch.properties import (
     norm_statistics,
+    order_sensitivity,
     past,
+    relative_positions,
     score_scale,
-    source_dependence,
+    source_coverage,
     weight_rows,
 )
 from shapewatch.properties.attention import (
@@ -20,9 +23,12 @@ from shapewatch.properties.attention import (
     joined_in_order,
     split_in_order,
 )
+from tests.helpers import rotating
 from tests.helpers.layouts import LAYOUTS, Layer, powers_and_sum
+from tests.helpers.strangers import GPT, IDS, Attention
 from tformer_lite import (
     MultiHeadAttention,
+    causal_mask,
     dot_product_attention,
     join_heads,
     report,
@@ -112,9 +118,155 @@ def test_keys_and_values_must_both_be_the_sources(kind):
     model = running_model(replace(tiny_translator, n_layers=2))
     for block in model.decoder.blocks:
         block.cross_attention = kind(12, 3)
-    finding = source_dependence(model, *running_example()[:2])
+    finding = source_coverage(model, *running_example()[:2])
     assert finding.holds is (kind is MultiHeadAttention)
     assert ("both keys and values" in finding.says) is (kind is HalfDeaf)
+
+
+class Joint(nn.Module):
+    """A picture (B, S, C) and ids (B, T) in one stream; or a picture that
+    is added, or that asks the ids."""
+
+    def __init__(self, how):
+        super().__init__()
+        torch.manual_seed(0)
+        self.table, self.how = nn.Embedding(50, 12), how
+        self.places, self.mix = nn.Embedding(16, 12), MultiHeadAttention(12, 3)
+
+    def forward(self, src, tgt):
+        t = tgt.shape[1]
+        x = self.table(tgt) + self.places(torch.arange(t))
+        if self.how == "asks":
+            return x + self.mix(src, x).mean(1, True)
+        if self.how == "is added":
+            x = x + src.mean(1, True)
+        else:
+            x = torch.cat((src, x), 1)
+        may = causal_mask(x.shape[1])
+        return (x + self.mix(x, x, may))[:, -t:]
+
+
+@pytest.mark.parametrize("how", ["comes first", "is added", "asks"])
+def test_a_source_need_not_be_asked_by_cross_attention(how):
+    finding = source_coverage(Joint(how), ROWS, IDS)
+    assert finding.holds is (how != "asks")
+    assert ("In mix, the source asks" in finding.says) is (how == "asks")
+    assert order_sensitivity(Joint(how), ROWS, IDS).level != "broken"
+
+
+class Moving(Attention):
+    """Keys and values (B, H, T, D) are moved, and a mask (T, S) chosen."""
+
+    def __init__(self, move, mask=None):
+        super().__init__()
+        self.move, self.mask = move, mask or torch.Tensor.tril
+
+    def forward(self, x, hidden=None):
+        parts = self.qkv(x).unflatten(-1, (3, self.heads, -1))
+        q, *rest = parts.permute(2, 0, 3, 1, 4)
+        k, v = self.move(*rest)
+        may = self.mask(torch.ones(q.shape[2], k.shape[2])) > 0
+        mixed = scaled_dot_product_attention(q, k, v, attn_mask=may)
+        return self.proj(mixed.transpose(1, 2).flatten(2))
+
+
+def each(change):
+    return lambda k, v: (change(k), change(v))
+
+
+AS_IT_IS = each(lambda x: x)
+BEFORE = torch.randn(1, 4, 3, 4, generator=torch.Generator().manual_seed(0))
+NOT_THERE = {
+    "repeated": each(lambda x: x.repeat_interleave(3, 2)),
+    "repeated, and cut": each(lambda x: x.repeat_interleave(2, 2)[:, :, :7]),
+    "rolled": each(lambda x: x.roll(1, 2)),
+    "shifted": each(lambda x: pad(x[:, :, :-1], (0, 0, 1, 0))),
+    "turned round": each(lambda x: x.flip(2)),
+    "keys alone": lambda k, v: (k.roll(1, 2), v),
+    "values alone": lambda k, v: (k, v.flip(2)),
+}
+THERE = {
+    "as it is": (AS_IT_IS, None),
+    "a memory": (
+        each(lambda x: torch.cat((BEFORE.expand(len(x), -1, -1, -1), x), 2)),
+        lambda may: may.tril(3),
+    ),
+    "smeared keys": (lambda k, v: (k + pad(k, (0, 0, 1, -1)), v), None),
+    "summaries": (each(lambda x: x.unfold(2, 2, 1).mean(-1)), torch.ones_like),
+    "a window": (AS_IT_IS, lambda may: may.tril().triu(-1)),
+    "near, or every third": (
+        AS_IT_IS,
+        lambda may: may.tril() * (may.triu(-1) + THIRDS),
+    ),
+}
+THIRDS = torch.arange(7)[:, None] % 3 == torch.arange(7) % 3
+SECONDS = torch.arange(7)[:, None] % 2 == torch.arange(7) % 2
+MEANT = {
+    "every second": (lambda may: may.tril() * SECONDS, "masks hide it"),
+    "blocks": (lambda may: may.tril() * BLOCKS, "masks hide it"),
+    "not itself": (lambda may: may.tril(-1), "no position attends to itself"),
+}
+BLOCKS = torch.arange(7)[:, None] // 3 == torch.arange(7) // 3
+
+
+def moving(*how, layer=None):
+    """A GPT of which all layers, or one, have such attention."""
+    torch.manual_seed(0)
+    model = GPT()
+    for n in range(2) if layer is None else [layer]:
+        model.blocks[n].attention = Moving(*how)
+    return model
+
+
+@pytest.mark.parametrize("layer", [None, 1])
+@pytest.mark.parametrize("name", NOT_THERE)
+def test_the_value_of_a_position_stands_in_its_row(name, layer):
+    finding = past(moving(NOT_THERE[name], layer=layer), IDS)
+    assert finding.level == "broken"
+    assert f"In blocks.{layer or 0}.attention, " in finding.says
+    if name == "repeated":
+        assert "6 attends to values of positions 0 to 2 only" in finding.says
+
+
+@pytest.mark.parametrize("name", THERE)
+def test_keys_that_are_more_or_fewer_than_positions_are_right(name):
+    assert past(moving(*THERE[name]), IDS).holds
+
+
+@pytest.mark.parametrize("name", MEANT)
+def test_a_mask_may_hide_neighbours_on_purpose(name):
+    mask, says = MEANT[name]
+    finding = past(moving(AS_IT_IS, mask), IDS)
+    assert finding.level == "unusual"
+    assert says in finding.says
+
+
+class Convolved(rotating.Attention):
+    """A convolution goes before, which values hardly feel as yet."""
+
+    def __init__(self, *how, **options):
+        super().__init__(*how, **options)
+        self.before = nn.Conv1d(16, 16, 2, groups=16, bias=False)
+        self.before.weight.data *= 1e-3
+        self.qkv.bias.data[-16:] = 10
+
+    def forward(self, x):
+        return super().forward(x + self.before(pad(x.mT, (1, 0))).mT)
+
+
+def test_a_rotation_is_not_judged_where_positions_were_mixed_before():
+    for seed in range(3):
+        torch.manual_seed(seed)
+        finding = relative_positions(rotating.Turning(kind=Convolved), IDS)
+        assert finding.holds is None, finding
+
+
+def test_rotations_by_small_weights_tell_the_order():
+    torch.manual_seed(0)
+    model = rotating.Turning()
+    for p in model.blocks.parameters():
+        p.data *= 0.02 if p.ndim > 1 else 1
+    assert order_sensitivity(model, IDS).holds
 
 
 @pytest.mark.parametrize("factor", [0.0, 1.0, 2.0])

@@ -135,7 +135,7 @@ def window(x):
 def test_a_window_between_two_positions_is_not_deaf():
     finding = past(window, LONG_ROWS, positions=4)
     assert finding.holds, finding
-    assert finding.says.endswith("an earlier one. (4 of 40 positions asked.)")
+    assert finding.says.endswith("one before it. (4 of 40 positions asked.)")
     deaf = past(
         lambda x: x + x[:, :1] * (x[:, :, :1] > 9), LONG_ROWS, positions=4
     )

@@ -12,6 +12,7 @@ from shapewatch.properties.structure import (
     silent_runs,
 )
 from shapewatch.properties.subject import Subject
+from tests.helpers.strangers import IDS
 from tformer_lite import (
     LayerNorm,
 )
@@ -121,4 +122,55 @@ def test_a_layer_that_is_never_called_cannot_be_silenced():
     model = nn.Sequential(nn.Sequential(Summed(), Summed()))
     found = identity(model, ROWS)
     assert found.holds is None
-    assert found.says == "A block reads weights of layers it never calls."
+    assert found.says == "A block does something without its layers."
+
+
+class Outside(nn.Module):
+    """Blocks without residuals, and what is made of x and theirs (B, T, C)."""
+
+    def __init__(self, join):
+        super().__init__()
+        self.table, self.join = nn.Embedding(50, 12), join
+        self.mix, self.skip = nn.Linear(12, 12), nn.Linear(12, 12)
+        self.blocks = nn.ModuleList(
+            nn.Sequential(nn.LayerNorm(12), *(nn.Linear(12, 12) for _ in "ab"))
+            for _ in range(2)
+        )
+
+    def forward(self, ids):
+        x = old = self.table(ids)
+        for block in self.blocks:
+            x = x + self.mix(x).cumsum(1)
+            x = self.join(self, x, block(x), old)
+        return x
+
+
+JOINS = {
+    "a scaled sum": lambda _, x, y, old: x + 0.1 * y,
+    "in place": lambda _, x, y, old: y.add_(x),
+    "stacked": lambda _, x, y, old: torch.stack((x, y)).sum(0),
+    "a projection": lambda model, x, y, old: model.skip(x) + y,
+    "a gate": lambda model, x, y, old: torch.lerp(y, x, model.skip(x)),
+}
+NO_JOINS = {
+    "nothing": (lambda _, x, y, old: y, "does not hand its input on"),
+    "itself": (lambda _, x, y, old: y + y, "does not hand its input on"),
+    "x twice": (lambda _, x, y, old: (x + x) + y, "such as x + x: is that"),
+    "an old x": (lambda _, x, y, old: old + y, "starts too early"),
+}
+
+
+@pytest.mark.parametrize("name", JOINS)
+def test_a_residual_may_be_outside_of_a_block(name):
+    torch.manual_seed(0)
+    finding = identity(Outside(JOINS[name]), IDS)
+    assert finding.holds, finding
+
+
+@pytest.mark.parametrize("name", NO_JOINS)
+def test_a_residual_that_is_nowhere_is_missed(name):
+    torch.manual_seed(0)
+    join, says = NO_JOINS[name]
+    finding = identity(Outside(join), IDS)
+    assert finding.level == "broken"
+    assert says in finding.says

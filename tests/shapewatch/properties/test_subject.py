@@ -129,7 +129,7 @@ def test_a_training_step_s_inputs_can_be_handed_on_as_they_are():
         seen = report(Labelled(), *inputs, **named)
         assert seen["order_sensitivity"].holds
         assert seen["causality"].says == "No position depends on a later one."
-        assert seen["source_dependence"].holds is None
+        assert seen["source_coverage"].holds is None
 
 
 def test_a_model_is_run_in_evaluation_and_draws_the_same_numbers():
