@@ -1,6 +1,5 @@
 """Live printing: the shapes of each step, while the model runs."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -12,12 +11,13 @@ from torch.overrides import TorchFunctionMode
 from shapewatch.tracing.axes.inputs import Names
 from shapewatch.tracing.axes.names import Shapes, shapes_text
 from shapewatch.tracing.axes.sizes import Dims
-from shapewatch.tracing.calls import module_shapes
+from shapewatch.tracing.calls import Calls, module_shapes
 from shapewatch.tracing.record.recorder import Recorder, Step
 from shapewatch.tracing.record.state import aside
 from shapewatch.tracing.record.tensors import name_of, tensors
+from shapewatch.tracing.record.visits import Visit
 from shapewatch.tracing.tables import call_line, module_label, text_line
-from shapewatch.tracing.tracer import Trace, trace
+from shapewatch.tracing.tracer import trace
 
 
 @contextmanager
@@ -110,7 +110,7 @@ class LiveCalls(Recorder):
     def __init__(self, model: nn.Module, preview: "Preview"):
         super().__init__(model)
         self.preview, self.label = preview, ""
-        self.kinds: dict[tuple, set[str]] = defaultdict(set)
+        self.waiting: Step | None = None
 
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -120,15 +120,36 @@ class LiveCalls(Recorder):
         return super().__torch_function__(function, types, args, kwargs)
 
     def note(self, *made: Any) -> Step:
-        """Write a call down, and print it, under its module's path where
-        that is another."""
-        step = super().note(*made)
+        """Write a call down, and print it. The first that a library makes
+        for a line waits: it may be the only one, and has the line then."""
+        step, before = super().note(*made), self.steps[-1:]
+        if step.visit.kind:
+            again = [x.turn for x in before] == [step.turn] != [0]
+            self.show_waiting(by_name=again)
+            if again or not step.turn:
+                self.show(step, step.name if again else step.line)
+            else:
+                self.waiting = step
+        return step
+
+    def leave(self, visit: Visit) -> None:
+        """Print what waits, when a line has what the module gives."""
+        if visit.direct:
+            self.show_waiting()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self.show_waiting()
+
+    def show_waiting(self, by_name: bool = False) -> None:
+        """Print the call that waits."""
+        step, self.waiting = self.waiting, None
+        if step:
+            self.show(step, step.name if by_name else step.line)
+
+    def show(self, step: Step, call: str) -> None:
+        """Print a call, under its module's path where that is another."""
         path, kind = step.visit.path, step.visit.kind
-        if not kind:
-            return step
-        kinds = self.kinds[step.visit, step.place[0]]
-        kinds |= set() if step.asked else {step.name}
-        call = step.line if len(kinds) < 2 else step.name
         key = path, step.function
         call, inputs, outputs = self.preview.next(key, call, (), ())
         reads = measured_text(step.reads, inputs)
@@ -137,7 +158,6 @@ class LiveCalls(Recorder):
             self.label = module_label(path, kind)
             print(self.label)
         print(call_line(call, reads, makes or "failed"))
-        return step
 
 
 class Preview:
@@ -169,7 +189,7 @@ class Preview:
             seen = error.trace  # as far as it gets
         finally:
             self.busy = False
-        self.ahead = self.listed(seen)
+        self.ahead = self.listed(seen._calls)
 
     def next(self, key: object, *unknown: Any) -> Sequence:
         """Give what is known of what runs now."""
@@ -180,9 +200,9 @@ class Preview:
         return unknown
 
 
-def call_lines(seen: Trace) -> Iterator[tuple[tuple, str, Shapes, Shapes]]:
+def call_lines(calls: Calls) -> Iterator[tuple[tuple, str, Shapes, Shapes]]:
     """List each call of a run, and its axes, by its module and function."""
-    for step, row in zip(seen.steps, seen.table.rows):
+    for step, row in zip(calls.steps, calls.table.rows):
         key = step.visit.path, step.function
         yield key, row.call, row.inputs, row.outputs
 

@@ -21,6 +21,8 @@ from shapewatch.tracing.record.recorder import (
     RecordedRun,
     Recorder,
     Step,
+    condition,
+    every_step,
     sources_of,
 )
 from shapewatch.tracing.record.shared import eagerly
@@ -40,9 +42,10 @@ def explanation(calls: Calls) -> str:
     step, (shapes, _) = calls.steps[-1], calls.axes[-1]
     where = step.visit.path or step.visit.kind or "outside every module"
     names = operands(step) or ["input"] * len(shapes)
-    lines = [f"in {where}: {step.binding[1]}"]
+    rows = calls.table.rows
+    lines = [f"in {where}: {rows[-1].expression}"]
     for name, shape, i in zip(names, shapes, sources_of(calls.steps)[-1]):
-        origin = "" if i is None else f", made by {calls.steps[i].line}"
+        origin = "" if i is None else f", made by {rows[i].call}"
         lines.append(f"  {name}: {shape_text(shape)}{origin}")
     return "\n".join(lines)
 
@@ -53,8 +56,8 @@ def operands(step: Step) -> list[str]:
     it reads its parameters as well."""
     if step.visit.place == step.place:
         return []
-    if step.asked:
-        return [step.asked]
+    if asked := condition(step):
+        return [asked]
     match passage(*step.place[0]):
         case ast.BinOp(left, _, right):
             found = [left, right]
@@ -214,7 +217,7 @@ class SearchedRun:
     infinity in it, and what stopped it."""
 
     def __init__(self, call: partial):
-        recorder = Recorder(root_module(call), lambda step: True)
+        recorder = Recorder(root_module(call), every_step)
         recorder.visits.now.kind = method_of(call)
         self.steps, self.error, result = recorder.steps, "", None
         self.looks = recorder.values = NonFiniteSearch(recorder.steps)

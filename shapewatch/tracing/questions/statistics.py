@@ -1,6 +1,7 @@
 """Statistics: how low, how high and how far apart kept values are."""
 
 from fnmatch import fnmatchcase
+from itertools import chain
 from math import inf, nan
 from typing import NamedTuple
 
@@ -8,7 +9,7 @@ import torch
 from torch import Tensor
 
 from shapewatch.tracing.axes.names import Shape
-from shapewatch.tracing.calls import Calls
+from shapewatch.tracing.calls import Calls, is_called
 from shapewatch.tracing.tables import Sheet, ellipsize
 
 FINITE = "mean and deviation are those of the finite numbers"
@@ -41,16 +42,16 @@ def value_statistics(calls: Calls, pattern: str = "*:*") -> Sheet[Statistic]:
         row, names = calls.table.rows[i], calls.names[i]
         path = f"{calls.steps[i].visit.path}."
         if fnmatchcase(path, f"{pattern}.*") or any(
-            fnmatchcase(name, pattern) for name in names
+            is_called(name, pattern) for name in chain(*names)
         ):
-            call = ellipsize(row.expression)
+            call, name = ellipsize(row.expression), next(iter(names[0]))
             for shape, tensor in zip(row.outputs, kept[i]):
                 numbers = tensor_numbers(tensor)
-                rows.append(Statistic(names[0], call, shape, *numbers))
+                rows.append(Statistic(name, call, shape, *numbers))
     if not kept:
         raise KeyError("no value was kept: trace with keep=True to keep all.")
     if not rows:
-        known = dict.fromkeys(calls.names[i][0] for i in kept)
+        known = dict.fromkeys(next(iter(calls.names[i][0])) for i in kept)
         raise KeyError(
             f"no kept value is called {pattern!r}: there are "
             f"{', '.join(known)}. Trace with keep=True to keep all."

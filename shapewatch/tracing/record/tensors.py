@@ -27,6 +27,26 @@ class Mark(NamedTuple):
     device: torch.device
 
 
+# Tensors in lists and dictionaries: each by its mark, and what is none.
+Parts = Mark | None | list["Parts"] | dict[Any, "Parts"]
+
+
+def part_at(parts: Parts, path: Iterable) -> Mark | None:
+    """Follow indices and keys to a part; give its first tensor, if any."""
+    for key in path:
+        if isinstance(parts, dict):
+            plain = {**dict(enumerate(parts.values())), **parts}
+            parts = plain.get(key)
+        elif isinstance(parts, list) and key in range(len(parts)):
+            parts = parts[key]
+        else:
+            return None
+    if parts is None or isinstance(parts, Mark):
+        return parts
+    inner = parts.values() if isinstance(parts, dict) else parts
+    return next(filter(None, (part_at(x, ()) for x in inner)), None)
+
+
 class Marks:
     """Give each tensor a number, the same one as long as it lives, and the
     shape that it had when it was last made.
@@ -76,6 +96,18 @@ class Marks:
             mark = mark._replace(shape=shape)
         self.known[id(own)] = mark
         return mark
+
+    def parts(self, value: Any) -> Parts:
+        """Mark the tensors in a value, and keep how it is laid out."""
+        if isinstance(value, dict):
+            return {key: self.parts(part) for key, part in value.items()}
+        if isinstance(value, tuple | list):
+            return [self.parts(part) for part in value]
+        return next(iter(self.read((value,))), None)
+
+    def tensor(self, mark: Mark) -> Tensor | None:
+        """Give the tensor of a mark, if it is still there."""
+        return self.seen[mark.number - 1]()
 
     def forget(self, tensor: Tensor) -> None:
         """Take a tensor for a new one from now on: x.data = y made it so."""

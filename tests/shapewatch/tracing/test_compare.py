@@ -6,8 +6,11 @@ import pytest
 import torch
 from torch import nn
 
-from shapewatch.tracing.questions.compare import compare, nearly_equal
+from shapewatch.tracing import Trace
+from shapewatch.tracing.questions.compare import nearly_equal
 from tformer_lite import MultiHeadAttention, trace
+
+compare = Trace.compare
 
 DIMS = {"B": 2, "T": 5, "H": 3, "D": 4, "C": "H*D"}
 

@@ -13,7 +13,7 @@ CROSS = "decoder.blocks.0.cross_attention"
 
 def kept(seen) -> list[torch.Tensor]:
     """The first tensor that each step made."""
-    values = seen.run.values.kept
+    values = seen._calls.run.values.kept
     return [values[i][0] for i in range(len(seen))]
 
 
