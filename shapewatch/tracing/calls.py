@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from itertools import chain, product, starmap, zip_longest
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Size, Tensor
 
@@ -28,8 +28,8 @@ from shapewatch.tracing.record.recorder import (
     RecordedRun,
     ShapeRun,
     Step,
-    binding,
     every_step,
+    line_parts,
     step_shapes,
 )
 from shapewatch.tracing.record.state import gc_paused
@@ -38,8 +38,8 @@ from shapewatch.tracing.record.visits import Place, Visit, owner
 from shapewatch.tracing.source.expressions import (
     RETURN,
     Targets,
+    line_targets,
     passage,
-    targets,
     variable,
 )
 from shapewatch.tracing.tables import Row, Table, module_label
@@ -52,8 +52,16 @@ WHOLE = re.compile(r"^\(.+\):")  # the whole model, by its class: (LM):
 # that it makes; and of what receives it, where functions return it.
 StepNames = tuple[dict[str, int], dict[str, int]]
 Spot = tuple[int, int]  # a step, and which of the tensors that it makes
-# A line, what it gives, and which steps made the tensors there.
-LineValue = tuple[Visit, Place, Parts, dict[int, Spot]]
+
+
+class LineValue(NamedTuple):
+    """What a line gives, after `end` steps; `parts` has how it is laid out."""
+
+    end: int
+    visit: Visit
+    place: Place
+    makes: list[Mark] | None
+    parts: Parts
 
 
 class Calls:
@@ -239,7 +247,7 @@ def row_of(
 ) -> Row:
     """Give a step's line and its axes; of one that is hidden inside a
     library's function, what was called."""
-    written = binding(step) if is_single else ("", step.name)
+    written = line_parts(step) if is_single else ("", step.name)
     where = module_label(step.visit.path, step.visit.kind)
     return Row(where, *written, *axes, types)
 
@@ -254,7 +262,7 @@ def own_line(visit: Visit, place: Place) -> tuple[Visit, Place]:
 def receiver(visit: Visit, place: Place) -> tuple[Visit, Place]:
     """Go outwards from a line as long as what it makes is returned."""
     visit, place = own_line(visit, place)
-    while RETURN in (bound := targets(*place[0])) and not bound[RETURN]:
+    while RETURN in (bound := line_targets(*place[0])) and not bound[RETURN]:
         if place[1:]:
             place = place[1:]
         elif visit.parent:
@@ -276,7 +284,7 @@ def names_of(step: Step) -> tuple[str, str]:
 def bound_names(visit: Visit, place: Place) -> Targets:
     """Write "path:variable" of all that a line binds, and, if that is a part
     of what it makes, which."""
-    bound = targets(*place[0]).items()
+    bound = line_targets(*place[0]).items()
     return {f"{visit.path}:{x}": path for x, path in bound if x != RETURN}
 
 
@@ -290,43 +298,43 @@ def names_by_step(
         for step, alone in zip(steps, single_steps(steps))
     )
     names: list[StepNames] = [({name: 0}, {}) for name in own]
-    for visit, place, parts, spots in chain(
-        line_values(steps), module_values(steps, visits)
-    ):
-        line = receiver(visit, place)
+    made, n = dict[int, Spot](), 0
+    for end, visit, place, _, parts in line_values(steps, visits):
+        for i in range(n, end):
+            made |= {x.number: (i, k) for k, x in enumerate(steps[i].makes)}
+        line, n = receiver(visit, place), end
         for name, path in bound_names(*line).items():
             mark = part_at(parts, path)
-            if mark and mark.number in spots:
-                i, which = spots[mark.number]
+            if mark and mark.number in made:
+                i, which = made[mark.number]
                 far = own_line(steps[i].visit, steps[i].place) != line
                 names[i][far].setdefault(name, which)
     return names
 
 
-def line_values(steps: Sequence[Step]) -> Iterator[LineValue]:
-    """Find what lines that call no module give: what the last step that a
-    library makes there does, or their own."""
+def line_values(
+    steps: Sequence[Step], visits: Sequence[Visit]
+) -> list[LineValue]:
+    """List what lines give: a module that they call, or else the last step
+    that they, or a library for them, make there."""
+    found = []
     for i in last_of_turns(steps):
         step, visit = steps[i], steps[i].visit
         while visit.parent and visit.turn == step.turn and not visit.direct:
             visit = visit.parent
-        if step.makes and not visit.turn == step.turn > 0:
-            spots = {x.number: (i, k) for k, x in enumerate(step.makes)}
-            parts: Parts = [*step.makes] if step.makes[1:] else step.makes[0]
-            yield step.visit, step.place, parts, spots
-
-
-def module_values(
-    steps: Sequence[Step], visits: Sequence[Visit]
-) -> Iterator[LineValue]:
-    """Find what lines that call a module give: where it was made last."""
-    made, n = dict[int, Spot](), 0
+        if visit.turn != step.turn or not step.turn:
+            parts: Parts = [*step.makes]
+            if len(step.makes) == 1:
+                parts = step.makes[0]
+            line = own_line(step.visit, step.place)
+            found.append(LineValue(i + 1, *line, step.makes, parts))
     for visit in visits:
-        for i in range(n, visit.end):
-            made |= {x.number: (i, k) for k, x in enumerate(steps[i].makes)}
-        n = visit.end
         if visit.direct and visit.parent:
-            yield visit.parent, visit.place, visit.parts, made
+            given = visit.makes, visit.parts
+            found.append(
+                LineValue(visit.end, visit.parent, visit.place, *given)
+            )
+    return sorted(found, key=itemgetter(0))
 
 
 def is_called(name: str, pattern: str) -> bool:

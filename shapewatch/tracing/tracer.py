@@ -152,11 +152,6 @@ class Trace(RepeatableCalls, PrintedCalls):
     def __reduce__(self) -> tuple:
         return SavedTrace, (saved_data(self._calls, self._printed),)
 
-    @property
-    def result(self) -> Any:
-        """What the model gave; None where it failed."""
-        return self._calls.run.result
-
     @gc_paused()
     def source(
         self, thing: Any, path: str | None = None, nth: int = 0

@@ -5,12 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache, cached_property
 from itertools import chain, pairwise
-from operator import itemgetter
 from types import CodeType
 from typing import Any, NamedTuple
 
 from shapewatch.tracing.axes.names import Shapes
-from shapewatch.tracing.calls import Calls, known_shapes, last_of_turns
+from shapewatch.tracing.calls import Calls, known_shapes, line_values
 from shapewatch.tracing.record.visits import Place, Visit
 from shapewatch.tracing.source import expressions as source
 from shapewatch.tracing.source.expressions import Function
@@ -52,21 +51,14 @@ class CallEvents:
     @cached_property
     def all(self) -> list[CallEvent]:
         """What was called, in order; calls inside a library are left out,
-        for what they make is inside the call that led to them: the last of a
-        function's is what it gives."""
-        found: list[tuple[float, CallEvent]] = []
-        steps, axes = self.calls.steps, self.calls.axes
-        for i in last_of_turns(steps):
-            step = steps[i]
-            if step.visit.place != step.place:
-                event = CallEvent(step.visit, step.place, axes[i][1])
-                found.append((i, event))
-        for visit in self.calls.run.visits:
-            if visit.direct and visit.parent:
-                given = known_shapes(self.calls, visit.makes, visit.end)
-                event = CallEvent(visit.parent, visit.place, given)
-                found.append((visit.end - 0.5, event))
-        return [event for _, event in sorted(found, key=itemgetter(0))]
+        for what they make is inside the call that led to them."""
+        calls = self.calls
+        return [
+            CallEvent(
+                one.visit, one.place, known_shapes(calls, one.makes, one.end)
+            )
+            for one in line_values(calls.steps, calls.run.visits)
+        ]
 
     def within(self, run: FunctionRun) -> list[CallEvent]:
         """List the events that a run of a function led to, and no run of the

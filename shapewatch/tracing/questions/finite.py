@@ -21,7 +21,7 @@ from shapewatch.tracing.record.recorder import (
     RecordedRun,
     Recorder,
     Step,
-    condition,
+    branch_condition,
     every_step,
     sources_of,
 )
@@ -56,7 +56,7 @@ def operands(step: Step) -> list[str]:
     it reads its parameters as well."""
     if step.visit.place == step.place:
         return []
-    if asked := condition(step):
+    if asked := branch_condition(step):
         return [asked]
     match passage(*step.place[0]):
         case ast.BinOp(left, _, right):

@@ -37,7 +37,6 @@ import torch
 from torch import Size, Tensor
 
 from shapewatch.tracing.axes.names import Axis, Shape
-from shapewatch.tracing.axes.sizes import Sizes
 from shapewatch.tracing.calls import (
     Axes,
     Calls,
@@ -58,7 +57,6 @@ from shapewatch.tracing.tables import (
     Table,
     module_label,
 )
-from shapewatch.tracing.tree.tree import Tree
 
 JSON_VERSION = FILE_VERSION = 1
 # The package that the tracer was a part of when this format began.
@@ -177,22 +175,14 @@ class TracedCalls(Printable):
     """The calls of a run, and what is asked of them and of kept values."""
 
     def __init__(self, calls: Calls):
-        self._calls, self.notes = calls, calls.notes
-
-    @property
-    def steps(self) -> list[Step]:
-        """The calls, in order."""
-        return self._calls.steps
+        self._calls, self.notes, self.steps = calls, calls.notes, calls.steps
+        self.result = calls.run.result
+        self.sizes = [run.sizes for run in calls.runs]
 
     @property
     def axes(self) -> list[Axes]:
         """The named axes of what each call reads, and of what it makes."""
         return self._calls.axes
-
-    @property
-    def sizes(self) -> list[Sizes]:
-        """The sizes of the dimensions in this run, and in each probe."""
-        return [run.sizes for run in self._calls.runs]
 
     def calls(self) -> Table:
         """List every torch call."""
@@ -269,7 +259,7 @@ class SavedTrace(TracedCalls):
         return self._data["json"]
 
 
-def saved_data(calls: Calls, printed: Table | Tree) -> dict[str, Any]:
+def saved_data(calls: Calls, printed: Any) -> dict[str, Any]:
     """Give all that is saved of a trace, as it is printed: no tensors of
     classes that others have made."""
     kept = calls.run.values.kept.items()

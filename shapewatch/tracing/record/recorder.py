@@ -75,19 +75,19 @@ class Step(NamedTuple):
     @property
     def line(self) -> str:
         """The line, as it is written: q = self.query(x)."""
-        return expressions.line_text(*binding(self))
+        return expressions.line_text(*line_parts(self))
 
 
-def condition(step: Step) -> str:
+def branch_condition(step: Step) -> str:
     """Write what an `if` asks, as it is written, if that is the call."""
     asks = step.function is Tensor.__bool__
     return expressions.condition(*step.place[0]) if asks else ""
 
 
-def binding(step: Step) -> tuple[str, str]:
+def line_parts(step: Step) -> tuple[str, str]:
     """Give the variable that a step's line binds, or "", and the expression,
     as written; the function's name, where that cannot be read."""
-    if asked := condition(step):
+    if asked := branch_condition(step):
         return "", f"bool({asked})"
     written = expressions.expression(*step.place[0])
     if not written:
@@ -235,25 +235,16 @@ class Recorder(Watch):
         made it did, as far as it is still there."""
         if not (self.keep and self.keep(visit)):
             return
-        for mark in visit.makes or ():
-            i = maker(self.steps, mark.number)
-            if i is not None and i not in self.values.kept:
-                made = list(map(self.marks.tensor, self.steps[i].makes))
-                if None not in made:
-                    self.values.keep(i, made, (), {})
-                    del self.values.given[i]  # it is not known any more
-
-
-def maker(steps: list[Step], number: int) -> int | None:
-    """Find the last step that made a tensor, by the tensor's number."""
-    return next(
-        (
-            i
-            for i in reversed(range(len(steps)))
-            if any(mark.number == number for mark in steps[i].makes)
-        ),
-        None,
-    )
+        steps = enumerate(self.steps)
+        made = {mark.number: i for i, step in steps for mark in step.makes}
+        numbers = {mark.number for mark in visit.makes or ()}
+        for i in {made[n] for n in numbers & made.keys()} - {
+            *self.values.kept
+        }:
+            found = list(map(self.marks.tensor, self.steps[i].makes))
+            if None not in found:
+                self.values.keep(i, found, (), {})
+                del self.values.given[i]  # it is not known any more
 
 
 def add_step(steps: list[Step], step: Step) -> int:

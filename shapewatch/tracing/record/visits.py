@@ -199,16 +199,16 @@ def place_of(
     called = inner = None
     last = visits.frame
     while frame and frame is not last:
-        code = frame.f_code
+        code, line = frame.f_code, (frame.f_code, frame.f_lasti)
         whose = OWNERS[code.co_filename]
         if whose == "reader":
             called = called if lines else inner
-            lines += ((code, frame.f_lasti),)
+            lines += (line,)
         elif whose == "package":
             called = called if lines or theirs else inner
-            theirs += ((code, frame.f_lasti),)
+            theirs += (line,)
         elif whose == "tracer" and (lines or theirs or code is visits.base):
-            theirs = theirs or ((code, frame.f_lasti),)
+            theirs = theirs or (line,)
             break
         inner, frame = frame, frame.f_back
     if not (lines or theirs):

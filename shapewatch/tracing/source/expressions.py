@@ -210,11 +210,11 @@ def run_span(node: ast.expr | ast.stmt) -> Span:
 
 def variable(code: CodeType, at: int) -> str:
     """Name the variable that an instruction's value is bound to, or ""."""
-    found = targets(code, at).items()
+    found = line_targets(code, at).items()
     return next((x for x, path in found if not path and x != RETURN), "")
 
 
-def targets(code: CodeType, at: int) -> Targets:
+def line_targets(code: CodeType, at: int) -> Targets:
     """Tell what an instruction's value is bound to; RETURN is for what a
     function gives."""
     return assignments(lines_of(code)).get(span(code, at), {})

@@ -106,7 +106,7 @@ def test_another_size_is_found_where_it_begins():
     shapes = "(B~, T~, 36?)", "(B~, T~, 24?)"
     assert (outcome.mine, outcome.theirs) == shapes
     text = str(outcome)
-    assert "They part in feed_forward.0, at `self.feed_forward(x)`: " in text
+    assert "They part in feed_forward.0, at `linear`: " in text
     assert "mine has {}, theirs has {}.".format(*shapes) in text
 
 
