@@ -111,6 +111,7 @@ class LiveCalls(Recorder):
         super().__init__(model)
         self.preview, self.label = preview, ""
         self.waiting: Step | None = None
+        self.turn = 0
 
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -122,42 +123,42 @@ class LiveCalls(Recorder):
     def note(self, *made: Any) -> Step:
         """Write a call down, and print it. The first that a library makes
         for a line waits: it may be the only one, and has the line then."""
-        step, before = super().note(*made), self.steps[-1:]
+        step = super().note(*made)
         if step.visit.kind:
-            again = [x.turn for x in before] == [step.turn] != [0]
-            self.show_waiting(by_name=again)
-            if again or not step.turn:
-                self.show(step, step.name if again else step.line)
-            else:
-                self.waiting = step
+            how = "name" if step.turn == self.turn > 0 else "line"
+            self.show(how)
+            self.turn, self.waiting = step.turn, step
+            if how == "name" or not step.turn:
+                self.show(how)
         return step
 
     def leave(self, visit: Visit) -> None:
-        """Print what waits, when a line has what the module gives."""
+        """Print what waits, when a module gives what its line asked for."""
         if visit.direct:
-            self.show_waiting()
+            self.show("line")
 
     def __exit__(self, *error: object) -> None:
         super().__exit__(*error)
-        self.show_waiting()
+        self.show("line")
 
-    def show_waiting(self, by_name: bool = False) -> None:
-        """Print the call that waits."""
+    def show(self, how: str) -> None:
+        """Print the call that waits, by its line or its name."""
         step, self.waiting = self.waiting, None
         if step:
-            self.show(step, step.name if by_name else step.line)
+            show_call(self, step, getattr(step, how))
 
-    def show(self, step: Step, call: str) -> None:
-        """Print a call, under its module's path where that is another."""
-        path, kind = step.visit.path, step.visit.kind
-        key = path, step.function
-        call, inputs, outputs = self.preview.next(key, call, (), ())
-        reads = measured_text(step.reads, inputs)
-        makes = measured_text(step.makes, outputs)
-        if self.label != module_label(path, kind):
-            self.label = module_label(path, kind)
-            print(self.label)
-        print(call_line(call, reads, makes or "failed"))
+
+def show_call(live: LiveCalls, step: Step, call: str) -> None:
+    """Print a call, under its module's path where that is another."""
+    path, kind = step.visit.path, step.visit.kind
+    key = path, step.function
+    call, inputs, outputs = live.preview.next(key, call, (), ())
+    reads = measured_text(step.reads, inputs)
+    makes = measured_text(step.makes, outputs)
+    if live.label != module_label(path, kind):
+        live.label = module_label(path, kind)
+        print(live.label)
+    print(call_line(call, reads, makes or "failed"))
 
 
 class Preview:

@@ -236,22 +236,23 @@ def trace(
     if axes is not None and build is None:
         check_sizes(model, inputs, options, axes, sizes)
 
-    ran = model, tuple(inputs), options
     run, varied = RecordedRun(sizes), names_to_vary(given, build, axes)
     others, notes = list[OtherRun](), list[str]()
     things = (build or (model, inputs), options) if varied else ()
     start = State(*things)
     run.record(model, inputs, options, keeper(keep))
     if varied:
-        parts = partial(resized_parts, *ran, axes or [], build)
+        parts = partial(
+            resized_parts, model, inputs, options, axes or [], build
+        )
         again = partial(probe, run, start, parts)
         with aside(*things):
             others, notes = run_at_other_sizes(run, again, given, varied)
     if not run.error:
         notes += [] if varied else without_axis(run, given)
         notes += detour_notes(model, inputs, options)
-    calls = Calls(run, others, notes, given)
-    seen = Trace(calls, partial(model, *inputs, **options))
+    call = partial(model, *inputs, **options)
+    seen = Trace(Calls(run, others, notes, given), call)
     if run.error:
         raise explained_error(run.error, seen)
     return seen

@@ -231,20 +231,23 @@ class Recorder(Watch):
         return tuple.__new__(Step, step)  # as Step(*step), in half the time
 
     def leave(self, visit: Visit) -> None:
-        """Keep what a module gave, if that is asked for: what the steps that
-        made it did, as far as it is still there."""
-        if not (self.keep and self.keep(visit)):
-            return
-        steps = enumerate(self.steps)
-        made = {mark.number: i for i, step in steps for mark in step.makes}
-        numbers = {mark.number for mark in visit.makes or ()}
-        for i in {made[n] for n in numbers & made.keys()} - {
-            *self.values.kept
-        }:
-            found = list(map(self.marks.tensor, self.steps[i].makes))
-            if None not in found:
-                self.values.keep(i, found, (), {})
-                del self.values.given[i]  # it is not known any more
+        """Keep what a module gave, if that is asked for."""
+        if self.keep and self.keep(visit):
+            keep_result(self, visit)
+
+
+def keep_result(recorder: Recorder, visit: Visit) -> None:
+    """Keep what the steps made that made what a module gave, as far as it is
+    there."""
+    steps, values, seen = recorder.steps, recorder.values, recorder.marks.seen
+    numbers = {mark.number for mark in visit.makes or ()}
+    made = {x.number: i for i, step in enumerate(steps) for x in step.makes}
+    for i in {made[n] for n in numbers & made.keys()} - {*values.kept}:
+        found = [seen[mark.number - 1]() for mark in steps[i].makes]
+        there = [tensor for tensor in found if tensor is not None]
+        if len(there) == len(found):
+            values.keep(i, there, (), {})
+            del values.given[i]  # it is not known any more
 
 
 def add_step(steps: list[Step], step: Step) -> int:

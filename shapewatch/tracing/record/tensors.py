@@ -97,21 +97,18 @@ class Marks:
         self.known[id(own)] = mark
         return mark
 
-    def parts(self, value: Any) -> Parts:
-        """Mark the tensors in a value, and keep how it is laid out."""
-        if isinstance(value, dict):
-            return {key: self.parts(part) for key, part in value.items()}
-        if isinstance(value, tuple | list):
-            return [self.parts(part) for part in value]
-        return next(iter(self.read((value,))), None)
-
-    def tensor(self, mark: Mark) -> Tensor | None:
-        """Give the tensor of a mark, if it is still there."""
-        return self.seen[mark.number - 1]()
-
     def forget(self, tensor: Tensor) -> None:
         """Take a tensor for a new one from now on: x.data = y made it so."""
         self.known.pop(id(ref(tensor)), None)
+
+
+def parts_of(value: Any, marks: Marks) -> Parts:
+    """Mark the tensors in a value, and keep how it is laid out."""
+    if isinstance(value, dict):
+        return {key: parts_of(part, marks) for key, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [parts_of(part, marks) for part in value]
+    return next(iter(marks.read((value,))), None)
 
 
 def shape_of(tensor: Tensor) -> torch.Size:

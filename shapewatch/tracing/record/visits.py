@@ -16,7 +16,12 @@ import torch
 from torch import nn
 
 from shapewatch.tracing.record.shared import MODULES, THREAD
-from shapewatch.tracing.record.tensors import Mark, Marks, Parts
+from shapewatch.tracing.record.tensors import (
+    Mark,
+    Marks,
+    Parts,
+    parts_of,
+)
 
 Instruction = tuple[
     CodeType, int
@@ -130,7 +135,7 @@ class Visits:
         try:
             result = call(module, *args, **kwargs)
             self.now.makes = self.marks.read((result,))
-            self.now.parts = self.marks.parts(result)
+            self.now.parts = parts_of(result, self.marks)
             self.now.end = len(self.steps)
             self.done.append(self.now)
             if self.leave:
