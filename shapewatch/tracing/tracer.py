@@ -49,9 +49,10 @@ class RepeatableCalls(TracedCalls):
     before afterwards.
     """
 
-    def __init__(self, calls: Calls, ran: partial):
+    def __init__(self, calls: Calls, model: Any, inputs: tuple, options: dict):
         super().__init__(calls)
-        self.model, self.inputs, self._call = ran.func, ran.args, ran
+        self.model, self.inputs, self._options = model, inputs, options
+        self._call = partial(model, *inputs, **options)
 
     def parameters(self) -> Sheet:
         """Count the parameters of each module."""
@@ -59,11 +60,11 @@ class RepeatableCalls(TracedCalls):
 
     def flops(self) -> Sheet:
         """Count the multiply-adds of each module, by another run."""
-        return costs.flops(self.model, *self.inputs, **self._call.keywords)
+        return costs.flops(self.model, *self.inputs, **self._options)
 
     def gradients(self) -> Sheet:
         """List the shape of each parameter's gradient, by another run."""
-        return costs.gradients(self.model, *self.inputs, **self._call.keywords)
+        return costs.gradients(self.model, *self.inputs, **self._options)
 
     def profile(self) -> Sheet:
         """Measure the time and the memory of each module, by other runs that
@@ -236,23 +237,21 @@ def trace(
     if axes is not None and build is None:
         check_sizes(model, inputs, options, axes, sizes)
 
+    ran = model, tuple(inputs), options
     run, varied = RecordedRun(sizes), names_to_vary(given, build, axes)
     others, notes = list[OtherRun](), list[str]()
     things = (build or (model, inputs), options) if varied else ()
     start = State(*things)
     run.record(model, inputs, options, keeper(keep))
     if varied:
-        parts = partial(
-            resized_parts, model, inputs, options, axes or [], build
-        )
+        parts = partial(resized_parts, *ran, axes or [], build)
         again = partial(probe, run, start, parts)
         with aside(*things):
             others, notes = run_at_other_sizes(run, again, given, varied)
     if not run.error:
         notes += [] if varied else without_axis(run, given)
         notes += detour_notes(model, inputs, options)
-    call = partial(model, *inputs, **options)
-    seen = Trace(Calls(run, others, notes, given), call)
+    seen = Trace(Calls(run, others, notes, given), *ran)
     if run.error:
         raise explained_error(run.error, seen)
     return seen

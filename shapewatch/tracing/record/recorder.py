@@ -225,20 +225,21 @@ class Recorder(Watch):
         self, function: Any, frame: FrameType, reads: list, makes: list
     ) -> Step:
         """Write a call down that was made in a frame."""
-        own, now = getattr(function, "__code__", None), self.visits.now
-        place, turn = place_of(self.visits, frame, own)
+        place, turn = place_of(self.visits, frame, function)
+        now = self.visits.now
         step = call_of(function, frame), place, now, reads, makes, turn
         return tuple.__new__(Step, step)  # as Step(*step), in half the time
 
     def leave(self, visit: Visit) -> None:
         """Keep what a module gave, if that is asked for."""
-        if self.keep and self.keep(visit):
-            keep_result(self, visit)
+        keep_result(self, visit)
 
 
 def keep_result(recorder: Recorder, visit: Visit) -> None:
     """Keep what the steps made that made what a module gave, as far as it is
     there."""
+    if not (recorder.keep and recorder.keep(visit)):
+        return
     steps, values, seen = recorder.steps, recorder.values, recorder.marks.seen
     numbers = {mark.number for mark in visit.makes or ()}
     made = {x.number: i for i, step in enumerate(steps) for x in step.makes}

@@ -192,13 +192,13 @@ def visit_of(
 
 
 def place_of(
-    visits: Visits, frame: FrameType | None, own: CodeType | None = None
+    visits: Visits, frame: FrameType | None, function: Any = None
 ) -> tuple[Place, int]:
     """Find the reader's own line that led here, and those that led there
     within the same module, past PyTorch's, and past another package's unless
     there are no others: if there is none in it, those that led to the module.
     Outside of all it is `base`, the code that started the recording. And give
-    the turn: 0 where the line itself calls, or what has the code `own`."""
+    the turn: 0 where the line itself calls a `function`."""
     lines: Place = ()
     theirs: Place = ()
     called = inner = None
@@ -218,5 +218,7 @@ def place_of(
         inner, frame = frame, frame.f_back
     if not (lines or theirs):
         return visits.now.place, visits.now.turn
-    straight = called is None or called.f_code is own
+    straight = called is None or (
+        called.f_code is getattr(function, "__code__", None)
+    )
     return lines or theirs, 0 if straight else visits.turn_of(called)
