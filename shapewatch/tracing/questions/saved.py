@@ -7,15 +7,15 @@ The JSON is one object. Version 1:
 - `dims`: the size of each named dimension in the traced run.
 - `steps`: the torch calls, in order, each an object:
   - `module`: the path of the module that made the call, "" for the whole
-    model; `nth`: how many runs of it went before; `kind`: its class, "" for
-    a call outside every module.
-  - `call`: the expression as it is written, or, where nobody wrote it, the
-    function's name; `variable`: what the result is bound to, or "";
-    `function`: the torch function's name.
+    model, "(Linear)" for a module that is no part of it; `nth`: how many runs
+    of it went before; `kind`: its class, "" for a call outside every module.
+  - `call`: the expression as it is written, or, where nobody wrote it, or it
+    makes several calls, the function's name; `variable`: what the expression
+    is bound to, or ""; `function`: the torch function's name.
   - `inputs` and `outputs`: tensors. A call without outputs failed.
 - A tensor has a `number`: the same number is the same tensor, counted from
   0 in the order of first appearance. `shape` has its sizes, and `axes` a
-  name for each, with how it is `known`: "proved" (it held at other sizes
+  `name` for each, with how it is `known`: "proved" (it held at other sizes
   too), "value" (one dimension has this size) or "unknown" (the name is the
   size itself). `dtype` and `device` are its own: "float32", "cpu".
 - `notes`: what could not be found out, in sentences.

@@ -176,11 +176,29 @@ class ShapeRun(Watch):
         return [*self.shapes]
 
 
+def keep_result(recorder: "Recorder", visit: Visit) -> None:
+    """Keep what the steps made that made what a module gave, as far as it is
+    there."""
+    if not (recorder.keep and recorder.keep(visit)):
+        return
+    steps, values, seen = recorder.steps, recorder.values, recorder.marks.seen
+    numbers = {mark.number for mark in visit.makes or ()}
+    made = {x.number: i for i, step in enumerate(steps) for x in step.makes}
+    for i in {made[n] for n in numbers & made.keys()} - {*values.kept}:
+        found = [seen[mark.number - 1]() for mark in steps[i].makes]
+        there = [tensor for tensor in found if tensor is not None]
+        if len(there) == len(found):
+            values.keep(i, there, (), {})
+            del values.given[i]  # it is not known any more
+
+
 class Recorder(Watch):
     """Write down each torch call that makes a tensor, in a run of `model`.
 
     `keep` says of each call, and of each module, whether to keep the result.
     """
+
+    leave = keep_result
 
     def __init__(self, model: nn.Module, keep: Keep = None):
         super().__init__()
@@ -229,26 +247,6 @@ class Recorder(Watch):
         now = self.visits.now
         step = call_of(function, frame), place, now, reads, makes, turn
         return tuple.__new__(Step, step)  # as Step(*step), in half the time
-
-    def leave(self, visit: Visit) -> None:
-        """Keep what a module gave, if that is asked for."""
-        keep_result(self, visit)
-
-
-def keep_result(recorder: Recorder, visit: Visit) -> None:
-    """Keep what the steps made that made what a module gave, as far as it is
-    there."""
-    if not (recorder.keep and recorder.keep(visit)):
-        return
-    steps, values, seen = recorder.steps, recorder.values, recorder.marks.seen
-    numbers = {mark.number for mark in visit.makes or ()}
-    made = {x.number: i for i, step in enumerate(steps) for x in step.makes}
-    for i in {made[n] for n in numbers & made.keys()} - {*values.kept}:
-        found = [seen[mark.number - 1]() for mark in steps[i].makes]
-        there = [tensor for tensor in found if tensor is not None]
-        if len(there) == len(found):
-            values.keep(i, there, (), {})
-            del values.given[i]  # it is not known any more
 
 
 def add_step(steps: list[Step], step: Step) -> int:

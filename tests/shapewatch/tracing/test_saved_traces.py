@@ -1,7 +1,10 @@
 """A saved trace is what it was: printed, indexed, asked and compared."""
 
+import copy
+import io
 import json
 import pickle
+import re
 
 import pytest
 import torch
@@ -9,7 +12,8 @@ from torch import nn
 from torch.testing import assert_close
 from torch.testing._internal.two_tensor import TwoTensor
 
-from shapewatch.tracing import SavedTrace, from_json, load_trace, trace
+from shapewatch.tracing import SavedTrace, diff, from_json, load_trace, trace
+from shapewatch.tracing.questions import saved as files
 from tests.helpers.own_models import GPT
 from tests.helpers.small import words
 
@@ -51,6 +55,69 @@ def test_it_is_what_the_trace_was(seen, saved):
     once = [x for x in own if own.count(x) == 1 and x[-1] != ":"]
     assert len(once) > 5
     assert all(saved[name].equal(seen[name]) for name in once)
+
+
+@pytest.mark.parametrize("again", ["pickle", "deepcopy", "twice"])
+@pytest.mark.parametrize("depth", [1, 12])
+def test_a_trace_can_be_pickled_and_copied(depth, again):
+    """It prints the same, calls or modules, and is what a file gives."""
+    model = nn.Sequential(*(Block() for _ in range(depth)))
+    traced = trace(model, X, keep=True)
+    other = copy.deepcopy(traced)
+    if again != "deepcopy":
+        other = pickle.loads(pickle.dumps(traced))
+    if again == "twice":
+        other = pickle.loads(pickle.dumps(other))
+    file = io.BytesIO()
+    traced.save(file)
+    file.seek(0)
+    for one in (other, load_trace(file)):
+        assert isinstance(one, SavedTrace)
+        assert str(one) == str(traced)
+        assert one._repr_html_() == traced._repr_html_()
+        assert str(one.calls()) == str(traced.calls())
+        assert one["0:hidden"].equal(traced["0:hidden"])
+        assert one.sizes == traced.sizes
+        assert one.axes == traced.axes
+
+
+SHARED = "at attention axes calls compare notes result sizes statistics steps"
+SHARED += " to_json"
+RUNS = "check_axes first_nan flops gradients inputs model parameters profile"
+RUNS += " save source to_mermaid tree"
+PUBLIC = {
+    "Trace": f"{SHARED} {RUNS}",
+    "SavedTrace": SHARED,
+    "Step": "call code function line makes name place reads turn visit",
+    "Table": "at notes rows",
+    "Row": "call expression inputs makes outputs path reads types variable",
+    "Tree": "depth more notes",
+    "Sheet": "headers notes rows",
+    "AnnotatedSource": "",
+    "Diff": "notes titles versions whole",
+    "Axis": "name proof size",
+    "Attention": "axes keys masked mixed path queries scores values weights",
+}
+
+
+def test_nothing_inside_shows_beside_what_is_documented(seen, saved):
+    """What completion offers: each is a documented method, or is named in
+    the docstring of the class or of what it is a kind of."""
+    things = [seen, saved, seen.steps[0], seen.calls(), seen.tree()]
+    things += [seen.calls().rows[0], seen.parameters(), seen.source(GPT)]
+    things += [diff("a", "b"), seen.axes[-1][0][0][0], seen.attention()[0]]
+    assert {type(thing).__name__ for thing in things} == {*PUBLIC}
+    for thing in things:
+        kind, tuples = type(thing), {*dir(tuple)}
+        shown = [x for x in dir(thing) if x[0] != "_" and x not in tuples]
+        assert shown == sorted(PUBLIC[kind.__name__].split())
+        texts = " ".join(x.__doc__ or "" for x in kind.__mro__[:-1])
+        told = {*re.findall(r"`(\w+)", texts)}
+        assert [
+            name
+            for name in shown
+            if name not in told and not getattr(kind, name, None).__doc__
+        ] == []
 
 
 def test_attention_is_the_same(seen, saved, file):
@@ -165,6 +232,26 @@ def test_the_json_is_as_its_schema_says():
     assert json.loads(seen.to_json()) == {
         "version": 1, "dims": dims, "steps": [step], "notes": []
     }  # fmt: skip
+
+
+def keys_in(data: object) -> set[str]:
+    """All keys in JSON but the dimensions, which a reader has named."""
+    if isinstance(data, list):
+        return set().union(*map(keys_in, data))
+    inner = data if isinstance(data, dict) else {}
+    parts = (keys_in(x) for key, x in inner.items() if key != "dims")
+    return {*inner}.union(*parts)
+
+
+def test_every_field_of_the_json_is_in_the_schema_and_no_other(seen):
+    schema = files.__doc__.partition("The same run gives")[0]
+    told = {*re.findall(r"`(\w+)`", schema)}
+    assert keys_in(json.loads(seen.to_json())) == told
+    for step in json.loads(seen.to_json())["steps"]:
+        for tensor in step["inputs"] + step["outputs"]:
+            known = {axis["known"] for axis in tensor["axes"]}
+            assert known <= {*re.findall(r'"(\w+)"', schema)}
+            assert len(tensor["axes"]) == len(tensor["shape"])
 
 
 @pytest.mark.parametrize("text", ['{"version": 2}', '{"steps": []}', "[1]"])

@@ -1,7 +1,11 @@
 """Kept values stay what they were when they were made."""
 
+import re
+from importlib import import_module
+
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional
 from torch.testing import assert_close
 
@@ -85,3 +89,125 @@ def test_a_value_is_found_by_its_path_its_variable_and_its_number():
     bare = trace(model, src, tgt, keep=f"{CROSS}:top")
     with pytest.raises(KeyError, match="weights' was not kept: trace with"):
         bare[f"{CROSS}:weights"]
+
+
+THEIRS = """
+from torch import nn
+
+def folded(x):
+    x = x.unflatten(-1, (2, -1))
+    return x.mT.flatten(-2)
+
+class Theirs(nn.Module):
+    def forward(self, x):
+        inner = x * 2
+        return {"first": inner, "all": (inner.relu(), None)}
+"""
+
+
+class Step(nn.Module):
+    """The reader's own module: it gives a variable, not a call."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(16, 16)
+
+    def forward(self, x):
+        inner = self.linear(x)
+        return inner if inner.ndim else x
+
+
+class Lines(nn.Module):
+    """One line of each kind on whose behalf somebody else makes calls."""
+
+    def __init__(self, theirs):
+        super().__init__()
+        torch.manual_seed(0)
+        layer = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+        self.enc = nn.TransformerEncoder(layer, 2)
+        self.attn = nn.MultiheadAttention(16, 2, batch_first=True)
+        self.lstm, self.same = nn.LSTM(16, 16), nn.Identity()
+        self.seq = nn.Sequential(nn.Linear(16, 16), nn.ReLU())
+        self.steps = nn.Sequential(Step(), Step())
+        self.theirs, self.folded = theirs.Theirs(), theirs.folded
+
+    def forward(self, x):
+        mask = nn.Transformer.generate_square_subsequent_mask(5)
+        y = self.enc(x, mask=mask)
+        a, w = self.attn(y, y, y)
+        bare, nothing = self.attn(y, y, y, need_weights=False)
+        second = self.attn(y, y, y)[1]
+        out, (h, c) = self.lstm(y)
+        most, where = y.max(-1)
+        first = self.theirs(y)["first"]
+        folded = self.folded(y)
+        own = self.steps(y)
+        same = self.same(own)
+        total = sum([y, own, folded])
+        checked = torch.utils.checkpoint.checkpoint(
+            self.seq, y, use_reentrant=False
+        )
+        noise = torch.distributions.Normal(y, y.exp()).log_prob(own)
+        both = own + functional.gelu(self.seq(y))
+        both += self.attn(y, y, y)[0]
+        for _ in range(2):
+            turned = self.folded(self.seq(y))
+        self.found = {k: v for k, v in locals().items() if k != "self"}
+        return self.seq(both)
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory):
+    home = tmp_path_factory.mktemp("here") / "site-packages"
+    home.mkdir()
+    (home / "theirs_of_a_test.py").write_text(THEIRS)
+    with pytest.MonkeyPatch.context() as patch, torch.no_grad():
+        patch.syspath_prepend(home)
+        model = Lines(import_module("theirs_of_a_test")).eval()
+        return trace(model, torch.randn(2, 5, 16), keep=True)
+
+
+BOUND = "mask y a w bare second out h c most where first folded own same total"
+BOUND += " checked noise both"
+
+
+@pytest.mark.parametrize("name", BOUND.split())
+def test_a_variable_holds_what_its_line_gave_once(lines, name):
+    """The witness: the variable itself. It has lines of its own besides, one
+    of `both` for each of two."""
+    nth = (name, 1) if name == "both" else name
+    assert lines[nth].equal(lines.model.found[name])
+
+
+def test_what_is_done_in_a_loop_is_bound_each_time(lines):
+    last = lines["turned", 1]
+    assert last.equal(lines.model.found["turned"])
+    with pytest.raises(ValueError, match="bound 2 times, not 3"):
+        lines["turned", 2]
+
+
+def test_no_call_inside_a_library_has_the_reader_s_line(lines):
+    called = {(row.path, row.call) for row in lines.calls().rows}
+    assert ("enc.layers.0.norm1", "layer_norm") in called
+    assert {("attn", "softmax"), ("lstm", "zeros"), ("seq.1", "relu")} < called
+    assert {("(Lines)", x) for x in ("triu", "mT", "add", "log")} < called
+    assert ("theirs", "inner = x * 2") in called, "it is their own line"
+    assert ("steps.0.linear", "inner = self.linear(x)") in called
+    lost = re.compile(r"(enc|attn|lstm|folded|sum|Normal|mask)\(")
+    assert not [call for _, call in called if lost.search(call)]
+
+
+def test_a_module_may_be_left_out_of_a_name_where_one_alone_has_it(lines):
+    assert lines["y"] is lines["(Lines):y"] is lines[":y"]
+    with pytest.raises(ValueError, match=r"several .*'steps\.1:inner'"):
+        lines["inner"]
+    with pytest.raises(KeyError, match="no line binds 'q': there are .*:y"):
+        lines["q"]
+
+
+@pytest.mark.parametrize("name", ["y", "(Lines):w", ":own", "steps.1:inner"])
+def test_no_more_is_kept_than_what_has_the_name(lines, name):
+    with torch.no_grad():
+        few = trace(lines.model, *lines.inputs, keep=name)
+    assert few[name].equal(lines[name])
+    assert len(few._calls.run.values.kept) <= 2
