@@ -84,7 +84,7 @@ def module_label(path: str, kind: str) -> str:
 
 
 class Printable:
-    """What prints its lines, and its notes below them."""
+    """What prints its lines, and its `notes` below them."""
 
     notes: list[str]
 

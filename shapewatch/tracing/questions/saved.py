@@ -215,7 +215,7 @@ class SavedTrace(TracedCalls):
     """A trace that was saved or pickled: it prints, gives kept values by
     name, and is compared with others. It has no model that could run again.
 
-    `steps`, `axes`, `sizes` and `notes` are as in a `Trace`.
+    `steps`, `axes`, `sizes` and `notes` are as in a `Trace`; `result` is None.
     """
 
     def __init__(self, data: dict[str, Any]):

@@ -1,7 +1,6 @@
 """A saved trace is what it was: printed, indexed, asked and compared."""
 
 import copy
-import io
 import json
 import pickle
 import re
@@ -57,28 +56,20 @@ def test_it_is_what_the_trace_was(seen, saved):
     assert all(saved[name].equal(seen[name]) for name in once)
 
 
-@pytest.mark.parametrize("again", ["pickle", "deepcopy", "twice"])
 @pytest.mark.parametrize("depth", [1, 12])
-def test_a_trace_can_be_pickled_and_copied(depth, again):
+def test_a_trace_can_be_pickled_and_copied(depth, file):
     """It prints the same, calls or modules, and is what a file gives."""
     model = nn.Sequential(*(Block() for _ in range(depth)))
     traced = trace(model, X, keep=True)
-    other = copy.deepcopy(traced)
-    if again != "deepcopy":
-        other = pickle.loads(pickle.dumps(traced))
-    if again == "twice":
-        other = pickle.loads(pickle.dumps(other))
-    file = io.BytesIO()
     traced.save(file)
-    file.seek(0)
-    for one in (other, load_trace(file)):
+    other = copy.deepcopy(pickle.loads(pickle.dumps(traced)))
+    for one in (copy.deepcopy(traced), other, load_trace(file)):
         assert isinstance(one, SavedTrace)
         assert str(one) == str(traced)
         assert one._repr_html_() == traced._repr_html_()
         assert str(one.calls()) == str(traced.calls())
         assert one["0:hidden"].equal(traced["0:hidden"])
-        assert one.sizes == traced.sizes
-        assert one.axes == traced.axes
+        assert (one.sizes, one.axes) == (traced.sizes, traced.axes)
 
 
 SHARED = "at attention axes calls compare notes result sizes statistics steps"
@@ -236,22 +227,19 @@ def test_the_json_is_as_its_schema_says():
 
 def keys_in(data: object) -> set[str]:
     """All keys in JSON but the dimensions, which a reader has named."""
-    if isinstance(data, list):
-        return set().union(*map(keys_in, data))
     inner = data if isinstance(data, dict) else {}
-    parts = (keys_in(x) for key, x in inner.items() if key != "dims")
-    return {*inner}.union(*parts)
+    parts = [x for key, x in inner.items() if key != "dims"]
+    parts += data if isinstance(data, list) else []
+    return {*inner}.union(*map(keys_in, parts))
 
 
 def test_every_field_of_the_json_is_in_the_schema_and_no_other(seen):
     schema = files.__doc__.partition("The same run gives")[0]
     told = {*re.findall(r"`(\w+)`", schema)}
-    assert keys_in(json.loads(seen.to_json())) == told
-    for step in json.loads(seen.to_json())["steps"]:
-        for tensor in step["inputs"] + step["outputs"]:
-            known = {axis["known"] for axis in tensor["axes"]}
-            assert known <= {*re.findall(r'"(\w+)"', schema)}
-            assert len(tensor["axes"]) == len(tensor["shape"])
+    data = json.loads(seen.to_json())
+    assert keys_in(data) == told
+    known = re.findall(r'"known": ("\w+")', seen.to_json())
+    assert {*known} <= {*re.findall(r'"\w+"', schema)}
 
 
 @pytest.mark.parametrize("text", ['{"version": 2}', '{"steps": []}', "[1]"])

@@ -168,22 +168,17 @@ def lines(tmp_path_factory):
 
 
 BOUND = "mask y a w bare second out h c most where first folded own same total"
-BOUND += " checked noise both"
+BOUND += " checked noise both turned"
 
 
 @pytest.mark.parametrize("name", BOUND.split())
 def test_a_variable_holds_what_its_line_gave_once(lines, name):
-    """The witness: the variable itself. It has lines of its own besides, one
-    of `both` for each of two."""
-    nth = (name, 1) if name == "both" else name
-    assert lines[nth].equal(lines.model.found[name])
-
-
-def test_what_is_done_in_a_loop_is_bound_each_time(lines):
-    last = lines["turned", 1]
-    assert last.equal(lines.model.found["turned"])
-    with pytest.raises(ValueError, match="bound 2 times, not 3"):
-        lines["turned", 2]
+    """The witness: the variable itself. Two lines bind `both`, and a loop
+    `turned` twice."""
+    value, twice = lines.model.found[name], name in ("both", "turned")
+    assert lines[(name, 1) if twice else name].equal(value)
+    with pytest.raises(ValueError, match=f"bound {1 + twice} times, not"):
+        lines[name, 1 + twice]
 
 
 def test_no_call_inside_a_library_has_the_reader_s_line(lines):
