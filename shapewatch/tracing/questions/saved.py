@@ -261,7 +261,7 @@ class SavedTrace(TracedCalls):
 
 def saved_data(calls: Calls, printed: Any) -> dict[str, Any]:
     """Give all that is saved of a trace, as it is printed: no tensors of
-    classes that others have made."""
+    classes that others have made, and none of a vmap."""
     kept = calls.run.values.kept.items()
     try:
         attention: Any = [
@@ -277,11 +277,17 @@ def saved_data(calls: Calls, printed: Any) -> dict[str, Any]:
         "sizes": [run.sizes for run in calls.runs],
         "dims": calls.given,
         "names": calls.names,
-        "kept": {i: x for i, x in kept if {*map(type, x)} <= USUAL},
+        "kept": {i: x for i, x in kept if all(map(is_plain, x))},
         "attention": attention,
         "text": printed._lines(),
         "html": printed._repr_html_(),
     }
+
+
+def is_plain(tensor: Tensor) -> bool:
+    """Whether a tensor is of PyTorch's own class, and not inside a vmap."""
+    inside = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    return type(tensor) in USUAL and not inside
 
 
 def load_trace(file: File) -> SavedTrace:

@@ -129,8 +129,9 @@ class Visits:
         self, call: Callable, module: nn.Module, *args: Any, **kwargs: Any
     ) -> object:
         """Call a module, and be there meanwhile."""
-        before = self.now, self.frame, self.called
+        before = self.now, self.frame
         self.now = visit_of(self, module, args, kwargs)
+        called = self.called
         self.frame = sys._getframe()  # a variable of its own would hold it
         try:
             result = call(module, *args, **kwargs)
@@ -142,13 +143,13 @@ class Visits:
                 self.leave(self.now)
             return result
         finally:
-            self.now, self.frame, self.called = before
+            (self.now, self.frame), self.called = before, called
 
-    def turn_of(self, called: FrameType | None) -> int:
+    def turn_of(self, called: FrameType) -> int:
         """Number the calls that a function makes, by its frame: all in one
         run of it have the same number. It is held until the next: a frame
         that is gone may leave its place to another."""
-        if called is None or called is not self.called[0]:
+        if called is not self.called[0]:
             self.called = called, next(self.turns)
         return self.called[1]
 
@@ -187,7 +188,7 @@ def visit_of(
     reads: Reads = {name: visits.marks.read((x,)) for name, x in given}
     nth, start = next(visits.counts[path]), len(visits.steps)
     visit = Visit(path, nth, kind, parent, place, direct, reads, start)
-    visit.turn = turn or visits.turn_of(None)
+    visit.turn = turn or next(visits.turns)
     return visit
 
 
@@ -218,7 +219,6 @@ def place_of(
         inner, frame = frame, frame.f_back
     if not (lines or theirs):
         return visits.now.place, visits.now.turn
-    straight = called is None or (
-        called.f_code is getattr(function, "__code__", None)
-    )
-    return lines or theirs, 0 if straight else visits.turn_of(called)
+    if called is None or called.f_code is getattr(function, "__code__", None):
+        return lines or theirs, 0
+    return lines or theirs, visits.turn_of(called)

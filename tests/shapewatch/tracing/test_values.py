@@ -98,10 +98,17 @@ def folded(x):
     x = x.unflatten(-1, (2, -1))
     return x.mT.flatten(-2)
 
+def through(module, x):
+    x = module(x + 1)
+    return x * 2
+
+class Given(dict):
+    __getattr__ = dict.__getitem__
+
 class Theirs(nn.Module):
     def forward(self, x):
         inner = x * 2
-        return {"first": inner, "all": (inner.relu(), None)}
+        return Given(first=inner, last=(None, inner.relu()))
 """
 
 
@@ -129,7 +136,8 @@ class Lines(nn.Module):
         self.lstm, self.same = nn.LSTM(16, 16), nn.Identity()
         self.seq = nn.Sequential(nn.Linear(16, 16), nn.ReLU())
         self.steps = nn.Sequential(Step(), Step())
-        self.theirs, self.folded = theirs.Theirs(), theirs.folded
+        self.theirs, self.through = theirs.Theirs(), theirs.through
+        self.folded = theirs.folded
 
     def forward(self, x):
         mask = nn.Transformer.generate_square_subsequent_mask(5)
@@ -140,6 +148,7 @@ class Lines(nn.Module):
         out, (h, c) = self.lstm(y)
         most, where = y.max(-1)
         first = self.theirs(y)["first"]
+        nothing, last = self.theirs(y).last
         folded = self.folded(y)
         own = self.steps(y)
         same = self.same(own)
@@ -148,6 +157,7 @@ class Lines(nn.Module):
             self.seq, y, use_reentrant=False
         )
         noise = torch.distributions.Normal(y, y.exp()).log_prob(own)
+        through = self.through(self.seq, y)
         both = own + functional.gelu(self.seq(y))
         both += self.attn(y, y, y)[0]
         for _ in range(2):
@@ -167,8 +177,8 @@ def lines(tmp_path_factory):
         return trace(model, torch.randn(2, 5, 16), keep=True)
 
 
-BOUND = "mask y a w bare second out h c most where first folded own same total"
-BOUND += " checked noise both turned"
+BOUND = "mask y a w bare second out h c most where first last folded own same"
+BOUND += " total checked noise through both turned"
 
 
 @pytest.mark.parametrize("name", BOUND.split())
