@@ -55,12 +55,12 @@ def shapes_data(seen: Trace) -> dict:
     shapes = by_module(seen) | by_line(seen)
     shapes |= {alias: shapes[name] for alias, name in ALIASES.items()}
     counts = {row.module: row.parameters for row in seen.parameters().rows}
-    return {"sizes": seen.runs[0].sizes, "shapes": shapes, "counts": counts}
+    return {"sizes": seen.sizes[0], "shapes": shapes, "counts": counts}
 
 
 def by_module(seen: Trace) -> dict[str, list]:
     """Name what each module makes by the module's path."""
-    made = {path: makes for path, _, makes in module_shapes(seen)}
+    made = {path: makes for path, _, makes in module_shapes(seen._calls)}
     return {path: axis_pairs(axes[0]) for path, axes in made.items() if axes}
 
 

@@ -261,7 +261,7 @@ def steps_of(seen: Trace, frozen: str) -> list[dict[str, Any]]:
     checks of the input; what never learns is one step."""
     found: list[dict[str, Any]] = []
     inside: Counter[str] = Counter()
-    for step, row in zip(seen.steps, seen.table.rows):
+    for step, row in zip(seen.steps, seen.calls().rows):
         path, done = step.visit.path, work(step, row)
         if Path(step.code.co_filename).stem == "checks":
             continue

@@ -287,12 +287,12 @@ def draw_legend(page: Canvas, seen: Trace, band: list[Spot]) -> None:
     wide = LEFT + PITCH * MOST_THUMBS - 24 - x
     if wide < 300:
         return
-    letters = [name for name in AXES if name in seen.run.sizes]
+    letters = [name for name in AXES if name in seen.sizes[0]]
     for i, name in enumerate(letters):
         left, low = x + (i % 2) * wide / 2, y + 20 * (i // 2)
         meaning, (colour, _) = AXES[name]
         page.bold(left, low, name, color=colour, ha="left")
-        page.write(left + 20, low, f"{seen.run.sizes[name]}", **SMALLER)
+        page.write(left + 20, low, f"{seen.sizes[0][name]}", **SMALLER)
         page.note(left + 58, low, meaning, **SMALLER)
     for i, what in enumerate(("parameters", "FLOPs")):
         shares = {

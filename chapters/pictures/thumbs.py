@@ -51,7 +51,7 @@ def thumbs_of(
 
     Raises KeyError for what was not kept: trace with keep=True.
     """
-    data, costs, before = Data(seen), costs_of(seen), NO_COST
+    data, costs, before = Data(seen._calls), costs_of(seen), NO_COST
     for part in side.every:
         number = sublayer_of(part, side)
         if part.name == "ids":

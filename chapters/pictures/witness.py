@@ -44,7 +44,7 @@ def witness(run: Trace) -> Lines:
     calls = [
         (f"{name or row.path}.", row.call, shapes)
         for name, one in {"": run, **alone()}.items()
-        for row, shapes in zip(one.table.rows, one.axes)
+        for row, shapes in zip(one.calls().rows, one.axes)
     ]
     lines: list[Line] = []
     found, last = Lines(lines), Counter[str]()  # the call after the last

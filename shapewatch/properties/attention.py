@@ -185,7 +185,7 @@ def all_attentions(subject: Subject, *pushed: int) -> list[AttentionParts]:
         given = with_sequences(subject, nudge.inputs)
         seen = trace_run(few, given, keep=True)
     subject.found["traced_steps", *pushed] = seen.steps
-    return describe_attentions(Data(seen))
+    return describe_attentions(Data(seen._calls))
 
 
 @once

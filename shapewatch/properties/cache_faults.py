@@ -87,7 +87,8 @@ def call_attentions(
             return made[0]
 
         if next(calls) == nth:
-            seen.append(Data(trace(keep, *inputs, keep=True, **known)))
+            run = trace(keep, *inputs, keep=True, **known)
+            seen.append(Data(run._calls))
             return made[0]
         return model(*inputs, **known)
 

@@ -1,6 +1,8 @@
 """The calls of a run: their axes, named by other runs, their data types, and
 their values."""
 
+import ast
+import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,7 +10,7 @@ from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from itertools import chain, product, starmap, zip_longest
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch import Size, Tensor
 
@@ -26,20 +28,45 @@ from shapewatch.tracing.record.recorder import (
     RecordedRun,
     ShapeRun,
     Step,
+    every_step,
+    line_parts,
     step_shapes,
 )
 from shapewatch.tracing.record.state import gc_paused
-from shapewatch.tracing.record.tensors import Mark
+from shapewatch.tracing.record.tensors import Mark, Parts, part_at
 from shapewatch.tracing.record.visits import Place, Visit, owner
-from shapewatch.tracing.source.expressions import RETURN, target, variable
-from shapewatch.tracing.tables import Printable, Row, Table, module_label
+from shapewatch.tracing.source.expressions import (
+    RETURN,
+    Targets,
+    line_targets,
+    passage,
+    variable,
+)
+from shapewatch.tracing.tables import Row, Table, module_label
 
 DtypeDevice = tuple[str, str]  # a data type and a device: "float32", "cpu"
 Axes = tuple[Shapes, Shapes]
+FOLDS = {"sum", "prod", "reduce"}  # Python's own
+WHOLE = re.compile(r"^\(.+\):")  # the whole model, by its class: (LM):
+# "path:variable" of what a line of a step binds, with which of the tensors
+# that it makes; and of what receives it, where functions return it.
+StepNames = tuple[dict[str, int], dict[str, int]]
+Spot = tuple[int, int]  # a step, and which of the tensors that it makes
 
 
-class NamedRun(Printable):
-    """A run, and the axes of its tensors, named by runs at other sizes.
+class LineValue(NamedTuple):
+    """What a line gives, after `end` steps; `parts` has how it is laid out."""
+
+    end: int
+    visit: Visit
+    place: Place
+    makes: list[Mark] | None
+    parts: Parts
+
+
+class Calls:
+    """The torch calls of a run, and the axes of its tensors, named by runs at
+    other sizes.
 
     `runs` are the traced one and then the others, `given` the dimensions as
     they were given.
@@ -54,7 +81,7 @@ class NamedRun(Printable):
     ):
         self.run, self.runs = run, [run, *others]
         self.notes, self.given = notes, given
-        self.steps, self.result = run.steps, run.result
+        self.steps = run.steps
 
     @cached_property
     @gc_paused()
@@ -76,35 +103,19 @@ class NamedRun(Printable):
                 found[mark.number].append((i, shape))
         return found
 
-
-class Calls(NamedRun):
-    """The torch calls of a run, one by one."""
-
     @cached_property
     @gc_paused()
     def table(self) -> Table:
         """One row a step."""
-        about = self.axes, hidden_steps(self.run), new_kinds(self.steps)
+        alone = single_steps(self.steps)
+        about = self.axes, alone, new_kinds(self.steps)
         rows = map(row_of, self.steps, *about)
         return Table(list(rows), self.notes)
 
     @cached_property
-    def names(self) -> list[tuple[str, str]]:
-        """The "path:variable" of each step, twice: see `names_of`."""
-        return list(map(names_of, self.steps))
-
-    def at(self, pattern: str) -> Table:
-        """Show a module, and all within it; * stands for anything."""
-        return self.table.at(pattern)
-
-    def __getitem__(self, name: str | tuple[str, int]) -> Tensor:
-        """Give a kept value by "path:variable"; with a number after it, one
-        of several of that name."""
-        text, nth = name if isinstance(name, tuple) else (name, None)
-        return kept_value(self, text, nth)
-
-    def __len__(self) -> int:
-        return len(self.steps)
+    def names(self) -> list[StepNames]:
+        """What each step gives a name: see `names_by_step`."""
+        return names_by_step(self.steps, self.run.visits)
 
 
 def kinds_of(found: Iterable[Any]) -> list[DtypeDevice]:
@@ -179,15 +190,42 @@ def module_shapes(calls: Calls) -> Iterator[tuple[str, Shapes, Shapes]]:
         yield visit.path, reads, shapes_at(calls, visit.makes, visit.end)
 
 
-def hidden_steps(run: RecordedRun) -> list[bool]:
-    """Whether each step happens inside a library's function: where nobody
-    wrote it, or where calls of several kinds are made."""
-    kinds: dict[tuple, set[str]] = defaultdict(set)
-    for position, step in zip(run.positions, run.steps):
-        kinds[position] |= set() if step.asked else {step.name}
+def turns_of(steps: Sequence[Step]) -> list[int]:
+    """Number what the lines do: the steps that a library makes each time on
+    behalf of one have one number; so have those of Python's own sum."""
+    found = list[int]()
+    for i, step in enumerate(steps):
+        goes_on = i and sums_on(steps[i - 1], step)
+        found.append(found[-1] if goes_on else step.turn or -1 - i)
+    return found
+
+
+def sums_on(before: Step, step: Step) -> bool:
+    """Whether sum(...), or another that goes through a list, adds a tensor
+    to what it made before."""
+    lines = [(x.visit, x.place, x.turn) for x in (before, step)]
+    if step.turn or lines[0] != lines[1]:
+        return False
+    match passage(*step.place[0]):
+        case ast.Call(ast.Name(name) | ast.Attribute(attr=name)):
+            reads = {mark.number for mark in step.reads}
+            again = any(mark.number in reads for mark in before.makes)
+            return again and name in FOLDS and name != step.name
+    return False
+
+
+def last_of_turns(steps: Sequence[Step]) -> list[int]:
+    """List the last step of each turn."""
+    return list({turn: i for i, turn in enumerate(turns_of(steps))}.values())
+
+
+def single_steps(steps: Sequence[Step]) -> list[bool]:
+    """Whether each step is all that a line does that somebody wrote."""
+    turns = turns_of(steps)
+    times = Counter(turns)
     return [
-        len(kinds[position]) > 1 or owner(step.code.co_filename) != "reader"
-        for position, step in zip(run.positions, run.steps)
+        times[turn] == 1 and owner(step.code.co_filename) == "reader"
+        for turn, step in zip(turns, steps)
     ]
 
 
@@ -205,55 +243,127 @@ def named_shapes(namer: ShapeNamer, *runs: list[Size]) -> Shapes:
 
 
 def row_of(
-    step: Step, axes: Axes, is_hidden: bool, types: tuple[str, ...]
+    step: Step, axes: Axes, is_single: bool, types: tuple[str, ...]
 ) -> Row:
     """Give a step's line and its axes; of one that is hidden inside a
     library's function, what was called."""
-    binding = ("", step.name) if is_hidden else step.binding
+    written = line_parts(step) if is_single else ("", step.name)
     where = module_label(step.visit.path, step.visit.kind)
-    return Row(where, *binding, *axes, types)
+    return Row(where, *written, *axes, types)
+
+
+def own_line(visit: Visit, place: Place) -> tuple[Visit, Place]:
+    """Leave the layers of a library: find the module that calls them."""
+    while visit.parent and visit.place == place:
+        visit = visit.parent
+    return visit, place
+
+
+def receiver(visit: Visit, place: Place) -> tuple[Visit, Place]:
+    """Go outwards from a line as long as what it makes is returned."""
+    visit, place = own_line(visit, place)
+    while RETURN in (bound := line_targets(*place[0])) and not bound[RETURN]:
+        if place[1:]:
+            place = place[1:]
+        elif visit.parent:
+            visit, place = own_line(visit.parent, visit.place)
+        else:
+            break
+    return visit, place
 
 
 def names_of(step: Step) -> tuple[str, str]:
     """Write "path:variable" twice: of the line of a call, in the module in
     whose code it stands; and of the line that receives what it makes, where
     functions of the reader's return it. A variable may be ""."""
-    own, received = (
-        f"{visit.path}:{variable(*place[0])}"
-        for visit, place in (own_line(step), receiver(step))
-    )
+    lines = own_line(step.visit, step.place), receiver(step.visit, step.place)
+    own, received = (f"{x.path}:{variable(*place[0])}" for x, place in lines)
     return own, received
 
 
-def own_line(step: Step) -> tuple[Visit, Place]:
-    """Leave the layers of a library: find the module that calls them."""
-    visit = step.visit
-    while visit.parent and visit.place == step.place:
-        visit = visit.parent
-    return visit, step.place
+def bound_names(visit: Visit, place: Place) -> Targets:
+    """Write "path:variable" of all that a line binds, and, if that is a part
+    of what it makes, which."""
+    bound = line_targets(*place[0]).items()
+    return {f"{visit.path}:{x}": path for x, path in bound if x != RETURN}
 
 
-def receiver(step: Step) -> tuple[Visit, Place]:
-    """Go outwards from a line as long as what it makes is returned."""
-    visit, place = own_line(step)
-    while target(*place[0]) == RETURN:
-        if place[1:]:
-            place = place[1:]
-        elif visit.parent:
-            visit, place = visit.parent, visit.place
-        else:
-            break
-    return visit, place
+def names_by_step(
+    steps: Sequence[Step], visits: Sequence[Visit]
+) -> list[StepNames]:
+    """List what each step's tensors are bound to. First comes the line of the
+    step, or, within a library, the module alone."""
+    own = (
+        names_of(step)[0] if alone else f"{step.visit.path}:"
+        for step, alone in zip(steps, single_steps(steps))
+    )
+    names: list[StepNames] = [({name: 0}, {}) for name in own]
+    made, n = dict[int, Spot](), 0
+    for end, visit, place, _, parts in line_values(steps, visits):
+        for i in range(n, end):
+            made |= {x.number: (i, k) for k, x in enumerate(steps[i].makes)}
+        line, n = receiver(visit, place), end
+        for name, path in bound_names(*line).items():
+            mark = part_at(parts, path)
+            if mark and mark.number in made:
+                i, which = made[mark.number]
+                far = own_line(steps[i].visit, steps[i].place) != line
+                names[i][far].setdefault(name, which)
+    return names
+
+
+def line_values(
+    steps: Sequence[Step], visits: Sequence[Visit]
+) -> list[LineValue]:
+    """List what lines give: a module that they call, or else the last step
+    that they, or a library for them, make there."""
+    found = []
+    for i in last_of_turns(steps):
+        step, visit = steps[i], steps[i].visit
+        while visit.parent and visit.turn == step.turn and not visit.direct:
+            visit = visit.parent
+        if visit.turn != step.turn or not step.turn:
+            parts: Parts = [*step.makes]
+            if len(step.makes) == 1:
+                parts = step.makes[0]
+            line = own_line(step.visit, step.place)
+            found.append(LineValue(i + 1, *line, step.makes, parts))
+    for visit in visits:
+        if visit.direct and visit.parent:
+            given = visit.makes, visit.parts
+            found.append(
+                LineValue(visit.end, visit.parent, visit.place, *given)
+            )
+    return sorted(found, key=itemgetter(0))
+
+
+def is_called(name: str, pattern: str) -> bool:
+    """Whether a "path:variable" is what a pattern says; without a path it is
+    that of any module, and the whole model may have its class: (LM):y."""
+    anywhere = f"*:{pattern}" if pattern else pattern
+    forms = pattern, anywhere, WHOLE.sub(":", pattern)
+    return any(fnmatchcase(name, form) for form in forms)
 
 
 def keeper(keep: bool | str | list[str]) -> Keep:
-    """Say of each call whether to keep what it made."""
+    """Say of each call, and of what each module gives, whether to keep it."""
     if isinstance(keep, bool):
-        return (lambda step: True) if keep else None
+        return every_step if keep else None
     patterns = [keep] if isinstance(keep, str) else keep
-    return lambda step: any(
-        starmap(fnmatchcase, product(names_of(step), patterns))
-    )
+
+    def is_kept(made: Step | Visit) -> bool:
+        names: Iterable[str] = ()
+        if isinstance(made, Step):
+            inside = made.turn == made.visit.turn > 0
+            names = [f"{made.visit.path}:"]
+            if not inside:
+                received = bound_names(*receiver(made.visit, made.place))
+                names = *names_of(made), *received
+        elif made.direct and made.parent:
+            names = bound_names(*receiver(made.parent, made.place))
+        return any(starmap(is_called, product(names, patterns)))
+
+    return is_kept
 
 
 def kept_value(calls: Calls, text: str, nth: int | None) -> Tensor:
@@ -262,13 +372,14 @@ def kept_value(calls: Calls, text: str, nth: int | None) -> Tensor:
     Raises KeyError for a name that no line binds, or whose value was not
     kept, ValueError when it is not clear which value is meant.
     """
-    own, received = zip(*calls.names) if calls.names else ((), ())
-    names = own if text in own else received
-    found = [i for i, name in enumerate(names) if name == text]
-    if not found:
-        known = similar_names(text, names)
-        raise KeyError(f"no line binds {text!r}: there are {known}")
-    times, kept = len(found), calls.run.values.kept
+    names, kept = calls.names, calls.run.values.kept
+    name = known_name(chain(*chain(*names)), text)
+    every = (
+        [(i, x[name]) for i, x in enumerate(side) if name in x]
+        for side in zip(*names)
+    )
+    found = next(filter(None, every))
+    times = len(found)
     if nth is None and times > 1:
         raise ValueError(
             f"{text!r} was bound {times} times: write [{text!r}, 0] to "
@@ -277,14 +388,26 @@ def kept_value(calls: Calls, text: str, nth: int | None) -> Tensor:
     nth = nth or 0
     if not 0 <= nth < times:
         raise ValueError(f"{text!r} was bound {times} times, not {nth + 1}")
-    if found[nth] not in kept:
+    i, which = found[nth]
+    if i not in kept:
         raise KeyError(f"{text!r} was not kept: trace with keep={text!r}.")
-    return kept[found[nth]][0]
+    return kept[i][which]
 
 
-def similar_names(text: str, names: Sequence[str]) -> str:
-    """List the names in the same module, or all if there are none."""
-    known = [name for name in dict.fromkeys(names) if name[-1] != ":"]
+def known_name(names: Iterable[str], text: str) -> str:
+    """Find the one "path:variable" that a text says, with its path or not;
+    else list those in the same module, or all if there are none."""
+    known = [x for x in dict.fromkeys(names) if x[-1] != ":"]
+    forms = text, WHOLE.sub(":", text)
+    found = [x for x in known if x in forms or x.rpartition(":")[2] == text]
+    if text in found or len(found) == 1:
+        return text if text in found else found[0]
+    if found:
+        raise ValueError(
+            f"{text!r} is bound in several modules: write one of "
+            f"{', '.join(map(repr, found))}."
+        )
     path = text.rpartition(":")[0]
     inside = [name for name in known if name.rpartition(":")[0] == path]
-    return ", ".join(inside or known) or "none"
+    listed = ", ".join(inside or known) or "none"
+    raise KeyError(f"no line binds {text!r}: there are {listed}")

@@ -1,6 +1,5 @@
 """Live printing: the shapes of each step, while the model runs."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -12,13 +11,14 @@ from torch.overrides import TorchFunctionMode
 from shapewatch.tracing.axes.inputs import Names
 from shapewatch.tracing.axes.names import Shapes, shapes_text
 from shapewatch.tracing.axes.sizes import Dims
-from shapewatch.tracing.calls import module_shapes
+from shapewatch.tracing.calls import Calls, module_shapes
 from shapewatch.tracing.record.recorder import Recorder, Step
 from shapewatch.tracing.record.shared import THREAD, eagerly, noting
 from shapewatch.tracing.record.state import aside
 from shapewatch.tracing.record.tensors import name_of, tensors
+from shapewatch.tracing.record.visits import Visit
 from shapewatch.tracing.tables import call_line, module_label, text_line
-from shapewatch.tracing.tracer import Trace, trace
+from shapewatch.tracing.tracer import trace
 
 
 @contextmanager
@@ -118,7 +118,8 @@ class LiveCalls(Recorder):
     def __init__(self, model: nn.Module, preview: "Preview"):
         super().__init__(model)
         self.preview, self.label = preview, ""
-        self.kinds: dict[tuple, set[str]] = defaultdict(set)
+        self.waiting: Step | None = None
+        self.turn = 0
 
     def __torch_function__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
@@ -128,24 +129,44 @@ class LiveCalls(Recorder):
         return super().__torch_function__(function, types, args, kwargs)
 
     def note(self, *made: Any) -> Step:
-        """Write a call down, and print it, under its module's path where
-        that is another."""
+        """Write a call down, and print it. The first that a library makes
+        for a line waits: it may be the only one, and has the line then."""
         step = super().note(*made)
-        path, kind = step.visit.path, step.visit.kind
-        if not kind:
-            return step
-        kinds = self.kinds[step.visit, step.place[0]]
-        kinds |= set() if step.asked else {step.name}
-        call = step.line if len(kinds) < 2 else step.name
-        key = path, step.function
-        call, inputs, outputs = self.preview.next(key, call, (), ())
-        reads = measured_text(step.reads, inputs)
-        makes = measured_text(step.makes, outputs)
-        if self.label != module_label(path, kind):
-            self.label = module_label(path, kind)
-            print(self.label)
-        print(call_line(call, reads, makes or "failed"))
+        if step.visit.kind:
+            how = "name" if step.turn == self.turn > 0 else "line"
+            self.show(how)
+            self.turn, self.waiting = step.turn, step
+            if how == "name" or not step.turn:
+                self.show(how)
         return step
+
+    def leave(self, visit: Visit) -> None:
+        """Print what waits, when a module gives what its line asked for."""
+        if visit.direct:
+            self.show("line")
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        self.show("line")
+
+    def show(self, how: str) -> None:
+        """Print the call that waits, by its line or its name."""
+        step, self.waiting = self.waiting, None
+        if step:
+            show_call(self, step, getattr(step, how))
+
+
+def show_call(live: LiveCalls, step: Step, call: str) -> None:
+    """Print a call, under its module's path where that is another."""
+    path, kind = step.visit.path, step.visit.kind
+    key = path, step.function
+    call, inputs, outputs = live.preview.next(key, call, (), ())
+    reads = measured_text(step.reads, inputs)
+    makes = measured_text(step.makes, outputs)
+    if live.label != module_label(path, kind):
+        live.label = module_label(path, kind)
+        print(live.label)
+    print(call_line(call, reads, makes or "failed"))
 
 
 class Preview:
@@ -177,7 +198,7 @@ class Preview:
             seen = error.trace  # as far as it gets
         finally:
             self.busy = False
-        self.ahead = self.listed(seen)
+        self.ahead = self.listed(seen._calls)
 
     def next(self, key: object, *unknown: Any) -> Sequence:
         """Give what is known of what runs now."""
@@ -188,9 +209,9 @@ class Preview:
         return unknown
 
 
-def call_lines(seen: Trace) -> Iterator[tuple[tuple, str, Shapes, Shapes]]:
+def call_lines(calls: Calls) -> Iterator[tuple[tuple, str, Shapes, Shapes]]:
     """List each call of a run, and its axes, by its module and function."""
-    for step, row in zip(seen.steps, seen.table.rows):
+    for step, row in zip(calls.steps, calls.table.rows):
         key = step.visit.path, step.function
         yield key, row.call, row.inputs, row.outputs
 

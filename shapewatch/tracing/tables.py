@@ -84,23 +84,23 @@ def module_label(path: str, kind: str) -> str:
 
 
 class Printable:
-    """What prints its lines, and its notes below them."""
+    """What prints its lines, and its `notes` below them."""
 
     notes: list[str]
 
-    def lines(self) -> list[str]:
+    def _lines(self) -> list[str]:
         """Write all but the notes."""
         raise NotImplementedError
 
     def __str__(self) -> str:
         notes = [f"note: {note}" for note in self.notes]
-        return "\n".join([*self.lines(), *notes])
+        return "\n".join([*self._lines(), *notes])
 
     __repr__ = __str__
 
 
 class Table(Printable):
-    """Rows that print themselves, and show themselves in a notebook."""
+    """The `rows` of calls, which print themselves, with `notes` below."""
 
     def __init__(self, rows: list[Row], notes: list[str]):
         self.rows, self.notes = rows, notes
@@ -120,7 +120,7 @@ class Table(Printable):
             )
         return Table(rows, self.notes)
 
-    def lines(self) -> list[str]:
+    def _lines(self) -> list[str]:
         """Write a heading for each module, and a line for each call."""
         groups = groupby(self.rows, key=lambda row: row.path)
         return [x for path, rows in groups for x in (path, *map(str, rows))]
@@ -140,7 +140,8 @@ def row_cells(row: Row) -> tuple[None, str, str, str]:
 
 
 class Sheet(Printable, Generic[RowType]):
-    """Rows of names and numbers, looked up by their first cell.
+    """Rows of names and numbers, looked up by their first cell: `rows`, and
+    the `headers` above their columns.
 
     A module's row has all that is within it; the whole model, "", comes
     last and is printed as the total.
@@ -162,7 +163,7 @@ class Sheet(Printable, Generic[RowType]):
         names = getattr(self.rows[0], "_fields", ()) if self.rows else ()
         return [HEADERS.get(name, name) for name in names]
 
-    def lines(self) -> list[str]:
+    def _lines(self) -> list[str]:
         """Write a line for each row; numbers end in one column."""
         if not self.rows:
             return []

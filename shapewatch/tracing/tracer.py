@@ -5,6 +5,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import torch
+
 from shapewatch.tracing.axes.inputs import Names, check_sizes, names_of_axes
 from shapewatch.tracing.axes.sizes import Dims, plain_sizes, run_sizes
 from shapewatch.tracing.calls import Calls, keeper
@@ -25,8 +27,9 @@ from shapewatch.tracing.questions.finite import (
 )
 from shapewatch.tracing.questions.saved import (
     File,
-    KeptCalls,
-    save_trace,
+    SavedTrace,
+    TracedCalls,
+    saved_data,
     to_json,
 )
 from shapewatch.tracing.questions.scrambles import Scramble, scrambles
@@ -38,25 +41,25 @@ from shapewatch.tracing.tables import Sheet, Table
 from shapewatch.tracing.tree.tree import Tree
 
 
-class RepeatableCalls(Calls):
+class RepeatableCalls(TracedCalls):
     """The torch calls of a run, and what was called: to be run again.
 
     Whatever is asked, the model, its inputs and the random numbers are as
     before afterwards.
     """
 
-    def __init__(self, *calls: Any, ran: tuple[Any, tuple, dict]):
-        super().__init__(*calls)
-        self.model, self.inputs, self.options = ran
-        self.call = partial(self.model, *self.inputs, **self.options)
+    def __init__(self, calls: Calls, model: Any, inputs: tuple, options: dict):
+        super().__init__(calls)
+        self.model, self.inputs, self._options = model, inputs, options
+        self._call = partial(model, *inputs, **options)
 
     def parameters(self) -> Sheet:
         """Count the parameters of each module."""
-        return costs.parameters(self.call)
+        return costs.parameters(self._call)
 
     def flops(self) -> Sheet:
         """Count the multiply-adds of each module, by another run."""
-        return costs.flops(self.model, *self.inputs, **self.options)
+        return costs.flops(self.model, *self.inputs, **self._options)
 
     def first_nan(self) -> FirstNan:
         """Find the first call that makes NaN or infinity of numbers that
@@ -73,20 +76,16 @@ class RepeatableCalls(Calls):
         It makes 1 NaN in 2 numbers. It reads:
           tensor 1: from -1 to 1...
         """
-        return first_nan(self, self.call)
+        return first_nan(self._calls, self._call)
 
 
 FEW_LINES = 40  # lines of calls
 
 
-class PrintedCalls(Calls):
+class PrintedCalls(TracedCalls):
     """The calls of a run of `model`, and how they are printed."""
 
     model: Any
-
-    def calls(self) -> Table:
-        """List every torch call."""
-        return self.table
 
     @gc_paused()
     def tree(self, depth: int | None = None) -> Tree:
@@ -96,34 +95,39 @@ class PrintedCalls(Calls):
         `depth` says how many levels; without it, as many as fit a screen.
         Raises ValueError for a depth below 0.
         """
-        return Tree(self, self.model, depth)
+        return Tree(self._calls, self.model, depth)
 
     @property
-    def shown(self) -> Table | Tree:
+    def _printed(self) -> Table | Tree:
         """What is printed: the calls, if they fit in 40 lines, or if there
         are no modules in what ran; else the tree."""
-        many = (
-            len(self.steps) > FEW_LINES or len(self.table.lines()) > FEW_LINES
-        )
-        return tree if many and (tree := self.tree()).shown else self.table
+        table = self._calls.table
+        many = max(len(table.rows), len(table._lines())) > FEW_LINES
+        return tree if many and (tree := self.tree())._shown else table
 
-    def lines(self) -> list[str]:
-        """Write the calls, or the modules."""
-        return self.shown.lines()
+    def _lines(self) -> list[str]:
+        return self._printed._lines()
 
     def _repr_html_(self) -> str:
-        return self.shown._repr_html_()
+        return self._printed._repr_html_()
 
 
-class Trace(RepeatableCalls, PrintedCalls, KeptCalls):
+class Trace(RepeatableCalls, PrintedCalls):
     """The torch calls of a run, with named shapes.
 
     `steps` are the calls in order, `axes` the named axes of what each reads
-    and makes, `result` is what the model gave, and `notes` say what could
-    not be found out. Print it, or show it in a notebook: it lists the calls
-    if they fit in 40 lines, else the modules that made them. `calls` and
-    `tree` give the one or the other, `at` a part.
+    and makes, `sizes` those of the dimensions in this run and in the probes.
+    `result` is what `model` gave for `inputs`, and `notes` say what could not
+    be found out. Print it, or show it in a notebook: it lists the calls if
+    they fit in 40 lines, else the modules that made them. `calls` and `tree`
+    give the one or the other, `at` a part.
+
+    What comes back from a pickle, or a copy, is a `SavedTrace`, as from
+    `save` and `load_trace`.
     """
+
+    def __reduce__(self) -> tuple:
+        return SavedTrace, (saved_data(self._calls, self._printed),)
 
     @gc_paused()
     def source(
@@ -134,27 +138,27 @@ class Trace(RepeatableCalls, PrintedCalls, KeptCalls):
         `path` is the module to look in, and `nth` which of its runs. Raises
         TypeError and ValueError for what cannot be shown.
         """
-        return annotate(self, thing, path, nth)
+        return annotate(self._calls, thing, path, nth)
 
     def check_axes(self) -> list[Scramble]:
         """Find reshapes that keep every size and scramble the elements."""
-        return scrambles(self)
+        return scrambles(self._calls)
 
     @gc_paused()
     def attention(self) -> list[Attention]:
         """Give every attention that the data shows: `scores`, `masked` and
         `weights`, with their named shape. Needs what was kept: keep=True."""
-        return find_attention(self)
+        return find_attention(self._calls)
 
     @gc_paused()
     def to_json(self) -> str:
         """Write the trace as JSON; `questions.saved` has the schema."""
-        return to_json(self)
+        return to_json(self._calls)
 
     @gc_paused()
     def save(self, file: File) -> None:
         """Write the trace, and the values that it kept, for `load_trace`."""
-        save_trace(self, file)
+        torch.save(saved_data(self._calls, self._printed), file)
 
 
 def trace(
@@ -223,7 +227,7 @@ def trace(
     if not run.error:
         notes += [] if varied else without_axis(run, given)
         notes += detour_notes(model, inputs, options)
-    seen = Trace(run, others, notes + run.notes, given, ran=ran)
+    seen = Trace(Calls(run, others, notes + run.notes, given), *ran)
     if run.error:
         raise explained_error(run.error, seen)
     return seen
@@ -233,7 +237,7 @@ def explained_error(error: Exception, seen: Trace) -> Exception:
     """Give what stopped a run its trace, and a note on the call that failed,
     if one did."""
     if seen.steps and not seen.steps[-1].makes:
-        error.add_note(explanation(seen))
+        error.add_note(explanation(seen._calls))
     elif THREADS_NOTE in seen.notes:
         error.add_note(THREADS_NOTE)
     vars(error)["trace"] = seen

@@ -55,8 +55,8 @@ def seen():
 @pytest.mark.parametrize("name", ["tiny", "sizes", "paper"])
 def test_the_map_has_a_shape_wherever_it_changes(name):
     seen = traced(name)
-    b, s, t, c = (seen.run.sizes[key] for key in "BSTC")
-    h, d, v = seen.run.sizes["H"], seen.run.sizes["D"], seen.result.shape[-1]
+    b, s, t, c = (seen.sizes[0][key] for key in "BSTC")
+    h, d, v = seen.sizes[0]["H"], seen.sizes[0]["D"], seen.result.shape[-1]
     fused = (b, s, 3 * c) if name == "paper" else (b, s, c)
     expected = [(b, s), (b, s, c), (b, t), (b, t, c), (b, t, v), (b, s, c)]
     line = [(b, s, c), fused, (b, h, s, d), *[(b, h, s, s)] * 3]

@@ -82,7 +82,7 @@ def cache(model: nn.Module, *ids: Tensor) -> int:
 def made(model: nn.Module, *ids: Tensor) -> Iterator[list]:
     """The sizes of all that a run makes; of equal blocks the first."""
     seen = trace(model, *ids)
-    for step, row in zip(seen.steps, seen.table.rows):
+    for step, row in zip(seen.steps, seen.calls().rows):
         path, number = step.visit.path, BLOCK.match(step.visit.path)
         checks = Path(step.code.co_filename).stem == "checks"
         later = number and number[2] != "0"

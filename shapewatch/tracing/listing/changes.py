@@ -30,7 +30,7 @@ class Diff(Printable):
         self.notes: list[str] = []
 
     @property
-    def steps(self) -> list[tuple[str, list[LinePair]]]:
+    def _steps(self) -> list[tuple[str, list[LinePair]]]:
         """Each title, and the lines before and after."""
         found = []
         for title, (old, new) in zip(self.titles, pairwise(self.versions)):
@@ -38,11 +38,11 @@ class Diff(Printable):
             found.append((title, pairs if self.whole else without_same(pairs)))
         return found
 
-    def lines(self) -> list[str]:
+    def _lines(self) -> list[str]:
         """Write a title, and lines with - that were replaced by those with +
         below them."""
         found = []
-        for title, pairs in self.steps:
+        for title, pairs in self._steps:
             for line in title.splitlines():
                 found += wrap(line, DIFF_WIDTH) or [""]
             for old, new in pairs:
@@ -54,7 +54,7 @@ class Diff(Printable):
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
         bodies = ""
-        for title, pairs in self.steps:
+        for title, pairs in self._steps:
             text = html.escape(title).replace("\n", "<br>")
             head = f'<th scope="rowgroup" colspan="2">{text}</th>'
             rows = "".join(pair_html(*pair) for pair in pairs)

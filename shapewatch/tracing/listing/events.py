@@ -5,12 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache, cached_property
 from itertools import chain, pairwise
-from operator import itemgetter
 from types import CodeType
 from typing import Any, NamedTuple
 
 from shapewatch.tracing.axes.names import Shapes
-from shapewatch.tracing.calls import Calls, known_shapes
+from shapewatch.tracing.calls import Calls, known_shapes, line_values
 from shapewatch.tracing.record.visits import Place, Visit
 from shapewatch.tracing.source import expressions as source
 from shapewatch.tracing.source.expressions import Function
@@ -23,12 +22,11 @@ LOOPS += ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 
 
 class CallEvent(NamedTuple):
-    """A torch call, with its function's name, or a module's run."""
+    """What a torch call, a library's function or a module's run gave."""
 
     visit: Visit
     place: Place
     shapes: Shapes | None
-    name: str
 
     def runs(self, code: CodeType) -> Iterator[FunctionRun]:
         """Give the runs of a function that led here, the innermost first."""
@@ -54,18 +52,13 @@ class CallEvents:
     def all(self) -> list[CallEvent]:
         """What was called, in order; calls inside a library are left out,
         for what they make is inside the call that led to them."""
-        found: list[tuple[float, CallEvent]] = []
-        steps = zip(self.calls.steps, self.calls.axes)
-        for i, (step, (_, made)) in enumerate(steps):
-            if step.visit.place != step.place:
-                event = CallEvent(step.visit, step.place, made, step.name)
-                found.append((i, event))
-        for visit in self.calls.run.visits:
-            if visit.direct and visit.parent:
-                given = known_shapes(self.calls, visit.makes, visit.end)
-                event = CallEvent(visit.parent, visit.place, given, "")
-                found.append((visit.end - 0.5, event))
-        return [event for _, event in sorted(found, key=itemgetter(0))]
+        calls = self.calls
+        return [
+            CallEvent(
+                one.visit, one.place, known_shapes(calls, one.makes, one.end)
+            )
+            for one in line_values(calls.steps, calls.run.visits)
+        ]
 
     def within(self, run: FunctionRun) -> list[CallEvent]:
         """List the events that a run of a function led to, and no run of the
@@ -142,8 +135,9 @@ class Frame:
         UNCERTAIN where it cannot be told."""
         at = source.run_span(node)
         if at in self.made:
-            in_loop = node in nodes_in_loops(self.node)
-            return shapes_of_events(self.made[at], node, in_loop)
+            times = tuple(x.shapes for x in self.made[at] if x.shapes)
+            known = len(times) == len(self.made[at])
+            return ExpressionShapes(times) if known else UNCERTAIN
         if at in self.called:
             return shapes_of_function(self, node, self.called[at])
         return NO_SHAPES
@@ -194,22 +188,6 @@ def nodes_in_loops(function: Function) -> set[ast.AST]:
     """Find what stands in the loops of a function."""
     loops = [node for node in ast.walk(function) if isinstance(node, LOOPS)]
     return {node for loop in loops for node in ast.walk(loop)}
-
-
-def shapes_of_events(
-    events: list[CallEvent], node: ast.AST, in_loop: bool
-) -> ExpressionShapes:
-    """Tell what an expression made from the events there. Several may be
-    one call, of a library's function that made them all."""
-    shapes = [event.shapes for event in events if event.shapes]
-    names = {event.name for event in events}
-    own = {"", last_name(getattr(node, "func", node))}
-    if len(shapes) < len(events):
-        return UNCERTAIN
-    if not isinstance(node, ast.Call) or len(events) == 1 or names <= own:
-        return ExpressionShapes(tuple(shapes))
-    alike = len(names) == 1 and len(set(shapes)) == 1
-    return ExpressionShapes((shapes[0],)) if alike and in_loop else UNCERTAIN
 
 
 def shapes_of_function(

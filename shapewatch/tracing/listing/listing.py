@@ -44,12 +44,12 @@ class AnnotatedSource:
     """
 
     def __init__(self, title: str, lines: list[CodeLine]):
-        self.title, self.lines = title, lines
+        self._title, self._lines = title, lines
 
     def __str__(self) -> str:
         """Write the notes beside the code where there is room, else below."""
-        lines = [(code, [*starmap(note_text, ns)]) for code, ns in self.lines]
-        column, found = best_column(lines), [self.title, ""]
+        lines = [(code, [*starmap(note_text, ns)]) for code, ns in self._lines]
+        column, found = best_column(lines), [self._title, ""]
         for code, notes in lines:
             found += text_lines(code, notes, column)
         return "\n".join(line.rstrip() for line in found)
@@ -58,9 +58,9 @@ class AnnotatedSource:
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
-        name, _, rest = self.title.partition("\n")[0].partition(" ")
+        name, _, rest = self._title.partition("\n")[0].partition(" ")
         title = f"<b>{html.escape(name)}</b> {html.escape(rest)}"
-        rows = "".join(rows_html(self.lines))
+        rows = "".join(rows_html(self._lines))
         return (
             f'{STYLE}<table class="trace listing"><caption>{title}</caption>'
             f"{rows}</table>"

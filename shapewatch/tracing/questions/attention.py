@@ -422,7 +422,7 @@ def attention_tensors(one: AttentionSteps, data: Data) -> Attention:
     """Look the three up; or compute them again, where one call did it all,
     or where more was done to the scores after a mask."""
     after = {i for i, _ in one.way if one.scores < i <= one.masked}
-    if not {one.scores, *after, one.weights} <= data.kept.keys():
+    if not {one.scores, *after, one.weights} <= data.given.keys():
         raise ValueError(
             f"the scores in {one.path or 'the model'} were not kept: "
             "trace with keep=True."

@@ -21,6 +21,8 @@ from shapewatch.tracing.record.recorder import (
     RecordedRun,
     Recorder,
     Step,
+    branch_condition,
+    every_step,
     sources_of,
 )
 from shapewatch.tracing.record.shared import eagerly
@@ -54,8 +56,8 @@ def operands(step: Step) -> list[str]:
     it reads its parameters as well."""
     if step.visit.place == step.place:
         return []
-    if step.asked:
-        return [step.asked]
+    if asked := branch_condition(step):
+        return [asked]
     match passage(*step.place[0]):
         case ast.BinOp(left, _, right):
             found = [left, right]
@@ -215,7 +217,7 @@ class SearchedRun:
     infinity in it, and what stopped it."""
 
     def __init__(self, call: partial):
-        recorder = Recorder(root_module(call), lambda step: True)
+        recorder = Recorder(root_module(call), every_step)
         recorder.visits.now.kind = method_of(call)
         self.steps, self.error, result = recorder.steps, "", None
         self.looks = recorder.values = NonFiniteSearch(recorder.steps)

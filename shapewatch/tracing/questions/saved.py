@@ -7,15 +7,15 @@ The JSON is one object. Version 1:
 - `dims`: the size of each named dimension in the traced run.
 - `steps`: the torch calls, in order, each an object:
   - `module`: the path of the module that made the call, "" for the whole
-    model; `nth`: how many runs of it went before; `kind`: its class, "" for
-    a call outside every module.
-  - `call`: the expression as it is written, or, where nobody wrote it, the
-    function's name; `variable`: what the result is bound to, or "";
-    `function`: the torch function's name.
+    model, "(Linear)" for a module that is no part of it; `nth`: how many runs
+    of it went before; `kind`: its class, "" for a call outside every module.
+  - `call`: the expression as it is written, or, where nobody wrote it, or it
+    makes several calls, the function's name; `variable`: what the expression
+    is bound to, or ""; `function`: the torch function's name.
   - `inputs` and `outputs`: tensors. A call without outputs failed.
 - A tensor has a `number`: the same number is the same tensor, counted from
   0 in the order of first appearance. `shape` has its sizes, and `axes` a
-  name for each, with how it is `known`: "proved" (it held at other sizes
+  `name` for each, with how it is `known`: "proved" (it held at other sizes
   too), "value" (one dimension has this size) or "unknown" (the name is the
   size itself). `dtype` and `device` are its own: "float32", "cpu".
 - `notes`: what could not be found out, in sentences.
@@ -24,8 +24,9 @@ The same run gives the same text, byte for byte. A note may quote a model's
 own error message.
 
 A file is a dictionary that `torch.load` reads with weights_only=True: this
-JSON, the sizes of all runs, the "path:variable" of each call, the values that
-were kept, and the attention that was found in them.
+JSON, the sizes of all runs, the "path:variable" of what each call makes, the
+values that were kept, the attention that was found in them, and the trace as
+it is printed. A pickle of a trace has the same.
 """
 
 import json
@@ -33,16 +34,22 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 import torch
-from torch import Size
+from torch import Size, Tensor
 
 from shapewatch.tracing.axes.names import Axis, Shape
-from shapewatch.tracing.calls import Calls, kinds_of, new_kinds
+from shapewatch.tracing.calls import (
+    Axes,
+    Calls,
+    kept_value,
+    kinds_of,
+    new_kinds,
+)
 from shapewatch.tracing.questions.attention import Attention, find_attention
 from shapewatch.tracing.questions.compare import Comparison, compare
 from shapewatch.tracing.record.recorder import RecordedRun, Step
 from shapewatch.tracing.record.tensors import USUAL, Mark
 from shapewatch.tracing.record.visits import Visit
-from shapewatch.tracing.tables import Row, Table, module_label
+from shapewatch.tracing.tables import Printable, Row, Table, module_label
 
 JSON_VERSION = FILE_VERSION = 1
 # The package that the tracer was a part of when this format began.
@@ -157,52 +164,92 @@ def saved_shape(data: dict[str, Any]) -> Shape:
     )
 
 
-class KeptCalls(Calls):
-    """The calls of a run, and what is asked of the values that it kept."""
+class TracedCalls(Printable):
+    """The calls of a run, and what is asked of them and of kept values."""
 
-    def compare(self, reference: Calls) -> Comparison:
+    def __init__(self, calls: Calls):
+        self._calls, self.notes, self.steps = calls, calls.notes, calls.steps
+        self.result = calls.run.result
+        self.sizes = [run.sizes for run in calls.runs]
+
+    @property
+    def axes(self) -> list[Axes]:
+        """The named axes of what each call reads, and of what it makes."""
+        return self._calls.axes
+
+    def calls(self) -> Table:
+        """List every torch call."""
+        return self._calls.table
+
+    def at(self, pattern: str) -> Table:
+        """Show a module, and all within it; * stands for anything."""
+        return self._calls.table.at(pattern)
+
+    def __getitem__(self, name: str | tuple[str, int]) -> Tensor:
+        """Give a kept value by "path:variable", or by a variable that only
+        one module has; with a number after it, one of several of that name."""
+        text, nth = name if isinstance(name, tuple) else (name, None)
+        return kept_value(self._calls, text, nth)
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def compare(self, reference: "TracedCalls") -> Comparison:
         """Find where this run and another, maybe a saved one, part first."""
-        return compare(self, reference)
+        return compare(self._calls, reference._calls)
 
 
-class SavedTrace(KeptCalls):
-    """A trace that was saved: it prints, gives kept values by name, and is
-    compared with others. It has no model that could run again."""
+class SavedTrace(TracedCalls):
+    """A trace that was saved or pickled: it prints, gives kept values by
+    name, and is compared with others. It has no model that could run again.
+
+    `steps`, `axes`, `sizes` and `notes` are as in a `Trace`; `result` is None.
+    """
 
     def __init__(self, data: dict[str, Any]):
         first, *others = map(RecordedRun, data["sizes"])
-        self.text, self.found = data["json"], data["attention"]
         steps: Any
-        steps, table = read_json(self.text)
+        steps, table = read_json(data["json"])
         first.steps, first.values.kept = steps, dict(data["kept"])
-        super().__init__(first, list(others), table.notes, data["dims"])
-        self.table, self.names = table, list(data["names"])
-        self.axes = [(row.inputs, row.outputs) for row in table.rows]
+        calls = Calls(first, list(others), table.notes, data["dims"])
+        calls.table = table
+        calls.axes = [(row.inputs, row.outputs) for row in table.rows]
+        calls.names = [  # an older file has no numbers with them
+            (own, more) if isinstance(own, dict) else ({own: 0}, {more: 0})
+            for own, more in data["names"]
+        ]
+        self._data = data
+        super().__init__(calls)
 
-    def lines(self) -> list[str]:
-        """Write the calls."""
-        return self.table.lines()
+    def __reduce__(self) -> tuple:
+        return SavedTrace, (self._data,)
+
+    def _lines(self) -> list[str]:
+        table = self._calls.table
+        return self._data.get("text") or table._lines()
 
     def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+        table = self._calls.table
+        return self._data.get("html") or table._repr_html_()
 
     def attention(self) -> list[Attention]:
         """Give every attention that was found when this was saved."""
-        if isinstance(self.found, str):
-            raise ValueError(self.found)
+        found = self._data["attention"]
+        if isinstance(found, str):
+            raise ValueError(found)
         return [
             Attention(path, tuple(Axis(*x) for x in axes), *parts)
-            for path, axes, *parts in self.found
+            for path, axes, *parts in found
         ]
 
     def to_json(self) -> str:
         """Give the trace as JSON; `questions.saved` has the schema."""
-        return self.text
+        return self._data["json"]
 
 
-def save_trace(calls: Calls, file: File) -> None:
-    """Write a trace and the values that it kept, but for tensors of classes
-    that others have made."""
+def saved_data(calls: Calls, printed: Any) -> dict[str, Any]:
+    """Give all that is saved of a trace, as it is printed: no tensors of
+    classes that others have made, and none of a vmap."""
     kept = calls.run.values.kept.items()
     try:
         attention: Any = [
@@ -211,17 +258,24 @@ def save_trace(calls: Calls, file: File) -> None:
         ]
     except ValueError as error:  # why it cannot be given
         attention = str(error)
-    data = {
+    return {
         "format": FORMAT,
         "version": FILE_VERSION,
         "json": to_json(calls),
         "sizes": [run.sizes for run in calls.runs],
         "dims": calls.given,
         "names": calls.names,
-        "kept": {i: x for i, x in kept if {*map(type, x)} <= USUAL},
+        "kept": {i: x for i, x in kept if all(map(is_plain, x))},
         "attention": attention,
+        "text": printed._lines(),
+        "html": printed._repr_html_(),
     }
-    torch.save(data, file)
+
+
+def is_plain(tensor: Tensor) -> bool:
+    """Whether a tensor is of PyTorch's own class, and not inside a vmap."""
+    inside = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    return type(tensor) in USUAL and not inside
 
 
 def load_trace(file: File) -> SavedTrace:

@@ -47,7 +47,9 @@ class Step(NamedTuple):
 
     `place` has the line in the reader's code, and those within the same
     module that led there, the innermost first. `call` tells it from other
-    calls: the function, and the very instruction that called it.
+    calls: the function, and the very instruction that called it. What a
+    library calls each time on behalf of one line has one `turn`; it is 0
+    where the line itself calls. `reads` and `makes` are the tensors.
     """
 
     call: Call
@@ -55,6 +57,7 @@ class Step(NamedTuple):
     visit: Visit
     reads: list[Mark]
     makes: list[Mark]
+    turn: int = 0
 
     @property
     def function(self) -> Callable:
@@ -75,29 +78,35 @@ class Step(NamedTuple):
         return name_of(function)
 
     @property
-    def asked(self) -> str:
-        """The condition of an `if`, as it is written, if that is the call."""
-        asks = self.function is Tensor.__bool__
-        return expressions.condition(*self.place[0]) if asks else ""
-
-    @property
-    def binding(self) -> tuple[str, str]:
-        """The variable that is bound, or "", and the expression, as they are
-        written; the function's name, where that cannot be read."""
-        if self.asked:
-            return "", f"bool({self.asked})"
-        written = expressions.expression(*self.place[0])
-        if not written:
-            return "", self.name
-        return expressions.variable(*self.place[0]), written
-
-    @property
     def line(self) -> str:
         """The line, as it is written: q = self.query(x)."""
-        return expressions.line_text(*self.binding)
+        return expressions.line_text(*line_parts(self))
 
 
-Keep = Callable[[Step], bool] | None
+def branch_condition(step: Step) -> str:
+    """Write what an `if` asks, as it is written, if that is the call."""
+    asks = step.function is Tensor.__bool__
+    return expressions.condition(*step.place[0]) if asks else ""
+
+
+def line_parts(step: Step) -> tuple[str, str]:
+    """Give the variable that a step's line binds, or "", and the expression,
+    as written; the function's name, where that cannot be read."""
+    if asked := branch_condition(step):
+        return "", f"bool({asked})"
+    written = expressions.expression(*step.place[0])
+    if not written:
+        return "", step.name
+    return expressions.variable(*step.place[0]), written
+
+
+# Whether to keep what a step made; or what a module gave, when that is known.
+Keep = Callable[[Step | Visit], bool] | None
+
+
+def every_step(made: Step | Visit) -> bool:
+    """Keep what the steps make: there is no more in what a module gives."""
+    return isinstance(made, Step)
 
 
 def step_shapes(step: Step) -> CallShapes:
@@ -172,11 +181,29 @@ class ShapeRun(Watch):
         return [*self.shapes]
 
 
+def keep_result(recorder: "Recorder", visit: Visit) -> None:
+    """Keep what the steps made that made what a module gave, as far as it is
+    there."""
+    if not (recorder.keep and recorder.keep(visit)):
+        return
+    steps, values, seen = recorder.steps, recorder.values, recorder.marks.seen
+    numbers = {mark.number for mark in visit.makes or ()}
+    made = {x.number: i for i, step in enumerate(steps) for x in step.makes}
+    for i in {made[n] for n in numbers & made.keys()} - {*values.kept}:
+        found = [seen[mark.number - 1]() for mark in steps[i].makes]
+        there = [tensor for tensor in found if tensor is not None]
+        if len(there) == len(found):
+            values.keep(i, there, (), {})
+            del values.given[i]  # it is not known any more
+
+
 class Recorder(Watch):
     """Write down each torch call that makes a tensor, in a run of `model`.
 
-    `keep` says of each call whether to keep what it makes.
+    `keep` says of each call, and of each module, whether to keep the result.
     """
+
+    leave = keep_result
 
     def __init__(self, model: nn.Module, keep: Keep = None):
         super().__init__()
@@ -187,6 +214,7 @@ class Recorder(Watch):
 
     def __enter__(self):
         self.visits.base = sys._getframe(1).f_code
+        self.visits.leave = self.leave
         self.visits.__enter__()
         return super().__enter__()
 
@@ -220,8 +248,9 @@ class Recorder(Watch):
         self, function: Any, frame: FrameType, reads: list, makes: list
     ) -> Step:
         """Write a call down that was made in a frame."""
-        place, now = place_of(self.visits, frame), self.visits.now
-        step = call_of(function, frame), place, now, reads, makes
+        place, turn = place_of(self.visits, frame, function)
+        now = self.visits.now
+        step = call_of(function, frame), place, now, reads, makes, turn
         return tuple.__new__(Step, step)  # as Step(*step), in half the time
 
 

@@ -27,6 +27,26 @@ class Mark(NamedTuple):
     device: torch.device
 
 
+# Tensors in lists and dictionaries: each by its mark, and what is none.
+Parts = Mark | None | list["Parts"] | dict[Any, "Parts"]
+
+
+def part_at(parts: Parts, path: Iterable) -> Mark | None:
+    """Follow indices and keys to a part; give its first tensor, if any."""
+    for key in path:
+        if isinstance(parts, dict):
+            plain = {**dict(enumerate(parts.values())), **parts}
+            parts = plain.get(key)
+        elif isinstance(parts, list) and key in range(len(parts)):
+            parts = parts[key]
+        else:
+            return None
+    if parts is None or isinstance(parts, Mark):
+        return parts
+    inner = parts.values() if isinstance(parts, dict) else parts
+    return next(filter(None, (part_at(x, ()) for x in inner)), None)
+
+
 class Marks:
     """Give each tensor a number, the same one as long as it lives, and the
     shape that it had when it was last made.
@@ -80,6 +100,15 @@ class Marks:
     def forget(self, tensor: Tensor) -> None:
         """Take a tensor for a new one from now on: x.data = y made it so."""
         self.known.pop(id(ref(tensor)), None)
+
+
+def parts_of(value: Any, marks: Marks) -> Parts:
+    """Mark the tensors in a value, and keep how it is laid out."""
+    if isinstance(value, dict):
+        return {key: parts_of(part, marks) for key, part in value.items()}
+    if isinstance(value, tuple | list):
+        return [parts_of(part, marks) for part in value]
+    return next(iter(marks.read((value,))), None)
 
 
 def shape_of(tensor: Tensor) -> torch.Size:

@@ -1,10 +1,13 @@
 """Module visits: which module is running, and the lines that led there."""
 
+import re
 import sys
+import sysconfig
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass, field
 from itertools import count
+from os import sep
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -13,7 +16,12 @@ import torch
 from torch import nn
 
 from shapewatch.tracing.record.shared import MODULES, THREAD
-from shapewatch.tracing.record.tensors import Mark, Marks
+from shapewatch.tracing.record.tensors import (
+    Mark,
+    Marks,
+    Parts,
+    parts_of,
+)
 
 Instruction = tuple[
     CodeType, int
@@ -23,23 +31,36 @@ Place = tuple[
 ]  # the lines that led to a call, the innermost first
 Reads = dict[str | int, list[Mark]]  # what each argument had
 FOLDERS = {
-    "tracer": str(Path(__file__).parents[1]),
-    "torch": str(Path(torch.__file__).parent),
+    "tracer": f"{Path(__file__).parents[1]}{sep}",
+    "torch": f"{Path(torch.__file__).parent}{sep}",
 }
+# Python's own files, and those of installed packages; but the packages of
+# the book are read as what the reader wrote.
+PACKAGE = re.compile(
+    rf"{re.escape(sysconfig.get_path('stdlib'))}[/\\](?!(site|dist)-packages)"
+    r"|[/\\](site|dist)-packages[/\\](?!(shapewatch|tformer_lite|classroom)\b)"
+)
 
 
 class Owners(dict[str, str]):
-    """Whose a file is: the tracer's, torch's or the reader's. By its name: a
-    string knows its hash, a code object works it out anew."""
+    """Whose a file is: the tracer's, torch's, another package's or the
+    reader's. By its name: a string knows its hash, a code object works it out
+    anew."""
 
     def __missing__(self, filename: str) -> str:
         found = (x for x in FOLDERS if filename.startswith(FOLDERS[x]))
-        self[filename] = next(found, "reader")
+        other = "package" if PACKAGE.search(filename) else "reader"
+        self[filename] = next(found, other)
         return self[filename]
 
 
 OWNERS = Owners()
-owner = OWNERS.__getitem__
+
+
+def owner(filename: str) -> str:
+    """Tell whose a file is: "tracer", "torch" or, where lines can be shown as
+    they are written, "reader"."""
+    return OWNERS[filename].replace("package", "reader")
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -48,8 +69,9 @@ class Visit:
 
     It was called from the visit `parent`, by the lines `place`, after
     `start` steps, and ended after `end`; `reads` are the tensors that each
-    argument had, and `makes` those that it gave, None if that is not known.
-    `direct` says that the reader's own code called it.
+    argument had, and `makes` those that it gave, None if that is not known,
+    laid out as they were in `parts`. `direct` says that the line itself called
+    it, and `turn` is that of the calls in it, as in a `Step`.
     """
 
     path: str
@@ -62,6 +84,8 @@ class Visit:
     start: int = 0
     end: int = 0
     makes: list[Mark] | None = None
+    parts: Parts = None
+    turn: int = 0
 
     @property
     def given(self) -> list[Mark]:
@@ -73,10 +97,10 @@ class Visits:
     """Follow the modules of a model while they run, in this thread, and note
     how each was called and what it gave, while `steps` grow.
 
-    `now` is the visit under way; outside every module its path is "". Use
-    it in a `with` statement: nn.Module is as it was afterwards. (What its
-    __call__ calls is swapped, and not __call__ itself: Python would have to
-    tell every class of modules.)
+    `now` is the visit under way; outside every module its path is "". `leave`
+    is called with each visit that ends. Use it in a `with` statement:
+    nn.Module is as it was afterwards. (What its __call__ calls is swapped,
+    and not __call__ itself: Python would have to tell every class of modules.)
     """
 
     def __init__(self, model: nn.Module, steps: Sized = ()):
@@ -84,6 +108,10 @@ class Visits:
         self.counts: dict[str, Iterator[int]] = defaultdict(count)
         self.base: CodeType | None = None  # what started the recording
         self.frame: FrameType | None = None  # in which `now` runs
+        # The library's function that a line called last, and its turn.
+        self.called: tuple[FrameType | None, int] = None, 0
+        self.turns = count(1)
+        self.leave: Callable[[Visit], None] | None = None
         self.now, self.done = Visit("", 0, ""), list[Visit]()
         self.marks, self.steps = Marks(), steps
 
@@ -95,6 +123,7 @@ class Visits:
     def __exit__(self, *error: object) -> None:
         THREAD.visits.remove(self)
         MODULES.__exit__()
+        self.called, self.leave = (None, 0), None
 
     def run(
         self, call: Callable, module: nn.Module, *args: Any, **kwargs: Any
@@ -102,15 +131,27 @@ class Visits:
         """Call a module, and be there meanwhile."""
         before = self.now, self.frame
         self.now = visit_of(self, module, args, kwargs)
+        called = self.called
         self.frame = sys._getframe()  # a variable of its own would hold it
         try:
             result = call(module, *args, **kwargs)
             self.now.makes = self.marks.read((result,))
+            self.now.parts = parts_of(result, self.marks)
             self.now.end = len(self.steps)
             self.done.append(self.now)
+            if self.leave:
+                self.leave(self.now)
             return result
         finally:
-            self.now, self.frame = before
+            (self.now, self.frame), self.called = before, called
+
+    def turn_of(self, called: FrameType) -> int:
+        """Number the calls that a function makes, by its frame: all in one
+        run of it have the same number. It is held until the next: a frame
+        that is gone may leave its place to another."""
+        if called is not self.called[0]:
+            self.called = called, next(self.turns)
+        return self.called[1]
 
 
 def paths_of(model: nn.Module) -> dict[int, str]:
@@ -141,27 +182,43 @@ def visit_of(
     if path is None:
         path = f"({kind})"
     frame = sys._getframe(4)  # past run, enter and nn.Module's __call__
-    place, parent = place_of(visits, frame), visits.now
+    (place, turn), parent = place_of(visits, frame), visits.now
     direct = place[0][0] is frame.f_code
     given = *enumerate(args), *kwargs.items()
     reads: Reads = {name: visits.marks.read((x,)) for name, x in given}
     nth, start = next(visits.counts[path]), len(visits.steps)
-    return Visit(path, nth, kind, parent, place, direct, reads, start)
+    visit = Visit(path, nth, kind, parent, place, direct, reads, start)
+    visit.turn = turn or next(visits.turns)
+    return visit
 
 
-def place_of(visits: Visits, frame: FrameType | None) -> Place:
+def place_of(
+    visits: Visits, frame: FrameType | None, function: Any = None
+) -> tuple[Place, int]:
     """Find the reader's own line that led here, and those that led there
-    within the same module, past PyTorch's: if there is none in it, those
-    that led to the module. Outside of all it is `base`, the code that
-    started the recording."""
-    found: Place = ()
+    within the same module, past PyTorch's, and past another package's unless
+    there are no others: if there is none in it, those that led to the module.
+    Outside of all it is `base`, the code that started the recording. And give
+    the turn: 0 where the line itself calls a `function`."""
+    lines: Place = ()
+    theirs: Place = ()
+    called = inner = None
     last = visits.frame
     while frame and frame is not last:
-        code = frame.f_code
+        code, line = frame.f_code, (frame.f_code, frame.f_lasti)
         whose = OWNERS[code.co_filename]
         if whose == "reader":
-            found += ((code, frame.f_lasti),)
-        elif whose == "tracer" and (found or code is visits.base):
-            return found or ((code, frame.f_lasti),)
-        frame = frame.f_back
-    return found or visits.now.place
+            called = called if lines else inner
+            lines += (line,)
+        elif whose == "package":
+            called = called if lines or theirs else inner
+            theirs += (line,)
+        elif whose == "tracer" and (lines or theirs or code is visits.base):
+            theirs = theirs or (line,)
+            break
+        inner, frame = frame, frame.f_back
+    if not (lines or theirs):
+        return visits.now.place, visits.now.turn
+    if called is None or called.f_code is getattr(function, "__code__", None):
+        return lines or theirs, 0
+    return lines or theirs, visits.turn_of(called)

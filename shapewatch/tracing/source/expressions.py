@@ -5,6 +5,7 @@ import linecache
 import sys
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain, takewhile
 from types import CodeType, FrameType
 from typing import Any
 
@@ -12,6 +13,8 @@ Span = tuple[int, int, int, int]
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 RETURN = "return"  # no variable can be called so
 Lines = tuple[str, ...]
+# The variables that have a value: (), or which of its parts.
+Targets = dict[str, tuple]
 # What a notebook's cell may do, and what an earlier cell may have asked for.
 AWAIT, ANNOTATIONS = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, 0x1000000
 
@@ -145,19 +148,42 @@ def line_text(variable: str, expression: str) -> str:
 
 
 @cache
-def assignments(lines: Lines) -> dict[Span | None, str]:
-    """List the names that a file binds, by where the value is written."""
-    found: dict[Span | None, str] = {}
+def assignments(lines: Lines) -> dict[Span | None, Targets]:
+    """List what a file binds, by where the value is written."""
+    found: dict[Span | None, Targets] = {}
     for node in ast.walk(tree_of(lines)):
         targets = getattr(node, "targets", [getattr(node, "target", None)])
         value = getattr(node, "value", None)
-        if len(targets) == 1 and isinstance(targets[0], ast.Name) and value:
-            if isinstance(node, ast.AugAssign):
-                value = node
-            found[span_of(value)] = targets[0].id
-        elif isinstance(node, ast.Return) and value:
-            found[span_of(value)] = RETURN
+        names = target_paths(targets[0]) if len(targets) == 1 else {}
+        if isinstance(node, ast.Return):
+            names = {RETURN: ()}
+        if names and value:
+            match value:
+                case _ if isinstance(node, ast.AugAssign):
+                    value = node
+                case ast.Subscript(ast.Call() as call, ast.Constant(key)):
+                    found[span_of(call)] = inner_paths(names, key)
+                case ast.Attribute(ast.Call() as call, key):
+                    found[span_of(call)] = inner_paths(names, key)
+            found[span_of(value)] = names
     return found
+
+
+def target_paths(target: ast.AST | None, path: tuple = ()) -> Targets:
+    """Name what a target binds: a, (b, c) = f() binds parts of a value."""
+    match target:
+        case ast.Name(name):
+            return {name: path}
+        case ast.Tuple(parts) | ast.List(parts):
+            plain = takewhile(lambda x: not isinstance(x, ast.Starred), parts)
+            paths = (target_paths(x, (*path, i)) for i, x in enumerate(plain))
+            return dict(chain.from_iterable(x.items() for x in paths))
+    return {}
+
+
+def inner_paths(names: Targets, key: Any) -> Targets:
+    """Say which part of a call's value variables are that have one of it."""
+    return {name: (key, *path) for name, path in names.items()}
 
 
 def span_of(node: ast.expr | ast.stmt) -> Span:
@@ -184,13 +210,14 @@ def run_span(node: ast.expr | ast.stmt) -> Span:
 
 def variable(code: CodeType, at: int) -> str:
     """Name the variable that an instruction's value is bound to, or ""."""
-    name = target(code, at)
-    return "" if name == RETURN else name
+    found = line_targets(code, at).items()
+    return next((x for x, path in found if not path and x != RETURN), "")
 
 
-def target(code: CodeType, at: int) -> str:
-    """Tell where an instruction's value goes: to a variable, RETURN, or ""."""
-    return assignments(lines_of(code)).get(span(code, at), "")
+def line_targets(code: CodeType, at: int) -> Targets:
+    """Tell what an instruction's value is bound to; RETURN is for what a
+    function gives."""
+    return assignments(lines_of(code)).get(span(code, at), {})
 
 
 def argument_texts(caller: FrameType) -> list[str]:

@@ -41,11 +41,11 @@ class Tree(Printable):
     its named shapes and its parameters, and equal neighbours folded.
 
     `depth` says how many levels to show below the whole; without it, as many
-    as fit a screen. Print it, or show it in a notebook. Raises ValueError
-    for a depth below 0.
+    as fit a screen; `more` is what shows all modules, and all calls, "" where
+    nothing does. Print it, or show it in a notebook. Raises ValueError for a
+    depth below 0.
     """
 
-    # What shows all modules, and all calls; "" where nothing does.
     more = "tree(depth={})", "calls()"
 
     def __init__(
@@ -53,38 +53,40 @@ class Tree(Printable):
     ):
         if depth is not None and depth < 0:
             raise ValueError(f"{depth=} is below 0, where the whole model is")
-        self.calls, self.notes = calls, calls.notes
-        self.root = root_of(calls, model)
-        self.label = self.root.kind or getattr(model, "__name__", "function")
-        self.depth = fitting_depth(self.root) if depth is None else depth
+        self._calls, self.notes = calls, calls.notes
+        self._root = root_of(calls, model)
+        self._label = self._root.kind or getattr(model, "__name__", "function")
+        self.depth = fitting_depth(self._root) if depth is None else depth
 
     @cached_property
-    def shown(self) -> list["TreeLine"]:
+    def _shown(self) -> list["TreeLine"]:
         """The lines of the modules."""
-        return tree_lines(self.root, self.depth)
+        return tree_lines(self._root, self.depth)
 
     @cached_property
-    def about(self) -> str:
+    def _about(self) -> str:
         """The sizes of the axes that are named, and the usual data type."""
-        nodes = [self.root, *(line.node for line in self.shown)]
-        sizes = sizes_text(map(arrow, nodes), self.calls.run.sizes)
-        dtype, device = self.root.facts.usual
+        nodes = [self._root, *(line.node for line in self._shown)]
+        sizes = sizes_text(map(arrow, nodes), self._calls.run.sizes)
+        dtype, device = self._root.facts.usual
         usual = f"{dtype} on {device}, unless marked" if dtype else ""
         return "; ".join(filter(None, (sizes, usual)))
 
-    def lines(self) -> list[str]:
+    def _lines(self) -> list[str]:
         """Write a heading, a line for each module, and what is not shown."""
-        whole = shapes_fitting(self.root, TREE_WIDTH - len(self.label) - 2)
-        head = [f"{self.label}  {whole}".rstrip(), self.about]
-        table = ["", *tree_columns(self.shown)] if self.shown else []
+        whole = shapes_fitting(self._root, TREE_WIDTH - len(self._label) - 2)
+        head = [f"{self._label}  {whole}".rstrip(), self._about]
+        table = ["", *tree_columns(self._shown)] if self._shown else []
         return [*head, *table, "", *totals_text(self)]
 
     def _repr_html_(self) -> str:
         """Write lists in lists that open and close, with the calls of each
         module; they can be read without style and without script."""
-        label = f"<b>{html.escape(self.label)}</b>"
-        head = f"{label} {arrow_html(self.root)}<br>{html.escape(self.about)}"
-        inside = content_html(self.root, 0, self.depth, rows_by_visit(self))
+        label = f"<b>{html.escape(self._label)}</b>"
+        head = (
+            f"{label} {arrow_html(self._root)}<br>{html.escape(self._about)}"
+        )
+        inside = content_html(self._root, 0, self.depth, rows_by_visit(self))
         below = [*totals_text(self), *self.notes]
         texts = "".join(f"<p>{html.escape(text)}</p>" for text in below)
         page = f"<p>{head}</p>{inside}{texts}"
@@ -114,8 +116,8 @@ def tree_columns(lines: list["TreeLine"]) -> list[str]:
 
 def totals_text(tree: Tree) -> list[str]:
     """Tell how much there is in all, and how to see it."""
-    many, deep = len(tree.calls.steps), tree.root.depth
-    count = tree.root.facts.sizes.get("", 0)
+    many, deep = len(tree._calls.steps), tree._root.depth
+    count = tree._root.facts.sizes.get("", 0)
     found = [f"{count:,} parameters in all"] if count else []
     deeper, calls = tree.more
     ways = [f"{calls} lists all {many:,} calls"] if calls else []
@@ -226,10 +228,10 @@ def rows_by_visit(tree: Tree) -> dict[Visit, list[Row]]:
     """List the calls that each run of a module makes itself; none, if there
     are too many: of equal modules, and of several runs, the first counts."""
     found: dict[Visit, list[Row]] = defaultdict(list)
-    for step, row in zip(tree.calls.steps, tree.calls.table.rows):
+    for step, row in zip(tree._calls.steps, tree._calls.table.rows):
         found[step.visit].append(row)
-    every = tree_lines(tree.root, tree.root.depth)
-    nodes = [tree.root, *(line.node for line in every)]
+    every = tree_lines(tree._root, tree._root.depth)
+    nodes = [tree._root, *(line.node for line in every)]
     many = sum(len(found[node.runs[0]]) for node in nodes)
     return found if many <= MOST_CALLS else {}
 

@@ -54,7 +54,7 @@ PATHS = {"embed", "layers.0", "layers.1", "head", "(Writer)"}
 
 
 def paths(seen):
-    return {row.path for row in seen.table.rows}
+    return {row.path for row in seen.calls().rows}
 
 
 def rewrite(model, ids):

@@ -91,7 +91,7 @@ def free_sizes(model: Foreign, seen: Trace, name: str) -> list[int]:
     own = plain_sizes(model.dims)[name]
     step = min(own & -own, 8) if name in "HDX" else 1
     among = model.elsewhere.get(name, ELSEWHERE[name])
-    used = {run.sizes[name] for run in seen.runs}
+    used = {sizes[name] for sizes in seen.sizes}
     return [n for n in among if n % step == 0 and n not in used]
 
 
@@ -121,7 +121,7 @@ def run_at(model: Foreign, sizes: Sizes, ours=None) -> tuple[Trace, Sizes]:
 
 def pairs(seen: Trace, there: Trace) -> Iterator[tuple[Axis, int, Step]]:
     """Each axis of a trace, its size in another, and the call."""
-    first, other = seen.run, there.run
+    first, other = seen._calls.run, there._calls.run
     same = zip(seen.axes, first.steps, other.shapes_of(first))
     for sides, step, its in same:
         for shapes, found in zip(sides, its or ()):

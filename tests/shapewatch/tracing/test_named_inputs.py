@@ -51,7 +51,7 @@ def parts(past):
 
 def last(seen):
     assert seen.notes == []
-    return seen.table.rows[-1].makes
+    return seen.calls().rows[-1].makes
 
 
 MODEL = Reader()
@@ -262,7 +262,7 @@ def test_the_nth_call_on_a_line_is_compared_with_the_nth():
     seen = trace(
         shrinking, torch.ones(2, 5), dims={"B": 2, "T": 5}, axes=["B T"]
     )
-    made = [row.makes for row in seen.table.rows]
+    made = [row.makes for row in seen.calls().rows]
     assert made == ["(B, T-1)", "(B, T-2)", "(B, T-3)", "(B, T-4)"]
 
 

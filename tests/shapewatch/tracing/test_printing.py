@@ -85,9 +85,8 @@ def test_inside_a_library_s_layer_a_call_has_the_function_s_name(capsys):
     plain = printed(capsys, layer, x, x, x, calls=True)
     options = {"dims": {"T": 8, "B": 2}, "axes": ["T B _"]}
     named = printed(capsys, layer, x, x, x, calls=True, **options)
-    assert len(plain) == len(named) > 10
     words = [line.split()[0] for line in plain]
-    assert words[3:] == [line.split()[0] for line in named][3:]
+    assert words == [line.split()[0] for line in named]
     assert {"unflatten", "bmm"} < set(words)
     assert named[1].endswith("(T, B, 12), (36, 12), (36) -> (T, B, 36)")
 

@@ -39,13 +39,14 @@ def test_a_path_that_is_not_there_names_those_that_are(seen):
 
 
 def test_the_html_is_a_table_with_headers(seen):
-    page = elements(letters(seen.table._repr_html_()))
+    page = elements(letters(seen.calls()._repr_html_()))
     headers = [(x.get("scope"), text_of(x)) for x in page.iter("th")]
     columns = [("col", name) for name in ("call", "inputs", "output")]
-    paths = [path for path, _ in groupby(row.path for row in seen.table.rows)]
+    rows = seen.calls().rows
+    paths = [path for path, _ in groupby(row.path for row in rows)]
     assert headers == columns + [("rowgroup", path) for path in paths]
     calls = [text_of(code) for code in page.iter("code")]
-    assert calls == [row.call for row in seen.table.rows]
+    assert calls == [row.call for row in rows]
     assert "(B, H, T, S)" in [text_of(cell) for cell in page.iter("td")]
 
 
@@ -58,7 +59,7 @@ def test_lines_inside_a_librarys_function_are_named_by_their_call():
         mixed, _ = layer(x, source, source)
         return mixed + x
 
-    rows = trace(run, x, source, dims=dims, axes=axes).table.rows
+    rows = trace(run, x, source, dims=dims, axes=axes).calls().rows
     calls = [row.call for row in rows]
     assert {"unflatten", "baddbmm"} & {*calls}
     assert not any("layer(" in call for call in calls)
@@ -72,7 +73,7 @@ def test_what_cannot_be_called_is_refused():
 
 def test_at_a_prompt_each_answer_shows_itself_and_no_address(seen):
     code = type(seen.model).forward
-    for shown in (seen, seen.table, seen.source(code), seen.parameters()):
+    for shown in (seen, seen.calls(), seen.source(code), seen.parameters()):
         assert repr(shown) == str(shown)
         assert "0x" not in repr(shown)
 
@@ -97,12 +98,12 @@ X, IDS = torch.randn(3, 4), torch.tensor([[0, 1, 2]])
 def test_what_comes_out_is_named_where_nothing_like_it_went_in(
     function, inputs, types
 ):
-    assert trace(function, *inputs).table.rows[-1].types == (types,)
+    assert trace(function, *inputs).calls().rows[-1].types == (types,)
 
 
 def test_each_of_several_outputs_has_its_own():
     seen = trace(lambda x: x.max(-1), X)
-    assert seen.table.rows[0].types == ("", "int64")
+    assert seen.calls().rows[0].types == ("", "int64")
     assert str(seen).endswith("-> (3?), (3?) int64")
     assert "</span>, <span" in seen._repr_html_()
     assert "</span> int64" in seen._repr_html_()

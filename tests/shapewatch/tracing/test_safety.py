@@ -365,7 +365,7 @@ def test_a_trace_leaves_a_model_as_an_untraced_run_does(name):
     def traced(model):
         seen = trace(model, IDS, **IDS_NAMED)
         assert seen.notes == []
-        assert seen.table.rows[-1].makes.startswith("(B, T, ")
+        assert seen.calls().rows[-1].makes.startswith("(B, T, ")
         assert "2B*T" not in str(seen), "a probe starts where the run did"
 
     assert left_by(name, traced) == left_by(name, untraced)

@@ -1,7 +1,9 @@
 """A saved trace is what it was: printed, indexed, asked and compared."""
 
+import copy
 import json
 import pickle
+import re
 
 import pytest
 import torch
@@ -9,7 +11,8 @@ from torch import nn
 from torch.testing import assert_close
 from torch.testing._internal.two_tensor import TwoTensor
 
-from shapewatch.tracing import SavedTrace, from_json, load_trace, trace
+from shapewatch.tracing import SavedTrace, diff, from_json, load_trace, trace
+from shapewatch.tracing.questions import saved as files
 from tests.helpers.own_models import GPT
 from tests.helpers.small import words
 
@@ -38,16 +41,71 @@ def saved(seen, file):
 
 def test_it_is_what_the_trace_was(seen, saved):
     assert isinstance(saved, SavedTrace)
-    assert str(saved.table) == str(seen.table)
-    assert saved._repr_html_() == seen.table._repr_html_()
+    assert str(saved.calls()) == str(seen.calls())
+    assert saved._repr_html_() == seen._repr_html_()
     assert str(saved.at("*.0")) == str(seen.at("*.0"))
     assert len(saved) == len(seen)
     assert saved.to_json() == seen.to_json()
     assert saved.notes == seen.notes
-    own, _ = zip(*seen.names)
+    own = [next(iter(x[0])) for x in seen._calls.names]
     once = [x for x in own if own.count(x) == 1 and x[-1] != ":"]
     assert len(once) > 5
     assert all(saved[name].equal(seen[name]) for name in once)
+
+
+@pytest.mark.parametrize("depth", [1, 12])
+def test_a_trace_can_be_pickled_and_copied(depth, file):
+    """It prints the same, calls or modules, and is what a file gives."""
+    model = nn.Sequential(*(Block() for _ in range(depth)))
+    traced = trace(model, X, keep=True)
+    traced.save(file)
+    other = copy.deepcopy(pickle.loads(pickle.dumps(traced)))
+    for one in (copy.deepcopy(traced), other, load_trace(file)):
+        assert isinstance(one, SavedTrace)
+        assert str(one) == str(traced)
+        assert one._repr_html_() == traced._repr_html_()
+        assert str(one.calls()) == str(traced.calls())
+        assert one["0:hidden"].equal(traced["0:hidden"])
+        assert (one.sizes, one.axes) == (traced.sizes, traced.axes)
+
+
+SHARED = "at attention axes calls compare notes result sizes statistics steps"
+SHARED += " to_json"
+RUNS = "check_axes first_nan flops gradients inputs model parameters profile"
+RUNS += " save source to_mermaid tree"
+PUBLIC = {
+    "Trace": f"{SHARED} {RUNS}",
+    "SavedTrace": SHARED,
+    "Step": "call code function line makes name place reads turn visit",
+    "Table": "at notes rows",
+    "Row": "call expression inputs makes outputs path reads types variable",
+    "Tree": "depth more notes",
+    "Sheet": "headers notes rows",
+    "AnnotatedSource": "",
+    "Diff": "notes titles versions whole",
+    "Axis": "name proof size",
+    "Attention": "axes keys masked mixed path queries scores values weights",
+}
+
+
+def test_nothing_inside_shows_beside_what_is_documented(seen, saved):
+    """What completion offers: each is a documented method, or is named in
+    the docstring of the class or of what it is a kind of."""
+    things = [seen, saved, seen.steps[0], seen.calls(), seen.tree()]
+    things += [seen.calls().rows[0], seen.parameters(), seen.source(GPT)]
+    things += [diff("a", "b"), seen.axes[-1][0][0][0], seen.attention()[0]]
+    assert {type(thing).__name__ for thing in things} == {*PUBLIC}
+    for thing in things:
+        kind, tuples = type(thing), {*dir(tuple)}
+        shown = [x for x in dir(thing) if x[0] != "_" and x not in tuples]
+        assert shown == sorted(PUBLIC[kind.__name__].split())
+        texts = " ".join(x.__doc__ or "" for x in kind.__mro__[:-1])
+        told = {*re.findall(r"`(\w+)", texts)}
+        assert [
+            name
+            for name in shown
+            if name not in told and not getattr(kind, name, None).__doc__
+        ] == []
 
 
 def test_attention_is_the_same(seen, saved, file):
@@ -162,6 +220,23 @@ def test_the_json_is_as_its_schema_says():
     assert json.loads(seen.to_json()) == {
         "version": 1, "dims": dims, "steps": [step], "notes": []
     }  # fmt: skip
+
+
+def keys_in(data: object) -> set[str]:
+    """All keys in JSON but the dimensions, which a reader has named."""
+    inner = data if isinstance(data, dict) else {}
+    parts = [x for key, x in inner.items() if key != "dims"]
+    parts += data if isinstance(data, list) else []
+    return {*inner}.union(*map(keys_in, parts))
+
+
+def test_every_field_of_the_json_is_in_the_schema_and_no_other(seen):
+    schema = files.__doc__.partition("The same run gives")[0]
+    told = {*re.findall(r"`(\w+)`", schema)}
+    data = json.loads(seen.to_json())
+    assert keys_in(data) == told
+    known = re.findall(r'"known": ("\w+")', seen.to_json())
+    assert {*known} <= {*re.findall(r'"\w+"', schema)}
 
 
 @pytest.mark.parametrize("text", ['{"version": 2}', '{"steps": []}', "[1]"])

@@ -29,7 +29,7 @@ def test_a_file_that_was_edited_since_shows_no_other_line(
     file.write_text("\n".join([lines[0], lines[2], lines[1], lines[3]]))
     linecache.clearcache()
     seen = trace(model.f, torch.ones(2, 2), keep=True)
-    assert [row.call for row in seen.table.rows] == ["add", "mul", "matmul"]
+    assert [row.call for row in seen.calls().rows] == ["add", "mul", "matmul"]
     with pytest.raises(KeyError, match="no line binds ':a'"):
         seen[":a"]
     with pytest.raises(ValueError, match="load it again and trace again"):
@@ -37,7 +37,7 @@ def test_a_file_that_was_edited_since_shows_no_other_line(
     file.write_text("\n".join(lines))
     linecache.clearcache()
     seen = trace(model.f, torch.ones(2, 2), keep=True)
-    assert seen.table.rows[0].call == "a = x + 1"
+    assert seen.calls().rows[0].call == "a = x + 1"
     assert seen[":a"].equal(torch.full((2, 2), 2.0))
     assert "a = x + 1     # (2?, 2?)" in str(seen.source(model.f))
 
@@ -64,7 +64,7 @@ def test_a_cell_is_compiled_as_ipython_compiles_it(first, flag, monkeypatch):
     (code,) = (part for part in whole.co_consts if hasattr(part, "co_code"))
     f = FunctionType(code, {"__builtins__": builtins})
     seen = trace(f, torch.ones(2))
-    assert seen.table.rows[0].call == "x + 1"
+    assert seen.calls().rows[0].call == "x + 1"
     assert "return g(x)     # (2?)" in str(seen.source(f))
 
 

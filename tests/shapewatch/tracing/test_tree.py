@@ -159,7 +159,7 @@ def test_every_run_of_every_module_is_there_with_what_hooks_measure(name):
     torch.manual_seed(0)
     model, inputs = MODELS[name]()
     wanted = hooked(model, *inputs)
-    assert sorted(runs(tree(model, *inputs).root)) == sorted(wanted)
+    assert sorted(runs(tree(model, *inputs)._root)) == sorted(wanted)
 
 
 def test_a_module_that_runs_again_says_how_often():
@@ -221,7 +221,7 @@ def test_lists_that_do_not_run_hold_what_runs_in_them():
         f"  0 … 1 × 2{' ' * 14}Linear      (2, 4) -> (2, 4)          20 each",
         "",
     ]
-    assert [part.path for part in shown.root.parts] == [
+    assert [part.path for part in shown._root.parts] == [
         f"layers.{i}" for i in range(4)
     ]
     model.forward = lambda x: model.layers[0][1](x)
@@ -239,21 +239,21 @@ def test_as_many_levels_are_shown_as_fit_a_screen_and_the_rest_is_told():
     torch.manual_seed(0)
     model = EncoderDecoder(small("paper_base", n_layers=6))
     shown = tree(model, words(10, 2, 7), words(11, 2, 5))
-    deep = shown.root.depth
-    sizes = [len(tree_lines(shown.root, d)) for d in range(deep + 1)]
+    deep = shown._root.depth
+    sizes = [len(tree_lines(shown._root, d)) for d in range(deep + 1)]
     assert sizes == sorted(sizes)
     assert sizes[shown.depth] <= 36 < sizes[shown.depth + 1]
     last = str(shown).splitlines()[-1]
     more = f"tree(depth={deep}) shows all modules, calls() lists all"
     assert last.startswith(f"depth={shown.depth} of {deep}: {more}")
     wide = nn.Sequential(*(nn.Linear(4 + i, 5 + i) for i in range(50)))
-    assert fitting_depth(tree(wide, X).root) == 1
+    assert fitting_depth(tree(wide, X)._root) == 1
 
 
 def test_a_depth_can_be_chosen():
     model = Stack(Block(), Other())
     assert names(tree(model, X, depth=1)) == ["h.0", "h.1"]
-    assert tree(model, X, depth=0).shown == []
+    assert tree(model, X, depth=0)._shown == []
     assert names(tree(model, X, depth=9)) == names(tree(model, X, depth=2))
     with pytest.raises(ValueError, match="depth=-1 is below 0"):
         tree(model, X, depth=-1)
