@@ -69,10 +69,10 @@ def test_a_trace_can_be_pickled_and_copied(depth, file):
         assert (one.sizes, one.axes) == (traced.sizes, traced.axes)
 
 
-SHARED = "at attention axes calls compare notes result sizes statistics steps"
+SHARED = "at attention axes calls compare notes result sizes steps"
 SHARED += " to_json"
-RUNS = "check_axes first_nan flops gradients inputs model parameters profile"
-RUNS += " save source to_mermaid tree"
+RUNS = "check_axes first_nan flops inputs model parameters"
+RUNS += " save source tree"
 PUBLIC = {
     "Trace": f"{SHARED} {RUNS}",
     "SavedTrace": SHARED,
