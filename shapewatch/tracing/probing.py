@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -26,7 +27,7 @@ from shapewatch.tracing.axes.sizes import (
 )
 from shapewatch.tracing.calls import Calls
 from shapewatch.tracing.record.recorder import RecordedRun, ShapeRun
-from shapewatch.tracing.record.state import State
+from shapewatch.tracing.record.meta import MetaWeights, Start
 
 OtherRun = ShapeRun | RecordedRun
 RunAt = Callable[[Sizes], OtherRun]
@@ -127,15 +128,22 @@ def accepted_alone(prober: Prober, name: str, wanted: list[int]) -> list[int]:
 
 
 def probe(
-    run: RecordedRun, start: State, parts: Callable, sizes: Sizes
+    run: RecordedRun, start: Start, parts: Callable, sizes: Sizes
 ) -> OtherRun:
     """Run again at other sizes, from where the traced run started; what went
-    wrong is in the run's `error`. Where it goes another way than that, its
-    calls are found by their lines."""
+    wrong is in the run's `error`. It computes nothing where a model lets it.
+    Where it goes another way than that, its calls are found by their lines."""
+    if start.is_large and not run.error:
+        again = ShapeRun(sizes)
+        with suppress(Exception), MetaWeights():
+            start.put_back()
+            again.record(*parts(sizes))
+            if not again.error and again.calls == run.calls:
+                return again
     ways: list[OtherRun] = [] if run.error else [ShapeRun(sizes)]
     for again in [*ways, RecordedRun(sizes)]:
         try:
-            start.put_back()
+            start.put_all_back()
             again.record(*parts(sizes))
         except Exception as error:  # it cannot be built so, or resized
             again.error = error

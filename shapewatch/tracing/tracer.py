@@ -31,9 +31,10 @@ from shapewatch.tracing.questions.saved import (
     to_json,
 )
 from shapewatch.tracing.questions.scrambles import Scramble, scrambles
+from shapewatch.tracing.record.meta import Start
 from shapewatch.tracing.record.models import detour_notes, traceable
 from shapewatch.tracing.record.recorder import RecordedRun
-from shapewatch.tracing.record.state import State, aside, gc_paused
+from shapewatch.tracing.record.state import gc_paused
 from shapewatch.tracing.tables import Sheet, Table
 from shapewatch.tracing.tree.mermaid import mermaid_of
 from shapewatch.tracing.tree.tree import Tree
@@ -237,12 +238,12 @@ def trace(
     run, varied = RecordedRun(sizes), names_to_vary(given, build, axes)
     others, notes = list[OtherRun](), list[str]()
     things = (build or (model, inputs), options) if varied else ()
-    start = State(*things)
+    start = Start(model, *things)
     run.record(model, inputs, options, keeper(keep))
     if varied:
         parts = partial(resized_parts, *ran, axes or [], build)
         again = partial(probe, run, start, parts)
-        with aside(*things):
+        with start.aside():
             others, notes = run_at_other_sizes(run, again, given, varied)
     if not run.error:
         notes += [] if varied else without_axis(run, given)
