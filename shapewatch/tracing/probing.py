@@ -26,8 +26,8 @@ from shapewatch.tracing.axes.sizes import (
     sizes_of_one,
 )
 from shapewatch.tracing.calls import Calls
-from shapewatch.tracing.record.recorder import RecordedRun, ShapeRun
 from shapewatch.tracing.record.meta import MetaWeights, Start
+from shapewatch.tracing.record.recorder import RecordedRun, ShapeRun
 
 OtherRun = ShapeRun | RecordedRun
 RunAt = Callable[[Sizes], OtherRun]
@@ -131,17 +131,18 @@ def probe(
     run: RecordedRun, start: Start, parts: Callable, sizes: Sizes
 ) -> OtherRun:
     """Run again at other sizes, from where the traced run started; what went
-    wrong is in the run's `error`. It computes nothing where a model lets it.
-    Where it goes another way than that, its calls are found by their lines."""
-    if start.is_large and not run.error:
-        again = ShapeRun(sizes)
+    wrong is in the run's `error`. A large model computes nothing, as long as
+    it goes the same way then. Where a run goes another way than the traced
+    one, its calls are found by their lines."""
+    quick: list[OtherRun] = [] if run.error else [ShapeRun(sizes)]
+    if quick and start.is_large:
         with suppress(Exception), MetaWeights():
             start.put_back()
-            again.record(*parts(sizes))
-            if not again.error and again.calls == run.calls:
-                return again
-    ways: list[OtherRun] = [] if run.error else [ShapeRun(sizes)]
-    for again in [*ways, RecordedRun(sizes)]:
+            quick[0].record(*parts(sizes))
+        if not quick[0].error and quick[0].calls == run.calls:
+            return quick[0]
+        quick = [ShapeRun(sizes)]
+    for again in [*quick, RecordedRun(sizes)]:
         try:
             start.put_all_back()
             again.record(*parts(sizes))
@@ -167,7 +168,33 @@ def resized_parts(
     if build is None:
         return model, *resize_inputs(model, inputs, options, axes, sizes)
     with QuickInit():
-        return *build(**dims_for(build, sizes)), options
+        return *built(build, sizes), options
+
+
+def built(build: Callable, sizes: Sizes) -> tuple[Callable, tuple]:
+    """Let a factory make a model and inputs; ValueError where it takes a
+    dimension that has no size, TypeError where it gives something else."""
+    asked, given = inspect.signature(build).parameters, dims_for(build, sizes)
+    lacking = [
+        name
+        for name, one in asked.items()
+        if one.default is one.empty and name not in given
+        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    ]
+    if lacking:
+        raise ValueError(
+            f"build takes {', '.join(lacking)}, and nothing says how long: "
+            f'write dims={{"{lacking[0]}": 8, ...}}'
+        )
+    made = build(**given)
+    pair = made if isinstance(made, tuple | list) else ()
+    if len(pair) != 2 or not isinstance(pair[1], tuple | list):
+        kinds = ", ".join(type(x).__name__ for x in pair or [made])
+        raise TypeError(
+            f"build gives {kinds}: let it give a model and a tuple of its "
+            "inputs, `return model, (x,)`."
+        )
+    return pair[0], tuple(pair[1])
 
 
 def dims_for(build: Callable, dims: Sizes) -> Sizes:

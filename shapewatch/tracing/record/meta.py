@@ -19,10 +19,10 @@ from shapewatch.tracing.record.tensors import (
 )
 
 META = torch.device("meta")
-DEVICE_OF = Tensor.device.__get__  # type: ignore[attr-defined]
+DEVICE_OF = Tensor.device.__get__
 
 
-def is_large(thing: object) -> bool:
+def is_large(thing: Any) -> bool:
     """Whether something is a parameter of many numbers."""
     large = type(thing) is Parameter and thing.numel() >= MANY_NUMBERS
     return large and thing.is_floating_point() and thing.is_cpu
@@ -51,19 +51,19 @@ class Start:
     """
 
     def __init__(self, model: Any, *things: Any):
-        self.things, self.states = things, [SmallState(*things)]
+        self.things, self.small = things, SmallState(*things)
+        self.others: list[State] = []
         self.is_large = any(map(is_large, root_module(model).parameters()))
 
     def put_back(self) -> None:
         """Let a probe start, in which large parameters are not touched."""
-        self.states[0].put_back()
+        self.small.put_back()
 
     def put_all_back(self) -> None:
         """Let a probe start that computes."""
-        if len(self.states) < 2:
-            self.states.append(State(*self.states[0].large))
-        for state in self.states:
-            state.put_back(counted=True)
+        self.others = self.others or [State(*self.small.large)]
+        self.others[0].put_back(counted=True)
+        self.small.put_back()
 
     @contextmanager
     def aside(self) -> Iterator[None]:
@@ -72,7 +72,7 @@ class Start:
             try:
                 yield
             finally:
-                for state in self.states[1:]:
+                for state in self.others:
                     state.put_back()
 
 
@@ -146,10 +146,17 @@ class MetaWeights(TorchFunctionMode):
         """Give the meta tensor of a tensor: always the same, where it has no
         numbers in this run."""
         if not self.has_none(x):
-            return x.to(META)
+            return meta_like(x)
         if id(x) not in self.twins:
-            self.twins[id(x)] = x, x.to(META)
+            self.twins[id(x)] = x, meta_like(x)
         return self.twins[id(x)][1]
+
+
+def meta_like(x: Tensor) -> Tensor:
+    """Give a meta tensor like another: a leaf, where that is one."""
+    if x.grad_fn is not None:
+        return x.to(META)
+    return x.detach().to(META).requires_grad_(x.requires_grad)
 
 
 def outline_of(value: Any) -> Any:
