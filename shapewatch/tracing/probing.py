@@ -4,14 +4,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import cache
 from itertools import chain
-from typing import Any
-
-import torch
-from torch import Tensor
-from torch.nn import Parameter, init
-from torch.overrides import TorchFunctionMode
 
 from shapewatch.tracing.axes.inputs import Names, resize_inputs
 from shapewatch.tracing.axes.sizes import (
@@ -31,8 +24,6 @@ from shapewatch.tracing.record.recorder import RecordedRun, ShapeRun
 
 OtherRun = ShapeRun | RecordedRun
 RunAt = Callable[[Sizes], OtherRun]
-Range = tuple[float, float]  # where numbers start, and how far they go
-POOL_SIZE = 1 << 18  # how many numbers are drawn
 
 
 def run_at_other_sizes(
@@ -137,7 +128,7 @@ def probe(
     quick: list[OtherRun] = [] if run.error else [ShapeRun(sizes)]
     if quick and start.is_large:
         with suppress(Exception), MetaWeights():
-            start.put_back()
+            start.small.put_back()
             quick[0].record(*parts(sizes))
         if not quick[0].error and quick[0].calls == run.calls:
             return quick[0]
@@ -167,11 +158,10 @@ def resized_parts(
     where nobody builds the model."""
     if build is None:
         return model, *resize_inputs(model, inputs, options, axes, sizes)
-    with QuickInit():
-        return *built(build, sizes), options
+    return *parts_built(build, sizes), options
 
 
-def built(build: Callable, sizes: Sizes) -> tuple[Callable, tuple]:
+def parts_built(build: Callable, sizes: Sizes) -> tuple[Callable, tuple]:
     """Let a factory make a model and inputs; ValueError where it takes a
     dimension that has no size, TypeError where it gives something else."""
     asked, given = inspect.signature(build).parameters, dims_for(build, sizes)
@@ -203,68 +193,3 @@ def dims_for(build: Callable, dims: Sizes) -> Sizes:
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return dims
     return {name: n for name, n in dims.items() if name in parameters}
-
-
-class QuickInit(TorchFunctionMode):
-    """Fill tensors with numbers that were drawn once. For a probe any will
-    do, and large weights take longer to draw than to use. Each tensor has
-    others, since some draw again until they like what comes."""
-
-    def __init__(self):
-        super().__init__()
-        self.at = 0
-
-    def __torch_function__(
-        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        given = dict(kwargs or {})
-        if function in INITIALISERS:
-            kind, limits = INITIALISERS[function]
-            x, *rest = args or [given.pop("tensor")]
-            plain = type(x) in (Tensor, Parameter) and x.device.type == "cpu"
-            strided = x.layout is torch.strided
-            if plain and strided and x.numel() <= POOL_SIZE // 2:
-                start, size = limits(x, *rest, **given)
-                self.at = (self.at + x.numel() + 1) % (POOL_SIZE // 2)
-                numbers = random_pool(kind)[self.at : self.at + x.numel()]
-                with torch.no_grad():
-                    x.copy_(numbers.view(x.shape))
-                    return x.mul_(size).add_(start)
-        return function(*args, **kwargs or {})
-
-
-@cache
-def random_pool(function: Callable) -> Tensor:
-    """Draw numbers, once."""
-    seed = torch.Generator().manual_seed(0)
-    return function(torch.empty(POOL_SIZE), generator=seed)
-
-
-def uniform_range(
-    x: Tensor, a: float = 0.0, b: float = 1.0, **named: Any
-) -> Range:
-    """Tell the range of uniform numbers."""
-    a, b = named.get("from", a), named.get("to", b)
-    return a, b - a
-
-
-def linear_range(x: Tensor, *_: Any, **__: Any) -> Range:
-    """Tell that of nn.Linear: the more inputs, the smaller."""
-    limit = max(x.numel() // max(len(x), 1), 1) ** -0.5
-    return -limit, 2 * limit
-
-
-def normal_range(
-    x: Tensor, mean: float = 0.0, std: float = 1.0, **_: Any
-) -> Range:
-    """Tell around what normal numbers are, and how far from it."""
-    return mean, std
-
-
-INITIALISERS: dict[Callable, tuple[Callable, Callable[..., Range]]] = {
-    Tensor.uniform_: (Tensor.uniform_, uniform_range),
-    init.uniform_: (Tensor.uniform_, uniform_range),
-    init.kaiming_uniform_: (Tensor.uniform_, linear_range),
-    Tensor.normal_: (Tensor.normal_, normal_range),
-    init.normal_: (Tensor.normal_, normal_range),
-}

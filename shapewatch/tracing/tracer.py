@@ -15,8 +15,8 @@ from shapewatch.tracing.calls import Calls, keeper
 from shapewatch.tracing.listing.listing import AnnotatedSource, annotate
 from shapewatch.tracing.probing import (
     OtherRun,
-    built,
     dims_for,
+    parts_built,
     probe,
     resized_parts,
     run_at_other_sizes,
@@ -290,7 +290,7 @@ def what_runs(
     if build is not None:
         if axes is not None and inputs:
             dims = measured_dims(model, inputs, options, axes, dims)
-        model, inputs = built(build, run_sizes(dims))
+        model, inputs = parts_built(build, run_sizes(dims))
     model = traceable(model)
     if axes is not None:
         dims = measured_dims(model, inputs, options, axes, dims)

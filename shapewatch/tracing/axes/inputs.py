@@ -73,8 +73,9 @@ def measured_dims(
     there = dict(tensor_paths(named_inputs(model, inputs, options)))
     named = named_tensors(inputs, axes, there)
     sizes = measured_sizes(named, there, plain_sizes(dims))
-    new = {name: n for name, n in sizes.items() if name not in dims}
-    dims = with_solved({**new, **dims}, sizes)
+    if not sizes.keys() <= dims.keys():
+        dims = {**sizes, **dims}
+    dims = with_solved(dims, sizes)
     measured_sizes(named, there, run_sizes(dims))
     return dims
 

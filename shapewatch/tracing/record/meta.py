@@ -1,6 +1,6 @@
 """Meta tensors: runs in which large weights have shapes, and no numbers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,6 +18,7 @@ from shapewatch.tracing.record.tensors import (
     tensors,
 )
 
+WORTH = 2**21  # numbers: for fewer, to compute is as quick
 META = torch.device("meta")
 DEVICE_OF = Tensor.device.__get__
 
@@ -36,28 +37,23 @@ class SmallState(State):
         super().__init__(*things)
 
     def leaves(self, thing: Any) -> bool:
-        """Whether something is to be left alone."""
-        if is_large(thing):
-            self.large.append(thing)
+        """Whether a thing is to be left alone."""
+        self.large += [thing] * is_large(thing)
         return is_large(thing) or super().leaves(thing)
 
 
 class Start:
-    """What a model starts from in each probe: what some things held when
-    this was made.
+    """What some things held when this was made: where each probe starts.
 
-    Large parameters, which `MetaWeights` leaves alone, are not copied before
-    a probe needs to compute with them: they start as they are then.
+    Large parameters are not copied before a probe needs to compute with
+    them: then they start as they are at that time.
     """
 
     def __init__(self, model: Any, *things: Any):
         self.things, self.small = things, SmallState(*things)
         self.others: list[State] = []
-        self.is_large = any(map(is_large, root_module(model).parameters()))
-
-    def put_back(self) -> None:
-        """Let a probe start, in which large parameters are not touched."""
-        self.small.put_back()
+        large = filter(is_large, root_module(model).parameters())
+        self.is_large = sum(x.numel() for x in large) >= WORTH
 
     def put_all_back(self) -> None:
         """Let a probe start that computes."""
@@ -103,69 +99,63 @@ class MetaWeights(TorchFunctionMode):
         if name_of(function) == "__set__":
             changed = tensors(args[:1])
         self.written |= {storage(x) for x in changed if not x.is_meta}
-        if given.get("device"):
-            given = given | {"device": META}
-        args, given = self.on_meta(args), self.on_meta(given)
+        given = given | {"device": META} if given.get("device") else given
+        args, given = mapped((args, given), self.on_meta)
         if changed:
             return function(*args, **given)
-        return self.remembered(function, args, given)
-
-    def remembered(self, function: Any, args: tuple, given: dict) -> Any:
-        """Call a function, or give what it gave to the like: layers repeat,
-        and to ask what shape comes out takes longer than to look it up."""
-        try:
-            key = function, outline_of(args), outline_of(given)
-            if key in self.made:
-                return self.made[key].view_as(self.made[key])
-        except TypeError:  # not all can be looked up
-            return function(*args, **given)
-        result = function(*args, **given)
-        if type(result) is Tensor and all(result is not x for x in args):
-            self.made[key] = result.view_as(result)
-        return result
+        return remembered(self.made, function, args, given)
 
     def has_none(self, x: Tensor) -> bool:
         """Whether a tensor has no numbers in this run."""
-        if x.is_meta or is_large(x):
-            return True
-        return bool(self.written) and storage(x) in self.written
+        return x.is_meta or is_large(x) or storage(x) in self.written
 
-    def on_meta(self, value: Any) -> Any:
-        """Give something with meta tensors in the place of others."""
-        if isinstance(value, Tensor):
-            return value if value.is_meta else self.twin(value)
-        if isinstance(value, torch.device):
-            return META
-        if type(value) in (tuple, list):
-            return type(value)(map(self.on_meta, value))
-        if type(value) is dict:
-            return {name: self.on_meta(x) for name, x in value.items()}
-        return value
-
-    def twin(self, x: Tensor) -> Tensor:
+    def on_meta(self, thing: Any) -> Any:
         """Give the meta tensor of a tensor: always the same, where it has no
-        numbers in this run."""
-        if not self.has_none(x):
-            return meta_like(x)
-        if id(x) not in self.twins:
-            self.twins[id(x)] = x, meta_like(x)
-        return self.twins[id(x)][1]
+        numbers in this run; or the device of these."""
+        if isinstance(thing, torch.device):
+            return META
+        if thing.is_meta or not self.has_none(thing):
+            return meta_like(thing)
+        if id(thing) not in self.twins:
+            self.twins[id(thing)] = thing, meta_like(thing)
+        return self.twins[id(thing)][1]
+
+
+def mapped(value: Any, change: Callable) -> Any:
+    """Give something with each tensor and each device in it changed."""
+    if isinstance(value, Tensor | torch.device):
+        return change(value)
+    if type(value) in (tuple, list):
+        return type(value)([mapped(x, change) for x in value])
+    if type(value) is dict:
+        return {name: mapped(x, change) for name, x in value.items()}
+    return value
 
 
 def meta_like(x: Tensor) -> Tensor:
     """Give a meta tensor like another: a leaf, where that is one."""
-    if x.grad_fn is not None:
+    if x.is_meta or x.grad_fn is not None:
         return x.to(META)
     return x.detach().to(META).requires_grad_(x.requires_grad)
 
 
-def outline_of(value: Any) -> Any:
-    """Tell all of what a call is given but for numbers."""
-    if isinstance(value, Tensor):
-        kind = value.dtype, value.requires_grad
-        return value.shape, value.stride(), *kind
-    if type(value) in (tuple, list):
-        return tuple(map(outline_of, value))
-    if type(value) is dict:
-        return tuple((name, outline_of(x)) for name, x in value.items())
-    return type(value), value
+def remembered(made: dict, function: Any, args: tuple, given: dict) -> Any:
+    """Call a function, or give what it `made` of the like: layers repeat, and
+    to ask what shape comes out takes longer than to look it up."""
+    try:
+        key = function, *mapped((args, tuple(given.items())), outline_of)
+        if key in made:
+            return made[key].view_as(made[key])
+    except TypeError:  # not all can be looked up
+        return function(*args, **given)
+    result = function(*args, **given)
+    if type(result) is Tensor and all(result is not x for x in args):
+        made[key] = result.view_as(result)
+    return result
+
+
+def outline_of(thing: Any) -> Any:
+    """Tell all of a tensor but for its numbers."""
+    if isinstance(thing, torch.device):
+        return thing
+    return thing.shape, thing.stride(), thing.dtype, thing.requires_grad

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from shapewatch.tracing import trace
+from shapewatch.tracing.record import meta
 from tests.helpers.small import words
 
 WIDTH = 256  # a square of it is large
@@ -86,6 +87,11 @@ class Swallowing(Large):
             return x[:, :, : x.sum().isnan().long().item() + 4]
         except RuntimeError:
             return x * 2
+
+
+@pytest.fixture(autouse=True)
+def _worth(monkeypatch):
+    monkeypatch.setattr(meta, "WORTH", WIDTH**2)
 
 
 def kinds():
