@@ -100,10 +100,10 @@ class MetaWeights(TorchFunctionMode):
             changed = tensors(args[:1])
         self.written |= {storage(x) for x in changed if not x.is_meta}
         given = given | {"device": META} if given.get("device") else given
-        args, given = mapped((args, given), self.on_meta)
+        args, given = with_each((args, given), self.on_meta)
         if changed:
             return function(*args, **given)
-        return remembered(self.made, function, args, given)
+        return result_like(self.made, function, args, given)
 
     def has_none(self, x: Tensor) -> bool:
         """Whether a tensor has no numbers in this run."""
@@ -121,14 +121,14 @@ class MetaWeights(TorchFunctionMode):
         return self.twins[id(thing)][1]
 
 
-def mapped(value: Any, change: Callable) -> Any:
+def with_each(value: Any, change: Callable) -> Any:
     """Give something with each tensor and each device in it changed."""
     if isinstance(value, Tensor | torch.device):
         return change(value)
     if type(value) in (tuple, list):
-        return type(value)([mapped(x, change) for x in value])
+        return type(value)([with_each(x, change) for x in value])
     if type(value) is dict:
-        return {name: mapped(x, change) for name, x in value.items()}
+        return {name: with_each(x, change) for name, x in value.items()}
     return value
 
 
@@ -139,11 +139,11 @@ def meta_like(x: Tensor) -> Tensor:
     return x.detach().to(META).requires_grad_(x.requires_grad)
 
 
-def remembered(made: dict, function: Any, args: tuple, given: dict) -> Any:
+def result_like(made: dict, function: Any, args: tuple, given: dict) -> Any:
     """Call a function, or give what it `made` of the like: layers repeat, and
     to ask what shape comes out takes longer than to look it up."""
     try:
-        key = function, *mapped((args, tuple(given.items())), outline_of)
+        key = function, *with_each((args, tuple(given.items())), outline_of)
         if key in made:
             return made[key].view_as(made[key])
     except TypeError:  # not all can be looked up
