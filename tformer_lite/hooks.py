@@ -18,8 +18,8 @@ def print_shapes(
     A line for each module, as it finishes: the parts come before the whole.
     Without a model, a line for each torch call. TypeError for no module.
 
-    Other names go to `shapewatch.print_shapes`: with `calls=True` it prints
-    a model's torch calls, with `dims` and `axes` the axes' names.
+    Other names go to `shapewatch.print_shapes`: with `axes=["B T"]` it names
+    the axes, with `calls=True` it prints a model's torch calls.
     """
     if names or model is None:
         from shapewatch import print_shapes as print_named

@@ -23,6 +23,7 @@ from torch.utils._pytree import (
     tree_unflatten,
 )
 
+from shapewatch.tracing.record.models import refuse_class
 from shapewatch.tracing.record.shared import eagerly
 from shapewatch.tracing.record.state import State, seed_all
 from shapewatch.tracing.record.tensors import tensors
@@ -140,6 +141,7 @@ class Subject(ModelRunner):
         output: Pick = None,
         loss: Callable | None = None,
     ):
+        refuse_class(model)
         if positions < 2:
             says = f"{positions=} is too few: the first and the last are two"
             raise ValueError(says)

@@ -8,7 +8,11 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from shapewatch.tracing.axes.inputs import Names
+from shapewatch.tracing.axes.inputs import (
+    Names,
+    measured_dims,
+    names_of_axes,
+)
 from shapewatch.tracing.axes.names import Shapes, shapes_text
 from shapewatch.tracing.axes.sizes import Dims
 from shapewatch.tracing.calls import Calls, module_shapes
@@ -18,7 +22,7 @@ from shapewatch.tracing.record.state import aside
 from shapewatch.tracing.record.tensors import name_of, tensors
 from shapewatch.tracing.record.visits import Visit
 from shapewatch.tracing.tables import call_line, module_label, text_line
-from shapewatch.tracing.tracer import trace
+from shapewatch.tracing.tracer import Trace, trace
 
 
 @contextmanager
@@ -35,10 +39,14 @@ def print_shapes(
     the parts come before the whole. With `calls`, one line a torch call
     instead, under the path of its module.
 
-    With `dims`, and with `axes` or `build`, axes have names, known as in
-    `trace`: the model runs ahead, unseen and at other sizes too. A shape
-    that is not as it was then is printed in numbers. The hooks are removed
-    at the end, whatever happened. Raises TypeError for what is no module.
+    With `axes`, which name those of the inputs, or `build`, axes have names,
+    known as in `trace`: the model runs ahead, unseen and at other sizes too.
+    A shape that is not as it was then is printed in numbers. The hooks are
+    removed at the end, whatever happened. Raises TypeError for what is no
+    module.
+
+        with print_shapes(model, axes=["B T"]):
+            model(ids)
 
     Without a model, whatever is called is printed, one line a torch call:
 
@@ -173,25 +181,26 @@ class Preview:
     """Trace a model, unseen, whenever it is about to run; `busy` meanwhile.
 
     What is `listed` of the trace is handed out in order, as long as what
-    runs is the same. Without `dims` no axis can have a name, and the model
-    does not run ahead.
+    runs is the same. Without `dims` or `axes` no axis can have a name, and
+    the model does not run ahead.
     """
 
     def __init__(self, listed: Callable, **names: Any):
         self.listed, self.names = listed, names
         self.ahead: Iterator[tuple] = iter(())
         self.busy = False
+        self.names_axes = (
+            names["dims"] is not None or names["axes"] is not None
+        )
 
     def run(self, model: nn.Module, args: tuple, kwargs: dict) -> None:
         """Run before a call of the model."""
-        if self.names["dims"] is None or self.busy:
+        if self.busy or not self.names_axes:
             return
-        if self.names["build"]:  # it has inputs of its own
-            args, kwargs = (), {}
         self.busy = True
         try:
             with noting(), aside(model, args, kwargs):
-                seen = trace(model, *args, **self.names, **kwargs)
+                seen = self.trace(model, args, kwargs)
         except Exception as error:
             if not hasattr(error, "trace"):
                 raise
@@ -199,6 +208,21 @@ class Preview:
         finally:
             self.busy = False
         self.ahead = self.listed(seen._calls)
+
+    def trace(self, model: nn.Module, args: tuple, kwargs: dict) -> Trace:
+        """Trace a call; in the next one, the named axes of the inputs may
+        have other sizes."""
+        names, axes = dict(self.names), self.names["axes"]
+        if axes is not None:
+            was, inputs = names["dims"] or {}, names_of_axes(axes)
+            names["dims"] = measured_dims(model, args, kwargs, axes, was)
+            free = [
+                name for name in inputs if not isinstance(was.get(name), str)
+            ]
+            self.names["dims"] = {n: was[n] for n in was if n not in free}
+        if names["build"]:  # it has inputs of its own
+            return trace(**names)
+        return trace(model, *args, **names, **kwargs)
 
     def next(self, key: object, *unknown: Any) -> Sequence:
         """Give what is known of what runs now."""

@@ -3,14 +3,8 @@
 import inspect
 import re
 from collections.abc import Callable, Iterable
-from functools import cache
+from contextlib import suppress
 from itertools import chain
-from typing import Any
-
-import torch
-from torch import Tensor
-from torch.nn import Parameter, init
-from torch.overrides import TorchFunctionMode
 
 from shapewatch.tracing.axes.inputs import Names, resize_inputs
 from shapewatch.tracing.axes.sizes import (
@@ -25,13 +19,11 @@ from shapewatch.tracing.axes.sizes import (
     sizes_of_one,
 )
 from shapewatch.tracing.calls import Calls
+from shapewatch.tracing.record.meta import MetaWeights, Start
 from shapewatch.tracing.record.recorder import RecordedRun, ShapeRun
-from shapewatch.tracing.record.state import State
 
 OtherRun = ShapeRun | RecordedRun
 RunAt = Callable[[Sizes], OtherRun]
-Range = tuple[float, float]  # where numbers start, and how far they go
-POOL_SIZE = 1 << 18  # how many numbers are drawn
 
 
 def run_at_other_sizes(
@@ -127,15 +119,23 @@ def accepted_alone(prober: Prober, name: str, wanted: list[int]) -> list[int]:
 
 
 def probe(
-    run: RecordedRun, start: State, parts: Callable, sizes: Sizes
+    run: RecordedRun, start: Start, parts: Callable, sizes: Sizes
 ) -> OtherRun:
     """Run again at other sizes, from where the traced run started; what went
-    wrong is in the run's `error`. Where it goes another way than that, its
-    calls are found by their lines."""
-    ways: list[OtherRun] = [] if run.error else [ShapeRun(sizes)]
-    for again in [*ways, RecordedRun(sizes)]:
+    wrong is in the run's `error`. A large model computes nothing, as long as
+    it goes the same way then. Where a run goes another way than the traced
+    one, its calls are found by their lines."""
+    quick: list[OtherRun] = [] if run.error else [ShapeRun(sizes)]
+    if quick and start.is_large:
+        with suppress(Exception), MetaWeights():
+            start.small.put_back()
+            quick[0].record(*parts(sizes))
+        if not quick[0].error and quick[0].calls == run.calls:
+            return quick[0]
+        quick = [ShapeRun(sizes)]
+    for again in [*quick, RecordedRun(sizes)]:
         try:
-            start.put_back()
+            start.put_all_back()
             again.record(*parts(sizes))
         except Exception as error:  # it cannot be built so, or resized
             again.error = error
@@ -158,8 +158,33 @@ def resized_parts(
     where nobody builds the model."""
     if build is None:
         return model, *resize_inputs(model, inputs, options, axes, sizes)
-    with QuickInit():
-        return *build(**dims_for(build, sizes)), options
+    return *parts_built(build, sizes), options
+
+
+def parts_built(build: Callable, sizes: Sizes) -> tuple[Callable, tuple]:
+    """Let a factory make a model and inputs; ValueError where it takes a
+    dimension that has no size, TypeError where it gives something else."""
+    asked, given = inspect.signature(build).parameters, dims_for(build, sizes)
+    lacking = [
+        name
+        for name, one in asked.items()
+        if one.default is one.empty and name not in given
+        if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+    ]
+    if lacking:
+        raise ValueError(
+            f"build takes {', '.join(lacking)}, and nothing says how long: "
+            f'write dims={{"{lacking[0]}": 8, ...}}'
+        )
+    made = build(**given)
+    pair = made if isinstance(made, tuple | list) else ()
+    if len(pair) != 2 or not isinstance(pair[1], tuple | list):
+        kinds = ", ".join(type(x).__name__ for x in pair or [made])
+        raise TypeError(
+            f"build gives {kinds}: let it give a model and a tuple of its "
+            "inputs, `return model, (x,)`."
+        )
+    return pair[0], tuple(pair[1])
 
 
 def dims_for(build: Callable, dims: Sizes) -> Sizes:
@@ -168,68 +193,3 @@ def dims_for(build: Callable, dims: Sizes) -> Sizes:
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return dims
     return {name: n for name, n in dims.items() if name in parameters}
-
-
-class QuickInit(TorchFunctionMode):
-    """Fill tensors with numbers that were drawn once. For a probe any will
-    do, and large weights take longer to draw than to use. Each tensor has
-    others, since some draw again until they like what comes."""
-
-    def __init__(self):
-        super().__init__()
-        self.at = 0
-
-    def __torch_function__(
-        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        given = dict(kwargs or {})
-        if function in INITIALISERS:
-            kind, limits = INITIALISERS[function]
-            x, *rest = args or [given.pop("tensor")]
-            plain = type(x) in (Tensor, Parameter) and x.device.type == "cpu"
-            strided = x.layout is torch.strided
-            if plain and strided and x.numel() <= POOL_SIZE // 2:
-                start, size = limits(x, *rest, **given)
-                self.at = (self.at + x.numel() + 1) % (POOL_SIZE // 2)
-                numbers = random_pool(kind)[self.at : self.at + x.numel()]
-                with torch.no_grad():
-                    x.copy_(numbers.view(x.shape))
-                    return x.mul_(size).add_(start)
-        return function(*args, **kwargs or {})
-
-
-@cache
-def random_pool(function: Callable) -> Tensor:
-    """Draw numbers, once."""
-    seed = torch.Generator().manual_seed(0)
-    return function(torch.empty(POOL_SIZE), generator=seed)
-
-
-def uniform_range(
-    x: Tensor, a: float = 0.0, b: float = 1.0, **named: Any
-) -> Range:
-    """Tell the range of uniform numbers."""
-    a, b = named.get("from", a), named.get("to", b)
-    return a, b - a
-
-
-def linear_range(x: Tensor, *_: Any, **__: Any) -> Range:
-    """Tell that of nn.Linear: the more inputs, the smaller."""
-    limit = max(x.numel() // max(len(x), 1), 1) ** -0.5
-    return -limit, 2 * limit
-
-
-def normal_range(
-    x: Tensor, mean: float = 0.0, std: float = 1.0, **_: Any
-) -> Range:
-    """Tell around what normal numbers are, and how far from it."""
-    return mean, std
-
-
-INITIALISERS: dict[Callable, tuple[Callable, Callable[..., Range]]] = {
-    Tensor.uniform_: (Tensor.uniform_, uniform_range),
-    init.uniform_: (Tensor.uniform_, uniform_range),
-    init.kaiming_uniform_: (Tensor.uniform_, linear_range),
-    Tensor.normal_: (Tensor.normal_, normal_range),
-    init.normal_: (Tensor.normal_, normal_range),
-}

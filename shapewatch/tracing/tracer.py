@@ -1,19 +1,24 @@
 """The tracer: run a model, record it, run it again, and answer questions."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 import torch
 
-from shapewatch.tracing.axes.inputs import Names, check_sizes, names_of_axes
+from shapewatch.tracing.axes.inputs import (
+    Names,
+    measured_dims,
+    names_of_axes,
+)
 from shapewatch.tracing.axes.sizes import Dims, plain_sizes, run_sizes
 from shapewatch.tracing.calls import Calls, keeper
 from shapewatch.tracing.listing.listing import AnnotatedSource, annotate
 from shapewatch.tracing.probing import (
     OtherRun,
     dims_for,
+    parts_built,
     probe,
     resized_parts,
     run_at_other_sizes,
@@ -33,10 +38,11 @@ from shapewatch.tracing.questions.saved import (
     to_json,
 )
 from shapewatch.tracing.questions.scrambles import Scramble, scrambles
+from shapewatch.tracing.record.meta import Start
 from shapewatch.tracing.record.models import detour_notes, traceable
 from shapewatch.tracing.record.recorder import RecordedRun
 from shapewatch.tracing.record.shared import THREADS_NOTE
-from shapewatch.tracing.record.state import State, aside, gc_paused
+from shapewatch.tracing.record.state import gc_paused
 from shapewatch.tracing.tables import Sheet, Table
 from shapewatch.tracing.tree.tree import Tree
 
@@ -174,19 +180,22 @@ def trace(
 
     `model` is any module, method or function; a method, or a function that
     uses a model, has that model's paths. `inputs` and `options` are what it
-    is called with. `dims` gives the dimensions' names and sizes; one may be
-    written with others: `{"H": 3, "D": 4, "C": "H*D"}`.
+    is called with.
 
-    A name is proved by running again at other sizes. With `build`, a
-    function of dimensions that gives (model, inputs), all can vary. With
-    `axes`, which names the axes of each input tensor, the inputs are
-    resized; other dimensions are then known by value (C~) or unknown (12?).
-    Without either, every name is by value.
+    A name is proved by running again at other sizes. With `axes`, which
+    names the axes of each input tensor, the inputs are resized; what does
+    not follow them is known by value (C~) or unknown (12?). With `build`, a
+    function of dimensions that gives (model, inputs), all can vary. Without
+    either, every name is by value.
 
-    `axes` is a list with one string for each tensor, in order: ["B S"]. Or
-    it goes by the parameters' names, for keyword and nested inputs too:
-    {"ids": "B T", "past": {"key": "B T D"}}, or "past.key": "B T D". What
-    it leaves out keeps its size.
+    `axes` is "B T" for one tensor, or a list with one string for each, in
+    order: ["B S", "B T"]. Or it goes by the parameters' names, for keyword
+    and nested inputs too: {"ids": "B T", "past": {"key": "B T D"}}, or
+    "past.key": "B T D". Sizes follow from the inputs. What is left out, or
+    called _, has no name and keeps its size.
+
+    `dims` gives names and sizes of other dimensions; one may be written with
+    others, or say how a named one is made: `{"H": 3, "C": "H*D"}`.
 
     `keep` keeps what the calls made: True for all, or patterns of
     "path:variable". An error of the model's own is raised with a note, and
@@ -196,33 +205,30 @@ def trace(
     untraced run does in another way: PyTorch then fuses some layers of its
     own, and runs compiled code.
 
-    Raises ValueError for dims that are unknown or circular, TypeError for a
-    ScriptModule, which PyTorch runs out of sight, and for an exported
-    program.
+    Raises ValueError for dims that are unknown or circular, and for a name
+    of two sizes; TypeError for an option of the wrong kind, a class, a
+    ScriptModule, which PyTorch runs out of sight, and an exported program.
 
     >>> x, y = torch.ones(2, 3), torch.ones(3, 4)
-    >>> sizes = {"T": 2, "D": 3, "S": 4}
-    >>> trace(torch.matmul, x, y, dims=sizes, axes=["T D", "D S"])
+    >>> trace(torch.matmul, x, y, axes=["T D", "D S"])
     (outside every module)
       matmul                              (T, D), (D, S) -> (T, S)
     """
-    given, sizes = dims or {}, run_sizes(dims or {})
-    if build is not None:
-        model, inputs = build(**dims_for(build, sizes))
-    model = traceable(model)
-    if axes is not None and build is None:
-        check_sizes(model, inputs, options, axes, sizes)
-
-    ran = model, tuple(inputs), options
-    run, varied = RecordedRun(sizes), names_to_vary(given, build, axes)
+    check_options(dims, axes, build, keep)
+    model, inputs, given = what_runs(
+        model, inputs, options, build, dict(dims or {}), axes
+    )
+    ran = model, inputs, options
+    run = RecordedRun(run_sizes(given))
+    varied = names_to_vary(given, build, axes)
     others, notes = list[OtherRun](), list[str]()
     things = (build or (model, inputs), options) if varied else ()
-    start = State(*things)
+    start = Start(model, *things)
     run.record(model, inputs, options, keeper(keep))
     if varied:
         parts = partial(resized_parts, *ran, axes or [], build)
         again = partial(probe, run, start, parts)
-        with aside(*things):
+        with start.aside():
             others, notes = run_at_other_sizes(run, again, given, varied)
     if not run.error:
         notes += [] if varied else without_axis(run, given)
@@ -231,6 +237,44 @@ def trace(
     if run.error:
         raise explained_error(run.error, seen)
     return seen
+
+
+def check_options(
+    dims: object, axes: object, build: object, keep: object
+) -> None:
+    """Raise TypeError for an option of another kind than it has to be."""
+    named = isinstance(dims, Mapping) and {*map(type, dims)} <= {str}
+    several = isinstance(axes, str | list | tuple | Mapping)
+    kept = keep if isinstance(keep, list | tuple) else [keep]
+    patterns = all(isinstance(x, bool | str) for x in kept)
+    for fits, name, value, write in (
+        (dims is None or named, "dims", dims, 'sizes, {"B": 2, "T": 8}'),
+        (axes is None or several, "axes", axes, 'names, ["B T"]'),
+        (build is None or callable(build), "build", build, "a function"),
+        (patterns, "keep", keep, 'True, or a pattern, "*:weights"'),
+    ):
+        if not fits:
+            raise TypeError(f"{name}={value!r:.70} is no choice: give {write}")
+
+
+def what_runs(
+    model: Any,
+    inputs: tuple,
+    options: dict,
+    build: Callable | None,
+    dims: Dims,
+    axes: Names | None,
+) -> tuple[Callable, tuple, Dims]:
+    """Give a model and its inputs, of the factory where there is one, and
+    the dimensions with the sizes that the inputs have."""
+    if build is not None:
+        if axes is not None and inputs:
+            dims = measured_dims(model, inputs, options, axes, dims)
+        model, inputs = parts_built(build, run_sizes(dims))
+    model = traceable(model)
+    if axes is not None:
+        dims = measured_dims(model, inputs, options, axes, dims)
+    return model, inputs, dims
 
 
 def explained_error(error: Exception, seen: Trace) -> Exception:

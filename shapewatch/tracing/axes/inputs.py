@@ -1,6 +1,6 @@
 """Inputs: what a model is called with, by name, and at other sizes."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import fields, is_dataclass
 from inspect import Parameter, signature
@@ -9,11 +9,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from shapewatch.tracing.axes.sizes import Sizes
+from shapewatch.tracing.axes.sizes import (
+    Dims,
+    Sizes,
+    plain_sizes,
+    run_sizes,
+    with_solved,
+)
 
 # "B T" for each tensor in order, or by the names of parameters: {"ids": "B T",
 # "past": {"key": "B T D"}, "past.value": "B T D"}.
-Names = list[str] | Mapping[str, Any]
+A_STRING = 'Write the names of a tensor\'s axes as a string, "B T".'
+Names = str | Sequence[str | None] | Mapping[str, Any]
 
 
 def resize_inputs(
@@ -29,47 +36,79 @@ def resize_inputs(
 
     Raises ValueError where `axes` and the tensors do not match.
     """
-    named = named_tensors(model, inputs, options, axes)
+    there = dict(tensor_paths(named_inputs(model, inputs, options)))
     made = {
-        id(tensor): resize_tensor(tensor, names.split(), dims)
-        for tensor, names in named
+        id(tensor): resize_tensor(tensor, names, dims)
+        for tensor, names in named_tensors(inputs, axes, there)
     }
     return with_tensors(inputs, made), with_tensors(options, made)
 
 
 def named_tensors(
-    model: Callable, inputs: tuple, options: dict, axes: Names
-) -> list[tuple[Tensor, str]]:
+    inputs: tuple, axes: Names, there: dict[str, Tensor]
+) -> list[tuple[Tensor, list[str]]]:
     """Give the input tensors that have names, with those of their axes."""
-    there = dict(tensor_paths(named_inputs(model, inputs, options)))
     if isinstance(axes, Mapping):
-        return tensors_at(there, dict(axes_paths(axes)))
-    return tensors_in_order(inputs, axes, there)
+        named = tensors_at(there, dict(axes_paths(axes)))
+    else:
+        named = tensors_in_order(inputs, axes, there)
+    found = [(tensor, names.split()) for tensor, names in named]
+    for tensor, names in found:
+        if len(names) != tensor.ndim:
+            raise ValueError(
+                f"axes {' '.join(names)!r} name {len(names)} axes, and the "
+                f"input {tuple(tensor.shape)} has {tensor.ndim}."
+            )
+    return found
 
 
-def check_sizes(
-    model: Callable, inputs: tuple, options: dict, axes: Names, dims: Sizes
-) -> None:
-    """Raise ValueError where `axes` and the inputs do not match, or an axis
-    has another size than `dims` say."""
-    for tensor, names in named_tensors(model, inputs, options, axes):
-        resize_tensor(tensor, names.split(), {})
-        for name, size in zip(names.split(), tensor.shape):
-            if dims.get(name, size) != size:
+def measured_dims(
+    model: Callable, inputs: tuple, options: dict, axes: Names, dims: Dims
+) -> Dims:
+    """Add the sizes that the named axes of the inputs have to `dims`, and
+    what then follows from these: D=4 from H=3, "C": "H*D" and C=12.
+
+    Raises ValueError where a name has two sizes.
+    """
+    there = dict(tensor_paths(named_inputs(model, inputs, options)))
+    named = named_tensors(inputs, axes, there)
+    sizes = measured_sizes(named, there, plain_sizes(dims))
+    if not sizes.keys() <= dims.keys():
+        dims = {**sizes, **dims}
+    dims = with_solved(dims, sizes)
+    measured_sizes(named, there, run_sizes(dims))
+    return dims
+
+
+def measured_sizes(
+    named: list[tuple[Tensor, list[str]]], there: dict, dims: Sizes
+) -> Sizes:
+    """Measure the axes that have names; ValueError where one has two sizes,
+    here or in `dims`. A number is its own size, and _ has no name."""
+    sizes, said = dict[str, int](), dict.fromkeys(dims, "dims say")
+    for tensor, names in named:
+        path = next(path for path, x in there.items() if x is tensor)
+        where = f"{path} {tuple(tensor.shape)}"
+        for name, size in zip(names, tensor.shape):
+            known = (dims | sizes).get(name, size)
+            who = said.setdefault(name, f"{where} says")
+            if name.isdecimal():
+                known, who = int(name), "axes say"
+            if known != size and name != "_":
                 raise ValueError(
-                    f"dims say {name}={dims[name]}, and {name} of axes "
-                    f"{names!r} has size {size} in the input "
-                    f"{tuple(tensor.shape)}: give {name} that size, or name "
-                    "the axis otherwise."
+                    f"{who} {name}={known}, and {name} of axes "
+                    f"{' '.join(names)!r} has size {size} in {where}: "
+                    f"one name has one size."
                 )
+            if name.isidentifier() and name != "_":
+                sizes[name] = size
+    return sizes
 
 
 def names_of_axes(axes: Names) -> list[str]:
     """List the names of all axes."""
-    texts = (
-        dict(axes_paths(axes)).values() if isinstance(axes, Mapping) else axes
-    )
-    return " ".join(texts).split()
+    found = axes_paths([axes] if isinstance(axes, str) else axes)
+    return " ".join(text for _, text in found).split()
 
 
 def axes_paths(axes: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -80,10 +119,7 @@ def axes_paths(axes: Any, path: str = "") -> Iterator[tuple[str, str]]:
         for name, part in contents(axes).items():
             yield from axes_paths(part, f"{path}.{name}".lstrip("."))
     elif axes is not None:
-        raise ValueError(
-            f"axes: {path} is {axes!r}. Write the names of a tensor's axes as "
-            'a string, "B T".'
-        )
+        raise ValueError(f"axes: {path} is {axes!r}. {A_STRING}")
 
 
 def tensors_at(there: dict[str, Tensor], wanted: dict[str, str]) -> list:
@@ -102,17 +138,24 @@ def tensors_at(there: dict[str, Tensor], wanted: dict[str, str]) -> list:
     return [(there[path], names) for path, names in wanted.items()]
 
 
-def tensors_in_order(inputs: tuple, axes: list[str], there: dict) -> list:
-    """Give the input tensors, with the names of their axes."""
-    tensors = {id(x): x for x in inputs if isinstance(x, Tensor)}
-    if isinstance(axes, str) or len(axes) != len(tensors):
+def tensors_in_order(inputs: tuple, axes: Any, there: dict) -> list:
+    """Give the input tensors, with the names of their axes: those that stand
+    alone, or all of them, where there are as many as names."""
+    axes = [axes] if isinstance(axes, str) else axes
+    if not all(isinstance(names, str | None) for names in axes):
+        raise ValueError(f"{axes=}: {A_STRING}")
+    alone = {id(x): x for x in inputs if isinstance(x, Tensor)}
+    every = {id(x): x for x in there.values()}
+    tensors = alone if len(axes) == len(alone) else every
+    if len(axes) != len(tensors):
         raise ValueError(
             f"{axes=} must be a list with one string for each input tensor. "
-            f"There are {len(tensors)} (one that comes twice counts once). "
+            f"There are {len(alone)} (one that comes twice counts once). "
             "Those that are given by keyword, or within others, are named in "
             f'a dictionary, axes={{"ids": "B T"}}. {given_text(there)}'
         )
-    return list(zip(tensors.values(), axes))
+    named = zip(tensors.values(), axes)
+    return [(x, names) for x, names in named if names is not None]
 
 
 def given_text(there: dict[str, Tensor]) -> str:
@@ -190,18 +233,19 @@ def with_tensors(
 
 def resize_tensor(tensor: Tensor, axes: list[str], dims: Sizes) -> Tensor:
     """Take as many rows of each named axis as asked, in order: all of them,
-    where there is room, and others drawn by a seed; or some of them."""
-    if len(axes) != tensor.ndim:
-        raise ValueError(
-            f"axes {' '.join(axes)!r} name {len(axes)} axes, and the input "
-            f"{tuple(tensor.shape)} has {tensor.ndim}."
-        )
+    where there is room, and others drawn by a seed; or some of them. Of an
+    axis that has none, zeros."""
     for axis, name in enumerate(axes):
         size = tensor.shape[axis]
         wanted = dims.get(name, size)
+        if not size:
+            shape = *tensor.shape[:axis], wanted, *tensor.shape[axis + 1 :]
+            tensor, size = tensor.new_zeros(shape), wanted
         seed = torch.Generator().manual_seed(wanted)
         rows = torch.randperm(size, generator=seed)
-        more = torch.randint(size, (max(wanted - size, 0),), generator=seed)
-        rows = torch.cat([rows, more])[:wanted].sort().values
+        if wanted > size:
+            more = torch.randint(size, (wanted - size,), generator=seed)
+            rows = torch.cat([rows, more])
+        rows = rows[:wanted].sort().values
         tensor = tensor.index_select(axis, rows.to(tensor.device))
     return tensor

@@ -1,14 +1,12 @@
 """Axis names: sizes of several runs, written with the names of dimensions."""
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from shapewatch.tracing.axes.formulas import Column, Formulas
-from shapewatch.tracing.axes.sizes import Dims, Sizes
+from shapewatch.tracing.axes.sizes import LETTERS, Dims, Sizes
 
-LETTERS = re.compile(r"[^\W\d]\w*")
 MARKS = {"proved": "", "value": "~", "unknown": "?"}
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import operator
+import re
 from collections.abc import Iterator
 from math import gcd
 from random import Random
@@ -12,6 +13,7 @@ Dims = dict[str, int | str]
 Columns = dict[str, tuple[int, ...]]  # the sizes of each name, one a run
 SMALL = ((4, 5), (2, 3)), ((6, 7), (10, 9))  # even and odd
 UNSEEN_RUNS = 5  # how many runs that nobody makes a formula is tried at
+LETTERS = re.compile(r"[^\W\d]\w*")
 OPERATIONS = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -66,6 +68,19 @@ def dim_size(name: str, text: int | str, known: Sizes) -> int | None:
             'other names, as in "H*D": names and whole numbers, with + - * '
             "// and parentheses."
         ) from None
+
+
+def with_solved(dims: Dims, measured: Sizes) -> Dims:
+    """Add the size of a name that only the formula of a measured one has,
+    where one size alone fits."""
+    for name, size in measured.items():
+        lacking = {*LETTERS.findall(str(dims[name]))} - dims.keys()
+        for other in lacking if len(lacking) == 1 else ():
+            known = plain_sizes(dims) | measured
+            tried = ({**known, other: n} for n in range(1, size + 1))
+            fits = [x for x in tried if dim_size(name, dims[name], x) == size]
+            dims = dims | ({other: fits[0][other]} if len(fits) == 1 else {})
+    return dims
 
 
 def evaluate(tree: ast.expr, known: Sizes) -> int:

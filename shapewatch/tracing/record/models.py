@@ -43,12 +43,23 @@ def traceable(model: Callable | None) -> Callable:
         )
     if not callable(model):
         raise TypeError(f"give a model: {type(model).__name__} has no call")
+    refuse_class(model)
     if isinstance(model, SCRIPT_TYPES):
         raise TypeError(
             f"a {type(model).__name__} runs out of Python's sight: trace "
             "what it was made from."
         )
     return model
+
+
+def refuse_class(model: object) -> None:
+    """Raise TypeError for a class of models, which is none yet."""
+    if isinstance(model, type) and issubclass(model, nn.Module):
+        name = model.__name__
+        raise TypeError(
+            f"{name} is a class, and no model yet: give {name}(...), with "
+            "what it is made with"
+        )
 
 
 def root_module(model: Callable) -> nn.Module:
@@ -58,7 +69,8 @@ def root_module(model: Callable) -> nn.Module:
     Where there are several, and none is part of another, or none at all, a
     new one has them as its parts, by the names that they have there.
     """
-    _, own = unwrap_method(model)
+    called, own = unwrap_method(model)
+    refuse_class(called)
     if own is not None:
         return own
     named = {id(x): (name, x) for name, x in modules_used(model, {})}

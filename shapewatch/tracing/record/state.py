@@ -339,7 +339,7 @@ class State:
         with torch._C.DisableTorchFunction(), torch.no_grad():
             while ahead:
                 thing = ahead.pop()
-                if id(thing) in self.known:
+                if self.leaves(thing):
                     continue
                 self.known[id(thing)] = thing
                 if type(thing) in CONTAINERS and not thing:
@@ -349,6 +349,10 @@ class State:
                     self.held += [held] if held.put_back else []
                     ahead += [x for x in held.parts if type(x) not in PLAIN]
         self.held += [HeldState((), random_numbers())] if things else []
+
+    def leaves(self, thing: Any) -> bool:
+        """Whether a thing is to be left alone, such as one that is known."""
+        return id(thing) in self.known
 
     def put_back(self, counted: bool = False) -> None:
         """Give all things back what they held, as far as they let us.

@@ -9,15 +9,15 @@ import pytest
 import torch
 from torch import nn
 
-from shapewatch.tracing import trace
+from shapewatch import report
+from shapewatch.tracing import flops, trace
 from shapewatch.tracing.axes.inputs import resize_inputs
 from shapewatch.tracing.axes.sizes import joint_sizes, run_sizes
-from shapewatch.tracing.probing import QuickInit
 from tests.helpers.small import words
 from tests.helpers.witness import bits
 
 DIMS = {"B": 2, "P": 3, "T": 6}
-BOTH = ["B P D", "B P D"]
+BOTH = ["B P _", "B P _"]
 IDS, MASK = words(11, 2, 6), torch.ones(2, 6)
 PAST = torch.randn(2, 3, 4)
 
@@ -81,17 +81,17 @@ class Plain:
 
 
 NESTED = {
-    "a tensor": (PAST, {"past": "B P D"}),
-    "a dictionary": ({"k": PAST}, {"past": {"k": "B P D"}}),
+    "a tensor": (PAST, {"past": "B P _"}),
+    "a dictionary": ({"k": PAST}, {"past": {"k": "B P _"}}),
     "a list": ([PAST, PAST + 1], {"past": BOTH}),
-    "a path of numbers": ((None, [PAST]), {"past.1.0": "B P D"}),
-    "numbers as keys": ({0: {"k": PAST}}, {"past": {0: {"k": "B P D"}}}),
-    "a gap": ((1, [PAST]), {"past": [None, ["B P D"]]}),
-    "a named tuple": (Two(PAST, 1), {"past": {"key": "B P D"}}),
-    "a dataclass": (Cache(PAST), {"past.key": "B P D"}),
-    "an object": (Plain([PAST]), {"past": {"key": ["B P D"]}}),
-    "a user's": (UserDict(k=PAST), {"past": {"k": "B P D"}}),
-    "one tensor twice": ([PAST, PAST], {"past.1": "B P D"}),
+    "a path of numbers": ((None, [PAST]), {"past.1.0": "B P _"}),
+    "numbers as keys": ({0: {"k": PAST}}, {"past": {0: {"k": "B P _"}}}),
+    "a gap": ((1, [PAST]), {"past": [None, ["B P _"]]}),
+    "a named tuple": (Two(PAST, 1), {"past": {"key": "B P _"}}),
+    "a dataclass": (Cache(PAST), {"past.key": "B P _"}),
+    "an object": (Plain([PAST]), {"past": {"key": ["B P _"]}}),
+    "a user's": (UserDict(k=PAST), {"past": {"k": "B P _"}}),
+    "one tensor twice": ([PAST, PAST], {"past.1": "B P _"}),
 }  # fmt: skip
 
 
@@ -122,7 +122,8 @@ GIVEN = "It is given input_ids (2, 6), past.k.0 (2, 3, 4)."
         ({"past": {"v": "B P D"}}, f"axes: 'past.v' is no tensor. {GIVEN}"),
         ({"past.k": {"0": 3}}, "axes: past.k.0 is 3. Write the names"),
         ({"past.k.0": "B P"}, "axes 'B P' name 2 axes, and the input (2, 3"),
-        (["B T", "B P D"], GIVEN),
+        (["B T", "B P D", "B"], GIVEN),
+        ([["B", "T"]], "axes=[['B', 'T']]: Write the names"),
     ],
 )
 def test_errors_say_what_there_is(axes, said):
@@ -140,7 +141,7 @@ def test_one_tensor_has_one_name_for_each_axis():
 def test_inputs_that_hold_themselves_are_walked_once():
     past = Plain(PAST)
     past.own = past
-    axes = {"input_ids": "B T", "past.key": "B P D"}
+    axes = {"input_ids": "B T", "past.key": "B P _"}
     model = Reader()
     model.forward = lambda input_ids, past: torch.cat(
         [past.key, model.embed(input_ids)], 1
@@ -150,11 +151,95 @@ def test_inputs_that_hold_themselves_are_walked_once():
 
 def test_a_size_that_contradicts_the_input_is_refused():
     says = (
-        r"dims say T=9, and T of axes 'B T' has size 6 in the input \(2, 6\)"
+        r"dims say T=9, and T of axes 'B T' has size 6 in input_ids \(2, 6\)"
     )
     for axes in ({"input_ids": "B T"}, ["B T"]):
         with pytest.raises(ValueError, match=says):
             trace(MODEL, IDS, dims={"B": 2, "T": 9}, axes=axes)
+
+
+@pytest.mark.parametrize(
+    ("axes", "dims", "sizes"),
+    [
+        (["B T", "B S _"], {}, {"B": 2, "T": 6, "S": 3}),
+        (["B _", "B S 4"], {}, {"B": 2, "S": 3}),
+        (["B T", None], {"H": 3}, {"B": 2, "T": 6, "H": 3}),
+        ({"past": "A S C"}, {"C": "H*D", "H": 2}, {"A": 2, "S": 3, "C": 4}),
+    ],
+)
+def test_sizes_follow_from_the_inputs(axes, dims, sizes):
+    seen = trace(MODEL, IDS, past=PAST, axes=axes, dims=dims)
+    extra = {"H": 2, "D": 2} if "C" in dims else {}
+    assert seen.run.sizes == sizes | extra
+
+
+def test_one_string_names_one_tensor_wherever_it_is():
+    for inputs, named in [((IDS,), {}), ((), {"input_ids": IDS})]:
+        seen = trace(MODEL, *inputs, axes="B T", **named)
+        assert last(seen) == "(B, T, 4)"
+
+
+def test_equal_sizes_of_two_names_are_told_apart():
+    q, k = torch.ones(2, 8, 4), torch.ones(2, 8, 4)
+    seen = trace(lambda q, k: q @ k.mT, q, k, axes=["B T _", "B S _"])
+    assert last(seen) == "(B, T, S)"
+
+
+@pytest.mark.parametrize(
+    ("axes", "dims", "said"),
+    [
+        (["B T", "B T _"], {}, r"input_ids \(2, 6\) says T=6, and T of axes"),
+        (["B T", "B T _"], {}, r"'B T _' has size 3 in past \(2, 3, 4\)"),
+        (["B T", "B S 5"], {}, "axes say 5=5, and 5 of axes 'B S 5' has size"),
+        (["B T", "B S C"], {"C": "2*H", "H": 3}, "dims say C=6, and C of"),
+    ],
+)
+def test_a_name_of_two_sizes_is_refused(axes, dims, said):
+    with pytest.raises(ValueError, match=said):
+        trace(MODEL, IDS, past=PAST, axes=axes, dims=dims)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"dims": ["B", "T"]}, "dims=['B', 'T'] is no choice: give sizes"),
+        ({"dims": "B=2"}, "dims='B=2' is no choice"),
+        ({"dims": {2: "B"}}, "dims={2: 'B'} is no choice"),
+        ({"axes": 2}, "axes=2 is no choice: give names"),
+        ({"keep": 3}, "keep=3 is no choice: give True, or a pattern"),
+        ({"keep": [3]}, "keep=[3] is no choice"),
+        ({"build": 3}, "build=3 is no choice: give a function"),
+        ({"build": lambda: 3}, "build gives int: let it give a model and a"),
+        ({"build": lambda: (MODEL, IDS)}, "build gives Reader, Tensor: let"),
+    ],
+)
+def test_an_option_of_the_wrong_kind_is_told_how_to_be_written(options, said):
+    with pytest.raises(TypeError, match=re.escape(said)):
+        trace(MODEL, IDS, **options)
+
+
+def test_a_factory_takes_sizes_that_somebody_says():
+    def build(T, B=2):
+        return MODEL, (torch.ones(B, T, dtype=torch.long),)
+
+    with pytest.raises(ValueError, match="build takes T, and nothing says"):
+        trace(build=build)
+    assert last(trace(build=build, dims={"T": 6}, axes="B T")) == "(B, T, 4)"
+    assert last(trace(MODEL, IDS, build=build, axes="B T")) == "(B, T, 4)"
+
+
+@pytest.mark.parametrize("ask", [trace, report, flops])
+def test_a_class_is_no_model_yet(ask):
+    with pytest.raises(TypeError, match="Reader is a class, and no model yet"):
+        ask(Reader, IDS)
+
+
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+@pytest.mark.parametrize("shape", [(2, 6), (2, 0), (0, 6), (0, 0)])
+def test_names_are_proved_of_no_rows_and_of_no_numbers(shape, device):
+    model = Reader().to(device)
+    ids = torch.zeros(shape, dtype=torch.long, device=device)
+    assert last(trace(model, ids, axes="B T")) == "(B, T, 4)"
 
 
 def test_a_size_that_no_tensor_has_is_noted_where_names_go_by_size():
@@ -243,7 +328,7 @@ def test_inputs_are_resized_with_values_that_they_have():
         (["B S T"], "name 3 axes"),
         ([], "There are 1"),
         (["B S", "B T"], "There are 1"),
-        ("B S", "a list with one string for each input"),
+        ("B", r"axes 'B' name 1 axes, and the input \(2, 3\) has 2"),
     ],
 )
 def test_axes_that_do_not_match_the_inputs_are_refused(axes, said):
@@ -264,17 +349,3 @@ def test_the_nth_call_on_a_line_is_compared_with_the_nth():
     )
     made = [row.makes for row in seen.calls().rows]
     assert made == ["(B, T-1)", "(B, T-2)", "(B, T-3)", "(B, T-4)"]
-
-
-def test_weights_of_probes_are_drawn_once_and_differ():
-    with QuickInit():
-        layers = [nn.Linear(50, 60) for _ in range(3)]
-        table = nn.Embedding(700, 300)  # too large to be taken
-    weights = [layer.weight for layer in layers]
-    assert len({w.sum().item() for w in weights}) == 3
-    assert all(w.abs().max() <= 50**-0.5 for w in weights)
-    assert table.weight.std() > 0.9
-    for _ in range(2):
-        with QuickInit():
-            again = nn.Linear(50, 60).weight
-        assert torch.equal(again, weights[0])

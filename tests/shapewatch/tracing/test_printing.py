@@ -114,12 +114,46 @@ def test_dims_that_cannot_be_are_refused_and_nothing_is_left(calls):
     layer, inputs = build(2, 8, 8, 3, 4)
     with (
         pytest.raises(ValueError, match="unknown"),
-        print_shapes(layer, calls=calls, dims={"B": "X"}, axes=["B T C"] * 2),
+        print_shapes(
+            layer, calls=calls, dims={"B": "X*Y"}, axes=["B T C"] * 2
+        ),
     ):
         layer(*inputs)
     assert not modes()
     assert not layer._forward_pre_hooks
     assert torch.equal(layer(*inputs), layer(*inputs))
+
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(7, 4)
+
+    def forward(self, ids):
+        return self.embed(ids)[:, 1:]
+
+
+@pytest.mark.parametrize("dims", [None, {"V": 7}, {"B": 2, "T": 5}])
+@pytest.mark.parametrize("calls", [False, True])
+def test_axes_alone_name_each_call_at_whatever_size(capsys, dims, calls):
+    model = Reader()
+    with print_shapes(model, calls=calls, axes="B T", dims=dims):
+        for shape in ((2, 5), (3, 5), (1, 2)):
+            model(torch.zeros(shape, dtype=torch.long))
+    lines = [x for x in capsys.readouterr().out.splitlines() if "->" in x]
+    assert len(lines) == 6
+    assert lines[:2] == lines[2:4] == lines[4:]
+    assert lines[1].endswith("-> (B, T-1, 4)")
+
+
+def test_a_factory_is_asked_for_the_sizes_of_the_inputs(capsys):
+    layer, inputs = build(2, 8, 8, 3, 4)
+    names = {"axes": ["B T C", "B S C"], "dims": {"C": "H*D", "H": 3}}
+    lines = printed(capsys, layer, *inputs, build=build, **names)
+    assert lines[3:5] == [
+        "dropout Dropout     (B, H, T, S) -> (B, H, T, S)",
+        "output Linear       (B, T, C) -> (B, T, C)",
+    ]
 
 
 @pytest.mark.parametrize("calls", [False, True])
