@@ -145,7 +145,7 @@ results: .venv/all.done
 
 _build/tools.done: benchmarks/requirements.txt .venv/all.done
 	-@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-	  --no-deps --upgrade --target _build/bench/tools \
+	  --no-deps --upgrade --target _build/tools/site-packages \
 	  -r benchmarks/requirements.txt
 	@touch $@
 
@@ -153,7 +153,7 @@ _build/tools.done: benchmarks/requirements.txt .venv/all.done
 # QUICK=1 only tries everything out, NANOGPT=folder compares with a checkout
 # of nanoGPT, too. Tools that cannot be had are left out.
 bench: _build/tools.done
-	@$(ONE) $(HERE):_build/bench/tools $(BIN)/python \
+	@$(ONE) $(HERE):_build/tools/site-packages $(BIN)/python \
 	  -m benchmarks.measure
 
 # Some minutes: what `make test` does with a few seeds and one answer each.
@@ -184,7 +184,7 @@ sizes: .venv/all.done
 # What book/own_model.md shows, with nanoGPT's real file: NANOGPT is the folder
 # of a checkout; and book/other_tools.md.
 prints: _build/tools.done
-	@$(ONE) $(HERE):_build/bench/tools $(BIN)/python \
+	@$(ONE) $(HERE):_build/tools/site-packages $(BIN)/python \
 	  book/_tools/prints.py "$(NANOGPT)"
 
 poster: .venv/all.done
