@@ -7,8 +7,7 @@ No reference is needed. Each check runs a model on inputs of the reader's:
     finding.seen                         # what was measured: a matrix
 
 and `report(model, src, tgt)` runs them all. In a test,
-`assert_causal(model, ids)` raises AssertionError with what is wrong: there is
-one for each property.
+`assert_holds(causality, model, ids)` raises AssertionError with what is wrong.
 """
 
 from shapewatch.properties.attention import (
@@ -40,36 +39,7 @@ from shapewatch.properties.padding import padding_invariance
 from shapewatch.properties.perturbation import same
 from shapewatch.properties.positions import relative_positions
 from shapewatch.properties.precision import precision
-from shapewatch.properties.reporting import (
-    assert_activations,
-    assert_batch_independence,
-    assert_cached_run,
-    assert_causal,
-    assert_dropout,
-    assert_exact_gradients,
-    assert_finite,
-    assert_generation,
-    assert_identity,
-    assert_live_parameters,
-    assert_logits,
-    assert_loss_gradient,
-    assert_loss_softmax,
-    assert_next_word,
-    assert_norm_statistics,
-    assert_order_sensitivity,
-    assert_padding_in_loss,
-    assert_padding_invariance,
-    assert_past,
-    assert_precision,
-    assert_provenance,
-    assert_relative_positions,
-    assert_repeatable,
-    assert_score_scale,
-    assert_source_coverage,
-    assert_weight_rows,
-    assert_words_in_loss,
-    report,
-)
+from shapewatch.properties.reporting import assert_holds, report
 from shapewatch.properties.structure import (
     activations,
     identity,
@@ -81,33 +51,7 @@ __all__ = [
     "Finding",
     "Report",
     "activations",
-    "assert_activations",
-    "assert_batch_independence",
-    "assert_cached_run",
-    "assert_causal",
-    "assert_dropout",
-    "assert_exact_gradients",
-    "assert_finite",
-    "assert_generation",
-    "assert_identity",
-    "assert_live_parameters",
-    "assert_logits",
-    "assert_loss_gradient",
-    "assert_loss_softmax",
-    "assert_next_word",
-    "assert_norm_statistics",
-    "assert_order_sensitivity",
-    "assert_padding_in_loss",
-    "assert_padding_invariance",
-    "assert_past",
-    "assert_precision",
-    "assert_provenance",
-    "assert_relative_positions",
-    "assert_repeatable",
-    "assert_score_scale",
-    "assert_source_coverage",
-    "assert_weight_rows",
-    "assert_words_in_loss",
+    "assert_holds",
     "batch_independence",
     "cached_run",
     "causality",

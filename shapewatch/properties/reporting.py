@@ -1,4 +1,4 @@
-"""The report: all checks on one model; and an assertion for each."""
+"""The report: all checks on one model; and an assertion of one."""
 
 import sys
 import time
@@ -225,83 +225,25 @@ def after_all(finding: Finding, reasons: Mapping[str, str]) -> Finding:
     )
 
 
-def assertion_of(check: Callable[..., Finding]) -> Callable[..., None]:
-    """Make an assertion of a check."""
-
-    def ask(model: Callable, *inputs: Any, **known: Any) -> None:
-        __tracebackhide__ = True  # pytest shows the test's line
-        subject = subject_of(model, inputs, known)  # raises for other names
-        with subject.state:
-            finding = check(subject)
-        if finding.holds is None:
-            raise NotJudgedError(str(finding))
-        if not finding.holds:
-            raise AssertionError(str(finding))
-
-    ask.__name__ = ask.__qualname__ = f"assert_{check.__name__}"
-    ask.__module__ = __name__
-    ask.__doc__ = f"""Assert what `{check.__name__}` asks of a model.
+def assert_holds(
+    check: Callable[..., Finding], model: Callable, *inputs: Any, **known: Any
+) -> None:
+    """Assert that what a check asks holds: assert_holds(causality, model, x).
 
     The model and its inputs are as in `report`, and so are pad, unknown,
     causal, positions, output and loss. AssertionError with what was seen,
     unless the property holds; NotJudgedError with the reason, where it cannot
     be judged: such a test has asserted nothing. TypeError for a name that is
     neither an option nor an input.
+
+    >>> layer = torch.nn.LSTM(3, 4, batch_first=True)
+    >>> assert_holds(causality, layer, torch.randn(2, 5, 3))
     """
-    return ask
-
-
-# Assert what `activations` asks of a model.
-assert_activations = assertion_of(activations)
-# Assert what `batch_independence` asks of a model.
-assert_batch_independence = assertion_of(batch_independence)
-# Assert what `cached_run` asks of a model.
-assert_cached_run = assertion_of(cached_run)
-# Assert what `causality` asks of a model.
-assert_causal = assertion_of(causality)
-# Assert what `dropout` asks of a model.
-assert_dropout = assertion_of(dropout)
-# Assert what `exact_gradients` asks of a model.
-assert_exact_gradients = assertion_of(exact_gradients)
-# Assert what `finite` asks of a model.
-assert_finite = assertion_of(finite)
-# Assert what `generation` asks of a model.
-assert_generation = assertion_of(generation)
-# Assert what `identity` asks of a model.
-assert_identity = assertion_of(identity)
-# Assert what `live_parameters` asks of a model.
-assert_live_parameters = assertion_of(live_parameters)
-# Assert what `logits` asks of a model.
-assert_logits = assertion_of(logits)
-# Assert what `loss_gradient` asks of a model.
-assert_loss_gradient = assertion_of(loss_gradient)
-# Assert what `loss_softmax` asks of a model.
-assert_loss_softmax = assertion_of(loss_softmax)
-# Assert what `next_word` asks of a model.
-assert_next_word = assertion_of(next_word)
-# Assert what `norm_statistics` asks of a model.
-assert_norm_statistics = assertion_of(norm_statistics)
-# Assert what `order_sensitivity` asks of a model.
-assert_order_sensitivity = assertion_of(order_sensitivity)
-# Assert what `padding_in_loss` asks of a model.
-assert_padding_in_loss = assertion_of(padding_in_loss)
-# Assert what `padding_invariance` asks of a model.
-assert_padding_invariance = assertion_of(padding_invariance)
-# Assert what `past` asks of a model.
-assert_past = assertion_of(past)
-# Assert what `precision` asks of a model.
-assert_precision = assertion_of(precision)
-# Assert what `provenance` asks of a model.
-assert_provenance = assertion_of(provenance)
-# Assert what `relative_positions` asks of a model.
-assert_relative_positions = assertion_of(relative_positions)
-# Assert what `repeatable` asks of a model.
-assert_repeatable = assertion_of(repeatable)
-# Assert what `score_scale` asks of a model.
-assert_score_scale = assertion_of(score_scale)
-# Assert what `source_coverage` asks of a model.
-assert_source_coverage = assertion_of(source_coverage)
-# Assert what `weight_rows` asks of a model.
-assert_weight_rows = assertion_of(weight_rows)
-# Assert what `words_in_loss` asks of a model.
-assert_words_in_loss = assertion_of(words_in_loss)
+    __tracebackhide__ = True  # pytest shows the test's line
+    subject = subject_of(model, inputs, known)  # raises for other names
+    with subject.state:
+        finding = check(subject)
+    if finding.holds is None:
+        raise NotJudgedError(str(finding))
+    if not finding.holds:
+        raise AssertionError(str(finding))
