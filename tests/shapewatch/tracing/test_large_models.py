@@ -102,7 +102,7 @@ def kinds():
 def test_whoever_asks_for_a_number_gets_the_right_one(kind):
     kinds()
     seen = trace(kind(), IDS, axes="B T")
-    assert seen.table.rows[-1].makes == "(B, T-1, 4)"
+    assert seen.calls().rows[-1].makes == "(B, T-1, 4)"
     assert kinds() == [False] + [True, False] * 3
 
 
@@ -112,7 +112,7 @@ def test_probes_compute_nothing_and_prove_as_much(factory):
     kinds()
     names = {"dims": {"B": 2, "T": 6}, "build": build}
     seen = trace(Large(), IDS, axes=["B T"], **names)
-    assert seen.table.rows[-1].makes == f"(B, T-1, {WIDTH})"
+    assert seen.calls().rows[-1].makes == f"(B, T-1, {WIDTH})"
     assert kinds() == [False, True, True, True]
 
 
@@ -143,5 +143,5 @@ class Turning(Large):
 
 def test_what_is_looked_up_is_as_it_was_made():
     seen, _ = trace(Turning(), IDS, axes="B T"), kinds()
-    turned = [row for row in seen.table.rows if "transpose_" in row.call]
+    turned = [row for row in seen.calls().rows if "transpose_" in row.call]
     assert [row.makes for row in turned] == [f"(T-2, B, {WIDTH})"] * 3
