@@ -22,11 +22,13 @@ import torch
 import tformer_lite
 from shapewatch.tracing.markup import STYLE
 
-BOOK = Path(__file__).parents[1]
-PAGES = "own_model.md", "other_tools.md"
+PAGES = [
+    Path(__file__).parents[1] / name
+    for name in ("own_model.md", "other_tools.md")
+]
 FILE = re.compile(r"# (\w+)\.py\n")  # a block that is a file of its own
 # What few have: a block that names one which is not there is not run.
-TOOLS = "lovely_tensors", "torchlens", "torchtyc", "torchview"
+OTHER_TOOLS = "lovely_tensors", "torchlens", "torchtyc", "torchview"
 FENCE = r"(?:text|{raw} html|{code-block} text\n:class: wide\n)\n"
 PRINTS = re.compile(
     rf"^ *```python\n(.*?)^ *```(?:\n\n```{FENCE}(.*?)\n```)?",
@@ -48,7 +50,9 @@ def prints_of(text: str) -> Iterator[tuple[re.Match, str | None]]:
             named = FILE.match(block[1])
             file = Path(folder, f"{named[1] if named else n}.py")
             file.write_text(block[1], "utf8")  # a trace reads its lines
-            lacking = [x for x in TOOLS if x in block[1] and not find_spec(x)]
+            lacking = [
+                x for x in OTHER_TOOLS if x in block[1] and not find_spec(x)
+            ]
             with chdir(folder):
                 said = None if lacking else output(block, str(file), names)
             yield block, said
@@ -81,14 +85,14 @@ def main(folder: str) -> None:
     """Write what the pages print with the model.py of a folder."""
     sys.path.insert(0, str(Path(folder).resolve()))
     for page in PAGES:
-        text = (BOOK / page).read_text("utf8")
+        text = page.read_text("utf8")
         for block, said in reversed([*prints_of(text)]):
             if block[2] is not None:
                 if said is None:
                     raise ImportError(f"no tool for: {block[1]}")
                 start, end = block.span(2)
                 text = text[:start] + said + text[end:]
-        (BOOK / page).write_text(text, "utf8", newline="\n")
+        page.write_text(text, "utf8", newline="\n")
 
 
 if __name__ == "__main__":

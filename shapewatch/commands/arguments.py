@@ -10,7 +10,7 @@ from shapewatch.commands.parsing import (
     COUNT,
     FLAG,
     TEXT,
-    WHOLE_NUMBER,
+    BOTH_NUMBER,
     Command,
     Options,
     Program,
@@ -32,8 +32,8 @@ TRACE_OPTIONS: Options = {
     "depth": (COUNT, "levels of modules to print, if not what fits a screen"),
 }
 CHECK_OPTIONS: Options = {
-    "pad": (WHOLE_NUMBER, "the id of padding"),
-    "unknown": (WHOLE_NUMBER, "the id of unknown words"),
+    "pad": (BOTH_NUMBER, "the id of padding"),
+    "unknown": (BOTH_NUMBER, "the id of unknown words"),
     "no-causal": (FLAG, "outputs may depend on the future, as in an encoder"),
     "check positions": (COUNT, "positions of an input to push, at most"),
     "output": (TEXT, "what to judge of what the model gives, by its name"),
@@ -51,7 +51,7 @@ NAMES: Options = {
     ),
 }
 TRACE_DEFAULTS = {"path": None, "json": None, "calls": False, "depth": None}
-WHOLE_DEFAULTS = {
+BOTH_DEFAULTS = {
     "pad": None,
     "unknown": None,
     "no-causal": False,
@@ -60,8 +60,8 @@ WHOLE_DEFAULTS = {
     "loss": None,
     "expect": None,
 }
-CHECK_DEFAULTS = WHOLE_DEFAULTS | {"json": None}
-WHOLE = "both"  # the command that is meant where none is typed
+CHECK_DEFAULTS = BOTH_DEFAULTS | {"json": None}
+BOTH = "both"  # the command that is meant where none is typed
 EXAMPLES = {
     "": [
         "my_model.py:make",
@@ -86,9 +86,9 @@ COMMAND_LINE = Program(
     name="python -m shapewatch",
     about="See the shapes of a PyTorch model, and check what holds for it.",
     commands={
-        WHOLE: Command(
+        BOTH: Command(
             trace_and_check,
-            {"depth": None} | dict.fromkeys(NAMES) | WHOLE_DEFAULTS,
+            {"depth": None} | dict.fromkeys(NAMES) | BOTH_DEFAULTS,
             ("factory", None, FACTORY),
         ),
         "trace": Command(
@@ -109,4 +109,4 @@ def read(argv: Sequence[str] | None = None) -> Namespace:
     """Read what was typed; a factory alone is traced and checked."""
     words = [*(sys.argv[1:] if argv is None else argv)]
     alone = bool(re.match(r"[^-].*(:|\.py$)", "".join(words[:1])))
-    return read_command(COMMAND_LINE, [WHOLE] * alone + words)
+    return read_command(COMMAND_LINE, [BOTH] * alone + words)

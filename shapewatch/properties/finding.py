@@ -83,6 +83,12 @@ class Report:
     found by its name: `report(model, ids)["causality"]`. Whether all is well
     is `ok`; a report itself is neither true nor false, and TypeError is
     raised for `if report(model, ids):`.
+
+    `to_json` writes one object: `version` is 1; `ok` as here; `findings` has,
+    in order, an object for each check: its `name`, the `level` ("holds",
+    "broken", "unusual", "expected" or "not judged"), and what it `says`.
+    Fields may be added without another version. Matrices are left out: they
+    are what a finding has `seen`.
     """
 
     room = 64  # letters of a sentence in one line
@@ -127,13 +133,7 @@ class Report:
         return self.findings
 
     def to_json(self) -> str:
-        """Write the report as JSON, one object: `version` is 1; `ok` says
-        whether it runs and nothing is broken; `findings` has, in order, an
-        object for each check: its `name`, the `level` ("holds", "broken",
-        "unusual", "expected" or "not judged"), and what it `says`. Fields may
-        be added without another version. The matrices are left out: these
-        are the findings' `seen`.
-        """
+        """Write the report as JSON; the class says what is in it."""
         fields = "name", "level", "says"
         found = [{x: getattr(one, x) for x in fields} for one in self.findings]
         data = {"version": REPORT_VERSION, "ok": self.ok, "findings": found}
