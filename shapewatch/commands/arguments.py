@@ -10,7 +10,7 @@ from shapewatch.commands.parsing import (
     COUNT,
     FLAG,
     TEXT,
-    BOTH_NUMBER,
+    WHOLE_NUMBER,
     Command,
     Options,
     Program,
@@ -32,8 +32,8 @@ TRACE_OPTIONS: Options = {
     "depth": (COUNT, "levels of modules to print, if not what fits a screen"),
 }
 CHECK_OPTIONS: Options = {
-    "pad": (BOTH_NUMBER, "the id of padding"),
-    "unknown": (BOTH_NUMBER, "the id of unknown words"),
+    "pad": (WHOLE_NUMBER, "the id of padding"),
+    "unknown": (WHOLE_NUMBER, "the id of unknown words"),
     "no-causal": (FLAG, "outputs may depend on the future, as in an encoder"),
     "check positions": (COUNT, "positions of an input to push, at most"),
     "output": (TEXT, "what to judge of what the model gives, by its name"),
