@@ -134,10 +134,7 @@ class Report:
 
     def to_json(self) -> str:
         """Write the report as JSON; the class says what is in it."""
-        fields = "name", "level", "says"
-        found = [{x: getattr(one, x) for x in fields} for one in self.findings]
-        data = {"version": REPORT_VERSION, "ok": self.ok, "findings": found}
-        return json.dumps(data, ensure_ascii=False, indent=1)
+        return report_json(self)
 
     def _repr_html_(self) -> str:
         """Write a real table: readable without style and without script."""
@@ -159,6 +156,14 @@ class FailedReport(Report):
     def shown(self) -> list[Finding]:
         """List one."""
         return [replace(found, name="model") for found in self.findings[:1]]
+
+
+def report_json(report: Report) -> str:
+    """Write what all checks have found as JSON."""
+    fields = "name", "level", "says"
+    found = [{x: getattr(y, x) for x in fields} for y in report.findings]
+    data = {"version": REPORT_VERSION, "ok": report.ok, "findings": found}
+    return json.dumps(data, ensure_ascii=False, indent=1)
 
 
 def of_level(report: Report, level: str) -> Report:
