@@ -26,10 +26,10 @@ def run_check(
     order, gradients and more. A factory gives the model, and what it reads.
     The exit code is 1 when something is broken."""
     seen = report_on(args, *(call or call_factory)(args.factory))
+    if args.json != "-":
+        print(seen, flush=True)
     if args.json:
         write_text(args.json, seen.to_json(), "Report")
-    if args.json is None:
-        print(seen, flush=True)
     return int(not seen.ok)
 
 

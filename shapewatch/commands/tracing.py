@@ -56,6 +56,9 @@ def trace_of(args: Namespace, model: Any, inputs: tuple) -> Trace:
                 model, *inputs, dims=sizes(args.dims), axes=axes, **named
             )
         except Exception as error:
+            if seen := getattr(error, "trace", None):
+                notes = getattr(error, "__notes__", ())
+                print(seen.tree(args.depth), "", *notes, sep="\n", flush=True)
             raise ValueError(f"{args.factory}{fault(error)}") from error
 
 
