@@ -211,6 +211,14 @@ def test_what_stops_a_stranger_s_model_is_said_in_a_line(name, says, capsys):
     assert f"theirs:{name} does not run: {says}" in said
 
 
+def test_a_model_that_fails_is_printed_up_to_there(capsys):
+    assert main(["trace", "theirs:mismatched"]) == 2
+    said = capsys.readouterr()
+    assert said.out.startswith("Model  (2, 4) int64 -> failed\n")
+    assert "\nin Model: x @ x\n  x: (2?, 4?, 6?), made by " in said.out
+    assert said.err.count("\n") == 1
+
+
 @pytest.mark.slow
 def test_a_check_that_finds_nothing_gives_0_and_one_that_does_1(capsys):
     words = "check", "theirs:make", "--expect", "order_sensitivity=no places"
