@@ -3,13 +3,18 @@
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import cache, cached_property
+from functools import cache
 from itertools import chain, pairwise
 from types import CodeType
 from typing import Any, NamedTuple
 
 from shapewatch.tracing.axes.names import Shapes
-from shapewatch.tracing.calls import Calls, known_shapes, line_values
+from shapewatch.tracing.calls import (
+    Calls,
+    LineValue,
+    known_shapes,
+    line_values,
+)
 from shapewatch.tracing.record.visits import Place, Visit
 from shapewatch.tracing.source import expressions as source
 from shapewatch.tracing.source.expressions import Function
@@ -21,24 +26,17 @@ LOOPS: tuple[type, ...] = ast.For, ast.AsyncFor, ast.While
 LOOPS += ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp
 
 
-class CallEvent(NamedTuple):
-    """What a torch call, a library's function or a module's run gave."""
-
-    visit: Visit
-    place: Place
-    shapes: Shapes | None
-
-    def runs(self, code: CodeType) -> Iterator[FunctionRun]:
-        """Give the runs of a function that led here, the innermost first."""
-        # A cell that is run again has the same code; so may another cell.
-        wanted = code, code.co_filename
-        visit: Visit | None = self.visit
-        place = self.place
-        while visit:
-            found = [(one, one.co_filename) for one, _ in place]
-            if wanted in found:
-                yield code, visit, place[found.index(wanted) + 1 :]
-            place, visit = visit.place, visit.parent
+def runs_around(event: LineValue, code: CodeType) -> Iterator[FunctionRun]:
+    """Give the runs of a function that led somewhere, the innermost first."""
+    # A cell that is run again has the same code; so may another cell.
+    wanted = code, code.co_filename
+    visit: Visit | None = event.visit
+    place = event.place
+    while visit:
+        found = [(one, one.co_filename) for one, _ in place]
+        if wanted in found:
+            yield code, visit, place[found.index(wanted) + 1 :]
+        place, visit = visit.place, visit.parent
 
 
 class CallEvents:
@@ -46,21 +44,11 @@ class CallEvents:
 
     def __init__(self, calls: Calls):
         self.calls = calls
-        self.led_to: dict[tuple, dict[Any, list[CallEvent]]] = {}
+        # Calls inside a library are inside the call that led to them.
+        self.all = line_values(calls.steps, calls.run.visits)
+        self.led_to: dict[tuple, dict[Any, list[LineValue]]] = {}
 
-    @cached_property
-    def all(self) -> list[CallEvent]:
-        """What was called, in order; calls inside a library are left out,
-        for what they make is inside the call that led to them."""
-        calls = self.calls
-        return [
-            CallEvent(
-                one.visit, one.place, known_shapes(calls, one.makes, one.end)
-            )
-            for one in line_values(calls.steps, calls.run.visits)
-        ]
-
-    def within(self, run: FunctionRun) -> list[CallEvent]:
+    def within(self, run: FunctionRun) -> list[LineValue]:
         """List the events that a run of a function led to, and no run of the
         same function within it."""
         code = run[0]
@@ -68,7 +56,7 @@ class CallEvents:
         if wanted not in self.led_to:
             led_to = self.led_to[wanted] = defaultdict(list)
             for event in self.all:
-                led_to[next(event.runs(code), None)].append(event)
+                led_to[next(runs_around(event, code), None)].append(event)
         return self.led_to[wanted][run]
 
 
@@ -77,7 +65,7 @@ def runs_of(
 ) -> list[FunctionRun]:
     """List the runs of a function in one module, in order; ValueError
     where it did not run there, or where it is not clear in which."""
-    found = (run for event in events.all for run in event.runs(code))
+    found = (run for x in events.all for run in runs_around(x, code))
     runs = sorted(dict.fromkeys(found), key=lambda run: run[1].start)
     paths = list(dict.fromkeys(visit.path for _, visit, _ in runs))
     if not paths:
@@ -113,7 +101,7 @@ class Frame:
     def __init__(self, events: CallEvents, node: Function, run: FunctionRun):
         self.events, self.node = events, node
         self.code, self.visit, self.callers = run
-        self.made = defaultdict[source.Span | None, list[CallEvent]](list)
+        self.made = defaultdict[source.Span | None, list[LineValue]](list)
         self.called = defaultdict[source.Span | None, set[FunctionRun]](set)
         own = set(source.codes(self.code))
         for event in events.within(run):
@@ -134,9 +122,11 @@ class Frame:
         """Tell what an expression made: NOTHING if nothing was called there,
         UNCERTAIN where it cannot be told."""
         at = source.run_span(node)
-        if at in self.made:
-            times = tuple(x.shapes for x in self.made[at] if x.shapes)
-            known = len(times) == len(self.made[at])
+        if made := self.made.get(at):
+            calls = self.events.calls
+            found = (known_shapes(calls, x.makes, x.end) for x in made)
+            times = tuple(filter(None, found))
+            known = len(times) == len(made)
             return ExpressionShapes(times) if known else UNCERTAIN
         if at in self.called:
             return shapes_of_function(self, node, self.called[at])

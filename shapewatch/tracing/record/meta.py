@@ -1,6 +1,6 @@
 """Meta tensors: runs in which large weights have shapes, and no numbers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_map_only
 
 from shapewatch.tracing.record.models import root_module
 from shapewatch.tracing.record.state import MANY_NUMBERS, State, aside
@@ -20,6 +21,7 @@ from shapewatch.tracing.record.tensors import (
 
 WORTH = 2**21  # numbers: for fewer, to compute is as quick
 META = torch.device("meta")
+SIDED = Tensor, torch.device  # what is on a device, or is one
 DEVICE_OF = Tensor.device.__get__
 
 
@@ -100,7 +102,7 @@ class MetaWeights(TorchFunctionMode):
             changed = tensors(args[:1])
         self.written |= {storage(x) for x in changed if not x.is_meta}
         given = given | {"device": META} if given.get("device") else given
-        args, given = with_each((args, given), self.on_meta)
+        args, given = tree_map_only(SIDED, self.on_meta, (args, given))
         if changed:
             return function(*args, **given)
         return result_like(self.made, function, args, given)
@@ -121,17 +123,6 @@ class MetaWeights(TorchFunctionMode):
         return self.twins[id(thing)][1]
 
 
-def with_each(value: Any, change: Callable) -> Any:
-    """Give something with each tensor and each device in it changed."""
-    if isinstance(value, Tensor | torch.device):
-        return change(value)
-    if type(value) in (tuple, list):
-        return type(value)([with_each(x, change) for x in value])
-    if type(value) is dict:
-        return {name: with_each(x, change) for name, x in value.items()}
-    return value
-
-
 def meta_like(x: Tensor) -> Tensor:
     """Give a meta tensor like another: a leaf, where that is one."""
     if x.is_meta or x.grad_fn is not None:
@@ -143,7 +134,8 @@ def result_like(made: dict, function: Any, args: tuple, given: dict) -> Any:
     """Call a function, or give what it `made` of the like: layers repeat, and
     to ask what shape comes out takes longer than to look it up."""
     try:
-        key = function, *with_each((args, tuple(given.items())), outline_of)
+        outline = tree_map_only(SIDED, outline_of, (args, [*given.items()]))
+        key = function, outline[0], *outline[1]
         if key in made:
             return made[key].view_as(made[key])
     except TypeError:  # not all can be looked up

@@ -123,17 +123,10 @@ def shape_of(tensor: Tensor) -> torch.Size:
     return torch.Size((len(rows), *rows.amax(0).tolist()))
 
 
-def shapes_of(values: Iterable) -> list[torch.Size]:
+def shapes_of(values: tuple) -> list[torch.Size]:
     """List the shapes of the tensors in some values, in order."""
-    found = []
-    for value in values:
-        kind = type(value)
-        if kind in USUAL:
-            found.append(shape_of(value))
-        elif kind not in PLAIN:
-            with torch._C.DisableTorchFunction():
-                found += map(shape_of, tensors(value))
-    return found
+    with torch._C.DisableTorchFunction():
+        return list(map(shape_of, tensors(values)))
 
 
 def tensors(value: object) -> list[Tensor]:
