@@ -214,11 +214,6 @@ def sums_on(before: Step, step: Step) -> bool:
     return False
 
 
-def last_of_turns(steps: Sequence[Step]) -> list[int]:
-    """List the last step of each turn."""
-    return list({turn: i for i, turn in enumerate(turns_of(steps))}.values())
-
-
 def single_steps(steps: Sequence[Step]) -> list[bool]:
     """Whether each step is all that a line does that somebody wrote."""
     turns = turns_of(steps)
@@ -238,8 +233,8 @@ def axes_of(namer: ShapeNamer, *runs: CallShapes | None) -> Axes:
 
 def named_shapes(namer: ShapeNamer, *runs: list[Size]) -> Shapes:
     """Name the axes of the tensors of one run by those of all."""
-    columns = zip(zip_longest(*runs), runs[0])
-    return tuple(namer.shape(*column) for column, _ in columns)
+    columns = zip_longest(*runs)
+    return tuple(namer.shape(*column) for column, _ in zip(columns, runs[0]))
 
 
 def row_of(
@@ -317,23 +312,19 @@ def line_values(
 ) -> list[LineValue]:
     """List what lines give: a module that they call, or else the last step
     that they, or a library for them, make there."""
-    found = []
-    for i in last_of_turns(steps):
+    found, last = [], {turn: i for i, turn in enumerate(turns_of(steps))}
+    for i in last.values():
         step, visit = steps[i], steps[i].visit
         while visit.parent and visit.turn == step.turn and not visit.direct:
             visit = visit.parent
         if visit.turn != step.turn or not step.turn:
-            parts: Parts = [*step.makes]
-            if len(step.makes) == 1:
-                parts = step.makes[0]
-            line = own_line(step.visit, step.place)
-            found.append(LineValue(i + 1, *line, step.makes, parts))
+            line, made = own_line(step.visit, step.place), step.makes
+            parts: Parts = made[0] if len(made) == 1 else [*made]
+            found.append(LineValue(i + 1, *line, made, parts))
     for visit in visits:
         if visit.direct and visit.parent:
-            given = visit.makes, visit.parts
-            found.append(
-                LineValue(visit.end, visit.parent, visit.place, *given)
-            )
+            line = visit.parent, visit.place
+            found.append(LineValue(visit.end, *line, visit.makes, visit.parts))
     return sorted(found, key=itemgetter(0))
 
 
