@@ -189,13 +189,11 @@ class Preview:
         self.listed, self.names = listed, names
         self.ahead: Iterator[tuple] = iter(())
         self.busy = False
-        self.names_axes = (
-            names["dims"] is not None or names["axes"] is not None
-        )
 
     def run(self, model: nn.Module, args: tuple, kwargs: dict) -> None:
         """Run before a call of the model."""
-        if self.busy or not self.names_axes:
+        named = self.names["dims"], self.names["axes"]
+        if self.busy or named == (None, None):
             return
         self.busy = True
         try:
@@ -216,10 +214,11 @@ class Preview:
         if axes is not None:
             was, inputs = names["dims"] or {}, names_of_axes(axes)
             names["dims"] = measured_dims(model, args, kwargs, axes, was)
-            free = [
-                name for name in inputs if not isinstance(was.get(name), str)
-            ]
-            self.names["dims"] = {n: was[n] for n in was if n not in free}
+            self.names["dims"] = {
+                name: size
+                for name, size in was.items()
+                if isinstance(size, str) or name not in inputs
+            }
         if names["build"]:  # it has inputs of its own
             return trace(**names)
         return trace(model, *args, **names, **kwargs)
