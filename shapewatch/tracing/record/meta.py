@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import torch
@@ -31,42 +32,32 @@ def is_large(thing: Any) -> bool:
     return large and thing.is_floating_point() and thing.is_cpu
 
 
-class SmallState(State):
-    """What some things hold, but for their large parameters, in `large`."""
-
-    def __init__(self, *things: Any):
-        self.large: list[Parameter] = []
-        super().__init__(*things)
-
-    def leaves(self, thing: Any) -> bool:
-        """Whether a thing is to be left alone."""
-        self.large += [thing] * is_large(thing)
-        return is_large(thing) or super().leaves(thing)
-
-
 class Start:
-    """What some things held when this was made: where each probe starts.
+    """What a model, or what makes it, and other things held when this was
+    made: where each probe starts.
 
     Large parameters are not copied before a probe needs to compute with
     them: then they start as they are at that time.
     """
 
     def __init__(self, model: Any, *things: Any):
-        self.things, self.small = things, SmallState(*things)
-        self.others: list[State] = []
+        self.things, self.others = things, list[State]()
+        own = [root_module(thing).parameters() for thing in things[:1]]
+        self.large = [*filter(is_large, chain(*own))]
+        self.small = State(*things, left=self.large)
         large = filter(is_large, root_module(model).parameters())
         self.is_large = sum(x.numel() for x in large) >= WORTH
 
     def put_all_back(self) -> None:
         """Let a probe start that computes."""
-        self.others = self.others or [State(*self.small.large)]
+        self.others = self.others or [State(*self.large)]
         self.others[0].put_back(counted=True)
         self.small.put_back()
 
     @contextmanager
     def aside(self) -> Iterator[None]:
         """Run probes, and leave no trace of them."""
-        with aside(), SmallState(*self.things):
+        with aside(), State(*self.things, left=self.large):
             try:
                 yield
             finally:
