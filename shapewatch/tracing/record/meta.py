@@ -48,10 +48,11 @@ class Start:
         large = filter(is_large, root_module(model).parameters())
         self.is_large = sum(x.numel() for x in large) >= WORTH
 
-    def put_all_back(self) -> None:
-        """Let a probe start that computes."""
-        self.others = self.others or [State(*self.large)]
-        self.others[0].put_back(counted=True)
+    def put_back(self, computes: bool) -> None:
+        """Let a probe start, and say whether it computes."""
+        if computes:
+            self.others = self.others or [State(*self.large)]
+            self.others[0].put_back(counted=True)
         self.small.put_back()
 
     @contextmanager
