@@ -87,7 +87,8 @@ class Calls:
     @gc_paused()
     def axes(self) -> list[Axes]:
         """The named axes of what each step reads, and of what it makes."""
-        namer = shape_namer((run.sizes for run in self.runs), self.given)
+        runs = tuple(tuple(run.sizes.items()) for run in self.runs)
+        namer = shape_namer(runs, tuple(self.given.items()))
         others = (run.shapes_of(self.run) for run in self.runs[1:])
         same = zip(map(step_shapes, self.steps), *others)
         return [axes_of(namer, *steps) for steps in same]

@@ -129,18 +129,11 @@ class LiveCalls(Recorder):
         self.waiting: Step | None = None
         self.turn = 0
 
-    def __torch_function__(
-        self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
-        if self.preview.busy:
-            return function(*args, **kwargs or {})
-        return super().__torch_function__(function, types, args, kwargs)
-
     def note(self, *made: Any) -> Step:
         """Write a call down, and print it. The first that a library makes
         for a line waits: it may be the only one, and has the line then."""
         step = super().note(*made)
-        if step.visit.kind:
+        if step.visit.kind and not self.preview.busy:
             how = "name" if step.turn == self.turn > 0 else "line"
             self.show(how)
             self.turn, self.waiting = step.turn, step

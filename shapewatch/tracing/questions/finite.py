@@ -193,21 +193,18 @@ class NonFiniteSearch(Values):
         reads = [(id(x), looks[id(x)]) for x in given]
         name = self.run.steps[step].name.strip("_")
         over = self.before if name in FILLS else {}
+        leaves = tree_leaves((args, kwargs))
+        constants = {x for x in leaves if isinstance(x, float)}
         if made.nan:
             pairs = [(x, looks[id(x)]) for x in given if id(x) not in over]
             bad = [x for x, old in pairs if old and old.nan]
             known = [x for x in bad if storage(x) not in self.raw]
             if known or not bad:
                 self.nan = NonFinite(step, made, reads, *known[:1])
-        elif given and not {inf, -inf} & numbers_in((args, kwargs)):
+        elif given and not {inf, -inf} & constants:
             old = any(x.infinite for _, x in reads if x)
             if not old or (name in POWERS and made.highest == inf):
                 self.infinite.append(NonFinite(step, made, reads))
-
-
-def numbers_in(value: object) -> set[float]:
-    """List the decimal numbers among a call's arguments."""
-    return {x for x in tree_leaves(value) if isinstance(x, float)}
 
 
 class SearchedRun(RecordedRun):

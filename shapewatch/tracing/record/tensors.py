@@ -154,7 +154,9 @@ class Values:
         """Keep what a step made, and what it was given."""
         self.given[step] = args, kwargs
         with torch._C.DisableTorchFunction():
-            self.kept[step] = list(map(detach, made))
+            self.kept[step] = [
+                x if dispatches(x) else x.detach() for x in made
+            ]
             for i, tensor in enumerate(made):
                 self.users[storage(tensor)].append((step, i))
 
@@ -163,21 +165,9 @@ class Values:
         for target in targets:
             with torch._C.DisableTorchFunction():
                 written = storage(target)
-            for step, i in self.users.pop(written, []):
-                self.kept[step][i] = try_clone(self.kept[step][i])
-
-
-def detach(tensor: Tensor) -> Tensor:
-    """Take a tensor out of its graph; one of a class that runs each call by
-    itself is left as it is."""
-    return tensor if dispatches(tensor) else tensor.detach()
-
-
-def try_clone(tensor: Tensor) -> Tensor:
-    """Copy a tensor, if that can be done."""
-    with suppress(Exception), torch._C.DisableTorchFunction(), torch.no_grad():
-        return tensor.clone()
-    return tensor
+                for step, i in self.users.pop(written, []):
+                    with suppress(Exception), torch.no_grad():
+                        self.kept[step][i] = self.kept[step][i].clone()
 
 
 def dispatches(tensor: Tensor) -> bool:
