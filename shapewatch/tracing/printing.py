@@ -151,23 +151,20 @@ class LiveCalls(Recorder):
         self.show("line")
 
     def show(self, how: str) -> None:
-        """Print the call that waits, by its line or its name."""
+        """Print the call that waits, by its line or its name, under its
+        module's path where that is another."""
         step, self.waiting = self.waiting, None
-        if step:
-            show_call(self, step, getattr(step, how))
-
-
-def show_call(live: LiveCalls, step: Step, call: str) -> None:
-    """Print a call, under its module's path where that is another."""
-    path, kind = step.visit.path, step.visit.kind
-    key = path, step.function
-    call, inputs, outputs = live.preview.next(key, call, (), ())
-    reads = measured_text(step.reads, inputs)
-    makes = measured_text(step.makes, outputs)
-    if live.label != module_label(path, kind):
-        live.label = module_label(path, kind)
-        print(live.label)
-    print(call_line(call, reads, makes or "failed"))
+        if step is None:
+            return
+        key, text = (step.visit.path, step.function), getattr(step, how)
+        call, inputs, outputs = self.preview.next(key, text, (), ())
+        reads = measured_text(step.reads, inputs)
+        makes = measured_text(step.makes, outputs)
+        label = module_label(step.visit.path, step.visit.kind)
+        if label != self.label:
+            print(label)
+        self.label = label
+        print(call_line(call, reads, makes or "failed"))
 
 
 class Preview:
