@@ -147,18 +147,8 @@ class Visits:
 
 
 def modules_of(model: nn.Module) -> dict[nn.Module, str]:
-    """List a model's modules and their paths, as `named_modules` does, but
-    in one loop: each run asks for it."""
-    found: dict[nn.Module, str] = {}
-    ahead: list[tuple[str, nn.Module | None]] = [("", model)]
-    while ahead:
-        path, part = ahead.pop()
-        if part is not None and part not in found:
-            found[part] = path
-            inner = path and f"{path}."
-            parts = [*part._modules.items()]
-            ahead += [(inner + name, x) for name, x in reversed(parts)]
-    return found
+    """List a model's modules and their paths."""
+    return {part: path for path, part in model.named_modules()}
 
 
 def visit_of(
