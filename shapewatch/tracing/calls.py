@@ -47,7 +47,7 @@ from shapewatch.tracing.tables import Row, Table, module_label
 DtypeDevice = tuple[str, str]  # a data type and a device: "float32", "cpu"
 Axes = tuple[Shapes, Shapes]
 FOLDS = {"sum", "prod", "reduce"}  # Python's own
-WHOLE = re.compile(r"^\(.+\):")  # the whole model, by its class: (LM):
+WHOLE_PREFIX = re.compile(r"^\(.+\):")  # the whole model, by its class: (LM):
 # "path:variable" of what a line of a step binds, with which of the tensors
 # that it makes; and of what receives it, where functions return it.
 StepNames = tuple[dict[str, int], dict[str, int]]
@@ -333,7 +333,7 @@ def is_called(name: str, pattern: str) -> bool:
     """Whether a "path:variable" is what a pattern says; without a path it is
     that of any module, and the whole model may have its class: (LM):y."""
     anywhere = f"*:{pattern}" if pattern else pattern
-    forms = pattern, anywhere, WHOLE.sub(":", pattern)
+    forms = pattern, anywhere, WHOLE_PREFIX.sub(":", pattern)
     return any(fnmatchcase(name, form) for form in forms)
 
 
@@ -390,7 +390,7 @@ def known_name(names: Iterable[str], text: str) -> str:
     """Find the one "path:variable" that a text says, with its path or not;
     else list those in the same module, or all if there are none."""
     known = [x for x in dict.fromkeys(names) if x[-1] != ":"]
-    forms = text, WHOLE.sub(":", text)
+    forms = text, WHOLE_PREFIX.sub(":", text)
     found = [x for x in known if x in forms or x.rpartition(":")[2] == text]
     if text in found or len(found) == 1:
         return text if text in found else found[0]

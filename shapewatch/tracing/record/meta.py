@@ -22,7 +22,7 @@ from shapewatch.tracing.record.tensors import (
 
 WORTH = 2**21  # numbers: for fewer, to compute is as quick
 META = torch.device("meta")
-SIDED = Tensor, torch.device  # what is on a device, or is one
+SITES = Tensor, torch.device  # what is on a device, or is one
 DEVICE_OF = Tensor.device.__get__
 
 
@@ -94,7 +94,7 @@ class MetaWeights(TorchFunctionMode):
             changed = tensors(args[:1])
         self.written |= {storage(x) for x in changed if not x.is_meta}
         given = given | {"device": META} if given.get("device") else given
-        args, given = tree_map_only(SIDED, self.on_meta, (args, given))
+        args, given = tree_map_only(SITES, self.on_meta, (args, given))
         if changed:
             return function(*args, **given)
         return result_like(self.made, function, args, given)
@@ -126,7 +126,7 @@ def result_like(made: dict, function: Any, args: tuple, given: dict) -> Any:
     """Call a function, or give what it `made` of the like: layers repeat, and
     to ask what shape comes out takes longer than to look it up."""
     try:
-        outline = tree_map_only(SIDED, outline_of, (args, [*given.items()]))
+        outline = tree_map_only(SITES, outline_of, (args, [*given.items()]))
         key = function, outline[0], *outline[1]
         if key in made:
             return made[key].view_as(made[key])
